@@ -22,6 +22,7 @@ from scalelens.charts import axes, facets, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
+from scalelens.units import factors
 
 QUERY = "accuracy_course"
 FACETS = True
@@ -30,7 +31,7 @@ FACTS = ("name", "model")
 SLOTS = 400  # of each panel: of the records of a slot the lowest and the highest are drawn
 TRAINING = style.Look("training", style.INK, None, [1, 0], 0.5)
 VALIDATION = style.Look("validation", style.INK, "circle", [1, 0], 1)
-UNITS_OF_TIME = (("h", 3600.0), ("min", 60.0), ("s", 1.0))
+UNITS_OF_TIME = factors("h", "min", "s")
 CLOCKS = {
     "run start": "the start of the run", "first record": "the first record", "sum of steps": "the sum of its steps",
 }  # fmt: skip
@@ -52,7 +53,7 @@ def draw(
     known = _named(known)
     looks = style.looks(sorted(known["label"].unique(), key=words.natural), page)
     longest = float(known["elapsed_s"].max() or 0)  # type: ignore[arg-type]
-    unit, seconds = next(each for each in UNITS_OF_TIME if each[1] == 1 or longest >= 2 * each[1])
+    unit, seconds = next(each for each in UNITS_OF_TIME.items() if each[1] == 1 or longest >= 2 * each[1])
     known = known.with_columns(elapsed=pl.col("elapsed_s") / seconds)
     place = "step" if known["epoch"].has_nulls() else "epoch"
     title = "accuracy [%]" if score == "accuracy" else score

@@ -23,13 +23,14 @@ import polars as pl
 from scalelens.charts import axes, limits, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.errors import UserError
+from scalelens.units import ratio
 
 QUERY = "collective_arrivals"
 
 MOST_RANKS = 16  # rows that stay apart in the height of a panel
 DRAWN_ALL = 5000  # arrivals up to which each is a mark
 LINEAR_UP_TO = 10  # microseconds: ends of one collective differ by that much
-UNITS = {"s": 1e6, "ms": 1e3, "µs": 1.0}  # microseconds of each, for the largest of which an axis has ten or more
+UNITS = {name: ratio(name, "µs") for name in ("s", "ms", "µs")}  # an axis is in the largest of which it has ten
 ALL_TICKS_UP_TO = 3  # decades: of more, only 1, 10, 100 have room for their labels
 
 ARRIVES = style.Look("arrives", style.GREY, None, [1, 0], 0.7)

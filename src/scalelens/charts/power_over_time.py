@@ -24,6 +24,7 @@ from scalelens.charts import axes, limits, shades, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
+from scalelens.units import ratio
 
 QUERY = "power_over_time"
 FACTS = ("name",)
@@ -35,8 +36,7 @@ SHADES = {
 }  # fmt: skip
 MOST_SAMPLES = 100_000
 MOST_PHASES = 1000  # drawn as they are; more than that share columns of half a point
-# From which span on, seconds of the unit, its name.
-TIME_UNITS = ((7200, 3600, "h"), (600, 60, "min"), (0, 1, "s"))
+TIME_UNITS = ((7200, "h"), (600, "min"), (0, "s"))  # from which span on, in seconds
 KILOWATTS_FROM = 5000  # watts
 
 
@@ -85,8 +85,8 @@ class _Time(NamedTuple):
     @classmethod
     def of(cls, points: Sequence[Row]) -> "_Time":
         begins, ends = min(point["begins_s"] for point in points), max(point["begins_s"] for point in points)
-        _, second, unit = next(known for known in TIME_UNITS if ends - begins >= known[0])
-        return cls(begins, ends, second, unit)
+        unit = next(unit for shortest, unit in TIME_UNITS if ends - begins >= shortest)
+        return cls(begins, ends, ratio(unit, "s"), unit)
 
 
 class _Power(NamedTuple):

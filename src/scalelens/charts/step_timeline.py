@@ -22,6 +22,7 @@ from scalelens.charts import axes, limits, style, words
 from scalelens.charts.page import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
+from scalelens.units import ratio
 
 QUERY = "step_timeline"
 FACTS = ("name",)
@@ -34,7 +35,7 @@ CLASSES = {
 MOST_LANES = 96  # streams of all ranks
 LANE, HIGHEST = 7, 280  # points: height of a stream, and of all at most
 HAIRLINE = 0.2  # points by which a bar is wider on each side, so that a short kernel is seen
-NS = {"s": 1e9, "ms": 1e6, "µs": 1e3}
+NS = {name: ratio(name, "ns") for name in ("s", "ms", "µs")}
 
 
 def draw(

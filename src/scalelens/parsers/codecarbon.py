@@ -25,11 +25,12 @@ from scalelens.parsing.sensors import stamp_of
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount
 from scalelens.tabular.cells import MAY_BE_CUT, first_cells, rows_of
+from scalelens.units import ratio
 
 VERSION = 3
 
 ALWAYS = {"timestamp", "project_name", "duration", "emissions", "energy_consumed"}
-JOULES = 3.6e6  # in a kilowatt-hour
+JOULES = ratio("kWh", "J")
 PARTS = {"cpu_energy": "cpu", "gpu_energy": "gpu", "ram_energy": "memory", "energy_consumed": None}
 DEVICES = {"cpu_energy": "cpu", "gpu_energy": "gpu", "ram_energy": "ram", "energy_consumed": "total"}
 FACTS = (

@@ -22,6 +22,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import first_lines, lines_of
+from scalelens.units import factors
 
 VERSION = 4
 
@@ -31,7 +32,7 @@ CLOCK = "SMCLK"
 HEADER = re.compile(r"(.{0,40}?)# ?Entity\s+(\S.*)")
 UNITS = re.compile(r"(.{0,40}?)\bI[Dd]\b(.*)")
 ROW = re.compile(r"(.{0,40}?)\b(GPU|CPU|GPU-I|GPU-CI|Switch) (\d{1,4})\s+(\S.*)")
-SCALES = {"W": 1.0, "mW": 1e-3, "mJ": 1e-3, "J": 1.0}
+SCALES = factors("W", "mW", "mJ", "J")
 SCOPES = {"GPU": "gpu", "CPU": "cpu", "Switch": "switch"}
 
 
@@ -59,9 +60,9 @@ def read(source: Source, rows: Rows) -> None:
             sensor = Sensor(None, device if kind in SCOPES else f"{kind} {device}", SCOPES.get(kind))
             for name, value in zip(header, values, strict=True):
                 if name in POWERS:
-                    samples.power(number, sensor, value, stamp, SCALES.get(units.get(name, "W"), 1.0))
+                    samples.power(number, sensor, value, stamp, SCALES.get(units.get(name, ""), SCALES["W"]))
                 elif name == ENERGY:
-                    samples.counter(number, sensor, value, stamp, SCALES.get(units.get(name, "mJ"), 1e-3))
+                    samples.counter(number, sensor, value, stamp, SCALES.get(units.get(name, ""), SCALES["mJ"]))
                 elif name == CLOCK:
                     samples.clock(number, sensor, value)
         elif match := UNITS.fullmatch(text.rstrip()):

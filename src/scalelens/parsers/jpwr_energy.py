@@ -25,6 +25,7 @@ import re
 from scalelens.parsing.jpwr_names import jpwr_host, jpwr_rank, jpwr_scopes
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
+from scalelens.units import ratio
 
 VERSION = 2
 
@@ -32,7 +33,7 @@ DEVICE = r"(?:pynvml|rocm|gc|gh):"
 COLUMN = re.compile(rb"(?:\xef\xbb\xbf)?,0\r?\n" + DEVICE.encode())
 TABLE = re.compile(rb"(?:\xef\xbb\xbf)?,(?:nodename,|rank,)*" + DEVICE.encode() + rb"[^\n]*\n")
 COUNTER = re.compile(r"energy[-_]from[-_]counter")
-JOULES = 3600.0  # in a watt-hour
+JOULES = ratio("Wh", "J")
 
 
 def recognise(head: bytes, name: str) -> bool:

@@ -27,6 +27,7 @@ from typing import Any
 
 from scalelens.parsing.lines import Line
 from scalelens.parsing.rows import Rows
+from scalelens.units import factors
 
 VERSION = 4
 NO_LAST_BAR = (
@@ -40,7 +41,7 @@ BAR = re.compile(r"(?:(?<![\d/])(\d{1,9})/(\d{1,9}|Unknown) (?:\[=+\] -|━+|-)|
 WITHIN = re.compile(r"(?<![\d/])(\d{1,9})/(\d{1,9}) (?:\[=*>?\.+\] - ETA: |[━─ ]{10,60} (?:\d+:[\d:]+|\d+s) )")
 TIME = re.compile(r" (\d{1,9})(us|ms|s)/(step|sample)(?= |\Z)")
 VALUE = re.compile(r" - ([A-Za-z]\w*): (-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?= |\Z)")
-UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+UNITS = factors("us", "ms", "s")
 ACCURACIES = ("accuracy", "acc", "categorical_accuracy", "sparse_categorical_accuracy")
 
 

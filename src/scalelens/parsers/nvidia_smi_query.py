@@ -30,6 +30,7 @@ from scalelens.parsing.sensors import Samples, Sensor, place_of, stamp_of
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import UNREADABLE_TIME, nanoseconds_since_1970
 from scalelens.tabular.cells import MAY_BE_CUT, first_lines, rows_of
+from scalelens.units import factors
 
 VERSION = 5
 
@@ -41,7 +42,7 @@ NAME = re.compile(r"([\w.]+)(?: \[([^]]+)\])?")
 TIME = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}")
 IN_WATTS = re.compile(r"\d+\.\d+ W")
 BITS = re.compile(r"0x[0-9A-Fa-f]{1,16}")
-SCALES = {"W": 1.0, "mW": 1e-3, None: 1.0}
+SCALES = factors("W", "mW")
 SWEEP_NS = 50_000_000  # a sweep of a node's GPUs takes a few milliseconds; nobody samples more often than this
 
 
@@ -158,8 +159,9 @@ def read(source: Source, rows: Rows) -> None:
         if device is None and len(set(places.values())) > 1:
             named = str(places[number]) if number in places else None
         for scope, k, unit in layout.powers:
-            if unit in SCALES:
-                samples.power(number, Sensor(None, named, scope), cells[k], stamp, SCALES[unit])
+            if unit is None or unit in SCALES:
+                scale = SCALES[unit or "W"]
+                samples.power(number, Sensor(None, named, scope), cells[k], stamp, scale)
             else:
                 rows.problem(number, f"power in {unit} is not known", ",".join(cells))
         limits(number, cells, layout, samples, Sensor(None, named, "gpu"))

@@ -25,13 +25,14 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, stamp_of, watts, whole_packages
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import cells_of, first_lines, lines_of
+from scalelens.units import factors
 
 VERSION = 3
 
 POWER = re.compile(r"(?:Average|Current Socket) Graphics Package Power \((m?W)\)")
 OBJECT = re.compile(r'\s*\{"card\d+": \{.*Graphics Package Power \(m?W\)"')
 HEADER = re.compile(r"(?:[\w ]{1,20},)?device,.*Graphics Package Power \(m?W\)")
-SCALES = {"W": 1.0, "mW": 1e-3}
+SCALES = factors("W", "mW")
 LOOKED_AT = 5  # lines in which a header must stand
 
 

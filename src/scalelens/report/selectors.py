@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scalelens.errors import UserError
 from scalelens.report.rows import Rows
-from scalelens.report.text.columns import SCALES, intervals
+from scalelens.report.text.columns import SHOWN_UNITS, intervals
+from scalelens.units import ratio
 
 if TYPE_CHECKING:
     import polars as pl
@@ -118,9 +119,9 @@ def choices(rows: "pl.DataFrame", matched: bool, asked: Mapping[str, str]) -> st
 def converted(number: SelectedValue, unit: str) -> SelectedValue:
     """A number in another unit.  Raises UserError where that is none of its unit."""
     own = number.unit or ""
-    factors = {name: factor for _, name, factor in SCALES.get(own, ())}
+    factors = {name: ratio(name, own) for _, name in SHOWN_UNITS.get(own, ())}
     if not own:
-        factors = {"%": 0.01}
+        factors = {"%": ratio("%", "")}
     if unit not in factors:
         raise UserError(f"{number.name} cannot be given in {unit}", f"take {', '.join(factors) or own}")
     ends = number.ends and (number.ends[0] / factors[unit], number.ends[1] / factors[unit], number.ends[2])

@@ -9,8 +9,8 @@ from scalelens.report.audit.finding import Finding
 from scalelens.report.audit.groups import own_group, split_rows
 from scalelens.report.audit.printed import Interval, Number
 from scalelens.report.audit.quantities import value
-from scalelens.report.audit.units import base
 from scalelens.report.audit.wording import about, matters, middle, place_of, shown
+from scalelens.units import base
 
 Formula = Callable[[list[Interval]], Interval]
 Relation = tuple[list[int], Formula, str, Decimal]  # columns, formula, how it is said, room: see rows_against

@@ -3,10 +3,12 @@
 import re
 from dataclasses import dataclass
 
-from scalelens.report.audit.units import DEVICES, ITEMS, PER, base, canonical
+from scalelens.report.audit.units import DEVICES, ITEMS, PER, canonical
+from scalelens.units import UNITS, base
 
 BRACKETS = re.compile(r"[(\[]\s*([^()\[\]]+?)\s*[)\]]")
 LAST_WORD = re.compile(r"(?:\s|_|\bin\s)([^\s_]+)$")
+QUANTITIES = ("time", "power", "energy", "bytes")  # those that one unit without a slash measures
 ONE_DEVICE = "(?:gpu|gcd|ipu|hpu|device|accelerator)"
 RATE_OF_SUFFIX = re.compile(rf"^(\w+?)_per_(s|sec|second|step)(?:_per_({ONE_DEVICE}))?$", re.IGNORECASE)
 COUNTED = r"^(?:total|num(?:ber)?|no\.?|#|n)?[\s_-]*(?:of\s)?(?:the\s|total\s|trained\s|training\s)?"
@@ -93,7 +95,8 @@ def kind_of_unit(unit: str) -> str:
             return "time"
     if over[:2] == ["FLOP", "s"]:
         return "flops"
-    return {"s": "time", "W": "power", "J": "energy", "B": "bytes"}.get(over[0], "share" if unit == "%" else "")
+    quantity = UNITS[over[0]].quantity if over[0] in UNITS else ""
+    return quantity if quantity in QUANTITIES else "share" if unit == "%" else ""
 
 
 def kind_of_words(name: str) -> str:

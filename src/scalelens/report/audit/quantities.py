@@ -5,7 +5,8 @@ from decimal import Decimal
 
 from scalelens.report.audit.document import Table
 from scalelens.report.audit.printed import Interval, Number
-from scalelens.report.audit.units import DEVICES, base
+from scalelens.report.audit.units import DEVICES
+from scalelens.units import base
 
 WORK_OF_AN_EPOCH = re.compile(
     r"(?:1|one|an|each)\s+epoch\s*(?:=|:|is|has|are)\s*(?:(\d+)\s*(?:\*|×|x|\\times|·)\s*)?(?:global\s+)?batch\s?size",

@@ -1,22 +1,11 @@
-"""One spelling for each unit that papers print, and its size in base units."""
+"""One spelling for each unit that papers print."""
 
 import re
-from decimal import Decimal
 
-# Unit: base unit, size of one in it.  Bases: s, W, J, B (bytes), FLOP, share.
-SIZES: dict[str, tuple[str, Decimal]] = {
-    "ns": ("s", Decimal("1e-9")), "µs": ("s", Decimal("1e-6")), "ms": ("s", Decimal("1e-3")), "s": ("s", Decimal(1)),
-    "min": ("s", Decimal(60)), "h": ("s", Decimal(3600)), "d": ("s", Decimal(86400)),
-    "mW": ("W", Decimal("1e-3")), "W": ("W", Decimal(1)), "kW": ("W", Decimal(1000)), "MW": ("W", Decimal("1e6")),
-    "J": ("J", Decimal(1)), "kJ": ("J", Decimal(1000)), "MJ": ("J", Decimal("1e6")), "GJ": ("J", Decimal("1e9")),
-    "Wh": ("J", Decimal(3600)), "kWh": ("J", Decimal("3.6e6")), "MWh": ("J", Decimal("3.6e9")),
-    "B": ("B", Decimal(1)), "kB": ("B", Decimal(1000)), "MB": ("B", Decimal("1e6")), "GB": ("B", Decimal("1e9")),
-    "TB": ("B", Decimal("1e12")), "KiB": ("B", Decimal(2**10)), "MiB": ("B", Decimal(2**20)),
-    "GiB": ("B", Decimal(2**30)), "TiB": ("B", Decimal(2**40)),
-    "FLOP": ("FLOP", Decimal(1)), "GFLOP": ("FLOP", Decimal("1e9")), "TFLOP": ("FLOP", Decimal("1e12")),
-    "PFLOP": ("FLOP", Decimal("1e15")), "EFLOP": ("FLOP", Decimal("1e18")),
-    "%": ("share", Decimal("0.01")),
-}  # fmt: skip
+NAMES = (
+    "ns", "µs", "ms", "s", "min", "h", "d", "mW", "W", "kW", "MW", "J", "kJ", "MJ", "GJ", "Wh", "kWh", "MWh",
+    "B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "FLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP", "%",
+)  # fmt: skip
 ITEMS = ("samples", "images", "tokens", "sequences", "items", "steps", "batches", "epochs")
 DEVICES = ("GPU", "GCD", "IPU", "HPU", "device")
 COUNTED = (*ITEMS, *DEVICES, "nodes", "runs", "cores")
@@ -52,18 +41,6 @@ def canonical(text: str) -> str:
 def part_of(text: str) -> str:
     """One spelling of a unit without a slash.  The case counts where the unit has it: MW is not mW."""
     text = text.strip(" .\\{}$")
-    if text in SIZES or text == "1":
+    if text in NAMES or text == "1":
         return text
     return ONE_SPELLING.get(text.lower(), "")
-
-
-def base(unit: str) -> tuple[str, Decimal]:
-    """Base unit and the size of one `unit` in it: `images/min` is (`images/s`, 1/60), "" is ("", 1)."""
-    parts = unit.split("/") if unit else []
-    size = Decimal(1)
-    names = []
-    for place, part in enumerate(parts):
-        name, factor = SIZES.get(part, (part, Decimal(1)))
-        size = size * factor if place == 0 else size / factor
-        names.append(name)
-    return "/".join(names).replace("share", "") if parts[:1] == ["%"] else "/".join(names), size

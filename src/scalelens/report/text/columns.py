@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scalelens.report.rows import Rows
 from scalelens.report.text.cells import cell
+from scalelens.units import ratio
 
 if TYPE_CHECKING:
     from scalelens.queries.header import QueryColumn
 
-# Units that a column is shown in, by the unit that it has: from which size on, name, and how many of the one it is.
-SCALES: dict[str, tuple[tuple[float, str, float], ...]] = {
-    "s": ((0.0, "ms", 1e-3), (0.2, "s", 1.0), (1000.0, "min", 60.0), (20_000.0, "h", 3600.0)),
-    "ns": ((0.0, "ns", 1.0), (1e3, "µs", 1e3), (1e6, "ms", 1e6), (1e9, "s", 1e9), (1e12, "min", 60e9)),
-    "bytes": ((0.0, "B", 1.0), (1e4, "kB", 1e3), (1e6, "MB", 1e6), (1e9, "GB", 1e9), (1e12, "TB", 1e12)),
-    "J": ((0.0, "J", 1.0), (1e4, "kJ", 1e3), (1e7, "MJ", 1e6)),
-    "W": ((0.0, "W", 1.0), (1e4, "kW", 1e3), (1e7, "MW", 1e6)),
-    "bytes/s": ((0.0, "MB/s", 1e6), (1e9, "GB/s", 1e9)),
+# Units that a column is shown in, by the unit that it has, each with the size from which on it is used.
+SHOWN_UNITS: dict[str, tuple[tuple[float, str], ...]] = {
+    "s": ((0.0, "ms"), (0.2, "s"), (1000.0, "min"), (20_000.0, "h")),
+    "ns": ((0.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"), (1e12, "min")),
+    "bytes": ((0.0, "B"), (1e4, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB")),
+    "J": ((0.0, "J"), (1e4, "kJ"), (1e7, "MJ")),
+    "W": ((0.0, "W"), (1e4, "kW"), (1e7, "MW")),
+    "bytes/s": ((0.0, "MB/s"), (1e9, "GB/s")),
 }
 SUFFIXES = ("_gb_per_s", "_per_s", "_percent", "_s", "_ns", "_j", "_w", "_bytes", "_us", "_wh")
 PROBABILITIES = ("p", "q", "p_value")
@@ -77,14 +78,16 @@ def shown(
     name = wanted.rstrip("%~")
     values = rows[name]
     unit = unit_of(name, columns)
-    if not rows.is_a(name, "floating") and not (rows.is_a(name, "integer") and unit in SCALES):
+    if not rows.is_a(name, "floating") and not (rows.is_a(name, "integer") and unit in SHOWN_UNITS):
         texts = [plain_text(value, name.endswith(NAME_RUNS), runs) for value in values]
         right = rows.is_a(name, "integer", "temporal")
         return Shown(name, header(name), texts, right, values if "~" in wanted else None)
     if name in PROBABILITIES:
         return Shown(name, header(name), [probability(value) for value in values], True)
     unit, factor = (
-        ("%", 0.01) if "%" in wanted else scale(unit, size_of(rows if whole is None else whole, name, beside, columns))
+        ("%", ratio("%", ""))
+        if "%" in wanted
+        else scale(unit, size_of(rows if whole is None else whole, name, beside, columns))
     )
     around = intervals(rows, name, columns)
     numbers = [*values, *(end for interval in around if interval for end in interval[:2])]
@@ -133,7 +136,7 @@ def sizes_of(values: Sequence[float | None], factor: float) -> list[float]:
 def size_of(rows: Rows, name: str, beside: Sequence[str], columns: Mapping[str, "QueryColumn"]) -> float:
     """The size that decides a column's unit: its own, or that of larger columns of its unit that are near it."""
     size, unit = middle(rows, name), unit_of(name, columns)
-    if unit not in SCALES:
+    if unit not in SHOWN_UNITS:
         return size
     others = [other for other in beside if other in rows.columns and unit_of(other, columns) == unit]
     others = [other for other in others if rows.is_number(other)]
@@ -165,8 +168,10 @@ def header(name: str) -> str:
 
 def scale(unit: str | None, middle: float) -> tuple[str | None, float]:
     """The unit to show a column in, and how many of its own unit that is."""
-    steps = SCALES.get(unit or "", ((0.0, unit, 1.0),))
-    return next((name, factor) for least, name, factor in reversed(steps) if middle >= least)
+    if unit is None or unit not in SHOWN_UNITS:
+        return unit, 1.0
+    shown = next(name for least, name in reversed(SHOWN_UNITS[unit]) if middle >= least)
+    return shown, ratio(shown, unit)
 
 
 def number_text(value: float | None, factor: float, decimals: int) -> str:

@@ -13,8 +13,9 @@ from scalelens.report.audit.finding import Finding
 from scalelens.report.audit.linking import FOLLOWS
 from scalelens.report.audit.printed import Interval, Number
 from scalelens.report.audit.quantities import exact, value
-from scalelens.report.audit.units import DEVICES, base
+from scalelens.report.audit.units import DEVICES
 from scalelens.report.audit.wording import about, matters, middle, shown
+from scalelens.units import base
 
 BETWEEN = r"(?:(?!<\d+>)[^.;:]){0,40}?"
 PAIR = (

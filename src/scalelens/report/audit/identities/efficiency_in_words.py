@@ -11,8 +11,9 @@ from scalelens.report.audit.document import Document, Sentence
 from scalelens.report.audit.finding import Finding
 from scalelens.report.audit.printed import Number
 from scalelens.report.audit.quantities import exact, value
-from scalelens.report.audit.units import DEVICES, base
+from scalelens.report.audit.units import DEVICES
 from scalelens.report.audit.wording import about, matters, middle, shown
+from scalelens.units import base
 
 SPEEDUP = re.compile(r"speed-?up (?:of|is) <(\d+)>|<(\d+)> speed-?up|<(\d+)> (?:as fast|faster)")
 SIZES = (*DEVICES, "nodes")

@@ -13,8 +13,8 @@ from scalelens.report.audit.document import Document, Table
 from scalelens.report.audit.finding import Finding
 from scalelens.report.audit.printed import Interval, Number
 from scalelens.report.audit.quantities import value
-from scalelens.report.audit.units import base
 from scalelens.report.audit.wording import about, matters, middle, place_of, shown
+from scalelens.units import base
 
 TOTAL = re.compile(r"(?:total|sum|overall|all|altogether)\b[\w\s]{0,12}:?", re.IGNORECASE)
 NO_SUM = ("rate", "share", "power", "ratio", "speedup", "efficiency", "work_per_energy", "energy_per_work", "flops",

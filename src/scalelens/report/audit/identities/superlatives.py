@@ -12,8 +12,8 @@ from scalelens.report.audit.document import Document, Sentence, Table
 from scalelens.report.audit.finding import Finding
 from scalelens.report.audit.printed import Number
 from scalelens.report.audit.quantities import value
-from scalelens.report.audit.units import base
 from scalelens.report.audit.wording import matters, place_of, shown
+from scalelens.units import base
 
 HIGHEST = r"highest|largest|maximum|max|peak|fastest"
 LOWEST = r"lowest|smallest|minimum|min|shortest|least"

@@ -12,8 +12,8 @@ from scalelens.report.audit.finding import Finding
 from scalelens.report.audit.linking import FOLLOWS, SAME, is_hedged, is_multiplied
 from scalelens.report.audit.printed import Interval, Number
 from scalelens.report.audit.quantities import value
-from scalelens.report.audit.units import base
 from scalelens.report.audit.wording import about, matters, middle, shown
+from scalelens.units import base
 
 LINKED = re.compile(
     rf"<(\d+)> (?:for|over|during|in) <(\d+)>(?:{FOLLOWS}|,? (?:processing|thus processing) (?:a total of )?)<(\d+)>"

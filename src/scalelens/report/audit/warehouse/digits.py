@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from scalelens.report.audit.printed import Number, hidden
 from scalelens.report.audit.warehouse.measures import Measure
+from scalelens.units import factors
 
 CHANCE = 0.05  # of a hit, if the values lay anywhere within a decade
 UNNAMED = 0.1  # of that, where the words name no row: they may speak of anything
@@ -17,8 +18,8 @@ NEAR = 0.1
 LEAST_DIGITS = 3  # with two, one of five numbers is a digit away from a value
 # Units that may be mixed up, by the base unit of each measure, as their sizes in it.
 UNITS = {
-    "s": (1e-9, 1e-6, 1e-3, 1.0, 60.0, 3600.0), "J": (1.0, 1e3, 3600.0, 1e6, 3.6e6), "W": (1e-3, 1.0, 1e3, 1e6),
-    "share": (0.01, 1.0),
+    "s": (*factors("ns", "µs", "ms", "s", "min", "h").values(),), "W": (*factors("mW", "W", "kW", "MW").values(),),
+    "J": (*factors("J", "kJ", "Wh", "MJ", "kWh").values(),), "share": (*factors("%").values(), 1.0),
 }  # fmt: skip
 PREFIXES = (1e-6, 1e-3, 1.0, 1e3, 1e6)
 

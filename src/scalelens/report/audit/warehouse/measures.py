@@ -8,7 +8,8 @@ from functools import cache
 from typing import NamedTuple
 
 from scalelens.queries.header import QueryColumn
-from scalelens.report.audit.units import base, canonical
+from scalelens.report.audit.units import canonical
+from scalelens.units import base
 
 SHARE = "share"  # of something, or a ratio: 0.77 and 77 % are one
 SHARES = re.compile(
