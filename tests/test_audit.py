@@ -13,11 +13,11 @@ import pytest
 
 from command_line import Run, one_line
 from conftest import FIXTURES, ROOT
-from scalelens.report.audit.audit import inconsistencies
-from scalelens.report.audit.finding import Finding
-from scalelens.report.audit.printed import hidden
-from scalelens.report.audit.printing import lines_of
-from scalelens.report.audit.reading import document_of, read
+from scalelens.audit.finding import Finding
+from scalelens.audit.inconsistencies import inconsistencies
+from scalelens.audit.printed import hidden
+from scalelens.audit.printing import lines_of
+from scalelens.audit.reading import document_of, read
 
 TEXTS = sorted(path for path in (FIXTURES / "audit").iterdir() if path.suffix != ".findings")
 SEEDS = ROOT.parent / "shared" / "seeds"

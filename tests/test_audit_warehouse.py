@@ -13,13 +13,13 @@ import pytest
 
 from conftest import CORPUS, ROOT
 from logs import megatron_line
+from scalelens.audit.finding import Finding
+from scalelens.audit.reading import document_of
+from scalelens.audit.warehouse.matching import Auditor
+from scalelens.audit.warehouse.measures import SHARE
+from scalelens.audit.warehouse.text import findings_of
+from scalelens.audit.warehouse.values import Known
 from scalelens.ingestion.ingest import ingest
-from scalelens.report.audit.finding import Finding
-from scalelens.report.audit.reading import document_of
-from scalelens.report.audit.warehouse.matching import Auditor
-from scalelens.report.audit.warehouse.measures import SHARE
-from scalelens.report.audit.warehouse.text import findings_of
-from scalelens.report.audit.warehouse.values import Known
 
 if TYPE_CHECKING:
     from command_line import Run

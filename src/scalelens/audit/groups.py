@@ -1,0 +1,48 @@
+"""Are rows that are apart from the others a group of their own: another system, model or data set?"""
+
+from collections.abc import Collection
+
+from scalelens.audit.document import Table
+
+AMOUNTS_OF_WORK = ("work", "steps")
+
+
+def own_group(table: Table, apart: Collection[int], agreeing: Collection[int], used: Collection[int]) -> bool:
+    """Rows apart that a column besides those in `used` sets off: with a label, or several with one number, that no
+    agreeing row has.  Labels that differ in every row name rows, and set none off."""
+    for column in range(len(table.headings)):
+        if column not in used:
+            labels = labels_of(table, column)
+            inside, outside = {labels[row] for row in agreeing}, {labels[row] for row in apart}
+            is_text = not any(cells[column] for cells in table.cells)
+            if is_text and len(set(labels)) < len(labels) and not outside <= inside:
+                return True
+            if not is_text and len(apart) > 1 and len(outside) == 1 and not outside & inside:
+                return True
+    return False
+
+
+def other_work(table: Table, apart: Collection[int], agreeing: Collection[int]) -> bool:
+    """Rows apart that may have done other work: another number of epochs, steps or samples, or a name of their own."""
+    for column, measure in enumerate(table.measures):
+        labels = labels_of(table, column)
+        is_text = not any(cells[column] for cells in table.cells)
+        if (is_text or measure.kind in AMOUNTS_OF_WORK) and not {labels[row] for row in apart} <= {
+            labels[row] for row in agreeing
+        }:
+            return True
+    return False
+
+
+def split_rows(rows: list[int], places: Collection[int]) -> tuple[list[int], list[int]]:
+    """Rows at these places of a list, and the others."""
+    apart = [rows[place] for place in places]
+    return apart, [row for row in rows if row not in apart]
+
+
+def labels_of(table: Table, column: int) -> list[str]:
+    """Texts of a column; an empty cell repeats the one above."""
+    labels: list[str] = []
+    for texts in table.texts:
+        labels.append(texts[column] or (labels[-1] if labels else ""))
+    return labels

@@ -1,0 +1,51 @@
+"""What the text marks in bold as the best of a column is its largest or its smallest number.
+
+Said where the text says near the table that the best is in bold, and a column has one bold number that others beat on
+both sides, while the other columns keep to the rule.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from scalelens.audit.document import Document, Table
+from scalelens.audit.finding import Finding
+from scalelens.audit.quantities import value
+from scalelens.audit.wording import place_of, shown
+
+BEST_IN_BOLD = re.compile(
+    r"\bbest\b[^.]{0,60}\b(?:bold|boldface)\b|\bbold\b[^.]{0,60}\b(?:best|highest|lowest|fastest)\b", re.IGNORECASE
+)
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Best-markers that other numbers of their column beat."""
+    for table in document.tables:
+        if BEST_IN_BOLD.search(f"{table.caption} {table.nearby}"):
+            yield from best_markers(table)
+
+
+def best_markers(table: Table) -> Iterator[Finding]:
+    in_row = Counter(row for row, _ in table.bold)
+    if len(in_row) == len(table.cells) and max(in_row.values()) == 1:
+        return  # the best of each row
+    kept, broken = 0, []
+    for column in range(len(table.headings)):
+        rows = table.rows_with(column)
+        marked = [numbers[0] for row, numbers in rows if (row, column) in table.bold]
+        if len(marked) == 1 and len(rows) > 2:
+            best = value(marked[0])
+            others = [value(numbers[0]) for _, numbers in rows]
+            if any(other.low > best.high for other in others) and any(other.high < best.low for other in others):
+                broken.append((column, marked[0]))
+            else:
+                kept += 1
+    for column, number in broken if kept >= len(broken) or len(broken) == 1 else []:
+        yield Finding(
+            "inconsistent",
+            (number,),
+            f"{shown(number)} is marked as the best of {table.headings[column]!r} in {place_of(table)}, which has both "
+            "larger and smaller numbers.",
+            "conclusion",
+            "the best is the largest or the smallest of its column",
+        )

@@ -1,0 +1,74 @@
+"""The unit of a heading fits the other columns.
+
+Mean power is energy / time, a rate is batch size / time of a step, an efficiency is speedup / devices.  Said of a table
+whose rows all follow one of these up to a factor that is one unit for another: 1000, 60, 3600, or 100 of per cent.  A
+factor of another size may be a number of devices or a length, and one of a device count of the table is left alone.
+"""
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from scalelens.audit.agreement import gap, shared_values
+from scalelens.audit.columns import Formula, factors, holds
+from scalelens.audit.document import Document, Table
+from scalelens.audit.finding import Finding
+from scalelens.audit.printed import Interval
+from scalelens.audit.quantities import exact
+from scalelens.audit.wording import middle, place_of
+
+CONVERSIONS = [Decimal(size) for size in (1000, 1_000_000, 60, 3600)]
+NARROW = Decimal("0.02")
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Columns that fit each other only in another unit."""
+    for table in document.tables:
+        for columns, formula, said, conversions in related(table):
+            if holds(table, columns, formula):
+                shared = shared_values([each for _, _, each in factors(table, columns, formula)])
+                if any(is_about(shared, size) for size in conversions):
+                    yield finding(table, columns, said, middle(shared))
+
+
+def is_about(shared: Interval, size: Decimal) -> bool:
+    """The digits leave hardly another factor than this one."""
+    return not gap(shared, exact(size)) and (shared.high - shared.low) / size < NARROW
+
+
+def related(table: Table) -> Iterator[tuple[list[int], Formula, str, list[Decimal]]]:
+    """Columns, the formula that the first has of the others, and factors that are a wrong unit."""
+    units = [*CONVERSIONS, *(1 / size for size in CONVERSIONS)]
+    times = table.columns("time")
+    steps = [time for time in times if table.measures[time].per & {"steps", "batches"}]
+    if not table.columns("devices"):
+        for power in table.columns("power"):
+            for energy in table.columns("energy"):
+                yield from (([power, energy, time], quotient, "mean power = energy / time", units) for time in times)
+        for rate in table.columns("rate"):
+            for batch in table.columns("batch"):
+                yield from (
+                    ([rate, batch, step], quotient, "rate = batch size / time of a step", units) for step in steps
+                )
+    for efficiency in (place for place in table.columns("efficiency") if table.measures[place].unit == "%"):
+        for speedup in table.columns("speedup"):
+            for devices in table.columns("devices"):
+                columns = [efficiency, speedup, devices]
+                yield columns, quotient, "efficiency = speedup / devices", [Decimal("0.01")]
+
+
+def quotient(given: list[Interval]) -> Interval:
+    return given[0] / given[1]
+
+
+def finding(table: Table, columns: list[int], said: str, factor: Decimal) -> Finding:
+    numbers = tuple(number for number in (table.cells[0][column] for column in columns) if number)
+    names = [repr(table.headings[column]) for column in columns]
+    times = f"{factor:.0f} times" if factor > 1 else f"1/{1 / factor:.0f} of"
+    return Finding(
+        "inconsistent",
+        numbers,
+        f"In {place_of(table)}, {names[0]} is in every row {times} what {names[1]} and {names[2]} give: "
+        "one of the three headings names a wrong unit.",
+        "conclusion",
+        said,
+    )

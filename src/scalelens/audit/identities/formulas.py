@@ -1,0 +1,97 @@
+r"""A formula that the text prints: efficiency and speedup fall with the time of n, and rise with its rate.
+
+`e(n) = \frac{t(n)}{t(1)}` is inverted where the text says that t is a runtime and e an efficiency or a speedup; the
+same formula of a throughput is right.  What a letter means is read in the sentence before the formula, and behind
+`where`.  Silent where the text does not say it.
+"""
+
+import re
+from collections.abc import Iterator
+
+from scalelens.audit.document import Document
+from scalelens.audit.finding import Finding
+from scalelens.audit.printed import Number, hidden
+
+NAME = r"\\?(?:tilde|bar|hat|overline|mathrm|text)?\s*\{?\s*[A-Za-z]{1,12}\}?(?:_\{?\w*\}?)?"
+
+
+def call(side: str) -> str:
+    """Pattern of `t(n)`, `t_n` or `T_{min}`."""
+    return rf"(?P<{side}>{NAME})\s*(?:\((?P<{side}_of>[^()]{{1,12}})\)|_\{{?(?P<{side}_at>\w+)\}}?)"
+
+
+LEFT = r"(?<![A-Za-z\\])" + call("left") + r"\s*(?::=|=|\\equiv)\s*"
+TIMES_DEVICES = r"(?:[nNpP]\s*(?:\\cdot|\\times|\*|·|\\,|\s)\s*)?"
+ABOVE, BELOW = TIMES_DEVICES + call("above"), TIMES_DEVICES + call("below")
+FRACTION = re.compile(LEFT + rf"\\[dt]?frac\s*\{{\s*{ABOVE}\s*\}}\s*\{{\s*{BELOW}\s*\}}")
+SLASH = re.compile(LEFT + rf"{ABOVE}\s*/\s*\(?{BELOW}(?![\w(])")
+BASE = re.compile(r"1|0|[a-zA-Z]_?\{?(?:0|1|min|\\min|base|ref|\\mathrm\{min\})\}?|min|base|ref|one|single")
+SHARES = re.compile(r"efficien|speed.?up", re.IGNORECASE)
+TIME = re.compile(r"\b(?:run\s?time|wall.?clock|wall.?time|time|duration|latency)\b", re.IGNORECASE)
+RATE = re.compile(r"\b(?:throughput|rate|performance|speed|flop\S*|images per second|bandwidth)\b", re.IGNORECASE)
+CHARACTERS_BEFORE, CHARACTERS_BEHIND = 250, 400
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Formulas of an efficiency or a speedup that are upside down."""
+    text = document.text
+    if not SHARES.search(text):
+        return
+    for pattern in (FRACTION, SLASH):
+        for match in pattern.finditer(text):
+            kind = meaning_of(text, match)
+            upside_down = {"time": is_base(match, "below") and not is_base(match, "above"),
+                           "rate": is_base(match, "above") and not is_base(match, "below")}  # fmt: skip
+            if same_letter(match) and upside_down.get(kind, False):
+                yield finding(text, match, kind)
+
+
+def is_base(match: re.Match[str], side: str) -> bool:
+    """The argument or index of this side is the base case: 1, 0, n_0, n_{min}."""
+    argument = match[f"{side}_of"] or match[f"{side}_at"] or ""
+    return bool(BASE.fullmatch(argument.strip(" $")))
+
+
+def same_letter(match: re.Match[str]) -> bool:
+    return re.sub(r"[\s{}]", "", match["above"]) == re.sub(r"[\s{}]", "", match["below"])
+
+
+def meaning_of(text: str, match: re.Match[str]) -> str:
+    """`time` or `rate` of the quantity of a formula for an efficiency or speedup; "" where the text does not say."""
+    before = text[max(0, match.start() - CHARACTERS_BEFORE) : match.start()]
+    if not SHARES.search(last_sentence(before)):
+        return ""
+    behind = text[match.end() : match.end() + CHARACTERS_BEHIND]
+    letter = re.escape(re.sub(r"[\\{}]", "", match["above"]).strip())
+    defined = re.search(
+        rf"\bwhere\b[^.]*?\$?{letter}\b[^.]*?\b(?:is|denotes|are|stands for|means)\b([^.]*)", behind, re.IGNORECASE
+    )
+    said = defined[1] if defined else ""
+    time, rate = TIME.search(said), RATE.search(said)
+    if time and (not rate or time.start() < rate.start()):
+        return "time"
+    return "rate" if rate else ""
+
+
+def last_sentence(text: str) -> str:
+    """The sentence that leads to the formula."""
+    return re.split(r"[.!?]\s+(?=[A-Z])", text.strip(" $\n"))[-1]
+
+
+def finding(text: str, match: re.Match[str], kind: str) -> Finding:
+    shown = " ".join(match[0].split())
+    line = text.count("\n", 0, match.start()) + 1
+    column = match.start() - text.rfind("\n", 0, match.start())
+    base = match["below_of"] or match["below_at"] if kind == "time" else match["above_of"] or match["above_at"]
+    span = hidden("1", count=True)
+    number = Number(base, span.low, span.high, "", line, column, shown)
+    right = "base case by that of n" if kind == "time" else "n devices by that of the base case"
+    falls = "rise as the run gets slower" if kind == "time" else "fall as the run gets faster"
+    return Finding(
+        "inconsistent",
+        (number,),
+        f"The formula {shown} is inverted: the text says that {match['above']} is a {kind}, so an efficiency or "
+        f"speedup would {falls}.  It divides the {kind} of the {right}.",
+        "conclusion",
+        shown,
+    )

@@ -1,0 +1,75 @@
+"""Energy / time ≤ power limit of the device.
+
+Said where the energy is of one device.  The limit is that of the device that the caption or heading names, else twice
+the largest of the catalog, the bound above which ScaleLens calls a power implausible.  The time is a column, or follows
+from the rate and the work of an epoch that the text gives (`1 epoch = 4 * batch size`).
+"""
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from scalelens.audit.document import Document, Table
+from scalelens.audit.finding import Finding
+from scalelens.audit.printed import Interval, Number
+from scalelens.audit.quantities import batches_per_epoch, exact, per_device, value
+from scalelens.audit.wording import about, middle, place_of, shown
+from scalelens.catalog import device, rows
+
+ABOVE_LIMIT = Decimal("1.1")  # a device may exceed its limit for a moment, and a meter may err
+IMPLAUSIBLE = 2
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """The row of each table with the highest power, if no device can take it."""
+    for table in document.tables:
+        limit, whose = limit_of(table)
+        for energy in table.columns("energy"):
+            if per_device(table, energy):
+                found = [
+                    (power, numbers, why)
+                    for numbers, seconds, why in timed_rows(table, energy)
+                    if seconds.low > 0 and (power := value(numbers[0]) / seconds).low > limit
+                ]
+                if found:
+                    yield finding(table, max(found, key=lambda row: row[0].low), len(found), limit, whose)
+
+
+def limit_of(table: Table) -> tuple[Decimal, str]:
+    """Power in W above which an energy cannot be of one device, and whose limit it is."""
+    known = device(f"{table.caption} {' '.join(table.headings)}")
+    if known and known["tdp_w"]:
+        return Decimal(known["tdp_w"]) * ABOVE_LIMIT, f"{known['device']} has a limit of {known['tdp_w']} W"
+    largest = max(int(row["tdp_w"]) for row in rows("devices_catalog") if row["tdp_w"])
+    return Decimal(largest) * IMPLAUSIBLE, f"no device of the catalog has a limit above {largest} W"
+
+
+def timed_rows(table: Table, energy: int) -> Iterator[tuple[tuple[Number, ...], Interval, str]]:
+    """Rows with their energy first, the seconds that it was spent in, and how these are known."""
+    same = table.measures[energy].per & {"epochs", "steps"}
+    for time in table.columns("time"):
+        if table.measures[time].per & {"epochs", "steps"} == same:
+            for _, numbers in table.rows_with(energy, time):
+                yield numbers, value(numbers[1]), "energy / time"
+    batches = batches_per_epoch(table)
+    if batches and "epochs" in same and not table.columns("time"):
+        for batch in table.columns("batch"):
+            for rate in table.columns("rate"):
+                for _, numbers in (row for row in table.rows_with(energy, batch, rate) if row[1][2].low > 0):
+                    seconds = exact(batches) * value(numbers[1]) / value(numbers[2])
+                    yield numbers, seconds, f"time of an epoch = {batches} × batch size / rate; energy / time"
+
+
+def finding(
+    table: Table, worst: tuple[Interval, tuple[Number, ...], str], count: int, limit: Decimal, whose: str
+) -> Finding:
+    power, numbers, why = worst
+    seconds = value(numbers[0]) / power
+    return Finding(
+        "inconsistent",
+        numbers,
+        f"{shown(numbers[0])} in {about(middle(seconds), 2)} s are {about(middle(power) / 1000, 3)} kW for one device "
+        f"in {place_of(table)}; {whose}.  So it is in {count} of {len(table.cells)} rows: energy and time "
+        "are not of the same work.",
+        "conclusion",
+        why,
+    )

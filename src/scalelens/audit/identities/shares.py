@@ -1,0 +1,41 @@
+"""A column of per cent is the share of another column in its total, or of its largest value.
+
+Said of a table where most rows follow (with one base for all) and a row does not.
+"""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+
+from scalelens.audit.columns import holds, rows_against
+from scalelens.audit.document import Document, Table
+from scalelens.audit.finding import Finding
+from scalelens.audit.printed import Interval
+from scalelens.audit.wording import middle
+
+HUNDRED = Decimal(100)
+ADDITIVE = ("time", "energy", "bytes", "work", "steps", "devices", "nodes", "")
+NAMED_SHARE = re.compile(r"share|%|percent|per cent|fraction|of total", re.IGNORECASE)
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Rows whose share is not that of their value."""
+    for table in document.tables:
+        for share in table.columns("share"):
+            if not NAMED_SHARE.search(table.headings[share]) or not is_of_a_whole(table, share):
+                continue
+            for column in range(len(table.headings)):
+                known = table.measures[column].kind in ADDITIVE and column != share
+                if known and holds(table, [share, column], same):
+                    yield from rows_against(table, [share, column], same, "share = value / total")
+
+
+def is_of_a_whole(table: Table, share: int) -> bool:
+    """A total of 100 % is among the shares, or they add up to it, one of them left out that may be wrong."""
+    percent = [middle(numbers[0].interval) for _, numbers in table.rows_with(share)]
+    rest = [HUNDRED - sum(percent) + each for each in percent]
+    return HUNDRED in percent or any(0 < each < HUNDRED / 2 for each in rest)
+
+
+def same(given: list[Interval]) -> Interval:
+    return given[0]

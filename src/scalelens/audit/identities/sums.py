@@ -1,0 +1,70 @@
+"""The parts of a column add up to its total.
+
+Said of a table whose last row is called total, sum or overall: where another column adds up and this one does not,
+or where the total is off by one digit only.  A total may hold parts that the table leaves out, and a mean is no sum:
+silent for rates, shares, powers and ratios.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import reduce
+
+from scalelens.audit.document import Document, Table
+from scalelens.audit.finding import Finding
+from scalelens.audit.printed import Interval, Number
+from scalelens.audit.quantities import value
+from scalelens.audit.wording import about, matters, middle, place_of, shown
+from scalelens.units import base
+
+TOTAL = re.compile(r"(?:total|sum|overall|all|altogether)\b[\w\s]{0,12}:?", re.IGNORECASE)
+NO_SUM = ("rate", "share", "power", "ratio", "speedup", "efficiency", "work_per_energy", "energy_per_work", "flops",
+          "batch", "micro_batch", "length")  # fmt: skip
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Totals that are not the sum of their column."""
+    for table in document.tables:
+        last = len(table.cells) - 1
+        if last > 1 and TOTAL.fullmatch(table.texts[last][0]):
+            sums = {column: parts for column in range(1, len(table.headings)) if (parts := parts_of(table, column))}
+            wrong = [column for column, (total, right) in sums.items() if right.apart(value(total))]
+            right_ones = len(sums) - len(wrong)
+            for column in wrong:
+                total, right = sums[column]
+                if right_ones > len(wrong) or one_digit_off(total, right):
+                    yield finding(table, column, total, right)
+
+
+def parts_of(table: Table, column: int) -> tuple[Number, Interval] | None:
+    """The total of a column and the sum of its other rows; None where they are no parts of one whole."""
+    numbers = [cells[column] for cells in table.cells]
+    exact = [number for number in numbers if number is not None and not number.hedge]
+    units = {base(number.unit)[0] for number in exact}
+    if len(exact) != len(numbers) or len(units) != 1 or table.measures[column].kind in NO_SUM:
+        return None
+    if any(TOTAL.fullmatch(texts[0]) for texts in table.texts[:-1]):
+        return None
+    return exact[-1], reduce(Interval.__add__, (value(number) for number in exact[:-1]))
+
+
+def one_digit_off(total: Number, right: Interval) -> bool:
+    """The printed total and the sum differ in one digit."""
+    digits = re.sub(r"\D", "", total.text)
+    decimals = len(total.text.partition(".")[2])
+    expected = re.sub(r"\D", "", f"{middle(right) / base(total.unit)[1]:.{decimals}f}")
+    return (
+        len(digits) > 2
+        and len(digits) == len(expected)
+        and sum(a != b for a, b in zip(digits, expected, strict=True)) == 1
+    )
+
+
+def finding(table: Table, column: int, total: Number, right: Interval) -> Finding:
+    return Finding(
+        "inconsistent",
+        (total,),
+        f"The rows of {table.headings[column]!r} in {place_of(table)} add up to "
+        f"{about(middle(right) / base(total.unit)[1], 7)}, not {shown(total)}.",
+        matters(value(total), right),
+        "total = sum of the rows",
+    )

@@ -1,0 +1,73 @@
+"""What is called the highest or the lowest is that in its column.
+
+Said of a sentence such as "the highest throughput of 8,642 images/s" whose number stands in a column of that unit that
+has a larger one.  Only rows that a word of the sentence names are compared, if it names any ("on the A100"); a sentence
+that narrows by anything else is left alone.
+"""
+
+import re
+from collections.abc import Iterator
+
+from scalelens.audit.document import Document, Sentence, Table
+from scalelens.audit.finding import Finding
+from scalelens.audit.printed import Number
+from scalelens.audit.quantities import value
+from scalelens.audit.wording import matters, place_of, shown
+from scalelens.units import base
+
+HIGHEST = r"highest|largest|maximum|max|peak|fastest"
+LOWEST = r"lowest|smallest|minimum|min|shortest|least"
+SAID = re.compile(
+    rf"\b(?P<word>{HIGHEST}|{LOWEST}) [a-z/ -]{{2,40}}?(?: \([^<>]*\))?(?: of| is| was|:| =| with) <(?P<number>\d+)>"
+)
+NARROWED = re.compile(
+    r"\b(?:for|with|at|among|when|using|under|of (?:all|the|these|those)|in (?:the )?(?:case|class))\b"
+)
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Superlatives that another number of the column beats."""
+    for sentence in document.sentences:
+        for match in SAID.finditer(sentence.marked):
+            yield from of_sentence(document, sentence, match)
+
+
+def of_sentence(document: Document, sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
+    number = sentence.numbers[int(match["number"])]
+    rest = sentence.marked[: match.start()] + sentence.marked[match.end() :]
+    if number.hedge or not number.unit or NARROWED.search(rest):
+        return
+    largest = bool(re.fullmatch(HIGHEST, match["word"]))
+    columns = [(table, column) for table in document.tables for column in range(len(table.headings))]
+    places = [(table, column) for table, column in columns if stands(table, column, number)]
+    if len(places) != 1:
+        return
+    table, column = places[0]
+    rows = [row for row, texts in enumerate(table.texts) if named_row(texts, sentence.text)] or range(len(table.texts))
+    rivals = [cell for row in rows if (cell := table.cells[row][column]) and beats(cell, number, largest)]
+    if rivals:
+        best = max(rivals, key=lambda cell: cell.low if largest else -cell.high)
+        yield Finding(
+            "inconsistent",
+            (number, best),
+            f"{shown(number)} is called the {match['word']}, but {place_of(table)} has {shown(best)}.",
+            matters(value(number), value(best)),
+            f"{match['word']} = {'largest' if largest else 'smallest'} of the column {table.headings[column]!r}",
+        )
+
+
+def stands(table: Table, column: int, number: Number) -> bool:
+    """The number stands in this column, digit for digit or rounded."""
+    same_unit = base(table.measures[column].unit)[0] == base(number.unit)[0]
+    numbers = [cell for cells in table.cells if (cell := cells[column])]
+    return same_unit and any(not value(cell).apart(value(number)) for cell in numbers)
+
+
+def named_row(texts: tuple[str, ...], sentence: str) -> bool:
+    """A word of the row's labels stands in the sentence."""
+    words = [word for text in texts for word in re.findall(r"[A-Za-z][\w-]{1,}", text)]
+    return any(re.search(rf"\b{re.escape(word)}", sentence, re.IGNORECASE) for word in words)
+
+
+def beats(cell: Number, number: Number, largest: bool) -> bool:
+    return value(cell).low > value(number).high if largest else value(cell).high < value(number).low

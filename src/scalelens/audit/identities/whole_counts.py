@@ -1,0 +1,71 @@
+"""A share of a small count is a whole number of its items (the GRIM test of Brown and Heathers, 2017).
+
+"37 % of 16 GPUs" cannot be: 5 of 16 are 31 %, 6 are 38 %.  Said of a sentence with a per cent of a count of devices,
+nodes, runs or steps; silent above 1,000 items and where the text is not exact.  The same test for work: a training of n
+steps of one batch size processes a multiple of it: "12 steps of 256 images, 3,000 images in total".
+"""
+
+import re
+from collections.abc import Iterator
+from decimal import ROUND_FLOOR, Decimal
+
+from scalelens.audit.document import Document, Sentence
+from scalelens.audit.finding import Finding
+from scalelens.audit.linking import FOLLOWS, SAME, is_multiplied
+from scalelens.audit.printed import Number
+from scalelens.audit.quantities import value
+from scalelens.audit.units import DEVICES
+from scalelens.audit.wording import about, matters, middle, shown
+
+SHARE = re.compile(r"<(\d+)> of (?:the |all |its |our )?<(\d+)>(?![\w'’]| ?(?:peak|memory|power|hours))")
+WORK = re.compile(
+    r"<(\d+)> (?:of|with|at) (?:a )?(?:global )?(?:batch size of |batch size )?<(\d+)>"
+    rf"(?:{FOLLOWS}<(\d+)>(?: in total| altogether)|{SAME}<(\d+)>)"
+)
+COUNTS = (*DEVICES, "nodes", "runs", "steps", "batches", "epochs")
+LARGEST = 1000
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Shares that no whole number of items gives, and work that is no multiple of its batch."""
+    for sentence in document.sentences:
+        yield from shares(sentence)
+        yield from work(sentence)
+
+
+def shares(sentence: Sentence) -> Iterator[Finding]:
+    for match in SHARE.finditer(sentence.marked):
+        share, count = (sentence.numbers[int(place)] for place in match.groups())
+        if share.unit == "%" and count.unit in COUNTS and not (share.hedge or count.hedge) and is_small(count):
+            span = value(share)
+            below = (span.high * count.high).to_integral_value(ROUND_FLOOR)
+            if below < span.low * count.low:
+                around = [f"{items} are {about(100 * items / count.low, 3)} %" for items in (below, below + 1)]
+                yield Finding(
+                    "inconsistent",
+                    (share, count),
+                    f"{shown(share)} of {shown(count)} is no whole number: {' and '.join(around)}.",
+                    "slip",
+                    "share × count is a whole number",
+                )
+
+
+def is_small(count: Number) -> bool:
+    return count.low == count.high and Decimal(0) < count.low <= LARGEST
+
+
+def work(sentence: Sentence) -> Iterator[Finding]:
+    for match in WORK.finditer(sentence.marked):
+        steps, batch, total = (sentence.numbers[int(place)] for place in match.groups() if place)
+        right = steps.interval * batch.interval
+        known = steps.unit in ("steps", "batches") and not (steps.hedge or batch.hedge or total.hedge)
+        known &= not is_multiplied(sentence.marked, match.start())
+        known &= bool(match[3]) or total.unit in ("samples", "images", "sequences", batch.unit or "samples")
+        if known and right.apart(total.interval):
+            yield Finding(
+                "inconsistent",
+                (total, steps, batch),
+                f"{shown(steps)} of {shown(batch)} are {about(middle(right), 7)}, not {shown(total)}.",
+                matters(total.interval, right),
+                "work = steps × batch size",
+            )

@@ -1,0 +1,50 @@
+"""Rate × time = work, in a sentence that ties them: "2,130 images/s for 719.4 s, 1,532,000 images in total".
+
+Silent where the sentence only names the three: a rate may leave out the start-up that the time has.
+"""
+
+import re
+from collections.abc import Iterator
+
+from scalelens.audit.agreement import MEASURED_TWICE
+from scalelens.audit.document import Document, Sentence
+from scalelens.audit.finding import Finding
+from scalelens.audit.linking import FOLLOWS, SAME, is_hedged, is_multiplied
+from scalelens.audit.printed import Interval, Number
+from scalelens.audit.quantities import value
+from scalelens.audit.wording import about, matters, middle, shown
+from scalelens.units import base
+
+LINKED = re.compile(
+    rf"<(\d+)> (?:for|over|during|in) <(\d+)>(?:{FOLLOWS}|,? (?:processing|thus processing) (?:a total of )?)<(\d+)>"
+)
+AT = re.compile(rf"\bat <(\d+)>, <(\d+)>(?: of training)?{SAME}<(\d+)>")
+INVERSE = re.compile(rf"<(\d+)> in <(\d+)>{FOLLOWS}(?:a (?:rate|throughput) of )?<(\d+)>")
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Sentences whose work is not their rate times their time."""
+    for sentence in document.sentences:
+        for pattern in (LINKED, AT, INVERSE):
+            for match in pattern.finditer(sentence.marked):
+                if not is_multiplied(sentence.marked, match.start()):
+                    first, time, last = (sentence.numbers[int(place)] for place in match.groups())
+                    rate, work = (last, first) if pattern is INVERSE else (first, last)
+                    yield from judged(sentence, rate, time, work, accused=last)
+
+
+def judged(sentence: Sentence, rate: Number, time: Number, work: Number, accused: Number) -> Iterator[Finding]:
+    fits = base(rate.unit)[0] == f"{work.unit}/s" and base(time.unit)[0] == "s" and work.unit
+    hedged = rate.hedge or work.hedge or is_hedged(sentence, sentence.numbers.index(time))
+    if not fits or hedged or "each" in sentence.marked:
+        return
+    done = value(rate) * value(time)
+    room = Interval(done.low * (1 - MEASURED_TWICE), done.high * (1 + MEASURED_TWICE))
+    if room.apart(value(work)):
+        yield Finding(
+            "inconsistent",
+            (accused, *(number for number in (rate, time, work) if number is not accused)),
+            f"{shown(rate)} for {shown(time)} are {about(middle(done), 6)} {work.unit}, not {shown(work)}.",
+            matters(value(work), done),
+            "rate × time = work",
+        )

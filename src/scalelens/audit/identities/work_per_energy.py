@@ -1,0 +1,60 @@
+"""Work / energy: it follows from energy and work in every row, and counts what its heading says.
+
+Said of a row apart from the others, whose work is the same in all rows or grows with the batch size.  Said of a column
+headed tokens that is the batch size divided by the energy: a batch counts sequences.  A batch size that its heading
+counts in tokens is right.
+"""
+
+import re
+from collections.abc import Iterator
+
+from scalelens.audit.agreement import agreed
+from scalelens.audit.columns import factors, holds, rows_against
+from scalelens.audit.document import Document, Table
+from scalelens.audit.finding import Finding
+from scalelens.audit.printed import Interval
+from scalelens.audit.quantities import exact
+from scalelens.audit.wording import place_of, shown
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Columns of tokens per energy that are batches per energy, and rows apart."""
+    for table in document.tables:
+        for result in table.columns("work_per_energy"):
+            for energy in table.columns("energy"):
+                yield from rows_against(table, [result, energy], inverse, "work per energy = work / energy")
+                for batch in (*table.columns("batch"), *table.columns("micro_batch")):
+                    columns = [result, batch, energy]
+                    yield from rows_against(table, columns, quotient, "work per energy = batch size / energy")
+                    if counts_sequences(table, columns):
+                        yield finding(table, columns)
+
+
+def inverse(given: list[Interval]) -> Interval:
+    return exact(1) / given[0]
+
+
+def quotient(given: list[Interval]) -> Interval:
+    return given[0] / given[1]
+
+
+def counts_sequences(table: Table, columns: list[int]) -> bool:
+    """A column headed tokens is batch size / energy, with the factor 1, and the batch is not counted in tokens."""
+    result, batch, _ = columns
+    headed = table.measures[result].item == "tokens" and not re.search("token", table.headings[batch], re.IGNORECASE)
+    found = [each for _, _, each in factors(table, columns, quotient)]
+    return headed and holds(table, columns, quotient) and agreed(exact(1), found)
+
+
+def finding(table: Table, columns: list[int]) -> Finding:
+    result, batch, energy = columns
+    numbers = factors(table, columns, quotient)[0][1]
+    return Finding(
+        "inconsistent",
+        numbers,
+        f"The column {table.headings[result]!r} of {place_of(table)} is {table.headings[batch]!r} divided by "
+        f"{table.headings[energy]!r} ({numbers[1].text} / {numbers[2].text} = {numbers[0].text}).  A batch counts "
+        f"sequences: what is called {shown(numbers[0])} is {numbers[0].text} sequences per {numbers[2].unit}.",
+        "conclusion",
+        "work per energy = batch size / energy",
+    )

@@ -1,0 +1,40 @@
+"""Values of numbers in base units, and of the work and devices that a text names."""
+
+import re
+from decimal import Decimal
+
+from scalelens.audit.document import Table
+from scalelens.audit.printed import Interval, Number
+from scalelens.audit.units import DEVICES
+from scalelens.units import base
+
+WORK_OF_AN_EPOCH = re.compile(
+    r"(?:1|one|an|each)\s+epoch\s*(?:=|:|is|has|are)\s*(?:(\d+)\s*(?:\*|×|x|\\times|·)\s*)?(?:global\s+)?batch\s?size",
+    re.IGNORECASE,
+)
+
+
+def value(number: Number) -> Interval:
+    """What the number may be, in base units: s, W, J, images/s; a share of 90 % is 0.9."""
+    size = base(number.unit)[1]
+    return Interval(number.low * size, number.high * size)
+
+
+def exact(amount: int | Decimal) -> Interval:
+    return Interval(Decimal(amount), Decimal(amount))
+
+
+def batches_per_epoch(table: Table) -> int | None:
+    """k where the text beside the table says `1 epoch = k * batch size`."""
+    said = WORK_OF_AN_EPOCH.search(table.nearby)
+    return int(said[1] or 1) if said else None
+
+
+def per_device(table: Table, column: int) -> bool:
+    """The column says that its figure is of one device."""
+    return any(unit in DEVICES for unit in table.measures[column].per)
+
+
+def unit_is(number: Number, name: str) -> bool:
+    """The number's base unit is this one."""
+    return bool(number.unit) and base(number.unit)[0] == name

@@ -1,0 +1,174 @@
+"""Numbers of a text against the values of a warehouse: reproduced, stale or untraceable.
+
+A number is reproduced where a value that its words name lies in its interval, unless so many values are named that one
+of them would lie there by chance.  It is stale where its words name one value alone, no value of that quantity fits,
+and the value is near or one slip away.  All else is untraceable, which accuses nobody.
+"""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from scalelens.audit.finding import Finding
+from scalelens.audit.printed import Number
+from scalelens.audit.warehouse.digits import ends_of, is_chance, like, slip_between, widest, within
+from scalelens.audit.warehouse.measures import SHARE, Measure, measure_of_unit
+from scalelens.audit.warehouse.quantities import holds, is_said
+from scalelens.audit.warehouse.ratios import Ratio, ratios_of
+from scalelens.audit.warehouse.stated import COUNTS, Speech, Stated, contradicts, facts_said
+from scalelens.audit.warehouse.values import Known, Warehouse, selector_of
+from scalelens.report.selectors import SELECTOR, statement_of
+
+NO_VALUE = "no value that its words name is printed so"
+NO_QUANTITY = "its words name no quantity that a query answers"
+MATTERS = 0.05  # a difference beyond this changes what a reader concludes
+
+
+class Auditor:
+    """Holds numbers against a warehouse, whose values are asked for once."""
+
+    def __init__(self, root: Path, query_folders: tuple[Path, ...] = ()) -> None:
+        self.warehouse = Warehouse(root, query_folders)
+        self.speech = Speech(known.row for known in self.warehouse.values)
+        self.selectors: dict[Number, str] = {}  # of the numbers that were reproduced
+
+    def finding(self, number: Number) -> Finding:
+        """What the warehouse says of a number."""
+        stated = self.speech.stated(number.words)
+        if key := setting_of(number, stated):
+            return self._setting(number, key)
+        measure = measure_of_unit(number.unit)
+        if measure is None:
+            return untraceable(number, f"no query answers in {number.unit}")
+        held = self._held(self.warehouse.values, number, stated, measure)
+        said = [known for known in held if is_said(known, number.words)]
+        ratios = self._ratios(number, stated) if measure.name == SHARE else []
+        for values in (said, held):
+            if found := [known for known in values if within(known.value / measure.factor, ends_of(number))]:
+                return self._reproduced(number, found, values, stated, measure)
+        if derived := [ratio for ratio in ratios if within(ratio.value / measure.factor, ends_of(number))]:
+            return reproduced_ratio(number, derived[0], ratios, measure)
+        if number.hedge or any(within(known.value / measure.factor, widest(number)) for known in held):
+            return untraceable(number, "the text gives it as a round figure")
+        accusation = self._stale(number, said, stated, measure) or stale_ratio(number, ratios, measure)
+        return accusation or untraceable(number, NO_VALUE if held else NO_QUANTITY)
+
+    def _held(self, values: Iterable[Known], number: Number, stated: Stated, measure: Measure) -> list[Known]:
+        """Values of the quantity and the rows that the words name."""
+        return [
+            known
+            for known in values
+            if known.measure.name == measure.name
+            and holds(known, number.words)
+            and not contradicts(known.row.facts, stated)
+        ]
+
+    def _setting(self, number: Number, key: str) -> Finding:
+        """A count of devices, a batch: what runs are about."""
+        count = count_of(number)
+        if any(count in known.row.facts.get(key, ()) for known in self.warehouse.values):
+            return Finding("reproduced", (number,), f"runs have {key} {count}", "", f"a fact of runs: {key} = {count}")
+        return untraceable(number, f"no run has {key} {count}")
+
+    def _ratios(self, number: Number, stated: Stated) -> list[Ratio]:
+        meant = [known for known in self.warehouse.values if not contradicts(known.row.facts, stated)]
+        return ratios_of(meant, stated, number.words, number.unit == "%")
+
+    def _reproduced(
+        self, number: Number, found: Sequence[Known], values: Sequence[Known], stated: Stated, measure: Measure
+    ) -> Finding:
+        named = [known for known in found if facts_said(known.row.facts, stated)]
+        best = (named or found)[0]
+        selector = selector_of(best, self.warehouse.values) or best.where
+        if is_chance(ends_of(number), (known.value for known in values), bool(named)):
+            return untraceable(number, f"{selector} has it, and of {len(values)} such values one has it by chance")
+        self.selectors[number] = selector
+        exact = like(number, best.value / measure.factor)
+        return Finding("reproduced", (number,), f"{selector} is {exact}", "", evidence(selector, best))
+
+    def _stale(self, number: Number, said: Sequence[Known], stated: Stated, measure: Measure) -> Finding | None:
+        """The value that the words name, if it is near or a slip away; or what it is under other exclusions."""
+        middle = sum(ends_of(number)) / 2
+        alone = sorted(self._alone(said, stated), key=lambda known: abs(known.value / measure.factor - middle))
+        if not alone:
+            return None
+        others = self._alone(self._held(self.warehouse.other_values, number, stated, measure), stated)
+        others = [other for other in others if is_said(other, number.words)]
+        found = [other for other in others if within(other.value / measure.factor, ends_of(number))]
+        if found and not is_chance(ends_of(number), (other.value for other in others)):
+            return self._accused(number, alone[0], f"the number is {found[0].where}", measure)
+        slips = ((known, slip_between(number, known.value / measure.factor, measure)) for known in alone)
+        return next((self._accused(number, known, slip, measure) for known, slip in slips if slip), None)
+
+    def _alone(self, values: Iterable[Known], stated: Stated) -> list[Known]:
+        """Values of columns of which one row alone is meant, and named.
+
+        A count or a model alone names a row only in a warehouse of one study: other texts have a batch of 512 too.
+        """
+        columns: dict[str, list[Known]] = defaultdict(list)
+        for known in values:
+            columns[known.where].append(known)
+        single = [group[0] for group in columns.values() if len(group) == 1]
+        return [
+            known
+            for known in single
+            if (said := facts_said(known.row.facts, stated))
+            and ("name" in said or len(said) > 1 or self.warehouse.is_one_study)
+        ]
+
+    def _accused(self, number: Number, now: Known, how: str, measure: Measure) -> Finding:
+        value = now.value / measure.factor
+        selector = selector_of(now, self.warehouse.values) or now.where
+        text = f"{printed(number)}: {selector} is {like(number, value)} now; {how}"
+        return Finding("stale", (number,), text, weight(number, value), evidence(selector, now))
+
+
+def setting_of(number: Number, stated: Stated) -> str | None:
+    """The fact that a count states: `devices` of the 8 in "8 GPUs"."""
+    if not re.fullmatch(r"[\d,]+", number.text) or (number.unit and measure_of_unit(number.unit)):
+        return None
+    return next((key for key in COUNTS if count_of(number) in stated.get(key, ())), None)
+
+
+def count_of(number: Number) -> int:
+    return int(number.text.replace(",", ""))
+
+
+def reproduced_ratio(number: Number, ratio: Ratio, ratios: Sequence[Ratio], measure: Measure) -> Finding:
+    if is_chance(ends_of(number), (other.value for other in ratios)):
+        return untraceable(number, f"{ratio.formula} has it, and of {len(ratios)} such ratios one has it by chance")
+    text = f"{ratio.formula} is {like(number, ratio.value / measure.factor)}"
+    return Finding("reproduced", (number,), text, "", ratio.formula)
+
+
+def stale_ratio(number: Number, ratios: Sequence[Ratio], measure: Measure) -> Finding | None:
+    """The ratio nearest to what is printed, if it is near or one slip away."""
+    middle = sum(ends_of(number)) / 2
+    for ratio in sorted(ratios, key=lambda ratio: abs(ratio.value / measure.factor - middle)):
+        value = ratio.value / measure.factor
+        if how := slip_between(number, value, measure):
+            text = f"{printed(number)}: {ratio.formula} is {like(number, value)} now; {how}"
+            return Finding("stale", (number,), text, weight(number, value), ratio.formula)
+    return None
+
+
+def evidence(selector: str, known: Known) -> str:
+    """The SQL that gives a value."""
+    statement = statement_of("", selector) if SELECTOR.fullmatch(selector) else f"SELECT * FROM {known.row.query}()"
+    return statement.replace("SELECT *", f"SELECT {known.column}", 1)
+
+
+def weight(number: Number, value: float) -> str:
+    """Whether a reader would conclude otherwise."""
+    middle = sum(ends_of(number)) / 2
+    return "slip" if math.isclose(middle, value, rel_tol=MATTERS) else "conclusion"
+
+
+def printed(number: Number) -> str:
+    return f"{number.text} {'times' if number.unit == 'x' else number.unit}".rstrip()
+
+
+def untraceable(number: Number, why: str) -> Finding:
+    return Finding("untraceable", (number,), f"{printed(number)}: {why}", "", "")

@@ -1,0 +1,72 @@
+"""Ratios that a text derives from two values of one column: "64 GPUs are 7.2 times faster than 8"."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from scalelens.audit.warehouse.measures import SHARE
+from scalelens.audit.warehouse.quantities import is_said
+from scalelens.audit.warehouse.stated import Stated
+from scalelens.audit.warehouse.values import Known
+
+WORDS = re.compile(
+    r"\btimes\b|[×x]\b|-fold|speed-?up|\bfactor\b|\bratio\b|"
+    r"\b(faster|slower|higher|lower|more|less|fewer|better|worse|longer|shorter|larger|smaller|increas|decreas|reduc|"
+    r"gain|drop|ris|rose)",
+    re.IGNORECASE,
+)
+
+
+class Ratio(NamedTuple):
+    """A value over another, or the difference of both over one of them."""
+
+    value: float
+    formula: str  # in words, with the column and both rows
+
+
+def ratios_of(values: Iterable[Known], stated: Stated, words: str, percent: bool) -> list[Ratio]:
+    """All that "times" or "%" can mean of the two rows that the words name.
+
+    None where the words compare nothing, or where a row has rivals: then nobody can tell which values are meant.
+    """
+    pairs = [(key, sorted(found, key=str)) for key, found in stated.items() if len(found) == 2]
+    if not pairs or not WORDS.search(words):
+        return []
+    columns: dict[tuple[str, str], list[Known]] = defaultdict(list)
+    for known in values:
+        if known.measure.name != SHARE and is_said(known, words):
+            columns[known.row.query, known.column].append(known)
+    return [
+        ratio
+        for key, (first, second) in pairs
+        for column in columns.values()
+        for ratio in forms(of_fact(column, key, first), of_fact(column, key, second), percent)
+    ]
+
+
+def of_fact(values: Sequence[Known], key: str, value: object) -> list[Known]:
+    return [known for known in values if value in known.row.facts.get(key, ())]
+
+
+def forms(first: Sequence[Known], second: Sequence[Known], percent: bool) -> list[Ratio]:
+    """A ratio both ways; of a percentage the difference too.  None unless each side is one value."""
+    if len(first) != 1 or len(second) != 1:
+        return []
+    ratios = []
+    for over, base in ((first[0], second[0]), (second[0], first[0])):
+        quotient = over.value / base.value
+        text = f"{over.where}, {about(over, base)} over {about(base, over)}"
+        ratios.append(Ratio(quotient, text))
+        if percent:
+            ratios.append(Ratio(abs(quotient - 1), f"{text}, less 1"))
+    return ratios
+
+
+def about(known: Known, other: Known) -> str:
+    """What tells the row of a value from that of another."""
+    mine, others = known.row.facts, other.row.facts
+    telling = [
+        key for key in ("devices", "name", "nodes", "batch", "system", "model") if mine.get(key) != others.get(key)
+    ]
+    return f"{telling[0]} {min(mine[telling[0]], key=str)}" if telling and mine.get(telling[0]) else "one"

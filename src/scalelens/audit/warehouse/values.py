@@ -1,0 +1,160 @@
+"""What a warehouse answers, as single values that a printed number can be compared with.
+
+Asked are the queries whose values papers print, with their defaults.  Queries with a row for each step, kernel or
+sample are not: among ten thousand values each printed number has its like.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from scalelens.audit.warehouse.measures import SHARE, Measure, measure_of
+from scalelens.database.answering import answer
+from scalelens.database.ask import call, literal
+from scalelens.database.connect import connect
+from scalelens.errors import UserError
+from scalelens.queries.header import Query
+from scalelens.queries.load import load
+
+QUERIES = (
+    "batch_stats", "scaling", "throughput", "epoch_stats", "energy_efficiency", "energy_integrated", "mfu",
+    "mlperf_scores", "time_to_accuracy", "precision_gain", "goodput", "temporal_breakdown", "elbow",
+)  # fmt: skip
+# Other ways to the same quantities: a number may be printed with one of them, and not say so.
+OTHERWISE: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("batch_stats", {"exclude": "none"}),
+    ("throughput", {"exclude": "none"}),
+    ("scaling", {"exclude": "none"}),
+    ("scaling", {"metric": "mean_s"}),
+    ("epoch_stats", {"exclude": "none"}),
+)
+MOST_ROWS = 2_000  # of a query: more rows are no answer that somebody copies by hand
+FACTS_OF_RUNS = (
+    "run_id", "name", "system", "model", "precision", "device_model", "job_id", "nodes", "devices", "micro_batch_size",
+    "global_batch_size", "seq_length",
+)  # fmt: skip
+
+# Facts that a selector takes first.
+KEYS = ("devices", "benchmark", "run", "system", "nodes", "global_batch_size", "model", "precision", "run_id")
+
+Facts = dict[str, frozenset[Any]]
+
+
+class Row:
+    """A row of an answer: what it is about, and its values."""
+
+    def __init__(
+        self, query: str, parameters: Mapping[str, Any], own: dict[str, Any], runs: Mapping[str, dict[str, Any]]
+    ) -> None:
+        self.query, self.parameters, self.own = query, parameters, own
+        self.run = runs.get(own.get("run_id") or "", {})
+
+    @cached_property
+    def facts(self) -> Facts:
+        """All that is known of the row, by name: a batch is that of all devices or of one."""
+        both = self.run | {key: value for key, value in self.own.items() if value is not None}
+        facts = {key: frozenset([value]) for key, value in both.items() if isinstance(value, str | int | float)}
+        batches = {both.get(key) for key in ("global_batch_size", "micro_batch_size", "batch_per_device")}
+        if both.get("global_batch_size") and both.get("devices"):
+            batches.add(both["global_batch_size"] / both["devices"])
+        return facts | {"batch": frozenset(batches - {None})}
+
+    @cached_property
+    def selectable(self) -> dict[str, str | int]:
+        """What a selector can name: texts and whole numbers of the row, and the name of its run."""
+        both = {"run": self.run.get("name")} | self.own
+        return {key: value for key, value in both.items() if isinstance(value, str | int)}
+
+
+class Known(NamedTuple):
+    """One value."""
+
+    row: Row
+    column: str
+    value: float  # in the base unit of its measure
+    measure: Measure
+
+    @property
+    def where(self) -> str:
+        """The column, as it is asked for: `scaling(exclude := 'none').efficiency`."""
+        called = call(self.row.query, self.row.parameters) if self.row.parameters else self.row.query
+        return f"{called}.{self.column}"
+
+
+class Warehouse:
+    """All values of a warehouse, asked for once.  `remarks` are sentences about what was not compared."""
+
+    def __init__(self, root: Path, query_folders: tuple[Path, ...] = ()) -> None:
+        self.queries = load(query_folders)
+        self.remarks: list[str] = []
+        self._connection = connect(root, query_folders, queries=self.queries, closed=True)
+        facts = answer(self._connection, f"SELECT {', '.join(FACTS_OF_RUNS)} FROM runs")
+        self.runs = {run["run_id"]: run for run in facts.iter_rows(named=True)}
+
+    @property
+    def is_one_study(self) -> bool:
+        """Whether all runs train one model on one system."""
+        return len({(run["model"], run["system"]) for run in self.runs.values()}) == 1
+
+    @cached_property
+    def values(self) -> list[Known]:
+        """Values by the defaults of the queries."""
+        return [known for name in QUERIES for known in self._asked(name, {})]
+
+    @cached_property
+    def other_values(self) -> list[Known]:
+        """Values under other exclusions and statistics."""
+        return [known for name, parameters in OTHERWISE for known in self._asked(name, parameters)]
+
+    def _asked(self, name: str, parameters: Mapping[str, Any]) -> Iterable[Known]:
+        query = self.queries[name]
+        try:
+            rows = answer(self._connection, f"FROM {call(name, parameters)} LIMIT {MOST_ROWS + 1}")
+        except UserError as error:
+            self.remarks.append(f"{name} gives no answer here ({error})")
+            return []
+        if rows.height > MOST_ROWS:
+            self.remarks.append(f"{name} has more than {MOST_ROWS:,} rows, so no number was compared with it")
+            return []
+        return [
+            known
+            for row in rows.iter_rows(named=True)
+            for known in values_of(Row(name, parameters, row, self.runs), query)
+        ]
+
+
+def values_of(row: Row, query: Query) -> list[Known]:
+    """Values of a row that have a measure: times, rates, energies, shares.  Counts are what a row is about."""
+    values: list[Known] = []
+    for column in query.columns:
+        measure, value = measure_of(column), row.own[column.name]
+        if measure and isinstance(value, int | float) and math.isfinite(value) and not is_trivial(value, measure):
+            values.append(Known(row, column.name, value * measure.factor, measure))
+    return values
+
+
+def is_trivial(value: float, measure: Measure) -> bool:
+    """The efficiency of a base is 1 by definition, and 0 has no digits."""
+    return value == 0 or (measure.name == SHARE and value == 1)
+
+
+def selector_of(known: Known, values: Iterable[Known]) -> str | None:
+    """The shortest selector that no other row of the query has, of two facts at most; None where there is none."""
+    rows = [other.row for other in values if (other.row.query, other.column) == (known.row.query, known.column)]
+    own = known.row.selectable
+    ordered = sorted(own, key=lambda key: KEYS.index(key) if key in KEYS else len(KEYS))
+    for count in range(3):
+        for chosen in combinations(ordered, count):
+            if sum(all(row.selectable.get(key) == own[key] for key in chosen) for row in rows) == 1:
+                where = ", ".join(f"{key}={quoted(own[key])}" for key in chosen)
+                return f"{known.row.query}.{known.column}" + (f"[{where}]" if where else "")
+    return None
+
+
+def quoted(value: str | int) -> str:
+    """A value in a selector.  A text of digits stays a text."""
+    text = literal(value)
+    return f"'{value}'" if isinstance(value, str) and not text.startswith("'") else text
