@@ -148,7 +148,7 @@ TABLES = {
 def test_tables_of_every_kind_are_read_alike(suffix: str) -> None:
     text = TABLES[suffix].format(*(cell for row in ROWS for cell in row))
     (table,) = document_of(text, suffix=suffix if suffix != "tabs" else ".txt").tables
-    assert [measure.kind for measure in table.measures] == ["devices", "rate"]
+    assert [measure.kind for measure in table.meanings] == ["devices", "rate"]
     assert [tuple(number.text for number in row if number) for row in table.cells] == ROWS[1:]
 
 
@@ -158,7 +158,7 @@ def test_a_heading_of_two_rows_spans_columns() -> None:
     )
     (table,) = document_of(text).tables
     assert table.headings == ("Total IPU count", "Throughput (images/s) 1st epoch", "Throughput (images/s) 2nd epoch")
-    assert [measure.kind for measure in table.measures] == ["devices", "rate", "rate"]
+    assert [measure.kind for measure in table.meanings] == ["devices", "rate", "rate"]
 
 
 # What is allowed

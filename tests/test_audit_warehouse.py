@@ -18,7 +18,7 @@ from scalelens.audit.reading import document_of
 from scalelens.audit.warehouse.matching import Auditor
 from scalelens.audit.warehouse.measures import SHARE
 from scalelens.audit.warehouse.text import findings_of
-from scalelens.audit.warehouse.values import Known
+from scalelens.audit.warehouse.values import KnownValue
 from scalelens.ingestion.ingest import ingest
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ TRUE, PLANTED = 200, 200
 class Said(NamedTuple):
     """A value as a paper says it."""
 
-    known: Known
+    known: KnownValue
     digits: str
     unit: str
 
@@ -65,7 +65,7 @@ def digits_of(value: float, significant: int) -> str:
     return f"{value:.{max(0, significant - 1 - math.floor(math.log10(abs(value))))}f}"
 
 
-def said_of(known: Known, draw: random.Random, least: int = 2) -> Said:
+def said_of(known: KnownValue, draw: random.Random, least: int = 2) -> Said:
     """A value at two to four printed digits, in a unit in which it is no tiny number."""
     units = [pair for pair in UNITS[known.measure.name] if 0.1 <= known.value / pair[1] < 1e5] or UNITS[
         known.measure.name
@@ -74,7 +74,7 @@ def said_of(known: Known, draw: random.Random, least: int = 2) -> Said:
     return Said(known, digits_of(known.value / factor, draw.randint(least, 4)), unit)
 
 
-def about(known: Known) -> str:
+def about(known: KnownValue) -> str:
     """What tells a row, as a paper says it."""
     facts = known.row.run | {key: value for key, value in known.row.own.items() if value is not None}
     parts = [str(facts[key]) for key in ("benchmark", "system", "name") if facts.get(key)][-2:]
@@ -87,7 +87,7 @@ def about(known: Known) -> str:
     return ", ".join(parts)
 
 
-def quoted_values(auditor: Auditor) -> list[Known]:
+def quoted_values(auditor: Auditor) -> list[KnownValue]:
     return [known for known in auditor.warehouse.values if known.column in PHRASES and known.value > 0]
 
 

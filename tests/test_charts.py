@@ -22,7 +22,7 @@ import pytest
 
 from scalelens.charts import axes, batch_cdf, efficiency_panels, kernel_tree, scaling, style, words
 from scalelens.charts import load as charts
-from scalelens.charts.page import SINGLE, page_of
+from scalelens.charts.layout import SINGLE, page_of
 from scalelens.errors import UserError
 from scalelens.report import rendering as render
 from scalelens.report.provenance import make_provenance, provenance_of, rows_sha256
@@ -517,7 +517,7 @@ def test_power_over_time_shades_what_the_log_says_and_breaks_at_gaps():
         draw("power_over_time/four_gpus", rows.filter(pl.col("phase").is_not_null()))
 
 
-def test_many_sensors_are_coloured_by_what_they_cover():
+def test_many_sensors_are_colored_by_what_they_cover():
     rows = rows_of("power_over_time/four_gpus")
     nodes = [rows.with_columns(node=pl.lit(f"n{k}"), scope=pl.lit("cpu" if k else "gpu")) for k in range(4)]
     text = text_of(draw("power_over_time/four_gpus", pl.concat(nodes)))

@@ -16,10 +16,10 @@ import pytest
 import scalelens
 from command_line import one_line
 from scalelens.ingestion.ingest import ingest
-from scalelens.report.text.columns import Shown
 from scalelens.report.text.latex import escaped, unit
 from scalelens.report.text.latex_tables import glance_table
 from scalelens.report.text.markdown import markdown
+from scalelens.report.text.table_columns import TableColumn
 
 if TYPE_CHECKING:
     from command_line import Ran, Run
@@ -43,8 +43,8 @@ def body(text: str) -> list[str]:
 # Tables
 
 
-def column(name: str, header: str, *texts: str, right: bool = True) -> Shown:
-    return Shown(name, header, [*texts], right)
+def column(name: str, header: str, *texts: str, right: bool = True) -> TableColumn:
+    return TableColumn(name, header, [*texts], right)
 
 
 def test_uncertainty_counts_in_units_of_the_last_digit() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from itertools import pairwise
 
-from scalelens.audit.printed import Interval
+from scalelens.audit.printed import Bounds
 
 LEAST_AGREEING = 3
 SHARE_AGREEING = Decimal("0.75")
@@ -16,13 +16,13 @@ MEASURED_TWICE = Decimal("0.02")  # a rate and a time, or a power and an energy,
 ALONE = Decimal("0.005")  # a gap that digits do not hide, where all other rows have none
 
 
-def agreed(shared: Interval, intervals: Sequence[Interval]) -> bool:
+def agreed(shared: Bounds, intervals: Sequence[Bounds]) -> bool:
     """A clear majority of the intervals meets `shared`."""
     inside = sum(not gap(shared, interval) for interval in intervals)
     return inside >= LEAST_AGREEING and inside >= SHARE_AGREEING * len(intervals)
 
 
-def shared_values(intervals: Sequence[Interval]) -> Interval:
+def shared_values(intervals: Sequence[Bounds]) -> Bounds:
     """The values that lie in the most intervals.  There is one interval at least."""
     ends = sorted([(interval.low, 0) for interval in intervals] + [(interval.high, 1) for interval in intervals])
     inside = most = 0
@@ -31,10 +31,10 @@ def shared_values(intervals: Sequence[Interval]) -> Interval:
         inside += -1 if closes else 1
         if inside > most:
             most, low, high = inside, end, following
-    return Interval(low, high)
+    return Bounds(low, high)
 
 
-def apart_from_the_others(intervals: Sequence[Interval]) -> tuple[Interval, list[int]]:
+def apart_from_the_others(intervals: Sequence[Bounds]) -> tuple[Bounds, list[int]]:
     """The values that the rows share, and the rows that are apart from them by more than two measurements may be."""
     shared = shared_values(intervals)
     gaps = [gap(shared, interval) for interval in intervals]
@@ -48,7 +48,7 @@ def apart_from_the_others(intervals: Sequence[Interval]) -> tuple[Interval, list
     return shared, far
 
 
-def gap(shared: Interval, interval: Interval) -> Decimal:
+def gap(shared: Bounds, interval: Bounds) -> Decimal:
     """How far two intervals are apart, as a share of the larger end of the first; 0 where they meet."""
     distance = max(interval.low - shared.high, shared.low - interval.high, Decimal(0))
     larger = max(abs(shared.low), abs(shared.high))

@@ -4,21 +4,21 @@ from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 
 from scalelens.audit.agreement import LEAST_AGREEING, agreed, gap, shared_values
-from scalelens.audit.document import Table
+from scalelens.audit.document import TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.groups import own_group, split_rows
-from scalelens.audit.printed import Interval, Number
+from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.quantities import value
 from scalelens.audit.wording import about, matters, middle, place_of, shown
 from scalelens.units import base
 
-Formula = Callable[[list[Interval]], Interval]
+Formula = Callable[[list[Bounds]], Bounds]
 Relation = tuple[list[int], Formula, str, Decimal]  # columns, formula, how it is said, room: see rows_against
 EXACT = Decimal(0)
 
 
 def rows_against(
-    table: Table, columns: list[int], formula: Formula, said: str, room: Decimal = EXACT
+    table: TextTable, columns: list[int], formula: Formula, said: str, room: Decimal = EXACT
 ) -> Iterator[Finding]:
     """Rows whose first column is not what `formula` gives of the other columns, up to a factor that all rows share.
 
@@ -40,7 +40,7 @@ def rows_against(
         yield finding(table, rows[place][1], formula, factor, said)
 
 
-def rows_against_all(table: Table, relations: Iterable[Relation]) -> Iterator[Finding]:
+def rows_against_all(table: TextTable, relations: Iterable[Relation]) -> Iterator[Finding]:
     """Rows that do not follow the first relation that holds, nor any other one that does.
 
     A speedup may come from median times and stand beside rates of the whole run.
@@ -54,26 +54,26 @@ def rows_against_all(table: Table, relations: Iterable[Relation]) -> Iterator[Fi
                 yield found
 
 
-def follows(table: Table, row: int | None, columns: list[int], formula: Formula) -> bool:
+def follows(table: TextTable, row: int | None, columns: list[int], formula: Formula) -> bool:
     """A row has the factor that the rows of the table share."""
     found = factors(table, columns, formula)
     shared = shared_values([each for _, _, each in found])
     return any(place == row and not gap(shared, each) for place, _, each in found)
 
 
-def factors(table: Table, columns: list[int], formula: Formula) -> list[tuple[int, tuple[Number, ...], Interval]]:
+def factors(table: TextTable, columns: list[int], formula: Formula) -> list[tuple[int, tuple[Number, ...], Bounds]]:
     """Rows with a number in each column, these, and what the first is of the formula of the others."""
     rows = [each for each in table.rows_with(*columns) if all(number.low > 0 for number in each[1])]
     return [(row, numbers, value(numbers[0]) / formula([value(each) for each in numbers[1:]])) for row, numbers in rows]
 
 
-def holds(table: Table, columns: list[int], formula: Formula) -> bool:
+def holds(table: TextTable, columns: list[int], formula: Formula) -> bool:
     """More than three rows have numbers, and a clear majority follows the formula with one factor."""
     found = [each for _, _, each in factors(table, columns, formula)]
     return len(found) > LEAST_AGREEING and agreed(shared_values(found), found)
 
 
-def finding(table: Table, numbers: tuple[Number, ...], formula: Formula, factor: Interval, said: str) -> Finding:
+def finding(table: TextTable, numbers: tuple[Number, ...], formula: Formula, factor: Bounds, said: str) -> Finding:
     claimed, *given = numbers
     right = formula([value(number) for number in given]) * factor
     size = base(claimed.unit)[1]

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from scalelens.audit.headings import Measure
+from scalelens.audit.headings import ColumnMeaning
 from scalelens.audit.printed import Number
 
 
@@ -28,7 +28,7 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """A table: rows of cells below headings.
 
     cells     the number of each cell, None where it holds none
@@ -41,7 +41,7 @@ class Table:
     index: int
     line: int
     headings: tuple[str, ...]
-    measures: tuple[Measure, ...]
+    meanings: tuple[ColumnMeaning, ...]
     cells: tuple[tuple[Number | None, ...], ...]
     texts: tuple[tuple[str, ...], ...]
     bold: frozenset[tuple[int, int]] = frozenset()
@@ -50,7 +50,7 @@ class Table:
 
     def columns(self, kind: str) -> list[int]:
         """Columns of this kind."""
-        return [place for place, measure in enumerate(self.measures) if measure.kind == kind]
+        return [place for place, measure in enumerate(self.meanings) if measure.kind == kind]
 
     def rows_with(self, *columns: int) -> list[tuple[int, tuple[Number, ...]]]:
         """Rows that have a number in each of these columns, with these numbers.  Hedged numbers are no evidence."""
@@ -69,7 +69,7 @@ class Document:
 
     path: str
     lines: tuple[str, ...]
-    tables: tuple[Table, ...] = ()
+    tables: tuple[TextTable, ...] = ()
     sentences: tuple[Sentence, ...] = ()
     numbers: tuple[Number, ...] = field(default=())
 

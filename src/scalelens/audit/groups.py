@@ -2,12 +2,12 @@
 
 from collections.abc import Collection
 
-from scalelens.audit.document import Table
+from scalelens.audit.document import TextTable
 
 AMOUNTS_OF_WORK = ("work", "steps")
 
 
-def own_group(table: Table, apart: Collection[int], agreeing: Collection[int], used: Collection[int]) -> bool:
+def own_group(table: TextTable, apart: Collection[int], agreeing: Collection[int], used: Collection[int]) -> bool:
     """Rows apart that a column besides those in `used` sets off: with a label, or several with one number, that no
     agreeing row has.  Labels that differ in every row name rows, and set none off."""
     for column in range(len(table.headings)):
@@ -22,9 +22,9 @@ def own_group(table: Table, apart: Collection[int], agreeing: Collection[int], u
     return False
 
 
-def other_work(table: Table, apart: Collection[int], agreeing: Collection[int]) -> bool:
+def other_work(table: TextTable, apart: Collection[int], agreeing: Collection[int]) -> bool:
     """Rows apart that may have done other work: another number of epochs, steps or samples, or a name of their own."""
-    for column, measure in enumerate(table.measures):
+    for column, measure in enumerate(table.meanings):
         labels = labels_of(table, column)
         is_text = not any(cells[column] for cells in table.cells)
         if (is_text or measure.kind in AMOUNTS_OF_WORK) and not {labels[row] for row in apart} <= {
@@ -40,7 +40,7 @@ def split_rows(rows: list[int], places: Collection[int]) -> tuple[list[int], lis
     return apart, [row for row in rows if row not in apart]
 
 
-def labels_of(table: Table, column: int) -> list[str]:
+def labels_of(table: TextTable, column: int) -> list[str]:
     """Texts of a column; an empty cell repeats the one above."""
     labels: list[str] = []
     for texts in table.texts:

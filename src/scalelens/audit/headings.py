@@ -24,7 +24,7 @@ COUNTS = {
 
 
 @dataclass(frozen=True)
-class Measure:
+class ColumnMeaning:
     """What the numbers of a column are.
 
     kind  time, rate, power, energy, work_per_energy, energy_per_work, flops, bytes, share, speedup, efficiency, ratio,
@@ -40,7 +40,7 @@ class Measure:
     per: frozenset[str] = frozenset()
 
 
-def measure_of(heading: str) -> Measure:
+def meaning_of_heading(heading: str) -> ColumnMeaning:
     """Read a heading.  A heading that leaves it open has the kind ""."""
     plain = re.sub(r"[*$\\{}]|textbf|mathrm|text", "", heading).strip()
     name, unit = name_and_unit(plain)
@@ -54,7 +54,7 @@ def measure_of(heading: str) -> Measure:
         kind = kind_of_words(lower) or ("devices" if unit in DEVICES else kind)
     item = next((part for part in unit.split("/") if part in ITEMS), "") or (item_of(lower) if kind == "work" else "")
     said |= {part for part in unit.split("/")[1:] if part in (*DEVICES, "steps", "batches", "epochs")} - {item}
-    return Measure(kind, unit, item, frozenset(said))
+    return ColumnMeaning(kind, unit, item, frozenset(said))
 
 
 def name_and_unit(heading: str) -> tuple[str, str]:

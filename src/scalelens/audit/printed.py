@@ -15,29 +15,29 @@ ROUND_ZEROS = 3
 
 
 @dataclass(frozen=True)
-class Interval:
+class Bounds:
     """The values that a printed number, or a formula over printed numbers, may have.  Both ends belong to it."""
 
     low: Decimal
     high: Decimal
 
-    def __add__(self, other: "Interval") -> "Interval":
-        return Interval(self.low + other.low, self.high + other.high)
+    def __add__(self, other: "Bounds") -> "Bounds":
+        return Bounds(self.low + other.low, self.high + other.high)
 
-    def __sub__(self, other: "Interval") -> "Interval":
-        return Interval(self.low - other.high, self.high - other.low)
+    def __sub__(self, other: "Bounds") -> "Bounds":
+        return Bounds(self.low - other.high, self.high - other.low)
 
-    def __mul__(self, other: "Interval") -> "Interval":
+    def __mul__(self, other: "Bounds") -> "Bounds":
         ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
-        return Interval(min(ends), max(ends))
+        return Bounds(min(ends), max(ends))
 
-    def __truediv__(self, other: "Interval") -> "Interval":
+    def __truediv__(self, other: "Bounds") -> "Bounds":
         """Divide.  Raises ZeroDivisionError where the divisor may be zero."""
         if other.low <= 0 <= other.high:
             raise ZeroDivisionError("the divisor may be zero")
-        return self * Interval(1 / other.high, 1 / other.low)
+        return self * Bounds(1 / other.high, 1 / other.low)
 
-    def apart(self, other: "Interval") -> bool:
+    def apart(self, other: "Bounds") -> bool:
         """No value is in both: only then do two numbers contradict each other."""
         return self.high < other.low or other.high < self.low
 
@@ -72,11 +72,11 @@ class Number:
     hedge: str = ""
 
     @property
-    def interval(self) -> Interval:
-        return Interval(self.low, self.high)
+    def bounds(self) -> Bounds:
+        return Bounds(self.low, self.high)
 
 
-def hidden(text: str, count: bool = False) -> Interval:
+def hidden(text: str, count: bool = False) -> Bounds:
     """Values that `text` may stand for: half a unit of its last digit to both sides.
 
     A count (devices, batch size) is exact.  An integer that ends in three zeros or more may be rounded to its last
@@ -98,4 +98,4 @@ def hidden(text: str, count: bool = False) -> Interval:
         half = Decimal(0)
     else:
         half = Decimal(5).scaleb(power - len(fraction or "") - 1)
-    return Interval(value - half, value + half)
+    return Bounds(value - half, value + half)

@@ -3,8 +3,8 @@
 import re
 from decimal import Decimal
 
-from scalelens.audit.document import Table
-from scalelens.audit.printed import Interval, Number
+from scalelens.audit.document import TextTable
+from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.units import DEVICES
 from scalelens.units import base
 
@@ -14,25 +14,25 @@ WORK_OF_AN_EPOCH = re.compile(
 )
 
 
-def value(number: Number) -> Interval:
+def value(number: Number) -> Bounds:
     """What the number may be, in base units: s, W, J, images/s; a share of 90 % is 0.9."""
     size = base(number.unit)[1]
-    return Interval(number.low * size, number.high * size)
+    return Bounds(number.low * size, number.high * size)
 
 
-def exact(amount: int | Decimal) -> Interval:
-    return Interval(Decimal(amount), Decimal(amount))
+def exact(amount: int | Decimal) -> Bounds:
+    return Bounds(Decimal(amount), Decimal(amount))
 
 
-def batches_per_epoch(table: Table) -> int | None:
+def batches_per_epoch(table: TextTable) -> int | None:
     """k where the text beside the table says `1 epoch = k * batch size`."""
     said = WORK_OF_AN_EPOCH.search(table.nearby)
     return int(said[1] or 1) if said else None
 
 
-def per_device(table: Table, column: int) -> bool:
+def per_device(table: TextTable, column: int) -> bool:
     """The column says that its figure is of one device."""
-    return any(unit in DEVICES for unit in table.measures[column].per)
+    return any(unit in DEVICES for unit in table.meanings[column].per)
 
 
 def unit_is(number: Number, name: str) -> bool:

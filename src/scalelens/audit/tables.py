@@ -3,8 +3,8 @@
 import re
 from itertools import pairwise
 
-from scalelens.audit.document import Table
-from scalelens.audit.headings import Measure, measure_of
+from scalelens.audit.document import TextTable
+from scalelens.audit.headings import ColumnMeaning, meaning_of_heading
 from scalelens.audit.numerals import numerals
 from scalelens.audit.printed import Number, hidden
 from scalelens.audit.raw_tables import Cell, RawTable
@@ -18,7 +18,7 @@ COUNTS = ("batch", "micro_batch", "devices", "nodes", "length", "work", "steps")
 LINES_BEFORE, LINES_BEHIND = 12, 12
 
 
-def table_of(raw: RawTable, index: int, lines: list[str]) -> Table | None:
+def table_of(raw: RawTable, index: int, lines: list[str]) -> TextTable | None:
     """A table with headings and a row of numbers at least; None for anything else."""
     width = max(len(cells) for _, cells in raw.rows)
     rows = [(line, (*cells, *[("", 0)] * (width - len(cells)))) for line, cells in raw.rows]
@@ -26,7 +26,7 @@ def table_of(raw: RawTable, index: int, lines: list[str]) -> Table | None:
     if not first:
         return None
     headings = merged([[plain(text) for text, _ in cells] for _, cells in rows[:first]])
-    measures = tuple(measure_of(heading) for heading in headings)
+    meanings = tuple(meaning_of_heading(heading) for heading in headings)
     body = rows[first:]
     texts = tuple(tuple(plain(text) for text, _ in cells) for _, cells in body)
     numbers = []
@@ -34,16 +34,16 @@ def table_of(raw: RawTable, index: int, lines: list[str]) -> Table | None:
         label = row_label(texts[row])
         numbers.append(
             tuple(
-                number_of(cells[cell], f"{label} {headings[cell]}".strip(), measures[cell], (line, index, row, cell))
+                number_of(cells[cell], f"{label} {headings[cell]}".strip(), meanings[cell], (line, index, row, cell))
                 for cell in range(width)
             )
         )
     start, end = raw.rows[0][0] - 1, raw.rows[-1][0]
-    return Table(
+    return TextTable(
         index=index,
         line=start + 1,
         headings=tuple(headings),
-        measures=measures,
+        meanings=meanings,
         cells=tuple(numbers),
         texts=texts,
         bold=frozenset(
@@ -88,7 +88,7 @@ def row_label(texts: tuple[str, ...]) -> str:
     return " ".join(text for place, text in enumerate(texts) if text and (place == 0 or not re.match(r"[-+]?\d", text)))
 
 
-def number_of(cell: Cell, words: str, measure: Measure, place: tuple[int, int, int, int]) -> Number | None:
+def number_of(cell: Cell, words: str, measure: ColumnMeaning, place: tuple[int, int, int, int]) -> Number | None:
     """The number of a cell; None where it holds none, or several, or a number within words."""
     text, start = cell
     spread = bool(SPREAD.search(text))

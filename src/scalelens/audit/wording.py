@@ -2,8 +2,8 @@
 
 from decimal import Decimal
 
-from scalelens.audit.document import Table
-from scalelens.audit.printed import Interval, Number
+from scalelens.audit.document import TextTable
+from scalelens.audit.printed import Bounds, Number
 
 CONCLUSION_FROM = Decimal("0.05")  # a reader's conclusion does not hang on less
 
@@ -21,16 +21,16 @@ def about(value: Decimal, digits: int = 4) -> str:
     return f"{rounded:,.0f}" if abs(rounded) >= 1000 else f"{rounded:.{digits}g}"
 
 
-def middle(interval: Interval) -> Decimal:
+def middle(interval: Bounds) -> Decimal:
     return (interval.low + interval.high) / 2
 
 
-def place_of(table: Table) -> str:
+def place_of(table: TextTable) -> str:
     """Which table is meant, by the line of the file at which it begins."""
     return f"the table at line {table.line}"
 
 
-def matters(claimed: Interval, right: Interval) -> str:
+def matters(claimed: Bounds, right: Bounds) -> str:
     """`conclusion` where the two differ by more than a reader would overlook, else `slip`."""
     larger = max(abs(middle(claimed)), abs(middle(right)))
     distance = max(claimed.low - right.high, right.low - claimed.high, Decimal(0))

@@ -5,7 +5,7 @@ Query: accuracy_course
 Encodings:
     x        left the epoch, where the records name one, else the step; right the time since the run began
     y        the score: accuracy in percent, or the loss
-    colour   a run
+    color    a run
     marker   a validation, joined by a line
     thin     records of the training itself
     caption  records and the clock that the time goes by; no record is left out
@@ -19,7 +19,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, facets, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 from scalelens.units import factors
@@ -77,7 +77,7 @@ def draw(
 
 
 def _as_drawn(look: style.Look, phases: set[str | None]) -> style.Look:
-    """What the legend says of a run: lines of runs differ in colour and dash alone."""
+    """What the legend says of a run: lines of runs differ in color and dash alone."""
     lines = TRAINING if phases == {"train"} else VALIDATION
     return look._replace(shape=None, thickness=1.5 * lines.thickness)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scalelens.charts.axes import labels, ticks_of_decades
-from scalelens.charts.page import POINTS_PER_MM, Page
+from scalelens.charts.layout import POINTS_PER_MM, Page
 from scalelens.errors import UserError
 
 Spec = dict[str, Any]

@@ -7,7 +7,7 @@ Encodings:
     x        time of a step in seconds, logarithmic where the slowest takes ten times the fastest; over the median of
              its run where the medians differ by a factor of ten, as nothing else would be seen of the runs
     y        share of the steps in percent
-    curve    a run, by colour, shape and dash; named by what sets the runs apart, and by its median where x is relative
+    curve    a run, by color, shape and dash; named by what sets the runs apart, and by its median where x is relative
     point    p50, where the curve reaches one half
     circle   elbows, as the query `elbow` finds them, with the 95 % interval of their share
     caption  runs, steps, what a record is, what was left out, which runs have no distribution and why, whether corners
@@ -25,7 +25,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, facets, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -93,7 +93,7 @@ def _panel(
 ) -> Any:
     """The curves of runs, with their medians and elbows."""
     by = style.encodings(looks)
-    half = alt.Chart(style.values([{"percent": 50}])).mark_rule(color=style.GREY, strokeWidth=0.5, strokeDash=[2, 1.5])
+    half = alt.Chart(style.values([{"percent": 50}])).mark_rule(color=style.GRAY, strokeWidth=0.5, strokeDash=[2, 1.5])
     lines = alt.Chart(style.values(curves)).mark_line(interpolate="step-after")
     points = alt.Chart(style.values(medians)).mark_point()
     return alt.layer(
@@ -122,13 +122,13 @@ def _elbows(known: pl.DataFrame) -> dict[str, list[Row]]:
     return elbows
 
 
-def _elbow_marks(elbows: Sequence[Row], x: Any, y: Any, colour: Any) -> list[Any]:
+def _elbow_marks(elbows: Sequence[Row], x: Any, y: Any, color: Any) -> list[Any]:
     """Open circles, and bars for the intervals of their shares."""
     if not elbows:
         return []
     circles = alt.Chart(style.values(elbows)).mark_point(shape="circle", filled=False, fill="white", strokeWidth=0.8)
-    bars = style.interval_layers(elbows, INTERVAL, x, ("percent_low", "percent_high"), colour)
-    return [*bars, circles.encode(x, y, colour, tooltip=["label:N", "step_s:Q", "percent:Q"])]
+    bars = style.interval_layers(elbows, INTERVAL, x, ("percent_low", "percent_high"), color)
+    return [*bars, circles.encode(x, y, color, tooltip=["label:N", "step_s:Q", "percent:Q"])]
 
 
 class _Extent(NamedTuple):

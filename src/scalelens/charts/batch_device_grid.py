@@ -5,7 +5,7 @@ Query: batch_device_grid
 Encodings:
     x        devices
     y        batch of a device in samples, the largest at the top; with `per=job` the global batch
-    colour   throughput of a device against the best of the series, darker for more; with `per=job` of the whole job
+    color    throughput of a device against the best of the series, darker for more; with `per=job` of the whole job
     number   the same in percent; with `per=job` samples per second
     caption  series, the best combination with its throughput, runs, what was left out; a blank cell was not measured
 Source: heat map of throughput over batch and devices in C. John et al., CARAML (SC'24 workshops)
@@ -18,7 +18,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import facets, limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -28,7 +28,7 @@ SERIES_FACTS = ("system", "model", "precision", "device_model")
 MOST_PANELS = 6
 DARK_FROM = 50  # percent: from there on the number in a cell is white
 ROW_HEIGHT, LOWEST_MAP = 30, 66  # points
-COLOURS = ["#eef4fb", "#08468b"]  # of 0 and of 100 %
+COLORS = ["#eef4fb", "#08468b"]  # of 0 and of 100 %
 
 
 def draw(
@@ -83,10 +83,10 @@ def _map(cells: Sequence[Row], name: str, is_of_jobs: bool, page: Page) -> Any:
     order = sorted({cell["batch"] for cell in drawn}, reverse=True)
     title = "global batch" if is_of_jobs else "batch of a device"
     y = alt.Y("batch:O", title=title, sort=order, axis=alt.Axis(labelOverlap="greedy", **bare))
-    colour = alt.Color("percent:Q", scale=alt.Scale(domain=[0, 100], range=COLOURS), legend=None)
+    color = alt.Color("percent:Q", scale=alt.Scale(domain=[0, 100], range=COLORS), legend=None)
     chart = alt.Chart(style.values(drawn))
     ink = alt.condition(f"datum.percent >= {DARK_FROM}", alt.value("white"), alt.value(style.INK))
-    cell = chart.mark_rect(stroke="white", strokeWidth=0.5).encode(x, y, colour, tooltip=["percent:Q"])
+    cell = chart.mark_rect(stroke="white", strokeWidth=0.5).encode(x, y, color, tooltip=["percent:Q"])
     text = chart.mark_text().encode(x, y, text="text:N", color=ink)
     return facets.titled(alt.layer(cell, text), name, 2 if page.is_wide else 1, page, has_axes=True)
 

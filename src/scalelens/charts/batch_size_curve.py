@@ -5,7 +5,7 @@ Query: batch_size_curve
 Encodings:
     x        batch of a device in samples, logarithmic, a tick at each size that was run
     y        samples per second of a device, from 0
-    line     a series, by colour, shape and dash
+    line     a series, by color, shape and dash
     ring     the knee: from there on a doubling gains less than `least_gain`
     caption  what the series share, runs, series without a knee and why, what was left out
 Source: figure of throughput against batch size in C. John et al., CARAML (SC'24 workshops)
@@ -18,7 +18,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, facets, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 

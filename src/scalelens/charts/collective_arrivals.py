@@ -7,7 +7,7 @@ Encodings:
     x        how much later than the first rank, in microseconds, logarithmic from 10 us, linear below
     y        rank, the one that causes most waiting at the top
     tick     an arrival; of many at one place the latest
-    point    an arrival after all others: filled, with colour
+    point    an arrival after all others: filled, with color
     caption  collectives, ranks, how often the worst rank is last and its share of the waiting that late ranks cause,
              what is known of the clocks, what was thinned, ranks that are not drawn
 Source: a strip plot, W. S. Cleveland, The Elements of Graphing Data, 1985; the blame is that of the query
@@ -21,7 +21,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.errors import UserError
 from scalelens.units import ratio
 
@@ -33,8 +33,8 @@ LINEAR_UP_TO = 10  # microseconds: ends of one collective differ by that much
 UNITS = {name: ratio(name, "µs") for name in ("s", "ms", "µs")}  # an axis is in the largest of which it has ten
 ALL_TICKS_UP_TO = 3  # decades: of more, only 1, 10, 100 have room for their labels
 
-ARRIVES = style.Look("arrives", style.GREY, None, [1, 0], 0.7)
-ARRIVES_LAST = style.Look("arrives last", style.COLOURS[1], "circle", [1, 0], 0)
+ARRIVES = style.Look("arrives", style.GRAY, None, [1, 0], 0.7)
+ARRIVES_LAST = style.Look("arrives last", style.COLORS[1], "circle", [1, 0], 0)
 
 
 def draw(
@@ -92,9 +92,9 @@ def _panel(points: list[dict[str, Any]], order: list[int]) -> Any:
     x = _x(highest, unit)
     y = alt.Y("rank:O", title="rank", sort=order, axis=alt.Axis(labelOverlap=False))
     others = alt.Chart(style.values([point for point in points if not point["is_last"]]))
-    ticked = others.mark_tick(color=ARRIVES.colour, thickness=ARRIVES.thickness, orient="vertical", opacity=0.8)
+    ticked = others.mark_tick(color=ARRIVES.color, thickness=ARRIVES.thickness, orient="vertical", opacity=0.8)
     latest = alt.Chart(style.values([point for point in points if point["is_last"]]))
-    dots = latest.mark_point(color=ARRIVES_LAST.colour, shape="circle", opacity=0.9)
+    dots = latest.mark_point(color=ARRIVES_LAST.color, shape="circle", opacity=0.9)
     tips = ["rank:O", "call:Q", alt.Tooltip("lateness:Q", title=f"lateness [{unit}]")]
     return alt.layer(ticked.encode(x, y, tooltip=tips), dots.encode(x, y, tooltip=tips))
 

@@ -6,7 +6,7 @@ Query: collective_benchmarks
 Encodings:
     x        bytes of the message as the test counts them, logarithmic, labels at powers of two (1 KiB is 1024 bytes)
     y        bus bandwidth in 10^9 bytes per second, logarithmic
-    line     a test of a run, by colour and shape; it joins the medians where a size was measured several times
+    line     a test of a run, by color and shape; it joins the medians where a size was measured several times
     dash     full and filled: out of place; broken and hollow: in place
     cross    a measurement whose result had wrong values
     caption  what the series share, runs, measurements, those that are not drawn and why
@@ -20,7 +20,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, facets, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 

@@ -5,7 +5,7 @@ Query: compared_runs
 Encodings:
     x        number of the run, those of a first, each side in the order of time
     y        value of the run, with its interval within the run
-    colour   side
+    color    side
     caption  runs, statistic, what was left out
 Source: T. Kalibera, R. Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013: the run is the unit
 """
@@ -17,7 +17,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 

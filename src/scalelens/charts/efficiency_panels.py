@@ -14,7 +14,7 @@ from scalelens.charts.style import Row
 KINDS = {
     "weak": "weak scaling", "strong": "strong scaling", "throughput": "scaling", "mixed": "growing model",
 }  # fmt: skip
-IDEAL = style.Look("ideal", style.GREY, None, [1, 0], 0.7)
+IDEAL = style.Look("ideal", style.GRAY, None, [1, 0], 0.7)
 WARNING_MARKS = "†‡§¶"
 MARK_HEIGHT = 0.08  # of a mark in shares of the highest value
 LEVEL_TOP = 1.03  # up to this efficiency the axis ends above 100 %: the next tick would leave a sixth of it empty
@@ -75,7 +75,7 @@ def efficiency(rows: Sequence[Row], looks: Sequence[style.Look], top: float, x: 
     y = axes.from_zero("efficiency", "efficiency [%]", 100 * (top if top > LEVEL_TOP else 1))
     y = y if has_axis else facets.without_axis(y)
     ideal = alt.Chart(style.values([{"ideal": 100}]))
-    ideal = ideal.mark_rule(color=IDEAL.colour, strokeWidth=IDEAL.thickness)
+    ideal = ideal.mark_rule(color=IDEAL.color, strokeWidth=IDEAL.thickness)
     return alt.layer(ideal.encode(y="ideal:Q"), *series_layers(percent, looks, x, y, "efficiency"))
 
 

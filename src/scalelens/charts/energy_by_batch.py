@@ -8,7 +8,7 @@ Encodings:
     y        in a panel each: tokens per second of a device, or samples where tokens are not known (of the whole job
              where a run does not say its devices); watt-hours of one device, package or node; tokens or samples per
              watt-hour; logarithmic where the largest is ten times the least
-    line     a series, by colour, shape and dash
+    line     a series, by color, shape and dash
     bar      range of repeated runs
     caption  what the series share, runs, steps, where the energy comes from, what was left out
 Source: C. John et al., CARAML (SC'24 workshops): throughput, energy and efficiency against batch size
@@ -21,7 +21,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 

@@ -9,8 +9,8 @@ from typing import Any
 import altair as alt
 
 from scalelens.charts import style, words
+from scalelens.charts.layout import Page
 from scalelens.charts.limits import CHOOSE_RUNS, check_count
-from scalelens.charts.page import Page
 from scalelens.charts.style import Row
 
 MOST_PANELS = 12

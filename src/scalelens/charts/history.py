@@ -6,7 +6,7 @@ Query: history
 Encodings:
     x        number of the run in its series, in the order of time
     y        value of the run, with its interval within the run
-    colour   series, named by what sets it apart
+    color    series, named by what sets it apart
     line     level: geometric mean of the runs up to the next change
     rule     change of level; broken where the change is weak
     caption  what all series share, runs, statistic, each change with its size, what is not drawn, what was left out
@@ -20,7 +20,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, facets, limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -88,7 +88,7 @@ def _panel(points: Sequence[Row], looks: Sequence[style.Look], x: Any, y: Any) -
     return alt.layer(*(layer for layer in layers if layer is not None))
 
 
-def _levels(points: Sequence[Row], x: Any, colour: Any) -> Any:
+def _levels(points: Sequence[Row], x: Any, color: Any) -> Any:
     """A line for each level, from its first run to its last."""
     levels: dict[tuple[str, float], list[Row]] = {}
     for point in points:
@@ -97,7 +97,7 @@ def _levels(points: Sequence[Row], x: Any, colour: Any) -> Any:
         {"run_number": runs[0]["run_number"], "last": runs[-1]["run_number"], "level": level, "label": runs[0]["label"]}
         for (_, level), runs in levels.items()
     ]
-    return alt.Chart(style.values(lines)).mark_rule(strokeWidth=1).encode(x, alt.Y("level:Q"), colour, x2="last:Q")
+    return alt.Chart(style.values(lines)).mark_rule(strokeWidth=1).encode(x, alt.Y("level:Q"), color, x2="last:Q")
 
 
 def _changes(points: Sequence[Row], is_weak: bool, x: Any) -> Any:
@@ -107,7 +107,7 @@ def _changes(points: Sequence[Row], is_weak: bool, x: Any) -> Any:
     if not places:
         return None
     dash = [2, 2] if is_weak else [1, 0]
-    return alt.Chart(style.values(places)).mark_rule(color=style.GREY, strokeWidth=0.6, strokeDash=dash).encode(x)
+    return alt.Chart(style.values(places)).mark_rule(color=style.GRAY, strokeWidth=0.6, strokeDash=dash).encode(x)
 
 
 def _caption(

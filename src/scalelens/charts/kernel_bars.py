@@ -11,11 +11,11 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, limits, style, words
-from scalelens.charts.page import Page
+from scalelens.charts.layout import Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
-# Colours under text, hence light; and what the legend calls them.
+# Colors under text, hence light; and what the legend calls them.
 KINDS_OF_WORK = {
     "operator": ("operator", "#dfe7e1"),
     "compute": ("compute", "#a6cee3"),
@@ -56,15 +56,15 @@ def panel(bars: Sequence[Row]) -> Any:
         axis=alt.Axis(tickCount=5, **axes.even_labels(max(bar["total_ms"] for bar in bars))),
     )
     kinds = _kinds(bars)
-    colours = alt.Scale(domain=kinds, range=[KINDS_OF_WORK[kind][1] for kind in kinds])
-    colour = alt.Color("kind:N", scale=colours, legend=None)
+    colors = alt.Scale(domain=kinds, range=[KINDS_OF_WORK[kind][1] for kind in kinds])
+    color = alt.Color("kind:N", scale=colors, legend=None)
     texts = [
         alt.Chart(style.values([bar for bar in bars if bar.get("indent", 0) == indent]))
         .mark_text(align="left", baseline="middle", dx=TEXT_START + indent)
         .encode(y=y, x=alt.value(0), text="text:N")
         for indent in sorted({bar.get("indent", 0) for bar in bars})
     ]
-    return alt.layer(alt.Chart(style.values(bars)).mark_bar(height={"band": 0.85}).encode(x, y, colour), *texts)
+    return alt.layer(alt.Chart(style.values(bars)).mark_bar(height={"band": 0.85}).encode(x, y, color), *texts)
 
 
 def legend(bars: Sequence[Row]) -> list[style.Look]:

@@ -6,7 +6,7 @@ Query: kernel_summary
 Encodings:
     y        a kernel, its share of the sum of all durations in percent as label, the largest first
     x        sum of its durations in milliseconds, from 0
-    colour   compute, communication, or copies and fills
+    color    compute, communication, or copies and fills
     text     its name, without its middle where it is too long, and how often it ran
     caption  traces, kernels that are not drawn and their share, which part of the traces
 Source: the kernel breakdown of Holistic Trace Analysis, without its lump of others
@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from scalelens.charts import kernel_bars, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 
 QUERY = "kernel_summary"
 

@@ -6,7 +6,7 @@ Query: kernel_tree
 Encodings:
     y        a branch, its share of the sum of all durations in percent as label, below the operator that called it
     x        sum of the durations of what was launched within, in milliseconds, from 0
-    colour   operator of the host, or compute, communication, copies and fills
+    color    operator of the host, or compute, communication, copies and fills
     text     indented by depth: name, without its middle where it is too long, and how often device work ran
     caption  traces, branches that are not drawn, which part of the traces
 Source: the call tree of TensorBoard's profiler plugin, with the time of the device instead of the host
@@ -21,7 +21,7 @@ from typing import Any
 import polars as pl
 
 from scalelens.charts import kernel_bars, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 
 QUERY = "kernel_tree"

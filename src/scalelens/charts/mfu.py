@@ -6,7 +6,7 @@ Encodings:
     x        devices, logarithmic, a tick at each size that was run
     y        TFLOP/s of a device, of the model's own operations; below the share of the dense peak (MFU), where the
              device is known
-    point    a run, by the colour and shape of its series
+    point    a run, by the color and shape of its series
     ring     the TFLOP/s that the tool printed for the same run
     bar      the interval of the MFU, by that of the step time
     caption  what the series share, formula, runs without a figure
@@ -20,7 +20,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -28,7 +28,7 @@ QUERY = "mfu"
 FACTS = ("device_unit", "framework", "system")
 SERIES_FACTS = ("system", "framework", "model", "precision")
 
-PRINTED = style.Look("ring: as printed by the tool", style.GREY, "circle", [1, 0], 0, is_hollow=True)
+PRINTED = style.Look("ring: as printed by the tool", style.GRAY, "circle", [1, 0], 0, is_hollow=True)
 RING_SIZE = 34  # area of a ring in square points: it lies around a marker
 FORMULAS = {"6N": "6 × parameters", "palm": "PaLM's", "megatron": "Megatron's", "layers": "layers counted"}
 

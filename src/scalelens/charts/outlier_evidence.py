@@ -6,7 +6,7 @@ Encodings:
     x        rank
     y        above the compute time over that of the peers; below the share of steps in which it is longer by the
              threshold
-    point    a rank, its colour and shape the verdict; those that lie apart are named with their node
+    point    a rank, its color and shape the verdict; those that lie apart are named with their node
     line     the threshold; equal ranks lie at 1
     caption  ranks, steps, peers, evidence of the ranks that are named
 Source: figures of stragglers by rank in X. Wu et al., FALCON (2024), and J. Lin et al., StragglerAnalysis (2025)
@@ -19,7 +19,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -79,7 +79,7 @@ def _ratios(points: Sequence[Row], threshold: float, x: Any, last: int) -> Any:
     scale = alt.Scale(domain=[low - room, high + room], nice=False)
     y = alt.Y("ratio:Q", title="compute time over peers'", scale=scale, axis=alt.Axis(tickCount=5))
     rule = alt.Chart(style.values([{"ratio": 1 + threshold}]))
-    rule = rule.mark_rule(strokeDash=list(THRESHOLD.dash), strokeWidth=THRESHOLD.thickness, color=THRESHOLD.colour)
+    rule = rule.mark_rule(strokeDash=list(THRESHOLD.dash), strokeWidth=THRESHOLD.thickness, color=THRESHOLD.color)
     layers = [rule.encode(y=y), _points(points, x, y, "ratio")]
     beyond = [point for point in points if point["verdict"] in NAMED and point["ratio"] > 1 + threshold / 2]
     standing_out = sorted(beyond, key=lambda point: -point["ratio"])[:MOST_NAMES]
@@ -118,15 +118,15 @@ def _points(points: Sequence[Row], x: Any, y: Any, field: str) -> Any:
     drawn = [{name: point[name] for name in fields} for point in points]
     looks = list(VERDICTS.values())
     scales = {
-        "color": alt.Scale(domain=list(VERDICTS), range=[look.colour for look in looks]),
+        "color": alt.Scale(domain=list(VERDICTS), range=[look.color for look in looks]),
         "shape": alt.Scale(domain=list(VERDICTS), range=[look.shape for look in looks]),
     }
-    colour, shape = (
+    color, shape = (
         alt.Color("verdict:N", scale=scales["color"], legend=None),
         alt.Shape("verdict:N", scale=scales["shape"], legend=None),
     )
     tips = ["rank:Q", "node:N", "verdict:N", "cause:N", f"{field}:Q", "q:Q"]
-    return alt.Chart(style.values(drawn)).mark_point(size=SIZE, opacity=0.9).encode(x, y, colour, shape, tooltip=tips)
+    return alt.Chart(style.values(drawn)).mark_point(size=SIZE, opacity=0.9).encode(x, y, color, shape, tooltip=tips)
 
 
 def _caption(points: Sequence[Row], threshold: float) -> list[str]:

@@ -13,7 +13,7 @@ import polars as pl
 import polars.selectors as cs
 
 from scalelens.charts import axes, facets, limits, style, words
-from scalelens.charts.page import Page
+from scalelens.charts.layout import Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -55,7 +55,7 @@ def draw(rows: pl.DataFrame, marks: Marks, page: Page) -> Any:
     grid = [panels[n : n + across] for n in range(0, len(panels), across)]
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
     if marks.mark == "bar":
-        legend = [style.swatch(look.label, look.colour)._replace(is_series=True) for look in looks if look.label]
+        legend = [style.swatch(look.label, look.color)._replace(is_series=True) for look in looks if look.label]
     legend += [style.INTERVALS[kind]] if kind else []
     hidden = rows.height - known.height
     caption = [f"{words.counted([known.height], 'row')} of an SQL statement."]

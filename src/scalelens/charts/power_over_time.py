@@ -6,7 +6,7 @@ Query: power_over_time
 Encodings:
     x        time from the first time in the log; from the first sample where the clocks do not join
     y        watts or kilowatts, from 0
-    line     a sensor, by colour and dash; more than 12 are coloured by what they cover.  It breaks where nothing was
+    line     a sensor, by color and dash; more than 12 are colored by what they cover.  It breaks where nothing was
              measured
     shade    steps, start-up, compilation, evaluations, checkpoints; white where the log says nothing; of more than 1000
              the one that takes most of each half point
@@ -21,7 +21,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, limits, shades, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 from scalelens.units import ratio
@@ -66,9 +66,9 @@ def draw(
     phases = rows.filter(pl.col("phase").is_in(list(SHADES)) & is_seen).sort("begins_s", "phase")
     spans = _spans(phases, time, page)
     panel = alt.layer(*_shades(spans, time), _lines(points, looks, time, power, 0.4 if by_scope else 0.8))
-    colours = dict(SHADES.values())
+    colors = dict(SHADES.values())
     legend = [look._replace(shape=None, thickness=0.8) for look in looks]
-    legend += [style.swatch(label, colours[label]) for label in dict.fromkeys(span.label for span in spans)]
+    legend += [style.swatch(label, colors[label]) for label in dict.fromkeys(span.label for span in spans)]
     panel = panel.resolve_scale(color="independent")
     caption = _caption(points, len(names), phases.height)
     return style.figure([[style.Panel(panel)]], legend, caption, page)
@@ -134,9 +134,9 @@ def _shades(spans: Sequence[shades.Span], time: _Time) -> list[Any]:
         return []
     drawn = [{"from": span.begins / time.second, "to": span.ends / time.second, "phase": span.label} for span in spans]
     of_phases = list(dict(SHADES.values()).items())
-    colours = alt.Scale(domain=[label for label, _ in of_phases], range=[colour for _, colour in of_phases])
+    colors = alt.Scale(domain=[label for label, _ in of_phases], range=[color for _, color in of_phases])
     chart = alt.Chart(style.values(drawn)).mark_rect(clip=True)
-    return [chart.encode(alt.X("from:Q"), alt.Color("phase:N", scale=colours, legend=None), x2="to:Q")]
+    return [chart.encode(alt.X("from:Q"), alt.Color("phase:N", scale=colors, legend=None), x2="to:Q")]
 
 
 def _sensor(point: Row) -> tuple[Any, Any, Any]:

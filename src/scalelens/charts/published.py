@@ -7,7 +7,7 @@ Encodings:
     x        the published number, logarithmic
     y        the same quantity of the run, on the same scale
     point    a run and a published row; open where a setting is known to differ
-    colour   the document
+    color    the document
     line     both are equal
     caption  runs, documents, what was not drawn and why
 Source: predicted against measured values on equal axes, as in Hoefler and Belli, Scientific Benchmarking of Parallel
@@ -22,7 +22,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, facets, limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -30,7 +30,7 @@ QUERY = "compare_published"
 FACETS = True
 
 MOST_PANELS = 6
-EQUAL = style.Look("as published", style.GREY, None, [2, 1.5], 0.7)
+EQUAL = style.Look("as published", style.GRAY, None, [2, 1.5], 0.7)
 DIFFERENT = style.Look("open: a setting differs", style.INK, "circle", [1, 0], 0, is_hollow=True)
 
 
@@ -89,7 +89,7 @@ def _panel(
     by = style.encodings(looks)
     fields = ("label", "published", "measured", "run_id", "differs")
     line = alt.Chart(style.values([{"published": end, "measured": end} for end in ends]))
-    layers = [line.mark_line(color=EQUAL.colour, strokeDash=list(EQUAL.dash), strokeWidth=EQUAL.thickness).encode(x, y)]
+    layers = [line.mark_line(color=EQUAL.color, strokeDash=list(EQUAL.dash), strokeWidth=EQUAL.thickness).encode(x, y)]
     for is_different in (False, True):
         part = [{name: point[name] for name in fields} for point in points if bool(point["differs"]) == is_different]
         if part:

@@ -5,7 +5,7 @@ Query: roofline
 Encodings:
     x        floating-point operations per byte moved, from shapes, logarithmic
     y        TFLOP/s achieved, logarithmic
-    point    an operator with its shapes, by family in colour and shape, its area the time it takes
+    point    an operator with its shapes, by family in color and shape, its area the time it takes
     line     the roofline of each element type whose peak and bandwidth are given or in the catalog
     caption  how many operators, which share of the time they take, peaks, what is not drawn
 Source: S. Williams, A. Waterman, D. Patterson, Roofline, CACM 52(4), 2009
@@ -19,7 +19,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -92,7 +92,7 @@ def _roof(peak: float, bandwidth: float, low: float, high: float) -> Any:
         {"intensity": at, "tflops_per_s": min(peak, at * bandwidth / 1000)}
         for at in sorted({start, min(max(_ridge(peak, bandwidth), start), end), end})
     ]
-    return alt.Chart(style.values(corners)).mark_line(color=ROOF.colour, strokeWidth=ROOF.thickness, clip=True)
+    return alt.Chart(style.values(corners)).mark_line(color=ROOF.color, strokeWidth=ROOF.thickness, clip=True)
 
 
 def _ridge(peak: float, bandwidth: float) -> float:

@@ -5,7 +5,7 @@ Query: run_matrix
 Encodings:
     x        devices
     y        a configuration, in words that set it apart from the others
-    cell     done, failed or missing, by colour and by the sign in it: the number of its runs, a cross, or nothing
+    cell     done, failed or missing, by color and by the sign in it: the number of its runs, a cross, or nothing
     panel    a study
     caption  runs, why those that failed did, what counts as missing
 Source: tables of completed and failed configurations in reports of benchmark campaigns
@@ -20,7 +20,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -91,7 +91,7 @@ def _panel(study: str, cells: Sequence[Row], page: Page) -> style.Panel:
         sign = {"done": f"{cell['n_done']}", "failed": "×", "missing": ""}[cell["state"]]
         box = {"x": x + GAP / 2, "x2": x + column - GAP / 2, "y": y + GAP / 2, "y2": y + ROW - GAP / 2}
         tips = {name: cell[name] for name in ("label", "devices", "state", "why")}
-        placed.append(box | tips | {"colour": STATES[cell["state"]].colour, "middle": x + column / 2,
+        placed.append(box | tips | {"colour": STATES[cell["state"]].color, "middle": x + column / 2,
                                     "centre": y + ROW / 2, "sign": sign})  # fmt: skip
     texts = [
         {"x": -style.Y_AXIS, "y": (n + 1.5) * ROW, "text": words.shorten(name, left + style.Y_AXIS - 4)}
@@ -102,12 +102,12 @@ def _panel(study: str, cells: Sequence[Row], page: Page) -> style.Panel:
     heads = heads[:: math.ceil(widest / column)]
     unit = [{"x": -style.Y_AXIS, "y": ROW / 2, "text": "devices"}]
     boxes = alt.Chart(style.values(placed))
-    colour = alt.Color("colour:N", scale=None, legend=None)
+    color = alt.Color("colour:N", scale=None, legend=None)
     at = {"x": alt.X("x:Q", scale=None, axis=None), "y": alt.Y("y:Q", scale=None, axis=None)}
     middle = {"x": alt.X("middle:Q", scale=None, axis=None), "y": alt.Y("centre:Q", scale=None, axis=None)}
     tooltip = ["label:N", "devices:Q", "state:N", "why:N"]
     layers = [
-        boxes.mark_rect().encode(**at, x2="x2:Q", y2="y2:Q", color=colour, tooltip=tooltip),
+        boxes.mark_rect().encode(**at, x2="x2:Q", y2="y2:Q", color=color, tooltip=tooltip),
         boxes.mark_text().encode(**middle, text="sign:N"),
         _texts([*unit, *texts], "left").encode(**at, text="text:N"),
         _texts(heads, "center").encode(**at, text="text:N"),

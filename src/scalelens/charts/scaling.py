@@ -6,7 +6,7 @@ Query: scaling
 Encodings:
     x        devices, logarithmic, a tick at each size that was run
     y        efficiency in percent from 0, the ideal marked; where the model grows TFLOP/s per device from 0
-    line     a series, by colour, shape and dash; it joins the fastest configurations, others at a size are hollow
+    line     a series, by color, shape and dash; it joins the fastest configurations, others at a size are hollow
     bar      interval of the efficiency: full with caps for 95 %, thin, broken and open for a range
     ring     one of several repeats that differ more than they should, small and hollow, with their range
     †        a warning of the query, spelled out in the caption
@@ -23,7 +23,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, efficiency_panels, facets, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -145,7 +145,7 @@ def _throughput(rows: Sequence[Row], growing: Sequence[Row], looks: Sequence[sty
     overhang = max(map(words.text_width, sizes.values())) + 4
     text = [row | {"size": sizes[row["run_id"]]} for row in rows if row["is_fastest"]]
     size = alt.Chart(efficiency_panels.values_of(text, "tflops_per_device", "size"))
-    size = size.mark_text(align="left", baseline="bottom", dx=3, dy=-2, color=style.GREY)
+    size = size.mark_text(align="left", baseline="bottom", dx=3, dy=-2, color=style.GRAY)
     series = efficiency_panels.series_layers(rows, looks, axes.of_devices(growing, overhang), y, "tflops_per_device")
     return alt.layer(*series, size.encode(x="devices:Q", y=y, text="size:N"))
 

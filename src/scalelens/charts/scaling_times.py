@@ -7,7 +7,7 @@ Encodings:
     panel    a series, named by what sets it apart
     x        devices, logarithmic, a tick at each size that was run
     y        efficiency in percent from 0, the ideal marked
-    line     one of the three times, by colour, shape and dash; hollow points, bars and rings as in the chart scaling
+    line     one of the three times, by color, shape and dash; hollow points, bars and rings as in the chart scaling
     †        a warning of the query, spelled out in the caption
     caption  what the series share, runs, the base of each time, warnings, what was left out
 Source: EPICURE, Best Practice Guide on Artificial Intelligence on EuroHPC Systems (2026), figure 5-1
@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 
 from scalelens.charts import axes, efficiency_panels, facets, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 

@@ -14,7 +14,7 @@ class Span(NamedTuple):
 
 
 def by_slots(spans: Sequence[Span], begins: float, ends: float, slots: int) -> list[Span]:
-    """The spans in slots of equal length, each under the name that is seen for most of it; neighbours are joined.
+    """The spans in slots of equal length, each under the name that is seen for most of it; neighbors are joined.
 
     A slot that shows nothing for most of its time has no span.  `spans` are in the order of their starts, and a later
     one lies above an earlier one.

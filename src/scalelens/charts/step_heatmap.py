@@ -6,7 +6,7 @@ Query: temporal_breakdown
 Encodings:
     x        a step
     y        a rank, from the top
-    colour   time in which the device computed, against the median over all ranks and steps: blue for shorter, orange
+    color    time in which the device computed, against the median over all ranks and steps: blue for shorter, orange
              and darker for longer; the classes are fixed, so that noise does not fill the map
     panel    one; where there are more ranks or steps than can be seen, they are put together, and one panel shows the
              median of each group, one the longest of it, so that no hiccup is lost
@@ -22,15 +22,15 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "temporal_breakdown"
 PARAMETERS = {"per": "step"}
 
-# Longest time of each class over the median, and its colour: blue for shorter, orange for longer, grey between them;
-# and darker for longer, so that the order is seen in grey too.
+# Longest time of each class over the median, and its color: blue for shorter, orange for longer, gray between them;
+# and darker for longer, so that the order is seen in gray too.
 CLASSES = {
     "10 % shorter or more": (0.90, "#dff1ff"),
     "2 to 10 % shorter": (0.98, "#a9d8f5"),
@@ -61,7 +61,7 @@ def draw(
     grouped = _grouped(cells, n_ranks, n_steps) if is_grouped else {"": cells}
     middle = float(cells["compute_ms"].median() or 0) or math.inf  # type: ignore[arg-type]
     panels = [style.Panel(_map(_classified(part, middle), title)) for title, part in grouped.items()]
-    legend = [style.swatch(label, colour) for label, (_, colour) in CLASSES.items()]
+    legend = [style.swatch(label, color) for label, (_, color) in CLASSES.items()]
     caption = _caption(cells, parameters)
     if is_grouped:
         caption += [_about_groups(n_ranks, n_steps)]
@@ -75,7 +75,7 @@ def _cells(known: pl.DataFrame) -> pl.DataFrame:
 
 
 def _grouped(cells: pl.DataFrame, n_ranks: int, n_steps: int) -> dict[str, pl.DataFrame]:
-    """Neighbouring ranks and steps put together, each group under the name of its first, by the title of a panel."""
+    """Neighboring ranks and steps put together, each group under the name of its first, by the title of a panel."""
     groups = cells.with_columns(
         row=pl.col("rank").replace_strict(_places(cells["rank"].unique(maintain_order=True)))
         // _across(n_ranks, MOST_RANKS),
@@ -115,7 +115,7 @@ def _classified(cells: pl.DataFrame, middle: float) -> list[Row]:
 def _map(cells: Sequence[Row], title: str) -> Any:
     ranks, steps = _different(cells, "rank"), sorted(_different(cells, "step"))
     bare = {"labelOverlap": "greedy", "ticks": False, "domain": False}
-    classes = alt.Scale(domain=list(CLASSES), range=[colour for _, colour in CLASSES.values()])
+    classes = alt.Scale(domain=list(CLASSES), range=[color for _, color in CLASSES.values()])
     gap = 0.3 if len(cells) < FEW_CELLS else 0
     told = {} if gap else {"aria": False}  # a label of each cell for screen readers would be half of a large file
     chart = alt.Chart(style.values(cells)).mark_rect(stroke="white", strokeWidth=gap, **told)

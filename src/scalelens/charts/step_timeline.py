@@ -6,8 +6,8 @@ Query: step_timeline
 Encodings:
     x        time from the first work of the step
     y        rank; its streams from above by their work, a line between ranks
-    bar      work of a class; neighbours that no column of the drawing keeps apart are one bar
-    colour   class of the work
+    bar      work of a class; neighbors that no column of the drawing keeps apart are one bar
+    color    class of the work
     caption  step, ranks, streams, number of kernels, copies and fills, clocks, how bars were put together
 Source: Gantt charts of streams, as in the trace views of Kineto and Perfetto; MegaScale (NSDI'24), section 5
 """
@@ -19,7 +19,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 from scalelens.units import ratio
@@ -95,19 +95,19 @@ def _panel(bars: Sequence[Row], lanes: Sequence[Row]) -> Any:
         scale=alt.Scale(domain=[0, longest_ns / NS[unit]], nice=False),
         axis=alt.Axis(tickCount=5, labelFlush=True, **axes.even_labels(longest_ns / NS[unit])),
     )
-    colours = alt.Scale(domain=list(CLASSES), range=[colour for _, colour in CLASSES.values()])
+    colors = alt.Scale(domain=list(CLASSES), range=[color for _, color in CLASSES.values()])
     values = [
         {name: bar[name] for name in ("lane", "class", "stream", "n_events")}
         | {"begins": bar["begins_ns"] / NS[unit], "ends": bar["ends_ns"] / NS[unit]}
         for bar in bars
     ]
     chart = alt.Chart(style.values(values)).mark_bar(height={"band": 0.9}, strokeWidth=HAIRLINE, aria=False)
-    colour = alt.Color("class:N", scale=colours, legend=None)
-    stroke = alt.Stroke("class:N", scale=colours, legend=None)
+    color = alt.Color("class:N", scale=colors, legend=None)
+    stroke = alt.Stroke("class:N", scale=colors, legend=None)
     tips = ["class:N", "stream:N", "begins:Q", "ends:Q", "n_events:Q"]
-    drawn = chart.encode(x, y, colour, stroke, x2="ends:Q", tooltip=tips)
+    drawn = chart.encode(x, y, color, stroke, x2="ends:Q", tooltip=tips)
     between = alt.Chart(style.values([{"lane": lane["lane"]} for lane in firsts[1:]]))
-    rule = between.mark_rule(color=style.GREY, strokeWidth=0.4).encode(y=alt.Y("lane:O", bandPosition=0))
+    rule = between.mark_rule(color=style.GRAY, strokeWidth=0.4).encode(y=alt.Y("lane:O", bandPosition=0))
     return alt.layer(drawn, rule) if len(firsts) > 1 else drawn
 
 

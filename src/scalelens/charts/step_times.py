@@ -21,7 +21,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, facets, limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -30,11 +30,11 @@ FACETS = True
 MOST_RUNS = facets.MOST_PANELS
 FACTS = ("name",)
 
-COUNTS = style.Look("record", style.COLOURS[0], "circle", [1, 0], 0)
-LEFT_OUT = style.Look("left out by a rule", style.COLOURS[1], "cross", [1, 0], 0)
+COUNTS = style.Look("record", style.COLORS[0], "circle", [1, 0], 0)
+LEFT_OUT = style.Look("left out by a rule", style.COLORS[1], "cross", [1, 0], 0)
 STEADY = style.Look("median of the steady state", style.INK, None, [1, 0], 1)
-CHANGE = style.Look("another level begins", style.GREY, None, [2, 1.5], 0.7)
-RESTART = style.Look("restart", style.GREY, None, [1, 0], 0.7)
+CHANGE = style.Look("another level begins", style.GRAY, None, [2, 1.5], 0.7)
+RESTART = style.Look("restart", style.GRAY, None, [1, 0], 0.7)
 VERDICTS = {
     "steady": "it keeps its pace", "warming": "it is slower before its steady state",
     "slowing": "it is faster before its steady state", "unsteady": "it has no steady state",
@@ -100,9 +100,9 @@ def _layer(look: style.Look, part: Sequence[Row], x: Any, y: Any) -> Any:
     fields = [name for name in ("at", "step_s", "until", "rules") if name in part[0]]
     chart = alt.Chart(style.values([{name: row[name] for name in fields} for row in part]))
     if look.shape:
-        mark = chart.mark_point(color=look.colour, shape=look.shape, size=7 if look is COUNTS else 14, opacity=0.8)
+        mark = chart.mark_point(color=look.color, shape=look.shape, size=7 if look is COUNTS else 14, opacity=0.8)
         return mark.encode(x, y, tooltip=["at:Q", "step_s:Q", "rules:N"])
-    rule = chart.mark_rule(color=look.colour, strokeDash=list(look.dash), strokeWidth=look.thickness)
+    rule = chart.mark_rule(color=look.color, strokeDash=list(look.dash), strokeWidth=look.thickness)
     return rule.encode(x, y, x2="until:Q") if "until" in fields else rule.encode(x)
 
 

@@ -6,7 +6,7 @@ Query: throughput
 Encodings:
     x        devices, logarithmic, a tick at each size that was run
     y        tokens per second of a device where they are known of all runs, else samples; from 0
-    point    a run, by the colour and shape of its series; no line joins runs that may differ in more than devices
+    point    a run, by the color and shape of its series; no line joins runs that may differ in more than devices
     caption  what the series share, runs, records, what the rates hold, what was left out
 Source: bars of images and tokens per second and device in the results of MLPerf and of CARAML (SC'24 workshops)
 """
@@ -18,7 +18,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, facets, limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 

@@ -6,7 +6,7 @@ Encodings:
     panel    a run, from its log or from its traces; a number that the caption resolves
     y        a loss, in the order in which they are taken off, with its share in percent
     x        share of the whole in percent; the bar ends at what is left
-    colour   a loss, time of which no log tells, what is left; they differ in black and white too
+    color    a loss, time of which no log tells, what is left; they differ in black and white too
     caption  runs, what 100 % is, remarks
 Source: additive bars of POP's factors, https://pop-coe.eu/node/69
 """
@@ -18,7 +18,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import facets, limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -56,7 +56,7 @@ def draw(
         title = "" if len(shown) == 1 else names[-1]
         chart = facets.titled(_bars(bars, is_lowest), title, 1, page)
         panels.append([style.Panel(chart, height=LINE_HEIGHT * len(bars))])
-    legend = [style.swatch(kind, colour) for kind, colour in KINDS.items() if kind in map(_kind, rows["part"])]
+    legend = [style.swatch(kind, color) for kind, color in KINDS.items() if kind in map(_kind, rows["part"])]
     return style.figure(panels, legend, _caption(rows, names), page)
 
 
@@ -76,8 +76,8 @@ def _bars(parts: Sequence[Row], is_lowest: bool) -> Any:
     scale = alt.Scale(domain=[0, 100], nice=False)
     axis = alt.Axis(values=[0, 25, 50, 75, 100], labels=is_lowest, ticks=is_lowest)
     x = alt.X("begin:Q", title="share of the whole [%]" if is_lowest else None, scale=scale, axis=axis)
-    colour = alt.Color("kind:N", scale=alt.Scale(domain=list(KINDS), range=list(KINDS.values())), legend=None)
-    bar = alt.Chart(style.values(bars)).mark_bar(height={"band": 0.8}).encode(x=x, x2="end:Q", y=y, color=colour)
+    color = alt.Color("kind:N", scale=alt.Scale(domain=list(KINDS), range=list(KINDS.values())), legend=None)
+    bar = alt.Chart(style.values(bars)).mark_bar(height={"band": 0.8}).encode(x=x, x2="end:Q", y=y, color=color)
     return alt.layer(bar, *_names(bars, y, scale))
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from scalelens.errors import UserError
-from scalelens.report.rows import Rows
+from scalelens.report.columns import Columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -89,6 +89,6 @@ def write_rows(rows: "pl.DataFrame", format: Format) -> None:
     else:
         from scalelens.cli.terminal_tables import print_table
 
-        print_table(Rows(rows.to_arrow()))
+        print_table(Columns(rows.to_arrow()))
         return
     sys.stdout.write(text if text.endswith("\n") else text + "\n")

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scalelens.report.text.columns import NAME_RUNS
+from scalelens.report.text.table_columns import NAME_RUNS
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,11 +10,11 @@ from scalelens.cli.output import WITH_PROVENANCE, Format, errors, show, to_stdou
 from scalelens.cli.pieces import is_for_people
 from scalelens.cli.run_names import names_of_runs
 from scalelens.errors import UserError
+from scalelens.report.columns import Columns
 from scalelens.report.glance import by_names
-from scalelens.report.rows import Rows
-from scalelens.report.text.columns import shown
 from scalelens.report.text.latex_tables import full_table, glance_table
 from scalelens.report.text.markdown import markdown
+from scalelens.report.text.table_columns import table_column
 
 if TYPE_CHECKING:
     import polars as pl
@@ -68,13 +68,13 @@ def show_answer(
         show_with_provenance(root, {"query": name, "parameters": texts, "glance": True}, format, folders, unsafe=False)
     elif is_for_people(format):
         query = load(folders, name)[name]
-        show_to_people(Rows(rows.to_arrow()).without(without), query, names_of_runs(root, query), has_options=False)
+        show_to_people(Columns(rows.to_arrow()).without(without), query, names_of_runs(root, query), has_options=False)
     else:
         show(rows, format)
 
 
 def show_to_people(
-    rows: Rows, query: "Query", runs: Mapping[str, str], limit: int | None = None, has_options: bool = True,
+    rows: Columns, query: "Query", runs: Mapping[str, str], limit: int | None = None, has_options: bool = True,
     n_rows: int | None = None,
 ) -> None:  # fmt: skip
     """Prints the answer to a query, at one glance where the query names one.  `runs` are their names, by id.
@@ -96,12 +96,12 @@ def latex_glance(root: Path, rows: "pl.DataFrame", query: "Query") -> str:
     """The columns that a query names in its header, as a table of LaTeX."""
     of_query = {column.name: column for column in query.columns}
     runs = names_of_runs(root, query)
-    answer = Rows(rows.to_arrow()).with_floats()
+    answer = Columns(rows.to_arrow()).with_floats()
     if query.glance[0].rstrip("~") == "run_id":  # the ids say nothing, so the names give the order
         answer = by_names(answer, runs)
     beside = [name.rstrip("~") for name in query.glance if "%" not in name]
     columns = [
-        shown(answer, name, of_query, runs, beside=beside)
+        table_column(answer, name, of_query, runs, beside=beside)
         for name in query.glance
         if name.rstrip("%~") in answer.columns
     ]

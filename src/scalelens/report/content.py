@@ -17,10 +17,10 @@ from scalelens.folders import modules_of
 from scalelens.queries.header import Query, QueryColumn
 from scalelens.queries.load import load
 from scalelens.report import rendering
-from scalelens.report.glance import Block, blocks
+from scalelens.report.columns import Columns
+from scalelens.report.glance import GlanceBlock, blocks
 from scalelens.report.plotting import draw
-from scalelens.report.rows import Rows
-from scalelens.report.text.sentences import Sentence
+from scalelens.report.text.sentences import FindingSentence
 
 MOST_ROWS = 500  # of a table; more are counted
 MOST_CHART_BYTES = 400_000  # a drawing that is larger would make the page slow
@@ -48,10 +48,10 @@ ANSWERS_OF_TRACES = (
 )  # fmt: skip
 
 
-class Table(NamedTuple):
+class ReportTable(NamedTuple):
     """Rows as people see them, and the SQL that gives them."""
 
-    blocks: list[Block]
+    blocks: list[GlanceBlock]
     n_rows: int  # more than the blocks have, where they were cut
     sql: str
 
@@ -67,10 +67,10 @@ class Article(NamedTuple):
     """A question with what was found."""
 
     question: str
-    sentences: list[Sentence]
+    sentences: list[FindingSentence]
     nothing: str  # said where there are no sentences
     chart: Chart | None
-    table: Table
+    table: ReportTable
     inputs_sha256: str
     n_inputs: int
     is_fault: bool  # about what went wrong
@@ -78,10 +78,10 @@ class Article(NamedTuple):
 
 class Content(NamedTuple):
     articles: list[Article]
-    runs: Table
-    answers: list[tuple[Query, Table]]
-    files: Table
-    problems: Table
+    runs: ReportTable
+    answers: list[tuple[Query, ReportTable]]
+    files: ReportTable
+    problems: ReportTable
     counts: dict[str, int]  # of runs by outcome
 
 
@@ -98,12 +98,12 @@ class Asking:
         self.columns = {column.name: column for query in self.queries.values() for column in query.columns}
         self.columns["size_bytes"] = QueryColumn("size_bytes", "BIGINT", "bytes", "size of the file")
 
-    def table(self, sql: str, glance: Sequence[str], rows: pl.DataFrame | None = None) -> Table:
+    def table(self, sql: str, glance: Sequence[str], rows: pl.DataFrame | None = None) -> ReportTable:
         """The answer to a statement; `rows` are its rows where they are known."""
         rows = answer(self.connection, sql) if rows is None else rows
-        shown = Rows(rows.head(MOST_ROWS).to_arrow())
+        shown = Columns(rows.head(MOST_ROWS).to_arrow())
         made = blocks(shown, glance, self.columns, self.names) if rows.height else []
-        return Table(made, rows.height, sql.strip())
+        return ReportTable(made, rows.height, sql.strip())
 
     def inputs(self, runs: Iterable[str] | None) -> list[str]:
         """Files of these runs, by id; of all where there is no `runs`."""
@@ -158,7 +158,7 @@ def chart(asking: Asking, name: str) -> Chart:
     return Chart(svg, "")
 
 
-def answers(asking: Asking, traces_alone: bool) -> list[tuple[Query, Table]]:
+def answers(asking: Asking, traces_alone: bool) -> list[tuple[Query, ReportTable]]:
     """Tables of the queries that most people ask, and of those of traces where there are any."""
     traced = bool(answer(asking.connection, "SELECT 1 FROM events LIMIT 1").height)
     of_traces = ANSWERS_OF_TRACES if traced else ()

@@ -9,8 +9,8 @@ import re
 from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from scalelens.report.rows import Rows
-from scalelens.report.text.columns import REMARKS, Shown, shown
+from scalelens.report.columns import Columns
+from scalelens.report.text.table_columns import REMARKS, TableColumn, table_column
 
 if TYPE_CHECKING:
     from scalelens.queries.header import QueryColumn
@@ -29,18 +29,18 @@ NEED_NO_NAME = {
 }  # fmt: skip
 
 
-class Block(NamedTuple):
+class GlanceBlock(NamedTuple):
     """Rows that share a heading, and what is to be said of some of them, by what their first column shows."""
 
     heading: str
-    columns: list[Shown]
+    columns: list[TableColumn]
     remarks: dict[str, list[str]]
     height: int  # rows that the remarks are about, before any are folded
 
 
 def blocks(
-    rows: Rows, names: Sequence[str], columns: Mapping[str, "QueryColumn"], runs: Mapping[str, str]
-) -> list[Block]:
+    rows: Columns, names: Sequence[str], columns: Mapping[str, "QueryColumn"], runs: Mapping[str, str]
+) -> list[GlanceBlock]:
     """The glance of an answer.  `names` are those of the header, `columns` the documented ones, `runs` names by id.
 
     Rows in the order of run_id, which says nothing, are put into that of the names.
@@ -51,28 +51,28 @@ def blocks(
     wanted = [name for name in names if name.rstrip("%~") in rows.columns]
     groups = [rows.at(places) for places in groups_of(rows, wanted)]
     beside = [name.rstrip("~") for name in wanted if "%" not in name]
-    made: list[Block] = []
+    made: list[GlanceBlock] = []
     for group in groups or [rows]:
-        heading = shown(group.head(1), wanted[0], columns, runs).texts[0] if groups else ""
-        every = [shown(group, name, columns, runs, rows, beside) for name in (wanted[1:] if groups else wanted)]
+        heading = table_column(group.head(1), wanted[0], columns, runs).texts[0] if groups else ""
+        every = [table_column(group, name, columns, runs, rows, beside) for name in (wanted[1:] if groups else wanted)]
         made.append(block(heading, [column for column in every if any(column.texts)]))
     return made
 
 
-def by_names(rows: Rows, runs: Mapping[str, str]) -> Rows:
+def by_names(rows: Columns, runs: Mapping[str, str]) -> Columns:
     """The rows in the order of the names of their runs."""
     names = [runs.get(run_id, run_id or "") for run_id in rows["run_id"]]
     return rows.at(sorted(range(rows.height), key=names.__getitem__))
 
 
-def within(given: Block, most: int) -> tuple[Block, int]:
+def within(given: GlanceBlock, most: int) -> tuple[GlanceBlock, int]:
     """The first rows of a block, and how many are left out."""
     height = len(given.columns[0].texts) if given.columns else 0
     columns = [column._replace(texts=column.texts[:most]) for column in given.columns]
     return given._replace(columns=columns), max(height - most, 0)
 
 
-def groups_of(rows: Rows, names: Sequence[str]) -> list[list[int]]:
+def groups_of(rows: Columns, names: Sequence[str]) -> list[list[int]]:
     """Places of the rows of each series, or of each run or other text that comes three times on average.
 
     Empty where there are no groups.
@@ -84,7 +84,7 @@ def groups_of(rows: Rows, names: Sequence[str]) -> list[list[int]]:
     return groups if in_groups else []
 
 
-def first_rows(rows: Rows, names: Sequence[str], most: int) -> Rows:
+def first_rows(rows: Columns, names: Sequence[str], most: int) -> Columns:
     """At most `most` rows; of each series or run the first ones."""
     groups = groups_of(rows, names) if rows.height > most else []
     if not groups:
@@ -93,12 +93,12 @@ def first_rows(rows: Rows, names: Sequence[str], most: int) -> Rows:
     return rows.at([place for places in groups for place in places[:each]][:most])
 
 
-def block(heading: str, columns: list[Shown]) -> Block:
+def block(heading: str, columns: list[TableColumn]) -> GlanceBlock:
     """A block whose constant columns are in the heading, but those that it names already."""
     remarks = remarks_of(columns)
     columns = [column for column in columns if column.name not in REMARKS]
     if not columns:
-        return Block(heading, [], remarks, 0)
+        return GlanceBlock(heading, [], remarks, 0)
     said = heading.split(" · ")
     constant = [column for column in columns[1:] if len(column.texts) > 1 and len({*column.texts}) == 1]
     facts = [
@@ -108,17 +108,17 @@ def block(heading: str, columns: list[Shown]) -> Block:
     ]
     told = {row for rows in remarks.values() for row in rows}
     varying = without_silent_rows(ranged([column for column in columns if column not in constant]), told)
-    return Block(" · ".join(filter(None, [heading, *facts])), varying, remarks, len(columns[0].texts))
+    return GlanceBlock(" · ".join(filter(None, [heading, *facts])), varying, remarks, len(columns[0].texts))
 
 
-def without_silent_rows(columns: list[Shown], told: Container[str]) -> list[Shown]:
+def without_silent_rows(columns: list[TableColumn], told: Container[str]) -> list[TableColumn]:
     """The columns without the rows that have nothing but a name which stands in a remark; empty where none has more."""
     names, *others = columns
     kept = [k for k, name in enumerate(names.texts) if name not in told or any(column.texts[k] for column in others)]
     return [column._replace(texts=[column.texts[k] for k in kept]) for column in columns] if kept else []
 
 
-def remarks_of(columns: Sequence[Shown]) -> dict[str, list[str]]:
+def remarks_of(columns: Sequence[TableColumn]) -> dict[str, list[str]]:
     """What is said of rows, and of which, by their first column.  Sentences that begin with a number are one."""
     keys = next((column.texts for column in columns if column.name not in REMARKS), [])
     counts: dict[str, list[int]] = {}
@@ -133,26 +133,26 @@ def remarks_of(columns: Sequence[Shown]) -> dict[str, list[str]]:
     return {f"{ends.get(rest, '')}{rest}": rows for rest, rows in about.items()}
 
 
-def ranged(columns: list[Shown]) -> list[Shown]:
+def ranged(columns: list[TableColumn]) -> list[TableColumn]:
     """Rows that differ in columns with `values` alone are one, with how many they are; else the columns as they are."""
     alike = rows_alike([column for column in columns if column.values is None])
     if len(alike) == len(columns[0].texts) or all(column.values is None for column in columns):
         return columns
     made = [column._replace(texts=[text_of(column, rows) for rows in alike]) for column in columns]
-    return [made[0], Shown("", "n", [str(len(rows)) for rows in alike], True), *made[1:]]
+    return [made[0], TableColumn("", "n", [str(len(rows)) for rows in alike], True), *made[1:]]
 
 
-def folded(columns: list[Shown]) -> list[Shown]:
+def folded(columns: list[TableColumn]) -> list[TableColumn]:
     """The columns with each row once, and how often it was there."""
     alike = rows_alike(columns)
     if len(alike) == len(columns[0].texts):
         return [*columns]
     times = [f"×{len(rows)}" if len(rows) > 1 else "" for rows in alike]
     made = [column._replace(texts=[column.texts[rows[0]] for rows in alike]) for column in columns]
-    return [*made, Shown("", "", times, False)]
+    return [*made, TableColumn("", "", times, False)]
 
 
-def rows_alike(columns: Sequence[Shown]) -> list[list[int]]:
+def rows_alike(columns: Sequence[TableColumn]) -> list[list[int]]:
     """Places of the rows that show the same, for each such row; those that begin alike stand together."""
     places: dict[tuple[str, ...], list[int]] = {}
     for k, row in enumerate(zip(*(column.texts for column in columns), strict=True)):
@@ -161,7 +161,7 @@ def rows_alike(columns: Sequence[Shown]) -> list[list[int]]:
     return sorted(places.values(), key=lambda rows: first_seen.setdefault(columns[0].texts[rows[0]], rows[0]))
 
 
-def text_of(column: Shown, rows: Sequence[int]) -> str:
+def text_of(column: TableColumn, rows: Sequence[int]) -> str:
     """What a column shows of rows that are one: their text, the smallest and the largest number, or the first text."""
     texts = list(dict.fromkeys(column.texts[k] for k in rows if column.texts[k]))
     if column.values is None or len(texts) < 2:
@@ -172,7 +172,7 @@ def text_of(column: Shown, rows: Sequence[int]) -> str:
     return f"{known[0][1]} – {known[-1][1]}"
 
 
-def fitted(given: Block, width: int) -> tuple[Block, list[str]]:
+def fitted(given: GlanceBlock, width: int) -> tuple[GlanceBlock, list[str]]:
     """The block within a width, and the columns that have no room: texts are shortened first, then the last go."""
     kept = list(given.columns)
     dropped: list[str] = []
@@ -184,7 +184,7 @@ def fitted(given: Block, width: int) -> tuple[Block, list[str]]:
     return given._replace(columns=kept), dropped
 
 
-def narrowed(columns: list[Shown], width: int) -> list[Shown] | None:
+def narrowed(columns: list[TableColumn], width: int) -> list[TableColumn] | None:
     """The columns within a width, the longest texts shortened; None where that is not enough."""
     widths = [max(len(column.header), *map(len, column.texts)) for column in columns]
     over = sum(widths) + 2 * (len(columns) - 1) - width
@@ -201,7 +201,7 @@ def narrowed(columns: list[Shown], width: int) -> list[Shown] | None:
     return columns
 
 
-def room_to_tell_apart(column: Shown) -> int:
+def room_to_tell_apart(column: TableColumn) -> int:
     """Characters that a column of texts needs at least, so that no two of them look alike.
 
     Names of kernels may differ behind hundreds of characters: from MOST_NAME on they may look alike.

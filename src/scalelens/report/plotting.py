@@ -11,10 +11,10 @@ import polars as pl
 import polars.selectors as cs
 
 from scalelens.charts import own
+from scalelens.charts.layout import SINGLE, Page, page_of
 from scalelens.charts.limits import CHOOSE_RUNS, check_count
 from scalelens.charts.load import find, rows_statement, run_ids
 from scalelens.charts.load import load as load_charts
-from scalelens.charts.page import SINGLE, Page, page_of
 from scalelens.database.answering import answer
 from scalelens.database.ask import call, check_call
 from scalelens.database.connect import connect
@@ -57,7 +57,7 @@ def plot(
     root: Path, name: str, path: Path | None, parameters: Mapping[str, Any] | None = None,
     settings: Settings | None = None, query_folders: tuple[Path, ...] = (),
 ) -> Plotted:  # fmt: skip
-    """Draws a chart, to `path` if there is one; its suffix says how.  `settings` are those of `charts.page.page_of`.
+    """Draws a chart, to `path` if there is one; its suffix says how.  `settings` are those of `charts.layout.page_of`.
 
     Raises UserError for a chart, parameter, setting or suffix that does not exist, and where there is nothing to draw.
     """

@@ -20,7 +20,7 @@ import vl_convert
 
 from scalelens.charts import words
 from scalelens.charts.adjust import adjusted
-from scalelens.charts.page import POINTS_PER_MM, SINGLE, Page
+from scalelens.charts.layout import POINTS_PER_MM, SINGLE, Page
 from scalelens.errors import UserError
 from scalelens.inert import visible_throughout
 from scalelens.report.files import write_file

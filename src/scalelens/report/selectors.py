@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scalelens.errors import UserError
-from scalelens.report.rows import Rows
-from scalelens.report.text.columns import SHOWN_UNITS, intervals
+from scalelens.report.columns import Columns
+from scalelens.report.text.table_columns import SHOWN_UNITS, intervals
 from scalelens.units import ratio
 
 if TYPE_CHECKING:
@@ -96,7 +96,13 @@ def selected_value(root: Path, name: str, selector: str, statement: str, folders
     doubt = "; ".join(str(rows[key][0]) for key in ("warning", "note") if key in rows.columns and rows[key][0])
     unit = columns[column].unit if column in columns else None
     number = SelectedValue(
-        name, selector.strip(), value, intervals(Rows(rows.to_arrow()), column, columns)[0], unit, run_ids(whole), doubt
+        name,
+        selector.strip(),
+        value,
+        intervals(Columns(rows.to_arrow()), column, columns)[0],
+        unit,
+        run_ids(whole),
+        doubt,
     )
     return converted(number, found["unit"]) if found and found["unit"] else number
 

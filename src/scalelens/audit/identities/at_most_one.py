@@ -13,7 +13,7 @@ from decimal import Decimal
 
 from scalelens.audit.agreement import MEASURED_TWICE, gap, shared_values
 from scalelens.audit.columns import factors, finding, holds
-from scalelens.audit.document import Document, Table
+from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.groups import own_group
 from scalelens.audit.identities.efficiency import relations
@@ -56,7 +56,7 @@ def is_above_one(number: Number) -> bool:
     return value(number).low > (MOST * 100 if in_percent else MOST)
 
 
-def contradicted(table: Table, efficiency: int, row: int) -> Iterator[Finding]:
+def contradicted(table: TextTable, efficiency: int, row: int) -> Iterator[Finding]:
     """The row, if other rows follow a formula that it does not follow, and it follows no other."""
     accused = None
     for columns, formula, said, _ in relations(table, efficiency):

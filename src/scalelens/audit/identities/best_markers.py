@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from scalelens.audit.document import Document, Table
+from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.quantities import value
 from scalelens.audit.wording import place_of, shown
@@ -25,7 +25,7 @@ def find(document: Document) -> Iterator[Finding]:
             yield from best_markers(table)
 
 
-def best_markers(table: Table) -> Iterator[Finding]:
+def best_markers(table: TextTable) -> Iterator[Finding]:
     in_row = Counter(row for row, _ in table.bold)
     if len(in_row) == len(table.cells) and max(in_row.values()) == 1:
         return  # the best of each row

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.linking import FOLLOWS
-from scalelens.audit.printed import Interval, Number
+from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.units import DEVICES
 from scalelens.audit.wording import about, matters, middle, shown
@@ -79,16 +79,16 @@ def of_pair(sentence: Sentence, linked: re.Match[str]) -> Iterator[Finding]:
         )
 
 
-def in_one_unit(first: Number, second: Number) -> tuple[Interval | None, Interval | None]:
+def in_one_unit(first: Number, second: Number) -> tuple[Bounds | None, Bounds | None]:
     """Both values in base units; the first may leave its unit to the second ("from 346.7 to 180.8 s")."""
     if first.unit == "" and second.unit:
         size = exact(base(second.unit)[1])
-        return first.interval * size, value(second)
+        return first.bounds * size, value(second)
     same = base(first.unit)[0] == base(second.unit)[0]
     return (value(first), value(second)) if same else (None, None)
 
 
-def ways_to_count(a: Interval, b: Interval, points: bool) -> list[Interval]:
+def ways_to_count(a: Bounds, b: Bounds, points: bool) -> list[Bounds]:
     """Every figure that a reader may mean by the change from a to b."""
     ratios = [a / b, b / a]
     changes = [ratio - exact(1) for ratio in ratios] + [exact(1) - ratio for ratio in ratios]

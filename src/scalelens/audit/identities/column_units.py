@@ -10,9 +10,9 @@ from decimal import Decimal
 
 from scalelens.audit.agreement import gap, shared_values
 from scalelens.audit.columns import Formula, factors, holds
-from scalelens.audit.document import Document, Table
+from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
-from scalelens.audit.printed import Interval
+from scalelens.audit.printed import Bounds
 from scalelens.audit.quantities import exact
 from scalelens.audit.wording import middle, place_of
 
@@ -30,16 +30,16 @@ def find(document: Document) -> Iterator[Finding]:
                     yield finding(table, columns, said, middle(shared))
 
 
-def is_about(shared: Interval, size: Decimal) -> bool:
+def is_about(shared: Bounds, size: Decimal) -> bool:
     """The digits leave hardly another factor than this one."""
     return not gap(shared, exact(size)) and (shared.high - shared.low) / size < NARROW
 
 
-def related(table: Table) -> Iterator[tuple[list[int], Formula, str, list[Decimal]]]:
+def related(table: TextTable) -> Iterator[tuple[list[int], Formula, str, list[Decimal]]]:
     """Columns, the formula that the first has of the others, and factors that are a wrong unit."""
     units = [*CONVERSIONS, *(1 / size for size in CONVERSIONS)]
     times = table.columns("time")
-    steps = [time for time in times if table.measures[time].per & {"steps", "batches"}]
+    steps = [time for time in times if table.meanings[time].per & {"steps", "batches"}]
     if not table.columns("devices"):
         for power in table.columns("power"):
             for energy in table.columns("energy"):
@@ -49,18 +49,18 @@ def related(table: Table) -> Iterator[tuple[list[int], Formula, str, list[Decima
                 yield from (
                     ([rate, batch, step], quotient, "rate = batch size / time of a step", units) for step in steps
                 )
-    for efficiency in (place for place in table.columns("efficiency") if table.measures[place].unit == "%"):
+    for efficiency in (place for place in table.columns("efficiency") if table.meanings[place].unit == "%"):
         for speedup in table.columns("speedup"):
             for devices in table.columns("devices"):
                 columns = [efficiency, speedup, devices]
                 yield columns, quotient, "efficiency = speedup / devices", [Decimal("0.01")]
 
 
-def quotient(given: list[Interval]) -> Interval:
+def quotient(given: list[Bounds]) -> Bounds:
     return given[0] / given[1]
 
 
-def finding(table: Table, columns: list[int], said: str, factor: Decimal) -> Finding:
+def finding(table: TextTable, columns: list[int], said: str, factor: Decimal) -> Finding:
     numbers = tuple(number for number in (table.cells[0][column] for column in columns) if number)
     names = [repr(table.headings[column]) for column in columns]
     times = f"{factor:.0f} times" if factor > 1 else f"1/{1 / factor:.0f} of"

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from scalelens.audit.agreement import MEASURED_TWICE
 from scalelens.audit.columns import EXACT, Relation, rows_against_all
-from scalelens.audit.document import Document, Table
+from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
-from scalelens.audit.printed import Interval
+from scalelens.audit.printed import Bounds
 from scalelens.audit.quantities import exact, per_device
 
 
@@ -22,7 +22,7 @@ def find(document: Document) -> Iterator[Finding]:
             yield from rows_against_all(table, relations(table, efficiency))
 
 
-def relations(table: Table, efficiency: int) -> Iterator[Relation]:
+def relations(table: TextTable, efficiency: int) -> Iterator[Relation]:
     """What the efficiency may have been computed from, the surest first."""
     for size in (*table.columns("devices"), *table.columns("nodes")):
         for speedup in table.columns("speedup"):
@@ -51,17 +51,17 @@ def relations(table: Table, efficiency: int) -> Iterator[Relation]:
         yield [efficiency, time], of_fixed_work_per_device, said, MEASURED_TWICE
 
 
-def quotient(given: list[Interval]) -> Interval:
+def quotient(given: list[Bounds]) -> Bounds:
     return given[0] / given[1]
 
 
-def of_fixed_work(given: list[Interval]) -> Interval:
+def of_fixed_work(given: list[Bounds]) -> Bounds:
     return exact(1) / (given[0] * given[1])
 
 
-def same(given: list[Interval]) -> Interval:
+def same(given: list[Bounds]) -> Bounds:
     return given[0]
 
 
-def of_fixed_work_per_device(given: list[Interval]) -> Interval:
+def of_fixed_work_per_device(given: list[Bounds]) -> Bounds:
     return exact(1) / given[0]

@@ -41,8 +41,8 @@ def of_sentence(sentence: Sentence) -> Iterator[Finding]:
     if not one_each or any(number.hedge for number in used) or min(number.low for number in (*sizes, *first)) <= 0:
         return
     speedup, efficiency, devices = speedups[0], efficiencies[0], sizes[0]
-    right = speedup.interval / devices.interval
-    readings = [right, *(right * exact(middle(number.interval)) for number in first)]
+    right = speedup.bounds / devices.bounds
+    readings = [right, *(right * exact(middle(number.bounds)) for number in first)]
     if all(reading.apart(value(efficiency)) for reading in readings):
         right = readings[-1]
         size = base(efficiency.unit)[1]

@@ -13,7 +13,7 @@ from scalelens.audit.columns import rows_against
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.linking import is_hedged, is_multiplied
-from scalelens.audit.printed import Interval
+from scalelens.audit.printed import Bounds
 from scalelens.audit.quantities import unit_is, value
 from scalelens.audit.wording import about, matters, middle, shown
 
@@ -40,7 +40,7 @@ def find(document: Document) -> Iterator[Finding]:
         yield from of_sentence(sentence)
 
 
-def quotient(given: list[Interval]) -> Interval:
+def quotient(given: list[Bounds]) -> Bounds:
     return given[0] / given[1]
 
 
@@ -54,7 +54,7 @@ def of_sentence(sentence: Sentence) -> Iterator[Finding]:
             continue
         if unit_is(energy, "J") and unit_is(time, "s") and unit_is(power, "W") and value(time).low > 0:
             right = value(energy) / value(time)
-            room = Interval(right.low * (1 - MEASURED_TWICE), right.high * (1 + MEASURED_TWICE))
+            room = Bounds(right.low * (1 - MEASURED_TWICE), right.high * (1 + MEASURED_TWICE))
             exact = not (energy.hedge or power.hedge or is_hedged(sentence, int(linked["time"])))
             if exact and room.apart(value(power)):
                 yield Finding(

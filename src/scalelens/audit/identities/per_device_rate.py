@@ -12,7 +12,7 @@ from scalelens.audit.columns import rows_against
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.linking import SAME
-from scalelens.audit.printed import Interval
+from scalelens.audit.printed import Bounds
 from scalelens.audit.quantities import per_device, value
 from scalelens.audit.units import DEVICES
 from scalelens.audit.wording import about, matters, middle, shown
@@ -28,7 +28,7 @@ def find(document: Document) -> Iterator[Finding]:
         for one in (place for place in rates if per_device(table, place)):
             for whole in (place for place in rates if not per_device(table, place)):
                 for devices in table.columns("devices"):
-                    if table.measures[one].item == table.measures[whole].item:
+                    if table.meanings[one].item == table.meanings[whole].item:
                         yield from rows_against(table, [one, whole, devices], quotient, SAID)
     for sentence in document.sentences:
         yield from of_sentence(sentence)
@@ -48,7 +48,7 @@ def of_sentence(sentence: Sentence) -> Iterator[Finding]:
     if not one_each or any(number.hedge for number in used) or tied[-1:] != each or any(n not in used for n in tied):
         return
     right = value(whole[0]) / value(sizes[0])
-    room = Interval(right.low * (1 - MEASURED_TWICE), right.high * (1 + MEASURED_TWICE))
+    room = Bounds(right.low * (1 - MEASURED_TWICE), right.high * (1 + MEASURED_TWICE))
     if room.apart(value(each[0])):
         yield Finding(
             "inconsistent",
@@ -60,5 +60,5 @@ def of_sentence(sentence: Sentence) -> Iterator[Finding]:
         )
 
 
-def quotient(given: list[Interval]) -> Interval:
+def quotient(given: list[Bounds]) -> Bounds:
     return given[0] / given[1]

@@ -8,9 +8,9 @@ from the rate and the work of an epoch that the text gives (`1 epoch = 4 * batch
 from collections.abc import Iterator
 from decimal import Decimal
 
-from scalelens.audit.document import Document, Table
+from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
-from scalelens.audit.printed import Interval, Number
+from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.quantities import batches_per_epoch, exact, per_device, value
 from scalelens.audit.wording import about, middle, place_of, shown
 from scalelens.catalog import device, rows
@@ -34,7 +34,7 @@ def find(document: Document) -> Iterator[Finding]:
                     yield finding(table, max(found, key=lambda row: row[0].low), len(found), limit, whose)
 
 
-def limit_of(table: Table) -> tuple[Decimal, str]:
+def limit_of(table: TextTable) -> tuple[Decimal, str]:
     """Power in W above which an energy cannot be of one device, and whose limit it is."""
     known = device(f"{table.caption} {' '.join(table.headings)}")
     if known and known["tdp_w"]:
@@ -43,11 +43,11 @@ def limit_of(table: Table) -> tuple[Decimal, str]:
     return Decimal(largest) * IMPLAUSIBLE, f"no device of the catalog has a limit above {largest} W"
 
 
-def timed_rows(table: Table, energy: int) -> Iterator[tuple[tuple[Number, ...], Interval, str]]:
+def timed_rows(table: TextTable, energy: int) -> Iterator[tuple[tuple[Number, ...], Bounds, str]]:
     """Rows with their energy first, the seconds that it was spent in, and how these are known."""
-    same = table.measures[energy].per & {"epochs", "steps"}
+    same = table.meanings[energy].per & {"epochs", "steps"}
     for time in table.columns("time"):
-        if table.measures[time].per & {"epochs", "steps"} == same:
+        if table.meanings[time].per & {"epochs", "steps"} == same:
             for _, numbers in table.rows_with(energy, time):
                 yield numbers, value(numbers[1]), "energy / time"
     batches = batches_per_epoch(table)
@@ -60,7 +60,7 @@ def timed_rows(table: Table, energy: int) -> Iterator[tuple[tuple[Number, ...], 
 
 
 def finding(
-    table: Table, worst: tuple[Interval, tuple[Number, ...], str], count: int, limit: Decimal, whose: str
+    table: TextTable, worst: tuple[Bounds, tuple[Number, ...], str], count: int, limit: Decimal, whose: str
 ) -> Finding:
     power, numbers, why = worst
     seconds = value(numbers[0]) / power

@@ -8,7 +8,7 @@ changes with the batch size, and where few rows agree: the rate may leave out a 
 from collections.abc import Iterator
 
 from scalelens.audit.agreement import apart_from_the_others
-from scalelens.audit.document import Document, Table
+from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.groups import other_work, own_group, split_rows
 from scalelens.audit.quantities import per_device, value
@@ -19,18 +19,18 @@ def find(document: Document) -> Iterator[Finding]:
     """Rows whose rate and time give another work than the others."""
     for table in document.tables:
         rates = [place for place in table.columns("rate") if not per_device(table, place)]
-        times = [place for place in table.columns("time") if "steps" not in table.measures[place].per]
+        times = [place for place in table.columns("time") if "steps" not in table.meanings[place].per]
         if len(rates) == 1 and len(times) == 1:
             yield from of_table(table, rates[0], times[0])
 
 
-def of_table(table: Table, rate: int, time: int) -> Iterator[Finding]:
+def of_table(table: TextTable, rate: int, time: int) -> Iterator[Finding]:
     rows = [row for row in table.rows_with(rate, time) if all(number.low > 0 for number in row[1])]
     products = [value(numbers[0]) * value(numbers[1]) for _, numbers in rows]
     if not products:
         return
     work, far = apart_from_the_others(products)
-    item = table.measures[rate].item
+    item = table.meanings[rate].item
     apart, agreeing = split_rows([row for row, _ in rows], far)
     if own_group(table, apart, agreeing, (rate, time)) or other_work(table, apart, agreeing):
         return

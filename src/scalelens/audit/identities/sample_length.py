@@ -11,7 +11,7 @@ from scalelens.audit.columns import rows_against
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.linking import FOLLOWS, SAME, is_multiplied
-from scalelens.audit.printed import Interval
+from scalelens.audit.printed import Bounds
 from scalelens.audit.wording import about, matters, middle
 
 LINKED = re.compile(
@@ -32,10 +32,10 @@ def find(document: Document) -> Iterator[Finding]:
     """Rows and sentences whose tokens are not their sequences times their length."""
     for table in document.tables:
         rates = table.columns("rate")
-        for tokens in (place for place in rates if table.measures[place].item == "tokens"):
-            for samples in (place for place in rates if table.measures[place].item in ("samples", "sequences")):
+        for tokens in (place for place in rates if table.meanings[place].item == "tokens"):
+            for samples in (place for place in rates if table.meanings[place].item in ("samples", "sequences")):
                 yield from rows_against(table, [tokens, samples], same, SAID)
-        for tokens in (place for place in table.columns("work") if table.measures[place].item == "tokens"):
+        for tokens in (place for place in table.columns("work") if table.meanings[place].item == "tokens"):
             for length in table.columns("length"):
                 for batch in table.columns("batch"):
                     yield from rows_against(table, [tokens, batch, length], product, SAID)
@@ -43,11 +43,11 @@ def find(document: Document) -> Iterator[Finding]:
         yield from of_sentence(sentence)
 
 
-def same(given: list[Interval]) -> Interval:
+def same(given: list[Bounds]) -> Bounds:
     return given[0]
 
 
-def product(given: list[Interval]) -> Interval:
+def product(given: list[Bounds]) -> Bounds:
     return given[0] * given[1]
 
 
@@ -58,13 +58,13 @@ def of_sentence(sentence: Sentence) -> Iterator[Finding]:
         of_a_step = bool(linked["per_step"]) or tokens.unit in ("tokens/steps", "tokens/batches")
         of_a_step |= bool(linked["same"] and tokens.unit == "tokens" and EACH_BATCH.search(sentence.marked))
         of_a_step &= not is_multiplied(sentence.marked, linked.start())
-        right = batch.interval * length.interval
-        if of_a_step and right.apart(tokens.interval) and not (batch.hedge or length.hedge or tokens.hedge):
+        right = batch.bounds * length.bounds
+        if of_a_step and right.apart(tokens.bounds) and not (batch.hedge or length.hedge or tokens.hedge):
             yield Finding(
                 "inconsistent",
                 (tokens, batch, length),
                 f"{batch.text} sequences of {length.text} tokens are {about(middle(right), 7)} tokens, "
                 f"not {tokens.text}.",
-                matters(tokens.interval, right),
+                matters(tokens.bounds, right),
                 SAID,
             )

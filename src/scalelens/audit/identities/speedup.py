@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from scalelens.audit.agreement import MEASURED_TWICE
 from scalelens.audit.columns import Relation, rows_against_all
-from scalelens.audit.document import Document, Table
+from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
-from scalelens.audit.printed import Interval
+from scalelens.audit.printed import Bounds
 from scalelens.audit.quantities import exact, per_device
 
 
@@ -21,7 +21,7 @@ def find(document: Document) -> Iterator[Finding]:
             yield from rows_against_all(table, relations(table, speedup))
 
 
-def relations(table: Table, speedup: int) -> Iterator[Relation]:
+def relations(table: TextTable, speedup: int) -> Iterator[Relation]:
     """What the speedup may have been computed from."""
     for rate in table.columns("rate"):
         if not per_device(table, rate):
@@ -33,13 +33,13 @@ def relations(table: Table, speedup: int) -> Iterator[Relation]:
             yield [speedup, time, devices], of_fixed_work_per_device, said, MEASURED_TWICE
 
 
-def same(given: list[Interval]) -> Interval:
+def same(given: list[Bounds]) -> Bounds:
     return given[0]
 
 
-def inverse(given: list[Interval]) -> Interval:
+def inverse(given: list[Bounds]) -> Bounds:
     return exact(1) / given[0]
 
 
-def of_fixed_work_per_device(given: list[Interval]) -> Interval:
+def of_fixed_work_per_device(given: list[Bounds]) -> Bounds:
     return given[1] / given[0]

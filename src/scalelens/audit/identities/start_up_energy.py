@@ -8,7 +8,7 @@ a better use of the device.  Silent where the work is the same in each row, as a
 
 from collections.abc import Iterator
 
-from scalelens.audit.document import Document, Table
+from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Number
 from scalelens.audit.quantities import value
@@ -57,7 +57,7 @@ def fixed_energy(rows: list[tuple[Number, ...]]) -> float | None:
     return fixed if fits and fixed > max(energy[: (count + 1) // 2]) / 2 else None
 
 
-def finding(table: Table, rows: list[tuple[Number, ...]], fixed: float) -> Finding:
+def finding(table: TextTable, rows: list[tuple[Number, ...]], fixed: float) -> Finding:
     first, last = rows[0], rows[-1]
     times = centre(last[0]) / centre(first[0])
     more_work, more_energy = centre(last[1]) / centre(first[1]), centre(last[2]) / centre(first[2])

@@ -9,7 +9,7 @@ from scalelens.audit.agreement import MEASURED_TWICE
 from scalelens.audit.columns import rows_against
 from scalelens.audit.document import Document
 from scalelens.audit.finding import Finding
-from scalelens.audit.printed import Interval
+from scalelens.audit.printed import Bounds
 
 SAID = "rate = batch size / time of a step"
 
@@ -17,13 +17,13 @@ SAID = "rate = batch size / time of a step"
 def find(document: Document) -> Iterator[Finding]:
     """Rows whose rate is not that of their batch size and step time."""
     for table in document.tables:
-        times = [place for place in table.columns("time") if table.measures[place].per & {"steps", "batches"}]
-        rates = [place for place in table.columns("rate") if table.measures[place].item not in ("steps", "epochs")]
+        times = [place for place in table.columns("time") if table.meanings[place].per & {"steps", "batches"}]
+        rates = [place for place in table.columns("rate") if table.meanings[place].item not in ("steps", "epochs")]
         for batch in (*table.columns("batch"), *table.columns("micro_batch")):
             for time in times:
                 for rate in rates:
                     yield from rows_against(table, [rate, batch, time], quotient, SAID, MEASURED_TWICE)
 
 
-def quotient(given: list[Interval]) -> Interval:
+def quotient(given: list[Bounds]) -> Bounds:
     return given[0] / given[1]

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator
 from functools import reduce
 
-from scalelens.audit.document import Document, Table
+from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
-from scalelens.audit.printed import Interval, Number
+from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.quantities import value
 from scalelens.audit.wording import about, matters, middle, place_of, shown
 from scalelens.units import base
@@ -35,19 +35,19 @@ def find(document: Document) -> Iterator[Finding]:
                     yield finding(table, column, total, right)
 
 
-def parts_of(table: Table, column: int) -> tuple[Number, Interval] | None:
+def parts_of(table: TextTable, column: int) -> tuple[Number, Bounds] | None:
     """The total of a column and the sum of its other rows; None where they are no parts of one whole."""
     numbers = [cells[column] for cells in table.cells]
     exact = [number for number in numbers if number is not None and not number.hedge]
     units = {base(number.unit)[0] for number in exact}
-    if len(exact) != len(numbers) or len(units) != 1 or table.measures[column].kind in NO_SUM:
+    if len(exact) != len(numbers) or len(units) != 1 or table.meanings[column].kind in NO_SUM:
         return None
     if any(TOTAL.fullmatch(texts[0]) for texts in table.texts[:-1]):
         return None
-    return exact[-1], reduce(Interval.__add__, (value(number) for number in exact[:-1]))
+    return exact[-1], reduce(Bounds.__add__, (value(number) for number in exact[:-1]))
 
 
-def one_digit_off(total: Number, right: Interval) -> bool:
+def one_digit_off(total: Number, right: Bounds) -> bool:
     """The printed total and the sum differ in one digit."""
     digits = re.sub(r"\D", "", total.text)
     decimals = len(total.text.partition(".")[2])
@@ -59,7 +59,7 @@ def one_digit_off(total: Number, right: Interval) -> bool:
     )
 
 
-def finding(table: Table, column: int, total: Number, right: Interval) -> Finding:
+def finding(table: TextTable, column: int, total: Number, right: Bounds) -> Finding:
     return Finding(
         "inconsistent",
         (total,),

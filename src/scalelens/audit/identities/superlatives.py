@@ -8,7 +8,7 @@ that narrows by anything else is left alone.
 import re
 from collections.abc import Iterator
 
-from scalelens.audit.document import Document, Sentence, Table
+from scalelens.audit.document import Document, Sentence, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Number
 from scalelens.audit.quantities import value
@@ -56,9 +56,9 @@ def of_sentence(document: Document, sentence: Sentence, match: re.Match[str]) ->
         )
 
 
-def stands(table: Table, column: int, number: Number) -> bool:
+def stands(table: TextTable, column: int, number: Number) -> bool:
     """The number stands in this column, digit for digit or rounded."""
-    same_unit = base(table.measures[column].unit)[0] == base(number.unit)[0]
+    same_unit = base(table.meanings[column].unit)[0] == base(number.unit)[0]
     numbers = [cell for cells in table.cells if (cell := cells[column])]
     return same_unit and any(not value(cell).apart(value(number)) for cell in numbers)
 

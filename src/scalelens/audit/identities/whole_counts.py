@@ -57,15 +57,15 @@ def is_small(count: Number) -> bool:
 def work(sentence: Sentence) -> Iterator[Finding]:
     for match in WORK.finditer(sentence.marked):
         steps, batch, total = (sentence.numbers[int(place)] for place in match.groups() if place)
-        right = steps.interval * batch.interval
+        right = steps.bounds * batch.bounds
         known = steps.unit in ("steps", "batches") and not (steps.hedge or batch.hedge or total.hedge)
         known &= not is_multiplied(sentence.marked, match.start())
         known &= bool(match[3]) or total.unit in ("samples", "images", "sequences", batch.unit or "samples")
-        if known and right.apart(total.interval):
+        if known and right.apart(total.bounds):
             yield Finding(
                 "inconsistent",
                 (total, steps, batch),
                 f"{shown(steps)} of {shown(batch)} are {about(middle(right), 7)}, not {shown(total)}.",
-                matters(total.interval, right),
+                matters(total.bounds, right),
                 "work = steps × batch size",
             )

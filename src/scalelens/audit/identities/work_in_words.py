@@ -10,7 +10,7 @@ from scalelens.audit.agreement import MEASURED_TWICE
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.linking import FOLLOWS, SAME, is_hedged, is_multiplied
-from scalelens.audit.printed import Interval, Number
+from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.quantities import value
 from scalelens.audit.wording import about, matters, middle, shown
 from scalelens.units import base
@@ -39,7 +39,7 @@ def judged(sentence: Sentence, rate: Number, time: Number, work: Number, accused
     if not fits or hedged or "each" in sentence.marked:
         return
     done = value(rate) * value(time)
-    room = Interval(done.low * (1 - MEASURED_TWICE), done.high * (1 + MEASURED_TWICE))
+    room = Bounds(done.low * (1 - MEASURED_TWICE), done.high * (1 + MEASURED_TWICE))
     if room.apart(value(work)):
         yield Finding(
             "inconsistent",

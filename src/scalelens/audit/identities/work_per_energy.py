@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from scalelens.audit.agreement import agreed
 from scalelens.audit.columns import factors, holds, rows_against
-from scalelens.audit.document import Document, Table
+from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
-from scalelens.audit.printed import Interval
+from scalelens.audit.printed import Bounds
 from scalelens.audit.quantities import exact
 from scalelens.audit.wording import place_of, shown
 
@@ -30,23 +30,23 @@ def find(document: Document) -> Iterator[Finding]:
                         yield finding(table, columns)
 
 
-def inverse(given: list[Interval]) -> Interval:
+def inverse(given: list[Bounds]) -> Bounds:
     return exact(1) / given[0]
 
 
-def quotient(given: list[Interval]) -> Interval:
+def quotient(given: list[Bounds]) -> Bounds:
     return given[0] / given[1]
 
 
-def counts_sequences(table: Table, columns: list[int]) -> bool:
+def counts_sequences(table: TextTable, columns: list[int]) -> bool:
     """A column headed tokens is batch size / energy, with the factor 1, and the batch is not counted in tokens."""
     result, batch, _ = columns
-    headed = table.measures[result].item == "tokens" and not re.search("token", table.headings[batch], re.IGNORECASE)
+    headed = table.meanings[result].item == "tokens" and not re.search("token", table.headings[batch], re.IGNORECASE)
     found = [each for _, _, each in factors(table, columns, quotient)]
     return headed and holds(table, columns, quotient) and agreed(exact(1), found)
 
 
-def finding(table: Table, columns: list[int]) -> Finding:
+def finding(table: TextTable, columns: list[int]) -> Finding:
     result, batch, energy = columns
     numbers = factors(table, columns, quotient)[0][1]
     return Finding(

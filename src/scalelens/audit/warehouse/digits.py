@@ -28,7 +28,7 @@ Ends = tuple[float, float]
 
 def ends_of(number: Number) -> Ends:
     """What the digits can hide.  A rate or a time is never exact, as a count is."""
-    interval = number.interval if number.low != number.high else hidden(number.text)
+    interval = number.bounds if number.low != number.high else hidden(number.text)
     return float(interval.low), float(interval.high)
 
 
@@ -77,7 +77,7 @@ def is_other_unit(ends: Ends, value: float, measure: Measure) -> bool:
 
 
 def digit_slip(digits: str, own: str) -> str | None:
-    """One digit that is another one, or two neighbours that are swapped."""
+    """One digit that is another one, or two neighbors that are swapped."""
     places = [k for k, (a, b) in enumerate(zip(digits, own, strict=False)) if a != b]
     if len(digits) != len(own) or not places:
         return None

@@ -18,7 +18,7 @@ from scalelens.audit.warehouse.measures import SHARE, Measure, measure_of_unit
 from scalelens.audit.warehouse.quantities import holds, is_said
 from scalelens.audit.warehouse.ratios import Ratio, ratios_of
 from scalelens.audit.warehouse.stated import COUNTS, Speech, Stated, contradicts, facts_said
-from scalelens.audit.warehouse.values import Known, Warehouse, selector_of
+from scalelens.audit.warehouse.values import KnownValue, KnownValues, selector_of
 from scalelens.report.selectors import SELECTOR, statement_of
 
 NO_VALUE = "no value that its words name is printed so"
@@ -30,7 +30,7 @@ class Auditor:
     """Holds numbers against a warehouse, whose values are asked for once."""
 
     def __init__(self, root: Path, query_folders: tuple[Path, ...] = ()) -> None:
-        self.warehouse = Warehouse(root, query_folders)
+        self.warehouse = KnownValues(root, query_folders)
         self.speech = Speech(known.row for known in self.warehouse.values)
         self.selectors: dict[Number, str] = {}  # of the numbers that were reproduced
 
@@ -55,7 +55,7 @@ class Auditor:
         accusation = self._stale(number, said, stated, measure) or stale_ratio(number, ratios, measure)
         return accusation or untraceable(number, NO_VALUE if held else NO_QUANTITY)
 
-    def _held(self, values: Iterable[Known], number: Number, stated: Stated, measure: Measure) -> list[Known]:
+    def _held(self, values: Iterable[KnownValue], number: Number, stated: Stated, measure: Measure) -> list[KnownValue]:
         """Values of the quantity and the rows that the words name."""
         return [
             known
@@ -77,7 +77,12 @@ class Auditor:
         return ratios_of(meant, stated, number.words, number.unit == "%")
 
     def _reproduced(
-        self, number: Number, found: Sequence[Known], values: Sequence[Known], stated: Stated, measure: Measure
+        self,
+        number: Number,
+        found: Sequence[KnownValue],
+        values: Sequence[KnownValue],
+        stated: Stated,
+        measure: Measure,
     ) -> Finding:
         named = [known for known in found if facts_said(known.row.facts, stated)]
         best = (named or found)[0]
@@ -88,7 +93,7 @@ class Auditor:
         exact = like(number, best.value / measure.factor)
         return Finding("reproduced", (number,), f"{selector} is {exact}", "", evidence(selector, best))
 
-    def _stale(self, number: Number, said: Sequence[Known], stated: Stated, measure: Measure) -> Finding | None:
+    def _stale(self, number: Number, said: Sequence[KnownValue], stated: Stated, measure: Measure) -> Finding | None:
         """The value that the words name, if it is near or a slip away; or what it is under other exclusions."""
         middle = sum(ends_of(number)) / 2
         alone = sorted(self._alone(said, stated), key=lambda known: abs(known.value / measure.factor - middle))
@@ -102,12 +107,12 @@ class Auditor:
         slips = ((known, slip_between(number, known.value / measure.factor, measure)) for known in alone)
         return next((self._accused(number, known, slip, measure) for known, slip in slips if slip), None)
 
-    def _alone(self, values: Iterable[Known], stated: Stated) -> list[Known]:
+    def _alone(self, values: Iterable[KnownValue], stated: Stated) -> list[KnownValue]:
         """Values of columns of which one row alone is meant, and named.
 
         A count or a model alone names a row only in a warehouse of one study: other texts have a batch of 512 too.
         """
-        columns: dict[str, list[Known]] = defaultdict(list)
+        columns: dict[str, list[KnownValue]] = defaultdict(list)
         for known in values:
             columns[known.where].append(known)
         single = [group[0] for group in columns.values() if len(group) == 1]
@@ -118,7 +123,7 @@ class Auditor:
             and ("name" in said or len(said) > 1 or self.warehouse.is_one_study)
         ]
 
-    def _accused(self, number: Number, now: Known, how: str, measure: Measure) -> Finding:
+    def _accused(self, number: Number, now: KnownValue, how: str, measure: Measure) -> Finding:
         value = now.value / measure.factor
         selector = selector_of(now, self.warehouse.values) or now.where
         text = f"{printed(number)}: {selector} is {like(number, value)} now; {how}"
@@ -154,7 +159,7 @@ def stale_ratio(number: Number, ratios: Sequence[Ratio], measure: Measure) -> Fi
     return None
 
 
-def evidence(selector: str, known: Known) -> str:
+def evidence(selector: str, known: KnownValue) -> str:
     """The SQL that gives a value."""
     statement = statement_of("", selector) if SELECTOR.fullmatch(selector) else f"SELECT * FROM {known.row.query}()"
     return statement.replace("SELECT *", f"SELECT {known.column}", 1)

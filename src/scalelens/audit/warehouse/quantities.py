@@ -9,8 +9,8 @@ from functools import cache
 from typing import NamedTuple
 
 from scalelens.audit.warehouse.measures import SHARE
-from scalelens.audit.warehouse.values import Known
-from scalelens.report.text.columns import header
+from scalelens.audit.warehouse.values import KnownValue
+from scalelens.report.text.table_columns import header
 
 
 class Quantity(NamedTuple):
@@ -61,7 +61,7 @@ WORD_OF_COLUMN = {"unit": "device"}
 FREE = {"FLOP/s": {"device"}, "s": {"total"}}  # qualifiers that say nothing of a measure
 
 
-def holds(known: Known, words: str) -> bool:
+def holds(known: KnownValue, words: str) -> bool:
     """Whether a column holds a quantity that the words name."""
     kinds = [kind for kind in quantities_of(known.column) if kind.measure == known.measure.name]
     if kinds:
@@ -81,7 +81,7 @@ def names_header(column: str, words: str) -> bool:
     return all(re.search(rf"\b{re.escape(word.lower())}", said) for word in header(column).split())
 
 
-def is_said(known: Known, words: str) -> bool:
+def is_said(known: KnownValue, words: str) -> bool:
     """Whether the words say this column, and no other way to the same quantity."""
     free = FREE.get(known.measure.name, set())
     if not quantities_of(known.column) or not holds(known, words):

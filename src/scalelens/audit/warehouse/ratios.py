@@ -8,7 +8,7 @@ from typing import NamedTuple
 from scalelens.audit.warehouse.measures import SHARE
 from scalelens.audit.warehouse.quantities import is_said
 from scalelens.audit.warehouse.stated import Stated
-from scalelens.audit.warehouse.values import Known
+from scalelens.audit.warehouse.values import KnownValue
 
 WORDS = re.compile(
     r"\btimes\b|[×x]\b|-fold|speed-?up|\bfactor\b|\bratio\b|"
@@ -25,7 +25,7 @@ class Ratio(NamedTuple):
     formula: str  # in words, with the column and both rows
 
 
-def ratios_of(values: Iterable[Known], stated: Stated, words: str, percent: bool) -> list[Ratio]:
+def ratios_of(values: Iterable[KnownValue], stated: Stated, words: str, percent: bool) -> list[Ratio]:
     """All that "times" or "%" can mean of the two rows that the words name.
 
     None where the words compare nothing, or where a row has rivals: then nobody can tell which values are meant.
@@ -33,7 +33,7 @@ def ratios_of(values: Iterable[Known], stated: Stated, words: str, percent: bool
     pairs = [(key, sorted(found, key=str)) for key, found in stated.items() if len(found) == 2]
     if not pairs or not WORDS.search(words):
         return []
-    columns: dict[tuple[str, str], list[Known]] = defaultdict(list)
+    columns: dict[tuple[str, str], list[KnownValue]] = defaultdict(list)
     for known in values:
         if known.measure.name != SHARE and is_said(known, words):
             columns[known.row.query, known.column].append(known)
@@ -45,11 +45,11 @@ def ratios_of(values: Iterable[Known], stated: Stated, words: str, percent: bool
     ]
 
 
-def of_fact(values: Sequence[Known], key: str, value: object) -> list[Known]:
+def of_fact(values: Sequence[KnownValue], key: str, value: object) -> list[KnownValue]:
     return [known for known in values if value in known.row.facts.get(key, ())]
 
 
-def forms(first: Sequence[Known], second: Sequence[Known], percent: bool) -> list[Ratio]:
+def forms(first: Sequence[KnownValue], second: Sequence[KnownValue], percent: bool) -> list[Ratio]:
     """A ratio both ways; of a percentage the difference too.  None unless each side is one value."""
     if len(first) != 1 or len(second) != 1:
         return []
@@ -63,7 +63,7 @@ def forms(first: Sequence[Known], second: Sequence[Known], percent: bool) -> lis
     return ratios
 
 
-def about(known: Known, other: Known) -> str:
+def about(known: KnownValue, other: KnownValue) -> str:
     """What tells the row of a value from that of another."""
     mine, others = known.row.facts, other.row.facts
     telling = [

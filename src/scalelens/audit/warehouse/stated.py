@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from scalelens.audit.warehouse.values import Facts, Row
+from scalelens.audit.warehouse.values import AnswerRow, Facts
 
 # A framework or a data set is no such name: each text says PyTorch somewhere.
 NAMES = ("name", "system", "model", "precision", "device_model", "job_id", "benchmark", "submitter", "node")
@@ -40,7 +40,7 @@ Stated = dict[str, frozenset[Any]]
 class Speech:
     """What texts say of the rows of a warehouse: the names in them, and their counts."""
 
-    def __init__(self, rows: Iterable[Row]) -> None:
+    def __init__(self, rows: Iterable[AnswerRow]) -> None:
         self.names: dict[tuple[str, ...], set[tuple[str, str]]] = {}
         self.domains: dict[str, set[str]] = {}
         for facts in (row.facts for row in rows):

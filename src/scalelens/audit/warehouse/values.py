@@ -43,7 +43,7 @@ KEYS = ("devices", "benchmark", "run", "system", "nodes", "global_batch_size", "
 Facts = dict[str, frozenset[Any]]
 
 
-class Row:
+class AnswerRow:
     """A row of an answer: what it is about, and its values."""
 
     def __init__(
@@ -69,10 +69,10 @@ class Row:
         return {key: value for key, value in both.items() if isinstance(value, str | int)}
 
 
-class Known(NamedTuple):
+class KnownValue(NamedTuple):
     """One value."""
 
-    row: Row
+    row: AnswerRow
     column: str
     value: float  # in the base unit of its measure
     measure: Measure
@@ -84,7 +84,7 @@ class Known(NamedTuple):
         return f"{called}.{self.column}"
 
 
-class Warehouse:
+class KnownValues:
     """All values of a warehouse, asked for once.  `remarks` are sentences about what was not compared."""
 
     def __init__(self, root: Path, query_folders: tuple[Path, ...] = ()) -> None:
@@ -100,16 +100,16 @@ class Warehouse:
         return len({(run["model"], run["system"]) for run in self.runs.values()}) == 1
 
     @cached_property
-    def values(self) -> list[Known]:
+    def values(self) -> list[KnownValue]:
         """Values by the defaults of the queries."""
         return [known for name in QUERIES for known in self._asked(name, {})]
 
     @cached_property
-    def other_values(self) -> list[Known]:
+    def other_values(self) -> list[KnownValue]:
         """Values under other exclusions and statistics."""
         return [known for name, parameters in OTHERWISE for known in self._asked(name, parameters)]
 
-    def _asked(self, name: str, parameters: Mapping[str, Any]) -> Iterable[Known]:
+    def _asked(self, name: str, parameters: Mapping[str, Any]) -> Iterable[KnownValue]:
         query = self.queries[name]
         try:
             rows = answer(self._connection, f"FROM {call(name, parameters)} LIMIT {MOST_ROWS + 1}")
@@ -122,17 +122,17 @@ class Warehouse:
         return [
             known
             for row in rows.iter_rows(named=True)
-            for known in values_of(Row(name, parameters, row, self.runs), query)
+            for known in values_of(AnswerRow(name, parameters, row, self.runs), query)
         ]
 
 
-def values_of(row: Row, query: Query) -> list[Known]:
+def values_of(row: AnswerRow, query: Query) -> list[KnownValue]:
     """Values of a row that have a measure: times, rates, energies, shares.  Counts are what a row is about."""
-    values: list[Known] = []
+    values: list[KnownValue] = []
     for column in query.columns:
         measure, value = measure_of(column), row.own[column.name]
         if measure and isinstance(value, int | float) and math.isfinite(value) and not is_trivial(value, measure):
-            values.append(Known(row, column.name, value * measure.factor, measure))
+            values.append(KnownValue(row, column.name, value * measure.factor, measure))
     return values
 
 
@@ -141,7 +141,7 @@ def is_trivial(value: float, measure: Measure) -> bool:
     return value == 0 or (measure.name == SHARE and value == 1)
 
 
-def selector_of(known: Known, values: Iterable[Known]) -> str | None:
+def selector_of(known: KnownValue, values: Iterable[KnownValue]) -> str | None:
     """The shortest selector that no other row of the query has, of two facts at most; None where there is none."""
     rows = [other.row for other in values if (other.row.query, other.column) == (known.row.query, known.column)]
     own = known.row.selectable

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from scalelens.report.text.sentences import Sentence, few, percent, plural
+from scalelens.report.text.sentences import FindingSentence, few, percent, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,7 +18,7 @@ SPENT = {"compute_ns": "compute", "exposed_comm_ns": "communicate without comput
 LEAST_SHARE = 0.0005  # below it a share would be printed as 0.0 %
 
 
-def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     """One sentence per run: total time over total time."""
     said = []
     for (run,), group in rows.group_by("run_id", maintain_order=True):
@@ -30,7 +30,7 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
         idle = group["idle_share"].drop_nulls().to_list()
         by_rank = f"; idle {percent(min(idle))} to {percent(max(idle))} by rank" if len(idle) > 1 else ""
         doubt = f"{plural(group.height, 'traced rank')}{by_rank}."
-        said.append(Sentence(f"{names[str(run)]}: the devices {spent} of the traced time.", doubt))
+        said.append(FindingSentence(f"{names[str(run)]}: the devices {spent} of the traced time.", doubt))
     return few(said)
 
 

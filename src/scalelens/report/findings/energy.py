@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scalelens.report.text.sentences import Sentence, few, percent
+from scalelens.report.text.sentences import FindingSentence, few, percent
 
 if TYPE_CHECKING:
     import polars as pl
@@ -14,9 +14,9 @@ GLANCE = ("run_id", "devices", "global_batch_size", "energy_j", "unit", "units",
           "samples_per_wh", "tokens_per_wh", "energy_kind", "note")  # fmt: skip
 
 
-def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     measured = rows.filter(rows["energy_j"].is_not_null()).sort("energy_j", "run_id", descending=[True, False])
-    return few([Sentence(text_of(row, names), doubt_of(row)) for row in measured.iter_rows(named=True)])
+    return few([FindingSentence(text_of(row, names), doubt_of(row)) for row in measured.iter_rows(named=True)])
 
 
 def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scalelens.report.text.sentences import Sentence, few, percent, plural
+from scalelens.report.text.sentences import FindingSentence, few, percent, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,9 +19,9 @@ FACTORS = {"load_balance": "uneven work", "communication_efficiency": "communica
            "orchestration_efficiency": "devices without work"}  # fmt: skip
 
 
-def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     known = rows.filter(rows["parallel_efficiency"].is_not_null()).iter_rows(named=True)
-    return few([Sentence(text_of(row, names), doubt_of(row)) for row in known])
+    return few([FindingSentence(text_of(row, names), doubt_of(row)) for row in known])
 
 
 def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from scalelens.report.text.sentences import Sentence, percent, plural
+from scalelens.report.text.sentences import FindingSentence, percent, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,7 +15,7 @@ GLANCE = ("run_id", "model", "precision", "devices", "device", "mfu%", "formula_
           "printed_tflops", "n_steps", "reason", "note")  # fmt: skip
 
 
-def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     """One sentence per formula: values of two formulas are not comparable."""
     said = []
     for (formula,), group in rows.filter(rows["mfu"].is_not_null()).group_by("formula_used", maintain_order=True):
@@ -26,7 +26,7 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
             text += f" down to {percent(worst['mfu'])} in {names[worst['run_id']]}"
         peak = f"{best['peak_tflops']:.4g} TFLOP/s in {best['peak_of']}"
         doubt = f"{plural(group.height, 'run')}; dense peak of {best['device']}: {peak}."
-        said.append(Sentence(f"{text}.", doubt))
+        said.append(FindingSentence(f"{text}.", doubt))
     return said
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scalelens.report.text.sentences import Sentence, few, percent, plural
+from scalelens.report.text.sentences import FindingSentence, few, percent, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,10 +18,10 @@ CAUSES = {"gpu": "its GPU", "host": "its host", "input": "its input of data", "n
 SMALLEST = 0.001  # share of jobs that is said in numbers
 
 
-def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     odd = rows.filter(rows["verdict"].is_in(["slow", "intermittent", "late"]))
     ordered = odd.sort("ratio", descending=True, nulls_last=True).iter_rows(named=True)
-    return few([Sentence(text_of(row, names), doubt_of(row)) for row in ordered])
+    return few([FindingSentence(text_of(row, names), doubt_of(row)) for row in ordered])
 
 
 def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:

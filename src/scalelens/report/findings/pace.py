@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scalelens.report.text.sentences import Sentence, few, percent, plural, seconds
+from scalelens.report.text.sentences import FindingSentence, few, percent, plural, seconds
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,10 +15,10 @@ GLANCE = ("run_id", "attempt", "verdict", "n_steps", "steady_from_step", "before
 ORDER = ("slowing", "unsteady", "warming")  # the worst first
 
 
-def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     moving = [row for row in rows.iter_rows(named=True) if row["verdict"] in ORDER]
     moving.sort(key=lambda row: ORDER.index(row["verdict"]))
-    return few([Sentence(text_of(row, names), doubt_of(row)) for row in moving])
+    return few([FindingSentence(text_of(row, names), doubt_of(row)) for row in moving])
 
 
 def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:

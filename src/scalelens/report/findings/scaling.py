@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scalelens.report.text.sentences import Sentence, few, percent, plural
+from scalelens.report.text.sentences import FindingSentence, few, percent, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,13 +15,13 @@ GLANCE = ("series", "devices", "nodes", "n_runs", "n_steps", "step_s", "speedup"
 CHART = "scaling"
 
 
-def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     """One sentence per series, of its largest size."""
     said = []
     for (series,), group in rows.group_by("series", maintain_order=True):
         largest = group.sort("devices").row(-1, named=True)
         if largest["devices"] != largest["baseline_devices"]:
-            said.append((largest["efficiency"], Sentence(text_of(str(series), largest), doubt_of(largest))))
+            said.append((largest["efficiency"], FindingSentence(text_of(str(series), largest), doubt_of(largest))))
     said.sort(key=lambda pair: (pair[0] is None, pair[0] or 0.0))
     return few([sentence for _, sentence in said])
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scalelens.report.text.sentences import Sentence, few, percent, plural, seconds
+from scalelens.report.text.sentences import FindingSentence, few, percent, plural, seconds
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,9 +21,9 @@ WORDS = {"first_of_epoch": "slow first {} of epochs", "regime_shift": "{} of a s
          "periodic": "slow {} in a rhythm", "isolated": "isolated slow {}"}  # fmt: skip
 
 
-def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     costly = rows.filter(rows["cost_share"] >= LEAST_SHARE).iter_rows(named=True)
-    return few([Sentence(text_of(row, names), doubt_of(row)) for row in costly])
+    return few([FindingSentence(text_of(row, names), doubt_of(row)) for row in costly])
 
 
 def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:

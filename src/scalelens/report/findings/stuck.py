@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scalelens.report.text.sentences import Sentence, few, plural
+from scalelens.report.text.sentences import FindingSentence, few, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -16,9 +16,9 @@ ABOUT_TRACES = True
 WORDS = {"behind": "did not call", "mismatch": "calls another kind or size of", "not begun": "did not begin"}
 
 
-def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     odd = rows.filter(rows["verdict"].is_in(list(WORDS))).iter_rows(named=True)
-    return few([Sentence(text_of(row, names), doubt_of(row)) for row in odd])
+    return few([FindingSentence(text_of(row, names), doubt_of(row)) for row in odd])
 
 
 def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:

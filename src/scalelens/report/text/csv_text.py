@@ -12,7 +12,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from scalelens.inert import FORMULA, NUMBER, visible
-from scalelens.report.rows import list_of
+from scalelens.report.columns import list_of
 from scalelens.report.text.cells import cell
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from scalelens.report.text.cells import cell
-from scalelens.report.text.columns import REMARKS, Shown
 from scalelens.report.text.latex import escaped, unit
+from scalelens.report.text.table_columns import REMARKS, TableColumn
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,11 +52,11 @@ def full_table(rows: "pl.DataFrame") -> str:
     return tabular(columns)
 
 
-def glance_table(columns: Sequence[Shown], heading: Shown | None = None) -> str:
+def glance_table(columns: Sequence[TableColumn], heading: TableColumn | None = None) -> str:
     """The table of `columns`; rows of one text of `heading` stand below that text."""
     remarks = [column for column in columns if column.name in REMARKS]
-    shared: list[Shown] = []
-    varying: list[Shown] = []
+    shared: list[TableColumn] = []
+    varying: list[TableColumn] = []
     for column in (column for column in columns if column.name not in REMARKS and any(column.texts)):
         is_same = len(column.texts) > 1 and len({*column.texts}) == 1 and column is not columns[0]
         (shared if is_same else varying).append(column)
@@ -72,7 +72,9 @@ def note(text: str) -> str:
     return rf"\par\smallskip{{\footnotesize {escaped(text)}\par}}"
 
 
-def doubts(columns: Sequence[Shown], heading: Shown | None, remarks: Sequence[Shown]) -> dict[str, list[str]]:
+def doubts(
+    columns: Sequence[TableColumn], heading: TableColumn | None, remarks: Sequence[TableColumn]
+) -> dict[str, list[str]]:
     """Remarks, and the rows that each is about: by their first column, where headings have other rows by both."""
     found: dict[str, dict[str, None]] = {}
     for column in remarks:
@@ -83,7 +85,7 @@ def doubts(columns: Sequence[Shown], heading: Shown | None, remarks: Sequence[Sh
     return {text: [*keys] for text, keys in found.items()}
 
 
-def columns_of(column: Shown) -> list[Column]:
+def columns_of(column: TableColumn) -> list[Column]:
     """A column of LaTeX for a column of the answer, and one for its intervals where S columns cannot write them."""
     header = header_of(column.header)
     if not column.right:

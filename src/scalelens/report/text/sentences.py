@@ -6,17 +6,17 @@ from typing import NamedTuple
 MOST = 6  # sentences of one kind; the table has the rest
 
 
-class Sentence(NamedTuple):
+class FindingSentence(NamedTuple):
     """A finding in words, and how sure it is."""
 
     text: str
     doubt: str = ""
 
 
-def few(sentences: Sequence[Sentence]) -> list[Sentence]:
+def few(sentences: Sequence[FindingSentence]) -> list[FindingSentence]:
     """The first sentences, and how many more there would be."""
     rest = len(sentences) - MOST
-    return [*sentences[:MOST], *([Sentence(f"The table has {rest:,} more.")] if rest > 0 else [])]
+    return [*sentences[:MOST], *([FindingSentence(f"The table has {rest:,} more.")] if rest > 0 else [])]
 
 
 def plural(count: int, what: str) -> str:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 LONG = 20_000  # rows of a table of which only those that are shown become lists
 
 
-class Rows:
+class Columns:
     """Rows of an Arrow table: all, or those at some places.  A column becomes a list when it is asked for."""
 
     def __init__(
@@ -51,17 +51,17 @@ class Rows:
     def is_text(self, name: str) -> bool:
         return self.is_a(name, "string", "large_string", "string_view")
 
-    def at(self, places: Iterable[int]) -> "Rows":
+    def at(self, places: Iterable[int]) -> "Columns":
         """The rows at these places."""
         own = [*places] if self.places is None else [self.places[place] for place in places]
         if self.table.num_rows > LONG:
-            return Rows(self.table.take(own))
-        return Rows(self.table, own, self.lists)
+            return Columns(self.table.take(own))
+        return Columns(self.table, own, self.lists)
 
-    def head(self, most: int) -> "Rows":
+    def head(self, most: int) -> "Columns":
         if self.height <= most:
             return self
-        return Rows(self.table.slice(0, most)) if self.places is None else self.at(range(most))
+        return Columns(self.table.slice(0, most)) if self.places is None else self.at(range(most))
 
     def places_by(self, name: str) -> list[list[int]]:
         """Places of the rows of each value of a column, in the order in which the values come."""
@@ -70,17 +70,17 @@ class Rows:
             places.setdefault(repr(value) if isinstance(value, list | dict) else value, []).append(place)
         return [*places.values()]
 
-    def without(self, names: Collection[str]) -> "Rows":
+    def without(self, names: Collection[str]) -> "Columns":
         kept = [name for name in self.columns if name not in names]
-        return Rows(self.table.select(kept), self.places, self.lists)
+        return Columns(self.table.select(kept), self.places, self.lists)
 
-    def with_floats(self) -> "Rows":
+    def with_floats(self) -> "Columns":
         """The rows with numbers that can be divided: DuckDB's sums of whole numbers are decimals."""
         decimals = [name for name in self.columns if self.is_a(name, "decimal")]
         table = self.table
         for name in decimals:
             table = table.set_column(table.column_names.index(name), name, table.column(name).cast("float64"))
-        return Rows(table, self.places) if decimals else self
+        return Columns(table, self.places) if decimals else self
 
 
 def list_of(column: "pa.ChunkedArray") -> list[Any]:

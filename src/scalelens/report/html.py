@@ -12,10 +12,10 @@ from pathlib import Path
 from string import Template
 
 from scalelens.inert import visible
-from scalelens.report.content import Article, Content, Table
-from scalelens.report.glance import Block
-from scalelens.report.text.columns import Shown
-from scalelens.report.text.sentences import Sentence, few_of, plural
+from scalelens.report.content import Article, Content, ReportTable
+from scalelens.report.glance import GlanceBlock
+from scalelens.report.text.sentences import FindingSentence, few_of, plural
+from scalelens.report.text.table_columns import TableColumn
 from scalelens.version import __version__
 
 FOLDER = Path(__file__).parent
@@ -84,7 +84,7 @@ def finding(article: Article) -> str:
     )
 
 
-def listed(sentences: Sequence[Sentence]) -> str:
+def listed(sentences: Sequence[FindingSentence]) -> str:
     """The sentences of a finding.  A doubt that all of them share is said once, so that the sentences stand out."""
     doubts = [said.doubt for said in sentences if said.doubt]
     shared = doubts[0] if len(doubts) > 1 and len(set(doubts)) == 1 else ""
@@ -127,7 +127,7 @@ def folded(summary: str, inner: str, printed: bool = False) -> str:
     )
 
 
-def table(given: Table) -> str:
+def table(given: ReportTable) -> str:
     """The blocks of an answer, and how many rows have no room."""
     shown = "\n".join(map(block, given.blocks))
     n_shown = sum(len(one.columns[0].texts) for one in given.blocks if one.columns)
@@ -136,7 +136,7 @@ def table(given: Table) -> str:
     return shown + more
 
 
-def block(given: Block) -> str:
+def block(given: GlanceBlock) -> str:
     heading = f"<caption>{inert(given.heading)}</caption>" if given.heading else ""
     heads = "".join(
         f'<th scope="col"{side(column)}><button type="button">{inert(column.header)}</button></th>'
@@ -157,5 +157,5 @@ def block(given: Block) -> str:
     )
 
 
-def side(column: Shown) -> str:
+def side(column: TableColumn) -> str:
     return ' class="number"' if column.right else ""

@@ -15,7 +15,7 @@ POINTS_PER_MM = 72 / 25.4
 MM = {"mm": 1.0, "cm": 10.0, "in": 25.4, "pt": 1 / POINTS_PER_MM}
 WIDEST_MM = 2000
 
-# Widths in millimetres.  single and double fit the columns of all three publishers.
+# Widths in millimeters.  single and double fit the columns of all three publishers.
 # IEEE: Author Center, "Size Requirements for Graphics": 3.5 in and 7.16 in.
 # ACM: \columnwidth and \textwidth of acmart's sigconf, 241.147 and 506.295 TeX points.
 # Springer: "Artwork and Illustrations Guidelines" of its journals: 84 mm and 174 mm; LNCS has lines of 122 mm.
@@ -38,7 +38,7 @@ class Page(NamedTuple):
     has_caption: bool = True
     labels: Mapping[str, str] = {}  # texts by those that they replace
     order: tuple[str, ...] = ()  # series and panels that come first
-    colours: Mapping[str, str] = {}  # of series by name, or by their place from 0
+    colors: Mapping[str, str] = {}  # of series by name, or by their place from 0
     limits: Mapping[str, tuple[float, float]] = {}  # of y axes by their title; "" is that of all
     logarithmic: tuple[str, ...] = ()  # x, y or titles of axes
     facet: str = ""  # column by which the rows are split into panels
@@ -87,10 +87,10 @@ def page_of(settings: Mapping[str, Any]) -> Page:
 
 
 def _width(value: Any) -> dict[str, Any]:
-    return {"width_mm": WIDTHS_MM[value] if value in WIDTHS_MM else _millimetres(value, ", ".join(WIDTHS_MM))}
+    return {"width_mm": WIDTHS_MM[value] if value in WIDTHS_MM else _millimeters(value, ", ".join(WIDTHS_MM))}
 
 
-def _millimetres(value: Any, names: str = "") -> float:
+def _millimeters(value: Any, names: str = "") -> float:
     """`86`, `86mm`, `8.6cm`, `3.4in` or `245pt`."""
     found = re.fullmatch(r"([\d.]+)\s*(mm|cm|in|pt)?", str(value))
     try:
@@ -98,7 +98,7 @@ def _millimetres(value: Any, names: str = "") -> float:
     except ValueError:
         length = 0
     if not 20 <= length <= WIDEST_MM:
-        remedy = f"{f'name one of {names}, or ' if names else ''}give millimetres, or 3.4in, 245pt"
+        remedy = f"{f'name one of {names}, or ' if names else ''}give millimeters, or 3.4in, 245pt"
         raise UserError(f"'{value}' is not a length from 20 mm to 2 m", remedy)
     return length
 
@@ -136,14 +136,14 @@ def _texts(value: Any) -> list[str]:
     return [text.strip() for text in value.split(",")] if isinstance(value, str) else [str(text) for text in value]
 
 
-def _colours(value: Any) -> dict[str, Any]:
+def _colors(value: Any) -> dict[str, Any]:
     named = isinstance(value, Mapping) or any("=" in text for text in _texts(value))
     texts = enumerate(_texts(value)) if not named else _pairs(value, "SERIES=#D55E00").items()
-    colours = {str(name): colour for name, colour in texts}
-    for colour in colours.values():
-        if not re.fullmatch(r"#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})", colour):
-            raise UserError(f"'{colour}' is not a colour", "write #D55E00")
-    return {"colours": colours}
+    colors = {str(name): color for name, color in texts}
+    for color in colors.values():
+        if not re.fullmatch(r"#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})", color):
+            raise UserError(f"'{color}' is not a color", "write #D55E00")
+    return {"colors": colors}
 
 
 def _limits(value: Any) -> dict[str, Any]:
@@ -171,13 +171,13 @@ def _flag(value: Any) -> bool:
 
 SETTINGS: Mapping[str, Any] = {
     "width": _width,
-    "height": lambda value: {"height_mm": _millimetres(value)},
+    "height": lambda value: {"height_mm": _millimeters(value)},
     "font_size": _font_size,
     "title": lambda value: {"title": str(value)},
     "caption": lambda value: {"has_caption": _flag(value)},
     "labels": lambda value: {"labels": _pairs(value, "OLD=NEW")},
     "order": lambda value: {"order": tuple(_texts(value))},
-    "colors": _colours,
+    "colors": _colors,
     "ylim": _limits,
     "log": lambda value: {"logarithmic": (value,) if isinstance(value, str) else tuple(value)},  # titles hold commas
     "facet": lambda value: {"facet": str(value)},

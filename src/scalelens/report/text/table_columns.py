@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scalelens.report.rows import Rows
+from scalelens.report.columns import Columns
 from scalelens.report.text.cells import cell
 from scalelens.units import ratio
 
@@ -57,7 +57,7 @@ NAMED_UNITS = (
 )  # the header says them
 
 
-class Shown(NamedTuple):
+class TableColumn(NamedTuple):
     """A column as people see it."""
 
     name: str  # in the answer
@@ -67,10 +67,10 @@ class Shown(NamedTuple):
     values: list[Any] | None = None  # of a column that rows may differ in and still be one (`~`)
 
 
-def shown(
-    rows: Rows, wanted: str, columns: Mapping[str, "QueryColumn"], runs: Mapping[str, str],
-    whole: Rows | None = None, beside: Sequence[str] = (),
-) -> Shown:  # fmt: skip
+def table_column(
+    rows: Columns, wanted: str, columns: Mapping[str, "QueryColumn"], runs: Mapping[str, str],
+    whole: Columns | None = None, beside: Sequence[str] = (),
+) -> TableColumn:  # fmt: skip
     """A column with its unit and its interval.  Behind its name, % makes it a percentage, ~ lets rows fold over it.
 
     The unit is that of the `whole`, of which these are some rows, and fits the columns that stand `beside` it.
@@ -81,9 +81,9 @@ def shown(
     if not rows.is_a(name, "floating") and not (rows.is_a(name, "integer") and unit in SHOWN_UNITS):
         texts = [plain_text(value, name.endswith(NAME_RUNS), runs) for value in values]
         right = rows.is_a(name, "integer", "temporal")
-        return Shown(name, header(name), texts, right, values if "~" in wanted else None)
+        return TableColumn(name, header(name), texts, right, values if "~" in wanted else None)
     if name in PROBABILITIES:
-        return Shown(name, header(name), [probability(value) for value in values], True)
+        return TableColumn(name, header(name), [probability(value) for value in values], True)
     unit, factor = (
         ("%", ratio("%", ""))
         if "%" in wanted
@@ -99,7 +99,7 @@ def shown(
         if interval and values[k] is not None:
             texts[k] += interval_text(values[k], *interval, factor, decimals)
     label = header(name) if unit is None or unit in NAMED_UNITS else f"{header(name)} [{unit}]"
-    return Shown(name, label, texts, True, values if "~" in wanted else None)
+    return TableColumn(name, label, texts, True, values if "~" in wanted else None)
 
 
 def unit_of(name: str, columns: Mapping[str, "QueryColumn"]) -> str | None:
@@ -133,7 +133,7 @@ def sizes_of(values: Sequence[float | None], factor: float) -> list[float]:
     return [abs(value) / factor for value in values if value is not None and math.isfinite(value) and value]
 
 
-def size_of(rows: Rows, name: str, beside: Sequence[str], columns: Mapping[str, "QueryColumn"]) -> float:
+def size_of(rows: Columns, name: str, beside: Sequence[str], columns: Mapping[str, "QueryColumn"]) -> float:
     """The size that decides a column's unit: its own, or that of larger columns of its unit that are near it."""
     size, unit = middle(rows, name), unit_of(name, columns)
     if unit not in SHOWN_UNITS:
@@ -145,7 +145,7 @@ def size_of(rows: Rows, name: str, beside: Sequence[str], columns: Mapping[str, 
     return size
 
 
-def middle(rows: Rows, name: str) -> float:
+def middle(rows: Columns, name: str) -> float:
     """The median size of a column."""
     sizes = sizes_of(rows[name], 1.0)
     return statistics.median(sizes) if sizes else 0.0
@@ -181,7 +181,7 @@ def number_text(value: float | None, factor: float, decimals: int) -> str:
     return text.removeprefix("-") if text.strip("-0.") == "" else text
 
 
-def intervals(rows: Rows, name: str, columns: Mapping[str, "QueryColumn"]) -> list[tuple[float, float, str] | None]:
+def intervals(rows: Columns, name: str, columns: Mapping[str, "QueryColumn"]) -> list[tuple[float, float, str] | None]:
     """Both ends of the interval of each value, and its kind; None where it has none.
 
     Where no column has the kind, the header of the query says whether the ends are those of a 95 % interval.
