@@ -68,7 +68,7 @@ class Page(NamedTuple):
         return self.points >= WIDE_FROM
 
 
-SINGLE, DOUBLE = Page(), Page(width_mm=WIDTHS_MM["double"])
+SINGLE = Page()
 
 
 def page_of(settings: Mapping[str, Any]) -> Page:
