@@ -8,7 +8,7 @@ from scalelens.audit.document import TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.groups import own_group, split_rows
 from scalelens.audit.printed import Bounds, Number
-from scalelens.audit.quantities import value
+from scalelens.audit.quantities import exact, value
 from scalelens.audit.wording import about, matters, middle, place_of, shown
 from scalelens.units import base
 
@@ -50,11 +50,11 @@ def rows_against_all(table: TextTable, relations: Iterable[Relation]) -> Iterato
     ]
     for columns, formula, said, room in held[:1]:
         for found in rows_against(table, columns, formula, said, room):
-            if not any(follows(table, found.numbers[0].row, *other[:2]) for other in held[1:]):
+            if not any(_follows(table, found.numbers[0].row, *other[:2]) for other in held[1:]):
                 yield found
 
 
-def follows(table: TextTable, row: int | None, columns: list[int], formula: Formula) -> bool:
+def _follows(table: TextTable, row: int | None, columns: list[int], formula: Formula) -> bool:
     """A row has the factor that the rows of the table share."""
     found = factors(table, columns, formula)
     shared = shared_values([each for _, _, each in found])
@@ -87,3 +87,18 @@ def finding(table: TextTable, numbers: tuple[Number, ...], formula: Formula, fac
         matters(value(claimed), right),
         said,
     )
+
+
+# Formulas that several identities share.
+
+
+def first_value(given: list[Bounds]) -> Bounds:
+    return given[0]
+
+
+def inverse(given: list[Bounds]) -> Bounds:
+    return exact(1) / given[0]
+
+
+def quotient(given: list[Bounds]) -> Bounds:
+    return given[0] / given[1]

@@ -12,7 +12,7 @@ def own_group(table: TextTable, apart: Collection[int], agreeing: Collection[int
     agreeing row has.  Labels that differ in every row name rows, and set none off."""
     for column in range(len(table.headings)):
         if column not in used:
-            labels = labels_of(table, column)
+            labels = _labels_of(table, column)
             inside, outside = {labels[row] for row in agreeing}, {labels[row] for row in apart}
             is_text = not any(cells[column] for cells in table.cells)
             if is_text and len(set(labels)) < len(labels) and not outside <= inside:
@@ -25,7 +25,7 @@ def own_group(table: TextTable, apart: Collection[int], agreeing: Collection[int
 def other_work(table: TextTable, apart: Collection[int], agreeing: Collection[int]) -> bool:
     """Rows apart that may have done other work: another number of epochs, steps or samples, or a name of their own."""
     for column, measure in enumerate(table.meanings):
-        labels = labels_of(table, column)
+        labels = _labels_of(table, column)
         is_text = not any(cells[column] for cells in table.cells)
         if (is_text or measure.kind in AMOUNTS_OF_WORK) and not {labels[row] for row in apart} <= {
             labels[row] for row in agreeing
@@ -40,7 +40,7 @@ def split_rows(rows: list[int], places: Collection[int]) -> tuple[list[int], lis
     return apart, [row for row in rows if row not in apart]
 
 
-def labels_of(table: TextTable, column: int) -> list[str]:
+def _labels_of(table: TextTable, column: int) -> list[str]:
     """Texts of a column; an empty cell repeats the one above."""
     labels: list[str] = []
     for texts in table.texts:

@@ -43,21 +43,21 @@ class ColumnMeaning:
 def meaning_of_heading(heading: str) -> ColumnMeaning:
     """Read a heading.  A heading that leaves it open has the kind ""."""
     plain = re.sub(r"[*$\\{}]|textbf|mathrm|text", "", heading).strip()
-    name, unit = name_and_unit(plain)
+    name, unit = _name_and_unit(plain)
     lower = name.lower()
-    said = per_of(lower)
+    said = _per_of(lower)
     if unit.startswith("1/"):
-        item = item_of(lower)
+        item = _item_of(lower)
         unit = unit.replace("1/", f"{item}/", 1) if item else unit
-    kind = kind_of_unit(unit)
+    kind = _kind_of_unit(unit)
     if kind in ("", "share"):
-        kind = kind_of_words(lower) or ("devices" if unit in DEVICES else kind)
-    item = next((part for part in unit.split("/") if part in ITEMS), "") or (item_of(lower) if kind == "work" else "")
+        kind = _kind_of_words(lower) or ("devices" if unit in DEVICES else kind)
+    item = next((part for part in unit.split("/") if part in ITEMS), "") or (_item_of(lower) if kind == "work" else "")
     said |= {part for part in unit.split("/")[1:] if part in (*DEVICES, "steps", "batches", "epochs")} - {item}
     return ColumnMeaning(kind, unit, item, frozenset(said))
 
 
-def name_and_unit(heading: str) -> tuple[str, str]:
+def _name_and_unit(heading: str) -> tuple[str, str]:
     """Split `Training Time (sec.)` into its name and `s`; the unit may be in brackets, last, or the whole heading."""
     for inner in BRACKETS.findall(heading):
         for part in (inner, *re.split(r"\s+or\s+|,\s*", inner)):
@@ -71,17 +71,17 @@ def name_and_unit(heading: str) -> tuple[str, str]:
     if column and (unit := canonical("/".join(part for part in column.groups() if part))):
         return heading, unit
     last = LAST_WORD.search(heading)
-    unit = unit_of_suffix(last[1]) if last else ""
+    unit = _unit_of_suffix(last[1]) if last else ""
     return (heading[: last.start()], unit) if last and unit else (heading, "")
 
 
-def unit_of_suffix(word: str) -> str:
+def _unit_of_suffix(word: str) -> str:
     """Unit that is the last word of a heading.  A word such as `steps` or `GPU` there is a name."""
     unit = canonical(word) or {"w": "W", "j": "J", "wh": "Wh"}.get(word, "")
     return "" if unit in (*ITEMS, *DEVICES, "nodes", "runs", "cores", "B", "d", "FLOP") else unit
 
 
-def kind_of_unit(unit: str) -> str:
+def _kind_of_unit(unit: str) -> str:
     name, _ = base(unit)
     over = name.split("/")
     if len(over) > 1:
@@ -99,7 +99,7 @@ def kind_of_unit(unit: str) -> str:
     return quantity if quantity in QUANTITIES else "share" if unit == "%" else ""
 
 
-def kind_of_words(name: str) -> str:
+def _kind_of_words(name: str) -> str:
     """Kind by what the heading says, where the unit does not tell."""
     plain = name.replace("_", " ").strip(" ()[]")
     if "/" in plain:
@@ -116,13 +116,13 @@ def kind_of_words(name: str) -> str:
     return "ratio" if re.fullmatch(r"ratio|relative.*|normali[sz]ed.*", plain) else ""
 
 
-def item_of(name: str) -> str:
+def _item_of(name: str) -> str:
     """What is counted: the first word of a heading such as `Tokens/Time`."""
     words = PER.split(name)[0].split()
     return next((unit for word in words if (unit := canonical(word)) in ITEMS), "")
 
 
-def per_of(name: str) -> set[str]:
+def _per_of(name: str) -> set[str]:
     """Of what a figure is said: `energy/epoch/ipu`, `time per step`, `time spent on 2nd epoch`, `step time`."""
     words_behind = [word for part in PER.split(name)[1:] for word in part.split()[:1]]
     said = {unit for word in words_behind if (unit := canonical(word)) and unit != "s"}

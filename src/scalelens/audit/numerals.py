@@ -48,7 +48,7 @@ HEDGES = {
 
 
 @dataclass(frozen=True)
-class Numeral:
+class _Numeral:
     """A number of a text: where it stands (start, end with its unit), its digits, its unit, how exact it is."""
 
     start: int
@@ -58,27 +58,27 @@ class Numeral:
     hedge: str
 
 
-def without_noise(text: str) -> str:
+def _without_noise(text: str) -> str:
     """The text with blanks for links, code, dates and references, so that places stay."""
     return NOISE.sub(lambda found: " " * len(found[0]), text)
 
 
-def numerals(text: str) -> list[Numeral]:
+def numerals(text: str) -> list[_Numeral]:
     """Numbers of a text in their order."""
-    clean = without_noise(text)
+    clean = _without_noise(text)
     found = []
     for match in NUMBER.finditer(clean):
         before = clean[max(0, match.start() - WORDS_BEFORE) : match.start()]
-        end, unit = unit_behind(clean, match.end())
+        end, unit = _unit_behind(clean, match.end())
         named = len(match[0]) > MOST_CHARACTERS or NOT_MEASURED.search(before)
         if named or (YEAR.fullmatch(match[0]) and not unit):
             continue
         hedge = next((name for name, words in HEDGES.items() if words.search(before)), "")
-        found.append(Numeral(match.start(), end, match[0].strip(), unit, hedge))
+        found.append(_Numeral(match.start(), end, match[0].strip(), unit, hedge))
     return found
 
 
-def unit_behind(text: str, end: int) -> tuple[int, str]:
+def _unit_behind(text: str, end: int) -> tuple[int, str]:
     """End and spelling of the unit that stands behind a number; "x" of a multiple, "" without one."""
     if multiple := MULTIPLE.match(text, end):
         return multiple.end(), "x"

@@ -24,13 +24,13 @@ class RawTable:
 def raw_tables(lines: list[str], is_csv: bool = False) -> list[RawTable]:
     """Tables of a text in their order."""
     if is_csv:
-        rows = [(number, csv_cells(line)) for number, line in enumerate(lines, 1) if line.strip()]
+        rows = [(number, _csv_cells(line)) for number, line in enumerate(lines, 1) if line.strip()]
         return [RawTable(tuple(rows))] if rows else []
     found = []
     number = 0
     while number < len(lines):
         rows = next(
-            (rows for read in (latex_rows, pipe_rows, tab_rows, space_rows) if (rows := read(lines, number))), []
+            (rows for read in (_latex_rows, _pipe_rows, _tab_rows, _space_rows) if (rows := read(lines, number))), []
         )
         if rows:
             filled = tuple((line, cells) for line, cells in rows if any(text for text, _ in cells))
@@ -41,12 +41,12 @@ def raw_tables(lines: list[str], is_csv: bool = False) -> list[RawTable]:
     return found
 
 
-def csv_cells(line: str) -> tuple[Cell, ...]:
+def _csv_cells(line: str) -> tuple[Cell, ...]:
     delimiter = max(",;\t", key=line.count)
     return tuple((text.strip(), max(line.find(text), 0)) for text in next(csv.reader([line], delimiter=delimiter)))
 
 
-def split(line: str, separator: str) -> tuple[Cell, ...]:
+def _split(line: str, separator: str) -> tuple[Cell, ...]:
     """Cells between separators, each with the place of its text."""
     cells, start = [], 0
     for part in line.split(separator):
@@ -55,15 +55,15 @@ def split(line: str, separator: str) -> tuple[Cell, ...]:
     return tuple(cells)
 
 
-def tab_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]]]:
+def _tab_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]]]:
     """Lines with tabs, at least two that follow each other."""
     end = start
     while end < len(lines) and "\t" in lines[end].strip("\n"):
         end += 1
-    return [(number + 1, split(lines[number], "\t")) for number in range(start, end)] if end - start > 1 else []
+    return [(number + 1, _split(lines[number], "\t")) for number in range(start, end)] if end - start > 1 else []
 
 
-def pipe_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]]]:
+def _pipe_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]]]:
     """A Markdown table: lines with two pipes at least; its rule is passed over."""
     end = start
     while end < len(lines) and lines[end].count("|") > 1:
@@ -74,13 +74,13 @@ def pipe_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]]
     for number in range(start, end):
         line = lines[number]
         if not BETWEEN_PIPES.match(line):
-            cells = split(line.replace(r"\|", "  "), "|")
+            cells = _split(line.replace(r"\|", "  "), "|")
             cells = cells[1:] if line.lstrip().startswith("|") else cells
             rows.append((number + 1, cells[:-1] if line.rstrip().endswith("|") else cells))
     return rows
 
 
-def latex_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]]]:
+def _latex_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]]]:
     """A tabular of LaTeX, from its begin to its end; a row may go over several lines."""
     begin = LATEX_TABLE.search(lines[start])
     if not begin:
@@ -95,28 +95,28 @@ def latex_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]
         pending += LATEX_RULES.sub("", line) + " "
         while r"\\" in pending:
             row, _, pending = pending.partition(r"\\")
-            rows.append((first, tuple((text, max(line.find(text), 0)) for text, _ in latex_cells(row))))
+            rows.append((first, tuple((text, max(line.find(text), 0)) for text, _ in _latex_cells(row))))
             first = number + 1
     return rows
 
 
-def latex_cells(row: str) -> list[Cell]:
+def _latex_cells(row: str) -> list[Cell]:
     """Cells of a row; `\\multicolumn{2}{c}{x}` is x and an empty cell."""
     cells: list[Cell] = []
-    for text, place in split(row.replace(r"\&", "and"), "&"):
+    for text, place in _split(row.replace(r"\&", "and"), "&"):
         wide = re.match(r"\\multicolumn\{(\d+)\}\{[^}]*\}\{(.*)\}$", text)
         cells.append((wide[2] if wide else text, place))
         cells += [("", place)] * (int(wide[1]) - 1 if wide else 0)
     return cells
 
 
-def space_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]]]:
+def _space_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]]]:
     """Columns of two spaces or more: at least three lines with the same number of cells, digits in most of them."""
-    if start and len(space_cells(lines[start - 1])) == len(space_cells(lines[start])):
+    if start and len(_space_cells(lines[start - 1])) == len(_space_cells(lines[start])):
         return []  # within a block that is no table
     rows: list[tuple[int, tuple[Cell, ...]]] = []
     for number in range(start, len(lines)):
-        cells = space_cells(lines[number])
+        cells = _space_cells(lines[number])
         if len(cells) < 2 or (rows and len(cells) != len(rows[0][1])):
             break
         rows.append((number + 1, cells))
@@ -124,5 +124,5 @@ def space_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]
     return rows if len(rows) >= LEAST_ROWS_BY_SPACES and digits >= len(rows) - 1 else []
 
 
-def space_cells(line: str) -> tuple[Cell, ...]:
+def _space_cells(line: str) -> tuple[Cell, ...]:
     return tuple((match[0], match.start()) for match in BY_SPACES.finditer(line))

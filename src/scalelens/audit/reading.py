@@ -46,32 +46,32 @@ def read(path: Path) -> Document:
 def document_of(text: str, path: str = "text", suffix: str = ".txt") -> Document:
     """Sentences and tables of a text; `suffix` says which kind it is."""
     lines = text.splitlines()
-    shown = [without_latex(line) for line in lines] if suffix == ".tex" else lines
+    shown = [_without_latex(line) for line in lines] if suffix == ".tex" else lines
     raw = raw_tables(shown, is_csv=suffix == ".csv")
     found = [table_of(table, index, shown) for index, table in enumerate(raw)]
     tables = tuple(table for table in found if table)
     taken = {line for table in raw for line in range(table.rows[0][0], table.rows[-1][0] + 1)}
-    sentences = () if suffix == ".csv" else tuple(sentences_of(shown, taken))
+    sentences = () if suffix == ".csv" else tuple(_sentences_of(shown, taken))
     numbers = [number for table in tables for row in table.cells for number in row if number]
     numbers += [number for sentence in sentences for number in sentence.numbers]
     numbers.sort(key=lambda number: (number.line, number.column))
     return Document(path, tuple(lines), tables, sentences, tuple(numbers))
 
 
-def without_latex(line: str) -> str:
+def _without_latex(line: str) -> str:
     """A line of LaTeX without its comment; `\\SI{3}{\\watt\\hour}` is `3 Wh`, `88\\,\\%` is `88 %`."""
-    line = SIUNITX.sub(lambda found: f"{found[1]} {unit_of(found[2])}", COMMENT.sub("", line))
+    line = SIUNITX.sub(lambda found: f"{found[1]} {_unit_of(found[2])}", COMMENT.sub("", line))
     for macro, text in SPELLED.items():
         line = line.replace(macro, text)
     return line
 
 
-def unit_of(macros: str) -> str:
+def _unit_of(macros: str) -> str:
     parts = [SIUNITX_NAMES.get(part, part) for part in re.split(r"\\", macros) if part]
     return "".join(parts)
 
 
-def sentences_of(lines: list[str], taken: set[int]) -> list[Sentence]:
+def _sentences_of(lines: list[str], taken: set[int]) -> list[Sentence]:
     """Sentences of the lines that no table has taken; what a fence of Markdown encloses is no prose."""
     found: list[Sentence] = []
     paragraph: list[tuple[int, str]] = []
@@ -80,14 +80,14 @@ def sentences_of(lines: list[str], taken: set[int]) -> list[Sentence]:
         fenced ^= bool(FENCE.match(line))
         ends = not line.strip() or number in taken or fenced or FENCE.match(line)
         if paragraph and (ends or NEW_PARAGRAPH.match(line)):
-            found += sentences_of_paragraph(paragraph)
+            found += _sentences_of_paragraph(paragraph)
             paragraph = []
         if not ends:
             paragraph.append((number, line))
     return found
 
 
-def sentences_of_paragraph(paragraph: list[tuple[int, str]]) -> list[Sentence]:
+def _sentences_of_paragraph(paragraph: list[tuple[int, str]]) -> list[Sentence]:
     """Split a paragraph where a sentence ends, and find the line of each number."""
     text, starts = "", []
     for number, line in paragraph:
@@ -98,23 +98,23 @@ def sentences_of_paragraph(paragraph: list[tuple[int, str]]) -> list[Sentence]:
     for start, end in pairwise(bounds):
         part = text[start:end].rstrip()
         if part.strip():
-            first, _ = place_of(start + len(part) - len(part.lstrip()), starts)
-            found.append(sentence_of(part, first, start, starts))
+            first, _ = _place_of(start + len(part) - len(part.lstrip()), starts)
+            found.append(_sentence_of(part, first, start, starts))
     return found
 
 
-def place_of(offset: int, starts: list[tuple[int, int]]) -> tuple[int, int]:
+def _place_of(offset: int, starts: list[tuple[int, int]]) -> tuple[int, int]:
     """Line of the file and character in it, both from 1, of an offset in a paragraph."""
     begin, line = starts[bisect(starts, offset, key=lambda start: start[0]) - 1]
     return line, offset - begin + 1
 
 
-def sentence_of(text: str, line: int, offset: int, starts: list[tuple[int, int]]) -> Sentence:
+def _sentence_of(text: str, line: int, offset: int, starts: list[tuple[int, int]]) -> Sentence:
     """A sentence with its numbers."""
     numbers, places = [], []
     for numeral in numerals(text):
         span = hidden(numeral.text, count=numeral.unit in COUNTED)
-        at, column = place_of(offset + numeral.start, starts)
+        at, column = _place_of(offset + numeral.start, starts)
         numbers.append(
             Number(numeral.text, span.low, span.high, numeral.unit, at, column, text.strip(), hedge=numeral.hedge)
         )

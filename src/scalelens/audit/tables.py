@@ -22,19 +22,19 @@ def table_of(raw: RawTable, index: int, lines: list[str]) -> TextTable | None:
     """A table with headings and a row of numbers at least; None for anything else."""
     width = max(len(cells) for _, cells in raw.rows)
     rows = [(line, (*cells, *[("", 0)] * (width - len(cells)))) for line, cells in raw.rows]
-    first = heading_rows([cells for _, cells in rows])
+    first = _heading_rows([cells for _, cells in rows])
     if not first:
         return None
-    headings = merged([[plain(text) for text, _ in cells] for _, cells in rows[:first]])
+    headings = _merged([[_plain(text) for text, _ in cells] for _, cells in rows[:first]])
     meanings = tuple(meaning_of_heading(heading) for heading in headings)
     body = rows[first:]
-    texts = tuple(tuple(plain(text) for text, _ in cells) for _, cells in body)
+    texts = tuple(tuple(_plain(text) for text, _ in cells) for _, cells in body)
     numbers = []
     for row, (line, cells) in enumerate(body):
-        label = row_label(texts[row])
+        label = _row_label(texts[row])
         numbers.append(
             tuple(
-                number_of(cells[cell], f"{label} {headings[cell]}".strip(), meanings[cell], (line, index, row, cell))
+                _number_of(cells[cell], f"{label} {headings[cell]}".strip(), meanings[cell], (line, index, row, cell))
                 for cell in range(width)
             )
         )
@@ -54,27 +54,27 @@ def table_of(raw: RawTable, index: int, lines: list[str]) -> TextTable | None:
     )
 
 
-def heading_rows(rows: list[tuple[Cell, ...]]) -> int:
+def _heading_rows(rows: list[tuple[Cell, ...]]) -> int:
     """How many rows are headings: two where one of them leaves its first cell empty, 0 where numbers come first."""
-    if len(rows) < 2 or holds_numbers(rows[0]):
+    if len(rows) < 2 or _holds_numbers(rows[0]):
         return 0
-    two = len(rows) > 2 and not holds_numbers(rows[1]) and not (rows[0][0][0] and rows[1][0][0])
+    two = len(rows) > 2 and not _holds_numbers(rows[1]) and not (rows[0][0][0] and rows[1][0][0])
     return 2 if two else 1
 
 
-def holds_numbers(cells: tuple[Cell, ...]) -> bool:
+def _holds_numbers(cells: tuple[Cell, ...]) -> bool:
     """A row of figures: a cell that is a number, not only one that holds one."""
-    return any(re.match(r"[-+\u2212]?\d[\d,.' ]*(?:\s?[%A-Za-zµ/]{1,12})?$", plain(text)) for text, _ in cells)
+    return any(re.match(r"[-+\u2212]?\d[\d,.' ]*(?:\s?[%A-Za-zµ/]{1,12})?$", _plain(text)) for text, _ in cells)
 
 
-def plain(text: str) -> str:
+def _plain(text: str) -> str:
     """A cell without markup, footnote mark and the spread behind ±."""
     text = BOLD.sub(lambda found: next(part for part in found.groups() if part is not None), text)
     text = MARKUP.sub(lambda found: found[1] or "", text).replace(r"\%", "%").replace("~", " ").strip()
     return FOOTNOTE.sub("", text) if re.match(r"[-+\u2212]?\d", text) else text
 
 
-def merged(rows: list[list[str]]) -> list[str]:
+def _merged(rows: list[list[str]]) -> list[str]:
     """Headings of several rows in one: a heading that spans columns is said of each that has a heading below it."""
     for upper, lower in pairwise(rows):
         for place in range(1, len(upper)):
@@ -83,16 +83,16 @@ def merged(rows: list[list[str]]) -> list[str]:
     return [" ".join(part for part in dict.fromkeys(parts) if part) for parts in zip(*rows, strict=True)]
 
 
-def row_label(texts: tuple[str, ...]) -> str:
+def _row_label(texts: tuple[str, ...]) -> str:
     """What a row is about: its first cell, and others that are words."""
     return " ".join(text for place, text in enumerate(texts) if text and (place == 0 or not re.match(r"[-+]?\d", text)))
 
 
-def number_of(cell: Cell, words: str, measure: ColumnMeaning, place: tuple[int, int, int, int]) -> Number | None:
+def _number_of(cell: Cell, words: str, measure: ColumnMeaning, place: tuple[int, int, int, int]) -> Number | None:
     """The number of a cell; None where it holds none, or several, or a number within words."""
     text, start = cell
     spread = bool(SPREAD.search(text))
-    shown = SPREAD.sub("", plain(text)).strip()
+    shown = SPREAD.sub("", _plain(text)).strip()
     found = numerals(shown)
     if len(found) != 1 or found[0].start > 0 or not re.fullmatch(r"[\s%A-Za-zµ/().]*", shown[found[0].end :]):
         return None

@@ -30,7 +30,7 @@ PER = re.compile(r"\s*/\s*|\s+per\s+")
 
 def canonical(text: str) -> str:
     """The one spelling of a unit: `img/sec` is `images/s`, `TFLOPS/GPU` is `TFLOP/s/GPU`; "" for what is no unit."""
-    parts = [part_of(part) for part in PER.split(text.strip(" .()[]{}$\\"))]
+    parts = [_part_of(part) for part in PER.split(text.strip(" .()[]{}$\\"))]
     if not all(parts):
         return ""
     if parts[0].endswith("FLOP") and "s" not in parts[1:] and re.search(r"flops", text, re.IGNORECASE):
@@ -38,7 +38,7 @@ def canonical(text: str) -> str:
     return "/".join(parts)
 
 
-def part_of(text: str) -> str:
+def _part_of(text: str) -> str:
     """One spelling of a unit without a slash.  The case counts where the unit has it: MW is not mW."""
     text = text.strip(" .\\{}$")
     if text in NAMES or text == "1":

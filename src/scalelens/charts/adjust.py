@@ -51,7 +51,7 @@ def _panels_with_rows(spec: Spec) -> Iterator[tuple[Spec, Sequence[Spec]]]:
             yield panel, row.get("data", {}).get("values", ())
 
 
-class Axis(NamedTuple):
+class _Axis(NamedTuple):
     """An axis of numbers in one view: what draws, the channel, and the rows drawn, which Altair may keep above it."""
 
     view: Spec
@@ -68,16 +68,16 @@ def _views(panel: Spec, rows: Sequence[Spec] = ()) -> Iterator[tuple[Spec, Seque
         yield from _views(layer, rows)
 
 
-def _axes(spec: Spec, name: str) -> list[Axis]:
+def _axes(spec: Spec, name: str) -> list[_Axis]:
     """The axis `name`, x, y or a title, in each view that has it.
 
     Raises UserError where there is none, and where x or y stands for axes of different quantities.
     """
-    by_title: dict[str, list[Axis]] = {}
+    by_title: dict[str, list[_Axis]] = {}
     for channel in (name,) if name in ("x", "y") else ("x", "y"):
         title = ""
         for panel, above in _panels_with_rows(spec):
-            axes = [Axis(view, view["encoding"].get(channel, {}), rows) for view, rows in _views(panel, above)]
+            axes = [_Axis(view, view["encoding"].get(channel, {}), rows) for view, rows in _views(panel, above)]
             axes = [axis for axis in axes if axis.channel.get("type") == "quantitative"]
             # A panel without a title shares the axis of the panel on its left.
             title = next((axis.channel["title"] for axis in axes if axis.channel.get("title")), title)
@@ -125,7 +125,7 @@ def _make_logarithmic(spec: Spec, name: str) -> None:
             channel["title"] = f"{channel['title']}, log."
 
 
-def _values(axis: Axis) -> list[float]:
+def _values(axis: _Axis) -> list[float]:
     """Numbers drawn on an axis, ends of intervals too."""
     ends = (axis.view["encoding"].get(end, {}) for end in ("x2", "y2"))
     fields = {axis.channel.get("field"), *(end.get("field") for end in ends)}

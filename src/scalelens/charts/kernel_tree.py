@@ -35,23 +35,23 @@ OUTSIDE = "no operator known"
 
 
 @dataclass
-class Branch:
+class _Branch:
     """An operator or, without branches of its own, a piece of device work."""
 
     name: str
     kind: str
     total_ns: int = 0
     calls: int = 0
-    within: dict[tuple[str, str], "Branch"] = field(default_factory=dict)
+    within: dict[tuple[str, str], "_Branch"] = field(default_factory=dict)
 
     def add(self, total_ns: int, calls: int) -> None:
         self.total_ns += total_ns
         self.calls += calls
 
-    def at(self, name: str, kind: str) -> "Branch":
-        return self.within.setdefault((name, kind), Branch(name, kind))
+    def at(self, name: str, kind: str) -> "_Branch":
+        return self.within.setdefault((name, kind), _Branch(name, kind))
 
-    def largest_first(self) -> list["Branch"]:
+    def largest_first(self) -> list["_Branch"]:
         return sorted(self.within.values(), key=lambda branch: (-branch.total_ns, branch.name))
 
 
@@ -75,9 +75,9 @@ def draw(
     return style.figure([[panel]], kernel_bars.legend(bars), caption, page)
 
 
-def _tree(rows: pl.DataFrame) -> Branch:
+def _tree(rows: pl.DataFrame) -> _Branch:
     """All rows as one tree.  An operator that only calls one other operator is joined with it."""
-    root = Branch("", "operator")
+    root = _Branch("", "operator")
     for row in rows.iter_rows(named=True):
         operators = [(name, "operator") for name in (row["operators"] or OUTSIDE).split(BETWEEN)]
         branch = root
@@ -89,7 +89,7 @@ def _tree(rows: pl.DataFrame) -> Branch:
     return root
 
 
-def _join_only_callees(branch: Branch) -> None:
+def _join_only_callees(branch: _Branch) -> None:
     """Makes one of each operator and the only operator that it calls."""
     for inner in branch.within.values():
         while len(inner.within) == 1 and (only := next(iter(inner.within.values()))).kind == "operator":
@@ -97,7 +97,7 @@ def _join_only_callees(branch: Branch) -> None:
         _join_only_callees(inner)
 
 
-def _bars(root: Branch, page: Page) -> list[Row]:
+def _bars(root: _Branch, page: Page) -> list[Row]:
     """A bar for each branch that is drawn, from the top."""
     bars = []
     for place, (depth, branch) in enumerate(_from_the_top(root, _largest(root))):
@@ -110,13 +110,13 @@ def _bars(root: Branch, page: Page) -> list[Row]:
     return bars
 
 
-def _largest(root: Branch) -> set[int]:
+def _largest(root: _Branch) -> set[int]:
     """The ids of the branches to draw: always the largest of those whose parent is drawn."""
     drawn: set[int] = set()
-    waiting: list[tuple[int, int, Branch]] = []
+    waiting: list[tuple[int, int, _Branch]] = []
     places = itertools.count()  # where two are equal, the heap takes the first
 
-    def offer(branch: Branch) -> None:
+    def offer(branch: _Branch) -> None:
         for inner in branch.largest_first():
             heapq.heappush(waiting, (-inner.total_ns, next(places), inner))
 
@@ -128,7 +128,7 @@ def _largest(root: Branch) -> set[int]:
     return drawn
 
 
-def _from_the_top(branch: Branch, drawn: set[int], depth: int = 0) -> Iterator[tuple[int, Branch]]:
+def _from_the_top(branch: _Branch, drawn: set[int], depth: int = 0) -> Iterator[tuple[int, _Branch]]:
     """What is drawn with its depth, each operator before what it launched."""
     for inner in branch.largest_first():
         if id(inner) in drawn:
@@ -136,6 +136,6 @@ def _from_the_top(branch: Branch, drawn: set[int], depth: int = 0) -> Iterator[t
             yield from _from_the_top(inner, drawn, depth + 1)
 
 
-def _size(branch: Branch) -> int:
+def _size(branch: _Branch) -> int:
     """Number of branches below this one, at any depth."""
     return sum(1 + _size(inner) for inner in branch.within.values())

@@ -35,11 +35,11 @@ def load(folders: Sequence[Path] = ()) -> dict[str, ModuleType]:
     """
     charts = {name: module for name, module in modules_of(scalelens.charts).items() if hasattr(module, "QUERY")}
     for folder in users_folders(folders, "SCALELENS_CHARTS", "name a folder of chart files"):
-        charts |= {path.stem: checked(users_module(path, "chart"), path) for path in sorted(folder.glob("*.py"))}
+        charts |= {path.stem: _checked(users_module(path, "chart"), path) for path in sorted(folder.glob("*.py"))}
     return dict(sorted(charts.items()))
 
 
-def checked(module: ModuleType, path: Path) -> ModuleType:
+def _checked(module: ModuleType, path: Path) -> ModuleType:
     """A user's chart, where it has what a chart must have."""
     lacking = [name for name in ("QUERY", "draw") if not hasattr(module, name)]
     lacking += [f"'{name}:'" for name in HEADINGS if not re.search(rf"^{name}:", module.__doc__ or "", re.MULTILINE)]

@@ -95,7 +95,8 @@ def manifest(root: Path, files: Mapping[str, tuple[bytes, Provenance]]) -> dict[
     return {
         "schema": SCHEMA,
         "made_by": {
-            "scalelens": __version__, "python": platform.python_version(), "machine": machine(), "packages": packages(),
+            "scalelens": __version__, "python": platform.python_version(), "machine": _machine(),
+            "packages": _packages(),
         },
         "files": {
             name: {
@@ -111,11 +112,11 @@ def manifest(root: Path, files: Mapping[str, tuple[bytes, Provenance]]) -> dict[
     }  # fmt: skip
 
 
-def machine() -> str:
+def _machine() -> str:
     return f"{platform.system()} {platform.machine()}"
 
 
-def packages() -> dict[str, str]:
+def _packages() -> dict[str, str]:
     """Versions of what ScaleLens needs, without its extras."""
     try:
         needed = [text for text in requires("scalelens") or [] if "extra ==" not in text]

@@ -49,13 +49,13 @@ def blocks(
     if names[0] == "run_id" and (run_ids := [run_id or "" for run_id in rows["run_id"]]) == sorted(run_ids):
         rows = by_names(rows, runs)
     wanted = [name for name in names if name.rstrip("%~") in rows.columns]
-    groups = [rows.at(places) for places in groups_of(rows, wanted)]
+    groups = [rows.at(places) for places in _groups_of(rows, wanted)]
     beside = [name.rstrip("~") for name in wanted if "%" not in name]
     made: list[GlanceBlock] = []
     for group in groups or [rows]:
         heading = table_column(group.head(1), wanted[0], columns, runs).texts[0] if groups else ""
         every = [table_column(group, name, columns, runs, rows, beside) for name in (wanted[1:] if groups else wanted)]
-        made.append(block(heading, [column for column in every if any(column.texts)]))
+        made.append(_block(heading, [column for column in every if any(column.texts)]))
     return made
 
 
@@ -72,7 +72,7 @@ def within(given: GlanceBlock, most: int) -> tuple[GlanceBlock, int]:
     return given._replace(columns=columns), max(height - most, 0)
 
 
-def groups_of(rows: Columns, names: Sequence[str]) -> list[list[int]]:
+def _groups_of(rows: Columns, names: Sequence[str]) -> list[list[int]]:
     """Places of the rows of each series, or of each run or other text that comes three times on average.
 
     Empty where there are no groups.
@@ -86,16 +86,16 @@ def groups_of(rows: Columns, names: Sequence[str]) -> list[list[int]]:
 
 def first_rows(rows: Columns, names: Sequence[str], most: int) -> Columns:
     """At most `most` rows; of each series or run the first ones."""
-    groups = groups_of(rows, names) if rows.height > most else []
+    groups = _groups_of(rows, names) if rows.height > most else []
     if not groups:
         return rows.head(most)
     each = max(most // len(groups), LEAST_OF_GROUP)
     return rows.at([place for places in groups for place in places[:each]][:most])
 
 
-def block(heading: str, columns: list[TableColumn]) -> GlanceBlock:
+def _block(heading: str, columns: list[TableColumn]) -> GlanceBlock:
     """A block whose constant columns are in the heading, but those that it names already."""
-    remarks = remarks_of(columns)
+    remarks = _remarks_of(columns)
     columns = [column for column in columns if column.name not in REMARKS]
     if not columns:
         return GlanceBlock(heading, [], remarks, 0)
@@ -107,18 +107,18 @@ def block(heading: str, columns: list[TableColumn]) -> GlanceBlock:
         if column.texts[0] not in {"", *said} and (column.name, column.texts[0]) not in UNREMARKABLE
     ]
     told = {row for rows in remarks.values() for row in rows}
-    varying = without_silent_rows(ranged([column for column in columns if column not in constant]), told)
+    varying = _without_silent_rows(_ranged([column for column in columns if column not in constant]), told)
     return GlanceBlock(" · ".join(filter(None, [heading, *facts])), varying, remarks, len(columns[0].texts))
 
 
-def without_silent_rows(columns: list[TableColumn], told: Container[str]) -> list[TableColumn]:
+def _without_silent_rows(columns: list[TableColumn], told: Container[str]) -> list[TableColumn]:
     """The columns without the rows that have nothing but a name which stands in a remark; empty where none has more."""
     names, *others = columns
     kept = [k for k, name in enumerate(names.texts) if name not in told or any(column.texts[k] for column in others)]
     return [column._replace(texts=[column.texts[k] for k in kept]) for column in columns] if kept else []
 
 
-def remarks_of(columns: Sequence[TableColumn]) -> dict[str, list[str]]:
+def _remarks_of(columns: Sequence[TableColumn]) -> dict[str, list[str]]:
     """What is said of rows, and of which, by their first column.  Sentences that begin with a number are one."""
     keys = next((column.texts for column in columns if column.name not in REMARKS), [])
     counts: dict[str, list[int]] = {}
@@ -133,18 +133,18 @@ def remarks_of(columns: Sequence[TableColumn]) -> dict[str, list[str]]:
     return {f"{ends.get(rest, '')}{rest}": rows for rest, rows in about.items()}
 
 
-def ranged(columns: list[TableColumn]) -> list[TableColumn]:
+def _ranged(columns: list[TableColumn]) -> list[TableColumn]:
     """Rows that differ in columns with `values` alone are one, with how many they are; else the columns as they are."""
-    alike = rows_alike([column for column in columns if column.values is None])
+    alike = _rows_alike([column for column in columns if column.values is None])
     if len(alike) == len(columns[0].texts) or all(column.values is None for column in columns):
         return columns
-    made = [column._replace(texts=[text_of(column, rows) for rows in alike]) for column in columns]
+    made = [column._replace(texts=[_text_of(column, rows) for rows in alike]) for column in columns]
     return [made[0], TableColumn("", "n", [str(len(rows)) for rows in alike], True), *made[1:]]
 
 
-def folded(columns: list[TableColumn]) -> list[TableColumn]:
+def _folded(columns: list[TableColumn]) -> list[TableColumn]:
     """The columns with each row once, and how often it was there."""
-    alike = rows_alike(columns)
+    alike = _rows_alike(columns)
     if len(alike) == len(columns[0].texts):
         return [*columns]
     times = [f"×{len(rows)}" if len(rows) > 1 else "" for rows in alike]
@@ -152,7 +152,7 @@ def folded(columns: list[TableColumn]) -> list[TableColumn]:
     return [*made, TableColumn("", "", times, False)]
 
 
-def rows_alike(columns: Sequence[TableColumn]) -> list[list[int]]:
+def _rows_alike(columns: Sequence[TableColumn]) -> list[list[int]]:
     """Places of the rows that show the same, for each such row; those that begin alike stand together."""
     places: dict[tuple[str, ...], list[int]] = {}
     for k, row in enumerate(zip(*(column.texts for column in columns), strict=True)):
@@ -161,7 +161,7 @@ def rows_alike(columns: Sequence[TableColumn]) -> list[list[int]]:
     return sorted(places.values(), key=lambda rows: first_seen.setdefault(columns[0].texts[rows[0]], rows[0]))
 
 
-def text_of(column: TableColumn, rows: Sequence[int]) -> str:
+def _text_of(column: TableColumn, rows: Sequence[int]) -> str:
     """What a column shows of rows that are one: their text, the smallest and the largest number, or the first text."""
     texts = list(dict.fromkeys(column.texts[k] for k in rows if column.texts[k]))
     if column.values is None or len(texts) < 2:
@@ -177,19 +177,19 @@ def fitted(given: GlanceBlock, width: int) -> tuple[GlanceBlock, list[str]]:
     kept = list(given.columns)
     dropped: list[str] = []
     while kept:
-        narrow = narrowed(folded(kept), width)
+        narrow = _narrowed(_folded(kept), width)
         if narrow is not None:
             return given._replace(columns=narrow), dropped
         dropped.insert(0, kept.pop().name)
     return given._replace(columns=kept), dropped
 
 
-def narrowed(columns: list[TableColumn], width: int) -> list[TableColumn] | None:
+def _narrowed(columns: list[TableColumn], width: int) -> list[TableColumn] | None:
     """The columns within a width, the longest texts shortened; None where that is not enough."""
     widths = [max(len(column.header), *map(len, column.texts)) for column in columns]
     over = sum(widths) + 2 * (len(columns) - 1) - width
     least = [
-        width if column.right else min(room_to_tell_apart(column), width)
+        width if column.right else min(_room_to_tell_apart(column), width)
         for column, width in zip(columns, widths, strict=True)
     ]
     if over > sum(widths) - sum(least):
@@ -201,7 +201,7 @@ def narrowed(columns: list[TableColumn], width: int) -> list[TableColumn] | None
     return columns
 
 
-def room_to_tell_apart(column: TableColumn) -> int:
+def _room_to_tell_apart(column: TableColumn) -> int:
     """Characters that a column of texts needs at least, so that no two of them look alike.
 
     Names of kernels may differ behind hundreds of characters: from MOST_NAME on they may look alike.

@@ -30,11 +30,11 @@ def page(content: Content, title: str, commands: Sequence[str]) -> str:
     script = (FOLDER / "page.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     parts = {
-        "findings": findings(content),
+        "findings": _findings(content),
         "runs": table(content.runs) or "<p>No file holds a run.</p>",
-        "answers": answers(content),
-        "files": files(content),
-        "again": f"<pre>{inert(chr(10).join(commands))}</pre>",
+        "answers": _answers(content),
+        "files": _files(content),
+        "again": f"<pre>{_inert(chr(10).join(commands))}</pre>",
     }
     main = "\n".join(f'<section id="{key}"><h2>{PARTS[key]}</h2>\n{text}</section>' for key, text in parts.items())
     ended = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in content.counts.items())
@@ -42,9 +42,9 @@ def page(content: Content, title: str, commands: Sequence[str]) -> str:
     return Template((FOLDER / "page.html").read_text(encoding="utf-8")).substitute(
         script_hash=f"sha256-{digest}",
         version=__version__,
-        title=inert(title),
+        title=_inert(title),
         style=(FOLDER / "page.css").read_text(encoding="utf-8"),
-        summary=inert(
+        summary=_inert(
             f"{plural(n_runs, 'run')}{f' ({ended})' if ended else ''} in {plural(content.files.n_rows, 'file')}."
         ),
         navigation=" ".join(f'<a href="#{key}">{words}</a>' for key, words in PARTS.items()),
@@ -54,33 +54,33 @@ def page(content: Content, title: str, commands: Sequence[str]) -> str:
     )
 
 
-def inert(text: str) -> str:
+def _inert(text: str) -> str:
     """A text of a file as HTML: no markup of it acts, and control characters are seen."""
     return html.escape(visible(text, lines=True))
 
 
-def findings(content: Content) -> str:
+def _findings(content: Content) -> str:
     """What was found, then what was looked for in vain."""
     found = [article for article in content.articles if article.sentences]
     quiet = [article for article in content.articles if not article.sentences]
-    shown = "\n".join(map(finding, found)) or "<p>Nothing was found.</p>"
+    shown = "\n".join(map(_finding, found)) or "<p>Nothing was found.</p>"
     if not quiet:
         return shown
-    entries = "".join(f"<dt>{inert(one.question)}</dt><dd>{inert(one.nothing)}</dd>" for one in quiet)
+    entries = "".join(f"<dt>{_inert(one.question)}</dt><dd>{_inert(one.nothing)}</dd>" for one in quiet)
     return f'{shown}\n<article><h3>Asked, and nothing found</h3><dl class="quiet">{entries}</dl></article>'
 
 
-def finding(article: Article) -> str:
+def _finding(article: Article) -> str:
     figure = ""
     if article.chart:
         svg, refusal = article.chart
-        figure = f"<figure>{svg}</figure>" if svg else f'<p class="none">{inert(refusal)}</p>'
+        figure = f"<figure>{svg}</figure>" if svg else f'<p class="none">{_inert(refusal)}</p>'
     made_from = f"Of {plural(article.n_inputs, 'file')}; sha256 of their ids: {article.inputs_sha256}"
     return (
-        f"<article{' class=wrong' if article.is_fault else ''}><h3>{inert(article.question)}</h3>\n"
+        f"<article{' class=wrong' if article.is_fault else ''}><h3>{_inert(article.question)}</h3>\n"
         f"{listed(article.sentences)}\n{figure}\n"
-        f"{folded('Table', table(article.table), printed=True)}"
-        f"{folded('SQL', f'<pre>{inert(article.table.sql)}</pre><p class=remark>{made_from}</p>')}</article>"
+        f"{_folded('Table', table(article.table), printed=True)}"
+        f"{_folded('SQL', f'<pre>{_inert(article.table.sql)}</pre><p class=remark>{made_from}</p>')}</article>"
     )
 
 
@@ -89,24 +89,24 @@ def listed(sentences: Sequence[FindingSentence]) -> str:
     doubts = [said.doubt for said in sentences if said.doubt]
     shared = doubts[0] if len(doubts) > 1 and len(set(doubts)) == 1 else ""
     items = "".join(
-        f'<li>{inert(said.text)} <span class="doubt">{inert("" if shared else said.doubt)}</span></li>'
+        f'<li>{_inert(said.text)} <span class="doubt">{_inert("" if shared else said.doubt)}</span></li>'
         for said in sentences
     )
-    return f"<ul>{items}</ul>" + (f'<p class="doubt">For each of them: {inert(shared)}</p>' if shared else "")
+    return f"<ul>{items}</ul>" + (f'<p class="doubt">For each of them: {_inert(shared)}</p>' if shared else "")
 
 
-def answers(content: Content) -> str:
+def _answers(content: Content) -> str:
     made, topic = [], ""
     for query, rows in content.answers:
         if query.topic != topic:
             topic = query.topic
-            made.append(f"<h3>{inert(topic.capitalize())}</h3>")
+            made.append(f"<h3>{_inert(topic.capitalize())}</h3>")
         inner = f'{table(rows)}<p class="remark">scalelens explain {query.name}</p>'
-        made.append(folded(inert(query.title), inner))
+        made.append(_folded(_inert(query.title), inner))
     return "\n".join(made) or "<p>There is nothing to answer from.</p>"
 
 
-def files(content: Content) -> str:
+def _files(content: Content) -> str:
     """Every file, and what was not understood."""
     problems = table(content.problems)
     lines = (
@@ -116,11 +116,11 @@ def files(content: Content) -> str:
     )
     if not content.files.n_rows:
         return "<p>No file was read.</p>"
-    listed = folded("All " + plural(content.files.n_rows, "file"), table(content.files))
+    listed = _folded("All " + plural(content.files.n_rows, "file"), table(content.files))
     return f"{lines}\n{listed}"
 
 
-def folded(summary: str, inner: str, printed: bool = False) -> str:
+def _folded(summary: str, inner: str, printed: bool = False) -> str:
     """A part that opens on a click; on paper only where it is `printed`."""
     return (
         f"<details{' data-print=1' if printed else ''}><summary>{summary}</summary>{inner}</details>" if inner else ""
@@ -129,33 +129,33 @@ def folded(summary: str, inner: str, printed: bool = False) -> str:
 
 def table(given: ReportTable) -> str:
     """The blocks of an answer, and how many rows have no room."""
-    shown = "\n".join(map(block, given.blocks))
+    shown = "\n".join(map(_block, given.blocks))
     n_shown = sum(len(one.columns[0].texts) for one in given.blocks if one.columns)
     rest = given.n_rows - n_shown
     more = f'<p class="remark">{rest:,} more rows, or rows that are alike (×).</p>' if rest > 0 else ""
     return shown + more
 
 
-def block(given: GlanceBlock) -> str:
-    heading = f"<caption>{inert(given.heading)}</caption>" if given.heading else ""
+def _block(given: GlanceBlock) -> str:
+    heading = f"<caption>{_inert(given.heading)}</caption>" if given.heading else ""
     heads = "".join(
-        f'<th scope="col"{side(column)}><button type="button">{inert(column.header)}</button></th>'
+        f'<th scope="col"{_side(column)}><button type="button">{_inert(column.header)}</button></th>'
         for column in given.columns
     )
     lines = "\n".join(
         "<tr>"
-        + "".join(f"<td{side(column)}>{inert(text)}</td>" for column, text in zip(given.columns, row, strict=True))
+        + "".join(f"<td{_side(column)}>{_inert(text)}</td>" for column, text in zip(given.columns, row, strict=True))
         for row in zip(*(column.texts for column in given.columns), strict=True)
     )
     remarks = "".join(
-        f'<p class="remark">{inert(f"{few_of(keys)}: {text}")}</p>' for text, keys in given.remarks.items()
+        f'<p class="remark">{_inert(f"{few_of(keys)}: {text}")}</p>' for text, keys in given.remarks.items()
     )
-    label = inert(given.heading or "Table")
+    label = _inert(given.heading or "Table")
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table>{heading}'
         f"<thead><tr>{heads}</tr></thead>\n<tbody>{lines}</tbody></table></div>{remarks}"
     )
 
 
-def side(column: TableColumn) -> str:
+def _side(column: TableColumn) -> str:
     return ' class="number"' if column.right else ""

@@ -30,10 +30,10 @@ def compared(
     old: Provenance, new: Provenance, old_bytes: bytes, new_bytes: bytes, rows: Callable[[], pl.DataFrame]
 ) -> Findings:
     """A file and its provenance, against those of the same made again; `rows` gives those of the new one."""
-    changes = changed_definitions(old, new)
+    changes = _changed_definitions(old, new)
     if old["rows_sha256"] != new["rows_sha256"]:
-        return Findings([*different_rows(old, rows()), *different_inputs(old, new), *changes], [], [])
-    differences = different_inputs(old, new)
+        return Findings([*different_rows(old, rows()), *_different_inputs(old, new), *changes], [], [])
+    differences = _different_inputs(old, new)
     if old_bytes == new_bytes or differences:
         return Findings(differences, [], changes, old_bytes == new_bytes)
     if changes:
@@ -41,10 +41,10 @@ def compared(
         return Findings([], [], [*changes, remark])
     if sorted(old_bytes.splitlines()) == sorted(new_bytes.splitlines()):
         return Findings([], [], ["its rows stand in another order: nothing in the query orders them"])
-    return Findings([f"the rows are the same, and {first_change(old_bytes, new_bytes)}"], [], [])
+    return Findings([f"the rows are the same, and {_first_change(old_bytes, new_bytes)}"], [], [])
 
 
-def first_change(old: bytes, new: bytes) -> str:
+def _first_change(old: bytes, new: bytes) -> str:
     """Where a file differs from what is made again."""
     try:
         old_lines, new_lines = old.decode().splitlines(), new.decode().splitlines()
@@ -55,7 +55,7 @@ def first_change(old: bytes, new: bytes) -> str:
     return f"line {number + 1} of the file was changed after it was made"
 
 
-def changed_definitions(old: Provenance, new: Provenance) -> Texts:
+def _changed_definitions(old: Provenance, new: Provenance) -> Texts:
     """Versions and definitions of queries that are not what they were."""
     sentences = []
     if old.get("scalelens") != __version__:
@@ -65,13 +65,13 @@ def changed_definitions(old: Provenance, new: Provenance) -> Texts:
     was, now = old.get("definitions", {}), new.get("definitions", {})
     names = sorted(name for name in was.keys() | now.keys() if was.get(name) != now.get(name))
     if names:
-        sentences.append(f"the SQL of {few(names)} is not what it was")
+        sentences.append(f"the SQL of {_few(names)} is not what it was")
     elif old["sql"] != new["sql"]:
         sentences.append("the SQL that asks for the rows is not what it was")
     return sentences
 
 
-def different_inputs(old: Provenance, new: Provenance) -> Texts:
+def _different_inputs(old: Provenance, new: Provenance) -> Texts:
     """Files that the answer rests on now and did not then, and the other way round."""
     if old["inputs_sha256"] == new["inputs_sha256"]:
         return []
@@ -80,7 +80,7 @@ def different_inputs(old: Provenance, new: Provenance) -> Texts:
         return [f"it was made of {old['n_inputs']} files, and now of {new['n_inputs']} others"]
     changes = (("also rests on", now.keys() - was.keys(), now), ("no longer rests on", was.keys() - now.keys(), was))
     return [
-        f"the answer {verb} {few(sorted(names[file_id] or file_id[:12] for file_id in ids))}"
+        f"the answer {verb} {_few(sorted(names[file_id] or file_id[:12] for file_id in ids))}"
         for verb, ids, names in changes
         if ids
     ]
@@ -91,7 +91,7 @@ def different_rows(old: Provenance, rows: pl.DataFrame) -> Texts:
     plain = comparable(rows)
     columns = {name: short_hash(*sorted(map(repr, plain[name].to_list()))) for name in plain.columns}
     names = [name for name in columns if old.get("columns", {}).get(name) != columns[name]]
-    where = f", in {few(names)}" if names and len(names) < len(columns) else ""
+    where = f", in {_few(names)}" if names and len(names) < len(columns) else ""
     if "row_hashes" not in old:
         return [f"the rows differ{where}: {old['rows']:,} then, {rows.height:,} now"]
     was: Counter[str] = Counter(old["row_hashes"])
@@ -100,11 +100,11 @@ def different_rows(old: Provenance, rows: pl.DataFrame) -> Texts:
     counts = f"{len(new)} of {rows.height} rows differ" if rows.height == old["rows"] else (
         f"there are {rows.height} rows, and there were {old['rows']}; {len(new)} of them were not there"
     )  # fmt: skip
-    which = f": {few([row_name(rows, k) for k in new], '; ')}" if new else ""
+    which = f": {_few([_row_name(rows, k) for k in new], '; ')}" if new else ""
     return [f"{counts}{where}{which}"]
 
 
-def row_name(rows: pl.DataFrame, place: int) -> str:
+def _row_name(rows: pl.DataFrame, place: int) -> str:
     """What tells a row from the others: its first texts and whole numbers that are not the same everywhere."""
     kinds = rows.schema
     telling = [
@@ -117,7 +117,7 @@ def row_name(rows: pl.DataFrame, place: int) -> str:
     return ", ".join(f"{name} {rows[name][place]}" for name in telling[:MOST_NAMED]) or f"row {place + 1}"
 
 
-def few(names: Texts, between: str = ", ") -> str:
+def _few(names: Texts, between: str = ", ") -> str:
     """The first names, and how many more there are."""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return between.join(names[:MOST_NAMED]) + more

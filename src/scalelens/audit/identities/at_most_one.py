@@ -40,23 +40,23 @@ def find(document: Document) -> Iterator[Finding]:
     for table in document.tables:
         for efficiency in table.columns("efficiency"):
             for row, (number,) in table.rows_with(efficiency):
-                if is_above_one(number):
-                    yield from contradicted(table, efficiency, row)
-    printed = [value(number) for number in in_tables(document)]
+                if _is_above_one(number):
+                    yield from _contradicted(table, efficiency, row)
+    printed = [value(number) for number in _in_tables(document)]
     for sentence in document.sentences:
         for match in IN_WORDS.finditer(sentence.marked):
             number = sentence.numbers[int(match[1] or match[2])]
-            if is_above_one(number) and not number.hedge and value(number) not in printed:
-                yield unsaid(number)
+            if _is_above_one(number) and not number.hedge and value(number) not in printed:
+                yield _unsaid(number)
 
 
-def is_above_one(number: Number) -> bool:
+def _is_above_one(number: Number) -> bool:
     """A number above 2 without a unit is taken for per cent."""
     in_percent = number.unit == "" and number.low > 2
     return value(number).low > (MOST * 100 if in_percent else MOST)
 
 
-def contradicted(table: TextTable, efficiency: int, row: int) -> Iterator[Finding]:
+def _contradicted(table: TextTable, efficiency: int, row: int) -> Iterator[Finding]:
     """The row, if other rows follow a formula that it does not follow, and it follows no other."""
     accused = None
     for columns, formula, said, _ in relations(table, efficiency):
@@ -76,14 +76,14 @@ def contradicted(table: TextTable, efficiency: int, row: int) -> Iterator[Findin
         yield accused
 
 
-def in_tables(document: Document) -> Iterator[Number]:
+def _in_tables(document: Document) -> Iterator[Number]:
     """Efficiencies of the tables: a sentence that repeats one is judged with its table."""
     for table in document.tables:
         for efficiency in table.columns("efficiency"):
             yield from (number for _, (number,) in table.rows_with(efficiency))
 
 
-def unsaid(number: Number) -> Finding:
+def _unsaid(number: Number) -> Finding:
     return Finding(
         "inconsistent",
         (number,),

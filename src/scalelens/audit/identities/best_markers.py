@@ -22,10 +22,10 @@ def find(document: Document) -> Iterator[Finding]:
     """Best-markers that other numbers of their column beat."""
     for table in document.tables:
         if BEST_IN_BOLD.search(f"{table.caption} {table.nearby}"):
-            yield from best_markers(table)
+            yield from _best_markers(table)
 
 
-def best_markers(table: TextTable) -> Iterator[Finding]:
+def _best_markers(table: TextTable) -> Iterator[Finding]:
     in_row = Counter(row for row, _ in table.bold)
     if len(in_row) == len(table.cells) and max(in_row.values()) == 1:
         return  # the best of each row

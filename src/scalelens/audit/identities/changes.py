@@ -46,10 +46,10 @@ def find(document: Document) -> Iterator[Finding]:
     for sentence in document.sentences:
         for pattern in (LINKED, SHARE, CHANGE_FIRST, COMPARED):
             for linked in pattern.finditer(sentence.marked):
-                yield from of_pair(sentence, linked)
+                yield from _of_pair(sentence, linked)
 
 
-def of_pair(sentence: Sentence, linked: re.Match[str]) -> Iterator[Finding]:
+def _of_pair(sentence: Sentence, linked: re.Match[str]) -> Iterator[Finding]:
     groups = linked.groupdict()
     places = (groups["a"] or groups["c"], groups["b"] or groups["d"], groups["change"])
     first, second, change = (sentence.numbers[int(place)] for place in places)
@@ -58,13 +58,13 @@ def of_pair(sentence: Sentence, linked: re.Match[str]) -> Iterator[Finding]:
     plain_factor = change.unit == "" and IS_RATIO.search(linked[0])
     if (change.unit not in ("%", "x") and not plain_factor) or change.unit == first.unit == "x":
         return
-    a, b = in_one_unit(first, second)
+    a, b = _in_one_unit(first, second)
     if not a or not b:
         return
     if second.unit in (*DEVICES, "nodes"):  # what changed is another quantity: "from 4 to 8 GPUs, 1.9 times faster"
         return
     claimed = value(change)
-    ways = [a / b, b / a] if IS_RATIO.search(linked[0]) else ways_to_count(a, b, points=second.unit == "%")
+    ways = [a / b, b / a] if IS_RATIO.search(linked[0]) else _ways_to_count(a, b, points=second.unit == "%")
     if all(claimed.apart(way) for way in ways):
         near = ways if change.unit == "%" else [max(ways[:2], key=middle)]
         best = min(near, key=lambda way: abs(middle(way) - middle(claimed)))
@@ -79,7 +79,7 @@ def of_pair(sentence: Sentence, linked: re.Match[str]) -> Iterator[Finding]:
         )
 
 
-def in_one_unit(first: Number, second: Number) -> tuple[Bounds | None, Bounds | None]:
+def _in_one_unit(first: Number, second: Number) -> tuple[Bounds | None, Bounds | None]:
     """Both values in base units; the first may leave its unit to the second ("from 346.7 to 180.8 s")."""
     if first.unit == "" and second.unit:
         size = exact(base(second.unit)[1])
@@ -88,7 +88,7 @@ def in_one_unit(first: Number, second: Number) -> tuple[Bounds | None, Bounds | 
     return (value(first), value(second)) if same else (None, None)
 
 
-def ways_to_count(a: Bounds, b: Bounds, points: bool) -> list[Bounds]:
+def _ways_to_count(a: Bounds, b: Bounds, points: bool) -> list[Bounds]:
     """Every figure that a reader may mean by the change from a to b."""
     ratios = [a / b, b / a]
     changes = [ratio - exact(1) for ratio in ratios] + [exact(1) - ratio for ratio in ratios]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from scalelens.audit.agreement import gap, shared_values
-from scalelens.audit.columns import Formula, factors, holds
+from scalelens.audit.columns import Formula, factors, holds, quotient
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Bounds
@@ -23,19 +23,19 @@ NARROW = Decimal("0.02")
 def find(document: Document) -> Iterator[Finding]:
     """Columns that fit each other only in another unit."""
     for table in document.tables:
-        for columns, formula, said, conversions in related(table):
+        for columns, formula, said, conversions in _related(table):
             if holds(table, columns, formula):
                 shared = shared_values([each for _, _, each in factors(table, columns, formula)])
-                if any(is_about(shared, size) for size in conversions):
-                    yield finding(table, columns, said, middle(shared))
+                if any(_is_about(shared, size) for size in conversions):
+                    yield _finding(table, columns, said, middle(shared))
 
 
-def is_about(shared: Bounds, size: Decimal) -> bool:
+def _is_about(shared: Bounds, size: Decimal) -> bool:
     """The digits leave hardly another factor than this one."""
     return not gap(shared, exact(size)) and (shared.high - shared.low) / size < NARROW
 
 
-def related(table: TextTable) -> Iterator[tuple[list[int], Formula, str, list[Decimal]]]:
+def _related(table: TextTable) -> Iterator[tuple[list[int], Formula, str, list[Decimal]]]:
     """Columns, the formula that the first has of the others, and factors that are a wrong unit."""
     units = [*CONVERSIONS, *(1 / size for size in CONVERSIONS)]
     times = table.columns("time")
@@ -56,11 +56,7 @@ def related(table: TextTable) -> Iterator[tuple[list[int], Formula, str, list[De
                 yield columns, quotient, "efficiency = speedup / devices", [Decimal("0.01")]
 
 
-def quotient(given: list[Bounds]) -> Bounds:
-    return given[0] / given[1]
-
-
-def finding(table: TextTable, columns: list[int], said: str, factor: Decimal) -> Finding:
+def _finding(table: TextTable, columns: list[int], said: str, factor: Decimal) -> Finding:
     numbers = tuple(number for number in (table.cells[0][column] for column in columns) if number)
     names = [repr(table.headings[column]) for column in columns]
     times = f"{factor:.0f} times" if factor > 1 else f"1/{1 / factor:.0f} of"

@@ -8,7 +8,7 @@ of a device (E = t(1) / t(n)); the rows say which.
 from collections.abc import Iterator
 
 from scalelens.audit.agreement import MEASURED_TWICE
-from scalelens.audit.columns import EXACT, Relation, rows_against_all
+from scalelens.audit.columns import EXACT, Relation, first_value, inverse, quotient, rows_against_all
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Bounds
@@ -38,30 +38,18 @@ def relations(table: TextTable, efficiency: int) -> Iterator[Relation]:
         for time in table.columns("time"):
             yield (
                 [efficiency, time, size],
-                of_fixed_work,
+                _of_fixed_work,
                 "efficiency = time of the base case / (time × devices / devices of the base case)",
                 MEASURED_TWICE,
             )
     for rate in (*table.columns("rate"), *table.columns("flops")):
         if per_device(table, rate):
             said = "efficiency = rate per device / rate per device of the base case"
-            yield [efficiency, rate], same, said, MEASURED_TWICE
+            yield [efficiency, rate], first_value, said, MEASURED_TWICE
     for time in table.columns("time"):
         said = "efficiency = time of the base case / time"
-        yield [efficiency, time], of_fixed_work_per_device, said, MEASURED_TWICE
+        yield [efficiency, time], inverse, said, MEASURED_TWICE
 
 
-def quotient(given: list[Bounds]) -> Bounds:
-    return given[0] / given[1]
-
-
-def of_fixed_work(given: list[Bounds]) -> Bounds:
+def _of_fixed_work(given: list[Bounds]) -> Bounds:
     return exact(1) / (given[0] * given[1])
-
-
-def same(given: list[Bounds]) -> Bounds:
-    return given[0]
-
-
-def of_fixed_work_per_device(given: list[Bounds]) -> Bounds:
-    return exact(1) / given[0]

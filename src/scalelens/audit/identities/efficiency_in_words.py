@@ -29,12 +29,12 @@ BASE = re.compile(
 def find(document: Document) -> Iterator[Finding]:
     """Sentences whose efficiency is not their speedup over their devices."""
     for sentence in document.sentences:
-        yield from of_sentence(sentence)
+        yield from _of_sentence(sentence)
 
 
-def of_sentence(sentence: Sentence) -> Iterator[Finding]:
-    speedups, efficiencies = named(SPEEDUP, sentence), named(EFFICIENCY, sentence)
-    first = base_cases(sentence)
+def _of_sentence(sentence: Sentence) -> Iterator[Finding]:
+    speedups, efficiencies = _named(SPEEDUP, sentence), _named(EFFICIENCY, sentence)
+    first = _base_cases(sentence)
     sizes = [number for number in sentence.numbers if number.unit in SIZES and number not in first]
     one_each = len(speedups) == len(efficiencies) == len(sizes) == 1 and not BASE.search(sentence.marked)
     used = (*speedups, *efficiencies, *sizes, *first)
@@ -58,12 +58,12 @@ def of_sentence(sentence: Sentence) -> Iterator[Finding]:
         )
 
 
-def base_cases(sentence: Sentence) -> list[Number]:
+def _base_cases(sentence: Sentence) -> list[Number]:
     """The 8 of "from 8 to 32 GPUs"."""
     pairs = [[sentence.numbers[int(place)] for place in match.groups()] for match in FROM_TO.finditer(sentence.marked)]
     return [first for first, last in pairs if last.unit in SIZES and first.unit in ("", last.unit)]
 
 
-def named(pattern: re.Pattern[str], sentence: Sentence) -> list[Number]:
+def _named(pattern: re.Pattern[str], sentence: Sentence) -> list[Number]:
     places = [next(part for part in match.groups() if part) for match in pattern.finditer(sentence.marked)]
     return [sentence.numbers[int(place)] for place in places]

@@ -15,14 +15,14 @@ from scalelens.audit.printed import Number, hidden
 NAME = r"\\?(?:tilde|bar|hat|overline|mathrm|text)?\s*\{?\s*[A-Za-z]{1,12}\}?(?:_\{?\w*\}?)?"
 
 
-def call(side: str) -> str:
+def _call(side: str) -> str:
     """Pattern of `t(n)`, `t_n` or `T_{min}`."""
     return rf"(?P<{side}>{NAME})\s*(?:\((?P<{side}_of>[^()]{{1,12}})\)|_\{{?(?P<{side}_at>\w+)\}}?)"
 
 
-LEFT = r"(?<![A-Za-z\\])" + call("left") + r"\s*(?::=|=|\\equiv)\s*"
+LEFT = r"(?<![A-Za-z\\])" + _call("left") + r"\s*(?::=|=|\\equiv)\s*"
 TIMES_DEVICES = r"(?:[nNpP]\s*(?:\\cdot|\\times|\*|·|\\,|\s)\s*)?"
-ABOVE, BELOW = TIMES_DEVICES + call("above"), TIMES_DEVICES + call("below")
+ABOVE, BELOW = TIMES_DEVICES + _call("above"), TIMES_DEVICES + _call("below")
 FRACTION = re.compile(LEFT + rf"\\[dt]?frac\s*\{{\s*{ABOVE}\s*\}}\s*\{{\s*{BELOW}\s*\}}")
 SLASH = re.compile(LEFT + rf"{ABOVE}\s*/\s*\(?{BELOW}(?![\w(])")
 BASE = re.compile(r"1|0|[a-zA-Z]_?\{?(?:0|1|min|\\min|base|ref|\\mathrm\{min\})\}?|min|base|ref|one|single")
@@ -39,27 +39,27 @@ def find(document: Document) -> Iterator[Finding]:
         return
     for pattern in (FRACTION, SLASH):
         for match in pattern.finditer(text):
-            kind = meaning_of(text, match)
-            upside_down = {"time": is_base(match, "below") and not is_base(match, "above"),
-                           "rate": is_base(match, "above") and not is_base(match, "below")}  # fmt: skip
-            if same_letter(match) and upside_down.get(kind, False):
-                yield finding(text, match, kind)
+            kind = _meaning_of(text, match)
+            upside_down = {"time": _is_base(match, "below") and not _is_base(match, "above"),
+                           "rate": _is_base(match, "above") and not _is_base(match, "below")}  # fmt: skip
+            if _same_letter(match) and upside_down.get(kind, False):
+                yield _finding(text, match, kind)
 
 
-def is_base(match: re.Match[str], side: str) -> bool:
+def _is_base(match: re.Match[str], side: str) -> bool:
     """The argument or index of this side is the base case: 1, 0, n_0, n_{min}."""
     argument = match[f"{side}_of"] or match[f"{side}_at"] or ""
     return bool(BASE.fullmatch(argument.strip(" $")))
 
 
-def same_letter(match: re.Match[str]) -> bool:
+def _same_letter(match: re.Match[str]) -> bool:
     return re.sub(r"[\s{}]", "", match["above"]) == re.sub(r"[\s{}]", "", match["below"])
 
 
-def meaning_of(text: str, match: re.Match[str]) -> str:
+def _meaning_of(text: str, match: re.Match[str]) -> str:
     """`time` or `rate` of the quantity of a formula for an efficiency or speedup; "" where the text does not say."""
     before = text[max(0, match.start() - CHARACTERS_BEFORE) : match.start()]
-    if not SHARES.search(last_sentence(before)):
+    if not SHARES.search(_last_sentence(before)):
         return ""
     behind = text[match.end() : match.end() + CHARACTERS_BEHIND]
     letter = re.escape(re.sub(r"[\\{}]", "", match["above"]).strip())
@@ -73,12 +73,12 @@ def meaning_of(text: str, match: re.Match[str]) -> str:
     return "rate" if rate else ""
 
 
-def last_sentence(text: str) -> str:
+def _last_sentence(text: str) -> str:
     """The sentence that leads to the formula."""
     return re.split(r"[.!?]\s+(?=[A-Z])", text.strip(" $\n"))[-1]
 
 
-def finding(text: str, match: re.Match[str], kind: str) -> Finding:
+def _finding(text: str, match: re.Match[str], kind: str) -> Finding:
     shown = " ".join(match[0].split())
     line = text.count("\n", 0, match.start()) + 1
     column = match.start() - text.rfind("\n", 0, match.start())

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from scalelens.audit.agreement import MEASURED_TWICE
-from scalelens.audit.columns import rows_against
+from scalelens.audit.columns import quotient, rows_against
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.linking import is_hedged, is_multiplied
@@ -37,14 +37,10 @@ def find(document: Document) -> Iterator[Finding]:
                 for time in table.columns("time"):
                     yield from rows_against(table, [power, energy, time], quotient, SAID, MEASURED_TWICE)
     for sentence in document.sentences:
-        yield from of_sentence(sentence)
+        yield from _of_sentence(sentence)
 
 
-def quotient(given: list[Bounds]) -> Bounds:
-    return given[0] / given[1]
-
-
-def of_sentence(sentence: Sentence) -> Iterator[Finding]:
+def _of_sentence(sentence: Sentence) -> Iterator[Finding]:
     for linked in (*LINKED.finditer(sentence.marked), *TIME_FIRST.finditer(sentence.marked)):
         power_place = linked["power"] or linked["averaged"] or linked["bracketed"]
         energy, time, power = (

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from scalelens.audit.agreement import MEASURED_TWICE
-from scalelens.audit.columns import rows_against
+from scalelens.audit.columns import quotient, rows_against
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.linking import SAME
@@ -31,10 +31,10 @@ def find(document: Document) -> Iterator[Finding]:
                     if table.meanings[one].item == table.meanings[whole].item:
                         yield from rows_against(table, [one, whole, devices], quotient, SAID)
     for sentence in document.sentences:
-        yield from of_sentence(sentence)
+        yield from _of_sentence(sentence)
 
 
-def of_sentence(sentence: Sentence) -> Iterator[Finding]:
+def _of_sentence(sentence: Sentence) -> Iterator[Finding]:
     each = [number for number in sentence.numbers if number.unit.rpartition("/")[2] in DEVICES and "/s/" in number.unit]
     sizes = [number for number in sentence.numbers if number.unit in DEVICES]
     if len(each) != 1 or len(sizes) != 1:
@@ -58,7 +58,3 @@ def of_sentence(sentence: Sentence) -> Iterator[Finding]:
             matters(value(each[0]), right),
             SAID,
         )
-
-
-def quotient(given: list[Bounds]) -> Bounds:
-    return given[0] / given[1]

@@ -22,19 +22,19 @@ IMPLAUSIBLE = 2
 def find(document: Document) -> Iterator[Finding]:
     """The row of each table with the highest power, if no device can take it."""
     for table in document.tables:
-        limit, whose = limit_of(table)
+        limit, whose = _limit_of(table)
         for energy in table.columns("energy"):
             if per_device(table, energy):
                 found = [
                     (power, numbers, why)
-                    for numbers, seconds, why in timed_rows(table, energy)
+                    for numbers, seconds, why in _timed_rows(table, energy)
                     if seconds.low > 0 and (power := value(numbers[0]) / seconds).low > limit
                 ]
                 if found:
-                    yield finding(table, max(found, key=lambda row: row[0].low), len(found), limit, whose)
+                    yield _finding(table, max(found, key=lambda row: row[0].low), len(found), limit, whose)
 
 
-def limit_of(table: TextTable) -> tuple[Decimal, str]:
+def _limit_of(table: TextTable) -> tuple[Decimal, str]:
     """Power in W above which an energy cannot be of one device, and whose limit it is."""
     known = device(f"{table.caption} {' '.join(table.headings)}")
     if known and known["tdp_w"]:
@@ -43,7 +43,7 @@ def limit_of(table: TextTable) -> tuple[Decimal, str]:
     return Decimal(largest) * IMPLAUSIBLE, f"no device of the catalog has a limit above {largest} W"
 
 
-def timed_rows(table: TextTable, energy: int) -> Iterator[tuple[tuple[Number, ...], Bounds, str]]:
+def _timed_rows(table: TextTable, energy: int) -> Iterator[tuple[tuple[Number, ...], Bounds, str]]:
     """Rows with their energy first, the seconds that it was spent in, and how these are known."""
     same = table.meanings[energy].per & {"epochs", "steps"}
     for time in table.columns("time"):
@@ -59,7 +59,7 @@ def timed_rows(table: TextTable, energy: int) -> Iterator[tuple[tuple[Number, ..
                     yield numbers, seconds, f"time of an epoch = {batches} × batch size / rate; energy / time"
 
 
-def finding(
+def _finding(
     table: TextTable, worst: tuple[Bounds, tuple[Number, ...], str], count: int, limit: Decimal, whose: str
 ) -> Finding:
     power, numbers, why = worst

@@ -21,10 +21,10 @@ def find(document: Document) -> Iterator[Finding]:
         rates = [place for place in table.columns("rate") if not per_device(table, place)]
         times = [place for place in table.columns("time") if "steps" not in table.meanings[place].per]
         if len(rates) == 1 and len(times) == 1:
-            yield from of_table(table, rates[0], times[0])
+            yield from _of_table(table, rates[0], times[0])
 
 
-def of_table(table: TextTable, rate: int, time: int) -> Iterator[Finding]:
+def _of_table(table: TextTable, rate: int, time: int) -> Iterator[Finding]:
     rows = [row for row in table.rows_with(rate, time) if all(number.low > 0 for number in row[1])]
     products = [value(numbers[0]) * value(numbers[1]) for _, numbers in rows]
     if not products:

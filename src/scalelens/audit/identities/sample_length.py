@@ -7,7 +7,7 @@ sentence: "a batch of 1,024 sequences of 2,048 tokens, 2,097,152 tokens per step
 import re
 from collections.abc import Iterator
 
-from scalelens.audit.columns import rows_against
+from scalelens.audit.columns import first_value, rows_against
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.linking import FOLLOWS, SAME, is_multiplied
@@ -34,24 +34,20 @@ def find(document: Document) -> Iterator[Finding]:
         rates = table.columns("rate")
         for tokens in (place for place in rates if table.meanings[place].item == "tokens"):
             for samples in (place for place in rates if table.meanings[place].item in ("samples", "sequences")):
-                yield from rows_against(table, [tokens, samples], same, SAID)
+                yield from rows_against(table, [tokens, samples], first_value, SAID)
         for tokens in (place for place in table.columns("work") if table.meanings[place].item == "tokens"):
             for length in table.columns("length"):
                 for batch in table.columns("batch"):
-                    yield from rows_against(table, [tokens, batch, length], product, SAID)
+                    yield from rows_against(table, [tokens, batch, length], _product, SAID)
     for sentence in document.sentences:
-        yield from of_sentence(sentence)
+        yield from _of_sentence(sentence)
 
 
-def same(given: list[Bounds]) -> Bounds:
-    return given[0]
-
-
-def product(given: list[Bounds]) -> Bounds:
+def _product(given: list[Bounds]) -> Bounds:
     return given[0] * given[1]
 
 
-def of_sentence(sentence: Sentence) -> Iterator[Finding]:
+def _of_sentence(sentence: Sentence) -> Iterator[Finding]:
     for linked in (*LINKED.finditer(sentence.marked), *LENGTH_FIRST.finditer(sentence.marked)):
         places = (linked["batch"], linked["length"], linked["tokens"])
         batch, length, tokens = (sentence.numbers[int(place)] for place in places)

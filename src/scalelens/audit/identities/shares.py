@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 
-from scalelens.audit.columns import holds, rows_against
+from scalelens.audit.columns import first_value, holds, rows_against
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
-from scalelens.audit.printed import Bounds
 from scalelens.audit.wording import middle
 
 HUNDRED = Decimal(100)
@@ -22,20 +21,16 @@ def find(document: Document) -> Iterator[Finding]:
     """Rows whose share is not that of their value."""
     for table in document.tables:
         for share in table.columns("share"):
-            if not NAMED_SHARE.search(table.headings[share]) or not is_of_a_whole(table, share):
+            if not NAMED_SHARE.search(table.headings[share]) or not _is_of_a_whole(table, share):
                 continue
             for column in range(len(table.headings)):
                 known = table.meanings[column].kind in ADDITIVE and column != share
-                if known and holds(table, [share, column], same):
-                    yield from rows_against(table, [share, column], same, "share = value / total")
+                if known and holds(table, [share, column], first_value):
+                    yield from rows_against(table, [share, column], first_value, "share = value / total")
 
 
-def is_of_a_whole(table: TextTable, share: int) -> bool:
+def _is_of_a_whole(table: TextTable, share: int) -> bool:
     """A total of 100 % is among the shares, or they add up to it, one of them left out that may be wrong."""
     percent = [middle(numbers[0].bounds) for _, numbers in table.rows_with(share)]
     rest = [HUNDRED - sum(percent) + each for each in percent]
     return HUNDRED in percent or any(0 < each < HUNDRED / 2 for each in rest)
-
-
-def same(given: list[Bounds]) -> Bounds:
-    return given[0]

@@ -7,39 +7,31 @@ times, the total work may be fixed (S = t(1) / t(n)) or the work of a device (S 
 from collections.abc import Iterator
 
 from scalelens.audit.agreement import MEASURED_TWICE
-from scalelens.audit.columns import Relation, rows_against_all
+from scalelens.audit.columns import Relation, first_value, inverse, rows_against_all
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Bounds
-from scalelens.audit.quantities import exact, per_device
+from scalelens.audit.quantities import per_device
 
 
 def find(document: Document) -> Iterator[Finding]:
     """Rows whose speedup is that of no rate and no time."""
     for table in document.tables:
         for speedup in table.columns("speedup"):
-            yield from rows_against_all(table, relations(table, speedup))
+            yield from rows_against_all(table, _relations(table, speedup))
 
 
-def relations(table: TextTable, speedup: int) -> Iterator[Relation]:
+def _relations(table: TextTable, speedup: int) -> Iterator[Relation]:
     """What the speedup may have been computed from."""
     for rate in table.columns("rate"):
         if not per_device(table, rate):
-            yield [speedup, rate], same, "speedup = rate / rate of the base case", MEASURED_TWICE
+            yield [speedup, rate], first_value, "speedup = rate / rate of the base case", MEASURED_TWICE
     for time in table.columns("time"):
         yield [speedup, time], inverse, "speedup = time of the base case / time", MEASURED_TWICE
         for devices in table.columns("devices"):
             said = "speedup = devices × time of the base case / time"
-            yield [speedup, time, devices], of_fixed_work_per_device, said, MEASURED_TWICE
+            yield [speedup, time, devices], _of_fixed_work_per_device, said, MEASURED_TWICE
 
 
-def same(given: list[Bounds]) -> Bounds:
-    return given[0]
-
-
-def inverse(given: list[Bounds]) -> Bounds:
-    return exact(1) / given[0]
-
-
-def of_fixed_work_per_device(given: list[Bounds]) -> Bounds:
+def _of_fixed_work_per_device(given: list[Bounds]) -> Bounds:
     return given[1] / given[0]

@@ -30,18 +30,18 @@ def find(document: Document) -> Iterator[Finding]:
                 (numbers for _, numbers in table.rows_with(results[0], batches[0], energies[0])),
                 key=lambda numbers: numbers[1].low,
             )
-            if len(rows) >= LEAST_ROWS and (fixed := fixed_energy(rows)):
-                yield finding(table, rows, fixed)
+            if len(rows) >= LEAST_ROWS and (fixed := _fixed_energy(rows)):
+                yield _finding(table, rows, fixed)
 
 
-def centre(number: Number) -> float:
+def _centre(number: Number) -> float:
     interval = value(number)
     return float(interval.low + interval.high) / 2
 
 
-def fixed_energy(rows: list[tuple[Number, ...]]) -> float | None:
+def _fixed_energy(rows: list[tuple[Number, ...]]) -> float | None:
     """The energy in J that does not grow with the work; None where the table is of another kind."""
-    per_energy, batch, energy = ([centre(numbers[place]) for numbers in rows] for place in range(3))
+    per_energy, batch, energy = ([_centre(numbers[place]) for numbers in rows] for place in range(3))
     if min(*per_energy, *batch, *energy) <= 0 or per_energy[-1] < LEAST_RISE * per_energy[0]:
         return None
     per_batch = [p * e / b for p, e, b in zip(per_energy, energy, batch, strict=True)]
@@ -57,11 +57,11 @@ def fixed_energy(rows: list[tuple[Number, ...]]) -> float | None:
     return fixed if fits and fixed > max(energy[: (count + 1) // 2]) / 2 else None
 
 
-def finding(table: TextTable, rows: list[tuple[Number, ...]], fixed: float) -> Finding:
+def _finding(table: TextTable, rows: list[tuple[Number, ...]], fixed: float) -> Finding:
     first, last = rows[0], rows[-1]
-    times = centre(last[0]) / centre(first[0])
-    more_work, more_energy = centre(last[1]) / centre(first[1]), centre(last[2]) / centre(first[2])
-    unit_size = centre(first[2]) / float((first[2].low + first[2].high) / 2)
+    times = _centre(last[0]) / _centre(first[0])
+    more_work, more_energy = _centre(last[1]) / _centre(first[1]), _centre(last[2]) / _centre(first[2])
+    unit_size = _centre(first[2]) / float((first[2].low + first[2].high) / 2)
     return Finding(
         "inconsistent",
         (last[0], first[0]),

@@ -6,10 +6,9 @@ Said of a table where most rows follow and a row does not.
 from collections.abc import Iterator
 
 from scalelens.audit.agreement import MEASURED_TWICE
-from scalelens.audit.columns import rows_against
+from scalelens.audit.columns import quotient, rows_against
 from scalelens.audit.document import Document
 from scalelens.audit.finding import Finding
-from scalelens.audit.printed import Bounds
 
 SAID = "rate = batch size / time of a step"
 
@@ -23,7 +22,3 @@ def find(document: Document) -> Iterator[Finding]:
             for time in times:
                 for rate in rates:
                     yield from rows_against(table, [rate, batch, time], quotient, SAID, MEASURED_TWICE)
-
-
-def quotient(given: list[Bounds]) -> Bounds:
-    return given[0] / given[1]

@@ -26,16 +26,16 @@ def find(document: Document) -> Iterator[Finding]:
     for table in document.tables:
         last = len(table.cells) - 1
         if last > 1 and TOTAL.fullmatch(table.texts[last][0]):
-            sums = {column: parts for column in range(1, len(table.headings)) if (parts := parts_of(table, column))}
+            sums = {column: parts for column in range(1, len(table.headings)) if (parts := _parts_of(table, column))}
             wrong = [column for column, (total, right) in sums.items() if right.apart(value(total))]
             right_ones = len(sums) - len(wrong)
             for column in wrong:
                 total, right = sums[column]
-                if right_ones > len(wrong) or one_digit_off(total, right):
-                    yield finding(table, column, total, right)
+                if right_ones > len(wrong) or _one_digit_off(total, right):
+                    yield _finding(table, column, total, right)
 
 
-def parts_of(table: TextTable, column: int) -> tuple[Number, Bounds] | None:
+def _parts_of(table: TextTable, column: int) -> tuple[Number, Bounds] | None:
     """The total of a column and the sum of its other rows; None where they are no parts of one whole."""
     numbers = [cells[column] for cells in table.cells]
     exact = [number for number in numbers if number is not None and not number.hedge]
@@ -47,7 +47,7 @@ def parts_of(table: TextTable, column: int) -> tuple[Number, Bounds] | None:
     return exact[-1], reduce(Bounds.__add__, (value(number) for number in exact[:-1]))
 
 
-def one_digit_off(total: Number, right: Bounds) -> bool:
+def _one_digit_off(total: Number, right: Bounds) -> bool:
     """The printed total and the sum differ in one digit."""
     digits = re.sub(r"\D", "", total.text)
     decimals = len(total.text.partition(".")[2])
@@ -59,7 +59,7 @@ def one_digit_off(total: Number, right: Bounds) -> bool:
     )
 
 
-def finding(table: TextTable, column: int, total: Number, right: Bounds) -> Finding:
+def _finding(table: TextTable, column: int, total: Number, right: Bounds) -> Finding:
     return Finding(
         "inconsistent",
         (total,),

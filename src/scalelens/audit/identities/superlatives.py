@@ -29,22 +29,22 @@ def find(document: Document) -> Iterator[Finding]:
     """Superlatives that another number of the column beats."""
     for sentence in document.sentences:
         for match in SAID.finditer(sentence.marked):
-            yield from of_sentence(document, sentence, match)
+            yield from _of_sentence(document, sentence, match)
 
 
-def of_sentence(document: Document, sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
+def _of_sentence(document: Document, sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     number = sentence.numbers[int(match["number"])]
     rest = sentence.marked[: match.start()] + sentence.marked[match.end() :]
     if number.hedge or not number.unit or NARROWED.search(rest):
         return
     largest = bool(re.fullmatch(HIGHEST, match["word"]))
     columns = [(table, column) for table in document.tables for column in range(len(table.headings))]
-    places = [(table, column) for table, column in columns if stands(table, column, number)]
+    places = [(table, column) for table, column in columns if _stands(table, column, number)]
     if len(places) != 1:
         return
     table, column = places[0]
-    rows = [row for row, texts in enumerate(table.texts) if named_row(texts, sentence.text)] or range(len(table.texts))
-    rivals = [cell for row in rows if (cell := table.cells[row][column]) and beats(cell, number, largest)]
+    rows = [row for row, texts in enumerate(table.texts) if _named_row(texts, sentence.text)] or range(len(table.texts))
+    rivals = [cell for row in rows if (cell := table.cells[row][column]) and _beats(cell, number, largest)]
     if rivals:
         best = max(rivals, key=lambda cell: cell.low if largest else -cell.high)
         yield Finding(
@@ -56,18 +56,18 @@ def of_sentence(document: Document, sentence: Sentence, match: re.Match[str]) ->
         )
 
 
-def stands(table: TextTable, column: int, number: Number) -> bool:
+def _stands(table: TextTable, column: int, number: Number) -> bool:
     """The number stands in this column, digit for digit or rounded."""
     same_unit = base(table.meanings[column].unit)[0] == base(number.unit)[0]
     numbers = [cell for cells in table.cells if (cell := cells[column])]
     return same_unit and any(not value(cell).apart(value(number)) for cell in numbers)
 
 
-def named_row(texts: tuple[str, ...], sentence: str) -> bool:
+def _named_row(texts: tuple[str, ...], sentence: str) -> bool:
     """A word of the row's labels stands in the sentence."""
     words = [word for text in texts for word in re.findall(r"[A-Za-z][\w-]{1,}", text)]
     return any(re.search(rf"\b{re.escape(word)}", sentence, re.IGNORECASE) for word in words)
 
 
-def beats(cell: Number, number: Number, largest: bool) -> bool:
+def _beats(cell: Number, number: Number, largest: bool) -> bool:
     return value(cell).low > value(number).high if largest else value(cell).high < value(number).low

@@ -29,14 +29,14 @@ LARGEST = 1000
 def find(document: Document) -> Iterator[Finding]:
     """Shares that no whole number of items gives, and work that is no multiple of its batch."""
     for sentence in document.sentences:
-        yield from shares(sentence)
-        yield from work(sentence)
+        yield from _shares(sentence)
+        yield from _work(sentence)
 
 
-def shares(sentence: Sentence) -> Iterator[Finding]:
+def _shares(sentence: Sentence) -> Iterator[Finding]:
     for match in SHARE.finditer(sentence.marked):
         share, count = (sentence.numbers[int(place)] for place in match.groups())
-        if share.unit == "%" and count.unit in COUNTS and not (share.hedge or count.hedge) and is_small(count):
+        if share.unit == "%" and count.unit in COUNTS and not (share.hedge or count.hedge) and _is_small(count):
             span = value(share)
             below = (span.high * count.high).to_integral_value(ROUND_FLOOR)
             if below < span.low * count.low:
@@ -50,11 +50,11 @@ def shares(sentence: Sentence) -> Iterator[Finding]:
                 )
 
 
-def is_small(count: Number) -> bool:
+def _is_small(count: Number) -> bool:
     return count.low == count.high and Decimal(0) < count.low <= LARGEST
 
 
-def work(sentence: Sentence) -> Iterator[Finding]:
+def _work(sentence: Sentence) -> Iterator[Finding]:
     for match in WORK.finditer(sentence.marked):
         steps, batch, total = (sentence.numbers[int(place)] for place in match.groups() if place)
         right = steps.bounds * batch.bounds

@@ -30,10 +30,10 @@ def find(document: Document) -> Iterator[Finding]:
                 if not is_multiplied(sentence.marked, match.start()):
                     first, time, last = (sentence.numbers[int(place)] for place in match.groups())
                     rate, work = (last, first) if pattern is INVERSE else (first, last)
-                    yield from judged(sentence, rate, time, work, accused=last)
+                    yield from _judged(sentence, rate, time, work, accused=last)
 
 
-def judged(sentence: Sentence, rate: Number, time: Number, work: Number, accused: Number) -> Iterator[Finding]:
+def _judged(sentence: Sentence, rate: Number, time: Number, work: Number, accused: Number) -> Iterator[Finding]:
     fits = base(rate.unit)[0] == f"{work.unit}/s" and base(time.unit)[0] == "s" and work.unit
     hedged = rate.hedge or work.hedge or is_hedged(sentence, sentence.numbers.index(time))
     if not fits or hedged or "each" in sentence.marked:

@@ -9,10 +9,9 @@ import re
 from collections.abc import Iterator
 
 from scalelens.audit.agreement import agreed
-from scalelens.audit.columns import factors, holds, rows_against
+from scalelens.audit.columns import factors, holds, inverse, quotient, rows_against
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
-from scalelens.audit.printed import Bounds
 from scalelens.audit.quantities import exact
 from scalelens.audit.wording import place_of, shown
 
@@ -26,19 +25,11 @@ def find(document: Document) -> Iterator[Finding]:
                 for batch in (*table.columns("batch"), *table.columns("micro_batch")):
                     columns = [result, batch, energy]
                     yield from rows_against(table, columns, quotient, "work per energy = batch size / energy")
-                    if counts_sequences(table, columns):
-                        yield finding(table, columns)
+                    if _counts_sequences(table, columns):
+                        yield _finding(table, columns)
 
 
-def inverse(given: list[Bounds]) -> Bounds:
-    return exact(1) / given[0]
-
-
-def quotient(given: list[Bounds]) -> Bounds:
-    return given[0] / given[1]
-
-
-def counts_sequences(table: TextTable, columns: list[int]) -> bool:
+def _counts_sequences(table: TextTable, columns: list[int]) -> bool:
     """A column headed tokens is batch size / energy, with the factor 1, and the batch is not counted in tokens."""
     result, batch, _ = columns
     headed = table.meanings[result].item == "tokens" and not re.search("token", table.headings[batch], re.IGNORECASE)
@@ -46,7 +37,7 @@ def counts_sequences(table: TextTable, columns: list[int]) -> bool:
     return headed and holds(table, columns, quotient) and agreed(exact(1), found)
 
 
-def finding(table: TextTable, columns: list[int]) -> Finding:
+def _finding(table: TextTable, columns: list[int]) -> Finding:
     result, batch, energy = columns
     numbers = factors(table, columns, quotient)[0][1]
     return Finding(

@@ -44,21 +44,21 @@ def broken_claims(claims: Mapping[str, str], text: str, root: Path, folders: tup
     """The claims that do not hold, each with the reason and the line of the text."""
     broken = []
     for sentence, selector in claims.items():
-        line = line_of(sentence, text)
-        fault = "the text has no such sentence" if line is None else fault_of(sentence, selector, root, folders)
+        line = _line_of(sentence, text)
+        fault = "the text has no such sentence" if line is None else _fault_of(sentence, selector, root, folders)
         if fault:
             number = Number(sentence, Decimal(0), Decimal(0), "", line or 0, 1, sentence)
             broken.append(Finding("claim", (number,), f'"{sentence}": {fault}', "conclusion", selector))
     return broken
 
 
-def line_of(sentence: str, text: str) -> int | None:
+def _line_of(sentence: str, text: str) -> int | None:
     """Line of the text at which a sentence begins."""
     found = re.search(r"[\s~]+".join(map(re.escape, sentence.split())), text)
     return text.count("\n", 0, found.start()) + 1 if found else None
 
 
-def fault_of(sentence: str, selector: str, root: Path, folders: tuple[Path, ...]) -> str:
+def _fault_of(sentence: str, selector: str, root: Path, folders: tuple[Path, ...]) -> str:
     """Why a claim does not hold; empty where it does."""
     try:
         value = selected_value(root, "the claim", selector, statement_of("the claim", selector), folders)
@@ -66,8 +66,8 @@ def fault_of(sentence: str, selector: str, root: Path, folders: tuple[Path, ...]
         return str(error)
     if not is_number(value.value):
         return f"the warehouse has '{value.value}', which is no number"
-    measure = measure_of_selected(value)
-    number = number_of(sentence, measure)
+    measure = _measure_of_selected(value)
+    number = _number_of(sentence, measure)
     if number is None:
         return f"the sentence has no number{f' in {value.unit}' if value.unit else ''} that could be compared"
     printed = measure_of_unit(number.unit) if measure else None
@@ -75,7 +75,7 @@ def fault_of(sentence: str, selector: str, root: Path, folders: tuple[Path, ...]
     return "" if within(now, ends_of(number)) else f"the warehouse has {like(number, now)}"
 
 
-def measure_of_selected(value: SelectedValue) -> Measure | None:
+def _measure_of_selected(value: SelectedValue) -> Measure | None:
     """What a selected value measures; None for counts, and for SQL, whose columns have no unit."""
     if value.unit:
         return measure_of_unit(value.unit)
@@ -84,7 +84,7 @@ def measure_of_selected(value: SelectedValue) -> Measure | None:
     return measure_of(QueryColumn(found["column"], kind, None, "")) if found else None
 
 
-def number_of(sentence: str, measure: Measure | None) -> Number | None:
+def _number_of(sentence: str, measure: Measure | None) -> Number | None:
     """The first number of a measure in a sentence; of any where there is none."""
     for token in numerals(sentence):
         own = measure_of_unit(token.unit)
@@ -94,20 +94,20 @@ def number_of(sentence: str, measure: Measure | None) -> Number | None:
     return None
 
 
-def proposed(selectors: Mapping[Number, str], text: str) -> dict[str, str]:
+def _proposed(selectors: Mapping[Number, str], text: str) -> dict[str, str]:
     """Claims for numbers that a warehouse reproduces: those in prose whose words can be found again."""
     claims: dict[str, str] = {}
     for number, selector in selectors.items():
         measure = measure_of_unit(number.unit)
-        for sentence in snippets(number) if number.table is None else ():
-            found = number_of(sentence, measure)
-            if found and found.text == number.text and line_of(sentence, text) is not None:
+        for sentence in _snippets(number) if number.table is None else ():
+            found = _number_of(sentence, measure)
+            if found and found.text == number.text and _line_of(sentence, text) is not None:
                 claims.setdefault(sentence, selector)
                 break
     return claims
 
 
-def snippets(number: Number) -> Iterable[str]:
+def _snippets(number: Number) -> Iterable[str]:
     """A few words around a number, first those of its clause, then from the number on."""
     words = number.words.split()
     place = next((k for k, word in enumerate(words) if number.text.split()[0] in word), None)
@@ -123,18 +123,18 @@ def write_claims(path: Path, selectors: Mapping[Number, str], text: str) -> int:
     """Add claims to a file; those that stand there stay as they are.  Returns how many are new."""
     old = path.read_text(encoding="utf-8") if path.exists() else ""
     known = read_claims(path) if old else {}
-    new = {name: selector for name, selector in proposed(selectors, text).items() if name not in known}
-    write_file(path, claims_text(new, old).encode())
+    new = {name: selector for name, selector in _proposed(selectors, text).items() if name not in known}
+    write_file(path, _claims_text(new, old).encode())
     return len(new)
 
 
-def claims_text(claims: Mapping[str, str], old: str = "") -> str:
+def _claims_text(claims: Mapping[str, str], old: str = "") -> str:
     """A file of claims: what stands there already, then the new ones."""
     before = f"{old.rstrip()}\n" if old.strip() else ""
-    lines = (f"{quoted(sentence)} = {quoted(selector)}\n" for sentence, selector in claims.items())
+    lines = (f"{_quoted(sentence)} = {_quoted(selector)}\n" for sentence, selector in claims.items())
     return before + "".join(lines)
 
 
-def quoted(text: str) -> str:
+def _quoted(text: str) -> str:
     """A text as TOML, whose strings hold what those of JSON do."""
     return json.dumps(text, ensure_ascii=False)

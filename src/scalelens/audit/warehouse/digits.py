@@ -56,27 +56,27 @@ def slip_between(number: Number, value: float, measure: Measure) -> str | None:
     """How the number may have come from a value; None where the two have nothing in common."""
     ends = ends_of(number)
     printed = sum(ends) / 2
-    decimals = decimals_of(number)
+    decimals = _decimals_of(number)
     if abs(printed - value) <= NEAR * abs(value):
-        if number.text == cut(value, decimals):
+        if number.text == _cut(value, decimals):
             return "cut off, not rounded"
         return f"{abs(printed / value - 1):.1%} {'more' if printed > value else 'less'} is printed"
-    if is_other_unit(ends, value, measure):
+    if _is_other_unit(ends, value, measure):
         return f"{printed / value:,.3g} times that is printed, which may be a slip of the unit"
     digits, own = re.sub(r"\D", "", number.text).lstrip("0"), f"{value:.{decimals}f}".replace(".", "").lstrip("0")
     if len(digits) < LEAST_DIGITS:
         return None
-    return digit_slip(digits, own)
+    return _digit_slip(digits, own)
 
 
-def is_other_unit(ends: Ends, value: float, measure: Measure) -> bool:
+def _is_other_unit(ends: Ends, value: float, measure: Measure) -> bool:
     """Whether the digits are those of the value in another unit, and not by accident."""
     sizes = [size / measure.factor for size in UNITS[measure.name]] if measure.name in UNITS else PREFIXES
     others = [value / size for size in sizes if not math.isclose(size, 1.0)]
     return not is_chance(ends, others) and any(within(other, ends) for other in others)
 
 
-def digit_slip(digits: str, own: str) -> str | None:
+def _digit_slip(digits: str, own: str) -> str | None:
     """One digit that is another one, or two neighbors that are swapped."""
     places = [k for k, (a, b) in enumerate(zip(digits, own, strict=False)) if a != b]
     if len(digits) != len(own) or not places:
@@ -88,7 +88,7 @@ def digit_slip(digits: str, own: str) -> str | None:
     return "two digits are swapped" if swapped else None
 
 
-def cut(value: float, decimals: int) -> str:
+def _cut(value: float, decimals: int) -> str:
     """A value whose further digits are left away."""
     scale = 10**decimals
     return f"{math.trunc(value * scale) / scale:.{decimals}f}"
@@ -96,10 +96,10 @@ def cut(value: float, decimals: int) -> str:
 
 def like(number: Number, value: float) -> str:
     """A value with one digit more than the number has, so that a reader sees which of two roundings holds."""
-    return f"{value:,.{decimals_of(number) + 1}f} {'times' if number.unit == 'x' else number.unit}".rstrip()
+    return f"{value:,.{_decimals_of(number) + 1}f} {'times' if number.unit == 'x' else number.unit}".rstrip()
 
 
-def decimals_of(number: Number) -> int:
+def _decimals_of(number: Number) -> int:
     """Decimals that are printed; 0 for a whole number, and for one in millions."""
     low, high = ends_of(number)
     return max(0, round(-math.log10(high - low)))

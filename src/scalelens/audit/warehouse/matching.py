@@ -37,11 +37,11 @@ class Auditor:
     def finding(self, number: Number) -> Finding:
         """What the warehouse says of a number."""
         stated = self.speech.stated(number.words)
-        if key := setting_of(number, stated):
+        if key := _setting_of(number, stated):
             return self._setting(number, key)
         measure = measure_of_unit(number.unit)
         if measure is None:
-            return untraceable(number, f"no query answers in {number.unit}")
+            return _untraceable(number, f"no query answers in {number.unit}")
         held = self._held(self.warehouse.values, number, stated, measure)
         said = [known for known in held if is_said(known, number.words)]
         ratios = self._ratios(number, stated) if measure.name == SHARE else []
@@ -49,11 +49,11 @@ class Auditor:
             if found := [known for known in values if within(known.value / measure.factor, ends_of(number))]:
                 return self._reproduced(number, found, values, stated, measure)
         if derived := [ratio for ratio in ratios if within(ratio.value / measure.factor, ends_of(number))]:
-            return reproduced_ratio(number, derived[0], ratios, measure)
+            return _reproduced_ratio(number, derived[0], ratios, measure)
         if number.hedge or any(within(known.value / measure.factor, widest(number)) for known in held):
-            return untraceable(number, "the text gives it as a round figure")
-        accusation = self._stale(number, said, stated, measure) or stale_ratio(number, ratios, measure)
-        return accusation or untraceable(number, NO_VALUE if held else NO_QUANTITY)
+            return _untraceable(number, "the text gives it as a round figure")
+        accusation = self._stale(number, said, stated, measure) or _stale_ratio(number, ratios, measure)
+        return accusation or _untraceable(number, NO_VALUE if held else NO_QUANTITY)
 
     def _held(self, values: Iterable[KnownValue], number: Number, stated: Stated, measure: Measure) -> list[KnownValue]:
         """Values of the quantity and the rows that the words name."""
@@ -67,10 +67,10 @@ class Auditor:
 
     def _setting(self, number: Number, key: str) -> Finding:
         """A count of devices, a batch: what runs are about."""
-        count = count_of(number)
+        count = _count_of(number)
         if any(count in known.row.facts.get(key, ()) for known in self.warehouse.values):
             return Finding("reproduced", (number,), f"runs have {key} {count}", "", f"a fact of runs: {key} = {count}")
-        return untraceable(number, f"no run has {key} {count}")
+        return _untraceable(number, f"no run has {key} {count}")
 
     def _ratios(self, number: Number, stated: Stated) -> list[Ratio]:
         meant = [known for known in self.warehouse.values if not contradicts(known.row.facts, stated)]
@@ -88,10 +88,10 @@ class Auditor:
         best = (named or found)[0]
         selector = selector_of(best, self.warehouse.values) or best.where
         if is_chance(ends_of(number), (known.value for known in values), bool(named)):
-            return untraceable(number, f"{selector} has it, and of {len(values)} such values one has it by chance")
+            return _untraceable(number, f"{selector} has it, and of {len(values)} such values one has it by chance")
         self.selectors[number] = selector
         exact = like(number, best.value / measure.factor)
-        return Finding("reproduced", (number,), f"{selector} is {exact}", "", evidence(selector, best))
+        return Finding("reproduced", (number,), f"{selector} is {exact}", "", _evidence(selector, best))
 
     def _stale(self, number: Number, said: Sequence[KnownValue], stated: Stated, measure: Measure) -> Finding | None:
         """The value that the words name, if it is near or a slip away; or what it is under other exclusions."""
@@ -126,54 +126,54 @@ class Auditor:
     def _accused(self, number: Number, now: KnownValue, how: str, measure: Measure) -> Finding:
         value = now.value / measure.factor
         selector = selector_of(now, self.warehouse.values) or now.where
-        text = f"{printed(number)}: {selector} is {like(number, value)} now; {how}"
-        return Finding("stale", (number,), text, weight(number, value), evidence(selector, now))
+        text = f"{_printed(number)}: {selector} is {like(number, value)} now; {how}"
+        return Finding("stale", (number,), text, _weight(number, value), _evidence(selector, now))
 
 
-def setting_of(number: Number, stated: Stated) -> str | None:
+def _setting_of(number: Number, stated: Stated) -> str | None:
     """The fact that a count states: `devices` of the 8 in "8 GPUs"."""
     if not re.fullmatch(r"[\d,]+", number.text) or (number.unit and measure_of_unit(number.unit)):
         return None
-    return next((key for key in COUNTS if count_of(number) in stated.get(key, ())), None)
+    return next((key for key in COUNTS if _count_of(number) in stated.get(key, ())), None)
 
 
-def count_of(number: Number) -> int:
+def _count_of(number: Number) -> int:
     return int(number.text.replace(",", ""))
 
 
-def reproduced_ratio(number: Number, ratio: Ratio, ratios: Sequence[Ratio], measure: Measure) -> Finding:
+def _reproduced_ratio(number: Number, ratio: Ratio, ratios: Sequence[Ratio], measure: Measure) -> Finding:
     if is_chance(ends_of(number), (other.value for other in ratios)):
-        return untraceable(number, f"{ratio.formula} has it, and of {len(ratios)} such ratios one has it by chance")
+        return _untraceable(number, f"{ratio.formula} has it, and of {len(ratios)} such ratios one has it by chance")
     text = f"{ratio.formula} is {like(number, ratio.value / measure.factor)}"
     return Finding("reproduced", (number,), text, "", ratio.formula)
 
 
-def stale_ratio(number: Number, ratios: Sequence[Ratio], measure: Measure) -> Finding | None:
+def _stale_ratio(number: Number, ratios: Sequence[Ratio], measure: Measure) -> Finding | None:
     """The ratio nearest to what is printed, if it is near or one slip away."""
     middle = sum(ends_of(number)) / 2
     for ratio in sorted(ratios, key=lambda ratio: abs(ratio.value / measure.factor - middle)):
         value = ratio.value / measure.factor
         if how := slip_between(number, value, measure):
-            text = f"{printed(number)}: {ratio.formula} is {like(number, value)} now; {how}"
-            return Finding("stale", (number,), text, weight(number, value), ratio.formula)
+            text = f"{_printed(number)}: {ratio.formula} is {like(number, value)} now; {how}"
+            return Finding("stale", (number,), text, _weight(number, value), ratio.formula)
     return None
 
 
-def evidence(selector: str, known: KnownValue) -> str:
+def _evidence(selector: str, known: KnownValue) -> str:
     """The SQL that gives a value."""
     statement = statement_of("", selector) if SELECTOR.fullmatch(selector) else f"SELECT * FROM {known.row.query}()"
     return statement.replace("SELECT *", f"SELECT {known.column}", 1)
 
 
-def weight(number: Number, value: float) -> str:
+def _weight(number: Number, value: float) -> str:
     """Whether a reader would conclude otherwise."""
     middle = sum(ends_of(number)) / 2
     return "slip" if math.isclose(middle, value, rel_tol=MATTERS) else "conclusion"
 
 
-def printed(number: Number) -> str:
+def _printed(number: Number) -> str:
     return f"{number.text} {'times' if number.unit == 'x' else number.unit}".rstrip()
 
 
-def untraceable(number: Number, why: str) -> Finding:
-    return Finding("untraceable", (number,), f"{printed(number)}: {why}", "", "")
+def _untraceable(number: Number, why: str) -> Finding:
+    return Finding("untraceable", (number,), f"{_printed(number)}: {why}", "", "")

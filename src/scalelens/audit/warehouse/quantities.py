@@ -13,32 +13,32 @@ from scalelens.audit.warehouse.values import KnownValue
 from scalelens.report.text.table_columns import header
 
 
-class Quantity(NamedTuple):
+class _Quantity(NamedTuple):
     measure: str
     words: re.Pattern[str]
     columns: re.Pattern[str]
 
 
-def quantity(measure: str, words: str, columns: str) -> Quantity:
-    return Quantity(measure, re.compile(words, re.IGNORECASE), re.compile(rf"(?:{columns})(?:_low|_high)?"))
+def _quantity(measure: str, words: str, columns: str) -> _Quantity:
+    return _Quantity(measure, re.compile(words, re.IGNORECASE), re.compile(rf"(?:{columns})(?:_low|_high)?"))
 
 
 QUANTITIES = (
-    quantity("s", r"\b(step|iteration|batch|mini-?batch)", r"(\w+_)?step_s|(mean|p\d+|fast|elbow|departure)_s"),
-    quantity("s", r"\bepochs?\b", r"\w*epoch_s|extra_s|first_batch_s"),
-    quantity("s", r"time[- ]to[- ]\w+|train(ing)? time|\bmin(utes)?\b|\bscores?\b", r"minutes|time_to_target_s"),
-    quantity("samples/s", "", r"\w*samples_per_s"),
-    quantity("tokens/s", "", r"\w*tokens_per_s"),
-    quantity("FLOP/s", "", r"\w*tflops\w*"),
-    quantity("samples/J", "", r"(samples|batch)_per_wh"),
-    quantity("tokens/J", "", "tokens_per_wh"),
-    quantity("J", "", r"\w+_(j|wh)"),
-    quantity("W", "", r"\w+_w"),
-    quantity(SHARE, r"efficien|of (the )?(ideal|linear|perfect)", "efficiency"),
-    quantity(SHARE, r"speed-?up|\bfaster\b|\btimes\b|[×x]\b|-fold", "speedup"),
-    quantity(SHARE, r"\bgoodput\b", "goodput"),
-    quantity(SHARE, r"\bMFU\b|model FLOPs? utili", "mfu"),
-    quantity(SHARE, r"\bHFU\b|hardware FLOPs? utili", "hfu"),
+    _quantity("s", r"\b(step|iteration|batch|mini-?batch)", r"(\w+_)?step_s|(mean|p\d+|fast|elbow|departure)_s"),
+    _quantity("s", r"\bepochs?\b", r"\w*epoch_s|extra_s|first_batch_s"),
+    _quantity("s", r"time[- ]to[- ]\w+|train(ing)? time|\bmin(utes)?\b|\bscores?\b", r"minutes|time_to_target_s"),
+    _quantity("samples/s", "", r"\w*samples_per_s"),
+    _quantity("tokens/s", "", r"\w*tokens_per_s"),
+    _quantity("FLOP/s", "", r"\w*tflops\w*"),
+    _quantity("samples/J", "", r"(samples|batch)_per_wh"),
+    _quantity("tokens/J", "", "tokens_per_wh"),
+    _quantity("J", "", r"\w+_(j|wh)"),
+    _quantity("W", "", r"\w+_w"),
+    _quantity(SHARE, r"efficien|of (the )?(ideal|linear|perfect)", "efficiency"),
+    _quantity(SHARE, r"speed-?up|\bfaster\b|\btimes\b|[×x]\b|-fold", "speedup"),
+    _quantity(SHARE, r"\bgoodput\b", "goodput"),
+    _quantity(SHARE, r"\bMFU\b|model FLOPs? utili", "mfu"),
+    _quantity(SHARE, r"\bHFU\b|hardware FLOPs? utili", "hfu"),
 )  # fmt: skip
 PER_DEVICE = r"(per|each|/) ?(\w+ )?(device|gpu|gcd|ipu|hpu|chip|accelerator)\b"
 QUALIFIERS = {
@@ -63,19 +63,19 @@ FREE = {"FLOP/s": {"device"}, "s": {"total"}}  # qualifiers that say nothing of 
 
 def holds(known: KnownValue, words: str) -> bool:
     """Whether a column holds a quantity that the words name."""
-    kinds = [kind for kind in quantities_of(known.column) if kind.measure == known.measure.name]
+    kinds = [kind for kind in _quantities_of(known.column) if kind.measure == known.measure.name]
     if kinds:
         return any(kind.words.search(words) for kind in kinds)
-    return names_header(known.column, words)
+    return _names_header(known.column, words)
 
 
 @cache
-def quantities_of(column: str) -> list[Quantity]:
+def _quantities_of(column: str) -> list[_Quantity]:
     return [kind for kind in QUANTITIES if kind.columns.fullmatch(column)]
 
 
 @cache
-def names_header(column: str, words: str) -> bool:
+def _names_header(column: str, words: str) -> bool:
     """Whether all words of a column's header stand in the text."""
     said = words.lower()
     return all(re.search(rf"\b{re.escape(word.lower())}", said) for word in header(column).split())
@@ -84,17 +84,17 @@ def names_header(column: str, words: str) -> bool:
 def is_said(known: KnownValue, words: str) -> bool:
     """Whether the words say this column, and no other way to the same quantity."""
     free = FREE.get(known.measure.name, set())
-    if not quantities_of(known.column) or not holds(known, words):
+    if not _quantities_of(known.column) or not holds(known, words):
         return False
-    return qualifiers_of_column(known.column) - free == qualifiers_of_words(words) - free
+    return _qualifiers_of_column(known.column) - free == _qualifiers_of_words(words) - free
 
 
 @cache
-def qualifiers_of_column(column: str) -> set[str]:
+def _qualifiers_of_column(column: str) -> set[str]:
     parts = {WORD_OF_COLUMN.get(part, part) for part in column.split("_")}
     return parts & QUALIFIERS.keys() - ({"to"} if "time_to" in column else set())
 
 
 @cache
-def qualifiers_of_words(words: str) -> set[str]:
+def _qualifiers_of_words(words: str) -> set[str]:
     return {name for name, pattern in PATTERNS.items() if pattern.search(words)}

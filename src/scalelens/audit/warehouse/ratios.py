@@ -41,29 +41,29 @@ def ratios_of(values: Iterable[KnownValue], stated: Stated, words: str, percent:
         ratio
         for key, (first, second) in pairs
         for column in columns.values()
-        for ratio in forms(of_fact(column, key, first), of_fact(column, key, second), percent)
+        for ratio in _forms(_of_fact(column, key, first), _of_fact(column, key, second), percent)
     ]
 
 
-def of_fact(values: Sequence[KnownValue], key: str, value: object) -> list[KnownValue]:
+def _of_fact(values: Sequence[KnownValue], key: str, value: object) -> list[KnownValue]:
     return [known for known in values if value in known.row.facts.get(key, ())]
 
 
-def forms(first: Sequence[KnownValue], second: Sequence[KnownValue], percent: bool) -> list[Ratio]:
+def _forms(first: Sequence[KnownValue], second: Sequence[KnownValue], percent: bool) -> list[Ratio]:
     """A ratio both ways; of a percentage the difference too.  None unless each side is one value."""
     if len(first) != 1 or len(second) != 1:
         return []
     ratios = []
     for over, base in ((first[0], second[0]), (second[0], first[0])):
         quotient = over.value / base.value
-        text = f"{over.where}, {about(over, base)} over {about(base, over)}"
+        text = f"{over.where}, {_about(over, base)} over {_about(base, over)}"
         ratios.append(Ratio(quotient, text))
         if percent:
             ratios.append(Ratio(abs(quotient - 1), f"{text}, less 1"))
     return ratios
 
 
-def about(known: KnownValue, other: KnownValue) -> str:
+def _about(known: KnownValue, other: KnownValue) -> str:
     """What tells the row of a value from that of another."""
     mine, others = known.row.facts, other.row.facts
     telling = [

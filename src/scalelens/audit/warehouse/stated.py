@@ -56,7 +56,7 @@ class Speech:
         stated: dict[str, set[Any]] = {}
         for key in COUNTS:
             for found in (*BEFORE[key].finditer(words), *AFTER[key].finditer(words)):
-                stated.setdefault(key, set()).update(counts_in(found[1]))
+                stated.setdefault(key, set()).update(_counts_in(found[1]))
         for kinds in SCALING.findall(words):
             stated.setdefault("scaling", set()).update(kind.lower() for kind in kinds if kind)
         for key, value in self._named(words):
@@ -74,7 +74,7 @@ class Speech:
         for start in range(len(parts)):
             for end in range(start + 1, min(start + MOST_PARTS, len(parts)) + 1):
                 for key, value in self.names.get(tuple(parts[start:end]), ()):
-                    if key != "name" or not value.isalpha() or is_called(value, words):
+                    if key != "name" or not value.isalpha() or _is_called(value, words):
                         found.append((start, end, key, value))
         return {
             (key, value)
@@ -83,13 +83,13 @@ class Speech:
         }
 
 
-def is_called(name: str, words: str) -> bool:
+def _is_called(name: str, words: str) -> bool:
     """Whether a name that is a usual word (`train`, `baseline`) is that of a run here."""
     name = re.escape(name)
     return bool(re.search(rf"[`'\"“]{name}['`\"”]|\b(?:run|job) {name}\b|\b{name} (?:run|job)\b|^{name}\b", words))
 
 
-def counts_in(text: str) -> set[int]:
+def _counts_in(text: str) -> set[int]:
     """Counts of a list: `8, 16 and 64`."""
     words = re.findall(NUMBER, text, re.IGNORECASE)
     return {SPELLED.get(word.lower()) or int(word.replace(",", "")) for word in words}

@@ -16,7 +16,7 @@ WORD = re.compile(r"[A-Za-z]{3,}")
 
 def findings_of(document: Document, auditor: Auditor) -> list[Finding]:
     """What a warehouse says of each number of a text."""
-    return [auditor.finding(replace(number, words=words_of(number, document))) for number in document.numbers]
+    return [auditor.finding(replace(number, words=_words_of(number, document))) for number in document.numbers]
 
 
 def summary(findings: list[Finding], auditor: Auditor) -> str:
@@ -26,7 +26,7 @@ def summary(findings: list[Finding], auditor: Auditor) -> str:
     return ".  ".join([f"Against the warehouse: {kinds}", *auditor.warehouse.remarks]) + "."
 
 
-def words_of(number: Number, document: Document) -> str:
+def _words_of(number: Number, document: Document) -> str:
     """The words that say what a number is: its sentence, or its row and its heading in a table.
 
     Text before a table may speak of other runs, so that it is not counted.

@@ -122,21 +122,21 @@ class KnownValues:
         return [
             known
             for row in rows.iter_rows(named=True)
-            for known in values_of(AnswerRow(name, parameters, row, self.runs), query)
+            for known in _values_of(AnswerRow(name, parameters, row, self.runs), query)
         ]
 
 
-def values_of(row: AnswerRow, query: Query) -> list[KnownValue]:
+def _values_of(row: AnswerRow, query: Query) -> list[KnownValue]:
     """Values of a row that have a measure: times, rates, energies, shares.  Counts are what a row is about."""
     values: list[KnownValue] = []
     for column in query.columns:
         measure, value = measure_of(column), row.own[column.name]
-        if measure and isinstance(value, int | float) and math.isfinite(value) and not is_trivial(value, measure):
+        if measure and isinstance(value, int | float) and math.isfinite(value) and not _is_trivial(value, measure):
             values.append(KnownValue(row, column.name, value * measure.factor, measure))
     return values
 
 
-def is_trivial(value: float, measure: Measure) -> bool:
+def _is_trivial(value: float, measure: Measure) -> bool:
     """The efficiency of a base is 1 by definition, and 0 has no digits."""
     return value == 0 or (measure.name == SHARE and value == 1)
 
@@ -149,12 +149,12 @@ def selector_of(known: KnownValue, values: Iterable[KnownValue]) -> str | None:
     for count in range(3):
         for chosen in combinations(ordered, count):
             if sum(all(row.selectable.get(key) == own[key] for key in chosen) for row in rows) == 1:
-                where = ", ".join(f"{key}={quoted(own[key])}" for key in chosen)
+                where = ", ".join(f"{key}={_quoted(own[key])}" for key in chosen)
                 return f"{known.row.query}.{known.column}" + (f"[{where}]" if where else "")
     return None
 
 
-def quoted(value: str | int) -> str:
+def _quoted(value: str | int) -> str:
     """A value in a selector.  A text of digits stays a text."""
     text = literal(value)
     return f"'{value}'" if isinstance(value, str) and not text.startswith("'") else text

@@ -21,10 +21,10 @@ FACTORS = {"load_balance": "uneven work", "communication_efficiency": "communica
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     known = rows.filter(rows["parallel_efficiency"].is_not_null()).iter_rows(named=True)
-    return few([FindingSentence(text_of(row, names), doubt_of(row)) for row in known])
+    return few([FindingSentence(_text_of(row, names), _doubt_of(row)) for row in known])
 
 
-def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
+def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
     """The factors multiply, so their logarithms add up to that of the product: each has a share of the loss."""
     whole = row["parallel_efficiency"]
     text = f"{names[row['run_id']]}: {percent(whole)} of the devices' time is computation"
@@ -36,7 +36,7 @@ def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
     return f"{text}; of the loss {', '.join(f'{percent(share, 0)} is {words}' for words, share in shares)}."
 
 
-def doubt_of(row: Mapping[str, Any]) -> str:
+def _doubt_of(row: Mapping[str, Any]) -> str:
     remark = f"; {row['remark']}" if row["remark"] else ""
     return f"{plural(row['ranks'], 'traced rank')}{remark}."
 

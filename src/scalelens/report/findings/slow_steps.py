@@ -23,17 +23,17 @@ WORDS = {"first_of_epoch": "slow first {} of epochs", "regime_shift": "{} of a s
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     costly = rows.filter(rows["cost_share"] >= LEAST_SHARE).iter_rows(named=True)
-    return few([FindingSentence(text_of(row, names), doubt_of(row)) for row in costly])
+    return few([FindingSentence(_text_of(row, names), _doubt_of(row)) for row in costly])
 
 
-def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
+def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
     steps = "step" if row["n_slow"] == 1 else "steps"
     rhythm = f", every {row['period_steps']} steps" if row["period_steps"] else ""
     what = f"{row['n_slow']} {WORDS[row['class']].format(steps)}{rhythm}"
-    return f"{names[row['run_id']]}: {percent(row['cost_share'])} of its time went into {what} ({where(row)})."
+    return f"{names[row['run_id']]}: {percent(row['cost_share'])} of its time went into {what} ({_where(row)})."
 
 
-def where(row: Mapping[str, Any]) -> str:
+def _where(row: Mapping[str, Any]) -> str:
     """Which steps: a single one at the end of a run is a different matter than many all over it."""
     first, last = row["first_step"], row["last_step"]
     if row["n_slow"] == 1:
@@ -41,7 +41,7 @@ def where(row: Mapping[str, Any]) -> str:
     return f"steps {first} and {last}" if row["n_slow"] == 2 else f"between steps {first} and {last}"
 
 
-def doubt_of(row: Mapping[str, Any]) -> str:
+def _doubt_of(row: Mapping[str, Any]) -> str:
     slowest = f"the slowest takes {seconds(row['slowest_s'])}"
     return f"{seconds(row['cost_s'])} beyond the fast mode of {seconds(row['fast_s'])}; {slowest}."
 

@@ -12,13 +12,13 @@ def cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return number_text(value)
+        return _number_text(value)
     if isinstance(value, list):
         return " ".join(cell(item) for item in value)
     return visible(str(value))
 
 
-def number_text(value: float) -> str:
+def _number_text(value: float) -> str:
     """A number with four significant digits; large numbers and integers in full."""
     if value != value:
         return "nan"

@@ -23,7 +23,7 @@ NUMBER = re.compile(
 HEADER_UNIT = re.compile(r"(.*) \[(.+)\]")
 
 
-class Column(NamedTuple):
+class _Column(NamedTuple):
     """A column of a tabular, in LaTeX."""
 
     alignment: str  # as in the argument of tabular
@@ -31,7 +31,7 @@ class Column(NamedTuple):
     cells: list[str]
 
 
-def tabular(columns: Sequence[Column], headings: Mapping[int, str] | None = None) -> str:
+def _tabular(columns: Sequence[_Column], headings: Mapping[int, str] | None = None) -> str:
     """A tabular with the rules of booktabs.  `headings` are lines above rows, by the index of the row."""
     lines = [rf"\begin{{tabular}}{{{''.join(column.alignment for column in columns)}}}", r"\toprule"]
     lines += [" & ".join(column.header for column in columns) + r" \\", r"\midrule"]
@@ -48,8 +48,8 @@ def full_table(rows: "pl.DataFrame") -> str:
     columns = []
     for column in rows:
         texts = [escaped(cell(value)) for value in column.to_list()]
-        columns.append(Column("r" if column.dtype.is_numeric() else "l", escaped(column.name), texts))
-    return tabular(columns)
+        columns.append(_Column("r" if column.dtype.is_numeric() else "l", escaped(column.name), texts))
+    return _tabular(columns)
 
 
 def glance_table(columns: Sequence[TableColumn], heading: TableColumn | None = None) -> str:
@@ -63,16 +63,16 @@ def glance_table(columns: Sequence[TableColumn], heading: TableColumn | None = N
     texts = heading.texts if heading else []
     headings = {k: escaped(text) for k, text in enumerate(texts) if k == 0 or text != texts[k - 1]}
     notes = [f"All rows: {', '.join(f'{column.header} {column.texts[0]}' for column in shared)}."] if shared else []
-    notes += [f"{', '.join(keys)}: {text}." for text, keys in doubts(columns, heading, remarks).items()]
-    table = tabular([made for column in varying for made in columns_of(column)], headings)
-    return table + "".join(f"{note(text)}\n" for text in notes)
+    notes += [f"{', '.join(keys)}: {text}." for text, keys in _doubts(columns, heading, remarks).items()]
+    table = _tabular([made for column in varying for made in _columns_of(column)], headings)
+    return table + "".join(f"{_note(text)}\n" for text in notes)
 
 
-def note(text: str) -> str:
+def _note(text: str) -> str:
     return rf"\par\smallskip{{\footnotesize {escaped(text)}\par}}"
 
 
-def doubts(
+def _doubts(
     columns: Sequence[TableColumn], heading: TableColumn | None, remarks: Sequence[TableColumn]
 ) -> dict[str, list[str]]:
     """Remarks, and the rows that each is about: by their first column, where headings have other rows by both."""
@@ -85,55 +85,55 @@ def doubts(
     return {text: [*keys] for text, keys in found.items()}
 
 
-def columns_of(column: TableColumn) -> list[Column]:
+def _columns_of(column: TableColumn) -> list[_Column]:
     """A column of LaTeX for a column of the answer, and one for its intervals where S columns cannot write them."""
-    header = header_of(column.header)
+    header = _header_of(column.header)
     if not column.right:
-        return [Column("l", header, [escaped(text) for text in column.texts])]
+        return [_Column("l", header, [escaped(text) for text in column.texts])]
     found = [NUMBER.fullmatch(text) for text in column.texts]
     split = any(number and number["low"] for number in found)
     values = [
-        number_of(number, split) if number else f"{{{escaped(text)}}}" if text else ""
+        _number_of(number, split) if number else f"{{{escaped(text)}}}" if text else ""
         for number, text in zip(found, column.texts, strict=True)
     ]
-    made = [Column(f"S[table-format={table_format(values)}]", f"{{{header}}}", values)]
+    made = [_Column(f"S[table-format={_table_format(values)}]", f"{{{header}}}", values)]
     if split:
-        kinds = {kind_of(number) for number in found if number} - {""}
+        kinds = {_kind_of(number) for number in found if number} - {""}
         name = kinds.pop() if len(kinds) == 1 else "interval"
-        cells = [interval_of(number, name) if number else "" for number in found]
-        made.append(Column("l", {"95": r"\SI{95}{\percent} interval"}.get(name, name), cells))
+        cells = [_interval_of(number, name) if number else "" for number in found]
+        made.append(_Column("l", {"95": r"\SI{95}{\percent} interval"}.get(name, name), cells))
     return made
 
 
-def header_of(text: str) -> str:
+def _header_of(text: str) -> str:
     """A header with its unit in the hands of siunitx."""
     found = HEADER_UNIT.fullmatch(text)
     return rf"{escaped(found[1])} [\si{{{unit(found[2])}}}]" if found else escaped(text)
 
 
-def number_of(number: re.Match[str], split: bool) -> str:
+def _number_of(number: re.Match[str], split: bool) -> str:
     """A number of an S column; its uncertainty counts in units of the last digit."""
     if split or not number["half"]:
         return number["value"]
     return f"{number['value']}({number['half'].replace('.', '').lstrip('0') or '0'})"
 
 
-def kind_of(number: re.Match[str]) -> str:
+def _kind_of(number: re.Match[str]) -> str:
     if number["half"] or (number["low"] and not number["range"]):
         return "95"
     return "range" if number["low"] else ""
 
 
-def interval_of(number: re.Match[str], name: str) -> str:
+def _interval_of(number: re.Match[str], name: str) -> str:
     """An interval, with its kind where the header does not say it."""
-    kind = kind_of(number)
+    kind = _kind_of(number)
     prefix = {"95": r"\SI{95}{\percent} ", "range": "range "}[kind] if kind and name == "interval" else ""
     if number["half"]:
         return rf"{prefix}$\pm$ \num{{{number['half']}}}"
     return rf"{prefix}\numrange{{{number['low']}}}{{{number['high']}}}" if number["low"] else ""
 
 
-def table_format(values: Sequence[str]) -> str:
+def _table_format(values: Sequence[str]) -> str:
     """How much room the digits of an S column need, such as 3.1(2)."""
     numbers = [found for value in values if (found := re.fullmatch(r"(-?)(\d+)(?:\.(\d+))?(?:\((\d+)\))?", value))]
     minus = "-" if any(number[1] for number in numbers) else ""

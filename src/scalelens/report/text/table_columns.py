@@ -77,32 +77,32 @@ def table_column(
     """
     name = wanted.rstrip("%~")
     values = rows[name]
-    unit = unit_of(name, columns)
+    unit = _unit_of(name, columns)
     if not rows.is_a(name, "floating") and not (rows.is_a(name, "integer") and unit in SHOWN_UNITS):
-        texts = [plain_text(value, name.endswith(NAME_RUNS), runs) for value in values]
+        texts = [_plain_text(value, name.endswith(NAME_RUNS), runs) for value in values]
         right = rows.is_a(name, "integer", "temporal")
         return TableColumn(name, header(name), texts, right, values if "~" in wanted else None)
     if name in PROBABILITIES:
-        return TableColumn(name, header(name), [probability(value) for value in values], True)
+        return TableColumn(name, header(name), [_probability(value) for value in values], True)
     unit, factor = (
         ("%", ratio("%", ""))
         if "%" in wanted
-        else scale(unit, size_of(rows if whole is None else whole, name, beside, columns))
+        else _scale(unit, _size_of(rows if whole is None else whole, name, beside, columns))
     )
     around = intervals(rows, name, columns)
     numbers = [*values, *(end for interval in around if interval for end in interval[:2])]
-    decimals = decimals_of(sizes_of(values, factor), 1 if unit == "%" or name == "z" else LONGEST_NUMBER)
-    if all(size == int(size) for size in sizes_of(numbers, factor)) and unit != "%":
+    decimals = decimals_of(_sizes_of(values, factor), 1 if unit == "%" or name == "z" else LONGEST_NUMBER)
+    if all(size == int(size) for size in _sizes_of(numbers, factor)) and unit != "%":
         decimals = 0
-    texts = [number_text(value, factor, decimals) for value in values]
+    texts = [_number_text(value, factor, decimals) for value in values]
     for k, interval in enumerate(around):
         if interval and values[k] is not None:
-            texts[k] += interval_text(values[k], *interval, factor, decimals)
+            texts[k] += _interval_text(values[k], *interval, factor, decimals)
     label = header(name) if unit is None or unit in NAMED_UNITS else f"{header(name)} [{unit}]"
     return TableColumn(name, label, texts, True, values if "~" in wanted else None)
 
 
-def unit_of(name: str, columns: Mapping[str, "QueryColumn"]) -> str | None:
+def _unit_of(name: str, columns: Mapping[str, "QueryColumn"]) -> str | None:
     """The unit of a column as its query says it, or as its name does."""
     if name.endswith("percent"):
         return "%"
@@ -111,7 +111,7 @@ def unit_of(name: str, columns: Mapping[str, "QueryColumn"]) -> str | None:
     return next((unit for end, unit in ENDS_OF_NAMES.items() if name.endswith(end)), None)
 
 
-def plain_text(value: Any, is_run: bool, runs: Mapping[str, str]) -> str:
+def _plain_text(value: Any, is_run: bool, runs: Mapping[str, str]) -> str:
     """A value without a unit.  Runs are shown by their names, of many the first; times to the minute."""
     if isinstance(value, list) and is_run:
         more = f" and {len(value) - RUNS_NAMED} more" if len(value) > RUNS_NAMED else ""
@@ -121,33 +121,33 @@ def plain_text(value: Any, is_run: bool, runs: Mapping[str, str]) -> str:
     return runs.get(value, cell(value)) if is_run else cell(value)
 
 
-def probability(value: float | None) -> str:
+def _probability(value: float | None) -> str:
     """A p-value with three decimals."""
     if value is None:
         return ""
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def sizes_of(values: Sequence[float | None], factor: float) -> list[float]:
+def _sizes_of(values: Sequence[float | None], factor: float) -> list[float]:
     """Sizes of the numbers that are known and not 0, in the unit that is shown."""
     return [abs(value) / factor for value in values if value is not None and math.isfinite(value) and value]
 
 
-def size_of(rows: Columns, name: str, beside: Sequence[str], columns: Mapping[str, "QueryColumn"]) -> float:
+def _size_of(rows: Columns, name: str, beside: Sequence[str], columns: Mapping[str, "QueryColumn"]) -> float:
     """The size that decides a column's unit: its own, or that of larger columns of its unit that are near it."""
-    size, unit = middle(rows, name), unit_of(name, columns)
+    size, unit = _middle(rows, name), _unit_of(name, columns)
     if unit not in SHOWN_UNITS:
         return size
-    others = [other for other in beside if other in rows.columns and unit_of(other, columns) == unit]
+    others = [other for other in beside if other in rows.columns and _unit_of(other, columns) == unit]
     others = [other for other in others if rows.is_number(other)]
-    for larger in sorted(middle(rows, other) for other in others):
+    for larger in sorted(_middle(rows, other) for other in others):
         size = larger if size and size < larger <= BESIDE * size else size
     return size
 
 
-def middle(rows: Columns, name: str) -> float:
+def _middle(rows: Columns, name: str) -> float:
     """The median size of a column."""
-    sizes = sizes_of(rows[name], 1.0)
+    sizes = _sizes_of(rows[name], 1.0)
     return statistics.median(sizes) if sizes else 0.0
 
 
@@ -166,7 +166,7 @@ def header(name: str) -> str:
     return OTHER_NAMES.get(name, stem.removeprefix("n_").replace("_", " "))
 
 
-def scale(unit: str | None, middle: float) -> tuple[str | None, float]:
+def _scale(unit: str | None, middle: float) -> tuple[str | None, float]:
     """The unit to show a column in, and how many of its own unit that is."""
     if unit is None or unit not in SHOWN_UNITS:
         return unit, 1.0
@@ -174,7 +174,7 @@ def scale(unit: str | None, middle: float) -> tuple[str | None, float]:
     return shown, ratio(shown, unit)
 
 
-def number_text(value: float | None, factor: float, decimals: int) -> str:
+def _number_text(value: float | None, factor: float, decimals: int) -> str:
     if value is None:
         return ""
     text = f"{value / factor:.{decimals}f}" if math.isfinite(value) else cell(value)
@@ -198,10 +198,10 @@ def intervals(rows: Columns, name: str, columns: Mapping[str, "QueryColumn"]) ->
     return [None if a is None or b is None else (a, b, c or "range") for a, b, c in ends]
 
 
-def interval_text(value: float, low: float, high: float, kind: str, factor: float, decimals: int) -> str:
+def _interval_text(value: float, low: float, high: float, kind: str, factor: float, decimals: int) -> str:
     """What stands behind a value: `± 1.2`, or both ends where the interval is a range, or is lopsided."""
     below, above = value - low, high - value
     if kind == "ci95" and below >= 0 and above >= 0 and max(below, above) <= 2 * min(below, above):
-        return f" ± {number_text(max(below, above), factor, decimals)}"
-    ends = f"{number_text(low, factor, decimals)} – {number_text(high, factor, decimals)}"
+        return f" ± {_number_text(max(below, above), factor, decimals)}"
+    ends = f"{_number_text(low, factor, decimals)} – {_number_text(high, factor, decimals)}"
     return f" ({ends})" if kind == "ci95" else f" (range {ends})"
