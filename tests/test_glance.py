@@ -276,7 +276,7 @@ def test_rows_of_arrow_are_those_of_polars(n_rows: int) -> None:
     same(rows.head(7), frame.head(7))
     same(rows.with_floats(), frame.with_columns(pl.col("sum").cast(pl.Float64)))
     same(rows.without(("rank", "nowhere")), frame.drop("rank"))
-    groups = [rows.at(places) for places in rows.places_by("run_id")]
+    groups = [rows.at(places) for places in rows.indexes_by("run_id")]
     for group, expected in zip(groups, frame.partition_by("run_id", maintain_order=True), strict=True):
         same(group, expected)
         last = range(group.height - 1, -1, -3)

@@ -145,7 +145,7 @@ def test_sentences_of_failures_and_contradictions() -> None:
     assert failures.sentences(rows, NAMES)[0].text == "2 runs ended out of memory (job A, job B)."
     facts = {"run_id": ["a", "a"], "key": ["devices"] * 2, "value": ["8", "4"], "origin": ["log", "nccl"]}
     said = contradictions.sentences(pl.DataFrame(facts | {"chosen": [True, False]}), NAMES)
-    assert said == [("job A: its sources name different devices: 8 (log), 4 (nccl).", "Numbers of this page take 8.")]
+    assert said == [("job A: its sources name different devices: 8 (log), 4 (nccl).", "This page uses 8.")]
 
 
 def test_sentences_of_pace_and_slow_steps() -> None:

@@ -84,7 +84,7 @@ def print_table(rows: Columns, n_rows: int | None = None) -> None:
     console = Console(highlight=False)
     shown = rows.head(ROWS_SHOWN)
     first = rows.columns[0] if rows.columns else ""
-    groups = shown.places_by(first) if first and (rows.is_text(first) or first == "series") else []
+    groups = shown.indexes_by(first) if first and (rows.is_text(first) or first == "series") else []
     grouped = 1 < len(groups) < shown.height or first == "series"
     empty: set[str] = set(rows.columns)
     without_room: set[str] = set()
@@ -109,7 +109,7 @@ def is_empty(values: Sequence[Any]) -> bool:
 def print_group(console: Console, rows: Columns) -> set[str]:
     """Prints rows as tables that fit the terminal, below what all rows share.  Returns the columns without room."""
     filled = [name for name in rows.columns if not is_empty(rows[name]) or not rows.height]
-    same = [name for name in filled if rows.height > 1 and len(rows.places_by(name)) == 1]
+    same = [name for name in filled if rows.height > 1 and len(rows.indexes_by(name)) == 1]
     if same:
         print_shared(console, {name: rows[name][0] for name in same}, same)
     names = [name for name in filled if name not in same]

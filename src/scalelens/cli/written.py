@@ -101,7 +101,7 @@ def latex_glance(root: Path, rows: "pl.DataFrame", query: "Query") -> str:
         answer = by_names(answer, runs)
     beside = [name.rstrip("~") for name in query.glance if "%" not in name]
     columns = [
-        table_column(answer, name, of_query, runs, beside=beside)
+        table_column(answer, name, of_query, runs, neighbors=beside)
         for name in query.glance
         if name.rstrip("%~") in answer.columns
     ]

@@ -1,7 +1,7 @@
-"""The page of a report: one HTML file that loads nothing.
+"""The page of a report: one HTML file that loads nothing else.
 
-Every text of a file passes `inert`, and the page's policy lets no script run but its own: it names the hash of it.
-The same content gives the same bytes.
+Every text from a file passes `_inert`, and the page's policy allows only its own script, by its hash.  The same content
+gives the same bytes.
 """
 
 import base64
@@ -21,12 +21,12 @@ from scalelens.version import __version__
 FOLDER = Path(__file__).parent
 PARTS = {
     "findings": "Findings", "runs": "Runs, and how they ended", "answers": "Answers by topic",
-    "files": "What was read, and what was not", "again": "How to do it again",
+    "files": "What was read, and what was not", "again": "Reproduce this page",
 }  # fmt: skip
 
 
 def page(content: Content, title: str, commands: Sequence[str]) -> str:
-    """The whole page.  `commands` are those that make it again."""
+    """The whole page.  `commands` reproduce it."""
     script = (FOLDER / "page.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     parts = {
@@ -55,19 +55,19 @@ def page(content: Content, title: str, commands: Sequence[str]) -> str:
 
 
 def _inert(text: str) -> str:
-    """A text of a file as HTML: no markup of it acts, and control characters are seen."""
+    """A text from a file as HTML: its markup does nothing, and its control characters are visible."""
     return html.escape(visible(text, lines=True))
 
 
 def _findings(content: Content) -> str:
-    """What was found, then what was looked for in vain."""
-    found = [article for article in content.articles if article.sentences]
+    """The findings, then the questions without a finding."""
+    articles = [article for article in content.articles if article.sentences]
     quiet = [article for article in content.articles if not article.sentences]
-    shown = "\n".join(map(_finding, found)) or "<p>Nothing was found.</p>"
+    shown = "\n".join(map(_finding, articles)) or "<p>Nothing was found.</p>"
     if not quiet:
         return shown
     entries = "".join(f"<dt>{_inert(one.question)}</dt><dd>{_inert(one.nothing)}</dd>" for one in quiet)
-    return f'{shown}\n<article><h3>Asked, and nothing found</h3><dl class="quiet">{entries}</dl></article>'
+    return f'{shown}\n<article><h3>Checked, nothing to report</h3><dl class="quiet">{entries}</dl></article>'
 
 
 def _finding(article: Article) -> str:
@@ -85,29 +85,29 @@ def _finding(article: Article) -> str:
 
 
 def listed(sentences: Sequence[FindingSentence]) -> str:
-    """The sentences of a finding.  A doubt that all of them share is said once, so that the sentences stand out."""
-    doubts = [said.doubt for said in sentences if said.doubt]
+    """The sentences of a finding.  A doubt that they all share comes once, so that the sentences stand out."""
+    doubts = [sentence.doubt for sentence in sentences if sentence.doubt]
     shared = doubts[0] if len(doubts) > 1 and len(set(doubts)) == 1 else ""
     items = "".join(
-        f'<li>{_inert(said.text)} <span class="doubt">{_inert("" if shared else said.doubt)}</span></li>'
-        for said in sentences
+        f'<li>{_inert(sentence.text)} <span class="doubt">{_inert("" if shared else sentence.doubt)}</span></li>'
+        for sentence in sentences
     )
     return f"<ul>{items}</ul>" + (f'<p class="doubt">For each of them: {_inert(shared)}</p>' if shared else "")
 
 
 def _answers(content: Content) -> str:
-    made, topic = [], ""
+    parts, topic = [], ""
     for query, rows in content.answers:
         if query.topic != topic:
             topic = query.topic
-            made.append(f"<h3>{_inert(topic.capitalize())}</h3>")
+            parts.append(f"<h3>{_inert(topic.capitalize())}</h3>")
         inner = f'{table(rows)}<p class="remark">scalelens explain {query.name}</p>'
-        made.append(_folded(_inert(query.title), inner))
-    return "\n".join(made) or "<p>There is nothing to answer from.</p>"
+        parts.append(_folded(_inert(query.title), inner))
+    return "\n".join(parts) or "<p>There is nothing to answer from.</p>"
 
 
 def _files(content: Content) -> str:
-    """Every file, and what was not understood."""
+    """All files, and what was not understood."""
     problems = table(content.problems)
     lines = (
         f"<h3>Lines that were not understood</h3>\n{problems}"
@@ -121,14 +121,14 @@ def _files(content: Content) -> str:
 
 
 def _folded(summary: str, inner: str, printed: bool = False) -> str:
-    """A part that opens on a click; on paper only where it is `printed`."""
+    """A part that opens on a click; it is on paper only if `printed`."""
     return (
         f"<details{' data-print=1' if printed else ''}><summary>{summary}</summary>{inner}</details>" if inner else ""
     )
 
 
 def table(given: ReportTable) -> str:
-    """The blocks of an answer, and how many rows have no room."""
+    """The blocks of an answer, and the number of rows without room."""
     shown = "\n".join(map(_block, given.blocks))
     n_shown = sum(len(one.columns[0].texts) for one in given.blocks if one.columns)
     rest = given.n_rows - n_shown

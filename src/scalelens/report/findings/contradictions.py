@@ -14,15 +14,15 @@ GLANCE = ("run_id", "key", "value", "unit", "origin", "line", "chosen")
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
-    said = []
+    result = []
     for (run, key), group in rows.group_by("run_id", "key", maintain_order=True):
         values = dict.fromkeys(f"{row['value']} ({row['origin']})" for row in group.iter_rows(named=True))
         chosen = group.filter(group["chosen"])["value"]
         text = f"{names[str(run)]}: its sources name different {str(key).replace('_', ' ')}: {', '.join(values)}."
-        said.append(
-            FindingSentence(text, f"Numbers of this page take {chosen[0]}." if len(chosen) else "None is taken.")
+        result.append(
+            FindingSentence(text, f"This page uses {chosen[0]}." if len(chosen) else "This page uses none of them.")
         )
-    return few(said)
+    return few(result)
 
 
 def nothing(rows: "pl.DataFrame") -> str:

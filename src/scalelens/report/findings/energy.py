@@ -1,4 +1,4 @@
-"""What did the energy give?"""
+"""Work per watt-hour"""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

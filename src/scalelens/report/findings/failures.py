@@ -22,13 +22,13 @@ MOST_NAMED = 4
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
-    said = []
+    result = []
     for outcome, count in Counter(rows["outcome"]).most_common():
         runs = [names[run] for run in rows.filter(rows["outcome"] == outcome)["run_id"]]
         more = f" and {count - MOST_NAMED} more" if count > MOST_NAMED else ""
         text = f"{plural(count, 'run')} ended {WORDS.get(outcome, outcome)} ({', '.join(runs[:MOST_NAMED])}{more})."
-        said.append(FindingSentence(text, "The table names the line that says so, where a line does."))
-    return few(said)
+        result.append(FindingSentence(text, "The table names the log line that reports it, if there is one."))
+    return few(result)
 
 
 def nothing(rows: "pl.DataFrame") -> str:

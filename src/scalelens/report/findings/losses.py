@@ -14,7 +14,7 @@ SQL = "FROM efficiency_tree() WHERE train_step IS NULL ORDER BY parallel_efficie
 GLANCE = ("run_id", "ranks", "devices", "parallel_efficiency%", "load_balance%", "communication_efficiency%",
           "orchestration_efficiency%", "computation_scalability%", "remark")  # fmt: skip
 ABOUT_TRACES = True
-LEAST_SHARE = 0.005  # of the loss; less is not said
+LEAST_SHARE = 0.005  # of the loss; smaller shares are not mentioned
 FACTORS = {"load_balance": "uneven work", "communication_efficiency": "communication and copies that nothing hides",
            "orchestration_efficiency": "devices without work"}  # fmt: skip
 
@@ -25,7 +25,7 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
 
 
 def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    """The factors multiply, so their logarithms add up to that of the product: each has a share of the loss."""
+    """The factors multiply, so their logarithms add up to that of the product: each has its share of the loss."""
     whole = row["parallel_efficiency"]
     text = f"{names[row['run_id']]}: {percent(whole)} of the devices' time is computation"
     factors = {words: row[name] for name, words in FACTORS.items() if row[name] is not None}

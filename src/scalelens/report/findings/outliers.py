@@ -15,7 +15,7 @@ GLANCE = ("run_id", "rank", "node", "device", "verdict", "cause", "peers", "n_st
           "flagged_share%", "evidence", "reason")  # fmt: skip
 ABOUT_TRACES = True
 CAUSES = {"gpu": "its GPU", "host": "its host", "input": "its input of data", "network": "the network"}
-SMALLEST = 0.001  # share of jobs that is said in numbers
+SMALLEST = 0.001  # share of jobs; smaller ones are `less than 0.1 %`
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:

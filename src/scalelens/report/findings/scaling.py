@@ -17,13 +17,13 @@ CHART = "scaling"
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     """One sentence per series, of its largest size."""
-    said = []
+    result = []
     for (series,), group in rows.group_by("series", maintain_order=True):
         largest = group.sort("devices").row(-1, named=True)
         if largest["devices"] != largest["baseline_devices"]:
-            said.append((largest["efficiency"], FindingSentence(_text_of(str(series), largest), _doubt_of(largest))))
-    said.sort(key=lambda pair: (pair[0] is None, pair[0] or 0.0))
-    return few([sentence for _, sentence in said])
+            result.append((largest["efficiency"], FindingSentence(_text_of(str(series), largest), _doubt_of(largest))))
+    result.sort(key=lambda pair: (pair[0] is None, pair[0] or 0.0))
+    return few([sentence for _, sentence in result])
 
 
 def _text_of(series: str, row: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ SELECT run_id, class, count(*) AS n_slow, sum(cost_s) AS cost_s, sum(cost_percen
 FROM slow_steps() WHERE class IS NOT NULL GROUP BY run_id, class ORDER BY cost_share DESC, run_id, class"""
 GLANCE = ("run_id", "class", "n_slow", "cost_share%", "cost_s", "slowest_s", "fast_s", "period_steps", "first_step",
           "last_step")  # fmt: skip
-LEAST_SHARE = 0.01  # of the time; less is in the table only
+LEAST_SHARE = 0.01  # of the time; smaller shares are only in the table
 WORDS = {"first_of_epoch": "slow first {} of epochs", "regime_shift": "{} of a slower phase",
          "periodic": "slow {} in a rhythm", "isolated": "isolated slow {}"}  # fmt: skip
 
@@ -34,7 +34,7 @@ def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
 
 
 def _where(row: Mapping[str, Any]) -> str:
-    """Which steps: a single one at the end of a run is a different matter than many all over it."""
+    """Which steps: one at the end of a run is a different matter than many all over it."""
     first, last = row["first_step"], row["last_step"]
     if row["n_slow"] == 1:
         return f"step {first}"

@@ -1,4 +1,4 @@
-"""Did a rank not come to a collective that the others wait in?"""
+"""Did any rank fail to reach a collective?"""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

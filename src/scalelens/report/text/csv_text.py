@@ -1,4 +1,4 @@
-"""Rows as CSV, in which nothing acts: control characters are visible, and no text is a formula.
+"""Rows as CSV that does nothing when opened: control characters are visible, and no text is a formula.
 
 Few rows are written in Python, because polars takes as long to load as a small question takes to answer.  Many rows are
 written by polars: Python needs twelve times as long, and Arrow needs three times as long for the floats alone.
@@ -57,14 +57,14 @@ def _may_act(texts: Any) -> bool:
 
 
 def _values(column: "pa.ChunkedArray") -> list[Any]:
-    """The values of a column.  What Python does not have comes as what is written like it."""
+    """The values of a column.  Types that Python lacks come as values that are written the same."""
     import numpy as np
     from pyarrow import types
 
     if types.is_timestamp(column.type) and column.type.unit == "ns":
         texts = np.datetime_as_string(column.to_numpy())
         return [None if text == "NaT" else _short_time(text.replace("T", " ")) for text in texts.tolist()]
-    if types.is_float32(column.type):  # 0.1 of 32 bits is not that of 64
+    if types.is_float32(column.type):  # the 0.1 of 32 bits is not the 0.1 of 64 bits
         return [None if value is None else float(str(np.float32(value))) for value in column.to_pylist()]
     if types.is_map(column.type):
         return [None if pairs is None else dict(pairs) for pairs in column.to_pylist()]
@@ -72,7 +72,7 @@ def _values(column: "pa.ChunkedArray") -> list[Any]:
 
 
 def _field(value: Any) -> str:
-    """A value between two commas.  An empty text has quotation marks, because NULL has none."""
+    """A value between two commas.  Quotation marks distinguish an empty text from NULL."""
     if write := _UNQUOTED.get(type(value)):
         return write(value)
     text = _inert(_text(value))

@@ -1,4 +1,4 @@
-"""Texts, numbers and units as LaTeX: nothing from a log acts in a document, and siunitx sets the numbers.
+"""Texts, numbers and units as LaTeX: nothing from a log acts in a document, and siunitx typesets the numbers.
 
 `\\si` and `\\numrange` mean the same in siunitx 2 and 3.
 """
@@ -13,7 +13,7 @@ SPECIAL = {
     "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", "[": "{[}", "*": "{*}", "`": r"\textasciigrave{}", "µ": r"\textmu{}",
 }  # fmt: skip
-# Letters beyond ASCII that pdflatex sets without further packages, in any encoding of its fonts.
+# Letters beyond ASCII that pdflatex prints without further packages, in any encoding of its fonts.
 KNOWN = re.compile("[ -~¡-ª¬®-ÏÑ-ÝßÀ-ïñ-ýÿÖØ…·–—‘’“”•‰×†‡]")
 UNITS = {
     "s": r"\second", "ms": r"\milli\second", "µs": r"\micro\second", "ns": r"\nano\second", "min": r"\minute",
@@ -25,17 +25,17 @@ UNITS = {
 
 
 def escaped(text: str) -> str:
-    """A text that LaTeX prints as it is.  A letter that pdflatex may not know is shown as `U+4E2D`."""
+    """A text that LaTeX prints as it is.  A letter that pdflatex may not have becomes `U+4E2D`."""
     letters = (letter if KNOWN.match(letter) else f"U+{ord(letter):04X}" for letter in visible(text))
     plain = "".join(SPECIAL.get(letter, letter) for letter in letters)
     return re.sub("-(?=-)", "-{}", plain)  # two hyphens would become a dash
 
 
 def unit(name: str) -> str:
-    """A unit for `\\si{}`.  siunitx prints what it does not know as it is written, as in samples/s."""
+    """A unit for `\\si{}`.  siunitx prints what it does not know as it is, such as samples/s."""
     return UNITS.get(name, escaped(name))
 
 
 def comment(text: str) -> str:
-    """A text as one comment line."""
+    """A text as a line of comment."""
     return f"% {visible(text)}\n"

@@ -1,7 +1,7 @@
 """Answers as LaTeX tables: all columns as they are, or those of the glance with numbers in S columns of siunitx.
 
 At a glance, `346.7 ± 1.2` becomes 346.7(12).  If an interval of a column is a range or lopsided, the intervals get a
-column of their own.  What is to be doubted of a row, and what all rows share, stands below the table.
+column of their own.  Remarks about rows, and what all rows share, follow the table.
 """
 
 import re
@@ -15,7 +15,7 @@ from scalelens.report.text.table_columns import REMARKS, TableColumn
 if TYPE_CHECKING:
     import polars as pl
 
-# A number as `glance` writes it, with its interval.
+# A number with its interval, as `table_columns` writes it.
 NUMBER = re.compile(
     r"(?P<value>-?\d+(?:\.\d+)?)"
     r"(?: ± (?P<half>\d+(?:\.\d+)?)| \((?P<range>range )?(?P<low>-?\d+(?:\.\d+)?) – (?P<high>-?\d+(?:\.\d+)?)\))?"
@@ -53,7 +53,7 @@ def full_table(rows: "pl.DataFrame") -> str:
 
 
 def glance_table(columns: Sequence[TableColumn], heading: TableColumn | None = None) -> str:
-    """The table of `columns`; rows of one text of `heading` stand below that text."""
+    """The table of these columns.  Rows with the same text of `heading` follow that text."""
     remarks = [column for column in columns if column.name in REMARKS]
     shared: list[TableColumn] = []
     varying: list[TableColumn] = []
@@ -75,18 +75,18 @@ def _note(text: str) -> str:
 def _doubts(
     columns: Sequence[TableColumn], heading: TableColumn | None, remarks: Sequence[TableColumn]
 ) -> dict[str, list[str]]:
-    """Remarks, and the rows that each is about: by their first column, where headings have other rows by both."""
-    found: dict[str, dict[str, None]] = {}
+    """Remarks, each with the rows that it is about, named by their heading and their first column."""
+    rows: dict[str, dict[str, None]] = {}
     for column in remarks:
-        for place, text in enumerate(column.texts):
-            names = [*([heading.texts[place]] if heading else []), f"{columns[0].header} {columns[0].texts[place]}"]
+        for k, text in enumerate(column.texts):
+            names = [*([heading.texts[k]] if heading else []), f"{columns[0].header} {columns[0].texts[k]}"]
             if text:
-                found.setdefault(text, {})[" · ".join(names)] = None
-    return {text: [*keys] for text, keys in found.items()}
+                rows.setdefault(text, {})[" · ".join(names)] = None
+    return {text: [*keys] for text, keys in rows.items()}
 
 
 def _columns_of(column: TableColumn) -> list[_Column]:
-    """A column of LaTeX for a column of the answer, and one for its intervals where S columns cannot write them."""
+    """The LaTeX of a column, and a second column for its intervals if an S column cannot hold them."""
     header = _header_of(column.header)
     if not column.right:
         return [_Column("l", header, [escaped(text) for text in column.texts])]
@@ -106,13 +106,13 @@ def _columns_of(column: TableColumn) -> list[_Column]:
 
 
 def _header_of(text: str) -> str:
-    """A header with its unit in the hands of siunitx."""
+    """A header, with its unit for siunitx."""
     found = HEADER_UNIT.fullmatch(text)
     return rf"{escaped(found[1])} [\si{{{unit(found[2])}}}]" if found else escaped(text)
 
 
 def _number_of(number: re.Match[str], split: bool) -> str:
-    """A number of an S column; its uncertainty counts in units of the last digit."""
+    """A number of an S column; its uncertainty counts units of the last digit."""
     if split or not number["half"]:
         return number["value"]
     return f"{number['value']}({number['half'].replace('.', '').lstrip('0') or '0'})"
@@ -125,7 +125,7 @@ def _kind_of(number: re.Match[str]) -> str:
 
 
 def _interval_of(number: re.Match[str], name: str) -> str:
-    """An interval, with its kind where the header does not say it."""
+    """An interval, with its kind if the header does not say it."""
     kind = _kind_of(number)
     prefix = {"95": r"\SI{95}{\percent} ", "range": "range "}[kind] if kind and name == "interval" else ""
     if number["half"]:
@@ -134,7 +134,7 @@ def _interval_of(number: re.Match[str], name: str) -> str:
 
 
 def _table_format(values: Sequence[str]) -> str:
-    """How much room the digits of an S column need, such as 3.1(2)."""
+    """The room that the digits of an S column need, such as 3.1(2)."""
     numbers = [found for value in values if (found := re.fullmatch(r"(-?)(\d+)(?:\.(\d+))?(?:\((\d+)\))?", value))]
     minus = "-" if any(number[1] for number in numbers) else ""
     whole, decimals, half = (max((len(number[k] or "") for number in numbers), default=0) for k in (2, 3, 4))

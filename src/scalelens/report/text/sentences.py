@@ -1,4 +1,4 @@
-"""Sentences of a report, and the numbers in them."""
+"""Sentences of a report and the numbers in them."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,7 +7,7 @@ MOST = 6  # sentences of one kind; the table has the rest
 
 
 class FindingSentence(NamedTuple):
-    """A finding in words, and how sure it is."""
+    """A finding in words, and what qualifies it: counts, intervals, notes."""
 
     text: str
     doubt: str = ""
@@ -30,7 +30,7 @@ def percent(value: float, decimals: int = 1) -> str:
 
 
 def seconds(value: float) -> str:
-    """A time with four digits, in ms below 0.2 s."""
+    """A time with four significant digits, in ms below 0.2 s."""
     return f"{value * 1e3:.4g} ms" if value < 0.2 else f"{value:.4g} s"
 
 

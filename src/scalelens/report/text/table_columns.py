@@ -1,6 +1,6 @@
-"""A column of an answer as people read it: its header, its unit, its numbers with their intervals.
+"""A column of an answer as people read it: header, unit, numbers with their intervals.
 
-`346.7 ± 1.2` is a 95 % interval, `346.7 (range 346.0 – 347.2)` the smallest and the largest value.
+`346.7 ± 1.2` is a 95 % interval; `346.7 (range 346.0 – 347.2)` has the smallest and the largest value.
 """
 
 import math
@@ -16,7 +16,7 @@ from scalelens.units import ratio
 if TYPE_CHECKING:
     from scalelens.queries.header import QueryColumn
 
-# Units that a column is shown in, by the unit that it has, each with the size from which on it is used.
+# Units in which a column is shown, by its own unit, each with the size from which it is used.
 SHOWN_UNITS: dict[str, tuple[tuple[float, str], ...]] = {
     "s": ((0.0, "ms"), (0.2, "s"), (1000.0, "min"), (20_000.0, "h")),
     "ns": ((0.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"), (1e12, "min")),
@@ -27,9 +27,9 @@ SHOWN_UNITS: dict[str, tuple[tuple[float, str], ...]] = {
 }
 SUFFIXES = ("_gb_per_s", "_per_s", "_percent", "_s", "_ns", "_j", "_w", "_bytes", "_us", "_wh")
 PROBABILITIES = ("p", "q", "p_value")
-DIGITS = 4  # significant ones of a number in the middle of its column
+DIGITS = 4  # significant digits of the smallest number of a column
 LONGEST_NUMBER = 6  # digits of the largest number of a column
-NAME_RUNS = ("run_id", "run_ids", "series", "nearest")  # ends of the names of columns that hold ids of runs
+NAME_RUNS = ("run_id", "run_ids", "series", "nearest")  # how names of columns with ids of runs end
 RUNS_NAMED = 3  # of a list of runs
 REMARKS = (  # columns of sentences, which stand below the table
     "sentence", "warning", "note", "remark", "reason", "remedy", "refusal", "no_knee", "elbow_reason", "contradiction",
@@ -43,9 +43,9 @@ OTHER_NAMES = {
     "peak_tflops": "peak TFLOP/s", "mfu": "MFU", "hfu": "HFU",
     "gb_per_s": "rate", "tflops_per_s": "TFLOP/s", "percent": "share",
 }  # fmt: skip
-# Units of columns that no query documents, by the ends of their names; rates and what is more are left as they are.
+# Units of columns that no query documents, by how their names end.  Rates are left as they are.
 ENDS_OF_NAMES = {"_per_s": None, "_s": "s", "_ns": "ns", "_j": "J", "_w": "W", "_bytes": "bytes"}
-BESIDE = 4  # times: columns that differ by less are compared, and have one unit
+SAME_UNIT_WITHIN = 4  # columns whose sizes differ by a smaller factor are compared, so they share a unit
 NAMED_UNITS = (
     "TFLOP/s",
     "samples",
@@ -54,26 +54,26 @@ NAMED_UNITS = (
     "tokens/s",
     "samples/Wh",
     "tokens/Wh",
-)  # the header says them
+)  # their names are in the header already
 
 
 class TableColumn(NamedTuple):
-    """A column as people see it."""
+    """A column of a table for people."""
 
     name: str  # in the answer
     header: str
     texts: list[str]
-    right: bool  # whether it is set to the right
-    values: list[Any] | None = None  # of a column that rows may differ in and still be one (`~`)
+    right: bool  # whether it is aligned right
+    values: list[Any] | None = None  # if rows that differ in it may be folded (`~`)
 
 
 def table_column(
     rows: Columns, wanted: str, columns: Mapping[str, "QueryColumn"], runs: Mapping[str, str],
-    whole: Columns | None = None, beside: Sequence[str] = (),
+    all_rows: Columns | None = None, neighbors: Sequence[str] = (),
 ) -> TableColumn:  # fmt: skip
-    """A column with its unit and its interval.  Behind its name, % makes it a percentage, ~ lets rows fold over it.
+    """A column with its unit and its intervals.  After its name, % makes it a percentage, ~ lets rows fold over it.
 
-    The unit is that of the `whole`, of which these are some rows, and fits the columns that stand `beside` it.
+    The unit suits `all_rows`, of which `rows` are a part, and the `neighbors`, columns of the same table.
     """
     name = wanted.rstrip("%~")
     values = rows[name]
@@ -87,7 +87,7 @@ def table_column(
     unit, factor = (
         ("%", ratio("%", ""))
         if "%" in wanted
-        else _scale(unit, _size_of(rows if whole is None else whole, name, beside, columns))
+        else _scale(unit, _size_of(rows if all_rows is None else all_rows, name, neighbors, columns))
     )
     around = intervals(rows, name, columns)
     numbers = [*values, *(end for interval in around if interval for end in interval[:2])]
@@ -103,7 +103,7 @@ def table_column(
 
 
 def _unit_of(name: str, columns: Mapping[str, "QueryColumn"]) -> str | None:
-    """The unit of a column as its query says it, or as its name does."""
+    """The unit of a column, from the header of its query or from its name."""
     if name.endswith("percent"):
         return "%"
     if name in columns:
@@ -112,7 +112,7 @@ def _unit_of(name: str, columns: Mapping[str, "QueryColumn"]) -> str | None:
 
 
 def _plain_text(value: Any, is_run: bool, runs: Mapping[str, str]) -> str:
-    """A value without a unit.  Runs are shown by their names, of many the first; times to the minute."""
+    """A value without a unit.  Runs have their names, a long list of runs its first ones; times end at the minute."""
     if isinstance(value, list) and is_run:
         more = f" and {len(value) - RUNS_NAMED} more" if len(value) > RUNS_NAMED else ""
         return ", ".join(runs.get(run_id, run_id) for run_id in value[:RUNS_NAMED]) + more
@@ -129,30 +129,30 @@ def _probability(value: float | None) -> str:
 
 
 def _sizes_of(values: Sequence[float | None], factor: float) -> list[float]:
-    """Sizes of the numbers that are known and not 0, in the unit that is shown."""
+    """Absolute values, except unknown ones and 0, in the unit that is shown."""
     return [abs(value) / factor for value in values if value is not None and math.isfinite(value) and value]
 
 
-def _size_of(rows: Columns, name: str, beside: Sequence[str], columns: Mapping[str, "QueryColumn"]) -> float:
-    """The size that decides a column's unit: its own, or that of larger columns of its unit that are near it."""
+def _size_of(rows: Columns, name: str, neighbors: Sequence[str], columns: Mapping[str, "QueryColumn"]) -> float:
+    """The size that decides a column's unit: its own, or that of slightly larger neighbors with the same unit."""
     size, unit = _middle(rows, name), _unit_of(name, columns)
     if unit not in SHOWN_UNITS:
         return size
-    others = [other for other in beside if other in rows.columns and _unit_of(other, columns) == unit]
+    others = [other for other in neighbors if other in rows.columns and _unit_of(other, columns) == unit]
     others = [other for other in others if rows.is_number(other)]
     for larger in sorted(_middle(rows, other) for other in others):
-        size = larger if size and size < larger <= BESIDE * size else size
+        size = larger if size and size < larger <= SAME_UNIT_WITHIN * size else size
     return size
 
 
 def _middle(rows: Columns, name: str) -> float:
-    """The median size of a column."""
+    """The median of the absolute values of a column."""
     sizes = _sizes_of(rows[name], 1.0)
     return statistics.median(sizes) if sizes else 0.0
 
 
 def decimals_of(sizes: Sequence[float], most: int) -> int:
-    """Decimals that show the smallest number of a column well, and do not make the largest too long."""
+    """Decimals that suit the smallest number of a column and do not make the largest too long."""
     if not sizes:
         return 0
     of_smallest = DIGITS - 1 - math.floor(math.log10(min(sizes)))
@@ -167,7 +167,7 @@ def header(name: str) -> str:
 
 
 def _scale(unit: str | None, middle: float) -> tuple[str | None, float]:
-    """The unit to show a column in, and how many of its own unit that is."""
+    """The unit to show a column in, and its size in the column's own unit."""
     if unit is None or unit not in SHOWN_UNITS:
         return unit, 1.0
     shown = next(name for least, name in reversed(SHOWN_UNITS[unit]) if middle >= least)
@@ -182,9 +182,9 @@ def _number_text(value: float | None, factor: float, decimals: int) -> str:
 
 
 def intervals(rows: Columns, name: str, columns: Mapping[str, "QueryColumn"]) -> list[tuple[float, float, str] | None]:
-    """Both ends of the interval of each value, and its kind; None where it has none.
+    """Both ends of the interval of each value, and its kind; None for a value without an interval.
 
-    Where no column has the kind, the header of the query says whether the ends are those of a 95 % interval.
+    Without a column for the kind, the header of the query says whether it is a 95 % interval.
     """
     stem = next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name)
     base = next((s for s in (name, stem) if f"{s}_low" in rows.columns and f"{s}_high" in rows.columns), None)
@@ -192,14 +192,14 @@ def intervals(rows: Columns, name: str, columns: Mapping[str, "QueryColumn"]) ->
         return [None] * rows.height
     low, high = f"{base}_low", f"{base}_high"
     of_kind = next((k for k in (f"{stem}_kind", f"{name}_kind", "interval_kind") if k in rows.columns), None)
-    said = "ci95" if low in columns and "95 %" in columns[low].meaning else "range"
-    kinds = rows[of_kind] if of_kind else [said] * rows.height
+    documented = "ci95" if low in columns and "95 %" in columns[low].meaning else "range"
+    kinds = rows[of_kind] if of_kind else [documented] * rows.height
     ends = zip(rows[low], rows[high], kinds, strict=True)
     return [None if a is None or b is None else (a, b, c or "range") for a, b, c in ends]
 
 
 def _interval_text(value: float, low: float, high: float, kind: str, factor: float, decimals: int) -> str:
-    """What stands behind a value: `± 1.2`, or both ends where the interval is a range, or is lopsided."""
+    """What follows a value: `± 1.2`, or both ends if the interval is a range or lopsided."""
     below, above = value - low, high - value
     if kind == "ci95" and below >= 0 and above >= 0 and max(below, above) <= 2 * min(below, above):
         return f" ± {_number_text(max(below, above), factor, decimals)}"
