@@ -1,1 +1,1 @@
-"""Holds the numbers of a text against each other and against a warehouse."""
+"""Checks the numbers of a text against each other and against a warehouse."""

@@ -1,4 +1,4 @@
-"""What the audit says of numbers: the kind, a sentence for people, and what it rests on."""
+"""A finding of the audit: its kind, a sentence for people, and the evidence."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,10 @@ KINDS = (*ACCUSING, "reproduced", "untraceable")
 class Finding:
     """One statement about one or more numbers of the text.
 
-    kind      one of KINDS; "claim" is one that does not hold
+    kind      one of KINDS; "claim" is a claim that does not hold
     numbers   the numbers that it is about, the accused one first
     sentence  in plain words, with the values
-    matters   "conclusion" if a reader would conclude otherwise, "slip" if not; "" where nothing is accused
+    matters   "conclusion" if a reader would conclude otherwise, "slip" if not; "" if nothing is accused
     evidence  the formula or the SQL that it rests on
     """
 

@@ -28,10 +28,10 @@ class ColumnMeaning:
     """What the numbers of a column are.
 
     kind  time, rate, power, energy, work_per_energy, energy_per_work, flops, bytes, share, speedup, efficiency, ratio,
-          a count (batch, micro_batch, devices, nodes, length, work, steps), or "" where the heading does not tell
-    unit  canonical, "" where none is named
+          a count (batch, micro_batch, devices, nodes, length, work, steps), or "" if the heading does not say
+    unit  canonical, "" if there is none
     item  what is counted, in a rate, a count of work or work per energy: "images"; else ""
-    per   what a figure is said of: {"epoch", "IPU"}
+    per   what a figure refers to: {"epochs", "IPU"}
     """
 
     kind: str
@@ -41,11 +41,11 @@ class ColumnMeaning:
 
 
 def meaning_of_heading(heading: str) -> ColumnMeaning:
-    """Read a heading.  A heading that leaves it open has the kind ""."""
+    """Reads a heading.  If it leaves the kind open, the kind is ""."""
     plain = re.sub(r"[*$\\{}]|textbf|mathrm|text", "", heading).strip()
     name, unit = _name_and_unit(plain)
     lower = name.lower()
-    said = _per_of(lower)
+    per = _per_of(lower)
     if unit.startswith("1/"):
         item = _item_of(lower)
         unit = unit.replace("1/", f"{item}/", 1) if item else unit
@@ -53,12 +53,12 @@ def meaning_of_heading(heading: str) -> ColumnMeaning:
     if kind in ("", "share"):
         kind = _kind_of_words(lower) or ("devices" if unit in DEVICES else kind)
     item = next((part for part in unit.split("/") if part in ITEMS), "") or (_item_of(lower) if kind == "work" else "")
-    said |= {part for part in unit.split("/")[1:] if part in (*DEVICES, "steps", "batches", "epochs")} - {item}
-    return ColumnMeaning(kind, unit, item, frozenset(said))
+    per |= {part for part in unit.split("/")[1:] if part in (*DEVICES, "steps", "batches", "epochs")} - {item}
+    return ColumnMeaning(kind, unit, item, frozenset(per))
 
 
 def _name_and_unit(heading: str) -> tuple[str, str]:
-    """Split `Training Time (sec.)` into its name and `s`; the unit may be in brackets, last, or the whole heading."""
+    """`Training Time (sec.)` as its name and `s`; the unit may be in brackets, last, or the whole heading."""
     for inner in BRACKETS.findall(heading):
         for part in (inner, *re.split(r"\s+or\s+|,\s*", inner)):
             if unit := canonical(part):
@@ -76,7 +76,7 @@ def _name_and_unit(heading: str) -> tuple[str, str]:
 
 
 def _unit_of_suffix(word: str) -> str:
-    """Unit that is the last word of a heading.  A word such as `steps` or `GPU` there is a name."""
+    """The unit in the last word of a heading.  A word such as `steps` or `GPU` there is a name."""
     unit = canonical(word) or {"w": "W", "j": "J", "wh": "Wh"}.get(word, "")
     return "" if unit in (*ITEMS, *DEVICES, "nodes", "runs", "cores", "B", "d", "FLOP") else unit
 
@@ -100,7 +100,7 @@ def _kind_of_unit(unit: str) -> str:
 
 
 def _kind_of_words(name: str) -> str:
-    """Kind by what the heading says, where the unit does not tell."""
+    """The kind from the words of a heading, if its unit does not say it."""
     plain = name.replace("_", " ").strip(" ()[]")
     if "/" in plain:
         return ""
@@ -117,16 +117,16 @@ def _kind_of_words(name: str) -> str:
 
 
 def _item_of(name: str) -> str:
-    """What is counted: the first word of a heading such as `Tokens/Time`."""
+    """What is counted, from the first words of a heading such as `Tokens/Time`."""
     words = PER.split(name)[0].split()
     return next((unit for word in words if (unit := canonical(word)) in ITEMS), "")
 
 
 def _per_of(name: str) -> set[str]:
-    """Of what a figure is said: `energy/epoch/ipu`, `time per step`, `time spent on 2nd epoch`, `step time`."""
-    words_behind = [word for part in PER.split(name)[1:] for word in part.split()[:1]]
-    said = {unit for word in words_behind if (unit := canonical(word)) and unit != "s"}
+    """What a figure refers to: `energy/epoch/ipu`, `time per step`, `time spent on 2nd epoch`, `step time`."""
+    words_after = [word for part in PER.split(name)[1:] for word in part.split()[:1]]
+    per = {unit for word in words_after if (unit := canonical(word)) and unit != "s"}
     for words, unit in ((r"epoch", "epochs"), (r"\bstep|iteration|\bbatch", "steps")):
         if re.search(words, name):
-            said.add(unit)
-    return said
+            per.add(unit)
+    return per

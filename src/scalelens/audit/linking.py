@@ -1,7 +1,7 @@
-"""Words with which a sentence says that one number follows from those before it.
+"""Words by which a sentence says that a number follows from those before it.
 
-Patterns of identities are written for `Sentence.marked`, where `<0>` stands for the first number and its unit.  A
-sentence that only names numbers beside each other has no such words, and is left alone.
+The patterns match `Sentence.marked`, in which `<0>` stands for the first number and its unit.  A sentence that only
+lists numbers has no such words and is left alone.
 """
 
 import re
@@ -15,17 +15,17 @@ WORDS = (
     " hence", " thus", " therefore", " a total of", ",? for a total of", " in total", " altogether",
 )  # fmt: skip
 FOLLOWS = rf"(?:{'|'.join(WORDS)})+ ?"
-# Stronger than a comma or a bracket, behind which another fact may stand.
+# Stronger than a comma or a bracket, which another fact may follow.
 SAME = rf"(?:,? that is,?|,? i\.e\.,?|,? which (?:is|are|makes|gives|means|{AMOUNTS})|,? {AMOUNTS}|,? for a total of) ?"
 # "9 epochs of ", "4 x ", and "3 times ", which is a number with its unit.
 MULTIPLIER = re.compile(r"<\d+>(?:[^<>.;]{0,24}(?: (?:of|with|at)|[x×]|\bcdot)(?: the| a)?)? ?$")
 
 
 def is_multiplied(marked: str, start: int) -> bool:
-    """The number that begins at `start` is taken several times: "9 epochs of <1>"."""
+    """Whether the number that begins at `start` is multiplied: "9 epochs of <1>"."""
     return bool(MULTIPLIER.search(marked[:start]))
 
 
-def is_hedged(sentence: Sentence, place: int) -> bool:
-    """The number at `place` is no exact figure.  "Over 2 h" behind what was done in it is a duration, not a bound."""
-    return bool(sentence.numbers[place].hedge) and f"over <{place}>" not in sentence.marked
+def is_hedged(sentence: Sentence, index: int) -> bool:
+    """Whether a number is not an exact figure.  "350 Wh over 2 h" has a duration, not a bound."""
+    return bool(sentence.numbers[index].hedge) and f"over <{index}>" not in sentence.marked

@@ -1,7 +1,7 @@
-"""Finds the numbers of a line of text, with the units behind them.
+"""Finds the numbers in a line of text, with the units after them.
 
-Passed over are digits that measure nothing: of names (A100, ResNet-50), versions, dates, links, references, and the
-numbers of figures, tables and sections.
+Digits that measure nothing are skipped: those in names (A100, ResNet-50), versions, dates, links and references, and
+the numbers of figures, tables and sections.
 """
 
 import re
@@ -14,7 +14,7 @@ NUMBER = re.compile(
     r"[-+\u2212]?\d+(?:[,'\u00a0\u2009\u202f ]\d{3}(?!\d))*(?:\.\d+)?"  # 1,024 or 2 130 or 0.90
     r"(?:[eE][-+]?\d{1,2}(?!\w)|\s?(?:\\times|×|·)\s?10\s?\^\s?\{?[-+]?\d{1,2}\}?)?"  # 2.5e3, 2.5 × 10^3
     r"(?:\s?(?:thousand|million|billion|trillion)\b|(?:k|M|B|T)\b(?!/))?"  # 1.3 million, 117M
-    r"(?!\w*[-_]?\d)(?!\.\d)"  # not the begin of a name, a date, a version
+    r"(?!\w*[-_]?\d)(?!\.\d)"  # not the beginning of a name, a date, a version
 )
 MULTIPLE = re.compile(r"\s?(?:x|X|×|\\times)(?![\w\d]|\s?10\s?\^|\s\d)|-?\s?fold\b|\s+times\b")
 UNIT = re.compile(
@@ -49,7 +49,7 @@ HEDGES = {
 
 @dataclass(frozen=True)
 class _Numeral:
-    """A number of a text: where it stands (start, end with its unit), its digits, its unit, how exact it is."""
+    """A number in a text: its position (start, end with its unit), digits, unit, and how exact it is."""
 
     start: int
     end: int
@@ -59,27 +59,27 @@ class _Numeral:
 
 
 def _without_noise(text: str) -> str:
-    """The text with blanks for links, code, dates and references, so that places stay."""
+    """The text with blanks for links, code, dates and references, so that positions stay the same."""
     return NOISE.sub(lambda found: " " * len(found[0]), text)
 
 
 def numerals(text: str) -> list[_Numeral]:
-    """Numbers of a text in their order."""
+    """The numbers of a text in their order."""
     clean = _without_noise(text)
-    found = []
+    result = []
     for match in NUMBER.finditer(clean):
         before = clean[max(0, match.start() - WORDS_BEFORE) : match.start()]
-        end, unit = _unit_behind(clean, match.end())
+        end, unit = _unit_after(clean, match.end())
         named = len(match[0]) > MOST_CHARACTERS or NOT_MEASURED.search(before)
         if named or (YEAR.fullmatch(match[0]) and not unit):
             continue
         hedge = next((name for name, words in HEDGES.items() if words.search(before)), "")
-        found.append(_Numeral(match.start(), end, match[0].strip(), unit, hedge))
-    return found
+        result.append(_Numeral(match.start(), end, match[0].strip(), unit, hedge))
+    return result
 
 
-def _unit_behind(text: str, end: int) -> tuple[int, str]:
-    """End and spelling of the unit that stands behind a number; "x" of a multiple, "" without one."""
+def _unit_after(text: str, end: int) -> tuple[int, str]:
+    """End and spelling of the unit after a number; "x" of a multiple, "" if there is none."""
     if multiple := MULTIPLE.match(text, end):
         return multiple.end(), "x"
     found = UNIT.match(text, end)

@@ -1,7 +1,7 @@
-"""A number as it is printed, and the values that its digits can hide.
+"""A number as it is printed, and the values that may have been rounded to it.
 
-A printed number is never a point: "0.90" is said of every value from 0.895 to 0.905, whichever way a 5 is rounded.
-Two numbers contradict each other only where their intervals are disjoint.
+A printed number is never a point: "0.90" stands for every value from 0.895 to 0.905, whichever way a 5 is rounded.
+Two numbers contradict each other only if their bounds do not overlap.
 """
 
 import re
@@ -16,7 +16,7 @@ ROUND_ZEROS = 3
 
 @dataclass(frozen=True)
 class Bounds:
-    """The values that a printed number, or a formula over printed numbers, may have.  Both ends belong to it."""
+    """The values that a printed number, or a formula of printed numbers, may have, both ends included."""
 
     low: Decimal
     high: Decimal
@@ -32,31 +32,31 @@ class Bounds:
         return Bounds(min(ends), max(ends))
 
     def __truediv__(self, other: "Bounds") -> "Bounds":
-        """Divide.  Raises ZeroDivisionError where the divisor may be zero."""
+        """Raises ZeroDivisionError if the divisor may be zero."""
         if other.low <= 0 <= other.high:
             raise ZeroDivisionError("the divisor may be zero")
         return self * Bounds(1 / other.high, 1 / other.low)
 
     def apart(self, other: "Bounds") -> bool:
-        """No value is in both: only then do two numbers contradict each other."""
+        """Whether no value is in both: only then do two numbers contradict each other."""
         return self.high < other.low or other.high < self.low
 
 
 @dataclass(frozen=True)
 class Number:
-    """A number of a text, with what stands around it.
+    """A number in a text, with its surroundings.
 
     text    as printed, with a named power of ten: "0.90", "1,024", "2.5e3", "2 130", "1.3 million"
     low     smallest value that is printed so, in `unit`
     high    largest value that is printed so, in `unit`
-    unit    one spelling for each unit, as units.py names it; "" without a unit
+    unit    canonical, as in units.py of this package; "" without a unit
     line    line of the file, from 1
     column  character of the line at which it begins, from 1
-    words   its sentence; in a table the label of its row and the heading of its column
-    table   number of its table in the file, from 0; None in prose
+    words   its sentence; in a table, the label of its row and the heading of its column
+    table   index of its table in the file; None in prose
     row     row of the table below the headings, from 0
     cell    column of the table, from 0
-    hedge   "about" or "bound" where the text says that it is no exact figure ("around 70,000", "up to 8"); else ""
+    hedge   "about" or "bound" if the text says that it is not exact ("around 70,000", "up to 8"); else ""
     """
 
     text: str
@@ -76,11 +76,11 @@ class Number:
         return Bounds(self.low, self.high)
 
 
-def hidden(text: str, count: bool = False) -> Bounds:
-    """Values that `text` may stand for: half a unit of its last digit to both sides.
+def bounds_of(text: str, count: bool = False) -> Bounds:
+    """The values that `text` may stand for: half a unit of its last digit to both sides.
 
-    A count (devices, batch size) is exact.  An integer that ends in three zeros or more may be rounded to its last
-    other digit, count or not: "70,000 images" may be 70,400.  Raises ValueError where `text` is no number.
+    A count (devices, batch size) is exact.  An integer that ends in three zeros or more, count or not, may be rounded
+    to the digit before them: "70,000 images" may be 70,400.  Raises ValueError if `text` is not a number.
     """
     word = re.search(r"([A-Za-z]+)$", text)
     power = NAMED.get(word[1], 0) if word else 0

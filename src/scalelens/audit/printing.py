@@ -16,21 +16,21 @@ HEADINGS = {"conclusion": "Changes a conclusion", "slip": "Slips", "claim": "Cla
 
 
 def summary(document: Document, findings: Iterable[Finding]) -> str:
-    """What was read, and how much of it contradicts itself."""
+    """What was read, and how many contradictions there are."""
     accused = [finding for finding in findings if finding.kind == "inconsistent"]
     conclusions = sum(finding.matters == "conclusion" for finding in accused)
     read = ", ".join(
         (plural(len(document.numbers), "number"), plural(len(document.tables), "table"),
          plural(len(document.sentences), "sentence"))
     )  # fmt: skip
-    said = (
+    count = (
         f"{conclusions} that change a conclusion, {plural(len(accused) - conclusions, 'slip')}" if accused else "none"
     )
-    return f"{document.path}: {read}.  Inconsistencies: {said}."
+    return f"{document.path}: {read}.  Inconsistencies: {count}."
 
 
 def lines_of(findings: Iterable[Finding], width: int) -> list[str]:
-    """What is accused, what changes a conclusion first: the line of the file, the sentence, the formula."""
+    """The accusations, those that change a conclusion first: line of the file, sentence, formula."""
     accused = [finding for finding in findings if finding.kind in ACCUSING]
     lines: list[str] = []
     for matters, heading in HEADINGS.items():
@@ -39,7 +39,7 @@ def lines_of(findings: Iterable[Finding], width: int) -> list[str]:
             lines += [*([""] if lines else []), heading]
         for finding in chosen:
             indent = " " * 13
-            line = finding.numbers[0].line  # 0 of a claim whose sentence is not in the text
+            line = finding.numbers[0].line  # 0 for a claim whose sentence is not in the text
             first = (f"  line {line}" if line else "").ljust(len(indent))
             lines += textwrap.wrap(finding.sentence, width, initial_indent=first, subsequent_indent=indent)
             lines += textwrap.wrap(f"by: {finding.evidence}", width, initial_indent=indent, subsequent_indent=indent)
@@ -47,7 +47,7 @@ def lines_of(findings: Iterable[Finding], width: int) -> list[str]:
 
 
 def rows_of(findings: Iterable[Finding]) -> "pl.DataFrame":
-    """A row for each finding; its number is the accused one, `others` are those that it stands against."""
+    """A row for each finding: the accused number, and in `others` those that it contradicts."""
     import polars as pl
 
     columns = {name: pl.Int64 if name in ("line", "column") else pl.String for name in COLUMNS}

@@ -1,4 +1,4 @@
-"""Values of numbers in base units, and of the work and devices that a text names."""
+"""Values of numbers in base units, and what a text says about its work and devices."""
 
 import re
 from decimal import Decimal
@@ -15,7 +15,7 @@ WORK_OF_AN_EPOCH = re.compile(
 
 
 def value(number: Number) -> Bounds:
-    """What the number may be, in base units: s, W, J, images/s; a share of 90 % is 0.9."""
+    """The values that the number may have, in base units: s, W, J, images/s; 90 % is 0.9."""
     size = base(number.unit)[1]
     return Bounds(number.low * size, number.high * size)
 
@@ -25,16 +25,16 @@ def exact(amount: int | Decimal) -> Bounds:
 
 
 def batches_per_epoch(table: TextTable) -> int | None:
-    """k where the text beside the table says `1 epoch = k * batch size`."""
-    said = WORK_OF_AN_EPOCH.search(table.nearby)
-    return int(said[1] or 1) if said else None
+    """k if the text near the table says `1 epoch = k * batch size`."""
+    match = WORK_OF_AN_EPOCH.search(table.nearby)
+    return int(match[1] or 1) if match else None
 
 
 def per_device(table: TextTable, column: int) -> bool:
-    """The column says that its figure is of one device."""
+    """Whether the column says that its figure is for one device."""
     return any(unit in DEVICES for unit in table.meanings[column].per)
 
 
 def unit_is(number: Number, name: str) -> bool:
-    """The number's base unit is this one."""
+    """Whether the number has this base unit."""
     return bool(number.unit) and base(number.unit)[0] == name

@@ -1,4 +1,4 @@
-"""Finds the tables of a text: rows of cells by tabs, pipes, commas, LaTeX's `&`, or columns of spaces."""
+"""Finds the tables of a text: rows of cells separated by tabs, pipes, commas, LaTeX's `&`, or runs of spaces."""
 
 import csv
 import re
@@ -16,17 +16,17 @@ LEAST_ROWS_BY_SPACES = 3
 
 @dataclass(frozen=True)
 class RawTable:
-    """Rows of a table: number of the line in the file, from 1, and its cells."""
+    """Rows of a table: the line of the file, from 1, and its cells."""
 
     rows: tuple[tuple[int, tuple[Cell, ...]], ...]
 
 
 def raw_tables(lines: list[str], is_csv: bool = False) -> list[RawTable]:
-    """Tables of a text in their order."""
+    """The tables of a text in their order."""
     if is_csv:
         rows = [(number, _csv_cells(line)) for number, line in enumerate(lines, 1) if line.strip()]
         return [RawTable(tuple(rows))] if rows else []
-    found = []
+    tables = []
     number = 0
     while number < len(lines):
         rows = next(
@@ -34,11 +34,11 @@ def raw_tables(lines: list[str], is_csv: bool = False) -> list[RawTable]:
         )
         if rows:
             filled = tuple((line, cells) for line, cells in rows if any(text for text, _ in cells))
-            found += [RawTable(filled)] if filled else []
+            tables += [RawTable(filled)] if filled else []
             number = rows[-1][0]
         else:
             number += 1
-    return found
+    return tables
 
 
 def _csv_cells(line: str) -> tuple[Cell, ...]:
@@ -47,7 +47,7 @@ def _csv_cells(line: str) -> tuple[Cell, ...]:
 
 
 def _split(line: str, separator: str) -> tuple[Cell, ...]:
-    """Cells between separators, each with the place of its text."""
+    """Cells between separators, each with the position of its text."""
     cells, start = [], 0
     for part in line.split(separator):
         cells.append((part.strip(), start + len(part) - len(part.lstrip())))
@@ -56,7 +56,7 @@ def _split(line: str, separator: str) -> tuple[Cell, ...]:
 
 
 def _tab_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]]]:
-    """Lines with tabs, at least two that follow each other."""
+    """Lines with tabs, at least two in a row."""
     end = start
     while end < len(lines) and "\t" in lines[end].strip("\n"):
         end += 1
@@ -64,7 +64,7 @@ def _tab_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]]
 
 
 def _pipe_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]]]:
-    """A Markdown table: lines with two pipes at least; its rule is passed over."""
+    """A Markdown table: lines with at least two pipes; its rule is skipped."""
     end = start
     while end < len(lines) and lines[end].count("|") > 1:
         end += 1
@@ -81,7 +81,7 @@ def _pipe_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]
 
 
 def _latex_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]]]:
-    """A tabular of LaTeX, from its begin to its end; a row may go over several lines."""
+    """A tabular of LaTeX, from begin to end; a row may span several lines."""
     begin = LATEX_TABLE.search(lines[start])
     if not begin:
         return []
@@ -103,17 +103,17 @@ def _latex_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...
 def _latex_cells(row: str) -> list[Cell]:
     """Cells of a row; `\\multicolumn{2}{c}{x}` is x and an empty cell."""
     cells: list[Cell] = []
-    for text, place in _split(row.replace(r"\&", "and"), "&"):
+    for text, position in _split(row.replace(r"\&", "and"), "&"):
         wide = re.match(r"\\multicolumn\{(\d+)\}\{[^}]*\}\{(.*)\}$", text)
-        cells.append((wide[2] if wide else text, place))
-        cells += [("", place)] * (int(wide[1]) - 1 if wide else 0)
+        cells.append((wide[2] if wide else text, position))
+        cells += [("", position)] * (int(wide[1]) - 1 if wide else 0)
     return cells
 
 
 def _space_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]]]:
-    """Columns of two spaces or more: at least three lines with the same number of cells, digits in most of them."""
+    """Columns separated by two spaces or more: at least three lines with equally many cells, most with digits."""
     if start and len(_space_cells(lines[start - 1])) == len(_space_cells(lines[start])):
-        return []  # within a block that is no table
+        return []  # within a block that is not a table
     rows: list[tuple[int, tuple[Cell, ...]]] = []
     for number in range(start, len(lines)):
         cells = _space_cells(lines[number])

@@ -1,4 +1,4 @@
-"""Reads a file, or a text, into sentences and tables."""
+"""Reads a file or a text into sentences and tables."""
 
 import re
 from bisect import bisect
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.numerals import numerals
-from scalelens.audit.printed import Number, hidden
+from scalelens.audit.printed import Number, bounds_of
 from scalelens.audit.raw_tables import raw_tables
 from scalelens.audit.tables import table_of
 from scalelens.audit.units import COUNTED
@@ -29,9 +29,9 @@ LARGEST = 20_000_000
 
 
 def read(path: Path) -> Document:
-    """Read a file.  Raises UserError where it is no text of a kind that is understood."""
+    """Reads a file.  Raises UserError if it is not a text of a known kind."""
     if path.suffix.lower() not in SUFFIXES:
-        raise UserError(f"{path} is no text that is understood", f"give a file that ends in {', '.join(SUFFIXES)}")
+        raise UserError(f"{path} is not a text of a known kind", f"give a file that ends in {', '.join(SUFFIXES)}")
     try:
         if path.stat().st_size > LARGEST:
             raise UserError(f"{path} is larger than {LARGEST // 10**6} MB", "give the text alone")
@@ -44,14 +44,14 @@ def read(path: Path) -> Document:
 
 
 def document_of(text: str, path: str = "text", suffix: str = ".txt") -> Document:
-    """Sentences and tables of a text; `suffix` says which kind it is."""
+    """Sentences and tables of a text; `suffix` says of which kind it is."""
     lines = text.splitlines()
     shown = [_without_latex(line) for line in lines] if suffix == ".tex" else lines
     raw = raw_tables(shown, is_csv=suffix == ".csv")
-    found = [table_of(table, index, shown) for index, table in enumerate(raw)]
-    tables = tuple(table for table in found if table)
-    taken = {line for table in raw for line in range(table.rows[0][0], table.rows[-1][0] + 1)}
-    sentences = () if suffix == ".csv" else tuple(_sentences_of(shown, taken))
+    read_tables = [table_of(table, index, shown) for index, table in enumerate(raw)]
+    tables = tuple(table for table in read_tables if table)
+    of_tables = {line for table in raw for line in range(table.rows[0][0], table.rows[-1][0] + 1)}
+    sentences = () if suffix == ".csv" else tuple(_sentences_of(shown, of_tables))
     numbers = [number for table in tables for row in table.cells for number in row if number]
     numbers += [number for sentence in sentences for number in sentence.numbers]
     numbers.sort(key=lambda number: (number.line, number.column))
@@ -59,7 +59,7 @@ def document_of(text: str, path: str = "text", suffix: str = ".txt") -> Document
 
 
 def _without_latex(line: str) -> str:
-    """A line of LaTeX without its comment; `\\SI{3}{\\watt\\hour}` is `3 Wh`, `88\\,\\%` is `88 %`."""
+    """A line of LaTeX without its comment; `\\SI{3}{\\watt\\hour}` becomes `3 Wh`, `88\\,\\%` becomes `88 %`."""
     line = SIUNITX.sub(lambda found: f"{found[1]} {_unit_of(found[2])}", COMMENT.sub("", line))
     for macro, text in SPELLED.items():
         line = line.replace(macro, text)
@@ -71,52 +71,52 @@ def _unit_of(macros: str) -> str:
     return "".join(parts)
 
 
-def _sentences_of(lines: list[str], taken: set[int]) -> list[Sentence]:
-    """Sentences of the lines that no table has taken; what a fence of Markdown encloses is no prose."""
-    found: list[Sentence] = []
+def _sentences_of(lines: list[str], of_tables: set[int]) -> list[Sentence]:
+    """Sentences of the lines outside of tables and of fenced blocks of Markdown."""
+    sentences: list[Sentence] = []
     paragraph: list[tuple[int, str]] = []
     fenced = False
     for number, line in enumerate([*lines, ""], 1):
         fenced ^= bool(FENCE.match(line))
-        ends = not line.strip() or number in taken or fenced or FENCE.match(line)
+        ends = not line.strip() or number in of_tables or fenced or FENCE.match(line)
         if paragraph and (ends or NEW_PARAGRAPH.match(line)):
-            found += _sentences_of_paragraph(paragraph)
+            sentences += _sentences_of_paragraph(paragraph)
             paragraph = []
         if not ends:
             paragraph.append((number, line))
-    return found
+    return sentences
 
 
 def _sentences_of_paragraph(paragraph: list[tuple[int, str]]) -> list[Sentence]:
-    """Split a paragraph where a sentence ends, and find the line of each number."""
+    """Splits a paragraph at the ends of sentences, and finds the line of each number."""
     text, starts = "", []
     for number, line in paragraph:
         starts.append((len(text), number))
         text += line + " "
     bounds = [0, *(match.end() for match in SENTENCE_END.finditer(text)), len(text)]
-    found = []
+    sentences = []
     for start, end in pairwise(bounds):
         part = text[start:end].rstrip()
         if part.strip():
-            first, _ = _place_of(start + len(part) - len(part.lstrip()), starts)
-            found.append(_sentence_of(part, first, start, starts))
-    return found
+            first, _ = _position_of(start + len(part) - len(part.lstrip()), starts)
+            sentences.append(_sentence_of(part, first, start, starts))
+    return sentences
 
 
-def _place_of(offset: int, starts: list[tuple[int, int]]) -> tuple[int, int]:
-    """Line of the file and character in it, both from 1, of an offset in a paragraph."""
+def _position_of(offset: int, starts: list[tuple[int, int]]) -> tuple[int, int]:
+    """Line of the file and character in the line, both from 1, of an offset in a paragraph."""
     begin, line = starts[bisect(starts, offset, key=lambda start: start[0]) - 1]
     return line, offset - begin + 1
 
 
 def _sentence_of(text: str, line: int, offset: int, starts: list[tuple[int, int]]) -> Sentence:
     """A sentence with its numbers."""
-    numbers, places = [], []
+    numbers, positions = [], []
     for numeral in numerals(text):
-        span = hidden(numeral.text, count=numeral.unit in COUNTED)
-        at, column = _place_of(offset + numeral.start, starts)
+        span = bounds_of(numeral.text, count=numeral.unit in COUNTED)
+        at, column = _position_of(offset + numeral.start, starts)
         numbers.append(
             Number(numeral.text, span.low, span.high, numeral.unit, at, column, text.strip(), hedge=numeral.hedge)
         )
-        places.append((numeral.start, numeral.end))
-    return Sentence(text, line, tuple(numbers), tuple(places))
+        positions.append((numeral.start, numeral.end))
+    return Sentence(text, line, tuple(numbers), tuple(positions))

@@ -23,13 +23,13 @@ SPELLINGS = {
     "nodes": "node", "runs": "run", "cores": "core",
 }  # fmt: skip
 ONE_SPELLING = {word.lower(): unit for unit, words in SPELLINGS.items() for word in (unit, *words.split())}
-# "mw" and "mj" stay open: milli or mega.
+# "mw" and "mj" stay open: they may be milli or mega.
 ONE_SPELLING = {word: unit for word, unit in ONE_SPELLING.items() if word not in ("mw", "mj", "b", "d")}
 PER = re.compile(r"\s*/\s*|\s+per\s+")
 
 
 def canonical(text: str) -> str:
-    """The one spelling of a unit: `img/sec` is `images/s`, `TFLOPS/GPU` is `TFLOP/s/GPU`; "" for what is no unit."""
+    """The one spelling of a unit: `img/sec` is `images/s`, `TFLOPS/GPU` is `TFLOP/s/GPU`; "" if it is not a unit."""
     parts = [_part_of(part) for part in PER.split(text.strip(" .()[]{}$\\"))]
     if not all(parts):
         return ""
@@ -39,7 +39,7 @@ def canonical(text: str) -> str:
 
 
 def _part_of(text: str) -> str:
-    """One spelling of a unit without a slash.  The case counts where the unit has it: MW is not mW."""
+    """The one spelling of a unit without a slash.  Case matters where it makes a difference: MW is not mW."""
     text = text.strip(" .\\{}$")
     if text in NAMES or text == "1":
         return text

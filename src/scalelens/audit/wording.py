@@ -1,14 +1,14 @@
-"""How findings say numbers."""
+"""How findings put numbers into words."""
 
 from decimal import Decimal
 
 from scalelens.audit.document import TextTable
 from scalelens.audit.printed import Bounds, Number
 
-CONCLUSION_FROM = Decimal("0.05")  # a reader's conclusion does not hang on less
+CONCLUSION_FROM = Decimal("0.05")  # a smaller difference does not change a reader's conclusion
 
 
-def shown(number: Number) -> str:
+def with_unit(number: Number) -> str:
     """As printed, with its unit."""
     if number.unit == "x":
         return f"{number.text} times"
@@ -21,17 +21,17 @@ def about(value: Decimal, digits: int = 4) -> str:
     return f"{rounded:,.0f}" if abs(rounded) >= 1000 else f"{rounded:.{digits}g}"
 
 
-def middle(interval: Bounds) -> Decimal:
-    return (interval.low + interval.high) / 2
+def middle(bounds: Bounds) -> Decimal:
+    return (bounds.low + bounds.high) / 2
 
 
-def place_of(table: TextTable) -> str:
-    """Which table is meant, by the line of the file at which it begins."""
+def table_name(table: TextTable) -> str:
+    """The table in words, by the line of the file at which it begins."""
     return f"the table at line {table.line}"
 
 
 def matters(claimed: Bounds, right: Bounds) -> str:
-    """`conclusion` where the two differ by more than a reader would overlook, else `slip`."""
+    """`conclusion` if the two differ by more than a reader would overlook, else `slip`."""
     larger = max(abs(middle(claimed)), abs(middle(right)))
     distance = max(claimed.low - right.high, right.low - claimed.high, Decimal(0))
     return "conclusion" if larger and distance / larger > CONCLUSION_FROM else "slip"

@@ -4,6 +4,6 @@ An identity is a module whose docstring says what must hold, when a text is accu
 
     def find(document): ...     the findings, each of kind "inconsistent"
 
-A false accusation costs far more than a miss: an identity is silent wherever a heading or a sentence can be read in
-another way.
+A false accusation costs far more than a miss: an identity accuses nothing if a heading or a sentence can be read
+differently.
 """

@@ -1,7 +1,7 @@
-"""What the text marks in bold as the best of a column is its largest or its smallest number.
+"""The bold number of a column, marked as its best, is its largest or its smallest number.
 
-Said where the text says near the table that the best is in bold, and a column has one bold number that others beat on
-both sides, while the other columns keep to the rule.
+A column is accused if the text near the table says that the best is in bold, and the one bold number of the column is
+between others, while the other columns follow the rule.
 """
 
 import re
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.quantities import value
-from scalelens.audit.wording import place_of, shown
+from scalelens.audit.wording import table_name, with_unit
 
 BEST_IN_BOLD = re.compile(
     r"\bbest\b[^.]{0,60}\b(?:bold|boldface)\b|\bbold\b[^.]{0,60}\b(?:best|highest|lowest|fastest)\b", re.IGNORECASE
@@ -19,7 +19,7 @@ BEST_IN_BOLD = re.compile(
 
 
 def find(document: Document) -> Iterator[Finding]:
-    """Best-markers that other numbers of their column beat."""
+    """Bold numbers that are neither the largest nor the smallest of their column."""
     for table in document.tables:
         if BEST_IN_BOLD.search(f"{table.caption} {table.nearby}"):
             yield from _best_markers(table)
@@ -44,8 +44,8 @@ def _best_markers(table: TextTable) -> Iterator[Finding]:
         yield Finding(
             "inconsistent",
             (number,),
-            f"{shown(number)} is marked as the best of {table.headings[column]!r} in {place_of(table)}, which has both "
-            "larger and smaller numbers.",
+            f"{with_unit(number)} is marked as the best of {table.headings[column]!r} in {table_name(table)}, "
+            "which has both larger and smaller numbers.",
             "conclusion",
             "the best is the largest or the smallest of its column",
         )

@@ -1,8 +1,8 @@
 """From a to b is a change of p %, or r times.
 
-Said of a sentence that names both values of one unit and what they amount to: "from 346.7 s to 180.8 s, 1.92 times
-faster", "drops from 100 W to 80 W, by 20 %", "95 W against 100 W, 5 % less".  Each way to count is allowed (of a, of b,
-points, a share, the change on top of one): only a figure that none of them gives is accused.
+This is about sentences with both values, in one unit, and what they amount to: "from 346.7 s to 180.8 s, 1.92 times
+faster", "drops from 100 W to 80 W, by 20 %", "95 W against 100 W, 5 % less".  All ways to count are allowed (of a, of
+b, points, a share, the change on top of one): only a figure that none of them gives is accused.
 """
 
 import re
@@ -14,7 +14,7 @@ from scalelens.audit.linking import FOLLOWS
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.units import DEVICES
-from scalelens.audit.wording import about, matters, middle, shown
+from scalelens.audit.wording import about, matters, middle, with_unit
 from scalelens.units import base
 
 BETWEEN = r"(?:(?!<\d+>)[^.;:]){0,40}?"
@@ -42,7 +42,7 @@ IS_RATIO = re.compile(r"(?:factor|speed-?up) of")
 
 
 def find(document: Document) -> Iterator[Finding]:
-    """Sentences whose change or ratio is none of their two values."""
+    """Sentences whose change or ratio does not follow from their two values."""
     for sentence in document.sentences:
         for pattern in (LINKED, SHARE, CHANGE_FIRST, COMPARED):
             for linked in pattern.finditer(sentence.marked):
@@ -51,8 +51,8 @@ def find(document: Document) -> Iterator[Finding]:
 
 def _of_pair(sentence: Sentence, linked: re.Match[str]) -> Iterator[Finding]:
     groups = linked.groupdict()
-    places = (groups["a"] or groups["c"], groups["b"] or groups["d"], groups["change"])
-    first, second, change = (sentence.numbers[int(place)] for place in places)
+    indexes = (groups["a"] or groups["c"], groups["b"] or groups["d"], groups["change"])
+    first, second, change = (sentence.numbers[int(k)] for k in indexes)
     if any(number.hedge for number in (first, second, change)) or min(first.low, second.low) <= 0:
         return
     plain_factor = change.unit == "" and IS_RATIO.search(linked[0])
@@ -72,7 +72,7 @@ def _of_pair(sentence: Sentence, linked: re.Match[str]) -> Iterator[Finding]:
         yield Finding(
             "inconsistent",
             (change, first, second),
-            f"{shown(first)} and {shown(second)} do not give {shown(change)}: "
+            f"{with_unit(first)} and {with_unit(second)} do not give {with_unit(change)}: "
             f"they give {about(middle(best) / size, 3)} {'%' if change.unit == '%' else 'times'}.",
             matters(claimed, best),
             "b / a, a / b, (b - a) / a, (b - a) / b",
@@ -80,7 +80,7 @@ def _of_pair(sentence: Sentence, linked: re.Match[str]) -> Iterator[Finding]:
 
 
 def _in_one_unit(first: Number, second: Number) -> tuple[Bounds | None, Bounds | None]:
-    """Both values in base units; the first may leave its unit to the second ("from 346.7 to 180.8 s")."""
+    """Both values in base units; the first may have its unit from the second ("from 346.7 to 180.8 s")."""
     if first.unit == "" and second.unit:
         size = exact(base(second.unit)[1])
         return first.bounds * size, value(second)
@@ -89,7 +89,7 @@ def _in_one_unit(first: Number, second: Number) -> tuple[Bounds | None, Bounds |
 
 
 def _ways_to_count(a: Bounds, b: Bounds, points: bool) -> list[Bounds]:
-    """Every figure that a reader may mean by the change from a to b."""
+    """Every figure that may be called the change from a to b."""
     ratios = [a / b, b / a]
     changes = [ratio - exact(1) for ratio in ratios] + [exact(1) - ratio for ratio in ratios]
     return [*ratios, *changes, *([a - b, b - a] if points else [])]

@@ -1,7 +1,7 @@
 """Speedup / devices = efficiency, in a sentence: "a speedup of 14.2 on 16 GPUs, an efficiency of 89 %".
 
-Said of a sentence with one of each.  "From 8 to 32 GPUs" has a base case: there the speedup may be divided by 4 or by
-32.  Where the sentence names one in another way ("over 8 GPUs", "relative to 4 nodes") it is left alone.
+This is about sentences with one of each.  "From 8 to 32 GPUs" has a base case: the speedup may be divided by 4 or by
+32.  A sentence that names a base case in another way ("over 8 GPUs", "relative to 4 nodes") is left alone.
 """
 
 import re
@@ -12,7 +12,7 @@ from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Number
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.units import DEVICES
-from scalelens.audit.wording import about, matters, middle, shown
+from scalelens.audit.wording import about, matters, middle, with_unit
 from scalelens.units import base
 
 SPEEDUP = re.compile(r"speed-?up (?:of|is) <(\d+)>|<(\d+)> speed-?up|<(\d+)> (?:as fast|faster)")
@@ -27,7 +27,7 @@ BASE = re.compile(
 
 
 def find(document: Document) -> Iterator[Finding]:
-    """Sentences whose efficiency is not their speedup over their devices."""
+    """Sentences whose efficiency is not their speedup divided by their devices."""
     for sentence in document.sentences:
         yield from _of_sentence(sentence)
 
@@ -46,13 +46,13 @@ def _of_sentence(sentence: Sentence) -> Iterator[Finding]:
     if all(reading.apart(value(efficiency)) for reading in readings):
         right = readings[-1]
         size = base(efficiency.unit)[1]
-        place = f"from {first[-1].text} to {shown(devices)}" if first else f"on {shown(devices)}"
+        where = f"from {first[-1].text} to {with_unit(devices)}" if first else f"on {with_unit(devices)}"
         yield Finding(
             "inconsistent",
             (efficiency, speedup, devices),
-            f"A speedup of {speedup.text} {place} is an efficiency of "
+            f"A speedup of {speedup.text} {where} is an efficiency of "
             f"{about(middle(right) / size, 3)} {efficiency.unit}".rstrip()
-            + f", not {shown(efficiency)}.",
+            + f", not {with_unit(efficiency)}.",
             matters(value(efficiency), right),
             "efficiency = speedup / devices",
         )
@@ -60,10 +60,10 @@ def _of_sentence(sentence: Sentence) -> Iterator[Finding]:
 
 def _base_cases(sentence: Sentence) -> list[Number]:
     """The 8 of "from 8 to 32 GPUs"."""
-    pairs = [[sentence.numbers[int(place)] for place in match.groups()] for match in FROM_TO.finditer(sentence.marked)]
+    pairs = [[sentence.numbers[int(k)] for k in match.groups()] for match in FROM_TO.finditer(sentence.marked)]
     return [first for first, last in pairs if last.unit in SIZES and first.unit in ("", last.unit)]
 
 
 def _named(pattern: re.Pattern[str], sentence: Sentence) -> list[Number]:
-    places = [next(part for part in match.groups() if part) for match in pattern.finditer(sentence.marked)]
-    return [sentence.numbers[int(place)] for place in places]
+    indexes = [next(part for part in match.groups() if part) for match in pattern.finditer(sentence.marked)]
+    return [sentence.numbers[int(k)] for k in indexes]

@@ -1,8 +1,8 @@
-r"""A formula that the text prints: efficiency and speedup fall with the time of n, and rise with its rate.
+r"""A printed formula of an efficiency or speedup falls with the time of n, or rises with its rate.
 
-`e(n) = \frac{t(n)}{t(1)}` is inverted where the text says that t is a runtime and e an efficiency or a speedup; the
-same formula of a throughput is right.  What a letter means is read in the sentence before the formula, and behind
-`where`.  Silent where the text does not say it.
+`e(n) = \frac{t(n)}{t(1)}` is inverted if the text says that t is a runtime and e an efficiency or a speedup; the same
+formula with a throughput is right.  The meaning of a letter comes from the sentence before the formula, and from what
+follows `where`.  Without it, nothing is accused.
 """
 
 import re
@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 from scalelens.audit.document import Document
 from scalelens.audit.finding import Finding
-from scalelens.audit.printed import Number, hidden
+from scalelens.audit.printed import Number, bounds_of
 
 NAME = r"\\?(?:tilde|bar|hat|overline|mathrm|text)?\s*\{?\s*[A-Za-z]{1,12}\}?(?:_\{?\w*\}?)?"
 
 
 def _call(side: str) -> str:
-    """Pattern of `t(n)`, `t_n` or `T_{min}`."""
+    """The pattern of `t(n)`, `t_n` or `T_{min}`."""
     return rf"(?P<{side}>{NAME})\s*(?:\((?P<{side}_of>[^()]{{1,12}})\)|_\{{?(?P<{side}_at>\w+)\}}?)"
 
 
@@ -29,7 +29,7 @@ BASE = re.compile(r"1|0|[a-zA-Z]_?\{?(?:0|1|min|\\min|base|ref|\\mathrm\{min\})\
 SHARES = re.compile(r"efficien|speed.?up", re.IGNORECASE)
 TIME = re.compile(r"\b(?:run\s?time|wall.?clock|wall.?time|time|duration|latency)\b", re.IGNORECASE)
 RATE = re.compile(r"\b(?:throughput|rate|performance|speed|flop\S*|images per second|bandwidth)\b", re.IGNORECASE)
-CHARACTERS_BEFORE, CHARACTERS_BEHIND = 250, 400
+CHARACTERS_BEFORE, CHARACTERS_AFTER = 250, 400
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -47,7 +47,7 @@ def find(document: Document) -> Iterator[Finding]:
 
 
 def _is_base(match: re.Match[str], side: str) -> bool:
-    """The argument or index of this side is the base case: 1, 0, n_0, n_{min}."""
+    """Whether the argument or index of this side is the base case: 1, 0, n_0, n_{min}."""
     argument = match[f"{side}_of"] or match[f"{side}_at"] or ""
     return bool(BASE.fullmatch(argument.strip(" $")))
 
@@ -57,24 +57,24 @@ def _same_letter(match: re.Match[str]) -> bool:
 
 
 def _meaning_of(text: str, match: re.Match[str]) -> str:
-    """`time` or `rate` of the quantity of a formula for an efficiency or speedup; "" where the text does not say."""
+    """`time` or `rate`: the quantity in a formula of an efficiency or speedup; "" if the text does not say."""
     before = text[max(0, match.start() - CHARACTERS_BEFORE) : match.start()]
     if not SHARES.search(_last_sentence(before)):
         return ""
-    behind = text[match.end() : match.end() + CHARACTERS_BEHIND]
+    after = text[match.end() : match.end() + CHARACTERS_AFTER]
     letter = re.escape(re.sub(r"[\\{}]", "", match["above"]).strip())
     defined = re.search(
-        rf"\bwhere\b[^.]*?\$?{letter}\b[^.]*?\b(?:is|denotes|are|stands for|means)\b([^.]*)", behind, re.IGNORECASE
+        rf"\bwhere\b[^.]*?\$?{letter}\b[^.]*?\b(?:is|denotes|are|stands for|means)\b([^.]*)", after, re.IGNORECASE
     )
-    said = defined[1] if defined else ""
-    time, rate = TIME.search(said), RATE.search(said)
+    definition = defined[1] if defined else ""
+    time, rate = TIME.search(definition), RATE.search(definition)
     if time and (not rate or time.start() < rate.start()):
         return "time"
     return "rate" if rate else ""
 
 
 def _last_sentence(text: str) -> str:
-    """The sentence that leads to the formula."""
+    """The sentence before the formula."""
     return re.split(r"[.!?]\s+(?=[A-Z])", text.strip(" $\n"))[-1]
 
 
@@ -83,7 +83,7 @@ def _finding(text: str, match: re.Match[str], kind: str) -> Finding:
     line = text.count("\n", 0, match.start()) + 1
     column = match.start() - text.rfind("\n", 0, match.start())
     base = match["below_of"] or match["below_at"] if kind == "time" else match["above_of"] or match["above_at"]
-    span = hidden("1", count=True)
+    span = bounds_of("1", count=True)
     number = Number(base, span.low, span.high, "", line, column, shown)
     right = "base case by that of n" if kind == "time" else "n devices by that of the base case"
     falls = "rise as the run gets slower" if kind == "time" else "fall as the run gets faster"

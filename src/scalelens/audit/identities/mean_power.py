@@ -1,8 +1,8 @@
 """Energy / time = mean power.
 
-In a table: where most rows follow, up to a number of devices that all share, and a row does not.  In a sentence: where
-it ties the three together, as in "350 Wh in 2 h, a mean power of 175 W" or "ran for 2 h and used 350 Wh (175 W on
-average)".  A sentence that only names the three is left alone: its energy may be of another part of the run.
+A row of a table is accused if most rows follow, up to a number of devices that all share, and it does not.  A sentence
+is accused if it ties the three together, as in "350 Wh in 2 h, a mean power of 175 W" or "ran for 2 h and used 350 Wh
+(175 W on average)".  If it only lists the three, its energy may be that of another part of the run.
 """
 
 import re
@@ -15,7 +15,7 @@ from scalelens.audit.finding import Finding
 from scalelens.audit.linking import is_hedged, is_multiplied
 from scalelens.audit.printed import Bounds
 from scalelens.audit.quantities import unit_is, value
-from scalelens.audit.wording import about, matters, middle, shown
+from scalelens.audit.wording import about, matters, middle, with_unit
 
 MEAN = (
     r"(?:[^.;]*?(?:mean|average)(?:d)? (?:power|draw)[^<>;]{0,20}<(?P<power>\d+)>|,? averaging <(?P<averaged>\d+)>|"
@@ -26,26 +26,24 @@ LINKED = re.compile(rf"<(?P<energy>\d+)> (?:\w+ ){{0,2}}?{IN}<(?P<time>\d+)>{MEA
 TIME_FIRST = re.compile(
     rf"{IN}<(?P<time>\d+)>,? (?:and |it |they )?(?:consum|us|draw|drew|need|took)\w* <(?P<energy>\d+)>{MEAN}"
 )
-SAID = "energy / time = mean power"
+IDENTITY = "energy / time = mean power"
 
 
 def find(document: Document) -> Iterator[Finding]:
-    """Rows and sentences whose power is not their energy over their time."""
+    """Rows and sentences whose power is not their energy divided by their time."""
     for table in document.tables:
         for power in table.columns("power"):
             for energy in table.columns("energy"):
                 for time in table.columns("time"):
-                    yield from rows_against(table, [power, energy, time], quotient, SAID, MEASURED_TWICE)
+                    yield from rows_against(table, [power, energy, time], quotient, IDENTITY, MEASURED_TWICE)
     for sentence in document.sentences:
         yield from _of_sentence(sentence)
 
 
 def _of_sentence(sentence: Sentence) -> Iterator[Finding]:
     for linked in (*LINKED.finditer(sentence.marked), *TIME_FIRST.finditer(sentence.marked)):
-        power_place = linked["power"] or linked["averaged"] or linked["bracketed"]
-        energy, time, power = (
-            sentence.numbers[int(place)] for place in (linked["energy"], linked["time"], power_place)
-        )
+        power_index = linked["power"] or linked["averaged"] or linked["bracketed"]
+        energy, time, power = (sentence.numbers[int(k)] for k in (linked["energy"], linked["time"], power_index))
         if is_multiplied(sentence.marked, linked.start()):
             continue
         if unit_is(energy, "J") and unit_is(time, "s") and unit_is(power, "W") and value(time).low > 0:
@@ -56,7 +54,7 @@ def _of_sentence(sentence: Sentence) -> Iterator[Finding]:
                 yield Finding(
                     "inconsistent",
                     (power, energy, time),
-                    f"{shown(energy)} in {shown(time)} are {about(middle(right))} W, not {shown(power)}.",
+                    f"{with_unit(energy)} in {with_unit(time)} are {about(middle(right))} W, not {with_unit(power)}.",
                     matters(value(power), right),
-                    SAID,
+                    IDENTITY,
                 )

@@ -1,7 +1,7 @@
 """Rate of a device × devices = rate of the run.
 
-Said of a table with a number of devices, a rate per device and one without, where most rows follow and a row does not.
-And of a sentence with one of each that ties them together: "16,000 tokens/s on 8 GPUs, i.e. 2,000 tokens/s per GPU".
+A row of a table with a number of devices, a rate per device and a total rate is accused if most rows follow and it does
+not.  So is a sentence that ties one of each together: "16,000 tokens/s on 8 GPUs, i.e. 2,000 tokens/s per GPU".
 """
 
 import re
@@ -15,9 +15,9 @@ from scalelens.audit.linking import SAME
 from scalelens.audit.printed import Bounds
 from scalelens.audit.quantities import per_device, value
 from scalelens.audit.units import DEVICES
-from scalelens.audit.wording import about, matters, middle, shown
+from scalelens.audit.wording import about, matters, middle, with_unit
 
-SAID = "rate per device = rate / devices"
+IDENTITY = "rate per device = rate / devices"
 LINKED = re.compile(rf"<(\d+)>(?:(?:(?!<\d+>)[^.;:])*?<(\d+)>)?(?:{SAME}|,? or | \()<(\d+)>")
 
 
@@ -25,11 +25,11 @@ def find(document: Document) -> Iterator[Finding]:
     """Rows whose rate per device is not their rate divided by their devices."""
     for table in document.tables:
         rates = table.columns("rate")
-        for one in (place for place in rates if per_device(table, place)):
-            for whole in (place for place in rates if not per_device(table, place)):
+        for one in (k for k in rates if per_device(table, k)):
+            for total in (k for k in rates if not per_device(table, k)):
                 for devices in table.columns("devices"):
-                    if table.meanings[one].item == table.meanings[whole].item:
-                        yield from rows_against(table, [one, whole, devices], quotient, SAID)
+                    if table.meanings[one].item == table.meanings[total].item:
+                        yield from rows_against(table, [one, total, devices], quotient, IDENTITY)
     for sentence in document.sentences:
         yield from _of_sentence(sentence)
 
@@ -40,21 +40,21 @@ def _of_sentence(sentence: Sentence) -> Iterator[Finding]:
     if len(each) != 1 or len(sizes) != 1:
         return
     item, _, device = each[0].unit.rpartition("/")
-    whole = [number for number in sentence.numbers if number.unit == item]
-    used = [*each, *whole, *sizes]
+    total = [number for number in sentence.numbers if number.unit == item]
+    used = [*each, *total, *sizes]
     linked = LINKED.search(sentence.marked)
-    tied = [sentence.numbers[int(place)] for place in linked.groups() if place] if linked else []
-    one_each = len(whole) == 1 and sizes[0].unit in (device, "device") and sizes[0].low > 0
+    tied = [sentence.numbers[int(k)] for k in linked.groups() if k] if linked else []
+    one_each = len(total) == 1 and sizes[0].unit in (device, "device") and sizes[0].low > 0
     if not one_each or any(number.hedge for number in used) or tied[-1:] != each or any(n not in used for n in tied):
         return
-    right = value(whole[0]) / value(sizes[0])
+    right = value(total[0]) / value(sizes[0])
     room = Bounds(right.low * (1 - MEASURED_TWICE), right.high * (1 + MEASURED_TWICE))
     if room.apart(value(each[0])):
         yield Finding(
             "inconsistent",
-            (each[0], whole[0], sizes[0]),
-            f"{shown(whole[0])} on {shown(sizes[0])} are {about(middle(right), 6)} {each[0].unit}, "
-            f"not {shown(each[0])}.",
+            (each[0], total[0], sizes[0]),
+            f"{with_unit(total[0])} on {with_unit(sizes[0])} are {about(middle(right), 6)} {each[0].unit}, "
+            f"not {with_unit(each[0])}.",
             matters(value(each[0]), right),
-            SAID,
+            IDENTITY,
         )

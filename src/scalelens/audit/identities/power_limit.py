@@ -1,8 +1,8 @@
 """Energy / time ≤ power limit of the device.
 
-Said where the energy is of one device.  The limit is that of the device that the caption or heading names, else twice
-the largest of the catalog, the bound above which ScaleLens calls a power implausible.  The time is a column, or follows
-from the rate and the work of an epoch that the text gives (`1 epoch = 4 * batch size`).
+This is about energies of one device.  The limit is that of the device in the caption or a heading, else twice the
+largest limit of the catalog, above which ScaleLens calls a power implausible.  The time is a column, or follows from
+the rate and the work of an epoch, if the text says it (`1 epoch = 4 * batch size`).
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.quantities import batches_per_epoch, exact, per_device, value
-from scalelens.audit.wording import about, middle, place_of, shown
+from scalelens.audit.wording import about, middle, table_name, with_unit
 from scalelens.catalog import device, rows
 
 ABOVE_LIMIT = Decimal("1.1")  # a device may exceed its limit for a moment, and a meter may err
@@ -20,22 +20,22 @@ IMPLAUSIBLE = 2
 
 
 def find(document: Document) -> Iterator[Finding]:
-    """The row of each table with the highest power, if no device can take it."""
+    """The row of each table with the highest power, if no device can draw it."""
     for table in document.tables:
         limit, whose = _limit_of(table)
         for energy in table.columns("energy"):
             if per_device(table, energy):
-                found = [
+                above = [
                     (power, numbers, why)
                     for numbers, seconds, why in _timed_rows(table, energy)
                     if seconds.low > 0 and (power := value(numbers[0]) / seconds).low > limit
                 ]
-                if found:
-                    yield _finding(table, max(found, key=lambda row: row[0].low), len(found), limit, whose)
+                if above:
+                    yield _finding(table, max(above, key=lambda row: row[0].low), len(above), limit, whose)
 
 
 def _limit_of(table: TextTable) -> tuple[Decimal, str]:
-    """Power in W above which an energy cannot be of one device, and whose limit it is."""
+    """The power in W that one device cannot exceed, and whose limit that is."""
     known = device(f"{table.caption} {' '.join(table.headings)}")
     if known and known["tdp_w"]:
         return Decimal(known["tdp_w"]) * ABOVE_LIMIT, f"{known['device']} has a limit of {known['tdp_w']} W"
@@ -44,7 +44,7 @@ def _limit_of(table: TextTable) -> tuple[Decimal, str]:
 
 
 def _timed_rows(table: TextTable, energy: int) -> Iterator[tuple[tuple[Number, ...], Bounds, str]]:
-    """Rows with their energy first, the seconds that it was spent in, and how these are known."""
+    """Rows with their energy first, the seconds in which it was spent, and how these are known."""
     same = table.meanings[energy].per & {"epochs", "steps"}
     for time in table.columns("time"):
         if table.meanings[time].per & {"epochs", "steps"} == same:
@@ -67,8 +67,8 @@ def _finding(
     return Finding(
         "inconsistent",
         numbers,
-        f"{shown(numbers[0])} in {about(middle(seconds), 2)} s are {about(middle(power) / 1000, 3)} kW for one device "
-        f"in {place_of(table)}; {whose}.  So it is in {count} of {len(table.cells)} rows: energy and time "
+        f"{with_unit(numbers[0])} in {about(middle(seconds), 2)} s are {about(middle(power) / 1000, 3)} kW for one "
+        f"device in {table_name(table)}; {whose}.  So it is in {count} of {len(table.cells)} rows: energy and time "
         "are not of the same work.",
         "conclusion",
         why,

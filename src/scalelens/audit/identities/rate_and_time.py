@@ -1,8 +1,8 @@
 """Rate × time = work: rows that did the same work have the same product.
 
-Said of a table with one rate and one time where the products of at least three rows in four agree, and a row is apart.
-Silent where that row has a name or a number of epochs of its own, where the time is of a step or batch, whose work
-changes with the batch size, and where few rows agree: the rate may leave out a warm-up that the time has.
+A row of a table with one rate and one time is accused if the products of at least three rows in four agree, and its own
+differs.  It is not accused if it has a name or a number of epochs of its own, if the time is that of a step or batch,
+whose work changes with the batch size, or if few rows agree: the rate may leave out a warm-up that the time includes.
 """
 
 from collections.abc import Iterator
@@ -12,14 +12,14 @@ from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.groups import other_work, own_group, split_rows
 from scalelens.audit.quantities import per_device, value
-from scalelens.audit.wording import about, matters, middle, place_of, shown
+from scalelens.audit.wording import about, matters, middle, table_name, with_unit
 
 
 def find(document: Document) -> Iterator[Finding]:
-    """Rows whose rate and time give another work than the others."""
+    """Rows whose rate and time give a different amount of work than those of the others."""
     for table in document.tables:
-        rates = [place for place in table.columns("rate") if not per_device(table, place)]
-        times = [place for place in table.columns("time") if "steps" not in table.meanings[place].per]
+        rates = [k for k in table.columns("rate") if not per_device(table, k)]
+        times = [k for k in table.columns("time") if "steps" not in table.meanings[k].per]
         if len(rates) == 1 and len(times) == 1:
             yield from _of_table(table, rates[0], times[0])
 
@@ -34,15 +34,15 @@ def _of_table(table: TextTable, rate: int, time: int) -> Iterator[Finding]:
     apart, agreeing = split_rows([row for row, _ in rows], far)
     if own_group(table, apart, agreeing, (rate, time)) or other_work(table, apart, agreeing):
         return
-    for place in far:
-        given, taken = rows[place][1]
-        fitting = work / value(taken)
+    for k in far:
+        speed, duration = rows[k][1]
+        fitting = work / value(duration)
         yield Finding(
             "inconsistent",
-            (given, taken),
-            f"{shown(given)} for {shown(taken)} are {about(middle(products[place]), 6)} {item}, but the other rows of "
-            f"{place_of(table)} give {about(middle(work))}; {about(middle(work))} {item} in {shown(taken)} are "
-            f"{about(middle(fitting))} {item}/s.",
-            matters(products[place], work),
+            (speed, duration),
+            f"{with_unit(speed)} for {with_unit(duration)} are {about(middle(products[k]), 6)} {item}, but the other "
+            f"rows of {table_name(table)} give {about(middle(work))}; {about(middle(work))} {item} in "
+            f"{with_unit(duration)} are {about(middle(fitting))} {item}/s.",
+            matters(products[k], work),
             "rate × time = work",
         )

@@ -1,7 +1,7 @@
 """Tokens = sequences × length.
 
-In a table: rates of tokens and of sequences or samples whose ratio is the same in most rows, and a row is apart.  In a
-sentence: "a batch of 1,024 sequences of 2,048 tokens, 2,097,152 tokens per step".
+In a table, a row is accused if the ratio of the rates of tokens and of sequences or samples is the same in most rows
+but not in this one.  In a sentence: "a batch of 1,024 sequences of 2,048 tokens, 2,097,152 tokens per step".
 """
 
 import re
@@ -25,20 +25,20 @@ LENGTH_FIRST = re.compile(
     r"<(?P<tokens>\d+)>(?P<same>)"
 )
 EACH_BATCH = re.compile(r"\b(?:each|every|one|a) (?:global )?(?:batch|step|iteration|update)\b")
-SAID = "tokens = sequences × length"
+IDENTITY = "tokens = sequences × length"
 
 
 def find(document: Document) -> Iterator[Finding]:
     """Rows and sentences whose tokens are not their sequences times their length."""
     for table in document.tables:
         rates = table.columns("rate")
-        for tokens in (place for place in rates if table.meanings[place].item == "tokens"):
-            for samples in (place for place in rates if table.meanings[place].item in ("samples", "sequences")):
-                yield from rows_against(table, [tokens, samples], first_value, SAID)
-        for tokens in (place for place in table.columns("work") if table.meanings[place].item == "tokens"):
+        for tokens in (k for k in rates if table.meanings[k].item == "tokens"):
+            for samples in (k for k in rates if table.meanings[k].item in ("samples", "sequences")):
+                yield from rows_against(table, [tokens, samples], first_value, IDENTITY)
+        for tokens in (k for k in table.columns("work") if table.meanings[k].item == "tokens"):
             for length in table.columns("length"):
                 for batch in table.columns("batch"):
-                    yield from rows_against(table, [tokens, batch, length], _product, SAID)
+                    yield from rows_against(table, [tokens, batch, length], _product, IDENTITY)
     for sentence in document.sentences:
         yield from _of_sentence(sentence)
 
@@ -49,8 +49,8 @@ def _product(given: list[Bounds]) -> Bounds:
 
 def _of_sentence(sentence: Sentence) -> Iterator[Finding]:
     for linked in (*LINKED.finditer(sentence.marked), *LENGTH_FIRST.finditer(sentence.marked)):
-        places = (linked["batch"], linked["length"], linked["tokens"])
-        batch, length, tokens = (sentence.numbers[int(place)] for place in places)
+        indexes = (linked["batch"], linked["length"], linked["tokens"])
+        batch, length, tokens = (sentence.numbers[int(k)] for k in indexes)
         of_a_step = bool(linked["per_step"]) or tokens.unit in ("tokens/steps", "tokens/batches")
         of_a_step |= bool(linked["same"] and tokens.unit == "tokens" and EACH_BATCH.search(sentence.marked))
         of_a_step &= not is_multiplied(sentence.marked, linked.start())
@@ -62,5 +62,5 @@ def _of_sentence(sentence: Sentence) -> Iterator[Finding]:
                 f"{batch.text} sequences of {length.text} tokens are {about(middle(right), 7)} tokens, "
                 f"not {tokens.text}.",
                 matters(tokens.bounds, right),
-                SAID,
+                IDENTITY,
             )

@@ -1,6 +1,6 @@
-"""A column of per cent is the share of another column in its total, or of its largest value.
+"""A column of per cent is the share of another column in its total, or in its largest value.
 
-Said of a table where most rows follow (with one base for all) and a row does not.
+A row is accused if most rows follow, with the same base, and it does not.
 """
 
 import re
@@ -18,7 +18,7 @@ NAMED_SHARE = re.compile(r"share|%|percent|per cent|fraction|of total", re.IGNOR
 
 
 def find(document: Document) -> Iterator[Finding]:
-    """Rows whose share is not that of their value."""
+    """Rows whose share does not follow from their value."""
     for table in document.tables:
         for share in table.columns("share"):
             if not NAMED_SHARE.search(table.headings[share]) or not _is_of_a_whole(table, share):
@@ -30,7 +30,7 @@ def find(document: Document) -> Iterator[Finding]:
 
 
 def _is_of_a_whole(table: TextTable, share: int) -> bool:
-    """A total of 100 % is among the shares, or they add up to it, one of them left out that may be wrong."""
+    """Whether the shares include a total of 100 %, or add up to it but for one, which may be wrong."""
     percent = [middle(numbers[0].bounds) for _, numbers in table.rows_with(share)]
     rest = [HUNDRED - sum(percent) + each for each in percent]
     return HUNDRED in percent or any(0 < each < HUNDRED / 2 for each in rest)

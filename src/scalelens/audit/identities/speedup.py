@@ -1,7 +1,7 @@
 """Speedup = rate / rate of the base case = time of the base case / time.
 
-Said of a table with a speedup and a rate or a time, where most rows follow with one base case and a row does not.  Of
-times, the total work may be fixed (S = t(1) / t(n)) or the work of a device (S = n t(1) / t(n)).
+A row of a table with a speedup and a rate or a time is accused if most rows follow with one base case and it does not.
+With times, the total work may be fixed (S = t(1) / t(n)) or the work per device (S = n t(1) / t(n)).
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from scalelens.audit.quantities import per_device
 
 
 def find(document: Document) -> Iterator[Finding]:
-    """Rows whose speedup is that of no rate and no time."""
+    """Rows whose speedup follows from neither a rate nor a time."""
     for table in document.tables:
         for speedup in table.columns("speedup"):
             yield from rows_against_all(table, _relations(table, speedup))
@@ -29,8 +29,8 @@ def _relations(table: TextTable, speedup: int) -> Iterator[Relation]:
     for time in table.columns("time"):
         yield [speedup, time], inverse, "speedup = time of the base case / time", MEASURED_TWICE
         for devices in table.columns("devices"):
-            said = "speedup = devices × time of the base case / time"
-            yield [speedup, time, devices], _of_fixed_work_per_device, said, MEASURED_TWICE
+            identity = "speedup = devices × time of the base case / time"
+            yield [speedup, time, devices], _of_fixed_work_per_device, identity, MEASURED_TWICE
 
 
 def _of_fixed_work_per_device(given: list[Bounds]) -> Bounds:

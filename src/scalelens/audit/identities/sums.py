@@ -1,8 +1,8 @@
 """The parts of a column add up to its total.
 
-Said of a table whose last row is called total, sum or overall: where another column adds up and this one does not,
-or where the total is off by one digit only.  A total may hold parts that the table leaves out, and a mean is no sum:
-silent for rates, shares, powers and ratios.
+This is about tables whose last row is called total, sum or overall.  A column is accused if another column adds up and
+it does not, or if only one digit of the total is wrong.  A total may include parts that the table leaves out, and a
+mean is not a sum: rates, shares, powers and ratios are not checked.
 """
 
 import re
@@ -13,7 +13,7 @@ from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.quantities import value
-from scalelens.audit.wording import about, matters, middle, place_of, shown
+from scalelens.audit.wording import about, matters, middle, table_name, with_unit
 from scalelens.units import base
 
 TOTAL = re.compile(r"(?:total|sum|overall|all|altogether)\b[\w\s]{0,12}:?", re.IGNORECASE)
@@ -36,7 +36,7 @@ def find(document: Document) -> Iterator[Finding]:
 
 
 def _parts_of(table: TextTable, column: int) -> tuple[Number, Bounds] | None:
-    """The total of a column and the sum of its other rows; None where they are no parts of one whole."""
+    """The total of a column and the sum of its other rows; None if they are not parts of a total."""
     numbers = [cells[column] for cells in table.cells]
     exact = [number for number in numbers if number is not None and not number.hedge]
     units = {base(number.unit)[0] for number in exact}
@@ -48,7 +48,7 @@ def _parts_of(table: TextTable, column: int) -> tuple[Number, Bounds] | None:
 
 
 def _one_digit_off(total: Number, right: Bounds) -> bool:
-    """The printed total and the sum differ in one digit."""
+    """Whether the printed total and the sum differ in one digit."""
     digits = re.sub(r"\D", "", total.text)
     decimals = len(total.text.partition(".")[2])
     expected = re.sub(r"\D", "", f"{middle(right) / base(total.unit)[1]:.{decimals}f}")
@@ -63,8 +63,8 @@ def _finding(table: TextTable, column: int, total: Number, right: Bounds) -> Fin
     return Finding(
         "inconsistent",
         (total,),
-        f"The rows of {table.headings[column]!r} in {place_of(table)} add up to "
-        f"{about(middle(right) / base(total.unit)[1], 7)}, not {shown(total)}.",
+        f"The rows of {table.headings[column]!r} in {table_name(table)} add up to "
+        f"{about(middle(right) / base(total.unit)[1], 7)}, not {with_unit(total)}.",
         matters(value(total), right),
         "total = sum of the rows",
     )

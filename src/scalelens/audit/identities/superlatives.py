@@ -1,8 +1,8 @@
-"""What is called the highest or the lowest is that in its column.
+"""A number that is called the highest or the lowest is the highest or the lowest of its column.
 
-Said of a sentence such as "the highest throughput of 8,642 images/s" whose number stands in a column of that unit that
-has a larger one.  Only rows that a word of the sentence names are compared, if it names any ("on the A100"); a sentence
-that narrows by anything else is left alone.
+A sentence such as "the highest throughput of 8,642 images/s" is accused if a column of that unit has its number and a
+larger one.  If the sentence names rows ("on the A100"), only these are compared; a sentence that narrows the comparison
+in another way is left alone.
 """
 
 import re
@@ -12,12 +12,12 @@ from scalelens.audit.document import Document, Sentence, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Number
 from scalelens.audit.quantities import value
-from scalelens.audit.wording import matters, place_of, shown
+from scalelens.audit.wording import matters, table_name, with_unit
 from scalelens.units import base
 
 HIGHEST = r"highest|largest|maximum|max|peak|fastest"
 LOWEST = r"lowest|smallest|minimum|min|shortest|least"
-SAID = re.compile(
+CLAIM = re.compile(
     rf"\b(?P<word>{HIGHEST}|{LOWEST}) [a-z/ -]{{2,40}}?(?: \([^<>]*\))?(?: of| is| was|:| =| with) <(?P<number>\d+)>"
 )
 NARROWED = re.compile(
@@ -26,9 +26,9 @@ NARROWED = re.compile(
 
 
 def find(document: Document) -> Iterator[Finding]:
-    """Superlatives that another number of the column beats."""
+    """Superlatives that do not hold in their column."""
     for sentence in document.sentences:
-        for match in SAID.finditer(sentence.marked):
+        for match in CLAIM.finditer(sentence.marked):
             yield from _of_sentence(document, sentence, match)
 
 
@@ -39,32 +39,32 @@ def _of_sentence(document: Document, sentence: Sentence, match: re.Match[str]) -
         return
     largest = bool(re.fullmatch(HIGHEST, match["word"]))
     columns = [(table, column) for table in document.tables for column in range(len(table.headings))]
-    places = [(table, column) for table, column in columns if _stands(table, column, number)]
-    if len(places) != 1:
+    matches = [(table, column) for table, column in columns if _has_number(table, column, number)]
+    if len(matches) != 1:
         return
-    table, column = places[0]
-    rows = [row for row, texts in enumerate(table.texts) if _named_row(texts, sentence.text)] or range(len(table.texts))
+    table, column = matches[0]
+    rows = [row for row, texts in enumerate(table.texts) if _is_named(texts, sentence.text)] or range(len(table.texts))
     rivals = [cell for row in rows if (cell := table.cells[row][column]) and _beats(cell, number, largest)]
     if rivals:
         best = max(rivals, key=lambda cell: cell.low if largest else -cell.high)
         yield Finding(
             "inconsistent",
             (number, best),
-            f"{shown(number)} is called the {match['word']}, but {place_of(table)} has {shown(best)}.",
+            f"{with_unit(number)} is called the {match['word']}, but {table_name(table)} has {with_unit(best)}.",
             matters(value(number), value(best)),
             f"{match['word']} = {'largest' if largest else 'smallest'} of the column {table.headings[column]!r}",
         )
 
 
-def _stands(table: TextTable, column: int, number: Number) -> bool:
-    """The number stands in this column, digit for digit or rounded."""
+def _has_number(table: TextTable, column: int, number: Number) -> bool:
+    """Whether a column has the number, digit for digit or rounded."""
     same_unit = base(table.meanings[column].unit)[0] == base(number.unit)[0]
     numbers = [cell for cells in table.cells if (cell := cells[column])]
     return same_unit and any(not value(cell).apart(value(number)) for cell in numbers)
 
 
-def _named_row(texts: tuple[str, ...], sentence: str) -> bool:
-    """A word of the row's labels stands in the sentence."""
+def _is_named(texts: tuple[str, ...], sentence: str) -> bool:
+    """Whether a word of the row's labels is in the sentence."""
     words = [word for text in texts for word in re.findall(r"[A-Za-z][\w-]{1,}", text)]
     return any(re.search(rf"\b{re.escape(word)}", sentence, re.IGNORECASE) for word in words)
 

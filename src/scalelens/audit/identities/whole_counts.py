@@ -1,8 +1,8 @@
 """A share of a small count is a whole number of its items (the GRIM test of Brown and Heathers, 2017).
 
-"37 % of 16 GPUs" cannot be: 5 of 16 are 31 %, 6 are 38 %.  Said of a sentence with a per cent of a count of devices,
-nodes, runs or steps; silent above 1,000 items and where the text is not exact.  The same test for work: a training of n
-steps of one batch size processes a multiple of it: "12 steps of 256 images, 3,000 images in total".
+"37 % of 16 GPUs" is impossible: 5 of 16 are 31 %, 6 are 38 %.  This is about sentences with a percentage of a count of
+devices, nodes, runs or steps, up to 1,000, if both are exact.  The same test for work: n steps of one batch size
+process a multiple of it: "12 steps of 256 images, 3,000 images in total" is wrong.
 """
 
 import re
@@ -15,7 +15,7 @@ from scalelens.audit.linking import FOLLOWS, SAME, is_multiplied
 from scalelens.audit.printed import Number
 from scalelens.audit.quantities import value
 from scalelens.audit.units import DEVICES
-from scalelens.audit.wording import about, matters, middle, shown
+from scalelens.audit.wording import about, matters, middle, with_unit
 
 SHARE = re.compile(r"<(\d+)> of (?:the |all |its |our )?<(\d+)>(?![\w'’]| ?(?:peak|memory|power|hours))")
 WORK = re.compile(
@@ -27,7 +27,7 @@ LARGEST = 1000
 
 
 def find(document: Document) -> Iterator[Finding]:
-    """Shares that no whole number of items gives, and work that is no multiple of its batch."""
+    """Shares that no whole number of items gives, and work that is not a multiple of its batch."""
     for sentence in document.sentences:
         yield from _shares(sentence)
         yield from _work(sentence)
@@ -35,7 +35,7 @@ def find(document: Document) -> Iterator[Finding]:
 
 def _shares(sentence: Sentence) -> Iterator[Finding]:
     for match in SHARE.finditer(sentence.marked):
-        share, count = (sentence.numbers[int(place)] for place in match.groups())
+        share, count = (sentence.numbers[int(k)] for k in match.groups())
         if share.unit == "%" and count.unit in COUNTS and not (share.hedge or count.hedge) and _is_small(count):
             span = value(share)
             below = (span.high * count.high).to_integral_value(ROUND_FLOOR)
@@ -44,7 +44,7 @@ def _shares(sentence: Sentence) -> Iterator[Finding]:
                 yield Finding(
                     "inconsistent",
                     (share, count),
-                    f"{shown(share)} of {shown(count)} is no whole number: {' and '.join(around)}.",
+                    f"{with_unit(share)} of {with_unit(count)} is no whole number: {' and '.join(around)}.",
                     "slip",
                     "share × count is a whole number",
                 )
@@ -56,7 +56,7 @@ def _is_small(count: Number) -> bool:
 
 def _work(sentence: Sentence) -> Iterator[Finding]:
     for match in WORK.finditer(sentence.marked):
-        steps, batch, total = (sentence.numbers[int(place)] for place in match.groups() if place)
+        steps, batch, total = (sentence.numbers[int(k)] for k in match.groups() if k)
         right = steps.bounds * batch.bounds
         known = steps.unit in ("steps", "batches") and not (steps.hedge or batch.hedge or total.hedge)
         known &= not is_multiplied(sentence.marked, match.start())
@@ -65,7 +65,7 @@ def _work(sentence: Sentence) -> Iterator[Finding]:
             yield Finding(
                 "inconsistent",
                 (total, steps, batch),
-                f"{shown(steps)} of {shown(batch)} are {about(middle(right), 7)}, not {shown(total)}.",
+                f"{with_unit(steps)} of {with_unit(batch)} are {about(middle(right), 7)}, not {with_unit(total)}.",
                 matters(total.bounds, right),
                 "work = steps × batch size",
             )

@@ -1,6 +1,6 @@
 """Rate × time = work, in a sentence that ties them: "2,130 images/s for 719.4 s, 1,532,000 images in total".
 
-Silent where the sentence only names the three: a rate may leave out the start-up that the time has.
+A sentence that only lists the three is left alone: the rate may leave out a start-up that the time includes.
 """
 
 import re
@@ -12,7 +12,7 @@ from scalelens.audit.finding import Finding
 from scalelens.audit.linking import FOLLOWS, SAME, is_hedged, is_multiplied
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.quantities import value
-from scalelens.audit.wording import about, matters, middle, shown
+from scalelens.audit.wording import about, matters, middle, with_unit
 from scalelens.units import base
 
 LINKED = re.compile(
@@ -28,12 +28,12 @@ def find(document: Document) -> Iterator[Finding]:
         for pattern in (LINKED, AT, INVERSE):
             for match in pattern.finditer(sentence.marked):
                 if not is_multiplied(sentence.marked, match.start()):
-                    first, time, last = (sentence.numbers[int(place)] for place in match.groups())
+                    first, time, last = (sentence.numbers[int(k)] for k in match.groups())
                     rate, work = (last, first) if pattern is INVERSE else (first, last)
-                    yield from _judged(sentence, rate, time, work, accused=last)
+                    yield from _of_numbers(sentence, rate, time, work, accused=last)
 
 
-def _judged(sentence: Sentence, rate: Number, time: Number, work: Number, accused: Number) -> Iterator[Finding]:
+def _of_numbers(sentence: Sentence, rate: Number, time: Number, work: Number, accused: Number) -> Iterator[Finding]:
     fits = base(rate.unit)[0] == f"{work.unit}/s" and base(time.unit)[0] == "s" and work.unit
     hedged = rate.hedge or work.hedge or is_hedged(sentence, sentence.numbers.index(time))
     if not fits or hedged or "each" in sentence.marked:
@@ -44,7 +44,7 @@ def _judged(sentence: Sentence, rate: Number, time: Number, work: Number, accuse
         yield Finding(
             "inconsistent",
             (accused, *(number for number in (rate, time, work) if number is not accused)),
-            f"{shown(rate)} for {shown(time)} are {about(middle(done), 6)} {work.unit}, not {shown(work)}.",
+            f"{with_unit(rate)} for {with_unit(time)} are {about(middle(done), 6)} {work.unit}, not {with_unit(work)}.",
             matters(value(work), done),
             "rate × time = work",
         )

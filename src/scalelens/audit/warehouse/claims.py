@@ -2,8 +2,8 @@
 
     "77 % at 64 nodes" = "scaling.efficiency[devices=256]"
 
-A file of claims is TOML of such lines.  The sentence stands in the text, its spaces and line breaks apart.  Its first
-number of the column's measure is compared, at the digits that are printed.
+A file of claims is TOML with such lines.  The text must have the sentence, with any spaces and line breaks.  Its first
+number with the measure of the column is compared, at the printed digits.
 """
 
 import json
@@ -16,7 +16,7 @@ from typing import Any
 
 from scalelens.audit.finding import Finding
 from scalelens.audit.numerals import numerals
-from scalelens.audit.printed import Number, hidden
+from scalelens.audit.printed import Number, bounds_of
 from scalelens.audit.warehouse.digits import ends_of, like, within
 from scalelens.audit.warehouse.measures import Measure, measure_of, measure_of_unit
 from scalelens.errors import UserError
@@ -25,23 +25,23 @@ from scalelens.report.files import write_file
 from scalelens.report.selectors import SELECTOR, SelectedValue, is_number, selected_value, statement_of
 
 LINE = '"77 % at 64 nodes" = "scaling.efficiency[devices=256]"'
-WORDS_AROUND = 5  # of a number, in a claim that is proposed
+WORDS_AROUND = 5  # of a number, in a proposed claim
 
 
 def read_claims(path: Path) -> dict[str, str]:
-    """Selectors by sentence.  Raises UserError for what is no file of claims."""
+    """Selectors by sentence.  Raises UserError if the file is not a file of claims."""
     try:
-        found: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        claims: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
         raise UserError(f"{path} cannot be read ({error})", f"write lines such as {LINE}") from None
-    wrong = next((name for name, value in found.items() if not isinstance(value, str)), None)
+    wrong = next((name for name, value in claims.items() if not isinstance(value, str)), None)
     if wrong is not None:
         raise UserError(f"{path}: '{wrong}' is not bound to a text", f"write lines such as {LINE}")
-    return found
+    return claims
 
 
 def broken_claims(claims: Mapping[str, str], text: str, root: Path, folders: tuple[Path, ...] = ()) -> list[Finding]:
-    """The claims that do not hold, each with the reason and the line of the text."""
+    """The claims that do not hold, with the reason and the line of the text."""
     broken = []
     for sentence, selector in claims.items():
         line = _line_of(sentence, text)
@@ -53,19 +53,19 @@ def broken_claims(claims: Mapping[str, str], text: str, root: Path, folders: tup
 
 
 def _line_of(sentence: str, text: str) -> int | None:
-    """Line of the text at which a sentence begins."""
+    """The line of the text at which a sentence begins."""
     found = re.search(r"[\s~]+".join(map(re.escape, sentence.split())), text)
     return text.count("\n", 0, found.start()) + 1 if found else None
 
 
 def _fault_of(sentence: str, selector: str, root: Path, folders: tuple[Path, ...]) -> str:
-    """Why a claim does not hold; empty where it does."""
+    """Why a claim does not hold; empty if it does."""
     try:
         value = selected_value(root, "the claim", selector, statement_of("the claim", selector), folders)
     except UserError as error:
         return str(error)
     if not is_number(value.value):
-        return f"the warehouse has '{value.value}', which is no number"
+        return f"the warehouse has '{value.value}', which is not a number"
     measure = _measure_of_selected(value)
     number = _number_of(sentence, measure)
     if number is None:
@@ -76,7 +76,7 @@ def _fault_of(sentence: str, selector: str, root: Path, folders: tuple[Path, ...
 
 
 def _measure_of_selected(value: SelectedValue) -> Measure | None:
-    """What a selected value measures; None for counts, and for SQL, whose columns have no unit."""
+    """What a selected value measures; None for counts, and for SQL, whose columns have no units."""
     if value.unit:
         return measure_of_unit(value.unit)
     found = SELECTOR.fullmatch(value.selector)
@@ -85,42 +85,42 @@ def _measure_of_selected(value: SelectedValue) -> Measure | None:
 
 
 def _number_of(sentence: str, measure: Measure | None) -> Number | None:
-    """The first number of a measure in a sentence; of any where there is none."""
+    """The first number with this measure in a sentence; without a measure, the first number."""
     for token in numerals(sentence):
         own = measure_of_unit(token.unit)
         if measure is None or (own and own.name == measure.name):
-            ends = hidden(token.text)
+            ends = bounds_of(token.text)
             return Number(token.text, ends.low, ends.high, token.unit, 1, token.start + 1, sentence)
     return None
 
 
 def _proposed(selectors: Mapping[Number, str], text: str) -> dict[str, str]:
-    """Claims for numbers that a warehouse reproduces: those in prose whose words can be found again."""
+    """Claims for the numbers in prose that a warehouse reproduces, if their words can be found in the text again."""
     claims: dict[str, str] = {}
     for number, selector in selectors.items():
         measure = measure_of_unit(number.unit)
         for sentence in _snippets(number) if number.table is None else ():
-            found = _number_of(sentence, measure)
-            if found and found.text == number.text and _line_of(sentence, text) is not None:
+            first = _number_of(sentence, measure)
+            if first and first.text == number.text and _line_of(sentence, text) is not None:
                 claims.setdefault(sentence, selector)
                 break
     return claims
 
 
 def _snippets(number: Number) -> Iterable[str]:
-    """A few words around a number, first those of its clause, then from the number on."""
+    """A few words around a number: first those of its clause, then those from the number on."""
     words = number.words.split()
-    place = next((k for k, word in enumerate(words) if number.text.split()[0] in word), None)
-    if place is not None:
+    index = next((k for k, word in enumerate(words) if number.text.split()[0] in word), None)
+    if index is not None:
         ends = [k + 1 for k, word in enumerate(words) if word[-1] in ",;.:"]
-        start = max([place - WORDS_AROUND, 0, *(end for end in ends if end <= place)])
-        end = min([place + WORDS_AROUND + 1, *(end for end in ends if end > place)])
+        start = max([index - WORDS_AROUND, 0, *(end for end in ends if end <= index)])
+        end = min([index + WORDS_AROUND + 1, *(end for end in ends if end > index)])
         yield " ".join(words[start:end]).rstrip(",;.:")
-        yield " ".join(words[place:end]).rstrip(",;.:")
+        yield " ".join(words[index:end]).rstrip(",;.:")
 
 
 def write_claims(path: Path, selectors: Mapping[Number, str], text: str) -> int:
-    """Add claims to a file; those that stand there stay as they are.  Returns how many are new."""
+    """Adds claims to a file, without changing those that it has.  Returns the number of new ones."""
     old = path.read_text(encoding="utf-8") if path.exists() else ""
     known = read_claims(path) if old else {}
     new = {name: selector for name, selector in _proposed(selectors, text).items() if name not in known}
@@ -129,12 +129,12 @@ def write_claims(path: Path, selectors: Mapping[Number, str], text: str) -> int:
 
 
 def _claims_text(claims: Mapping[str, str], old: str = "") -> str:
-    """A file of claims: what stands there already, then the new ones."""
+    """A file of claims: the old text, then the new claims."""
     before = f"{old.rstrip()}\n" if old.strip() else ""
     lines = (f"{_quoted(sentence)} = {_quoted(selector)}\n" for sentence, selector in claims.items())
     return before + "".join(lines)
 
 
 def _quoted(text: str) -> str:
-    """A text as TOML, whose strings hold what those of JSON do."""
+    """A text as a TOML string, which allows whatever a JSON string does."""
     return json.dumps(text, ensure_ascii=False)

@@ -1,21 +1,21 @@
-"""Printed digits against a value: what they can hide, what hits them by chance, and how a slip changes them.
+"""Printed digits against a value: what may be rounded to them, what matches them by chance, how a slip changes them.
 
-Values are in the unit that the number is printed in.
+Values are in the unit in which the number is printed.
 """
 
 import math
 import re
 from collections.abc import Iterable
 
-from scalelens.audit.printed import Number, hidden
+from scalelens.audit.printed import Number, bounds_of
 from scalelens.audit.warehouse.measures import Measure
 from scalelens.units import factors
 
-CHANCE = 0.05  # of a hit, if the values lay anywhere within a decade
-UNNAMED = 0.1  # of that, where the words name no row: they may speak of anything
-ROUNDING = 1e-9  # of binary fractions, relative
+CHANCE = 0.05  # that a value matches, if the values lay anywhere within a decade
+UNNAMED = 0.1  # of that chance, if the words name no row: they may be about anything
+ROUNDING = 1e-9  # relative, of binary fractions
 NEAR = 0.1
-LEAST_DIGITS = 3  # with two, one of five numbers is a digit away from a value
+LEAST_DIGITS = 3  # with two digits, one number in five is one digit away from some value
 # Units that may be mixed up, by the base unit of each measure, as their sizes in it.
 UNITS = {
     "s": (*factors("ns", "µs", "ms", "s", "min", "h").values(),), "W": (*factors("mW", "W", "kW", "MW").values(),),
@@ -27,13 +27,13 @@ Ends = tuple[float, float]
 
 
 def ends_of(number: Number) -> Ends:
-    """What the digits can hide.  A rate or a time is never exact, as a count is."""
-    interval = number.bounds if number.low != number.high else hidden(number.text)
-    return float(interval.low), float(interval.high)
+    """The values that may be rounded to the digits.  Unlike a count, a rate or a time is never exact."""
+    bounds = number.bounds if number.low != number.high else bounds_of(number.text)
+    return float(bounds.low), float(bounds.high)
 
 
 def widest(number: Number) -> Ends:
-    """The same, if the zeros at the end of a whole number were no digits."""
+    """The same, if the zeros at the end of an integer may be rounding."""
     low, high = ends_of(number)
     zeros = re.fullmatch(r"[\d,]*[1-9](0+)", number.text)
     more = 5.0 * 10 ** (len(zeros[1]) - 1) if zeros else 0.0
@@ -46,14 +46,14 @@ def within(value: float, ends: Ends) -> bool:
 
 
 def is_chance(ends: Ends, values: Iterable[float], is_named: bool = True) -> bool:
-    """Whether so many values would hit the digits by accident in more than one case of twenty."""
+    """Whether so many values would match the digits by chance in more than one case of twenty."""
     low, high = ends
     share = math.log10(high / low) if low > 0 else 1.0
     return share * len({f"{value:.9g}" for value in values}) > (CHANCE if is_named else CHANCE * UNNAMED)
 
 
 def slip_between(number: Number, value: float, measure: Measure) -> str | None:
-    """How the number may have come from a value; None where the two have nothing in common."""
+    """How the number may have come from a value; None if the two have nothing in common."""
     ends = ends_of(number)
     printed = sum(ends) / 2
     decimals = _decimals_of(number)
@@ -70,36 +70,36 @@ def slip_between(number: Number, value: float, measure: Measure) -> str | None:
 
 
 def _is_other_unit(ends: Ends, value: float, measure: Measure) -> bool:
-    """Whether the digits are those of the value in another unit, and not by accident."""
+    """Whether the digits are those of the value in another unit, and not by chance."""
     sizes = [size / measure.factor for size in UNITS[measure.name]] if measure.name in UNITS else PREFIXES
     others = [value / size for size in sizes if not math.isclose(size, 1.0)]
     return not is_chance(ends, others) and any(within(other, ends) for other in others)
 
 
 def _digit_slip(digits: str, own: str) -> str | None:
-    """One digit that is another one, or two neighbors that are swapped."""
-    places = [k for k, (a, b) in enumerate(zip(digits, own, strict=False)) if a != b]
-    if len(digits) != len(own) or not places:
+    """One wrong digit, or two swapped neighbors."""
+    wrong = [k for k, (a, b) in enumerate(zip(digits, own, strict=False)) if a != b]
+    if len(digits) != len(own) or not wrong:
         return None
-    if len(places) == 1:
+    if len(wrong) == 1:
         return "one digit is another one"
-    first, last = places[0], places[-1]
-    swapped = len(places) == 2 and last == first + 1 and digits[first] + digits[last] == own[last] + own[first]
+    first, last = wrong[0], wrong[-1]
+    swapped = len(wrong) == 2 and last == first + 1 and digits[first] + digits[last] == own[last] + own[first]
     return "two digits are swapped" if swapped else None
 
 
 def _cut(value: float, decimals: int) -> str:
-    """A value whose further digits are left away."""
+    """A value with further digits cut off, not rounded."""
     scale = 10**decimals
     return f"{math.trunc(value * scale) / scale:.{decimals}f}"
 
 
 def like(number: Number, value: float) -> str:
-    """A value with one digit more than the number has, so that a reader sees which of two roundings holds."""
+    """A value with one digit more than the number, so that a reader sees how it would be rounded."""
     return f"{value:,.{_decimals_of(number) + 1}f} {'times' if number.unit == 'x' else number.unit}".rstrip()
 
 
 def _decimals_of(number: Number) -> int:
-    """Decimals that are printed; 0 for a whole number, and for one in millions."""
+    """The number of printed decimals; 0 for an integer, and for a number in millions."""
     low, high = ends_of(number)
     return max(0, round(-math.log10(high - low)))

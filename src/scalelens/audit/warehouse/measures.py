@@ -1,6 +1,6 @@
 """Measures: what a unit measures, and what a column of an answer measures.
 
-Numbers of one measure can be compared, whatever the unit that each is printed in.
+Numbers with the same measure can be compared, whatever units they are printed in.
 """
 
 import re
@@ -11,7 +11,7 @@ from scalelens.audit.units import canonical
 from scalelens.queries.header import QueryColumn
 from scalelens.units import base
 
-SHARE = "share"  # of something, or a ratio: 0.77 and 77 % are one
+SHARE = "share"  # or a ratio: 0.77 and 77 % are the same
 SHARES = re.compile(
     r"(?:efficiency|speedup|mfu|hfu)(?:_low|_high)?|goodput|coverage|\w*_share|first_over_later|(?:best_)?score"
 )
@@ -22,12 +22,12 @@ BASES = {"s", "J", "W", "B", "B/s", "FLOP/s", "samples/s", "tokens/s", "samples/
 
 class Measure(NamedTuple):
     name: str  # a base unit, or SHARE
-    factor: float  # how many base units one is
+    factor: float  # size in the base unit
 
 
 @cache
 def measure_of_unit(unit: str) -> Measure | None:
-    """What a unit measures; None for one that no column has.  A rate per device is a rate: the words say of what."""
+    """What a unit measures; None for units that no column has.  A rate per device is a rate: words say of what."""
     if unit in ("", "x", "%"):
         return Measure(SHARE, 0.01 if unit == "%" else 1.0)
     name, size = base(SAMPLES.sub("samples", PER_DEVICE.sub("", canonical(unit))))
@@ -35,7 +35,7 @@ def measure_of_unit(unit: str) -> Measure | None:
 
 
 def measure_of(column: QueryColumn) -> Measure | None:
-    """What a column measures; None for counts, names and what has a unit that no paper prints."""
+    """What a column measures; None for counts, names and units that no paper prints."""
     if column.type not in ("DOUBLE", "BIGINT"):
         return None
     if column.name == "minutes":

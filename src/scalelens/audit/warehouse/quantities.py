@@ -1,7 +1,7 @@
-"""Which quantity the words around a number name, and which columns hold it.
+"""Which quantity the words around a number name, and which columns have it.
 
-A column is fit in two steps.  It holds a quantity that the words name: then its values may be what is printed.  It has
-the same qualifiers too, such as a mean, a 95th percentile or "per device": then it is what the words say.
+A column fits in two steps.  If it has a quantity that the words name, its values may be what is printed.  If it also
+has the same qualifiers, such as a mean, a 95th percentile or "per device", it is what the words say.
 """
 
 import re
@@ -50,7 +50,7 @@ QUALIFIERS = {
     "hardware": r"\bhardware\b", "fast": r"\bfast mode\b", "elbow": r"\belbow\b", "departure": r"\bdepart",
     "low": r"\blow(er|est)?\b", "high": r"\b(high|upp)er\b|\bhighest\b", "from": r"\bbefore\b", "to": r"\bafter\b",
     "tdp": r"\bTDP\b|power limit", "epoch": r"\bepochs?\b", "total": r"\btotal\b",
-    # No column is of these: a number that they speak of is never held to be another one.
+    # No column has these qualifiers: a number with one of them is never compared with another quantity.
     "part": r"\b(forward|backward|optimi[sz]er|data[ -](load\w*|wait\w*|time)|input|idle|communicat\w+|comput\w+|"
     r"checkpoint\w*|evaluat\w+|validat\w+|compil\w+|cop(y|ies))\b",
     "spread": r"\b(standard deviation|std|variance|jitter|minimum|maximum|max|fastest|slowest|shortest|longest)\b",
@@ -58,11 +58,11 @@ QUALIFIERS = {
 }  # fmt: skip
 PATTERNS = {name: re.compile(words, re.IGNORECASE) for name, words in QUALIFIERS.items()}
 WORD_OF_COLUMN = {"unit": "device"}
-FREE = {"FLOP/s": {"device"}, "s": {"total"}}  # qualifiers that say nothing of a measure
+IGNORED = {"FLOP/s": {"device"}, "s": {"total"}}  # qualifiers that mean nothing for a measure
 
 
 def holds(known: KnownValue, words: str) -> bool:
-    """Whether a column holds a quantity that the words name."""
+    """Whether a column has a quantity that the words name."""
     kinds = [kind for kind in _quantities_of(known.column) if kind.measure == known.measure.name]
     if kinds:
         return any(kind.words.search(words) for kind in kinds)
@@ -76,17 +76,17 @@ def _quantities_of(column: str) -> list[_Quantity]:
 
 @cache
 def _names_header(column: str, words: str) -> bool:
-    """Whether all words of a column's header stand in the text."""
-    said = words.lower()
-    return all(re.search(rf"\b{re.escape(word.lower())}", said) for word in header(column).split())
+    """Whether the text has all words of a column's header."""
+    text = words.lower()
+    return all(re.search(rf"\b{re.escape(word.lower())}", text) for word in header(column).split())
 
 
 def is_said(known: KnownValue, words: str) -> bool:
-    """Whether the words say this column, and no other way to the same quantity."""
-    free = FREE.get(known.measure.name, set())
+    """Whether the words name this column, and not another one of the same quantity."""
+    ignored = IGNORED.get(known.measure.name, set())
     if not _quantities_of(known.column) or not holds(known, words):
         return False
-    return _qualifiers_of_column(known.column) - free == _qualifiers_of_words(words) - free
+    return _qualifiers_of_column(known.column) - ignored == _qualifiers_of_words(words) - ignored
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Ratios that a text derives from two values of one column: "64 GPUs are 7.2 times faster than 8"."""
+"""Ratios of two values of one column, as in "64 GPUs are 7.2 times faster than 8"."""
 
 import re
 from collections import defaultdict
@@ -19,18 +19,18 @@ WORDS = re.compile(
 
 
 class Ratio(NamedTuple):
-    """A value over another, or the difference of both over one of them."""
+    """A value divided by another, or their difference divided by one of them."""
 
     value: float
     formula: str  # in words, with the column and both rows
 
 
 def ratios_of(values: Iterable[KnownValue], stated: Stated, words: str, percent: bool) -> list[Ratio]:
-    """All that "times" or "%" can mean of the two rows that the words name.
+    """All that "times" or "%" can mean for the two rows that the words name.
 
-    None where the words compare nothing, or where a row has rivals: then nobody can tell which values are meant.
+    There are none if the words compare nothing, or if several rows fit: then it is unclear which values are meant.
     """
-    pairs = [(key, sorted(found, key=str)) for key, found in stated.items() if len(found) == 2]
+    pairs = [(key, sorted(facts, key=str)) for key, facts in stated.items() if len(facts) == 2]
     if not pairs or not WORDS.search(words):
         return []
     columns: dict[tuple[str, str], list[KnownValue]] = defaultdict(list)
@@ -50,7 +50,7 @@ def _of_fact(values: Sequence[KnownValue], key: str, value: object) -> list[Know
 
 
 def _forms(first: Sequence[KnownValue], second: Sequence[KnownValue], percent: bool) -> list[Ratio]:
-    """A ratio both ways; of a percentage the difference too.  None unless each side is one value."""
+    """A ratio both ways; for a percentage, the difference, too.  There are none unless each side has one value."""
     if len(first) != 1 or len(second) != 1:
         return []
     ratios = []
@@ -64,9 +64,9 @@ def _forms(first: Sequence[KnownValue], second: Sequence[KnownValue], percent: b
 
 
 def _about(known: KnownValue, other: KnownValue) -> str:
-    """What tells the row of a value from that of another."""
+    """What distinguishes the row of a value from that of another."""
     mine, others = known.row.facts, other.row.facts
-    telling = [
+    different = [
         key for key in ("devices", "name", "nodes", "batch", "system", "model") if mine.get(key) != others.get(key)
     ]
-    return f"{telling[0]} {min(mine[telling[0]], key=str)}" if telling and mine.get(telling[0]) else "one"
+    return f"{different[0]} {min(mine[different[0]], key=str)}" if different and mine.get(different[0]) else "one"

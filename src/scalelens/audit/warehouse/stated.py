@@ -1,4 +1,4 @@
-"""Which rows the words around a number speak of: "on 8 and 64 GPUs", "lumi", "batch size 32", the name of a run."""
+"""Which rows the words around a number are about: "on 8 and 64 GPUs", "lumi", "batch size 32", a run's name."""
 
 import re
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from typing import Any
 
 from scalelens.audit.warehouse.values import AnswerRow, Facts
 
-# A framework or a data set is no such name: each text says PyTorch somewhere.
+# Frameworks and data sets are not among them: each text mentions PyTorch somewhere.
 NAMES = ("name", "system", "model", "precision", "device_model", "job_id", "benchmark", "submitter", "node")
 COUNTS = {
     "devices": r"GPUs?|GCDs?|IPUs?|HPUs?|devices?|accelerators?|chips?|ranks",
@@ -33,12 +33,12 @@ AFTER = {
 }
 SCALING = re.compile(r"\b(weak|strong)(?: and (?:weak|strong))?[ -](?:scaling|scales)|\b(weak|strong) and", re.I)
 GLUED = re.compile(r"[a-z]+|\d+")
-MOST_PARTS = 24  # of a name: letters and digits count apart
+MOST_PARTS = 24  # of a name, which is split into letters and digits
 Stated = dict[str, frozenset[Any]]
 
 
-class Speech:
-    """What texts say of the rows of a warehouse: the names in them, and their counts."""
+class Vocabulary:
+    """What texts can say about the rows of a warehouse: names and counts."""
 
     def __init__(self, rows: Iterable[AnswerRow]) -> None:
         self.names: dict[tuple[str, ...], set[tuple[str, str]]] = {}
@@ -52,11 +52,11 @@ class Speech:
         self.stated = lru_cache(maxsize=10_000)(self._stated)
 
     def _stated(self, words: str) -> Stated:
-        """What the words say, by the name of the fact."""
+        """What the words say, by fact."""
         stated: dict[str, set[Any]] = {}
         for key in COUNTS:
-            for found in (*BEFORE[key].finditer(words), *AFTER[key].finditer(words)):
-                stated.setdefault(key, set()).update(_counts_in(found[1]))
+            for match in (*BEFORE[key].finditer(words), *AFTER[key].finditer(words)):
+                stated.setdefault(key, set()).update(_counts_in(match[1]))
         for kinds in SCALING.findall(words):
             stated.setdefault("scaling", set()).update(kind.lower() for kind in kinds if kind)
         for key, value in self._named(words):
@@ -65,9 +65,9 @@ class Speech:
         return {key: frozenset(values) for key, values in stated.items()}
 
     def _named(self, words: str) -> set[tuple[str, str]]:
-        """Names in the words.  Of names within each other the longest counts.
+        """Names in the words.  If one name contains another, the longer one counts.
 
-        `n8-r2` does not speak of `n8`, nor the run `resnet_amp` of a model or a precision.
+        `n8-r2` does not mean `n8`, nor does the run `resnet_amp` mean a model or a precision.
         """
         parts = GLUED.findall(words.lower())
         found: list[tuple[int, int, str, str]] = []
@@ -84,22 +84,22 @@ class Speech:
 
 
 def _is_called(name: str, words: str) -> bool:
-    """Whether a name that is a usual word (`train`, `baseline`) is that of a run here."""
+    """Whether a common word (`train`, `baseline`) is the name of a run here."""
     name = re.escape(name)
     return bool(re.search(rf"[`'\"“]{name}['`\"”]|\b(?:run|job) {name}\b|\b{name} (?:run|job)\b|^{name}\b", words))
 
 
 def _counts_in(text: str) -> set[int]:
-    """Counts of a list: `8, 16 and 64`."""
+    """The counts in a list: `8, 16 and 64`."""
     words = re.findall(NUMBER, text, re.IGNORECASE)
     return {SPELLED.get(word.lower()) or int(word.replace(",", "")) for word in words}
 
 
 def contradicts(facts: Facts, stated: Stated) -> bool:
-    """Whether the words speak of other rows: they name a fact, and this row has another."""
+    """Whether the words are about other rows: they state a fact, and this row has another one."""
     return any(facts.get(key) and not facts[key] & values for key, values in stated.items())
 
 
 def facts_said(facts: Facts, stated: Stated) -> set[str]:
-    """Names of the facts of this row that the words name."""
+    """The facts of this row that the words state, by name."""
     return {key for key, values in stated.items() if facts.get(key, frozenset()) & values}

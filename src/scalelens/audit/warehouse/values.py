@@ -1,7 +1,7 @@
-"""What a warehouse answers, as single values that a printed number can be compared with.
+"""The answers of a warehouse, as single values to compare a printed number with.
 
-Asked are the queries whose values papers print, with their defaults.  Queries with a row for each step, kernel or
-sample are not: among ten thousand values each printed number has its like.
+They come from the queries whose values papers print, with their defaults.  Queries with a row for each step, kernel or
+sample are left out: among ten thousand values, any printed number has a match.
 """
 
 import math
@@ -23,7 +23,7 @@ QUERIES = (
     "batch_stats", "scaling", "throughput", "epoch_stats", "energy_efficiency", "energy_integrated", "mfu",
     "mlperf_scores", "time_to_accuracy", "precision_gain", "goodput", "temporal_breakdown", "elbow",
 )  # fmt: skip
-# Other ways to the same quantities: a number may be printed with one of them, and not say so.
+# Other ways to compute the same quantities: a number may come from one of them without saying so.
 OTHERWISE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("batch_stats", {"exclude": "none"}),
     ("throughput", {"exclude": "none"}),
@@ -31,13 +31,13 @@ OTHERWISE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("scaling", {"metric": "mean_s"}),
     ("epoch_stats", {"exclude": "none"}),
 )
-MOST_ROWS = 2_000  # of a query: more rows are no answer that somebody copies by hand
+MOST_ROWS = 2_000  # of a query: nobody copies numbers from longer answers by hand
 FACTS_OF_RUNS = (
     "run_id", "name", "system", "model", "precision", "device_model", "job_id", "nodes", "devices", "micro_batch_size",
     "global_batch_size", "seq_length",
 )  # fmt: skip
 
-# Facts that a selector takes first.
+# Facts that a selector uses first.
 KEYS = ("devices", "benchmark", "run", "system", "nodes", "global_batch_size", "model", "precision", "run_id")
 
 Facts = dict[str, frozenset[Any]]
@@ -54,7 +54,7 @@ class AnswerRow:
 
     @cached_property
     def facts(self) -> Facts:
-        """All that is known of the row, by name: a batch is that of all devices or of one."""
+        """All that is known about the row, by name.  A batch may be that of all devices or of one."""
         both = self.run | {key: value for key, value in self.own.items() if value is not None}
         facts = {key: frozenset([value]) for key, value in both.items() if isinstance(value, str | int | float)}
         batches = {both.get(key) for key in ("global_batch_size", "micro_batch_size", "batch_per_device")}
@@ -64,13 +64,13 @@ class AnswerRow:
 
     @cached_property
     def selectable(self) -> dict[str, str | int]:
-        """What a selector can name: texts and whole numbers of the row, and the name of its run."""
+        """What a selector can use: texts and integers of the row, and the name of its run."""
         both = {"run": self.run.get("name")} | self.own
         return {key: value for key, value in both.items() if isinstance(value, str | int)}
 
 
 class KnownValue(NamedTuple):
-    """One value."""
+    """A value of an answer."""
 
     row: AnswerRow
     column: str
@@ -79,13 +79,13 @@ class KnownValue(NamedTuple):
 
     @property
     def where(self) -> str:
-        """The column, as it is asked for: `scaling(exclude := 'none').efficiency`."""
-        called = call(self.row.query, self.row.parameters) if self.row.parameters else self.row.query
-        return f"{called}.{self.column}"
+        """The column with its query: `scaling(exclude := 'none').efficiency`."""
+        query = call(self.row.query, self.row.parameters) if self.row.parameters else self.row.query
+        return f"{query}.{self.column}"
 
 
 class KnownValues:
-    """All values of a warehouse, asked for once.  `remarks` are sentences about what was not compared."""
+    """All values of a warehouse, queried once.  `remarks` are sentences about what was not compared."""
 
     def __init__(self, root: Path, query_folders: tuple[Path, ...] = ()) -> None:
         self.queries = load(query_folders)
@@ -101,15 +101,15 @@ class KnownValues:
 
     @cached_property
     def values(self) -> list[KnownValue]:
-        """Values by the defaults of the queries."""
-        return [known for name in QUERIES for known in self._asked(name, {})]
+        """Values with the default parameters of the queries."""
+        return [known for name in QUERIES for known in self._values(name, {})]
 
     @cached_property
     def other_values(self) -> list[KnownValue]:
         """Values under other exclusions and statistics."""
-        return [known for name, parameters in OTHERWISE for known in self._asked(name, parameters)]
+        return [known for name, parameters in OTHERWISE for known in self._values(name, parameters)]
 
-    def _asked(self, name: str, parameters: Mapping[str, Any]) -> Iterable[KnownValue]:
+    def _values(self, name: str, parameters: Mapping[str, Any]) -> Iterable[KnownValue]:
         query = self.queries[name]
         try:
             rows = answer(self._connection, f"FROM {call(name, parameters)} LIMIT {MOST_ROWS + 1}")
@@ -127,7 +127,7 @@ class KnownValues:
 
 
 def _values_of(row: AnswerRow, query: Query) -> list[KnownValue]:
-    """Values of a row that have a measure: times, rates, energies, shares.  Counts are what a row is about."""
+    """Values of a row with a measure: times, rates, energies, shares.  Counts describe the row instead."""
     values: list[KnownValue] = []
     for column in query.columns:
         measure, value = measure_of(column), row.own[column.name]
@@ -137,24 +137,24 @@ def _values_of(row: AnswerRow, query: Query) -> list[KnownValue]:
 
 
 def _is_trivial(value: float, measure: Measure) -> bool:
-    """The efficiency of a base is 1 by definition, and 0 has no digits."""
+    """Whether a value matches without meaning: a base has an efficiency of 1 by definition, and 0 has no digits."""
     return value == 0 or (measure.name == SHARE and value == 1)
 
 
 def selector_of(known: KnownValue, values: Iterable[KnownValue]) -> str | None:
-    """The shortest selector that no other row of the query has, of two facts at most; None where there is none."""
+    """The shortest selector that matches only this row of the query, by at most two facts; None if there is none."""
     rows = [other.row for other in values if (other.row.query, other.column) == (known.row.query, known.column)]
     own = known.row.selectable
     ordered = sorted(own, key=lambda key: KEYS.index(key) if key in KEYS else len(KEYS))
     for count in range(3):
-        for chosen in combinations(ordered, count):
-            if sum(all(row.selectable.get(key) == own[key] for key in chosen) for row in rows) == 1:
-                where = ", ".join(f"{key}={_quoted(own[key])}" for key in chosen)
+        for keys in combinations(ordered, count):
+            if sum(all(row.selectable.get(key) == own[key] for key in keys) for row in rows) == 1:
+                where = ", ".join(f"{key}={_quoted(own[key])}" for key in keys)
                 return f"{known.row.query}.{known.column}" + (f"[{where}]" if where else "")
     return None
 
 
 def _quoted(value: str | int) -> str:
-    """A value in a selector.  A text of digits stays a text."""
+    """A value in a selector.  A text of digits remains a text."""
     text = literal(value)
     return f"'{value}'" if isinstance(value, str) and not text.startswith("'") else text
