@@ -656,7 +656,9 @@ def test_json_is_vega_lite(figure, tmp_path):
 
 
 def test_unknown_suffix(figure, tmp_path):
-    with pytest.raises(UserError, match=r"\.pdf, \.svg, \.png, \.html, \.json"):
+    with pytest.raises(
+        UserError, match=r"cannot tell the figure type from .*; use \.pdf, \.svg, \.png, \.html or \.json"
+    ):
         render.save(figure, tmp_path / "f.docx", SAID)
 
 

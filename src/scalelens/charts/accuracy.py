@@ -1,14 +1,14 @@
 """Accuracy or loss over the course of a training: against epoch or step, and against time.
 
-Shows: what a run has learned, and when; runs that learn alike per step may differ in time.
+Shows: what a run has learned, and when; runs that learn equally per step may differ in time.
 Query: accuracy_course
 Encodings:
-    x        left the epoch, where the records name one, else the step; right the time since the run began
+    x        left: the epoch, if the records have one, else the step; right: the time since the run began
     y        the score: accuracy in percent, or the loss
     color    a run
     marker   a validation, joined by a line
     thin     records of the training itself
-    caption  records and the clock that the time goes by; no record is left out
+    caption  records, and where the time starts; no record is left out
 Source: figures of accuracy against epoch and time in the results of MLPerf Training and of DAWNBench
 """
 
@@ -28,7 +28,7 @@ QUERY = "accuracy_course"
 FACETS = True
 FACTS = ("name", "model")
 
-SLOTS = 400  # of each panel: of the records of a slot the lowest and the highest are drawn
+SLOTS = 400  # of each panel; the lowest and the highest record of a slot are drawn
 TRAINING = style.Look("training", style.INK, None, [1, 0], 0.5)
 VALIDATION = style.Look("validation", style.INK, "circle", [1, 0], 1)
 UNITS_OF_TIME = factors("h", "min", "s")
@@ -77,13 +77,13 @@ def draw(
 
 
 def _as_drawn(look: style.Look, phases: set[str | None]) -> style.Look:
-    """What the legend says of a run: lines of runs differ in color and dash alone."""
+    """Looks of runs, whose lines differ only in color and dash."""
     lines = TRAINING if phases == {"train"} else VALIDATION
     return look._replace(shape=None, thickness=1.5 * lines.thickness)
 
 
 def _named(rows: pl.DataFrame) -> pl.DataFrame:
-    """Each run by its name, with its id where two have one name."""
+    """Each run by its name, with its id if two runs have the same name."""
     alike = pl.col("run_id").n_unique().over("name") > 1
     short = pl.concat_str(pl.col("name"), pl.lit(" · "), pl.col("run_id").str.head(6))
     return rows.with_columns(label=pl.when(alike).then(short).otherwise(pl.col("name")))
@@ -92,7 +92,7 @@ def _named(rows: pl.DataFrame) -> pl.DataFrame:
 def _panel(
     rows: pl.DataFrame, known: pl.DataFrame, field: str, title: str, score: str, looks: Sequence[style.Look]
 ) -> Any:
-    """Scores against one of the two axes, which are those of all that is known."""
+    """Scores against one of the two axes, which are the same in all panels."""
     rows = rows.filter(pl.col(field).is_not_null())
     ends = float(known["score"].min()), float(known["score"].max())  # type: ignore[arg-type]
     largest = float(known[field].max())  # type: ignore[arg-type]
@@ -126,7 +126,7 @@ def _panel(
 
 
 def _reduced(rows: pl.DataFrame, field: str) -> list[Row]:
-    """Of the records that share a slot of the axis the lowest and the highest; lines join those of one attempt."""
+    """The lowest and the highest record in each slot of the axis; lines join the records of one attempt."""
     width = (float(rows[field].max() or 0) - float(rows[field].min() or 0)) / SLOTS or 1  # type: ignore[arg-type]
     part = pl.concat_str("label", pl.lit("/"), pl.col("attempt").cast(pl.String).fill_null("0"))
     placed = rows.with_columns(part=part, slot=(pl.col(field) / width).floor()).sort("score")

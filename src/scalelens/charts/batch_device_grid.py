@@ -1,12 +1,12 @@
 """Throughput of a device over devices and batch, as a map.
 
-Shows: with how many devices and which batch a device is used best, and what each step away from there costs.
+Shows: which number of devices and which batch use a device best, and what each step away from them costs.
 Query: batch_device_grid
 Encodings:
     x        devices
-    y        batch of a device in samples, the largest at the top; with `per=job` the global batch
-    color    throughput of a device against the best of the series, darker for more; with `per=job` of the whole job
-    number   the same in percent; with `per=job` samples per second
+    y        batch of a device in samples, the largest at the top; with `per=job`, the global batch
+    color    throughput of a device against the best of the series, darker for more; with `per=job`, of the whole job
+    number   the same in percent; with `per=job`, samples per second
     caption  series, the best combination with its throughput, runs, what was left out; a blank cell was not measured
 Source: heat map of throughput over batch and devices in C. John et al., CARAML (SC'24 workshops)
 """
@@ -26,7 +26,7 @@ QUERY = "batch_device_grid"
 SERIES_FACTS = ("system", "model", "precision", "device_model")
 
 MOST_PANELS = 6
-DARK_FROM = 50  # percent: from there on the number in a cell is white
+DARK_FROM = 50  # percent from which the number in a cell is white
 ROW_HEIGHT, LOWEST_MAP = 30, 66  # points
 COLORS = ["#eef4fb", "#08468b"]  # of 0 and of 100 %
 
@@ -37,7 +37,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `batch_device_grid`.  Raises UserError where no series has two combinations."""
+    """The figure of the rows of `batch_device_grid`.  Raises UserError if no series has two combinations."""
     several = rows.filter(pl.len().over("series") > 1, pl.col("relative").is_not_null())
     if several.is_empty():
         raise UserError(
@@ -63,7 +63,7 @@ def draw(
 
 
 def _height(cells: Sequence[Row], page: Page) -> float:
-    """Of a map of few batches no more than they need, and its y axis for its title."""
+    """The height of the map: a few batches need little, but the title of the y axis needs room."""
     batches = len({cell["batch_per_device"] for cell in cells})
     return min(style.WIDE_HEIGHT if page.is_wide else style.HEIGHT, max(LOWEST_MAP, ROW_HEIGHT * batches))
 

@@ -1,6 +1,6 @@
-"""A panel of efficiencies against the number of devices: its marks, and what its points are judged to be.
+"""A panel of efficiencies against the number of devices: its marks, and the roles of its points.
 
-Charts of `scaling` and of `scaling_times` draw it.
+The charts `scaling` and `scaling_times` draw it.
 """
 
 from collections.abc import Sequence
@@ -16,15 +16,15 @@ KINDS = {
 }  # fmt: skip
 IDEAL = style.Look("ideal", style.GRAY, None, [1, 0], 0.7)
 WARNING_MARKS = "†‡§¶"
-MARK_HEIGHT = 0.08  # of a mark in shares of the highest value
-LEVEL_TOP = 1.03  # up to this efficiency the axis ends above 100 %: the next tick would leave a sixth of it empty
-REPEAT_SIZE = 7  # area of the mark of a single repeat, square points
+MARK_HEIGHT = 0.08  # of a mark, as a share of the highest value
+LEVEL_TOP = 1.03  # up to this efficiency the axis ends right above 100 %: the next tick would leave a sixth empty
+REPEAT_SIZE = 7  # area of the mark of a single repeat, in square points
 
 
 def judge(points: list[Row]) -> None:
     """Adds to each row whether it is the base, whether the line runs through it, its repeats and its kind of interval.
 
-    Where the base has one run, repeats that differ more than they should have their own range instead of an interval.
+    If the base has one run, repeats that differ more than they should have their own range instead of an interval.
     """
     series, sizes = set(), set()
     for row in points:
@@ -40,9 +40,9 @@ def judge(points: list[Row]) -> None:
 
 
 def mark_warnings(points: list[Row]) -> list[str]:
-    """Marks the rows that a warning singles out.  Returns the warnings as notes of the caption.
+    """Marks the rows that a warning is about.  Returns the warnings as notes for the caption.
 
-    Warnings that differ in numbers or quoted names alone are one note, and all notes on the same rows share a mark.
+    Warnings that differ only in numbers or quoted names are one note, and all notes on the same rows share a mark.
     """
     warned: dict[str, list[tuple[str, int]]] = {}
     for place, row in enumerate(points):
@@ -68,7 +68,7 @@ def mark_warnings(points: list[Row]) -> list[str]:
 
 
 def efficiency(rows: Sequence[Row], looks: Sequence[style.Look], top: float, x: Any, has_axis: bool = True) -> Any:
-    """Panel of weak or of strong series, up to the efficiency `top`.  One without an axis shares that on its left."""
+    """Panel of weak or of strong series, up to the efficiency `top`.  Without an axis it shares that on its left."""
     measured = ("efficiency", "efficiency_low", "efficiency_high")
     percent = [row | {name: None if row[name] is None else 100 * row[name] for name in measured} for row in rows]
     percent = [row | {"repeats": [100 * value for value in row["repeats"]]} for row in percent]
@@ -80,7 +80,7 @@ def efficiency(rows: Sequence[Row], looks: Sequence[style.Look], top: float, x: 
 
 
 def highest(rows: Sequence[Row]) -> float:
-    """The highest efficiency that is drawn of the rows, at least the ideal."""
+    """The highest efficiency that is drawn, at least the ideal."""
     ends: list[float] = [row[name] for row in rows for name in ("efficiency", "efficiency_high") if row[name]]
     repeats: list[float] = [value for row in rows for value in row["repeats"]]
     return max([1.0, *ends, *repeats])
@@ -89,12 +89,12 @@ def highest(rows: Sequence[Row]) -> float:
 def series_layers(rows: Sequence[Row], looks: Sequence[style.Look], x: Any, y: Any, field: str) -> list[Any]:
     """Lines, intervals, points and marks of warnings."""
     by = style.encodings(looks)
-    told = ("series", "devices", "run_id", "n_runs", "n_steps", "warning")
-    tips = [alt.Tooltip(name, type="nominal") for name in told]
+    shown = ("series", "devices", "run_id", "n_runs", "n_steps", "warning")
+    tips = [alt.Tooltip(name, type="nominal") for name in shown]
     tips += [alt.Tooltip(name, type="quantitative", format=".4~g") for name in (field, "step_s") if name in rows[0]]
 
     def points(chosen: Sequence[Row]) -> Any:
-        return alt.Chart(values_of(chosen, field, *told, *(["step_s"] if "step_s" in rows[0] else [])))
+        return alt.Chart(values_of(chosen, field, *shown, *(["step_s"] if "step_s" in rows[0] else [])))
 
     fastest = points([row for row in rows if row["is_fastest"]])
     layers = [fastest.mark_line().encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"], detail="series:N")]
@@ -116,7 +116,7 @@ def series_layers(rows: Sequence[Row], looks: Sequence[style.Look], x: Any, y: A
 
 
 def _marks_apart(marked: Sequence[Row], field: str) -> list[Row]:
-    """Rows with marks; those of points that lie close together stand at the highest of them, or they would overlap."""
+    """Rows with marks.  Marks of points that are close together go above the highest one, so as not to overlap."""
     close = MARK_HEIGHT * max(row[field] for row in marked)
     kept: list[Row] = []
     for row in sorted(marked, key=lambda row: (row["devices"], -row[field])):
@@ -129,5 +129,5 @@ def _marks_apart(marked: Sequence[Row], field: str) -> list[Row]:
 
 
 def values_of(rows: Sequence[Row], *fields: str) -> Any:
-    """The columns that a layer draws, without the others."""
+    """The data of a layer: only the columns that it draws."""
     return style.values([{name: row[name] for name in ("devices", "label", *fields)} for row in rows])

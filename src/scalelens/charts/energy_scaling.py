@@ -1,7 +1,7 @@
 """Energy against scale, with the speedup that it buys.
 
-Shows: what the same work takes on more devices, relative to the base case, above the speedup over the same devices:
-    energy that rises while the speedup flattens is the price of a shorter time.
+Shows: the energy of the same work on more devices, relative to the base case, above the speedup over the same devices.
+    Energy that rises while the speedup flattens is the price of a shorter time.
 Query: energy_scaling
 Encodings:
     x        devices, logarithmic, a tick at each size that was run
@@ -41,7 +41,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `energy_scaling`.  Raises UserError where there is nothing to compare."""
+    """The figure of the rows of `energy_scaling`.  Raises UserError if there is nothing to compare."""
     compared = rows.filter(pl.col("relative_energy").is_not_null()).sort("series", "devices", "sample_j", "run_id")
     if compared.is_empty():
         raise UserError(
@@ -95,7 +95,7 @@ def _speedup(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:
 
 
 def _ideal_ends(points: Sequence[Row]) -> list[Row]:
-    """Both ends of each series' ideal line: from its first point to the largest number of devices of all."""
+    """Both ends of each series' ideal line, from its first point to the largest number of devices of any series."""
     first: dict[str, Row] = {}
     for point in points:
         first.setdefault(point["series"], point)

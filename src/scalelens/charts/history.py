@@ -1,6 +1,6 @@
 """A measure over the runs of one configuration in time, with the runs where its level changed.
 
-Shows: since when runs are slower or faster, and by how much: one point per run in the order of their times, a line for
+Shows: since when runs are slower or faster, and by how much: a point for each run, in the order of time, a line for
     each level, a rule where a new level begins.
 Query: history
 Encodings:
@@ -41,7 +41,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `history`.  Raises UserError where no configuration has two runs with a value."""
+    """The figure of the rows of `history`.  Raises UserError if no configuration has two runs with a value."""
     if rows.is_empty():
         raise UserError("no run has both a time and a value", "see what there is: scalelens query run_values")
     repeated = rows.filter(pl.len().over("series") > 1)
@@ -101,7 +101,7 @@ def _levels(points: Sequence[Row], x: Any, color: Any) -> Any:
 
 
 def _changes(points: Sequence[Row], is_weak: bool, x: Any) -> Any:
-    """A rule before each run with which a new level begins."""
+    """A rule before each run that begins a new level."""
     kind = "weak" if is_weak else "strong"
     places = [{"run_number": point["run_number"] - 0.5} for point in points if point["change"] == kind]
     if not places:
@@ -120,7 +120,7 @@ def _caption(
     lines.append(f"{words.counted([len(points)], 'run')}; a point is the {statistic} of a run's records.")
     for point in points:
         if point["change"]:
-            # A slowdown of a rate is its reciprocal.
+            # The slowdown of a rate is its reciprocal.
             share = 1 / (1 + point["slowdown"]) - 1 if point["measure"] in RATES else point["slowdown"]
             drawn = TITLES[point["measure"]].partition(" [")[0]
             percent = f"{100 * share:+.1f}".replace("-", "−")

@@ -1,13 +1,13 @@
 """Operators and the device work that they launched.
 
-Shows: the tree of operators down to kernels, copies and fills, all ranks of a run together: each bar holds those
+Shows: the tree of operators down to kernels, copies and fills, over all ranks of a run: each bar includes those
     indented below it. The sixteen branches with the largest sum of durations are drawn.
 Query: kernel_tree
 Encodings:
-    y        a branch, its share of the sum of all durations in percent as label, below the operator that called it
+    y        a branch, labeled by its share of the sum of all durations in percent, below the operator that called it
     x        sum of the durations of what was launched within, in milliseconds, from 0
     color    operator of the host, or compute, communication, copies and fills
-    text     indented by depth: name, without its middle where it is too long, and how often device work ran
+    text     indented by depth: name, without the middle if it is too long, and how often device work ran
     caption  traces, branches that are not drawn, which part of the traces
 Source: the call tree of TensorBoard's profiler plugin, with the time of the device instead of the host
 """
@@ -29,8 +29,8 @@ QUERY = "kernel_tree"
 MOST_BRANCHES = 16
 BAR = 11  # points: height of a bar and the gap below it
 INDENT = 6
-DEEPEST_INDENT = 8  # branches that lie deeper are indented no further
-BETWEEN = " / "  # names of operators, in the query and where several are drawn as one
+DEEPEST_INDENT = 8  # deeper branches are not indented further
+BETWEEN = " / "  # the names of joined operators, in the query and here
 OUTSIDE = "no operator known"
 
 
@@ -61,7 +61,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `kernel_tree`.  Raises UserError where nothing ran, and for several runs."""
+    """The figure of the rows of `kernel_tree`.  Raises UserError if nothing ran, and for several runs."""
     kernel_bars.check_work(rows)
     root = _tree(rows)
     bars = _bars(root, page)
@@ -90,7 +90,7 @@ def _tree(rows: pl.DataFrame) -> _Branch:
 
 
 def _join_only_callees(branch: _Branch) -> None:
-    """Makes one of each operator and the only operator that it calls."""
+    """Joins each operator with the only operator that it calls."""
     for inner in branch.within.values():
         while len(inner.within) == 1 and (only := next(iter(inner.within.values()))).kind == "operator":
             inner.name, inner.within = inner.name + BETWEEN + only.name, only.within
@@ -111,10 +111,10 @@ def _bars(root: _Branch, page: Page) -> list[Row]:
 
 
 def _largest(root: _Branch) -> set[int]:
-    """The ids of the branches to draw: always the largest of those whose parent is drawn."""
+    """The ids of the branches to draw: again and again the largest of those whose parent is drawn."""
     drawn: set[int] = set()
     waiting: list[tuple[int, int, _Branch]] = []
-    places = itertools.count()  # where two are equal, the heap takes the first
+    places = itertools.count()  # of equal branches, the heap takes the first
 
     def offer(branch: _Branch) -> None:
         for inner in branch.largest_first():
@@ -129,7 +129,7 @@ def _largest(root: _Branch) -> set[int]:
 
 
 def _from_the_top(branch: _Branch, drawn: set[int], depth: int = 0) -> Iterator[tuple[int, _Branch]]:
-    """What is drawn with its depth, each operator before what it launched."""
+    """The branches to draw, with their depths, each operator before what it launched."""
     for inner in branch.largest_first():
         if id(inner) in drawn:
             yield depth, inner

@@ -1,7 +1,7 @@
-"""The page that a figure is for: its size, its texts, and what a user changes of a figure without Python.
+"""The page of a figure: its size, its texts, and what a user can change without Python.
 
 A figure is laid out with small text of 7 points.  Another font size scales the whole drawing, so lines, markers and
-texts stay in proportion, and a chart need not know of it.
+texts stay in proportion, and charts need not know about it.
 """
 
 import re
@@ -24,28 +24,28 @@ WIDTHS_MM = {
     "single": 86.4, "double": 177.8, "ieee-single": 88.9, "ieee-double": 182.0, "acm-single": 84.7,
     "acm-double": 177.9, "springer-single": 84.0, "springer-double": 174.0, "lncs": 122.0, "slides": 140.0,
 }  # fmt: skip
-FONT_SIZES = {"slides": 10.0}  # of the smallest text in points, where it is not that of papers
-WIDE_FROM = 340  # points of the layout: from there on panels stand side by side
+FONT_SIZES = {"slides": 10.0}  # of the smallest text in points, if it is not that of papers
+WIDE_FROM = 340  # points of the layout from which panels are side by side
 
 
 class Page(NamedTuple):
-    """Size and texts of a figure.  Axes go by the titles that are shown, series by the names of the chart."""
+    """Size and texts of a figure.  Axes are named by their visible titles, series by the names that the chart gives."""
 
     width_mm: float = WIDTHS_MM["single"]
     height_mm: float | None = None  # of the whole figure
     font_size: float = SIZE  # of the smallest text, in points
     title: str = ""
     has_caption: bool = True
-    labels: Mapping[str, str] = {}  # texts by those that they replace
+    labels: Mapping[str, str] = {}  # new texts, by the texts that they replace
     order: tuple[str, ...] = ()  # series and panels that come first
-    colors: Mapping[str, str] = {}  # of series by name, or by their place from 0
-    limits: Mapping[str, tuple[float, float]] = {}  # of y axes by their title; "" is that of all
+    colors: Mapping[str, str] = {}  # of series by name, or by their number from 0
+    limits: Mapping[str, tuple[float, float]] = {}  # of y axes by title; "" means all
     logarithmic: tuple[str, ...] = ()  # x, y or titles of axes
     facet: str = ""  # column by which the rows are split into panels
 
     @property
     def scale(self) -> float:
-        """Points of the paper for one point of the layout."""
+        """Points on paper for one point of the layout."""
         return self.font_size / SIZE
 
     @property
@@ -55,11 +55,11 @@ class Page(NamedTuple):
 
     @property
     def panel_prefix(self) -> str:
-        """What the titles of panels begin with, before the value of the facet."""
+        """The start of the titles of panels, before the value of the facet."""
         return f"{self.facet.replace('_', ' ')} " if self.facet else ""
 
     def place(self, panel: str) -> int:
-        """Where a panel stands in the order, by its title or by the value of the facet; last if it is not named."""
+        """The position of a panel in the order, by its title or the value of the facet; the last one if not named."""
         names = (panel, panel.removeprefix(self.panel_prefix))
         return next((n for n, name in enumerate(self.order) if name in names), len(self.order))
 
@@ -72,9 +72,9 @@ SINGLE = Page()
 
 
 def page_of(settings: Mapping[str, Any]) -> Page:
-    """A page from settings as the command line and `[figure.NAME]` of `scalelens.toml` give them.
+    """A page from the settings of the command line or of `[figure.NAME]` in `scalelens.toml`.
 
-    Raises UserError for a key that does not exist and a value that it cannot have.
+    Raises UserError for an unknown key and for a value that it cannot have.
     """
     page = Page()
     for key, value in settings.items():
@@ -123,7 +123,7 @@ def _pairs(value: Any, example: str) -> dict[str, str]:
         return {str(old): str(new) for old, new in value.items()}
     pairs = {}
     for text in _texts(value):
-        # The names of a figure may hold an equals sign; what replaces them seldom does.
+        # Names in a figure may contain an equals sign; their replacements seldom do.
         old, equals, new = text.rpartition("=")
         if not equals or not old:
             raise UserError(f"'{text}' is not of the form {example}", "quote it where it holds spaces")
@@ -132,7 +132,7 @@ def _pairs(value: Any, example: str) -> dict[str, str]:
 
 
 def _texts(value: Any) -> list[str]:
-    """A list, or a text with commas."""
+    """A list, or a text separated by commas."""
     return [text.strip() for text in value.split(",")] if isinstance(value, str) else [str(text) for text in value]
 
 
@@ -179,11 +179,11 @@ SETTINGS: Mapping[str, Any] = {
     "order": lambda value: {"order": tuple(_texts(value))},
     "colors": _colors,
     "ylim": _limits,
-    "log": lambda value: {"logarithmic": (value,) if isinstance(value, str) else tuple(value)},  # titles hold commas
+    "log": lambda value: {"logarithmic": (value,) if isinstance(value, str) else tuple(value)},  # titles contain commas
     "facet": lambda value: {"facet": str(value)},
 }
 
 
 def in_order(names: Sequence[str], first: Sequence[str]) -> list[str]:
-    """Names with those that come first at the front."""
+    """The names, with those in `first` at the front."""
     return sorted(names, key=lambda name: first.index(name) if name in first else len(first))

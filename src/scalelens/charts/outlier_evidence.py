@@ -1,14 +1,13 @@
 """Each rank's own compute time against that of its peers, and in how many steps it is longer.
 
-Shows: whether a rank is slow, how far beyond the others and beyond the threshold, always or at times.
+Shows: whether a rank is slow, how far it is beyond the others and the threshold, and whether always or at times.
 Query: outlier_gpus
 Encodings:
     x        rank
-    y        above the compute time over that of the peers; below the share of steps in which it is longer by the
-             threshold
-    point    a rank, its color and shape the verdict; those that lie apart are named with their node
-    line     the threshold; equal ranks lie at 1
-    caption  ranks, steps, peers, evidence of the ranks that are named
+    y        above: compute time over that of the peers; below: share of steps in which it exceeds the threshold
+    point    a rank, with the verdict as color and shape; those that stand out are named with their node
+    line     the threshold; equal ranks are at 1
+    caption  ranks, steps, peers, evidence for the ranks that are named
 Source: figures of stragglers by rank in X. Wu et al., FALCON (2024), and J. Lin et al., StragglerAnalysis (2025)
 """
 
@@ -35,7 +34,7 @@ VERDICTS = {
 NAMED = ("slow", "intermittent", "late")
 MOST_NAMES = 4
 THRESHOLD = style.Look("threshold", style.INK, None, [3, 2], 0.7)
-BESIDE = 0.8  # share of the axis: names of ranks beyond it stand left of their points
+NAMED_LEFT_FROM = 0.8  # share of the axis from which names are left of their points
 SIZE = 12  # area of a point in square points
 SHARE_HEIGHT = 72  # points, of the lower panel
 
@@ -87,7 +86,7 @@ def _ratios(points: Sequence[Row], threshold: float, x: Any, last: int) -> Any:
         texts = [
             {"rank": point["rank"], "ratio": point["ratio"], "text": _name(point)}
             for point in _apart(standing_out, (high - low) / 12)
-            if (point["rank"] > BESIDE * last) == (align == "right")
+            if (point["rank"] > NAMED_LEFT_FROM * last) == (align == "right")
         ]
         text = alt.Chart(style.values(texts)).mark_text(align=align, baseline="middle", dx=dx)
         layers += [text.encode(x, y, text="text:N")] if texts else []
@@ -95,7 +94,7 @@ def _ratios(points: Sequence[Row], threshold: float, x: Any, last: int) -> Any:
 
 
 def _apart(points: Sequence[Row], close: float) -> list[Row]:
-    """Of points at nearly one height only the highest is named: the names of the others would lie over it."""
+    """The rows to name: of points at nearly the same height only the highest, so that names do not overlap."""
     kept: list[Row] = []
     for point in points:
         if not kept or kept[-1]["ratio"] - point["ratio"] > close:

@@ -1,14 +1,14 @@
 """Runs against published numbers of the same quantity, devices and batch.
 
-Shows: how near runs come to what somebody published, and for which of them a setting is known to differ.
+Shows: how close runs are to published results, and for which of them a setting is known to differ.
 Query: compare_published
 Encodings:
     panel    a quantity in the unit of the document
     x        the published number, logarithmic
     y        the same quantity of the run, on the same scale
-    point    a run and a published row; open where a setting is known to differ
+    point    a run and a published row; open if a setting is known to differ
     color    the document
-    line     both are equal
+    line     equal numbers
     caption  runs, documents, what was not drawn and why
 Source: predicted against measured values on equal axes, as in Hoefler and Belli, Scientific Benchmarking of Parallel
     Computing Systems, SC'15
@@ -40,7 +40,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `compare_published`.  Raises UserError where no run has a published row."""
+    """The figure of the rows of `compare_published`.  Raises UserError if no run has a published row."""
     numbers = rows.with_columns(published=pl.col("measured") / pl.col("ratio"))
     known = numbers.filter((pl.col("measured") > 0) & (pl.col("published") > 0))
     known = known.sort("name", "quantity", "entry", "run_id")
@@ -71,7 +71,7 @@ def draw(
 def _panel(
     points: Sequence[Row], of_quantity: Sequence[Row], quantity: str, unit: str | None, looks: Sequence[style.Look]
 ) -> Any:
-    """Points of one quantity, on two equal axes that hold all of it."""
+    """Points of one quantity, on two equal axes."""
     values = [point[side] for point in of_quantity for side in ("published", "measured")]
     ends = [min(values) / 1.5, max(values) * 1.5]
     ticks = _ticks(*ends)
@@ -99,7 +99,7 @@ def _panel(
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Round values between two ends: 1, 2 and 5 of a decade, or more of them where that leaves fewer than three."""
+    """Round values between two ends: 1, 2 and 5 of each decade, or more if these are fewer than three."""
     ticks = [tick for tick in axes.ticks_of_decades(low, high) if low <= tick <= high]
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     finer = [float(f"{n}e{decade}") for decade in decades for n in (1, 1.5, 2, 3, 5, 7)]

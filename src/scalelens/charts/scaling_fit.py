@@ -1,18 +1,18 @@
 """Measured speedup against devices, with the laws of scaling that were fitted to it.
 
-Shows: which law a series follows, and how much each law promises of one more doubling.
+Shows: which law a series follows, and what each law predicts for one more doubling.
 Query: scaling_fit_points
 Encodings:
     x        devices, logarithmic, a tick at each size
     y        speedup over the smallest size, logarithmic
-    point    measured: a size, of repeats their median
-    bar      its 95 % interval, where this and the smallest size have repeats
+    point    measured: a size, or the median of its repeats
+    bar      its 95 % interval, if it and the smallest size have repeats
     line     a law, by color and dash: Amdahl, Gustafson (weak scaling), universal scalability law
     thin     where nothing was measured; a cross marks what lies beyond twice the largest size
     gray     perfect scaling
     panel    a series
     caption  what the series share, the largest residual of each law, series without a fit and why
-Source: figures of measured and modelled speedup in N. Gunther, Guerrilla Capacity Planning (2007)
+Source: figures of measured and modeled speedup in N. Gunther, Guerrilla Capacity Planning (2007)
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ MEASURED = style.Look("measured", style.INK, "circle", [1, 0], 0)
 IDEAL = style.Look("perfect scaling", "#999999", None, [1, 0], 0.8)
 FAR = style.Look("beyond twice the largest size", style.INK, "cross", [1, 0], 0)
 INTERVAL = ("ci95", "runs")
-THIN = 0.6  # of the thickness of a line where nothing was measured
+THIN = 0.6  # share of the thickness that a line has where nothing was measured
 
 
 def draw(
@@ -47,7 +47,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `scaling_fit_points`.  Raises UserError where no series has a fit."""
+    """The figure of the rows of `scaling_fit_points`.  Raises UserError if no series has a fit."""
     fitted = rows.filter(pl.col("fitted_speedup").is_not_null())
     if fitted.is_empty():
         raise UserError("there is no series of four sizes, which a fit needs", "see: scalelens query scaling_fit")
@@ -98,7 +98,7 @@ def _panel(points: Sequence[Row]) -> Any:
 
 
 def _law(points: Sequence[Row], look: style.Look, x: Any, y: Any) -> list[Any]:
-    """A law's line over the measured sizes, its thin continuation, and crosses on what nobody can know."""
+    """A law's line over the measured sizes, its thin continuation, and crosses far beyond them."""
     inside = [point for point in points if point["mark"] is None]
     outside = [*inside[-1:], *(point for point in points if point["mark"] is not None)]
     layers = []

@@ -1,7 +1,7 @@
 """Scaling efficiency by three times: the median batch, the training part of an epoch, the whole epoch.
 
-Shows: where scaling loses: what the median batch loses is communication, what the training part loses beyond it are
-    stalls and the beginning of epochs, what the epoch loses beyond that is validation; a panel for each series.
+Shows: where scaling loses: what the median batch loses is communication, what the training part loses beyond that is
+    stalls and the starts of epochs, what the epoch loses beyond that is validation; a panel for each series.
 Query: scaling_times
 Encodings:
     panel    a series, named by what sets it apart
@@ -35,7 +35,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `scaling_times`.  Raises UserError where no series has an efficiency."""
+    """The figure of the rows of `scaling_times`.  Raises UserError if no series has an efficiency."""
     known = rows.filter(pl.col("efficiency").is_not_null())
     if known.is_empty():
         raise UserError(
@@ -65,7 +65,7 @@ def draw(
 
 
 def _panels(points: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
-    """The rows of each series, by its name and its kind of scaling.  Each time is a line, and has a base of its own."""
+    """The rows of each series, by its name and its kind of scaling.  Each time is a line with its own base."""
     panels: dict[tuple[str, str], list[Row]] = {}
     for row in points:
         panels.setdefault((row["label"], efficiency_panels.KINDS[row["scaling"]]), []).append(row)
@@ -76,7 +76,7 @@ def _panels(points: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
 def _caption(
     points: Sequence[Row], panels: Mapping[tuple[str, str], Sequence[Row]], notes: Sequence[str], hidden: int
 ) -> list[str]:
-    """Counts, what marks stand for, the bases of the lines of each panel, intervals."""
+    """Counts, what marks mean, the bases of the lines of each panel, intervals."""
     most_runs = max(row["n_runs"] for row in points)
     lines = [f"Each point: {words.counted([row['n_runs'] for row in points], 'run')}.", *notes]
     lines.append(f"Bases, in the order of the legend: {'; '.join(_bases(panels))}.")
@@ -87,7 +87,7 @@ def _caption(
         lines.append(f"{without}: no interval for the efficiency.")
     if any(row["repeats"] for row in points):
         lines.append("Rings: single repeats that differ more than they should, with their range.")
-    if missing := [said for metric, said in TIMES.items() if all(row["metric"] != metric for row in points)]:
+    if missing := [time for metric, time in TIMES.items() if all(row["metric"] != metric for row in points)]:
         lines.append(f"No log says the {' or the '.join(missing)}.")
     if hidden:
         lines.append(f"Not drawn: {words.counted([hidden], 'point')} without an efficiency.")

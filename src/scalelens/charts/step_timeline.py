@@ -1,14 +1,14 @@
 """One step of a trace across its ranks.
 
-Shows: what each stream of each rank does at the same time: who waits in a collective for whom, which communication runs
-    beside computation, and where a device does nothing.
+Shows: what each stream of each rank does at the same time: which rank waits in a collective for which, which
+    communication overlaps with computation, and where a device does nothing.
 Query: step_timeline
 Encodings:
     x        time from the first work of the step
-    y        rank; its streams from above by their work, a line between ranks
-    bar      work of a class; neighbors that no column of the drawing keeps apart are one bar
+    y        rank; its streams, the busiest at the top; a line between ranks
+    bar      work of a class; neighbors that are too close to be drawn apart are one bar
     color    class of the work
-    caption  step, ranks, streams, number of kernels, copies and fills, clocks, how bars were put together
+    caption  step, ranks, streams, number of kernels, copies and fills, clocks, how bars were joined
 Source: Gantt charts of streams, as in the trace views of Kineto and Perfetto; MegaScale (NSDI'24), section 5
 """
 
@@ -34,7 +34,7 @@ CLASSES = {
 }
 MOST_LANES = 96  # streams of all ranks
 LANE, HIGHEST = 7, 280  # points: height of a stream, and of all at most
-HAIRLINE = 0.2  # points by which a bar is wider on each side, so that a short kernel is seen
+HAIRLINE = 0.2  # points added to each side of a bar, so that a short kernel is visible
 NS = {name: ratio(name, "ns") for name in ("s", "ms", "µs")}
 
 
@@ -65,7 +65,7 @@ def draw(
 
 
 def _lanes(named: pl.DataFrame) -> pl.DataFrame:
-    """The streams: those of a rank together, the one with most work first."""
+    """The streams, grouped by rank, the one with the most work first."""
     lanes = named.group_by("file_id", "process", "stream", "lane_rank").agg(work=pl.sum("work_ns"))
     order = {rank: place for place, rank in enumerate(sorted(set(lanes["lane_rank"]), key=words.natural))}
     place = pl.col("lane_rank").replace_strict(order)
@@ -74,14 +74,14 @@ def _lanes(named: pl.DataFrame) -> pl.DataFrame:
 
 
 def _shown(lanes: pl.DataFrame) -> pl.DataFrame:
-    """The streams that are drawn, numbered from above: where there are too many, the busiest of each rank."""
+    """The streams to draw, numbered from the top; if there are too many, only the busiest of each rank."""
     most = max(MOST_LANES // lanes["lane_rank"].n_unique(), 1)
     kept = lanes if lanes.height <= MOST_LANES else lanes.group_by("lane_rank", maintain_order=True).head(most)
     return kept.with_row_index("lane")
 
 
 def _panel(bars: Sequence[Row], lanes: Sequence[Row]) -> Any:
-    """Bars in lanes, with the rank beside its first lane and a line above each rank but the first."""
+    """Bars in lanes, with the rank beside its first lane and a line above each rank except the first."""
     longest_ns: int = max(bar["ends_ns"] for bar in bars)
     unit = next((unit for unit, ns in NS.items() if longest_ns >= ns), "µs")
     places = [lane["lane"] for lane in lanes]

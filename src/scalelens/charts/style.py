@@ -1,7 +1,7 @@
 """How every figure looks: as wide as a paper's column, and readable there, in color and in black and white.
 
-One pixel of Vega is one point of the paper.  Vega-Lite cannot fit concatenated views to a width, so the widths are
-computed here: the y axis has fixed room, the panels share the rest.
+A pixel of Vega is a point on paper.  Vega-Lite cannot fit concatenated views to a width, so the widths are computed
+here: the y axis has fixed room, the panels share the rest.
 """
 
 import math
@@ -20,38 +20,38 @@ FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 SMALL, LARGE = SIZE, 8
 INK, GRAY, GRID = "#222222", "#666666", "#e4e4e4"
 
-HEIGHT, WIDE_HEIGHT = 110, 140  # of a panel, in a narrow and in a wide figure
+HEIGHT, WIDE_HEIGHT = 110, 140  # of a panel, in a narrow and a wide figure
 MARGIN, GAP = 2, 9
 Y_AXIS = 32  # room left of a panel for its y axis: labels 19, padding 3, title 9, rounding
 X_AXIS = 26  # height below a panel of its x axis
-CAPTION_SHARE = 0.35  # of the panels' height, so that the caption takes at most a quarter of the whole figure
-STROKES = 2  # what the strokes on a panel's edges take
+CAPTION_SHARE = 0.35  # of the panels' height, so that the caption takes at most a quarter of the figure
+STROKES = 2  # width of the strokes on a panel's edges
 LINE = 8.5  # height of a line of small text
 
 # The colors of Okabe and Ito, without the yellow, which is hard to see on white paper.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 DASHES = ([1, 0], [5, 2], [1.5, 1.5], [7, 2, 1.5, 2], [3, 3])
-THICKEST, THINNEST = 2.0, 1.0  # lines of several series, in points
+THICKEST, THINNEST = 2.0, 1.0  # lines, if there are several series, in points
 MOST_SERIES = 12  # that a reader can tell apart
 
 Row = dict[str, Any]  # of a query
 
 
 class Look(NamedTuple):
-    """How the marks of one series are drawn, and what the legend says of it."""
+    """How the marks of one series are drawn, and its label in the legend."""
 
     label: str
     color: str
     shape: str | None
     dash: Sequence[float]
     thickness: float = 1.2
-    is_series: bool = False  # users choose the order and the colors of series
-    is_hollow: bool = False  # the shape is an outline
+    is_series: bool = False  # whether users may choose its position and color
+    is_hollow: bool = False  # whether the shape is an outline
 
 
 class IntervalLook(NamedTuple):
-    """How an interval is drawn: one of confidence with caps and a full line, a range with a thin broken line."""
+    """How an interval is drawn: a confidence interval with caps and a full line, a range with a thin broken line."""
 
     label: str
     dash: Sequence[float]
@@ -59,7 +59,7 @@ class IntervalLook(NamedTuple):
     cap: float
 
 
-# By the kind of the interval, and by what it covers: the steps of one run, or repeated runs.
+# By kind and scope: the steps of one run, or repeated runs.
 INTERVALS: dict[tuple[str, str], IntervalLook] = {
     ("ci95", "steps"): IntervalLook("95 % interval, steps of one run", [1, 0], 0.6, 3),
     ("ci95", "runs"): IntervalLook("95 % interval, repeated runs", [1, 0], 1, 6),
@@ -85,14 +85,14 @@ CONFIG: dict[str, Any] = {
     },
     "axisY": {"minExtent": 19, "maxExtent": 19},
     "axisX": {"grid": False},
-    "line": {"strokeJoin": "round"},  # a strokeWidth here would win over those of the series
+    "line": {"strokeJoin": "round"},  # a strokeWidth here would override those of the series
     "point": {"size": 20, "filled": True, "opacity": 1},
     "text": {"fontSize": SMALL, "color": INK},
 }  # fmt: skip
 
 
 def looks(labels: Iterable[str], page: Page = SINGLE) -> list[Look]:
-    """A look for each label, all different, in the page's order and colors.  Raises UserError for too many labels."""
+    """A different look for each label, in the page's order and colors.  Raises UserError for too many labels."""
     named = in_order(list(labels), page.order)
     check_count(len(named), MOST_SERIES, "lines", CHOOSE_RUNS)
     given = page.colors
@@ -104,17 +104,17 @@ def looks(labels: Iterable[str], page: Page = SINGLE) -> list[Look]:
 
 
 def _thickness(number: int, count: int) -> float:
-    """The first line is the thickest, so that those drawn over it do not hide it where they are equal."""
+    """The first line is the thickest, so that equal lines drawn over it do not hide it."""
     return 1.2 if count == 1 else round(THICKEST - number / (count - 1) * (THICKEST - THINNEST), 2)
 
 
 def swatch(label: str, color: str) -> Look:
-    """Entry of a legend for what is filled with a color."""
+    """Legend entry for areas of a color."""
     return Look(label, color, "square", [1, 0], 5)
 
 
 def encodings(drawn: Sequence[Look], field: str = "label") -> dict[str, Any]:
-    """Color, shape, dash and thickness of a field by its looks, without Vega's legend."""
+    """Color, shape, dash and thickness of a field, from looks, without Vega's legend."""
     domain = [look.label for look in drawn]
 
     def scale(values: Sequence[Any]) -> Any:
@@ -129,26 +129,26 @@ def encodings(drawn: Sequence[Look], field: str = "label") -> dict[str, Any]:
 
 
 def values(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Rows as the data of a chart, written into its specification: Altair refuses a list of more than 5000."""
+    """Rows as inline data of a chart, because Altair refuses lists of more than 5000."""
     return alt.InlineData(values=[dict(row) for row in rows])
 
 
 class Panel(NamedTuple):
-    """A chart in a figure.  One without an axis of its own shares the y axis of the panel on its left."""
+    """A chart in a figure.  Without its own axis it shares the y axis of the panel on its left."""
 
     chart: Any
     has_axis: bool = True
-    height: float | None = None  # else that of all figures of its width
-    columns: int | None = None  # panels side by side for which it is as wide as it is, else those of its row
+    height: float | None = None  # else the usual one of figures of this width
+    columns: int | None = None  # number of panels side by side that its width is for, else those in its row
     name: str = ""  # its title, by which users order panels
 
 
 def figure(
     grid: Sequence[Sequence[Panel]], legend: Sequence[Look | IntervalLook], caption: Sequence[str], page: Page = SINGLE
 ) -> Any:
-    """Title and legend, below them rows of panels, below them the caption, which is the figure's description too.
+    """Title and legend, rows of panels, and the caption, which is also the figure's description.
 
-    Raises UserError where the page names series or panels that the figure does not have.
+    Raises UserError if the page names series or panels that the figure does not have.
     """
     _check_series(legend, [panel.name for row in grid for panel in row if panel.name], page)
     room = page.points - 2 * MARGIN
@@ -167,15 +167,15 @@ def figure(
 
 
 def panel_width(count: int, page: Page, has_axes: bool = False) -> float:
-    """Width of each of `count` panels side by side that share one y axis, or have an axis each."""
+    """The width of each of `count` panels side by side that share one y axis, or have an axis each."""
     y_axes = count if has_axes else 1
     return (page.points - 2 * MARGIN - y_axes * Y_AXIS - (count - 1) * GAP) / count - STROKES
 
 
 def _as_short_as(caption: Sequence[str], height: float, room: float) -> str:
-    """The caption in at most that height, without some of its sentences, which it counts.
+    """The caption, without as many sentences as needed to fit the height; it says how many are missing.
 
-    The last sentence stays: it says what was left out of the numbers.  The others matter less the later they come.
+    The last sentence stays, because it says what was left out of the numbers.  Of the others, later ones matter less.
     """
     kept = list(caption)
     while True:
@@ -205,14 +205,14 @@ def _refuse(what: str, name: str, known: Sequence[str]) -> None:
 
 
 def _lines_of_text(text: str, room: float, color: str, size: int) -> Any:
-    """Wrapped text from the left edge of the figure, as a view that is as wide as the figure.
+    """Wrapped text from the left edge of the figure, as a view as wide as the figure.
 
     Vega-Lite aligns the left edges of views and draws y axes left of them, so the text starts at -Y_AXIS.
     """
     height = LINE * size / SMALL
     lines = wrap(text, room * SMALL / size) if text else []
     texts = [{"x": -Y_AXIS, "y": n * height, "text": line} for n, line in enumerate(lines)]
-    # It cannot be seen.  It makes the figure as wide as the column, whatever the width of the panels.
+    # An invisible rule makes the figure as wide as the column, whatever the width of the panels.
     edge = [{"x": -Y_AXIS, "x2": room - Y_AXIS, "y": 0}]
     rule = alt.Chart(values(edge)).mark_rule(opacity=0).encode(_at("x"), _at("y"), x2="x2:Q")
     mark = alt.Chart(values(texts)).mark_text(align="left", baseline="top", color=color, fontSize=size)
@@ -222,13 +222,13 @@ def _lines_of_text(text: str, room: float, color: str, size: int) -> Any:
 
 
 def _at(field: str) -> Any:
-    """A place in points, which the data give as it is."""
+    """A position in points, as in the data."""
     channel = alt.X if field == "x" else alt.Y
     return channel(f"{field}:Q", scale=None, axis=None)
 
 
 def interval_layers(rows: Sequence[Row], kind: tuple[str, str], x: Any, ends: tuple[str, str], color: Any) -> list[Any]:
-    """Layers of the intervals of one kind.  `ends` are the columns of their lower and upper ends, NULL without one."""
+    """Layers for the intervals of one kind.  `ends` are the columns of their lower and upper ends, or NULL."""
     fields = (x.shorthand.partition(":")[0], "label", *ends)
     known = [{name: row[name] for name in fields} for row in rows if row.get(ends[0]) is not None]
     if not known:
@@ -241,11 +241,11 @@ def interval_layers(rows: Sequence[Row], kind: tuple[str, str], x: Any, ends: tu
     return layers + [cap.encode(x, alt.Y(end), color) for end in (low, high) if look.cap]
 
 
-SAMPLE = 18  # points: how long the sample of a look is in the legend
+SAMPLE = 18  # points: length of the sample of a look in the legend
 
 
 def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping[str, str]) -> Any:
-    """Samples of the looks with their labels, or the names instead: series in columns, below them intervals."""
+    """Samples of looks with their labels, or with `names` for these: series in columns, intervals below."""
     lines: list[dict[str, Any]] = []
     points: dict[bool, list[dict[str, Any]]] = {True: [], False: []}  # hollow ones, filled ones
     texts: list[dict[str, Any]] = []
@@ -286,7 +286,7 @@ def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping
 
 
 def _strokes(entry: Look | IntervalLook, x: float, y: float) -> list[dict[str, Any]]:
-    """Lines of an entry's sample: one line, and the caps where an interval has caps."""
+    """The lines of an entry's sample: one line, and caps if an interval has caps."""
     inset, cap = (0, 0.0) if isinstance(entry, Look) else (3, entry.cap)
     plain = {"colour": entry.color if isinstance(entry, Look) else INK, "thickness": entry.thickness}
     left, right = x + inset, x + SAMPLE - inset

@@ -3,10 +3,10 @@
 Shows: each loss of a job or of a trace, as a bar that begins where the one above it ends, and the part that is left.
 Query: waterfall
 Encodings:
-    panel    a run, from its log or from its traces; a number that the caption resolves
-    y        a loss, in the order in which they are taken off, with its share in percent
+    panel    a run, from its log or from its traces; a number that the caption explains
+    y        a loss, in the order in which they are subtracted, with its share in percent
     x        share of the whole in percent; the bar ends at what is left
-    color    a loss, time of which no log tells, what is left; they differ in black and white too
+    color    a loss, time that no log explains, what is left; they also differ in black and white
     caption  runs, what 100 % is, remarks
 Source: additive bars of POP's factors, https://pop-coe.eu/node/69
 """
@@ -41,7 +41,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `waterfall`.  Raises UserError where there is no run, or too many."""
+    """The figure of the rows of `waterfall`.  Raises UserError if there is no run, or too many."""
     if rows.is_empty():
         raise UserError("there is no run to draw", "see what is known of the runs: scalelens query runs_overview")
     shown = rows.partition_by(["run_id", "source"], maintain_order=True)
@@ -61,7 +61,7 @@ def draw(
 
 
 def _bars(parts: Sequence[Row], is_lowest: bool) -> Any:
-    """The bars of one run and their names, on the side where there is room."""
+    """The bars of one run and their names, on the side with room."""
     bars = [
         {
             "place": place, "kind": _kind(part["part"]),
@@ -82,7 +82,7 @@ def _bars(parts: Sequence[Row], is_lowest: bool) -> Any:
 
 
 def _names(bars: Sequence[Row], y: Any, scale: Any) -> list[Any]:
-    """A name stands left of its bar, or right of it where the left is too narrow, or within a long one."""
+    """A name goes left of its bar, right of it if the left is too narrow, or into a long bar."""
     left, right = [], []
     for bar in bars:
         name = {"place": bar["place"], "part": bar["part"], "ink": style.INK}
@@ -107,7 +107,7 @@ def _kind(part: str) -> str:
 
 
 def _caption(rows: pl.DataFrame, names: Sequence[str]) -> list[str]:
-    """What a single panel is, what 100 % is, and the remarks of the runs."""
+    """What a single panel shows, what 100 % is, and the remarks of the runs."""
     remarks = dict.fromkeys(note for text in rows["remark"] for note in words.split_notes(text))
     return [
         *([f"{names[0]}."] if len(names) == 1 else []),
