@@ -51,7 +51,7 @@ def draw(
         by_series.setdefault(point["label"], []).append(point)
     limits.check_count(len(by_series), MOST_PANELS, "maps", "choose runs, for example runs=\"model = 'resnet50'\"")
     is_of_jobs = (parameters or {}).get("per") == "job"
-    by_series = dict(sorted(by_series.items(), key=lambda series: (page.place(series[0]), series[0])))
+    by_series = dict(sorted(by_series.items(), key=lambda series: (page.position(series[0]), series[0])))
     panels = [
         style.Panel(_map(cells, name, is_of_jobs, page), height=_height(cells, page), name=name)
         for name, cells in by_series.items()

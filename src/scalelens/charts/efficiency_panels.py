@@ -45,25 +45,25 @@ def mark_warnings(points: list[Row]) -> list[str]:
     Warnings that differ only in numbers or quoted names are one note, and all notes on the same rows share a mark.
     """
     warned: dict[str, list[tuple[str, int]]] = {}
-    for place, row in enumerate(points):
+    for k, row in enumerate(points):
         row["mark"] = ""
         for warning in words.split_notes(row["warning"]):
-            warned.setdefault(words.NUMBER.sub("#", words.QUOTED.sub("''", warning)), []).append((warning, place))
+            warned.setdefault(words.NUMBER.sub("#", words.QUOTED.sub("''", warning)), []).append((warning, k))
     on_rows: dict[tuple[int, ...], list[str]] = {}
     for alike in warned.values():
         note = words.sentence(words.joined([warning for warning, _ in alike]))
-        on_rows.setdefault(tuple(place for _, place in alike), []).append(note)
+        on_rows.setdefault(tuple(k for _, k in alike), []).append(note)
     notes, marks = [], 0
-    for places, sentences in on_rows.items():
-        kinds = {points[place]["scaling"] for place in places}
-        if len(places) == sum(row["scaling"] in kinds for row in points):  # a mark at every point would say nothing
+    for indexes, sentences in on_rows.items():
+        kinds = {points[k]["scaling"] for k in indexes}
+        if len(indexes) == sum(row["scaling"] in kinds for row in points):  # a mark at every point would say nothing
             notes += sentences
             continue
         mark = WARNING_MARKS[marks % len(WARNING_MARKS)] * (marks // len(WARNING_MARKS) + 1)
         marks += 1
         notes.append(f"{mark}\u00a0{' '.join(sentences)}")
-        for place in places:
-            points[place]["mark"] += mark
+        for k in indexes:
+            points[k]["mark"] += mark
     return notes
 
 

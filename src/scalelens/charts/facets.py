@@ -35,7 +35,7 @@ def parts(points: Sequence[Row], page: Page) -> dict[str, list[Row]]:
     names = sorted({text_of(point, column) for point in points}, key=words.natural)
     check(len(names))
     titles = {name: f"{page.panel_prefix}{name}" for name in names}
-    names.sort(key=lambda name: page.place(titles[name]))
+    names.sort(key=lambda name: page.position(titles[name]))
     return {titles[name]: [point for point in points if text_of(point, column) == name] for name in names}
 
 
@@ -120,7 +120,7 @@ def panels(
     groups = parts(points, page)
     columns = across(len(groups), page, x["title"])
     charts = []
-    for place, (name, rows) in enumerate(groups.items()):
-        chart = panel(rows, without_axis(y) if place % columns else y)
+    for k, (name, rows) in enumerate(groups.items()):
+        chart = panel(rows, without_axis(y) if k % columns else y)
         charts.append((name, titled(chart, name, columns, page)))
     return grid(charts, columns)

@@ -40,13 +40,13 @@ def draw(
     shown, rest = sums.head(MOST_KERNELS), sums.slice(MOST_KERNELS)
     bars = [
         {
-            "place": place,
+            "place": k,
             "share": f"{100 * row['share']:.1f}",
             "total_ms": row["total_ns"] / 1e6,
             "kind": row["class"],
             "text": kernel_bars.bar_text(row["name"] or "without a name", row["calls"], 0, page),
         }
-        for place, row in enumerate(shown.iter_rows(named=True))
+        for k, row in enumerate(shown.iter_rows(named=True))
     ]
     undrawn = f"{words.counted([rest.height], 'other name')}, {100 * rest['share'].sum():.1f} % of device time"
     caption = [

@@ -100,10 +100,10 @@ def _join_only_callees(branch: _Branch) -> None:
 def _bars(root: _Branch, page: Page) -> list[Row]:
     """A bar for each branch that is drawn, from the top."""
     bars = []
-    for place, (depth, branch) in enumerate(_from_the_top(root, _largest(root))):
+    for k, (depth, branch) in enumerate(_from_the_top(root, _largest(root))):
         indent = min(depth, DEEPEST_INDENT) * INDENT
         bars.append({
-            "place": place, "share": f"{100 * branch.total_ns / root.total_ns:.1f}",
+            "place": k, "share": f"{100 * branch.total_ns / root.total_ns:.1f}",
             "total_ms": branch.total_ns / 1e6, "kind": branch.kind, "indent": indent,
             "text": kernel_bars.bar_text(branch.name, branch.calls, indent, page),
         })  # fmt: skip

@@ -58,7 +58,7 @@ class Page(NamedTuple):
         """The start of the titles of panels, before the value of the facet."""
         return f"{self.facet.replace('_', ' ')} " if self.facet else ""
 
-    def place(self, panel: str) -> int:
+    def position(self, panel: str) -> int:
         """The position of a panel in the order, by its title or the value of the facet; the last one if not named."""
         names = (panel, panel.removeprefix(self.panel_prefix))
         return next((n for n, name in enumerate(self.order) if name in names), len(self.order))

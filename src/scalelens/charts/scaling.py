@@ -113,9 +113,9 @@ def _grid(
     top = efficiency_panels.highest(efficient)
     columns = facets.across(max(len(groups), 1), page)
     charts = []
-    for place, (title, rows) in enumerate(groups):
+    for k, (title, rows) in enumerate(groups):
         x = axes.of_devices(efficient if page.facet else rows)
-        chart = efficiency_panels.efficiency(rows, looks, top, x, has_axis=place % columns == 0)
+        chart = efficiency_panels.efficiency(rows, looks, top, x, has_axis=k % columns == 0)
         charts.append((title, chart.properties(title=_title(rows, title, columns, page))))
     others = [
         style.Panel(_throughput(rows, growing, looks).properties(title=_title(rows, title, 1, page)), name=title)

@@ -54,7 +54,7 @@ def draw(
     points: list[Row] = fitted.sort("series", "law", "devices").to_dicts()
     shared, labels = words.apart(dict.fromkeys(point["series"] for point in points))
     limits.check_count(len(labels), MOST_PANELS, "series", "choose runs, for example runs=\"model = 'resnet50'\"")
-    labels = dict(sorted(labels.items(), key=lambda series: page.place(series[1])))
+    labels = dict(sorted(labels.items(), key=lambda series: page.position(series[1])))
     across = 2 if page.is_wide and len(labels) > 1 else 1
     panels = [
         style.Panel(

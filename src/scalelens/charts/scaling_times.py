@@ -46,15 +46,15 @@ def draw(
         "series", pl.col("metric").replace_strict(times, range(len(times))), "devices", -pl.col("speedup"), "run_id"
     ).to_dicts()
     shared = words.name_series(points)
-    panels = dict(sorted(_panels(points).items(), key=lambda panel: page.place(panel[0][0])))
+    panels = dict(sorted(_panels(points).items(), key=lambda panel: page.position(panel[0][0])))
     facets.check(len(panels))
     efficiency_panels.judge(points)
     notes = efficiency_panels.mark_warnings(points)
     looks = style.looks([TIMES[metric] for metric in times if any(row["metric"] == metric for row in points)], page)
     top, x = efficiency_panels.highest(points), axes.of_devices(points)
     charts, columns = [], facets.across(len(panels), page)
-    for place, ((name, kind), part) in enumerate(panels.items()):
-        panel = efficiency_panels.efficiency(part, looks, top, x, has_axis=place % columns == 0)
+    for k, ((name, kind), part) in enumerate(panels.items()):
+        panel = efficiency_panels.efficiency(part, looks, top, x, has_axis=k % columns == 0)
         first, *further = filter(None, (name, kind, part[0]["batch"]))
         title = facets.title(first, further, columns, page)
         charts.append((name, panel.properties(title=title)))

@@ -90,7 +90,7 @@ def _grouped(cells: pl.DataFrame, n_ranks: int, n_steps: int) -> dict[str, pl.Da
 
 
 def _places(values: pl.Series) -> dict[Any, int]:
-    return {value: place for place, value in enumerate(values)}
+    return {value: k for k, value in enumerate(values)}
 
 
 def _across(count: int, most: int) -> int:

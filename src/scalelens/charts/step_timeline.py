@@ -67,7 +67,7 @@ def draw(
 def _lanes(named: pl.DataFrame) -> pl.DataFrame:
     """The streams, grouped by rank, the one with the most work first."""
     lanes = named.group_by("file_id", "process", "stream", "lane_rank").agg(work=pl.sum("work_ns"))
-    order = {rank: place for place, rank in enumerate(sorted(set(lanes["lane_rank"]), key=words.natural))}
+    order = {rank: k for k, rank in enumerate(sorted(set(lanes["lane_rank"]), key=words.natural))}
     place = pl.col("lane_rank").replace_strict(order)
     by = [place, "file_id", pl.col("work"), "process", "stream"]
     return lanes.sort(by, descending=[False, False, True, False, False])

@@ -64,12 +64,12 @@ def _bars(parts: Sequence[Row], is_lowest: bool) -> Any:
     """The bars of one run and their names, on the side with room."""
     bars = [
         {
-            "place": place, "kind": _kind(part["part"]),
+            "place": k, "kind": _kind(part["part"]),
             "part": PARTS_LEFT[part["source"]] if part["part"] == "left" else part["part"],
             "begin": 0 if part["part"] == "left" else part["after_percent"],
             "end": part["after_percent"] if part["part"] == "left" else part["after_percent"] + part["percent"],
         }
-        for place, part in enumerate(parts)
+        for k, part in enumerate(parts)
     ]  # fmt: skip
     shares = " : ".join(f"datum.value == {n} ? '{part['percent']:.1f}'" for n, part in enumerate(parts)) + " : ''"
     y = alt.Y("place:O", title="share [%]", axis=alt.Axis(labelExpr=shares, ticks=False, domain=False))

@@ -42,10 +42,10 @@ def _many_rows(answer: "pa.Table") -> str:
     import polars as pl
     import pyarrow as pa
 
-    for place, (name, column) in enumerate(zip(answer.column_names, answer.columns, strict=True)):
+    for k, (name, column) in enumerate(zip(answer.column_names, answer.columns, strict=True)):
         if not any(getattr(pa.types, f"is_{kind}")(column.type) for kind in PLAIN):
             texts = [None if value is None else _text(value) for value in _values(column)]
-            answer = answer.set_column(place, name, pa.array(texts, pa.string()))
+            answer = answer.set_column(k, name, pa.array(texts, pa.string()))
     rows = pl.DataFrame(answer).with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
     active = [name for name in rows.columns if rows[name].dtype == pl.String and _may_act(rows[name])]
     shown = (pl.Series(name, [text and _inert(text) for text in rows[name]], pl.String) for name in active)
