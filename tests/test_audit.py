@@ -13,11 +13,11 @@ import pytest
 
 from command_line import Run, one_line
 from conftest import FIXTURES, ROOT
-from scalelens.report.audit.audit import inconsistencies
-from scalelens.report.audit.finding import Finding
-from scalelens.report.audit.printed import hidden
-from scalelens.report.audit.printing import lines_of
-from scalelens.report.audit.reading import document_of, read
+from scalelens.audit.finding import Finding
+from scalelens.audit.inconsistencies import inconsistencies
+from scalelens.audit.printed import bounds_of
+from scalelens.audit.printing import lines_of
+from scalelens.audit.reading import document_of, read
 
 TEXTS = sorted(path for path in (FIXTURES / "audit").iterdir() if path.suffix != ".findings")
 SEEDS = ROOT.parent / "shared" / "seeds"
@@ -94,13 +94,13 @@ def test_epicure_prints_its_efficiency_upside_down_once(findings: list[Finding])
     ],
 )
 def test_values_that_digits_hide(text: str, low: str, high: str) -> None:
-    span = hidden(text)
+    span = bounds_of(text)
     assert (span.low, span.high) == (pytest.approx(type(span.low)(low)), type(span.low)(high))
 
 
 def test_a_count_is_exact_unless_it_is_round() -> None:
-    assert hidden("64", count=True).low == hidden("64", count=True).high == 64
-    assert hidden("8,000", count=True).low == 7500
+    assert bounds_of("64", count=True).low == bounds_of("64", count=True).high == 64
+    assert bounds_of("8,000", count=True).low == 7500
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ TABLES = {
 def test_tables_of_every_kind_are_read_alike(suffix: str) -> None:
     text = TABLES[suffix].format(*(cell for row in ROWS for cell in row))
     (table,) = document_of(text, suffix=suffix if suffix != "tabs" else ".txt").tables
-    assert [measure.kind for measure in table.measures] == ["devices", "rate"]
+    assert [measure.kind for measure in table.meanings] == ["devices", "rate"]
     assert [tuple(number.text for number in row if number) for row in table.cells] == ROWS[1:]
 
 
@@ -158,7 +158,7 @@ def test_a_heading_of_two_rows_spans_columns() -> None:
     )
     (table,) = document_of(text).tables
     assert table.headings == ("Total IPU count", "Throughput (images/s) 1st epoch", "Throughput (images/s) 2nd epoch")
-    assert [measure.kind for measure in table.measures] == ["devices", "rate", "rate"]
+    assert [measure.kind for measure in table.meanings] == ["devices", "rate", "rate"]
 
 
 # What is allowed
@@ -343,7 +343,7 @@ def test_what_is_no_text_is_refused(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "a.pdf").write_bytes(b"%PDF")
     one_line(run("audit", tmp_path / "a.txt"), "is not text in UTF-8")
-    one_line(run("audit", tmp_path / "a.pdf"), "is no text that is understood")
+    one_line(run("audit", tmp_path / "a.pdf"), "is not a text of a known kind")
     one_line(run("audit", tmp_path / "none.md"), "cannot be read")
 
 

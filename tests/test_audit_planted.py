@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import pytest
 
-from scalelens.report.audit.audit import inconsistencies
-from scalelens.report.audit.finding import Finding
-from scalelens.report.audit.reading import document_of
+from scalelens.audit.finding import Finding
+from scalelens.audit.inconsistencies import inconsistencies
+from scalelens.audit.reading import document_of
 
 TEXTS = 200
 LEAST_FOUND = 0.9

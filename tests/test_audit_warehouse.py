@@ -13,13 +13,13 @@ import pytest
 
 from conftest import CORPUS, ROOT
 from logs import megatron_line
+from scalelens.audit.finding import Finding
+from scalelens.audit.reading import document_of
+from scalelens.audit.warehouse.matching import Auditor
+from scalelens.audit.warehouse.measures import SHARE
+from scalelens.audit.warehouse.text import findings_of
+from scalelens.audit.warehouse.values import KnownValue
 from scalelens.ingestion.ingest import ingest
-from scalelens.report.audit.finding import Finding
-from scalelens.report.audit.reading import document_of
-from scalelens.report.audit.warehouse.matching import Auditor
-from scalelens.report.audit.warehouse.measures import SHARE
-from scalelens.report.audit.warehouse.text import findings_of
-from scalelens.report.audit.warehouse.values import Known
 
 if TYPE_CHECKING:
     from command_line import Run
@@ -52,7 +52,7 @@ TRUE, PLANTED = 200, 200
 class Said(NamedTuple):
     """A value as a paper says it."""
 
-    known: Known
+    known: KnownValue
     digits: str
     unit: str
 
@@ -65,7 +65,7 @@ def digits_of(value: float, significant: int) -> str:
     return f"{value:.{max(0, significant - 1 - math.floor(math.log10(abs(value))))}f}"
 
 
-def said_of(known: Known, draw: random.Random, least: int = 2) -> Said:
+def said_of(known: KnownValue, draw: random.Random, least: int = 2) -> Said:
     """A value at two to four printed digits, in a unit in which it is no tiny number."""
     units = [pair for pair in UNITS[known.measure.name] if 0.1 <= known.value / pair[1] < 1e5] or UNITS[
         known.measure.name
@@ -74,7 +74,7 @@ def said_of(known: Known, draw: random.Random, least: int = 2) -> Said:
     return Said(known, digits_of(known.value / factor, draw.randint(least, 4)), unit)
 
 
-def about(known: Known) -> str:
+def about(known: KnownValue) -> str:
     """What tells a row, as a paper says it."""
     facts = known.row.run | {key: value for key, value in known.row.own.items() if value is not None}
     parts = [str(facts[key]) for key in ("benchmark", "system", "name") if facts.get(key)][-2:]
@@ -87,8 +87,8 @@ def about(known: Known) -> str:
     return ", ".join(parts)
 
 
-def quoted_values(auditor: Auditor) -> list[Known]:
-    return [known for known in auditor.warehouse.values if known.column in PHRASES and known.value > 0]
+def quoted_values(auditor: Auditor) -> list[KnownValue]:
+    return [known for known in auditor.known.values if known.column in PHRASES and known.value > 0]
 
 
 def in_prose(said: Said, draw: random.Random) -> str:
@@ -205,7 +205,7 @@ def test_true_numbers_of_real_logs_are_not_accused(real: Auditor) -> None:
 def test_a_table_of_true_numbers_is_not_accused(study: Auditor) -> None:
     rows = {
         known.row.run["devices"]: known
-        for known in study.warehouse.values
+        for known in study.known.values
         if (known.row.query, known.column) == ("scaling", "step_s")
     }
     lines = [
@@ -221,7 +221,7 @@ def test_result_tables_of_mlperf_are_not_accused(tmp_path: Path) -> None:
     if not CORPUS.is_dir():
         pytest.skip("no corpus of real files beside the project")
     auditor = auditor_of(CORPUS / "mlperf_v3.0", tmp_path)
-    scores = [known for known in auditor.warehouse.values if known.column == "minutes"]
+    scores = [known for known in auditor.known.values if known.column == "minutes"]
     rows = [f"| {k.row.own['system']} | {k.row.own['benchmark']} | {k.value / 60:.2f} |" for k in scores]
     text = "\n".join(["| system | benchmark | time to train [min] |", "|---|---|---|", *rows])
     found = findings_of(document_of(text, suffix=".md"), auditor)
@@ -238,7 +238,7 @@ def can_see(said: Said, auditor: Auditor) -> bool:
     near = 0.51 * 10 ** -len(said.digits.partition(".")[2])
     return len(said.digits.replace(".", "").lstrip("0")) >= 3 and not any(
         abs(known.value / size - float(said.digits)) <= near
-        for known in auditor.warehouse.values
+        for known in auditor.known.values
         if known.row.run is said.known.row.run and known.measure.name == said.known.measure.name
     )
 
@@ -246,7 +246,7 @@ def can_see(said: Said, auditor: Auditor) -> bool:
 def planted(auditor: Auditor, seed: int) -> Counter[str]:
     """Kinds of the findings about changed numbers that the warehouse can see, of runs whose name no other has."""
     draw, kinds = random.Random(seed), Counter[str]()
-    counts = Counter(run["name"] for run in auditor.warehouse.runs.values())
+    counts = Counter(run["name"] for run in auditor.known.runs.values())
     values = [known for known in quoted_values(auditor) if counts[known.row.run.get("name")] == 1]
     for _ in range(5 * PLANTED):
         said = said_of(draw.choice(values), draw, least=3)
@@ -274,7 +274,7 @@ RATIO = "From {few} to {many} GPUs the throughput rises {ratio} times."
 def ratio_of(auditor: Auditor, few: int, many: int) -> float:
     rates = {
         known.row.run["devices"]: known.value
-        for known in auditor.warehouse.values
+        for known in auditor.known.values
         if (known.row.query, known.column) == ("scaling", "samples_per_s")
     }
     return rates[many] / rates[few]
@@ -287,7 +287,7 @@ def test_a_ratio_of_two_rows_is_reproduced_and_a_wrong_one_found(study: Auditor)
         digits = f"{ratio_of(study, few, many):.2f}"
         text = RATIO.format(few=few, many=many, ratio=digits)
         assert [finding.kind for finding in judged(text, study, digits)] == ["reproduced"], text
-        wrong = other_digit(Said(study.warehouse.values[0], digits, ""), draw).digits
+        wrong = other_digit(Said(study.known.values[0], digits, ""), draw).digits
         text = RATIO.format(few=few, many=many, ratio=wrong)
         kinds.update(finding.kind for finding in judged(text, study, wrong))
     assert kinds["stale"] >= 0.9 * len(sizes), kinds
@@ -312,28 +312,28 @@ def value_of(auditor: Auditor, query: str, column: str, devices: int, **paramete
 
 
 def test_a_number_under_other_exclusions_is_stale_and_says_which(study: Auditor) -> None:
-    mean = value_of(study.warehouse, "batch_stats", "mean_s", 8, exclude="none")
+    mean = value_of(study.known, "batch_stats", "mean_s", 8, exclude="none")
     finding = only(f"On 8 GPUs the mean step time of gpt-n8 is {mean:.4f} s.", study, f"{mean:.4f}")
     assert finding.kind == "stale"
     assert finding.sentence.endswith("the number is batch_stats(exclude := 'none').mean_s")
 
 
 def test_two_digits_without_words_that_fit_are_untraceable(study: Auditor) -> None:
-    step = value_of(study.warehouse, "batch_stats", "step_s", 8)
+    step = value_of(study.known, "batch_stats", "step_s", 8)
     assert only(f"It took {step:.2f} s.", study, f"{step:.2f}").kind == "untraceable"
     assert only(f"The step time is {step:.1f} s.", study, f"{step:.1f}").kind == "untraceable"
     assert only(f"The step time of gpt-n8 is {step:.3f} s.", study, f"{step:.3f}").kind == "reproduced"
 
 
 def test_either_rounding_of_a_5_and_a_cut_digit(study: Auditor) -> None:
-    step = value_of(study.warehouse, "batch_stats", "step_s", 8)
+    step = value_of(study.known, "batch_stats", "step_s", 8)
     cut = f"{math.floor(step * 1000) / 1000:.3f}"
     finding = only(f"The step time of gpt-n8 is {cut} s.", study, cut)
     assert finding.kind == ("stale" if step * 1000 % 1 > 0.5 else "reproduced")
 
 
 def test_a_hedged_number_is_not_accused(study: Auditor) -> None:
-    step = 1.05 * value_of(study.warehouse, "batch_stats", "step_s", 8)
+    step = 1.05 * value_of(study.known, "batch_stats", "step_s", 8)
     for words, kind in (
         ("The step time of gpt-n8 is about {} s.", "untraceable"),
         ("The expected step time of gpt-n8 is {} s.", "untraceable"),
@@ -346,7 +346,7 @@ def test_a_hedged_number_is_not_accused(study: Auditor) -> None:
     "words", ["The data loading time per step", "The forward pass of a step", "The standard deviation of the step time"]
 )
 def test_a_quantity_that_no_query_has_is_not_accused(words: str, study: Auditor) -> None:
-    step = 1.05 * value_of(study.warehouse, "batch_stats", "step_s", 8)
+    step = 1.05 * value_of(study.known, "batch_stats", "step_s", 8)
     text = "{} of gpt-n8 is {} s."
     assert only(text.format(words, f"{step:.3f}"), study, f"{step:.3f}").kind == "untraceable"
     assert only(text.format("The step time", f"{step:.3f}"), study, f"{step:.3f}").kind == "stale"
@@ -371,7 +371,7 @@ def test_a_count_is_a_fact_of_runs(study: Auditor) -> None:
     ],
 )
 def test_what_words_say_of_rows(words: str, said: dict[str, set[object]], study: Auditor) -> None:
-    assert {key: set(values) for key, values in study.speech.stated(words).items()} == said
+    assert {key: set(values) for key, values in study.vocabulary.stated(words).items()} == said
 
 
 # Claims
@@ -380,7 +380,7 @@ def test_what_words_say_of_rows(words: str, said: dict[str, set[object]], study:
 def test_claims_that_are_proposed_hold_and_changed_ones_do_not(
     study: Auditor, home: Path, tmp_path: Path, run: "Run"
 ) -> None:
-    step, root = value_of(study.warehouse, "batch_stats", "step_s", 8), home / "w"
+    step, root = value_of(study.known, "batch_stats", "step_s", 8), home / "w"
     text, claims = tmp_path / "paper.md", tmp_path / "claims.toml"
     text.write_text(f"We trained much.\nThe step time of gpt-n8\non 8 GPUs is {step:.3f} s, which is short.\n")
     assert run("audit", text, "-w", root, "--write", claims).code == 0

@@ -2,8 +2,8 @@
 
 import pytest
 
-from scalelens.report.audit.audit import inconsistencies
-from scalelens.report.audit.reading import document_of
+from scalelens.audit.inconsistencies import inconsistencies
+from scalelens.audit.reading import document_of
 
 SENTENCES = [  # with {} for a number: the true one, a wrong one
     ("Going from 8 to 32 GPUs cuts the epoch from 1,695.7 s to 680.1 s, a 2.49x speedup ({}% parallel efficiency).", "62.3", "52.3"),

@@ -23,7 +23,7 @@ import pytest
 
 from scalelens.charts import axes, batch_cdf, efficiency_panels, kernel_tree, scaling, style, words
 from scalelens.charts import load as charts
-from scalelens.charts.page import SINGLE, page_of
+from scalelens.charts.layout import SINGLE, page_of
 from scalelens.errors import UserError
 from scalelens.question.answer import run_ids
 from scalelens.question.provenance import make_provenance, rows_sha256
@@ -520,7 +520,7 @@ def test_power_over_time_shades_what_the_log_says_and_breaks_at_gaps():
         draw("power_over_time/four_gpus", rows.filter(pl.col("phase").is_not_null()))
 
 
-def test_many_sensors_are_coloured_by_what_they_cover():
+def test_many_sensors_are_colored_by_what_they_cover():
     rows = rows_of("power_over_time/four_gpus")
     nodes = [rows.with_columns(node=pl.lit(f"n{k}"), scope=pl.lit("cpu" if k else "gpu")) for k in range(4)]
     text = text_of(draw("power_over_time/four_gpus", pl.concat(nodes)))
@@ -659,7 +659,9 @@ def test_json_is_vega_lite(figure, tmp_path):
 
 
 def test_unknown_suffix(figure, tmp_path):
-    with pytest.raises(UserError, match=r"\.pdf, \.svg, \.png, \.html, \.json"):
+    with pytest.raises(
+        UserError, match=r"cannot tell the figure type from .*; use \.pdf, \.svg, \.png, \.html or \.json"
+    ):
         render.save(figure, tmp_path / "f.docx", SAID)
 
 

@@ -9,7 +9,7 @@ import pytest
 import scalelens
 from scalelens.charts import adjust
 from scalelens.charts import load as charts
-from scalelens.charts.page import page_of
+from scalelens.charts.layout import page_of
 from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
 from scalelens.report import rendering as render

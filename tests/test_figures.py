@@ -1,4 +1,4 @@
-"""Figures as people change and read them: settings, every format, colours, texts that do not overlap, own SQL."""
+"""Figures as people change and read them: settings, every format, colors, texts that do not overlap, own SQL."""
 
 import itertools
 import json
@@ -14,9 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from command_line import app
-from scalelens.charts import adjust, own, page, step_heatmap, style, temporal_breakdown, words
+from scalelens.charts import adjust, layout, own, step_heatmap, style, temporal_breakdown, words
 from scalelens.charts import load as charts
-from scalelens.charts.page import page_of
+from scalelens.charts.layout import page_of
 from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
 from scalelens.question.provenance import make_provenance
@@ -54,16 +54,16 @@ def test_every_chart_in_every_format(name, suffix, tmp_path):
             assert content is not None
 
 
-@pytest.mark.parametrize("width", page.WIDTHS_MM)
+@pytest.mark.parametrize("width", layout.WIDTHS_MM)
 def test_a_file_is_as_wide_as_its_preset(width, tmp_path):
     wanted = page_of({"width": width})
     figure = draw("scaling/repeats", page=wanted)
     render.save(figure, tmp_path / "f.pdf", {}, wanted)
     with pikepdf.open(tmp_path / "f.pdf") as pdf:
-        assert float(pdf.pages[0].MediaBox[2]) / 72 * 25.4 == pytest.approx(page.WIDTHS_MM[width], abs=0.1)
+        assert float(pdf.pages[0].MediaBox[2]) / 72 * 25.4 == pytest.approx(layout.WIDTHS_MM[width], abs=0.1)
     render.save(figure, tmp_path / "f.svg", {}, wanted)
     root = ElementTree.parse(tmp_path / "f.svg").getroot()
-    assert float(root.get("width").removesuffix("pt")) / 72 * 25.4 == pytest.approx(page.WIDTHS_MM[width], abs=0.1)
+    assert float(root.get("width").removesuffix("pt")) / 72 * 25.4 == pytest.approx(layout.WIDTHS_MM[width], abs=0.1)
 
 
 # Texts.
@@ -144,7 +144,7 @@ def test_labels_of_axes_are_numbers_as_people_write_them(case):
 )
 def test_labels_of_axes_over_all_sizes(highest, labels):
     rows = pl.DataFrame({"devices": [1, 2], "rate": [highest / 3, highest]})
-    svg = render._svg_of(render.specification(own.draw(rows, own.Marks("point", "devices", "rate"), page.SINGLE), {}))
+    svg = render._svg_of(render.specification(own.draw(rows, own.Marks("point", "devices", "rate"), layout.SINGLE), {}))
     texts = [text for text, *_ in boxes(svg)]
     assert [text for text in labels.split() if text not in texts] == []
 
@@ -165,13 +165,13 @@ def test_texts_are_replaced():
         adjusted("scaling/kinds_of_interval", labels=["tp 1=tp 2"])
 
 
-def test_order_and_colours_of_series():
+def test_order_and_colors_of_series():
     spec = adjusted("scaling/kinds_of_interval", order="tp 8,tp 2", colors="tp 8=#123456")
     line = next(mark for mark in marks(spec) if mark["mark"]["type"] == "line")["encoding"]["color"]["scale"]
     assert line["domain"] == ["tp 8", "tp 2", "tp 1", "tp 4"] and line["range"][0] == "#123456"
     by_place = adjusted("scaling/kinds_of_interval", colors="#111111,#222222")
     line = next(mark for mark in marks(by_place) if mark["mark"]["type"] == "line")["encoding"]["color"]["scale"]
-    assert line["range"][:3] == ["#111111", "#222222", style.COLOURS[2]]
+    assert line["range"][:3] == ["#111111", "#222222", style.COLORS[2]]
     with pytest.raises(UserError, match="no series 'tp 3'; it has: tp 1; "):
         adjusted("scaling/kinds_of_interval", order="tp 3")
     with pytest.raises(UserError, match="no series 'compute'"):
@@ -227,7 +227,7 @@ def test_without_a_caption():
         ({"with": "3"}, "'with' is not a setting of a figure; there are: width, "),
         ({"width": "3"}, "'3' is not a length"), ({"width": "wide"}, "name one of single, double, ieee-single"),
         ({"font_size": "big"}, "'big' is not a number"), ({"font_size": 1}, "from 3 to 60"),
-        ({"labels": "a"}, "not of the form OLD=NEW"), ({"colors": "red"}, "'red' is not a colour"),
+        ({"labels": "a"}, "not of the form OLD=NEW"), ({"colors": "red"}, "'red' is not a color"),
         ({"ylim": "5:1"}, "no room between"), ({"ylim": "5"}, "LOW:HIGH"), ({"caption": "no"}, "neither true nor false"),
     ],
 )  # fmt: skip
@@ -248,7 +248,7 @@ def test_settings_of_the_nearest_sidecar(tmp_path):
         figure_settings("scaling", inner)
 
 
-# Colours.
+# Colors.
 
 # G. Machado, M. Oliveira, L. Fernandes, A Physiologically-based Model for Simulation of Color Vision Deficiency, IEEE
 # TVCG 15(6), 2009, severity 1.0, on linear RGB.
@@ -260,9 +260,9 @@ DEFICIENCIES = {
 XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
 
 
-def lab(colour: str, deficiency: str = "") -> np.ndarray:
-    """A colour as it is seen, in CIELAB."""
-    rgb = np.array([int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)])
+def lab(color: str, deficiency: str = "") -> np.ndarray:
+    """A color as it is seen, in CIELAB."""
+    rgb = np.array([int(color[n : n + 2], 16) / 255 for n in (1, 3, 5)])
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     if deficiency:
         linear = np.clip(DEFICIENCIES[deficiency] @ linear, 0, 1)
@@ -272,8 +272,8 @@ def lab(colour: str, deficiency: str = "") -> np.ndarray:
 
 
 @pytest.mark.parametrize("deficiency", ["", *DEFICIENCIES])
-def test_series_differ_in_colour_for_everybody(deficiency):
-    seen = [lab(colour, deficiency) for colour in style.COLOURS]
+def test_series_differ_in_color_for_everybody(deficiency):
+    seen = [lab(color, deficiency) for color in style.COLORS]
     nearest = min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2))
     assert nearest > 10, "a difference of 2.3 is just noticed"
 
@@ -287,12 +287,12 @@ def test_series_differ_in_grey():
 @pytest.mark.parametrize(
     "fills",
     [
-        [colour for _, colour in step_heatmap.CLASSES.values()],
-        [colour for _, colour in temporal_breakdown.PARTS.values()],
+        [color for _, color in step_heatmap.CLASSES.values()],
+        [color for _, color in temporal_breakdown.PARTS.values()],
     ],
 )
 def test_neighbouring_fills_differ_in_grey(fills):
-    lightness = [lab(colour)[0] for colour in fills]
+    lightness = [lab(color)[0] for color in fills]
     assert min(abs(a - b) for a, b in itertools.pairwise(lightness)) > 4
 
 
@@ -311,7 +311,7 @@ ROWS = pl.DataFrame({
 
 @pytest.mark.parametrize("mark", own.MARKS)
 def test_marks_of_own_rows(mark):
-    drawn = own.draw(ROWS, own.Marks(mark, "devices", "step_s", "precision"), page.SINGLE)
+    drawn = own.draw(ROWS, own.Marks(mark, "devices", "step_s", "precision"), layout.SINGLE)
     spec = render.specification(drawn, {})
     assert mark in {one["mark"]["type"] for one in marks(spec)}
     text = text_of(drawn)
@@ -323,7 +323,7 @@ def test_own_rows_may_have_any_type_of_number(kind):
     rows = pl.DataFrame(
         {"devices": [1, 2], "step_s": pl.Series([10**20, 3 * 10**17] if kind == pl.Int128 else [2, 3], dtype=kind)}
     )
-    assert "2 rows of an SQL" in text_of(own.draw(rows, own.Marks("point", "devices", "step_s"), page.SINGLE))
+    assert "2 rows of an SQL" in text_of(own.draw(rows, own.Marks("point", "devices", "step_s"), layout.SINGLE))
 
 
 def test_panels_of_own_rows():
@@ -344,9 +344,9 @@ def test_panels_of_own_rows():
 )
 def test_own_rows_that_cannot_be_drawn(marks_of, said):
     with pytest.raises(UserError, match=said):
-        own.draw(ROWS, marks_of, page.SINGLE)
+        own.draw(ROWS, marks_of, layout.SINGLE)
     with pytest.raises(UserError, match="no row has both"):
-        own.draw(ROWS.clear(), own.Marks("line", "devices", "step_s"), page.SINGLE)
+        own.draw(ROWS.clear(), own.Marks("line", "devices", "step_s"), layout.SINGLE)
 
 
 def test_columns_as_titles():

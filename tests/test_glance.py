@@ -19,9 +19,9 @@ from little_warehouse import FIXTURES, MEMBERS_OF_RUNS, QUERIES, Warehouse
 from scalelens.cli import terminal_tables
 from scalelens.database.execute import frame as answer
 from scalelens.queries.header import QueryColumn
-from scalelens.report.column_texts import Shown, decimals_of
-from scalelens.report.glance import Block, blocks, first_rows, fitted, shortened
-from scalelens.report.rows import LONG, Rows
+from scalelens.report.columns import LONG, Columns
+from scalelens.report.glance import GlanceBlock, blocks, first_rows, fitted, shortened
+from scalelens.report.text.table_columns import TableColumn, decimals_of
 
 GOLDENS = Path(__file__).parent / "fixtures" / "glance"
 PRINTED = [
@@ -61,7 +61,7 @@ def printed(rows: pl.DataFrame, name: str, width: int, monkeypatch: pytest.Monke
     monkeypatch.setattr(terminal_tables, "Console", lambda **_: console)
     monkeypatch.setattr(terminal_tables, "errors", console)
     columns = {column.name: column for column in QUERIES[name].columns}
-    terminal_tables.show_at_a_glance(Rows(rows.to_arrow()), QUERIES[name].glance, columns, {})
+    terminal_tables.show_at_a_glance(Columns(rows.to_arrow()), QUERIES[name].glance, columns, {})
     file = console.file
     assert isinstance(file, io.StringIO)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
@@ -95,21 +95,21 @@ def test_names_say_the_unit_of_columns_that_no_query_documents() -> None:
     rows = pl.DataFrame(
         {"run": ["a", "b"], "slowest_s": [1.5, 2.5], "samples_per_s": [1.5, 2.5], "percent": [1.0, 2.0]}
     )
-    (block,) = blocks(Rows(rows.to_arrow()), rows.columns, {}, {})
+    (block,) = blocks(Columns(rows.to_arrow()), rows.columns, {}, {})
     assert [column.header for column in block.columns] == ["run", "slowest [s]", "samples/s", "share [%]"]
 
 
 def test_sums_of_whole_numbers_are_numbers() -> None:
     sums = pl.Series([3_000_000, 5_000_000], dtype=pl.Decimal(38, 0))
     rows = pl.DataFrame({"run": ["a", "b"], "total_ns": sums, "longest_ns": [1_000_000, 2_000_000], "n_rows": sums})
-    (block,) = blocks(Rows(rows.to_arrow()), rows.columns, {}, {})
+    (block,) = blocks(Columns(rows.to_arrow()), rows.columns, {}, {})
     assert [column.header for column in block.columns] == ["run", "total [ms]", "longest [ms]", "rows"]
     assert [column.texts for column in block.columns][1:] == [["3", "5"], ["1", "2"], ["3000000", "5000000"]]
 
 
-def one_block(rows: pl.DataFrame, *names: str, unit: str | None = "s") -> Block:
+def one_block(rows: pl.DataFrame, *names: str, unit: str | None = "s") -> GlanceBlock:
     columns = {name: QueryColumn(name, "", unit, "") for name in rows.columns}
-    (only,) = blocks(Rows(rows.to_arrow()), names, columns, {"r1": "first", "r2": "second"})
+    (only,) = blocks(Columns(rows.to_arrow()), names, columns, {"r1": "first", "r2": "second"})
     return only
 
 
@@ -120,7 +120,7 @@ def test_intervals_stand_beside_the_value() -> None:
     })  # fmt: skip
     columns = one_block(rows, "run_id", "step_s").columns
     assert columns[0].texts == ["first", "r3", "r4", "second"]
-    assert columns[1] == Shown(
+    assert columns[1] == TableColumn(
         "step_s", "step [s]", ["346.7 ± 1.2", "200.0 (199.9 – 210.0)", "", "180.8 (range 180.0 – 183.0)"], True
     )
 
@@ -134,7 +134,7 @@ def test_units_are_those_of_the_middle() -> None:
 
 def test_times_of_traces_and_bytes_have_units_that_people_read() -> None:
     rows = pl.DataFrame({"n": [1, 2], "busy_ns": [2_500_000, 1_500_000]})
-    assert one_block(rows, "n", "busy_ns", unit="ns").columns[1] == Shown(
+    assert one_block(rows, "n", "busy_ns", unit="ns").columns[1] == TableColumn(
         "busy_ns", "busy [ms]", ["2.500", "1.500"], True
     )
     rows = pl.DataFrame({"n": [1, 2], "message_bytes": [2_000_000, 64_000_000]})
@@ -173,7 +173,7 @@ def test_rows_of_a_run_stand_below_its_name_wherever_they_were() -> None:
     )
     columns = {name: QueryColumn(name, "", None, "") for name in rows.columns}
     second, first = blocks(
-        Rows(rows.to_arrow()), ("run_id", "rank", "share%"), columns, {"r1": "first", "r2": "second"}
+        Columns(rows.to_arrow()), ("run_id", "rank", "share%"), columns, {"r1": "first", "r2": "second"}
     )
     assert (second.heading, first.heading) == ("second", "first")
     assert [column.texts for column in second.columns] == [["0", "2", "4"], ["0.0", "20.0", "40.0"]]
@@ -182,15 +182,15 @@ def test_rows_of_a_run_stand_below_its_name_wherever_they_were() -> None:
 
 def test_of_each_run_the_first_rows_are_shown() -> None:
     rows = pl.DataFrame({"run_id": [f"r{k % 3}" for k in range(60)], "rank": range(60)})
-    shown = first_rows(Rows(rows.to_arrow()), ("run_id", "rank"), 30)
+    shown = first_rows(Columns(rows.to_arrow()), ("run_id", "rank"), 30)
     assert shown["run_id"] == [*["r0"] * 10, *["r1"] * 10, *["r2"] * 10]
-    assert first_rows(Rows(rows.to_arrow()), ("rank",), 30).height == 30
+    assert first_rows(Columns(rows.to_arrow()), ("rank",), 30).height == 30
 
 
 def test_an_interval_without_a_kind_is_what_the_header_says() -> None:
     rows = pl.DataFrame({"n": [1], "gain": [2.0], "gain_low": [1.5], "gain_high": [2.5]})
     columns = {name: QueryColumn(name, "", None, "lower end of its 95 % interval") for name in rows.columns}
-    (sure,) = blocks(Rows(rows.to_arrow()), ("n", "gain"), columns, {})
+    (sure,) = blocks(Columns(rows.to_arrow()), ("n", "gain"), columns, {})
     assert sure.columns[1].texts == ["2.000 ± 0.500"]
     assert one_block(rows, "n", "gain").columns[1].texts == ["2.000 (range 1.500 – 2.500)"]
 
@@ -225,8 +225,10 @@ def test_sentences_that_differ_in_their_number_are_one() -> None:
 
 @given(st.lists(st.text("abc/-_", max_size=40), min_size=1, max_size=6), st.integers(20, 120))
 def test_a_block_fits_any_width(texts: list[str], width: int) -> None:
-    columns = [Shown(f"column{k}", f"column{k}", [text, "x" * (k % 30)], k % 2 == 0) for k, text in enumerate(texts)]
-    fitting, dropped = fitted(Block("", columns, {}, 2), width)
+    columns = [
+        TableColumn(f"column{k}", f"column{k}", [text, "x" * (k % 30)], k % 2 == 0) for k, text in enumerate(texts)
+    ]
+    fitting, dropped = fitted(GlanceBlock("", columns, {}, 2), width)
     widths = [max(len(column.header), *map(len, column.texts)) for column in fitting.columns]
     assert sum(widths) + 2 * max(len(widths) - 1, 0) <= width or len(widths) <= 1
     assert [*(column.name for column in fitting.columns if column.name), *dropped] == [
@@ -236,7 +238,7 @@ def test_a_block_fits_any_width(texts: list[str], width: int) -> None:
 
 def test_names_that_differ_behind_hundreds_of_characters_are_still_shown() -> None:
     names = ["kernel<" + 200 * "a" + end + 200 * "a" + ">" for end in "xy"]
-    fitting, dropped = fitted(Block("", [Shown("name", "name", names, False)], {}, 2), 100)
+    fitting, dropped = fitted(GlanceBlock("", [TableColumn("name", "name", names, False)], {}, 2), 100)
     assert [column.name for column in fitting.columns] == ["name"] and not dropped
 
 
@@ -264,9 +266,9 @@ def test_rows_of_arrow_are_those_of_polars(n_rows: int) -> None:
         "ends": pl.Series([[k, None] for k in range(n_rows)], dtype=pl.List(pl.Int64)),
         "ts": pl.Series(range(n_rows), dtype=pl.Int64).cast(pl.Datetime("ns")),
     })  # fmt: skip
-    rows = Rows(frame.to_arrow())
+    rows = Columns(frame.to_arrow())
 
-    def same(some: Rows, expected: pl.DataFrame) -> None:
+    def same(some: Columns, expected: pl.DataFrame) -> None:
         assert (some.columns, some.height) == (expected.columns, expected.height)
         assert {name: some[name] for name in some.columns} == expected.to_dict(as_series=False)
 
@@ -274,7 +276,7 @@ def test_rows_of_arrow_are_those_of_polars(n_rows: int) -> None:
     same(rows.head(7), frame.head(7))
     same(rows.with_floats(), frame.with_columns(pl.col("sum").cast(pl.Float64)))
     same(rows.without(("rank", "nowhere")), frame.drop("rank"))
-    groups = [rows.at(places) for places in rows.places_by("run_id")]
+    groups = [rows.at(places) for places in rows.indexes_by("run_id")]
     for group, expected in zip(groups, frame.partition_by("run_id", maintain_order=True), strict=True):
         same(group, expected)
         last = range(group.height - 1, -1, -3)

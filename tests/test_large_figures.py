@@ -10,7 +10,7 @@ import pytest
 from little_warehouse import Warehouse
 from scalelens.charts import adjust, collective_arrivals, power_over_time, shades, step_heatmap
 from scalelens.charts import load as charts
-from scalelens.charts.page import SINGLE
+from scalelens.charts.layout import SINGLE
 from scalelens.report import rendering
 
 LENGTHS = [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)]

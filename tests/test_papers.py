@@ -15,11 +15,11 @@ import pytest
 
 import scalelens
 from command_line import one_line
-from scalelens.cli.latex_tables import latex_table
 from scalelens.ingestion.ingest import ingest
-from scalelens.report.column_texts import Shown
-from scalelens.report.latex import escaped, unit
-from scalelens.report.text_formats import markdown
+from scalelens.report.text.latex import escaped, unit
+from scalelens.report.text.latex_tables import glance_table
+from scalelens.report.text.markdown import markdown
+from scalelens.report.text.table_columns import TableColumn
 
 if TYPE_CHECKING:
     from command_line import Ran, Run
@@ -43,12 +43,12 @@ def body(text: str) -> list[str]:
 # Tables
 
 
-def column(name: str, header: str, *texts: str, right: bool = True) -> Shown:
-    return Shown(name, header, [*texts], right)
+def column(name: str, header: str, *texts: str, right: bool = True) -> TableColumn:
+    return TableColumn(name, header, [*texts], right)
 
 
 def test_uncertainty_counts_in_units_of_the_last_digit() -> None:
-    table = latex_table([
+    table = glance_table([
         column("run_id", "run", "a", "b_1", right=False), column("step_s", "step [s]", "346.7 ± 1.2", "-80.10 ± 0.05"),
     ])  # fmt: skip
     assert table.splitlines() == [
@@ -58,18 +58,18 @@ def test_uncertainty_counts_in_units_of_the_last_digit() -> None:
 
 
 def test_a_range_stands_in_a_column_of_its_own() -> None:
-    table = latex_table(
+    table = glance_table(
         [column("x", "x", "1", "2"), column("step_s", "step [ms]", "34.7 (range 34.6 – 34.9)", "5.0 ± 0.1")]
     )
     assert r"{x} & {step [\si{\milli\second}]} & interval \\" in table
     assert r"1 & 34.7 & range \numrange{34.6}{34.9} \\" in table
     assert r"2 & 5.0 & \SI{95}{\percent} $\pm$ \num{0.1} \\" in table
-    alone = latex_table([column("x", "x", "1", "2"), column("step_s", "step [s]", "3 (range 2 – 4)", "")])
+    alone = glance_table([column("x", "x", "1", "2"), column("step_s", "step [s]", "3 (range 2 – 4)", "")])
     assert r"& range \\" in alone and r"1 & 3 & \numrange{2}{4} \\" in alone and "2 &  &  \\\\" in alone
 
 
 def test_doubts_and_what_all_rows_share_stand_below() -> None:
-    table = latex_table([
+    table = glance_table([
         column("devices", "devices", "8", "16"), column("nodes", "nodes", "1", "1"),
         column("warning", "warning", "", "one run & no more", right=False),
     ])  # fmt: skip
@@ -121,7 +121,7 @@ def test_a_document_compiles(run: "Run", warehouse: Path, tmp_path: Path) -> Non
         (tmp_path / f"{name}.tex").write_text(run("query", name, "-w", warehouse, "--format", "latex").out)
     quoted = EVIL.replace("'", "''")
     (tmp_path / "own.tex").write_text(run("sql", f"SELECT '{quoted}' AS t", "-w", warehouse, "--format", "latex").out)
-    mixed = latex_table(
+    mixed = glance_table(
         [column("x", "x", "1", "[2]"), column("s", "s [s]", "346.7 ± 1.2", "nan"), column("y", "y", "*", "3 ± 0")]
     )
     (tmp_path / "mixed.tex").write_text(mixed)

@@ -17,8 +17,7 @@ from command_line import app
 from logs import megatron_line
 from scalelens.errors import UserError
 from scalelens.report import rendering
-from scalelens.report.column_texts import Shown
-from scalelens.report.content import MOST_ROWS, Content, Table, chart, content_of
+from scalelens.report.content import MOST_ROWS, Content, ReportTable, chart, content_of
 from scalelens.report.findings import (
     collectives,
     contradictions,
@@ -31,9 +30,10 @@ from scalelens.report.findings import (
     slow_steps,
     stuck,
 )
-from scalelens.report.glance import Block
-from scalelens.report.page import listed, page, table
-from scalelens.report.wording import MOST, Sentence, few
+from scalelens.report.glance import GlanceBlock
+from scalelens.report.html import listed, page, table
+from scalelens.report.text.sentences import MOST, FindingSentence, few
+from scalelens.report.text.table_columns import TableColumn
 
 STUDY = """using world size: {devices}, data-parallel size: {devices}, tensor-model-parallel size: 1, \
 pipeline-model-parallel size: 1
@@ -145,7 +145,7 @@ def test_sentences_of_failures_and_contradictions() -> None:
     assert failures.sentences(rows, NAMES)[0].text == "2 runs ended out of memory (job A, job B)."
     facts = {"run_id": ["a", "a"], "key": ["devices"] * 2, "value": ["8", "4"], "origin": ["log", "nccl"]}
     said = contradictions.sentences(pl.DataFrame(facts | {"chosen": [True, False]}), NAMES)
-    assert said == [("job A: its sources name different devices: 8 (log), 4 (nccl).", "Numbers of this page take 8.")]
+    assert said == [("job A: its sources name different devices: 8 (log), 4 (nccl).", "This page uses 8.")]
 
 
 def test_sentences_of_pace_and_slow_steps() -> None:
@@ -197,7 +197,7 @@ def test_device_time_is_total_over_total() -> None:
 
 
 def test_a_doubt_that_all_sentences_share_is_said_once() -> None:
-    one, other = Sentence("a is slow.", "1 traced rank."), Sentence("b is slow.", "1 traced rank.")
+    one, other = FindingSentence("a is slow.", "1 traced rank."), FindingSentence("b is slow.", "1 traced rank.")
     shown = listed(few([one, other] * MOST))
     assert shown.count("1 traced rank.") == 1 and "For each of them: 1 traced rank." in shown
     assert "For each" not in listed([one])
@@ -239,17 +239,17 @@ def test_texts_of_files_are_inert(tmp_path: Path) -> None:
 
 
 def test_control_characters_are_seen() -> None:
-    shown = Block(
-        "\x1b[2J", [Shown("run_id", "run", ["</td><script>alert(1)</script>\x00"], False)], {"\x07": ["a"]}, 1
+    shown = GlanceBlock(
+        "\x1b[2J", [TableColumn("run_id", "run", ["</td><script>alert(1)</script>\x00"], False)], {"\x07": ["a"]}, 1
     )
-    text = table(Table([shown], 1, "FROM runs"))
+    text = table(ReportTable([shown], 1, "FROM runs"))
     assert "\x1b" not in text and "\x00" not in text and "\x07" not in text
     assert "<script>" not in text
 
 
 def test_rows_without_room_are_counted() -> None:
-    shown = Block("", [Shown("run_id", "run", ["a"] * MOST_ROWS, False)], {}, MOST_ROWS)
-    assert "7 more rows" in table(Table([shown], MOST_ROWS + 7, "FROM runs"))
+    shown = GlanceBlock("", [TableColumn("run_id", "run", ["a"] * MOST_ROWS, False)], {}, MOST_ROWS)
+    assert "7 more rows" in table(ReportTable([shown], MOST_ROWS + 7, "FROM runs"))
 
 
 @pytest.mark.parametrize("files", [pytest.param({}, marks=pytest.mark.slow), {"notes.md": "# Notes\n", "core": "\0\1"}])

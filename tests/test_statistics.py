@@ -17,11 +17,12 @@ from scalelens.statistics import functions, spans
 from scalelens.statistics.blocks import in_blocks
 from scalelens.statistics.effective_size import (
     autocovariances,
-    block_effective_share,
-    correlation_time,
+    block_effective_shares,
+    correlation_times,
     effective_size,
     rank_autocorrelation,
     ranks,
+    rows_of,
 )
 from scalelens.statistics.medians import median_interval, median_interval_between_runs, median_intervals
 from scalelens.statistics.ratios import interpolated_interval, ratio_interval
@@ -130,9 +131,9 @@ def test_correlation_time_is_the_same_one_by_one_and_by_fourier_transform(
 ) -> None:
     values = ar1(phi, n=3000, many=1, seed=1)[0]
     values -= values.mean()
-    by_transform = correlation_time(values)
+    by_transform = correlation_times(*rows_of(values, None))
     monkeypatch.setattr("scalelens.statistics.effective_size.SHORT_LAGS", 3000)
-    assert correlation_time(values) == pytest.approx(by_transform, rel=1e-12)
+    assert correlation_times(*rows_of(values, None)) == pytest.approx(by_transform, rel=1e-12)
 
 
 @pytest.mark.parametrize("phi", [0.0, 0.5, 0.9])
@@ -141,8 +142,9 @@ def test_estimates_are_near_the_truth_in_long_series(phi: float) -> None:
     values = ar1(phi, n=200_000, many=1, seed=2)[0]
     values -= values.mean()
     truth = (1 + phi) / (1 - phi)
-    assert correlation_time(values) == pytest.approx(truth, rel=0.1)
-    assert 1 / block_effective_share(values, 400, 1.0) == pytest.approx(truth, rel=0.2)
+    rows, n = rows_of(values, None)
+    assert correlation_times(rows, n) == pytest.approx(truth, rel=0.1)
+    assert 1 / block_effective_shares(rows, n, 400, 1.0) == pytest.approx(truth, rel=0.2)
 
 
 def test_slow_drift_below_much_noise_is_seen_by_the_blocks() -> None:

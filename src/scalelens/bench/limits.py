@@ -5,8 +5,9 @@ import re
 
 from scalelens.catalog import CATALOG_FOLDER
 from scalelens.errors import UserError
+from scalelens.units import ratio
 
-DAY, HOUR, MINUTE = 86_400, 3_600, 60
+DAY, HOUR, MINUTE = (round(ratio(name, "s")) for name in ("d", "h", "min"))
 TIME = re.compile(r"(?:(?P<days>\d+)-)?(?P<first>\d+)(?::(?P<second>\d+))?(?::(?P<third>\d+))?")
 
 

@@ -4,22 +4,25 @@ A printed number stays text, because its trailing zeros are digits.  Here it get
 smallest and the largest value that is printed so, whichever way a 5 is rounded.
 """
 
+import re
 from decimal import Decimal
 
+from scalelens.units import base
+
+SPELLINGS = {  # units as they are printed
+    "%": "% percent", "s": "s sec. seconds", "min": "min", "h": "h", "W": "W", "Wh": "Wh", "1/Wh": "1/Wh", "GHz": "GHz",
+    "1/s": "1/s images/s images/sec images/second img/s img/sec items/sec",
+    "GB": "GB", "TB": "TB", "GiB": "GiB", "TiB": "TiB", "GB/s": "GB/s", "Gbit/s": "Gbit/s Gbps GbE",
+    "TFLOP/s": "TFLOPS teraflops", "PFLOP/s": "petaflops", "EFLOP/s": "exaflop exaflops",
+}  # fmt: skip
+COUNTS = {
+    "M": "1e6", "million": "1e6", "million images": "1e6", "million tokens": "1e6", "billion": "1e9",
+    "trillion": "1e12", "trillion tokens": "1e12",
+}  # fmt: skip
 UNITS = {  # unit as printed: (canonical unit, what one of it is there)
-    "%": ("", "0.01"), "percent": ("", "0.01"), "x": ("", "1"), "X": ("", "1"), "×": ("", "1"),
-    "times": ("times", "1"), "-fold": ("times", "1"),
-    "s": ("s", "1"), "sec.": ("s", "1"), "seconds": ("s", "1"), "min": ("s", "60"), "h": ("s", "3600"),
-    "W": ("W", "1"), "Wh": ("J", "3600"), "1/Wh": ("1/J", "0.000277777777777777777777777778"), "1/s": ("1/s", "1"),
-    "images/s": ("1/s", "1"), "images/sec": ("1/s", "1"), "images/second": ("1/s", "1"), "img/s": ("1/s", "1"),
-    "img/sec": ("1/s", "1"), "items/sec": ("1/s", "1"),
-    "GHz": ("Hz", "1e9"), "GB": ("bytes", "1e9"), "TB": ("bytes", "1e12"), "GiB": ("bytes", str(2**30)),
-    "TiB": ("bytes", str(2**40)), "GB/s": ("bytes/s", "1e9"), "Gbit/s": ("bytes/s", "0.125e9"),
-    "Gbps": ("bytes/s", "0.125e9"), "GbE": ("bytes/s", "0.125e9"),
-    "TFLOPS": ("FLOP/s", "1e12"), "teraflops": ("FLOP/s", "1e12"), "petaflops": ("FLOP/s", "1e15"),
-    "exaflop": ("FLOP/s", "1e18"), "exaflops": ("FLOP/s", "1e18"),
-    "M": ("count", "1e6"), "million": ("count", "1e6"), "billion": ("count", "1e9"), "trillion": ("count", "1e12"),
-    "million images": ("count", "1e6"), "million tokens": ("count", "1e6"), "trillion tokens": ("count", "1e12"),
+    **{spelling: base(unit) for unit, spellings in SPELLINGS.items() for spelling in spellings.split()},
+    **{name: ("count", Decimal(factor)) for name, factor in COUNTS.items()},
+    **dict.fromkeys(("x", "X", "×"), ("", Decimal(1))), **dict.fromkeys(("times", "-fold"), ("times", Decimal(1))),
 }  # fmt: skip
 MORE = "% more"  # a gain: 20 % more is a ratio of 1.2
 EXACT = ("count", "times")  # whole numbers of things are exact
@@ -35,15 +38,16 @@ def printed_number(text: str, unit: str, relation: str) -> dict[str, str]:
     if unit == "version":
         return {"number": "", "number_low": "", "number_high": "", "number_unit": ""}
     printed = Decimal(power_of_ten(text.replace(",", "")))
-    canonical, factor, base = ("", "0.01", 1) if unit == MORE else (*UNITS.get(unit, ("count", "1")), 0)
+    canonical, factor = UNITS["%"] if unit == MORE else UNITS.get(unit, ("count", Decimal(1)))
+    zero = 1 if unit == MORE else 0
     digit = last_digit(printed, relation)
-    half = Decimal(0) if canonical in EXACT and digit == 1 and relation != "about" and factor == "1" else digit / 2
-    number, low, high = (base + Decimal(factor) * end for end in (printed, printed - half, printed + half))
+    half = Decimal(0) if canonical in EXACT and digit == 1 and relation != "about" and factor == 1 else digit / 2
+    number, low, high = (zero + factor * end for end in (printed, printed - half, printed + half))
     return {
         "number": str(number),
         "number_low": "" if relation == "<=" else str(low),
         "number_high": "" if relation == ">=" else str(high),
-        "number_unit": canonical,
+        "number_unit": re.sub(r"^B\b", "bytes", canonical),
     }
 
 

@@ -1,14 +1,14 @@
 """Accuracy or loss over the course of a training: against epoch or step, and against time.
 
-Shows: what a run has learned, and when; runs that learn alike per step may differ in time.
+Shows: what a run has learned, and when; runs that learn equally per step may differ in time.
 Query: accuracy_course
 Encodings:
-    x        left the epoch, where the records name one, else the step; right the time since the run began
+    x        left: the epoch, if the records have one, else the step; right: the time since the run began
     y        the score: accuracy in percent, or the loss
-    colour   a run
+    color    a run
     marker   a validation, joined by a line
     thin     records of the training itself
-    caption  records and the clock that the time goes by; no record is left out
+    caption  records, and where the time starts; no record is left out
 Source: figures of accuracy against epoch and time in the results of MLPerf Training and of DAWNBench
 """
 
@@ -19,18 +19,19 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, facets, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
+from scalelens.units import factors
 
 QUERY = "accuracy_course"
 FACETS = True
 FACTS = ("name", "model")
 
-SLOTS = 400  # of each panel: of the records of a slot the lowest and the highest are drawn
+SLOTS = 400  # of each panel; the lowest and the highest record of a slot are drawn
 TRAINING = style.Look("training", style.INK, None, [1, 0], 0.5)
 VALIDATION = style.Look("validation", style.INK, "circle", [1, 0], 1)
-UNITS_OF_TIME = (("h", 3600.0), ("min", 60.0), ("s", 1.0))
+UNITS_OF_TIME = factors("h", "min", "s")
 CLOCKS = {
     "run start": "the start of the run", "first record": "the first record", "sum of steps": "the sum of its steps",
 }  # fmt: skip
@@ -52,7 +53,7 @@ def draw(
     known = _named(known)
     looks = style.looks(sorted(known["label"].unique(), key=words.natural), page)
     longest = float(known["elapsed_s"].max() or 0)  # type: ignore[arg-type]
-    unit, seconds = next(each for each in UNITS_OF_TIME if each[1] == 1 or longest >= 2 * each[1])
+    unit, seconds = next(each for each in UNITS_OF_TIME.items() if each[1] == 1 or longest >= 2 * each[1])
     known = known.with_columns(elapsed=pl.col("elapsed_s") / seconds)
     place = "step" if known["epoch"].has_nulls() else "epoch"
     title = "accuracy [%]" if score == "accuracy" else score
@@ -76,13 +77,13 @@ def draw(
 
 
 def _as_drawn(look: style.Look, phases: set[str | None]) -> style.Look:
-    """What the legend says of a run: lines of runs differ in colour and dash alone."""
+    """Looks of runs, whose lines differ only in color and dash."""
     lines = TRAINING if phases == {"train"} else VALIDATION
     return look._replace(shape=None, thickness=1.5 * lines.thickness)
 
 
 def _named(rows: pl.DataFrame) -> pl.DataFrame:
-    """Each run by its name, with its id where two have one name."""
+    """Each run by its name, with its id if two runs have the same name."""
     alike = pl.col("run_id").n_unique().over("name") > 1
     short = pl.concat_str(pl.col("name"), pl.lit(" · "), pl.col("run_id").str.head(6))
     return rows.with_columns(label=pl.when(alike).then(short).otherwise(pl.col("name")))
@@ -91,7 +92,7 @@ def _named(rows: pl.DataFrame) -> pl.DataFrame:
 def _panel(
     rows: pl.DataFrame, known: pl.DataFrame, field: str, title: str, score: str, looks: Sequence[style.Look]
 ) -> Any:
-    """Scores against one of the two axes, which are those of all that is known."""
+    """Scores against one of the two axes, which are the same in all panels."""
     rows = rows.filter(pl.col(field).is_not_null())
     ends = float(known["score"].min()), float(known["score"].max())  # type: ignore[arg-type]
     largest = float(known[field].max())  # type: ignore[arg-type]
@@ -125,7 +126,7 @@ def _panel(
 
 
 def _reduced(rows: pl.DataFrame, field: str) -> list[Row]:
-    """Of the records that share a slot of the axis the lowest and the highest; lines join those of one attempt."""
+    """The lowest and the highest record in each slot of the axis; lines join the records of one attempt."""
     width = (float(rows[field].max() or 0) - float(rows[field].min() or 0)) / SLOTS or 1  # type: ignore[arg-type]
     part = pl.concat_str("label", pl.lit("/"), pl.col("attempt").cast(pl.String).fill_null("0"))
     placed = rows.with_columns(part=part, slot=(pl.col(field) / width).floor()).sort("score")

@@ -1,6 +1,6 @@
-"""What a user changes of a finished figure: texts, the ends of y axes, logarithmic axes, the height.
+"""What a user can change in a finished figure: texts, the ends of y axes, logarithmic axes, the height.
 
-It works on the Vega-Lite of any chart, so that no chart needs to know of it.
+It works on the Vega-Lite of any chart, so charts need not know about it.
 """
 
 import copy
@@ -9,19 +9,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scalelens.charts.axes import labels, ticks_of_decades
-from scalelens.charts.page import POINTS_PER_MM, Page
+from scalelens.charts.layout import POINTS_PER_MM, Page
 from scalelens.errors import UserError
 
 Spec = dict[str, Any]
 SHOWN = ("title", "subtitle", "text", "domain", "sort")  # keys of texts outside of the data
-HIDDEN = ("colour", "shape", "run_id", "file_id", "series")  # fields of rows that are no texts of a figure
+HIDDEN = ("colour", "shape", "run_id", "file_id", "series")  # fields of rows that a figure does not show as text
 MOST_TEXTS = 30  # in a message
 LOWEST_PANEL = 20  # points
-MOST_TICKS = 12  # of a logarithmic axis; of more, those of powers of ten
+MOST_TICKS = 12  # of a logarithmic axis; else only powers of ten
 
 
 def adjusted(spec: Spec, page: Page, height_of: Callable[[Spec], float]) -> Spec:
-    """The Vega-Lite of a figure as a page wants it; `height_of` measures a drawing in points of the layout.
+    """The Vega-Lite of a figure, adjusted to a page; `height_of` measures a drawing in points of the layout.
 
     Raises UserError for texts and axes that the figure does not have, and for values that a log. axis cannot show.
     """
@@ -30,7 +30,7 @@ def adjusted(spec: Spec, page: Page, height_of: Callable[[Spec], float]) -> Spec
         for view, y, _ in _axes(spec, title or "y"):
             y["scale"] = (y.get("scale") or {}) | {"domain": list(limits), "nice": False}
             _free_ticks(y)
-            y["axis"]["labelFlush"] = True  # a label that stands out would move the title of its panel
+            y["axis"]["labelFlush"] = True  # a label that sticks out would move the title of its panel
             view["mark"]["clip"] = True  # what lies outside would cover the legend or the caption
     for axis in page.logarithmic:
         _make_logarithmic(spec, axis)
@@ -45,14 +45,14 @@ def panels(spec: Spec) -> list[Spec]:
 
 
 def _panels_with_rows(spec: Spec) -> Iterator[tuple[Spec, Sequence[Spec]]]:
-    """Each panel with the rows that stand above it, because all that it draws has them."""
+    """Each panel with the rows above it, which Altair moves there if all of the panel shares them."""
     for row in spec.get("vconcat", []):
         for panel in row.get("hconcat", []):
             yield panel, row.get("data", {}).get("values", ())
 
 
-class Axis(NamedTuple):
-    """An axis of numbers in one view: what draws, the channel, and the rows drawn, which Altair may keep above it."""
+class _Axis(NamedTuple):
+    """An axis of numbers in one view: the view, the channel, and the rows drawn, which may be kept above the view."""
 
     view: Spec
     channel: Spec
@@ -60,7 +60,7 @@ class Axis(NamedTuple):
 
 
 def _views(panel: Spec, rows: Sequence[Spec] = ()) -> Iterator[tuple[Spec, Sequence[Spec]]]:
-    """What draws something in a panel, with its rows."""
+    """The views of a panel that draw something, with their rows."""
     rows = panel.get("data", {}).get("values", rows)
     if "mark" in panel:
         yield panel, rows
@@ -68,16 +68,16 @@ def _views(panel: Spec, rows: Sequence[Spec] = ()) -> Iterator[tuple[Spec, Seque
         yield from _views(layer, rows)
 
 
-def _axes(spec: Spec, name: str) -> list[Axis]:
-    """The axis `name`, x, y or a title, in each view that has it.
+def _axes(spec: Spec, name: str) -> list[_Axis]:
+    """The axis called `name` (x, y or a title), in each view that has it.
 
-    Raises UserError where there is none, and where x or y stands for axes of different quantities.
+    Raises UserError if there is none, and if x or y means axes of different quantities.
     """
-    by_title: dict[str, list[Axis]] = {}
+    by_title: dict[str, list[_Axis]] = {}
     for channel in (name,) if name in ("x", "y") else ("x", "y"):
         title = ""
         for panel, above in _panels_with_rows(spec):
-            axes = [Axis(view, view["encoding"].get(channel, {}), rows) for view, rows in _views(panel, above)]
+            axes = [_Axis(view, view["encoding"].get(channel, {}), rows) for view, rows in _views(panel, above)]
             axes = [axis for axis in axes if axis.channel.get("type") == "quantitative"]
             # A panel without a title shares the axis of the panel on its left.
             title = next((axis.channel["title"] for axis in axes if axis.channel.get("title")), title)
@@ -97,7 +97,7 @@ def _axes(spec: Spec, name: str) -> list[Axis]:
 
 
 def _free_ticks(axis: Spec) -> None:
-    """Lets Vega choose the ticks, because those of the chart are for its own ends of the axis."""
+    """Lets Vega choose the ticks, because those of the chart suit its own ends of the axis."""
     axis["axis"] = {key: value for key, value in (axis.get("axis") or {}).items() if key != "values"}
 
 
@@ -119,22 +119,22 @@ def _make_logarithmic(spec: Spec, name: str) -> None:
         kept = {key: value for key, value in (channel.get("scale") or {}).items() if key == "padding"}
         channel["scale"] = kept | scale
         _free_ticks(channel)
-        if len(ticks) > 1:  # Vega's own labels are those of 90 and 200, and not that of 100
+        if len(ticks) > 1:  # Vega would label 90 and 200, but not 100
             channel["axis"] |= {"values": ticks, "tickCount": len(ticks), "labelOverlap": "greedy", **labels(high)}
         if channel.get("title"):
             channel["title"] = f"{channel['title']}, log."
 
 
-def _values(axis: Axis) -> list[float]:
-    """Numbers drawn on an axis, ends of intervals too."""
+def _values(axis: _Axis) -> list[float]:
+    """Numbers drawn on an axis, including the ends of intervals."""
     ends = (axis.view["encoding"].get(end, {}) for end in ("x2", "y2"))
     fields = {axis.channel.get("field"), *(end.get("field") for end in ends)}
-    found = (row.get(field) for row in axis.rows for field in fields if field)
-    return [value for value in found if isinstance(value, int | float)]
+    values = (row.get(field) for row in axis.rows for field in fields if field)
+    return [value for value in values if isinstance(value, int | float)]
 
 
 def _fit_height(spec: Spec, points: float, height_of: Callable[[Spec], float]) -> None:
-    """Makes the panels higher or lower until the whole has the height; legend and caption stay as they are."""
+    """Scales the panels until the figure has the height; legend and caption stay as they are."""
     for _ in range(3):  # an axis may need more or less room below a panel of another height
         rows = [[panel["height"] for panel in row["hconcat"]] for row in spec["vconcat"] if "hconcat" in row]
         whole = sum(map(max, rows))
@@ -168,7 +168,7 @@ def _renamed(spec: Spec, labels: Mapping[str, str]) -> Spec:
 
 
 def _different(new: Sequence[Any], old: Sequence[Any]) -> Sequence[Any]:
-    """A list of names.  Raises UserError where two that differed are the same now: one would hide the other."""
+    """A list of names.  Raises UserError if different names have become equal: one series would hide another."""
     if all(isinstance(item, str) for item in new) and len(set(new)) < len(set(old)):
         raise UserError("two series would have the same name", "choose names that differ")
     return new

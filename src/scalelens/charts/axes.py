@@ -1,4 +1,4 @@
-"""Axes that several charts have: the counts that were run, values from 0, values over several decades."""
+"""Axes of several charts: counts that were run, values from 0, values over several decades."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,10 +8,10 @@ import altair as alt
 
 from scalelens.charts import words
 
-HEADROOM = 1.06  # of a y axis above its last tick, whose label would stand out above the panel
+HEADROOM = 1.06  # of a y axis above its last tick, whose label would stick out of the panel
 LOGARITHMIC_FROM = 10  # highest value over lowest
 THOUSANDS_FROM, BRIEF_FROM, BRIEF_TO = 10_000, 0.001, "1e15"  # labels such as 20k; others as 2e-4 or 2e+15
-OVERHANG = 12  # points beyond the first and the last tick, where markers and labels stand
+OVERHANG = 12  # points beyond the first and the last tick, for markers and labels
 
 BYTES_LABEL_ROOM = 33  # points for `512 MiB` and a gap
 BYTES_LABEL = (
@@ -39,7 +39,7 @@ def of_counts(field: str, title: str | None, counts: Iterable[int], overhang: fl
 
 
 def of_bytes(field: str, title: str, sizes: Iterable[int], width: float) -> Any:
-    """A logarithmic x axis with labels at powers of two, as many as a panel of `width` points has room for."""
+    """A logarithmic x axis with labels at powers of two, as many as fit into a panel of `width` points."""
     exponents = [math.log2(size) for size in sizes]
     low, high = min(exponents), max(exponents)
     if math.ceil(low) >= math.floor(high):  # fewer than two powers of two in between
@@ -56,10 +56,10 @@ def of_bytes(field: str, title: str, sizes: Iterable[int], width: float) -> Any:
 
 
 def labels(highest: float) -> dict[str, Any]:
-    """Options of an axis up to `highest` whose labels are numbers as people write them: 0.5, 1200, 2e-4.
+    """Options of an axis up to `highest` for labels as people write numbers: 0.5, 1200, 2e-4.
 
-    From 10 000 on all its thousands are 2k and 20k.  Vega's own prefixes below 1, as in 500m, are read as something
-    else, and its commas, as in 1,200, are decimal marks in many countries.
+    An axis that reaches 10 000 has 2k and 20k.  Vega's own prefixes below 1, as in 500m, are misread, and its commas,
+    as in 1,200, are decimal marks in many countries.
     """
     thousands = 1000 if highest >= THOUSANDS_FROM else THOUSANDS_FROM
     small = BRIEF_FROM if highest >= 10 * BRIEF_FROM else 10 * BRIEF_FROM
@@ -70,14 +70,14 @@ def labels(highest: float) -> dict[str, Any]:
 
 
 def even_labels(highest: float) -> dict[str, Any]:
-    """`labels` of a linear axis where they are needed; else those of Vega, all with as many decimals: 0.5, 1.0."""
+    """`labels` for a linear axis that needs them; else Vega's own, which all have equally many decimals: 0.5, 1.0."""
     return labels(highest) if highest >= 1000 or highest < BRIEF_FROM else {}
 
 
 def from_zero(field: str, title: str | None, highest: float, **options: Any) -> Any:
     """A y axis from 0 to above `highest`.  `options` are those of `alt.Axis`."""
     values = ticks(highest)
-    # The room for labels is that of four letters.
+    # There is room for labels of four letters.
     options = (labels(values[-1]) if values[1] < BRIEF_FROM else even_labels(values[-1])) | options
     return alt.Y(
         f"{field}:Q",
@@ -94,7 +94,7 @@ def ticks(highest: float) -> list[float]:
 
 
 def is_logarithmic(low: float, high: float) -> bool:
-    """Whether the values differ so much that a linear axis could not show the low ones apart."""
+    """Whether the values differ too much for a linear axis to show the low ones apart."""
     return high >= LOGARITHMIC_FROM * low > 0
 
 

@@ -1,17 +1,17 @@
 """Cumulative distribution of the times of steps.
 
-Shows: which share of the steps took at most how long, one curve per run, so that the fast mode and the tail are seen
-    at once, which a mean hides.
+Shows: which share of the steps took at most how long, one curve per run.  The fast mode and the tail, which a mean
+    hides, are visible at once.
 Query: batch_cdf
 Encodings:
-    x        time of a step in seconds, logarithmic where the slowest takes ten times the fastest; over the median of
-             its run where the medians differ by a factor of ten, as nothing else would be seen of the runs
+    x        time of a step in seconds, logarithmic if the slowest takes ten times the fastest; relative to the median
+             of its run if the medians differ by a factor of ten, which would hide everything else
     y        share of the steps in percent
-    curve    a run, by colour, shape and dash; named by what sets the runs apart, and by its median where x is relative
+    curve    a run, by color, shape and dash; named by what sets the runs apart, and by its median if x is relative
     point    p50, where the curve reaches one half
-    circle   elbows, as the query `elbow` finds them, with the 95 % interval of their share
-    caption  runs, steps, what a record is, what was left out, which runs have no distribution and why, whether corners
-             that nobody could see were dropped
+    circle   elbows, from the query `elbow`, with the 95 % interval of their share
+    caption  runs, steps, what a record is, what was left out, which runs have no distribution and why, whether
+             invisible corners were dropped
 Source: T. Hoefler, R. Belli, Scientific Benchmarking of Parallel Computing Systems, SC'15, rules 5 and 12
 """
 
@@ -25,7 +25,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, facets, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -33,12 +33,12 @@ QUERY = "batch_cdf"
 FACETS = True
 MOST_RUNS = style.MOST_SERIES * facets.MOST_PANELS
 FACTS = ("name", "system", "model", "precision", "devices", "device_unit", "global_batch_size")
-PARAMETERS = {"cdf_slots": "10000"}  # finer than the grid of the widest page, so that corners within one are not seen
+PARAMETERS = {"cdf_slots": "10000"}  # finer than the grid of the widest page: nobody sees corners within a slot
 
-ONE_STEP = "single steps"  # label of the query for runs whose records are of one step each
-INTERVAL = ("ci95", "steps")  # of an elbow's share: its kind and what it covers
-RELATIVE_FROM = 10  # largest median of a run over the smallest
-DOTS_PER_POINT = 5  # of the grid on which curves are thinned: a dot is a sixth of the line's width
+ONE_STEP = "single steps"  # the query's label for runs whose records are single steps
+INTERVAL = ("ci95", "steps")  # kind and scope of the interval of an elbow's share
+RELATIVE_FROM = 10  # ratio of the largest to the smallest median of a run
+DOTS_PER_POINT = 5  # of the grid for thinning curves: a dot is a sixth of the line's width
 
 
 def draw(
@@ -47,7 +47,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `batch_cdf`.  Raises UserError where no run has a distribution."""
+    """The figure of the rows of `batch_cdf`.  Raises UserError if no run has a distribution."""
     refused = rows.filter(pl.col("step_s").is_null()).sort("run_id")
     known = rows.filter(pl.col("step_s").is_not_null()).sort("run_id", "step_s")
     if known.is_empty():
@@ -74,7 +74,10 @@ def draw(
     }
     elbows = _elbows(known)
     x, y = _axes(extent, sorted(set(known["label"])), is_relative)
-    x, y = facets.over(x, extent, page), facets.over(y, (0, 100 * axes.HEADROOM), page)  # titles stand at one height
+    x, y = (
+        facets.over(x, extent, page),
+        facets.over(y, (0, 100 * axes.HEADROOM), page),
+    )  # titles have the same height
 
     def panel(part: Sequence[Row], y: Any) -> Any:
         def of_part(rows_of: Mapping[str, Sequence[Row]]) -> list[Row]:
@@ -93,7 +96,7 @@ def _panel(
 ) -> Any:
     """The curves of runs, with their medians and elbows."""
     by = style.encodings(looks)
-    half = alt.Chart(style.values([{"percent": 50}])).mark_rule(color=style.GREY, strokeWidth=0.5, strokeDash=[2, 1.5])
+    half = alt.Chart(style.values([{"percent": 50}])).mark_rule(color=style.GRAY, strokeWidth=0.5, strokeDash=[2, 1.5])
     lines = alt.Chart(style.values(curves)).mark_line(interpolate="step-after")
     points = alt.Chart(style.values(medians)).mark_point()
     return alt.layer(
@@ -105,12 +108,12 @@ def _panel(
 
 
 def _medians_s(known: pl.DataFrame) -> dict[str, float]:
-    """Of each run the first time that half of its steps take at most."""
+    """For each run, the shortest time that half of its steps do not exceed."""
     return dict(known.filter(pl.col("cdf") >= 0.5).group_by("run_id").agg(pl.min("step_s")).iter_rows())
 
 
 def _elbows(known: pl.DataFrame) -> dict[str, list[Row]]:
-    """Elbows of the curves by run; none where the rows do not tell them."""
+    """Elbows of the curves by run; none if the rows do not have them."""
     if "elbow_place" not in known.columns:
         return {}
     found = known.filter(pl.col("elbow_place").is_not_null())
@@ -122,17 +125,17 @@ def _elbows(known: pl.DataFrame) -> dict[str, list[Row]]:
     return elbows
 
 
-def _elbow_marks(elbows: Sequence[Row], x: Any, y: Any, colour: Any) -> list[Any]:
+def _elbow_marks(elbows: Sequence[Row], x: Any, y: Any, color: Any) -> list[Any]:
     """Open circles, and bars for the intervals of their shares."""
     if not elbows:
         return []
     circles = alt.Chart(style.values(elbows)).mark_point(shape="circle", filled=False, fill="white", strokeWidth=0.8)
-    bars = style.interval_layers(elbows, INTERVAL, x, ("percent_low", "percent_high"), colour)
-    return [*bars, circles.encode(x, y, colour, tooltip=["label:N", "step_s:Q", "percent:Q"])]
+    bars = style.interval_layers(elbows, INTERVAL, x, ("percent_low", "percent_high"), color)
+    return [*bars, circles.encode(x, y, color, tooltip=["label:N", "step_s:Q", "percent:Q"])]
 
 
 class _Extent(NamedTuple):
-    """Fastest and slowest step of all runs, in seconds."""
+    """The fastest and the slowest step of all runs, in seconds."""
 
     low: float
     high: float
@@ -143,7 +146,7 @@ class _Extent(NamedTuple):
 
 
 def _axes(extent: _Extent, kinds: list[str], is_relative: bool) -> tuple[Any, Any]:
-    """The x and y of curves whose records are of these kinds."""
+    """The x and y axis of curves with records of these kinds."""
     parts = ["step time over the run's median" if is_relative else "step time [s]"]
     if len(kinds) == 1 and kinds != [ONE_STEP]:
         parts += kinds
@@ -168,10 +171,10 @@ def _axes(extent: _Extent, kinds: list[str], is_relative: bool) -> tuple[Any, An
 
 
 def _curve(curve: pl.DataFrame, extent: _Extent, width: int) -> list[Row]:
-    """Corners of a run's curve, without those that the line itself would cover.
+    """Corners of a run's curve, without those that the line would cover.
 
-    All corners of a million steps would make a figure of 100 MB.  The grid is finer than the line.  The first and the
-    last corner in each of its columns are kept, so the curve passes through the same dots.
+    All corners of a million steps would make a figure of 100 MB.  The grid is finer than the line, and the first and
+    the last corner in each of its columns are kept, so the curve looks the same.
     """
     place = pl.col("step_s").log() if extent.is_log else pl.col("step_s")
     span = (math.log(extent.high / extent.low) if extent.is_log else extent.high - extent.low) or 1.0
@@ -185,7 +188,7 @@ def _curve(curve: pl.DataFrame, extent: _Extent, width: int) -> list[Row]:
 
 
 def _labels(rows: pl.DataFrame) -> dict[str, str]:
-    """Label of each run: the facts that set it apart; its name where they do not; its id where the name does not."""
+    """Label of each run: the facts that set it apart, else its name, else its id."""
     runs = rows.unique("run_id", maintain_order=True).to_dicts()
     facts = [[_fact(run, fact) for fact in ("system", "model", "precision", "devices", "batch")] for run in runs]
     differ = [len(set(column)) > 1 for column in zip(*facts, strict=True)]
@@ -204,7 +207,7 @@ def _labels(rows: pl.DataFrame) -> dict[str, str]:
 
 
 def _batch(known: pl.DataFrame) -> Any:
-    """The batch of each run in words: that of a device where it is the same on different numbers of devices."""
+    """The batch of each run in words: the batch per device if it is the same on different numbers of devices."""
     if not {"global_batch_size", "devices"} <= set(known.columns):
         return pl.lit(None, pl.String)
     of_device = known["global_batch_size"] / known["devices"]
@@ -215,7 +218,7 @@ def _batch(known: pl.DataFrame) -> Any:
 
 
 def _fact(run: Row, fact: str) -> str:
-    """A fact of a run in words; empty where the fact is not known."""
+    """A fact of a run in words; empty if it is unknown."""
     value = run.get(fact)
     if value is None:
         return ""
@@ -255,6 +258,6 @@ def _about_elbows(known: pl.DataFrame) -> list[str]:
     if "elbow_reason" in known.columns:
         runs = known.filter(pl.col("elbow_reason").is_not_null()).unique("run_id")
         reasons = Counter(reason.partition(":")[0] for reason in runs["elbow_reason"])
-        said = [f"{words.counted([count], 'run')} ({reason})" for reason, count in sorted(reasons.items())]
-        lines += [f"Without an elbow: {', '.join(said)}."] if said else []
+        counts = [f"{words.counted([count], 'run')} ({reason})" for reason, count in sorted(reasons.items())]
+        lines += [f"Without an elbow: {', '.join(counts)}."] if counts else []
     return lines

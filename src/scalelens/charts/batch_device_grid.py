@@ -1,12 +1,12 @@
 """Throughput of a device over devices and batch, as a map.
 
-Shows: with how many devices and which batch a device is used best, and what each step away from there costs.
+Shows: which number of devices and which batch use a device best, and what each step away from them costs.
 Query: batch_device_grid
 Encodings:
     x        devices
-    y        batch of a device in samples, the largest at the top; with `per=job` the global batch
-    colour   throughput of a device against the best of the series, darker for more; with `per=job` of the whole job
-    number   the same in percent; with `per=job` samples per second
+    y        batch of a device in samples, the largest at the top; with `per=job`, the global batch
+    color    throughput of a device against the best of the series, darker for more; with `per=job`, of the whole job
+    number   the same in percent; with `per=job`, samples per second
     caption  series, the best combination with its throughput, runs, what was left out; a blank cell was not measured
 Source: heat map of throughput over batch and devices in C. John et al., CARAML (SC'24 workshops)
 """
@@ -18,7 +18,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import facets, limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -26,9 +26,9 @@ QUERY = "batch_device_grid"
 SERIES_FACTS = ("system", "model", "precision", "device_model")
 
 MOST_PANELS = 6
-DARK_FROM = 50  # percent: from there on the number in a cell is white
+DARK_FROM = 50  # percent from which the number in a cell is white
 ROW_HEIGHT, LOWEST_MAP = 30, 66  # points
-COLOURS = ["#eef4fb", "#08468b"]  # of 0 and of 100 %
+COLORS = ["#eef4fb", "#08468b"]  # of 0 and of 100 %
 
 
 def draw(
@@ -37,7 +37,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `batch_device_grid`.  Raises UserError where no series has two combinations."""
+    """The figure of the rows of `batch_device_grid`.  Raises UserError if no series has two combinations."""
     several = rows.filter(pl.len().over("series") > 1, pl.col("relative").is_not_null())
     if several.is_empty():
         raise UserError(
@@ -51,7 +51,7 @@ def draw(
         by_series.setdefault(point["label"], []).append(point)
     limits.check_count(len(by_series), MOST_PANELS, "maps", "choose runs, for example runs=\"model = 'resnet50'\"")
     is_of_jobs = (parameters or {}).get("per") == "job"
-    by_series = dict(sorted(by_series.items(), key=lambda series: (page.place(series[0]), series[0])))
+    by_series = dict(sorted(by_series.items(), key=lambda series: (page.position(series[0]), series[0])))
     panels = [
         style.Panel(_map(cells, name, is_of_jobs, page), height=_height(cells, page), name=name)
         for name, cells in by_series.items()
@@ -63,7 +63,7 @@ def draw(
 
 
 def _height(cells: Sequence[Row], page: Page) -> float:
-    """Of a map of few batches no more than they need, and its y axis for its title."""
+    """The height of the map: a few batches need little, but the title of the y axis needs room."""
     batches = len({cell["batch_per_device"] for cell in cells})
     return min(style.WIDE_HEIGHT if page.is_wide else style.HEIGHT, max(LOWEST_MAP, ROW_HEIGHT * batches))
 
@@ -83,10 +83,10 @@ def _map(cells: Sequence[Row], name: str, is_of_jobs: bool, page: Page) -> Any:
     order = sorted({cell["batch"] for cell in drawn}, reverse=True)
     title = "global batch" if is_of_jobs else "batch of a device"
     y = alt.Y("batch:O", title=title, sort=order, axis=alt.Axis(labelOverlap="greedy", **bare))
-    colour = alt.Color("percent:Q", scale=alt.Scale(domain=[0, 100], range=COLOURS), legend=None)
+    color = alt.Color("percent:Q", scale=alt.Scale(domain=[0, 100], range=COLORS), legend=None)
     chart = alt.Chart(style.values(drawn))
     ink = alt.condition(f"datum.percent >= {DARK_FROM}", alt.value("white"), alt.value(style.INK))
-    cell = chart.mark_rect(stroke="white", strokeWidth=0.5).encode(x, y, colour, tooltip=["percent:Q"])
+    cell = chart.mark_rect(stroke="white", strokeWidth=0.5).encode(x, y, color, tooltip=["percent:Q"])
     text = chart.mark_text().encode(x, y, text="text:N", color=ink)
     return facets.titled(alt.layer(cell, text), name, 2 if page.is_wide else 1, page, has_axes=True)
 

@@ -5,8 +5,8 @@ Query: batch_size_curve
 Encodings:
     x        batch of a device in samples, logarithmic, a tick at each size that was run
     y        samples per second of a device, from 0
-    line     a series, by colour, shape and dash
-    ring     the knee: from there on a doubling gains less than `least_gain`
+    line     a series, by color, shape and dash
+    ring     the knee: from there on, doubling the batch gains less than `least_gain`
     caption  what the series share, runs, series without a knee and why, what was left out
 Source: figure of throughput against batch size in C. John et al., CARAML (SC'24 workshops)
 """
@@ -18,7 +18,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, facets, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -26,7 +26,7 @@ QUERY = "batch_size_curve"
 FACETS = True
 
 SERIES_FACTS = ("system", "model", "precision", "device_model", "devices")
-KNEE_SIZE = 70  # area of the ring in square points: it lies around a marker
+KNEE_SIZE = 70  # area of the ring, which surrounds a marker, in square points
 KNEE = style.Look("knee", style.INK, "circle", [1, 0], 0, is_hollow=True)
 
 
@@ -36,7 +36,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `batch_size_curve`.  Raises UserError where no series has two batches."""
+    """The figure of the rows of `batch_size_curve`.  Raises UserError if no series has two batches."""
     if rows.is_empty():
         raise UserError(
             "there are no runs that differ in their batch alone", "see what there is: scalelens query runs_overview"

@@ -1,15 +1,15 @@
 """When the ranks arrive at their collectives.
 
-Shows: how much later than the first each rank arrives, collective by collective, and which rank comes last and keeps
-    the others waiting.
+Shows: how much later than the first each rank arrives, collective by collective, and which rank arrives last and makes
+    the others wait.
 Query: collective_arrivals
 Encodings:
-    x        how much later than the first rank, in microseconds, logarithmic from 10 us, linear below
-    y        rank, the one that causes most waiting at the top
-    tick     an arrival; of many at one place the latest
-    point    an arrival after all others: filled, with colour
+    x        delay after the first rank, in microseconds, logarithmic above 10 us, linear below
+    y        rank, with the one that causes the most waiting at the top
+    tick     an arrival, or the latest of many at one place
+    point    an arrival after all others: filled, in color
     caption  collectives, ranks, how often the worst rank is last and its share of the waiting that late ranks cause,
-             what is known of the clocks, what was thinned, ranks that are not drawn
+             what is known about the clocks, what was thinned, ranks that are not drawn
 Source: a strip plot, W. S. Cleveland, The Elements of Graphing Data, 1985; the blame is that of the query
 """
 
@@ -21,19 +21,20 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.errors import UserError
+from scalelens.units import ratio
 
 QUERY = "collective_arrivals"
 
-MOST_RANKS = 16  # rows that stay apart in the height of a panel
-DRAWN_ALL = 5000  # arrivals up to which each is a mark
-LINEAR_UP_TO = 10  # microseconds: ends of one collective differ by that much
-UNITS = {"s": 1e6, "ms": 1e3, "µs": 1.0}  # microseconds of each, for the largest of which an axis has ten or more
-ALL_TICKS_UP_TO = 3  # decades: of more, only 1, 10, 100 have room for their labels
+MOST_RANKS = 16  # rows that fit the height of a panel
+DRAWN_ALL = 5000  # the largest number of arrivals that are all drawn
+LINEAR_UP_TO = 10  # microseconds, by which the ends of one collective differ
+UNITS = {name: ratio(name, "µs") for name in ("s", "ms", "µs")}  # an axis has the largest that fits ten times
+ALL_TICKS_UP_TO = 3  # decades; with more, only 1, 10, 100 have room for labels
 
-ARRIVES = style.Look("arrives", style.GREY, None, [1, 0], 0.7)
-ARRIVES_LAST = style.Look("arrives last", style.COLOURS[1], "circle", [1, 0], 0)
+ARRIVES = style.Look("arrives", style.GRAY, None, [1, 0], 0.7)
+ARRIVES_LAST = style.Look("arrives last", style.COLORS[1], "circle", [1, 0], 0)
 
 
 def draw(
@@ -42,7 +43,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `collective_arrivals`.  Raises UserError where no collective has two ranks."""
+    """The figure of the rows of `collective_arrivals`.  Raises UserError if no collective has two ranks."""
     compared = rows.filter(pl.col("ranks") > 1).sort("run_id", "call", "rank")
     if compared.is_empty():
         raise UserError(
@@ -63,7 +64,7 @@ def draw(
 
 
 def _seen(arrivals: pl.DataFrame, page: Page) -> pl.DataFrame:
-    """The arrivals, or where they are many, the latest of those that lie within half the thickness of a tick."""
+    """The arrivals; if there are many, only the latest of those within half the thickness of a tick."""
     if arrivals.height <= DRAWN_ALL:
         return arrivals
     # The axis is logarithmic above LINEAR_UP_TO, as Vega's symlog.
@@ -76,7 +77,7 @@ def _seen(arrivals: pl.DataFrame, page: Page) -> pl.DataFrame:
 
 
 def _blame(compared: pl.DataFrame) -> pl.DataFrame:
-    """Ranks by the waiting that they cause."""
+    """Ranks, sorted by the waiting that they cause."""
     return (
         compared.group_by("rank")
         .agg(times=pl.col("is_last").sum(), blame=pl.col("blame_ns").sum(), latest=pl.col("lateness_ns").sum())
@@ -91,15 +92,15 @@ def _panel(points: list[dict[str, Any]], order: list[int]) -> Any:
     x = _x(highest, unit)
     y = alt.Y("rank:O", title="rank", sort=order, axis=alt.Axis(labelOverlap=False))
     others = alt.Chart(style.values([point for point in points if not point["is_last"]]))
-    ticked = others.mark_tick(color=ARRIVES.colour, thickness=ARRIVES.thickness, orient="vertical", opacity=0.8)
+    ticked = others.mark_tick(color=ARRIVES.color, thickness=ARRIVES.thickness, orient="vertical", opacity=0.8)
     latest = alt.Chart(style.values([point for point in points if point["is_last"]]))
-    dots = latest.mark_point(color=ARRIVES_LAST.colour, shape="circle", opacity=0.9)
+    dots = latest.mark_point(color=ARRIVES_LAST.color, shape="circle", opacity=0.9)
     tips = ["rank:O", "call:Q", alt.Tooltip("lateness:Q", title=f"lateness [{unit}]")]
     return alt.layer(ticked.encode(x, y, tooltip=tips), dots.encode(x, y, tooltip=tips))
 
 
 def _x(highest_us: float, unit: str) -> Any:
-    """An axis that is linear up to LINEAR_UP_TO and logarithmic from there on."""
+    """An axis that is linear up to LINEAR_UP_TO and logarithmic above."""
     round_us = [0, 5, *axes.ticks_of_decades(LINEAR_UP_TO, 10**9)]
     end_us = next((tick for tick in round_us if tick >= highest_us), round_us[-1])
     is_long = end_us > LINEAR_UP_TO * 10**ALL_TICKS_UP_TO

@@ -1,16 +1,15 @@
 """Bandwidth of collectives alone, by the size of the message.
 
-Shows: how much of the links a collective uses: small messages wait for latency, large ones reach the bandwidth of the
-    links.
+Shows: how well a collective uses the links: latency limits small messages, large ones reach the bandwidth of the links.
 Query: collective_benchmarks
 Encodings:
     x        bytes of the message as the test counts them, logarithmic, labels at powers of two (1 KiB is 1024 bytes)
     y        bus bandwidth in 10^9 bytes per second, logarithmic
-    line     a test of a run, by colour and shape; it joins the medians where a size was measured several times
+    line     a test of a run, by color and shape; it joins the medians if sizes were measured several times
     dash     full and filled: out of place; broken and hollow: in place
     cross    a measurement whose result had wrong values
     caption  what the series share, runs, measurements, those that are not drawn and why
-Source: plots of nccl-tests' output (bus bandwidth against size), as NVIDIA's performance notes on NCCL show them
+Source: plots of nccl-tests' output (bus bandwidth against size), as in NVIDIA's performance notes on NCCL
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, facets, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -28,19 +27,19 @@ QUERY = "collective_benchmarks"
 FACETS = True
 FACTS = ("name", "devices", "device_unit")
 
-# The first that tell series apart.  Older versions do not print their test: then another file may be another test.
+# The first facts that distinguish series are used.  Old versions do not print the test: then each file may be one.
 SERIES_FACTS = ("test", "devices", "dtype", "redop", "root", "name", "run_id", "file_of_unknown_test")
 SIZE, RATE = "message_bytes", "busbw_gb_per_s"
 X_TITLE = "message size"
-# In place is drawn over the other, with larger markers: where both are equal, both are seen.
+# In place is drawn over out of place, with larger markers, so that both are visible if they are equal.
 PLACES = {
     "out": style.Look("out of place", style.INK, None, [1, 0]),
     "in": style.Look("in place: hollow markers", style.INK, None, [2, 2]),
 }
 MARKER_SIZES = {"out": 10, "in": 34}  # areas in square points
 CROSS_SIZE = 80
-LINE = 0.9  # points: thin, as lines of both places lie close together
-HEADROOM = 1.15  # of the y axis above its last tick, whose label would stand out above the panel
+LINE = 0.9  # points: thin, because lines in place and out of place are close
+HEADROOM = 1.15  # of the y axis above its last tick, whose label would stick out of the panel
 
 
 def draw(
@@ -49,7 +48,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `collective_benchmarks`.  Raises UserError where nothing has a bandwidth."""
+    """The figure of the rows of `collective_benchmarks`.  Raises UserError if nothing has a bandwidth."""
     known = rows.filter(pl.col("message_bytes") > 0, pl.col("busbw_bytes_per_s") > 0)
     if known.is_empty():
         raise UserError(
@@ -74,7 +73,7 @@ def draw(
 
 
 def _name_series(points: list[Row]) -> str:
-    """Gives each row a `series` and a `label`, no longer than needed.  Returns a sentence of what all share."""
+    """Gives each row a `series` and a `label`, no longer than needed.  Returns a sentence about what all share."""
     for point in points:
         point["file_of_unknown_test"] = None if point["test"] else point["file_id"][:8]
         point["series"], point["label"] = tuple(point[fact] for fact in SERIES_FACTS), ""
@@ -97,7 +96,7 @@ def _fact_text(point: Row, fact: str) -> str:
 
 
 def _rates(rates: Sequence[float]) -> Any:
-    """The y axis between two ticks, so that values that hardly differ have two as well."""
+    """The y axis from a tick to a tick, so that there are two even if values hardly differ."""
     ticks = axes.ticks_of_decades(min(rates), max(rates))
     low = max(tick for tick in ticks if tick <= min(rates))
     high = min(tick for tick in ticks if tick > max(rates))

@@ -1,11 +1,11 @@
 """The runs of two sides of a comparison, one by one.
 
-Shows: what `compare` rests on: how far the runs of a side lie apart, and how far the two sides do.
+Shows: what `compare` is based on: how much the runs of a side differ, and how much the two sides do.
 Query: compared_runs
 Encodings:
-    x        number of the run, those of a first, each side in the order of time
+    x        number of the run: those of a first, each side in the order of time
     y        value of the run, with its interval within the run
-    colour   side
+    color    side
     caption  runs, statistic, what was left out
 Source: T. Kalibera, R. Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013: the run is the unit
 """
@@ -17,7 +17,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -30,7 +30,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `compared_runs`.  Raises UserError where a side has no value."""
+    """The figure of the rows of `compared_runs`.  Raises UserError if a side has no value."""
     known = rows.filter(pl.col("run_value").is_not_null())
     if known["side"].n_unique() < 2:
         raise UserError("a side has no run with a value", "see: scalelens query compared_runs a=... b=...")

@@ -1,6 +1,6 @@
-"""A panel of efficiencies against the number of devices: its marks, and what its points are judged to be.
+"""A panel of efficiencies against the number of devices: its marks, and the roles of its points.
 
-Charts of `scaling` and of `scaling_times` draw it.
+The charts `scaling` and `scaling_times` draw it.
 """
 
 from collections.abc import Sequence
@@ -14,17 +14,17 @@ from scalelens.charts.style import Row
 KINDS = {
     "weak": "weak scaling", "strong": "strong scaling", "throughput": "scaling", "mixed": "growing model",
 }  # fmt: skip
-IDEAL = style.Look("ideal", style.GREY, None, [1, 0], 0.7)
+IDEAL = style.Look("ideal", style.GRAY, None, [1, 0], 0.7)
 WARNING_MARKS = "†‡§¶"
-MARK_HEIGHT = 0.08  # of a mark in shares of the highest value
-LEVEL_TOP = 1.03  # up to this efficiency the axis ends above 100 %: the next tick would leave a sixth of it empty
-REPEAT_SIZE = 7  # area of the mark of a single repeat, square points
+MARK_HEIGHT = 0.08  # of a mark, as a share of the highest value
+LEVEL_TOP = 1.03  # up to this efficiency the axis ends right above 100 %: the next tick would leave a sixth empty
+REPEAT_SIZE = 7  # area of the mark of a single repeat, in square points
 
 
 def judge(points: list[Row]) -> None:
     """Adds to each row whether it is the base, whether the line runs through it, its repeats and its kind of interval.
 
-    Where the base has one run, repeats that differ more than they should have their own range instead of an interval.
+    If the base has one run, repeats that differ more than they should have their own range instead of an interval.
     """
     series, sizes = set(), set()
     for row in points:
@@ -40,47 +40,47 @@ def judge(points: list[Row]) -> None:
 
 
 def mark_warnings(points: list[Row]) -> list[str]:
-    """Marks the rows that a warning singles out.  Returns the warnings as notes of the caption.
+    """Marks the rows that a warning is about.  Returns the warnings as notes for the caption.
 
-    Warnings that differ in numbers or quoted names alone are one note, and all notes on the same rows share a mark.
+    Warnings that differ only in numbers or quoted names are one note, and all notes on the same rows share a mark.
     """
     warned: dict[str, list[tuple[str, int]]] = {}
-    for place, row in enumerate(points):
+    for k, row in enumerate(points):
         row["mark"] = ""
         for warning in words.split_notes(row["warning"]):
-            warned.setdefault(words.NUMBER.sub("#", words.QUOTED.sub("''", warning)), []).append((warning, place))
+            warned.setdefault(words.NUMBER.sub("#", words.QUOTED.sub("''", warning)), []).append((warning, k))
     on_rows: dict[tuple[int, ...], list[str]] = {}
     for alike in warned.values():
         note = words.sentence(words.joined([warning for warning, _ in alike]))
-        on_rows.setdefault(tuple(place for _, place in alike), []).append(note)
+        on_rows.setdefault(tuple(k for _, k in alike), []).append(note)
     notes, marks = [], 0
-    for places, sentences in on_rows.items():
-        kinds = {points[place]["scaling"] for place in places}
-        if len(places) == sum(row["scaling"] in kinds for row in points):  # a mark at every point would say nothing
+    for indexes, sentences in on_rows.items():
+        kinds = {points[k]["scaling"] for k in indexes}
+        if len(indexes) == sum(row["scaling"] in kinds for row in points):  # a mark at every point would say nothing
             notes += sentences
             continue
         mark = WARNING_MARKS[marks % len(WARNING_MARKS)] * (marks // len(WARNING_MARKS) + 1)
         marks += 1
         notes.append(f"{mark}\u00a0{' '.join(sentences)}")
-        for place in places:
-            points[place]["mark"] += mark
+        for k in indexes:
+            points[k]["mark"] += mark
     return notes
 
 
 def efficiency(rows: Sequence[Row], looks: Sequence[style.Look], top: float, x: Any, has_axis: bool = True) -> Any:
-    """Panel of weak or of strong series, up to the efficiency `top`.  One without an axis shares that on its left."""
+    """Panel of weak or of strong series, up to the efficiency `top`.  Without an axis it shares that on its left."""
     measured = ("efficiency", "efficiency_low", "efficiency_high")
     percent = [row | {name: None if row[name] is None else 100 * row[name] for name in measured} for row in rows]
     percent = [row | {"repeats": [100 * value for value in row["repeats"]]} for row in percent]
     y = axes.from_zero("efficiency", "efficiency [%]", 100 * (top if top > LEVEL_TOP else 1))
     y = y if has_axis else facets.without_axis(y)
     ideal = alt.Chart(style.values([{"ideal": 100}]))
-    ideal = ideal.mark_rule(color=IDEAL.colour, strokeWidth=IDEAL.thickness)
+    ideal = ideal.mark_rule(color=IDEAL.color, strokeWidth=IDEAL.thickness)
     return alt.layer(ideal.encode(y="ideal:Q"), *series_layers(percent, looks, x, y, "efficiency"))
 
 
 def highest(rows: Sequence[Row]) -> float:
-    """The highest efficiency that is drawn of the rows, at least the ideal."""
+    """The highest efficiency that is drawn, at least the ideal."""
     ends: list[float] = [row[name] for row in rows for name in ("efficiency", "efficiency_high") if row[name]]
     repeats: list[float] = [value for row in rows for value in row["repeats"]]
     return max([1.0, *ends, *repeats])
@@ -89,12 +89,12 @@ def highest(rows: Sequence[Row]) -> float:
 def series_layers(rows: Sequence[Row], looks: Sequence[style.Look], x: Any, y: Any, field: str) -> list[Any]:
     """Lines, intervals, points and marks of warnings."""
     by = style.encodings(looks)
-    told = ("series", "devices", "run_id", "n_runs", "n_steps", "warning")
-    tips = [alt.Tooltip(name, type="nominal") for name in told]
+    shown = ("series", "devices", "run_id", "n_runs", "n_steps", "warning")
+    tips = [alt.Tooltip(name, type="nominal") for name in shown]
     tips += [alt.Tooltip(name, type="quantitative", format=".4~g") for name in (field, "step_s") if name in rows[0]]
 
     def points(chosen: Sequence[Row]) -> Any:
-        return alt.Chart(values_of(chosen, field, *told, *(["step_s"] if "step_s" in rows[0] else [])))
+        return alt.Chart(values_of(chosen, field, *shown, *(["step_s"] if "step_s" in rows[0] else [])))
 
     fastest = points([row for row in rows if row["is_fastest"]])
     layers = [fastest.mark_line().encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"], detail="series:N")]
@@ -116,7 +116,7 @@ def series_layers(rows: Sequence[Row], looks: Sequence[style.Look], x: Any, y: A
 
 
 def _marks_apart(marked: Sequence[Row], field: str) -> list[Row]:
-    """Rows with marks; those of points that lie close together stand at the highest of them, or they would overlap."""
+    """Rows with marks.  Marks of points that are close together go above the highest one, so as not to overlap."""
     close = MARK_HEIGHT * max(row[field] for row in marked)
     kept: list[Row] = []
     for row in sorted(marked, key=lambda row: (row["devices"], -row[field])):
@@ -129,5 +129,5 @@ def _marks_apart(marked: Sequence[Row], field: str) -> list[Row]:
 
 
 def values_of(rows: Sequence[Row], *fields: str) -> Any:
-    """The columns that a layer draws, without the others."""
+    """The data of a layer: only the columns that it draws."""
     return style.values([{name: row[name] for name in ("devices", "label", *fields)} for row in rows])

@@ -1,14 +1,14 @@
 """Throughput, energy and work per energy against the batch size.
 
-Shows: where a larger batch still helps: throughput, the energy of a device, and the work for a watt-hour, over the
-    same batches.  A line joins runs that differ in the batch alone.
+Shows: where a larger batch still helps: throughput, the energy of a device, and the work per watt-hour, over the same
+    batches.  A line joins runs that differ only in the batch.
 Query: energy_by_batch
 Encodings:
     x        global batch size in samples, logarithmic, a tick at each size that was run
-    y        in a panel each: tokens per second of a device, or samples where tokens are not known (of the whole job
-             where a run does not say its devices); watt-hours of one device, package or node; tokens or samples per
-             watt-hour; logarithmic where the largest is ten times the least
-    line     a series, by colour, shape and dash
+    y        a panel each for tokens per second of a device, or samples if tokens are unknown (of the whole job if a run
+             does not state its devices); watt-hours of one device, package or node; tokens or samples per watt-hour;
+             logarithmic if the largest is ten times the smallest
+    line     a series, by color, shape and dash
     bar      range of repeated runs
     caption  what the series share, runs, steps, where the energy comes from, what was left out
 Source: C. John et al., CARAML (SC'24 workshops): throughput, energy and efficiency against batch size
@@ -21,7 +21,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -39,7 +39,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `energy_by_batch`.  Raises UserError where no run has both a batch and an energy."""
+    """The figure of the rows of `energy_by_batch`.  Raises UserError if no run has both a batch and an energy."""
     if rows.is_empty():
         raise UserError(
             "there are no runs whose batch size and energy are known",
@@ -68,7 +68,7 @@ def draw(
 
 
 def _add_token_ranges(point: Row) -> None:
-    """The ranges of tokens are those of samples, as each sample has the same number of tokens."""
+    """Adds ranges of tokens, from those of samples, because each sample has the same number of tokens."""
     for ending in ("_s", "_wh"):
         samples, tokens = point[f"samples_per{ending}"], point[f"tokens_per{ending}"]
         for end in ("low", "high"):
@@ -78,7 +78,7 @@ def _add_token_ranges(point: Row) -> None:
 
 
 def _share_rates(points: Sequence[Row]) -> str:
-    """Divides the rates by the devices, as series may differ in them.  Returns ` per GPU`, or nothing if unknown."""
+    """Divides rates by devices, because series may differ in them.  Returns ` per GPU`, or nothing if unknown."""
     if not all(point["devices"] for point in points):
         return ""
     for point in points:
@@ -88,13 +88,13 @@ def _share_rates(points: Sequence[Row]) -> str:
 
 
 def _measure(points: Sequence[Row], ending: str) -> str:
-    """Tokens where every point has them, else samples."""
+    """Tokens if every point has them, else samples."""
     has_tokens = all(point[f"tokens_per{ending}"] is not None for point in points)
     return f"{'tokens' if has_tokens else 'samples'}_per{ending}"
 
 
 def _panel(points: Sequence[Row], measure: str, title: str, looks: Sequence[style.Look], has_title: bool) -> Any:
-    """One measure against the batch.  Of panels above each other the lowest has the title of the x axis."""
+    """One measure against the batch.  Of panels above each other, the lowest has the title of the x axis."""
     known = [point for point in points if point[measure] is not None]
     x = axes.of_counts(
         "global_batch_size",
@@ -114,7 +114,7 @@ def _panel(points: Sequence[Row], measure: str, title: str, looks: Sequence[styl
 
 
 def _y(points: Sequence[Row], measure: str, title: str) -> Any:
-    """The y axis of a measure and of its intervals, which only some measures have."""
+    """The y axis of a measure, and of its intervals if it has any."""
     drawn = [point.get(name) for point in points for name in (measure, f"{measure}_low", f"{measure}_high")]
     values = [value for value in drawn if value is not None]
     low, high = min(values), max(values)
@@ -131,7 +131,7 @@ def _y(points: Sequence[Row], measure: str, title: str) -> Any:
 
 
 def _unit(points: Sequence[Row]) -> str:
-    """`package` or `node`, and of devices what they are."""
+    """`package`, `node`, or the kind of device."""
     unit = str(points[0]["unit"])
     return words.unit(points) if unit == "device" else unit
 

@@ -1,13 +1,13 @@
 """Energy against scale, with the speedup that it buys.
 
-Shows: what the same work takes on more devices, relative to the base case, above the speedup over the same devices:
-    energy that rises while the speedup flattens is the price of a shorter time.
+Shows: the energy of the same work on more devices, relative to the base case, above the speedup over the same devices.
+    Energy that rises while the speedup flattens is the price of a shorter time.
 Query: energy_scaling
 Encodings:
     x        devices, logarithmic, a tick at each size that was run
     y        energy per sample relative to the base of the series, from 0, the base marked; speedup, logarithmic, the
-             ideal as a grey line
-    line     a series, by colour, shape and dash
+             ideal as a gray line
+    line     a series, by color, shape and dash
     bar      range of repeated runs
     caption  what the series share, base case with its joules per sample, runs, steps, whose energy it is, what was left
              out
@@ -21,14 +21,14 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "energy_scaling"
 FACTS = ("device_unit",)
 
-BASE_AND_IDEAL = style.Look("base, and ideal speedup", style.GREY, None, [1, 0], 0.7)
+BASE_AND_IDEAL = style.Look("base, and ideal speedup", style.GRAY, None, [1, 0], 0.7)
 ENERGY_OF = {
     "steps": "Energy of the steps alone.",
     "runs": "Energy of whole runs, start-up and all.",
@@ -41,7 +41,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `energy_scaling`.  Raises UserError where there is nothing to compare."""
+    """The figure of the rows of `energy_scaling`.  Raises UserError if there is nothing to compare."""
     compared = rows.filter(pl.col("relative_energy").is_not_null()).sort("series", "devices", "sample_j", "run_id")
     if compared.is_empty():
         raise UserError(
@@ -69,9 +69,9 @@ def _energy(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:
     highest = max(point["relative_high"] or point["relative_energy"] for point in points)
     y = axes.from_zero("relative_energy", "relative energy", max(1.0, highest))
     base = alt.Chart(style.values([{"base": 1}]))
-    base = base.mark_rule(color=BASE_AND_IDEAL.colour, strokeWidth=BASE_AND_IDEAL.thickness)
-    ends, colour = ("relative_low", "relative_high"), style.encodings(looks)["color"]
-    ranges = style.interval_layers(points, ("range", "runs"), axes.of_devices(points), ends, colour)
+    base = base.mark_rule(color=BASE_AND_IDEAL.color, strokeWidth=BASE_AND_IDEAL.thickness)
+    ends, color = ("relative_low", "relative_high"), style.encodings(looks)["color"]
+    ranges = style.interval_layers(points, ("range", "runs"), axes.of_devices(points), ends, color)
     return alt.layer(base.encode(y="base:Q"), *_lines(points, looks, "relative_energy", y, ranges))
 
 
@@ -89,13 +89,13 @@ def _speedup(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:
         ),
     )  # fmt: skip
     ideal = alt.Chart(style.values(ideals))
-    ideal = ideal.mark_line(color=BASE_AND_IDEAL.colour, strokeWidth=BASE_AND_IDEAL.thickness)
+    ideal = ideal.mark_line(color=BASE_AND_IDEAL.color, strokeWidth=BASE_AND_IDEAL.thickness)
     x = axes.of_devices(points)
     return alt.layer(ideal.encode(x, y, detail="series:N"), *_lines(points, looks, "speedup", y, []))
 
 
 def _ideal_ends(points: Sequence[Row]) -> list[Row]:
-    """Both ends of each series' ideal line: from its first point to the largest number of devices of all."""
+    """Both ends of each series' ideal line, from its first point to the largest number of devices of any series."""
     first: dict[str, Row] = {}
     for point in points:
         first.setdefault(point["series"], point)

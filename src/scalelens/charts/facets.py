@@ -1,6 +1,6 @@
 """Panels side by side: one for each value of a column (`--facet`), or for each series.
 
-All panels of a figure have the same axes, because they are compared.  Those of a row share the y axis of the first.
+All panels of a figure have the same axes, because they are compared.  The panels of a row share the first one's y axis.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -9,8 +9,8 @@ from typing import Any
 import altair as alt
 
 from scalelens.charts import style, words
+from scalelens.charts.layout import Page
 from scalelens.charts.limits import CHOOSE_RUNS, check_count
-from scalelens.charts.page import Page
 from scalelens.charts.style import Row
 
 MOST_PANELS = 12
@@ -25,7 +25,7 @@ def text_of(row: Row, column: str) -> str:
 
 
 def parts(points: Sequence[Row], page: Page) -> dict[str, list[Row]]:
-    """The rows of each panel by its title, in the page's order; without a facet all of them.
+    """The rows of each panel by its title, in the page's order; all rows if there is no facet.
 
     Raises UserError for too many panels.
     """
@@ -35,7 +35,7 @@ def parts(points: Sequence[Row], page: Page) -> dict[str, list[Row]]:
     names = sorted({text_of(point, column) for point in points}, key=words.natural)
     check(len(names))
     titles = {name: f"{page.panel_prefix}{name}" for name in names}
-    names.sort(key=lambda name: page.place(titles[name]))
+    names.sort(key=lambda name: page.position(titles[name]))
     return {titles[name]: [point for point in points if text_of(point, column) == name] for name in names}
 
 
@@ -45,14 +45,14 @@ def check(count: int, hint: str = CHOOSE_RUNS) -> None:
 
 
 def take_from_labels(points: Sequence[Row], column: str) -> None:
-    """Takes the value of the column out of each row's label: the title of its panel says it."""
+    """Removes the value of the column from each row's label, because the title of the panel has it."""
     for point in points if column else ():
-        said = words.fact_text(point, column)
-        point["label"] = " · ".join(part for part in point["label"].split(" · ") if part != said)
+        value = words.fact_text(point, column)
+        point["label"] = " · ".join(part for part in point["label"].split(" · ") if part != value)
 
 
 def across(count: int, page: Page, x_title: str = "") -> int:
-    """How many panels stand side by side: as many as have room for the title below them, in rows of equal length."""
+    """How many panels are side by side: as many as have room for the title below them, in rows of equal length."""
     most = WIDE if page.is_wide else NARROW
     wide = words.text_width(x_title) * style.LARGE / style.SMALL
     most = next((n for n in range(most, 1, -1) if wide <= style.panel_width(n, page)), 1)
@@ -61,7 +61,7 @@ def across(count: int, page: Page, x_title: str = "") -> int:
 
 
 def title(text: str, lines: Sequence[str], columns: int, page: Page, has_axes: bool = False) -> Any:
-    """Title of a panel, one of `columns` side by side, with smaller lines below it: none is wider than the panel.
+    """Title of a panel, one of `columns` side by side, with smaller lines below, none wider than the panel.
 
     A long title has two lines; a longer one loses its middle.
     """
@@ -73,12 +73,12 @@ def title(text: str, lines: Sequence[str], columns: int, page: Page, has_axes: b
 
 
 def titled(chart: Any, name: str, columns: int, page: Page, has_axes: bool = False) -> Any:
-    """A panel with its name above it, where it has one."""
+    """A panel with its name above it, if it has one."""
     return chart.properties(title=title(name, (), columns, page, has_axes)) if name else chart
 
 
 def without_axis(y: Any) -> Any:
-    """A y axis of a panel that shares that of the panel on its left."""
+    """The y axis of a panel that shares the axis of the panel on its left."""
     bare = y.copy()
     axis = {} if bare["axis"] is alt.Undefined else bare["axis"].to_dict()
     bare["axis"], bare["title"] = alt.Axis(**(axis | BARE)), None
@@ -86,7 +86,7 @@ def without_axis(y: Any) -> Any:
 
 
 def over(channel: Any, values: Iterable[float | None], page: Page) -> Any:
-    """An axis from the lowest to the highest of the values of all panels; as it is where there is one panel."""
+    """An axis from the lowest to the highest of the values of all panels; unchanged if there is one panel."""
     known = [value for value in values if value is not None]
     if not page.facet or min(known) == max(known):
         return channel
@@ -96,9 +96,9 @@ def over(channel: Any, values: Iterable[float | None], page: Page) -> Any:
 
 
 def grid(charts: Sequence[tuple[str, Any]], columns: int) -> list[list[style.Panel]]:
-    """Charts by their names as rows of panels.
+    """Charts, with their names, as rows of panels.
 
-    The first of a row has the axis.  The panels of a row that is not full are as wide as others.
+    The first panel of a row has the axis.  Panels of an incomplete row are as wide as the others.
     """
     rows = [charts[n : n + columns] for n in range(0, len(charts), columns)]
     return [
@@ -113,14 +113,14 @@ def grid(charts: Sequence[tuple[str, Any]], columns: int) -> list[list[style.Pan
 def panels(
     points: Sequence[Row], page: Page, panel: Callable[[Sequence[Row], Any], Any], x: Any, y: Any
 ) -> list[list[style.Panel]]:
-    """Panels for the values of the page's facet; one without a title where the page has none.
+    """Panels for the values of the page's facet; one panel without a title if there is no facet.
 
-    `panel` draws the rows of one with the y axis that it is given.  `x` is the axis of all.
+    `panel` draws rows with a y axis.  `x` is the axis of all panels.
     """
     groups = parts(points, page)
     columns = across(len(groups), page, x["title"])
     charts = []
-    for place, (name, rows) in enumerate(groups.items()):
-        chart = panel(rows, without_axis(y) if place % columns else y)
+    for k, (name, rows) in enumerate(groups.items()):
+        chart = panel(rows, without_axis(y) if k % columns else y)
         charts.append((name, titled(chart, name, columns, page)))
     return grid(charts, columns)

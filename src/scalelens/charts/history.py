@@ -1,12 +1,12 @@
 """A measure over the runs of one configuration in time, with the runs where its level changed.
 
-Shows: since when runs are slower or faster, and by how much: one point per run in the order of their times, a line for
+Shows: since when runs are slower or faster, and by how much: a point for each run, in the order of time, a line for
     each level, a rule where a new level begins.
 Query: history
 Encodings:
     x        number of the run in its series, in the order of time
     y        value of the run, with its interval within the run
-    colour   series, named by what sets it apart
+    color    series, named by what sets it apart
     line     level: geometric mean of the runs up to the next change
     rule     change of level; broken where the change is weak
     caption  what all series share, runs, statistic, each change with its size, what is not drawn, what was left out
@@ -20,7 +20,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, facets, limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -41,7 +41,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `history`.  Raises UserError where no configuration has two runs with a value."""
+    """The figure of the rows of `history`.  Raises UserError if no configuration has two runs with a value."""
     if rows.is_empty():
         raise UserError("no run has both a time and a value", "see what there is: scalelens query run_values")
     repeated = rows.filter(pl.len().over("series") > 1)
@@ -88,7 +88,7 @@ def _panel(points: Sequence[Row], looks: Sequence[style.Look], x: Any, y: Any) -
     return alt.layer(*(layer for layer in layers if layer is not None))
 
 
-def _levels(points: Sequence[Row], x: Any, colour: Any) -> Any:
+def _levels(points: Sequence[Row], x: Any, color: Any) -> Any:
     """A line for each level, from its first run to its last."""
     levels: dict[tuple[str, float], list[Row]] = {}
     for point in points:
@@ -97,17 +97,17 @@ def _levels(points: Sequence[Row], x: Any, colour: Any) -> Any:
         {"run_number": runs[0]["run_number"], "last": runs[-1]["run_number"], "level": level, "label": runs[0]["label"]}
         for (_, level), runs in levels.items()
     ]
-    return alt.Chart(style.values(lines)).mark_rule(strokeWidth=1).encode(x, alt.Y("level:Q"), colour, x2="last:Q")
+    return alt.Chart(style.values(lines)).mark_rule(strokeWidth=1).encode(x, alt.Y("level:Q"), color, x2="last:Q")
 
 
 def _changes(points: Sequence[Row], is_weak: bool, x: Any) -> Any:
-    """A rule before each run with which a new level begins."""
+    """A rule before each run that begins a new level."""
     kind = "weak" if is_weak else "strong"
     places = [{"run_number": point["run_number"] - 0.5} for point in points if point["change"] == kind]
     if not places:
         return None
     dash = [2, 2] if is_weak else [1, 0]
-    return alt.Chart(style.values(places)).mark_rule(color=style.GREY, strokeWidth=0.6, strokeDash=dash).encode(x)
+    return alt.Chart(style.values(places)).mark_rule(color=style.GRAY, strokeWidth=0.6, strokeDash=dash).encode(x)
 
 
 def _caption(
@@ -120,7 +120,7 @@ def _caption(
     lines.append(f"{words.counted([len(points)], 'run')}; a point is the {statistic} of a run's records.")
     for point in points:
         if point["change"]:
-            # A slowdown of a rate is its reciprocal.
+            # The slowdown of a rate is its reciprocal.
             share = 1 / (1 + point["slowdown"]) - 1 if point["measure"] in RATES else point["slowdown"]
             drawn = TITLES[point["measure"]].partition(" [")[0]
             percent = f"{100 * share:+.1f}".replace("-", "−")

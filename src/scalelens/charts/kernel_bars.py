@@ -1,7 +1,7 @@
-"""Bars of device work with their names inside, as kernel_summary and kernel_tree draw them.
+"""Bars of device work with their names inside, for kernel_summary and kernel_tree.
 
-A bar is a row with `place` from the top, `share` of all device time in percent, `total_ms`, `kind`, `text` and, where
-the text stands further right, `indent`.
+A bar is a row with its `place` from the top, its `share` of all device time in percent, `total_ms`, `kind`, `text` and,
+if the text is indented, `indent`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,11 +11,11 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, limits, style, words
-from scalelens.charts.page import Page
+from scalelens.charts.layout import Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
-# Colours under text, hence light; and what the legend calls them.
+# Colors, light because text is written on them, and their names in the legend.
 KINDS_OF_WORK = {
     "operator": ("operator", "#dfe7e1"),
     "compute": ("compute", "#a6cee3"),
@@ -26,20 +26,20 @@ TEXT_START = 2  # points from the left edge of a bar
 
 
 def check_work(rows: pl.DataFrame) -> None:
-    """Raises UserError where nothing ran on a device, and for several runs: their kernels are not to be added up."""
+    """Raises UserError if nothing ran on a device, and for several runs, whose kernels cannot be added up."""
     if rows.is_empty() or rows["total_ns"].sum() <= 0:
         raise UserError("there is no work of a device to draw", "see what the traces hold: scalelens query trace_steps")
     limits.check_one_run(rows, "device work")
 
 
 def what_is_summed(rows: pl.DataFrame, parameters: Mapping[str, str] | None) -> str:
-    """First sentence of the caption: how many traces of the run, and which part of them."""
+    """The first sentence of the caption: how many traces of the run, and which part of them."""
     traces = words.counted([rows["file_id"].n_unique()], "trace")
     return f"{traces} of one run, {words.part_of_traces(parameters)}: sums over all."
 
 
 def bar_text(name: str, calls: int, indent: float, page: Page) -> str:
-    """Name and number of calls, as short as a figure of that width needs them."""
+    """Name and number of calls, shortened to the width of the figure."""
     room = page.points - 2 * style.MARGIN - style.Y_AXIS - style.STROKES - 6 - indent
     times = f" · {words.short_number(calls)} ×"
     return words.shorten(name, room - words.text_width(times)) + times
@@ -56,15 +56,15 @@ def panel(bars: Sequence[Row]) -> Any:
         axis=alt.Axis(tickCount=5, **axes.even_labels(max(bar["total_ms"] for bar in bars))),
     )
     kinds = _kinds(bars)
-    colours = alt.Scale(domain=kinds, range=[KINDS_OF_WORK[kind][1] for kind in kinds])
-    colour = alt.Color("kind:N", scale=colours, legend=None)
+    colors = alt.Scale(domain=kinds, range=[KINDS_OF_WORK[kind][1] for kind in kinds])
+    color = alt.Color("kind:N", scale=colors, legend=None)
     texts = [
         alt.Chart(style.values([bar for bar in bars if bar.get("indent", 0) == indent]))
         .mark_text(align="left", baseline="middle", dx=TEXT_START + indent)
         .encode(y=y, x=alt.value(0), text="text:N")
         for indent in sorted({bar.get("indent", 0) for bar in bars})
     ]
-    return alt.layer(alt.Chart(style.values(bars)).mark_bar(height={"band": 0.85}).encode(x, y, colour), *texts)
+    return alt.layer(alt.Chart(style.values(bars)).mark_bar(height={"band": 0.85}).encode(x, y, color), *texts)
 
 
 def legend(bars: Sequence[Row]) -> list[style.Look]:

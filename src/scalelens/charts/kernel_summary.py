@@ -1,15 +1,15 @@
 """Kernels that take the time of the devices.
 
-Shows: the ten kernels, copies or fills with the largest sum of durations, all ranks of a run together, and how much
-    of all device time each takes.
+Shows: the ten kernels, copies or fills with the largest sum of durations over all ranks of a run, and their shares of
+    all device time.
 Query: kernel_summary
 Encodings:
-    y        a kernel, its share of the sum of all durations in percent as label, the largest first
+    y        a kernel, labeled by its share of the sum of all durations in percent, the largest first
     x        sum of its durations in milliseconds, from 0
-    colour   compute, communication, or copies and fills
-    text     its name, without its middle where it is too long, and how often it ran
+    color    compute, communication, or copies and fills
+    text     its name, without the middle if it is too long, and how often it ran
     caption  traces, kernels that are not drawn and their share, which part of the traces
-Source: the kernel breakdown of Holistic Trace Analysis, without its lump of others
+Source: the kernel breakdown of Holistic Trace Analysis, without its bar of others
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from scalelens.charts import kernel_bars, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 
 QUERY = "kernel_summary"
 
@@ -31,7 +31,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `kernel_summary`.  Raises UserError where nothing ran, and for several runs."""
+    """The figure of the rows of `kernel_summary`.  Raises UserError if nothing ran, and for several runs."""
     kernel_bars.check_work(rows)
     sums = rows.group_by("class", "name").agg(pl.sum("total_ns"), pl.sum("calls"))
     sums = sums.sort(["total_ns", "name"], descending=[True, False]).with_columns(
@@ -40,13 +40,13 @@ def draw(
     shown, rest = sums.head(MOST_KERNELS), sums.slice(MOST_KERNELS)
     bars = [
         {
-            "place": place,
+            "place": k,
             "share": f"{100 * row['share']:.1f}",
             "total_ms": row["total_ns"] / 1e6,
             "kind": row["class"],
             "text": kernel_bars.bar_text(row["name"] or "without a name", row["calls"], 0, page),
         }
-        for place, row in enumerate(shown.iter_rows(named=True))
+        for k, row in enumerate(shown.iter_rows(named=True))
     ]
     undrawn = f"{words.counted([rest.height], 'other name')}, {100 * rest['share'].sum():.1f} % of device time"
     caption = [

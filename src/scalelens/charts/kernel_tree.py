@@ -1,13 +1,13 @@
 """Operators and the device work that they launched.
 
-Shows: the tree of operators down to kernels, copies and fills, all ranks of a run together: each bar holds those
+Shows: the tree of operators down to kernels, copies and fills, over all ranks of a run: each bar includes those
     indented below it. The sixteen branches with the largest sum of durations are drawn.
 Query: kernel_tree
 Encodings:
-    y        a branch, its share of the sum of all durations in percent as label, below the operator that called it
+    y        a branch, labeled by its share of the sum of all durations in percent, below the operator that called it
     x        sum of the durations of what was launched within, in milliseconds, from 0
-    colour   operator of the host, or compute, communication, copies and fills
-    text     indented by depth: name, without its middle where it is too long, and how often device work ran
+    color    operator of the host, or compute, communication, copies and fills
+    text     indented by depth: name, without the middle if it is too long, and how often device work ran
     caption  traces, branches that are not drawn, which part of the traces
 Source: the call tree of TensorBoard's profiler plugin, with the time of the device instead of the host
 """
@@ -21,7 +21,7 @@ from typing import Any
 import polars as pl
 
 from scalelens.charts import kernel_bars, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 
 QUERY = "kernel_tree"
@@ -29,29 +29,29 @@ QUERY = "kernel_tree"
 MOST_BRANCHES = 16
 BAR = 11  # points: height of a bar and the gap below it
 INDENT = 6
-DEEPEST_INDENT = 8  # branches that lie deeper are indented no further
-BETWEEN = " / "  # names of operators, in the query and where several are drawn as one
+DEEPEST_INDENT = 8  # deeper branches are not indented further
+BETWEEN = " / "  # the names of joined operators, in the query and here
 OUTSIDE = "no operator known"
 
 
 @dataclass
-class Branch:
+class _Branch:
     """An operator or, without branches of its own, a piece of device work."""
 
     name: str
     kind: str
     total_ns: int = 0
     calls: int = 0
-    within: dict[tuple[str, str], "Branch"] = field(default_factory=dict)
+    within: dict[tuple[str, str], "_Branch"] = field(default_factory=dict)
 
     def add(self, total_ns: int, calls: int) -> None:
         self.total_ns += total_ns
         self.calls += calls
 
-    def at(self, name: str, kind: str) -> "Branch":
-        return self.within.setdefault((name, kind), Branch(name, kind))
+    def at(self, name: str, kind: str) -> "_Branch":
+        return self.within.setdefault((name, kind), _Branch(name, kind))
 
-    def largest_first(self) -> list["Branch"]:
+    def largest_first(self) -> list["_Branch"]:
         return sorted(self.within.values(), key=lambda branch: (-branch.total_ns, branch.name))
 
 
@@ -61,7 +61,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `kernel_tree`.  Raises UserError where nothing ran, and for several runs."""
+    """The figure of the rows of `kernel_tree`.  Raises UserError if nothing ran, and for several runs."""
     kernel_bars.check_work(rows)
     root = _tree(rows)
     bars = _bars(root, page)
@@ -75,9 +75,9 @@ def draw(
     return style.figure([[panel]], kernel_bars.legend(bars), caption, page)
 
 
-def _tree(rows: pl.DataFrame) -> Branch:
+def _tree(rows: pl.DataFrame) -> _Branch:
     """All rows as one tree.  An operator that only calls one other operator is joined with it."""
-    root = Branch("", "operator")
+    root = _Branch("", "operator")
     for row in rows.iter_rows(named=True):
         operators = [(name, "operator") for name in (row["operators"] or OUTSIDE).split(BETWEEN)]
         branch = root
@@ -89,34 +89,34 @@ def _tree(rows: pl.DataFrame) -> Branch:
     return root
 
 
-def _join_only_callees(branch: Branch) -> None:
-    """Makes one of each operator and the only operator that it calls."""
+def _join_only_callees(branch: _Branch) -> None:
+    """Joins each operator with the only operator that it calls."""
     for inner in branch.within.values():
         while len(inner.within) == 1 and (only := next(iter(inner.within.values()))).kind == "operator":
             inner.name, inner.within = inner.name + BETWEEN + only.name, only.within
         _join_only_callees(inner)
 
 
-def _bars(root: Branch, page: Page) -> list[Row]:
+def _bars(root: _Branch, page: Page) -> list[Row]:
     """A bar for each branch that is drawn, from the top."""
     bars = []
-    for place, (depth, branch) in enumerate(_from_the_top(root, _largest(root))):
+    for k, (depth, branch) in enumerate(_from_the_top(root, _largest(root))):
         indent = min(depth, DEEPEST_INDENT) * INDENT
         bars.append({
-            "place": place, "share": f"{100 * branch.total_ns / root.total_ns:.1f}",
+            "place": k, "share": f"{100 * branch.total_ns / root.total_ns:.1f}",
             "total_ms": branch.total_ns / 1e6, "kind": branch.kind, "indent": indent,
             "text": kernel_bars.bar_text(branch.name, branch.calls, indent, page),
         })  # fmt: skip
     return bars
 
 
-def _largest(root: Branch) -> set[int]:
-    """The ids of the branches to draw: always the largest of those whose parent is drawn."""
+def _largest(root: _Branch) -> set[int]:
+    """The ids of the branches to draw: again and again the largest of those whose parent is drawn."""
     drawn: set[int] = set()
-    waiting: list[tuple[int, int, Branch]] = []
-    places = itertools.count()  # where two are equal, the heap takes the first
+    waiting: list[tuple[int, int, _Branch]] = []
+    places = itertools.count()  # of equal branches, the heap takes the first
 
-    def offer(branch: Branch) -> None:
+    def offer(branch: _Branch) -> None:
         for inner in branch.largest_first():
             heapq.heappush(waiting, (-inner.total_ns, next(places), inner))
 
@@ -128,14 +128,14 @@ def _largest(root: Branch) -> set[int]:
     return drawn
 
 
-def _from_the_top(branch: Branch, drawn: set[int], depth: int = 0) -> Iterator[tuple[int, Branch]]:
-    """What is drawn with its depth, each operator before what it launched."""
+def _from_the_top(branch: _Branch, drawn: set[int], depth: int = 0) -> Iterator[tuple[int, _Branch]]:
+    """The branches to draw, with their depths, each operator before what it launched."""
     for inner in branch.largest_first():
         if id(inner) in drawn:
             yield depth, inner
             yield from _from_the_top(inner, drawn, depth + 1)
 
 
-def _size(branch: Branch) -> int:
+def _size(branch: _Branch) -> int:
     """Number of branches below this one, at any depth."""
     return sum(1 + _size(inner) for inner in branch.within.values())

@@ -5,7 +5,7 @@ import polars as pl
 from scalelens.errors import UserError
 
 CHOOSE_RUNS = "choose runs, for example runs=\"devices = 16 AND precision = 'bf16'\""  # what a hint says
-MOST_MARKS = 20_000  # each of its own: 5 MB, and a few seconds to draw
+MOST_MARKS = 20_000  # separate ones: 5 MB, and a few seconds to draw
 
 
 def check_one_run(rows: pl.DataFrame, what: str) -> None:
@@ -20,11 +20,11 @@ def check_one_run(rows: pl.DataFrame, what: str) -> None:
 
 
 def check_count(count: int, most: int, what: str, hint: str) -> None:
-    """At most so many things of a kind."""
+    """A figure shows at most so many things of a kind."""
     if count > most:
         raise UserError(f"{count} {what} are more than one chart can show ({most})", hint)
 
 
 def check_marks(count: int, what: str, hint: str = "choose runs, for example runs=\"system = 'lumi'\"") -> None:
-    """At most so many marks where each stays one: runs and ranks are not put together."""
+    """A figure shows at most so many marks that cannot be joined, such as runs and ranks."""
     check_count(count, MOST_MARKS, what, hint)

@@ -1,17 +1,16 @@
-"""The charts: files of this folder and of the user's own (`SCALELENS_CHARTS`), found by what they hold.
+"""The charts: files of this folder and of the user's own (`SCALELENS_CHARTS`), recognized by what they define.
 
 A chart is a module with
 
     QUERY = "scaling"                  the macro whose rows it draws
-    FACTS = ("device_unit",)           optional: columns of `runs` joined to the rows by run_id, to label with
+    FACTS = ("device_unit",)           optional: columns of `runs`, for labels, joined to the rows by run_id
     FACETS = True                      optional: `draw` makes a panel for each value of the column `page.facet`
-    PARAMETERS = {"per": "step"}       optional: given to the query unless the user says otherwise
+    PARAMETERS = {"per": "step"}       optional: parameters of the query, unless the user gives others
     def draw(rows: polars.DataFrame, left_out: Mapping[str, int], parameters: Mapping[str, str], page: Page): ...
 
-`left_out` counts the records that the query left out, by rule; `parameters` are those given to the query; `draw`
-returns an Altair chart that `style.figure` put together, or raises UserError where there is nothing to draw.
-Its docstring is its documentation, in fixed headings: Shows, Query, Encodings, Source.  The query computes; the chart
-only draws.
+`left_out` counts the records that the query left out, by rule; `parameters` are those of the query; `draw` returns an
+Altair chart made by `style.figure`, or raises UserError if there is nothing to draw.  The docstring of the module is
+the documentation, with fixed headings: Shows, Query, Encodings, Source.  The query computes; the chart only draws.
 """
 
 import re
@@ -27,18 +26,18 @@ HEADINGS = ("Shows", "Query", "Encodings", "Source")
 
 
 def load(folders: Sequence[Path] = ()) -> dict[str, ModuleType]:
-    """All charts by name, of the package and of `folders`.  A user's chart of the same name replaces ours.
+    """All charts by name, of the package and of `folders`.  A user's chart replaces a built-in one of the same name.
 
     Raises UserError for a file of `folders` that is not a chart, with what it lacks.
     """
     charts = {name: module for name, module in modules_of(scalelens.charts).items() if hasattr(module, "QUERY")}
     for folder in user_folders(folders, "SCALELENS_CHARTS", "name a folder of chart files"):
-        charts |= {path.stem: checked(user_module(path, "chart"), path) for path in sorted(folder.glob("*.py"))}
+        charts |= {path.stem: _checked(user_module(path, "chart"), path) for path in sorted(folder.glob("*.py"))}
     return dict(sorted(charts.items()))
 
 
-def checked(module: ModuleType, path: Path) -> ModuleType:
-    """A user's chart, where it has what a chart must have."""
+def _checked(module: ModuleType, path: Path) -> ModuleType:
+    """A user's chart.  Raises UserError if it lacks what a chart must have."""
     lacking = [name for name in ("QUERY", "draw") if not hasattr(module, name)]
     lacking += [f"'{name}:'" for name in HEADINGS if not re.search(rf"^{name}:", module.__doc__ or "", re.MULTILINE)]
     if lacking:
@@ -47,7 +46,7 @@ def checked(module: ModuleType, path: Path) -> ModuleType:
 
 
 def find(name: str, folders: Sequence[Path] = ()) -> ModuleType:
-    """The chart of that name.  Raises UserError that names those that exist."""
+    """The chart of that name.  Raises UserError with the names that exist."""
     known = load(folders)
     if name not in known:
         raise UserError(f"there is no chart '{name}'", f"there are: {', '.join(known)}")
@@ -55,14 +54,14 @@ def find(name: str, folders: Sequence[Path] = ()) -> ModuleType:
 
 
 def title(chart: ModuleType) -> str:
-    """First line of the docstring."""
+    """The first line of the docstring."""
     return (chart.__doc__ or "").strip().split("\n")[0].rstrip(".")
 
 
 def rows_of(chart: ModuleType, further: Sequence[str] = ()) -> str:
     """What to select for the rows of a chart, with {} in the place of its query.
 
-    `further` are columns of `runs` beside those of the chart.
+    `further` are columns of `runs` in addition to those of the chart.
     """
     facts = (*getattr(chart, "FACTS", ()), *further)
     if not facts:

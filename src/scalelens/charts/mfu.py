@@ -1,14 +1,14 @@
 """TFLOP/s of a device and its share of the peak against the number of devices.
 
-Shows: how well the devices are used, by one formula for all runs, beside what the tools printed by theirs.
+Shows: how well the devices are used, by one formula for all runs, and what the tools printed by their own formulas.
 Query: mfu
 Encodings:
     x        devices, logarithmic, a tick at each size that was run
-    y        TFLOP/s of a device, of the model's own operations; below the share of the dense peak (MFU), where the
+    y        TFLOP/s of a device for the model's own operations; below, the share of the dense peak (MFU), if the
              device is known
-    point    a run, by the colour and shape of its series
+    point    a run, by the color and shape of its series
     ring     the TFLOP/s that the tool printed for the same run
-    bar      the interval of the MFU, by that of the step time
+    bar      the interval of the MFU, from that of the step time
     caption  what the series share, formula, runs without a figure
 Source: tables of achieved TFLOP/s per GPU in D. Narayanan et al. (SC'21); MFU: A. Chowdhery et al., PaLM (2022)
 """
@@ -20,7 +20,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -28,8 +28,8 @@ QUERY = "mfu"
 FACTS = ("device_unit", "framework", "system")
 SERIES_FACTS = ("system", "framework", "model", "precision")
 
-PRINTED = style.Look("ring: as printed by the tool", style.GREY, "circle", [1, 0], 0, is_hollow=True)
-RING_SIZE = 34  # area of a ring in square points: it lies around a marker
+PRINTED = style.Look("ring: as printed by the tool", style.GRAY, "circle", [1, 0], 0, is_hollow=True)
+RING_SIZE = 34  # area of a ring, which surrounds a marker, in square points
 FORMULAS = {"6N": "6 × parameters", "palm": "PaLM's", "megatron": "Megatron's", "layers": "layers counted"}
 
 
@@ -39,7 +39,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `mfu`.  Raises UserError where no run has devices and operations."""
+    """The figure of the rows of `mfu`.  Raises UserError if no run has devices and operations."""
     known = rows.filter(pl.col("model_tflops").is_not_null(), pl.col("devices").is_not_null())
     if known.is_empty():
         raise UserError("there are no runs whose operations are known", "see the column reason of: scalelens query mfu")
@@ -75,7 +75,7 @@ def _tflops(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:
 
 
 def _shares(points: Sequence[Row], looks: Sequence[style.Look], of_figure: Sequence[Row]) -> Any:
-    """MFU with its intervals, on the x axis of the other panel."""
+    """MFU with its intervals, with the x axis of the other panel."""
     x, by = axes.of_devices(of_figure), style.encodings(looks)
     y = axes.from_zero("mfu", "MFU [%]", max(point["mfu_high"] or point["mfu"] for point in points))
     layers: list[Any] = []

@@ -1,14 +1,13 @@
 """Each rank's own compute time against that of its peers, and in how many steps it is longer.
 
-Shows: whether a rank is slow, how far beyond the others and beyond the threshold, always or at times.
+Shows: whether a rank is slow, how far it is beyond the others and the threshold, and whether always or at times.
 Query: outlier_gpus
 Encodings:
     x        rank
-    y        above the compute time over that of the peers; below the share of steps in which it is longer by the
-             threshold
-    point    a rank, its colour and shape the verdict; those that lie apart are named with their node
-    line     the threshold; equal ranks lie at 1
-    caption  ranks, steps, peers, evidence of the ranks that are named
+    y        above: compute time over that of the peers; below: share of steps in which it exceeds the threshold
+    point    a rank, with the verdict as color and shape; those that stand out are named with their node
+    line     the threshold; equal ranks are at 1
+    caption  ranks, steps, peers, evidence for the ranks that are named
 Source: figures of stragglers by rank in X. Wu et al., FALCON (2024), and J. Lin et al., StragglerAnalysis (2025)
 """
 
@@ -19,7 +18,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -35,7 +34,7 @@ VERDICTS = {
 NAMED = ("slow", "intermittent", "late")
 MOST_NAMES = 4
 THRESHOLD = style.Look("threshold", style.INK, None, [3, 2], 0.7)
-BESIDE = 0.8  # share of the axis: names of ranks beyond it stand left of their points
+NAMED_LEFT_FROM = 0.8  # share of the axis from which names are left of their points
 SIZE = 12  # area of a point in square points
 SHARE_HEIGHT = 72  # points, of the lower panel
 
@@ -79,7 +78,7 @@ def _ratios(points: Sequence[Row], threshold: float, x: Any, last: int) -> Any:
     scale = alt.Scale(domain=[low - room, high + room], nice=False)
     y = alt.Y("ratio:Q", title="compute time over peers'", scale=scale, axis=alt.Axis(tickCount=5))
     rule = alt.Chart(style.values([{"ratio": 1 + threshold}]))
-    rule = rule.mark_rule(strokeDash=list(THRESHOLD.dash), strokeWidth=THRESHOLD.thickness, color=THRESHOLD.colour)
+    rule = rule.mark_rule(strokeDash=list(THRESHOLD.dash), strokeWidth=THRESHOLD.thickness, color=THRESHOLD.color)
     layers = [rule.encode(y=y), _points(points, x, y, "ratio")]
     beyond = [point for point in points if point["verdict"] in NAMED and point["ratio"] > 1 + threshold / 2]
     standing_out = sorted(beyond, key=lambda point: -point["ratio"])[:MOST_NAMES]
@@ -87,7 +86,7 @@ def _ratios(points: Sequence[Row], threshold: float, x: Any, last: int) -> Any:
         texts = [
             {"rank": point["rank"], "ratio": point["ratio"], "text": _name(point)}
             for point in _apart(standing_out, (high - low) / 12)
-            if (point["rank"] > BESIDE * last) == (align == "right")
+            if (point["rank"] > NAMED_LEFT_FROM * last) == (align == "right")
         ]
         text = alt.Chart(style.values(texts)).mark_text(align=align, baseline="middle", dx=dx)
         layers += [text.encode(x, y, text="text:N")] if texts else []
@@ -95,7 +94,7 @@ def _ratios(points: Sequence[Row], threshold: float, x: Any, last: int) -> Any:
 
 
 def _apart(points: Sequence[Row], close: float) -> list[Row]:
-    """Of points at nearly one height only the highest is named: the names of the others would lie over it."""
+    """The rows to name: of points at nearly the same height only the highest, so that names do not overlap."""
     kept: list[Row] = []
     for point in points:
         if not kept or kept[-1]["ratio"] - point["ratio"] > close:
@@ -118,15 +117,15 @@ def _points(points: Sequence[Row], x: Any, y: Any, field: str) -> Any:
     drawn = [{name: point[name] for name in fields} for point in points]
     looks = list(VERDICTS.values())
     scales = {
-        "color": alt.Scale(domain=list(VERDICTS), range=[look.colour for look in looks]),
+        "color": alt.Scale(domain=list(VERDICTS), range=[look.color for look in looks]),
         "shape": alt.Scale(domain=list(VERDICTS), range=[look.shape for look in looks]),
     }
-    colour, shape = (
+    color, shape = (
         alt.Color("verdict:N", scale=scales["color"], legend=None),
         alt.Shape("verdict:N", scale=scales["shape"], legend=None),
     )
     tips = ["rank:Q", "node:N", "verdict:N", "cause:N", f"{field}:Q", "q:Q"]
-    return alt.Chart(style.values(drawn)).mark_point(size=SIZE, opacity=0.9).encode(x, y, colour, shape, tooltip=tips)
+    return alt.Chart(style.values(drawn)).mark_point(size=SIZE, opacity=0.9).encode(x, y, color, shape, tooltip=tips)
 
 
 def _caption(points: Sequence[Row], threshold: float) -> list[str]:

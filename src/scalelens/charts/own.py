@@ -1,7 +1,7 @@
-"""A figure of rows that the user asked for in SQL: lines, bars or points of two columns.
+"""A figure of the rows of a user's SQL: lines, bars or points of two columns.
 
-Where the rows have the columns `Y_low` and `Y_high`, the ends of an interval of Y, they are drawn; `interval_kind` says
-what they are.  Column names become titles of axes, with the unit at their end in brackets.
+If the rows have columns `Y_low` and `Y_high`, the ends of an interval of Y, the intervals are drawn; `interval_kind`
+says of which kind they are.  Column names become titles of axes, with the unit at their end in brackets.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ import polars as pl
 import polars.selectors as cs
 
 from scalelens.charts import axes, facets, limits, style, words
-from scalelens.charts.page import Page
+from scalelens.charts.layout import Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -22,7 +22,7 @@ MOST_ROWS = 50_000
 
 
 class Marks(NamedTuple):
-    """What is drawn of the rows: a mark, and the columns that it stands for."""
+    """What is drawn: a mark, and the columns for its properties."""
 
     mark: str
     x: str
@@ -32,7 +32,7 @@ class Marks(NamedTuple):
 
 
 def draw(rows: pl.DataFrame, marks: Marks, page: Page) -> Any:
-    """The figure.  Raises UserError for a mark or column that does not exist, and where there is nothing to draw."""
+    """The figure.  Raises UserError for a mark or column that does not exist, and if there is nothing to draw."""
     marks = marks._replace(facet=marks.facet or page.facet)
     page = page._replace(facet=marks.facet)
     _check(rows, marks)
@@ -55,7 +55,7 @@ def draw(rows: pl.DataFrame, marks: Marks, page: Page) -> Any:
     grid = [panels[n : n + across] for n in range(0, len(panels), across)]
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
     if marks.mark == "bar":
-        legend = [style.swatch(look.label, look.colour)._replace(is_series=True) for look in looks if look.label]
+        legend = [style.swatch(look.label, look.color)._replace(is_series=True) for look in looks if look.label]
     legend += [style.INTERVALS[kind]] if kind else []
     hidden = rows.height - known.height
     caption = [f"{words.counted([known.height], 'row')} of an SQL statement."]
@@ -76,7 +76,7 @@ def _check(rows: pl.DataFrame, marks: Marks) -> None:
 
 
 def _check_single(points: Sequence[Row], marks: Marks) -> None:
-    """Raises UserError where a bar would be drawn over another, or a line would run through two values at one place."""
+    """Raises UserError if a bar would hide another one, or a line would have two values at one place."""
     if marks.mark == "point":
         return
     places = Counter((point["label"], facets.text_of(point, marks.facet), point[marks.x]) for point in points)
@@ -88,7 +88,7 @@ def _check_single(points: Sequence[Row], marks: Marks) -> None:
 
 
 def _interval_kind(rows: pl.DataFrame, y: str) -> tuple[str, str] | None:
-    """How the interval of Y is drawn: as a range, unless every row says that it is one of 95 %."""
+    """How the interval of Y is drawn: as a range, unless every row says that it is a 95 % interval."""
     if not {f"{y}_low", f"{y}_high"} <= set(rows.columns):
         return None
     kinds = set(rows["interval_kind"].drop_nulls()) if "interval_kind" in rows.columns else set()
@@ -118,7 +118,7 @@ def _plain(value: Any) -> Any:
 
 
 def _x(points: Sequence[Row], marks: Marks) -> Any:
-    """A band for each value below bars and of texts, else an axis of numbers."""
+    """A band for each value if there are bars or texts, else an axis of numbers."""
     title = words.with_unit(marks.x)
     values = {point[marks.x] for point in points}
     if marks.mark == "bar" or not all(isinstance(value, int | float) for value in values):

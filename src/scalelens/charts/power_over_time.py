@@ -1,15 +1,14 @@
 """Power of each device over time.
 
-Shows: what every device draws from start-up to the end, with what the run did meanwhile shaded behind it, so that
-    idling, a slow ramp, a device that lags and a gap in the measurement are seen, which a mean hides.
+Shows: what every device draws from start-up to the end, over shades for what the run did at the time.  Idling, a slow
+    ramp, a device that lags and a gap in the measurement, which a mean hides, are visible.
 Query: power_over_time
 Encodings:
-    x        time from the first time in the log; from the first sample where the clocks do not join
+    x        time since the first time in the log, or since the first sample if the clocks cannot be joined
     y        watts or kilowatts, from 0
-    line     a sensor, by colour and dash; more than 12 are coloured by what they cover.  It breaks where nothing was
-             measured
-    shade    steps, start-up, compilation, evaluations, checkpoints; white where the log says nothing; of more than 1000
-             the one that takes most of each half point
+    line     a sensor, by color and dash; more than 12 are colored by what they cover; broken where nothing was measured
+    shade    steps, start-up, compilation, evaluations, checkpoints; white where the log says nothing; with more than
+             1000, the one that takes most of each half point
     caption  run, sensors, samples, what was thinned, how the clocks were joined
 Source: power traces as in A. Herten et al., CARAML (SC'24 workshops), figure of a run's power, with the log's phases
 """
@@ -21,9 +20,10 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, limits, shades, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
+from scalelens.units import ratio
 
 QUERY = "power_over_time"
 FACTS = ("name",)
@@ -34,9 +34,8 @@ SHADES = {
     "validation": ("validation", "#fbdcc4"), "checkpoint": ("checkpoint", "#bfe6d8"),
 }  # fmt: skip
 MOST_SAMPLES = 100_000
-MOST_PHASES = 1000  # drawn as they are; more than that share columns of half a point
-# From which span on, seconds of the unit, its name.
-TIME_UNITS = ((7200, 3600, "h"), (600, 60, "min"), (0, 1, "s"))
+MOST_PHASES = 1000  # more phases share columns of half a point
+TIME_UNITS = ((7200, "h"), (600, "min"), (0, "s"))  # each with the shortest span in seconds
 KILOWATTS_FROM = 5000  # watts
 
 
@@ -66,33 +65,33 @@ def draw(
     phases = rows.filter(pl.col("phase").is_in(list(SHADES)) & is_seen).sort("begins_s", "phase")
     spans = _spans(phases, time, page)
     panel = alt.layer(*_shades(spans, time), _lines(points, looks, time, power, 0.4 if by_scope else 0.8))
-    colours = dict(SHADES.values())
+    colors = dict(SHADES.values())
     legend = [look._replace(shape=None, thickness=0.8) for look in looks]
-    legend += [style.swatch(label, colours[label]) for label in dict.fromkeys(span.label for span in spans)]
+    legend += [style.swatch(label, colors[label]) for label in dict.fromkeys(span.label for span in spans)]
     panel = panel.resolve_scale(color="independent")
     caption = _caption(points, len(names), phases.height)
     return style.figure([[style.Panel(panel)]], legend, caption, page)
 
 
 class _Time(NamedTuple):
-    """The time from the first to the last sample, in seconds, and the unit it is drawn in."""
+    """The time from the first to the last sample, in seconds, and the unit in which it is drawn."""
 
     begins: float
     ends: float
-    second: float  # seconds of the unit
+    second: float  # how many seconds the unit is
     unit: str
 
     @classmethod
     def of(cls, points: Sequence[Row]) -> "_Time":
         begins, ends = min(point["begins_s"] for point in points), max(point["begins_s"] for point in points)
-        _, second, unit = next(known for known in TIME_UNITS if ends - begins >= known[0])
-        return cls(begins, ends, second, unit)
+        unit = next(unit for shortest, unit in TIME_UNITS if ends - begins >= shortest)
+        return cls(begins, ends, ratio(unit, "s"), unit)
 
 
 class _Power(NamedTuple):
-    """The unit of power that is drawn."""
+    """The unit in which power is drawn."""
 
-    watts: float  # of the unit
+    watts: float  # how many watts the unit is
     unit: str
 
     @classmethod
@@ -118,7 +117,7 @@ def _lines(points: Sequence[Row], looks: Sequence[style.Look], time: _Time, powe
 
 
 def _spans(phases: pl.DataFrame, time: _Time, page: Page) -> list[shades.Span]:
-    """The phases of the run as far as they were measured, or where they are many, what most of each column shows."""
+    """The phases of the run during the measurement; if there are many, those that take most of each column."""
     spans = [
         shades.Span(max(row["begins_s"], time.begins), min(row["ends_s"], time.ends), SHADES[row["phase"]][0])
         for row in phases.iter_rows(named=True)
@@ -134,9 +133,9 @@ def _shades(spans: Sequence[shades.Span], time: _Time) -> list[Any]:
         return []
     drawn = [{"from": span.begins / time.second, "to": span.ends / time.second, "phase": span.label} for span in spans]
     of_phases = list(dict(SHADES.values()).items())
-    colours = alt.Scale(domain=[label for label, _ in of_phases], range=[colour for _, colour in of_phases])
+    colors = alt.Scale(domain=[label for label, _ in of_phases], range=[color for _, color in of_phases])
     chart = alt.Chart(style.values(drawn)).mark_rect(clip=True)
-    return [chart.encode(alt.X("from:Q"), alt.Color("phase:N", scale=colours, legend=None), x2="to:Q")]
+    return [chart.encode(alt.X("from:Q"), alt.Color("phase:N", scale=colors, legend=None), x2="to:Q")]
 
 
 def _sensor(point: Row) -> tuple[Any, Any, Any]:
@@ -144,7 +143,7 @@ def _sensor(point: Row) -> tuple[Any, Any, Any]:
 
 
 def _names(points: Sequence[Row]) -> dict[tuple[Any, Any, Any], str]:
-    """Sensors by what sets them apart: the device, the node where there are several, the scope where that is needed."""
+    """Names of sensors: the device, the node if there are several, the scope if needed."""
     sensors = list(dict.fromkeys(map(_sensor, points)))
     nodes = {node for node, _, _ in sensors}
     devices = [(node, device) for node, device, _ in sensors]

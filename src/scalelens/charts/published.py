@@ -1,14 +1,14 @@
 """Runs against published numbers of the same quantity, devices and batch.
 
-Shows: how near runs come to what somebody published, and for which of them a setting is known to differ.
+Shows: how close runs are to published results, and for which of them a setting is known to differ.
 Query: compare_published
 Encodings:
     panel    a quantity in the unit of the document
     x        the published number, logarithmic
     y        the same quantity of the run, on the same scale
-    point    a run and a published row; open where a setting is known to differ
-    colour   the document
-    line     both are equal
+    point    a run and a published row; open if a setting is known to differ
+    color    the document
+    line     equal numbers
     caption  runs, documents, what was not drawn and why
 Source: predicted against measured values on equal axes, as in Hoefler and Belli, Scientific Benchmarking of Parallel
     Computing Systems, SC'15
@@ -22,7 +22,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, facets, limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -30,7 +30,7 @@ QUERY = "compare_published"
 FACETS = True
 
 MOST_PANELS = 6
-EQUAL = style.Look("as published", style.GREY, None, [2, 1.5], 0.7)
+EQUAL = style.Look("as published", style.GRAY, None, [2, 1.5], 0.7)
 DIFFERENT = style.Look("open: a setting differs", style.INK, "circle", [1, 0], 0, is_hollow=True)
 
 
@@ -40,7 +40,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `compare_published`.  Raises UserError where no run has a published row."""
+    """The figure of the rows of `compare_published`.  Raises UserError if no run has a published row."""
     numbers = rows.with_columns(published=pl.col("measured") / pl.col("ratio"))
     known = numbers.filter((pl.col("measured") > 0) & (pl.col("published") > 0))
     known = known.sort("name", "quantity", "entry", "run_id")
@@ -71,7 +71,7 @@ def draw(
 def _panel(
     points: Sequence[Row], of_quantity: Sequence[Row], quantity: str, unit: str | None, looks: Sequence[style.Look]
 ) -> Any:
-    """Points of one quantity, on two equal axes that hold all of it."""
+    """Points of one quantity, on two equal axes."""
     values = [point[side] for point in of_quantity for side in ("published", "measured")]
     ends = [min(values) / 1.5, max(values) * 1.5]
     ticks = _ticks(*ends)
@@ -89,7 +89,7 @@ def _panel(
     by = style.encodings(looks)
     fields = ("label", "published", "measured", "run_id", "differs")
     line = alt.Chart(style.values([{"published": end, "measured": end} for end in ends]))
-    layers = [line.mark_line(color=EQUAL.colour, strokeDash=list(EQUAL.dash), strokeWidth=EQUAL.thickness).encode(x, y)]
+    layers = [line.mark_line(color=EQUAL.color, strokeDash=list(EQUAL.dash), strokeWidth=EQUAL.thickness).encode(x, y)]
     for is_different in (False, True):
         part = [{name: point[name] for name in fields} for point in points if bool(point["differs"]) == is_different]
         if part:
@@ -99,7 +99,7 @@ def _panel(
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """Round values between two ends: 1, 2 and 5 of a decade, or more of them where that leaves fewer than three."""
+    """Round values between two ends: 1, 2 and 5 of each decade, or more if these are fewer than three."""
     ticks = [tick for tick in axes.ticks_of_decades(low, high) if low <= tick <= high]
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     finer = [float(f"{n}e{decade}") for decade in decades for n in (1, 1.5, 2, 3, 5, 7)]

@@ -1,12 +1,12 @@
 """Operators below the roofline of their device.
 
-Shows: how fast the operators that take the time compute, against what their arithmetic intensity allows.
+Shows: how fast the most expensive operators compute, against what their arithmetic intensity allows.
 Query: roofline
 Encodings:
     x        floating-point operations per byte moved, from shapes, logarithmic
     y        TFLOP/s achieved, logarithmic
-    point    an operator with its shapes, by family in colour and shape, its area the time it takes
-    line     the roofline of each element type whose peak and bandwidth are given or in the catalog
+    point    an operator with its shapes, by family in color and shape, its area the time it takes
+    line     the roofline of each element type with a given peak and bandwidth, or one from the catalog
     caption  how many operators, which share of the time they take, peaks, what is not drawn
 Source: S. Williams, A. Waterman, D. Patterson, Roofline, CACM 52(4), 2009
 """
@@ -19,15 +19,15 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "roofline"
 
-COVERED = 0.99  # of the time: the operators that take the rest crowd the figure and say nothing
+COVERED = 0.99  # share of the time that is drawn: the other operators would only crowd the figure
 MOST_OPERATORS = 400
-POWER = "'1e' + round(log(datum.value) / LN10)"  # label of a tick, whose format would write 1e+2
+POWER = "'1e' + round(log(datum.value) / LN10)"  # label of a tick; its format would write 1e+2
 ROOF = style.Look("roofline", style.INK, None, [1, 0], 1)
 
 
@@ -37,9 +37,9 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `roofline`.  Raises UserError where no operator has shapes, or for several runs.
+    """The figure of the rows of `roofline`.  Raises UserError if no operator has shapes, and for several runs.
 
-    Operators of different devices below one roof would say that one of them is far from a roof that is not its own.
+    With operators of different devices below one roof, some would seem far from a roof that is not theirs.
     """
     known = rows.filter((pl.col("tflops_per_s") > 0) & (pl.col("intensity") > 0))
     if known.is_empty():
@@ -60,7 +60,7 @@ def draw(
 
 
 def _peaks(shown: pl.DataFrame) -> dict[tuple[float, float], list[str]]:
-    """Element types by the TFLOP/s and GB/s that they are held against."""
+    """Element types by the TFLOP/s and GB/s to which they are compared."""
     dtypes: dict[tuple[float, float], list[str]] = {}
     known = shown.select("peak", "bandwidth", "dtype").drop_nulls().unique().sort("peak", "bandwidth", "dtype")
     for peak, bandwidth, dtype in known.iter_rows():
@@ -86,17 +86,17 @@ def _panel(points: Sequence[Row], looks: Sequence[style.Look], peaks: Mapping[tu
 
 
 def _roof(peak: float, bandwidth: float, low: float, high: float) -> Any:
-    """The line under which a device stays: memory is the bound left of the ridge, arithmetic right of it."""
+    """The line that a device cannot exceed: memory limits left of the ridge, arithmetic right of it."""
     start, end = _decades(low, high)
     corners = [
         {"intensity": at, "tflops_per_s": min(peak, at * bandwidth / 1000)}
         for at in sorted({start, min(max(_ridge(peak, bandwidth), start), end), end})
     ]
-    return alt.Chart(style.values(corners)).mark_line(color=ROOF.colour, strokeWidth=ROOF.thickness, clip=True)
+    return alt.Chart(style.values(corners)).mark_line(color=ROOF.color, strokeWidth=ROOF.thickness, clip=True)
 
 
 def _ridge(peak: float, bandwidth: float) -> float:
-    """Intensity in FLOP per byte from which on arithmetic is the bound, for TFLOP/s and GB/s."""
+    """Intensity in FLOP per byte from which arithmetic is the limit, from TFLOP/s and GB/s."""
     return 1000 * peak / bandwidth
 
 

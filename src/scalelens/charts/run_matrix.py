@@ -1,13 +1,13 @@
 """Which runs of a study are done, which failed and why, and which are missing.
 
-Shows: the holes of a scaling study before the allocation ends.
+Shows: the gaps in a scaling study before the allocation ends.
 Query: run_matrix
 Encodings:
     x        devices
-    y        a configuration, in words that set it apart from the others
-    cell     done, failed or missing, by colour and by the sign in it: the number of its runs, a cross, or nothing
+    y        a configuration, by what sets it apart from the others
+    cell     done, failed or missing, by color and by the sign in it: the number of its runs, a cross, or nothing
     panel    a study
-    caption  runs, why those that failed did, what counts as missing
+    caption  runs, why some failed, what counts as missing
 Source: tables of completed and failed configurations in reports of benchmark campaigns
 """
 
@@ -20,7 +20,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -43,7 +43,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `run_matrix`.  Raises UserError without runs, or with more than fit."""
+    """The figure of the rows of `run_matrix`.  Raises UserError without runs, or with too many."""
     if rows.is_empty():
         raise UserError("no run says how many devices it had", "name them in a sidecar: scalelens label --help")
     cells: list[Row] = rows.to_dicts()
@@ -63,8 +63,8 @@ def draw(
 def _name_rows(cells: Sequence[Row]) -> str:
     """Gives each cell the `label` of its configuration.  Returns what all configurations share.
 
-    The query sorts by configuration, then by devices: a size that is not larger than the one before begins another
-    configuration, of the same name where they differ in a setting that the name does not hold.
+    The query sorts by configuration, then by devices: a size that is not larger than the previous one begins another
+    configuration, of the same name if they differ in a setting that is not part of the name.
     """
     shared, labels = words.apart(dict.fromkeys(cell["configuration"] for cell in cells))
     before: Row = {"study": None, "configuration": None, "devices": 0}
@@ -79,7 +79,7 @@ def _name_rows(cells: Sequence[Row]) -> str:
 
 
 def _panel(study: str, cells: Sequence[Row], page: Page) -> style.Panel:
-    """Names on the left, a column of cells for each number of devices: places are points of the paper."""
+    """Names on the left, a column of cells for each number of devices; positions are in points."""
     names = list(dict.fromkeys(cell["label"] for cell in cells))
     sizes = sorted({cell["devices"] for cell in cells})
     width = page.points - 2 * style.MARGIN - style.Y_AXIS - style.STROKES
@@ -91,7 +91,7 @@ def _panel(study: str, cells: Sequence[Row], page: Page) -> style.Panel:
         sign = {"done": f"{cell['n_done']}", "failed": "×", "missing": ""}[cell["state"]]
         box = {"x": x + GAP / 2, "x2": x + column - GAP / 2, "y": y + GAP / 2, "y2": y + ROW - GAP / 2}
         tips = {name: cell[name] for name in ("label", "devices", "state", "why")}
-        placed.append(box | tips | {"colour": STATES[cell["state"]].colour, "middle": x + column / 2,
+        placed.append(box | tips | {"colour": STATES[cell["state"]].color, "middle": x + column / 2,
                                     "centre": y + ROW / 2, "sign": sign})  # fmt: skip
     texts = [
         {"x": -style.Y_AXIS, "y": (n + 1.5) * ROW, "text": words.shorten(name, left + style.Y_AXIS - 4)}
@@ -102,12 +102,12 @@ def _panel(study: str, cells: Sequence[Row], page: Page) -> style.Panel:
     heads = heads[:: math.ceil(widest / column)]
     unit = [{"x": -style.Y_AXIS, "y": ROW / 2, "text": "devices"}]
     boxes = alt.Chart(style.values(placed))
-    colour = alt.Color("colour:N", scale=None, legend=None)
+    color = alt.Color("colour:N", scale=None, legend=None)
     at = {"x": alt.X("x:Q", scale=None, axis=None), "y": alt.Y("y:Q", scale=None, axis=None)}
     middle = {"x": alt.X("middle:Q", scale=None, axis=None), "y": alt.Y("centre:Q", scale=None, axis=None)}
     tooltip = ["label:N", "devices:Q", "state:N", "why:N"]
     layers = [
-        boxes.mark_rect().encode(**at, x2="x2:Q", y2="y2:Q", color=colour, tooltip=tooltip),
+        boxes.mark_rect().encode(**at, x2="x2:Q", y2="y2:Q", color=color, tooltip=tooltip),
         boxes.mark_text().encode(**middle, text="sign:N"),
         _texts([*unit, *texts], "left").encode(**at, text="text:N"),
         _texts(heads, "center").encode(**at, text="text:N"),

@@ -1,16 +1,16 @@
 """Scaling efficiency against the number of devices.
 
-Shows: how much of the ideal is left as devices are added, one line per series; weak and strong scaling in panels of
-    their own.  Series whose model grows with the devices have TFLOP/s per device in a third, never an efficiency.
+Shows: how much of the ideal is left as devices are added, one line per series, with a panel for weak and one for strong
+    scaling.  Series whose model grows with the devices have TFLOP/s per device in a third panel, never an efficiency.
 Query: scaling
 Encodings:
     x        devices, logarithmic, a tick at each size that was run
-    y        efficiency in percent from 0, the ideal marked; where the model grows TFLOP/s per device from 0
-    line     a series, by colour, shape and dash; it joins the fastest configurations, others at a size are hollow
+    y        efficiency in percent from 0, the ideal marked; if the model grows, TFLOP/s per device from 0
+    line     a series, by color, shape and dash; it joins the fastest configurations, others are hollow
     bar      interval of the efficiency: full with caps for 95 %, thin, broken and open for a range
-    ring     one of several repeats that differ more than they should, small and hollow, with their range
+    ring     a repeat, small and hollow, if repeats differ more than they should; with their range
     †        a warning of the query, spelled out in the caption
-    number   parameters of the model, where it grows
+    number   parameters of the model, if it grows
     caption  what the series share, base case with its absolute value, runs, steps, statistic, what was left out
 Source: T. Hoefler, R. Belli, Scientific Benchmarking of Parallel Computing Systems, SC'15, rules 1, 2, 5 and 11
 """
@@ -23,7 +23,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, efficiency_panels, facets, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -31,7 +31,7 @@ QUERY = "scaling"
 FACETS = True
 FACTS = ("device_unit", "parameters")
 
-# Of each metric: the statistic, what its records are, the column of its absolute value, and how that value is said.
+# For each metric: the statistic, what its records are, the column of its absolute value, and how that is written.
 METRICS = {
     "t_b": ("median step time", "step record", "step_s", "{} s a step"),
     "mean_s": ("mean step time", "step record", "step_s", "{} s a step"),
@@ -52,7 +52,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `scaling`.  Raises UserError where there is no series."""
+    """The figure of the rows of `scaling`.  Raises UserError if there is no series."""
     if rows.is_empty():
         raise UserError(
             "there is no scaling series to draw",
@@ -83,7 +83,7 @@ def draw(
 
 
 def _why_nothing_is_drawn(undrawn: Sequence[Row]) -> tuple[str, str]:
-    """What is wrong with series none of which can be drawn, and what to do."""
+    """Why none of the series can be drawn, and what to do."""
     if any(row["scaling"] == "mixed" for row in undrawn):
         return (
             "the model grows with the devices, and no TFLOP/s are known to draw instead of an efficiency",
@@ -93,7 +93,7 @@ def _why_nothing_is_drawn(undrawn: Sequence[Row]) -> tuple[str, str]:
 
 
 def _undrawn(rows: Sequence[Row]) -> list[str]:
-    """Sentences of the caption on points that have nothing to be drawn by."""
+    """Sentences of the caption about points that cannot be drawn."""
     growing = sum(row["scaling"] == "mixed" for row in rows)
     others = sorted(
         {warning for row in rows if row["scaling"] != "mixed" for warning in words.split_notes(row["warning"])}
@@ -108,14 +108,14 @@ def _undrawn(rows: Sequence[Row]) -> list[str]:
 def _grid(
     efficient: Sequence[Row], growing: Sequence[Row], looks: Sequence[style.Look], page: Page
 ) -> list[list[style.Panel]]:
-    """Weak and strong scaling side by side; growing models below them, or beside them in a wide figure."""
+    """Weak and strong scaling side by side, growing models below them, or beside them in a wide figure."""
     groups = _groups(efficient, page)
     top = efficiency_panels.highest(efficient)
     columns = facets.across(max(len(groups), 1), page)
     charts = []
-    for place, (title, rows) in enumerate(groups):
+    for k, (title, rows) in enumerate(groups):
         x = axes.of_devices(efficient if page.facet else rows)
-        chart = efficiency_panels.efficiency(rows, looks, top, x, has_axis=place % columns == 0)
+        chart = efficiency_panels.efficiency(rows, looks, top, x, has_axis=k % columns == 0)
         charts.append((title, chart.properties(title=_title(rows, title, columns, page))))
     others = [
         style.Panel(_throughput(rows, growing, looks).properties(title=_title(rows, title, 1, page)), name=title)
@@ -129,7 +129,7 @@ def _grid(
 
 
 def _groups(efficient: Sequence[Row], page: Page) -> list[tuple[str, list[Row]]]:
-    """The rows of each panel with an efficiency: those of one kind of scaling and one value of the facet."""
+    """The rows of each panel with an efficiency: one kind of scaling and one value of the facet."""
     kinds = ([row for row in efficient if row["scaling"] == kind] for kind in ("weak", "strong", "throughput"))
     return [part for rows in kinds if rows for part in facets.parts(rows, page).items()]
 
@@ -137,7 +137,7 @@ def _groups(efficient: Sequence[Row], page: Page) -> list[tuple[str, list[Row]]]
 def _throughput(rows: Sequence[Row], growing: Sequence[Row], looks: Sequence[style.Look]) -> Any:
     """Panel of series whose model grows, with the axes of all of them.
 
-    They have no efficiency, because no size does the work of another.
+    They have no efficiency, because each size does different work.
     """
     sizes = {row["run_id"]: _parameters(row.get("parameters")) for row in growing if row["is_fastest"]}
     highest = max(row["tflops_per_device"] for row in growing)
@@ -145,20 +145,20 @@ def _throughput(rows: Sequence[Row], growing: Sequence[Row], looks: Sequence[sty
     overhang = max(map(words.text_width, sizes.values())) + 4
     text = [row | {"size": sizes[row["run_id"]]} for row in rows if row["is_fastest"]]
     size = alt.Chart(efficiency_panels.values_of(text, "tflops_per_device", "size"))
-    size = size.mark_text(align="left", baseline="bottom", dx=3, dy=-2, color=style.GREY)
+    size = size.mark_text(align="left", baseline="bottom", dx=3, dy=-2, color=style.GRAY)
     series = efficiency_panels.series_layers(rows, looks, axes.of_devices(growing, overhang), y, "tflops_per_device")
     return alt.layer(*series, size.encode(x="devices:Q", y=y, text="size:N"))
 
 
 def _caption(points: Sequence[Row], parameters: Mapping[str, str], notes: Sequence[str]) -> list[str]:
-    """Counts, statistic, what marks stand for, base cases, intervals."""
-    statistic, record, column, said = METRICS[points[0].get("metric") or parameters.get("metric", "t_b")]
+    """Counts, statistic, what marks mean, base cases, intervals."""
+    statistic, record, column, pattern = METRICS[points[0].get("metric") or parameters.get("metric", "t_b")]
     most_runs = max(row["n_runs"] for row in points)
     repeats = " of a run, median over the runs" if most_runs > 1 else ""
     lines = [f"Each point: {words.records_of(points, record)}; {statistic}{repeats}.", *notes]
     if any(row["repeats"] for row in points):
         lines.append("Rings: single repeats that differ more than they should, with their range.")
-    lines += _bases(points, column, said)
+    lines += _bases(points, column, pattern)
     if any(row["efficiency_kind"] for row in points):
         lines.append("Bars join the intervals of the point and of its base.")
     elif any(row["scaling"] != "mixed" and not row["repeats"] for row in points):
@@ -170,8 +170,8 @@ def _caption(points: Sequence[Row], parameters: Mapping[str, str], notes: Sequen
     return lines + [TFLOPS.get(kind, f"TFLOP/s: {kind}.") for kind in sorted(kinds)]
 
 
-def _bases(points: Sequence[Row], column: str, said: str) -> list[str]:
-    """`Base of weak scaling: 0.391 s a step on 1 CPU (bf16), 0.512 s (fp32).`  `said` says a value of `column`."""
+def _bases(points: Sequence[Row], column: str, pattern: str) -> list[str]:
+    """`Base of weak scaling: 0.391 s a step on 1 CPU (bf16), 0.512 s (fp32).`  `pattern` formats `column`."""
     kinds: dict[str, list[str]] = {}
     for kind in ("weak", "strong", "throughput"):
         bases = [row for row in points if row["scaling"] == kind and row["is_base"]]
@@ -179,8 +179,8 @@ def _bases(points: Sequence[Row], column: str, said: str) -> list[str]:
         for row in sorted(bases, key=lambda row: words.natural(row["label"])):
             size = words.devices(row)
             value = words.short_number(row[column])
-            whole = f"{said.format(value)} on {size}"
-            time = whole if size != size_before else " ".join(said.format(value).split(" ")[:2])
+            whole = f"{pattern.format(value)} on {size}"
+            time = whole if size != size_before else " ".join(pattern.format(value).split(" ")[:2])
             texts.append(f"{time} ({row['label']})" if row["label"] else time)
             size_before = size
         if texts:
@@ -190,7 +190,7 @@ def _bases(points: Sequence[Row], column: str, said: str) -> list[str]:
 
 
 def _title(rows: Sequence[Row], facet: str, columns: int, page: Page) -> Any:
-    """The kind of scaling, and below it the batch that is equal within a series: `batch 8, 16 per device`.
+    """The kind of scaling, and below it the batch that is the same within a series: `batch 8, 16 per device`.
 
     The title of a facet, one of `columns` side by side, has both below it.
     """

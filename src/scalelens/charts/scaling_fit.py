@@ -1,18 +1,18 @@
 """Measured speedup against devices, with the laws of scaling that were fitted to it.
 
-Shows: which law a series follows, and how much each law promises of one more doubling.
+Shows: which law a series follows, and what each law predicts for one more doubling.
 Query: scaling_fit_points
 Encodings:
     x        devices, logarithmic, a tick at each size
     y        speedup over the smallest size, logarithmic
-    point    measured: a size, of repeats their median
-    bar      its 95 % interval, where this and the smallest size have repeats
-    line     a law, by colour and dash: Amdahl, Gustafson (weak scaling), universal scalability law
+    point    measured: a size, or the median of its repeats
+    bar      its 95 % interval, if it and the smallest size have repeats
+    line     a law, by color and dash: Amdahl, Gustafson (weak scaling), universal scalability law
     thin     where nothing was measured; a cross marks what lies beyond twice the largest size
-    grey     perfect scaling
+    gray     perfect scaling
     panel    a series
     caption  what the series share, the largest residual of each law, series without a fit and why
-Source: figures of measured and modelled speedup in N. Gunther, Guerrilla Capacity Planning (2007)
+Source: figures of measured and modeled speedup in N. Gunther, Guerrilla Capacity Planning (2007)
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, facets, limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -30,15 +30,15 @@ QUERY = "scaling_fit_points"
 
 MOST_PANELS = 6
 LAWS = {
-    "amdahl": style.Look("Amdahl", style.COLOURS[0], None, [1, 0], 1.8),
-    "gustafson": style.Look("Gustafson", style.COLOURS[2], None, [5, 2], 1.4),
-    "usl": style.Look("universal scalability law", style.COLOURS[1], None, [1.5, 1.5], 1.2),
+    "amdahl": style.Look("Amdahl", style.COLORS[0], None, [1, 0], 1.8),
+    "gustafson": style.Look("Gustafson", style.COLORS[2], None, [5, 2], 1.4),
+    "usl": style.Look("universal scalability law", style.COLORS[1], None, [1.5, 1.5], 1.2),
 }
 MEASURED = style.Look("measured", style.INK, "circle", [1, 0], 0)
 IDEAL = style.Look("perfect scaling", "#999999", None, [1, 0], 0.8)
 FAR = style.Look("beyond twice the largest size", style.INK, "cross", [1, 0], 0)
 INTERVAL = ("ci95", "runs")
-THIN = 0.6  # of the thickness of a line where nothing was measured
+THIN = 0.6  # share of the thickness that a line has where nothing was measured
 
 
 def draw(
@@ -47,14 +47,14 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `scaling_fit_points`.  Raises UserError where no series has a fit."""
+    """The figure of the rows of `scaling_fit_points`.  Raises UserError if no series has a fit."""
     fitted = rows.filter(pl.col("fitted_speedup").is_not_null())
     if fitted.is_empty():
         raise UserError("there is no series of four sizes, which a fit needs", "see: scalelens query scaling_fit")
     points: list[Row] = fitted.sort("series", "law", "devices").to_dicts()
     shared, labels = words.apart(dict.fromkeys(point["series"] for point in points))
     limits.check_count(len(labels), MOST_PANELS, "series", "choose runs, for example runs=\"model = 'resnet50'\"")
-    labels = dict(sorted(labels.items(), key=lambda series: page.place(series[1])))
+    labels = dict(sorted(labels.items(), key=lambda series: page.position(series[1])))
     across = 2 if page.is_wide and len(labels) > 1 else 1
     panels = [
         style.Panel(
@@ -85,7 +85,7 @@ def _panel(points: Sequence[Row]) -> Any:
     x, y = axes.of_devices(points), _speedup(points)
     sizes = sorted({point["devices"] for point in points})
     ideal = alt.Chart(style.values([{"devices": size, "speedup": size / sizes[0]} for size in sizes]))
-    layers = [ideal.mark_line(color=IDEAL.colour, strokeWidth=IDEAL.thickness).encode(x, y)]
+    layers = [ideal.mark_line(color=IDEAL.color, strokeWidth=IDEAL.thickness).encode(x, y)]
     for law, look in LAWS.items():
         layers += _law([point for point in points if point["law"] == law], look, x, y)
     of_law = [point for point in points if point["law"] == points[0]["law"]]  # each law repeats the measured sizes
@@ -93,20 +93,20 @@ def _panel(points: Sequence[Row]) -> Any:
     ink = style.encodings([MEASURED])["color"]
     layers += style.interval_layers(known, INTERVAL, x, ("speedup_low", "speedup_high"), ink)
     measured = alt.Chart(style.values([{name: point[name] for name in ("devices", "speedup")} for point in known]))
-    layers.append(measured.mark_point(color=MEASURED.colour).encode(x, y, tooltip=["devices:Q", "speedup:Q"]))
+    layers.append(measured.mark_point(color=MEASURED.color).encode(x, y, tooltip=["devices:Q", "speedup:Q"]))
     return alt.layer(*layers)
 
 
 def _law(points: Sequence[Row], look: style.Look, x: Any, y: Any) -> list[Any]:
-    """A law's line over the measured sizes, its thin continuation, and crosses on what nobody can know."""
+    """A law's line over the measured sizes, its thin continuation, and crosses far beyond them."""
     inside = [point for point in points if point["mark"] is None]
     outside = [*inside[-1:], *(point for point in points if point["mark"] is not None)]
     layers = []
     for part, thickness in ((inside, look.thickness), (outside, look.thickness * THIN)):
-        line = _values(part).mark_line(color=look.colour, strokeDash=list(look.dash), strokeWidth=thickness)
+        line = _values(part).mark_line(color=look.color, strokeDash=list(look.dash), strokeWidth=thickness)
         layers += [line.encode(x, y)] if len(part) > 1 else []
     if far := [point for point in points if _is_far(point)]:
-        layers.append(_values(far).mark_point(color=look.colour, shape="cross").encode(x, y))
+        layers.append(_values(far).mark_point(color=look.color, shape="cross").encode(x, y))
     return layers
 
 

@@ -1,13 +1,13 @@
 """Scaling efficiency by three times: the median batch, the training part of an epoch, the whole epoch.
 
-Shows: where scaling loses: what the median batch loses is communication, what the training part loses beyond it are
-    stalls and the beginning of epochs, what the epoch loses beyond that is validation; a panel for each series.
+Shows: where scaling loses: what the median batch loses is communication, what the training part loses beyond that is
+    stalls and the starts of epochs, what the epoch loses beyond that is validation; a panel for each series.
 Query: scaling_times
 Encodings:
     panel    a series, named by what sets it apart
     x        devices, logarithmic, a tick at each size that was run
     y        efficiency in percent from 0, the ideal marked
-    line     one of the three times, by colour, shape and dash; hollow points, bars and rings as in the chart scaling
+    line     one of the three times, by color, shape and dash; hollow points, bars and rings as in the chart scaling
     †        a warning of the query, spelled out in the caption
     caption  what the series share, runs, the base of each time, warnings, what was left out
 Source: EPICURE, Best Practice Guide on Artificial Intelligence on EuroHPC Systems (2026), figure 5-1
@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 
 from scalelens.charts import axes, efficiency_panels, facets, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -35,7 +35,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `scaling_times`.  Raises UserError where no series has an efficiency."""
+    """The figure of the rows of `scaling_times`.  Raises UserError if no series has an efficiency."""
     known = rows.filter(pl.col("efficiency").is_not_null())
     if known.is_empty():
         raise UserError(
@@ -46,15 +46,15 @@ def draw(
         "series", pl.col("metric").replace_strict(times, range(len(times))), "devices", -pl.col("speedup"), "run_id"
     ).to_dicts()
     shared = words.name_series(points)
-    panels = dict(sorted(_panels(points).items(), key=lambda panel: page.place(panel[0][0])))
+    panels = dict(sorted(_panels(points).items(), key=lambda panel: page.position(panel[0][0])))
     facets.check(len(panels))
     efficiency_panels.judge(points)
     notes = efficiency_panels.mark_warnings(points)
     looks = style.looks([TIMES[metric] for metric in times if any(row["metric"] == metric for row in points)], page)
     top, x = efficiency_panels.highest(points), axes.of_devices(points)
     charts, columns = [], facets.across(len(panels), page)
-    for place, ((name, kind), part) in enumerate(panels.items()):
-        panel = efficiency_panels.efficiency(part, looks, top, x, has_axis=place % columns == 0)
+    for k, ((name, kind), part) in enumerate(panels.items()):
+        panel = efficiency_panels.efficiency(part, looks, top, x, has_axis=k % columns == 0)
         first, *further = filter(None, (name, kind, part[0]["batch"]))
         title = facets.title(first, further, columns, page)
         charts.append((name, panel.properties(title=title)))
@@ -65,7 +65,7 @@ def draw(
 
 
 def _panels(points: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
-    """The rows of each series, by its name and its kind of scaling.  Each time is a line, and has a base of its own."""
+    """The rows of each series, by its name and its kind of scaling.  Each time is a line with its own base."""
     panels: dict[tuple[str, str], list[Row]] = {}
     for row in points:
         panels.setdefault((row["label"], efficiency_panels.KINDS[row["scaling"]]), []).append(row)
@@ -76,7 +76,7 @@ def _panels(points: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
 def _caption(
     points: Sequence[Row], panels: Mapping[tuple[str, str], Sequence[Row]], notes: Sequence[str], hidden: int
 ) -> list[str]:
-    """Counts, what marks stand for, the bases of the lines of each panel, intervals."""
+    """Counts, what marks mean, the bases of the lines of each panel, intervals."""
     most_runs = max(row["n_runs"] for row in points)
     lines = [f"Each point: {words.counted([row['n_runs'] for row in points], 'run')}.", *notes]
     lines.append(f"Bases, in the order of the legend: {'; '.join(_bases(panels))}.")
@@ -87,7 +87,7 @@ def _caption(
         lines.append(f"{without}: no interval for the efficiency.")
     if any(row["repeats"] for row in points):
         lines.append("Rings: single repeats that differ more than they should, with their range.")
-    if missing := [said for metric, said in TIMES.items() if all(row["metric"] != metric for row in points)]:
+    if missing := [time for metric, time in TIMES.items() if all(row["metric"] != metric for row in points)]:
         lines.append(f"No log says the {' or the '.join(missing)}.")
     if hidden:
         lines.append(f"Not drawn: {words.counted([hidden], 'point')} without an efficiency.")

@@ -1,4 +1,4 @@
-"""Spans of time behind a line, as many as can be seen: a run with 100 000 phases has more than a figure has columns."""
+"""Spans of time behind a line, as many as are visible: a run may have more phases than a figure has columns."""
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Span(NamedTuple):
-    """A time with a name."""
+    """A span of time with a name."""
 
     begins: float
     ends: float
@@ -14,10 +14,10 @@ class Span(NamedTuple):
 
 
 def by_slots(spans: Sequence[Span], begins: float, ends: float, slots: int) -> list[Span]:
-    """The spans in slots of equal length, each under the name that is seen for most of it; neighbours are joined.
+    """The spans in slots of equal length, each with the name visible for most of it; equal neighbors are joined.
 
-    A slot that shows nothing for most of its time has no span.  `spans` are in the order of their starts, and a later
-    one lies above an earlier one.
+    A slot that shows nothing for most of its time has no span.  `spans` are in the order of their starts, and later
+    ones cover earlier ones.
     """
     length = (ends - begins) / slots
     seen: list[dict[str, float]] = [{} for _ in range(slots)]
@@ -38,16 +38,16 @@ def by_slots(spans: Sequence[Span], begins: float, ends: float, slots: int) -> l
 
 
 def _longest(parts: dict[str, float], length: float) -> str:
-    """The name that takes most of a slot, or nothing where that takes more."""
+    """The name that takes most of a slot, or an empty one if nothing takes more."""
     shares = {"": length - sum(parts.values())} | parts
     # Rounded, so that equal shares are equal whatever their last bits; the first in the alphabet wins.
     return min(shares, key=lambda label: (-round(shares[label] / length, 6), label))
 
 
 def _seen(spans: Iterable[Span]) -> list[Span]:
-    """What is seen of spans that are drawn over each other, without overlaps."""
+    """The visible parts of spans that are drawn over each other, without overlaps."""
     seen: list[Span] = []
-    below: list[Span] = []  # begun before, the topmost last
+    below: list[Span] = []  # spans that began before, the topmost last
     at = float("-inf")
     for span in chain(spans, (Span(float("inf"), float("inf"), ""),)):
         while below and at < span.begins:

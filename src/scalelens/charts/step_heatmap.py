@@ -1,17 +1,17 @@
 """Compute of each rank in each step.
 
-Shows: the time that every rank computes in every step, as a map, so that a slow rank is a row, a slow step a column,
-    and a hiccup a spot.
+Shows: the time that every rank computes in every step, as a map: a slow rank is a row, a slow step a column, a hiccup a
+    spot.
 Query: temporal_breakdown
 Encodings:
     x        a step
     y        a rank, from the top
-    colour   time in which the device computed, against the median over all ranks and steps: blue for shorter, orange
+    color    time in which the device computed, against the median over all ranks and steps: blue for shorter, orange
              and darker for longer; the classes are fixed, so that noise does not fill the map
-    panel    one; where there are more ranks or steps than can be seen, they are put together, and one panel shows the
-             median of each group, one the longest of it, so that no hiccup is lost
-    caption  ranks, steps, the median, the shortest and the longest, which part of the traces, what was put together
-Source: the heat map of ranks and steps in MegaScale (Jiang et al., NSDI'24, section 5), for compute alone
+    panel    one; if there are too many ranks or steps, they are grouped, and one panel shows the median of each group,
+             another one its longest time, so that no hiccup is lost
+    caption  ranks, steps, the median, the shortest and the longest, which part of the traces, what was grouped
+Source: the heat map of ranks and steps in MegaScale (Jiang et al., NSDI'24, section 5), for compute only
 """
 
 import math
@@ -22,15 +22,15 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "temporal_breakdown"
 PARAMETERS = {"per": "step"}
 
-# Longest time of each class over the median, and its colour: blue for shorter, orange for longer, grey between them;
-# and darker for longer, so that the order is seen in grey too.
+# Longest time of each class over the median, and its color: blue for shorter, orange for longer, gray between them;
+# and darker for longer, so that the order is seen in gray too.
 CLASSES = {
     "10 % shorter or more": (0.90, "#dff1ff"),
     "2 to 10 % shorter": (0.98, "#a9d8f5"),
@@ -38,8 +38,8 @@ CLASSES = {
     "2 to 10 % longer": (1.10, "#e08214"),
     "10 % longer or more": (math.inf, "#8c2d04"),
 }
-MOST_RANKS, MOST_STEPS = 64, 256  # rows and columns of the map: more are thinner than two points
-FEW_CELLS = 2000  # so few are set apart by white lines, which would be all that is seen of more
+MOST_RANKS, MOST_STEPS = 64, 256  # rows and columns of the map: more would be thinner than two points
+FEW_CELLS = 2000  # so few are separated by white lines, which would cover more cells
 
 
 def draw(
@@ -61,7 +61,7 @@ def draw(
     grouped = _grouped(cells, n_ranks, n_steps) if is_grouped else {"": cells}
     middle = float(cells["compute_ms"].median() or 0) or math.inf  # type: ignore[arg-type]
     panels = [style.Panel(_map(_classified(part, middle), title)) for title, part in grouped.items()]
-    legend = [style.swatch(label, colour) for label, (_, colour) in CLASSES.items()]
+    legend = [style.swatch(label, color) for label, (_, color) in CLASSES.items()]
     caption = _caption(cells, parameters)
     if is_grouped:
         caption += [_about_groups(n_ranks, n_steps)]
@@ -75,7 +75,7 @@ def _cells(known: pl.DataFrame) -> pl.DataFrame:
 
 
 def _grouped(cells: pl.DataFrame, n_ranks: int, n_steps: int) -> dict[str, pl.DataFrame]:
-    """Neighbouring ranks and steps put together, each group under the name of its first, by the title of a panel."""
+    """Groups of neighboring ranks and steps, named by their first, for each panel by its title."""
     groups = cells.with_columns(
         row=pl.col("rank").replace_strict(_places(cells["rank"].unique(maintain_order=True)))
         // _across(n_ranks, MOST_RANKS),
@@ -90,11 +90,11 @@ def _grouped(cells: pl.DataFrame, n_ranks: int, n_steps: int) -> dict[str, pl.Da
 
 
 def _places(values: pl.Series) -> dict[Any, int]:
-    return {value: place for place, value in enumerate(values)}
+    return {value: k for k, value in enumerate(values)}
 
 
 def _across(count: int, most: int) -> int:
-    """How many are put together so that at most `most` are left."""
+    """The size of groups of which there are at most `most`."""
     return math.ceil(count / most)
 
 
@@ -105,7 +105,7 @@ def _about_groups(n_ranks: int, n_steps: int) -> str:
 
 
 def _classified(cells: pl.DataFrame, middle: float) -> list[Row]:
-    """The cells with their class: their time against the median of all."""
+    """The cells with their class: their time against the median of all cells."""
     rows = cells.to_dicts()
     for row in rows:
         row["class"] = next(label for label, (most, _) in CLASSES.items() if row["compute_ms"] / middle < most)
@@ -115,10 +115,10 @@ def _classified(cells: pl.DataFrame, middle: float) -> list[Row]:
 def _map(cells: Sequence[Row], title: str) -> Any:
     ranks, steps = _different(cells, "rank"), sorted(_different(cells, "step"))
     bare = {"labelOverlap": "greedy", "ticks": False, "domain": False}
-    classes = alt.Scale(domain=list(CLASSES), range=[colour for _, colour in CLASSES.values()])
+    classes = alt.Scale(domain=list(CLASSES), range=[color for _, color in CLASSES.values()])
     gap = 0.3 if len(cells) < FEW_CELLS else 0
-    told = {} if gap else {"aria": False}  # a label of each cell for screen readers would be half of a large file
-    chart = alt.Chart(style.values(cells)).mark_rect(stroke="white", strokeWidth=gap, **told)
+    labels = {} if gap else {"aria": False}  # labels of cells for screen readers would be half of a large file
+    chart = alt.Chart(style.values(cells)).mark_rect(stroke="white", strokeWidth=gap, **labels)
     chart = chart.encode(
         x=alt.X("step:O", title="step", sort=steps, axis=alt.Axis(labelAngle=0, labelSeparation=3, **bare)),
         y=alt.Y("rank:O", title="rank", sort=ranks, axis=alt.Axis(**bare)),
@@ -128,7 +128,7 @@ def _map(cells: Sequence[Row], title: str) -> Any:
 
 
 def _different(cells: Sequence[Row], field: str) -> list[Any]:
-    """The values of a field, each once, in the order of the cells."""
+    """The distinct values of a field, in the order of the cells."""
     return list(dict.fromkeys(cell[field] for cell in cells))
 
 

@@ -1,14 +1,14 @@
 """One step of a trace across its ranks.
 
-Shows: what each stream of each rank does at the same time: who waits in a collective for whom, which communication runs
-    beside computation, and where a device does nothing.
+Shows: what each stream of each rank does at the same time: which rank waits in a collective for which, which
+    communication overlaps with computation, and where a device does nothing.
 Query: step_timeline
 Encodings:
     x        time from the first work of the step
-    y        rank; its streams from above by their work, a line between ranks
-    bar      work of a class; neighbours that no column of the drawing keeps apart are one bar
-    colour   class of the work
-    caption  step, ranks, streams, number of kernels, copies and fills, clocks, how bars were put together
+    y        rank; its streams, the busiest at the top; a line between ranks
+    bar      work of a class; neighbors that are too close to be drawn apart are one bar
+    color    class of the work
+    caption  step, ranks, streams, number of kernels, copies and fills, clocks, how bars were joined
 Source: Gantt charts of streams, as in the trace views of Kineto and Perfetto; MegaScale (NSDI'24), section 5
 """
 
@@ -19,9 +19,10 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
+from scalelens.units import ratio
 
 QUERY = "step_timeline"
 FACTS = ("name",)
@@ -33,8 +34,8 @@ CLASSES = {
 }
 MOST_LANES = 96  # streams of all ranks
 LANE, HIGHEST = 7, 280  # points: height of a stream, and of all at most
-HAIRLINE = 0.2  # points by which a bar is wider on each side, so that a short kernel is seen
-NS = {"s": 1e9, "ms": 1e6, "µs": 1e3}
+HAIRLINE = 0.2  # points added to each side of a bar, so that a short kernel is visible
+NS = {name: ratio(name, "ns") for name in ("s", "ms", "µs")}
 
 
 def draw(
@@ -64,23 +65,23 @@ def draw(
 
 
 def _lanes(named: pl.DataFrame) -> pl.DataFrame:
-    """The streams: those of a rank together, the one with most work first."""
+    """The streams, grouped by rank, the one with the most work first."""
     lanes = named.group_by("file_id", "process", "stream", "lane_rank").agg(work=pl.sum("work_ns"))
-    order = {rank: place for place, rank in enumerate(sorted(set(lanes["lane_rank"]), key=words.natural))}
+    order = {rank: k for k, rank in enumerate(sorted(set(lanes["lane_rank"]), key=words.natural))}
     place = pl.col("lane_rank").replace_strict(order)
     by = [place, "file_id", pl.col("work"), "process", "stream"]
     return lanes.sort(by, descending=[False, False, True, False, False])
 
 
 def _shown(lanes: pl.DataFrame) -> pl.DataFrame:
-    """The streams that are drawn, numbered from above: where there are too many, the busiest of each rank."""
+    """The streams to draw, numbered from the top; if there are too many, only the busiest of each rank."""
     most = max(MOST_LANES // lanes["lane_rank"].n_unique(), 1)
     kept = lanes if lanes.height <= MOST_LANES else lanes.group_by("lane_rank", maintain_order=True).head(most)
     return kept.with_row_index("lane")
 
 
 def _panel(bars: Sequence[Row], lanes: Sequence[Row]) -> Any:
-    """Bars in lanes, with the rank beside its first lane and a line above each rank but the first."""
+    """Bars in lanes, with the rank beside its first lane and a line above each rank except the first."""
     longest_ns: int = max(bar["ends_ns"] for bar in bars)
     unit = next((unit for unit, ns in NS.items() if longest_ns >= ns), "µs")
     places = [lane["lane"] for lane in lanes]
@@ -94,19 +95,19 @@ def _panel(bars: Sequence[Row], lanes: Sequence[Row]) -> Any:
         scale=alt.Scale(domain=[0, longest_ns / NS[unit]], nice=False),
         axis=alt.Axis(tickCount=5, labelFlush=True, **axes.even_labels(longest_ns / NS[unit])),
     )
-    colours = alt.Scale(domain=list(CLASSES), range=[colour for _, colour in CLASSES.values()])
+    colors = alt.Scale(domain=list(CLASSES), range=[color for _, color in CLASSES.values()])
     values = [
         {name: bar[name] for name in ("lane", "class", "stream", "n_events")}
         | {"begins": bar["begins_ns"] / NS[unit], "ends": bar["ends_ns"] / NS[unit]}
         for bar in bars
     ]
     chart = alt.Chart(style.values(values)).mark_bar(height={"band": 0.9}, strokeWidth=HAIRLINE, aria=False)
-    colour = alt.Color("class:N", scale=colours, legend=None)
-    stroke = alt.Stroke("class:N", scale=colours, legend=None)
+    color = alt.Color("class:N", scale=colors, legend=None)
+    stroke = alt.Stroke("class:N", scale=colors, legend=None)
     tips = ["class:N", "stream:N", "begins:Q", "ends:Q", "n_events:Q"]
-    drawn = chart.encode(x, y, colour, stroke, x2="ends:Q", tooltip=tips)
+    drawn = chart.encode(x, y, color, stroke, x2="ends:Q", tooltip=tips)
     between = alt.Chart(style.values([{"lane": lane["lane"]} for lane in firsts[1:]]))
-    rule = between.mark_rule(color=style.GREY, strokeWidth=0.4).encode(y=alt.Y("lane:O", bandPosition=0))
+    rule = between.mark_rule(color=style.GRAY, strokeWidth=0.4).encode(y=alt.Y("lane:O", bandPosition=0))
     return alt.layer(drawn, rule) if len(firsts) > 1 else drawn
 
 

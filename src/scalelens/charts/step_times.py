@@ -1,14 +1,14 @@
 """Time of each step of a run, with what the statistics leave out and where the pace changes.
 
-Shows: whether a run keeps its pace: a warm-up, stalls, a drift and a restart are seen where they happen.
+Shows: whether a run keeps its pace: warm-up, stalls, drift and restarts are visible where they happen.
 Query: step_course
 Encodings:
-    x        step, or place in the run where it was restarted
-    y        time of the step in seconds, logarithmic where the slowest takes ten times the fastest
-    point    a record that counts; of many at one place the fastest and the slowest
+    x        step, or position in the run if it was restarted
+    y        time of the step in seconds, logarithmic if the slowest takes ten times the fastest
+    point    a record that counts, or the fastest and the slowest of many at one place
     cross    a record that a rule leaves out
     rule     vertical, broken: another level begins; vertical, full: a restart
-    line     median of the steady state, from where it begins
+    line     median of the steady state, from its first step on
     caption  run, records, what was left out, pace, what was thinned
 Source: run-sequence plot with change points, as in E. Barrett et al., Virtual Machine Warmup Blows Hot and Cold,
     OOPSLA 2017
@@ -21,7 +21,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, facets, limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -30,11 +30,11 @@ FACETS = True
 MOST_RUNS = facets.MOST_PANELS
 FACTS = ("name",)
 
-COUNTS = style.Look("record", style.COLOURS[0], "circle", [1, 0], 0)
-LEFT_OUT = style.Look("left out by a rule", style.COLOURS[1], "cross", [1, 0], 0)
+COUNTS = style.Look("record", style.COLORS[0], "circle", [1, 0], 0)
+LEFT_OUT = style.Look("left out by a rule", style.COLORS[1], "cross", [1, 0], 0)
 STEADY = style.Look("median of the steady state", style.INK, None, [1, 0], 1)
-CHANGE = style.Look("another level begins", style.GREY, None, [2, 1.5], 0.7)
-RESTART = style.Look("restart", style.GREY, None, [1, 0], 0.7)
+CHANGE = style.Look("another level begins", style.GRAY, None, [2, 1.5], 0.7)
+RESTART = style.Look("restart", style.GRAY, None, [1, 0], 0.7)
 VERDICTS = {
     "steady": "it keeps its pace", "warming": "it is slower before its steady state",
     "slowing": "it is faster before its steady state", "unsteady": "it has no steady state",
@@ -50,7 +50,7 @@ def draw(
 ) -> Any:
     """The figure of the rows of `step_course`.
 
-    Raises UserError without steps, and for several runs, unless each is in a panel of its own.
+    Raises UserError without steps, and for several runs, unless each has a panel of its own.
     """
     known = rows.filter(pl.col("step_s") > 0).sort("place_in_run")
     if known.is_empty():
@@ -71,7 +71,7 @@ def draw(
 
 
 def _marks(points: Sequence[Row]) -> list[tuple[style.Look, list[Row]]]:
-    """What is drawn of the records of one run or of several, in the order in which it is drawn."""
+    """The marks for the records of one run or several, in the order in which they are drawn."""
     runs = _by(points, "run_id").values()
     return [
         (COUNTS, [point for point in points if not point["rules"]]),
@@ -96,13 +96,13 @@ def _axes(points: Sequence[Row], title: str) -> tuple[Any, Any]:
 
 
 def _layer(look: style.Look, part: Sequence[Row], x: Any, y: Any) -> Any:
-    """Points of records, lines of levels, or vertical rules, which have no time."""
+    """Points for records, lines for levels, or vertical rules, which have no time."""
     fields = [name for name in ("at", "step_s", "until", "rules") if name in part[0]]
     chart = alt.Chart(style.values([{name: row[name] for name in fields} for row in part]))
     if look.shape:
-        mark = chart.mark_point(color=look.colour, shape=look.shape, size=7 if look is COUNTS else 14, opacity=0.8)
+        mark = chart.mark_point(color=look.color, shape=look.shape, size=7 if look is COUNTS else 14, opacity=0.8)
         return mark.encode(x, y, tooltip=["at:Q", "step_s:Q", "rules:N"])
-    rule = chart.mark_rule(color=look.colour, strokeDash=list(look.dash), strokeWidth=look.thickness)
+    rule = chart.mark_rule(color=look.color, strokeDash=list(look.dash), strokeWidth=look.thickness)
     return rule.encode(x, y, x2="until:Q") if "until" in fields else rule.encode(x)
 
 
@@ -118,7 +118,7 @@ def _by_attempt(of_run: Sequence[Row]) -> dict[Any, list[Row]]:
 
 
 def _place(of_attempt: Sequence[Row], step: int) -> Any:
-    """Where a step stands on the x axis, or the first after it that is drawn."""
+    """The position of a step on the x axis, or of the first one after it that is drawn."""
     return next((point["at"] for point in of_attempt if (point["step"] or 0) >= step), of_attempt[-1]["at"])
 
 
@@ -143,7 +143,7 @@ def _restarts(points: Sequence[Row]) -> list[Row]:
 
 
 def _caption(points: Sequence[Row], left_out: Mapping[str, int]) -> list[str]:
-    """Runs, records, what the pace of each is, what was thinned and left out."""
+    """Runs, records, the pace of each run, what was thinned and left out."""
     runs = sorted(_by(points, "run_id").values(), key=lambda of: words.natural(f"{of[0].get('name')}"))
     firsts = [of[0] for of in runs]
     lines = [f"{firsts[0]['name']}."] if len(runs) == 1 and firsts[0].get("name") else []
@@ -153,9 +153,9 @@ def _caption(points: Sequence[Row], left_out: Mapping[str, int]) -> list[str]:
     lines.append(f"{each}{records}{kind}, {_range([first['n_left_out'] for first in firsts])} left out.")
     for of in runs:
         verdicts = [attempt[0]["verdict"] for attempt in _by_attempt(of).values()]
-        said = dict.fromkeys(VERDICTS[verdict] for verdict in verdicts if verdict)
-        pace = "; ".join(said)
-        lines += [f"{of[0].get('name')}: {pace}." if len(runs) > 1 else words.sentence(pace)] if said else []
+        texts = dict.fromkeys(VERDICTS[verdict] for verdict in verdicts if verdict)
+        pace = "; ".join(texts)
+        lines += [f"{of[0].get('name')}: {pace}." if len(runs) > 1 else words.sentence(pace)] if texts else []
     if any(len(of) < of[0]["n_steps"] for of in runs):
         lines.append("Drawn: of records at one place the fastest and the slowest.")
     return [*lines, words.exclusions(left_out)]

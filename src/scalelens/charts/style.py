@@ -1,7 +1,7 @@
-"""How every figure looks: as wide as a paper's column, and readable there, in colour and in black and white.
+"""How every figure looks: as wide as a paper's column, and readable there, in color and in black and white.
 
-One pixel of Vega is one point of the paper.  Vega-Lite cannot fit concatenated views to a width, so the widths are
-computed here: the y axis has fixed room, the panels share the rest.
+A pixel of Vega is a point on paper.  Vega-Lite cannot fit concatenated views to a width, so the widths are computed
+here: the y axis has fixed room, the panels share the rest.
 """
 
 import math
@@ -10,48 +10,48 @@ from typing import Any, NamedTuple
 
 import altair as alt
 
+from scalelens.charts.layout import SINGLE, Page, in_order
 from scalelens.charts.limits import CHOOSE_RUNS, check_count
-from scalelens.charts.page import SINGLE, Page, in_order
 from scalelens.charts.words import SIZE, shorten, text_width, wrap
 from scalelens.errors import UserError
 
 # vl-convert carries Liberation Sans, whose letters are as wide as Arial's: a figure is the same on every machine.
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 SMALL, LARGE = SIZE, 8
-INK, GREY, GRID = "#222222", "#666666", "#e4e4e4"
+INK, GRAY, GRID = "#222222", "#666666", "#e4e4e4"
 
-HEIGHT, WIDE_HEIGHT = 110, 140  # of a panel, in a narrow and in a wide figure
+HEIGHT, WIDE_HEIGHT = 110, 140  # of a panel, in a narrow and a wide figure
 MARGIN, GAP = 2, 9
 Y_AXIS = 32  # room left of a panel for its y axis: labels 19, padding 3, title 9, rounding
 X_AXIS = 26  # height below a panel of its x axis
-CAPTION_SHARE = 0.35  # of the panels' height, so that the caption takes at most a quarter of the whole figure
-STROKES = 2  # what the strokes on a panel's edges take
+CAPTION_SHARE = 0.35  # of the panels' height, so that the caption takes at most a quarter of the figure
+STROKES = 2  # width of the strokes on a panel's edges
 LINE = 8.5  # height of a line of small text
 
-# The colours of Okabe and Ito, without the yellow, which is hard to see on white paper.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# The colors of Okabe and Ito, without the yellow, which is hard to see on white paper.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 DASHES = ([1, 0], [5, 2], [1.5, 1.5], [7, 2, 1.5, 2], [3, 3])
-THICKEST, THINNEST = 2.0, 1.0  # lines of several series, in points
+THICKEST, THINNEST = 2.0, 1.0  # lines, if there are several series, in points
 MOST_SERIES = 12  # that a reader can tell apart
 
 Row = dict[str, Any]  # of a query
 
 
 class Look(NamedTuple):
-    """How the marks of one series are drawn, and what the legend says of it."""
+    """How the marks of one series are drawn, and its label in the legend."""
 
     label: str
-    colour: str
+    color: str
     shape: str | None
     dash: Sequence[float]
     thickness: float = 1.2
-    is_series: bool = False  # users choose the order and the colours of series
-    is_hollow: bool = False  # the shape is an outline
+    is_series: bool = False  # whether users may choose its position and color
+    is_hollow: bool = False  # whether the shape is an outline
 
 
 class IntervalLook(NamedTuple):
-    """How an interval is drawn: one of confidence with caps and a full line, a range with a thin broken line."""
+    """How an interval is drawn: a confidence interval with caps and a full line, a range with a thin broken line."""
 
     label: str
     dash: Sequence[float]
@@ -59,7 +59,7 @@ class IntervalLook(NamedTuple):
     cap: float
 
 
-# By the kind of the interval, and by what it covers: the steps of one run, or repeated runs.
+# By kind and scope: the steps of one run, or repeated runs.
 INTERVALS: dict[tuple[str, str], IntervalLook] = {
     ("ci95", "steps"): IntervalLook("95 % interval, steps of one run", [1, 0], 0.6, 3),
     ("ci95", "runs"): IntervalLook("95 % interval, repeated runs", [1, 0], 1, 6),
@@ -75,7 +75,7 @@ CONFIG: dict[str, Any] = {
     "concat": {"spacing": GAP},
     "title": {
         "fontSize": LARGE, "fontWeight": "normal", "color": INK, "anchor": "start", "frame": "group", "offset": 4,
-        "subtitleFontSize": SMALL, "subtitleColor": GREY, "subtitlePadding": 1.5, "lineHeight": LINE,
+        "subtitleFontSize": SMALL, "subtitleColor": GRAY, "subtitlePadding": 1.5, "lineHeight": LINE,
     },
     "axis": {
         "labelFontSize": SMALL, "titleFontSize": LARGE, "titleFontWeight": "normal", "labelColor": INK,
@@ -85,43 +85,43 @@ CONFIG: dict[str, Any] = {
     },
     "axisY": {"minExtent": 19, "maxExtent": 19},
     "axisX": {"grid": False},
-    "line": {"strokeJoin": "round"},  # a strokeWidth here would win over those of the series
+    "line": {"strokeJoin": "round"},  # a strokeWidth here would override those of the series
     "point": {"size": 20, "filled": True, "opacity": 1},
     "text": {"fontSize": SMALL, "color": INK},
 }  # fmt: skip
 
 
 def looks(labels: Iterable[str], page: Page = SINGLE) -> list[Look]:
-    """A look for each label, all different, in the page's order and colours.  Raises UserError for too many labels."""
+    """A different look for each label, in the page's order and colors.  Raises UserError for too many labels."""
     named = in_order(list(labels), page.order)
     check_count(len(named), MOST_SERIES, "lines", CHOOSE_RUNS)
-    given = page.colours
-    colours = [given.get(label, given.get(str(n), COLOURS[n % len(COLOURS)])) for n, label in enumerate(named)]
+    given = page.colors
+    colors = [given.get(label, given.get(str(n), COLORS[n % len(COLORS)])) for n, label in enumerate(named)]
     return [
-        Look(label, colours[n], SHAPES[n % len(SHAPES)], DASHES[n % len(DASHES)], _thickness(n, len(named)), True)
+        Look(label, colors[n], SHAPES[n % len(SHAPES)], DASHES[n % len(DASHES)], _thickness(n, len(named)), True)
         for n, label in enumerate(named)
     ]
 
 
 def _thickness(number: int, count: int) -> float:
-    """The first line is the thickest, so that those drawn over it do not hide it where they are equal."""
+    """The first line is the thickest, so that equal lines drawn over it do not hide it."""
     return 1.2 if count == 1 else round(THICKEST - number / (count - 1) * (THICKEST - THINNEST), 2)
 
 
-def swatch(label: str, colour: str) -> Look:
-    """Entry of a legend for what is filled with a colour."""
-    return Look(label, colour, "square", [1, 0], 5)
+def swatch(label: str, color: str) -> Look:
+    """Legend entry for areas of a color."""
+    return Look(label, color, "square", [1, 0], 5)
 
 
 def encodings(drawn: Sequence[Look], field: str = "label") -> dict[str, Any]:
-    """Colour, shape, dash and thickness of a field by its looks, without Vega's legend."""
+    """Color, shape, dash and thickness of a field, from looks, without Vega's legend."""
     domain = [look.label for look in drawn]
 
     def scale(values: Sequence[Any]) -> Any:
         return alt.Scale(type="ordinal", domain=domain, range=list(values))
 
     return {
-        "color": alt.Color(f"{field}:N", scale=scale([look.colour for look in drawn]), legend=None),
+        "color": alt.Color(f"{field}:N", scale=scale([look.color for look in drawn]), legend=None),
         "shape": alt.Shape(f"{field}:N", scale=scale([look.shape for look in drawn]), legend=None),
         "strokeDash": alt.StrokeDash(f"{field}:N", scale=scale([look.dash for look in drawn]), legend=None),
         "strokeWidth": alt.StrokeWidth(f"{field}:N", scale=scale([look.thickness for look in drawn]), legend=None),
@@ -129,26 +129,26 @@ def encodings(drawn: Sequence[Look], field: str = "label") -> dict[str, Any]:
 
 
 def values(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Rows as the data of a chart, written into its specification: Altair refuses a list of more than 5000."""
+    """Rows as inline data of a chart, because Altair refuses lists of more than 5000."""
     return alt.InlineData(values=[dict(row) for row in rows])
 
 
 class Panel(NamedTuple):
-    """A chart in a figure.  One without an axis of its own shares the y axis of the panel on its left."""
+    """A chart in a figure.  Without its own axis it shares the y axis of the panel on its left."""
 
     chart: Any
     has_axis: bool = True
-    height: float | None = None  # else that of all figures of its width
-    columns: int | None = None  # panels side by side for which it is as wide as it is, else those of its row
+    height: float | None = None  # else the usual one of figures of this width
+    columns: int | None = None  # number of panels side by side that its width is for, else those in its row
     name: str = ""  # its title, by which users order panels
 
 
 def figure(
     grid: Sequence[Sequence[Panel]], legend: Sequence[Look | IntervalLook], caption: Sequence[str], page: Page = SINGLE
 ) -> Any:
-    """Title and legend, below them rows of panels, below them the caption, which is the figure's description too.
+    """Title and legend, rows of panels, and the caption, which is also the figure's description.
 
-    Raises UserError where the page names series or panels that the figure does not have.
+    Raises UserError if the page names series or panels that the figure does not have.
     """
     _check_series(legend, [panel.name for row in grid for panel in row if panel.name], page)
     room = page.points - 2 * MARGIN
@@ -162,20 +162,20 @@ def figure(
         parts.append(alt.hconcat(*sized, spacing=GAP))
     heights = [max(panel.height or usual for panel in row) + X_AXIS for row in grid]
     shown = _as_short_as(caption, sum(heights) * CAPTION_SHARE, room) if page.has_caption else ""
-    parts.append(_lines_of_text(shown, room, GREY, SMALL))
+    parts.append(_lines_of_text(shown, room, GRAY, SMALL))
     return alt.vconcat(*parts, spacing=6, description=" ".join(caption)).configure(**CONFIG)
 
 
 def panel_width(count: int, page: Page, has_axes: bool = False) -> float:
-    """Width of each of `count` panels side by side that share one y axis, or have an axis each."""
+    """The width of each of `count` panels side by side that share one y axis, or have an axis each."""
     y_axes = count if has_axes else 1
     return (page.points - 2 * MARGIN - y_axes * Y_AXIS - (count - 1) * GAP) / count - STROKES
 
 
 def _as_short_as(caption: Sequence[str], height: float, room: float) -> str:
-    """The caption in at most that height, without some of its sentences, which it counts.
+    """The caption, without as many sentences as needed to fit the height; it says how many are missing.
 
-    The last sentence stays: it says what was left out of the numbers.  The others matter less the later they come.
+    The last sentence stays, because it says what was left out of the numbers.  Of the others, later ones matter less.
     """
     kept = list(caption)
     while True:
@@ -190,7 +190,7 @@ def _as_short_as(caption: Sequence[str], height: float, room: float) -> str:
 def _check_series(legend: Sequence[Look | IntervalLook], panels: Sequence[str], page: Page) -> None:
     series = [entry.label for entry in legend if isinstance(entry, Look) and entry.is_series]
     places = {str(n) for n in range(MOST_SERIES)} if series else set()
-    for name in page.colours:
+    for name in page.colors:
         if name not in series and name not in places:
             _refuse("series", name, series)
     values = [panel.removeprefix(page.panel_prefix) for panel in panels]
@@ -200,37 +200,35 @@ def _check_series(legend: Sequence[Look | IntervalLook], panels: Sequence[str], 
 
 
 def _refuse(what: str, name: str, known: Sequence[str]) -> None:
-    has = f"it has: {'; '.join(known)}" if known else "only figures with several series take order and colours"
+    has = f"it has: {'; '.join(known)}" if known else "only figures with several series take order and colors"
     raise UserError(f"the figure has no {what} '{name}'", has)
 
 
-def _lines_of_text(text: str, room: float, colour: str, size: int) -> Any:
-    """Wrapped text from the left edge of the figure, as a view that is as wide as the figure.
+def _lines_of_text(text: str, room: float, color: str, size: int) -> Any:
+    """Wrapped text from the left edge of the figure, as a view as wide as the figure.
 
     Vega-Lite aligns the left edges of views and draws y axes left of them, so the text starts at -Y_AXIS.
     """
     height = LINE * size / SMALL
     lines = wrap(text, room * SMALL / size) if text else []
     texts = [{"x": -Y_AXIS, "y": n * height, "text": line} for n, line in enumerate(lines)]
-    # It cannot be seen.  It makes the figure as wide as the column, whatever the width of the panels.
+    # An invisible rule makes the figure as wide as the column, whatever the width of the panels.
     edge = [{"x": -Y_AXIS, "x2": room - Y_AXIS, "y": 0}]
     rule = alt.Chart(values(edge)).mark_rule(opacity=0).encode(_at("x"), _at("y"), x2="x2:Q")
-    mark = alt.Chart(values(texts)).mark_text(align="left", baseline="top", color=colour, fontSize=size)
+    mark = alt.Chart(values(texts)).mark_text(align="left", baseline="top", color=color, fontSize=size)
     return alt.layer(
         rule, mark.encode(_at("x"), _at("y"), text="text:N"), width=room - Y_AXIS, height=max(len(lines) * height, 1)
     )
 
 
 def _at(field: str) -> Any:
-    """A place in points, which the data give as it is."""
+    """A position in points, as in the data."""
     channel = alt.X if field == "x" else alt.Y
     return channel(f"{field}:Q", scale=None, axis=None)
 
 
-def interval_layers(
-    rows: Sequence[Row], kind: tuple[str, str], x: Any, ends: tuple[str, str], colour: Any
-) -> list[Any]:
-    """Layers of the intervals of one kind.  `ends` are the columns of their lower and upper ends, NULL without one."""
+def interval_layers(rows: Sequence[Row], kind: tuple[str, str], x: Any, ends: tuple[str, str], color: Any) -> list[Any]:
+    """Layers for the intervals of one kind.  `ends` are the columns of their lower and upper ends, or NULL."""
     fields = (x.shorthand.partition(":")[0], "label", *ends)
     known = [{name: row[name] for name in fields} for row in rows if row.get(ends[0]) is not None]
     if not known:
@@ -238,16 +236,16 @@ def interval_layers(
     look, chart = INTERVALS[kind], alt.Chart(values(known))
     low, high = (f"{end}:Q" for end in ends)
     rule = chart.mark_rule(strokeWidth=look.thickness, strokeDash=list(look.dash))
-    layers = [rule.encode(x, alt.Y(low), colour, y2=high)]
+    layers = [rule.encode(x, alt.Y(low), color, y2=high)]
     cap = chart.mark_tick(orient="horizontal", size=look.cap, thickness=look.thickness, opacity=1)
-    return layers + [cap.encode(x, alt.Y(end), colour) for end in (low, high) if look.cap]
+    return layers + [cap.encode(x, alt.Y(end), color) for end in (low, high) if look.cap]
 
 
-SAMPLE = 18  # points: how long the sample of a look is in the legend
+SAMPLE = 18  # points: length of the sample of a look in the legend
 
 
 def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping[str, str]) -> Any:
-    """Samples of the looks with their labels, or the names instead: series in columns, below them intervals."""
+    """Samples of looks with their labels, or with `names` for these: series in columns, intervals below."""
     lines: list[dict[str, Any]] = []
     points: dict[bool, list[dict[str, Any]]] = {True: [], False: []}  # hollow ones, filled ones
     texts: list[dict[str, Any]] = []
@@ -262,11 +260,11 @@ def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping
             lines += _strokes(entry, x, y)
             texts.append({"x": x + SAMPLE + 3, "y": y, "text": labels[n], "label": entry.label})
             if isinstance(entry, Look) and entry.shape:
-                place = {"x": x + SAMPLE / 2, "y": y, "shape": entry.shape, "colour": entry.colour}
+                place = {"x": x + SAMPLE / 2, "y": y, "shape": entry.shape, "colour": entry.color}
                 points[entry.is_hollow].append(place)
         height += math.ceil(len(group) / across) * (LINE + 1)
     as_it_is = {"scale": None, "legend": None}
-    colour = alt.Color("colour:N", **as_it_is)
+    color = alt.Color("colour:N", **as_it_is)
     dash, thickness = alt.StrokeDash("dash:N", **as_it_is), alt.StrokeWidth("thickness:Q", **as_it_is)
     rule = alt.Chart(values(lines)).mark_rule()
     text = alt.Chart(values(texts)).mark_text(align="left", baseline="middle")
@@ -274,12 +272,12 @@ def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping
     marks = [
         alt.Chart(values(points[is_hollow]))
         .mark_point(**({"filled": False, "strokeWidth": 0.8} if is_hollow else {}))
-        .encode(_at("x"), _at("y"), colour, shape)
+        .encode(_at("x"), _at("y"), color, shape)
         for is_hollow in (False, True)
         if points[is_hollow] or not is_hollow
     ]
     return alt.layer(
-        rule.encode(_at("x"), _at("y"), colour, dash, thickness, x2="x2:Q", y2="y2:Q"),
+        rule.encode(_at("x"), _at("y"), color, dash, thickness, x2="x2:Q", y2="y2:Q"),
         *marks,
         text.encode(_at("x"), _at("y"), text="text:N"),
         width=width,
@@ -288,9 +286,9 @@ def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping
 
 
 def _strokes(entry: Look | IntervalLook, x: float, y: float) -> list[dict[str, Any]]:
-    """Lines of an entry's sample: one line, and the caps where an interval has caps."""
+    """The lines of an entry's sample: one line, and caps if an interval has caps."""
     inset, cap = (0, 0.0) if isinstance(entry, Look) else (3, entry.cap)
-    plain = {"colour": entry.colour if isinstance(entry, Look) else INK, "thickness": entry.thickness}
+    plain = {"colour": entry.color if isinstance(entry, Look) else INK, "thickness": entry.thickness}
     left, right = x + inset, x + SAMPLE - inset
     line = plain | {"x": left, "x2": right, "y": y, "y2": y, "dash": list(entry.dash)}
     caps = [plain | {"x": end, "x2": end, "y": y - cap / 2, "y2": y + cap / 2, "dash": [1, 0]} for end in (left, right)]

@@ -1,15 +1,15 @@
 """Where the time of each device goes, rank by rank.
 
-Shows: compute, exposed communication, exposed copies and idle time of each rank, stacked to its whole span, so that the
-    rank that computes longer, and those that wait for it, stand out.
+Shows: compute, exposed communication, exposed copies and idle time of each rank, stacked to its whole span.  A rank
+    that computes longer, and those that wait for it, stand out.
 Query: temporal_breakdown
 Encodings:
-    y        a rank; traces of several runs, or without a rank, by a number that the caption resolves;
-             where names of runs are equal with the id of the run, the rank or the file
+    y        a rank; traces of several runs, or without a rank, have numbers that the caption explains, with the id of
+             the run, the rank or the file if names of runs are equal
     x        share of the span in percent; the parts of a rank add up to 100
-    colour   compute, communication that nothing hides, copies that nothing hides, idle; from the left
+    color    compute, communication that nothing hides, copies that nothing hides, idle; from the left
     caption  traces, the spans, which part of the traces, what the parts mean
-Source: the breakdown of Holistic Trace Analysis (temporal_breakdown), with communication and copies apart
+Source: the breakdown of Holistic Trace Analysis (temporal_breakdown), with communication and copies separate
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -31,7 +31,7 @@ PARTS = {
     "exposed communication": ("exposed_comm_ns", "#D55E00"),
     "exposed copies": ("exposed_memory_ns", "#E69F00"),
     "idle": ("idle_ns", "#d9d9d9"),
-}  # from the left, with colours that differ in black and white too
+}  # from the left; the colors also differ in black and white
 MOST_RANKS = 64
 
 
@@ -41,7 +41,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `temporal_breakdown`.  Raises UserError where no rank did anything."""
+    """The figure of the rows of `temporal_breakdown`.  Raises UserError if no rank did anything."""
     known = rows.filter(pl.col("span_ns") > 0)
     if known.is_empty():
         raise UserError("there is no work of a device to draw", "see what the traces hold: scalelens query trace_steps")
@@ -53,7 +53,7 @@ def draw(
     _name_traces(traces)
     for number, row in enumerate(traces, 1):
         row["label"] = str(row["rank"] if ranked else number)
-    legend = [style.swatch(part, colour) for part, (_, colour) in PARTS.items()]
+    legend = [style.swatch(part, color) for part, (_, color) in PARTS.items()]
     return style.figure([[style.Panel(_bars(traces, kind))]], legend, _caption(traces, kind, parameters), page)
 
 
@@ -64,14 +64,14 @@ def _bars(traces: list[Row], kind: str) -> Any:
         for row in traces
         for order, (part, (column, _)) in enumerate(PARTS.items())
     ]  # fmt: skip
-    colours = alt.Scale(domain=list(PARTS), range=[colour for _, colour in PARTS.values()])
+    colors = alt.Scale(domain=list(PARTS), range=[color for _, color in PARTS.values()])
     chart = alt.Chart(style.values(parts)).mark_bar(height={"band": 0.8}, stroke="white", strokeWidth=0.3)
     return chart.encode(
         x=alt.X("percent:Q", stack="zero", title="share of the span [%]",
                 scale=alt.Scale(domain=[0, 100], nice=False), axis=alt.Axis(values=[0, 25, 50, 75, 100])),
         y=alt.Y("rank:N", title=kind, sort=[row["label"] for row in traces],
                 axis=alt.Axis(ticks=False, domain=False, labelOverlap="greedy")),
-        color=alt.Color("part:N", scale=colours, legend=None),
+        color=alt.Color("part:N", scale=colors, legend=None),
         order="order:Q",
         tooltip=[alt.Tooltip("trace:N", title="of"), alt.Tooltip("rank:N", title=kind), "part:N",
                  alt.Tooltip("percent:Q", format=".1f")],
@@ -79,14 +79,14 @@ def _bars(traces: list[Row], kind: str) -> Any:
 
 
 def _traces(rows: pl.DataFrame) -> list[Row]:
-    """One row per trace: its steps added up, where the query gave a row for each."""
+    """One row per trace, with its steps added up if the query gave a row for each."""
     of_trace = ["run_id", "rank", "file_id", *(["name"] if "name" in rows.columns else [])]
     columns = ["span_ns", *(column for column, _ in PARTS.values())]
     return rows.group_by(of_trace).agg(pl.sum(*columns)).sort("run_id", "rank", "file_id").to_dicts()
 
 
 def _name_traces(traces: list[Row]) -> None:
-    """Gives each row the name of its run as `trace`; where names are alike with the run's id, the rank, the file."""
+    """Gives each row the name of its run as `trace`, with the run's id, the rank or the file if names are equal."""
     for row in traces:
         row["trace"] = row.get("name") or f"run\u00a0{row['run_id'][:8]}"
     for fact in ("run_id", "rank", "file_id"):

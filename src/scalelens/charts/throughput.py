@@ -1,12 +1,11 @@
 """Throughput of a device against the number of devices.
 
-Shows: what each added device still does: a level line is perfect scaling, and repeats and configurations that differ
-    lie apart.
+Shows: throughput per device: a level line is perfect scaling, and repeats and configurations that differ are visible.
 Query: throughput
 Encodings:
     x        devices, logarithmic, a tick at each size that was run
-    y        tokens per second of a device where they are known of all runs, else samples; from 0
-    point    a run, by the colour and shape of its series; no line joins runs that may differ in more than devices
+    y        tokens per second of a device if all runs have them, else samples; from 0
+    point    a run, by the color and shape of its series; no line joins runs that may differ in more than devices
     caption  what the series share, runs, records, what the rates hold, what was left out
 Source: bars of images and tokens per second and device in the results of MLPerf and of CARAML (SC'24 workshops)
 """
@@ -18,7 +17,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, facets, limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -34,7 +33,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `throughput`.  Raises UserError where no run has devices and a rate."""
+    """The figure of the rows of `throughput`.  Raises UserError if no run has devices and a rate."""
     rated = rows.filter(pl.col("device_samples_per_s").is_not_null() | pl.col("device_tokens_per_s").is_not_null())
     work = "samples" if rated["device_tokens_per_s"].has_nulls() else "tokens"
     rate = f"device_{work}_per_s"

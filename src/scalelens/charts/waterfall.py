@@ -3,10 +3,10 @@
 Shows: each loss of a job or of a trace, as a bar that begins where the one above it ends, and the part that is left.
 Query: waterfall
 Encodings:
-    panel    a run, from its log or from its traces; a number that the caption resolves
-    y        a loss, in the order in which they are taken off, with its share in percent
+    panel    a run, from its log or from its traces; a number that the caption explains
+    y        a loss, in the order in which they are subtracted, with its share in percent
     x        share of the whole in percent; the bar ends at what is left
-    colour   a loss, time of which no log tells, what is left; they differ in black and white too
+    color    a loss, time that no log explains, what is left; they also differ in black and white
     caption  runs, what 100 % is, remarks
 Source: additive bars of POP's factors, https://pop-coe.eu/node/69
 """
@@ -18,7 +18,7 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import facets, limits, style, words
-from scalelens.charts.page import SINGLE, Page
+from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
@@ -41,7 +41,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `waterfall`.  Raises UserError where there is no run, or too many."""
+    """The figure of the rows of `waterfall`.  Raises UserError if there is no run, or too many."""
     if rows.is_empty():
         raise UserError("there is no run to draw", "see what is known of the runs: scalelens query runs_overview")
     shown = rows.partition_by(["run_id", "source"], maintain_order=True)
@@ -56,33 +56,33 @@ def draw(
         title = "" if len(shown) == 1 else names[-1]
         chart = facets.titled(_bars(bars, is_lowest), title, 1, page)
         panels.append([style.Panel(chart, height=LINE_HEIGHT * len(bars))])
-    legend = [style.swatch(kind, colour) for kind, colour in KINDS.items() if kind in map(_kind, rows["part"])]
+    legend = [style.swatch(kind, color) for kind, color in KINDS.items() if kind in map(_kind, rows["part"])]
     return style.figure(panels, legend, _caption(rows, names), page)
 
 
 def _bars(parts: Sequence[Row], is_lowest: bool) -> Any:
-    """The bars of one run and their names, on the side where there is room."""
+    """The bars of one run and their names, on the side with room."""
     bars = [
         {
-            "place": place, "kind": _kind(part["part"]),
+            "place": k, "kind": _kind(part["part"]),
             "part": PARTS_LEFT[part["source"]] if part["part"] == "left" else part["part"],
             "begin": 0 if part["part"] == "left" else part["after_percent"],
             "end": part["after_percent"] if part["part"] == "left" else part["after_percent"] + part["percent"],
         }
-        for place, part in enumerate(parts)
+        for k, part in enumerate(parts)
     ]  # fmt: skip
     shares = " : ".join(f"datum.value == {n} ? '{part['percent']:.1f}'" for n, part in enumerate(parts)) + " : ''"
     y = alt.Y("place:O", title="share [%]", axis=alt.Axis(labelExpr=shares, ticks=False, domain=False))
     scale = alt.Scale(domain=[0, 100], nice=False)
     axis = alt.Axis(values=[0, 25, 50, 75, 100], labels=is_lowest, ticks=is_lowest)
     x = alt.X("begin:Q", title="share of the whole [%]" if is_lowest else None, scale=scale, axis=axis)
-    colour = alt.Color("kind:N", scale=alt.Scale(domain=list(KINDS), range=list(KINDS.values())), legend=None)
-    bar = alt.Chart(style.values(bars)).mark_bar(height={"band": 0.8}).encode(x=x, x2="end:Q", y=y, color=colour)
+    color = alt.Color("kind:N", scale=alt.Scale(domain=list(KINDS), range=list(KINDS.values())), legend=None)
+    bar = alt.Chart(style.values(bars)).mark_bar(height={"band": 0.8}).encode(x=x, x2="end:Q", y=y, color=color)
     return alt.layer(bar, *_names(bars, y, scale))
 
 
 def _names(bars: Sequence[Row], y: Any, scale: Any) -> list[Any]:
-    """A name stands left of its bar, or right of it where the left is too narrow, or within a long one."""
+    """A name goes left of its bar, right of it if the left is too narrow, or into a long bar."""
     left, right = [], []
     for bar in bars:
         name = {"place": bar["place"], "part": bar["part"], "ink": style.INK}
@@ -107,7 +107,7 @@ def _kind(part: str) -> str:
 
 
 def _caption(rows: pl.DataFrame, names: Sequence[str]) -> list[str]:
-    """What a single panel is, what 100 % is, and the remarks of the runs."""
+    """What a single panel shows, what 100 % is, and the remarks of the runs."""
     remarks = dict.fromkeys(note for text in rows["remark"] for note in words.split_notes(text))
     return [
         *([f"{names[0]}."] if len(names) == 1 else []),

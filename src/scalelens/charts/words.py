@@ -1,4 +1,4 @@
-"""Text of figures: how a caption writes counts and names, and how wide text is on paper."""
+"""Text of figures: counts and names in captions, and the width of text on paper."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,7 +8,7 @@ SIZE = 7  # of labels, legend and caption, in points
 
 
 def wrap(text: str, width: float) -> list[str]:
-    """Small text in lines of at most `width` points.  A line never ends at a no-break space."""
+    """Small text in lines of at most `width` points, never broken at a no-break space."""
     lines: list[str] = []
     for word in text.split(" "):
         longer = f"{lines[-1]} {word}" if lines else word
@@ -20,7 +20,7 @@ def wrap(text: str, width: float) -> list[str]:
 
 
 def within_lines(text: str, width: float, most: int) -> list[str]:
-    """A text in at most so many lines, none wider than `width` points; one that needs more loses its middle."""
+    """A text in at most `most` lines of at most `width` points; a longer text loses its middle."""
     lines = wrap(text, width)
     if len(lines) > most:
         lines[most - 1 :] = [shorten(" ".join(lines[most - 1 :]), width)]
@@ -28,7 +28,7 @@ def within_lines(text: str, width: float, most: int) -> list[str]:
 
 
 def shorten(text: str, width: float) -> str:
-    """Text of at most `width` points.  A longer text loses its middle, because names differ at their ends."""
+    """A text of at most `width` points.  A longer text loses its middle, because names differ at their ends."""
     kept = text
     for half in range(len(text) // 2, 0, -1):
         if text_width(kept) <= width:
@@ -53,7 +53,7 @@ def text_width(text: str) -> float:
 
 
 def has_known_width(text: str) -> bool:
-    """Whether the width is that of the letters, not a guess."""
+    """Whether the widths of all letters are known, not guessed."""
     return all(letter in _LETTER_WIDTH or letter in "†‡§" or (letter.isascii() and letter != "^") for letter in text)
 
 
@@ -63,14 +63,14 @@ def short_number(value: float) -> str:
 
 
 def counted(counts: Sequence[float], what: str, plural: str = "") -> str:
-    """`1 run`, `3 runs`, `58 to 498 steps`: how many of a thing, or from how few to how many."""
+    """`1 run`, `3 runs`, `58 to 498 steps`: a count, or the smallest and the largest of several."""
     low, high = min(counts), max(counts)
     many = short_number(low) if low == high else f"{short_number(low)} to {short_number(high)}"
     return f"{many} {what if high == 1 else plural or f'{what}s'}"
 
 
 def records_of(points: Sequence[Mapping[str, Any]], record: str = "step record") -> str:
-    """`3 runs, 58 to 498 step records`: what a point of a chart stands for."""
+    """`3 runs, 58 to 498 step records`: what a point of a chart represents."""
     counts = [counted([point["n_runs"] for point in points], "run")]
     if steps := [point["n_steps"] for point in points if point["n_steps"]]:
         counts.append(counted(steps, record))
@@ -78,7 +78,7 @@ def records_of(points: Sequence[Mapping[str, Any]], record: str = "step record")
 
 
 def unit(rows: Iterable[Mapping[str, Any]]) -> str:
-    """`GPU` where all devices are GPUs, else `device`."""
+    """`GPU` if all devices are GPUs, else `device`."""
     units = {row.get("device_unit") for row in rows}
     only = units.pop() if len(units) == 1 else None
     return only.upper() if only else "device"
@@ -99,17 +99,17 @@ def part_of_traces(parameters: Mapping[str, str] | None) -> str:
 
 
 def sentence(text: str) -> str:
-    """A note of a query as a sentence of the caption."""
+    """A note of a query as a sentence for the caption."""
     return f"{text[0].upper()}{text[1:]}."
 
 
 def notes(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The different notes of rows as sentences."""
+    """The distinct notes of rows, as sentences."""
     return [sentence(note) for note in dict.fromkeys(note for row in rows for note in split_notes(row["note"]))]
 
 
 def split_notes(text: str | None) -> list[str]:
-    """The notes or warnings that a query joined in one cell."""
+    """The notes or warnings that a query has joined in one cell."""
     return [note for note in (text or "").split("; ") if note]
 
 
@@ -118,9 +118,9 @@ QUOTED = re.compile(r"'[^']*'")
 
 
 def joined(alike: Sequence[str]) -> str:
-    """One text of several that differ in numbers or quoted names alone: `the mean is 1.22 to 1.54 of the median`.
+    """One text for several that differ only in numbers or quoted names: `the mean is 1.22 to 1.54 of the median`.
 
-    Of quoted names that differ, as the runs to compare, none is told: `differences(a := '…')`.
+    Quoted names that differ, such as the runs to compare, are left out: `differences(a := '…')`.
     """
     if len({tuple(QUOTED.findall(text)) for text in alike}) > 1:
         alike = [QUOTED.sub("'…'", text) for text in alike]
@@ -140,7 +140,7 @@ def apart(names: Iterable[str]) -> tuple[str, dict[str, str]]:
 
 
 def name_series(points: Sequence[dict[str, Any]], whose: str = "") -> str:
-    """Gives each row a `label`, what sets its series apart, and its `batch`.  Returns a sentence of what all share."""
+    """Gives each row a `label`, what sets its series apart, and its `batch`.  Returns what all share, as a sentence."""
     # The last part of a name is the kind of scaling with the batch: `weak (batch 8 per device)`.
     names = {row["series"]: row["series"].rpartition(" · ") for row in points}
     batches = {name: "".join(re.findall(r"\(([^,)]*)", last)) for name, (_, _, last) in names.items()}
@@ -158,32 +158,32 @@ def name_series(points: Sequence[dict[str, Any]], whose: str = "") -> str:
 
 
 def name_by_facts(points: Sequence[dict[str, Any]], facts: Sequence[str]) -> str:
-    """Gives each row a `label`, the facts that set its series apart.  Returns a sentence of what all share."""
-    said = {fact: {point[fact] for point in points} for fact in facts}
+    """Gives each row a `label`, the facts that set its series apart.  Returns what all share, as a sentence."""
+    values = {fact: {point[fact] for point in points} for fact in facts}
     for point in points:
-        parts = [fact_text(point, fact) for fact in facts if len(said[fact]) > 1 and point[fact] is not None]
+        parts = [fact_text(point, fact) for fact in facts if len(values[fact]) > 1 and point[fact] is not None]
         point["label"] = " · ".join(parts)
     for label in {point["label"] for point in points}:
         alike = [point for point in points if point["label"] == label]
         if len({point["series"] for point in alike}) > 1:
             for point in alike:
                 point["label"] = " · ".join(filter(None, (label, f"as run {point['series'][:6]}")))
-    shared = [fact_text(points[0], fact) for fact in facts if len(said[fact]) == 1 and points[0][fact] is not None]
+    shared = [fact_text(points[0], fact) for fact in facts if len(values[fact]) == 1 and points[0][fact] is not None]
     return f"{' · '.join(shared)}." if shared else ""
 
 
 def fact_text(point: Mapping[str, Any], fact: str) -> str:
-    """A fact of a run as labels say it."""
+    """A fact of a run, for a label."""
     return devices(point) if fact == "devices" else f"{point[fact]}"
 
 
 def natural(text: str) -> list[tuple[bool, float, str]]:
-    """Key to sort by, with `batch 16` before `batch 128`."""
+    """A key that sorts `batch 16` before `batch 128`."""
     return [(part.isdigit(), float(part) if part.isdigit() else 0.0, part) for part in re.split(r"(\d+)", text)]
 
 
 def exclusions(left_out: Mapping[str, int]) -> str:
-    """Last sentence of a caption: how many records the query left out, by rule."""
+    """The last sentence of a caption: how many records the query left out, by rule."""
     if not left_out:
         return "Nothing left out."
     rules = ", ".join(f"{rule}\u00a0{short_number(count)}" for rule, count in sorted(left_out.items()))
@@ -197,7 +197,7 @@ UNITS = {
 
 
 def with_unit(column: str) -> str:
-    """A column as the title of an axis: `step_s` as `step [s]`, `samples_per_s` as `samples/s`."""
+    """A column as the title of an axis: `step [s]` for `step_s`, `samples/s` for `samples_per_s`."""
     rate = re.fullmatch(r"(samples|tokens|bytes)_per_s", column)
     if rate:
         return f"{rate[1]}/s"

@@ -13,8 +13,8 @@ from scalelens.inert import visible
 from scalelens.warehouse.root import root_of
 
 if TYPE_CHECKING:
-    from scalelens.report.audit.document import Document
-    from scalelens.report.audit.finding import Finding
+    from scalelens.audit.document import Document
+    from scalelens.audit.finding import Finding
 
 PANEL = "Ask"
 WIDEST = 100  # characters of a line of prose
@@ -60,10 +60,10 @@ def audit(
 
     scalelens audit paper.tex -w scalelens-warehouse --claims claims.toml
     """
-    from scalelens.report.audit.audit import inconsistencies
-    from scalelens.report.audit.finding import ACCUSING
-    from scalelens.report.audit.printing import lines_of, rows_of, summary
-    from scalelens.report.audit.reading import read
+    from scalelens.audit.finding import ACCUSING
+    from scalelens.audit.inconsistencies import inconsistencies
+    from scalelens.audit.printing import lines_of, rows_of, summary
+    from scalelens.audit.reading import read
 
     document = read(file)
     findings = inconsistencies(document)
@@ -85,9 +85,9 @@ def warehouse_findings(
         if claims or write:
             raise UserError("claims are about a warehouse", "name it: -w FOLDER")
         return []
-    from scalelens.report.audit.warehouse.claims import broken_claims, read_claims, write_claims
-    from scalelens.report.audit.warehouse.matching import Auditor
-    from scalelens.report.audit.warehouse.text import findings_of, summary
+    from scalelens.audit.warehouse.claims import broken_claims, read_claims, write_claims
+    from scalelens.audit.warehouse.matching import Auditor
+    from scalelens.audit.warehouse.text import findings_of, summary
 
     if claims:
         read = read_claims(claims)

@@ -13,7 +13,7 @@ from scalelens.cli.output import errors
 from scalelens.cli.published_sides import beside_published
 from scalelens.cli.written import show_answer
 from scalelens.errors import UserError
-from scalelens.report.wording import few_of
+from scalelens.report.text.sentences import few_of
 
 if TYPE_CHECKING:
     import polars as pl

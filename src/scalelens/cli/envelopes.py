@@ -6,7 +6,7 @@ docs/envelope.md describes it.  The number in SCHEMA rises when a key goes or ch
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scalelens.report.text_formats import plain_rows
+from scalelens.report.text.json_text import plain_rows
 
 if TYPE_CHECKING:
     import polars as pl

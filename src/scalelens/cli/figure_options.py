@@ -39,7 +39,7 @@ Order = Annotated[
     str | None, typer.Option(metavar="A,B", help="Series and panels that come first.", rich_help_panel=TEXTS)
 ]
 Colors = Annotated[
-    str | None, typer.Option(metavar="#D55E00,B=#0072B2", help="Colours of series.", rich_help_panel=TEXTS)
+    str | None, typer.Option(metavar="#D55E00,B=#0072B2", help="Colors of series.", rich_help_panel=TEXTS)
 ]
 
 Sql = Annotated[str | None, typer.Option(metavar="SQL", help="Rows to draw.", rich_help_panel=OWN)]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scalelens.cli.output import errors
-from scalelens.report.wording import few_of
+from scalelens.report.text.sentences import few_of
 
 if TYPE_CHECKING:
     from scalelens.ingestion.ingest import IngestReport

@@ -9,7 +9,7 @@ import typer
 from scalelens.cli.options import OutputFormat, checked_zone, pairs
 from scalelens.cli.output import Format, errors, show
 from scalelens.errors import UserError
-from scalelens.report.wording import few_of
+from scalelens.report.text.sentences import few_of
 
 if TYPE_CHECKING:
     from scalelens.runs.sidecar import Sidecars

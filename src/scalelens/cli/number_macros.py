@@ -39,8 +39,8 @@ def numbers_text(
     from scalelens.question.inputs import NEEDED_FOR_INPUTS, inputs_of
     from scalelens.question.provenance import make_provenance
     from scalelens.question.session import in_session
-    from scalelens.report.latex import comment
     from scalelens.report.provenance_in_files import latex_comment
+    from scalelens.report.text.latex import comment
 
     check_names(selectors)
     sql = ";\n".join(question_of(name, selector).statement for name, selector in selectors.items())
@@ -93,7 +93,7 @@ def described(number: SelectedValue) -> str:
 
 def macros(number: SelectedValue) -> list[str]:
     """The definitions of a number."""
-    from scalelens.report.latex import escaped, unit
+    from scalelens.report.text.latex import escaped, unit
 
     if not is_number(number.value):
         return [macro(number.name, escaped(str(number.value)))]

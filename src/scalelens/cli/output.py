@@ -8,8 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from scalelens.errors import UserError
-from scalelens.report.rows import Rows
-from scalelens.report.text_formats import inert_csv, json_text, latex, markdown
+from scalelens.report.columns import Columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -67,24 +66,29 @@ def to_stdout(write: Callable[[], object]) -> None:
 
 def write_rows(rows: "pl.DataFrame", format: Format) -> None:
     """Writes rows to stdout in a format."""
+    from scalelens.report.text.csv_text import csv_text
+    from scalelens.report.text.json_text import json_text
+    from scalelens.report.text.latex_tables import full_table
+    from scalelens.report.text.markdown import markdown
+
     if format is Format.parquet:
         content = io.BytesIO()  # if polars wrote the file itself, its error would not say what went wrong
         rows.write_parquet(content)
         sys.stdout.buffer.write(content.getbuffer())
         return
     if format is Format.csv:
-        text = inert_csv(rows)
+        text = csv_text(rows.to_arrow())
     elif format is Format.json:
         text = json_text(rows)
     elif format is Format.markdown:
         text = markdown(rows)
     elif format is Format.latex:
-        text = latex(rows)
+        text = full_table(rows)
     elif format is Format.envelope:
         raise UserError("only the rows of a query or of SQL come in an envelope", "take --format json")
     else:
         from scalelens.cli.terminal_tables import print_table
 
-        print_table(Rows(rows.to_arrow()))
+        print_table(Columns(rows.to_arrow()))
         return
     sys.stdout.write(text if text.endswith("\n") else text + "\n")

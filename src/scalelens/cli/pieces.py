@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from scalelens.cli.output import Format, check_terminal, to_stdout
-from scalelens.report.rows import Rows
-from scalelens.report.small_csv import small_csv
-from scalelens.report.text_formats import inert_csv, json_text
+from scalelens.report.columns import Columns
+from scalelens.report.text.csv_text import csv_text
+from scalelens.report.text.json_text import json_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,7 +40,7 @@ def show_pieces(pieces: "Iterator[pa.Table]", format: Format | None) -> int:
     return sum(lengths)
 
 
-def first_rows_of(pieces: "Iterator[pa.Table]") -> tuple[Rows, int]:
+def first_rows_of(pieces: "Iterator[pa.Table]") -> tuple[Columns, int]:
     """As many rows as are looked at for people, and how many there are."""
     import pyarrow as pa
 
@@ -50,17 +50,13 @@ def first_rows_of(pieces: "Iterator[pa.Table]") -> tuple[Rows, int]:
         if not held or n_rows < ROWS_LOOKED_AT:
             held.append(piece)
         n_rows += piece.num_rows
-    return Rows(pa.concat_tables(held)), n_rows
+    return Columns(pa.concat_tables(held)), n_rows
 
 
 def write_csv(pieces: "Iterator[pa.Table]") -> Iterator[int]:
     """Writes pieces to stdout, and gives the number of rows of each."""
-    from scalelens.database.execute import as_frame
-
     for number, piece in enumerate(pieces):
-        text = small_csv(piece, header=not number)
-        text = inert_csv(as_frame(piece), header=not number) if text is None else text
-        sys.stdout.write(text if text or number else "\n")
+        sys.stdout.write(csv_text(piece, header=not number))
         yield piece.num_rows
 
 

@@ -12,7 +12,7 @@ from scalelens.question.question import question_in
 if TYPE_CHECKING:
     import polars as pl
 
-    from scalelens.report.verification import Findings
+    from scalelens.report.verification import Verification
 
 
 class Remade(NamedTuple):
@@ -62,14 +62,14 @@ def numbers(said: Mapping[str, Any], root: Path, folders: tuple[Path, ...]) -> R
 
 def verified(
     path: Path, root: Path, folders: tuple[Path, ...] = (), sources: bool = True, copies: Path | None = None
-) -> "Findings":
+) -> "Verification":
     """Makes a file again and compares; with `sources`, hashes the files that it rests on, too.
 
     What was made again is kept in the folder `copies`.  Raises UserError where the file cannot be read.
     """
     from scalelens.report.input_faults import faults_of
     from scalelens.report.provenance_in_files import provenance_of
-    from scalelens.report.verification import Findings, compared
+    from scalelens.report.verification import Verification, compared
 
     said = provenance_of(path)
     try:
@@ -83,7 +83,7 @@ def verified(
             made.provenance.get("inputs", {}) if said["inputs_sha256"] == made.provenance["inputs_sha256"] else {}
         )
     except UserError as error:
-        found, inputs = Findings([], [f"it cannot be made again: {error}"], []), said.get("inputs", {})
+        found, inputs = Verification([], [f"it cannot be made again: {error}"], []), said.get("inputs", {})
     faults = faults_of(root, inputs) if sources else []
     if not sources:
         found.remarks.append("the logs were not looked at")

@@ -38,7 +38,7 @@ def report(
     scalelens report --trace traces/ -o traces.html
     """
     from scalelens.report.content import content_of
-    from scalelens.report.page import page
+    from scalelens.report.html import page
     from scalelens.warehouse.log import Warehouse
 
     if trace and not paths:

@@ -9,10 +9,10 @@ from rich.text import Text
 
 from scalelens.cli.inert_console import errors
 from scalelens.inert import visible
-from scalelens.report.glance import Block, blocks, first_rows, fitted, within
-from scalelens.report.rows import Rows
-from scalelens.report.text_formats import cell
-from scalelens.report.wording import few_of
+from scalelens.report.columns import Columns
+from scalelens.report.glance import GlanceBlock, blocks, first_rows, fitted, within
+from scalelens.report.text.cells import cell
+from scalelens.report.text.sentences import few_of
 
 if TYPE_CHECKING:
     from scalelens.queries.header import QueryColumn
@@ -26,7 +26,7 @@ ROWS_CONTINUED = 24  # a table with more rows is not continued below itself: the
 
 
 def show_at_a_glance(
-    rows: Rows, names: Sequence[str], columns: Mapping[str, "QueryColumn"], runs: Mapping[str, str],
+    rows: Columns, names: Sequence[str], columns: Mapping[str, "QueryColumn"], runs: Mapping[str, str],
     most: int | None = None, has_options: bool = True, n_rows: int | None = None,
 ) -> None:  # fmt: skip
     """Prints the columns that matter, in one block for each series or run, whatever the width of the terminal.
@@ -58,7 +58,7 @@ def show_at_a_glance(
     errors.print(f"{hidden}{len(rows.columns)} columns in all: {rest}", style="dim", markup=False)
 
 
-def print_remarks(console: Console, given: Block, rest: str) -> None:
+def print_remarks(console: Console, given: GlanceBlock, rest: str) -> None:
     """Prints each sentence once, behind the rows that it is about, unless it is about all of them."""
     for text, keys in list(given.remarks.items())[:REMARKS_AT_A_GLANCE]:
         about = f"{few_of(list(dict.fromkeys(keys)))}: " if len(keys) < given.height else ""
@@ -67,7 +67,7 @@ def print_remarks(console: Console, given: Block, rest: str) -> None:
         console.print(Text(f"and {len(given.remarks) - REMARKS_AT_A_GLANCE} more remarks: {rest}", style="dim"))
 
 
-def table_of(given: Block) -> Table:
+def table_of(given: GlanceBlock) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in given.columns:
         table.add_column(Text(column.header), justify="right" if column.right else "left", no_wrap=True)
@@ -76,7 +76,7 @@ def table_of(given: Block) -> Table:
     return table
 
 
-def print_table(rows: Rows, n_rows: int | None = None) -> None:
+def print_table(rows: Columns, n_rows: int | None = None) -> None:
     """Prints rows for people, a table for each value of the first column if it is `series` or a text that repeats.
 
     `n_rows` is how many rows there are, where `rows` are the first of them.
@@ -84,7 +84,7 @@ def print_table(rows: Rows, n_rows: int | None = None) -> None:
     console = Console(highlight=False)
     shown = rows.head(ROWS_SHOWN)
     first = rows.columns[0] if rows.columns else ""
-    groups = shown.places_by(first) if first and (rows.is_text(first) or first == "series") else []
+    groups = shown.indexes_by(first) if first and (rows.is_text(first) or first == "series") else []
     grouped = 1 < len(groups) < shown.height or first == "series"
     empty: set[str] = set(rows.columns)
     without_room: set[str] = set()
@@ -106,10 +106,10 @@ def is_empty(values: Sequence[Any]) -> bool:
     return all(value is None for value in values)
 
 
-def print_group(console: Console, rows: Rows) -> set[str]:
+def print_group(console: Console, rows: Columns) -> set[str]:
     """Prints rows as tables that fit the terminal, below what all rows share.  Returns the columns without room."""
     filled = [name for name in rows.columns if not is_empty(rows[name]) or not rows.height]
-    same = [name for name in filled if rows.height > 1 and len(rows.places_by(name)) == 1]
+    same = [name for name in filled if rows.height > 1 and len(rows.indexes_by(name)) == 1]
     if same:
         print_shared(console, {name: rows[name][0] for name in same}, same)
     names = [name for name in filled if name not in same]

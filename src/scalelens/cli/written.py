@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalelens.cli.envelopes import envelope_text
-from scalelens.cli.latex_tables import latex_table
 from scalelens.cli.output import WITH_PROVENANCE, Format, errors, show, to_stdout
 from scalelens.cli.pieces import is_for_people
 from scalelens.errors import UserError
-from scalelens.report.column_texts import NAME_RUNS, shown
+from scalelens.report.columns import Columns
 from scalelens.report.glance import by_names
-from scalelens.report.rows import Rows
-from scalelens.report.text_formats import latex, markdown
+from scalelens.report.text.latex_tables import full_table, glance_table
+from scalelens.report.text.markdown import markdown
+from scalelens.report.text.table_columns import NAME_RUNS, table_column
 
 if TYPE_CHECKING:
     from scalelens.queries.header import Query
@@ -33,8 +33,8 @@ def write(
     from scalelens.question.inputs import NEEDED_FOR_INPUTS
     from scalelens.question.run_names import RUN_NAMES
     from scalelens.question.session import ask
-    from scalelens.report.latex import PACKAGES
     from scalelens.report.provenance_in_files import latex_comment, markdown_comment
+    from scalelens.report.text.latex import PACKAGES
 
     answer = ask(root, question, folders, also=f"{NEEDED_FOR_INPUTS}; {RUN_NAMES}")
     told = question.told() | {"format": str(format)} | ({"glance": at_a_glance} if question.query else {})
@@ -47,7 +47,7 @@ def write(
         raise UserError(f"'{format}' is not a format that says where it comes from", "write an envelope")
     query = answer.query if at_a_glance and answer.table.num_rows else None
     has_glance = query and glance_of(query, answer.table.column_names)
-    table = latex_glance(answer, query) if query and has_glance else latex(answer.frame)
+    table = latex_glance(answer, query) if query and has_glance else full_table(answer.frame)
     return f"{PACKAGES}{latex_comment(provenance)}{table}", answer, provenance
 
 
@@ -64,13 +64,13 @@ def show_answer(
     if format in WITH_PROVENANCE:
         show_with_provenance(root, answer.question, format, at_a_glance=True, folders=folders)
     elif is_for_people(format) and answer.query:
-        show_to_people(Rows(answer.table).without(without), answer.query, answer.run_names, has_options=False)
+        show_to_people(Columns(answer.table).without(without), answer.query, answer.run_names, has_options=False)
     else:
         show(answer.frame, format)
 
 
 def show_to_people(
-    rows: Rows, query: "Query", runs: Mapping[str, str], limit: int | None = None, has_options: bool = True,
+    rows: Columns, query: "Query", runs: Mapping[str, str], limit: int | None = None, has_options: bool = True,
     n_rows: int | None = None,
 ) -> None:  # fmt: skip
     """Prints the answer to a query, at one glance where the query names one.  `runs` are their names, by id.
@@ -102,11 +102,11 @@ def shows_runs(query: "Query") -> bool:
 def latex_glance(answer: "Answer", query: "Query") -> str:
     """The columns that a query names in its header, as a table of LaTeX."""
     runs = answer.run_names if shows_runs(query) else {}
-    rows = Rows(answer.table).with_floats()
+    rows = Columns(answer.table).with_floats()
     glance = glance_of(query, rows.columns)
     if glance[0].rstrip("~") == "run_id":  # the ids say nothing, so the names give the order
         rows = by_names(rows, runs)
     beside = [name.rstrip("~") for name in glance if "%" not in name]
-    columns = [shown(rows, name, answer.columns, runs, beside=beside) for name in glance]
+    columns = [table_column(rows, name, answer.columns, runs, neighbors=beside) for name in glance]
     heading = columns.pop(0) if columns[0].name == "series" and len(columns) > 1 else None
-    return latex_table(columns, heading)
+    return glance_table(columns, heading)

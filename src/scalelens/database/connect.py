@@ -19,11 +19,12 @@ from scalelens.database.texts import sql_text
 from scalelens.errors import UserError
 from scalelens.queries.header import Query, is_builtin, names_in
 from scalelens.tables import STORED, documented
+from scalelens.units import ratio
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import segment
 
 MEMORY_GIB = 2.5  # of DuckDB's own: with what else a question holds, less than 4 GB of a shared login node
-UNITS = {"KiB": 2**-20, "MiB": 2**-10, "GiB": 1}
+UNITS = {name: ratio(name, "GiB") for name in ("KiB", "MiB", "GiB")}
 # An optimizer of DuckDB 2 that takes a fifth of the time of our larger queries, and none is faster by it.
 SLOW_TO_PLAN = ("projection_pullup",)
 # Optimizers of DuckDB that pay where there are many rows.  Little rows are read in the time that these take to plan.

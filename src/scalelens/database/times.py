@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from scalelens.errors import UserError
+from scalelens.units import ratio
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # of the years 1 and 9999, since 1970
-IN_A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}  # nanoseconds do not reach beyond 2262
+IN_A_DAY = {unit: round(ratio("d", unit)) for unit in ("s", "ms", "us")}  # nanoseconds do not reach beyond 2262
 
 
 def check_times(rows: "pa.Table") -> None:

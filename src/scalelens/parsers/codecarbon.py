@@ -25,11 +25,12 @@ from scalelens.parsing.sensors import stamp_of
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount
 from scalelens.tabular.cells import MAY_BE_CUT, first_cells, rows_of
+from scalelens.units import ratio
 
 VERSION = 3
 
 _ALWAYS = {"timestamp", "project_name", "duration", "emissions", "energy_consumed"}
-_JOULES = 3.6e6  # in a kilowatt-hour
+_JOULES = ratio("kWh", "J")
 _PARTS = {"cpu_energy": "cpu", "gpu_energy": "gpu", "ram_energy": "memory", "energy_consumed": None}
 _DEVICES = {"cpu_energy": "cpu", "gpu_energy": "gpu", "ram_energy": "ram", "energy_consumed": "total"}
 _FACTS = (

@@ -22,6 +22,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import first_lines, lines_of
+from scalelens.units import factors
 
 VERSION = 4
 
@@ -31,7 +32,7 @@ _CLOCK = "SMCLK"
 _HEADER = re.compile(r"(.{0,40}?)# ?Entity\s+(\S.*)")
 _UNITS = re.compile(r"(.{0,40}?)\bI[Dd]\b(.*)")
 _ROW = re.compile(r"(.{0,40}?)\b(GPU|CPU|GPU-I|GPU-CI|Switch) (\d{1,4})\s+(\S.*)")
-_SCALES = {"W": 1.0, "mW": 1e-3, "mJ": 1e-3, "J": 1.0}
+_SCALES = factors("W", "mW", "mJ", "J")
 _SCOPES = {"GPU": "gpu", "CPU": "cpu", "Switch": "switch"}
 
 
@@ -59,9 +60,9 @@ def read(source: Source, rows: Rows) -> None:
             sensor = Sensor(None, device if kind in _SCOPES else f"{kind} {device}", _SCOPES.get(kind))
             for name, value in zip(header, values, strict=True):
                 if name in _POWERS:
-                    samples.power(number, sensor, value, stamp, _SCALES.get(units.get(name, "W"), 1.0))
+                    samples.power(number, sensor, value, stamp, _SCALES.get(units.get(name, ""), _SCALES["W"]))
                 elif name == _ENERGY:
-                    samples.counter(number, sensor, value, stamp, _SCALES.get(units.get(name, "mJ"), 1e-3))
+                    samples.counter(number, sensor, value, stamp, _SCALES.get(units.get(name, ""), _SCALES["mJ"]))
                 elif name == _CLOCK:
                     samples.clock(number, sensor, value)
         elif match := _UNITS.fullmatch(text.rstrip()):

@@ -21,6 +21,7 @@ import re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import number
+from scalelens.units import factors
 
 VERSION = 2
 ANCHORS = ("| comm op: ", "Comm. Op   ")
@@ -33,7 +34,7 @@ _OPERATION = re.compile(
 )
 _TABLE = re.compile(r"[a-z]\w{0,99}(?: \| \[Caller Func: [^]|]{1,99}\])?\s*$|\s{9,40}\d[\d.]* ?[KMGTPE]?B\s+\d")
 _ROW = re.compile(rf"\s+(\d[\d.]* ?[KMGTPE]?B)\s+(\d+)\s+{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}")
-_SCALE = {"B": 1, "KB": 1024, "MB": 1024**2, "GB": 1024**3, "TB": 1024**4, "PB": 1024**5, "EB": 1024**6}
+_SCALE = {name.replace("i", ""): size for name, size in factors("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB").items()}
 
 
 class Reader:

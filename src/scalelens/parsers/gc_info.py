@@ -21,6 +21,7 @@ import re
 
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.units import ratio
 
 VERSION = 2
 # The heading opens the dump, or an attribute that only this tool prints; common names count only within the dump.
@@ -34,7 +35,7 @@ _ATTRIBUTE = re.compile(r"^\s*([a-z][\w ().#/-]{1,60}): +(\S.{0,199}?)\s*\Z")
 _LISTED = re.compile(r"^\s*-\+- Id: +\[(\d+)\], target: +\[(\w+)\](.*)")
 _MEMBER = re.compile(r"^\s*\|--- Id: +\[\d+\]")
 _AMOUNT = re.compile(r"(-?\d+(?:\.\d+)?) ?(W|MHz|C|%)\Z")
-_UNITS = {"W": ("W", 1.0), "MHz": ("Hz", 1e6), "C": ("°C", 1.0), "%": (None, 0.01)}
+_UNITS = {"W": ("W", 1.0), "MHz": ("Hz", ratio("MHz", "Hz")), "C": ("°C", 1.0), "%": (None, ratio("%", ""))}
 
 
 class Reader:

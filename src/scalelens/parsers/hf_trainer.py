@@ -31,6 +31,7 @@ from typing import Any
 
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.units import ratio
 
 VERSION = 4
 ANCHORS = ("'epoch': ", "{'loss': ", "{'train_runtime': ", " metrics *****")
@@ -166,6 +167,8 @@ class Reader:
         if not (amount := _AMOUNT.match(match[2])):
             self.rows.problem(line.number, f"'{match[1]}' is not a number", line.text)
             return
-        scale, unit = {"GF": (1e9, "flops"), "MB": (2.0**20, "bytes")}.get(amount[2], (1.0, None))
+        scale, unit = {"GF": (ratio("GFLOP", "FLOP"), "flops"), "MB": (ratio("MiB", "B"), "bytes")}.get(
+            amount[2], (1.0, None)
+        )
         value, step = float(amount[1]) * scale, self.rows.step if self.at is None else self.at
         self.rows.metric(line.number, line.rank, line.location, step, match[1], value, unit)

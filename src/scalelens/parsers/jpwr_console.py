@@ -22,6 +22,7 @@ from typing import Any
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.jpwr_names import jpwr_scopes
 from scalelens.parsing.rows import Rows
+from scalelens.units import ratio
 
 VERSION = 1
 ANCHORS = ("Energy data:", "Energy-per-GPU-list ", "energy_from_counter:")
@@ -36,7 +37,7 @@ _BLOCK = re.compile(
 _DEVICES = re.compile(r"(?:pynvml|rocm|gc|gh):\d{1,3}(?:\s+(?:pynvml|rocm|gc|gh):\d{1,3})*")
 _ENERGY = re.compile(r"((?:pynvml|rocm|gc|gh):\S.{0,60}?)\s+(\d[\d.]{0,20}(?:e[-+]\d{1,3})?)")
 _LIST = re.compile(r"\[(.{0,2000})\]")
-_JOULES = 3600.0  # in a watt-hour
+_JOULES = ratio("Wh", "J")
 
 
 class Reader:

@@ -25,6 +25,7 @@ import re
 from scalelens.parsing.jpwr_names import jpwr_host, jpwr_rank, jpwr_scopes
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
+from scalelens.units import ratio
 
 VERSION = 2
 
@@ -32,7 +33,7 @@ _DEVICE = r"(?:pynvml|rocm|gc|gh):"
 _COLUMN = re.compile(rb"(?:\xef\xbb\xbf)?,0\r?\n" + _DEVICE.encode())
 _TABLE = re.compile(rb"(?:\xef\xbb\xbf)?,(?:nodename,|rank,)*" + _DEVICE.encode() + rb"[^\n]*\n")
 _COUNTER = re.compile(r"energy[-_]from[-_]counter")
-_JOULES = 3600.0  # in a watt-hour
+_JOULES = ratio("Wh", "J")
 
 
 def recognise(head: bytes, name: str) -> bool:

@@ -19,11 +19,12 @@ from scalelens.parsing.jpwr_names import jpwr_host, jpwr_rank, jpwr_scopes
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import doubt, epoch
 from scalelens.parsing.source import Source
+from scalelens.units import ratio
 
 VERSION = 2
 
 _MAGIC = b"\x89HDF\r\n\x1a\n"
-_JOULES = 3600.0  # in a watt-hour
+_JOULES = ratio("Wh", "J")
 _LARGEST = 100_000_000  # numbers in a table: a day of sixteen devices at 100 ms has 14 million
 
 

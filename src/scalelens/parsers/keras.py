@@ -27,6 +27,7 @@ from typing import Any
 
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.units import factors
 
 VERSION = 4
 _NO_LAST_BAR = (
@@ -40,7 +41,7 @@ _BAR = re.compile(r"(?:(?<![\d/])(\d{1,9})/(\d{1,9}|Unknown) (?:\[=+\] -|━+|-)
 _WITHIN = re.compile(r"(?<![\d/])(\d{1,9})/(\d{1,9}) (?:\[=*>?\.+\] - ETA: |[━─ ]{10,60} (?:\d+:[\d:]+|\d+s) )")
 _TIME = re.compile(r" (\d{1,9})(us|ms|s)/(step|sample)(?= |\Z)")
 _VALUE = re.compile(r" - ([A-Za-z]\w*): (-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?= |\Z)")
-_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+_UNITS = factors("us", "ms", "s")
 _ACCURACIES = ("accuracy", "acc", "categorical_accuracy", "sparse_categorical_accuracy")
 
 

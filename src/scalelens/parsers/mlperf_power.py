@@ -27,6 +27,7 @@ from typing import Any
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Moment, Samples, Sensor, epoch
+from scalelens.units import factors
 
 VERSION = 1
 ANCHORS = ("power_reading", "interconnect_power_est", "power_measurement_st", "conversion_eff", "Total Power Usage: ")
@@ -42,7 +43,7 @@ _KEYS = (
 _TOTAL = re.compile(r"\s*Total Power Usage: (\d{1,15}(?:\.\d{1,9})?) ([kM]?Wh)\s*")
 _NODE = re.compile(r"(?:^|/)((?:node|sw)_\d+)\.\w+(?:\.\w+)?$")
 _FOLDER = re.compile(r"(?:^|[-_/])(ac|dc)[-_]power(?=/)")
-_JOULES = {"Wh": 3.6e3, "kWh": 3.6e6, "MWh": 3.6e9}
+_JOULES = factors("Wh", "kWh", "MWh")
 _decode = json.JSONDecoder().raw_decode
 
 

@@ -25,6 +25,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount
 from scalelens.tabular.cells import cells_of, head_lines, lines_of
+from scalelens.units import factors
 
 VERSION = 1
 
@@ -33,9 +34,7 @@ _NAMES = ("Name", "Range", "Operation")
 _COLUMN = re.compile(
     r"(Total Time|Total|Avg|Average|Med|Min|Minimum|Max|Maximum|StdDev) \((ns|us|µs|μs|ms|s|B|KB|MB|GB)\)"
 )
-_SCALES = {
-    "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9,
-}  # fmt: skip
+_SCALES = factors("ns", "us", "µs", "μs", "ms", "s", "B", "KB", "MB", "GB")
 _STATS = {"Avg": "mean", "Average": "mean", "Min": "min", "Minimum": "min", "Max": "max", "Maximum": "max"}
 _HEADER = re.compile(
     r"(?:Time ?\(%\),)?Total(?: Time)? \((?:ns|us|µs|μs|ms|s|B|KB|MB|GB)\),.*(?:Name|Range|Operation)\s*\Z"

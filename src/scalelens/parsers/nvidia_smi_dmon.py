@@ -23,11 +23,12 @@ from scalelens.parsing.sensors import Moment, Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import UNREADABLE_TIME
 from scalelens.tabular.cells import first_lines, lines_of
+from scalelens.units import factors
 
 VERSION = 3
 
 _DATE = re.compile(r"(\d{4})(\d\d)(\d\d)")
-_SCALES = {"W": 1.0, "mW": 1e-3}
+_SCALES = factors("W", "mW")
 
 
 def recognise(head: bytes, name: str) -> bool:

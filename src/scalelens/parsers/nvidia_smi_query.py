@@ -30,6 +30,7 @@ from scalelens.parsing.sensors import Samples, Sensor, place_of, stamp_of
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import UNREADABLE_TIME, nanoseconds_since_1970
 from scalelens.tabular.cells import MAY_BE_CUT, first_lines, rows_of
+from scalelens.units import factors
 
 VERSION = 5
 
@@ -41,7 +42,7 @@ _NAME = re.compile(r"([\w.]+)(?: \[([^]]+)\])?")
 _TIME = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}")
 _IN_WATTS = re.compile(r"\d+\.\d+ W")
 _BITS = re.compile(r"0x[0-9A-Fa-f]{1,16}")
-_SCALES = {"W": 1.0, "mW": 1e-3, None: 1.0}
+_SCALES = factors("W", "mW")
 _SWEEP_NS = 50_000_000  # a sweep of a node's GPUs takes a few milliseconds; nobody samples more often than this
 
 
@@ -158,8 +159,9 @@ def read(source: Source, rows: Rows) -> None:
         if device is None and len(set(places.values())) > 1:
             named = str(places[number]) if number in places else None
         for scope, k, unit in layout.powers:
-            if unit in _SCALES:
-                samples.power(number, Sensor(None, named, scope), cells[k], stamp, _SCALES[unit])
+            if unit is None or unit in _SCALES:
+                scale = _SCALES[unit or "W"]
+                samples.power(number, Sensor(None, named, scope), cells[k], stamp, scale)
             else:
                 rows.problem(number, f"power in {unit} is not known", ",".join(cells))
         _limits(number, cells, layout, samples, Sensor(None, named, "gpu"))

@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import EPOCH_UNITS, UNAVAILABLE, Moment, Samples, Sensor, epoch, stamp_of, watts
+from scalelens.parsing.sensors import SCALES as WATT_SCALES
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import MAY_BE_CUT, below_comments, head_lines, lines_of
 
@@ -42,7 +43,7 @@ _NO_POWER = re.compile(
     r"|graphics package",  # rocm-smi's, with a column of times that a script put before
     re.IGNORECASE,
 )
-_SCALES = {"w": 1.0, "watt": 1.0, "watts": 1.0, "mw": 1e-3, "milliwatt": 1e-3, "milliwatts": 1e-3, "kw": 1e3}
+_SCALES = WATT_SCALES | dict.fromkeys(("milliwatt", "milliwatts"), WATT_SCALES["mw"])
 _TIME = re.compile(
     r"(?:unix_?|epoch_?|wall_?|date_?|elapsed_?)?(?:time_?stamp|date_?time|time|elapsed|date|ts|epoch|unix)"
     r"(?:_?utc)?(?:[_ ]?[\[(]?(seconds?|secs?|s|milliseconds?|ms|microseconds?|us|nanoseconds?|ns)[\])]?)?",

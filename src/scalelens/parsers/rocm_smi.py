@@ -25,13 +25,14 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, stamp_of, watts, whole_packages
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import cells_of, first_lines, lines_of
+from scalelens.units import factors
 
 VERSION = 3
 
 _POWER = re.compile(r"(?:Average|Current Socket) Graphics Package Power \((m?W)\)")
 _OBJECT = re.compile(r'\s*\{"card\d+": \{.*Graphics Package Power \(m?W\)"')
 _HEADER = re.compile(r"(?:[\w ]{1,20},)?device,.*Graphics Package Power \(m?W\)")
-_SCALES = {"W": 1.0, "mW": 1e-3}
+_SCALES = factors("W", "mW")
 _LOOKED_AT = 5  # lines in which a header must stand
 
 

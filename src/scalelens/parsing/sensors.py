@@ -12,10 +12,11 @@ from typing import NamedTuple
 from scalelens import catalog
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import YEARS_2000_TO_2100, as_utc, nanoseconds_since_1970
+from scalelens.units import factors, ratio
 
-SECOND = 10**9  # nanoseconds
 # Seconds, milliseconds, microseconds and nanoseconds since 1970 of the years 2000 to 2100 do not overlap.
-EPOCH_UNITS = {"s": SECOND, "ms": 10**6, "us": 10**3, "ns": 1}
+EPOCH_UNITS = {name: round(ratio(name, "ns")) for name in ("s", "ms", "us", "ns")}
+SECOND = EPOCH_UNITS["s"]  # nanoseconds
 _EARLIEST, _LATEST = (seconds * SECOND for seconds in YEARS_2000_TO_2100)
 _MOMENT = re.compile(
     r"(\d{4})[-/](\d\d?)[-/](\d\d?)[T ]+(\d\d?):(\d\d):(\d\d)(?:[.,](\d{1,9}))?\d* *"
@@ -24,7 +25,8 @@ _MOMENT = re.compile(
 _WATTS = re.compile(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?) *(mW|kW|W|[Ww]atts?)?")
 _MEGAHERTZ = re.compile(r"(\d{1,16}(?:\.\d*)?) *(?:MHz)?")
 _PLAIN = re.compile(r"\d{1,9}(?:\.\d+)?", re.ASCII)
-_SCALES = {"mw": 1e-3, "w": 1.0, "watt": 1.0, "watts": 1.0, "kw": 1e3}
+SCALES = {unit.lower(): factor for unit, factor in factors("mW", "W", "kW").items()}
+SCALES |= dict.fromkeys(("watt", "watts"), SCALES["w"])
 UNAVAILABLE = re.compile(
     r"\[?(?:n/?a\b.*|nan|none|null|-+|not supported|unknown error|insufficient permissions|err!?|gpu is lost)?\]?",
     re.IGNORECASE,
@@ -175,7 +177,7 @@ def watts(text: str, scale: float = 1.0) -> float | None:
     number = float(match[1])
     if number >= _DCGM_BLANK:
         return math.nan
-    return number * (_SCALES[match[2].lower()] if match[2] else scale) if number >= 0 else None
+    return number * (SCALES[match[2].lower()] if match[2] else scale) if number >= 0 else None
 
 
 def doubt(power_w: float, scope: str | None, devices: int = 1) -> str | None:

@@ -1,1 +1,1 @@
-"""What leaves ScaleLens: a chart with its provenance, as a file."""
+"""What leaves ScaleLens: figures as files, the report, tables as text, all with their provenance."""

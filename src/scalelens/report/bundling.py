@@ -1,4 +1,4 @@
-"""The parts of a bundle: a part of a warehouse, and texts that say what is in it and how the files are made again."""
+"""The parts of a bundle: a part of a warehouse, and texts that say what is in it and how to reproduce the files."""
 
 import hashlib
 import json
@@ -21,8 +21,8 @@ from scalelens.warehouse.log import Warehouse, all_entries
 from scalelens.warehouse.records import Batch, segment
 
 SCHEMA = "scalelens-bundle/1"
-ASKED = ("chart", "query", "parameters", "numbers", "inputs_sha256")  # of a provenance
-ALWAYS_ASKED = "members runs params files exclusions"  # by every figure: names of runs, what was left out, inputs
+REQUEST = ("chart", "query", "parameters", "numbers", "inputs_sha256")  # of a provenance
+ALWAYS_NEEDED = "members runs params files exclusions"  # of every figure: names of runs, exclusions, inputs
 
 MAKE = """\
 #!/bin/sh
@@ -55,7 +55,7 @@ it.  `warehouse/` holds the tables that the files need, of {part}; its records h
 
 
 def part_of_warehouse(root: Path, target: Path, tables: set[str], contents: set[str] | None) -> None:
-    """Writes a warehouse with some tables of `root`, and of some contents where they are given.
+    """Writes a warehouse with some tables of `root`, and only of these contents if any are given.
 
     Rows of other contents that share a segment with them are erased.
     """
@@ -76,7 +76,7 @@ def part_of_warehouse(root: Path, target: Path, tables: set[str], contents: set[
         warehouse.files.fetch(warehouse.segments, names)
         for name in names:
             shutil.copyfile(warehouse.segments / name, part.segments / name)
-        segments = {table: said for table, said in batch.segments.items() if table in kept}
+        segments = {table: stored for table, stored in batch.segments.items() if table in kept}
         batches.append(Batch(batch_id, kept, batch.file_ids, batch.schema, segments))
     part.commit(batches, entries)
     compact(target)
@@ -84,25 +84,28 @@ def part_of_warehouse(root: Path, target: Path, tables: set[str], contents: set[
 
 def tables_of(statements: Iterable[str], query_folders: tuple[Path, ...]) -> set[str]:
     """Stored tables that statements need."""
-    asked = " ; ".join([*statements, ALWAYS_ASKED])
-    return needed_tables(asked, load(query_folders, asked)) & STORED.keys()
+    names = " ; ".join([*statements, ALWAYS_NEEDED])
+    return needed_tables(names, load(query_folders, names)) & STORED.keys()
 
 
 def manifest(root: Path, files: Mapping[str, tuple[bytes, Provenance]]) -> dict[str, Any]:
     """What a bundle holds: versions, inputs, files by name."""
     entries = {entry.file_id: entry for entry in Warehouse(root).live().paths.values()}
-    inputs = {file_id: name for _, said in files.values() for file_id, name in said.get("inputs", {}).items()}
+    inputs = {
+        file_id: name for _, provenance in files.values() for file_id, name in provenance.get("inputs", {}).items()
+    }
     return {
         "schema": SCHEMA,
         "made_by": {
-            "scalelens": __version__, "python": platform.python_version(), "machine": machine(), "packages": packages(),
+            "scalelens": __version__, "python": platform.python_version(), "machine": _machine(),
+            "packages": _packages(),
         },
         "files": {
             name: {
-                "sha256": hashlib.sha256(content).hexdigest(), "sql": said["sql"], "rows": said["rows"],
-                **{key: said[key] for key in ASKED if key in said},
+                "sha256": hashlib.sha256(content).hexdigest(), "sql": provenance["sql"], "rows": provenance["rows"],
+                **{key: provenance[key] for key in REQUEST if key in provenance},
             }
-            for name, (content, said) in files.items()
+            for name, (content, provenance) in files.items()
         },
         "inputs": [
             {"sha256": file_id, "name": name, "size_bytes": entries[file_id].size_bytes if file_id in entries else None}
@@ -111,12 +114,12 @@ def manifest(root: Path, files: Mapping[str, tuple[bytes, Provenance]]) -> dict[
     }  # fmt: skip
 
 
-def machine() -> str:
+def _machine() -> str:
     return f"{platform.system()} {platform.machine()}"
 
 
-def packages() -> dict[str, str]:
-    """Versions of what ScaleLens needs, without its extras."""
+def _packages() -> dict[str, str]:
+    """Versions of the packages that ScaleLens needs, without its extras."""
     try:
         needed = [text for text in requires("scalelens") or [] if "extra ==" not in text]
     except PackageNotFoundError:
@@ -125,11 +128,15 @@ def packages() -> dict[str, str]:
     return {name: version(name) for name in names}
 
 
-def write_texts(folder: Path, said: Mapping[str, Any], has_queries: bool, is_whole: bool) -> None:
-    """Writes everything of a bundle but the warehouse and the files."""
-    made_by = said["made_by"]
-    (folder / "MANIFEST.json").write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    part = "all runs, because the answer depends on which others there are" if is_whole else "the runs that are in them"
+def write_texts(folder: Path, content: Mapping[str, Any], has_queries: bool, has_all_runs: bool) -> None:
+    """Writes everything of a bundle except the warehouse and the files."""
+    made_by = content["made_by"]
+    (folder / "MANIFEST.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    part = (
+        "all runs, because the answer depends on which others there are"
+        if has_all_runs
+        else "the runs that are in them"
+    )
     readme = README.format(python=made_by["python"], machine=made_by["machine"], part=part)
     (folder / "README.md").write_text(readme, encoding="utf-8")
     needed = {"scalelens": made_by["scalelens"], **made_by["packages"]}

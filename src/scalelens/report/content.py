@@ -13,10 +13,10 @@ from scalelens.queries.header import Query, QueryColumn
 from scalelens.question.question import Question
 from scalelens.question.session import Session, in_session
 from scalelens.report import rendering
-from scalelens.report.glance import Block, blocks
+from scalelens.report.columns import Columns
+from scalelens.report.glance import GlanceBlock, blocks
 from scalelens.report.plotting import draw
-from scalelens.report.rows import Rows
-from scalelens.report.wording import Sentence
+from scalelens.report.text.sentences import FindingSentence
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,10 +44,10 @@ ANSWERS_OF_TRACES = (
 )  # fmt: skip
 
 
-class Table(NamedTuple):
+class ReportTable(NamedTuple):
     """Rows as people see them, and the SQL that gives them."""
 
-    blocks: list[Block]
+    blocks: list[GlanceBlock]
     n_rows: int  # more than the blocks have, where they were cut
     sql: str
 
@@ -63,10 +63,10 @@ class Article(NamedTuple):
     """A question with what was found."""
 
     question: str
-    sentences: list[Sentence]
+    sentences: list[FindingSentence]
     nothing: str  # said where there are no sentences
     chart: Chart | None
-    table: Table
+    table: ReportTable
     inputs_sha256: str
     n_inputs: int
     is_fault: bool  # about what went wrong
@@ -74,10 +74,10 @@ class Article(NamedTuple):
 
 class Content(NamedTuple):
     articles: list[Article]
-    runs: Table
-    answers: list[tuple[Query, Table]]
-    files: Table
-    problems: Table
+    runs: ReportTable
+    answers: list[tuple[Query, ReportTable]]
+    files: ReportTable
+    problems: ReportTable
     counts: dict[str, int]  # of runs by outcome
 
 
@@ -95,12 +95,12 @@ class Asking:
     def rows(self, sql: str) -> "pl.DataFrame":
         return self.session.ask(Question(sql=sql)).frame
 
-    def table(self, sql: str, glance: Sequence[str], rows: "pl.DataFrame | None" = None) -> Table:
+    def table(self, sql: str, glance: Sequence[str], rows: "pl.DataFrame | None" = None) -> ReportTable:
         """The answer to a statement; `rows` are its rows where they are known."""
         rows = self.rows(sql) if rows is None else rows
-        shown = Rows(rows.head(MOST_ROWS).to_arrow())
+        shown = Columns(rows.head(MOST_ROWS).to_arrow())
         made = blocks(shown, glance, self.columns, self.names) if rows.height else []
-        return Table(made, rows.height, sql.strip())
+        return ReportTable(made, rows.height, sql.strip())
 
     def inputs(self, runs: Iterable[str] | None) -> list[str]:
         """Files of these runs, by id; of all where there is no `runs`."""
@@ -170,7 +170,7 @@ def _answers_asked(session: Session, traces_alone: bool) -> list[str]:
     return sorted({*of_traces, *of_logs}, key=lambda name: (session.queries[name].topic, name))
 
 
-def answers(asking: Asking, names: Sequence[str]) -> list[tuple[Query, Table]]:
+def answers(asking: Asking, names: Sequence[str]) -> list[tuple[Query, ReportTable]]:
     """Tables of queries that have rows."""
     made = []
     for name in names:

@@ -1,4 +1,4 @@
-"""Writes a file as a whole: an older one stays until the new one is there."""
+"""Writes a file completely or not at all: the old one stays until the new one is there."""
 
 import contextlib
 import os
@@ -8,7 +8,7 @@ from scalelens.errors import UserError
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Raises UserError where it cannot be written."""
+    """Raises UserError if the file cannot be written."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         part.write_bytes(content)

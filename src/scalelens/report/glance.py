@@ -1,128 +1,128 @@
-"""An answer at one glance: the columns that matter, in one block, in units that people read.
+"""An answer at a glance: the columns that matter, in blocks, in units that people read.
 
-A query names the columns in its header (`-- Glance: run_id devices step_s efficiency%`), the most important first.
-Rows of one series, or of one run, have a heading, and what they share stands in it.  Rows that differ in nothing shown
-are one, and so are those that differ only in columns marked by ~, which then show their range.
+A query names these columns in its header (`-- Glance: run_id devices step_s efficiency%`), the most important first.
+The rows of a series, or of a run, form a block; its heading has the values that they share.  Rows that look the same
+are folded into one, and so are rows that differ only in columns marked by ~, which then show their range.
 """
 
 import re
 from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from scalelens.report.column_texts import Shown, shown
-from scalelens.report.rows import Rows
+from scalelens.report.columns import Columns
+from scalelens.report.text.table_columns import REMARKS, TableColumn, table_column
 
 if TYPE_CHECKING:
     from scalelens.queries.header import QueryColumn
 
-REMARKS = (  # sentences: they stand below the table
-    "sentence", "warning", "note", "remark", "reason", "remedy", "refusal", "no_knee", "elbow_reason", "contradiction",
-)  # fmt: skip
-SHORTEST = 12  # characters that a text keeps
-SHORTEST_NAME = 20  # of the names that tell rows apart
-MOST_NAME = 48  # that no name needs more than to be shown
+SHORTEST = 12  # characters to which a text may be shortened
+SHORTEST_NAME = 20  # the same of names, which distinguish the rows
+MOST_NAME = 48  # characters that are enough for any name
 NAMES = ("run_id", "name", "operators", "sequence", "series")
-LEAST_OF_GROUP = 5  # rows of a series or run that are shown, where all have no room
-UNREMARKABLE = {  # what needs no mention where it holds for all rows
+LEAST_OF_GROUP = 5  # rows that each series or run shows if there is no room for all
+UNREMARKABLE = {  # not worth a mention if it holds for all rows
     ("attempt", "0"), ("n_problems", "0"), ("n_steps", "0"), ("peers", "0"),
     ("is_cut", "no"), ("is_knee", "no"), ("median_contaminated", "no"),
 }  # fmt: skip
-NEED_NO_NAME = {
+NEED_NO_NAME = {  # columns whose values speak for themselves
     "run_id", "name", "model", "system", "precision", "device", "device_model", "framework", "configuration",
 }  # fmt: skip
 
 
-class Block(NamedTuple):
-    """Rows that share a heading, and what is to be said of some of them, by what their first column shows."""
+class GlanceBlock(NamedTuple):
+    """Rows below a heading, and remarks, each with the rows that it is about, named by their first column."""
 
     heading: str
-    columns: list[Shown]
+    columns: list[TableColumn]
     remarks: dict[str, list[str]]
-    height: int  # rows that the remarks are about, before any are folded
+    height: int  # number of rows before folding
 
 
 def blocks(
-    rows: Rows, names: Sequence[str], columns: Mapping[str, "QueryColumn"], runs: Mapping[str, str]
-) -> list[Block]:
-    """The glance of an answer.  `names` are those of the header, `columns` the documented ones, `runs` names by id.
+    rows: Columns, names: Sequence[str], columns: Mapping[str, "QueryColumn"], runs: Mapping[str, str]
+) -> list[GlanceBlock]:
+    """The blocks of an answer.  `names` come from the header of the query; `runs` are names by id.
 
-    Rows in the order of run_id, which says nothing, are put into that of the names.
+    Rows in the order of run_id, which means nothing to people, are sorted by name.
     """
     rows = rows.with_floats()
     if names[0] == "run_id" and (run_ids := [run_id or "" for run_id in rows["run_id"]]) == sorted(run_ids):
         rows = by_names(rows, runs)
     wanted = [name for name in names if name.rstrip("%~") in rows.columns]
-    groups = [rows.at(places) for places in groups_of(rows, wanted)]
-    beside = [name.rstrip("~") for name in wanted if "%" not in name]
-    made: list[Block] = []
+    groups = [rows.at(indexes) for indexes in _groups_of(rows, wanted)]
+    neighbors = [name.rstrip("~") for name in wanted if "%" not in name]
+    result: list[GlanceBlock] = []
     for group in groups or [rows]:
-        heading = shown(group.head(1), wanted[0], columns, runs).texts[0] if groups else ""
-        every = [shown(group, name, columns, runs, rows, beside) for name in (wanted[1:] if groups else wanted)]
-        made.append(block(heading, [column for column in every if any(column.texts)]))
-    return made
+        heading = table_column(group.head(1), wanted[0], columns, runs).texts[0] if groups else ""
+        shown = wanted[1:] if groups else wanted
+        every = [table_column(group, name, columns, runs, rows, neighbors) for name in shown]
+        result.append(_block(heading, [column for column in every if any(column.texts)]))
+    return result
 
 
-def by_names(rows: Rows, runs: Mapping[str, str]) -> Rows:
-    """The rows in the order of the names of their runs."""
+def by_names(rows: Columns, runs: Mapping[str, str]) -> Columns:
+    """The rows, sorted by the names of their runs."""
     names = [runs.get(run_id, run_id or "") for run_id in rows["run_id"]]
     return rows.at(sorted(range(rows.height), key=names.__getitem__))
 
 
-def within(given: Block, most: int) -> tuple[Block, int]:
-    """The first rows of a block, and how many are left out."""
-    height = len(given.columns[0].texts) if given.columns else 0
-    columns = [column._replace(texts=column.texts[:most]) for column in given.columns]
-    return given._replace(columns=columns), max(height - most, 0)
+def within(block: GlanceBlock, most: int) -> tuple[GlanceBlock, int]:
+    """The first rows of a block, and the number of rows left out."""
+    height = len(block.columns[0].texts) if block.columns else 0
+    columns = [column._replace(texts=column.texts[:most]) for column in block.columns]
+    return block._replace(columns=columns), max(height - most, 0)
 
 
-def groups_of(rows: Rows, names: Sequence[str]) -> list[list[int]]:
-    """Places of the rows of each series, or of each run or other text that comes three times on average.
+def _groups_of(rows: Columns, names: Sequence[str]) -> list[list[int]]:
+    """Indexes of the rows of each series, or of each run or other text that occurs three times on average.
 
-    Empty where there are no groups.
+    Empty if there are no groups.
     """
     first = names[0]
-    groups = rows.places_by(first)
+    groups = rows.indexes_by(first)
     repeated = 3 * len(groups) <= rows.height and not rows.is_number(first) and not any("~" in n for n in names)
     in_groups = len(groups) < rows.height if first == "series" else repeated
     return groups if in_groups else []
 
 
-def first_rows(rows: Rows, names: Sequence[str], most: int) -> Rows:
-    """At most `most` rows; of each series or run the first ones."""
-    groups = groups_of(rows, names) if rows.height > most else []
+def first_rows(rows: Columns, names: Sequence[str], most: int) -> Columns:
+    """At most `most` rows, the first ones of each series or run."""
+    groups = _groups_of(rows, names) if rows.height > most else []
     if not groups:
         return rows.head(most)
     each = max(most // len(groups), LEAST_OF_GROUP)
-    return rows.at([place for places in groups for place in places[:each]][:most])
+    return rows.at([k for indexes in groups for k in indexes[:each]][:most])
 
 
-def block(heading: str, columns: list[Shown]) -> Block:
-    """A block whose constant columns are in the heading, but those that it names already."""
-    remarks = remarks_of(columns)
+def _block(heading: str, columns: list[TableColumn]) -> GlanceBlock:
+    """A block whose heading takes over the constant columns, unless it has their values already."""
+    remarks = _remarks_of(columns)
     columns = [column for column in columns if column.name not in REMARKS]
     if not columns:
-        return Block(heading, [], remarks, 0)
-    said = heading.split(" · ")
+        return GlanceBlock(heading, [], remarks, 0)
+    parts = heading.split(" · ")
     constant = [column for column in columns[1:] if len(column.texts) > 1 and len({*column.texts}) == 1]
     facts = [
         column.texts[0] if column.name in NEED_NO_NAME else f"{column.header} {column.texts[0]}"
         for column in constant
-        if column.texts[0] not in {"", *said} and (column.name, column.texts[0]) not in UNREMARKABLE
+        if column.texts[0] not in {"", *parts} and (column.name, column.texts[0]) not in UNREMARKABLE
     ]
-    told = {row for rows in remarks.values() for row in rows}
-    varying = without_silent_rows(ranged([column for column in columns if column not in constant]), told)
-    return Block(" · ".join(filter(None, [heading, *facts])), varying, remarks, len(columns[0].texts))
+    remarked = {row for rows in remarks.values() for row in rows}
+    varying = _without_silent_rows(_ranged([column for column in columns if column not in constant]), remarked)
+    return GlanceBlock(" · ".join(filter(None, [heading, *facts])), varying, remarks, len(columns[0].texts))
 
 
-def without_silent_rows(columns: list[Shown], told: Container[str]) -> list[Shown]:
-    """The columns without the rows that have nothing but a name which stands in a remark; empty where none has more."""
+def _without_silent_rows(columns: list[TableColumn], remarked: Container[str]) -> list[TableColumn]:
+    """The columns without rows that have only a name, which a remark repeats; empty if all rows are such rows."""
     names, *others = columns
-    kept = [k for k, name in enumerate(names.texts) if name not in told or any(column.texts[k] for column in others)]
+    kept = [
+        k for k, name in enumerate(names.texts) if name not in remarked or any(column.texts[k] for column in others)
+    ]
     return [column._replace(texts=[column.texts[k] for k in kept]) for column in columns] if kept else []
 
 
-def remarks_of(columns: Sequence[Shown]) -> dict[str, list[str]]:
-    """What is said of rows, and of which, by their first column.  Sentences that begin with a number are one."""
+def _remarks_of(columns: Sequence[TableColumn]) -> dict[str, list[str]]:
+    """Remarks, each with the rows that it is about.  Those that differ only in a number at their begin are one."""
     keys = next((column.texts for column in columns if column.name not in REMARKS), [])
     counts: dict[str, list[int]] = {}
     about: dict[str, list[str]] = {}
@@ -136,36 +136,36 @@ def remarks_of(columns: Sequence[Shown]) -> dict[str, list[str]]:
     return {f"{ends.get(rest, '')}{rest}": rows for rest, rows in about.items()}
 
 
-def ranged(columns: list[Shown]) -> list[Shown]:
-    """Rows that differ in columns with `values` alone are one, with how many they are; else the columns as they are."""
-    alike = rows_alike([column for column in columns if column.values is None])
+def _ranged(columns: list[TableColumn]) -> list[TableColumn]:
+    """The columns with rows folded that differ only in columns with `values`, and a column of their number."""
+    alike = _rows_alike([column for column in columns if column.values is None])
     if len(alike) == len(columns[0].texts) or all(column.values is None for column in columns):
         return columns
-    made = [column._replace(texts=[text_of(column, rows) for rows in alike]) for column in columns]
-    return [made[0], Shown("", "n", [str(len(rows)) for rows in alike], True), *made[1:]]
+    first, *others = (column._replace(texts=[_text_of(column, rows) for rows in alike]) for column in columns)
+    return [first, TableColumn("", "n", [str(len(rows)) for rows in alike], True), *others]
 
 
-def folded(columns: list[Shown]) -> list[Shown]:
-    """The columns with each row once, and how often it was there."""
-    alike = rows_alike(columns)
+def _folded(columns: list[TableColumn]) -> list[TableColumn]:
+    """The columns with each row once, and a column of how often it occurred."""
+    alike = _rows_alike(columns)
     if len(alike) == len(columns[0].texts):
         return [*columns]
     times = [f"×{len(rows)}" if len(rows) > 1 else "" for rows in alike]
-    made = [column._replace(texts=[column.texts[rows[0]] for rows in alike]) for column in columns]
-    return [*made, Shown("", "", times, False)]
+    once = [column._replace(texts=[column.texts[rows[0]] for rows in alike]) for column in columns]
+    return [*once, TableColumn("", "", times, False)]
 
 
-def rows_alike(columns: Sequence[Shown]) -> list[list[int]]:
-    """Places of the rows that show the same, for each such row; those that begin alike stand together."""
-    places: dict[tuple[str, ...], list[int]] = {}
+def _rows_alike(columns: Sequence[TableColumn]) -> list[list[int]]:
+    """Indexes of the rows that look the same, for each such row; rows with the same first column stay together."""
+    indexes: dict[tuple[str, ...], list[int]] = {}
     for k, row in enumerate(zip(*(column.texts for column in columns), strict=True)):
-        places.setdefault(row, []).append(k)
+        indexes.setdefault(row, []).append(k)
     first_seen: dict[str, int] = {}
-    return sorted(places.values(), key=lambda rows: first_seen.setdefault(columns[0].texts[rows[0]], rows[0]))
+    return sorted(indexes.values(), key=lambda rows: first_seen.setdefault(columns[0].texts[rows[0]], rows[0]))
 
 
-def text_of(column: Shown, rows: Sequence[int]) -> str:
-    """What a column shows of rows that are one: their text, the smallest and the largest number, or the first text."""
+def _text_of(column: TableColumn, rows: Sequence[int]) -> str:
+    """What a column shows of folded rows: their text, the smallest and the largest number, or the first text."""
     texts = list(dict.fromkeys(column.texts[k] for k in rows if column.texts[k]))
     if column.values is None or len(texts) < 2:
         return "".join(texts[:1])
@@ -175,24 +175,24 @@ def text_of(column: Shown, rows: Sequence[int]) -> str:
     return f"{known[0][1]} – {known[-1][1]}"
 
 
-def fitted(given: Block, width: int) -> tuple[Block, list[str]]:
-    """The block within a width, and the columns that have no room: texts are shortened first, then the last go."""
-    kept = list(given.columns)
+def fitted(block: GlanceBlock, width: int) -> tuple[GlanceBlock, list[str]]:
+    """The block within a width, and the columns without room: texts are shortened first, then the last columns go."""
+    kept = list(block.columns)
     dropped: list[str] = []
     while kept:
-        narrow = narrowed(folded(kept), width)
+        narrow = _narrowed(_folded(kept), width)
         if narrow is not None:
-            return given._replace(columns=narrow), dropped
+            return block._replace(columns=narrow), dropped
         dropped.insert(0, kept.pop().name)
-    return given._replace(columns=kept), dropped
+    return block._replace(columns=kept), dropped
 
 
-def narrowed(columns: list[Shown], width: int) -> list[Shown] | None:
-    """The columns within a width, the longest texts shortened; None where that is not enough."""
+def _narrowed(columns: list[TableColumn], width: int) -> list[TableColumn] | None:
+    """The columns within a width, with the longest texts shortened; None if that is not enough."""
     widths = [max(len(column.header), *map(len, column.texts)) for column in columns]
     over = sum(widths) + 2 * (len(columns) - 1) - width
     least = [
-        width if column.right else min(room_to_tell_apart(column), width)
+        width if column.right else min(_room_to_tell_apart(column), width)
         for column, width in zip(columns, widths, strict=True)
     ]
     if over > sum(widths) - sum(least):
@@ -204,10 +204,10 @@ def narrowed(columns: list[Shown], width: int) -> list[Shown] | None:
     return columns
 
 
-def room_to_tell_apart(column: Shown) -> int:
-    """Characters that a column of texts needs at least, so that no two of them look alike.
+def _room_to_tell_apart(column: TableColumn) -> int:
+    """The fewest characters to which the texts of a column can be shortened and still differ.
 
-    Names of kernels may differ behind hundreds of characters: from MOST_NAME on they may look alike.
+    Names of kernels may differ only after hundreds of characters: those may look alike at MOST_NAME.
     """
     texts = {*column.texts}
     shortest = SHORTEST_NAME if column.name in NAMES else SHORTEST
@@ -221,7 +221,7 @@ def room_to_tell_apart(column: Shown) -> int:
 
 
 def shortened(text: str, room: int) -> str:
-    """A text with its middle left out where it is too long."""
+    """A text without its middle, if it is too long."""
     if len(text) <= room:
         return text
     end = (room - 1) // 2

@@ -10,10 +10,10 @@ import polars as pl
 import polars.selectors as cs
 
 from scalelens.charts import own
+from scalelens.charts.layout import SINGLE, Page, page_of
 from scalelens.charts.limits import CHOOSE_RUNS, check_count
 from scalelens.charts.load import find, rows_of
 from scalelens.charts.load import load as load_charts
-from scalelens.charts.page import SINGLE, Page, page_of
 from scalelens.database.texts import sql_text
 from scalelens.errors import UserError
 from scalelens.queries.header import Query
@@ -25,7 +25,7 @@ from scalelens.question.session import Session, ask, in_session
 from scalelens.report import other_figures, rendering
 from scalelens.report.files import write_file
 from scalelens.report.provenance_in_files import renderer
-from scalelens.report.text_formats import inert_csv
+from scalelens.report.text.csv_text import csv_text
 
 Settings = Mapping[str, Any]
 OWN_SQL = "sql"  # stands for the name of a chart in the provenance of a figure of one's own SQL
@@ -56,7 +56,7 @@ def plot(
     root: Path, name: str, path: Path | None, parameters: Mapping[str, Any] | None = None,
     settings: Settings | None = None, query_folders: tuple[Path, ...] = (),
 ) -> Plotted:  # fmt: skip
-    """Draws a chart, to `path` if there is one; its suffix says how.  `settings` are those of `charts.page.page_of`.
+    """Draws a chart, to `path` if there is one; its suffix says how.  `settings` are those of `charts.layout.page_of`.
 
     Raises UserError for a chart, parameter, setting or suffix that does not exist, and where there is nothing to draw.
     """
@@ -169,6 +169,6 @@ def save_beside(plotted: Plotted, data: Path | None, caption: Path | None) -> No
     Nothing is written unasked: a file of that name beside the figure may be the user's own.
     """
     if data:
-        write_file(data, inert_csv(plotted.rows).encode())
+        write_file(data, csv_text(plotted.rows.to_arrow()).encode())
     if caption:
         write_file(caption, f"{plotted.chart.description}\n".encode())

@@ -1,6 +1,6 @@
 """A chart as a file: PDF, SVG, PNG, HTML or Vega-Lite JSON, with its provenance inside.
 
-The same chart gives the same bytes, and no network is needed: fonts and JavaScript come with vl-convert.
+The same chart always gives the same bytes, without a network: fonts and JavaScript come with vl-convert.
 """
 
 import html
@@ -20,7 +20,7 @@ import vl_convert
 
 from scalelens.charts import words
 from scalelens.charts.adjust import adjusted
-from scalelens.charts.page import POINTS_PER_MM, SINGLE, Page
+from scalelens.charts.layout import POINTS_PER_MM, SINGLE, Page
 from scalelens.errors import UserError
 from scalelens.inert import visible_throughout
 from scalelens.question.provenance import Provenance
@@ -43,36 +43,36 @@ FONT_SIZE = re.compile(r'font-size="([\d.]{1,20})px"')
 def save(chart: Any, path: Path, provenance: Provenance, page: Page = SINGLE) -> None:
     """Writes a chart in the format that the suffix of `path` names, as wide as the page.
 
-    Raises UserError for any other suffix, and for settings of the page that the chart cannot follow.
+    Raises UserError for an unknown suffix, and for settings of the page that the chart cannot follow.
     """
     if path.suffix.lower() not in WRITERS:
-        kinds = ", ".join(WRITERS)
-        raise UserError(f"{path} does not end like the name of a figure", f"let it end in one of {kinds}")
+        *first, last = WRITERS
+        raise UserError(f"cannot tell the figure type from {path}", f"use {', '.join(first)} or {last}")
     spec = adjusted(specification(chart, provenance), page, height_of)
     write_file(path, WRITERS[path.suffix.lower()](spec, provenance, page))
 
 
 def specification(chart: Any, provenance: Provenance) -> dict[str, Any]:
-    """Vega-Lite of a chart, with its provenance as `usermeta`."""
-    with alt.data_transformers.enable(consolidate_datasets=False):  # data stand where they are drawn
-        # Altair would check each row of the data against the schema: a minute for 20,000.  The tests check all charts.
+    """The Vega-Lite specification of a chart, with its provenance as `usermeta`."""
+    with alt.data_transformers.enable(consolidate_datasets=False):  # keeps the data beside the marks that draw them
+        # Checking each row against the schema takes Altair a minute for 20,000 rows.  The tests check all charts.
         spec: dict[str, Any] = chart.to_dict(validate=False)
-    # vega-embed reads its options here.  The editor would be a link to the network.
+    # Options of vega-embed.  A link to the online editor would need a network.
     embed = {"actions": {"export": True, "source": False, "compiled": False, "editor": False}, "renderer": "svg"}
-    spec = visible_throughout(spec)  # a control character would end this process in the renderer
+    spec = visible_throughout(spec)  # a control character crashes the renderer, and this process with it
     return {**spec, "usermeta": {"scalelens": dict(provenance), "embedOptions": embed}}
 
 
 def drawing(chart: Any, provenance: Provenance, page: Page = SINGLE) -> str:
-    """A chart as SVG, to stand in a page of HTML or a notebook, with the settings of `page`.
+    """A chart as SVG for an HTML page or a notebook, with the settings of `page`.
 
-    A reader's machine may lack the font, and another one is wider: each text is fitted to the place that it has.
+    A reader's machine may replace the font by a wider one, so each text is fitted to the room that it has.
     """
     return TEXT.sub(_fitted, _svg_of(adjusted(specification(chart, provenance), page, height_of)))
 
 
 def _fitted(text: re.Match[str]) -> str:
-    """A text of an SVG with its length, where the widths of all of its letters are known."""
+    """A text of an SVG with its length, if the widths of all its letters are known."""
     attributes, content = text[1], unescape(text[2])
     size = FONT_SIZE.search(attributes)
     if not size or not content.strip() or not words.has_known_width(content):
@@ -96,10 +96,10 @@ def _size(svg: str) -> tuple[float, float]:
 
 
 def _drawing(spec: dict[str, Any], page: Page) -> str:
-    """The SVG, as wide as the page in points.  Vega's own width is a whole number of points of the layout."""
+    """The SVG, as wide as the page in points.  Vega rounds its own width to a whole number of layout points."""
     svg = _svg_of(spec)
     width, height = _size(svg)
-    points = page.width_mm * POINTS_PER_MM if "vconcat" in spec else width  # a chart not made by `style.figure` stays
+    points = page.width_mm * POINTS_PER_MM if "vconcat" in spec else width  # others were not made by `style.figure`
     opening, rest = svg.split(">", 1)
     opening = re.sub(r'\bwidth="[\d.]+"', f'width="{points:.2f}"', opening, count=1)
     opening = re.sub(r'\bheight="[\d.]+"', f'height="{height * points / width:.2f}"', opening, count=1)
@@ -107,9 +107,9 @@ def _drawing(spec: dict[str, Any], page: Page) -> str:
 
 
 def _pdf(spec: dict[str, Any], provenance: Provenance, page: Page) -> bytes:
-    """pikepdf walks the objects from the root and sorts the names in each dictionary.
+    """The PDF, rewritten by pikepdf, which orders objects from the root and sorts the names in each dictionary.
 
-    That makes the bytes the same every time: svg2pdf orders fonts by a hash table, which is new at each call.
+    svg2pdf orders fonts by a hash table that differs at each call, so its own bytes would, too.
     """
     content = io.BytesIO()
     with pikepdf.open(io.BytesIO(vl_convert.svg_to_pdf(_drawing(spec, page)))) as pdf:
@@ -123,7 +123,7 @@ def _pdf(spec: dict[str, Any], provenance: Provenance, page: Page) -> bytes:
 
 
 def _svg(spec: dict[str, Any], provenance: Provenance, page: Page) -> bytes:
-    """Vega's pixels are points of the paper."""
+    """The SVG with its size in points: a pixel of Vega is a point on paper."""
     opening, rest = _drawing(spec, page).split(">", 1)
     opening = re.sub(r'\b(width|height)="([\d.]+)"', r'\1="\2pt"', opening)
     text = html.escape(as_text(provenance), quote=False)
@@ -133,11 +133,11 @@ def _svg(spec: dict[str, Any], provenance: Provenance, page: Page) -> bytes:
 
 def _png(spec: dict[str, Any], provenance: Provenance, page: Page) -> bytes:
     header, *pixels, end = _png_chunks(bytes(vl_convert.svg_to_png(_drawing(spec, page), ppi=PPI)))
-    said = b"tEXt", f"{METADATA_NAME}\0{as_text(provenance)}".encode("ascii")
+    metadata = b"tEXt", f"{METADATA_NAME}\0{as_text(provenance)}".encode("ascii")
     density = [chunk for chunk in pixels if chunk[0] != b"IDAT"]
-    # vl-convert hardly compresses: the same pixels take a quarter of the bytes.
+    # vl-convert hardly compresses: recompressed, the same pixels take a quarter of the bytes.
     stream = zlib.decompress(b"".join(body for kind, body in pixels if kind == b"IDAT"))
-    chunks = [header, said, *density, (b"IDAT", zlib.compress(stream, 9)), end]
+    chunks = [header, metadata, *density, (b"IDAT", zlib.compress(stream, 9)), end]
     return PNG_SIGNATURE + b"".join(
         struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)) for kind, body in chunks
     )
@@ -145,11 +145,11 @@ def _png(spec: dict[str, Any], provenance: Provenance, page: Page) -> bytes:
 
 def _png_chunks(png: bytes) -> list[tuple[bytes, bytes]]:
     """Kind and body of each chunk."""
-    place, chunks = len(PNG_SIGNATURE), []
-    while place < len(png):
-        length, kind = struct.unpack(">I4s", png[place : place + 8])
-        chunks.append((kind, png[place + 8 : place + 8 + length]))
-        place += 12 + length  # a checksum behind the body
+    offset, chunks = len(PNG_SIGNATURE), []
+    while offset < len(png):
+        length, kind = struct.unpack(">I4s", png[offset : offset + 8])
+        chunks.append((kind, png[offset + 8 : offset + 8 + length]))
+        offset += 12 + length  # a checksum follows the body
     return chunks
 
 
@@ -184,8 +184,8 @@ vegaEmbed("#figure", {spec}).then(() => {{
 
 
 def _html(spec: dict[str, Any], provenance: Provenance, page: Page) -> bytes:
-    """One page that loads nothing.  On a screen the figure is drawn twice as large as on paper."""
-    # Within a script only "<" could end it or open a comment.
+    """A page that loads nothing else.  On a screen the figure is twice as large as on paper."""
+    # Within a script, only "<" could end it or open a comment.
     written = json.dumps(spec, ensure_ascii=False, sort_keys=True).replace("<", "\\u003c")
     content = HTML.format(
         version=__version__,

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scalelens.errors import UserError
 from scalelens.question.question import Question, literal, select_of
-from scalelens.report.column_texts import SCALES, intervals
-from scalelens.report.rows import Rows
+from scalelens.report.columns import Columns
+from scalelens.report.text.table_columns import SHOWN_UNITS, intervals
+from scalelens.units import ratio
 
 if TYPE_CHECKING:
     import polars as pl
@@ -93,7 +94,7 @@ def selected_value(session: "Session", name: str, selector: str) -> SelectedValu
         name,
         selector.strip(),
         value,
-        intervals(Rows(answer.table), column, columns)[0],
+        intervals(Columns(answer.table), column, columns)[0],
         unit,
         run_ids(whole.to_arrow()),
         doubt,
@@ -119,9 +120,9 @@ def choices(rows: "pl.DataFrame", matched: bool, asked: Mapping[str, str]) -> st
 def converted(number: SelectedValue, unit: str) -> SelectedValue:
     """A number in another unit.  Raises UserError where that is none of its unit."""
     own = number.unit or ""
-    factors = {name: factor for _, name, factor in SCALES.get(own, ())}
+    factors = {name: ratio(name, own) for _, name in SHOWN_UNITS.get(own, ())}
     if not own:
-        factors = {"%": 0.01}
+        factors = {"%": ratio("%", "")}
     if unit not in factors:
         raise UserError(f"{number.name} cannot be given in {unit}", f"take {', '.join(factors) or own}")
     ends = number.ends and (number.ends[0] / factors[unit], number.ends[1] / factors[unit], number.ends[2])

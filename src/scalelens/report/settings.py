@@ -4,8 +4,8 @@
     width = "ieee-single"
     labels = { "bf16 · lumi" = "LUMI-G" }
 
-The file is looked for in the current folder and above it, not in the warehouse: who changes a label wants to see it
-at the next plot, without reading logs again.
+The file is looked for in the current folder and the folders above it, not in the warehouse: a changed label shall show
+in the next plot, without reading logs again.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from scalelens.runs.sidecar import SIDECAR_NAME, sidecar_of
 
 
 def figure_settings(name: str, folder: Path) -> Mapping[str, Any]:
-    """Settings of the figure `name`, by the nearest `scalelens.toml` that has any.
+    """Settings of the figure `name`, from the nearest `scalelens.toml` that has any.
 
     Raises UserError for a file that is not TOML.
     """

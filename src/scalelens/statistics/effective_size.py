@@ -117,18 +117,14 @@ def autocovariances(centred: Values) -> Values:
     return np.fft.irfft(spectrum.real**2 + spectrum.imag**2, size)[:n] / n
 
 
-def correlation_time(values: Values, n: Lengths | None = None) -> Values:
-    """n / n_eff by the initial monotone positive sequence, (...) of shape (..., n); at least 1.
+def correlation_times(rows: Values, n: Lengths) -> Values:
+    """n / n_eff by the initial monotone positive sequence, (rows,) of shape (rows, widest); at least 1.
 
-    Sums of two neighbouring autocovariances are positive and fall for a reversible Markov chain.  They are added up to
-    the first that is not positive, which is noise (Geyer, Statistical Science 7, 1992, section 3.3).  Autocovariances
-    around the series' own mean add up to 0: what is missing at each lag, 1 / n of the sum, is given back.
+    The rows are zero after their ends.  Sums of two neighboring autocovariances are positive and fall for a reversible
+    Markov chain.  They are added up to the first that is not positive, which is noise (Geyer, Statistical Science 7,
+    1992, section 3.3).  Autocovariances around the series' own mean add up to 0: what is missing at each lag, 1 / n of
+    the sum, is given back.
     """
-    return correlation_time_of_rows(*rows_of(values, n)).reshape(values.shape[:-1])
-
-
-def correlation_time_of_rows(rows: Values, n: Lengths) -> Values:
-    """The same of rows that are zero behind their ends, (rows,) of shape (rows, widest)."""
     total, n_pairs = sums_of_pairs(rows, n)
     variance = sums_of_squares(rows, n)
     time = np.divide(2 * total, variance, out=np.zeros(len(rows)), where=variance > 0) - 1
@@ -142,7 +138,7 @@ def sums_of_squares(rows: Values, n: Lengths) -> Values:
 
 
 def sums_of_pairs(rows: Values, n: Lengths) -> tuple[Values, Values]:
-    """Sum and number of the pairs of `correlation_time`."""
+    """Sum and number of the pairs of `correlation_times`."""
     totals, last_pair = np.add.reduce(rows, axis=1).astype(np.float64), n // 2 * 2
     mean = totals / n
     cut = np.zeros(len(rows))  # sum of the first values and of the last ones, as many as the lag
@@ -178,16 +174,11 @@ def sum_of_all_pairs(centred: Values) -> tuple[float, int]:
     return float(np.cumsum(np.minimum.accumulate(pairs[:n_positive]))[-1]), n_positive
 
 
-def block_effective_share(values: Values, blocks: int, worth: float) -> float:
-    """n_eff / n by the variance of the means of equal blocks, of a series of shape (n,), at most 1.
-
-    What is left over at the end is in no block.
-    """
-    return float(block_effective_shares(*rows_of(values, None), blocks, worth)[0])
-
-
 def block_effective_shares(rows: Values, n: Lengths, blocks: int, worth: float) -> Values:
-    """The same of rows that are zero behind their ends, (rows,) of shape (rows, widest)."""
+    """n_eff / n by the variance of the means of equal blocks, (rows,) of shape (rows, widest); at most 1.
+
+    The rows are zero after their ends.  What is left over at the end of a row is in no block.
+    """
     length = n // blocks
     behind = np.zeros((len(rows), 1), rows.dtype)  # what is left over begins before the end of a row
     ended = np.concatenate([rows, behind], axis=1)
@@ -211,7 +202,7 @@ def effective_size(
     alike = np.maximum(likeness, 0.0)
     signs, lengths = rows_of(signs_of(values, np.asarray(median)[..., None]), n)
     share = np.atleast_1d((1 - alike) / (1 + alike))
-    share = np.minimum(share, 1 / correlation_time_of_rows(signs, lengths))
+    share = np.minimum(share, 1 / correlation_times(signs, lengths))
     for blocks, worth in BLOCKS:
         share = np.minimum(share, block_effective_shares(signs, lengths, blocks, worth))
     rows = np.flatnonzero(share < PERSISTENT)

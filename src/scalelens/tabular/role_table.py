@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from scalelens.units import factors
+
 
 class Role(NamedTuple):
     """What a column can be.  `kind` says which units it takes, `names` are those recognized, after `words_of`."""
@@ -87,9 +89,9 @@ BY_NAME = {name: role for role in ROLES for name in role.names}
 ROLE = {role.name: role for role in ROLES}
 
 UNITS_OF_KIND: dict[str, dict[str, float]] = {
-    "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0},
-    "fraction": {"%": 0.01, "1": 1.0},
-    "bytes": {"bytes": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "KB": 1e3, "MB": 1e6, "GB": 1e9},
+    "time": factors("s", "ms", "us", "ns", "min", "h"),
+    "fraction": factors("%") | {"1": 1.0},
+    "bytes": factors("bytes", "KiB", "MiB", "GiB", "KB", "MB", "GB"),
     "rate": {"global": 1.0, "rank": 1.0},
 }
 UNSURE = ("KB", "MB", "GB")  # half of those who write these mean powers of two: only --map can say which

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from scalelens.report.wording import Sentence, few, plural
+from scalelens.report.text.sentences import FindingSentence, few, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,16 +18,16 @@ CHART = "collective_benchmarks"
 PLACES = {"out": "out of place", "in": "in place"}
 
 
-def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
-    said = []
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
+    result = []
     for row in rows.filter(rows["busbw_bytes_per_s"] > 0).iter_rows(named=True):
         text = (
             f"{names[row['run_id']]}: {row['test'] or 'unknown test'} {PLACES[row['place']]} reaches "
             f"{row['busbw_bytes_per_s'] / 1e9:.4g} GB/s of bus bandwidth, at {row['message_bytes']:,} bytes."
         )
         wrong = f"; {row['with_wrong_values']} had wrong values" if row["with_wrong_values"] else ""
-        said.append(Sentence(text, f"The highest of {plural(row['measurements'], 'measurement')}{wrong}."))
-    return few(said)
+        result.append(FindingSentence(text, f"The highest of {plural(row['measurements'], 'measurement')}{wrong}."))
+    return few(result)
 
 
 def nothing(rows: "pl.DataFrame") -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from scalelens.report.wording import Sentence, few
+from scalelens.report.text.sentences import FindingSentence, few
 
 if TYPE_CHECKING:
     import polars as pl
@@ -13,14 +13,16 @@ SQL = "FROM contradictions() ORDER BY run_id, key, chosen DESC, origin, value"
 GLANCE = ("run_id", "key", "value", "unit", "origin", "line", "chosen")
 
 
-def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
-    said = []
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
+    result = []
     for (run, key), group in rows.group_by("run_id", "key", maintain_order=True):
         values = dict.fromkeys(f"{row['value']} ({row['origin']})" for row in group.iter_rows(named=True))
         chosen = group.filter(group["chosen"])["value"]
         text = f"{names[str(run)]}: its sources name different {str(key).replace('_', ' ')}: {', '.join(values)}."
-        said.append(Sentence(text, f"Numbers of this page take {chosen[0]}." if len(chosen) else "None is taken."))
-    return few(said)
+        result.append(
+            FindingSentence(text, f"This page uses {chosen[0]}." if len(chosen) else "This page uses none of them.")
+        )
+    return few(result)
 
 
 def nothing(rows: "pl.DataFrame") -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from scalelens.report.wording import Sentence, few, percent, plural
+from scalelens.report.text.sentences import FindingSentence, few, percent, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,12 +15,12 @@ CHART = "temporal_breakdown"
 ABOUT_TRACES = True
 SPENT = {"compute_ns": "compute", "exposed_comm_ns": "communicate without computing",
          "exposed_memory_ns": "copy without computing or communicating", "idle_ns": "are idle"}  # fmt: skip
-LEAST_SHARE = 0.0005  # below it a share would be printed as 0.0 %
+LEAST_SHARE = 0.0005  # a smaller share would be printed as 0.0 %
 
 
-def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     """One sentence per run: total time over total time."""
-    said = []
+    result = []
     for (run,), group in rows.group_by("run_id", maintain_order=True):
         span_ns = sum(group["span_ns"].to_list())
         if not span_ns:
@@ -30,8 +30,8 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
         idle = group["idle_share"].drop_nulls().to_list()
         by_rank = f"; idle {percent(min(idle))} to {percent(max(idle))} by rank" if len(idle) > 1 else ""
         doubt = f"{plural(group.height, 'traced rank')}{by_rank}."
-        said.append(Sentence(f"{names[str(run)]}: the devices {spent} of the traced time.", doubt))
-    return few(said)
+        result.append(FindingSentence(f"{names[str(run)]}: the devices {spent} of the traced time.", doubt))
+    return few(result)
 
 
 def nothing(rows: "pl.DataFrame") -> str:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from scalelens.report.wording import Sentence, few, plural
+from scalelens.report.text.sentences import FindingSentence, few, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,14 +21,14 @@ WORDS = {"oom": "out of memory", "collective_timeout": "in a collective that tim
 MOST_NAMED = 4
 
 
-def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
-    said = []
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
+    result = []
     for outcome, count in Counter(rows["outcome"]).most_common():
         runs = [names[run] for run in rows.filter(rows["outcome"] == outcome)["run_id"]]
         more = f" and {count - MOST_NAMED} more" if count > MOST_NAMED else ""
         text = f"{plural(count, 'run')} ended {WORDS.get(outcome, outcome)} ({', '.join(runs[:MOST_NAMED])}{more})."
-        said.append(Sentence(text, "The table names the line that says so, where a line does."))
-    return few(said)
+        result.append(FindingSentence(text, "The table names the log line that reports it, if there is one."))
+    return few(result)
 
 
 def nothing(rows: "pl.DataFrame") -> str:

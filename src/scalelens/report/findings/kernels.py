@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from scalelens.report.wording import Sentence, few, percent, plural
+from scalelens.report.text.sentences import FindingSentence, few, percent, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,15 +22,17 @@ ABOUT_TRACES = True
 LONGEST_NAME = 70
 
 
-def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
-    said = []
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
+    result = []
     for (run,), group in rows.group_by("run_id", maintain_order=True):
         top = group.row(0, named=True)
         kernel = top["name"] if len(top["name"]) <= LONGEST_NAME else f"{top['name'][:LONGEST_NAME]}…"
         calls = plural(int(top["calls"]), "call")
         text = f"{names[str(run)]}: {kernel} takes {percent(top['share'])} of the device's work, in {calls}."
-        said.append(Sentence(text, "Share of the sum of all kernels and copies; those that overlap count each."))
-    return few(said)
+        result.append(
+            FindingSentence(text, "Share of the sum of all kernels and copies; those that overlap count each.")
+        )
+    return few(result)
 
 
 def nothing(rows: "pl.DataFrame") -> str:

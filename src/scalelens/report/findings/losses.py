@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scalelens.report.wording import Sentence, few, percent, plural
+from scalelens.report.text.sentences import FindingSentence, few, percent, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -14,18 +14,18 @@ SQL = "FROM efficiency_tree() WHERE train_step IS NULL ORDER BY parallel_efficie
 GLANCE = ("run_id", "ranks", "devices", "parallel_efficiency%", "load_balance%", "communication_efficiency%",
           "orchestration_efficiency%", "computation_scalability%", "remark")  # fmt: skip
 ABOUT_TRACES = True
-LEAST_SHARE = 0.005  # of the loss; less is not said
+LEAST_SHARE = 0.005  # of the loss; smaller shares are not mentioned
 FACTORS = {"load_balance": "uneven work", "communication_efficiency": "communication and copies that nothing hides",
            "orchestration_efficiency": "devices without work"}  # fmt: skip
 
 
-def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     known = rows.filter(rows["parallel_efficiency"].is_not_null()).iter_rows(named=True)
-    return few([Sentence(text_of(row, names), doubt_of(row)) for row in known])
+    return few([FindingSentence(_text_of(row, names), _doubt_of(row)) for row in known])
 
 
-def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    """The factors multiply, so their logarithms add up to that of the product: each has a share of the loss."""
+def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    """The factors multiply, so their logarithms add up to that of the product: each has its share of the loss."""
     whole = row["parallel_efficiency"]
     text = f"{names[row['run_id']]}: {percent(whole)} of the devices' time is computation"
     factors = {words: row[name] for name, words in FACTORS.items() if row[name] is not None}
@@ -36,7 +36,7 @@ def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
     return f"{text}; of the loss {', '.join(f'{percent(share, 0)} is {words}' for words, share in shares)}."
 
 
-def doubt_of(row: Mapping[str, Any]) -> str:
+def _doubt_of(row: Mapping[str, Any]) -> str:
     remark = f"; {row['remark']}" if row["remark"] else ""
     return f"{plural(row['ranks'], 'traced rank')}{remark}."
 

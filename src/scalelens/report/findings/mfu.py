@@ -1,10 +1,10 @@
-"""How much of what the devices could do does the training use?"""
+"""How well are the devices used (MFU)?"""
 
 from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from scalelens.report.wording import Sentence, percent, plural
+from scalelens.report.text.sentences import FindingSentence, percent, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,9 +15,9 @@ GLANCE = ("run_id", "model", "precision", "devices", "device", "mfu%", "formula_
           "printed_tflops", "n_steps", "reason", "note")  # fmt: skip
 
 
-def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
-    """One sentence per formula: values of two formulas are not comparable."""
-    said = []
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
+    """One sentence per formula, because values by different formulas are not comparable."""
+    result = []
     for (formula,), group in rows.filter(rows["mfu"].is_not_null()).group_by("formula_used", maintain_order=True):
         ordered = group.sort("mfu", "run_id", descending=[True, False])
         best, worst = ordered.row(0, named=True), ordered.row(-1, named=True)
@@ -26,8 +26,8 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
             text += f" down to {percent(worst['mfu'])} in {names[worst['run_id']]}"
         peak = f"{best['peak_tflops']:.4g} TFLOP/s in {best['peak_of']}"
         doubt = f"{plural(group.height, 'run')}; dense peak of {best['device']}: {peak}."
-        said.append(Sentence(f"{text}.", doubt))
-    return said
+        result.append(FindingSentence(f"{text}.", doubt))
+    return result
 
 
 def nothing(rows: "pl.DataFrame") -> str:

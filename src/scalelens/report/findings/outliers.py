@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scalelens.report.wording import Sentence, few, percent, plural
+from scalelens.report.text.sentences import FindingSentence, few, percent, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,16 +15,16 @@ GLANCE = ("run_id", "rank", "node", "device", "verdict", "cause", "peers", "n_st
           "flagged_share%", "evidence", "reason")  # fmt: skip
 ABOUT_TRACES = True
 CAUSES = {"gpu": "its GPU", "host": "its host", "input": "its input of data", "network": "the network"}
-SMALLEST = 0.001  # share of jobs that is said in numbers
+SMALLEST = 0.001  # share of jobs; smaller ones are `less than 0.1 %`
 
 
-def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     odd = rows.filter(rows["verdict"].is_in(["slow", "intermittent", "late"]))
     ordered = odd.sort("ratio", descending=True, nulls_last=True).iter_rows(named=True)
-    return few([Sentence(text_of(row, names), doubt_of(row)) for row in ordered])
+    return few([FindingSentence(_text_of(row, names), _doubt_of(row)) for row in ordered])
 
 
-def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
+def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
     rank = "A rank" if row["rank"] is None else f"Rank {row['rank']}"
     where = f" on {row['node']}" if row["node"] else ""
     cause = f" Cause: {CAUSES.get(row['cause'], row['cause'])}." if row["cause"] else ""
@@ -38,7 +38,7 @@ def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
     return f"{rank}{where} of {names[row['run_id']]} {what}.{cause}"
 
 
-def doubt_of(row: Mapping[str, Any]) -> str:
+def _doubt_of(row: Mapping[str, Any]) -> str:
     share = "" if row["q"] is None else percent(row["q"]) if row["q"] >= SMALLEST else f"less than {percent(SMALLEST)}"
     chance = f"; by accident in {share} of such jobs" if share else ""
     others = max((row["peers"] or 1) - 1, 0)  # the rank is one of its peers

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scalelens.report.wording import Sentence, few, percent, plural, seconds
+from scalelens.report.text.sentences import FindingSentence, few, percent, plural, seconds
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,13 +15,13 @@ GLANCE = ("run_id", "attempt", "verdict", "n_steps", "steady_from_step", "before
 ORDER = ("slowing", "unsteady", "warming")  # the worst first
 
 
-def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     moving = [row for row in rows.iter_rows(named=True) if row["verdict"] in ORDER]
     moving.sort(key=lambda row: ORDER.index(row["verdict"]))
-    return few([Sentence(text_of(row, names), doubt_of(row)) for row in moving])
+    return few([FindingSentence(_text_of(row, names), _doubt_of(row)) for row in moving])
 
 
-def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
+def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
     name = names[row["run_id"]]
     if row["verdict"] == "unsteady" or row["steady_s"] is None or row["before_s"] is None:
         steps = (row["change_steps"] or "").split()
@@ -32,7 +32,7 @@ def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
     return f"{name} is {slower} from step {row['steady_from_step']} on: {seconds(row['steady_s'])} a step."
 
 
-def doubt_of(row: Mapping[str, Any]) -> str:
+def _doubt_of(row: Mapping[str, Any]) -> str:
     note = f"; {row['note']}" if row["note"] else ""
     return f"{plural(row['n_steps'], 'record')}{note}."
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scalelens.report.wording import Sentence, few, percent, plural
+from scalelens.report.text.sentences import FindingSentence, few, percent, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,18 +15,18 @@ GLANCE = ("series", "devices", "nodes", "n_runs", "n_steps", "step_s", "speedup"
 CHART = "scaling"
 
 
-def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     """One sentence per series, of its largest size."""
-    said = []
+    result = []
     for (series,), group in rows.group_by("series", maintain_order=True):
         largest = group.sort("devices").row(-1, named=True)
         if largest["devices"] != largest["baseline_devices"]:
-            said.append((largest["efficiency"], Sentence(text_of(str(series), largest), doubt_of(largest))))
-    said.sort(key=lambda pair: (pair[0] is None, pair[0] or 0.0))
-    return few([sentence for _, sentence in said])
+            result.append((largest["efficiency"], FindingSentence(_text_of(str(series), largest), _doubt_of(largest))))
+    result.sort(key=lambda pair: (pair[0] is None, pair[0] or 0.0))
+    return few([sentence for _, sentence in result])
 
 
-def text_of(series: str, row: Mapping[str, Any]) -> str:
+def _text_of(series: str, row: Mapping[str, Any]) -> str:
     sizes = f"{row['devices']} devices against {row['baseline_devices']}"
     if row["efficiency"] is None:
         gain = f": {row['speedup']:.3g} times the throughput" if row["speedup"] else ""
@@ -35,7 +35,7 @@ def text_of(series: str, row: Mapping[str, Any]) -> str:
     return f"{series}: {sizes}: {percent(row['efficiency'])} of ideal."
 
 
-def doubt_of(row: Mapping[str, Any]) -> str:
+def _doubt_of(row: Mapping[str, Any]) -> str:
     if row["efficiency_low"] is None:
         sure = "One run at a size: no interval"
     else:

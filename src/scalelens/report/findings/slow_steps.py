@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scalelens.report.wording import Sentence, few, percent, plural, seconds
+from scalelens.report.text.sentences import FindingSentence, few, percent, plural, seconds
 
 if TYPE_CHECKING:
     import polars as pl
@@ -16,32 +16,32 @@ SELECT run_id, class, count(*) AS n_slow, sum(cost_s) AS cost_s, sum(cost_percen
 FROM slow_steps() WHERE class IS NOT NULL GROUP BY run_id, class ORDER BY cost_share DESC, run_id, class"""
 GLANCE = ("run_id", "class", "n_slow", "cost_share%", "cost_s", "slowest_s", "fast_s", "period_steps", "first_step",
           "last_step")  # fmt: skip
-LEAST_SHARE = 0.01  # of the time; less is in the table only
+LEAST_SHARE = 0.01  # of the time; smaller shares are only in the table
 WORDS = {"first_of_epoch": "slow first {} of epochs", "regime_shift": "{} of a slower phase",
          "periodic": "slow {} in a rhythm", "isolated": "isolated slow {}"}  # fmt: skip
 
 
-def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     costly = rows.filter(rows["cost_share"] >= LEAST_SHARE).iter_rows(named=True)
-    return few([Sentence(text_of(row, names), doubt_of(row)) for row in costly])
+    return few([FindingSentence(_text_of(row, names), _doubt_of(row)) for row in costly])
 
 
-def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
+def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
     steps = "step" if row["n_slow"] == 1 else "steps"
     rhythm = f", every {row['period_steps']} steps" if row["period_steps"] else ""
     what = f"{row['n_slow']} {WORDS[row['class']].format(steps)}{rhythm}"
-    return f"{names[row['run_id']]}: {percent(row['cost_share'])} of its time went into {what} ({where(row)})."
+    return f"{names[row['run_id']]}: {percent(row['cost_share'])} of its time went into {what} ({_where(row)})."
 
 
-def where(row: Mapping[str, Any]) -> str:
-    """Which steps: a single one at the end of a run is a different matter than many all over it."""
+def _where(row: Mapping[str, Any]) -> str:
+    """Which steps: one at the end of a run is a different matter than many all over it."""
     first, last = row["first_step"], row["last_step"]
     if row["n_slow"] == 1:
         return f"step {first}"
     return f"steps {first} and {last}" if row["n_slow"] == 2 else f"between steps {first} and {last}"
 
 
-def doubt_of(row: Mapping[str, Any]) -> str:
+def _doubt_of(row: Mapping[str, Any]) -> str:
     slowest = f"the slowest takes {seconds(row['slowest_s'])}"
     return f"{seconds(row['cost_s'])} beyond the fast mode of {seconds(row['fast_s'])}; {slowest}."
 

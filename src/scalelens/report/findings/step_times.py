@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from scalelens.report.wording import Sentence, plural, seconds
+from scalelens.report.text.sentences import FindingSentence, plural, seconds
 
 if TYPE_CHECKING:
     import polars as pl
@@ -15,7 +15,7 @@ GLANCE = ("run_id", "n_steps", "step_s", "p95_s", "p99_s", "mean_s", "samples_pe
 CHART = "batch_cdf"
 
 
-def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     timed = rows.filter(rows["step_s"].is_not_null()).sort("step_s", "run_id")
     if timed.is_empty():
         return []
@@ -30,7 +30,7 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
         f"A 95 % interval can be given for {plural(int(sure), 'run')}, a range for {ranges}. "
         "Runs with other batches or settings are not comparable by their step time."
     )
-    return [Sentence(f"{text}.", doubt)]
+    return [FindingSentence(f"{text}.", doubt)]
 
 
 def nothing(rows: "pl.DataFrame") -> str:

@@ -1,9 +1,9 @@
-"""Did a rank not come to a collective that the others wait in?"""
+"""Did any rank fail to reach a collective?"""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scalelens.report.wording import Sentence, few, plural
+from scalelens.report.text.sentences import FindingSentence, few, plural
 
 if TYPE_CHECKING:
     import polars as pl
@@ -16,19 +16,19 @@ ABOUT_TRACES = True
 WORDS = {"behind": "did not call", "mismatch": "calls another kind or size of", "not begun": "did not begin"}
 
 
-def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[Sentence]:
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     odd = rows.filter(rows["verdict"].is_in(list(WORDS))).iter_rows(named=True)
-    return few([Sentence(text_of(row, names), doubt_of(row)) for row in odd])
+    return few([FindingSentence(_text_of(row, names), _doubt_of(row)) for row in odd])
 
 
-def text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
+def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
     what = row["waits_in"] or "the last collective"
     return (
         f"Rank {row['rank']} of {names[row['run_id']]} {WORDS[row['verdict']]} {what} of group {row['process_group']}."
     )
 
 
-def doubt_of(row: Mapping[str, Any]) -> str:
+def _doubt_of(row: Mapping[str, Any]) -> str:
     missing = f"; {row['missing_ranks']} without a dump are not judged" if row["missing_ranks"] else ""
     return f"Dumps of {plural(row['n_ranks'], 'rank')}{missing}."
 

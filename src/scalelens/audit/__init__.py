@@ -1,0 +1,1 @@
+"""Checks the numbers of a text against each other and against a warehouse."""

@@ -1,0 +1,78 @@
+"""A text as the audit sees it: its sentences and tables, with their numbers."""
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from scalelens.audit.headings import ColumnMeaning
+from scalelens.audit.printed import Number
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of the prose, its numbers, and the position of each (start, end with its unit)."""
+
+    text: str
+    line: int
+    numbers: tuple[Number, ...] = ()
+    positions: tuple[tuple[int, int], ...] = ()
+
+    @cached_property
+    def marked(self) -> str:
+        """The sentence in lower case, with `<0>` for its first number and unit, `<1>` for the second, and so on."""
+        text = self.text
+        for index in reversed(range(len(self.positions))):
+            start, end = self.positions[index]
+            text = f"{text[:start]}<{index}>{text[end:]}"
+        return re.sub(r"[*_$\\~]|\s+", " ", text).lower()
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table: rows of cells below headings.
+
+    cells     the number of each cell, None if it has none
+    texts     the text of each cell
+    bold      (row, column) of the cells in bold
+    caption   the text right before the table
+    nearby    the lines around the table, with the caption
+    """
+
+    index: int
+    line: int
+    headings: tuple[str, ...]
+    meanings: tuple[ColumnMeaning, ...]
+    cells: tuple[tuple[Number | None, ...], ...]
+    texts: tuple[tuple[str, ...], ...]
+    bold: frozenset[tuple[int, int]] = frozenset()
+    caption: str = ""
+    nearby: str = ""
+
+    def columns(self, kind: str) -> list[int]:
+        """Columns of this kind, by index."""
+        return [k for k, meaning in enumerate(self.meanings) if meaning.kind == kind]
+
+    def rows_with(self, *columns: int) -> list[tuple[int, tuple[Number, ...]]]:
+        """Rows that have a number in each of these columns, with these numbers.  Hedged numbers do not count."""
+        rows = []
+        for row, cells in enumerate(self.cells):
+            numbers = [cells[column] for column in columns]
+            exact = tuple(number for number in numbers if number is not None and not number.hedge)
+            if len(exact) == len(columns):
+                rows.append((row, exact))
+        return rows
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text that was read; `lines` are those of the file, without line ends."""
+
+    path: str
+    lines: tuple[str, ...]
+    tables: tuple[TextTable, ...] = ()
+    sentences: tuple[Sentence, ...] = ()
+    numbers: tuple[Number, ...] = field(default=())
+
+    @cached_property
+    def text(self) -> str:
+        return "\n".join(self.lines)

@@ -1,0 +1,51 @@
+"""The bold number of a column, marked as its best, is its largest or its smallest number.
+
+A column is accused if the text near the table says that the best is in bold, and the one bold number of the column is
+between others, while the other columns follow the rule.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from scalelens.audit.document import Document, TextTable
+from scalelens.audit.finding import Finding
+from scalelens.audit.quantities import value
+from scalelens.audit.wording import table_name, with_unit
+
+BEST_IN_BOLD = re.compile(
+    r"\bbest\b[^.]{0,60}\b(?:bold|boldface)\b|\bbold\b[^.]{0,60}\b(?:best|highest|lowest|fastest)\b", re.IGNORECASE
+)
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Bold numbers that are neither the largest nor the smallest of their column."""
+    for table in document.tables:
+        if BEST_IN_BOLD.search(f"{table.caption} {table.nearby}"):
+            yield from _best_markers(table)
+
+
+def _best_markers(table: TextTable) -> Iterator[Finding]:
+    in_row = Counter(row for row, _ in table.bold)
+    if len(in_row) == len(table.cells) and max(in_row.values()) == 1:
+        return  # the best of each row
+    kept, broken = 0, []
+    for column in range(len(table.headings)):
+        rows = table.rows_with(column)
+        marked = [numbers[0] for row, numbers in rows if (row, column) in table.bold]
+        if len(marked) == 1 and len(rows) > 2:
+            best = value(marked[0])
+            others = [value(numbers[0]) for _, numbers in rows]
+            if any(other.low > best.high for other in others) and any(other.high < best.low for other in others):
+                broken.append((column, marked[0]))
+            else:
+                kept += 1
+    for column, number in broken if kept >= len(broken) or len(broken) == 1 else []:
+        yield Finding(
+            "inconsistent",
+            (number,),
+            f"{with_unit(number)} is marked as the best of {table.headings[column]!r} in {table_name(table)}, "
+            "which has both larger and smaller numbers.",
+            "conclusion",
+            "the best is the largest or the smallest of its column",
+        )

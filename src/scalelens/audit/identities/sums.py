@@ -1,0 +1,70 @@
+"""The parts of a column add up to its total.
+
+This is about tables whose last row is called total, sum or overall.  A column is accused if another column adds up and
+it does not, or if only one digit of the total is wrong.  A total may include parts that the table leaves out, and a
+mean is not a sum: rates, shares, powers and ratios are not checked.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import reduce
+
+from scalelens.audit.document import Document, TextTable
+from scalelens.audit.finding import Finding
+from scalelens.audit.printed import Bounds, Number
+from scalelens.audit.quantities import value
+from scalelens.audit.wording import about, matters, middle, table_name, with_unit
+from scalelens.units import base
+
+TOTAL = re.compile(r"(?:total|sum|overall|all|altogether)\b[\w\s]{0,12}:?", re.IGNORECASE)
+NO_SUM = ("rate", "share", "power", "ratio", "speedup", "efficiency", "work_per_energy", "energy_per_work", "flops",
+          "batch", "micro_batch", "length")  # fmt: skip
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Totals that are not the sum of their column."""
+    for table in document.tables:
+        last = len(table.cells) - 1
+        if last > 1 and TOTAL.fullmatch(table.texts[last][0]):
+            sums = {column: parts for column in range(1, len(table.headings)) if (parts := _parts_of(table, column))}
+            wrong = [column for column, (total, right) in sums.items() if right.apart(value(total))]
+            right_ones = len(sums) - len(wrong)
+            for column in wrong:
+                total, right = sums[column]
+                if right_ones > len(wrong) or _one_digit_off(total, right):
+                    yield _finding(table, column, total, right)
+
+
+def _parts_of(table: TextTable, column: int) -> tuple[Number, Bounds] | None:
+    """The total of a column and the sum of its other rows; None if they are not parts of a total."""
+    numbers = [cells[column] for cells in table.cells]
+    exact = [number for number in numbers if number is not None and not number.hedge]
+    units = {base(number.unit)[0] for number in exact}
+    if len(exact) != len(numbers) or len(units) != 1 or table.meanings[column].kind in NO_SUM:
+        return None
+    if any(TOTAL.fullmatch(texts[0]) for texts in table.texts[:-1]):
+        return None
+    return exact[-1], reduce(Bounds.__add__, (value(number) for number in exact[:-1]))
+
+
+def _one_digit_off(total: Number, right: Bounds) -> bool:
+    """Whether the printed total and the sum differ in one digit."""
+    digits = re.sub(r"\D", "", total.text)
+    decimals = len(total.text.partition(".")[2])
+    expected = re.sub(r"\D", "", f"{middle(right) / base(total.unit)[1]:.{decimals}f}")
+    return (
+        len(digits) > 2
+        and len(digits) == len(expected)
+        and sum(a != b for a, b in zip(digits, expected, strict=True)) == 1
+    )
+
+
+def _finding(table: TextTable, column: int, total: Number, right: Bounds) -> Finding:
+    return Finding(
+        "inconsistent",
+        (total,),
+        f"The rows of {table.headings[column]!r} in {table_name(table)} add up to "
+        f"{about(middle(right) / base(total.unit)[1], 7)}, not {with_unit(total)}.",
+        matters(value(total), right),
+        "total = sum of the rows",
+    )

@@ -1,0 +1,128 @@
+"""Finds the tables of a text: rows of cells separated by tabs, pipes, commas, LaTeX's `&`, or runs of spaces."""
+
+import csv
+import re
+from dataclasses import dataclass
+
+Cell = tuple[str, int]  # its text, and the character of the line at which it begins, from 0
+BY_SPACES = re.compile(r"\S+(?: \S+)*")
+BETWEEN_PIPES = re.compile(r"^[\s|:+-]+$")
+LATEX_TABLE = re.compile(r"\\begin\{(tabular[x*]?|longtable|array)\}")
+LATEX_RULES = re.compile(
+    r"\\(?:hline|toprule|midrule|bottomrule|centering|cline\{[^}]*\}|cmidrule(?:\([^)]*\))?\{[^}]*\}|addlinespace)"
+)
+LEAST_ROWS_BY_SPACES = 3
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """Rows of a table: the line of the file, from 1, and its cells."""
+
+    rows: tuple[tuple[int, tuple[Cell, ...]], ...]
+
+
+def raw_tables(lines: list[str], is_csv: bool = False) -> list[RawTable]:
+    """The tables of a text in their order."""
+    if is_csv:
+        rows = [(number, _csv_cells(line)) for number, line in enumerate(lines, 1) if line.strip()]
+        return [RawTable(tuple(rows))] if rows else []
+    tables = []
+    number = 0
+    while number < len(lines):
+        rows = next(
+            (rows for read in (_latex_rows, _pipe_rows, _tab_rows, _space_rows) if (rows := read(lines, number))), []
+        )
+        if rows:
+            filled = tuple((line, cells) for line, cells in rows if any(text for text, _ in cells))
+            tables += [RawTable(filled)] if filled else []
+            number = rows[-1][0]
+        else:
+            number += 1
+    return tables
+
+
+def _csv_cells(line: str) -> tuple[Cell, ...]:
+    delimiter = max(",;\t", key=line.count)
+    return tuple((text.strip(), max(line.find(text), 0)) for text in next(csv.reader([line], delimiter=delimiter)))
+
+
+def _split(line: str, separator: str) -> tuple[Cell, ...]:
+    """Cells between separators, each with the position of its text."""
+    cells, start = [], 0
+    for part in line.split(separator):
+        cells.append((part.strip(), start + len(part) - len(part.lstrip())))
+        start += len(part) + len(separator)
+    return tuple(cells)
+
+
+def _tab_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]]]:
+    """Lines with tabs, at least two in a row."""
+    end = start
+    while end < len(lines) and "\t" in lines[end].strip("\n"):
+        end += 1
+    return [(number + 1, _split(lines[number], "\t")) for number in range(start, end)] if end - start > 1 else []
+
+
+def _pipe_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]]]:
+    """A Markdown table: lines with at least two pipes; its rule is skipped."""
+    end = start
+    while end < len(lines) and lines[end].count("|") > 1:
+        end += 1
+    if end - start < 2:
+        return []
+    rows = []
+    for number in range(start, end):
+        line = lines[number]
+        if not BETWEEN_PIPES.match(line):
+            cells = _split(line.replace(r"\|", "  "), "|")
+            cells = cells[1:] if line.lstrip().startswith("|") else cells
+            rows.append((number + 1, cells[:-1] if line.rstrip().endswith("|") else cells))
+    return rows
+
+
+def _latex_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]]]:
+    """A tabular of LaTeX, from begin to end; a row may span several lines."""
+    begin = LATEX_TABLE.search(lines[start])
+    if not begin:
+        return []
+    rows: list[tuple[int, tuple[Cell, ...]]] = []
+    pending, first = "", start + 2
+    for number in range(start + 1, len(lines)):
+        line = lines[number]
+        if f"\\end{{{begin[1]}}}" in line:
+            return rows or [(number + 1, ())]
+        first = first if pending.strip() else number + 1
+        pending += LATEX_RULES.sub("", line) + " "
+        while r"\\" in pending:
+            row, _, pending = pending.partition(r"\\")
+            rows.append((first, tuple((text, max(line.find(text), 0)) for text, _ in _latex_cells(row))))
+            first = number + 1
+    return rows
+
+
+def _latex_cells(row: str) -> list[Cell]:
+    """Cells of a row; `\\multicolumn{2}{c}{x}` is x and an empty cell."""
+    cells: list[Cell] = []
+    for text, position in _split(row.replace(r"\&", "and"), "&"):
+        wide = re.match(r"\\multicolumn\{(\d+)\}\{[^}]*\}\{(.*)\}$", text)
+        cells.append((wide[2] if wide else text, position))
+        cells += [("", position)] * (int(wide[1]) - 1 if wide else 0)
+    return cells
+
+
+def _space_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]]]:
+    """Columns separated by two spaces or more: at least three lines with equally many cells, most with digits."""
+    if start and len(_space_cells(lines[start - 1])) == len(_space_cells(lines[start])):
+        return []  # within a block that is not a table
+    rows: list[tuple[int, tuple[Cell, ...]]] = []
+    for number in range(start, len(lines)):
+        cells = _space_cells(lines[number])
+        if len(cells) < 2 or (rows and len(cells) != len(rows[0][1])):
+            break
+        rows.append((number + 1, cells))
+    digits = sum(any(re.match(r"[-+]?\d", text) for text, _ in cells) for _, cells in rows)
+    return rows if len(rows) >= LEAST_ROWS_BY_SPACES and digits >= len(rows) - 1 else []
+
+
+def _space_cells(line: str) -> tuple[Cell, ...]:
+    return tuple((match[0], match.start()) for match in BY_SPACES.finditer(line))

@@ -1,0 +1,122 @@
+"""Reads a file or a text into sentences and tables."""
+
+import re
+from bisect import bisect
+from itertools import pairwise
+from pathlib import Path
+
+from scalelens.audit.document import Document, Sentence
+from scalelens.audit.numerals import numerals
+from scalelens.audit.printed import Number, bounds_of
+from scalelens.audit.raw_tables import raw_tables
+from scalelens.audit.tables import table_of
+from scalelens.audit.units import COUNTED
+from scalelens.errors import UserError
+
+SUFFIXES = (".tex", ".md", ".txt", ".csv")
+SENTENCE_END = re.compile(
+    r"(?<![A-Z])(?<!e\.g)(?<!i\.e)(?<!cf)(?<!vs)(?<!Fig)(?<!Eq)(?<!approx)(?<!resp)[.!?][)\"”*]*\s+(?=[A-Z\"“(*$\\])"
+)
+NEW_PARAGRAPH = re.compile(
+    r"\s*(?:[-*+•]\s|\d{1,2}[.)]\s|#|>|\\(?:item|section|subsection|paragraph|begin|end|caption)\b|\$\$)"
+)
+FENCE = re.compile(r"\s*(?:```|~~~)")
+COMMENT = re.compile(r"(?<!\\)%.*")
+SIUNITX = re.compile(r"\\(?:SI|qty)\{([^}]*)\}\{([^}]*)\}")
+SIUNITX_NAMES = {"watt": "W", "hour": "h", "second": "s", "percent": "%", "joule": "J", "kilo": "k", "milli": "m"}
+SPELLED = {r"\%": "%", "~": " ", "{,}": ",", r"\,": " ", r"\;": " "}
+LARGEST = 20_000_000
+
+
+def read(path: Path) -> Document:
+    """Reads a file.  Raises UserError if it is not a text of a known kind."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise UserError(f"{path} is not a text of a known kind", f"give a file that ends in {', '.join(SUFFIXES)}")
+    try:
+        if path.stat().st_size > LARGEST:
+            raise UserError(f"{path} is larger than {LARGEST // 10**6} MB", "give the text alone")
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({error.strerror})", "check its name") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{path} is not text in UTF-8", "convert it: iconv -t UTF-8") from None
+    return document_of(text, str(path), path.suffix.lower())
+
+
+def document_of(text: str, path: str = "text", suffix: str = ".txt") -> Document:
+    """Sentences and tables of a text; `suffix` says of which kind it is."""
+    lines = text.splitlines()
+    shown = [_without_latex(line) for line in lines] if suffix == ".tex" else lines
+    raw = raw_tables(shown, is_csv=suffix == ".csv")
+    read_tables = [table_of(table, index, shown) for index, table in enumerate(raw)]
+    tables = tuple(table for table in read_tables if table)
+    of_tables = {line for table in raw for line in range(table.rows[0][0], table.rows[-1][0] + 1)}
+    sentences = () if suffix == ".csv" else tuple(_sentences_of(shown, of_tables))
+    numbers = [number for table in tables for row in table.cells for number in row if number]
+    numbers += [number for sentence in sentences for number in sentence.numbers]
+    numbers.sort(key=lambda number: (number.line, number.column))
+    return Document(path, tuple(lines), tables, sentences, tuple(numbers))
+
+
+def _without_latex(line: str) -> str:
+    """A line of LaTeX without its comment; `\\SI{3}{\\watt\\hour}` becomes `3 Wh`, `88\\,\\%` becomes `88 %`."""
+    line = SIUNITX.sub(lambda found: f"{found[1]} {_unit_of(found[2])}", COMMENT.sub("", line))
+    for macro, text in SPELLED.items():
+        line = line.replace(macro, text)
+    return line
+
+
+def _unit_of(macros: str) -> str:
+    parts = [SIUNITX_NAMES.get(part, part) for part in re.split(r"\\", macros) if part]
+    return "".join(parts)
+
+
+def _sentences_of(lines: list[str], of_tables: set[int]) -> list[Sentence]:
+    """Sentences of the lines outside of tables and of fenced blocks of Markdown."""
+    sentences: list[Sentence] = []
+    paragraph: list[tuple[int, str]] = []
+    fenced = False
+    for number, line in enumerate([*lines, ""], 1):
+        fenced ^= bool(FENCE.match(line))
+        ends = not line.strip() or number in of_tables or fenced or FENCE.match(line)
+        if paragraph and (ends or NEW_PARAGRAPH.match(line)):
+            sentences += _sentences_of_paragraph(paragraph)
+            paragraph = []
+        if not ends:
+            paragraph.append((number, line))
+    return sentences
+
+
+def _sentences_of_paragraph(paragraph: list[tuple[int, str]]) -> list[Sentence]:
+    """Splits a paragraph at the ends of sentences, and finds the line of each number."""
+    text, starts = "", []
+    for number, line in paragraph:
+        starts.append((len(text), number))
+        text += line + " "
+    bounds = [0, *(match.end() for match in SENTENCE_END.finditer(text)), len(text)]
+    sentences = []
+    for start, end in pairwise(bounds):
+        part = text[start:end].rstrip()
+        if part.strip():
+            first, _ = _position_of(start + len(part) - len(part.lstrip()), starts)
+            sentences.append(_sentence_of(part, first, start, starts))
+    return sentences
+
+
+def _position_of(offset: int, starts: list[tuple[int, int]]) -> tuple[int, int]:
+    """Line of the file and character in the line, both from 1, of an offset in a paragraph."""
+    begin, line = starts[bisect(starts, offset, key=lambda start: start[0]) - 1]
+    return line, offset - begin + 1
+
+
+def _sentence_of(text: str, line: int, offset: int, starts: list[tuple[int, int]]) -> Sentence:
+    """A sentence with its numbers."""
+    numbers, positions = [], []
+    for numeral in numerals(text):
+        span = bounds_of(numeral.text, count=numeral.unit in COUNTED)
+        at, column = _position_of(offset + numeral.start, starts)
+        numbers.append(
+            Number(numeral.text, span.low, span.high, numeral.unit, at, column, text.strip(), hedge=numeral.hedge)
+        )
+        positions.append((numeral.start, numeral.end))
+    return Sentence(text, line, tuple(numbers), tuple(positions))

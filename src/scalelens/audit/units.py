@@ -1,0 +1,46 @@
+"""One spelling for each unit that papers print."""
+
+import re
+
+NAMES = (
+    "ns", "µs", "ms", "s", "min", "h", "d", "mW", "W", "kW", "MW", "J", "kJ", "MJ", "GJ", "Wh", "kWh", "MWh",
+    "B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "FLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP", "%",
+)  # fmt: skip
+ITEMS = ("samples", "images", "tokens", "sequences", "items", "steps", "batches", "epochs")
+DEVICES = ("GPU", "GCD", "IPU", "HPU", "device")
+COUNTED = (*ITEMS, *DEVICES, "nodes", "runs", "cores")
+SPELLINGS = {
+    "s": "sec second seconds secs", "ms": "msec millisecond milliseconds", "µs": "us μs microsecond microseconds",
+    "ns": "nanosecond nanoseconds", "min": "mins minute minutes", "h": "hr hrs hour hours", "d": "day days",
+    "W": "watt watts", "kW": "kilowatt kilowatts", "MW": "megawatt megawatts", "J": "joule joules",
+    "kJ": "kilojoule kilojoules", "MJ": "megajoule megajoules", "Wh": "watthour watthours watt-hour watt-hours",
+    "kWh": "kilowatt-hour kilowatt-hours kwh", "%": "percent pct", "B": "byte bytes",
+    "FLOP": "flop flops flops", "GFLOP": "gflop gflops", "TFLOP": "tflop tflops teraflop teraflops",
+    "PFLOP": "pflop pflops petaflop petaflops", "EFLOP": "eflop eflops exaflop exaflops",
+    "samples": "sample smp", "images": "image img imgs", "tokens": "token tok toks", "sequences": "sequence seq seqs",
+    "items": "item", "steps": "step iteration iterations iter iters", "batches": "batch", "epochs": "epoch",
+    "GPU": "gpus", "GCD": "gcds", "IPU": "ipus", "HPU": "hpus", "device": "devices accelerator accelerators",
+    "nodes": "node", "runs": "run", "cores": "core",
+}  # fmt: skip
+ONE_SPELLING = {word.lower(): unit for unit, words in SPELLINGS.items() for word in (unit, *words.split())}
+# "mw" and "mj" stay open: they may be milli or mega.
+ONE_SPELLING = {word: unit for word, unit in ONE_SPELLING.items() if word not in ("mw", "mj", "b", "d")}
+PER = re.compile(r"\s*/\s*|\s+per\s+")
+
+
+def canonical(text: str) -> str:
+    """The one spelling of a unit: `img/sec` is `images/s`, `TFLOPS/GPU` is `TFLOP/s/GPU`; "" if it is not a unit."""
+    parts = [_part_of(part) for part in PER.split(text.strip(" .()[]{}$\\"))]
+    if not all(parts):
+        return ""
+    if parts[0].endswith("FLOP") and "s" not in parts[1:] and re.search(r"flops", text, re.IGNORECASE):
+        parts.insert(1, "s")
+    return "/".join(parts)
+
+
+def _part_of(text: str) -> str:
+    """The one spelling of a unit without a slash.  Case matters where it makes a difference: MW is not mW."""
+    text = text.strip(" .\\{}$")
+    if text in NAMES or text == "1":
+        return text
+    return ONE_SPELLING.get(text.lower(), "")

@@ -1,0 +1,1 @@
+"""Checks the numbers of a text against a warehouse."""

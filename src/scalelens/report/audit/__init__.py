@@ -1,1 +1,0 @@
-"""Holds the numbers of a text against each other and against a warehouse."""
