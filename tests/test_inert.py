@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scalelens.database.answering import rows_of as rows_of_statement
 
+from scalelens.database.execute import table_of as rows_of_statement
 from scalelens.inert import visible
 from scalelens.ingestion.ingest import ingest
 from scalelens.report.text import csv_text as csv_writer
