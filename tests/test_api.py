@@ -1,8 +1,11 @@
 """The library as people use it in notebooks and in programs that are checked for types."""
 
+import doctest
 import gc
 import inspect
+import shutil
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
@@ -55,6 +58,7 @@ def test_ingest_names_its_options():
     offered = inspect.signature(scalelens.ingest).parameters
     assert not any(option.kind is option.VAR_KEYWORD for option in offered.values())
     assert set(inspect.signature(ingest.ingest).parameters) == set(offered)
+    assert set(inspect.signature(scalelens.Study.ingest).parameters) == set(offered) - {"warehouse"} | {"self"}
     with pytest.raises(TypeError):
         scalelens.ingest("x", job=1)
 
@@ -63,7 +67,7 @@ def test_plot_is_shown_without_a_file_and_is_the_same_with_one(study, tmp_path):
     logs, warehouse = study
     scalelens.ingest(logs, warehouse=warehouse, jobs=1)
     shown = scalelens.plot("batch_cdf", warehouse=warehouse)
-    written = scalelens.plot("batch_cdf", tmp_path / "x.svg", warehouse)
+    written = scalelens.plot("batch_cdf", warehouse, tmp_path / "x.svg")
     assert shown._repr_svg_().startswith("<svg") and shown._repr_svg_() == written._repr_svg_()
     assert (tmp_path / "x.svg").read_text().startswith("<svg") and "rows)" in repr(shown)
     with pytest.raises(UserError):
@@ -84,3 +88,64 @@ def test_plot_is_shown_without_a_file_and_is_the_same_with_one(study, tmp_path):
 
 def test_types_are_offered():
     assert files("scalelens").joinpath("py.typed").is_file()
+
+
+def test_old_names_answer_for_one_version(study, tmp_path):
+    logs, warehouse = study
+    with pytest.deprecated_call(match="again is called reread now"):
+        assert "1 ok" in repr(scalelens.ingest(logs, warehouse=warehouse, jobs=1, again=True))
+    drawn = scalelens.plot("batch_cdf", tmp_path / "x.svg", warehouse)
+    assert (tmp_path / "x.svg").exists() and drawn.rows.height
+
+
+# Every example of a docstring, in a folder with the logs of the demo
+
+
+EXAMPLES = [
+    (f"{owner.__name__}.{name}", value)
+    for owner in (scalelens, scalelens.Study)
+    for name, value in vars(owner).items()
+    if inspect.isfunction(value) and not name.startswith("_") and value.__module__ in ("scalelens", "scalelens.study")
+]
+
+
+@pytest.fixture(scope="module")
+def folder_of_examples(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("examples")
+    shutil.copytree(Path(scalelens.__file__).parent / "demo" / "logs", folder / "logs")
+    (folder / "paper.md").write_text("The efficiency on 2 GPUs is 120 %.\n")
+    scalelens.ingest(folder / "logs", warehouse=folder / "study")
+    scalelens.plot("scaling", folder / "study", folder / "scaling.svg")
+    return folder
+
+
+def test_there_is_an_example_for_everything():
+    assert len(EXAMPLES) > 20
+    for name, value in EXAMPLES:
+        assert ">>> " in (value.__doc__ or ""), name
+
+
+@pytest.mark.parametrize(("name", "value"), [*EXAMPLES, ("scalelens", scalelens), ("Study", scalelens.Study)])
+def test_the_example_of_a_docstring(name, value, folder_of_examples, monkeypatch):
+    monkeypatch.chdir(folder_of_examples)
+    given = {"scalelens": scalelens, "study": scalelens.open("study")}
+    options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    runner = doctest.DocTestRunner(optionflags=options)
+    test = doctest.DocTestParser().get_doctest(inspect.getdoc(value), given, name, None, 0)
+    out = []
+    runner.run(test, out=out.append)
+    assert test.examples and not runner.failures, "".join(out)
+
+
+def test_a_study_sees_what_others_commit_and_shares_what_it_computes(study):
+    logs, warehouse = study
+    with scalelens.open(warehouse) as ours:
+        ours.ingest(logs, jobs=1)
+        assert ours.runs().height == 1
+        write_log(logs / "another.log", steps=30)
+        scalelens.ingest(logs, warehouse=warehouse, jobs=1)
+        assert ours.runs().height == 2
+        assert ours.query("batch_stats", sort="-n_steps", limit=1)["n_steps"].item() == 38
+        with pytest.raises(UserError, match="there is no query 'batch_stat'; did you mean batch_stats"):
+            ours.query("batch_stat")
+    assert ours.sql("SELECT count(*) AS n FROM runs").item() == 2, "it opens again"

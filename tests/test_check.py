@@ -166,7 +166,7 @@ def test_a_lost_record_of_another_folder_is_not_given_up_in_silence(tmp_path: Pa
     ingest([write_log(tmp_path / "third" / "c.log", 6)], home)
     name = records(home)[1]
     (home / "_log" / name).unlink()
-    report = ingest([other], home, again=True)
+    report = ingest([other], home, reread=True)
     assert [name in damage for damage in report.damages] == [True]
     assert len(check(home).damages) == 1
     code, out, _ = run("check", "--accept", "-w", str(home))

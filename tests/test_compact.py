@@ -145,7 +145,7 @@ def test_whoever_read_the_files_the_bytes_are_the_same(
         ingest([logs], homes[2], jobs=1, shard=Shard(number, 3))
     for file in sorted(walk([logs], []), reverse=True):
         ingest([Path(file.path)], homes[3], jobs=1)
-    ingest([logs], homes[3], again=True, jobs=1)
+    ingest([logs], homes[3], reread=True, jobs=1)
     before = everything(homes[0])
     assert len({tuple(hashes(home)) for home in homes}) > 2
     for home in homes:

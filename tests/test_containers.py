@@ -133,7 +133,7 @@ def test_members_that_are_not_read_are_problems_and_the_others_are_read(tmp_path
     assert asked(tmp_path / "w", "SELECT status FROM files WHERE path LIKE '%/a.zip'") == [("partial",)]
     assert "damaged is damaged" in (said := identify(path)[0]) and "a.log: " in said
     (tmp_path / "copy.zip").write_bytes(path.read_bytes())
-    ingest([path, tmp_path / "copy.zip"], tmp_path / "w", again=True)
+    ingest([path, tmp_path / "copy.zip"], tmp_path / "w", reread=True)
     assert len(asked(tmp_path / "w", "FROM problems")) == 3
 
 

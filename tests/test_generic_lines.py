@@ -63,7 +63,7 @@ def log(tmp_path: Path, *lines: str) -> Path:
 def asked(path: Path, tmp_path: Path, statement: str, *mapping: str) -> list[tuple]:
     """What a query says of a file, read into a warehouse of its own."""
     warehouse = tmp_path / f"w{len(list(tmp_path.glob('w*')))}"
-    ingest([path], warehouse, jobs=1, mapping=mapping)
+    ingest([path], warehouse, jobs=1, columns=mapping)
     return answer(warehouse, statement).fetchall()
 
 

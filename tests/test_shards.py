@@ -64,11 +64,11 @@ def test_a_shard_does_not_give_up_what_it_did_not_read(tmp_path: Path) -> None:
     for number in range(4):
         ingest([logs / f"{number}.log"], home)
     sorted((home / "_log").iterdir())[1].unlink()
-    assert ingest([logs], home, again=True, shard=Shard(1, 2)).damages
-    ingest([logs], home, again=True, shard=Shard(2, 2))
+    assert ingest([logs], home, reread=True, shard=Shard(1, 2)).damages
+    ingest([logs], home, reread=True, shard=Shard(2, 2))
     with pytest.raises(UserError, match="is gone"):
         Warehouse(home).live()
-    assert not ingest([logs], home, again=True).damages
+    assert not ingest([logs], home, reread=True).damages
 
 
 def task(monkeypatch: pytest.MonkeyPatch, **numbers: int) -> None:
@@ -103,5 +103,5 @@ def test_the_printed_job_array_ingests_all(run: "Run", tmp_path: Path) -> None:
         task = f"scalelens() {{ printf '%s\\n' \"$@\"; }}; SLURM_ARRAY_TASK_ID={number}; {command}"
         words = subprocess.run(["bash", "-c", task], capture_output=True, text=True, check=True).stdout.splitlines()
         assert run(*words).code == 0
-    assert len(ingest([logs], home, zone="Europe/Berlin").entries) == 0
+    assert len(ingest([logs], home, time_zone="Europe/Berlin").entries) == 0
     assert {Path(path).name for path in Warehouse(home).live().paths} == {f"{number}.log" for number in range(6)}

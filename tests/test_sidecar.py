@@ -458,11 +458,11 @@ def test_a_zone_is_said_by_folder_and_goes_before_that_of_the_command_line(
     path = write_sidecar(logs / "lumi", 'tz = "Europe/Helsinki"\n')
     ingest([logs], home, jobs)
     assert ask(home, STAMPS) == [("alps", *NAIVE), ("lumi", *HELSINKI)]
-    report = ingest([logs], home, jobs, zone="Europe/Berlin")
+    report = ingest([logs], home, jobs, time_zone="Europe/Berlin")
     assert ask(home, STAMPS) == [("alps", *BERLIN), ("lumi", *HELSINKI)]
     assert {Path(entry.path).relative_to(logs).parts[0] for entry in report.entries} == {"alps"}
     path.unlink()
-    ingest([logs], home, jobs, zone="Europe/Berlin")
+    ingest([logs], home, jobs, time_zone="Europe/Berlin")
     assert ask(home, STAMPS) == [("alps", *BERLIN), ("lumi", *BERLIN)]
     write_sidecar(logs, 'tz = "Europe/Helsinki"\n')
     ingest([logs], home, jobs)

@@ -186,7 +186,7 @@ def test_another_time_zone_reads_again(logs: Path, home: Path) -> None:
     stamp = "SELECT CAST(ts AS VARCHAR), ts_origin FROM phases"
     ingest([logs], home)
     assert ask(home, stamp) == [("2026-06-10 09:31:19", "naive")]
-    ingest([logs], home, zone="Europe/Berlin")
+    ingest([logs], home, time_zone="Europe/Berlin")
     assert ask(home, stamp) == [("2026-06-10 07:31:19", "utc")]
 
 

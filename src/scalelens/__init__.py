@@ -1,20 +1,26 @@
 """ScaleLens: training logs, power logs and profiler traces to Parquet, SQL and figures.
 
-import scalelens
-scalelens.ingest("logs/", warehouse="study")
-scalelens.query("scaling", warehouse="study")            # a polars DataFrame
-scalelens.connect("study").sql("FROM runs")              # DuckDB: tables and macros
-scalelens.plot("scaling", "scaling.pdf", warehouse="study")  # shown by notebooks; the file may be left out
-print(scalelens.explain("mfu"))                          # what a query computes, and how
+>>> import scalelens
+>>> with scalelens.open("study") as study:                # a warehouse: a folder, or s3://bucket/prefix
+...     report = study.ingest("logs")
+...     rows = study.query("scaling")                     # a polars DataFrame
+...     counts = study.sql("SELECT count(*) FROM steps")  # DuckDB: tables and macros
+...     figure = study.plot("scaling", "scaling.pdf")     # shown by notebooks; the file may be left out
+...     text = study.explain("mfu")                       # what a query computes, and how
+
+The functions below do the same for one question, `scalelens.query("scaling", "study")`.  What cannot be done is a
+UserError.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scalelens.errors import UserError
+from scalelens.old_names import with_old_arguments
+from scalelens.study import AnyPath, Study
 from scalelens.version import __version__
-from scalelens.warehouse.root import root_of
+from scalelens.warehouse.root import DEFAULT_WAREHOUSE
 
 if TYPE_CHECKING:
     import duckdb
@@ -24,109 +30,112 @@ if TYPE_CHECKING:
     from scalelens.ingestion.ingest import IngestReport
     from scalelens.report.plotting import Plotted
 
-__all__ = ["__version__", "connect", "critical_path", "explain", "ingest", "plot", "query"]
+__all__ = [
+    "DEFAULT_WAREHOUSE", "Study", "UserError", "__version__",
+    "connect", "critical_path", "explain", "ingest", "open", "plot", "query", "sql",
+]  # fmt: skip
 
-DEFAULT_WAREHOUSE = "scalelens-warehouse"
+FIGURES = (".pdf", ".svg", ".png", ".html", ".json")
 
 
+def open(warehouse: AnyPath = DEFAULT_WAREHOUSE, *, queries: Iterable[AnyPath] = ()) -> Study:
+    """A warehouse, to read logs into and to ask; `queries` are folders with queries of your own.
+
+    >>> scalelens.open("study")
+    Study('study')
+    """
+    return Study(warehouse, queries)
+
+
+@with_old_arguments
 def ingest(
-    *paths: str | PathLike[str],
-    warehouse: str | PathLike[str] = DEFAULT_WAREHOUSE,
+    *paths: AnyPath,
+    warehouse: AnyPath = DEFAULT_WAREHOUSE,
     jobs: int | None = None,
-    format_folders: Iterable[str | PathLike[str]] = (),
+    format_folders: Iterable[AnyPath] = (),
     documents: bool = False,
     dry_run: bool = False,
-    begin: "Callable[[int, int], Progress] | None" = None,
-    zone: str | None = None,
-    mapping: Iterable[str] = (),
-    again: bool = False,
+    on_progress: "Callable[[int, int], Progress] | None" = None,
+    time_zone: str | None = None,
+    columns: Iterable[str] = (),
+    reread: bool = False,
     shard: str | None = None,
     dask: str | None = None,
 ) -> "IngestReport":
-    """Reads files and folders into a warehouse; a notebook shows the report that it returns.
+    """Reads files and folders into a warehouse; the arguments are those of `Study.ingest`.
 
-    `jobs` is the number of processes.  `format_folders` are folders of formats of your own.  `documents` reads text
-    that is documentation, too.  `dry_run` reads and reports, and writes nothing.  `begin(files, bytes)` is called once
-    the work is known, and returns the function that is called with bytes read.  `zone` is that of times which name
-    none, such as "Europe/Berlin".  `mapping` says what columns of tables are: `["batch_time=col:ms"]`.  `again` reads
-    files that have not changed, too.  `shard="2/8"` reads the second of eight parts of the files: other processes read
-    the others, in any order or at once.  `dask` names a cluster that reads: the address of its scheduler, "local" or
-    "slurm".
-    Raises UserError for a path that is not there, a warehouse that cannot be written, or a mapping without meaning.
+    >>> scalelens.ingest("logs", warehouse="study")
+    IngestReport(16 unchanged, 0 rows)
     """
-    from scalelens.ingestion import ingest
-    from scalelens.ingestion.shards import shard_of
-
-    return ingest.ingest(
-        [Path(path) for path in paths],
-        root_of(warehouse),
-        jobs,
-        tuple(Path(folder) for folder in format_folders),
-        documents,
-        dry_run,
-        begin,
-        zone,
-        tuple(mapping),
-        again,
-        shard_of(shard) if shard else None,
-        dask,
-    )
+    return Study(warehouse).ingest(
+        *paths, jobs=jobs, format_folders=format_folders, documents=documents, dry_run=dry_run, on_progress=on_progress,
+        time_zone=time_zone, columns=columns, reread=reread, shard=shard, dask=dask,
+    )  # fmt: skip
 
 
-def connect(warehouse: str | PathLike[str] = DEFAULT_WAREHOUSE) -> "duckdb.DuckDBPyConnection":
-    """Opens a warehouse in DuckDB: its tables as views, its queries as table macros."""
-    from scalelens.question.session import Session
+def connect(warehouse: AnyPath = DEFAULT_WAREHOUSE) -> "duckdb.DuckDBPyConnection":
+    """Opens a warehouse in DuckDB: its tables as views, its queries as table macros.
 
-    return Session(root_of(warehouse)).connection
-
-
-def query(name: str, warehouse: str | PathLike[str] = DEFAULT_WAREHOUSE, **parameters: Any) -> "polars.DataFrame":
-    """Rows of a query, such as `query("batch_stats", warmup=5)`."""
-    from scalelens.question.question import Question
-    from scalelens.question.session import ask
-
-    return ask(root_of(warehouse), Question(name, parameters=parameters)).frame
+    >>> scalelens.connect("study").sql("SELECT count(*) FROM runs").fetchall()
+    [(8,)]
+    """
+    return Study(warehouse).connect()
 
 
-def explain(name: str, queries: Iterable[str | PathLike[str]] = ()) -> str:
-    """Definition, formula, reference, assumptions, limits and SQL of a query; of a column, the queries that have it.
+def query(name: str, warehouse: AnyPath = DEFAULT_WAREHOUSE, **parameters: Any) -> "polars.DataFrame":
+    """Rows of a query; the arguments are those of `Study.query`.
+
+    >>> scalelens.query("batch_stats", "study", warmup=5).height
+    8
+    """
+    with Study(warehouse) as study:
+        return study.query(name, **parameters)
+
+
+def sql(statement: str, warehouse: AnyPath = DEFAULT_WAREHOUSE) -> "polars.DataFrame":
+    """Rows of a DuckDB statement.
+
+    >>> scalelens.sql("SELECT count(*) AS n FROM steps", "study").item()
+    650
+    """
+    with Study(warehouse) as study:
+        return study.sql(statement)
+
+
+def explain(name: str, *, queries: Iterable[AnyPath] = ()) -> str:
+    """What a query computes, and how; of the name of a column, the queries that have it.
+
+    >>> print(scalelens.explain("p95_s"))
+    p95_s is a column of
+      batch_stats.p95_s   DOUBLE s   95th percentile
 
     `queries` are folders of queries of your own.
     """
-    from scalelens.queries.explain import explain
-
-    return explain(name, tuple(Path(folder) for folder in queries))
+    return Study(queries=queries).explain(name)
 
 
 def plot(
     name: str,
-    path: str | PathLike[str] | None = None,
-    warehouse: str | PathLike[str] = DEFAULT_WAREHOUSE,
+    warehouse: AnyPath = DEFAULT_WAREHOUSE,
+    path: AnyPath | None = None,
+    *,
     settings: Mapping[str, Any] | None = None,
     **parameters: Any,
 ) -> "Plotted":
-    """Draws a chart that a notebook shows; with `path` to a file too: .pdf .svg .png .html .json
+    """Draws a chart that a notebook shows; with `path` to a file too.  The arguments are those of `Study.plot`.
 
-    `settings` are those of `[figure.NAME]` in a `scalelens.toml`, as the options of `scalelens plot`:
-    `{"width": "ieee-single", "height": "60mm", "font_size": 8, "title": "...", "caption": False,
-    "labels": {"old": "new"}, "order": ["a", "b"], "colors": {"a": "#D55E00"}, "ylim": "0:100", "log": "x",
-    "facet": "precision"}`.
-    A sidecar is not read.  The result has the Altair `chart`, the `rows` that it shows, and their `provenance`.
-    Raises UserError for a chart, parameter, setting or suffix that does not exist, and where nothing is to be drawn.
+    >>> scalelens.plot("scaling", "study", path="scaling.pdf")
+    Plotted(10 rows)
     """
-    from scalelens.report import plotting
+    if Path(warehouse).suffix in FIGURES:  # in 1.0 the path came first
+        path, warehouse = warehouse, path or DEFAULT_WAREHOUSE
+    return Study(warehouse).plot(name, path, settings=settings, **parameters)
 
-    return plotting.plot(root_of(warehouse), name, None if path is None else Path(path), parameters, settings)
 
+def critical_path(warehouse: AnyPath = DEFAULT_WAREHOUSE, **arguments: Any) -> "polars.DataFrame":
+    """The chain of work that decides how long a step of a rank takes; the arguments are those of `Study.critical_path`.
 
-def critical_path(
-    warehouse: str | PathLike[str] = DEFAULT_WAREHOUSE,
-    rank: int = 0,
-    run: str = "",
-    annotation: str = "ProfilerStep",
-    instance: int = 0,
-) -> "polars.DataFrame":
-    """The chain of work that decides how long a step of a rank takes, by Holistic Trace Analysis (extra `hta`)."""
-    from scalelens.traces import critical_path
-
-    return critical_path.critical_path(root_of(warehouse), rank, run, annotation, instance)
+    >>> scalelens.critical_path("study", rank=1).columns  # doctest: +SKIP
+    ['bound_by', 'name', 'duration_ns', 'share']
+    """
+    return Study(warehouse).critical_path(**arguments)

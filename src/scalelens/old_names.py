@@ -3,9 +3,13 @@
 A renaming is one line of the table: of a module, of what a module defines, or of what a class defines.
 """
 
+import functools
 import inspect
 import pkgutil
 import sys
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 # By the kind of file that uses them, as `folders.user_module` calls it: the old name, and the new one.
 OLD_NAMES = {
@@ -28,3 +32,25 @@ def keep_old_names(kind: str) -> None:
         setattr(pkgutil.resolve_name(owner), name, value)
         if inspect.ismodule(value):
             sys.modules[old] = value
+
+
+# Arguments of the library's functions: by the function, the old name of each and the new one.
+OLD_ARGUMENTS = {
+    "ingest": {"begin": "on_progress", "zone": "time_zone", "mapping": "columns", "again": "reread"},
+}
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def with_old_arguments(function: Function) -> Function:
+    """Lets a function take the old names of its arguments, too, with a warning."""
+    names = OLD_ARGUMENTS[function.__name__]
+
+    @functools.wraps(function)
+    def renamed(*values: Any, **arguments: Any) -> Any:
+        for old in arguments.keys() & names.keys():
+            warnings.warn(f"{old} is called {names[old]} now", DeprecationWarning, stacklevel=2)
+            arguments[names[old]] = arguments.pop(old)
+        return function(*values, **arguments)
+
+    return cast(Function, renamed)

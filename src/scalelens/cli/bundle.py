@@ -52,8 +52,8 @@ def bundle(
 def checked(path: Path, warehouse: Path, folders: tuple[Path, ...]) -> tuple[bytes, dict[str, Any]]:
     """A file and its provenance.  Raises UserError where it is not what the warehouse gives."""
     from scalelens.charts.load import load as charts
-    from scalelens.cli.remaking import verified
     from scalelens.report.provenance_in_files import provenance_of
+    from scalelens.report.remaking import verified
 
     said = provenance_of(path)
     chart = charts().get(said.get("chart", ""))
@@ -87,7 +87,7 @@ def fill(made: Path, warehouse: Path, known: Known, folders: tuple[Path, ...]) -
 
 def same_from(made: Path, known: Known, folders: tuple[Path, ...]) -> bool:
     """Whether each file comes out byte for byte the same from the bundle's warehouse."""
-    from scalelens.cli.remaking import remade
+    from scalelens.report.remaking import remade
 
     try:
         return all(

@@ -13,9 +13,9 @@ from typing import Any
 import typer
 
 import scalelens
-from scalelens import DEFAULT_WAREHOUSE
 from scalelens.folders import files_of, user_folders
 from scalelens.queries.header import parameters_of
+from scalelens.warehouse.root import DEFAULT_WAREHOUSE
 
 PACKAGE = Path(scalelens.__file__).parent
 QUERY_OF_CHART = re.compile(r"^QUERY = \"(\w+)\"$", re.MULTILINE)

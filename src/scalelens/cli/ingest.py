@@ -38,7 +38,7 @@ def ingest(
         typer.Option(help="Time zone of times that name none, such as Europe/Berlin; a scalelens.toml wins over it."),
     ] = None,
     documents: Annotated[bool, typer.Option(help="Read documents and source code as if they were logs.")] = False,
-    again: Annotated[bool, typer.Option("--again", help="Read files that have not changed, too.")] = False,
+    reread: Annotated[bool, typer.Option("--reread", "--again", help="Read files that have not changed, too.")] = False,
     mapping: ColumnMapping = None,
     formats: FormatFolders = None,
     shard: ShardOfWork = None,
@@ -61,7 +61,7 @@ def ingest(
     from scalelens.ingestion.shards import job_array, shard_of
 
     if slurm:
-        flags = {"--strict": strict, "--documents": documents, "--again": again}
+        flags = {"--strict": strict, "--documents": documents, "--reread": reread}
         values = {"--tz": [tz] if tz else [], "--map": mapping or [], "--formats": resolved(formats)}
         typer.echo(job_array(slurm, paths, warehouse, flags, values), nl=False)
         return
@@ -77,7 +77,7 @@ def ingest(
             bar.begin,
             checked_zone(tz),
             tuple(mapping or ()),
-            again,
+            reread,
             shard_of(shard) if shard else None,
             dask,
         )

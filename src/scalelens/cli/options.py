@@ -5,10 +5,9 @@ from typing import Annotated
 
 import typer
 
-from scalelens import DEFAULT_WAREHOUSE
 from scalelens.cli.output import Format
 from scalelens.errors import UserError
-from scalelens.warehouse.root import root_of
+from scalelens.warehouse.root import DEFAULT_WAREHOUSE, root_of
 
 # `readable=False`: typer does not check it, because its message would be a box of many lines.
 WarehouseOption = Annotated[

@@ -88,7 +88,8 @@ def query(
 
 def show_glance(answer: "Answer", limit: int | None) -> int:
     """Prints the answer to a query for people.  Returns how many rows it has."""
-    from scalelens.cli.written import show_to_people, shows_runs
+    from scalelens.cli.written import show_to_people
+    from scalelens.report.glance import shows_runs
 
     assert answer.query
     runs = answer.run_names if shows_runs(answer.query) else {}

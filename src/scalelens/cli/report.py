@@ -37,8 +37,7 @@ def report(
 
     scalelens report --trace traces/ -o traces.html
     """
-    from scalelens.report.content import content_of
-    from scalelens.report.html import page
+    from scalelens.report.html import write_report
     from scalelens.warehouse.log import Warehouse
 
     if trace and not paths:
@@ -48,14 +47,10 @@ def report(
             read(paths, root, with_summary=not trace)
         elif not Warehouse(root).exists():
             raise UserError(f"there is no warehouse at {root}", "name a folder of logs: scalelens report logs/")
-        content = content_of(root, trace, tuple(folders or ()))
-    named = ", ".join(path.name or str(path) for path in paths or [warehouse])
-    text = page(content, title or f"{named} · ScaleLens report", commands(paths or [], output, warehouse, trace))
-    try:
-        output.write_text(text, encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UserError(f"cannot write {output}: {error.strerror}", "choose another place with -o") from None
-    errors.print(f"{output}  {len(text) / 1e6:.1f} MB", markup=False)
+        named = ", ".join(path.name or str(path) for path in paths or [warehouse])
+        again = commands(paths or [], output, warehouse, trace)
+        write_report(root, output, title or f"{named} · ScaleLens report", trace, tuple(folders or ()), again)
+    errors.print(f"{output}  {output.stat().st_size / 1e6:.1f} MB", markup=False)
 
 
 @contextmanager
@@ -76,7 +71,7 @@ def read(paths: list[Path], root: Path, with_summary: bool) -> None:
 
     bar = ProgressBar()
     with bar:
-        done = ingest.ingest(paths, root, begin=bar.begin)
+        done = ingest.ingest(paths, root, on_progress=bar.begin)
     if with_summary:
         summarise(done, root, dry_run=False)
 

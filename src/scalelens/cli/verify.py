@@ -34,7 +34,7 @@ def verify(
 
     scalelens verify scaling.pdf -w study --remade again
     """
-    from scalelens.cli.remaking import verified
+    from scalelens.report.remaking import verified
 
     verdicts = set()
     for path in files:

@@ -40,8 +40,8 @@ class IngestOptions(NamedTuple):
     warehouse: Path
     format_folders: tuple[Path, ...] = ()
     documents: bool = False
-    mapping: tuple[str, ...] = ()  # --map
-    again: bool = False  # read everything, even what the warehouse holds
+    columns: tuple[str, ...] = ()  # --map
+    reread: bool = False  # read everything, even what the warehouse holds
 
 
 Contents = set[tuple[str, str | None]]  # file_id, and the zone in which its naive times were read
@@ -50,7 +50,7 @@ Contents = set[tuple[str, str | None]]  # file_id, and the zone in which its nai
 def known_contents(live: Live, formats: Formats, options: IngestOptions) -> Contents:
     """Contents whose rows the warehouse holds as today's formats would read them."""
     contents: Contents = set()
-    if options.again:
+    if options.reread:
         return contents
     for file_id, entry in live.providers.items():
         current, committed = reader_version(formats, entry.formats, options, None), entry.parser_version
@@ -61,7 +61,7 @@ def known_contents(live: Live, formats: Formats, options: IngestOptions) -> Cont
 
 def reader_version(formats: Formats, taken_by: list[str], options: IngestOptions, zone: str | None) -> str:
     """What a file's rows depend on besides its bytes, as text; the zone of its naive times comes last."""
-    mapping = sorted(options.mapping) if options.mapping and formats.is_last(taken_by) else []
+    mapping = sorted(options.columns) if options.columns and formats.is_last(taken_by) else []
     return " ".join([formats.version(taken_by[0] if taken_by else None), *mapping, *([zone] if zone else [])])
 
 
@@ -187,7 +187,7 @@ class _FileReader(NamedTuple):
             entry.parser_version = self.version([], zone)
             progress(source.size_bytes)
             return entry
-        write, mapping = self.writer.write if self.writer else None, mapped(self.options.mapping)
+        write, mapping = self.writer.write if self.writer else None, mapped(self.options.columns)
         rows = Rows(entry.file_id, write, ZoneInfo(zone) if zone else None, mapping, self.gathered)
         source.progress = progress
         whole = True

@@ -58,40 +58,40 @@ def ingest(
     format_folders: tuple[Path, ...] = (),
     documents: bool = False,
     dry_run: bool = False,
-    begin: Callable[[int, int], Progress] | None = None,
-    zone: str | None = None,
-    mapping: tuple[str, ...] = (),
-    again: bool = False,
+    on_progress: Callable[[int, int], Progress] | None = None,
+    time_zone: str | None = None,
+    columns: tuple[str, ...] = (),
+    reread: bool = False,
     shard: Shard | None = None,
     dask: str | None = None,
 ) -> IngestReport:
     """Reads all files below `paths` into the warehouse; files that have not changed are skipped.
 
-    `begin(files, bytes)` is called once the work is known.  It returns the function that is called with bytes read.
-    `dry_run` reads and reports, and writes nothing.  `mapping` says what columns of tables are: `batch_time=col:ms`.
-    `zone` is that of naive times where no sidecar names one.  `again` reads files that have not changed, too: this
-    repairs a warehouse whose segments or records are damaged.  `shard` is the part of the files to be read,
-    `dask` the cluster that reads them: an address, `local` or `slurm`.
+    `on_progress(files, bytes)` is called once the work is known.  It returns the function that is called with bytes
+    read.  `dry_run` reads and reports, and writes nothing.  `columns` says what columns of tables are:
+    `batch_time=col:ms`.  `time_zone` is that of naive times where no sidecar names one.  `reread` reads files that have
+    not changed, too: this repairs a warehouse whose segments or records are damaged.  `shard` is the part of the files
+    to be read, `dask` the cluster that reads them: an address, `local` or `slurm`.
     Raises UserError for a path that does not exist, a warehouse that cannot be written, or a meaningless mapping.
     """
-    mapped(mapping)  # raises before anything is written
+    mapped(columns)  # raises before anything is written
     store = Warehouse(warehouse)
     formats = load(format_folders)
-    options = IngestOptions(warehouse, format_folders, documents, mapping, again)
+    options = IngestOptions(warehouse, format_folders, documents, columns, reread)
     if not dry_run:
         store.create()
         store.sweep()
     given = list(paths)
     unreadable: list[str] = []
-    files, sidecars = _files_and_sidecars(given, unreadable, zone)
+    files, sidecars = _files_and_sidecars(given, unreadable, time_zone)
     if shard:
         files = [file for file in files if shard.holds(file)]
     live, damages = store.read() if store.exists() else (Live({}, {}, {}, []), [])
     if not dry_run and (gone := gone_sidecars(live.paths, given)):
         store.forget(gone)
-    todo = files if again else _changed(files, live, formats, options)
+    todo = files if reread else _changed(files, live, formats, options)
     todo.sort(key=lambda file: (file.path.lower().endswith(_TRACE_SUFFIXES), file.path))
-    progress = begin(len(todo), sum(file.size_bytes for file in todo)) if begin and todo else _ignore
+    progress = on_progress(len(todo), sum(file.size_bytes for file in todo)) if on_progress and todo else _ignore
     jobs = jobs or default_jobs()
     batches = list(batched(todo, 1 if dry_run else jobs))
     entries: list[Entry] = []
@@ -106,7 +106,7 @@ def ingest(
         if not dry_run and any(entry.status == "duplicate" for entry in entries):
             entries = with_lost_contents(entries, todo, store, options, formats, progress)
     if not dry_run:
-        damages = _after_ingest(store, given, again, whole=shard is None)
+        damages = _after_ingest(store, given, reread, whole=shard is None)
     faults = [str(fault) for fault in sidecars.faults]
     return IngestReport(entries, len(files) - len(todo), unreadable, faults, [str(damage) for damage in damages])
 
@@ -148,17 +148,17 @@ def with_lost_contents(
     return [entry for entry in entries if entry.path not in read_again] + entries_again
 
 
-def _after_ingest(store: Warehouse, given: list[Path], again: bool, whole: bool) -> list[Damage]:
+def _after_ingest(store: Warehouse, given: list[Path], reread: bool, whole: bool) -> list[Damage]:
     """Folds a long log.  Returns what is damaged in it, unless all that it may have held was just read again.
 
     A shard is not `whole`: what it did not read may still be lost.
     """
     live, damages = store.read()
-    if not damages and again and whole:
+    if not damages and reread and whole:
         store.fold(0)  # so that segments which may be damaged are no longer named
     elif not damages:
         store.fold()
-    elif again and whole and _holds_all(given, live):
+    elif reread and whole and _holds_all(given, live):
         store.fold(0, accept_damage=True)
         return []
     return damages

@@ -10,10 +10,10 @@ from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from scalelens.report.columns import Columns
-from scalelens.report.text.table_columns import REMARKS, TableColumn, table_column
+from scalelens.report.text.table_columns import NAME_RUNS, REMARKS, TableColumn, table_column
 
 if TYPE_CHECKING:
-    from scalelens.queries.header import QueryColumn
+    from scalelens.queries.header import Query, QueryColumn
 
 SHORTEST = 12  # characters to which a text may be shortened
 SHORTEST_NAME = 20  # the same of names, which distinguish the rows
@@ -226,3 +226,13 @@ def shortened(text: str, room: int) -> str:
         return text
     end = (room - 1) // 2
     return f"{text[: room - 1 - end]}…{text[len(text) - end :]}"
+
+
+def glance_of(query: "Query", columns: Sequence[str]) -> list[str]:
+    """What a query shows at one glance, of the columns that its answer has; empty where it names none of them."""
+    return [name for name in query.glance if name.rstrip("%~") in columns]
+
+
+def shows_runs(query: "Query") -> bool:
+    """Whether people see runs in its answer."""
+    return any(name.rstrip("~").endswith(NAME_RUNS) for name in query.glance)

@@ -7,12 +7,14 @@ gives the same bytes.
 import base64
 import hashlib
 import html
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from string import Template
 
 from scalelens.inert import visible
-from scalelens.report.content import Article, Content, ReportTable
+from scalelens.report.content import Article, Content, ReportTable, content_of
+from scalelens.report.files import write_file
 from scalelens.report.glance import GlanceBlock
 from scalelens.report.text.sentences import FindingSentence, few_of, plural
 from scalelens.report.text.table_columns import TableColumn
@@ -23,6 +25,22 @@ PARTS = {
     "findings": "Findings", "runs": "Runs, and how they ended", "answers": "Answers by topic",
     "files": "What was read, and what was not", "again": "Reproduce this page",
 }  # fmt: skip
+
+
+def write_report(
+    root: Path,
+    path: Path,
+    title: str,
+    traces_alone: bool = False,
+    query_folders: tuple[Path, ...] = (),
+    commands: Sequence[str] = (),
+) -> Path:
+    """Writes the report of a warehouse, with the commands that reproduce it.  Raises UserError where it cannot."""
+    content = content_of(root, traces_alone, query_folders)
+    place = shlex.quote(str(root))
+    commands = commands or [f"scalelens report -w {place} -o {shlex.quote(str(path))}"]
+    write_file(path, page(content, title, commands).encode(errors="replace"))
+    return path
 
 
 def page(content: Content, title: str, commands: Sequence[str]) -> str:

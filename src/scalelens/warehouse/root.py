@@ -16,6 +16,9 @@ class BucketPath(PosixPath):
         return self
 
 
+DEFAULT_WAREHOUSE = "scalelens-warehouse"
+
+
 def root_of(named: str | PathLike[str]) -> Path:
     """The warehouse that a user names."""
     path = Path(named)

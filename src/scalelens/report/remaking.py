@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scalelens.cli.written import write
 from scalelens.errors import UserError
 from scalelens.question.question import question_in
+from scalelens.report.written import write
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,7 +54,7 @@ def figure(path: Path, said: Mapping[str, Any], root: Path, folders: tuple[Path,
 
 
 def numbers(said: Mapping[str, Any], root: Path, folders: tuple[Path, ...]) -> Remade:
-    from scalelens.cli.number_macros import numbers_text
+    from scalelens.report.number_macros import numbers_text
 
     text, made, rows = numbers_text(root, dict(said["numbers"]), folders)
     return Remade(text.encode(), made, lambda: rows)
