@@ -1,12 +1,14 @@
 """What the start of a question costs, against the imports that it cannot do without.
 
-    python benchmarks/starting.py
+    python benchmarks/starting.py [--rounds 5] [QUERY ...]
 
-Each command is a process of its own, and the commands take turns.  Printed are the medians of eleven processes of each
-in seconds of the processor, and their ratio to the imports.  The warehouse is that of the demo's logs: 8 runs.  Modules
-are compiled before, as they are where ScaleLens was installed.
+Each command is a process of its own, and the commands take turns.  Printed is a table of all queries: the medians of the
+rounds in seconds of the processor, and the ratio to importing DuckDB and Arrow, measured in the same rounds.  The
+warehouse is that of the demo's logs: 8 runs.  Modules are compiled before, as they are where ScaleLens was installed, and
+so is the file of macros.
 """
 
+import argparse
 import os
 import shlex
 import statistics
@@ -17,15 +19,24 @@ from pathlib import Path
 
 import scalelens
 from scalelens.ingestion.ingest import ingest
+from scalelens.queries.load import load
 
-ROUNDS = 11
+SIDES = "a=fp32-r1 b=bf16-r1"
 COMMANDS = {
     "imports": "-c 'import duckdb, pyarrow'",
-    "help": "-m scalelens --help",
-    **{name: f"-m scalelens query {name} -w w" for name in ("runs_overview", "batch_stats", "scaling")},
-    "table": "-m scalelens query runs_overview -w w --format table",
+    "--help": "-m scalelens --help",
     "sql": "-m scalelens sql 'SELECT count(*) FROM steps' -w w",
+    "connect": "-c 'import scalelens; scalelens.connect(\"w\")'",
+    "runs_overview as a table": "-m scalelens query runs_overview -w w --format table",
 }
+
+
+def commands(names: list[str]) -> dict[str, str]:
+    """Arguments of Python by what is printed for them."""
+    queries = load()
+    chosen = {name: f"-m scalelens query {name} -w w" for name in sorted(queries) if not names or name in names}
+    two_sided = {name for name, query in queries.items() if {"a", "b"} <= {p.name for p in query.parameters}}
+    return COMMANDS | {name: f"{text} {SIDES}" if name in two_sided else text for name, text in chosen.items()}
 
 
 def processor_s(arguments: str, folder: Path) -> float:
@@ -34,9 +45,11 @@ def processor_s(arguments: str, folder: Path) -> float:
     environment |= {
         "PYTHONPYCACHEPREFIX": f"{folder / 'compiled'}",
         "PYTHONPATH": f"{Path(scalelens.__file__).parents[1]}",
+        "XDG_CACHE_HOME": f"{folder / 'cache'}",
     }
     command = [sys.executable, *shlex.split(arguments)]
-    process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL)
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(command, cwd=folder, env=environment, stdout=quiet, stderr=quiet)
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0, command
@@ -44,13 +57,26 @@ def processor_s(arguments: str, folder: Path) -> float:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("queries", nargs="*", metavar="QUERY", help="some of the queries; all without")
+    parser.add_argument("--rounds", type=int, default=5)
+    options = parser.parse_args()
+    chosen = commands(options.queries)
     with tempfile.TemporaryDirectory() as folder:
         ingest([Path(scalelens.__file__).parent / "demo" / "logs"], Path(folder) / "w")
-        rounds = [{name: processor_s(text, Path(folder)) for name, text in COMMANDS.items()} for _ in range(ROUNDS + 1)]
-    medians = {name: statistics.median(times[name] for times in rounds[1:]) for name in COMMANDS}
+        for text in chosen.values():
+            processor_s(text, Path(folder))  # compiles modules, makes the file of macros
+        rounds = [
+            {name: processor_s(text, Path(folder)) for name, text in chosen.items()} for _ in range(options.rounds)
+        ]
+    medians = {name: statistics.median(times[name] for times in rounds) for name in chosen}
+    ratios = {name: seconds / medians["imports"] for name, seconds in medians.items()}
     print("command,processor_s,over_imports")
-    for name, seconds in medians.items():
-        print(f"{name},{seconds:.2f},{seconds / medians['imports']:.1f}")
+    for name in sorted(chosen, key=lambda name: -ratios[name]):
+        print(f"{name},{medians[name]:.2f},{ratios[name]:.2f}")
+    of_queries = [ratio for name, ratio in ratios.items() if name not in COMMANDS]
+    above = ", ".join(f"{sum(ratio > bound for ratio in of_queries)} above {bound}" for bound in (1.5, 2, 2.5, 3))
+    print(f"{len(of_queries)} queries: {above} times the imports", file=sys.stderr)
 
 
 if __name__ == "__main__":

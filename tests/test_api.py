@@ -3,6 +3,7 @@
 import doctest
 import gc
 import inspect
+import re
 import shutil
 from importlib.resources import files
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import scalelens
+from conftest import ROOT
 from scalelens.errors import UserError
 from test_cli import write_log
 
@@ -135,6 +137,17 @@ def test_the_example_of_a_docstring(name, value, folder_of_examples, monkeypatch
     out = []
     runner.run(test, out=out.append)
     assert test.examples and not runner.failures, "".join(out)
+
+
+def test_the_page_that_shows_it_in_a_notebook(folder_of_examples, monkeypatch):
+    monkeypatch.chdir(folder_of_examples)
+    page = "\n".join(re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "python.md").read_text(), re.DOTALL))
+    runner, out = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE), []
+    runner.run(doctest.DocTestParser().get_doctest(page, {}, "python.md", None, 0), out=out.append)
+    assert runner.tries > 10 and not runner.failures, "".join(out)
+    methods = {name for name in vars(scalelens.Study) if not name.startswith("_")} - {"close", "critical_path"}
+    for name in methods:
+        assert f"study.{name}(" in (ROOT / "docs" / "python.md").read_text(), name
 
 
 def test_a_study_sees_what_others_commit_and_shares_what_it_computes(study):
