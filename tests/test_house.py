@@ -182,7 +182,8 @@ def test_a_broken_promise_is_named() -> None:
 
 # Names that are private to a module
 
-UNDERSCORED = ("ingestion", "parsers", "parsing", "tabular")  # packages whose private names begin with an underscore
+# Packages whose private names begin with an underscore.
+UNDERSCORED = ("ingestion", "parsers", "parsing", "runs", "tabular", "warehouse")
 # What a format file defines for those that read it, and the classes that describe such a file.
 PROTOCOL = {
     "ANCHORS",

@@ -8,7 +8,7 @@ from scalelens.runs.copies import RankLogs
 from scalelens.runs.part import Part
 from scalelens.runs.run import Run
 
-RANK_IN_NAME = re.compile(r"(?:rank|local_rank|worker)?[-_.]?\d+")
+_RANK_IN_NAME = re.compile(r"(?:rank|local_rank|worker)?[-_.]?\d+")
 
 
 def split_by_rank(group: list[Part], why: str, leftovers: list[Part]) -> Iterator[Run]:
@@ -48,7 +48,7 @@ def _complementing(parts: list[Part], why: str) -> list[Run]:
         return [Run(sorted(parts, key=lambda part: min(part.ranks, default=0)), why)]
     stems: dict[tuple[str, int], list[Part]] = defaultdict(list)
     for part in parts:
-        stems[RANK_IN_NAME.sub("#", part.path), part.part].append(part)
+        stems[_RANK_IN_NAME.sub("#", part.path), part.part].append(part)
     if len(stems) > 1:
         return [run for group in stems.values() for run in _complementing(group, why)]
     return [Run([part], why) for part in parts]

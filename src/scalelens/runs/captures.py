@@ -15,7 +15,7 @@ from scalelens.runs.part import Part
 from scalelens.runs.run import Run
 from scalelens.runs.settings import Settings
 
-SECOND = timedelta(seconds=1)
+_SECOND = timedelta(seconds=1)
 
 
 class _Host:
@@ -83,7 +83,7 @@ def _nearest(run: Run, days: list[list[_Host]]) -> _Host | None:
     nearest: tuple[timedelta, _Host] | None = None
     ways = (way(of_day, phase) for of_day in days for way in (_later, _earlier))
     for distance, host in heapq.merge(*ways, key=lambda pair: pair[0]):
-        if nearest and distance >= nearest[0] + SECOND:
+        if nearest and distance >= nearest[0] + _SECOND:
             break
         if host.has_capture(run):
             if nearest:

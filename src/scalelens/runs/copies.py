@@ -8,11 +8,11 @@ from typing import NamedTuple
 from scalelens.runs.lookups import Lookup, Tie
 from scalelens.runs.part import Part
 
-RESULTS = re.compile(r"(.*/)(?:(all)|train|eval|test|predict)_results\.json\Z")
-CHECKPOINT = re.compile(r"(.*/)checkpoint-(\d{1,15})/trainer_state\.json\Z")
+_RESULTS = re.compile(r"(.*/)(?:(all)|train|eval|test|predict)_results\.json\Z")
+_CHECKPOINT = re.compile(r"(.*/)checkpoint-(\d{1,15})/trainer_state\.json\Z")
 
 MINUTE, QUARTER = timedelta(minutes=1), timedelta(minutes=15)
-FARTHEST_ZONE = timedelta(hours=15)  # between two clocks
+_FARTHEST_ZONE = timedelta(hours=15)  # between two clocks
 
 
 class Originals:
@@ -27,7 +27,7 @@ class Originals:
         self._checkpoints = Lookup[tuple[int, str]]("checkpoints", ties)
         for part in parts:
             self._paths.offer(part.path, part.path, part)
-            if checkpoint := CHECKPOINT.match(part.path):
+            if checkpoint := _CHECKPOINT.match(part.path):
                 self._checkpoints.offer(checkpoint[1], (int(checkpoint[2]), part.path), part)
         for _, checkpoints in self._checkpoints.groups():
             checkpoints.sort()
@@ -40,10 +40,10 @@ class Originals:
         """Paths of files that a part may repeat; the first that exists counts."""
         if part.path.endswith(".log.json"):
             return [part.path.removesuffix(".json")]
-        if results := RESULTS.match(part.path):
+        if results := _RESULTS.match(part.path):
             folder, is_of_all = results[1], results[2]
             return [folder + "trainer_state.json", *([] if is_of_all else [folder + "all_results.json"])]
-        if checkpoint := CHECKPOINT.match(part.path):
+        if checkpoint := _CHECKPOINT.match(part.path):
             folder, own = checkpoint[1], (int(checkpoint[2]), part.path)
             latest = max([own, *self._checkpoints.seek(folder, part)[-1:]])
             return [folder + "trainer_state.json", *([] if latest == own else [latest[1]])]
@@ -74,4 +74,4 @@ class RankLogs(NamedTuple):
             return False
         first, last = self.times
         zone = QUARTER * round((start - first) / QUARTER)
-        return abs(zone) <= FARTHEST_ZONE and start - first >= zone - MINUTE and end - last <= zone + MINUTE
+        return abs(zone) <= _FARTHEST_ZONE and start - first >= zone - MINUTE and end - last <= zone + MINUTE

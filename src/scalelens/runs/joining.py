@@ -36,7 +36,7 @@ from scalelens.runs.submissions import described_results, is_result
 from scalelens.warehouse.live import Live
 from scalelens.warehouse.records import Entry
 
-MLFLOW = re.compile(r"(.*/[0-9a-f]{32})/(?:meta\.yaml(?:\.\w+)?|metrics/.*)\Z")
+_MLFLOW = re.compile(r"(.*/[0-9a-f]{32})/(?:meta\.yaml(?:\.\w+)?|metrics/.*)\Z")
 
 
 class Joined(NamedTuple):
@@ -152,7 +152,7 @@ def _rule_of(part: Part, described_folders: Mapping[str, str]) -> tuple[str, obj
             return "workpackage", described_folders[folder]
     if part.facts.summary:
         return "result", None
-    if run_folder := MLFLOW.match(part.path):
+    if run_folder := _MLFLOW.match(part.path):
         return "mlflow", run_folder[1]
     if part.is_result:
         return "result file", (part.path, part.part)

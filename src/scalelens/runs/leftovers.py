@@ -7,7 +7,7 @@ from scalelens.runs.part import Part
 from scalelens.runs.power_launches import launches
 from scalelens.runs.run import Run
 
-SENSED = {"power", "energy", "params", "metrics", "problems"}  # tables that a file of power or energy may fill
+_SENSED = {"power", "energy", "params", "metrics", "problems"}  # tables that a file of power or energy may fill
 
 
 def attach_leftovers(leftovers: list[Part], runs: list[Run], ties: list[Tie]) -> None:
@@ -45,7 +45,7 @@ def _runs_nearby(part: Part, by_folder: Lookup[Run], by_log: Lookup[Run]) -> lis
 
 def _is_sensed(part: Part) -> bool:
     """Whether a part contains power or energy, and nothing but measurements."""
-    return bool({"power", "energy"} & set(part.facts.rows)) and set(part.facts.rows) <= SENSED
+    return bool({"power", "energy"} & set(part.facts.rows)) and set(part.facts.rows) <= _SENSED
 
 
 def _stem(part: Part) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from scalelens.runs.part import Part
 
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 
 
 class Tie(NamedTuple):
@@ -23,29 +23,29 @@ class Tie(NamedTuple):
     is_sought: bool
 
 
-class Lookup(Generic[Item]):
+class Lookup(Generic[_Item]):
     """Items by key.  It records a tie for each key that is offered or sought, whether or not anything is found."""
 
     def __init__(self, name: str, ties: list[Tie]) -> None:
         self._name, self._ties = name, ties
-        self._items: dict[Any, list[Item]] = {}
+        self._items: dict[Any, list[_Item]] = {}
 
-    def offer(self, key: object, item: Item, part: Part) -> None:
+    def offer(self, key: object, item: _Item, part: Part) -> None:
         """Lets others find an item by a key; `part` is one that the item consists of."""
         self._items.setdefault(key, []).append(item)
         self._tie(part, key, is_offered=True)
 
-    def seek(self, key: object, part: Part) -> list[Item]:
+    def seek(self, key: object, part: Part) -> list[_Item]:
         """Items with a key, in the order in which they were offered."""
         self._tie(part, key, is_sought=True)
         return self._items.get(key, [])
 
-    def gather(self, key: object, item: Item, part: Part) -> None:
+    def gather(self, key: object, item: _Item, part: Part) -> None:
         """Adds an item to those with the same key, which all depend on each other."""
         self._items.setdefault(key, []).append(item)
         self._tie(part, key, is_offered=True, is_sought=True)
 
-    def groups(self) -> Iterator[tuple[Any, list[Item]]]:
+    def groups(self) -> Iterator[tuple[Any, list[_Item]]]:
         """Keys with their items, in the order in which the keys came."""
         yield from self._items.items()
 

@@ -9,7 +9,7 @@ from scalelens.runs.sidecar import NamedRun, Statement
 
 # slurm-1809577.out, name-1809577.out, name_1809577.err, 1809577.out: at least five digits that are not a date.
 # PBS: name.o1809577, name.e1809577.
-JOB_ID = re.compile(r"(?:(?:^|[-_.])(?!(?:19|20)\d{6}[._-])(?=\d{5,}\.(?:out|err|log|txt)$)|\.[oe](?=\d{4,18}$))(\d+)")
+_JOB_ID = re.compile(r"(?:(?:^|[-_.])(?!(?:19|20)\d{6}[._-])(?=\d{5,}\.(?:out|err|log|txt)$)|\.[oe](?=\d{4,18}$))(\d+)")
 
 
 class Part(NamedTuple):
@@ -44,7 +44,7 @@ class Part(NamedTuple):
     def job_id(self) -> str | None:
         if "job_id" in self.statements:
             return self.statements["job_id"].value
-        in_name = JOB_ID.search(self.path.rpartition("/")[2])
+        in_name = _JOB_ID.search(self.path.rpartition("/")[2])
         return self.facts.job_id or (in_name[1] if in_name else None)
 
     @property

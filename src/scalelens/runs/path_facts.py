@@ -11,33 +11,33 @@ import re
 from scalelens import catalog
 
 # Names of devices: the text before an `x4` may also be the model number of a machine (XE8545x4).
-DEVICE = r"(?:gb[23]00|[ab]h?[1-3]0?00|b200|b300|a100|h100|h200|gh200|v100|mi\d{3}[axh]?|pvc|ipu)"
-NAME_PATTERNS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
+_DEVICE = r"(?:gb[23]00|[ab]h?[1-3]0?00|b200|b300|a100|h100|h200|gh200|v100|mi\d{3}[axh]?|pvc|ipu)"
+_NAME_PATTERNS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (re.compile(r"(?<![a-z0-9])n(\d{1,5})c(\d{1,3})(?![a-z0-9])"), ("nodes", "devices_per_node")),
     (re.compile(r"(?<![a-z0-9])(?<!gpu_)(?<!gpus_)(?:nodes[-_]?|n)(\d{1,5})(?![a-z0-9])"), ("nodes",)),
     (re.compile(r"(?<![a-z0-9.])(\d{1,5})[-_]?nodes?(?![a-z0-9])"), ("nodes",)),
-    (re.compile(rf"{DEVICE}x(\d{{1,2}})(?![a-z0-9])"), ("devices_per_node",)),
+    (re.compile(rf"{_DEVICE}x(\d{{1,2}})(?![a-z0-9])"), ("devices_per_node",)),
     (re.compile(r"(?<![a-z0-9])gpus?[x_-]?n?(\d{1,5})(?![a-z0-9])"), ("devices",)),
     (re.compile(r"(?<![a-z0-9.])(\d{1,5})[-_]?gpus?(?![a-z0-9])"), ("devices",)),
 )
 # How names of devices in the catalog begin: V100, MI250X, RTX 4090, Gaudi 2.  `max_1550` is more likely a maximum.
-FAMILY = re.compile(r"\b(?!Max\b)([A-Za-z]{1,5}) ?(\d{1,4}[A-Z]?)\b")
-FORM = r"(?:[-_ ]?(?:sxm\d?|pcie|nvl|oam|gcd|\d{2,3}gb))*"
-BATCH_OR_DEVICE = "b200"  # by itself more likely a batch size
-SPLIT = re.compile(r"(?<![a-z0-9])(?:(?:tp|pp|dp)[-_=]?\d{1,4}[-_]?)+(?![a-z0-9])")
-SPLIT_PART = re.compile(r"(tp|pp|dp)[-_=]?(\d+)")
-LARGEST_PP = 64  # llama.cpp's pp512 is a prompt of 512 tokens
-SEQUENCE = re.compile(r"(?<![a-z0-9])seq(?:([-_]?len(?:gth)?)[-_=]?|[-_=]?)([1-9]\d{1,6})(?![a-z0-9])")
-CLOCK = re.compile(
+_FAMILY = re.compile(r"\b(?!Max\b)([A-Za-z]{1,5}) ?(\d{1,4}[A-Z]?)\b")
+_FORM = r"(?:[-_ ]?(?:sxm\d?|pcie|nvl|oam|gcd|\d{2,3}gb))*"
+_BATCH_OR_DEVICE = "b200"  # by itself more likely a batch size
+_SPLIT = re.compile(r"(?<![a-z0-9])(?:(?:tp|pp|dp)[-_=]?\d{1,4}[-_]?)+(?![a-z0-9])")
+_SPLIT_PART = re.compile(r"(tp|pp|dp)[-_=]?(\d+)")
+_LARGEST_PP = 64  # llama.cpp's pp512 is a prompt of 512 tokens
+_SEQUENCE = re.compile(r"(?<![a-z0-9])seq(?:([-_]?len(?:gth)?)[-_=]?|[-_=]?)([1-9]\d{1,6})(?![a-z0-9])")
+_CLOCK = re.compile(
     r"(?<![a-z0-9])((?:(?:gpu|sm|core|freq|clk|clock|static)[-_=]?)*)([1-9]\d{2,3})[-_]?(mhz)?(?![a-z0-9])"
 )
-NAMED_CLOCK = re.compile(r"(?:static|freq|(?:clk|clock)[-_=]?)\Z")
+_NAMED_CLOCK = re.compile(r"(?:static|freq|(?:clk|clock)[-_=]?)\Z")
 # After these words, a number is the clock of something else, or says how often something happens.
-OF_ANOTHER = re.compile(r"(?:cpu|mem|memory|hbm|dram|uncore|log|print|save|eval|val|test|ckpt|checkpoint)[^a-z]*\Z")
-CLOCKS_MHZ = range(100, 4001)
-YEARS = range(2010, 2041)
-PRECISION = re.compile(r"(?<![a-z0-9])(?:(no|non|without|not)[-_]?)?(fp32|bf16|fp16|amp|fp8|tf32)(?![a-z0-9])")
-SWITCHED_OFF = re.compile(r"[-_=]?(?:off|false|no|disabled|0)(?![a-z0-9])")
+_OF_ANOTHER = re.compile(r"(?:cpu|mem|memory|hbm|dram|uncore|log|print|save|eval|val|test|ckpt|checkpoint)[^a-z]*\Z")
+_CLOCKS_MHZ = range(100, 4001)
+_YEARS = range(2010, 2041)
+_PRECISION = re.compile(r"(?<![a-z0-9])(?:(no|non|without|not)[-_]?)?(fp32|bf16|fp16|amp|fp8|tf32)(?![a-z0-9])")
+_SWITCHED_OFF = re.compile(r"[-_=]?(?:off|false|no|disabled|0)(?![a-z0-9])")
 
 
 def facts_of(path: str, root: str, devices: str | None = None) -> dict[str, str]:
@@ -46,7 +46,7 @@ def facts_of(path: str, root: str, devices: str | None = None) -> dict[str, str]
     names = path.removeprefix(above).lower().strip("/").split("/")
     facts: dict[str, str] = {}
     for name in reversed(names):
-        for pattern, keys in NAME_PATTERNS:
+        for pattern, keys in _NAME_PATTERNS:
             if (match := pattern.search(name)) and all(map(int, match.groups())):  # gpu0 and n0 are not counts
                 for key, value in zip(keys, match.groups(), strict=True):
                     facts.setdefault(key, str(int(value)))
@@ -82,9 +82,9 @@ def _settings_in(name: str) -> dict[str, set[str]]:
         "seq_length": _lengths_in(name),
         "device_clock_mhz": _clocks_in(name),
     }
-    for split in SPLIT.finditer(name):
-        for key, size in SPLIT_PART.findall(split[0]):
-            if int(size) and (key != "pp" or int(size) <= LARGEST_PP):
+    for split in _SPLIT.finditer(name):
+        for key, size in _SPLIT_PART.findall(split[0]):
+            if int(size) and (key != "pp" or int(size) <= _LARGEST_PP):
                 settings.setdefault(key, set()).add(str(int(size)))
     return {key: values for key, values in settings.items() if values}
 
@@ -94,7 +94,7 @@ def _devices_in(name: str) -> set[str]:
     devices = set()
     for match in _device_pattern().finditer(name):
         maker, family, form, count = match.groups()
-        if family != BATCH_OR_DEVICE or maker or form or count:
+        if family != _BATCH_OR_DEVICE or maker or form or count:
             model = _families()[re.sub(r"[-_ ]", "", family)]
             devices.add("-".join([model, *re.findall(r"[a-z]+\d?|\d+gb", form)]).upper())
     return devices
@@ -103,7 +103,7 @@ def _devices_in(name: str) -> set[str]:
 @functools.cache
 def _families() -> dict[str, str]:
     """Families of the devices in the catalog: `rtx4090` is RTX 4090."""
-    matches = (FAMILY.search(row["device"]) for row in catalog.rows("devices_catalog"))
+    matches = (_FAMILY.search(row["device"]) for row in catalog.rows("devices_catalog"))
     return {(match[1] + match[2]).lower(): match[0] for match in matches if match}
 
 
@@ -114,29 +114,29 @@ def _device_pattern() -> re.Pattern[str]:
     longest_first = "|".join(sorted(names, key=lambda name: (-len(name), name)))
     return re.compile(
         r"(?:(?<![a-z0-9])(?:(dgx|hgx|nvidia|amd)[-_ ]?|\d{1,4}x?)?|(?<=x\d))"
-        rf"({longest_first})({FORM})(x\d{{1,2}})?(?![a-z0-9])"
+        rf"({longest_first})({_FORM})(x\d{{1,2}})?(?![a-z0-9])"
     )
 
 
 def _precisions_in(name: str) -> set[str]:
     """Number formats; an empty text if one is switched off.  `amp` with the format that it uses is that format."""
     precisions = {
-        "" if match[1] or SWITCHED_OFF.match(name, match.end()) else match[2] for match in PRECISION.finditer(name)
+        "" if match[1] or _SWITCHED_OFF.match(name, match.end()) else match[2] for match in _PRECISION.finditer(name)
     }
     return precisions - {"amp"} if len(precisions & {"fp16", "bf16"}) == 1 and len(precisions) == 2 else precisions
 
 
 def _lengths_in(name: str) -> set[str]:
     """Sequence lengths.  Without `len`, a number that is not a multiple of 64 may be a number of sequences."""
-    return {length for named, length in SEQUENCE.findall(name) if named or int(length) % 64 == 0}
+    return {length for named, length in _SEQUENCE.findall(name) if named or int(length) % 64 == 0}
 
 
 def _clocks_in(name: str) -> set[str]:
     """Clocks that devices are locked to.  Without `mhz`, a number may be a year, a loss scale or a number of steps."""
     clocks = set()
-    for match in CLOCK.finditer(name):
+    for match in _CLOCK.finditer(name):
         words, clock = match[1], int(match[2])
-        by_name = NAMED_CLOCK.search(words) and not (clock in YEARS or clock & (clock - 1) == 0 or clock % 500 == 0)
-        if clock in CLOCKS_MHZ and (match[3] or by_name) and not OF_ANOTHER.search(name[: match.start()]):
+        by_name = _NAMED_CLOCK.search(words) and not (clock in _YEARS or clock & (clock - 1) == 0 or clock % 500 == 0)
+        if clock in _CLOCKS_MHZ and (match[3] or by_name) and not _OF_ANOTHER.search(name[: match.start()]):
             clocks.add(match[2])
     return clocks

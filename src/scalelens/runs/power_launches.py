@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator
 from scalelens.runs.part import Part
 from scalelens.runs.run import Run
 
-SENSED_WORDS = re.compile(r"combined|power|energy(?:[-_]from[-_]counter)?|\.(?:csv|h5)\b")
+_SENSED_WORDS = re.compile(r"combined|power|energy(?:[-_]from[-_]counter)?|\.(?:csv|h5)\b")
 
-Span = tuple[int, int]  # first and last sample, nanoseconds since 1970
+_Span = tuple[int, int]  # first and last sample, nanoseconds since 1970
 
 
 class _Launch:
@@ -88,7 +88,7 @@ def launches(parts: Iterable[Part]) -> Iterator[Run]:
     """Runs of the power and energy files of a folder without a log."""
     files: dict[str, list[Part]] = defaultdict(list)
     for part in parts:
-        stem = SENSED_WORDS.sub("", posixpath.basename(part.path))
+        stem = _SENSED_WORDS.sub("", posixpath.basename(part.path))
         files[re.sub(r"[\W_]+", ".", stem).strip(".")].append(part)
     unnamed = files.pop("", [])  # with names such as power.csv
     namesakes: dict[str, list[_Launch]] = defaultdict(list)
@@ -104,9 +104,9 @@ def launches(parts: Iterable[Part]) -> Iterator[Run]:
         yield Run(group, "folder" if len({part.path for part in group}) > 1 else "file")
 
 
-def _without_overlaps(spans: Iterable[Span]) -> list[Span]:
+def _without_overlaps(spans: Iterable[_Span]) -> list[_Span]:
     """Spans in order, with overlapping ones merged."""
-    merged: list[Span] = []
+    merged: list[_Span] = []
     for begin, end in sorted(spans):
         if merged and begin <= merged[-1][1]:
             merged[-1] = merged[-1][0], max(end, merged[-1][1])

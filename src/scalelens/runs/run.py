@@ -9,7 +9,7 @@ from scalelens.runs.part import Part
 from scalelens.runs.sidecar import Statement
 from scalelens.tables import OUTCOMES
 
-SAYS_NOTHING = re.compile(
+_SAYS_NOTHING = re.compile(
     r".*/(?:(?:rank|worker|stdout|stderr|out|output|log|train|main|job|result|meta)?[-_]?\d{0,4}"
     r"|trainer_state|(?:all|train|eval|test|predict)_results)\.[^/]*$"
 )
@@ -68,7 +68,7 @@ class Run(NamedTuple):
         first = self.parts[0]
         if described := next((folder for part in self.parts for folder in part.describes), None):
             return PurePath(described).name
-        if self._has_several_logs() or SAYS_NOTHING.match(first.path):
+        if self._has_several_logs() or _SAYS_NOTHING.match(first.path):
             return PurePath(first.folder).name
         stem = first.path.rpartition("/")[2].split(".", 1)[0] or first.path.rpartition("/")[2]
         return f"{stem} ({first.part + 1})" if first.part else stem

@@ -27,12 +27,12 @@ from scalelens.runs.templates import Template, compiled
 SIDECAR_NAME = "scalelens.toml"
 SIDECAR_LIMIT_BYTES = 1 << 20
 KEYS = ("templates", "runs", "tz", "facts", "labels", "numbers", "figure")
-IN_ARCHIVE = re.compile(r"(\.tar(?:\.(?:gz|zst|xz|bz2))?|\.tgz)!")
+_IN_ARCHIVE = re.compile(r"(\.tar(?:\.(?:gz|zst|xz|bz2))?|\.tgz)!")
 
-AddFault = Callable[[int, str], None]  # takes a line and what is wrong with it
+_AddFault = Callable[[int, str], None]  # takes a line and what is wrong with it
 
 
-class Fault(NamedTuple):
+class _Fault(NamedTuple):
     """A line of a sidecar that is not understood, and why."""
 
     path: str
@@ -61,7 +61,7 @@ class NamedRun(NamedTuple):
     values: tuple[tuple[str, str], ...]
 
 
-class Sidecar(NamedTuple):
+class _Sidecar(NamedTuple):
     """One sidecar."""
 
     path: str
@@ -82,7 +82,7 @@ class Sidecar(NamedTuple):
 
     def inside(self, path: str) -> str:
         """A path relative to the folder; an archive counts as a folder."""
-        return IN_ARCHIVE.sub(r"\1/", path.removeprefix(self.folder + "/"))
+        return _IN_ARCHIVE.sub(r"\1/", path.removeprefix(self.folder + "/"))
 
     def fit(self, path: str) -> tuple[Template, dict[str, str]] | None:
         """The first template that fits a file, and the values of its named parts."""
@@ -112,14 +112,14 @@ class Sidecars:
     """All sidecars of a warehouse or a folder, and what is wrong with them."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        self.faults: list[Fault] = []
-        self.by_folder: dict[str, Sidecar] = {}
+        self.faults: list[_Fault] = []
+        self.by_folder: dict[str, _Sidecar] = {}
         for path, text in sorted(texts.items()):
             sidecar, faults = sidecar_of(path, text)
             self.faults += faults
             self.by_folder[sidecar.folder] = sidecar
 
-    def over(self, path: str) -> Iterator[Sidecar]:
+    def over(self, path: str) -> Iterator[_Sidecar]:
         """Sidecars in and above the folder of a file, the nearest first."""
         end = len(path)
         while self.by_folder and (end := path.rfind("/", 0, end)) >= 0:
@@ -143,13 +143,13 @@ class Sidecars:
         return next((sidecar.zone for sidecar in self.over(path) if sidecar.zone), None)
 
 
-def sidecar_of(path: str, text: str) -> tuple[Sidecar, list[Fault]]:
+def sidecar_of(path: str, text: str) -> tuple[_Sidecar, list[_Fault]]:
     """A sidecar from its text, and what is wrong with it."""
     lines = text.split("\n")
-    faults: list[Fault] = []
+    faults: list[_Fault] = []
 
     def fault(line: int, reason: str) -> None:
-        faults.append(Fault(path, line, reason, lines[line - 1].strip() if line <= len(lines) else ""))
+        faults.append(_Fault(path, line, reason, lines[line - 1].strip() if line <= len(lines) else ""))
 
     import tomllib  # many warehouses have no sidecar
 
@@ -179,10 +179,10 @@ def sidecar_of(path: str, text: str) -> tuple[Sidecar, list[Fault]]:
     if not isinstance(figures, dict) or not all(isinstance(table, dict) for table in figures.values()):
         fault(_line_of(lines, "figure"), "figure is not a table of tables; write [figure.NAME]")
         figures = {}
-    return Sidecar(path, tuple(templates), tuple(runs), always, zone, figures), faults
+    return _Sidecar(path, tuple(templates), tuple(runs), always, zone, figures), faults
 
 
-def _templates_of(given: Any, key: str, lines: list[str], fault: AddFault) -> list[Template]:
+def _templates_of(given: Any, key: str, lines: list[str], fault: _AddFault) -> list[Template]:
     """Templates of the list `key`."""
     if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
         fault(_line_of(lines, key), f'{key} is not a list of texts; write {key} = ["..."]')
@@ -198,7 +198,7 @@ def _templates_of(given: Any, key: str, lines: list[str], fault: AddFault) -> li
     return templates
 
 
-def _constants_of(given: Any, table: str, lines: list[str], fault: AddFault) -> Iterator[tuple[str, str, bool, int]]:
+def _constants_of(given: Any, table: str, lines: list[str], fault: _AddFault) -> Iterator[tuple[str, str, bool, int]]:
     """Facts or labels in a table: name, value as text, whether it is an integer, line."""
     if not isinstance(given, dict):
         fault(_line_of(lines, table), f"{table} is not a table; write [{table}], and key = value below it")

@@ -6,7 +6,7 @@ from typing import Any
 
 from scalelens.runs.templates import FACT_KINDS, LABEL_NAME, WORDS
 
-LARGEST_COUNT = 10**9 - 1
+_LARGEST_COUNT = 10**9 - 1
 
 
 def fact_text(key: str, value: Any) -> str:
@@ -21,7 +21,7 @@ def fact_text(key: str, value: Any) -> str:
         if key in WORDS and value not in WORDS[key]:
             raise ValueError(f"{key} is {in_message(value)}; use one of {' '.join(WORDS[key])}")
         return normalized(key, value)
-    if kind == "count" and not (is_number and isinstance(value, int) and 0 < value <= LARGEST_COUNT):
+    if kind == "count" and not (is_number and isinstance(value, int) and 0 < value <= _LARGEST_COUNT):
         raise ValueError(f"{key} is not a whole number above 0: {in_message(value)}")
     if not is_number or not 0 < value < 1e300:
         raise ValueError(f"{key} is not a number above 0: {in_message(value)}")

@@ -13,15 +13,15 @@ import re
 from scalelens.warehouse.live import Live
 from scalelens.warehouse.records import Entry
 
-LOGS = {"mllog", "mllog_old"}
-PACKED = r"(?:\.(?:gz|zst|xz|bz2))?"
-RESULT = re.compile(r"(?:^|[/!])results/[^/]+/(?:(?:strong|weak)/)?[^/]+/result_[^/]+\.(?:txt|log)" + PACKED + r"\Z")
-SYSTEM = re.compile(r"(?P<above>.*[/!]|)systems/(?P<system>[^/]+)\.json" + PACKED + r"\Z")
+_LOGS = {"mllog", "mllog_old"}
+_PACKED = r"(?:\.(?:gz|zst|xz|bz2))?"
+_RESULT = re.compile(r"(?:^|[/!])results/[^/]+/(?:(?:strong|weak)/)?[^/]+/result_[^/]+\.(?:txt|log)" + _PACKED + r"\Z")
+SYSTEM = re.compile(r"(?P<above>.*[/!]|)systems/(?P<system>[^/]+)\.json" + _PACKED + r"\Z")
 
 
 def is_result(entry: Entry) -> bool:
     """Whether a file is the log of one result: it has the path of one, and lines of MLPerf."""
-    return RESULT.search(entry.path) is not None and not LOGS.isdisjoint(entry.formats)
+    return _RESULT.search(entry.path) is not None and not _LOGS.isdisjoint(entry.formats)
 
 
 def described_results(live: Live) -> dict[str, list[str]]:

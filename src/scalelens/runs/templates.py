@@ -12,21 +12,21 @@ import pyarrow as pa
 
 from scalelens.tables import RUN_FACTS
 
-SHAPE_COUNTS = ("num_layers", "hidden_size", "num_experts")  # a model's shape, which `model_flops` reads
+_SHAPE_COUNTS = ("num_layers", "hidden_size", "num_experts")  # a model's shape, which `model_flops` reads
 # Facts and the kind of each: `text`, `count` (an integer above 0) or `number`.  Only a log can state the outcome.
 FACT_KINDS = {
     column.name: "count" if pa.types.is_integer(column.type) else "number" if column.type == pa.float64() else "text"
     for column in RUN_FACTS
     if column.name != "outcome"
-} | dict.fromkeys(SHAPE_COUNTS, "count")
+} | dict.fromkeys(_SHAPE_COUNTS, "count")
 WORDS = {"device_unit": ("gpu", "gcd", "ipu", "hpu", "cpu")}
-KIND_PATTERNS = {
+_KIND_PATTERNS = {
     "count": r"0*[1-9][0-9]{0,8}(?![0-9])", "number": r"[0-9]{1,18}(?:\.[0-9]{1,18})?(?![0-9])",
     "int": r"[0-9]{1,18}(?![0-9])", "text": r"[^/]+",
 }  # fmt: skip
-LONGEST_TEMPLATE = 500
-TEMPLATE_TOKEN = re.compile(r"\{([^{}]*)\}|(\*+)|([{}])|([^{}*]+)")
-PLACEHOLDER = re.compile(r"([^:]*)(?::(.*))?")
+_LONGEST_TEMPLATE = 500
+_TEMPLATE_TOKEN = re.compile(r"\{([^{}]*)\}|(\*+)|([{}])|([^{}*]+)")
+_PLACEHOLDER = re.compile(r"([^:]*)(?::(.*))?")
 LABEL_NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")
 
 
@@ -51,8 +51,8 @@ class Template(NamedTuple):
 
 def compiled(text: str, line: int = 1) -> Template:
     """A template from its text.  Raises ValueError if something is wrong with it."""
-    if len(text) > LONGEST_TEMPLATE:
-        raise ValueError(f"a template has {len(text)} letters; write it in less than {LONGEST_TEMPLATE}")
+    if len(text) > _LONGEST_TEMPLATE:
+        raise ValueError(f"a template has {len(text)} letters; write it in less than {_LONGEST_TEMPLATE}")
     folders = text.removesuffix("/").split("/")
     if {"", ".", ".."} & set(folders):
         raise ValueError(
@@ -68,7 +68,7 @@ def _name_pattern(name: str, template: str, kinds: dict[str, str]) -> str:
     if name == "*":
         return "[^/]+"
     pattern, before = "", ""
-    for token in TEMPLATE_TOKEN.finditer(name):
+    for token in _TEMPLATE_TOKEN.finditer(name):
         part, stars, brace, literal = token.groups()
         if brace:
             raise ValueError(f"the template '{template}' has a single '{brace}'; write a named part as {{name}}")
@@ -82,7 +82,7 @@ def _name_pattern(name: str, template: str, kinds: dict[str, str]) -> str:
                 raise ValueError(f"the template '{template}' names '{key}' twice; give the second another name")
             kinds[key] = kind
             not_within_number = "" if before[-1:].isdigit() or kind == "text" else "(?<![0-9])"
-            pattern += f"{not_within_number}(?P<{key}>{'|'.join(WORDS[key]) if key in WORDS else KIND_PATTERNS[kind]})"
+            pattern += f"{not_within_number}(?P<{key}>{'|'.join(WORDS[key]) if key in WORDS else _KIND_PATTERNS[kind]})"
         else:
             pattern += "[^/]*?" if stars else re.escape(literal)
         before = token[0]
@@ -91,7 +91,7 @@ def _name_pattern(name: str, template: str, kinds: dict[str, str]) -> str:
 
 def _named_part(part: str, template: str) -> tuple[str, str]:
     """Name and kind of `{name}` or `{name:int}`."""
-    match = PLACEHOLDER.fullmatch(part)
+    match = _PLACEHOLDER.fullmatch(part)
     key, kind = (match[1], match[2]) if match else (part, None)
     if not LABEL_NAME.fullmatch(key):
         raise ValueError(f"'{key}' in the template '{template}' is not a name; use lower-case letters, digits and _")

@@ -24,9 +24,9 @@ from scalelens.warehouse.records import digest
 from scalelens.warehouse.root import BucketPath
 from scalelens.warehouse.s3_faults import s3_errors_explained
 
-REQUESTS_AT_ONCE = 8
-CHUNK = 8 << 20  # bytes per request
-COPIED = (".json", ".parquet")
+_REQUESTS_AT_ONCE = 8
+_CHUNK = 8 << 20  # bytes per request
+_COPIED = (".json", ".parquet")
 
 
 class Bucket(LocalFiles):
@@ -63,7 +63,7 @@ class Bucket(LocalFiles):
         return names
 
     def copies_in(self, folder: Path) -> set[str]:
-        return {name for name in super().names(folder) if name.endswith(COPIED) and not name.startswith(".")}
+        return {name for name in super().names(folder) if name.endswith(_COPIED) and not name.startswith(".")}
 
     def infos(self, folder: Path) -> list[fs.FileInfo]:
         with self.explained():
@@ -96,7 +96,7 @@ class Bucket(LocalFiles):
 
     def put(self, path: Path, final: Path) -> None:
         with self.explained(), path.open("rb") as file, self.s3.open_output_stream(self.key(final)) as stored:
-            shutil.copyfileobj(file, stored, CHUNK)
+            shutil.copyfileobj(file, stored, _CHUNK)
 
     def remove(self, folder: Path, names: Iterable[str]) -> None:
         def remove_one(name: str) -> None:
@@ -132,7 +132,7 @@ class Bucket(LocalFiles):
                 self.s3.open_input_stream(self.key(path), compression=None) as stored,
                 temporary.open("wb") as file,
             ):
-                shutil.copyfileobj(stored, file, CHUNK)
+                shutil.copyfileobj(stored, file, _CHUNK)
             yield temporary
         finally:
             temporary.unlink(missing_ok=True)
@@ -156,7 +156,7 @@ class Bucket(LocalFiles):
 
 def _at_once(act: Callable[[str], None], names: Iterable[str]) -> None:
     """Calls a function for many names, several at a time."""
-    pool = ThreadPoolExecutor(REQUESTS_AT_ONCE)
+    pool = ThreadPoolExecutor(_REQUESTS_AT_ONCE)
     try:
         for _ in pool.map(act, names):
             pass

@@ -22,10 +22,10 @@ from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Batch, Entry, Segment, has_digest, segment
 from scalelens.warehouse.stored_records import Damage
 
-ROOT_IN_RECORD = re.compile(rb'"root":"([^"\\]+)"')  # can be read even if the rest of a record is damaged
+_ROOT_IN_RECORD = re.compile(rb'"root":"([^"\\]+)"')  # can be read even if the rest of a record is damaged
 
 
-class CheckResult(NamedTuple):
+class _CheckResult(NamedTuple):
     """What a check found: damages, each with the command that repairs it, and notes that are worth knowing."""
 
     damages: list[str]
@@ -34,7 +34,7 @@ class CheckResult(NamedTuple):
     segments: int
 
 
-def check(root: Path, quick: bool = False) -> CheckResult:
+def check(root: Path, quick: bool = False) -> _CheckResult:
     """Checks all records and segments; with `quick`, only the sizes of the segments.
 
     Raises UserError if there is no warehouse, or if it cannot be listed.
@@ -60,7 +60,7 @@ def check(root: Path, quick: bool = False) -> CheckResult:
             if fault:
                 damages.append(f"segments/{name} {fault}{_mend_segment(warehouse, entries[batch.id])}")
     notes = [*_without_checksum(live, without_hash), *_without_record(stored, live.batches)]
-    return CheckResult(damages, notes, len(live.records), count)
+    return _CheckResult(damages, notes, len(live.records), count)
 
 
 def _fault_of_size(stored: FileStatus | None, written: Segment | None) -> str | None:
@@ -102,7 +102,7 @@ def _mend_record(warehouse: Warehouse, live: Live, damage: Damage) -> str:
     """The command that reads again whatever the record may have contained, which nothing else tells."""
     folders = {*roots(live)}
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        folders |= {name.decode() for name in ROOT_IN_RECORD.findall((warehouse.log / damage.name).read_bytes())}
+        folders |= {name.decode() for name in _ROOT_IN_RECORD.findall((warehouse.log / damage.name).read_bytes())}
     return _ingest_again(warehouse, sorted(folders)) if folders else "scalelens ingest --again, with your folders"
 
 

@@ -24,7 +24,7 @@ from scalelens.warehouse.stored_rows import StoredRows
 
 TARGET_BYTES = 256 << 20  # of the segments of a batch; more only if a single content has more
 
-Order = Callable[[Live], list[str]]  # returns the contents in the order in which they are stored
+_Order = Callable[[Live], list[str]]  # returns the contents in the order in which they are stored
 
 
 def by_path(live: Live) -> list[str]:
@@ -32,7 +32,7 @@ def by_path(live: Live) -> list[str]:
     return list(dict.fromkeys(live.paths[path].file_id for path in sorted(live.paths)))
 
 
-class Compacted(NamedTuple):
+class _Compacted(NamedTuple):
     """How many segments there were before and are now, with their bytes."""
 
     segments_before: int
@@ -41,7 +41,7 @@ class Compacted(NamedTuple):
     bytes_after: int
 
 
-def compact(root: Path, target_bytes: int = TARGET_BYTES, order: Order = by_path) -> Compacted:
+def compact(root: Path, target_bytes: int = TARGET_BYTES, order: _Order = by_path) -> _Compacted:
     """Compacts a warehouse.  Raises UserError if it is damaged: altered bytes must not get a new checksum."""
     warehouse = Warehouse(root)
     live = warehouse.live()
@@ -52,12 +52,12 @@ def compact(root: Path, target_bytes: int = TARGET_BYTES, order: Order = by_path
     for batch in rewritten(warehouse, live, stale, target_bytes):
         kept[batch.id] = batch
         moved |= dict.fromkeys(batch.file_ids, batch.id)
-    keep_young(warehouse, [kept[name] for name in {*moved.values()}])
+    _keep_young(warehouse, [kept[name] for name in {*moved.values()}])
     entries = [_moved_entry(entry, live, moved, kept) for entry in all_entries(live)]
     warehouse.replace(live.records, list(kept.values()), entries)
     erase(warehouse, live)
     after = _sizes(warehouse)
-    return Compacted(len(before), sum(before.values()), len(after), sum(after.values()))
+    return _Compacted(len(before), sum(before.values()), len(after), sum(after.values()))
 
 
 def _batches_that_stay(live: Live, size_of: dict[str, int], target_bytes: int) -> list[Batch]:
@@ -119,7 +119,7 @@ def _moved_entry(entry: Entry, live: Live, moved: dict[str, str], there: dict[st
     return msgspec.structs.replace(entry, batch=batch, rewrites=entry.rewrites + 1)
 
 
-def keep_young(warehouse: Warehouse, batches: Iterable[Batch]) -> None:
+def _keep_young(warehouse: Warehouse, batches: Iterable[Batch]) -> None:
     """Makes segments look new, so that `gc` removes none before they are committed, however long compacting took."""
     with io_errors_explained(warehouse.files.folder):
         names = (segment(table, batch.id) for batch in batches for table in batch.tables)

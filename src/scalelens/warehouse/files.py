@@ -13,7 +13,7 @@ from scalelens.errors import UserError
 ABANDONED_S = 24 * 3600  # age from which a file that no record names is taken for the remains of a killed process
 
 # Errors of file systems without hard links, or without links between two such names.
-NO_LINKS = (
+_NO_LINKS = (
     errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.EACCES, errno.EINVAL,
     errno.EIO,
 )  # fmt: skip
@@ -111,7 +111,7 @@ def _link_once(temporary: Path, final: Path) -> None:
     try:
         os.link(temporary, final)
     except OSError as error:
-        if error.errno not in NO_LINKS:
+        if error.errno not in _NO_LINKS:
             raise
         os.rename(temporary, final)
 

@@ -14,7 +14,7 @@ from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import segment
 
 
-class Garbage(NamedTuple):
+class _Garbage(NamedTuple):
     """A file that may be removed."""
 
     path: Path
@@ -22,7 +22,7 @@ class Garbage(NamedTuple):
     why: str
 
 
-def gc(root: Path, dry_run: bool = False) -> list[Garbage]:
+def gc(root: Path, dry_run: bool = False) -> list[_Garbage]:
     """Removes the garbage of a warehouse and returns what it was.  With `dry_run`, nothing is removed.
 
     Raises UserError if there is no warehouse, or if it is damaged.
@@ -35,7 +35,7 @@ def gc(root: Path, dry_run: bool = False) -> list[Garbage]:
     return garbage
 
 
-def _garbage_of(warehouse: Warehouse) -> list[Garbage]:
+def _garbage_of(warehouse: Warehouse) -> list[_Garbage]:
     """Files that nothing refers to, in the order of their names."""
     warehouse.live()  # raises before anything is written
     old = {}
@@ -50,9 +50,9 @@ def _garbage_of(warehouse: Warehouse) -> list[Garbage]:
     garbage = []
     for path, size in sorted(old.items()):
         if path.name.startswith(".") and path.suffix == ".tmp":
-            garbage.append(Garbage(path, size, "a process was killed while it wrote it"))
+            garbage.append(_Garbage(path, size, "a process was killed while it wrote it"))
         elif path.name in live.folded:
-            garbage.append(Garbage(path, size, "another record replaces it"))
+            garbage.append(_Garbage(path, size, "another record replaces it"))
         elif path.suffix == ".parquet" and path.name not in named:
-            garbage.append(Garbage(path, size, "no record names it"))
+            garbage.append(_Garbage(path, size, "no record names it"))
     return garbage

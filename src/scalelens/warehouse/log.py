@@ -25,7 +25,7 @@ from scalelens.warehouse.records import Batch, CommitRecord, Entry, order_of, re
 from scalelens.warehouse.root import BucketPath
 from scalelens.warehouse.stored_records import Damage, Texts, names_in, records_and_damages, texts_in
 
-FOLD_ABOVE = 1000  # more records than this are folded into one at the next ingest
+_FOLD_ABOVE = 1000  # more records than this are folded into one at the next ingest
 
 
 class Warehouse:
@@ -134,7 +134,7 @@ class Warehouse:
         with io_errors_explained(self.files.folder):
             self.commit([], [Entry(path, status=FORGOTTEN) for path in paths])
 
-    def fold(self, above: int = FOLD_ABOVE, *, accept_damage: bool = False) -> None:
+    def fold(self, above: int = _FOLD_ABOVE, *, accept_damage: bool = False) -> None:
         """Replaces a long log with one record of the same content.
 
         Raises UserError if a record is damaged.  With `accept_damage`, the content of damaged records is given up.

@@ -12,7 +12,7 @@ import msgspec
 from scalelens.parsing.part_facts import Int32, Int64, PartFacts
 from scalelens.tables import OLDEST_SCHEMA
 
-NAME = re.compile(r"(\d{20})-([0-9a-f]{32})\.json")  # records of older versions have eight random digits instead
+_NAME = re.compile(r"(\d{20})-([0-9a-f]{32})\.json")  # records of older versions have eight random digits instead
 
 
 class Entry(msgspec.Struct, omit_defaults=True):
@@ -87,12 +87,12 @@ def order_of(name: str) -> int:
 
 def has_digest(name: str) -> bool:
     """Whether a record can be checked; those of older versions cannot."""
-    return NAME.fullmatch(name) is not None
+    return _NAME.fullmatch(name) is not None
 
 
 def fits_name(name: str, content: bytes) -> bool:
     """Whether the bytes of a record are those that were written."""
-    match = NAME.fullmatch(name)
+    match = _NAME.fullmatch(name)
     return match is None or match[2] == digest(content)
 
 

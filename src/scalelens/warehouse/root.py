@@ -3,7 +3,7 @@
 from os import PathLike
 from pathlib import Path, PosixPath
 
-S3 = "s3:"
+_S3 = "s3:"
 
 
 class BucketPath(PosixPath):
@@ -22,4 +22,4 @@ DEFAULT_WAREHOUSE = "scalelens-warehouse"
 def root_of(named: str | PathLike[str]) -> Path:
     """The warehouse that a user names."""
     path = Path(named)
-    return BucketPath(path) if path.parts[:1] == (S3,) else path
+    return BucketPath(path) if path.parts[:1] == (_S3,) else path

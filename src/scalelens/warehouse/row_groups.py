@@ -13,8 +13,8 @@ from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Batch
 from scalelens.warehouse.writer import APART, ROW_GROUP_BYTES, BatchWriter
 
-WIDTH_BYTES = 8  # approximate size of a value
-GROUP_ROWS = {table: ROW_GROUP_BYTES // (WIDTH_BYTES * len(schema)) for table, schema in SCHEMAS.items()}
+_WIDTH_BYTES = 8  # approximate size of a value
+GROUP_ROWS = {table: ROW_GROUP_BYTES // (_WIDTH_BYTES * len(schema)) for table, schema in SCHEMAS.items()}
 
 
 class _RowGroups:

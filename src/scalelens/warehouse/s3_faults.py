@@ -10,7 +10,7 @@ import pyarrow as pa
 from scalelens.errors import UserError
 from scalelens.warehouse.files import io_errors_explained
 
-FAULTS = {
+_FAULTS = {
     r"NO_SUCH_BUCKET|Bucket '.*' not found": ("there is no such bucket", "make it, or give -w another one"),
     r"ACCESS_DENIED|ACCESS_KEY|CLIENT_TOKEN|SIGNATURE|Expired|HTTP status 403": (
         "access is denied", "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_PROFILE, and what they may do"
@@ -36,7 +36,7 @@ def s3_errors_explained(root: Path, copies: Path) -> Iterator[None]:
 
 def _fault_of(error: str) -> tuple[str, str]:
     """What is wrong according to the text of an Arrow error, and what to do about it."""
-    for pattern, fault in FAULTS.items():
+    for pattern, fault in _FAULTS.items():
         if re.search(pattern, error):
             return fault
     return error.splitlines()[0], "run the same command again: what was committed is kept"

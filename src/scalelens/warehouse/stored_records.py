@@ -13,7 +13,7 @@ from scalelens.warehouse.files import LocalFiles
 from scalelens.warehouse.live import missing_records
 from scalelens.warehouse.records import CommitRecord, RecordHeader, fits_name
 
-PASSING = (errno.EIO, errno.ESTALE)  # a disk or a server fails for one record, not for the whole warehouse
+_PASSING = (errno.EIO, errno.ESTALE)  # a disk or a server fails for one record, not for the whole warehouse
 
 
 class Damage(NamedTuple):
@@ -47,7 +47,7 @@ def text_of(log: Path, name: str) -> bytes | Damage:
     try:
         text = (log / name).read_bytes()
     except OSError as error:
-        if error.errno in PASSING:
+        if error.errno in _PASSING:
             return Damage(name, f"cannot be read ({error.strerror})")
         raise
     return text if fits_name(name, text) else Damage(name, "is damaged (its bytes are not those that were written)")

@@ -17,7 +17,7 @@ from scalelens.warehouse.records import Batch, segment
 
 OPEN_SEGMENTS, GROUPS_IN_MEMORY = 32, 32  # neighbors in the new order are mostly neighbors in the old one
 
-Positions = dict[str, list[tuple[int, int, int]]]  # by content: row group, first row in it, number of rows
+_Positions = dict[str, list[tuple[int, int, int]]]  # by content: row group, first row in it, number of rows
 
 
 class StoredRows:
@@ -25,7 +25,7 @@ class StoredRows:
 
     def __init__(self, warehouse: Warehouse) -> None:
         self.warehouse = warehouse
-        self._positions: dict[Path, Positions] = {}
+        self._positions: dict[Path, _Positions] = {}
         self._opened = functools.lru_cache(OPEN_SEGMENTS)(pq.ParquetFile)
         self._group = functools.lru_cache(GROUPS_IN_MEMORY)(self._read_group)
 
@@ -42,12 +42,12 @@ class StoredRows:
             message = f"segments/{path.name} cannot be read ({reason})"
             raise UserError(message, "read its files again with: scalelens ingest --again") from None
 
-    def _positions_in(self, path: Path, batch: Batch, table: str) -> Positions:
+    def _positions_in(self, path: Path, batch: Batch, table: str) -> _Positions:
         """Where each content's rows are.  An altered segment must not get a new checksum, so it is checked first."""
         if fault := fault_of_bytes(path, batch.segments.get(table)):
             remedy = f"to see how to repair it, run: scalelens check -w {self.warehouse.root}"
             raise UserError(f"segments/{path.name} {fault}", remedy)
-        positions: Positions = defaultdict(list)
+        positions: _Positions = defaultdict(list)
         file = self._opened(path)
         for group in range(file.num_row_groups):
             column = file.read_row_group(group, ["file_id"])["file_id"].combine_chunks()

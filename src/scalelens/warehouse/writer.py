@@ -18,20 +18,20 @@ from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Batch, Entry, Segment, segment
 
 ROW_GROUP_BYTES = 2 << 20  # of rows as Arrow
-FEW_BYTES = 1 << 16
+_FEW_BYTES = 1 << 16
 # Columns that are written with a dictionary, which would waste time and space for numbers and for unique texts.
-DICTIONARIES = {
+_DICTIONARIES = {
     table: [field.name for field in schema if field.type == pa.string() and field.name != "args"]
     for table, schema in SCHEMAS.items()
 }
 # Numbers that increase from row to row.  Their differences take a fifth of the space and are faster to write and read.
-ENCODINGS = {
+_ENCODINGS = {
     table: {field.name: "DELTA_BINARY_PACKED" for field in schema if field.name in ("line", "step")}
     for table, schema in SCHEMAS.items()
 }
 # Rows with a value in this column have their own row groups: most questions are about them and skip the others.
 APART = {"events": "class"}
-RANGES = {table: [field.name for field in schema if field.name != "args"] for table, schema in SCHEMAS.items()}
+_RANGES = {table: [field.name for field in schema if field.name != "args"] for table, schema in SCHEMAS.items()}
 
 
 class BatchWriter:
@@ -96,8 +96,8 @@ class BatchWriter:
             return
         if table not in self._writers:
             self._writers[table] = pq.ParquetWriter(
-                self._temporary(table), SCHEMAS[table], compression="zstd", use_dictionary=DICTIONARIES[table],
-                column_encoding=ENCODINGS[table], write_statistics=RANGES[table],
+                self._temporary(table), SCHEMAS[table], compression="zstd", use_dictionary=_DICTIONARIES[table],
+                column_encoding=_ENCODINGS[table], write_statistics=_RANGES[table],
             )  # fmt: skip
         self._writers[table].write_table(rows)
 
@@ -156,4 +156,4 @@ def _size_of(rows: pa.RecordBatch) -> int:
     The buffers of a slice may be much larger than the slice.
     """
     buffers: int = rows.get_total_buffer_size()
-    return buffers if buffers <= FEW_BYTES else rows.nbytes
+    return buffers if buffers <= _FEW_BYTES else rows.nbytes
