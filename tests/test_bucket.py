@@ -96,7 +96,8 @@ class Store:
 
     def copies(self, machine: str) -> list[str]:
         """Names of the records and segments on a machine."""
-        return sorted(path.name for path in (self.folder / machine).rglob("[!.]*.*") if path.is_file())
+        copies = (path for folder in (self.folder / machine).rglob("s3-*") for path in folder.rglob("[!.]*.*"))
+        return sorted(path.name for path in copies if path.is_file())
 
     def names(self, folder: str) -> list[str]:
         """Names of the objects below the prefix in `_log` or `segments`."""

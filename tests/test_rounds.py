@@ -19,7 +19,7 @@ WRITERS, FOLDERS, LOGS, STEPS = 12, 72, 2, 30
 ROUND = """
 import json, os, random, signal, sys, time, traceback
 from pathlib import Path
-from asking import ask_sql
+import scalelens
 from scalelens.ingestion import formats
 from scalelens.ingestion.ingest import ingest
 from scalelens.runs.stored_order import by_run
@@ -53,7 +53,7 @@ def write(number):
 
 def read():
     while True:
-        halves = [row for row in ask_sql(home, COUNTS).rows() if row[1] != steps]
+        halves = [row for row in scalelens.sql(COUNTS, home).rows() if row[1] != steps]
         assert not halves, halves
 
 

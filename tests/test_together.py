@@ -20,7 +20,7 @@ STEPS = 20
 ROUND = """
 import json, os, random, signal, sys, time, traceback
 from pathlib import Path
-from asking import ask_sql
+import scalelens
 from scalelens.errors import UserError
 from scalelens.ingestion import formats
 from scalelens.ingestion import ingest as ingestion
@@ -53,7 +53,7 @@ def write(own):
 
 def read():
     for _ in range(6):
-        for path, count, rows in ask_sql(home, COUNTS).iter_rows():
+        for path, count, rows in scalelens.sql(COUNTS, home).iter_rows():
             assert count == (STEPS if rows else 0), (path, count, rows)
 
 

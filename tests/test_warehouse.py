@@ -988,7 +988,7 @@ def test_what_a_query_of_the_users_own_needs_is_made(tmp_path: Path, select: str
     home = tmp_path / "w"
     warehouse.Warehouse(home).create()
     (tmp_path / "mine.sql").write_text(OWN + select)
-    assert ask_query(home, "mine", query_folders=(tmp_path,)).rows() == [(0,)]
+    assert ask_query(home, "mine", folders=(tmp_path,)).rows() == [(0,)]
 
 
 def test_work_of_devices_has_row_groups_of_its_own(tmp_path: Path) -> None:

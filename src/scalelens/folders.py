@@ -27,6 +27,11 @@ def user_folders(given: Iterable[Path], variable: str, remedy: str) -> list[Path
     return folders
 
 
+def cache_folder() -> Path:
+    """Where what can be made again is kept: `$XDG_CACHE_HOME/scalelens`, or `~/.cache/scalelens`."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "scalelens"
+
+
 def files_of(folder: Path, suffix: str) -> dict[str, Path]:
     """Files of a folder and of the folders in it, by name without the suffix.
 

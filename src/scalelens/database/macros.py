@@ -6,6 +6,7 @@ and DuckDB's version, so that it is made again when either changes.  Where there
 could write there, a connection gets the macros that it needs one by one.
 """
 
+import contextlib
 import hashlib
 import os
 import secrets
@@ -18,6 +19,7 @@ import duckdb
 from scalelens.database import views
 from scalelens.database.texts import sql_text
 from scalelens.errors import UserError
+from scalelens.folders import cache_folder
 from scalelens.queries.header import QUERIES_FOLDER, Query, is_builtin
 from scalelens.queries.load import load
 from scalelens.statistics import functions
@@ -58,10 +60,12 @@ def create(connection: duckdb.DuckDBPyConnection, queries: Iterable[Query], sche
 
 
 def attached(connection: duckdb.DuckDBPyConnection, file: Path) -> bool:
-    """Attaches a file of macros.  Returns whether that is possible: another program may have damaged or locked it."""
+    """Attaches a file of macros.  Returns whether that is possible; a damaged file is removed, to be made again."""
     try:
         connection.execute(f"ATTACH {sql_text(str(file))} AS {BUILTIN} (READ_ONLY)")
     except duckdb.Error:
+        with contextlib.suppress(OSError):
+            file.unlink()
         return False
     return True
 
@@ -81,14 +85,6 @@ def macro_file() -> Path | None:
         return None
 
 
-def cache_folder() -> Path:
-    """`$XDG_CACHE_HOME/scalelens`, or `~/.cache/scalelens`.  Raises OSError where there is no home."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    if not os.path.isabs(base):
-        raise FileNotFoundError(base)
-    return Path(base, "scalelens")
-
-
 def is_ours_alone(path: Path) -> bool:
     """Whether the user owns a file or folder, and nobody else can write to it."""
     found = path.lstat()
@@ -98,7 +94,7 @@ def is_ours_alone(path: Path) -> bool:
 def digest_of_queries() -> str:
     """Digest of the files that macros are made of."""
     hashed = hashlib.blake2b(digest_size=8)
-    for path in sorted((*QUERIES_FOLDER.rglob("*.sql"), views.STEP_TIMES, SCALAR_MACROS)):
+    for path in sorted((*QUERIES_FOLDER.rglob("*.sql"), views.STEP_TIMES, SCALAR_MACROS), key=lambda path: path.name):
         hashed.update(f"{path.name}\n".encode() + path.read_bytes())
     return hashed.hexdigest()
 

@@ -19,6 +19,7 @@ from pathlib import Path, PurePosixPath
 from pyarrow import fs
 
 from scalelens.errors import UserError
+from scalelens.folders import cache_folder
 from scalelens.warehouse.files import ABANDONED_S, FileStatus, LocalFiles, temporary_in
 from scalelens.warehouse.records import digest
 from scalelens.warehouse.root import BucketPath
@@ -174,5 +175,4 @@ def _file_system(uri: str) -> tuple[fs.S3FileSystem, str]:
 def _copies_of(uri: str) -> Path:
     """The folder with the copies of a warehouse; without them a question only takes longer."""
     address = f"{os.environ.get('AWS_ENDPOINT_URL', '')} {uri}"
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return home / "scalelens" / f"s3-{digest(address.encode())}"
+    return cache_folder() / f"s3-{digest(address.encode())}"

@@ -1,0 +1,120 @@
+"""The file of macros in the user's cache folder: made once, done without where it cannot be, and the same answers."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import scalelens
+from asking import ask, connect
+from scalelens.database import macros
+from scalelens.ingestion.ingest import ingest
+from scalelens.queries.header import QUERIES_FOLDER
+
+LOGS = Path(scalelens.__file__).parent / "demo" / "logs"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("home") / "w"
+    ingest([LOGS], home)
+    return home
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "scalelens"
+
+
+def catalogs(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    return {name for (name,) in connection.execute("SELECT database_name FROM duckdb_databases()").fetchall()}
+
+
+def test_the_file_is_made_once_and_attached(home: Path, cache: Path) -> None:
+    assert "queries" in catalogs(connect(home))
+    (file,) = cache.glob("*")
+    assert duckdb.__version__ in file.name and not file.stat().st_mode & 0o022
+    before = file.stat().st_mtime_ns
+    assert "queries" in catalogs(connect(home, "FROM scaling()"))
+    assert [path.stat().st_mtime_ns for path in cache.glob("*")] == [before]
+
+
+def test_other_queries_are_another_file(
+    home: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    name = macros.digest_of_queries()
+    for path in QUERIES_FOLDER.rglob("*.sql"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    monkeypatch.setattr(macros, "QUERIES_FOLDER", tmp_path)
+    assert macros.digest_of_queries() == name, "where they lie does not matter"
+    with (tmp_path / "scaling.sql").open("a") as file:
+        file.write("-- changed\n")
+    assert macros.digest_of_queries() != name
+
+
+def test_older_files_are_removed(home: Path, cache: Path) -> None:
+    cache.mkdir(parents=True)
+    for k in range(5):
+        (cache / f"queries-{k}-1.4.0.duckdb").touch()
+    connect(home)
+    assert len(list(cache.glob("queries-*"))) == macros.KEPT_FILES
+
+
+@pytest.mark.parametrize(
+    "obstacle", ["a file in its place", "others may write there", "no home", "damaged", "no rights"]
+)
+def test_it_is_done_without(home: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, obstacle: str) -> None:
+    expected = ask(home, "scaling_times")
+    if obstacle == "a file in its place":
+        cache.parent.mkdir(exist_ok=True)
+        if cache.exists():
+            cache.rename(cache.with_name("away"))
+        cache.touch()
+    elif obstacle == "others may write there":
+        cache.chmod(0o777)
+    elif obstacle == "no home":
+        monkeypatch.setenv("XDG_CACHE_HOME", "/nowhere/at/all")
+        monkeypatch.setattr(Path, "mkdir", no_rights)
+    elif obstacle == "damaged":
+        next(cache.glob("*.duckdb")).write_bytes(b"nothing that DuckDB knows")
+    else:
+        next(cache.glob("*.duckdb")).unlink()
+        monkeypatch.setattr(macros, "make", no_rights)
+    connection = connect(home)
+    assert "queries" not in catalogs(connection)
+    assert connection.execute("SELECT count(*) FROM scaling_times()").fetchall() == [(expected.height,)]
+    assert ask(home, "scaling_times").equals(expected)
+
+
+def no_rights(*_: object, **__: object) -> None:
+    raise PermissionError("no rights")
+
+
+def test_a_damaged_file_is_made_again(home: Path, cache: Path) -> None:
+    connect(home)
+    (file,) = cache.glob("*")
+    file.write_bytes(b"nothing that DuckDB knows")
+    assert "queries" not in catalogs(connect(home))
+    assert "queries" in catalogs(connect(home))
+
+
+def test_a_query_of_the_users_takes_the_place_of_ours(home: Path, cache: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "labels.sql").write_text(
+        "-- Labels.\n--\n-- Answers: Which?\n--\n-- Sources: members\n--\n"
+        "-- Columns:\n--   run_id    VARCHAR    run\n--   labels    VARCHAR    labels\n"
+        "SELECT DISTINCT run_id, 'mine' AS labels FROM members"
+    )
+    series = ask(home, "scaling", folders=(tmp_path / "mine",))["series"]
+    assert series.str.contains("mine").all() and not ask(home, "scaling")["series"].str.contains("mine").any()
+
+
+def test_a_closed_connection_reads_the_macros_and_no_other_file(home: Path, cache: Path, tmp_path: Path) -> None:
+    connection = connect(home)
+    assert connection.execute("SELECT count(*) FROM queries.batch_stats()").fetchall()
+    (file,) = cache.glob("*")
+    with pytest.raises(duckdb.PermissionException):
+        connection.execute(f"ATTACH '{file.with_name('other.duckdb')}' AS other")
+    with pytest.raises(duckdb.Error):
+        connection.execute("CREATE TABLE queries.x AS SELECT 1")
