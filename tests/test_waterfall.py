@@ -212,4 +212,4 @@ def test_the_parts_of_any_job_add_up(warehouse: Warehouse, cause: str) -> None:
 
 def test_the_question_alone_brings_all_queries_that_it_needs() -> None:
     """gpu_classes names gpu_events in a text, which a caller with `per := 'step'` needs."""
-    assert "gpu_events" in load(asked="FROM waterfall()")
+    assert "gpu_events" in load(about="FROM waterfall()")

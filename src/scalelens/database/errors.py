@@ -17,6 +17,7 @@ REMEDIES = {
     "OutOfMemoryException": 'ask for fewer runs, runs="...", or allow more: SCALELENS_MEMORY=16GB',
 }
 
+NOT_UTF_8 = "cannot encode str as UTF-8"  # of a parameter's value
 REFUSED = "Invalid Input Error: "  # what DuckDB puts before the words of error()
 
 
@@ -41,14 +42,14 @@ def duckdb_errors_as_user_errors() -> Iterator[None]:
         yield
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
-    except UnicodeEncodeError:
-        raise UserError("the question holds bytes that are not UTF-8", "write it in UTF-8") from None
-    except duckdb.Error as error:
+    except (UnicodeEncodeError, duckdb.Error) as error:
         raise as_user_error(error) from None
 
 
 def as_user_error(error: Exception) -> UserError:
     """An error of DuckDB or polars in one line."""
+    if isinstance(error, UnicodeEncodeError) or NOT_UTF_8 in str(error):
+        return UserError("the question holds bytes that are not UTF-8", "write it in UTF-8")
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = " ".join(line for line in lines if not re.match(r"LINE \d+:|\^", line))
     if text.startswith(REFUSED):  # said by a query of ours: what is wrong, and what to do

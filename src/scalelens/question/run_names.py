@@ -12,9 +12,18 @@ RUN_NAMES = """SELECT run_id, name, CASE WHEN count(DISTINCT device_model) OVER 
     THEN device_model END FROM runs WHERE name IS NOT NULL ORDER BY run_id"""
 
 
+SHORT_ID = 4  # characters at least
+
+
 def names_by_id(rows: "pa.Table") -> dict[str, str]:
-    """The names of runs by their id, of the answer to RUN_NAMES.  Runs that would share a name have their id in it."""
+    """The names of runs by their id, of the answer to RUN_NAMES.
+
+    Names that runs would share end in the start of the id, with as many characters as tell all ids apart.
+    """
     found = list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
     names = {run_id: f"{name} {model}" if model else name for run_id, name, model in found}
     counts = Counter(names.values())
-    return {run_id: name if counts[name] == 1 else f"{name} {run_id}" for run_id, name in names.items()}
+    length = SHORT_ID
+    while len({run_id[:length] for run_id in names}) < len(names):
+        length += 1
+    return {run_id: name if counts[name] == 1 else f"{name} {run_id[:length]}" for run_id, name in names.items()}

@@ -67,7 +67,7 @@ def _values(column: "pa.ChunkedArray") -> list[Any]:
     if types.is_float32(column.type):  # the 0.1 of 32 bits is not the 0.1 of 64 bits
         return [None if value is None else float(str(np.float32(value))) for value in column.to_pylist()]
     if types.is_map(column.type):
-        return [None if pairs is None else dict(pairs) for pairs in column.to_pylist()]
+        return [None if pairs is None else dict(pairs) for pairs in list_of(column)]
     return list_of(column)
 
 
