@@ -183,9 +183,11 @@ def test_a_broken_promise_is_named() -> None:
 # Names that are private to a module
 
 # Packages whose private names begin with an underscore.
-UNDERSCORED = ("ingestion", "parsers", "parsing", "runs", "tabular", "warehouse")
-# What a format file defines for those that read it, and the classes that describe such a file.
-PROTOCOL = {
+UNDERSCORED = (
+    "audit", "bench", "catalog", "ingestion", "parsers", "parsing", "runners", "runs", "tabular", "traces", "warehouse",
+)  # fmt: skip
+# What the files of a folder define for those that read them.
+FORMAT = {
     "ANCHORS",
     "GUESSES",
     "LAST",
@@ -197,7 +199,13 @@ PROTOCOL = {
     "Reader",
     "ColumnReader",
 }
-PRESET = {"COLUMNS", "HEADER", "SHAPE"}
+PROTOCOL = {
+    "audit.identities": {"find"},
+    "parsers": {*FORMAT, "COLUMNS", "HEADER", "SHAPE"},
+    "parsing": FORMAT,
+    "runners": {"main"},
+    "tabular": FORMAT,
+}
 
 
 def module_name(path: Path, source: Path) -> str:
@@ -206,13 +214,12 @@ def module_name(path: Path, source: Path) -> str:
 
 def uses_of(text: str) -> set[str]:
     """What a file uses of others, by dotted names: imports, attributes of what it imports, and names in strings."""
-    tree, known = ast.parse(text), dict[str, str]()
+    tree, known, used = ast.parse(text), dict[str, str](), set[str]()
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom):
-            known |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Import):
-            known |= {alias.asname or alias.name: alias.name for alias in node.names}
-    used = {*known.values()}
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            package = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            known |= {alias.asname or alias.name: f"{package}{alias.name}" for alias in node.names}
+            used |= {f"{package}{alias.name}" for alias in node.names}
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and (owner := known.get(ast.unparse(node.value))):
             used.add(f"{owner}.{node.attr}")
@@ -236,8 +243,9 @@ def misnamed(package: Path, others: list[Path], pages: list[str]) -> list[str]:
     for module, path in modules.items():
         if path.name == "__init__.py" or module.split(".")[1] not in UNDERSCORED:
             continue
-        names = {name for name in defined(texts[path]) if "." not in name and not name.startswith("__")} - PROTOCOL
-        names -= PRESET if "parsers" in module else set()
+        names = {name for name in defined(texts[path]) if "." not in name and not name.startswith("__")}
+        for folder, defined_for_all in PROTOCOL.items():
+            names -= defined_for_all if module.startswith(f"{package.name}.{folder}.") else set()
         faults += [f"{module}.{name}" for name in names if name.startswith("_") == (f"{module}.{name}" in used)]
     return sorted(faults)
 

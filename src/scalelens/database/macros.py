@@ -27,7 +27,7 @@ from scalelens.tables import documented
 
 BUILTIN, USERS, SHARED = "queries", "user_queries", "shared"  # schemas; BUILTIN may be an attached file
 SCALAR_MACROS = Path(__file__).with_name("scalar_macros.sql")
-KEPT_FILES = 3  # of several versions of DuckDB and of ScaleLens
+KEPT_FILES = 8  # of several versions of DuckDB and of ScaleLens
 
 
 def add_macros(connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Query], called: set[str] | None) -> None:
