@@ -22,6 +22,7 @@ from scalelens.errors import UserError
 from scalelens.folders import cache_folder
 from scalelens.queries.header import QUERIES_FOLDER, Query, is_builtin
 from scalelens.queries.load import load
+from scalelens.queries.old_columns import selected_columns
 from scalelens.statistics import functions
 from scalelens.tables import documented
 
@@ -47,7 +48,29 @@ def add_macros(connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Quer
         if any("_step_times_of" in query.sql for query in queries.values()):
             connection.execute(views.step_times_macro())
         create(connection, (query for query in queries.values() if is_builtin(query.path)), BUILTIN)
-    create(connection, (query for query in queries.values() if not is_builtin(query.path)), USERS)
+    old_columns = selected_columns(users_sql(queries), queries)
+    for query in queries.values():  # each after those that it calls
+        if not is_builtin(query.path):
+            create(connection, [query], USERS)
+        if query.name in old_columns:
+            connection.execute(in_place_of(query, old_columns[query.name]))
+
+
+def users_sql(queries: Mapping[str, Query]) -> str:
+    """The SQL of all queries that are a user's."""
+    return "\n".join(query.sql for query in queries.values() if not is_builtin(query.path))
+
+
+def in_place_of(query: Query, columns: str, rows: str = "") -> str:
+    """SQL for a macro that takes the place of a query: it selects columns of `rows`, else of those of the query."""
+    given = ", ".join(f"{parameter.name} := {parameter.name}" for parameter in query.parameters)
+    rows = rows or f"FROM {original(query)}({given})"
+    return f"CREATE OR REPLACE MACRO main.{query.signature} AS TABLE SELECT {columns} {rows}"
+
+
+def original(query: Query) -> str:
+    """The macro of a query itself, whatever takes its place."""
+    return f"{BUILTIN if is_builtin(query.path) else USERS}.{query.name}"
 
 
 def create(connection: duckdb.DuckDBPyConnection, queries: Iterable[Query], schema: str) -> None:

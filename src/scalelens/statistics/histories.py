@@ -12,11 +12,11 @@ WEAK, STRICT = 0.05, 0.01  # chance that a series without any change has a point
 
 
 class ChangePoint(NamedTuple):
-    """A run from which on the level is another one."""
+    """A run at which the level changes."""
 
-    place: int  # of the first run of the new level, from 0
+    position: int  # of the first run of the new level, from 0
     ratio: float  # geometric mean of the new level over that of the old
-    p_value: float  # of Student's t-test between the two levels, times the places where a change could be
+    p_value: float  # of Student's t-test between the two levels, times the number of possible positions
     is_weak: float  # 1 where the point would vanish under the strict limit, else 0
 
 

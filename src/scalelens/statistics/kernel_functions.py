@@ -17,7 +17,7 @@ _TOLD = pa.list_(
     ])
 )  # fmt: skip
 _EVENT = (
-    "STRUCT(place BIGINT, role VARCHAR, begin_ns BIGINT, end_ns BIGINT, thread VARCHAR, stream BIGINT, "
+    "STRUCT(position BIGINT, role VARCHAR, begin_ns BIGINT, end_ns BIGINT, thread VARCHAR, stream BIGINT, "
     "correlation BIGINT, wait_stream BIGINT, recorded_ns BIGINT, call BIGINT, communicates BOOLEAN, train_step BIGINT, "
     "node BIGINT, stage BIGINT)"
 )
@@ -38,7 +38,7 @@ def trace_of(events: pa.StructArray) -> Trace:
     role = codes("role")
     role_of_code = np.array([ROLES.index(name) for name in role.dictionary.to_pylist()])
     return Trace(
-        whole("place"),
+        whole("position"),
         Events(
             role_of_code[role.indices.to_numpy()],
             times("begin_ns"),

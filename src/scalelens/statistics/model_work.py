@@ -33,10 +33,11 @@ UNET_LEVELS = 4  # Ronneberger et al., arXiv 1505.04597, figure 1
 
 
 class ImageWork(NamedTuple):
-    """Operations of one image, forward and backward, or why they are not known."""
+    """Operations of one image, forward and backward."""
 
     flops: float | None
-    reason: str | None
+    is_known: bool  # whether the name of the model says its layers
+    reason: str | None  # why the operations are not known
 
 
 def image_model_work(model: str, image_size: str | None, channels: int | None = None) -> ImageWork:
@@ -47,23 +48,24 @@ def image_model_work(model: str, image_size: str | None, channels: int | None = 
     name = model.strip().lower()
     vit = VIT.match(name)
     if not (vit or name == "unet" or RESNET.match(name)):
-        return ImageWork(None, "the layers of this model are not known here")
+        return ImageWork(None, False, "the name of the model does not say its layers")
     edges = [int(number) for number in re.findall(r"\d+", image_size or (vit and vit[3]) or "")][-2:]
     if not edges:
-        return ImageWork(None, "the size of the images is not known: say image_size = 224 in scalelens.toml")
+        return ImageWork(None, True, "the size of the images is not known: set image_size = 224 in scalelens.toml")
     height, width = edges[0], edges[-1]
     if resnet := RESNET.match(name):
-        return ImageWork(TRAINING * resnet_forward(resnet[1], height, width), None)
+        return ImageWork(TRAINING * resnet_forward(resnet[1], height, width), True, None)
     if vit:
         patch = int(vit[2])
         if height % patch or width % patch:
-            return ImageWork(None, f"images of {height} x {width} are not whole patches of {patch}")
-        return ImageWork(TRAINING * vit_forward(vit[1], patch, height, width), None)
+            return ImageWork(None, True, f"images of {height} x {width} are not whole patches of {patch}")
+        return ImageWork(TRAINING * vit_forward(vit[1], patch, height, width), True, None)
     if not channels:
-        return ImageWork(None, "U-Nets differ in width: say unet_channels = 64 (of the first level) in scalelens.toml")
+        reason = "U-Nets differ in width: set unet_channels = 64 (of the first level) in scalelens.toml"
+        return ImageWork(None, True, reason)
     if height % 2**UNET_LEVELS or width % 2**UNET_LEVELS:
-        return ImageWork(None, f"images of {height} x {width} cannot be halved {UNET_LEVELS} times")
-    return ImageWork(TRAINING * unet_forward(channels, height, width), None)
+        return ImageWork(None, True, f"images of {height} x {width} cannot be halved {UNET_LEVELS} times")
+    return ImageWork(TRAINING * unet_forward(channels, height, width), True, None)
 
 
 def convolution(inputs: int, outputs: int, kernel: int, height: int, width: int) -> float:

@@ -29,7 +29,7 @@ class SlowSteps(NamedTuple):
 
     fast_s: float | None  # median of the fast mode
     limit_s: float | None  # a record that took longer is slow
-    place: list[int]  # among the records, from 0
+    position: list[int]  # among the records, from 0
     kind: list[str]  # `first_of_epoch`, `periodic`, `isolated`, `regime_shift`
     period: list[int | None]  # in steps
     reason: str | None  # why there is no list
@@ -60,9 +60,9 @@ def slow_classes(times: Values, steps: Integers, is_first: Flags, counts: Flags)
     period = np.zeros(len(times), np.int64)
     period[rest] = periods(steps[rest], slow[rest])
     kind = np.select([period > 0, shifted, is_first], ["periodic", "regime_shift", "first_of_epoch"], "isolated")
-    place = np.flatnonzero(slow)
-    found = [int(steps_apart) or None for steps_apart in period[place]]
-    return SlowSteps(fast.median_s, limit, place.tolist(), kind[place].tolist(), found, None)
+    position = np.flatnonzero(slow)
+    found = [int(steps_apart) or None for steps_apart in period[position]]
+    return SlowSteps(fast.median_s, limit, position.tolist(), kind[position].tolist(), found, None)
 
 
 def _in_shifts(times: Values, slow: Flags, limit: float) -> Flags:
