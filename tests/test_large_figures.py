@@ -39,7 +39,7 @@ def drawn(warehouse: Warehouse, name: str, **parameters: str) -> tuple[pl.DataFr
     chart = charts.find(name)
     given = getattr(chart, "PARAMETERS", {}) | parameters
     call = f"{chart.QUERY}({', '.join(f'{key} := {value}' for key, value in given.items())})"
-    rows = warehouse.connection.sql(charts.rows_statement(chart, call)).pl()
+    rows = warehouse.connection.sql(f"SELECT {charts.rows_of(chart).replace('{}', call)}").pl()
     return rows, rendering.drawing(chart.draw(rows, {}, {key: value.strip("'") for key, value in given.items()}), {})
 
 
