@@ -20,7 +20,7 @@ Values = npt.NDArray[np.float64]
 
 
 def places(values: list[float] | Values) -> list[int]:
-    return [point.place for point in change_points(np.array(values, float))]
+    return [point.position for point in change_points(np.array(values, float))]
 
 
 # Worked by hand
@@ -35,7 +35,7 @@ def test_one_step() -> None:
     values = np.array([1.0] * 4 + [3.0] * 4)
     assert energy_statistics(values) == pytest.approx([8 / 3, 24 / 5, 8, 24 / 5, 8 / 3])
     [point] = change_points(values)
-    assert (point.place, point.ratio, point.p_value, point.is_weak) == (4, pytest.approx(3), 0, 0)
+    assert (point.position, point.ratio, point.p_value, point.is_weak) == (4, pytest.approx(3), 0, 0)
 
 
 def test_up_and_down_again() -> None:

@@ -3,7 +3,6 @@
 import ast
 import contextlib
 import importlib
-import pkgutil
 import re
 import subprocess
 import sys
@@ -16,7 +15,6 @@ import pytest
 from conftest import ROOT
 from recipes import code_blocks
 from scalelens.ingestion.ingest import ingest
-from scalelens.old_names import OLD_NAMES, keep_old_names
 from scalelens.tabular.preset import preset_text
 
 PACKAGE = ROOT / "src" / "scalelens"
@@ -184,7 +182,8 @@ def test_a_broken_promise_is_named() -> None:
 
 # Packages whose private names begin with an underscore.
 UNDERSCORED = (
-    "audit", "bench", "catalog", "ingestion", "parsers", "parsing", "runners", "runs", "tabular", "traces", "warehouse",
+    "audit", "bench", "catalog", "database", "ingestion", "parsers", "parsing", "runners", "runs", "statistics", "tabular",
+    "traces", "warehouse",
 )  # fmt: skip
 # What the files of a folder define for those that read them.
 FORMAT = {
@@ -246,6 +245,8 @@ def misnamed(package: Path, others: list[Path], pages: list[str]) -> list[str]:
         names = {name for name in defined(texts[path]) if "." not in name and not name.startswith("__")}
         for folder, defined_for_all in PROTOCOL.items():
             names -= defined_for_all if module.startswith(f"{package.name}.{folder}.") else set()
+        if "statistics" in module:
+            names -= {path.stem.upper()}  # tables that statistics/functions.py looks up
         faults += [f"{module}.{name}" for name in names if name.startswith("_") == (f"{module}.{name}" in used)]
     return sorted(faults)
 
@@ -268,54 +269,6 @@ def test_a_misnamed_name_is_told(tmp_path: Path) -> None:
     test.write_text("from scalelens.parsing.rows import Rows, _cut\n")
     page = "`parsing/rows.py:shown`"
     assert misnamed(package, [test], [page]) == ["scalelens.parsing.rows._cut", "scalelens.parsing.rows.alone"]
-
-
-# Old names, for one version
-
-OLD_FORMAT = """'''An old format.'''
-import re
-from scalelens.parsing import lines
-from scalelens.parsing.line_times import line_time
-from scalelens.parsing.lines import Line
-
-VERSION = 1
-ANCHORS = ("step ",)
-LINE = re.compile(r"(.+?) step ([0-9]+)")
-
-
-class Reader:
-    claims = None
-
-    def __init__(self, rows):
-        self.rows = rows
-
-    def take(self, line: Line):
-        assert isinstance(line, lines.Line)
-        found = LINE.fullmatch(line.text)
-        ts = line_time(found[1], line, self.rows)
-        self.rows.add("steps", line.number, place=line.place, step=int(found[2]), ts=ts)
-        return True
-"""
-
-
-@pytest.mark.parametrize(("kind", "old"), [(kind, old) for kind, names in OLD_NAMES.items() for old in names])
-def test_an_old_name_leads_to_what_has_a_new_one(kind: str, old: str) -> None:
-    keep_old_names(kind)
-    assert pkgutil.resolve_name(old) is pkgutil.resolve_name(OLD_NAMES[kind][old])
-
-
-def test_a_format_with_old_names_reads_as_before(tmp_path: Path) -> None:
-    (tmp_path / "old.py").write_text(OLD_FORMAT)
-    code = (
-        "import sys; from pathlib import Path; from scalelens.ingestion.formats import load; "
-        "from scalelens.parsing.dispatch import LineDispatcher; from scalelens.parsing.rows import Rows; "
-        "rows = Rows('', lambda table, batch: print(table, batch.to_pylist()[0])); "
-        "old = [f for f in load((Path(sys.argv[1]),)).of_lines if f.__name__.endswith('.old')]; "
-        "LineDispatcher(old, rows).read([b'node7: 2026-01-02T03:04:05 step 12\\n']); rows.flush()"
-    )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("steps ") and "problems" not in done.stdout
-    assert "'place': 'node7'" in done.stdout and "'step': 12" in done.stdout and "2026, 1, 2, 3, 4, 5" in done.stdout
 
 
 # Starting

@@ -133,7 +133,7 @@ def test_sentence_of_a_benchmark_of_collectives() -> None:
 
 def test_shares_of_the_loss_add_up() -> None:
     row = {"run_id": "a", "parallel_efficiency": 0.64, "load_balance": 0.8, "communication_efficiency": 0.8,
-           "orchestration_efficiency": 1.0, "ranks": 8, "remark": None}  # fmt: skip
+           "orchestration_efficiency": 1.0, "ranks": 8, "note": None}  # fmt: skip
     assert losses.sentences(pl.DataFrame([row]), NAMES)[0].text == (
         "job A: 64.0 % of the devices' time is computation; of the loss 50 % is uneven work, "
         "50 % is communication and copies that nothing hides."
@@ -181,7 +181,7 @@ def test_texts_of_a_chart_in_a_page_fit_in_any_font(content: Content) -> None:
 
 def test_a_growing_model_has_no_efficiency() -> None:
     row = {"series": "s", "devices": 16, "baseline_devices": 8, "efficiency": None, "efficiency_low": None, "speedup": None,
-           "tflops_per_device": 45.0, "n_runs": 1, "n_steps": 9, "warning": "the model grows"}  # fmt: skip
+           "tflops_per_device": 45.0, "n_runs": 1, "n_steps": 9, "note": "the model grows"}  # fmt: skip
     said = scaling.sentences(pl.DataFrame([row]), NAMES)
     assert said[0].text == "s: 16 devices against 8, 45 TFLOP/s per device; it has no efficiency."
     assert said[0].doubt.endswith("The model grows.")

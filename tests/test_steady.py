@@ -168,5 +168,5 @@ def test_what_the_log_calls_warmup_gets_no_other_rule(warehouse: Warehouse) -> N
     warehouse.run("a", warming(), first=11)
     warm = {"run_id": "a", "file_id": "a", "attempt": 0, "phase": "warmup", "value_kind": "instant", "step_s": 9.0}
     warehouse.insert("steps", [{**warm, "line": step, "step": step} for step in range(1, 11)])
-    rules = warehouse.column("SELECT left_out FROM selected_steps(exclude := 'steady') WHERE step <= 10")
+    rules = warehouse.column("SELECT excluded_by FROM selected_steps(exclude := 'steady') WHERE step <= 10")
     assert rules == [["logged_warmup"]] * 10

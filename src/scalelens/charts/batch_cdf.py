@@ -51,7 +51,7 @@ def draw(
     refused = rows.filter(pl.col("step_s").is_null()).sort("run_id")
     known = rows.filter(pl.col("step_s").is_not_null()).sort("run_id", "step_s")
     if known.is_empty():
-        reasons = "; ".join(sorted(set(refused["refusal"].drop_nulls())))
+        reasons = "; ".join(sorted(set(refused["reason"].drop_nulls())))
         raise UserError(
             f"there is no distribution of step times to draw{f' ({reasons})' if reasons else ''}",
             "see what the runs hold: scalelens query batch_stats",
@@ -114,9 +114,9 @@ def _medians_s(known: pl.DataFrame) -> dict[str, float]:
 
 def _elbows(known: pl.DataFrame) -> dict[str, list[Row]]:
     """Elbows of the curves by run; none if the rows do not have them."""
-    if "elbow_place" not in known.columns:
+    if "elbow_number" not in known.columns:
         return {}
-    found = known.filter(pl.col("elbow_place").is_not_null())
+    found = known.filter(pl.col("elbow_number").is_not_null())
     columns = {"percent": "cdf", "percent_low": "elbow_share_low", "percent_high": "elbow_share_high"}
     shares = [(100 * pl.col(share)).alias(name) for name, share in columns.items()]
     elbows: dict[str, list[Row]] = {}
@@ -242,7 +242,7 @@ def _caption(known: pl.DataFrame, refused: pl.DataFrame) -> list[str]:
     lines += _about_elbows(known)
     if max(run["n_steps"] for run in runs) > int(PARAMETERS["cdf_slots"]):
         lines.append("Drawn: the corners of each curve that its line does not cover.")
-    for reason, count in sorted(Counter(re.sub(r"\d+ ", "", why) for why in refused["refusal"]).items()):
+    for reason, count in sorted(Counter(re.sub(r"\d+ ", "", why) for why in refused["reason"]).items()):
         which = (
             [_fact(run, "name") or _fact(run, "run_id") for run in refused.to_dicts()] if refused.height == 1 else []
         )
@@ -255,9 +255,9 @@ def _about_elbows(known: pl.DataFrame) -> list[str]:
     lines: list[str] = []
     if _elbows(known):
         lines.append("Circle: elbow, with the interval of its share.")
-    if "elbow_reason" in known.columns:
-        runs = known.filter(pl.col("elbow_reason").is_not_null()).unique("run_id")
-        reasons = Counter(reason.partition(":")[0] for reason in runs["elbow_reason"])
+    if "note" in known.columns:
+        runs = known.filter(pl.col("note").is_not_null()).unique("run_id")
+        reasons = Counter(reason.partition(":")[0] for reason in runs["note"])
         counts = [f"{words.counted([count], 'run')} ({reason})" for reason, count in sorted(reasons.items())]
         lines += [f"Without an elbow: {', '.join(counts)}."] if counts else []
     return lines

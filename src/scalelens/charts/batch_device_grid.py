@@ -113,5 +113,5 @@ def _caption(by_series: Mapping[str, Sequence[Row]], is_of_jobs: bool) -> list[s
         )
     runs = words.counted([cell["n_runs"] for cells in by_series.values() for cell in cells], "run")
     lines.append(f"Each cell: {runs}. Without a cell: not measured.")
-    warnings = dict.fromkeys(cell["warning"] for cells in by_series.values() for cell in cells if cell["warning"])
-    return lines + [words.sentence(warning) for warning in warnings]
+    notes = dict.fromkeys(cell["note"] for cells in by_series.values() for cell in cells if cell["note"])
+    return lines + [words.sentence(note) for note in notes]

@@ -80,9 +80,9 @@ def _caption(points: Sequence[Row], parameters: Mapping[str, str]) -> list[str]:
         lines.append(f"Ring: from there on a doubling of the batch gains less than {100 * gain:g} %.")
     without: dict[str, list[str]] = {}
     for point in points:
-        if point["no_knee"] and point["label"] not in (labels := without.setdefault(point["no_knee"], [])):
+        if point["reason"] and point["label"] not in (labels := without.setdefault(point["reason"], [])):
             labels.append(point["label"])
-    has_others = any(not point["no_knee"] for point in points)
+    has_others = any(not point["reason"] for point in points)
     for reason, labels in without.items():
         is_of_all = len(without) == 1 and not has_others
         whose = "" if is_of_all else f" of {', '.join(filter(None, labels))}"

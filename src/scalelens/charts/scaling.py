@@ -9,7 +9,7 @@ Encodings:
     line     a series, by color, shape and dash; it joins the fastest configurations, others are hollow
     bar      interval of the efficiency: full with caps for 95 %, thin, broken and open for a range
     ring     a repeat, small and hollow, if repeats differ more than they should; with their range
-    †        a warning of the query, spelled out in the caption
+    †        a note of the query, spelled out in the caption
     number   parameters of the model, if it grows
     caption  what the series share, base case with its absolute value, runs, steps, statistic, what was left out
 Source: T. Hoefler, R. Belli, Scientific Benchmarking of Parallel Computing Systems, SC'15, rules 1, 2, 5 and 11
@@ -71,7 +71,7 @@ def draw(
         words.name_series(group, whose) for group, whose in ((efficient, ""), (growing, "Growing model: ")) if group
     ]
     efficiency_panels.judge(points)
-    notes = efficiency_panels.mark_warnings(points)
+    notes = efficiency_panels.mark_notes(points)
     caption = [*filter(None, shared), *_undrawn(undrawn), *_caption(points, parameters or {}, notes)]
     facets.take_from_labels(points, page.facet)
     looks = style.looks(sorted({row["label"] for row in points}, key=words.natural), page)
@@ -89,15 +89,13 @@ def _why_nothing_is_drawn(undrawn: Sequence[Row]) -> tuple[str, str]:
             "the model grows with the devices, and no TFLOP/s are known to draw instead of an efficiency",
             "choose other runs, or give the model's shape in a sidecar",
         )
-    return "no series has an efficiency", f"see the column warning of scalelens query scaling: {undrawn[0]['warning']}"
+    return "no series has an efficiency", f"see the column note of scalelens query scaling: {undrawn[0]['note']}"
 
 
 def _undrawn(rows: Sequence[Row]) -> list[str]:
     """Sentences of the caption about points that cannot be drawn."""
     growing = sum(row["scaling"] == "mixed" for row in rows)
-    others = sorted(
-        {warning for row in rows if row["scaling"] != "mixed" for warning in words.split_notes(row["warning"])}
-    )
+    others = sorted({note for row in rows if row["scaling"] != "mixed" for note in words.split_notes(row["note"])})
     lines = [f"Not drawn: {words.counted([growing], 'point')} of growing models without TFLOP/s."] if growing else []
     if len(rows) > growing:
         points = words.counted([len(rows) - growing], "point")

@@ -8,8 +8,8 @@ Encodings:
     x        devices, logarithmic, a tick at each size that was run
     y        efficiency in percent from 0, the ideal marked
     line     one of the three times, by color, shape and dash; hollow points, bars and rings as in the chart scaling
-    †        a warning of the query, spelled out in the caption
-    caption  what the series share, runs, the base of each time, warnings, what was left out
+    †        a note of the query, spelled out in the caption
+    caption  what the series share, runs, the base of each time, notes, what was left out
 Source: EPICURE, Best Practice Guide on Artificial Intelligence on EuroHPC Systems (2026), figure 5-1
 """
 
@@ -39,7 +39,7 @@ def draw(
     known = rows.filter(pl.col("efficiency").is_not_null())
     if known.is_empty():
         raise UserError(
-            "there is no series with an efficiency to draw", "see the column warning of: scalelens query scaling_times"
+            "there is no series with an efficiency to draw", "see the column note of: scalelens query scaling_times"
         )
     times = list(TIMES)
     points: list[Row] = known.sort(
@@ -49,7 +49,7 @@ def draw(
     panels = dict(sorted(_panels(points).items(), key=lambda panel: page.position(panel[0][0])))
     facets.check(len(panels))
     efficiency_panels.judge(points)
-    notes = efficiency_panels.mark_warnings(points)
+    notes = efficiency_panels.mark_notes(points)
     looks = style.looks([TIMES[metric] for metric in times if any(row["metric"] == metric for row in points)], page)
     top, x = efficiency_panels.highest(points), axes.of_devices(points)
     charts, columns = [], facets.across(len(panels), page)

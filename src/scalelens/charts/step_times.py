@@ -52,7 +52,7 @@ def draw(
 
     Raises UserError without steps, and for several runs, unless each has a panel of its own.
     """
-    known = rows.filter(pl.col("step_s") > 0).sort("place_in_run")
+    known = rows.filter(pl.col("step_s") > 0).sort("position_in_run")
     if known.is_empty():
         raise UserError("there are no step times to draw", "see what the runs hold: scalelens query batch_stats")
     for part in known.partition_by(page.facet) if page.facet else [known]:
@@ -60,7 +60,8 @@ def draw(
     points: list[Row] = known.to_dicts()
     restarted = points[0]["step"] is None or any(len(_by_attempt(of)) > 1 for of in _by(points, "run_id").values())
     for point in points:
-        point["at"] = point["place_in_run"] if restarted else point["step"]
+        point["at"] = point["position_in_run"] if restarted else point["step"]
+        point["rules"] = " ".join(point["excluded_by"] or ()) or None
     x, y = _axes(points, "record" if restarted else "step")
     legend = [look for look, part in _marks(points) if part]
 
@@ -150,7 +151,7 @@ def _caption(points: Sequence[Row], left_out: Mapping[str, int]) -> list[str]:
     kind = " (means of several steps)" if firsts[0]["value_kind"] == "interval_mean" else ""
     records = words.counted([first["n_steps"] for first in firsts], "record")
     each = f"{len(runs)} runs, each of " if len(runs) > 1 else ""
-    lines.append(f"{each}{records}{kind}, {_range([first['n_left_out'] for first in firsts])} left out.")
+    lines.append(f"{each}{records}{kind}, {_range([first['n_excluded'] for first in firsts])} left out.")
     for of in runs:
         verdicts = [attempt[0]["verdict"] for attempt in _by_attempt(of).values()]
         texts = dict.fromkeys(VERDICTS[verdict] for verdict in verdicts if verdict)

@@ -7,7 +7,7 @@ Encodings:
     y        a loss, in the order in which they are subtracted, with its share in percent
     x        share of the whole in percent; the bar ends at what is left
     color    a loss, time that no log explains, what is left; they also differ in black and white
-    caption  runs, what 100 % is, remarks
+    caption  runs, what 100 % is, notes
 Source: additive bars of POP's factors, https://pop-coe.eu/node/69
 """
 
@@ -107,10 +107,10 @@ def _kind(part: str) -> str:
 
 
 def _caption(rows: pl.DataFrame, names: Sequence[str]) -> list[str]:
-    """What a single panel shows, what 100 % is, and the remarks of the runs."""
-    remarks = dict.fromkeys(note for text in rows["remark"] for note in words.split_notes(text))
+    """What a single panel shows, what 100 % is, and the notes of the runs."""
+    notes = dict.fromkeys(note for text in rows["note"] for note in words.split_notes(text))
     return [
         *([f"{names[0]}."] if len(names) == 1 else []),
         *(text for source, text in WHOLES.items() if source in rows["source"].to_list()),
-        *map(words.sentence, remarks),
+        *map(words.sentence, notes),
     ]

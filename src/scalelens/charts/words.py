@@ -109,7 +109,7 @@ def notes(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def split_notes(text: str | None) -> list[str]:
-    """The notes or warnings that a query has joined in one cell."""
+    """The notes that a query has joined in one cell."""
     return [note for note in (text or "").split("; ") if note]
 
 

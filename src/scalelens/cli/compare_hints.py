@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 Folders = tuple[Path, ...]
 
 RULES = ("epochs", "warmup", "exclude")
-COUNTS = "count(*) AS n_records, count(left_out) AS n_without FROM {}"
+COUNTS = "count(*) AS n_records, count(excluded_by) AS n_without FROM {}"
 COUNTS_OF_RULES = "rule, count(*) AS n FROM {} GROUP BY rule ORDER BY n DESC, rule"
-OTHER_MEASURE = re.compile(r"measure := '(\w+)' compares")  # said by the note of `compare`
 
 
 def pasted(words: Sequence[str], warehouse: Path) -> str:
@@ -36,12 +35,11 @@ def print_next(
     answer: Mapping[str, Any], words: Sequence[str], members: "pl.DataFrame", warehouse: Path, folders: Folders
 ) -> None:
     """Prints the command that goes on where there is no verdict.  `words` are those that `compare` was given."""
-    other = OTHER_MEASURE.search(answer["note"] or "")
     if answer["ratio"] is None:
         print_without_value(answer, words, members, warehouse, folders)
-    elif other:
+    elif other := answer["other_measure"]:
         kept = [word for word in words if not word.startswith("measure=")]
-        print_command(f"the same of work done: {pasted(['compare', *kept, f'measure={other[1]}'], warehouse)}")
+        print_command(f"the same of work done: {pasted(['compare', *kept, f'measure={other}'], warehouse)}")
     elif answer["verdict"] == "inconclusive" and answer["comparable"]:
         print_command(f"how many repeats would tell: {pasted(['next-runs', *words], warehouse)}")
 

@@ -26,7 +26,7 @@ MOST_CHART_BYTES = 400_000  # a drawing that is larger would make the page slow
 LAST_FAULT = 50  # findings up to this place are about what went wrong
 RUNS_SQL = "FROM runs_overview() ORDER BY run_id"
 FILES_SQL = """
-SELECT path, status, array_to_string(formats, ', ') AS formats, size_bytes, rows, problems, note AS remark
+SELECT path, status, array_to_string(formats, ', ') AS formats, size_bytes, rows, problems, note
 FROM files ORDER BY status = 'ok', status, path"""
 PROBLEMS_SQL = """
 SELECT reason AS problem, count(*) AS lines, count(DISTINCT file_id) AS files,
@@ -126,7 +126,7 @@ def _content_in(session: Session, traces_alone: bool) -> Content:
         [article(asking, module) for module in modules],
         asking.table(RUNS_SQL, session.queries["runs_overview"].glance, overview),
         answers(asking, named),
-        asking.table(FILES_SQL, ("path", "status", "formats", "size_bytes", "rows", "problems", "remark")),
+        asking.table(FILES_SQL, ("path", "status", "formats", "size_bytes", "rows", "problems", "note")),
         asking.table(PROBLEMS_SQL, ("problem", "lines", "files", "first_file", "line", "text")),
         dict(outcomes.iter_rows()),
     )

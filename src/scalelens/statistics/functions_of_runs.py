@@ -14,7 +14,7 @@ from scalelens.statistics.repeats import Plan, repeats_to_settle, repeats_to_siz
 
 _RUN = "STRUCT(value DOUBLE, low DOUBLE, high DOUBLE, kind VARCHAR, n_eff DOUBLE)[]"
 _TEXT = ("kind", "reason", "unit")
-_NUMBER = ("place",)
+_NUMBER = ("position",)
 
 
 def _sql(fields: tuple[str, ...]) -> str:

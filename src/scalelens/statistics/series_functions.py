@@ -24,7 +24,7 @@ _STEADY = pa.struct(
 )  # fmt: skip
 _SLOW = pa.struct(
     [
-        ("fast_s", pa.float64()), ("limit_s", pa.float64()), ("place", pa.list_(pa.int64())),
+        ("fast_s", pa.float64()), ("limit_s", pa.float64()), ("position", pa.list_(pa.int64())),
         ("kind", pa.list_(pa.string())), ("period", pa.list_(pa.int64())), ("reason", pa.string()),
     ]
 )  # fmt: skip

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 PLACE = 65
 SQL = "FROM efficiency_tree() WHERE train_step IS NULL ORDER BY parallel_efficiency, run_id"
 GLANCE = ("run_id", "ranks", "devices", "parallel_efficiency%", "load_balance%", "communication_efficiency%",
-          "orchestration_efficiency%", "computation_scalability%", "remark")  # fmt: skip
+          "orchestration_efficiency%", "computation_scalability%", "note")  # fmt: skip
 ABOUT_TRACES = True
 LEAST_SHARE = 0.005  # of the loss; smaller shares are not mentioned
 FACTORS = {"load_balance": "uneven work", "communication_efficiency": "communication and copies that nothing hides",
@@ -37,8 +37,8 @@ def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
 
 
 def _doubt_of(row: Mapping[str, Any]) -> str:
-    remark = f"; {row['remark']}" if row["remark"] else ""
-    return f"{plural(row['ranks'], 'traced rank')}{remark}."
+    note = f"; {row['note']}" if row["note"] else ""
+    return f"{plural(row['ranks'], 'traced rank')}{note}."
 
 
 def nothing(rows: "pl.DataFrame") -> str:

@@ -31,9 +31,7 @@ DIGITS = 4  # significant digits of the smallest number of a column
 LONGEST_NUMBER = 6  # digits of the largest number of a column
 NAME_RUNS = ("run_id", "run_ids", "series", "nearest")  # how names of columns with ids of runs end
 RUNS_NAMED = 3  # of a list of runs
-REMARKS = (  # columns of sentences, which stand below the table
-    "sentence", "warning", "note", "remark", "reason", "remedy", "refusal", "no_knee", "elbow_reason", "contradiction",
-)  # fmt: skip
+REMARKS = ("sentence", "note", "reason", "remedy", "warning")  # columns of sentences, which stand below the table
 OTHER_NAMES = {
     "run_id": "run", "run_ids": "runs", "global_batch_size": "batch", "batch_per_device": "batch/device",
     "samples_per_s": "samples/s", "tokens_per_s": "tokens/s",
