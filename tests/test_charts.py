@@ -100,7 +100,7 @@ def spec_of(case: str, width: str = "single") -> dict:
 
 @cache
 def svg_of(case: str, width: str = "single") -> str:
-    return render._svg_of(spec_of(case, width))
+    return render.svg_of(spec_of(case, width))
 
 
 def rounded(value):
@@ -122,7 +122,7 @@ def marks(spec: dict) -> list[dict]:
 
 def text_of(case) -> str:
     """What a reader of a case or of a chart reads, drawn for real."""
-    svg = svg_of(case) if isinstance(case, str) else render._svg_of(render.specification(case, {}))
+    svg = svg_of(case) if isinstance(case, str) else render.svg_of(render.specification(case, {}))
     return " ".join(
         "".join(text.itertext()) for text in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
     )
@@ -151,7 +151,7 @@ def test_long_names_stay_within_the_column():
     rows = rows_of("batch_cdf/ranks")
     rows = rows.with_columns(model=pl.col("run_id") + "-a-model-with-a-name-that-nobody-could-remember" * 3)
     drawn = draw("batch_cdf/ranks", rows)
-    assert f'width="{SINGLE.points}"' in render._svg_of(render.specification(drawn, {})).split(">")[0]
+    assert f'width="{SINGLE.points}"' in render.svg_of(render.specification(drawn, {})).split(">")[0]
     assert "…" in text_of(drawn)
 
 
@@ -319,8 +319,8 @@ def test_thinned_curve_passes_through_the_same_dots():
     full = pl.DataFrame({"step_s": sorted(times)}).with_row_index("n", offset=1)
     full = full.group_by("step_s", maintain_order=True).agg(cdf=pl.col("n").max() / len(times))
     full = pl.concat([full.select("step_s", "cdf"), full.select(pl.col("step_s") + 1e-7, "cdf")]).sort("step_s")
-    extent = batch_cdf._Extent(full["step_s"].min(), full["step_s"].max())
-    thin = batch_cdf._curve(full, extent, SINGLE.points)
+    extent = batch_cdf.Extent(full["step_s"].min(), full["step_s"].max())
+    thin = batch_cdf.curve_rows(full, extent, SINGLE.points)
     assert len(thin) < full.height
     dot = (extent.high - extent.low) / SINGLE.points / batch_cdf.DOTS_PER_POINT
     kept = pl.DataFrame(thin).sort("step_s", "percent")

@@ -174,7 +174,7 @@ def test_texts_of_a_chart_in_a_page_fit_in_any_font(content: Content) -> None:
     lengths = {re.sub("<[^>]*>", "", text): re.search('textLength="([^"]*)"', text) for text in texts}
     assert texts and lengths["100"] and float(lengths["100"][1]) == pytest.approx(3 * 7 * 0.556, abs=0.1)
     assert all(lengths.values()), "the demo has ordinary letters only"
-    assert rendering._fitted(re.fullmatch("<text([^>]*)>([^<]*)</text>", '<text font-size="7px">中</text>')) == (  # type: ignore[arg-type]
+    assert rendering.fitted(re.fullmatch("<text([^>]*)>([^<]*)</text>", '<text font-size="7px">中</text>')) == (  # type: ignore[arg-type]
         '<text font-size="7px">中</text>'
     ), "the width of a letter that is not known is not guessed"
 

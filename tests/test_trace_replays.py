@@ -14,10 +14,10 @@ import scalelens
 from conftest import CORPUS
 from little_warehouse import Row, Warehouse
 from scalelens.ingestion.ingest import ingest
-from scalelens.statistics.kernel_functions import trace_of
 from scalelens.statistics.kernel_graph import Graph, graph_of, replay
 from scalelens.statistics.kernel_replay import Trace, ranks_of
 from scalelens.statistics.kernel_trace import WORK
+from scalelens.statistics.sql_kernels import trace_of
 
 DLRM = CORPUS / "traces/facebookresearch__param/et_replay/tests/data/dlrm_kineto.tar.gz"
 US = 1000

@@ -63,14 +63,14 @@ OLD_COLUMNS = {
 OLD_TEXTS = ("rules",)  # columns that are lists now, and were texts: their entries with blanks between them
 
 # Arguments of the library's functions: by the function, the old name of each and the new one.
-OLD_ARGUMENTS = {
+_OLD_ARGUMENTS = {
     "ingest": {"begin": "on_progress", "zone": "time_zone", "mapping": "columns", "again": "reread"},
 }
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def with_old_columns(draw: Function, query: str) -> Function:
+def with_old_columns(draw: _Function, query: str) -> _Function:
     """Lets a user's chart read the columns of its query by their old names, too."""
 
     @functools.wraps(draw)
@@ -79,12 +79,12 @@ def with_old_columns(draw: Function, query: str) -> Function:
         known = {old: values.list.join(" ") if old in OLD_TEXTS else values for old, values in known.items()}
         return draw(rows.with_columns(**known), *more, **options)
 
-    return cast(Function, drawn)
+    return cast(_Function, drawn)
 
 
-def with_old_arguments(function: Function) -> Function:
+def with_old_arguments(function: _Function) -> _Function:
     """Lets a function take the old names of its arguments, too, with a warning."""
-    names = OLD_ARGUMENTS[function.__name__]
+    names = _OLD_ARGUMENTS[function.__name__]
 
     @functools.wraps(function)
     def renamed(*values: Any, **arguments: Any) -> Any:
@@ -93,4 +93,4 @@ def with_old_arguments(function: Function) -> Function:
             arguments[names[old]] = arguments.pop(old)
         return function(*values, **arguments)
 
-    return cast(Function, renamed)
+    return cast(_Function, renamed)

@@ -15,9 +15,9 @@ KINDS = {
     "weak": "weak scaling", "strong": "strong scaling", "throughput": "scaling", "mixed": "growing model",
 }  # fmt: skip
 IDEAL = style.Look("ideal", style.GRAY, None, [1, 0], 0.7)
-NOTE_MARKS = "†‡§¶"
-MARK_HEIGHT = 0.08  # of a mark, as a share of the highest value
-LEVEL_TOP = 1.03  # up to this efficiency the axis ends right above 100 %: the next tick would leave a sixth empty
+_NOTE_MARKS = "†‡§¶"
+_MARK_HEIGHT = 0.08  # of a mark, as a share of the highest value
+_LEVEL_TOP = 1.03  # up to this efficiency the axis ends right above 100 %: the next tick would leave a sixth empty
 REPEAT_SIZE = 7  # area of the mark of a single repeat, in square points
 
 
@@ -59,7 +59,7 @@ def mark_notes(points: list[Row]) -> list[str]:
         if len(indexes) == sum(row["scaling"] in kinds for row in points):  # a mark at every point would say nothing
             notes += sentences
             continue
-        mark = NOTE_MARKS[marks % len(NOTE_MARKS)] * (marks // len(NOTE_MARKS) + 1)
+        mark = _NOTE_MARKS[marks % len(_NOTE_MARKS)] * (marks // len(_NOTE_MARKS) + 1)
         marks += 1
         notes.append(f"{mark}\u00a0{' '.join(sentences)}")
         for k in indexes:
@@ -72,7 +72,7 @@ def efficiency(rows: Sequence[Row], looks: Sequence[style.Look], top: float, x: 
     measured = ("efficiency", "efficiency_low", "efficiency_high")
     percent = [row | {name: None if row[name] is None else 100 * row[name] for name in measured} for row in rows]
     percent = [row | {"repeats": [100 * value for value in row["repeats"]]} for row in percent]
-    y = axes.from_zero("efficiency", "efficiency [%]", 100 * (top if top > LEVEL_TOP else 1))
+    y = axes.from_zero("efficiency", "efficiency [%]", 100 * (top if top > _LEVEL_TOP else 1))
     y = y if has_axis else facets.without_axis(y)
     ideal = alt.Chart(style.values([{"ideal": 100}]))
     ideal = ideal.mark_rule(color=IDEAL.color, strokeWidth=IDEAL.thickness)
@@ -117,7 +117,7 @@ def series_layers(rows: Sequence[Row], looks: Sequence[style.Look], x: Any, y: A
 
 def _marks_apart(marked: Sequence[Row], field: str) -> list[Row]:
     """Rows with marks.  Marks of points that are close together go above the highest one, so as not to overlap."""
-    close = MARK_HEIGHT * max(row[field] for row in marked)
+    close = _MARK_HEIGHT * max(row[field] for row in marked)
     kept: list[Row] = []
     for row in sorted(marked, key=lambda row: (row["devices"], -row[field])):
         if kept and kept[-1]["devices"] == row["devices"] and kept[-1]["lowest"] - row[field] < close:

@@ -32,7 +32,7 @@ FACETS = True
 FACTS = ("device_unit", "parameters")
 
 # For each metric: the statistic, what its records are, the column of its absolute value, and how that is written.
-METRICS = {
+_METRICS = {
     "t_b": ("median step time", "step record", "step_s", "{} s a step"),
     "mean_s": ("mean step time", "step record", "step_s", "{} s a step"),
     "t_ep": ("mean time of an epoch", "epoch", "epoch_s", "{} s an epoch"),
@@ -40,7 +40,7 @@ METRICS = {
     "throughput": ("total samples over total time", "step record", "samples_per_s", "{} samples/s"),
     "tflops": ("median of the TFLOP/s as printed", "step record", "tflops_printed", "{} TFLOP/s per device"),
 }
-TFLOPS = {
+_TFLOPS = {
     "model": "TFLOP/s of the model: 6 × parameters + attention, per token.",
     "as printed": "TFLOP/s as the tool printed them, by its own formula.",
 }
@@ -150,7 +150,7 @@ def _throughput(rows: Sequence[Row], growing: Sequence[Row], looks: Sequence[sty
 
 def _caption(points: Sequence[Row], parameters: Mapping[str, str], notes: Sequence[str]) -> list[str]:
     """Counts, statistic, what marks mean, base cases, intervals."""
-    statistic, record, column, pattern = METRICS[points[0].get("metric") or parameters.get("metric", "t_b")]
+    statistic, record, column, pattern = _METRICS[points[0].get("metric") or parameters.get("metric", "t_b")]
     most_runs = max(row["n_runs"] for row in points)
     repeats = " of a run, median over the runs" if most_runs > 1 else ""
     lines = [f"Each point: {words.records_of(points, record)}; {statistic}{repeats}.", *notes]
@@ -165,7 +165,7 @@ def _caption(points: Sequence[Row], parameters: Mapping[str, str], notes: Sequen
     kinds = {row["tflops_kind"] for row in points if row["scaling"] == "mixed" and row["tflops_kind"]}
     if any(row["scaling"] == "mixed" and row.get("parameters") for row in points):
         lines.append("Beside the points: parameters of the model.")
-    return lines + [TFLOPS.get(kind, f"TFLOP/s: {kind}.") for kind in sorted(kinds)]
+    return lines + [_TFLOPS.get(kind, f"TFLOP/s: {kind}.") for kind in sorted(kinds)]
 
 
 def _bases(points: Sequence[Row], column: str, pattern: str) -> list[str]:

@@ -12,7 +12,7 @@ from scalelens.old_names import OLD_COLUMNS, OLD_TEXTS
 from scalelens.queries.header import Query, names_in
 
 # A text, a comment, or a name that the SQL itself gives.
-NOT_A_COLUMN = re.compile(r"'(?:[^']|'')*'|--[^\n]*|\bAS\s+\w+", re.IGNORECASE)
+_NOT_A_COLUMN = re.compile(r"'(?:[^']|'')*'|--[^\n]*|\bAS\s+\w+", re.IGNORECASE)
 
 
 def selected_columns(sql: str, queries: Mapping[str, Query]) -> dict[str, str]:
@@ -20,7 +20,7 @@ def selected_columns(sql: str, queries: Mapping[str, Query]) -> dict[str, str]:
 
     `SELECT warning, devices FROM scaling()` needs `*, note AS warning` of `scaling`.
     """
-    words = names_in(NOT_A_COLUMN.sub(" ", sql))
+    words = names_in(_NOT_A_COLUMN.sub(" ", sql))
     selected: dict[str, str] = {}
     for name in sorted(OLD_COLUMNS.keys() & queries.keys() & words):
         own = {column.name for column in queries[name].columns}

@@ -23,11 +23,11 @@ from scalelens.queries.header import Query
 from scalelens.queries.old_columns import selected_columns
 from scalelens.question.question import literal
 
-LONG_SQL = 900  # characters of a helper below its header
-ANSWERED = re.compile(r"[\s(]*(SELECT|FROM|WITH)\b", re.IGNORECASE)  # others, such as DESCRIBE, compute nothing
+_LONG_SQL = 900  # characters of a helper below its header
+_ANSWERED = re.compile(r"[\s(]*(SELECT|FROM|WITH)\b", re.IGNORECASE)  # others, such as DESCRIBE, compute nothing
 
 
-class Use(NamedTuple):
+class _Use(NamedTuple):
     """A helper, and the values of all its parameters as SQL, in the order of its header."""
 
     name: str
@@ -40,7 +40,7 @@ class SharedHelpers:
     def __init__(self, connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Query]) -> None:
         self.connection, self.queries = connection, queries
         self.names = frozenset(queries)
-        self.tables: dict[Use, str] = {}
+        self.tables: dict[_Use, str] = {}
         self.users_sql = users_sql(queries)
         self.columns = selected_columns(self.users_sql, queries)  # of queries that have old names of columns now
         self.evaluated: dict[str, Any] = {}
@@ -51,8 +51,8 @@ class SharedHelpers:
         Raises UserError where one cannot be computed.
         """
         self._select(selected_columns("\n".join([*statements, self.users_sql]), self.queries))
-        counts: dict[Use, int] = {}  # a helper comes after those that it calls
-        for statement in filter(ANSWERED.match, statements):
+        counts: dict[_Use, int] = {}  # a helper comes after those that it calls
+        for statement in filter(_ANSWERED.match, statements):
             for call in calls_in(statement, self.names):
                 self._count(call, {}, statement, counts)
         for use, count in counts.items():
@@ -69,9 +69,9 @@ class SharedHelpers:
             self.connection.execute(f"DROP TABLE {table}")
 
     def _is_long(self, name: str) -> bool:
-        return len(self.queries[name].sql) >= LONG_SQL
+        return len(self.queries[name].sql) >= _LONG_SQL
 
-    def _make(self, use: Use) -> None:
+    def _make(self, use: _Use) -> None:
         query = self.queries[use.name]
         names = [parameter.name for parameter in query.parameters]
         given = ", ".join(f"{name} := {value}" for name, value in zip(names, use.values, strict=True))
@@ -101,7 +101,7 @@ class SharedHelpers:
         rows = f"FROM query(CASE WHEN {own} IN ({tables}) THEN 'FROM ' || {own} ELSE {others} END)" if tables else ""
         self.connection.execute(in_place_of(query, self.columns.get(name, "*"), rows))
 
-    def _count(self, call: Call, given: Mapping[str, str], caller: str, counts: dict[Use, int]) -> None:
+    def _count(self, call: Call, given: Mapping[str, str], caller: str, counts: dict[_Use, int]) -> None:
         """Counts a call and those that it makes.  `given` are the values of the parameters of its caller.
 
         What is called with values that only DuckDB knows is not counted.
@@ -114,7 +114,7 @@ class SharedHelpers:
         values = self._values_of(call, given, caller)
         if values is None:
             return
-        use = Use(call.name, tuple(values.values()))
+        use = _Use(call.name, tuple(values.values()))
         if use not in counts or not self._is_long(use.name):
             query = self.queries[use.name]
             for inner in calls_in(query.sql, self.names):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scalelens.statistics.change_points import long_run_variance
+from scalelens.statistics.level_shifts import long_run_variance
 from scalelens.statistics.medians import Values
 
 _FEWEST = 80  # records: of fewer, one of twenty series without a tail seems to have one

@@ -51,7 +51,7 @@ def t_test(first: Values, second: Values) -> float:
     return float(2 * stdtr(n + m - 2, -difference / error)) if error > 1e-12 * difference else 0.0
 
 
-def change_points(values: Values) -> list[ChangePoint]:
+def shifts_between_runs(values: Values) -> list[ChangePoint]:
     """Changes of level of a metric over runs in their order, shape (n,), values above 0.
 
     E-divisive with a t-test instead of permutations (Fleming and others, Hunter, arXiv 2301.03034): the series is cut

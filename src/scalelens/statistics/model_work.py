@@ -9,7 +9,7 @@ import re
 from typing import NamedTuple
 
 _TRAINING = 3  # forward and backward pass over the forward pass
-COLOURS, CLASSES = 3, 1000
+_RGB, CLASSES = 3, 1000
 
 BASIC, BOTTLENECK = 2, 3  # convolutions of a block of a ResNet
 _RESNETS = {
@@ -82,7 +82,7 @@ def _resnet_forward(depth: str, height: int, width: int) -> float:
     """Forward pass of a ResNet v1.5: the stride is in the 3x3 convolution of a block."""
     kind, blocks = _RESNETS[depth]
     height, width = _halved(height), _halved(width)
-    flops = _convolution(COLOURS, 64, 7, height, width)
+    flops = _convolution(_RGB, 64, 7, height, width)
     height, width = _halved(height), _halved(width)  # pooling
     inputs = 64
     for level, count in enumerate(blocks):
@@ -110,7 +110,7 @@ def _vit_forward(size: str, patch: int, height: int, width: int) -> float:
     tokens = patches + 1
     products = 2.0 * tokens * 12 * hidden**2  # queries, keys, values, output 4 h^2, MLP 8 h^2
     attention = 2.0 * 2 * tokens**2 * hidden  # scores, and the sum of values
-    return layers * (products + attention) + _convolution(COLOURS, hidden, patch, 1, patches) + 2.0 * hidden * CLASSES
+    return layers * (products + attention) + _convolution(_RGB, hidden, patch, 1, patches) + 2.0 * hidden * CLASSES
 
 
 def _unet_forward(channels: int, height: int, width: int) -> float:
@@ -118,7 +118,7 @@ def _unet_forward(channels: int, height: int, width: int) -> float:
 
     The last 1x1 convolution, to the classes, is counted for 2 classes.
     """
-    flops, inputs = 0.0, COLOURS
+    flops, inputs = 0.0, _RGB
     for level in range(_UNET_LEVELS + 1):
         outputs, size = channels << level, (height >> level, width >> level)
         flops += _convolution(inputs, outputs, 3, *size) + _convolution(outputs, outputs, 3, *size)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from scalelens.statistics.change_points import Integers, change_points
 from scalelens.statistics.elbows import SLOWER, fast_mode
+from scalelens.statistics.level_shifts import Integers, level_shifts
 from scalelens.statistics.medians import Values
 from scalelens.statistics.significance import binomial_tail
 
@@ -68,7 +68,7 @@ def slow_classes(times: Values, steps: Integers, is_first: _Flags, counts: _Flag
 def _in_shifts(times: Values, slow: _Flags, limit: float) -> _Flags:
     """Whether a record lies in a level that is slow, or in a row of slow records that is too long for chance."""
     n = len(times)
-    bounds = [0, *change_points(times), n]
+    bounds = [0, *level_shifts(times), n]
     inside = np.zeros(n, bool)
     for start, end in pairwise(bounds):
         inside[start:end] = end - start >= _SHORTEST_SHIFT and np.median(times[start:end]) > limit

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scalelens.statistics.change_points import FEWEST, change_points, long_run_variance
 from scalelens.statistics.effective_size import ranks
+from scalelens.statistics.level_shifts import FEWEST, level_shifts, long_run_variance
 from scalelens.statistics.medians import Values
 
 _ALIKE = 0.01  # levels that differ by less are one level: Barrett et al. (OOPSLA'17) ignore small changes as well
@@ -35,7 +35,7 @@ def steadiness(values: Values) -> _Steadiness:
     n = len(values)
     if n < FEWEST:
         return _Steadiness("too_short", None, [], None, None, f"{n} records: {FEWEST} are needed")
-    changes = change_points(values)
+    changes = level_shifts(values)
     if not changes:
         rank = ranks(values) - (n + 1) / 2
         n_eff = long_run_variance(rank, levels=1)[1]

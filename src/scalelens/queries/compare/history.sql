@@ -3,7 +3,7 @@
 -- Answers: Since when is it slower, by how much, and what changed then?
 --   Runs of one series agree in system, model, precision, devices, global batch, sequence length and `series_by`; what
 --   else changed between them is what a history is about.  Change points are found by E-divisive with a t-test
---   (`change_points` in statistics/histories.py).  A point is `strong`, or `weak` if it would vanish were only one
+--   (`shifts_between_runs` in statistics/histories.py).  A point is `strong`, or `weak` if it would vanish were only one
 --   series in a hundred, not one in twenty, allowed a point by chance.  Both levels have two runs or more.  Runs
 --   without a time are not included.
 --
@@ -59,7 +59,7 @@ dated AS (
     WHERE started_at IS NOT NULL AND run_value > 0),
 ordered AS (SELECT *, row_number() OVER (PARTITION BY series ORDER BY started_at, run_id) AS position FROM dated),
 points AS (
-    SELECT series, unnest(change_points(list(run_value ORDER BY position)), recursive := true) FROM ordered GROUP BY series),
+    SELECT series, unnest(shifts_between_runs(list(run_value ORDER BY position)), recursive := true) FROM ordered GROUP BY series),
 marked AS (
     SELECT o.*, p.ratio, p.p_value, p.is_weak, count(p.position) OVER (PARTITION BY o.series ORDER BY o.position) AS segment
     FROM ordered AS o LEFT JOIN points AS p ON p.series = o.series AND p.position + 1 = o.position),

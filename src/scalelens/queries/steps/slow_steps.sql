@@ -17,7 +17,7 @@
 --   regime_shift: a level of ten records or more that is slow as a whole, or a row of slow records too long for chance
 --   (probability 0.001).
 --
--- Reference: statistics/slow_classes.py, statistics/change_points.py.
+-- Reference: statistics/slow_classes.py, statistics/level_shifts.py.
 --
 -- Limits: Below 40 records nothing is called slow.  A rhythm must be exact in steps: one that comes about every hundred
 --   steps counts as isolated.

@@ -3,7 +3,7 @@
 -- Answers: Does the run warm up, slow down or keep its pace?  Which steps show its pace?
 --   One row per run and attempt, over all of its records, whatever the statistics leave out: stalls and first batches
 --   do not change the pace.  Change points are found in the ranks of the times, with a penalty that allows for
---   correlated neighbors (statistics/change_points.py).  Levels within 1 % are one level; a level of less than 5 % of
+--   correlated neighbors (statistics/level_shifts.py).  Levels within 1 % are one level; a level of less than 5 % of
 --   the records is an episode, unless it is the first.  `exclude := 'steady'` leaves out what comes before
 --   `steady_from_step`.
 --

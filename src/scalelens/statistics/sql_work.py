@@ -56,7 +56,7 @@ def _work_of(
     return operator_work(Call(name, inputs, [text or "" for text in concrete or []]))
 
 
-FUNCTIONS_OF_WORK: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
+SQL_WORK: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
     "image_model_work": (
         _image_model_work,
         ["VARCHAR", "VARCHAR", "BIGINT"],

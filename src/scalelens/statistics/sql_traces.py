@@ -91,7 +91,7 @@ def _pipeline_what_if(
     return pa.array(answers, type=pa.list_(_QUESTION))
 
 
-FUNCTIONS_OF_TRACES: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
+SQL_TRACES: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
     "class_spans": (_class_spans, ["BIGINT[]"] * 3, "BIGINT[]"),
     "innermost": (_innermost, ["BIGINT[]"] * 3, "BIGINT[]"),
     "launch_paths": (_launch_paths, [*["BIGINT[]"] * 3, "VARCHAR[]", "BIGINT[]"], "VARCHAR[]"),

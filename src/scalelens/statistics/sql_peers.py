@@ -44,7 +44,7 @@ def _true_spread(levels: pa.ChunkedArray, noise: pa.ChunkedArray, steps: pa.Chun
     return pa.array(results, type=_SPREAD, from_pandas=True)
 
 
-FUNCTIONS_OF_PEERS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
+SQL_PEERS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
     "benjamini_hochberg": (_benjamini_hochberg, ["DOUBLE[]"], "DOUBLE[]"),
     "binomial_tail": (_binomial_tail, ["BIGINT", "BIGINT", "DOUBLE"], "DOUBLE"),
     "standing": (_standing, ["DOUBLE[]", "DOUBLE", "BOOLEAN[]"], "STRUCT(middle DOUBLE, p DOUBLE)[]"),

@@ -33,7 +33,7 @@ class _Split(NamedTuple):
     end: int
 
 
-def change_points(values: Values) -> list[int]:
+def level_shifts(values: Values) -> list[int]:
     """Places at which another level begins, in order, of times in the order of steps, shape (n,).
 
     Simulated on clean series (`tests/test_steady.py`): AR(1) with phi up to 0.9 and 100 to 2,000 steps, Pareto tails,
@@ -77,7 +77,7 @@ def _slow_start(values: Values) -> int:
 def _penalty(n: int, n_eff: float) -> float:
     """Gain that is asked of a split, in units of the long-run variance.
 
-    2 log n is the price of the search; the rest was found by simulation, with a margin (see change_points).
+    2 log n is the price of the search; the rest was found by simulation, with a margin (see level_shifts).
     """
     return float(2 * np.log(n) + 7 + 450 / n_eff + 3000 / n_eff**2)
 

@@ -72,6 +72,6 @@ _GIVES = (
     "STRUCT(question VARCHAR, healed BIGINT, rank BIGINT, train_step BIGINT, measured_s DOUBLE, replayed_s DOUBLE, "
     "what_if_s DOUBLE, reason VARCHAR)[]"
 )
-KERNEL_FUNCTIONS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
+SQL_KERNELS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
     "kernel_what_if": (_kernel_what_if, [f"{_EVENT}[]"], _GIVES)
 }

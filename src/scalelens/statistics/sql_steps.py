@@ -110,7 +110,7 @@ def _kind_of(records: Records) -> tuple[int, bool]:
     return len(records.times_s), records.tflops is not None
 
 
-FUNCTIONS_OF_STEPS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
+SQL_STEPS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
     "median_interval": (_median_intervals, ["DOUBLE[]"], f"STRUCT({_SQL_INTERVAL})"),
     "median_interval_between_runs": (
         _median_intervals_between_runs,
