@@ -3,6 +3,7 @@
 import io
 import json
 import math
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,12 @@ def as_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(execute, "PIECE_ROWS", 2048)  # as many as DuckDB gives at once
 
 
+@cache
+def session_of(home: Path) -> session.Session:
+    """One connection for all questions: to open one takes longer than most answers."""
+    return session.Session(home)
+
+
 def same(one: Any, other: Any) -> bool:
     """Whether two values are equal, numbers but for the last bits: sums depend on the order of what is summed."""
     if isinstance(one, float) and isinstance(other, float):
@@ -57,7 +64,7 @@ def same(one: Any, other: Any) -> bool:
 
 @pytest.mark.parametrize("name", BY_RUN)
 def test_runs_asked_apart_say_what_all_at_once_say(several: Path, name: str, request: pytest.FixtureRequest) -> None:
-    at_once = ask(several, name)
+    at_once = session_of(several).ask(Question(name)).frame
     request.getfixturevalue("as_large")
     apart = ask(several, name)
     assert apart.schema == at_once.schema
