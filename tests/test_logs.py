@@ -178,7 +178,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     },  # tracked_stats are what each submitter made them
     "mmcv": {(WINDOW, NO_RATE)},
     "mmcv_json": {(ONE, NO_RATE), (WINDOW, NO_RATE)},
-    "modded_nanogpt": {(RUNNING, NO_RATE)},  # step_avg since the tenth step
+    "modded_nanogpt": {(WINDOW, NO_RATE), (RUNNING, NO_RATE)},  # train_time's growth, else step_avg since the tenth step
     "mxnet_speedometer": {(WINDOW, JOB), (WINDOW, NO_RATE)},  # of the job where the log names its batch, else unsaid
     "nanogpt": {(ONE, NO_RATE)},
     "nanotron": {(ONE, JOB)},
@@ -209,6 +209,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "timm": {(ONE, JOB), (ONE, NO_RATE)},  # the rate is bs * world / time; validation prints none
     "timm_results": {(RUN, JOB)},  # one device
     "torchtitan": {(ONE, RANK), (WINDOW, RANK)},  # tps per device
+    "torchtitan_settings": {(WINDOW, RANK)},  # torchtitan's records in its fixture
     "torchvision_references": {(WINDOW, NO_RATE)},  # of the last twenty iterations
     "ultralytics": {(EPOCH, NO_RATE)},  # the bar when the epoch is over
     "verl": {(ONE, JOB)},  # tokens of the job over the step's time
