@@ -178,8 +178,12 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     },  # tracked_stats are what each submitter made them
     "mmcv": {(WINDOW, NO_RATE)},
     "mmcv_json": {(ONE, NO_RATE), (WINDOW, NO_RATE)},
-    "modded_nanogpt": {(WINDOW, NO_RATE), (RUNNING, NO_RATE)},  # train_time's growth, else step_avg since the tenth step
+    "modded_nanogpt": {
+        (WINDOW, NO_RATE),
+        (RUNNING, NO_RATE),
+    },  # train_time's growth, else step_avg since the tenth step
     "mxnet_speedometer": {(WINDOW, JOB), (WINDOW, NO_RATE)},  # of the job where the log names its batch, else unsaid
+    "nanochat": {(ONE, JOB)},  # tok/sec of all ranks
     "nanogpt": {(ONE, NO_RATE)},
     "nanotron": {(ONE, JOB)},
     "nccl_tests": {(ONE, JOB)},  # of a training in the same file
