@@ -217,6 +217,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "torchvision_references": {(WINDOW, NO_RATE)},  # of the last twenty iterations
     "ultralytics": {(EPOCH, NO_RATE)},  # the bar when the epoch is over
     "verl": {(ONE, JOB)},  # tokens of the job over the step's time
+    "verl_config": {(ONE, JOB)},  # the records of verl in its fixture
     "xtuner": {(ONE, RANK)},  # data_time and time of one rank
 }
 
