@@ -149,7 +149,8 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "graphcore": {(ONE, JOB), (WINDOW, JOB), (EPOCH, JOB), (RUN, JOB)},
     "hf_progress": {(RUNNING, NO_RATE)},  # tqdm
     # The bar beside the records; train_runtime in each of them tells the time since the one before.
-    "hf_trainer": {(RUNNING, NO_RATE), (WINDOW, NO_RATE)},
+    # Of ms-swift also the mean of the run.
+    "hf_trainer": {(RUNNING, NO_RATE), (WINDOW, NO_RATE), (ONE, NO_RATE), (RUN, NO_RATE)},
     "hf_trainer_state": {(WINDOW, NO_RATE)},
     "horovod_synthetic": {(WINDOW, RANK)},  # the mean of ten batches, per GPU
     "internevo": {(ONE, RANK), (WINDOW, RANK)},  # tgs is of a device; times between the stamps of records
@@ -160,7 +161,10 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "levanter": {(ONE, JOB)},
     "lightning_progress": {(RUNNING, NO_RATE)},  # tqdm
     "litgpt": {(ONE, NO_RATE)},
-    "llamafactory_log": {(RUNNING, NO_RATE)},  # elapsed time over steps
+    "llamafactory_log": {
+        (WINDOW, NO_RATE),
+        (RUNNING, NO_RATE),
+    },  # what the elapsed time grew by; over all steps if fast
     "llmc": {(ONE, NO_RATE)},
     "maxtext": {(ONE, RANK)},  # per device
     "megatron": {(ONE, JOB), (WINDOW, JOB)},
