@@ -135,6 +135,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
         (WINDOW, JOB),
         (ONE, NO_RATE),
     },  # PyTorch logs each iteration, TensorFlow and MXNet a display interval
+    "edm_stats": {(WINDOW, JOB)},  # images of all ranks over a tick
     "epicure_vision": {(ONE, NO_RATE)},
     "fairseq": {(WINDOW, JOB), (RUNNING, JOB)},  # since the record before; of old, since the epoch began
     # Tables are what their columns say: a rate per device, or of nobody knows whom.
@@ -208,10 +209,12 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
         ("run_median", NO_RATE),
     },  # of the job, of each rank, refused
     "scalelens_run": {(ONE, NO_RATE)},
+    "stable_baselines3": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # what the time since the start grew by
     "swin": {(ONE, NO_RATE)},  # `time a (b)`: a is one batch, b is left out
     # Since step 1; the images of one process, which are the job's where there is one process.
     "tf_cnn_benchmarks": {(RUNNING, RANK), (RUNNING, JOB), (RUNNING, NO_RATE)},
     "tf_estimator": {(WINDOW, NO_RATE)},
+    "tfevents": {(RUNNING, NO_RATE)},  # Detectron2's, smoothed over its last records
     "timm": {(ONE, JOB), (ONE, NO_RATE)},  # the rate is bs * world / time; validation prints none
     "timm_results": {(RUN, JOB)},  # one device
     "torchtitan": {(ONE, RANK), (WINDOW, RANK)},  # tps per device
