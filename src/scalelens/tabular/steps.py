@@ -57,9 +57,10 @@ def read_table(source: Source, rows: Rows, records: RecordReader) -> str | None:
     return None
 
 
-def read_as(source: Source, rows: Rows, columns: Mapping[str, str]) -> None:
+def read_as(source: Source, rows: Rows, columns: Mapping[str, str], from_zero: bool = False) -> None:
     """Rows of a table whose columns a format file names: `{"step": "it", "batch_time": "iter_time:ms"}`.
 
+    With `from_zero`, a time since the start is that since the first epoch of a launch began.
     Raises UserError for a role that does not exist, or a unit that is missing.
     """
     mapping = mapping_of(columns)
@@ -70,7 +71,7 @@ def read_as(source: Source, rows: Rows, columns: Mapping[str, str]) -> None:
             rows.problem(1, f"there is no column {column} for the role {role}")
     readings = assign(survey.columns, mapping, guess=False)
     rows.assigned = readings
-    write_rows(source, rows, records, survey, readings)
+    write_rows(source, rows, records, survey, readings, from_zero)
 
 
 def mapping_of(columns: Mapping[str, str]) -> dict[str, tuple[str, str | None]]:
@@ -104,13 +105,14 @@ def lacks(survey: Survey, readings: Sequence[ColumnReading]) -> str | None:
 
 
 def write_rows(
-    source: Source, rows: Rows, records: RecordReader, survey: Survey, readings: Sequence[ColumnReading]
-) -> None:
+    source: Source, rows: Rows, records: RecordReader, survey: Survey, readings: Sequence[ColumnReading],
+    from_zero: bool = False,
+) -> None:  # fmt: skip
     """Rows of all records."""
     for refusal in dict.fromkeys(reading.refusal for reading in readings if reading.refusal):
         rows.problem(1, f"{refusal}; until then its numbers are metrics")
     table = StepTable(readings)
-    writer = _RowWriter(rows, table, Counting(table, records(source)))
+    writer = _RowWriter(rows, table, Counting(table, records(source)), from_zero)
     for record in records(source):
         if record.damage:
             rows.problem(record.line, record.damage, record.text)
@@ -135,8 +137,8 @@ class _EpochStep(NamedTuple):
 class _RowWriter:
     """Rows of one table, record by record."""
 
-    def __init__(self, rows: Rows, table: StepTable, counting: Counting) -> None:
-        self.rows, self.table, self.counting = rows, table, counting
+    def __init__(self, rows: Rows, table: StepTable, counting: Counting, from_zero: bool) -> None:
+        self.rows, self.table, self.counting, self.from_zero = rows, table, counting, from_zero
         self.parts: dict[tuple[Any, ...], int] = {}
         self.attempts: Counter[tuple[Any, ...]] = Counter()
         self.last: dict[tuple[Any, ...], _EpochStep] = {}
@@ -154,7 +156,7 @@ class _RowWriter:
         epoch, phase = table.value(record, "epoch"), table.phase(record)
         step = self.counting.step(table.step_in_log(record), epoch)
         whose = (rows.part, rank, place)
-        before = self.last.get((*whose, phase))
+        before = last = self.last.get((*whose, phase))
         now = _EpochStep(epoch or 0, step, table.value(record, "elapsed"))
         counted = step is not None or not {"step", "batch"} & set(table.columns)
         stamp = time_stamp(table.cell(record, "timestamp")) if "timestamp" in table.columns else None
@@ -170,7 +172,7 @@ class _RowWriter:
         row: dict[str, Any] = {"attempt": attempt, "rank": rank, "place": place, "epoch": epoch, "step": step}
         if span_s := table.value(record, "epoch_time"):
             rows.add("phases", record.line, **row, phase="epoch", span_s=span_s, origin="logged")
-        elif span_s := self.epoch_span(now, before):
+        elif span_s := self.epoch_span(now, before) or self.first_epoch_span(now, last):
             rows.add("phases", record.line, **row, phase="epoch", span_s=span_s, origin="derived")
         measured = self.measured(record) | self.times(record, now, before)
         if any(value is not None for column, value in measured.items() if column != "samples"):
@@ -200,6 +202,11 @@ class _RowWriter:
             return None
         follows = now.step is None and before.step is None and now.epoch == before.epoch + 1
         return now.elapsed_s - before.elapsed_s if follows and now.elapsed_s > before.elapsed_s else None
+
+    def first_epoch_span(self, now: _EpochStep, last: _EpochStep | None) -> float | None:
+        """Time of the first epoch of a launch, where the time since the start begins with it."""
+        begins = last is None or (last.elapsed_s or 0) > (now.elapsed_s or 0)
+        return now.elapsed_s if self.from_zero and begins and now.step is None else None
 
     def times(self, record: TableRecord, now: _EpochStep, before: _EpochStep | None) -> dict[str, Any]:
         """Time of the step, and what kind of time it is."""
