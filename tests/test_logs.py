@@ -94,6 +94,13 @@ def test_markdown_that_quotes_log_lines_is_a_document(ask, name: str) -> None:
     assert ask(name, quoted, FILE) == [("document", [], 0, 0)]
 
 
+@pytest.mark.parametrize("name", ["readme_output_aws.txt", "README"])
+def test_a_log_that_is_called_readme_is_a_log(ask, name: str) -> None:
+    steps = "".join(f"step:{k}/30 train_time:{k * 250}ms\n" for k in range(1, 31))
+    log = f"command:\ntrain --epoch 300\n\ntraining output:\n{steps}"
+    assert ask(name, log, FILE) == [("ok", ["modded_nanogpt"], 61, 0)]
+
+
 @pytest.mark.parametrize("indent", [None, 1])
 def test_json_that_quotes_log_lines_is_no_log(ask, indent: int | None) -> None:
     """Each line of each format, as a string within JSON lines, and within a document laid out over lines."""
