@@ -82,16 +82,19 @@ def _read_training_lines(
 ) -> str | None:
     """Reads a log a second time, for training lines that no format took.  Returns a note on those that stay unread.
 
-    It is not read again where another format gave steps, nor where no lines count upwards.
+    It is not read again where another format gave steps, nor where no lines count upwards or time a step.
     """
     rows.flush()
     lacking: str | None = None
-    if recurring.counts_up and not any(part.rows.get("steps") for part in rows.parts.values()):
+    if (recurring.counts_up or recurring.times_steps) and not any(
+        part.rows.get("steps") for part in rows.parts.values()
+    ):
         for format in formats:
             rows.format = name_of(format)
-            lacking = _read_by_last_format(format, source, rows)
-            if lacking is None:
+            lacks = _read_by_last_format(format, source, rows)
+            if lacks is None:
                 return None
+            lacking = lacks or lacking
     return "; ".join(filter(None, (lacking, _report_training(recurring, rows)))) or None
 
 
