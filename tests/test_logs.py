@@ -193,7 +193,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
         (RUNNING, NO_RATE),
     },  # train_time's growth, else step_avg since the tenth step
     "mxnet_speedometer": {(WINDOW, JOB), (WINDOW, NO_RATE)},  # of the job where the log names its batch, else unsaid
-    "nanochat": {(ONE, JOB)},  # tok/sec of all ranks
+    "nanochat": {(ONE, JOB), (ONE, NO_RATE)},  # tok/sec of all ranks, of which scripts made from it may print one
     "nanogpt": {(ONE, NO_RATE)},
     "nanotron": {(ONE, JOB)},
     "nccl_tests": {(ONE, JOB)},  # of a training in the same file

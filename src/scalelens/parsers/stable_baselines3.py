@@ -33,7 +33,7 @@ _OF_TIME = (_ELAPSED, _FPS, _TOTAL, _ITERATION)
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return {_ELAPSED, _FPS, _TOTAL} <= set(csv_header(head))
+    return _TOTAL in csv_header(head)
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -46,21 +46,23 @@ def read(source: Source, rows: Rows) -> None:
         values = {name: value for name, cell in record.cells.items() if (value := number(cell)) is not None}
         total, step = values.get(_TOTAL), _whole(values.get(_ITERATION if _ITERATION in record.cells else _TOTAL))
         named = [(name, value, None) for name, value in values.items() if name not in (*_OF_TIME, *_COLUMNS)]
-        if step is not None and total is not None and _FPS in values and _ELAPSED in values:
+        if step is not None and total is not None and {_FPS, _ELAPSED, *_COLUMNS} & values.keys():
             position = rows.attempt_of(record.line, step)
             if position.begins:
                 clock, before, by_rate = SinceStart(), int(total), True
-            elapsed = _elapsed(total, values[_FPS], values[_ELAPSED]) if by_rate else None
-            if by_rate and elapsed is None:
+            seconds, rate = values.get(_ELAPSED), values.get(_FPS)
+            elapsed = _elapsed(total, rate, seconds) if by_rate and rate and seconds is not None else None
+            if by_rate and elapsed is None and seconds is not None:
                 clock, by_rate = SinceStart(), False
             row: dict[str, Any] = {"attempt": position.attempt, "phase": "train", "step": step}
-            row |= clock.times(step, *(elapsed or (values[_ELAPSED], 1.0)))
+            if seconds is not None:
+                row |= clock.times(step, *(elapsed or (seconds, 1.0)))
             if total > before and "averaged_steps" in row:
                 row["samples"] = (total - before) / row["averaged_steps"]
             before = int(total)
             row |= {column: values.get(name) for name, column in _COLUMNS.items()}
             rows.put("steps", record.line, row)
-            named.append((_FPS, values[_FPS], None))
+            named += [(_FPS, rate, None)] if rate is not None else []
         rows.metrics(record.line, None, None, step, named)
     rows.param("framework", "stable-baselines3")
 

@@ -37,10 +37,10 @@ _PARALLELISM = re.compile(r"Building device mesh with parallelism: ((?:\w+=-?\d+
 _TRAINER = re.compile(
     r"Trainer is initialized with local batch size (?P<micro_batch_size>\d+), "
     r"(?:global batch size (?P<global_batch_size>\d+), )?"
-    r"(?:gradient accumulation steps (?P<gradient_accumulation_steps>\d+), )?"
+    r"(?:gradient[ _]accumulation[ _]steps:? (?P<gradient_accumulation_steps>\d+), )?"
     r"sequence length (?P<seq_length>\d+), total steps (?P<max_steps>\d+)"
 )
-_DEVICE = re.compile(r"- (?:CUDA|XPU|HPU|NPU|MUSA) capacity: (.+?) with [\d.]+GiB memory\s*$")
+_DEVICE = re.compile(r"(?:- |\] )(?:CUDA|XPU|HPU|NPU|MUSA) capacity: (.+?) with [\d.]+GiB memory\s*$")
 _MODEL = re.compile(r"Model (\S+(?: \S+)?) size: ([\d,]+) total parameters\s*$")
 _PEAK = re.compile(r"Peak FLOPS used for computing MFU: (\d\.\d+e[-+]?\d+)\s*$")
 _VERSION = re.compile(r"torchtitan version: (\d\S*) ")

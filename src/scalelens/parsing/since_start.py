@@ -5,7 +5,7 @@ from typing import Any
 
 _FEWEST = 10  # of the clock's last digit between two records, for the difference to be a time
 _ELAPSED = re.compile(r"'elapsed_time': '(?:(\d{1,9})d )?(?:(\d{1,9})h )?(?:(\d{1,9})m )?(\d{1,9})s'")
-_SPEED = re.compile(r"'train_speed\((iter/s|s/it)\)': (\d+(?:\.(\d+))?)")
+_SPEED = re.compile(r"'train_speed\((iter/s|s/it)\)': '?(\d+(?:\.(\d+))?)")
 
 
 class SinceStart:
