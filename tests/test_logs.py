@@ -169,8 +169,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "levanter": {(ONE, JOB)},
     "lightning_progress": {(RUNNING, NO_RATE)},  # tqdm
     "litgpt": {(ONE, NO_RATE)},
-    # What the elapsed time grew by; over all steps where they are fast.
-    "llamafactory_log": {(WINDOW, NO_RATE), (RUNNING, NO_RATE)},
+    "llamafactory_log": {(WINDOW, NO_RATE)},  # what the elapsed time grew by
     "llmc": {(ONE, NO_RATE)},
     "maxtext": {(ONE, RANK)},  # per device
     "megatron": {(ONE, JOB), (WINDOW, JOB)},

@@ -142,7 +142,7 @@ class Reader:
             self.step(line, values, whole, elapsed)
         elif kind == "eval_runtime":
             if elapsed and self.at is not None:
-                self.clock.times(self.at, *elapsed)
+                self.clock.pause(self.at, elapsed[0])
             self.phase(line, "evaluation", values, "eval_")
         else:
             self.summary(line, values, self.at if _OF_STEPS.search(text) else None)

@@ -38,7 +38,10 @@ def recognise(head: bytes, name: str) -> bool:
 
 def read(source: Source, rows: Rows) -> None:
     clock = SinceStart()
-    before, by_rate = 0, True  # steps of the environment at the last row; whether fps counts from the first of them
+    before, by_rate = (
+        (0, 0.0),
+        True,
+    )  # step, and steps of the environment, of the last row; whether fps counts all of them
     for record in csv_records(source):
         if record.damage:
             rows.problem(record.line, record.damage, record.text)
@@ -49,7 +52,7 @@ def read(source: Source, rows: Rows) -> None:
         if step is not None and total is not None and {_FPS, _ELAPSED, *_COLUMNS} & values.keys():
             position = rows.attempt_of(record.line, step)
             if position.begins:
-                clock, before, by_rate = SinceStart(), int(total), True
+                clock, before, by_rate = SinceStart(), (step, total), True
             seconds, rate = values.get(_ELAPSED), values.get(_FPS)
             elapsed = _elapsed(total, rate, seconds) if by_rate and rate and seconds is not None else None
             if by_rate and elapsed is None and seconds is not None:
@@ -57,9 +60,9 @@ def read(source: Source, rows: Rows) -> None:
             row: dict[str, Any] = {"attempt": position.attempt, "phase": "train", "step": step}
             if seconds is not None:
                 row |= clock.times(step, *(elapsed or (seconds, 1.0)))
-            if total > before and "averaged_steps" in row:
-                row["samples"] = (total - before) / row["averaged_steps"]
-            before = int(total)
+            if total > before[1] and step > before[0]:
+                row["samples"] = (total - before[1]) / (step - before[0])
+            before = step, total
             row |= {column: values.get(name) for name, column in _COLUMNS.items()}
             rows.put("steps", record.line, row)
             named += [(_FPS, rate, None)] if rate is not None else []

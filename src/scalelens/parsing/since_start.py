@@ -9,22 +9,25 @@ _SPEED = re.compile(r"'train_speed\((iter/s|s/it)\)': '?(\d+(?:\.(\d+))?)")
 
 
 class SinceStart:
-    """One clock.  Whether it is fine enough is decided where it first grows, for the whole file alike."""
+    """One clock.  Where its digits are too coarse for the steps between two records, those of several are taken."""
 
     def __init__(self) -> None:
-        self.before: tuple[int, float] | None = None  # step and seconds of the last record
-        self.fine: bool | None = None
+        self.before: tuple[int, float] | None = None  # step and seconds of the record that the next time counts from
+
+    def pause(self, step: int, seconds: float) -> None:
+        """Notes a record after which steps go on: what lies before it, as an evaluation, is in no time."""
+        self.before = step, seconds
 
     def times(self, step: int, seconds: float, digit_s: float) -> dict[str, Any]:
-        """Columns of `steps` for the steps since the last record; none where the clock does not show them."""
-        before, self.before = self.before, (step, seconds)
-        if before is None or step <= before[0] or not seconds > before[1]:
+        """Columns of `steps` for the steps since an earlier record; none where the clock does not show them."""
+        before = self.before
+        if before is None or step <= before[0] or seconds < before[1]:
+            self.before = step, seconds
             return {}
         steps, span_s = step - before[0], seconds - before[1]
-        if self.fine is None:
-            self.fine = span_s >= _FEWEST * digit_s
-        if not self.fine:
+        if span_s < _FEWEST * digit_s or not span_s:
             return {}
+        self.before = step, seconds
         kind = "instant" if steps == 1 else "interval_mean"
         return {"step_s": span_s / steps, "averaged_steps": steps, "value_kind": kind}
 
