@@ -1,4 +1,4 @@
-"""stats.jsonl of StyleGAN, EDM and what was made from them: an object for each tick of the training.
+"""Ticks of StyleGAN, EDM and what was made from them: objects of stats.jsonl, and lines of log.txt.
 
 Tool: StyleGAN2-ADA, StyleGAN3, EDM, EDM2 (NVlabs)
 Versions: PyTorch, 2020 and later
@@ -10,10 +10,12 @@ what `Timing/sec_per_kimg` says, a mean over the tick.  Each value stands there 
 was collected: the mean is the value.  `step` of a row is the tick.  A tick that comes again is a restart.
 
 Samples:
+    tick 2     kimg 8.0      time 16m 40s      sec/tick 151.9   sec/kimg 37.97   maintenance 0.2    cpumem 3.15   gpumem 6.34   augment 0.067
     {"Loss/loss": {"num": 64, "mean": 0.25, "std": 0.5}, "Progress/tick": {"num": 1, "mean": 1.0, "std": 0.0}, "Progress/kimg": {"num": 1, "mean": 4.0, "std": 0.0}, "Timing/sec_per_tick": {"num": 1, "mean": 37.5, "std": 0.0}, "Timing/sec_per_kimg": {"num": 1, "mean": 9.375, "std": 0.0}, "timestamp": 1772409600.5}
 """
 
 import json
+import re
 from typing import Any
 
 from scalelens.parsing.dispatch import Line
@@ -22,7 +24,7 @@ from scalelens.parsing.values import json_number
 from scalelens.tabular.cells import time_stamp
 
 VERSION = 1
-ANCHORS = ('"Timing/sec_per_kimg": {', '"Progress/tick": {')
+ANCHORS = ('"Timing/sec_per_kimg": {', '"Progress/tick": {', "sec/kimg ")
 
 _UNITS = {
     "Timing/sec_per_kimg": "s",
@@ -30,6 +32,15 @@ _UNITS = {
     "Timing/total_sec": "s",
     "Timing/maintenance_sec": "s",
 }
+_N = r"(\d+(?:\.\d+)?)"
+_LINE = re.compile(
+    rf"tick (\d{{1,9}}) +kimg {_N} .{{0,99}}\bsec/tick {_N} +sec/kimg {_N} +maintenance {_N}(?: +cpumem {_N})?"
+    rf"(?: +gpumem {_N})?\b"
+)
+_NAMES = (
+    "Progress/kimg", "Timing/sec_per_tick", "Timing/sec_per_kimg", "Timing/maintenance_sec", "Resources/cpu_mem_gb",
+    "Resources/peak_gpu_mem_gb",
+)  # fmt: skip
 _GB = 2.0**30
 _COLUMNS = {"Loss/loss": ("loss", 1.0), "Resources/peak_gpu_mem_gb": ("peak_memory_bytes", _GB)}
 
@@ -42,6 +53,10 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         text = line.text.strip()
+        if match := _LINE.match(text):
+            values = {name: float(part) for name, part in zip(_NAMES, match.groups()[1:], strict=True) if part}
+            self.tick(line, int(match[1]), values, None)
+            return True
         if not text.startswith("{"):
             return False
         try:
