@@ -16,16 +16,20 @@ class SinceStart:
 
     def pause(self, step: int, seconds: float) -> None:
         """Notes a record after which steps go on: what lies before it, as an evaluation, is in no time."""
-        self.before = step, seconds
+        if self.before is None or step >= self.before[0]:
+            self.before = step, seconds
 
     def times(self, step: int, seconds: float, digit_s: float) -> dict[str, Any]:
-        """Columns of `steps` for the steps since an earlier record; none where the clock does not show them."""
+        """Columns of `steps` for the steps since an earlier record; none where the clock does not show them.
+
+        A step that comes again is of another writer, whose clock may be another: the first record of a step counts.
+        """
         before = self.before
-        if before is None or step <= before[0] or seconds < before[1]:
+        if before is None or (step > before[0] and seconds < before[1]):
             self.before = step, seconds
             return {}
         steps, span_s = step - before[0], seconds - before[1]
-        if span_s < _FEWEST * digit_s or not span_s:
+        if steps <= 0 or not span_s or span_s < _FEWEST * digit_s:
             return {}
         self.before = step, seconds
         kind = "instant" if steps == 1 else "interval_mean"
