@@ -12,9 +12,10 @@ more digits than `elapsed_time`), else, without a bar, of the logger's stamps (`
 two is that of the steps between, with evaluations and checkpoints, and with stamps none where an evaluation is between.
 TRL prints the time of a step.  ms-swift's logging.jsonl holds the same dictionaries as JSON.  Every node prints the same
 dictionaries, and a summary that differs in its last digits: each counts once.  A file without such copies may hold
-several trainings, each with a summary.  The tables repeat the dictionaries: what was not said there is a metric.  LLaMA-Factory logs each dictionary before the trainer prints it:
-of the two only its throughput, tokens per second since the start of all ranks, is read; its running_log.txt has no other.  Peaks of memory are those of ms-swift,
-axolotl and optimum-habana (optimum/habana/utils/misc.py, whose GB are GiB and whose devices are HPUs).
+several trainings, each with a summary.  The tables repeat the dictionaries: what was not said there is a metric.
+LLaMA-Factory logs each dictionary before the trainer prints it: of the two only its throughput, tokens per second since
+the start of all ranks, is read; its running_log.txt, whose logger names source files, has no other.  Peaks of memory are
+those of ms-swift, axolotl and optimum-habana (optimum/habana/utils/misc.py, whose GB are GiB and whose devices are HPUs).
 
 Samples:
     {'loss': 2.1607, 'grad_norm': 0.5, 'learning_rate': 6.3e-06, 'epoch': 0.03}
@@ -87,7 +88,6 @@ class Reader:
         self.at: int | None = None  # step of the last dictionary
         self.clock = SinceStart()
         self.epoch: float | None = None  # of the last dictionary whose step follows from its epoch
-        self.held: tuple[Line, re.Match[str]] | None = None  # LLaMA-Factory's dictionary, until the trainer's comes
 
     def take(self, line: Line) -> bool:
         self.claims = None
@@ -97,13 +97,12 @@ class Reader:
         if line.text.startswith('{"'):
             line = line._replace(text=line.text.replace('"', "'"))
         if whole := _WHOLE.match(line.text):
-            if "callbacks" in (whole["logger"] or ""):  # LLaMA-Factory's
-                self.finish()
-                self.at, self.held = self.rows.step, (line, whole)
+            logger = whole["logger"] or ""
+            if "callbacks" in logger and "callbacks.py:" not in logger:  # LLaMA-Factory's, in the log of the trainer
+                self.at = self.rows.step
                 values = {key: float(value) for key, value in _PAIR.findall(whole[2]) if key == "throughput"}
                 self.metrics(line, values)
                 return True
-            self.held = None
             return self.dictionary(line, whole)
         if _BEGUN.match(line.text):
             self.rows.problem(line.number, "the dictionary is cut", line.text)
@@ -113,12 +112,6 @@ class Reader:
                 self.clock.before = None
             return True
         return False
-
-    def finish(self) -> None:
-        """Takes the dictionary that only LLaMA-Factory logged."""
-        if self.held:
-            (line, whole), self.held = self.held, None
-            self.dictionary(line, whole)
 
     def dictionary(self, line: Line, whole: re.Match[str]) -> bool:
         text = whole[2]

@@ -22,8 +22,9 @@ from scalelens.parsing.rows import Rows
 VERSION = 1
 ANCHORS = ("{'actor_rollout_ref': {",)
 
-_BEGIN = re.compile(r"(?:\(\w+ pid=\d+[^)]{0,99}\) )?\{'actor_rollout_ref': \{")
-_MORE = re.compile(r" +[]'\"{}\[(]")
+_LABEL = r"(?:\(\w{1,99} pid=\d+(?:, ip=[\d.]+)?\) )?"  # Ray's, where another launcher's stands before it
+_BEGIN = re.compile(rf"({_LABEL})\{{'actor_rollout_ref': \{{")
+_MORE = re.compile(rf"({_LABEL}) +[]'\"{{}}\[(]|\(\w{{1,99}} pid=\d")
 _ENTRY = re.compile(r"'(\w{1,99})': (?:(\d{1,9})(?=[,}]|$)|'([^']{1,999})'(?=[,}]|$))?")
 _FACTS = {
     ("data", "train_batch_size"): "train_batch_size", ("data", "max_prompt_length"): "max_prompt_length",
@@ -43,17 +44,20 @@ class Reader:
         self.rows = rows
         self.path: list[tuple[int, str]] = []  # the keys that enclose a value, each with its column
         self.sizes: dict[str, int] = {}
+        self.label = ""
 
     def take(self, line: Line) -> bool:
         begin = _BEGIN.match(line.text)
         if begin:
-            self.claims, self.path, self.sizes = _MORE, [], {}
+            self.claims, self.path, self.sizes, self.label = _MORE, [], {}, begin[1]
             self.rows.param("framework", "verl", line.number)
-            self._entries(line.text[line.text.index("{") :], line.number)
+            self._entries(line.text[begin.end(1) :], line.number)
         return bool(begin)
 
     def more(self, line: Line) -> None:
-        self._entries(line.text, line.number)
+        more = _MORE.match(line.text)
+        if more and more[1] == self.label:
+            self._entries(line.text[more.end(1) :], line.number)
 
     def _entries(self, text: str, number: int) -> None:
         """Notes the facts among the entries of a line.  Keys of one dictionary stand in one column."""
