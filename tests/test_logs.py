@@ -94,6 +94,13 @@ def test_markdown_that_quotes_log_lines_is_a_document(ask, name: str) -> None:
     assert ask(name, quoted, FILE) == [("document", [], 0, 0)]
 
 
+@pytest.mark.parametrize("name", ["readme_output_aws.txt", "README"])
+def test_a_log_that_is_called_readme_is_a_log(ask, name: str) -> None:
+    steps = "".join(f"step:{k}/30 train_time:{k * 250}ms\n" for k in range(1, 31))
+    log = f"command:\ntrain --epoch 300\n\ntraining output:\n{steps}"
+    assert ask(name, log, FILE) == [("ok", ["modded_nanogpt"], 61, 0)]
+
+
 @pytest.mark.parametrize("indent", [None, 1])
 def test_json_that_quotes_log_lines_is_no_log(ask, indent: int | None) -> None:
     """Each line of each format, as a string within JSON lines, and within a document laid out over lines."""
@@ -135,6 +142,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
         (WINDOW, JOB),
         (ONE, NO_RATE),
     },  # PyTorch logs each iteration, TensorFlow and MXNet a display interval
+    "edm_stats": {(WINDOW, JOB)},  # images of all ranks over a tick
     "epicure_vision": {(ONE, NO_RATE)},
     "fairseq": {(WINDOW, JOB), (RUNNING, JOB)},  # since the record before; of old, since the epoch began
     # Tables are what their columns say: a rate per device, or of nobody knows whom.
@@ -149,7 +157,8 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "graphcore": {(ONE, JOB), (WINDOW, JOB), (EPOCH, JOB), (RUN, JOB)},
     "hf_progress": {(RUNNING, NO_RATE)},  # tqdm
     # The bar beside the records; train_runtime in each of them tells the time since the one before.
-    "hf_trainer": {(RUNNING, NO_RATE), (WINDOW, NO_RATE)},
+    # Of ms-swift also the mean of the run.
+    "hf_trainer": {(RUNNING, NO_RATE), (WINDOW, NO_RATE), (ONE, NO_RATE), (RUN, NO_RATE)},
     "hf_trainer_state": {(WINDOW, NO_RATE)},
     "horovod_synthetic": {(WINDOW, RANK)},  # the mean of ten batches, per GPU
     "internevo": {(ONE, RANK), (WINDOW, RANK)},  # tgs is of a device; times between the stamps of records
@@ -160,7 +169,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "levanter": {(ONE, JOB)},
     "lightning_progress": {(RUNNING, NO_RATE)},  # tqdm
     "litgpt": {(ONE, NO_RATE)},
-    "llamafactory_log": {(RUNNING, NO_RATE)},  # elapsed time over steps
+    "llamafactory_log": {(WINDOW, NO_RATE)},  # what the elapsed time grew by
     "llmc": {(ONE, NO_RATE)},
     "maxtext": {(ONE, RANK)},  # per device
     "megatron": {(ONE, JOB), (WINDOW, JOB)},
@@ -178,11 +187,16 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     },  # tracked_stats are what each submitter made them
     "mmcv": {(WINDOW, NO_RATE)},
     "mmcv_json": {(ONE, NO_RATE), (WINDOW, NO_RATE)},
-    "modded_nanogpt": {(RUNNING, NO_RATE)},  # step_avg since the tenth step
+    "modded_nanogpt": {
+        (WINDOW, NO_RATE),
+        (RUNNING, NO_RATE),
+    },  # train_time's growth, else step_avg since the tenth step
     "mxnet_speedometer": {(WINDOW, JOB), (WINDOW, NO_RATE)},  # of the job where the log names its batch, else unsaid
+    "nanochat": {(ONE, JOB), (ONE, NO_RATE)},  # tok/sec of all ranks, of which scripts made from it may print one
     "nanogpt": {(ONE, NO_RATE)},
     "nanotron": {(ONE, JOB)},
     "nccl_tests": {(ONE, JOB)},  # of a training in the same file
+    "numbered_lines": {(ONE, RANK)},  # of the rank that prints it
     "nemo": {(ONE, NO_RATE), (RUNNING, NO_RATE)},  # train_step_timing; where it is missing, the bar
     "olmo": {(RUNNING, JOB)},  # batches of the job per second, over a window of steps
     "openclip": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # the rates are of the last step alone: metrics
@@ -202,16 +216,20 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
         ("run_median", NO_RATE),
     },  # of the job, of each rank, refused
     "scalelens_run": {(ONE, NO_RATE)},
+    "stable_baselines3": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # what the time since the start grew by
     "swin": {(ONE, NO_RATE)},  # `time a (b)`: a is one batch, b is left out
     # Since step 1; the images of one process, which are the job's where there is one process.
     "tf_cnn_benchmarks": {(RUNNING, RANK), (RUNNING, JOB), (RUNNING, NO_RATE)},
     "tf_estimator": {(WINDOW, NO_RATE)},
+    "tfevents": {(RUNNING, NO_RATE)},  # Detectron2's, smoothed over its last records
     "timm": {(ONE, JOB), (ONE, NO_RATE)},  # the rate is bs * world / time; validation prints none
     "timm_results": {(RUN, JOB)},  # one device
     "torchtitan": {(ONE, RANK), (WINDOW, RANK)},  # tps per device
+    "torchtitan_settings": {(WINDOW, RANK)},  # torchtitan's records in its fixture
     "torchvision_references": {(WINDOW, NO_RATE)},  # of the last twenty iterations
     "ultralytics": {(EPOCH, NO_RATE)},  # the bar when the epoch is over
     "verl": {(ONE, JOB)},  # tokens of the job over the step's time
+    "verl_config": {(ONE, JOB)},  # the records of verl in its fixture
     "xtuner": {(ONE, RANK)},  # data_time and time of one rank
 }
 

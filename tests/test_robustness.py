@@ -387,6 +387,8 @@ PREFIXES = {
     "srun -l, wide": " 3: ",
     "torchrun --tee": "[default3]:",
     "torchrun, role": "[trainer3]:",
+    "torchrun, host as the role": "[nid005033:3]:",
+    "torchrun, host with a rank": "[gpu-node.cluster0]:",
     "mpirun --tag-output": "[1,3]<stdout>:",
     "mpirun with its time": "Fri Nov 20 10:11:12 2026[1,3]<stdout>:",
     "Intel MPI -prepend-rank": "[3] ",
@@ -441,6 +443,8 @@ def but_ranks(result: Result) -> dict[str, list[dict[str, Any]]]:
         ("[rank3]:", 3, None),
         ("[default3]:", None, "default3"),
         ("nid005033: ", None, "nid005033"),
+        ("[ip-10-0-147-9:3]:", None, "ip-10-0-147-9:3"),
+        ("[Trainer3]:", None, "Trainer3"),
         ("1: [default3]:", None, "1/default3"),
         ("nid005033: [default0]:", None, "nid005033/default0"),
         ("trainer-3  | ", None, "trainer-3"),
@@ -461,7 +465,14 @@ def test_a_label_takes_its_blank_with_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "own", ["2026-05-06 07:08:09,125 - INFO - step 3", "2026-05-06 07:08:09.125 node-1:0  step 3", "step-3 | loss 2.5"]
+    "own",
+    [
+        "2026-05-06 07:08:09,125 - INFO - step 3",
+        "2026-05-06 07:08:09.125 node-1:0  step 3",
+        "step-3 | loss 2.5",
+        "[epoch3]: loss 2.5",
+        "[train_iter:5]: loss 2.5",
+    ],
 )
 def test_what_a_logger_writes_is_no_prefix(own: str) -> None:
     assert clean(own.encode(), 1) == Line(own, 1, None, None)

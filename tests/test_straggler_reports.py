@@ -16,6 +16,11 @@ def megatron_line(longest: tuple[float, int], clock: tuple[int, int], data: tupl
     )
 
 
+def flagscale_report(step: int, slow: float, named: str) -> str:
+    times = "".join(f"    Rank {rank}: {slow if rank == 2 else 10.0}ms\n" for rank in range(4))
+    return f"=== Straggler Report at Step {step} ===\n\n{named}\n\nSection Timings (ms):\n\n  optimizer:\n{times}\n"
+
+
 def nvrx_report(worst: Sequence[tuple[int, float]]) -> str:
     scores = [f"  Rank={rank} Node=n{rank // 8} Score={score:.2f}\n" for rank, score in worst]
     best = " Best performing 1/16 ranks:\n  Rank=0 Node=n0 Score=1.00\n"
@@ -63,3 +68,13 @@ def test_scores_of_nvrx_are_counted_by_report(tmp_path: Path) -> None:
     named, evidence = answers(tmp_path / "a", "\n".join(reports))
     assert named == {(13, "kernels"): ("NVRx", 4, 4, 0.408)}
     assert evidence == {13: "unknown: NVRx: kernels slower than the fastest rank by 41 % in 4 of 4 reports"}
+
+
+def test_flagscale_names_ranks_in_some_of_its_reports(tmp_path: Path) -> None:
+    named = [flagscale_report(step, 15.0, "\u26a0 Stragglers detected: [2]") for step in (10, 20)]
+    none = flagscale_report(30, 10.0, "No stragglers detected")
+    found, evidence = answers(tmp_path / "a", "".join([*named, none]))
+    assert found == {(2, "sections"): ("FlagScale", 2, 3, 0.5)}
+    assert evidence == {
+        2: "unknown: FlagScale: sections slower than the fastest rank by 50 % in 2 of 3 reports",
+    }

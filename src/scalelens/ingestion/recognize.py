@@ -6,6 +6,7 @@ those lines alone.  The status and the note of a file are decided here.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
@@ -26,6 +27,8 @@ _DOCUMENT_SUFFIXES = (
 )  # fmt: skip
 _MLFLOW_VALUE = re.compile(r"/[0-9a-f]{32}/(?:params|tags)/")
 _MLPERF_REVIEW = re.compile(r"[/!]results/[^/]+/(?:(?:strong|weak)/)?[^/]+/(?:compliance_[^/]*\.out|scaling\.json)\Z")
+_NUMBER = re.compile(rb"\d+(?:\.\d+)?")
+_RECURS = 10  # lines that differ in their numbers alone
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\b\x1b"})  # bytes that no log prints
 _UNREAD = (  # first bytes of files that are known and not read, with the reason
     (
@@ -79,16 +82,19 @@ def _read_training_lines(
 ) -> str | None:
     """Reads a log a second time, for training lines that no format took.  Returns a note on those that stay unread.
 
-    It is not read again where another format gave steps, nor where no lines count upwards.
+    It is not read again where another format gave steps, nor where no lines count upwards or time a step.
     """
     rows.flush()
     lacking: str | None = None
-    if recurring.counts_up and not any(part.rows.get("steps") for part in rows.parts.values()):
+    if (recurring.counts_up or recurring.times_steps) and not any(
+        part.rows.get("steps") for part in rows.parts.values()
+    ):
         for format in formats:
             rows.format = name_of(format)
-            lacking = _read_by_last_format(format, source, rows)
-            if lacking is None:
+            lacks = _read_by_last_format(format, source, rows)
+            if lacks is None:
                 return None
+            lacking = lacks or lacking
     return "; ".join(filter(None, (lacking, _report_training(recurring, rows)))) or None
 
 
@@ -123,10 +129,17 @@ def why_passed_over(head: bytes, source: Source, documents: bool) -> tuple[str, 
             "what MLPerf's review says about the results beside it, not a log; --documents reads it as a log",
         )
     name = source.name.lower()
-    is_document = name.endswith(_DOCUMENT_SUFFIXES) or name.startswith("readme")
+    is_document = name.endswith(_DOCUMENT_SUFFIXES) or (name.startswith("readme") and not _is_log(head))
     if not documents and (is_document or head.lstrip()[:9].lower() in (b"<!doctype", b"<html>")):
         return "document", "a document or source code, not a log; --documents reads it as a log"
     return None
+
+
+def _is_log(head: bytes) -> bool:
+    """Whether most lines of a text recur with other numbers, as those of a log do and sentences do not."""
+    lines = [_NUMBER.sub(b"#", line) for line in head.splitlines() if line.strip()]
+    recurring = sum(count for line, count in Counter(lines).items() if b"#" in line and count >= _RECURS)
+    return 2 * recurring > len(lines)
 
 
 def _read_by_last_formats(last: list[ModuleType], head: bytes, source: Source, rows: Rows) -> tuple[str, str | None]:

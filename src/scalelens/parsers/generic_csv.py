@@ -13,7 +13,8 @@ of numbers that have no role.  A table without a step, an epoch or a time per st
 A step's time is that of one step (`instant`); differences of a time since the start are means of the steps between
 (`interval_mean`), and the first record has none.  A column called no more than `time_s` is since the start if it only
 grows, and of the step if it goes up and down, from 20 rows on and where each step has a row; of the epoch, where the
-table has no step, and the epoch is the `step` of metrics then.  Where only each tenth step has a row it stays open: it may be the time of ten.  A step that restarts in each epoch is counted on,
+table has no step, and the epoch is the `step` of metrics then.  Where each epoch has one row with a time stamp and no
+time, an epoch's time is that since the row before, with what lies between, validation too (`derived`).  Where only each tenth step has a row it stays open: it may be the time of ten.  A step that restarts in each epoch is counted on,
 by the number of batches seen.  Rows without a phase are of the training.  Another run label, model, precision or number
 of devices is another run; a step that goes back is a restart.  Text that never changes is a param.
 
@@ -28,7 +29,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular import cells
 
-VERSION = 6
+VERSION = 7
 LAST = True  # any other format comes first
 
 

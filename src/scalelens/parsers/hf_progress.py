@@ -20,11 +20,12 @@ import re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 2
+VERSION = 3
 _FACTS = {
     "Total optimization steps": "max_steps", "Instantaneous batch size per device": "micro_batch_size",
     "Total train batch size (w. parallel, distributed & accumulation)": "global_batch_size",
     "Gradient Accumulation steps": "gradient_accumulation_steps", "Number of trainable parameters": "parameters",
+    "Num Epochs": "num_epochs",
 }  # fmt: skip
 ANCHORS = ("s/it]", "it/s]", *(f"{key} = " for key in _FACTS))
 

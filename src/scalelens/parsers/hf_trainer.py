@@ -5,13 +5,17 @@ Versions: 2 and 3 (with the step), 4 (numbers), 5 (every value a string)
 Yields: steps, phases, metrics, params
 Source: transformers/trainer.py, log(); transformers/trainer_pt_utils.py, log_metrics()
 
-A dictionary has a loss and mostly no time and no step: its step is that of the bar or timer before it.  With
-include_num_input_tokens_seen (since 4.50) it has the time since the start, and the difference of two is that of the steps
-between, with evaluations and checkpoints.  Every node prints the same
+A dictionary has a loss and mostly no time and no step: its step is that of the bar or timer before it.  Without a bar it
+follows from the epochs, where the log says how many steps they are together (params: `step_origin` = epochs).  The time
+since the start is that of include_num_input_tokens_seen (since 4.50), of ms-swift (`train_speed` is steps over it, and has
+more digits than `elapsed_time`), else, without a bar, of the logger's stamps (`step_s_origin` = stamps): the difference of
+two is that of the steps between, with evaluations and checkpoints, and with stamps none where an evaluation is between.
+TRL prints the time of a step.  ms-swift's logging.jsonl holds the same dictionaries as JSON.  Every node prints the same
 dictionaries, and a summary that differs in its last digits: each counts once.  A file without such copies may hold
-several trainings, each with a summary.  The tables repeat the dictionaries: what was not said there is a metric.  LLaMA-Factory logs each dictionary before the trainer prints it:
-only its throughput, tokens per second since the start of all ranks, is read.  Peaks of memory are those of ms-swift,
-axolotl and optimum-habana (optimum/habana/utils/misc.py, whose GB are GiB and whose devices are HPUs).
+several trainings, each with a summary.  The tables repeat the dictionaries: what was not said there is a metric.
+LLaMA-Factory logs each dictionary before the trainer prints it: of the two only its throughput, tokens per second since
+the start of all ranks, is read; its running_log.txt, whose logger names source files, has no other.  Peaks of memory are
+those of ms-swift, axolotl and optimum-habana (optimum/habana/utils/misc.py, whose GB are GiB and whose devices are HPUs).
 
 Samples:
     {'loss': 2.1607, 'grad_norm': 0.5, 'learning_rate': 6.3e-06, 'epoch': 0.03}
@@ -19,22 +23,29 @@ Samples:
     {'eval_loss': 1.9, 'eval_runtime': 12.5, 'eval_samples_per_second': 80.25, 'epoch': 1.0}
     {'loss': 0.4375, 'memory(GiB)': 61.25, 'train_speed(iter/s)': 0.125, 'epoch': 0.26, 'global_step/max_steps': '12/94', 'elapsed_time': '1m 36s'}
     [INFO|2026-01-02 03:04:05] llamafactory.train.callbacks:157 >> {'loss': 2.1607, 'learning_rate': 6.3000e-06, 'epoch': 0.03, 'throughput': 1812.25}
+    {"loss": 0.4375, "grad_norm": 0.5, "epoch": 0.26, "global_step/max_steps": "12/94", "elapsed_time": "1m 36s", "train_speed(iter/s)": 0.125}
+    {'loss': '0.25', 'step_time': '12.5', 'epoch': '0.2'}
     {'loss': 1.8125, 'epoch': 0.16, 'memory_allocated (GB)': 13.5, 'max_memory_allocated (GB)': 48.75, 'total_memory_available (GB)': 94.5}
     {'loss': 1.4375, 'memory/max_allocated (GiB)': 21.25, 'memory/device_reserved (GiB)': 23.5, 'tokens/total': 131072, 'epoch': 0.01}
     {'train_runtime': 919.097, 'train_samples_per_second': 1.088, 'train_steps_per_second': 0.017, 'epoch': 1.0}
     [INFO|trainer_pt_utils.py:907] 2026-01-02 06:53:45,862 >> ***** train metrics *****
     ***** eval metrics *****
+    ***** Running Evaluation *****
 """
 
 import re
-from typing import Any
+from datetime import UTC
 
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.since_start import SinceStart, elapsed_of
+from scalelens.parsing.stamps import line_time
 from scalelens.units import ratio
 
-VERSION = 4
-ANCHORS = ("'epoch': ", "{'loss': ", "{'train_runtime': ", " metrics *****")
+VERSION = 5
+ANCHORS = (
+    "'epoch': ", "{'loss': ", "{'train_runtime': ", " metrics *****", '"global_step/max_steps": "', "* Running Evaluation *",
+)  # fmt: skip
 
 _N = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
 # What may stand before a record: a bar without a line's end, or a logger's prefix.
@@ -42,9 +53,12 @@ _WHOLE = re.compile(
     r"(?:.*\| *\d+/\d+ \[[^]]*\]|(?P<logger>(?:\[\d{1,6}\] )?(?:\[INFO\||\d\d/\d\d/\d{4} )[^{]{9,120}(?:>>| -) ))?"
     r"\s*(\{'(?!epoch')[^{}]*'epoch': [^{}]*\})\s*$"
 )
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\d|\d\d/\d\d/\d{4}) (\d\d:\d\d:\d\d)(,\d{3})?")
 _PAIR = re.compile(rf"'([\w/.@() -]{{1,99}})': '?({_N})'?(?=[,}}])")
 _OF_A_NODE = re.compile(r", 'train_(?:runtime|tokens_per_second)': [^,}]+")  # each node has a clock of its own
 _OF_STEPS = re.compile(r"'global_step/max_steps': '(\d{1,15})/")
+_EPOCH = re.compile(r"'epoch': '?\d+(?:\.(\d+))?")
+_SURE = 0.4  # of a step, by which the digits of an epoch may be off
 _BEGUN = re.compile(r"\s*\{'(?:loss|train_runtime)': [^}]*$")
 _INFO = r"(?:\[INFO\|[\w.]+:\d+\] [\d :,-]+ >> )?"
 _TABLE = re.compile(_INFO + r"\*{5} (?:train|eval|test|predict) metrics \*{5}\s*$")
@@ -72,28 +86,36 @@ class Reader:
         self.copied = False  # several nodes print the dictionaries
         self.summarised = 0  # line of the summary, if no step came since
         self.at: int | None = None  # step of the last dictionary
-        self.before: tuple[int, float] | None = None  # step and seconds since the start of the dictionary before
+        self.clock = SinceStart()
+        self.epoch: float | None = None  # of the last dictionary whose step follows from its epoch
 
     def take(self, line: Line) -> bool:
         self.claims = None
         if _TABLE.match(line.text):
             self.claims = _ENTRY
             return True
+        if line.text.startswith('{"'):
+            line = line._replace(text=line.text.replace('"', "'"))
         if whole := _WHOLE.match(line.text):
-            values = {key: float(value) for key, value in _PAIR.findall(whole[2])}
-            if "callbacks" in (whole["logger"] or ""):  # LLaMA-Factory's
+            logger = whole["logger"] or ""
+            if "callbacks" in logger and "callbacks.py:" not in logger:  # LLaMA-Factory's, in the log of the trainer
                 self.at = self.rows.step
-                self.metrics(line, {key: value for key, value in values.items() if key == "throughput"})
+                values = {key: float(value) for key, value in _PAIR.findall(whole[2]) if key == "throughput"}
+                self.metrics(line, values)
                 return True
-            if of := _OF_STEPS.search(whole[2]):
-                values["step"] = float(of[1])
-            return self.dictionary(line, whole[2], values)
+            return self.dictionary(line, whole)
         if _BEGUN.match(line.text):
             self.rows.problem(line.number, "the dictionary is cut", line.text)
             return True
+        if "***** Running Evaluation *****" in line.text:
+            if self.epoch is not None:
+                self.clock.before = None
+            return True
         return False
 
-    def dictionary(self, line: Line, text: str, values: dict[str, float]) -> bool:
+    def dictionary(self, line: Line, whole: re.Match[str]) -> bool:
+        text = whole[2]
+        values = {key: float(value) for key, value in _PAIR.findall(text)}
         kind = next((key for key in ("loss", "train_runtime", "eval_runtime") if key in values), None)
         if kind is None or "epoch" not in values:
             return False
@@ -106,44 +128,81 @@ class Reader:
             self.copied = True
             return True
         self.rows.param("framework", "transformers", line.number)
-        own = values.pop("step", None)
-        self.at = int(own) if own is not None and own.is_integer() else self.rows.step
+        self.at = self.step_of(line, text, values)
+        elapsed = (values["train_runtime"], 0.0) if "train_runtime" in values else elapsed_of(text, self.at)
         if kind == "loss":
-            self.step(line, values)
+            values.pop("train_runtime", None)
+            self.step(line, values, whole, elapsed)
         elif kind == "eval_runtime":
+            if elapsed and self.at is not None:
+                self.clock.pause(self.at, elapsed[0])
             self.phase(line, "evaluation", values, "eval_")
         else:
-            self.summary(line, values)
+            self.summary(line, values, self.at if _OF_STEPS.search(text) else None)
         return True
 
-    def summary(self, line: Line, values: dict[str, float]) -> None:
+    def summary(self, line: Line, values: dict[str, float], steps: int | None) -> None:
         before, self.summarised = self.summarised, line.number
         self.copied |= before == line.number - 1 > 0  # another node's, as there is no training in between
         if not (before and self.copied):
+            if steps:
+                self.rows.add(
+                    "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location, phase="train",
+                    step=steps, epoch=values["epoch"], step_s=values["train_runtime"] / steps, averaged_steps=steps,
+                    value_kind="run_mean",
+                )  # fmt: skip
             self.phase(line, "run", values, "train_")
             self.rows.param("outcome", "completed", line.number, origin="inferred")
 
-    def step(self, line: Line, values: dict[str, float]) -> None:
+    def step_of(self, line: Line, text: str, values: dict[str, float]) -> int | None:
+        """The step of a dictionary: its own, that of the bar before it, or what its epoch is in steps."""
+        own = values.pop("step", None)
+        if of := _OF_STEPS.search(text):
+            return int(of[1])
+        if own is not None and own.is_integer():
+            return int(own)
+        rows, epoch = self.rows, values["epoch"]
+        steps, epochs, digits = rows.params.get("max_steps"), rows.params.get("num_epochs"), _EPOCH.search(text)
+        if (
+            (rows.step is not None and self.epoch is None)
+            or not steps
+            or not epochs
+            or not digits
+            or "loss" not in values
+        ):
+            return rows.step
+        before, at = (self.epoch, rows.step or 0) if self.epoch is not None and epoch > self.epoch else (0.0, 0)
+        self.epoch = epoch
+        if steps / epochs * 10.0 ** -len(digits[1] or "") > _SURE:
+            return None
+        rows.param("step_origin", "epochs", line.number, origin="inferred")
+        since: int = round((epoch - before) * steps / epochs)
+        return at + since
+
+    def step(
+        self, line: Line, values: dict[str, float], whole: re.Match[str], elapsed: tuple[float, float] | None
+    ) -> None:
         rows, epoch = self.rows, values.pop("epoch")
         rank = 0 if line.rank is None else line.rank  # copies of other nodes are told by their text
+        stamp = _STAMP.search(whole["logger"] or "")
+        ts = line_time(f"{stamp[1]} {stamp[2]}{stamp[3] or ''}", line, rows) if stamp and "-" in stamp[1] else None
         position = rows.attempt_of(line.number, epoch, rank, line.location, once=False)
         if position.begins and position.attempt:
-            self.at = self.before = None
+            self.at, self.clock = None if self.epoch is None else self.at, SinceStart()
         self.summarised = 0
         if _OF_HABANA in values:
             rows.param("device_unit", "hpu", line.number, origin="inferred")
         memory = next((values.pop(name) for name in _PEAKS if name in values), None)
-        time, timed = values.pop("train_runtime", None), dict[str, Any]()
-        if time is not None and self.at is not None:
-            if self.before and self.at > self.before[0] and time > self.before[1]:
-                steps = self.at - self.before[0]
-                timed = {"step_s": (time - self.before[1]) / steps, "averaged_steps": steps}
-                timed["value_kind"] = "instant" if steps == 1 else "interval_mean"
-            self.before = (self.at, time)
+        if elapsed is None and ts is not None and self.epoch is not None:
+            elapsed = ts.replace(tzinfo=UTC).timestamp(), 0.001 if stamp and stamp[3] else 1.0
+            rows.param("step_s_origin", "stamps", line.number, origin="inferred")
+        timed = self.clock.times(self.at, *elapsed) if elapsed and self.at is not None else {}
+        if not timed and "step_time" in values:
+            timed = {"step_s": values.pop("step_time"), "value_kind": "interval_mean"}
         rows.add(
             "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=self.at,
-            epoch=epoch, peak_memory_bytes=None if memory is None else memory * 2**30,
-            **{column: values.pop(column, None) for column in _COLUMNS}, **timed,
+            epoch=epoch, peak_memory_bytes=None if memory is None else memory * 2**30, ts=ts,
+            ts_origin="naive" if ts else None, **{column: values.pop(column, None) for column in _COLUMNS}, **timed,
         )  # fmt: skip
         self.metrics(line, values)
 

@@ -5,8 +5,8 @@ Versions: 2023 and later
 Yields: steps, metrics, params
 Source: llamafactory/train/callbacks.py, LogCallback.on_log()
 
-Times are whole seconds since the start, too coarse for the steps between two records: a step's is the mean since the first
-record, with evaluations and checkpoints in it, a running mean.  The throughput is the tool's own, tokens per second of all
+Times are whole seconds since the start: the steps between two records have the difference, over ten seconds or more, with
+checkpoints and without evaluations that have a record.  The throughput is the tool's own, tokens per second of all
 ranks since the start.
 
 Samples:
@@ -20,9 +20,10 @@ from typing import Any
 
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.since_start import SinceStart
 from scalelens.parsing.values import clock_span, json_number_or_nan, number
 
-VERSION = 2
+VERSION = 3
 ANCHORS = ('"current_steps": ',)
 
 _COLUMNS = {"loss": "loss", "lr": "learning_rate", "learning_rate": "learning_rate"}
@@ -35,7 +36,7 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.first: tuple[int, float] | None = None  # step and seconds of the first record
+        self.clock = SinceStart()
 
     def take(self, line: Line) -> bool:
         text = line.text.strip()
@@ -63,9 +64,9 @@ class Reader:
         )
         position = rows.attempt_of(line.number, step, line.rank, line.location, once=False)
         if position.begins:
-            self.first = None
+            self.clock.before = None
+        elapsed = clock_span(str(record.get("elapsed_time")))
         if values.get("loss") is not None:
-            elapsed = clock_span(str(record.get("elapsed_time")))
             row: dict[str, Any] = {
                 "attempt": position.attempt,
                 "rank": line.rank,
@@ -74,12 +75,11 @@ class Reader:
             }
             row |= {"step": step, "epoch": _number_or_nan(record.get("epoch"))}
             if elapsed is not None:
-                self.first = self.first or (step, elapsed)
-                if step > self.first[0]:
-                    step_s = (elapsed - self.first[1]) / (step - self.first[0])
-                    row |= {"step_s": step_s or None, "value_kind": "running_mean"}
+                row |= self.clock.times(step, elapsed, 1.0)
             row |= {column: values.pop(name) for name, column in _COLUMNS.items() if values.get(name) is not None}
             rows.put("steps", line.number, row)
+        elif elapsed is not None:
+            self.clock.pause(step, elapsed)
         if not values.get("total_tokens"):
             values.pop("throughput", None)  # it did not count them
         named = [(name, value, _UNITS.get(name)) for name, value in values.items() if value is not None]

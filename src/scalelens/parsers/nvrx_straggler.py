@@ -1,7 +1,7 @@
 """Scores of GPUs by NVIDIA's Resiliency Extension, where its straggler detection is on.
 
 Tool: NVIDIA Resiliency Extension (NVRx), in NeMo, Megatron-Bridge and PyTorch Lightning
-Versions: 0.1 (2024) and later; no whole file was at hand: by the source and the report in the documentation of NeMo
+Versions: 0.1 (2024) and later, in Megatron-Bridge with the logger's name before a heading
 Yields: metrics
 Source: nvidia_resiliency_ext/ptl_resiliency/straggler_det_callback.py, _print_gpu_scores() and _format_gpu_scores()
 
@@ -15,6 +15,7 @@ Samples:
       Rank=76 Node=n1-012 Score=0.94
      Best performing 5/512 ranks:
     GPU individual performance:
+    megatron.bridge.NVRxStragglerDetection: GPU relative performance:
 """
 
 import math
@@ -23,10 +24,10 @@ import re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("GPU relative performance:", "GPU individual performance:", "t performing ", " Score=")
 
-_TITLE = re.compile(r"\s*(GPU (?:relative|individual) performance):\s*$")
+_TITLE = re.compile(r"(?:\S{0,200}: *|\s*)(GPU (?:relative|individual) performance):\s*$")
 _PART = re.compile(r"\s*(Worst|Best) performing \d+/(\d{1,9}) ranks:\s*$")
 _SCORE = re.compile(r"\s*Rank=(\d{1,9}) Node=(\S+) Score=(\d+\.\d+|nan)\s*$")
 _SCORE_CUT = re.compile(r"\s*Rank=\d+ Node=\S+ Score=\S*\s*$")

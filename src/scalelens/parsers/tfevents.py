@@ -2,7 +2,7 @@
 
 Tool: TensorBoard, tf.summary of TensorFlow 1 and 2, torch.utils.tensorboard, tensorboardX
 Versions: brain.Event:2
-Yields: metrics
+Yields: steps, metrics
 Source: tensorboard/compat/proto/event.proto, summary.proto, tensor.proto; tensorflow/core/lib/io/record_writer.cc
 
 Frames of length, checksum, event, checksum, of which the length's is verified.  A scalar is a `simple_value`, or a
@@ -10,6 +10,9 @@ tensor of one number, mostly of the precision of float32.  Histograms, images, g
 is the number of the event.  The time at which a step was first written is the metric `wall_time`, in seconds since
 1970: whatever lies between two of them, evaluation too, is in their difference.  What a step counts (iterations,
 epochs, samples) is not said.  A tag that goes back to a step before its last one is a restart.
+
+Detectron2 and MMEngine write `time` beside `data_time`, seconds of an iteration: there steps have a time, a median or
+mean over the last of them (running_mean), their loss and their learning rate.
 """
 
 import math
@@ -20,10 +23,13 @@ from typing import Any
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 
-VERSION = 1
+VERSION = 2
 
 _FRAME = 12  # bytes before an event: its length and that length's checksum
 _FORMATS = {1: "<f", 2: "<d", 3: "<i", 9: "<q"}  # of a tensor's content, by its dtype
+_OF_A_STEP = {
+    "time": "step_s", "data_time": "data_s", "total_loss": "loss", "loss": "loss", "lr": "learning_rate",
+}  # fmt: skip
 _NUMBERS = {5: "<f", 6: "<d"}  # of a tensor's own fields
 
 
@@ -45,6 +51,7 @@ def _is_length(frame: bytes) -> bool:
 def read(source: Source, rows: Rows) -> None:
     last: dict[str, tuple[int, int]] = {}  # step and restarts by tag
     written: tuple[int, int] | None = None
+    timed = _TimedSteps(rows)
     for number, payload in enumerate(_frames(source, rows), 1):
         try:
             event = {field: value for field, value in _fields(payload) if field in (1, 2, 5)}
@@ -69,6 +76,34 @@ def read(source: Source, rows: Rows) -> None:
                 rows.metric(number, None, None, step, "wall_time", wall, "s")
                 written = step, rows.attempt
             rows.metric(number, None, None, step, tag, value)
+            timed.take(number, step, tag, value)
+    timed.finish()
+
+
+class _TimedSteps:
+    """Rows of steps of trainers that write the time of one."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self.at: tuple[int, int] | None = None  # step and attempt
+        self.values: dict[str, float] = {}
+        self.line = 0
+
+    def take(self, line: int, step: int, tag: str, value: float) -> None:
+        if self.at != (step, self.rows.attempt):
+            self.finish()
+            self.at, self.line, self.values = (step, self.rows.attempt), line, {}
+        if tag in _OF_A_STEP:
+            self.values[tag] = value
+
+    def finish(self) -> None:
+        """Ends the step that the last scalars were of."""
+        if self.at and {"time", "data_time"} <= self.values.keys():
+            step, attempt = self.at
+            row: dict[str, Any] = {_OF_A_STEP[tag]: value for tag, value in sorted(self.values.items())}
+            row |= {"attempt": attempt, "phase": "train", "step": step, "value_kind": "running_mean"}
+            self.rows.put("steps", self.line, row)
+        self.at = None
 
 
 def _frames(source: Source, rows: Rows) -> Iterator[bytes]:

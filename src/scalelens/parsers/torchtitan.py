@@ -7,40 +7,43 @@ Source: torchtitan/components/metrics.py, MetricsProcessor.log() and log_validat
 
 tps is tokens per second of one device, a mean over the steps since the record before; the first step is printed whatever
 the interval.  With the batch and the devices known from the log, the time of a step follows as the tool had it before
-it divided.  Memory is the largest reserved since the record before.  One rank prints, the last stage's, or all do, with
-a label or without.
+it divided (params: `step_s_origin` = rate).  Where they are unknown, and where that time is longer than what lies
+between the time stamps, so that the batch is not what was trained, the time stamps are taken (`step_s_origin` = stamps).
+Memory is the largest reserved since the record before.  One rank prints, the last stage's, or all do, with a label or
+without.  A loss of -1 stands for none: the rank has not the last stage.
 
 Samples:
     [rank0]:[titan] 2026-05-03 01:27:07,868 - root - INFO - step:  3  loss:  5.48931  grad_norm:  0.3290  memory:  5.52GiB(17.60%)  tps: 1,201  tflops: 1.22  mfu: 0.39%
+    [2026-02-28 14:29:23,662786][I][components/metrics:515:log] step:  1  loss:  8.13834  grad_norm:  1.3149  memory:  8.29GiB(12.96%)  tps: 8,550  tflops: 0.61  mfu: 0.21%
     2024-07-03 01:27:07,868 - root - INFO - step: 10  loss:  7.4893  memory: 35.52GiB(37.35%)  wps: 8,201  mfu: 40.39%
     [titan] 2026-05-03 01:27:07,868 - root - INFO - validate step: 20  loss:  5.4893  memory:  5.52GiB(17.60%)  tps: 1,201
-    [titan] 2026-05-03 01:27:07,868 - root - INFO - Building 2-D device mesh with ['dp_shard', 'tp'], [4, 2]
     [titan] 2026-05-03 01:27:07,868 - root - INFO - Training starts at step 1, with local batch size 8, global batch size 32, sequence length 2048, total steps 100 (warmup 2)
 """
 
-import math
 import re
+from datetime import datetime
 
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time
 
-VERSION = 3
-ANCHORS = ("step: ", "-D device mesh with [", "Training starts at step ")
+VERSION = 4
+ANCHORS = ("step: ", "Training starts at step ")
 
 _N = r"(-?(?:\d[\d,]*(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))"
-_RECORD = re.compile(rf"(?:^|- )(validate )?step: +(\d+)  loss: +{_N}  (?=[a-z_]+: )")
+_RECORD = re.compile(rf"(?:^|- |\] )(validate )?step: +(\d+)  loss: +{_N}  (?=[a-z_]+: )")
 _CUT = re.compile(r"- INFO - (?:validate )?step: [\d ]*(?:loss: *[\d.]*|l?o?s?s?) *$")
 _FIELD = re.compile(rf"([a-z_]+): +(?:{_N}(%|GiB|s)?|N/A)(?:\({_N}%\))?(?:  |\s*$)")
-_STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) - ")
-_MESH = re.compile(r"Building \d-D device mesh with \[((?:'\w+'(?:, )?)+)\], \[([\d, ]+)\]\s*$")
-_START = re.compile(
-    r"Training starts at step \d+, with local batch size (\d+), global batch size (\d+), (.*)total steps (\d+)"
-)
-_SEQUENCE = re.compile(r"sequence length (\d+)")
+_STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3,6})(?: - |\]\[)")
+_START = re.compile(r"Training starts at step (\d+)(?:, with (local batch size .*)|[. ]*)$")
+_SETTINGS = {
+    "micro_batch_size": re.compile(r"local batch size (\d+)"), "seq_length": re.compile(r"sequence length (\d+)"),
+    "global_batch_size": re.compile(r"global batch size (\d+)"), "max_steps": re.compile(r"total steps (\d+)"),
+}  # fmt: skip
 _COLUMNS = {"grad_norm": "grad_norm", "tflops": "tflops_per_device"}
 _UNITS = {"tps": "tokens/s", "wps": "tokens/s", "mfu": "%"}
-_DEGREES = {"tp": "tp", "pp": "pp", "cp": "cp"}
+_STAMPED_S = 0.002  # seconds by which a time stamp may come early or late
+_NOT_THE_WORK = "tps and the printed batch give a longer step than lies between the time stamps, which are taken"
 
 
 class Reader:
@@ -49,7 +52,10 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.attempts: dict[int | None, int] = {}
-        self.started: set[int | None] = set()  # ranks that have begun, again or for the first time
+        self.started: dict[int | None, int] = {}  # first step of ranks that have begun, again or for the first time
+        self.stamped: dict[int | None, tuple[int, datetime]] = {}  # step and time of a rank's last record
+        self.several = False  # ranks without a label print
+        self.doubted = False  # that the batch is what was trained
 
     def take(self, line: Line) -> bool:
         if match := _RECORD.search(line.text):
@@ -57,27 +63,14 @@ class Reader:
         if _CUT.search(line.text):
             self.rows.problem(line.number, "the record is cut", line.text)
             return True
-        return self.settings(line)
-
-    def settings(self, line: Line) -> bool:
-        rows = self.rows
-        if mesh := _MESH.search(line.text):
-            names, sizes = re.findall(r"\w+", mesh[1]), [int(size) for size in re.findall(r"\d+", mesh[2])]
-            rows.param("devices", math.prod(sizes), line.number)
-            for name, size in zip(names, sizes, strict=False):
-                rows.param(_DEGREES.get(name, f"{name}_degree"), size, line.number)
-        elif start := _START.search(line.text):
-            self.started.add(line.rank)
+        if start := _START.search(line.text):
+            self.started[line.rank] = int(start[1])
             if line.rank is None:
-                rows.launched()
-            rows.param("micro_batch_size", int(start[1]), line.number)
-            rows.param("global_batch_size", int(start[2]), line.number)
-            rows.param("max_steps", int(start[4]), line.number)
-            if sequence := _SEQUENCE.search(start[3]):
-                rows.param("seq_length", int(sequence[1]), line.number)
-        else:
-            return False
-        return True
+                self.rows.launched()
+            for name, pattern in _SETTINGS.items():
+                if setting := pattern.search(start[2] or ""):
+                    self.rows.param(name, int(setting[1]), line.number)
+        return bool(start)
 
     def record(self, line: Line, match: re.Match[str]) -> bool:
         rows, step, values, end = self.rows, int(match[2]), dict[str, float](), match.end()
@@ -94,27 +87,55 @@ class Reader:
         stamp = _STAMP.search(line.text, 0, match.start() + 2)
         ts = line_time(stamp[1] if stamp else None, line, rows)
         phase, averaged = "validation" if match[1] else "train", 1 if step == 1 else None
+        step_s = span_s = tokens = None
         if phase == "train":
             position = rows.attempt_of(line.number, step, line.rank, line.location, ts, once=line.rank in self.started)
+            self.several |= position.repeated
+            first = self.started.pop(line.rank, None)
             if position.before is not None:
                 averaged = step - position.before
-            self.started.discard(line.rank)
+            elif first is not None and first <= step:
+                averaged = step - first + 1
             self.attempts[line.rank] = position.attempt
-        tokens = _product(rows.params.get("global_batch_size"), rows.params.get("seq_length"))
-        whole = _product(speed, rows.params.get("devices"))
+            tokens = _product(rows.params.get("global_batch_size"), rows.params.get("seq_length"))
+            span_s = self.span_s(line.rank, step, ts, again=position.begins)
+            step_s = self.step_s(line, _product(speed, rows.params.get("devices")), tokens, span_s, speed)
+        loss = float(match[3].replace(",", ""))
         rows.add(
             "steps", line.number, attempt=self.attempts.get(line.rank, 0), rank=line.rank, place=line.location,
-            phase=phase, step=step, loss=float(match[3].replace(",", "")), averaged_steps=averaged, rate_scope="rank",
-            value_kind="instant" if averaged == 1 else "interval_mean",
-            step_s=tokens / whole if tokens and whole and phase == "train" else None,
-            tokens=tokens if phase == "train" else None, peak_memory_bytes=values.get("memory"),
-            ts=ts, ts_origin="naive" if ts else None,
+            phase=phase, step=step, loss=None if loss == -1 else loss, averaged_steps=averaged, rate_scope="rank",
+            value_kind="instant" if averaged == 1 and (step_s is None or step_s != span_s) else "interval_mean",
+            step_s=step_s, tokens=tokens, peak_memory_bytes=values.get("memory"), ts=ts, ts_origin="naive" if ts else None,
             **{column: values.get(name) for name, column in _COLUMNS.items()},
         )  # fmt: skip
         others = [(k, v, _UNITS.get(k)) for k, v in values.items() if k not in _COLUMNS and k != "memory"]
         rows.metrics(line.number, line.rank, line.location, step, others)
         rows.param("framework", "torchtitan", line.number)
         return True
+
+    def span_s(self, rank: int | None, step: int, ts: datetime | None, again: bool) -> float | None:
+        """Seconds of a step by the time stamps of a rank's records; None where they are of several ranks."""
+        before = self.stamped.get(rank)
+        if ts is not None:
+            self.stamped[rank] = step, ts
+        if ts is None or before is None or again or self.several or step <= before[0] or ts <= before[1]:
+            return None
+        return (ts - before[1]).total_seconds() / (step - before[0])
+
+    def step_s(
+        self, line: Line, whole: float | None, tokens: float | None, span_s: float | None, speed: float
+    ) -> float | None:
+        """Time of a step by its tokens and their rate on all devices, unless the time stamps disprove it."""
+        by_rate = tokens / whole if tokens and whole else None
+        if by_rate and span_s and not self.doubted and by_rate * (1 - 0.5 / speed) > span_s + _STAMPED_S:
+            self.doubted = True
+            self.rows.problem(line.number, _NOT_THE_WORK, line.text)
+        if by_rate and (span_s is None or not self.doubted):
+            self.rows.param("step_s_origin", "rate", line.number, origin="inferred")
+            return by_rate
+        if span_s is not None:
+            self.rows.param("step_s_origin", "stamps", line.number, origin="inferred")
+        return span_s
 
 
 def _product(one: float | int | None, other: float | int | None) -> float | None:

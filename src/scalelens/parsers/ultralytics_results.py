@@ -5,7 +5,8 @@ Versions: YOLOv5 6 and 7; ultralytics 8
 Yields: steps, phases, metrics
 Source: ultralytics/engine/trainer.py, save_metrics()
 
-`time` is in seconds since the start (of this launch): its differences are the times of epochs, with their validation.
+`time` is in seconds since the first epoch of this launch began: what it grows by are the times of epochs, with their
+validation.
 YOLOv5 and ultralytics before 8.3 have none.  Losses and accuracies are metrics under the names of the columns.  Epochs
 count as the table counts them, from 1, in YOLOv5 from 0.
 
@@ -19,7 +20,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import csv_header, csv_records
 
-VERSION = 2
+VERSION = 3
 
 _PARTS = ("train/", "metrics/", "val/")
 
@@ -32,4 +33,4 @@ def recognise(head: bytes, name: str) -> bool:
 def read(source: Source, rows: Rows) -> None:
     first = next(csv_records(source), None)
     timed = {"elapsed": "time:s"} if first and "time" in first.cells else {}
-    tabular.read_as(source, rows, {"epoch": "epoch"} | timed)
+    tabular.read_as(source, rows, {"epoch": "epoch"} | timed, from_zero=True)

@@ -75,6 +75,15 @@ _TIME_OR_RATE = re.compile(
     r"|(?:elapsed|took)\W{0,3}@",
     re.IGNORECASE,
 )
+# The time of a step in a line that does not say which, as a skeleton: `iteration took # s`, `time of this step: # ms`.
+_OF_STEP = r"(?:iteration|iter|step|(?<!mini)batch)"
+_SECONDS = r"\s?[:=]?\s?#\s?(?:ms|msecs?|milliseconds?|s|secs?|seconds?)(?![\w/])"
+_NO_MEAN = r"(?<!per )(?<!avg )(?<!mean )(?<!average )(?<!median )(?<!total )(?<![a-z])"
+TIMED_STEP = re.compile(
+    rf"{_NO_MEAN}{_OF_STEP}(?:[_ ](?:time|duration))?(?: took)?{_SECONDS}"
+    rf"|{_NO_MEAN}time (?:taken )?(?:for|of) (?:one |each |the |this )?{_OF_STEP}{_SECONDS}",
+    re.IGNORECASE,
+)
 # Work beside training: before the count, or in a line without a word of training.
 ELSEWHERE = re.compile(
     r"load|fetch|\bmap\b|mapping|filter|tokeniz|generating|extract|saving|saved|checkpoint|compil|eval|(?<![a-z])val"
@@ -189,6 +198,11 @@ class RecurringLines:
     def counts_up(self) -> bool:
         """Whether lines recur that count steps or epochs upwards, with a time or without: worth a second read."""
         return any(any(pattern.rises) for pattern in self._patterns.values())
+
+    @property
+    def times_steps(self) -> bool:
+        """Whether lines recur that time a step and do not say which."""
+        return any(p.count >= RECURS and TIMED_STEP.search(skeleton) for skeleton, p in self._patterns.items())
 
     def _take(self, raw: bytes, number: int) -> None:
         """Counts one line."""

@@ -27,6 +27,9 @@ SPELLINGS = {
 }  # fmt: skip
 SPELT = {spelling: unit for unit, text in SPELLINGS.items() for spelling in text.split()}
 
+_WITHIN = re.compile(
+    r"(?:metrics|scalars|values|payload|fields|record|logs?|data(?=\.(?!time)))\."
+)  # what objects are called that hold the numbers of a record
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BRACKETS = re.compile(r"[(\[{]\s*([^()\[\]{}]*?)\s*[)\]}]\s*$")
 _SLASH = re.compile(
@@ -57,6 +60,8 @@ def words_of(name: str) -> tuple[str, str | None]:
             text = f"{'' if _SLASH.search(match[1]) else text}_{match[1]}"
     while _SLASH.search(text):
         text = _SLASH.sub(r"\1_per_", text)
+    if (inner := _WITHIN.match(text)) and text[inner.end() :]:
+        text = text[inner.end() :]
     words = [word for word in re.split(r"[^\w%@]+|_", text) if word]
     words = [SPELT[word] if k and words[k - 1] == "per" and word in SPELT else word for k, word in enumerate(words)]
     if len(words) > 1 and words[0] in ("train", "training"):

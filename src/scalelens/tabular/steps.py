@@ -7,6 +7,7 @@ one, `read_table` guesses.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from scalelens.errors import UserError
@@ -40,6 +41,7 @@ RUN_SETTINGS = (
     "global_batch_size", "micro_batch_size", "seq_length", "job_id",
 )  # fmt: skip
 _LABELS = ("run", "rank", "place", "phase", "epoch", "devices", "nodes", "model", "precision", "job_id")
+_FINE = 10  # resolutions of the time stamps that lie between two epochs, for them to show an epoch's time
 # Beside a column `value`, one of these columns names the value in each row.
 _NAME_COLUMNS = ("name", "metric", "metric_name", "tag", "key")
 # A table of steps has one of these roles.
@@ -57,9 +59,10 @@ def read_table(source: Source, rows: Rows, records: RecordReader) -> str | None:
     return None
 
 
-def read_as(source: Source, rows: Rows, columns: Mapping[str, str]) -> None:
+def read_as(source: Source, rows: Rows, columns: Mapping[str, str], from_zero: bool = False) -> None:
     """Rows of a table whose columns a format file names: `{"step": "it", "batch_time": "iter_time:ms"}`.
 
+    With `from_zero`, a time since the start is that since the first epoch of a launch began.
     Raises UserError for a role that does not exist, or a unit that is missing.
     """
     mapping = mapping_of(columns)
@@ -70,7 +73,7 @@ def read_as(source: Source, rows: Rows, columns: Mapping[str, str]) -> None:
             rows.problem(1, f"there is no column {column} for the role {role}")
     readings = assign(survey.columns, mapping, guess=False)
     rows.assigned = readings
-    write_rows(source, rows, records, survey, readings)
+    write_rows(source, rows, records, survey, readings, from_zero)
 
 
 def mapping_of(columns: Mapping[str, str]) -> dict[str, tuple[str, str | None]]:
@@ -104,13 +107,14 @@ def lacks(survey: Survey, readings: Sequence[ColumnReading]) -> str | None:
 
 
 def write_rows(
-    source: Source, rows: Rows, records: RecordReader, survey: Survey, readings: Sequence[ColumnReading]
-) -> None:
+    source: Source, rows: Rows, records: RecordReader, survey: Survey, readings: Sequence[ColumnReading],
+    from_zero: bool = False,
+) -> None:  # fmt: skip
     """Rows of all records."""
     for refusal in dict.fromkeys(reading.refusal for reading in readings if reading.refusal):
         rows.problem(1, f"{refusal}; until then its numbers are metrics")
     table = StepTable(readings)
-    writer = _RowWriter(rows, table, Counting(table, records(source)))
+    writer = _RowWriter(rows, table, Counting(table, records(source)), from_zero)
     for record in records(source):
         if record.damage:
             rows.problem(record.line, record.damage, record.text)
@@ -130,16 +134,18 @@ class _EpochStep(NamedTuple):
     epoch: float
     step: int | None
     elapsed_s: float | None
+    ts: datetime | None
 
 
 class _RowWriter:
     """Rows of one table, record by record."""
 
-    def __init__(self, rows: Rows, table: StepTable, counting: Counting) -> None:
-        self.rows, self.table, self.counting = rows, table, counting
+    def __init__(self, rows: Rows, table: StepTable, counting: Counting, from_zero: bool) -> None:
+        self.rows, self.table, self.counting, self.from_zero = rows, table, counting, from_zero
         self.parts: dict[tuple[Any, ...], int] = {}
         self.attempts: Counter[tuple[Any, ...]] = Counter()
         self.last: dict[tuple[Any, ...], _EpochStep] = {}
+        self.counts = bool({"step", "batch"} & set(table.columns))
         self.settings = [role for role in RUN_SETTINGS if role in table.columns]
         self.units = {reading.column: metric_unit(reading.column, reading.unit) for reading in table.metrics}
 
@@ -154,10 +160,10 @@ class _RowWriter:
         epoch, phase = table.value(record, "epoch"), table.phase(record)
         step = self.counting.step(table.step_in_log(record), epoch)
         whose = (rows.part, rank, place)
-        before = self.last.get((*whose, phase))
-        now = _EpochStep(epoch or 0, step, table.value(record, "elapsed"))
-        counted = step is not None or not {"step", "batch"} & set(table.columns)
+        before = last = self.last.get((*whose, phase))
+        counted = step is not None or not self.counts
         stamp = time_stamp(table.cell(record, "timestamp")) if "timestamp" in table.columns else None
+        now = _EpochStep(epoch or 0, step, table.value(record, "elapsed"), stamp[0] if stamp else None)
         if counted and phase == "train":
             position = rows.writers.position_of(
                 (rows.part, place), (now.epoch, step or 0), record.line, rank, stamp[0] if stamp else None, once=False
@@ -170,7 +176,7 @@ class _RowWriter:
         row: dict[str, Any] = {"attempt": attempt, "rank": rank, "place": place, "epoch": epoch, "step": step}
         if span_s := table.value(record, "epoch_time"):
             rows.add("phases", record.line, **row, phase="epoch", span_s=span_s, origin="logged")
-        elif span_s := self.epoch_span(now, before):
+        elif span_s := self.epoch_span(now, before) or self.first_epoch_span(now, last):
             rows.add("phases", record.line, **row, phase="epoch", span_s=span_s, origin="derived")
         measured = self.measured(record) | self.times(record, now, before)
         if any(value is not None for column, value in measured.items() if column != "samples"):
@@ -179,8 +185,7 @@ class _RowWriter:
         values = ((column, number(record.cells.get(column)), unit) for column, unit in self.units.items())
         named = [(column, value, unit) for column, value, unit in values if value is not None]
         if named:  # without steps, the number of the epoch distinguishes the rows
-            of_epochs = not {"step", "batch"} & set(table.columns)
-            rows.metrics(record.line, rank, place, table.count(record, "epoch") if of_epochs else step, named)
+            rows.metrics(record.line, rank, place, step if self.counts else table.count(record, "epoch"), named)
 
     def measured(self, record: TableRecord) -> dict[str, Any]:
         """The columns of a row of `steps`, except the time of the step."""
@@ -195,11 +200,21 @@ class _RowWriter:
         return values
 
     def epoch_span(self, now: _EpochStep, before: _EpochStep | None) -> float | None:
-        """Time of an epoch, where each epoch has one row with the time since the start."""
-        if not before or now.elapsed_s is None or before.elapsed_s is None:
+        """Time of an epoch, where each epoch has one row with the time since the start, or else with a time stamp."""
+        if not before or self.counts or now.epoch != before.epoch + 1:
             return None
-        follows = now.step is None and before.step is None and now.epoch == before.epoch + 1
-        return now.elapsed_s - before.elapsed_s if follows and now.elapsed_s > before.elapsed_s else None
+        if now.elapsed_s is not None and before.elapsed_s is not None:
+            return now.elapsed_s - before.elapsed_s if now.elapsed_s > before.elapsed_s else None
+        if "elapsed" in self.table.columns or now.ts is None or before.ts is None:
+            return None
+        resolution_s = 1.0 if now.ts.microsecond == before.ts.microsecond == 0 else 0.001
+        span_s = (now.ts - before.ts).total_seconds()
+        return span_s if span_s >= _FINE * resolution_s else None
+
+    def first_epoch_span(self, now: _EpochStep, last: _EpochStep | None) -> float | None:
+        """Time of the first epoch of a launch, where the time since the start begins with it."""
+        begins = last is None or (last.elapsed_s or 0) > (now.elapsed_s or 0)
+        return now.elapsed_s if self.from_zero and begins and not self.counts else None
 
     def times(self, record: TableRecord, now: _EpochStep, before: _EpochStep | None) -> dict[str, Any]:
         """Time of the step, and what kind of time it is."""

@@ -1,14 +1,16 @@
 -- Ranks that the training's own straggler detection names.
 --
 -- Answers: Which rank does the training itself find slow, and by how much?
---   The reports come from Megatron's straggler detector and from NVIDIA's Resiliency Extension (NVRx).
+--   The reports come from Megatron's straggler detector, from NVIDIA's Resiliency Extension (NVRx) and from FlagScale.
 --   Megatron prints, for each logging interval, the ranks with the smallest and the largest value.  A rank is named if
 --   it takes longest for the traced operations or for loading data, or has the lowest clock.  NVRx prints scores: 1 is
---   as fast as the fastest rank (`kernels`) or as the rank itself at its best (`own kernels`).  A rank stands out if it
---   is named in half of the reports or more and its excess reaches the threshold; for a clock, half of it.
+--   as fast as the fastest rank (`kernels`) or as the rank itself at its best (`own kernels`).  FlagScale names ranks,
+--   and prints the time of each in every section of the step.  A rank stands out if it is named in half of the reports
+--   or more and its excess reaches the threshold; for a clock, half of it.
 --
 -- Formula: excess = largest / least - 1 for operations; (largest - least) / largest time of the operations for data; 1
---   - least / largest for the clock; 1 / score - 1 for kernels.  The median over the reports that name the rank.
+--   - least / largest for the clock; 1 / score - 1 for kernels; time / least - 1 for sections, in the section where it
+--   is largest.  The median over the reports that name the rank.
 --
 -- Reference: Megatron-LM, megatron/core/README_STRAGGLER.md; nvidia_resiliency_ext, ptl_resiliency/
 --   straggler_det_callback.py.
@@ -28,8 +30,8 @@
 --   run_id        VARCHAR    run
 --   rank          INTEGER    rank
 --   node          VARCHAR    host name, where the tool prints it
---   tool          VARCHAR    Megatron or NVRx
---   measure       VARCHAR    operations, data loading, clock, kernels or own kernels
+--   tool          VARCHAR    Megatron, NVRx or FlagScale
+--   measure       VARCHAR    operations, data loading, clock, kernels, own kernels or sections
 --   n_reports     BIGINT     reports of the run that have the measure
 --   n_named       BIGINT     reports that name the rank
 --   excess        DOUBLE     share by which it is slower
@@ -66,8 +68,24 @@ named AS (
     UNION ALL BY NAME
     SELECT run_id, file_id, report, 'NVRx' AS tool, measure, place AS node, rank, 1 / nullif(value, 0) - 1 AS excess
     FROM scores),
+sections AS (
+    SELECT run_id, file_id, attempt, step, name, rank, value / nullif(min(value) OVER (PARTITION BY
+        run_id, file_id, attempt, step, name), 0) - 1 AS excess
+    FROM metrics
+    WHERE starts_with(name, 'straggler section ') AND run_id IN (FROM selected_runs(runs := runs))),
+of_sections AS (
+    SELECT n.run_id, n.file_id, n.line AS report, 'FlagScale' AS tool, 'sections' AS measure, NULL AS node, n.rank,
+        max(s.excess) AS excess
+    FROM metrics AS n LEFT JOIN sections AS s USING (run_id, file_id, attempt, step, rank)
+    WHERE n.name = 'straggler named' AND n.run_id IN (FROM selected_runs(runs := runs))
+    GROUP BY ALL),
 counted AS (
-    SELECT *, count(DISTINCT (file_id, report)) OVER (PARTITION BY run_id, tool, measure) AS n_reports FROM named)
+    SELECT *, count(DISTINCT (file_id, report)) OVER (PARTITION BY run_id, tool, measure) AS n_reports FROM named
+    UNION ALL BY NAME
+    SELECT o.*, r.n_reports
+    FROM of_sections AS o
+    JOIN (SELECT run_id, count(*) AS n_reports FROM metrics WHERE name = 'straggler report' GROUP BY run_id) AS r
+        USING (run_id))
 SELECT run_id, rank, any_value(node) AS node, tool, measure, any_value(n_reports) AS n_reports,
     count(DISTINCT (file_id, report)) AS n_named, median(excess) AS excess,
     coalesce(n_named >= any_value(n_reports) / 2 AND median(excess) >= threshold / CASE measure WHEN 'clock' THEN 2 ELSE 1

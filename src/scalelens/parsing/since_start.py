@@ -1,0 +1,51 @@
+"""The time of steps by a clock that counts since the start: what it grew by between two records, over their steps."""
+
+import re
+from typing import Any
+
+_FEWEST = 10  # of the clock's last digit between two records, for the difference to be a time
+_ELAPSED = re.compile(r"'elapsed_time': '(?:(\d{1,9})d )?(?:(\d{1,9})h )?(?:(\d{1,9})m )?(\d{1,9})s'")
+_SPEED = re.compile(r"'train_speed\((iter/s|s/it)\)': '?(\d+(?:\.(\d+))?)")
+
+
+class SinceStart:
+    """One clock.  Where its digits are too coarse for the steps between two records, those of several are taken."""
+
+    def __init__(self) -> None:
+        self.before: tuple[int, float] | None = None  # step and seconds of the record that the next time counts from
+
+    def pause(self, step: int, seconds: float) -> None:
+        """Notes a record after which steps go on: what lies before it, as an evaluation, is in no time."""
+        if self.before is None or step >= self.before[0]:
+            self.before = step, seconds
+
+    def times(self, step: int, seconds: float, digit_s: float) -> dict[str, Any]:
+        """Columns of `steps` for the steps since an earlier record; none where the clock does not show them.
+
+        A step that comes again is of another writer, whose clock may be another: the first record of a step counts.
+        """
+        before = self.before
+        if before is None or (step > before[0] and seconds < before[1]):
+            self.before = step, seconds
+            return {}
+        steps, span_s = step - before[0], seconds - before[1]
+        if steps <= 0 or not span_s or span_s < _FEWEST * digit_s:
+            return {}
+        self.before = step, seconds
+        kind = "instant" if steps == 1 else "interval_mean"
+        return {"step_s": span_s / steps, "averaged_steps": steps, "value_kind": kind}
+
+
+def elapsed_of(text: str, step: int | None) -> tuple[float, float] | None:
+    """Seconds since the start by a dictionary of ms-swift, and the size of their last digit; None where it has none."""
+    if not (whole := _ELAPSED.search(text)):
+        return None
+    days, hours, minutes, rest = (int(part or 0) for part in whole.groups())
+    seconds = float(((days * 24 + hours) * 60 + minutes) * 60 + rest)
+    speed = _SPEED.search(text)
+    if speed and step and float(speed[2]):
+        exact = step / float(speed[2]) if speed[1] == "iter/s" else step * float(speed[2])
+        digit_s = exact * 10.0 ** -len(speed[3] or "") / float(speed[2])
+        if digit_s < 1 and abs(exact - seconds) <= 1 + digit_s:  # not so after a resumption: it counts other steps
+            return exact, digit_s
+    return seconds, 1.0
