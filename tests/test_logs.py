@@ -127,7 +127,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "deepspeed_config": {(ONE, JOB)},
     "deepspeed_pipeline": {(ONE, JOB), (WINDOW, JOB)},
     # CurrSamplesPerSec; older versions had the average alone.  Beside it in one fixture, the bar of tqdm.
-    "deepspeed_timer": {(ONE, JOB), (RUNNING, JOB), (RUNNING, NO_RATE)},
+    "deepspeed_timer": {(ONE, JOB), (RUNNING, JOB)},
     "detectron2": {(ONE, NO_RATE), (RUNNING, NO_RATE)},  # last_time, else a mean since the start
     "detectron2_json": {(RUNNING, NO_RATE)},  # a median of the last 20
     "dllogger": {
@@ -137,6 +137,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     },  # PyTorch logs each iteration, TensorFlow and MXNet a display interval
     "epicure_vision": {(ONE, NO_RATE)},
     "fairseq": {(WINDOW, JOB), (RUNNING, JOB)},  # since the record before; of old, since the epoch began
+    "fleetx": {(WINDOW, NO_RATE)},
     # Tables are what their columns say: a rate per device, or of nobody knows whom.
     "generic_csv": {(ONE, RANK), (ONE, NO_RATE), (WINDOW, NO_RATE)},
     "generic_json": {(ONE, NO_RATE)},
@@ -147,9 +148,9 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "gluon": {(WINDOW, JOB), (EPOCH, JOB), (WINDOW, NO_RATE)},
     # PyTorch's CNN prints one throughput for each epoch, examples-utils the benchmark's mean.
     "graphcore": {(ONE, JOB), (WINDOW, JOB), (EPOCH, JOB), (RUN, JOB)},
-    "hf_progress": {(RUNNING, NO_RATE)},  # tqdm
+    "hf_progress": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # tqdm, inverted; a step with an evaluation is a window
     # The bar beside the records; train_runtime in each of them tells the time since the one before.
-    "hf_trainer": {(RUNNING, NO_RATE), (WINDOW, NO_RATE)},
+    "hf_trainer": {(ONE, NO_RATE), (WINDOW, NO_RATE)},
     "hf_trainer_state": {(WINDOW, NO_RATE)},
     "horovod_synthetic": {(WINDOW, RANK)},  # the mean of ten batches, per GPU
     "internevo": {(ONE, RANK), (WINDOW, RANK)},  # tgs is of a device; times between the stamps of records
@@ -158,7 +159,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "jube_result": {(RUN, JOB)},
     "keras": {(EPOCH, NO_RATE), (RUNNING, NO_RATE)},  # time per step when the epoch is over; else the mean so far
     "levanter": {(ONE, JOB)},
-    "lightning_progress": {(RUNNING, NO_RATE)},  # tqdm
+    "lightning_progress": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # differences of means since the start
     "litgpt": {(ONE, NO_RATE)},
     "llamafactory_log": {(RUNNING, NO_RATE)},  # elapsed time over steps
     "llmc": {(ONE, NO_RATE)},

@@ -43,6 +43,7 @@ _LABELS = ("run", "rank", "place", "phase", "epoch", "devices", "nodes", "model"
 # Beside a column `value`, one of these columns names the value in each row.
 _NAME_COLUMNS = ("name", "metric", "metric_name", "tag", "key")
 # A table of steps has one of these roles.
+_COUNTS = ("step", "batch", "averaged_steps")
 _OF_STEPS = ("step", "batch", "epoch", "batch_time", "interval_time", "running_time")
 
 
@@ -87,7 +88,8 @@ def lacks(survey: Survey, readings: Sequence[ColumnReading]) -> str | None:
     if not roles & set(_OF_STEPS):
         return "a table without a step, an epoch or a time per step; --map says which column is one"
     if not any(
-        not reading.is_text and reading.role not in (*_LABELS, *RUN_SETTINGS, "step", "batch") for reading in readings
+        not reading.is_text and reading.role not in (*_LABELS, *RUN_SETTINGS, "step", "batch", "averaged_steps")
+        for reading in readings
     ):
         return "a table without a number beside its steps"
     named = [reading.column for reading in readings if reading.is_text and reading.column.lower() in _NAME_COLUMNS]
@@ -209,6 +211,9 @@ class _RowWriter:
             time_s, kind, steps = table.value(record, "batch_time"), "instant", 1
         elif "interval_time" in table.columns:
             time_s, kind = table.value(record, "interval_time"), "interval_mean"
+            if "averaged_steps" in table.columns:
+                steps = table.count(record, "averaged_steps")
+                kind = "instant" if steps == 1 else kind
         elif "running_time" in table.columns:
             time_s, kind, steps = table.value(record, "running_time"), "running_mean", None
         elif "elapsed" in table.columns and {"step", "batch"} & set(table.columns) and before:

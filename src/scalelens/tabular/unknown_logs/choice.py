@@ -21,6 +21,7 @@ def _roles_of(shape: Shape) -> set[str]:
     readings = [read_name(column_of(name, shape.units[name])) for name in usual]
     roles = {reading.role for reading in readings}
     roles |= {"loss" for name in usual if "loss" in name.lower() and not ELSEWHERE.search(name)}
+    roles |= {"running_time"} if shape.bar == "tqdm" else set()
     in_unit = {_SURE for reading in readings if reading.role == "batch_time" and reading.unit}
     return in_unit | {role for role in roles if role in _MEASURED}
 
@@ -34,7 +35,7 @@ def is_record(shape: Shape) -> bool:
     rising = any(shape.rises[k] >= 1 and shape.rises[k] >= shape.falls[k] for k in steps)
     roles = _roles_of(shape)
     sure = "step" in shape.roles and _SURE in roles
-    return rising and shape.in_training and bool(roles) and shape.lines >= (2 if sure else RECURS)
+    return rising and (shape.in_training or shape.amid > 0) and bool(roles) and shape.lines >= (2 if sure else RECURS)
 
 
 def rank_of(shape: Shape) -> tuple[bool, bool, bool, int, int]:

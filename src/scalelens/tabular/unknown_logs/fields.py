@@ -9,6 +9,7 @@ A name is what stands between a number and the one before it, after the last sep
 import re
 from typing import NamedTuple
 
+from scalelens.parsing.progress_bars import Drawing
 from scalelens.parsing.recurring_lines import BAR
 from scalelens.parsing.values import number
 from scalelens.tabular.column_names import SPELT
@@ -67,8 +68,8 @@ class Parsed(NamedTuple):
     stamp: Stamp | None
     left_s: float | None  # time left, as the line states it
     tail: str  # what stands after the last number
-    bar: str  # its progress bar: `percent` as tqdm draws it, `keras`, `other` that does not count steps, or none
-    rounding: int = 1  # a bar's count is a multiple of it
+    bar: str  # its progress bar: `tqdm`, `percent` as others draw it, `keras`, `other` that counts no steps, or none
+    drawing: Drawing | None = None  # what tqdm's bar shows
 
 
 def parsed(text: str) -> Parsed:
@@ -77,9 +78,9 @@ def parsed(text: str) -> Parsed:
     stamp = stamp_in(text)
     if stamp:
         text = f"{text[: stamp.span[0]]}@{text[stamp.span[1] :]}"
-    bar, rounding = "", 1
+    bar, drawing = "", None
     if drawn := written_out(text):
-        text, bar, rounding = drawn.text, "percent" if drawn.counts_steps else "other", drawn.rounding
+        text, bar, drawing = drawn.text, "tqdm" if drawn.counts_steps else "other", drawn.drawing
     text, left_s = _without_spans(text)
     if not bar and (not text.isascii() or _BAR_IN_ASCII.search(text)):
         masked = BAR.sub(" \u2022 ", text)
@@ -89,7 +90,7 @@ def parsed(text: str) -> Parsed:
         text = masked
     text = _RANGE.sub(r"[\2]", text)
     fields, end = _fields_of(text)
-    return Parsed(text, fields, stamp, left_s, re.sub(r"\d+", "#", text[end:].strip()[:_TAIL]), bar, rounding)
+    return Parsed(text, fields, stamp, left_s, re.sub(r"\d+", "#", text[end:].strip()[:_TAIL]), bar, drawing)
 
 
 def _without_spans(text: str) -> tuple[str, float | None]:

@@ -11,6 +11,7 @@ from scalelens.tabular.column_values import ColumnValues, Survey
 from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refused
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
 from scalelens.tabular.unknown_logs.choice import chosen
+from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME
 from scalelens.tabular.unknown_logs.lines import log_lines
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LineTable, mean_of
 from scalelens.tabular.unknown_logs.shapes import COUNTS, shapes_of
@@ -67,6 +68,9 @@ def _read_shape(
     if unknown and table.resolution_s and {reading.role for reading in readings}.isdisjoint(_OF_A_STEP):
         choice = options((f"{role}={table.columns[role]}",))
         rows.problem(table.shape.first, _SAMPLES.format(choice, role), table.shape.example)
+    if table.bars and table.bars.disputed:
+        line, bar = table.bars.disputed
+        rows.disputed_time(line, bar.clock_s, bar.rate_s)
     if table.shape.rounding > 1:
         rows.param("step_resolution", table.shape.rounding, table.shape.first, origin="inferred")
     if any(reading.column == BY_CLOCK and reading.role for reading in readings):
@@ -100,7 +104,9 @@ def _read_columns(
     known: dict[str, tuple[str, str | None]] = {
         role: (name, None) for role, name in table.columns.items() if name in columns and role in COUNTS
     }
-    if guess and (proven := times.proven()) and not {*_OF_A_STEP, "elapsed"} & set(stated):
+    if BAR_TIME in columns:
+        known |= {"interval_time": (BAR_TIME, "s"), "averaged_steps": (BAR_STEPS, None)}
+    elif guess and (proven := times.proven() or times.unrounded()) and not {*_OF_A_STEP, "elapsed"} & set(stated):
         name, unit = proven
         known["batch_time" if _is_of_one_step(name, columns, known) else "interval_time"] = name, unit
     readings = assign(columns, {**known, **stated}, guess)
