@@ -106,13 +106,18 @@ def lacks(survey: Survey, readings: Sequence[ColumnReading]) -> str | None:
 
 
 def write_rows(
-    source: Source, rows: Rows, records: RecordReader, survey: Survey, readings: Sequence[ColumnReading]
+    source: Source,
+    rows: Rows,
+    records: RecordReader,
+    survey: Survey,
+    readings: Sequence[ColumnReading],
+    stream: str = "",
 ) -> None:
-    """Rows of all records."""
+    """Rows of all records.  Of two tables of the same steps, each is a stream in which steps rise."""
     for refusal in dict.fromkeys(reading.refusal for reading in readings if reading.refusal):
         rows.problem(1, f"{refusal}; until then its numbers are metrics")
     table = StepTable(readings)
-    writer = _RowWriter(rows, table, Counting(table, records(source)))
+    writer = _RowWriter(rows, table, Counting(table, records(source)), stream)
     for record in records(source):
         if record.damage:
             rows.problem(record.line, record.damage, record.text)
@@ -137,8 +142,8 @@ class _EpochStep(NamedTuple):
 class _RowWriter:
     """Rows of one table, record by record."""
 
-    def __init__(self, rows: Rows, table: StepTable, counting: Counting) -> None:
-        self.rows, self.table, self.counting = rows, table, counting
+    def __init__(self, rows: Rows, table: StepTable, counting: Counting, stream: str) -> None:
+        self.rows, self.table, self.counting, self.stream = rows, table, counting, stream
         self.parts: dict[tuple[Any, ...], int] = {}
         self.attempts: Counter[tuple[Any, ...]] = Counter()
         self.last: dict[tuple[Any, ...], _EpochStep] = {}
@@ -162,7 +167,12 @@ class _RowWriter:
         stamp = time_stamp(table.cell(record, "timestamp")) if "timestamp" in table.columns else None
         if counted and phase == "train":
             position = rows.writers.position_of(
-                (rows.part, place), (now.epoch, step or 0), record.line, rank, stamp[0] if stamp else None, once=False
+                (rows.part, place, self.stream),
+                (now.epoch, step or 0),
+                record.line,
+                rank,
+                stamp[0] if stamp else None,
+                once=False,
             )
             self.attempts[whose] = position.attempt
             before = None if position.begins else before

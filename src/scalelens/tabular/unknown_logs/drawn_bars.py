@@ -14,6 +14,7 @@ STEP = "step"
 EPOCH = "epoch"
 BAR_TIME = "step time by the bar [s]"
 BAR_STEPS = "steps of the time by the bar"
+_LAST, _UNDRAWN_S = 0.05, 0.2  # of a bar: what may be missing at its end
 
 
 class Drawn(NamedTuple):
@@ -40,7 +41,10 @@ class _Bar:
 
     @property
     def filled(self) -> bool:
-        return self.top == self.drawings[-1].total
+        """Whether it came to its end: what follows is another epoch.  Its last steps may not be drawn."""
+        last = self.drawings[-1]
+        left = (last.total or 0) - self.top
+        return left <= _LAST * (last.total or 0) or left * (last.pace_s or 0.0) < _UNDRAWN_S
 
     def timed(self) -> tuple[list[TableRecord], BarTimes]:
         times = times_of(self.drawings)

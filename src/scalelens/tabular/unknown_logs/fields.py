@@ -140,7 +140,7 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
             Field(
                 name, None if value is None else value * scale, unit,
                 int(of_all[of_all.lastindex or 1]) if of_all else None,
-                is_mean, match["number"].isdecimal(), start,
+                is_mean, match["number"].isdecimal() and scale == 1, start,
             )
         )  # fmt: skip
         done = of_all.end() if of_all else end

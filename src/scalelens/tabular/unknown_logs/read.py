@@ -14,7 +14,7 @@ from scalelens.tabular.unknown_logs.choice import chosen
 from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME
 from scalelens.tabular.unknown_logs.lines import log_lines
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LineTable, mean_of
-from scalelens.tabular.unknown_logs.shapes import COUNTS, shapes_of
+from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, shapes_of
 from scalelens.tabular.unknown_logs.times import LineTimes
 
 _TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
@@ -31,10 +31,21 @@ def is_text(head: bytes) -> bool:
 def read_lines(source: Source, rows: Rows) -> str | None:
     """Rows of the one shape of line that records the steps of training.
 
-    Returns why there are none: nothing where a text has no such lines.
+    Where these have no time, that of a progress bar beside them is theirs.  Returns why there are none: nothing where a
+    text has no such lines.
     """
-    shape = chosen(shapes_of(itertools.islice(log_lines(source), _MOST_LINES)))
-    return shape if isinstance(shape, str) else _read_shape(source, rows, LineTable(shape))
+    shapes = shapes_of(itertools.islice(log_lines(source), _MOST_LINES))
+    shape = chosen(shapes)
+    if isinstance(shape, str):
+        return shape
+    lacking = _read_shape(source, rows, LineTable(shape))
+    untimed = {reading.role for reading in rows.assigned}.isdisjoint({*_OF_A_STEP, "elapsed"})
+    bar = chosen([other for other in shapes if other.bar == "tqdm"]) if untimed and not shape.bar else ""
+    if lacking is None and isinstance(bar, Shape):
+        readings = rows.assigned
+        _read_shape(source, rows, LineTable(bar))
+        rows.assigned = [*readings, *(reading for reading in rows.assigned if reading.role in _OF_A_STEP)]
+    return lacking
 
 
 def read_lines_as(source: Source, rows: Rows, key: tuple[Any, ...], columns: Mapping[str, str]) -> str | None:
@@ -64,7 +75,7 @@ def _read_shape(
     rows.assigned = readings
     if lacking := lacks(survey, readings):
         return lacking
-    write_rows(source, rows, table.records, survey, readings)
+    write_rows(source, rows, table.records, survey, readings, stream=table.shape.bar)
     if unknown and table.resolution_s and {reading.role for reading in readings}.isdisjoint(_OF_A_STEP):
         choice = options((f"{role}={table.columns[role]}",))
         rows.problem(table.shape.first, _SAMPLES.format(choice, role), table.shape.example)

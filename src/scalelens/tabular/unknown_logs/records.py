@@ -23,6 +23,7 @@ TOTAL = "batches_per_epoch"
 RUNNING = "running_step_time [s]"
 _STEPS = ("it", "iter", "iteration", "step", "batch", "")  # what a rate of steps counts
 _MOST_KEPT = 50_000  # records that are kept in memory; more are parsed again for each pass
+_OF_BARS = ("rank", "worker", TOTAL)  # columns of a drawing, whatever its postfix is
 _USUAL, _ALWAYS = 0.5, 0.9  # shares of the lines of a shape that have a name
 _STAMPED = 0.9  # share of the lines that have a time stamp, where these are times of the records
 _LEAST_NAMES = 0.5  # share of the usual names that a record has
@@ -150,6 +151,9 @@ class LineTable:
                 if epoch is not None and self.columns.get("epoch") == "epoch":
                     cells.setdefault("epoch", epoch)
                 is_cut = parts.parsed.tail != self.shape.tail and self.lacks_end(parts, self.always)
+                if parts.parsed.drawing and not parts.parsed.text.endswith("]"):  # in a narrow terminal, the postfix is
+                    cells = {column: cells[column] for column in (*self._labels, *_OF_BARS) if column in cells}
+                    is_cut = False
                 record = TableRecord(line.number, cells, _CUT if is_cut else None, line.text)
                 last = self.lacks_end(parts, self.usual), Drawn(record, parts.parsed.drawing)
             elif [count.role for count in parts.counts] == ["epoch"] and len(parts.parsed.fields) == 1:
@@ -172,8 +176,8 @@ class LineTable:
 
     def lacks_end(self, parts: Shaped, wanted: list[str]) -> bool:
         """Whether a line ends before some of the numbers that other lines have at their end."""
-        if parts.parsed.drawing and parts.parsed.text.endswith("]"):
-            return False  # the end of a bar, of which some drawings have no rate, or nothing after it
+        if parts.parsed.drawing:
+            return False  # some drawings have no rate, or nothing after it
         names = [MASK.sub("#", field.name) for field in parts.parsed.fields]
         indexes = [wanted.index(name) for name in names if name in wanted]
         return max(indexes, default=-1) < len(wanted) - 1
