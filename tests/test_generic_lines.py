@@ -345,3 +345,23 @@ def test_of_two_counts_the_first_is_the_epoch_where_the_second_begins_anew_with_
     assert [row["epoch"] for *_, row in steps_of(log(tmp_path, *nested))] == [epoch for epoch, _ in places]
     apart = [f"Train {step}/30 [{step}/80] loss: {9 - step % 7}.5 step_time: 0.25s" for step in range(1, 25)]
     assert {row["epoch"] for *_, row in steps_of(log(tmp_path, *apart))} <= {None}
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("1m 42s", 102), ("2h 03m 04.5s", 7384.5), ("1h5m", 3900), ("3 min 5 sec", 185), ("3m12s", 192)],
+)
+def test_a_time_in_hours_and_minutes_is_in_seconds(text: str, seconds: float) -> None:
+    (field,) = parsed(f"elapsed_time: {text}").fields
+    assert (field.name, field.value, field.unit) == ("elapsed_time", seconds, "s")
+    assert [field.name for field in parsed("params: 125m 10 steps").fields] != ["params"]
+
+
+def test_times_since_the_start_in_whole_seconds_are_of_ten_seconds_or_more(tmp_path: Path) -> None:
+    lines = [
+        f"step {k} loss {9 / k:.3f} elapsed_time: {17 * k // 10 // 60}m {17 * k // 10 % 60}s" for k in range(1, 60)
+    ]
+    timed = [row for _, _, row in steps_of(log(tmp_path, *lines)) if row.get("step_s")]
+    assert {row["averaged_steps"] for row in timed} == {6}
+    assert all(abs(row["step_s"] / 1.7 - 1) < 0.1 for row in timed)
+    assert len(timed) == 9

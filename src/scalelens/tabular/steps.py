@@ -43,6 +43,7 @@ _LABELS = ("run", "rank", "place", "phase", "epoch", "devices", "nodes", "model"
 # Beside a column `value`, one of these columns names the value in each row.
 _NAME_COLUMNS = ("name", "metric", "metric_name", "tag", "key")
 # A table of steps has one of these roles.
+_FINE = 10  # times the resolution of the time since the start: its differences are times from there on
 _COUNTS = ("step", "batch", "averaged_steps")
 _OF_STEPS = ("step", "batch", "epoch", "batch_time", "interval_time", "running_time")
 
@@ -118,6 +119,8 @@ def write_rows(
         rows.problem(1, f"{refusal}; until then its numbers are metrics")
     table = StepTable(readings)
     writer = _RowWriter(rows, table, Counting(table, records(source)), stream)
+    if "elapsed" in table.columns and (elapsed := survey.columns.get(table.columns["elapsed"].column)):
+        writer.resolution_s = table.factors["elapsed"] * 10.0**-elapsed.decimals
     for record in records(source):
         if record.damage:
             rows.problem(record.line, record.damage, record.text)
@@ -144,6 +147,8 @@ class _RowWriter:
 
     def __init__(self, rows: Rows, table: StepTable, counting: Counting, stream: str) -> None:
         self.rows, self.table, self.counting, self.stream = rows, table, counting, stream
+        self.resolution_s = 0.0  # of the time since the start
+        self.starts: dict[tuple[Any, ...], _EpochStep] = {}  # of the interval that is not yet long enough
         self.parts: dict[tuple[Any, ...], int] = {}
         self.attempts: Counter[tuple[Any, ...]] = Counter()
         self.last: dict[tuple[Any, ...], _EpochStep] = {}
@@ -184,7 +189,7 @@ class _RowWriter:
             rows.add("phases", record.line, **row, phase="epoch", span_s=span_s, origin="logged")
         elif span_s := self.epoch_span(now, before):
             rows.add("phases", record.line, **row, phase="epoch", span_s=span_s, origin="derived")
-        measured = self.measured(record) | self.times(record, now, before)
+        measured = self.measured(record) | self.times(record, now, before, whose)
         if any(value is not None for column, value in measured.items() if column != "samples"):
             rows.add("steps", record.line, **row, phase=phase, **measured)
         rows.attempt = attempt
@@ -213,7 +218,9 @@ class _RowWriter:
         follows = now.step is None and before.step is None and now.epoch == before.epoch + 1
         return now.elapsed_s - before.elapsed_s if follows and now.elapsed_s > before.elapsed_s else None
 
-    def times(self, record: TableRecord, now: _EpochStep, before: _EpochStep | None) -> dict[str, Any]:
+    def times(
+        self, record: TableRecord, now: _EpochStep, before: _EpochStep | None, whose: tuple[Any, ...]
+    ) -> dict[str, Any]:
         """Time of the step, and what kind of time it is."""
         table = self.table
         steps = now.step - before.step if before and None not in (now.step, before.step) else None  # type: ignore[operator]
@@ -226,18 +233,28 @@ class _RowWriter:
                 kind = "instant" if steps == 1 else kind
         elif "running_time" in table.columns:
             time_s, kind, steps = table.value(record, "running_time"), "running_mean", None
-        elif "elapsed" in table.columns and {"step", "batch"} & set(table.columns) and before:
-            known = now.elapsed_s is not None and before.elapsed_s is not None and now.elapsed_s >= before.elapsed_s
-            held = known and steps is not None and steps > 0 and not self.counting.repeats
-            # The batches between the last record of an epoch and the first of the next are not counted.
-            held = held and not (self.counting.restarts and now.epoch != before.epoch)
-            time_s = (now.elapsed_s - before.elapsed_s) / steps if held else None  # type: ignore[operator]
+        elif "elapsed" in table.columns and {"step", "batch"} & set(table.columns):
+            start = self.starts.get(whose) if before else None
+            time_s, steps = self.since(start, now)
             kind = "interval_mean"
+            if start and time_s and steps and time_s * steps < _FINE * self.resolution_s:
+                return {}
+            if now.step is not None:
+                self.starts[whose] = now
         else:
             return {}
         if time_s is None:
             return {}
         return {"step_s": time_s, "value_kind": kind, "averaged_steps": steps if steps and steps > 0 else None}
+
+    def since(self, start: _EpochStep | None, now: _EpochStep) -> tuple[float | None, int | None]:
+        """Time of a step since an earlier record, and the steps since then."""
+        if start is None or None in (start.step, now.step, start.elapsed_s, now.elapsed_s) or self.counting.repeats:
+            return None, None
+        steps, span_s = now.step - start.step, now.elapsed_s - start.elapsed_s  # type: ignore[operator]
+        # The batches between the last record of an epoch and the first of the next are not counted.
+        held = span_s >= 0 and steps > 0 and not (self.counting.restarts and now.epoch != start.epoch)
+        return (span_s / steps, steps) if held else (None, None)
 
     def check(self, record: TableRecord) -> None:
         """Reports each cell that does not hold what its column should."""

@@ -23,6 +23,10 @@ _LONGEST_NAME = 60
 _WORDS_OF_A_NAME = 7
 
 _SPAN = re.compile(r"(?:(\d+) days?, )?(?<![\d:])(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?![\d:])")
+_DURATION = re.compile(  # 1m 42s, 2h 03m 04.5s, 1h5m
+    r"(?<![\w.:])(?:(?P<h>\d{1,6})\s?h(?:ours?|rs?)?,?\s?(?P<hm>\d{1,2})\s?m(?:in(?:ute)?s?)?|(?P<m>\d{1,6})\s?m(?:in(?:ute)?s?)?(?=,?\s?\d))"
+    r"(?:,?\s?(?P<s>\d{1,2}(?:\.\d{1,9})?)\s?s(?:ec(?:ond)?s?)?)?(?![\w/])"
+)
 _RATE = r"(?:[A-Za-z]{1,12}|[kM]?(?:it|B))?/(?:s|sec|second|it|iter|iteration|step|batch)\b(?:/(?:gpu|device|rank))?"
 _NO_NAME = r"(?![\w/]|\s{0,2}[:=])"  # `loss: 1.2 samples/sec: 405`: the name of what follows is not a unit
 _NUMBER = re.compile(
@@ -81,6 +85,8 @@ def parsed(text: str) -> Parsed:
     bar, drawing = "", None
     if drawn := written_out(text):
         text, bar, drawing = drawn.text, "tqdm" if drawn.counts_steps else "other", drawn.drawing
+    if "m" in text:
+        text = _DURATION.sub(_as_seconds, text)
     text, left_s = _without_spans(text)
     if not bar and (not text.isascii() or _BAR_IN_ASCII.search(text)):
         masked = BAR.sub(" \u2022 ", text)
@@ -114,6 +120,14 @@ def _without_spans(text: str) -> tuple[str, float | None]:
         pieces += [before, "@"]
         done = match.end()
     return "".join((*pieces, text[done:])), left_s
+
+
+def _as_seconds(duration: re.Match[str]) -> str:
+    """`1m 42s` as `102 s`; what is not followed by its seconds stays."""
+    if duration["m"] and not duration["s"]:
+        return duration[0]
+    hours, minutes, seconds = int(duration["h"] or 0), int(duration["hm"] or duration["m"]), float(duration["s"] or 0)
+    return f"{hours * 3600 + minutes * 60 + seconds:.10g} s"
 
 
 def _fields_of(text: str) -> tuple[list[Field], int]:

@@ -218,7 +218,7 @@ class LineTable:
 
     def named(self, field: Field) -> tuple[str, Any] | None:
         """Column and value of a number that does not count."""
-        unit, value = field.unit, field.value
+        unit, value = field.unit, int(field.value) if field.is_integer and field.value is not None else field.value
         if unit and "/" in unit and value:
             what, _, per = unit.partition("/")
             if self.shape.drawn is not None and not field.name and what.lower() in ("it", "s"):
@@ -234,7 +234,8 @@ class LineTable:
             return None
         if unit in TIMES and value is not None:
             first = self._units.setdefault(name, unit)
-            value, unit = value * TIMES[unit] / TIMES[first], first
+            value = value if unit == first else value * TIMES[unit] / TIMES[first]
+            unit = first
         return column_of(f"{name} mean" if field.is_mean else name, unit), value
 
 
