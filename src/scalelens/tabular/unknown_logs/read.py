@@ -141,11 +141,21 @@ def _read_columns(
     counted = {"step", "batch"} & set(table.columns)
     if (times.step is None or (counted and table.mostly_paused)) and "elapsed" not in stated:
         readings = [reading._replace(role=None) if reading.role == "elapsed" else reading for reading in readings]
-    timed = {reading.role for reading in readings} & {*_OF_A_STEP, "elapsed"}
     wanted = (guess and not table.mostly_paused) or "elapsed" in stated
-    if wanted and BY_CLOCK not in columns and not timed and times.stamps_tell and not any(map(times.claims, columns)):
+    stamped = wanted and BY_CLOCK not in columns and times.stamps_tell
+    coarse = [reading for reading in readings if reading.role == "elapsed" and _is_coarser(reading, columns, table)]
+    if stamped and guess and coarse and "elapsed" not in stated:
+        readings = [reading._replace(role=None) if reading in coarse else reading for reading in readings]
+        return [*readings, ColumnReading(BY_CLOCK, "elapsed", "s")]
+    timed = {reading.role for reading in readings} & {*_OF_A_STEP, "elapsed"}
+    if stamped and not timed and not any(map(times.claims, columns)):
         readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
     return readings
+
+
+def _is_coarser(elapsed: ColumnReading, columns: Mapping[str, ColumnValues], table: LineTable) -> bool:
+    """Whether the time since the start has fewer digits than the time stamps of the lines."""
+    return bool(table.resolution_s) and table.resolution_s < elapsed.factor * 10.0 ** -columns[elapsed.column].decimals
 
 
 def _is_of_one_step(
