@@ -365,3 +365,14 @@ def test_times_since_the_start_in_whole_seconds_are_of_ten_seconds_or_more(tmp_p
     assert {row["averaged_steps"] for row in timed} == {6}
     assert all(abs(row["step_s"] / 1.7 - 1) < 0.1 for row in timed)
     assert len(timed) == 9
+
+
+def test_a_rate_that_its_seconds_contradict_is_a_contradiction(tmp_path: Path) -> None:
+    bar = "\r".join(
+        f"train: {k}%|##| {k}/100 [{4 * k // 60:02}:{4 * k % 60:02}<05:00,  8.0{k % 7}s/it, loss={9 / (k + 1):.3f}]"
+        for k in range(1, 90)
+    )
+    path = log(tmp_path, bar)
+    found = asked(path, tmp_path, "SELECT key, round(value::DOUBLE, 1), origin, chosen FROM contradictions()")
+    assert found == [("step_s", 4.0, "log", True), ("step_s", 8.0, "inferred", False)]
+    assert asked(path, tmp_path, "SELECT round(median(step_s), 1), min(averaged_steps) FROM steps") == [(4.0, 3)]

@@ -26,6 +26,9 @@ and with time stamps at least ten times finer than the time between the lines, h
 saving stands between most of them, and not where most steps have several lines.  Rates of steps are running means, and
 lose against a time in the same line that says the same with more digits.
 
+Lines that count epochs and no steps give the time of each epoch by their stamps, where a loss that is printed at the same
+time shows that the epoch is over: a `phases` row, with the validation in it.
+
 The rate of tqdm's bar is smoothed, and never the time of a step: it is inverted, and held against the elapsed seconds
 (parsing/bar_times.py).  A bar that fills and is drawn from its start again is the next epoch, and its steps are counted
 on; one that did not fill is a restart.  A bar without a name is the training's where lines of training stand between its

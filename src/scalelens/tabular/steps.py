@@ -190,7 +190,8 @@ class _RowWriter:
         elif span_s := self.epoch_span(now, before):
             rows.add("phases", record.line, **row, phase="epoch", span_s=span_s, origin="derived")
         measured = self.measured(record) | self.times(record, now, before, whose)
-        if any(value is not None for column, value in measured.items() if column != "samples"):
+        idle = ("samples",) if {"step", "batch"} & set(table.columns) else ("samples", "ts", "ts_origin")
+        if any(value is not None for column, value in measured.items() if column not in idle):
             rows.add("steps", record.line, **row, phase=phase, **measured)
         rows.attempt = attempt
         values = ((column, number(record.cells.get(column)), unit) for column, unit in self.units.items())

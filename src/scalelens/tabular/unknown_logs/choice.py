@@ -12,6 +12,7 @@ _MEASURED = (
     "tokens_per_s", "tflops_per_device", "epoch_time",
 )  # fmt: skip
 _SAME = 0.01  # two views of the same steps have the same number of lines, up to this share
+_MOSTLY = 0.9
 _SURE = "batch_time with its unit"
 
 
@@ -38,6 +39,12 @@ def is_record(shape: Shape) -> bool:
     return rising and (shape.in_training or shape.amid > 0) and bool(roles) and shape.lines >= (2 if sure else RECURS)
 
 
+def tells_epochs(shape: Shape) -> bool:
+    """Whether the time stamps of its lines are those of the ends of epochs."""
+    enough = shape.of_epochs_alone and shape.lines >= RECURS and shape.with_stamp == shape.lines
+    return enough and shape.ended >= _MOSTLY * shape.lines and shape.rises[0] >= _MOSTLY * (shape.lines - 1)
+
+
 def rank_of(shape: Shape) -> tuple[bool, bool, bool, int, int]:
     """How much a shape says about steps, as a key for sorting."""
     roles = _roles_of(shape)
@@ -50,7 +57,8 @@ def chosen(shapes: Sequence[Shape]) -> Shape | str:
     """The shape that records steps, or why there is none; empty for a text without such lines."""
     records = sorted((shape for shape in shapes if is_record(shape)), key=rank_of, reverse=True)
     if not records:
-        return ""
+        epochs = [shape for shape in shapes if tells_epochs(shape)]
+        return max(epochs, key=lambda shape: shape.lines, default="")
     best = records[0]
     for other in shapes:
         if _is_rival(best, other):

@@ -10,11 +10,11 @@ from scalelens.tabular.cells import csv_header, jsonl_header
 from scalelens.tabular.column_values import ColumnValues, Survey
 from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refused
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
-from scalelens.tabular.unknown_logs.choice import chosen
-from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME
+from scalelens.tabular.unknown_logs.choice import chosen, tells_epochs
+from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
 from scalelens.tabular.unknown_logs.lines import log_lines
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LineTable, mean_of
-from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, shapes_of
+from scalelens.tabular.unknown_logs.shapes import COUNTS, EpochEnds, Shape, shapes_of
 from scalelens.tabular.unknown_logs.times import LineTimes
 
 _TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
@@ -34,7 +34,8 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     Where these have no time, that of a progress bar beside them is theirs.  Returns why there are none: nothing where a
     text has no such lines.
     """
-    shapes = shapes_of(itertools.islice(log_lines(source), _MOST_LINES))
+    ends = EpochEnds()
+    shapes = shapes_of(itertools.islice(log_lines(source, ends.look), _MOST_LINES), ends)
     shape = chosen(shapes)
     if isinstance(shape, str):
         return shape
@@ -69,7 +70,8 @@ def _read_shape(
         return why
     role = "step" if "step" in table.columns else "batch"
     unknown = table.shape.may_count_samples and not {"step", "batch"} & set(stated)
-    times = LineTimes(None if unknown else table.columns.get(role), table.resolution_s)
+    counted = table.columns.get(EPOCH if tells_epochs(table.shape) else role)
+    times = LineTimes(None if unknown else counted, table.resolution_s)
     survey = Survey(times.seen(table.records(source)))
     readings = _read_columns(table, survey, times, stated, guess=mapping is None)
     rows.assigned = readings
@@ -84,7 +86,7 @@ def _read_shape(
         rows.disputed_time(line, bar.clock_s, bar.rate_s)
     if table.shape.rounding > 1:
         rows.param("step_resolution", table.shape.rounding, table.shape.first, origin="inferred")
-    if any(reading.column == BY_CLOCK and reading.role for reading in readings):
+    if any(reading.column == BY_CLOCK and reading.role for reading in readings) and not tells_epochs(table.shape):
         rows.param("step_s_origin", "derived", table.shape.first, origin="inferred")
         rows.param("step_s_resolution_s", table.resolution_s, table.shape.first, unit="s", origin="inferred")
     return None
@@ -142,6 +144,10 @@ def _read_columns(
     if (times.step is None or (counted and table.mostly_paused)) and "elapsed" not in stated:
         readings = [reading._replace(role=None) if reading.role == "elapsed" else reading for reading in readings]
     wanted = (guess and not table.mostly_paused) or "elapsed" in stated
+    if tells_epochs(table.shape):
+        timed_epochs = {reading.role for reading in readings} & {"epoch_time", "elapsed"}
+        by_clock = [ColumnReading(BY_CLOCK, "elapsed", "s")] if times.stamps_tell and not timed_epochs else []
+        return [*readings, *by_clock]
     stamped = wanted and BY_CLOCK not in columns and times.stamps_tell
     coarse = [reading for reading in readings if reading.role == "elapsed" and _is_coarser(reading, columns, table)]
     if stamped and guess and coarse and "elapsed" not in stated:

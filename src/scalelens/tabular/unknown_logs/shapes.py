@@ -14,6 +14,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.progress_bars import BAR, Drawing, begins
 from scalelens.parsing.recurring_lines import ELSEWHERE
 from scalelens.tabular.column_names import read_name
+from scalelens.tabular.unknown_logs.clock import Stamp, stamp_in
 from scalelens.tabular.unknown_logs.fields import Field, Parsed, parsed
 
 _MOST_SHAPES = 500
@@ -37,6 +38,9 @@ _WORK = re.compile(
 MASK = re.compile(r"\d+(?:\.\d+)?")
 # [640/60000 (1%)] of PyTorch's examples counts samples, and some programs that copied the line count batches there.
 _WITH_SHARE = re.compile(r"\d/ {0,12}\d{1,12} {0,2}\( {0,3}\d{1,3}(?:\.\d{1,6})? ?%\)")
+_LOSS = re.compile(r"(?<![a-z])loss", re.IGNORECASE)
+_LINES_AFTER = 3  # one that counts an epoch, in which its loss may stand
+_AT_ONCE_S = 1.0
 _OF_BATCHES = 32  # most batch sizes are multiples of it, few logging intervals are
 
 
@@ -128,6 +132,9 @@ class Shape:
         self.rounding = 1  # the counts are multiples of it
         self.drawn = _drawn_count(example)  # which of its counts is that of a bar
         self.bars = 0  # how many were drawn from their start
+        self.ended = (
+            0  # its epochs that are over: the loss stands in the line, or in one that is printed at the same time
+        )
         self.amid = 0  # lines of training between drawings of one bar
         self._bars: dict[Any, tuple[Drawing, int]] = {}  # the last drawing of each writer, and its largest count
         self.totals = [0] * 4  # how often the number after `/` differs from that of the line before
@@ -149,6 +156,7 @@ class Shape:
         if parts.parsed.stamp:
             self.with_stamp += 1
             self.resolution_s = max(self.resolution_s, parts.parsed.stamp.resolution_s)
+        self.ended += self.of_epochs_alone and parts.parsed.stamp is not None and bool(_LOSS.search(line.text))
         begins = self.draw(line, parts.parsed.drawing) if parts.parsed.drawing else None
         self.in_training = self.in_training or bool(_WORK.search(line.text))
         self.count(line, [fields[count.field] for count in parts.counts[:4]], fields[: parts.counts[0].field], begins)
@@ -220,6 +228,11 @@ class Shape:
         return bool(epochs and steps) and max(epochs) >= max(steps) > 0
 
     @property
+    def of_epochs_alone(self) -> bool:
+        """Whether it counts epochs, and no steps in them."""
+        return self.roles == ["epoch"] and not self.bar
+
+    @property
     def may_count_samples(self) -> bool:
         """Whether `640/60000`, without a name, may as well count samples as steps."""
         if self.bar or any(role in ("step", "batch") for role in self.roles) or self.leap < 2:
@@ -231,7 +244,30 @@ class Shape:
         return str(self.key[3])
 
 
-def shapes_of(lines: Iterable[tuple[Line, bool]]) -> list[Shape]:
+class EpochEnds:
+    """Watches the lines after one that counts an epoch: a loss printed at the same time shows that it is over."""
+
+    def __init__(self) -> None:
+        self.shape: Shape | None = None
+        self.seconds = 0.0
+        self.left = 0  # lines that are still looked at
+
+    def counted(self, shape: Shape, stamp: Stamp | None) -> None:
+        self.shape = shape if stamp and shape.of_epochs_alone else None
+        self.seconds, self.left = stamp.seconds if stamp else 0.0, _LINES_AFTER
+
+    def look(self, raw: bytes) -> None:
+        if self.shape is None or not self.left:
+            return
+        self.left -= 1
+        text = raw.decode("utf-8", "replace")
+        stamp = stamp_in(text) if _LOSS.search(text) else None
+        if stamp and 0 <= stamp.seconds - self.seconds <= _AT_ONCE_S:
+            self.shape.ended += 1
+            self.shape = None
+
+
+def shapes_of(lines: Iterable[tuple[Line, bool]], ends: EpochEnds | None = None) -> list[Shape]:
     """The shapes of whole lines that count something; where there are too many, only the first."""
     shapes: dict[tuple[Any, ...], Shape] = {}
     drawn: Shape | None = None  # the bar drawn last
@@ -247,6 +283,8 @@ def shapes_of(lines: Iterable[tuple[Line, bool]]) -> list[Shape]:
                 continue
             shape = shapes[parts.key] = Shape(parts, line)
         shape.take(line, parts)
+        if ends:
+            ends.counted(shape, parts.parsed.stamp)
         drawn = shape if shape.bar == "tqdm" else drawn
     for shape in shapes.values():
         shape.name_epochs()
