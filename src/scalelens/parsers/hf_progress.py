@@ -107,7 +107,8 @@ class Reader:
         if drawing.pace_s:
             rows.reached(line.number, bar.top)
             rows.param("framework", "transformers", line.number)
-        self.hand_over_ended()
+        if self.ended:
+            self.hand_over_ended()
         return True
 
     def choose(self) -> None:

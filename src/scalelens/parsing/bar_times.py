@@ -41,19 +41,18 @@ class BarTimes(NamedTuple):
 def times_of(drawings: Sequence[Drawing], averaged: bool = False) -> BarTimes:
     """The times of the steps of one bar.  `averaged`: its rate is known to be the mean since its start."""
     start, updates = updates_of(drawings)
-    by_clock = _by_clock(start, drawings)
     if not updates or max(d.rounding for d in drawings) > 1:
-        return BarTimes(by_clock)
+        return BarTimes(_by_clock(start, drawings))
     ways = [_means(start, drawings)] if averaged else _ways(start, updates)
     for way in [*ways, *([] if averaged else [_means(start, drawings)])]:
         if way.fits():
             times = way.times()
-            return BarTimes(by_clock if times is None else times)
+            return BarTimes(_by_clock(start, drawings) if times is None else times)
     span_s, steps = updates[-1].elapsed_s - updates[0].elapsed_s, updates[-1].step - updates[0].step
     rate_s = statistics.fmean(u.pace_s for u in updates)
     if steps and span_s and abs(rate_s * steps / span_s - 1) > _OPEN + 1 / span_s:
-        return BarTimes(by_clock, rate_s, span_s / steps)
-    return BarTimes(by_clock)
+        return BarTimes(_by_clock(start, drawings), rate_s, span_s / steps)
+    return BarTimes(_by_clock(start, drawings))
 
 
 def _ways(start: Drawing | None, updates: list[Update]) -> Iterator["_Way"]:
@@ -177,23 +176,24 @@ class _Means(_Way):
 
 def _means(start: Drawing | None, drawings: Sequence[Drawing]) -> _Means:
     """Without smoothing: the rate is the mean from the start up to the drawing."""
-    first: dict[int, Drawing] = {}
-    for now in drawings:
-        if now.pace_s is not None and now.step >= max(first, default=0):
-            first.setdefault(now.step, now)
-    return _Means(start.step if start else 0, list(first.values()))
+    return _Means(start.step if start else 0, list(_first_drawings(d for d in drawings if d.pace_s is not None)))
 
 
 def _by_clock(start: Drawing | None, drawings: Sequence[Drawing]) -> dict[int, _BarTime]:
     """Means over ten seconds or more, by the elapsed seconds."""
-    first: dict[int, int] = {}
-    for now in drawings:
-        if now.step >= max(first, default=0):
-            first.setdefault(now.step, now.elapsed_s)
-    marks = [(count, seconds + 0.5, 0.5) for count, seconds in first.items()]
+    marks = [(now.step, now.elapsed_s + 0.5, 0.5) for now in _first_drawings(drawings)]
     if start:
         marks[0] = (start.step, 0.0, 0.0)
     return dict(_windows(marks, max(d.rounding for d in drawings)))
+
+
+def _first_drawings(drawings: Iterable[Drawing]) -> Iterator[Drawing]:
+    """The first drawing of each step."""
+    top = -1
+    for now in drawings:
+        if now.step > top:
+            top = now.step
+            yield now
 
 
 def _windows(marks: Iterable[tuple[int, float, float]], rounding: int) -> Iterator[tuple[int, _BarTime]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from scalelens.parsing.dispatch import Line
-from scalelens.parsing.progress_bars import BAR, Drawing, begins
+from scalelens.parsing.progress_bars import Drawing, begins
 from scalelens.parsing.recurring_lines import ELSEWHERE
 from scalelens.tabular.column_names import read_name
 from scalelens.tabular.unknown_logs.clock import Stamp, stamp_in
@@ -273,7 +273,7 @@ def shapes_of(lines: Iterable[tuple[Line, bool]], ends: EpochEnds | None = None)
     drawn: Shape | None = None  # the bar drawn last
     for line, whole in lines:
         parts = shaped(line.text) if whole else None
-        if drawn and drawn.within_bar and not BAR.search(line.text):
+        if drawn and drawn.within_bar and not (parts and parts.parsed.bar):
             drawn.amid += bool(_WORK.search(line.text)) and not ELSEWHERE.search(line.text)
         if parts is None:
             continue
