@@ -161,7 +161,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "levanter": {(ONE, JOB)},
     "lightning_progress": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # differences of means since the start
     "litgpt": {(ONE, NO_RATE)},
-    "llamafactory_log": {(RUNNING, NO_RATE)},  # elapsed time over steps
+    "llamafactory_log": {(WINDOW, NO_RATE)},  # differences of the elapsed time
     "llmc": {(ONE, NO_RATE)},
     "maxtext": {(ONE, RANK)},  # per device
     "megatron": {(ONE, JOB), (WINDOW, JOB)},

@@ -5,9 +5,9 @@ Versions: 2023 and later
 Yields: steps, metrics, params
 Source: llamafactory/train/callbacks.py, LogCallback.on_log()
 
-Times are whole seconds since the start, too coarse for the steps between two records: a step's is the mean since the first
-record, with evaluations and checkpoints in it, a running mean.  The throughput is the tool's own, tokens per second of all
-ranks since the start.
+Times are whole seconds since the start: the time of a step is a mean over ten seconds or more, between two records.  The
+record of an evaluation says when it was over, so that it is not in that time; saving a checkpoint is.  The throughput is
+the tool's own, tokens per second of all ranks since the start.
 
 Samples:
     {"current_steps": 8, "total_steps": 80, "loss": 0.875, "lr": 3.5e-05, "epoch": 0.2, "percentage": 10.0, "elapsed_time": "0:01:20", "remaining_time": "0:12:00"}
@@ -22,9 +22,10 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import clock_span, json_number_or_nan, number
 
-VERSION = 2
+VERSION = 3
 ANCHORS = ('"current_steps": ',)
 
+_FINE_S = 10  # seconds of an interval, of which the ends are known to one
 _COLUMNS = {"loss": "loss", "lr": "learning_rate", "learning_rate": "learning_rate"}
 _UNITS = {"throughput": "tokens/s", "total_tokens": "tokens"}
 _NO_VALUE = ("current_steps", "total_steps", "epoch", "percentage", "elapsed_time", "remaining_time")
@@ -35,7 +36,7 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.first: tuple[int, float] | None = None  # step and seconds of the first record
+        self.start: tuple[int, float] | None = None  # step and seconds at which the next interval begins
 
     def take(self, line: Line) -> bool:
         text = line.text.strip()
@@ -63,9 +64,9 @@ class Reader:
         )
         position = rows.attempt_of(line.number, step, line.rank, line.location, once=False)
         if position.begins:
-            self.first = None
+            self.start = None
+        elapsed = clock_span(str(record.get("elapsed_time")))
         if values.get("loss") is not None:
-            elapsed = clock_span(str(record.get("elapsed_time")))
             row: dict[str, Any] = {
                 "attempt": position.attempt,
                 "rank": line.rank,
@@ -73,17 +74,28 @@ class Reader:
                 "phase": "train",
             }
             row |= {"step": step, "epoch": _number_or_nan(record.get("epoch"))}
-            if elapsed is not None:
-                self.first = self.first or (step, elapsed)
-                if step > self.first[0]:
-                    step_s = (elapsed - self.first[1]) / (step - self.first[0])
-                    row |= {"step_s": step_s or None, "value_kind": "running_mean"}
+            row |= self.time(step, elapsed)
             row |= {column: values.pop(name) for name, column in _COLUMNS.items() if values.get(name) is not None}
             rows.put("steps", line.number, row)
+        elif elapsed is not None:  # after an evaluation
+            self.start = step, elapsed
         if not values.get("total_tokens"):
             values.pop("throughput", None)  # it did not count them
         named = [(name, value, _UNITS.get(name)) for name, value in values.items() if value is not None]
         rows.metrics(line.number, line.rank, line.location, step, named)
+
+    def time(self, step: int, elapsed: float | None) -> dict[str, Any]:
+        """The time of a step since the interval began, once that is long enough."""
+        if elapsed is None:
+            return {}
+        begin = self.start or (step, elapsed)
+        steps, span_s = step - begin[0], elapsed - begin[1]
+        if steps > 0 and 0 <= span_s < _FINE_S:
+            return {}
+        self.start = step, elapsed
+        if steps <= 0 or span_s < 0:
+            return {}
+        return {"step_s": span_s / steps, "averaged_steps": steps, "value_kind": "interval_mean"}
 
 
 def _number_or_nan(value: Any) -> float | None:
