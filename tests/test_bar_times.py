@@ -174,3 +174,14 @@ _SCALED = (
 def test_bars_of_narrow_terminals_and_without_a_total_are_read() -> None:
     assert BAR.search("Epoch 3:  22% 275/1250 [00:34<02:01,  8.05it/s, v_num=4]")
     assert drawing_of(BAR.search("120it [01:00:30,  4.01it/s]") or pytest.fail()).elapsed_s == 3630
+
+
+def test_a_log_that_begins_later_than_its_bar_has_a_mean_up_to_there() -> None:
+    rng = random.Random(6)
+    shown = drawings_of(drawn([(60 * rng.lognormvariate(0, 0.02), 1) for _ in range(40)]))
+    times = times_of(shown[14:])
+    assert times.by_step[14].steps == 14
+    assert abs(times.by_step[14].step_s / 60 - 1) < 0.03
+    assert sum(time.steps for time in times.by_step.values()) == 40
+    resumed = drawings_of(drawn([(60.0, 1)] * 40, initial=100))
+    assert min(times_of(resumed[14:]).by_step) == 115

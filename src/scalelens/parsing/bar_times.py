@@ -10,6 +10,7 @@ over ten seconds or more, by the elapsed seconds.
 Source: tqdm/std.py, update() and EMA.
 """
 
+import functools
 import itertools
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +21,7 @@ from scalelens.parsing.progress_bars import Drawing
 
 _SMOOTHING = 0.3
 _AT_LEAST_S = 0.1  # between two updates that are drawn: tqdm's mininterval
+_WINDOW_S = 10  # seconds of which the ends are known to one
 _OPEN = 0.1  # share of a step that its time may be in error
 
 
@@ -43,11 +45,10 @@ def times_of(drawings: Sequence[Drawing], averaged: bool = False) -> BarTimes:
     start, updates = updates_of(drawings)
     if not updates or max(d.rounding for d in drawings) > 1:
         return BarTimes(_by_clock(start, drawings))
-    ways = [_means(start, drawings)] if averaged else _ways(start, updates)
-    for way in [*ways, *([] if averaged else [_means(start, drawings)])]:
-        if way.fits():
-            times = way.times()
-            return BarTimes(_by_clock(start, drawings) if times is None else times)
+    for ways in [[_means(start, drawings)]] if averaged else _ways(start, updates, drawings):
+        fitting = [way.times() or {} for way in ways if way.fits()]
+        if fitting:
+            return BarTimes(functools.reduce(_agreed, fitting) or _by_clock(start, drawings))
     span_s, steps = updates[-1].elapsed_s - updates[0].elapsed_s, updates[-1].step - updates[0].step
     rate_s = statistics.fmean(u.pace_s for u in updates)
     if steps and span_s and abs(rate_s * steps / span_s - 1) > _OPEN + 1 / span_s:
@@ -55,19 +56,31 @@ def times_of(drawings: Sequence[Drawing], averaged: bool = False) -> BarTimes:
     return BarTimes(_by_clock(start, drawings))
 
 
-def _ways(start: Drawing | None, updates: list[Update]) -> Iterator["_Way"]:
-    """The ways of smoothing that a bar may have, the usual one first, with what may be missing in its drawings."""
+def _agreed(one: dict[int, _BarTime], other: dict[int, _BarTime]) -> dict[int, _BarTime]:
+    """The times on which two ways agree."""
+    pairs = [(step, time, other[step]) for step, time in one.items() if step in other]
+    return {
+        step: time
+        for step, time, again in pairs
+        if time.steps == again.steps and abs(time.step_s / again.step_s - 1) <= _OPEN
+    }
+
+
+def _ways(start: Drawing | None, updates: list[Update], drawings: Sequence[Drawing]) -> Iterator[list["_Way"]]:
+    """The ways of smoothing that a bar may have, the usual one first; of equally likely ones those that agree count."""
     usual_s = statistics.median(u.leap for u in updates) * statistics.median(u.pace_s for u in updates)
-    rarer = without_redraws(updates)
     leaps = [u.leap for u in updates]
     unequal = leaps.count(statistics.mode(leaps)) < 0.9 * len(leaps)
-    if (unequal or usual_s < SURELY_ALL_S) and len(rarer) < len(updates):
-        yield _smoothed(rarer, start, all_drawn=True)
+    changed = without_redraws(updates)
+    if usual_s < SURELY_ALL_S and len(changed) < len(updates):
+        yield [_smoothed(changed, start, all_drawn=True)]
     if usual_s >= 0.9 * _AT_LEAST_S:  # else some are redraws
-        yield _smoothed(updates, start, all_drawn=True)
-        yield _smoothed(updates, start, all_drawn=False)
-        yield _smoothed_quotients(updates, start)
-        yield _smoothed(rarer, start, all_drawn=True)
+        likely = [updates, changed] if unequal else [updates]
+        yield [_smoothed(those, start, all_drawn=True) for those in likely]
+        yield [_smoothed(updates, start, all_drawn=False)]
+        yield [_smoothed_quotients(updates, start)]
+        yield [_smoothed(changed, start, all_drawn=True)]
+    yield [_means(start, drawings)]
 
 
 class _Way:
@@ -106,11 +119,19 @@ class _Way:
         usual_error = statistics.median(self.errors[k] for k in known)
         if usual <= 0 or usual_error > _OPEN * usual or usual_error > 1:
             return None
-        return {
+        return self.before_first() | {
             self.updates[k].step: _BarTime(self.seconds[k] / self.updates[k].leap, self.updates[k].leap)
             for k in known
             if self.seconds[k] > 0 and self.errors[k] <= _OPEN * max(usual, self.seconds[k])
         }
+
+    def before_first(self) -> dict[int, _BarTime]:
+        """The mean up to the first update of a log that begins later than its bar, if the bar counts from 0 at 0 s."""
+        first = self.updates[0]
+        if self.start or not self.lost[0] or first.elapsed_s < _WINDOW_S:
+            return {}
+        mean_s = (first.elapsed_s + 0.5) / first.step
+        return {first.step: _BarTime(mean_s, first.step)} if abs(mean_s / first.pace_s - 1) <= _OPEN else {}
 
 
 def _smoothed(updates: Sequence[Update], start: Drawing | None, all_drawn: bool) -> _Way:
