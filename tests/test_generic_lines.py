@@ -160,11 +160,13 @@ def test_records_that_are_printed_twice_and_drawings_of_a_bar_count_once(tmp_pat
     lines = [f"step {i} loss {9 / i:.3f} step_time_ms {20 + i % 3}" for i in range(1, 9) for _ in range(2)]
     assert len(steps_of(log(tmp_path, *lines))) == 8
     bar = "\r".join(
-        f"train: {i}0%|{'█' * i}| {i}/9 [00:0{i}<00:05, 2.50it/s, loss={k}.5]" for i in range(1, 10) for k in (1, 2)
+        f"train: {i}0%|{'█' * i}| {i}/9 [00:{5 * i:02}<00:05, 5.00s/it, loss={k}.5]"
+        for i in range(1, 10)
+        for k in (1, 2)
     )
     rows = [row for _, _, row in steps_of(log(tmp_path, bar))]
     assert [row["step"] for row in rows] == [*range(1, 10)]
-    assert {(row["step_s"], row["value_kind"], row["loss"]) for row in rows} == {(0.4, "running_mean", 2.5)}
+    assert {(round(row["step_s"], 6), row["value_kind"], row["loss"]) for row in rows} == {(5, "instant", 2.5)}
 
 
 def test_a_line_that_may_be_cut_is_a_problem_and_no_row(tmp_path: Path) -> None:
@@ -343,3 +345,34 @@ def test_of_two_counts_the_first_is_the_epoch_where_the_second_begins_anew_with_
     assert [row["epoch"] for *_, row in steps_of(log(tmp_path, *nested))] == [epoch for epoch, _ in places]
     apart = [f"Train {step}/30 [{step}/80] loss: {9 - step % 7}.5 step_time: 0.25s" for step in range(1, 25)]
     assert {row["epoch"] for *_, row in steps_of(log(tmp_path, *apart))} <= {None}
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("1m 42s", 102), ("2h 03m 04.5s", 7384.5), ("1h5m", 3900), ("3 min 5 sec", 185), ("3m12s", 192)],
+)
+def test_a_time_in_hours_and_minutes_is_in_seconds(text: str, seconds: float) -> None:
+    (field,) = parsed(f"elapsed_time: {text}").fields
+    assert (field.name, field.value, field.unit) == ("elapsed_time", seconds, "s")
+    assert [field.name for field in parsed("params: 125m 10 steps").fields] != ["params"]
+
+
+def test_times_since_the_start_in_whole_seconds_are_of_ten_seconds_or_more(tmp_path: Path) -> None:
+    lines = [
+        f"step {k} loss {9 / k:.3f} elapsed_time: {17 * k // 10 // 60}m {17 * k // 10 % 60}s" for k in range(1, 60)
+    ]
+    timed = [row for _, _, row in steps_of(log(tmp_path, *lines)) if row.get("step_s")]
+    assert {row["averaged_steps"] for row in timed} == {6}
+    assert all(abs(row["step_s"] / 1.7 - 1) < 0.1 for row in timed)
+    assert len(timed) == 9
+
+
+def test_a_rate_that_its_seconds_contradict_is_a_contradiction(tmp_path: Path) -> None:
+    bar = "\r".join(
+        f"train: {k}%|##| {k}/100 [{4 * k // 60:02}:{4 * k % 60:02}<05:00,  8.0{k % 7}s/it, loss={9 / (k + 1):.3f}]"
+        for k in range(1, 90)
+    )
+    path = log(tmp_path, bar)
+    found = asked(path, tmp_path, "SELECT key, round(value::DOUBLE, 1), origin, chosen FROM contradictions()")
+    assert found == [("step_s", 4.0, "log", True), ("step_s", 8.0, "inferred", False)]
+    assert asked(path, tmp_path, "SELECT round(median(step_s), 1), min(averaged_steps) FROM steps") == [(4.0, 3)]

@@ -134,7 +134,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "deepspeed_config": {(ONE, JOB)},
     "deepspeed_pipeline": {(ONE, JOB), (WINDOW, JOB)},
     # CurrSamplesPerSec; older versions had the average alone.  Beside it in one fixture, the bar of tqdm.
-    "deepspeed_timer": {(ONE, JOB), (RUNNING, JOB), (RUNNING, NO_RATE)},
+    "deepspeed_timer": {(ONE, JOB), (RUNNING, JOB)},
     "detectron2": {(ONE, NO_RATE), (RUNNING, NO_RATE)},  # last_time, else a mean since the start
     "detectron2_json": {(RUNNING, NO_RATE)},  # a median of the last 20
     "dllogger": {
@@ -145,6 +145,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "edm_stats": {(WINDOW, JOB)},  # images of all ranks over a tick
     "epicure_vision": {(ONE, NO_RATE)},
     "fairseq": {(WINDOW, JOB), (RUNNING, JOB)},  # since the record before; of old, since the epoch began
+    "fleetx": {(WINDOW, NO_RATE)},
     # Tables are what their columns say: a rate per device, or of nobody knows whom.
     "generic_csv": {(ONE, RANK), (ONE, NO_RATE), (WINDOW, NO_RATE)},
     "generic_json": {(ONE, NO_RATE)},
@@ -155,10 +156,10 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "gluon": {(WINDOW, JOB), (EPOCH, JOB), (WINDOW, NO_RATE)},
     # PyTorch's CNN prints one throughput for each epoch, examples-utils the benchmark's mean.
     "graphcore": {(ONE, JOB), (WINDOW, JOB), (EPOCH, JOB), (RUN, JOB)},
-    "hf_progress": {(RUNNING, NO_RATE)},  # tqdm
+    "hf_progress": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # tqdm, inverted; a step with an evaluation is a window
     # The bar beside the records; train_runtime in each of them tells the time since the one before.
     # Of ms-swift also the mean of the run.
-    "hf_trainer": {(RUNNING, NO_RATE), (WINDOW, NO_RATE), (ONE, NO_RATE), (RUN, NO_RATE)},
+    "hf_trainer": {(WINDOW, NO_RATE), (ONE, NO_RATE), (RUN, NO_RATE)},
     "hf_trainer_state": {(WINDOW, NO_RATE)},
     "horovod_synthetic": {(WINDOW, RANK)},  # the mean of ten batches, per GPU
     "internevo": {(ONE, RANK), (WINDOW, RANK)},  # tgs is of a device; times between the stamps of records
@@ -167,9 +168,9 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "jube_result": {(RUN, JOB)},
     "keras": {(EPOCH, NO_RATE), (RUNNING, NO_RATE)},  # time per step when the epoch is over; else the mean so far
     "levanter": {(ONE, JOB)},
-    "lightning_progress": {(RUNNING, NO_RATE)},  # tqdm
+    "lightning_progress": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # differences of means since the start
     "litgpt": {(ONE, NO_RATE)},
-    "llamafactory_log": {(WINDOW, NO_RATE)},  # what the elapsed time grew by
+    "llamafactory_log": {(WINDOW, NO_RATE)},  # differences of the elapsed time
     "llmc": {(ONE, NO_RATE)},
     "maxtext": {(ONE, RANK)},  # per device
     "megatron": {(ONE, JOB), (WINDOW, JOB)},

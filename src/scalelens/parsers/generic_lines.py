@@ -23,9 +23,18 @@ A time whose name does not say which, or in which unit, is held against the time
 (`eta`): it is the time of a step where it fits them.  Otherwise it stays open, as in a CSV.  A line without any time,
 and with time stamps at least ten times finer than the time between the lines, has that time (`interval_mean`; params:
 `step_s_origin` = derived, `step_s_resolution_s`); not where each line is of another epoch, or validation or
-saving stands between most of them, and not where most steps have several lines.  Rates of steps, and what bars draw, are running means.  Of a bar's
-drawings at one place the last counts, of Keras' bars the full ones.  A bar of tqdm that counts epochs, samples or bytes
-has no steps and is not read.  A count with a suffix, `1.21k`, is rounded: params say to how many (`step_resolution`).
+saving stands between most of them, and not where most steps have several lines.  Rates of steps are running means, and
+lose against a time in the same line that says the same with more digits.
+
+Lines that count epochs and no steps give the time of each epoch by their stamps, where a loss that is printed at the same
+time shows that the epoch is over: a `phases` row, with the validation in it.
+
+The rate of tqdm's bar is smoothed, and never the time of a step: it is inverted, and held against the elapsed seconds
+(parsing/bar_times.py).  A bar that fills and is drawn from its start again is the next epoch, and its steps are counted
+on; one that did not fill is a restart.  A bar without a name is the training's where lines of training stand between its
+drawings.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts epochs,
+samples or bytes has no steps and is not read.  A count with a suffix, `1.21k`, is rounded: params say to how many
+(`step_resolution`), and times are means over ten seconds or more.
 
 Samples:
     [Epoch 1/500][ 100:391]  Loss: 1.03 LR: 0.0001

@@ -5,9 +5,12 @@ Versions: 4 and 5
 Yields: steps, params
 Source: transformers/trainer.py, _inner_training_loop(); transformers/trainer_callback.py, ProgressCallback
 
-The rate of a bar is tqdm's moving average: a running mean.  A bar is the training's where its total is `Total optimization
-steps`; where that was not printed, once a dictionary of the trainer came, where its total is that of the bar before it.
-In a narrow terminal there is no bar between percent and steps.  Every node draws the same bar: a step counts once, from the first that draws it.
+The time of each step follows from the smoothed rate that the bar draws and from its elapsed seconds.  A bar is the
+training's where its total is `Total optimization steps`; where that was not printed, once a dictionary of the trainer
+came, where it was not full then, or else was drawn last: also what was drawn of it before.  In a narrow terminal there
+is no bar between percent and steps.  Every node draws the same bar: a step counts once, from the first that draws it.
+A step in which another bar was drawn, as that of an evaluation, is an `interval_mean`: it holds more than the step.
+Where another format has the times of the steps, the bar has none.
 
 Samples:
     [INFO|trainer.py:1149] 2026-01-02 06:38:26,285 >>   Total optimization steps = 16
@@ -17,7 +20,9 @@ Samples:
 
 import re
 
+from scalelens.parsing.bar_times import times_of
 from scalelens.parsing.dispatch import Line
+from scalelens.parsing.progress_bars import BAR, Drawing, begins, drawing_of
 from scalelens.parsing.rows import Rows
 
 VERSION = 3
@@ -29,8 +34,34 @@ _FACTS = {
 }  # fmt: skip
 ANCHORS = ("s/it]", "it/s]", *(f"{key} = " for key in _FACTS))
 
-_BAR = re.compile(r"\s*\d+%(?:\|[^|]*\|)?\s+(\d+)/(\d+) \[[\d:]+<[\d:?]+, +(\d+\.\d+)(s/it|it/s)\]")
+_MOST_BARS = 100  # kept until it is known which of them is the training's
 _FACT = re.compile(r"  ([A-Z][^=]{5,70}) = ([\d,]+)\s*$")
+_Whose = tuple[int | None, str | None, int | None]  # rank, location and total
+
+
+class _Bar:
+    """The drawings of one bar."""
+
+    def __init__(self, rows: Rows, line: Line) -> None:
+        self.part, self.attempt, self.line = rows.part, rows.attempt, line
+        self.batch = rows.params.get("global_batch_size")
+        self.drawings: list[Drawing] = []
+        self.first: dict[int, int] = {}  # line in which a count was drawn first
+        self.interrupted: set[int] = set()  # counts before which another bar was drawn
+        self.top = 0
+        self.pending = False  # another bar was drawn since
+
+    @property
+    def last(self) -> Drawing:
+        return self.drawings[-1]
+
+    def add(self, drawing: Drawing, line: Line) -> None:
+        if drawing.step > self.top and self.pending:
+            self.interrupted.add(drawing.step)
+            self.pending = False
+        self.top = max(self.top, drawing.step)
+        self.first.setdefault(drawing.step, line.number)
+        self.drawings.append(drawing)
 
 
 class Reader:
@@ -38,42 +69,91 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.total: str | None = None
-        self.last: str | None = None  # total of the bar before
-        self.top = 0  # the largest step of the attempt
-        self.attempt = 0
+        self.total: int | None = None
+        self.dictionaries = 0  # rows of the trainer's dictionaries, when the last bar was drawn
+        self.drawn: dict[_Whose, _Bar] = {}  # the last drawn one last
+        self.ended: list[_Bar] = []
+        self.tops: dict[tuple[int, int], int] = {}  # the last step by part and attempt
 
     def take(self, line: Line) -> bool:
-        if match := _BAR.match(line.text):
-            return self.bar(line, match)
+        bar = BAR.search(line.text)
+        if bar and bar["total"] and not line.text[: bar.start()].strip():
+            return self.bar(line, drawing_of(bar))
         fact = _FACT.search(line.text)
         digits = fact[2].replace(",", "") if fact else ""
         if not fact or fact[1] not in _FACTS or not digits.isdigit():
             return False
         self.rows.param(_FACTS[fact[1]], int(digits), line.number)
         if _FACTS[fact[1]] == "max_steps":
-            self.total = digits
+            self.finish()
+            self.total = int(digits)
         return True
 
-    def bar(self, line: Line, match: re.Match[str]) -> bool:
+    def bar(self, line: Line, drawing: Drawing) -> bool:
         rows = self.rows
-        if self.total is None and rows.params.get("framework") == "transformers":
-            self.total = self.last
-        self.last = match[2]
-        rate = float(match[3])
-        if match[2] != self.total or not rate:
+        self.choose()
+        whose = line.rank, line.location, drawing.total
+        bar = self.drawn.pop(whose, None)
+        if bar is None or bar.part != rows.part or begins(bar.last, bar.top, drawing):
+            if bar:
+                self.ended = [*self.ended, bar][-_MOST_BARS:]
+            bar = _Bar(rows, line)
+        for other in self.drawn.values():
+            other.pending = True
+        self.drawn[whose] = bar
+        bar.attempt = rows.attempt
+        bar.add(drawing, line)
+        if drawing.total != self.total:
             return False
-        if self.attempt != rows.attempt:
-            self.attempt, self.top = rows.attempt, 0
-        step = int(match[1])
-        if step <= self.top:
-            return True
-        self.top = step
-        batch = rows.params.get("global_batch_size")
-        rows.add(
-            "steps", line.number, attempt=rows.attempt, rank=line.rank, place=line.location, phase="train", step=step,
-            step_s=rate if match[4] == "s/it" else 1 / rate, value_kind="running_mean",
-            samples=float(batch) if batch else None,
-        )  # fmt: skip
-        rows.param("framework", "transformers", line.number)
+        if drawing.pace_s:
+            rows.reached(line.number, bar.top)
+            rows.param("framework", "transformers", line.number)
+        if self.ended:
+            self.hand_over_ended()
         return True
+
+    def choose(self) -> None:
+        """Which bar is the training's: once a dictionary came, the one that was not full before it, else the last."""
+        dictionaries = self.rows.rows_by_format.get("hf_trainer", 0)
+        if dictionaries == self.dictionaries:
+            return
+        self.dictionaries = dictionaries
+        bars = [bar for bar in self.drawn.values() if bar.part == self.rows.part]
+        partial = [bar for bar in bars if 0 < bar.top < (bar.last.total or 0)]
+        if partial and all(bar.last.total != self.total for bar in partial):
+            self.total = max(partial, key=lambda bar: bar.last.elapsed_s).last.total
+        elif bars and self.total is None and self.rows.params.get("framework") == "transformers":
+            self.total = bars[-1].last.total
+
+    def hand_over_ended(self) -> None:
+        for bar in [bar for bar in self.ended if bar.last.total == self.total]:
+            self.hand_over(bar)
+        self.ended = [bar for bar in self.ended if bar.last.total != self.total]
+
+    def hand_over(self, bar: _Bar) -> None:
+        """The rows of a bar."""
+        rows, line = self.rows, bar.line
+        if rows.timed_by(bar.part) - {rows.format}:
+            return
+        here, rows.part = rows.part, bar.part
+        times = times_of(bar.drawings)
+        top = self.tops.get((bar.part, bar.attempt), 0)
+        for count, time in times.by_step.items():
+            if count <= top:
+                continue
+            single = time.steps == 1 and count not in bar.interrupted
+            rows.add(
+                "steps", bar.first[count], attempt=bar.attempt, rank=line.rank, place=line.location, phase="train",
+                step=count, step_s=time.step_s, averaged_steps=time.steps,
+                value_kind="instant" if single else "interval_mean", samples=float(bar.batch) if bar.batch else None,
+            )  # fmt: skip
+            rows.param("framework", "transformers", bar.first[count])
+        self.tops[bar.part, bar.attempt] = max(top, bar.top)
+        rows.disputed_time(line.number, times.clock_s, times.rate_s)
+        rows.part = here
+
+    def finish(self) -> None:
+        self.choose()
+        self.ended += self.drawn.values()
+        self.drawn = {}
+        self.hand_over_ended()

@@ -5,11 +5,13 @@ Versions: 1.0 to 2.x
 Yields: params, steps, metrics
 Source: lightning/pytorch/callbacks/progress/tqdm_progress.py, init_train_tqdm(); rich_progress.py; lightning/fabric/utilities/distributed.py
 
-The rate of the bar is the batches since the epoch began over the time since then (tqdm without smoothing): a running
-mean, with two decimals.  Other loops draw the same bar with tqdm's moving average: only where Lightning's logger names
-its version (`v_num`) is it known of how many steps the rate is the mean.  Before 2.0 the batches of the validation are counted in the same bar.  A bar is drawn again
-and again: a batch counts once.  In a narrow terminal tqdm leaves out the bar itself.  Rich's rate is that of the last
-half minute.  NeMo's bars, which say the time of a step, are read as such.
+Lightning's bar has the batches since the epoch began over the time since then (tqdm without smoothing): the differences
+are times of batches, means over as many as the two decimals and the elapsed seconds allow.  Other loops draw the same
+bar with tqdm's moving average, which is inverted: only where Lightning's logger names its version (`v_num`) is it known
+which of the two it is.  Before 2.0 the batches of the validation are counted in the same bar.  A bar is drawn again and
+again: a batch counts once.  A loop whose first epoch is 1 begins with step 1.  In a narrow terminal tqdm leaves out the
+bar itself.  Rich's rate is that of the last half minute: there the elapsed seconds alone count.  NeMo's bars, which say
+the time of a step, are read as such.
 
 Samples:
     Epoch 3:  22%|██▏       | 275/1250 [00:34<02:01,  8.05it/s, v_num=4711, train_loss=0.9125]
@@ -20,19 +22,22 @@ Samples:
 """
 
 import re
+from typing import Any
 
+from scalelens.parsing.bar_times import times_of
 from scalelens.parsing.dispatch import Line
+from scalelens.parsing.progress_bars import Drawing, drawing
 from scalelens.parsing.rows import Rows
 
-VERSION = 4
+VERSION = 5
 ANCHORS = ("it/s", "s/it", "GLOBAL_RANK: ")
 
 _BAR = re.compile(
-    r"(?:Training )?Epoch (\d{1,9}): +(?:\d+%|(?:\d+%)?\|[^|]*\|) +(\d{1,9})/(\d{1,9}) \[[\d:]+<[\d:?]+, +(\d+\.\d+)(s/it|it/s)"
+    r"(?:Training )?Epoch (\d{1,9}): +(?:\d+%|(?:\d+%)?\|[^|]*\|) +(\d{1,9})/(\d{1,9}) \[([\d:]+)<[\d:?]+, +(\d+\.\d+)(s/it|it/s)"
     r"([^\]]*)(\])?"
 )
 _RICH = re.compile(
-    r"Epoch (\d{1,9})(?:/-?\d{1,9})? [━╸╺ -]{0,500}(\d{1,9})/(\d{1,9}) \d+:\d\d:\d\d • [\d:-]+ (\d+\.\d+)(it/s)(.*)()"
+    r"Epoch (\d{1,9})(?:/-?\d{1,9})? [━╸╺ -]{0,500}(\d{1,9})/(\d{1,9}) (\d+:\d\d:\d\d) • [\d:-]+ (\d+\.\d+)(it/s)(.*)()"
 )
 _SETTING = re.compile(r", ([A-Za-z][\w./ -]*)=(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?=, |\Z)")
 _RICH_SETTING = re.compile(r" ([A-Za-z][\w./-]*): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?= |\Z)")
@@ -42,33 +47,59 @@ _LOSSES = ("train_loss_step", "reduced_train_loss", "train_loss", "train/loss", 
 _VERSION_OF_LOGGER = re.compile(r"\bv_num[=:] ?(\w{1,40})")
 
 
+class _Epoch:
+    """The drawings of the bar of an epoch, and the row of each batch."""
+
+    def __init__(self, part: int, epoch: int, attempt: int) -> None:
+        self.part, self.epoch, self.attempt = part, epoch, attempt
+        self.averaged = False  # whether its rate is the mean since its start
+        self.drawings: list[Drawing] = []
+        self.batches: dict[int, tuple[int, dict[str, Any]]] = {}  # line and row
+
+
 class Reader:
     claims = None
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.logger: str | None = None  # its version
-        self.at: dict[tuple[int | None, str | None], tuple[int, int, int]] = {}  # epoch, batch, restarts
+        self.first_epoch: int | None = None  # 1 where the log counts from 1
+        self.at: dict[tuple[int | None, str | None], _Epoch] = {}
 
     def take(self, line: Line) -> bool:
         if member := _MEMBER.search(line.text):
             self.rows.param("devices", int(member[1]), line.number)
             return True
         bar = _BAR.search(line.text) or _RICH.search(line.text)
-        if not bar or any(name in bar[6] for name in _OF_NEMO):
+        if not bar or any(name in bar[7] for name in _OF_NEMO):
             return False
-        if bar[7] is None or not float(bar[4]):
-            if bar[7] is None:
-                self.rows.problem(line.number, "the bar is cut, or something else was printed into it", line.text)
-            return True
-        epoch, batch, total = (int(number) for number in bar.groups()[:3])
-        *before, _ = self.at.get((line.rank, line.location), (-1, -1, 0))
-        if [epoch, batch] != before and batch:
-            self.version(bar[6])
-            attempt = self.rows.attempt_of(line.number, (epoch, batch), line.rank, line.location, once=False).attempt
-            self.at[line.rank, line.location] = epoch, batch, attempt
-            self.record(bar, epoch, batch, epoch * total + batch, attempt, line)
+        if bar[8] is None:
+            self.rows.problem(line.number, "the bar is cut, or something else was printed into it", line.text)
+        elif float(bar[5]):
+            self.drawn(line, bar)
         return True
+
+    def drawn(self, line: Line, bar: re.Match[str]) -> None:
+        epoch, batch, total = (int(number) for number in bar.groups()[:3])
+        if not batch:
+            return
+        self.version(bar[7])
+        position = self.rows.attempt_of(line.number, (epoch, batch), line.rank, line.location, once=False)
+        whose = line.rank, line.location
+        now = self.at.get(whose)
+        if now is None or (now.part, now.epoch, now.attempt) != (self.rows.part, epoch, position.attempt):
+            self.hand_over(now)
+            now = self.at[whose] = _Epoch(self.rows.part, epoch, position.attempt)
+        shown = drawing(bar[2], bar[3], bar[4], bar[5] if bar[8] else "?", bar[6] == "s/it")
+        now.drawings.append(shown)
+        of_lightning = bool(_VERSION_OF_LOGGER.search(bar[7]))
+        now.averaged |= of_lightning
+        if self.first_epoch is None:
+            self.first_epoch = int(epoch == 1 and not of_lightning)
+        if batch not in now.batches:
+            step = (epoch - self.first_epoch) * total + batch
+            self.rows.reached(line.number, step)
+            now.batches[batch] = line.number, self.row(bar, epoch, step, line)
 
     def version(self, fields: str) -> None:
         """Each launch has a version of its own, which its logger counts up."""
@@ -77,18 +108,40 @@ class Reader:
             self.rows.launched()
         self.logger = version[1] if version else self.logger
 
-    def record(self, bar: re.Match[str], epoch: int, batch: int, step: int, attempt: int, line: Line) -> None:
+    def row(self, bar: re.Match[str], epoch: int, step: int, line: Line) -> dict[str, Any]:
+        """The row of a batch, without its time; its other numbers become metrics."""
         rows = self.rows
-        settings = (_SETTING if bar[7] else _RICH_SETTING).findall(bar[6])
+        settings = (_SETTING if bar[8] else _RICH_SETTING).findall(bar[7])
         values = {name: float(value) for name, value in settings if name != "v_num" and value != "nan"}
         loss = next((name for name in _LOSSES if name in values), "")
         rows.param("framework", "pytorch", line.number, origin="inferred")
-        rows.add(
-            "steps", line.number, attempt=attempt, rank=line.rank, place=line.location, phase="train", epoch=epoch,
-            step=step, step_s=float(bar[4]) if bar[5] == "s/it" else 1 / float(bar[4]), 
-            averaged_steps=batch if bar[7] and _VERSION_OF_LOGGER.search(bar[6]) else None,
-            value_kind="running_mean", loss=values.pop(loss, None),
-        )  # fmt: skip
+        row = {
+            "rank": line.rank, "place": line.location, "phase": "train", "epoch": epoch, "step": step,
+            "loss": values.pop(loss, None),
+        }  # fmt: skip
         rows.metrics(
             line.number, line.rank, line.location, step, [(name, value, None) for name, value in values.items()]
         )
+        return row
+
+    def hand_over(self, ended: _Epoch | None) -> None:
+        """The rows of an epoch, with the times that its bar shows."""
+        if ended is None:
+            return
+        rows = self.rows
+        here, rows.part = rows.part, ended.part
+        times = times_of(ended.drawings, ended.averaged)
+        for batch, (number, row) in ended.batches.items():
+            row["attempt"] = ended.attempt
+            if time := times.by_step.get(batch):
+                kind = "instant" if time.steps == 1 else "interval_mean"
+                row |= {"step_s": time.step_s, "averaged_steps": time.steps, "value_kind": kind}
+            if time or row["loss"] is not None:
+                rows.put("steps", number, row)
+        rows.disputed_time(next(iter(ended.batches.values()))[0], times.clock_s, times.rate_s)
+        rows.part = here
+
+    def finish(self) -> None:
+        for epoch in self.at.values():
+            self.hand_over(epoch)
+        self.at = {}

@@ -263,11 +263,19 @@ class LineDispatcher:
             self._deliver(raw.rstrip(b"\r"), number, anchors)
             return
         label: Line | None = None  # a launcher puts its prefix before the line, not before each piece of it
+        untaken: list[bytes] = []
         for piece in pieces(raw) if tagged else raw.split(b"\r"):
             hits = self._find(piece, overlapping=True) if anchors else ()
             of_piece = [anchor for anchor, _, _ in hits]
+            before, self._took = self._took, False
             if of_piece or self._claiming or not label:
                 label = self._deliver(piece, number, of_piece, label)
+            if not self._took:
+                untaken.append(piece)
+            self._took |= before
+        if self._took and untaken:  # a bar without a line end, which a message ends
+            rest = b"\r".join(untaken)
+            self.recurring.look(rest, [(0, len(rest))], number)
 
     def _deliver(self, raw: bytes, number: int, anchors: list[int], label: Line | None = None) -> Line:
         """Hands a line to the format that claimed it, and to those whose anchors it holds."""

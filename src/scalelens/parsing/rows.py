@@ -39,6 +39,7 @@ _UNFIT = (pa.ArrowException, ArithmeticError, TypeError, ValueError)  # raised f
 _DERIVED: dict[str, Callable[[pa.RecordBatch], pa.RecordBatch]] = {"events": with_class}
 
 _METRICS = SCHEMAS["metrics"].names[1:]  # the columns of the tuples that are gathered
+_OF_STEPS = ("instant", "interval_mean")
 _VALIDATION = "validation"  # the phase of steps that are not of the training
 _COUNTS = {fact.name for fact in RUN_FACTS if pa.types.is_integer(fact.type)}
 
@@ -79,6 +80,7 @@ class Rows:
         self.logged_epochs: deque[tuple[int, float]] = deque(maxlen=64)  # line and seconds of the last ones
         self.timed_steps: tuple[int, int] | None = None  # lines of the first and last step with a time or a rate
         self.writers = Writers(self._ambiguous)
+        self._timed: set[tuple[int, str | None]] = set()  # parts and formats that gave times of steps
         self._job: str | None = None  # named by a scheduler or an environment, in this part
         self._job_over = 0  # line in which the scheduler says that the job of this part ended
         self.format: str | None = None  # the format that reads now
@@ -104,6 +106,8 @@ class Rows:
         row["line"], row["part"] = line, self.part
         if table == "steps" and row.get("phase") != _VALIDATION:
             self.reached(line or 0, row.get("step"))
+            if row.get("step_s") is not None and row.get("value_kind") in _OF_STEPS:
+                self._timed.add((self.part, self.format))
         pending = self._pending[table]
         pending.append(row)
         self.rows_by_format[self.format] = self.rows_by_format.get(self.format, 0) + 1
@@ -120,6 +124,7 @@ class Rows:
         rows = pa.table({name: _array_of(values, fields[name].kind, count) for name, values in given.items()})
         if table == "steps":
             self._note_timed_steps(rows["line"][0].as_py(), rows["line"][-1].as_py())
+            self._timed.add((self.part, self.format))
             self.reached(rows["line"][-1].as_py(), rows["step"][-1].as_py() if "step" in given else None)
         self._facts_of(self.part).add_columns(table, rows)
         self.rows_by_format[self.format] = self.rows_by_format.get(self.format, 0) + rows.num_rows
@@ -147,6 +152,16 @@ class Rows:
         if last is None or line >= last.line:
             self.last_steps[self.part] = _LastStep(line, step)
             self.last_step_line = max(self.last_step_line, line)
+
+    def timed_by(self, part: int) -> set[str | None]:
+        """The formats that gave times of the steps of a part."""
+        return {format for of_part, format in self._timed if of_part == part}
+
+    def disputed_time(self, line: int | None, taken_s: float | None, other_s: float | None) -> None:
+        """Two sources of the time of a step disagree by more than they leave open: a contradiction."""
+        if taken_s and other_s:
+            self.param("step_s", f"{taken_s:.4g}", line, unit="s")
+            self.param("step_s", f"{other_s:.4g}", line, unit="s", origin="inferred")
 
     def metric(
         self, line: int | None, rank: int | None, place: str | None, step: int | None, name: str, value: float,

@@ -9,6 +9,7 @@ from scalelens.tabular.column_names import read_name
 
 _SERIES = ("run", "rank", "place", "phase")  # roles that distinguish rows that do not follow one another
 RISING = 20  # this many values in a row do not all rise by chance: that is one case in 20!
+_MOST_DECIMALS = 4
 _WAVES = 4  # in a column that goes up and down, one value in this many falls; restarts cause fewer falls
 
 
@@ -19,6 +20,7 @@ class ColumnValues:
         self.numbers = self.texts = self.stamps = 0
         self.falls = self.leaps = 0  # below the value before it, of the same rank, and by more than 1 above it
         self.stays = False  # equal to it
+        self.decimals = 0  # with which its numbers are given, up to _MOST_DECIMALS
         self.first: str | None = None
         self.line: int | None = None  # of the first value
         self.constant = True
@@ -59,11 +61,17 @@ class ColumnValues:
             self.texts += 1
             return None
         self.numbers += 1
+        if self.decimals < _MOST_DECIMALS:
+            self.decimals = max(self.decimals, _decimals_of(str(value)))
         before = amount - 1 if before is None else before
         self.falls += amount < before
         self.leaps += amount > before + 1
         self.stays |= amount == before
         return amount
+
+
+def _decimals_of(number: str) -> int:
+    return _MOST_DECIMALS if "e" in number or "E" in number else len(number.partition(".")[2])
 
 
 class Survey:

@@ -32,6 +32,7 @@ ROLES = (
         "iteration_latency", "elapsed_time_per_iteration", "elapsed_per_step", "dt", "t_step", "t_batch", "t_iter",
         "total_step_time")),
     Role("interval_time", "time", "time per step, a mean over the steps since the record before; only with --map", ()),
+    Role("averaged_steps", "count", "steps that interval_time is a mean of; else those since the record before", ()),
     Role("running_time", "time", "time per step, a running mean over the steps before it, as progress bars show it", (
         "running_step_time", "running_time_per_step")),
     Role("elapsed", "time", "time since the start: its differences are times per step, means of the steps between", (

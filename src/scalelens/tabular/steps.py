@@ -45,6 +45,8 @@ _FINE = 10  # resolutions of the time stamps that lie between two epochs, for th
 # Beside a column `value`, one of these columns names the value in each row.
 _NAME_COLUMNS = ("name", "metric", "metric_name", "tag", "key")
 # A table of steps has one of these roles.
+_FINE = 10  # times the resolution of the time since the start: its differences are times from there on
+_COUNTS = ("step", "batch", "averaged_steps")
 _OF_STEPS = ("step", "batch", "epoch", "batch_time", "interval_time", "running_time")
 
 
@@ -73,7 +75,7 @@ def read_as(source: Source, rows: Rows, columns: Mapping[str, str], from_zero: b
             rows.problem(1, f"there is no column {column} for the role {role}")
     readings = assign(survey.columns, mapping, guess=False)
     rows.assigned = readings
-    write_rows(source, rows, records, survey, readings, from_zero)
+    write_rows(source, rows, records, survey, readings, from_zero=from_zero)
 
 
 def mapping_of(columns: Mapping[str, str]) -> dict[str, tuple[str, str | None]]:
@@ -90,7 +92,8 @@ def lacks(survey: Survey, readings: Sequence[ColumnReading]) -> str | None:
     if not roles & set(_OF_STEPS):
         return "a table without a step, an epoch or a time per step; --map says which column is one"
     if not any(
-        not reading.is_text and reading.role not in (*_LABELS, *RUN_SETTINGS, "step", "batch") for reading in readings
+        not reading.is_text and reading.role not in (*_LABELS, *RUN_SETTINGS, "step", "batch", "averaged_steps")
+        for reading in readings
     ):
         return "a table without a number beside its steps"
     named = [reading.column for reading in readings if reading.is_text and reading.column.lower() in _NAME_COLUMNS]
@@ -108,13 +111,15 @@ def lacks(survey: Survey, readings: Sequence[ColumnReading]) -> str | None:
 
 def write_rows(
     source: Source, rows: Rows, records: RecordReader, survey: Survey, readings: Sequence[ColumnReading],
-    from_zero: bool = False,
+    stream: str = "", from_zero: bool = False,
 ) -> None:  # fmt: skip
-    """Rows of all records."""
+    """Rows of all records.  Of two tables of the same steps, each is a stream in which steps rise."""
     for refusal in dict.fromkeys(reading.refusal for reading in readings if reading.refusal):
         rows.problem(1, f"{refusal}; until then its numbers are metrics")
     table = StepTable(readings)
-    writer = _RowWriter(rows, table, Counting(table, records(source)), from_zero)
+    writer = _RowWriter(rows, table, Counting(table, records(source)), stream, from_zero)
+    if "elapsed" in table.columns and (elapsed := survey.columns.get(table.columns["elapsed"].column)):
+        writer.resolution_s = table.factors["elapsed"] * 10.0**-elapsed.decimals
     for record in records(source):
         if record.damage:
             rows.problem(record.line, record.damage, record.text)
@@ -140,8 +145,10 @@ class _EpochStep(NamedTuple):
 class _RowWriter:
     """Rows of one table, record by record."""
 
-    def __init__(self, rows: Rows, table: StepTable, counting: Counting, from_zero: bool) -> None:
-        self.rows, self.table, self.counting, self.from_zero = rows, table, counting, from_zero
+    def __init__(self, rows: Rows, table: StepTable, counting: Counting, stream: str, from_zero: bool) -> None:
+        self.rows, self.table, self.counting, self.stream, self.from_zero = rows, table, counting, stream, from_zero
+        self.resolution_s = 0.0  # of the time since the start
+        self.starts: dict[tuple[Any, ...], _EpochStep] = {}  # of the interval that is not yet long enough
         self.parts: dict[tuple[Any, ...], int] = {}
         self.attempts: Counter[tuple[Any, ...]] = Counter()
         self.last: dict[tuple[Any, ...], _EpochStep] = {}
@@ -166,7 +173,12 @@ class _RowWriter:
         now = _EpochStep(epoch or 0, step, table.value(record, "elapsed"), stamp[0] if stamp else None)
         if counted and phase == "train":
             position = rows.writers.position_of(
-                (rows.part, place), (now.epoch, step or 0), record.line, rank, stamp[0] if stamp else None, once=False
+                (rows.part, place, self.stream),
+                (now.epoch, step or 0),
+                record.line,
+                rank,
+                stamp[0] if stamp else None,
+                once=False,
             )
             self.attempts[whose] = position.attempt
             before = None if position.begins else before
@@ -178,8 +190,9 @@ class _RowWriter:
             rows.add("phases", record.line, **row, phase="epoch", span_s=span_s, origin="logged")
         elif span_s := self.epoch_span(now, before) or self.first_epoch_span(now, last):
             rows.add("phases", record.line, **row, phase="epoch", span_s=span_s, origin="derived")
-        measured = self.measured(record) | self.times(record, now, before)
-        if any(value is not None for column, value in measured.items() if column != "samples"):
+        measured = self.measured(record) | self.times(record, now, before, whose)
+        idle = ("samples",) if {"step", "batch"} & set(table.columns) else ("samples", "ts", "ts_origin")
+        if any(value is not None for column, value in measured.items() if column not in idle):
             rows.add("steps", record.line, **row, phase=phase, **measured)
         rows.attempt = attempt
         values = ((column, number(record.cells.get(column)), unit) for column, unit in self.units.items())
@@ -216,7 +229,9 @@ class _RowWriter:
         begins = last is None or (last.elapsed_s or 0) > (now.elapsed_s or 0)
         return now.elapsed_s if self.from_zero and begins and not self.counts else None
 
-    def times(self, record: TableRecord, now: _EpochStep, before: _EpochStep | None) -> dict[str, Any]:
+    def times(
+        self, record: TableRecord, now: _EpochStep, before: _EpochStep | None, whose: tuple[Any, ...]
+    ) -> dict[str, Any]:
         """Time of the step, and what kind of time it is."""
         table = self.table
         steps = now.step - before.step if before and None not in (now.step, before.step) else None  # type: ignore[operator]
@@ -224,20 +239,33 @@ class _RowWriter:
             time_s, kind, steps = table.value(record, "batch_time"), "instant", 1
         elif "interval_time" in table.columns:
             time_s, kind = table.value(record, "interval_time"), "interval_mean"
+            if "averaged_steps" in table.columns:
+                steps = table.count(record, "averaged_steps")
+                kind = "instant" if steps == 1 else kind
         elif "running_time" in table.columns:
             time_s, kind, steps = table.value(record, "running_time"), "running_mean", None
-        elif "elapsed" in table.columns and {"step", "batch"} & set(table.columns) and before:
-            known = now.elapsed_s is not None and before.elapsed_s is not None and now.elapsed_s >= before.elapsed_s
-            held = known and steps is not None and steps > 0 and not self.counting.repeats
-            # The batches between the last record of an epoch and the first of the next are not counted.
-            held = held and not (self.counting.restarts and now.epoch != before.epoch)
-            time_s = (now.elapsed_s - before.elapsed_s) / steps if held else None  # type: ignore[operator]
+        elif "elapsed" in table.columns and {"step", "batch"} & set(table.columns):
+            start = self.starts.get(whose) if before else None
+            time_s, steps = self.since(start, now)
             kind = "interval_mean"
+            if start and time_s and steps and time_s * steps < _FINE * self.resolution_s:
+                return {}
+            if now.step is not None:
+                self.starts[whose] = now
         else:
             return {}
         if time_s is None:
             return {}
         return {"step_s": time_s, "value_kind": kind, "averaged_steps": steps if steps and steps > 0 else None}
+
+    def since(self, start: _EpochStep | None, now: _EpochStep) -> tuple[float | None, int | None]:
+        """Time of a step since an earlier record, and the steps since then."""
+        if start is None or None in (start.step, now.step, start.elapsed_s, now.elapsed_s) or self.counting.repeats:
+            return None, None
+        steps, span_s = now.step - start.step, now.elapsed_s - start.elapsed_s  # type: ignore[operator]
+        # The batches between the last record of an epoch and the first of the next are not counted.
+        held = span_s >= 0 and steps > 0 and not (self.counting.restarts and now.epoch != start.epoch)
+        return (span_s / steps, steps) if held else (None, None)
 
     def check(self, record: TableRecord) -> None:
         """Reports each cell that does not hold what its column should."""

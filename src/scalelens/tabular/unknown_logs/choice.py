@@ -12,6 +12,7 @@ _MEASURED = (
     "tokens_per_s", "tflops_per_device", "epoch_time",
 )  # fmt: skip
 _SAME = 0.01  # two views of the same steps have the same number of lines, up to this share
+_MOSTLY = 0.9
 _SURE = "batch_time with its unit"
 
 
@@ -21,6 +22,7 @@ def _roles_of(shape: Shape) -> set[str]:
     readings = [read_name(column_of(name, shape.units[name])) for name in usual]
     roles = {reading.role for reading in readings}
     roles |= {"loss" for name in usual if "loss" in name.lower() and not ELSEWHERE.search(name)}
+    roles |= {"running_time"} if shape.bar == "tqdm" else set()
     in_unit = {_SURE for reading in readings if reading.role == "batch_time" and reading.unit}
     return in_unit | {role for role in roles if role in _MEASURED}
 
@@ -34,7 +36,13 @@ def is_record(shape: Shape) -> bool:
     rising = any(shape.rises[k] >= 1 and shape.rises[k] >= shape.falls[k] for k in steps)
     roles = _roles_of(shape)
     sure = "step" in shape.roles and _SURE in roles
-    return rising and shape.in_training and bool(roles) and shape.lines >= (2 if sure else RECURS)
+    return rising and (shape.in_training or shape.amid > 0) and bool(roles) and shape.lines >= (2 if sure else RECURS)
+
+
+def tells_epochs(shape: Shape) -> bool:
+    """Whether the time stamps of its lines are those of the ends of epochs."""
+    enough = shape.of_epochs_alone and shape.lines >= RECURS and shape.with_stamp == shape.lines
+    return enough and shape.ended >= _MOSTLY * shape.lines and shape.rises[0] >= _MOSTLY * (shape.lines - 1)
 
 
 def rank_of(shape: Shape) -> tuple[bool, bool, bool, int, int]:
@@ -49,7 +57,8 @@ def chosen(shapes: Sequence[Shape]) -> Shape | str:
     """The shape that records steps, or why there is none; empty for a text without such lines."""
     records = sorted((shape for shape in shapes if is_record(shape)), key=rank_of, reverse=True)
     if not records:
-        return ""
+        epochs = [shape for shape in shapes if tells_epochs(shape)]
+        return max(epochs, key=lambda shape: shape.lines, default="")
     best = records[0]
     for other in shapes:
         if _is_rival(best, other):

@@ -9,6 +9,7 @@ A name is what stands between a number and the one before it, after the last sep
 import re
 from typing import NamedTuple
 
+from scalelens.parsing.progress_bars import Drawing
 from scalelens.parsing.recurring_lines import BAR
 from scalelens.parsing.values import number
 from scalelens.tabular.column_names import SPELT
@@ -22,6 +23,10 @@ _LONGEST_NAME = 60
 _WORDS_OF_A_NAME = 7
 
 _SPAN = re.compile(r"(?:(\d+) days?, )?(?<![\d:])(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?![\d:])")
+_DURATION = re.compile(  # 1m 42s, 2h 03m 04.5s, 1h5m
+    r"(?<![\w.:])(?:(?P<h>\d{1,6})\s?h(?:ours?|rs?)?,?\s?(?P<hm>\d{1,2})\s?m(?:in(?:ute)?s?)?|(?P<m>\d{1,6})\s?m(?:in(?:ute)?s?)?(?=,?\s?\d))"
+    r"(?:,?\s?(?P<s>\d{1,2}(?:\.\d{1,9})?)\s?s(?:ec(?:ond)?s?)?)?(?![\w/])"
+)
 _RATE = r"(?:[A-Za-z]{1,12}|[kM]?(?:it|B))?/(?:s|sec|second|it|iter|iteration|step|batch)\b(?:/(?:gpu|device|rank))?"
 _NO_NAME = r"(?![\w/]|\s{0,2}[:=])"  # `loss: 1.2 samples/sec: 405`: the name of what follows is not a unit
 _NUMBER = re.compile(
@@ -67,8 +72,8 @@ class Parsed(NamedTuple):
     stamp: Stamp | None
     left_s: float | None  # time left, as the line states it
     tail: str  # what stands after the last number
-    bar: str  # its progress bar: `percent` as tqdm draws it, `keras`, `other` that does not count steps, or none
-    rounding: int = 1  # a bar's count is a multiple of it
+    bar: str  # its progress bar: `tqdm`, `percent` as others draw it, `keras`, `other` that counts no steps, or none
+    drawing: Drawing | None = None  # what tqdm's bar shows
 
 
 def parsed(text: str) -> Parsed:
@@ -77,9 +82,11 @@ def parsed(text: str) -> Parsed:
     stamp = stamp_in(text)
     if stamp:
         text = f"{text[: stamp.span[0]]}@{text[stamp.span[1] :]}"
-    bar, rounding = "", 1
+    bar, drawing = "", None
     if drawn := written_out(text):
-        text, bar, rounding = drawn.text, "percent" if drawn.counts_steps else "other", drawn.rounding
+        text, bar, drawing = drawn.text, "tqdm" if drawn.counts_steps else "other", drawn.drawing
+    if "m" in text:
+        text = _DURATION.sub(_as_seconds, text)
     text, left_s = _without_spans(text)
     if not bar and (not text.isascii() or _BAR_IN_ASCII.search(text)):
         masked = BAR.sub(" \u2022 ", text)
@@ -89,7 +96,7 @@ def parsed(text: str) -> Parsed:
         text = masked
     text = _RANGE.sub(r"[\2]", text)
     fields, end = _fields_of(text)
-    return Parsed(text, fields, stamp, left_s, re.sub(r"\d+", "#", text[end:].strip()[:_TAIL]), bar, rounding)
+    return Parsed(text, fields, stamp, left_s, re.sub(r"\d+", "#", text[end:].strip()[:_TAIL]), bar, drawing)
 
 
 def _without_spans(text: str) -> tuple[str, float | None]:
@@ -113,6 +120,14 @@ def _without_spans(text: str) -> tuple[str, float | None]:
         pieces += [before, "@"]
         done = match.end()
     return "".join((*pieces, text[done:])), left_s
+
+
+def _as_seconds(duration: re.Match[str]) -> str:
+    """`1m 42s` as `102 s`; what is not followed by its seconds stays."""
+    if duration["m"] and not duration["s"]:
+        return duration[0]
+    hours, minutes, seconds = int(duration["h"] or 0), int(duration["hm"] or duration["m"]), float(duration["s"] or 0)
+    return f"{hours * 3600 + minutes * 60 + seconds:.10g} s"
 
 
 def _fields_of(text: str) -> tuple[list[Field], int]:
@@ -139,7 +154,7 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
             Field(
                 name, None if value is None else value * scale, unit,
                 int(of_all[of_all.lastindex or 1]) if of_all else None,
-                is_mean, match["number"].isdecimal(), start,
+                is_mean, match["number"].isdecimal() and scale == 1, start,
             )
         )  # fmt: skip
         done = of_all.end() if of_all else end

@@ -6,6 +6,7 @@ from scalelens.parsing.dispatch import Line, end_of_whole_lines, is_json
 from scalelens.parsing.launcher_prefixes import ANSI, MPI_TAG, SRUN_CUT, joined_again, pieces, without_prefix
 from scalelens.parsing.recurring_lines import FINDER
 from scalelens.parsing.source import Source
+from scalelens.tabular.unknown_logs.bars import divided
 
 
 def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> Iterator[tuple[Line, bool]]:
@@ -32,7 +33,9 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
                 continue  # of a JSON document, which may quote a log
             if k == 0 or own_rank is not None or own_location is not None:
                 rank, location = own_rank, own_location
-            yield Line(text, number, rank, location), whole or k + 1 < len(parts)
+            texts = divided(text) if "/s" in text or "s/" in text else [text]
+            for j, one in enumerate(texts):
+                yield Line(one, number, rank, location), whole or (k + 1, j + 1) < (len(parts), len(texts))
 
 
 def _raw_lines(source: Source) -> Iterator[tuple[int, bytes, bool]]:

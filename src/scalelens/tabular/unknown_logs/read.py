@@ -10,10 +10,11 @@ from scalelens.tabular.cells import csv_header, jsonl_header
 from scalelens.tabular.column_values import ColumnValues, Survey
 from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refused
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
-from scalelens.tabular.unknown_logs.choice import chosen
+from scalelens.tabular.unknown_logs.choice import chosen, tells_epochs
+from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
 from scalelens.tabular.unknown_logs.lines import log_lines
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LineTable, mean_of
-from scalelens.tabular.unknown_logs.shapes import COUNTS, shapes_of
+from scalelens.tabular.unknown_logs.shapes import COUNTS, EpochEnds, Shape, shapes_of
 from scalelens.tabular.unknown_logs.times import LineTimes
 
 _TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
@@ -30,10 +31,22 @@ def is_text(head: bytes) -> bool:
 def read_lines(source: Source, rows: Rows) -> str | None:
     """Rows of the one shape of line that records the steps of training.
 
-    Returns why there are none: nothing where a text has no such lines.
+    Where these have no time, that of a progress bar beside them is theirs.  Returns why there are none: nothing where a
+    text has no such lines.
     """
-    shape = chosen(shapes_of(itertools.islice(log_lines(source), _MOST_LINES)))
-    return shape if isinstance(shape, str) else _read_shape(source, rows, LineTable(shape))
+    ends = EpochEnds()
+    shapes = shapes_of(itertools.islice(log_lines(source, ends.look), _MOST_LINES), ends)
+    shape = chosen(shapes)
+    if isinstance(shape, str):
+        return shape
+    lacking = _read_shape(source, rows, LineTable(shape))
+    untimed = {reading.role for reading in rows.assigned}.isdisjoint({*_OF_A_STEP, "elapsed"})
+    bar = chosen([other for other in shapes if other.bar == "tqdm"]) if untimed and not shape.bar else ""
+    if lacking is None and isinstance(bar, Shape):
+        readings = rows.assigned
+        _read_shape(source, rows, LineTable(bar))
+        rows.assigned = [*readings, *(reading for reading in rows.assigned if reading.role in _OF_A_STEP)]
+    return lacking
 
 
 def read_lines_as(source: Source, rows: Rows, key: tuple[Any, ...], columns: Mapping[str, str]) -> str | None:
@@ -57,19 +70,23 @@ def _read_shape(
         return why
     role = "step" if "step" in table.columns else "batch"
     unknown = table.shape.may_count_samples and not {"step", "batch"} & set(stated)
-    times = LineTimes(None if unknown else table.columns.get(role), table.resolution_s)
+    counted = table.columns.get(EPOCH if tells_epochs(table.shape) else role)
+    times = LineTimes(None if unknown else counted, table.resolution_s)
     survey = Survey(times.seen(table.records(source)))
     readings = _read_columns(table, survey, times, stated, guess=mapping is None)
     rows.assigned = readings
     if lacking := lacks(survey, readings):
         return lacking
-    write_rows(source, rows, table.records, survey, readings)
+    write_rows(source, rows, table.records, survey, readings, stream=table.shape.bar)
     if unknown and table.resolution_s and {reading.role for reading in readings}.isdisjoint(_OF_A_STEP):
         choice = options((f"{role}={table.columns[role]}",))
         rows.problem(table.shape.first, _SAMPLES.format(choice, role), table.shape.example)
+    if table.bars and table.bars.disputed:
+        line, bar = table.bars.disputed
+        rows.disputed_time(line, bar.clock_s, bar.rate_s)
     if table.shape.rounding > 1:
         rows.param("step_resolution", table.shape.rounding, table.shape.first, origin="inferred")
-    if any(reading.column == BY_CLOCK and reading.role for reading in readings):
+    if any(reading.column == BY_CLOCK and reading.role for reading in readings) and not tells_epochs(table.shape):
         rows.param("step_s_origin", "derived", table.shape.first, origin="inferred")
         rows.param("step_s_resolution_s", table.resolution_s, table.shape.first, unit="s", origin="inferred")
     return None
@@ -100,7 +117,9 @@ def _read_columns(
     known: dict[str, tuple[str, str | None]] = {
         role: (name, None) for role, name in table.columns.items() if name in columns and role in COUNTS
     }
-    if guess and (proven := times.proven()) and not {*_OF_A_STEP, "elapsed"} & set(stated):
+    if BAR_TIME in columns:
+        known |= {"interval_time": (BAR_TIME, "s"), "averaged_steps": (BAR_STEPS, None)}
+    elif guess and (proven := times.proven() or times.unrounded()) and not {*_OF_A_STEP, "elapsed"} & set(stated):
         name, unit = proven
         known["batch_time" if _is_of_one_step(name, columns, known) else "interval_time"] = name, unit
     readings = assign(columns, {**known, **stated}, guess)
@@ -124,11 +143,25 @@ def _read_columns(
     counted = {"step", "batch"} & set(table.columns)
     if (times.step is None or (counted and table.mostly_paused)) and "elapsed" not in stated:
         readings = [reading._replace(role=None) if reading.role == "elapsed" else reading for reading in readings]
-    timed = {reading.role for reading in readings} & {*_OF_A_STEP, "elapsed"}
     wanted = (guess and not table.mostly_paused) or "elapsed" in stated
-    if wanted and BY_CLOCK not in columns and not timed and times.stamps_tell and not any(map(times.claims, columns)):
+    if tells_epochs(table.shape):
+        timed_epochs = {reading.role for reading in readings} & {"epoch_time", "elapsed"}
+        by_clock = [ColumnReading(BY_CLOCK, "elapsed", "s")] if times.stamps_tell and not timed_epochs else []
+        return [*readings, *by_clock]
+    stamped = wanted and BY_CLOCK not in columns and times.stamps_tell
+    coarse = [reading for reading in readings if reading.role == "elapsed" and _is_coarser(reading, columns, table)]
+    if stamped and guess and coarse and "elapsed" not in stated:
+        readings = [reading._replace(role=None) if reading in coarse else reading for reading in readings]
+        return [*readings, ColumnReading(BY_CLOCK, "elapsed", "s")]
+    timed = {reading.role for reading in readings} & {*_OF_A_STEP, "elapsed"}
+    if stamped and not timed and not any(map(times.claims, columns)):
         readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
     return readings
+
+
+def _is_coarser(elapsed: ColumnReading, columns: Mapping[str, ColumnValues], table: LineTable) -> bool:
+    """Whether the time since the start has fewer digits than the time stamps of the lines."""
+    return bool(table.resolution_s) and table.resolution_s < elapsed.factor * 10.0 ** -columns[elapsed.column].decimals
 
 
 def _is_of_one_step(

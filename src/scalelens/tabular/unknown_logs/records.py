@@ -11,6 +11,7 @@ from scalelens.tabular.cells import TableRecord
 from scalelens.tabular.column_names import SPELT, read_name
 from scalelens.tabular.role_table import UNITS_OF_KIND
 from scalelens.tabular.unknown_logs.clock import Clock
+from scalelens.tabular.unknown_logs.drawn_bars import EPOCH, STEP, Drawn, DrawnBars
 from scalelens.tabular.unknown_logs.fields import Field
 from scalelens.tabular.unknown_logs.lines import log_lines
 from scalelens.tabular.unknown_logs.shapes import MASK, Shape, Shaped, shaped
@@ -19,9 +20,10 @@ TIMES = UNITS_OF_KIND["time"]
 BY_CLOCK = "seconds by the time stamps"
 LEFT = "time left [s]"
 TOTAL = "batches_per_epoch"
-_RUNNING = "running_step_time [s]"
+RUNNING = "running_step_time [s]"
 _STEPS = ("it", "iter", "iteration", "step", "batch", "")  # what a rate of steps counts
 _MOST_KEPT = 50_000  # records that are kept in memory; more are parsed again for each pass
+_OF_BARS = ("rank", "worker", TOTAL)  # columns of a drawing, whatever its postfix is
 _USUAL, _ALWAYS = 0.5, 0.9  # shares of the lines of a shape that have a name
 _STAMPED = 0.9  # share of the lines that have a time stamp, where these are times of the records
 _LEAST_NAMES = 0.5  # share of the usual names that a record has
@@ -45,6 +47,7 @@ class LineTable:
         self.left_out = 0  # lines of the shape that are not records
         self.taken = self.paused = 0  # records, and those before which a line mentions validation or saving
         self._units: dict[str, str] = {}  # of times, by name
+        self.bars: DrawnBars | None = None  # of tqdm, where its lines are drawings
         self._kept: list[TableRecord] | None = None
         self._labels = self.labels()
 
@@ -55,6 +58,10 @@ class LineTable:
         epoch = "epoch" in roles or self.epoch_name is not None
         labels: list[str] = []
         for k, (name, role) in enumerate(zip(names, roles, strict=True)):
+            if k == self.shape.drawn:  # the step through the run follows from it
+                self.columns["step"] = STEP
+                labels.append(STEP)
+                continue
             if role == "of_all":
                 role, name = ("batch" if epoch else "step"), name if name != "/" else ""
                 if role in roles:  # (2/8) beside `batch 50` is a rank and the number of ranks
@@ -67,10 +74,13 @@ class LineTable:
             if taken:  # two counts of steps that differ
                 self.columns["?"] = label
             labels.append(label)
-        if not epoch and any(self.shape.falls[k] for k, role in enumerate(roles) if role == "of_all"):
-            self.columns["epoch"] = "epoch"  # from the lines before
-        elif self.epoch_name is not None:
-            self.columns["epoch"] = "epoch"
+        if self.shape.drawn is not None:
+            if not epoch and self.shape.is_drawn_again:
+                self.columns["epoch"] = EPOCH
+        elif not epoch and any(self.shape.falls[k] for k, role in enumerate(roles) if role == "of_all"):
+            self.columns["epoch"] = EPOCH  # from the lines before
+        if self.epoch_name is not None:
+            self.columns["epoch"] = EPOCH
         return labels
 
     @property
@@ -100,17 +110,23 @@ class LineTable:
             yield from self._kept
             return
         kept: list[TableRecord] = []
-        for record in _without_repeats(self._parsed(source), self.shape.bar, list(self.columns.values())):
+        parsed = self._parsed(source)
+        if self.shape.drawn is None:
+            records = _without_repeats((one.record for one in parsed), self.shape.bar, list(self.columns.values()))
+        else:
+            self.bars = DrawnBars(EPOCH in self.columns.values())
+            records = self.bars.records(parsed)
+        for record in records:
             if len(kept) <= _MOST_KEPT:
                 kept.append(record)
             yield record
         if len(kept) <= _MOST_KEPT:
             self._kept = kept
 
-    def _parsed(self, source: Source) -> Iterator[TableRecord]:
+    def _parsed(self, source: Source) -> Iterator[Drawn]:
         clocks: dict[Any, Clock] = {}
         epoch: float | None = None
-        last: tuple[bool, TableRecord] | None = None
+        last: tuple[bool, Drawn] | None = None
         self.left_out = self.taken = self.paused = 0
         pause = False
 
@@ -126,7 +142,7 @@ class LineTable:
             proven = parts.parsed.tail == self.shape.tail != "" and not self.lacks_end(parts, self.usual)
             if not whole and not proven:
                 if parts.key == self.shape.key:
-                    yield TableRecord(line.number, {}, _NO_END, line.text)
+                    yield Drawn(TableRecord(line.number, {}, _NO_END, line.text), None)
             elif self.is_of_shape(parts):
                 self.taken, self.paused, pause = self.taken + 1, self.paused + pause, False
                 if last:
@@ -135,14 +151,18 @@ class LineTable:
                 if epoch is not None and self.columns.get("epoch") == "epoch":
                     cells.setdefault("epoch", epoch)
                 is_cut = parts.parsed.tail != self.shape.tail and self.lacks_end(parts, self.always)
+                if parts.parsed.drawing and not parts.parsed.text.endswith("]"):  # in a narrow terminal, the postfix is
+                    cells = {column: cells[column] for column in (*self._labels, *_OF_BARS) if column in cells}
+                    is_cut = False
                 record = TableRecord(line.number, cells, _CUT if is_cut else None, line.text)
-                last = self.lacks_end(parts, self.usual), record
+                last = self.lacks_end(parts, self.usual), Drawn(record, parts.parsed.drawing)
             elif [count.role for count in parts.counts] == ["epoch"] and len(parts.parsed.fields) == 1:
                 epoch = parts.parsed.fields[0].value
             else:
                 look(line.text.encode())
         if last:  # what was written last may be cut, even where a line end follows
-            yield last[1]._replace(damage=_CUT if last[0] else last[1].damage)
+            record, drawing = last[1]
+            yield Drawn(record._replace(damage=_CUT if last[0] else record.damage), drawing)
 
     def is_of_shape(self, parts: Shaped) -> bool:
         """Whether a line is a record.  Something else, printed without a line end, may stand before it."""
@@ -156,6 +176,8 @@ class LineTable:
 
     def lacks_end(self, parts: Shaped, wanted: list[str]) -> bool:
         """Whether a line ends before some of the numbers that other lines have at their end."""
+        if parts.parsed.drawing:
+            return False  # some drawings have no rate, or nothing after it
         names = [MASK.sub("#", field.name) for field in parts.parsed.fields]
         indexes = [wanted.index(name) for name in names if name in wanted]
         return max(indexes, default=-1) < len(wanted) - 1
@@ -196,13 +218,15 @@ class LineTable:
 
     def named(self, field: Field) -> tuple[str, Any] | None:
         """Column and value of a number that does not count."""
-        unit, value = field.unit, field.value
+        unit, value = field.unit, int(field.value) if field.is_integer and field.value is not None else field.value
         if unit and "/" in unit and value:
             what, _, per = unit.partition("/")
+            if self.shape.drawn is not None and not field.name and what.lower() in ("it", "s"):
+                return None  # the bar's own, which is smoothed
             if what.lower() in _STEPS[:-1] and per in ("s", "sec", "second"):
-                return _RUNNING, 1.0 / value
+                return RUNNING, 1.0 / value
             if what.lower() in SPELT and per in _STEPS and SPELT[what.lower()] in TIMES:
-                return _RUNNING, value * TIMES[SPELT[what.lower()]]
+                return RUNNING, value * TIMES[SPELT[what.lower()]]
         name = field.name or ("time" if unit in TIMES else "")
         if unit and len(unit) > 2 and "/" in unit and not name:
             name, unit = unit, None  # 191004 tok/s
@@ -210,7 +234,8 @@ class LineTable:
             return None
         if unit in TIMES and value is not None:
             first = self._units.setdefault(name, unit)
-            value, unit = value * TIMES[unit] / TIMES[first], first
+            value = value if unit == first else value * TIMES[unit] / TIMES[first]
+            unit = first
         return column_of(f"{name} mean" if field.is_mean else name, unit), value
 
 
@@ -238,7 +263,7 @@ def _without_repeats(records: Iterator[TableRecord], bar: str, counts: list[str]
             yield record
             continue
         at = [cells.get(name) for name in counts]
-        if (bar and _RUNNING not in cells) or (bar == "keras" and cells.get(TOTAL) not in at):
+        if (bar and RUNNING not in cells) or (bar == "keras" and cells.get(TOTAL) not in at):
             continue
         whose = (cells.get("rank"), cells.get("worker"))
         before = last.get(whose)

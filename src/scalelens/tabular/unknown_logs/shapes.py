@@ -11,7 +11,10 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from scalelens.parsing.dispatch import Line
+from scalelens.parsing.progress_bars import Drawing, begins
+from scalelens.parsing.recurring_lines import ELSEWHERE
 from scalelens.tabular.column_names import read_name
+from scalelens.tabular.unknown_logs.clock import Stamp, stamp_in
 from scalelens.tabular.unknown_logs.fields import Field, Parsed, parsed
 
 _MOST_SHAPES = 500
@@ -35,6 +38,9 @@ _WORK = re.compile(
 MASK = re.compile(r"\d+(?:\.\d+)?")
 # [640/60000 (1%)] of PyTorch's examples counts samples, and some programs that copied the line count batches there.
 _WITH_SHARE = re.compile(r"\d/ {0,12}\d{1,12} {0,2}\( {0,3}\d{1,3}(?:\.\d{1,6})? ?%\)")
+_LOSS = re.compile(r"(?<![a-z])loss", re.IGNORECASE)
+_LINES_AFTER = 3  # one that counts an epoch, in which its loss may stand
+_AT_ONCE_S = 1.0
 _OF_BATCHES = 32  # most batch sizes are multiples of it, few logging intervals are
 
 
@@ -96,6 +102,14 @@ def shaped(text: str) -> Shaped | None:
     return Shaped((lead[-80:], names, phase[0].lower() if phase else "", line.bar), line, counts)
 
 
+def _drawn_count(parts: Shaped) -> int | None:
+    """Which count of a line is that of its bar; None where it has no bar of tqdm."""
+    drawing, fields = parts.parsed.drawing, parts.parsed.fields
+    such = [k for k, count in enumerate(parts.counts) if drawing and fields[count.field].value == drawing.step]
+    with_total = [k for k in such if drawing and fields[parts.counts[k].field].total == drawing.total]
+    return next(reversed(with_total), None)
+
+
 class Shape:
     """The lines of one shape so far."""
 
@@ -116,6 +130,13 @@ class Shape:
         self.epochs: dict[str, bool] = {}  # numbers before the count, and whether each grows where the count falls
         self.nested = True  # whether the first of two counts grows where the second restarts, and only there
         self.rounding = 1  # the counts are multiples of it
+        self.drawn = _drawn_count(example)  # which of its counts is that of a bar
+        self.bars = 0  # how many were drawn from their start
+        self.ended = (
+            0  # its epochs that are over: the loss stands in the line, or in one that is printed at the same time
+        )
+        self.amid = 0  # lines of training between drawings of one bar
+        self._bars: dict[Any, tuple[Drawing, int]] = {}  # the last drawing of each writer, and its largest count
         self.totals = [0] * 4  # how often the number after `/` differs from that of the line before
         self.leap = 0  # the greatest common divisor of all increases of its count
         self._before: dict[Any, tuple[list[float], dict[str, float]]] = {}
@@ -135,12 +156,35 @@ class Shape:
         if parts.parsed.stamp:
             self.with_stamp += 1
             self.resolution_s = max(self.resolution_s, parts.parsed.stamp.resolution_s)
-        self.rounding = max(self.rounding, parts.parsed.rounding)
+        self.ended += self.of_epochs_alone and parts.parsed.stamp is not None and bool(_LOSS.search(line.text))
+        begins = self.draw(line, parts.parsed.drawing) if parts.parsed.drawing else None
         self.in_training = self.in_training or bool(_WORK.search(line.text))
-        self.count(line, [fields[count.field] for count in parts.counts[:4]], fields[: parts.counts[0].field])
+        self.count(line, [fields[count.field] for count in parts.counts[:4]], fields[: parts.counts[0].field], begins)
 
-    def count(self, line: Line, counts: list[Field], ahead: list[Field]) -> None:
-        """Notes what a line counts, and the numbers ahead of its counts."""
+    def draw(self, line: Line, drawing: Drawing) -> bool:
+        """Notes what a bar shows.  Returns whether it was drawn from its start."""
+        self.rounding = max(self.rounding, drawing.rounding)
+        whose = line.rank, line.location
+        before = self._bars.get(whose)
+        anew = before is None or begins(*before, drawing)
+        self.bars += anew
+        if before or len(self._bars) < _MOST_SERIES:
+            self._bars[whose] = drawing, drawing.step if anew or not before else max(before[1], drawing.step)
+        return anew
+
+    @property
+    def is_drawn_again(self) -> bool:
+        """Whether its bar fills again and again, as one for each epoch does."""
+        return self.bars > len(self._bars)
+
+    @property
+    def within_bar(self) -> bool:
+        """Whether its bar is neither at its start nor full."""
+        last = next(reversed(self._bars.values()), None)
+        return bool(last and 0 < last[0].step < (last[0].total or 0))
+
+    def count(self, line: Line, counts: list[Field], ahead: list[Field], begins: bool | None) -> None:
+        """Notes what a line counts, and the numbers ahead of its counts; whether its bar begins, if it has one."""
         values = [field.value or 0.0 for field in counts]
         for i, (before_all, field) in enumerate(zip(self._totals, counts, strict=False)):
             self.totals[i] += field.total != before_all
@@ -157,7 +201,9 @@ class Shape:
             self.falls[i] += value < before
         if len(values) > 1:
             self.nested = self.nested and (values[0] > earlier[0]) == (values[1] < earlier[1])
-        fell = bool(steps) and values[steps[0]] < earlier[steps[0]]
+        fell = (
+            bool(steps) and values[steps[0]] < earlier[steps[0]] if begins is None else begins and whose in self._before
+        )
         for name, number in numbers.items():
             before = earlier_numbers.get(name, number)
             self.epochs[name] = self.epochs.get(name, True) and (number > before if fell else number == before)
@@ -182,6 +228,11 @@ class Shape:
         return bool(epochs and steps) and max(epochs) >= max(steps) > 0
 
     @property
+    def of_epochs_alone(self) -> bool:
+        """Whether it counts epochs, and no steps in them."""
+        return self.roles == ["epoch"] and not self.bar
+
+    @property
     def may_count_samples(self) -> bool:
         """Whether `640/60000`, without a name, may as well count samples as steps."""
         if self.bar or any(role in ("step", "batch") for role in self.roles) or self.leap < 2:
@@ -193,11 +244,38 @@ class Shape:
         return str(self.key[3])
 
 
-def shapes_of(lines: Iterable[tuple[Line, bool]]) -> list[Shape]:
+class EpochEnds:
+    """Watches the lines after one that counts an epoch: a loss printed at the same time shows that it is over."""
+
+    def __init__(self) -> None:
+        self.shape: Shape | None = None
+        self.seconds = 0.0
+        self.left = 0  # lines that are still looked at
+
+    def counted(self, shape: Shape, stamp: Stamp | None) -> None:
+        self.shape = shape if stamp and shape.of_epochs_alone else None
+        self.seconds, self.left = stamp.seconds if stamp else 0.0, _LINES_AFTER
+
+    def look(self, raw: bytes) -> None:
+        if self.shape is None or not self.left:
+            return
+        self.left -= 1
+        text = raw.decode("utf-8", "replace")
+        stamp = stamp_in(text) if _LOSS.search(text) else None
+        if stamp and 0 <= stamp.seconds - self.seconds <= _AT_ONCE_S:
+            self.shape.ended += 1
+            self.shape = None
+
+
+def shapes_of(lines: Iterable[tuple[Line, bool]], ends: EpochEnds | None = None) -> list[Shape]:
     """The shapes of whole lines that count something; where there are too many, only the first."""
     shapes: dict[tuple[Any, ...], Shape] = {}
+    drawn: Shape | None = None  # the bar drawn last
     for line, whole in lines:
-        if not whole or (parts := shaped(line.text)) is None:
+        parts = shaped(line.text) if whole else None
+        if drawn and drawn.within_bar and not (parts and parts.parsed.bar):
+            drawn.amid += bool(_WORK.search(line.text)) and not ELSEWHERE.search(line.text)
+        if parts is None:
             continue
         shape = shapes.get(parts.key)
         if shape is None:
@@ -205,6 +283,9 @@ def shapes_of(lines: Iterable[tuple[Line, bool]]) -> list[Shape]:
                 continue
             shape = shapes[parts.key] = Shape(parts, line)
         shape.take(line, parts)
+        if ends:
+            ends.counted(shape, parts.parsed.stamp)
+        drawn = shape if shape.bar == "tqdm" else drawn
     for shape in shapes.values():
         shape.name_epochs()
     return list(shapes.values())

@@ -13,13 +13,15 @@ from typing import Any
 from scalelens.parsing.values import number
 from scalelens.tabular.cells import TableRecord
 from scalelens.tabular.column_names import read_name
-from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, TIMES, TOTAL, mean_of
+from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING, TIMES, TOTAL, mean_of
 
 _AS_STAMPS = (0.75, 1.1)  # printed times over those of the clock: a clock sees more than the step
 _AS_TIME_LEFT = (0.8, 1.25)
 _TOO_LONG = 1.5  # over what the clock shows: not the time of a step
 _FINE = 10  # resolutions of the stamps that lie between records, for each of them to show a time
 _PAUSE = 5  # usual spans between lines: a longer one holds an evaluation, or a pause
+_ROUNDED = 0.02  # between a time and the rounded rate beside it
+_MOSTLY = 0.9  # share of the records
 _SMOOTHED = 0.02  # between a time and the mean beside it
 _KEPT = 20_000
 _LEAST_LEFT_S = 30.0
@@ -34,6 +36,7 @@ class LineTimes:
         self.by_clock: list[tuple[float, float]] = []  # seconds and steps between records
         self.by_left: list[float] = []
         self.values: dict[str, list[float]] = {}
+        self.by_rate: dict[str, list[tuple[float, float]]] = {}  # times by name, with those of the rate beside them
         self._last: dict[Any, tuple[float, float]] = {}
 
     def seen(self, records: Iterator[TableRecord]) -> Iterator[TableRecord]:
@@ -55,9 +58,12 @@ class LineTimes:
             self._last[whose] = step, now
         if left is not None and total is not None and left >= _LEAST_LEFT_S and total - step >= 1:
             self.by_left.append(left / (total - step))
+        by_rate = number(cells.get(RUNNING))
         for name, value in cells.items():
             if (amount := number(value)) is not None:
                 self.values.setdefault(name, []).append(amount)
+                if by_rate and (unit := read_name(name).unit) in TIMES and name not in (RUNNING, BY_CLOCK, LEFT):
+                    self.by_rate.setdefault(name, []).append((amount * TIMES[unit or "s"], by_rate))
 
     @property
     def clock_s(self) -> float | None:
@@ -122,6 +128,16 @@ class LineTimes:
                     hits.append((role is not None, name, candidate))
         best = [hit for hit in hits if hit[0]] or hits
         return (best[0][1], best[0][2]) if len(best) == 1 else None
+
+    def unrounded(self) -> tuple[str, str] | None:
+        """The column, and its unit, that says with more digits what a rate of steps beside it says."""
+        names = []
+        for name, pairs in self.by_rate.items():
+            near = sum(abs(time / by_rate - 1) <= _ROUNDED for time, by_rate in pairs)
+            finer = len({time for time, _ in pairs}) > len({by_rate for _, by_rate in pairs})
+            if finer and near >= _MOSTLY * len(pairs):
+                names.append(name)
+        return (names[0], read_name(names[0]).unit or "s") if len(names) == 1 else None
 
 
 def _fits(shown: float, known: float | None, share: tuple[float, float]) -> bool:

@@ -1,0 +1,230 @@
+"""Times of steps from the drawings of a progress bar: tqdm's smoothed rate inverted, held against its elapsed seconds.
+
+tqdm smooths the steps of an update and its seconds apart, and draws the quotient: with n the steps and t the seconds,
+EMA(t) = EMA(n) * seconds of a step, and t = (EMA(t) - b EMA(t) before) / a, with a = 0.3 and b = 1 - a; what corrects
+the bias of both cancels.  Before 4.57 it smoothed the quotient itself; with a = 0 it draws the mean since the start.
+The way that fits the elapsed seconds at each drawing is taken.  Where none does, or where the printed digits, whose
+error grows (1 + b) / a times, leave more than a tenth of a step open, single steps are not known: then there are means
+over ten seconds or more, by the elapsed seconds.
+
+Source: tqdm/std.py, update() and EMA.
+"""
+
+import functools
+import itertools
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from scalelens.parsing.bar_updates import LATE_S, SURELY_ALL_S, Update, from_start, updates_of, without_redraws
+from scalelens.parsing.progress_bars import Drawing
+
+_SMOOTHING = 0.3
+_AT_LEAST_S = 0.1  # between two updates that are drawn: tqdm's mininterval
+_WINDOW_S = 10  # seconds of which the ends are known to one
+_OPEN = 0.1  # share of a step that its time may be in error
+
+
+class _BarTime(NamedTuple):
+    """The time of a step, a mean over some steps."""
+
+    step_s: float
+    steps: int
+
+
+class BarTimes(NamedTuple):
+    """The times that a bar shows, by count of the last step of each; and whether its rates contradict its seconds."""
+
+    by_step: dict[int, _BarTime]
+    rate_s: float | None = None  # seconds of a step by its rates, where they contradict
+    clock_s: float | None = None  # by its elapsed seconds
+
+
+def times_of(drawings: Sequence[Drawing], averaged: bool = False) -> BarTimes:
+    """The times of the steps of one bar.  `averaged`: its rate is known to be the mean since its start."""
+    start, updates = updates_of(drawings)
+    if not updates or max(d.rounding for d in drawings) > 1:
+        return BarTimes(_by_clock(start, drawings))
+    for ways in [[_means(start, drawings)]] if averaged else _ways(start, updates, drawings):
+        fitting = [way.times() or {} for way in ways if way.fits()]
+        if fitting:
+            return BarTimes(functools.reduce(_agreed, fitting) or _by_clock(start, drawings))
+    span_s, steps = updates[-1].elapsed_s - updates[0].elapsed_s, updates[-1].step - updates[0].step
+    rate_s = statistics.fmean(u.pace_s for u in updates)
+    if steps and span_s and abs(rate_s * steps / span_s - 1) > _OPEN + 1 / span_s:
+        return BarTimes(_by_clock(start, drawings), rate_s, span_s / steps)
+    return BarTimes(_by_clock(start, drawings))
+
+
+def _agreed(one: dict[int, _BarTime], other: dict[int, _BarTime]) -> dict[int, _BarTime]:
+    """The times on which two ways agree."""
+    pairs = [(step, time, other[step]) for step, time in one.items() if step in other]
+    return {
+        step: time
+        for step, time, again in pairs
+        if time.steps == again.steps and abs(time.step_s / again.step_s - 1) <= _OPEN
+    }
+
+
+def _ways(start: Drawing | None, updates: list[Update], drawings: Sequence[Drawing]) -> Iterator[list["_Way"]]:
+    """The ways of smoothing that a bar may have, the usual one first; of equally likely ones those that agree count."""
+    usual_s = statistics.median(u.leap for u in updates) * statistics.median(u.pace_s for u in updates)
+    leaps = [u.leap for u in updates]
+    unequal = leaps.count(statistics.mode(leaps)) < 0.9 * len(leaps)
+    changed = without_redraws(updates)
+    if usual_s < SURELY_ALL_S and len(changed) < len(updates):
+        yield [_smoothed(changed, start, all_drawn=True)]
+    if usual_s >= 0.9 * _AT_LEAST_S:  # else some are redraws
+        likely = [updates, changed] if unequal else [updates]
+        yield [_smoothed(those, start, all_drawn=True) for those in likely]
+        yield [_smoothed(updates, start, all_drawn=False)]
+        yield [_smoothed_quotients(updates, start)]
+        yield [_smoothed(changed, start, all_drawn=True)]
+    yield [_means(start, drawings)]
+
+
+class _Way:
+    """The seconds of each update by one way of smoothing, and their errors."""
+
+    def __init__(
+        self, start: Drawing | None, updates: Sequence[Update], seconds: list[float], errors: list[float],
+        drift: list[float], lost: list[bool],
+    ) -> None:  # fmt: skip
+        self.start, self.updates, self.seconds, self.errors, self.lost = start, updates, seconds, errors, lost
+        self.drift = drift  # by how much the error of a sum of seconds grows with each
+
+    def fits(self) -> bool:
+        """Whether the seconds add up to those that the bar shows as elapsed, at each update."""
+        first = self.updates[0].elapsed_s
+        low, high = (0.0, 0.0) if self.start else (float(first), first + 1.0)
+        total = slack = 0.0
+        for k, update in enumerate(self.updates):
+            if (k == 0 and not self.start) or self.lost[k]:
+                low, high = float(update.elapsed_s), update.elapsed_s + 1.0
+                total = slack = 0.0
+                continue
+            total += self.seconds[k]
+            slack += self.drift[k]
+            near = slack + self.errors[k] + LATE_S
+            if low + total - near > update.elapsed_s + 1 or high + total + near < update.elapsed_s:
+                return False
+        return True
+
+    def times(self) -> dict[int, _BarTime] | None:
+        """Times by count; None where their errors leave too much open."""
+        known = [k for k, lost in enumerate(self.lost) if not lost]
+        if not known:
+            return None
+        usual = statistics.median(self.seconds[k] for k in known)
+        usual_error = statistics.median(self.errors[k] for k in known)
+        if usual <= 0 or usual_error > _OPEN * usual or usual_error > 1:
+            return None
+        return self.before_first() | {
+            self.updates[k].step: _BarTime(self.seconds[k] / self.updates[k].leap, self.updates[k].leap)
+            for k in known
+            if self.seconds[k] > 0 and self.errors[k] <= _OPEN * max(usual, self.seconds[k])
+        }
+
+    def before_first(self) -> dict[int, _BarTime]:
+        """The mean up to the first update of a log that begins later than its bar, if the bar counts from 0 at 0 s."""
+        first = self.updates[0]
+        if self.start or not self.lost[0] or first.elapsed_s < _WINDOW_S:
+            return {}
+        mean_s = (first.elapsed_s + 0.5) / first.step
+        return {first.step: _BarTime(mean_s, first.step)} if abs(mean_s / first.pace_s - 1) <= _OPEN else {}
+
+
+def _smoothed(updates: Sequence[Update], start: Drawing | None, all_drawn: bool) -> _Way:
+    """By tqdm since 4.57: steps and seconds are smoothed apart, both from zero."""
+    a, b = _SMOOTHING, 1 - _SMOOTHING
+    seconds, errors, drift, lost = list[float](), list[float](), list[float](), _lost(updates, start, all_drawn)
+    usual, pace = statistics.median(u.leap for u in updates), updates[0].pace_s
+    steps_ema = doubt = 0.0 if from_start(updates, start) else usual  # doubt: of the smoothed steps
+    seconds_ema, error = steps_ema * pace, steps_ema * pace * updates[0].error
+    for k, update in enumerate(updates):
+        missing = lost[k] and k > 0
+        steps_ema = a * (usual if missing else update.leap) + b * steps_ema
+        now = steps_ema * update.pace_s
+        by_doubt = doubt * abs(update.pace_s - pace)
+        seconds.append((now - b * seconds_ema) / a)
+        errors.append((now * update.error + b * error + b * by_doubt) / a)
+        drift.append(update.error * update.leap * update.pace_s + by_doubt)
+        doubt = b * doubt + (a * (update.leap - usual) if missing else 0.0)
+        seconds_ema, error, pace = now, now * update.error, update.pace_s
+    return _Way(start, updates, seconds, errors, drift, lost)
+
+
+def _smoothed_quotients(updates: Sequence[Update], start: Drawing | None) -> _Way:
+    """By older versions: the seconds of a step are smoothed, from the first."""
+    a, b = _SMOOTHING, 1 - _SMOOTHING
+    first = updates[0]
+    seconds, errors = [first.leap * first.pace_s], [first.leap * first.pace_s * first.error]
+    for before, now in itertools.pairwise(updates):
+        seconds.append(now.leap * (now.pace_s - b * before.pace_s) / a)
+        errors.append(now.leap * (now.pace_s * now.error + b * before.pace_s * before.error) / a)
+    drift = [u.error * u.leap * u.pace_s for u in updates]
+    return _Way(start, updates, seconds, errors, drift, _lost(updates, start, all_drawn=True))
+
+
+def _lost(updates: Sequence[Update], start: Drawing | None, all_drawn: bool) -> list[bool]:
+    """Which updates have no time of their own: drawings before them are missing, or the bar did not begin with them."""
+    usual = statistics.median(u.leap for u in updates)
+    slow = usual * statistics.median(u.pace_s for u in updates) >= SURELY_ALL_S
+    lost = [slow and u.leap > usual and not all_drawn for u in updates]
+    most = max((u.leap for u in updates[1:]), default=usual)
+    lost[0] = lost[0] or updates[0].leap > 3 * most or not from_start(updates, start)
+    return lost
+
+
+class _Means(_Way):
+    """Seconds since the start, of which the differences are times where they are known well enough."""
+
+    def __init__(self, first: int, drawn: list[Drawing]) -> None:
+        self.first, self.drawn = first, drawn
+
+    def end_of(self, now: Drawing) -> tuple[float, float]:
+        """Seconds since the start at a drawing, and their error."""
+        seconds = (now.step - self.first) * (now.pace_s or 0.0)
+        return seconds, seconds * now.error
+
+    def fits(self) -> bool:
+        ends = [(now.elapsed_s, *self.end_of(now)) for now in self.drawn]
+        return all(s - near - LATE_S <= end <= s + 1 + near + LATE_S for s, end, near in ends)
+
+    def times(self) -> dict[int, _BarTime] | None:
+        return dict(_windows([(self.first, 0.0, 0.0), *((now.step, *self.end_of(now)) for now in self.drawn)], 1))
+
+
+def _means(start: Drawing | None, drawings: Sequence[Drawing]) -> _Means:
+    """Without smoothing: the rate is the mean from the start up to the drawing."""
+    return _Means(start.step if start else 0, list(_first_drawings(d for d in drawings if d.pace_s is not None)))
+
+
+def _by_clock(start: Drawing | None, drawings: Sequence[Drawing]) -> dict[int, _BarTime]:
+    """Means over ten seconds or more, by the elapsed seconds."""
+    marks = [(now.step, now.elapsed_s + 0.5, 0.5) for now in _first_drawings(drawings)]
+    if start:
+        marks[0] = (start.step, 0.0, 0.0)
+    return dict(_windows(marks, max(d.rounding for d in drawings)))
+
+
+def _first_drawings(drawings: Iterable[Drawing]) -> Iterator[Drawing]:
+    """The first drawing of each step."""
+    top = -1
+    for now in drawings:
+        if now.step > top:
+            top = now.step
+            yield now
+
+
+def _windows(marks: Iterable[tuple[int, float, float]], rounding: int) -> Iterator[tuple[int, _BarTime]]:
+    """Means between marks (count, seconds since the start, their error) that are far enough apart."""
+    begin: tuple[int, float, float] | None = None
+    for count, seconds, near in marks:
+        if begin is None:
+            begin = count, seconds, near
+            continue
+        steps, span = count - begin[0], seconds - begin[1]
+        if steps > 0 and near + begin[2] <= _OPEN * span and rounding - 1 <= _OPEN * steps:
+            yield count, _BarTime(span / steps, steps)
+            begin = count, seconds, near

@@ -1,0 +1,89 @@
+"""The updates of a progress bar, from its drawings.
+
+A drawing with the count of the one before is not an update: the postfix changed.  The last one of a bar that is closed
+has the mean of all.  Several ranks that draw the same bar are one: the mean of their seconds, as all this is linear.
+
+Source: tqdm/std.py, update(), refresh() and close().
+"""
+
+import itertools
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from scalelens.parsing.progress_bars import Drawing
+
+SURELY_ALL_S = 0.2  # steps that take as long are all drawn, so that a leap of the count is drawings lost
+LATE_S = 0.1  # a drawing after its update
+
+
+class Update(NamedTuple):
+    """The steps that a bar learned of at once."""
+
+    step: int
+    leap: int  # steps since the update before
+    elapsed_s: int
+    pace_s: float
+    error: float
+
+
+def updates_of(drawings: Sequence[Drawing]) -> tuple[Drawing | None, list[Update]]:
+    """The drawing before the first step, if there is one, and the updates of a bar."""
+    start = drawings[0] if drawings[0].pace_s is None and not drawings[0].elapsed_s else None
+    first = start.step if start else 0
+    by_count: dict[int, list[Drawing]] = {}
+    for now in drawings:
+        if now.pace_s is not None and now.step > first:
+            by_count.setdefault(now.step, []).append(now)
+    if not by_count:
+        return start, []
+    last = max(by_count)
+    by_count[last] = _without_mean_of_all(by_count[last], first, _all_are_drawn(by_count, first))
+    usual = statistics.mode(len(drawn) for drawn in by_count.values())
+    updates, before = list[Update](), first
+    for count, drawn in sorted(by_count.items()):
+        paces = [(d.pace_s or 0.0, d.error) for d in drawn]
+        paces = paces if len(drawn) == usual else list(dict.fromkeys(paces))
+        if paces:
+            pace_s = statistics.fmean(pace for pace, _ in paces)
+            elapsed_s = min(d.elapsed_s for d in drawn)
+            updates.append(Update(count, count - before, elapsed_s, pace_s, max(error for _, error in paces)))
+            before = count
+    return start, updates
+
+
+def _all_are_drawn(by_count: Mapping[int, Sequence[Drawing]], first: int) -> bool:
+    """Whether the last step surely has a drawing of its own, before that of the closed bar."""
+    leaps = [later - count for count, later in itertools.pairwise([first, *sorted(by_count)])]
+    pace_s = statistics.median(d.pace_s or 0.0 for drawn in by_count.values() for d in drawn)
+    last = max(by_count)
+    partial = last != by_count[last][0].total
+    return statistics.median(leaps) * pace_s >= SURELY_ALL_S and (partial or len(set(leaps)) == 1)
+
+
+def _without_mean_of_all(drawn: list[Drawing], first: int, all_are_drawn: bool) -> list[Drawing]:
+    """The drawings of the last count without those that a bar makes when it is closed."""
+    others = []
+    for now in drawn:
+        mean_s = (now.step - first) * (now.pace_s or 0.0)
+        near = mean_s * now.error + LATE_S
+        if not now.elapsed_s - near <= mean_s <= now.elapsed_s + 1 + near:
+            others.append(now)
+    return others or (drawn[:1] if all_are_drawn or len(drawn) > 1 else [])
+
+
+def without_redraws(updates: Sequence[Update]) -> list[Update]:
+    """The updates at which the rate changed: a bar of fast steps that is redrawn shows counts before their update."""
+    kept = [updates[0]]
+    for now in updates[1:]:
+        if now.pace_s != kept[-1].pace_s:
+            kept.append(now._replace(leap=now.step - kept[-1].step))
+    return kept
+
+
+def from_start(updates: Sequence[Update], start: Drawing | None) -> bool:
+    """Whether the first update that is drawn is the first of the bar."""
+    first = updates[0]
+    seconds = first.leap * first.pace_s
+    near = seconds * first.error + LATE_S
+    return start is not None or first.elapsed_s - near <= seconds <= first.elapsed_s + 1 + near

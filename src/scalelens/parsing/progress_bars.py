@@ -1,0 +1,74 @@
+"""Progress bars as tqdm draws them: what each drawing shows, and which drawings are of one bar.
+
+    train:  37%|###7  | 1.21k/5.00k [00:12<00:20, 121it/s, loss=2.1]        train: 120it [00:30,  4.01it/s]
+
+Source: tqdm/std.py, format_meter(), format_interval() and format_sizeof(): with `unit_scale` a count has three digits.
+"""
+
+import re
+from typing import NamedTuple
+
+_SCALES = {"k": 1_000, "M": 1_000_000, "G": 1_000_000_000, "T": 1_000_000_000_000}
+_NUMBER = r"\d+(?:\.\d+)?[kMGT]?"
+BAR = re.compile(
+    rf"(?:\d{{1,3}}(?:\.\d+)?%(?:\|[^|]{{0,500}}\|)?\s+(?P<count>{_NUMBER})/(?P<total>{_NUMBER})"
+    rf"|(?<![\w./%|])(?P<alone>{_NUMBER}) ?[A-Za-z]{{1,12}})"
+    rf" \[(?P<times>(?P<elapsed>[\d:]+)(?:<[\d:?]+)?),\s*(?P<rate>{_NUMBER}|\?) ?"
+    r"(?:(?P<what>[A-Za-z]{1,12})/s|s/(?P<each>[A-Za-z]{1,12}))(?=[\],])"
+)
+_TIME = re.compile(r"(?:(\d{1,9}):)?(\d{1,9}):(\d\d)")
+_SKEW = 3  # steps that one rank may draw after another
+_SKEW_S = 2
+
+
+class Drawing(NamedTuple):
+    """What a bar shows at one time."""
+
+    step: int
+    total: int | None
+    elapsed_s: int
+    pace_s: float | None  # seconds of one step; None where none is shown
+    error: float = 0.0  # of the pace, as a share of it: half a unit of its last digit
+    rounding: int = 1  # the count is a multiple of it: 10 for 1.21k
+
+
+def drawing_of(bar: re.Match[str]) -> Drawing:
+    """What a match of BAR shows."""
+    return drawing(bar["count"] or bar["alone"], bar["total"], bar["elapsed"], bar["rate"], bool(bar["each"]))
+
+
+def drawing(count: str, total: str | None, elapsed: str, rate: str, per_step: bool) -> Drawing:
+    """What a bar shows, by the texts of its numbers; `per_step`: the rate is the seconds of a step."""
+    pace_s, error = None, 0.0
+    if rate != "?" and (printed := in_full(rate)):
+        pace_s = printed if per_step else 1 / printed
+        error = 0.5 * _unit_of_last_digit(rate) / printed
+    rounding = max(round(_unit_of_last_digit(count)), 1)
+    of_all = int(in_full(total)) if total else None
+    return Drawing(int(in_full(count)), of_all, _seconds_of(elapsed), pace_s, error, rounding)
+
+
+def _seconds_of(text: str) -> int:
+    """`1:02:03` or `02:03` in seconds; 0 where it is neither."""
+    time = _TIME.fullmatch(text)
+    hours, minutes, seconds = (int(part or 0) for part in time.groups()) if time else (0, 0, 0)
+    return hours * 3600 + minutes * 60 + seconds
+
+
+def in_full(number: str) -> float:
+    """A number without a suffix: 1.21k is 1210."""
+    scale = _SCALES.get(number[-1:])
+    return round(float(number[:-1]) * scale, 6) if scale else float(number)
+
+
+def _unit_of_last_digit(number: str) -> float:
+    scale = _SCALES.get(number[-1:], 1)
+    return scale * 10.0 ** -len(number.rstrip("kMGT").partition(".")[2])
+
+
+def begins(before: Drawing, top: int, now: Drawing) -> bool:
+    """Whether a drawing is of a bar that was started after the one drawn before, whose largest count is `top`."""
+    if before.total != now.total or now.elapsed_s < before.elapsed_s - _SKEW_S:
+        return True
+    anew = now.pace_s is None or now.step < top - _SKEW
+    return now.step < top and anew and (top > _SKEW or top == now.total)

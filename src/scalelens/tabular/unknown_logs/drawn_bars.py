@@ -1,0 +1,100 @@
+"""Records of the drawings of tqdm's bars: one for each count, with the step through the run and its time.
+
+A bar that fills, and is drawn from its start again, is the next epoch.  One that did not fill is a restart.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from scalelens.parsing.bar_times import BarTimes, times_of
+from scalelens.parsing.progress_bars import Drawing, begins
+from scalelens.tabular.cells import TableRecord
+
+STEP = "step"
+EPOCH = "epoch"
+BAR_TIME = "step time by the bar [s]"
+BAR_STEPS = "steps of the time by the bar"
+_LAST, _UNDRAWN_S = 0.05, 0.2  # of a bar: what may be missing at its end
+
+
+class Drawn(NamedTuple):
+    """A record, and what the bar in its line shows."""
+
+    record: TableRecord
+    drawing: Drawing | None
+
+
+class _Bar:
+    """The drawings of one bar."""
+
+    def __init__(self, epoch: float, steps_before: int) -> None:
+        self.epoch, self.steps_before = epoch, steps_before
+        self.drawings: list[Drawing] = []
+        self.top = 0
+        self.records: dict[int, TableRecord] = {}  # by count: the last drawing with a rate
+
+    def add(self, record: TableRecord, drawing: Drawing) -> None:
+        self.drawings.append(drawing)
+        self.top = max(self.top, drawing.step)
+        if drawing.pace_s is not None:
+            self.records[drawing.step] = record
+
+    @property
+    def filled(self) -> bool:
+        """Whether it came to its end: what follows is another epoch.  Its last steps may not be drawn."""
+        last = self.drawings[-1]
+        left = (last.total or 0) - self.top
+        return left <= _LAST * (last.total or 0) or left * (last.pace_s or 0.0) < _UNDRAWN_S
+
+    def timed(self) -> tuple[list[TableRecord], BarTimes]:
+        times = times_of(self.drawings)
+        records = []
+        for count, record in sorted(self.records.items()):
+            cells = {**record.cells, STEP: self.steps_before + count, EPOCH: self.epoch}
+            if time := times.by_step.get(count):
+                cells |= {BAR_TIME: time.step_s, BAR_STEPS: time.steps}
+            records.append(record._replace(cells=cells))
+        return records, times
+
+
+class DrawnBars:
+    """Turns drawings into records, bar by bar."""
+
+    def __init__(self, with_epochs: bool) -> None:
+        self.with_epochs = with_epochs  # bars are drawn again and again
+        self.disputed: tuple[int, BarTimes] | None = None  # the first bar whose rates contradict its seconds
+        self._bars: dict[Any, _Bar] = {}
+        self._first_epoch: int | None = None  # 0 or 1, as the log counts
+
+    def records(self, drawn: Iterator[Drawn]) -> Iterator[TableRecord]:
+        for record, drawing in drawn:
+            if record.damage or drawing is None:
+                yield record
+                continue
+            whose = record.cells.get("rank"), record.cells.get("worker")
+            bar = self._bars.get(whose)
+            if bar is None or begins(bar.drawings[-1], bar.top, drawing):
+                if bar:
+                    yield from self._ended(bar)
+                bar = self._bars[whose] = self._next(bar, record, drawing)
+            bar.add(record, drawing)
+        for bar in self._bars.values():
+            yield from self._ended(bar)
+        self._bars = {}
+
+    def _next(self, before: _Bar | None, record: TableRecord, drawing: Drawing) -> _Bar:
+        epoch = record.cells.get(EPOCH)
+        if epoch is None:
+            epoch = before.epoch + 1 if before and before.filled else 1
+        if self._first_epoch is None:
+            self._first_epoch = min(int(epoch), 1)
+        return _Bar(epoch, (int(epoch) - self._first_epoch) * (drawing.total or 0))
+
+    def _ended(self, bar: _Bar) -> Iterator[TableRecord]:
+        records, times = bar.timed()
+        if times.rate_s and not self.disputed and records:
+            self.disputed = records[0].line, times
+        for record in records:
+            if not self.with_epochs:
+                del record.cells[EPOCH]
+            yield record
