@@ -83,6 +83,7 @@ class Rows:
         self._job_over = 0  # line in which the scheduler says that the job of this part ended
         self.format: str | None = None  # the format that reads now
         self.taken: dict[str, int] = {}  # lines by line format; 1 for a file format
+        self.of_lines = False  # line formats read the file
         self.many = False  # records seem to be many, so that their form is worth learning
         self.rows_by_format: dict[str | None, int] = {}  # rows other than problems, by format
         self.problems_by_format: dict[str | None, int] = {}
@@ -339,7 +340,10 @@ class Rows:
             self._write("metrics", batch)
 
     def _facts_of(self, part: int) -> PartFacts:
-        return self.parts.setdefault(part, PartFacts())
+        facts = self.parts.get(part)
+        if facts is None:
+            facts = self.parts[part] = PartFacts(of_lines=self.of_lines)
+        return facts
 
 
 def _is_timed_step(row: Mapping[str, Any]) -> bool:
