@@ -210,7 +210,11 @@ MEMBERS: tuple[Column, ...] = (
     Column("file_id", TEXT, "file"),
     Column("part", SMALL, "part of the file"),
     Column("run_id", TEXT, "run it belongs to"),
-    Column("why", TEXT, "the rule that joined them: sidecar, job id, name, folder, times or file; twin: repeats another's records"),
+    Column(
+        "why",
+        TEXT,
+        "the rule that joined them: sidecar, job id, name, folder, times or file; twin: repeats another's records",
+    ),
 )
 
 # View over `params`: one row per run.  Each of these is a key of `params`, chosen by the precedence of its origin.

@@ -40,6 +40,7 @@ _DERIVED: dict[str, Callable[[pa.RecordBatch], pa.RecordBatch]] = {"events": wit
 
 _METRICS = SCHEMAS["metrics"].names[1:]  # the columns of the tuples that are gathered
 _VALIDATION = "validation"  # the phase of steps that are not of the training
+_TRAINED = ("epoch", "train")  # phases in which steps were made, whether or not they are logged
 _COUNTS = {fact.name for fact in RUN_FACTS if pa.types.is_integer(fact.type)}
 
 
@@ -105,6 +106,8 @@ class Rows:
         row["line"], row["part"] = line, self.part
         if table == "steps" and row.get("phase") != _VALIDATION:
             self.reached(line or 0, row.get("step"))
+        elif table == "phases" and row.get("phase") in _TRAINED:
+            self.reached(line or 0, self.step)
         pending = self._pending[table]
         pending.append(row)
         self.rows_by_format[self.format] = self.rows_by_format.get(self.format, 0) + 1
