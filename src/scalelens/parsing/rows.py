@@ -26,6 +26,7 @@ import pyarrow.compute as pc
 
 from scalelens.parsing.arrow_rows import COLUMN_TYPES, Columns, GatheredRows, Write, batch_of, columns_of, repeated
 from scalelens.parsing.attempts import AMBIGUOUS, Launch, Position, Writers
+from scalelens.parsing.implausible import Doubts
 from scalelens.parsing.kernel_classes import with_class
 from scalelens.parsing.part_facts import PartFacts
 from scalelens.parsing.secrets import masked, masked_value
@@ -89,6 +90,8 @@ class Rows:
         self.rows_by_format: dict[str | None, int] = {}  # rows other than problems, by format
         self.problems_by_format: dict[str | None, int] = {}
         self.parts: dict[int, PartFacts] = {}
+        self._doubts = Doubts()
+        self._format_of_steps: str | None = None  # the last format that gave some
         self._write = write
         self._gathered = gathered  # takes rows in place of `write` where they are few
         self._pending: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
@@ -104,8 +107,10 @@ class Rows:
     def put(self, table: str, line: int | None, row: dict[str, Any]) -> None:
         """`add` with the row as a dict.  A caller may still change the dict until it adds the next row."""
         row["line"], row["part"] = line, self.part
-        if table == "steps" and row.get("phase") != _VALIDATION:
-            self.reached(line or 0, row.get("step"))
+        if table == "steps":
+            self._format_of_steps = self.format
+            if row.get("phase") != _VALIDATION:
+                self.reached(line or 0, row.get("step"))
         elif table == "phases" and row.get("phase") in _TRAINED:
             self.reached(line or 0, self.step)
         pending = self._pending[table]
@@ -125,8 +130,14 @@ class Rows:
         if table == "steps":
             self._note_timed_steps(rows["line"][0].as_py(), rows["line"][-1].as_py())
             self.reached(rows["line"][-1].as_py(), rows["step"][-1].as_py() if "step" in given else None)
-        self._facts_of(self.part).add_columns(table, rows)
         self.rows_by_format[self.format] = self.rows_by_format.get(self.format, 0) + rows.num_rows
+        if table == "steps":
+            self._format_of_steps = self.format
+            rows, doubtful = self._doubts.look_at_columns(rows, self.part)
+            self._pending[table] += doubtful
+            if doubtful:
+                return
+        self._facts_of(self.part).add_columns(table, rows)
         key = table, self.part
         self._columns.setdefault(key, []).append(rows)
         self._columns_bytes[key] = self._columns_bytes.get(key, 0) + rows.nbytes
@@ -209,8 +220,11 @@ class Rows:
         """A line of the format that could not be read, with the reason in a sentence."""
         row = {"line": line, "part": self.part, "format": self.format, "reason": masked(reason)}
         row["text"] = masked(text[: 2 * LONGEST_TEXT])[:LONGEST_TEXT]
+        self._put_problem(row)
+
+    def _put_problem(self, row: dict[str, Any]) -> None:
         self._pending["problems"].append(row)
-        self.problems_by_format[self.format] = self.problems_by_format.get(self.format, 0) + 1
+        self.problems_by_format[row["format"]] = self.problems_by_format.get(row["format"], 0) + 1
 
     def new_part(self) -> None:
         """What follows belongs to another run: other settings, or another job."""
@@ -260,6 +274,13 @@ class Rows:
         self._hand_over_metrics()
         for table, part in [*self._columns]:
             self._hand_over_columns(table, part)
+        if self._pending["steps"]:
+            self._hand_over("steps")
+        if held := self._doubts.release():
+            self._hand_over_rows("steps", held, columns_of(held))
+        for part, line, reason, text in self._doubts.problems():
+            row = {"line": line, "part": part, "format": self._format_of_steps, "reason": reason, "text": text}
+            self._put_problem(row)
         for table, rows in self._pending.items():
             if rows:
                 self._hand_over(table)
@@ -269,7 +290,15 @@ class Rows:
         if self.zone:
             for row in rows:
                 _to_utc(row, self.zone)
-        if not self._gather(table, columns_of(rows), len(rows)):
+        columns = columns_of(rows)
+        if table == "steps" and (done := self._doubts.look(rows, columns)) is not None:
+            rows = done
+            columns = columns_of(rows) if rows else {}
+        if rows:
+            self._hand_over_rows(table, rows, columns)
+
+    def _hand_over_rows(self, table: str, rows: list[dict[str, Any]], columns: Columns) -> None:
+        if not self._gather(table, columns, len(rows)):
             try:
                 batch = self._batch_of(table, rows)
             except _UNFIT:
