@@ -10,6 +10,7 @@ A reader of a format gets one `Rows` per file and calls
     rows.launched()                                      a header: what follows is another launch
     rows.job("4711", 12, "scheduler")                    the job's id; another one is another run
     rows.new_part()                                      what follows is another run
+    rows.announce_part()                                 a command: what follows is another run
 """
 
 import contextlib
@@ -82,6 +83,7 @@ class Rows:
         self.timed_steps: tuple[int, int] | None = None  # lines of the first and last step with a time or a rate
         self.writers = Writers(self._ambiguous)
         self._job: str | None = None  # named by a scheduler or an environment, in this part
+        self._announced: int | None = None  # the part that a command began
         self._job_over = 0  # line in which the scheduler says that the job of this part ended
         self.format: str | None = None  # the format that reads now
         self.taken: dict[str, int] = {}  # lines by line format; 1 for a file format
@@ -228,9 +230,17 @@ class Rows:
 
     def new_part(self) -> None:
         """What follows belongs to another run: other settings, or another job."""
-        self.part += 1
+        if self._announced == self.part and self.part not in self.last_steps:
+            self._announced = None  # its settings were to be expected
+        else:
+            self.part += 1
         self.params, self.attempt = {}, 0
         self.writers, self._job, self._job_over = Writers(self._ambiguous), None, 0
+
+    def announce_part(self) -> None:
+        """A command begins another run, whose settings may follow: they do not begin one more."""
+        self.new_part()
+        self._announced = self.part
 
     def attempt_of(
         self, line: int, step: Any, rank: int | None = None, place: str | None = None, ts: datetime | None = None,
