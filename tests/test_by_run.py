@@ -41,8 +41,8 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def as_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes any warehouse a large one, with few rows in a group and in a piece."""
     monkeypatch.setattr(session, "LARGE_BYTES", 0)
-    monkeypatch.setattr(by_run, "GROUP_ROWS", 2000)
-    monkeypatch.setattr(by_run, "LIGHT_GROUP_ROWS", 2000)
+    monkeypatch.setattr(by_run, "GROUP_ROWS", 8000)  # three groups of the runs of `several`
+    monkeypatch.setattr(by_run, "LIGHT_GROUP_ROWS", 8000)
     monkeypatch.setattr(execute, "PIECE_ROWS", 2048)  # as many as DuckDB gives at once
 
 

@@ -140,7 +140,7 @@ def test_steps_in_order_are_what_gathering_and_sorting_gives(
     for each in (connection, by_rules):
         filled(each, *log)
     for call in (
-        f"selected_steps(warmup := {warmup}, exclude := '{exclude}') ORDER BY place_in_run",
+        f"selected_steps(warmup := {warmup}, exclude := '{exclude}') ORDER BY position_in_run",
         "epochs_logged()",
         "steady_state()",
     ):
