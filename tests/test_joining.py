@@ -1,5 +1,6 @@
-"""Joining files to runs: the work grows as their number does, and no row is lost."""
+"""Joining files to runs: the work grows as their number does, no row is lost, and nothing is joined without evidence."""
 
+import os
 import sys
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -9,9 +10,13 @@ from typing import Any
 
 import pytest
 
+from mixed_jobs import joined, write_folder
 from scalelens.database.opening import opened
 from scalelens.database.record_state import ALL
 from scalelens.parsing.part_facts import PartFacts
+from scalelens.parsing.values import nanoseconds_since_1970
+from scalelens.runs.joining import runs_of
+from scalelens.warehouse.live import Live
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Batch, Entry
 
@@ -110,6 +115,18 @@ def repeated(n: int) -> Files:
     return logs | {f"{path}.json": facts for path, facts in logs.items()}
 
 
+def logs_and_power(n: int) -> Files:
+    """Jobs one after the other, with a power file each, all in one folder."""
+    starts = [START + k * 2 * HOUR for k in range(n // 2)]
+    logs = {f"/s/a/{k}x.log": log(None, start, clocks=["naive"]) for k, start in enumerate(starts)}
+    return logs | {f"/s/a/{k}y.csv": sampled(start, 1) for k, start in enumerate(starts)}
+
+
+def outputs_and_errors(n: int) -> Files:
+    outputs = {f"/s/a/{k}x.out": log(None) for k in range(n // 2)}
+    return outputs | {f"/s/a/{k}x.err": stepless(job_id=str(k) if k % 2 else None) for k in range(n // 2)}
+
+
 KINDS: dict[str, Callable[[int], Files]] = {
     "logs of the ranks of a run": lambda n: {f"/s/a/rank_{k:04d}.log": log(k) for k in range(n)},
     "traces of the ranks of a run": lambda n: {
@@ -126,7 +143,8 @@ KINDS: dict[str, Callable[[int], Files]] = {
     **{
         kind.__name__: kind
         for kind in (
-            checkpoints, ranks_and_captures, jobs_and_captures, workpackages, a_workpackage, repeated,
+            checkpoints, ranks_and_captures, jobs_and_captures, workpackages, a_workpackage, repeated, logs_and_power,
+            outputs_and_errors,
         )
     },
 }  # fmt: skip
@@ -197,3 +215,136 @@ def test_the_first_and_the_last_year_of_the_calendar_are_times(tmp_path: Path) -
     for number, start in enumerate((datetime.min, datetime.max - HOUR)):
         files = {"/s/a/rank_0.log": log(0, start), "/s/b/job.out": log(None, start)}
         assert len(members(tmp_path / str(number), files)) == 1
+
+
+# Evidence
+
+
+def stepless(**facts: Any) -> PartFacts:
+    """The log of a training that ended before its first step."""
+    return PartFacts({"params": 2}, of_lines=True, of_training=True, **facts)
+
+
+def sampled(start: datetime, hours: float, clock: str = "naive") -> PartFacts:
+    begin, end = (nanoseconds_since_1970(time) for time in (start, start + hours * HOUR))
+    return PartFacts({"power": 9}, measured=(begin, end), clocks=[clock])
+
+
+def reasons(files: Files) -> dict[str, str]:
+    """The rule that joined each file, by its name."""
+    entries = {
+        f"/s/a/{name}": Entry(f"/s/a/{name}", "/s", f"id of {name}", "b", parts={0: facts})
+        for name, facts in files.items()
+    }
+    live = Live(entries, {entry.file_id: entry for entry in entries.values()}, {}, [])
+    return {
+        part.path.rpartition("/")[2]: reason
+        for run in runs_of(live)
+        for part, reason in zip(run.parts, run.reasons, strict=True)
+    }
+
+
+def runs_in_folder(files: Files, home: Path) -> list[list[str]]:
+    found = members(home, {f"/s/a/{name}": facts for name, facts in files.items()})
+    return sorted(sorted(path.removeprefix("/s/a/") for path in run) for run in found.values())
+
+
+def test_training_logs_are_not_one_run_because_they_lie_in_one_folder(tmp_path: Path) -> None:
+    files = {
+        "gpt.log": log(None, None), "flux.log": stepless(outcomes=[("error", 5)]), "vit.log": stepless(outcomes=[("oom", 9)]),
+    }  # fmt: skip
+    assert runs_in_folder(files, tmp_path) == [["flux.log"], ["gpt.log"], ["vit.log"]]
+
+
+def test_other_files_beside_the_only_training_log_are_of_its_run() -> None:
+    files = {
+        "gpt.log": log(None), "power.csv": power(), "env.txt": PartFacts({"params": 9}, of_lines=True),
+        "t0.json": PartFacts({"events": 9}, traced=[0]),
+    }  # fmt: skip
+    assert reasons(files) == dict.fromkeys(files, "folder")
+
+
+@pytest.mark.parametrize(
+    ("log_name", "error_name", "reason"),
+    [
+        ("16-node.out", "16-node.err", "name"), ("job.out.gz", "job.err.gz", "name"), ("rank0.log", "rank1.log", "name"),
+        ("a.log", "b.log", ""), ("run1.log", "run2.log", ""), ("train.log", "train2.err", ""),
+    ],
+)  # fmt: skip
+def test_a_log_without_steps_joins_the_log_of_its_name(log_name: str, error_name: str, reason: str) -> None:
+    files = {log_name: log(None), error_name: stepless(outcomes=[("time_limit", 7)])}
+    assert reasons(files)[error_name] == (reason or "file")
+
+
+def test_the_job_that_one_output_names_is_that_of_the_other(tmp_path: Path) -> None:
+    files = {
+        "16.out": log(None),
+        "16.err": stepless(job_id="36652"),
+        "8.out": log(None),
+        "8.err": stepless(job_id="36651"),
+    }
+    assert runs_in_folder(files, tmp_path) == [["16.err", "16.out"], ["8.err", "8.out"]]
+
+
+def test_a_bar_in_the_errors_counts_the_steps_of_the_output(tmp_path: Path) -> None:
+    files = {"a.out": log(None), "a.err": log(None), "b.out": log(None), "b.log": log(None)}
+    assert runs_in_folder(files, tmp_path) == [["a.err", "a.out"], ["b.log"], ["b.out"]]
+
+
+def test_of_several_runs_a_file_joins_the_only_one_at_its_time(tmp_path: Path) -> None:
+    naive = {"clocks": ["naive"]}
+    first, later = log(None, START, **naive), log(None, START + 3 * HOUR, **naive)
+    both = {"first.log": first, "later.log": later}
+    for number, (name, facts, of) in enumerate(
+        [
+            ("p.csv", sampled(START - HOUR / 9, 1.2), "first.log"),
+            ("p.csv", sampled(START + 3.5 * HOUR, 1), "later.log"),
+            ("p.csv", sampled(START, 5), ""),  # of both
+            ("p.csv", sampled(START + 9 * HOUR, 1), ""),  # of neither
+            ("p.csv", sampled(START, 1, "utc"), ""),  # of another clock
+            ("p.csv", sampled(START, 1, "relative"), ""),
+            ("crash.log", stepless(started_at=START, ended_at=START, **naive), "first.log"),
+        ]
+    ):
+        expected = [[name, of]] if of else [[name]]
+        found = runs_in_folder(both | {name: facts}, tmp_path / str(number))
+        assert [sorted(run) for run in found if name in run] == [sorted(run) for run in expected], number
+
+
+def test_a_time_tells_nothing_where_a_log_has_none(tmp_path: Path) -> None:
+    files = {"first.log": log(None, clocks=["naive"]), "other.log": log(None, None), "p.csv": sampled(START, 1)}
+    assert ["p.csv"] in runs_in_folder(files, tmp_path)
+
+
+def test_a_power_file_of_another_day_is_not_of_the_only_log(tmp_path: Path) -> None:
+    files = {"train.log": log(None, clocks=["naive"]), "power.csv": sampled(START + 24 * HOUR, 1)}
+    assert runs_in_folder(files, tmp_path) == [["power.csv"], ["train.log"]]
+
+
+def test_ranks_that_began_on_other_days_are_two_runs(tmp_path: Path) -> None:
+    times = {"clocks": ["utc"]}
+    files = {
+        "x.log": log(0, **times), "y.log": log(1, **times),
+        "z.log": log(1, START + 24 * HOUR, **times), "w.log": log(0, START + 24 * HOUR, **times),
+    }  # fmt: skip
+    assert runs_in_folder(files, tmp_path) == [["w.log", "z.log"], ["x.log", "y.log"]]
+
+
+def test_the_log_of_another_time_is_not_what_a_launcher_printed(tmp_path: Path) -> None:
+    """Of one clock, times differ by no zone."""
+    ranks = {f"rank{rank}.log": log(rank, clocks=["naive"]) for rank in range(2)}
+    for number, hours in enumerate((0, 2)):
+        other = {"job.out": log(None, START + hours * HOUR, clocks=["naive"])}
+        assert len(runs_in_folder(ranks | other, tmp_path / str(number))) == (2 if hours else 1)
+
+
+FOLDERS = int(os.environ.get("SCALELENS_MIXED_FOLDERS", "30"))  # 1,000 take some minutes
+
+
+def test_no_file_of_folders_of_five_jobs_is_in_a_wrong_run(tmp_path: Path) -> None:
+    """Mixed, renamed and cut, with files of strangers among them: nearly all are joined, and none is joined wrongly."""
+    folders = {tmp_path / "s" / str(seed): write_folder(tmp_path / "s" / str(seed), seed) for seed in range(FOLDERS)}
+    shares, mixed = joined(tmp_path / "w", folders)
+    print(f"{shares.files} files in {FOLDERS} folders: {shares.wrong} in a wrong run, {shares.joined} joined")
+    assert not mixed
+    assert shares.joined >= 0.95 * shares.files, shares

@@ -207,7 +207,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
         (ONE, RANK),
         (WINDOW, RANK),
     },  # since the record before, or over a window as long; of one device's batch
-    "command_line": {(WINDOW, JOB)},  # Megatron's record in its fixture
+    "command_line": {(WINDOW, JOB), (ONE, NO_RATE)},  # records of other formats in its fixtures
     "pbs_job": {(WINDOW, JOB)},  # Megatron's record in its fixture
     "pytorch_imagenet": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # `Time a (b)`: a is one batch, b is left out
     "run_summary": {

@@ -206,3 +206,10 @@ def test_tests_of_a_network_before_a_loop_that_no_format_knows_are_not_its_outco
     found = read(tests.read_bytes() + b"".join(LOOP))
     assert len(found.steps) == 40
     assert found.outcomes() == []
+
+
+def test_epochs_after_a_failure_show_that_the_run_went_on_where_no_steps_are_logged() -> None:
+    lines = lines_of(FIXTURES / "mllog" / "mxnet.log")
+    before_last_epoch, after_it = b"".join([*lines[:4], PLANTED, *lines[4:]]), b"".join([*lines, PLANTED])
+    assert "oom" not in read(before_last_epoch).outcomes()
+    assert "oom" in read(after_it).outcomes()

@@ -19,6 +19,8 @@ from scalelens.runs.path_facts import facts_of
         ("logs/16-nodes-cpu/result_0.txt", {"nodes": "16"}),
         ("logs/power/gpu0.csv", {}),
         ("logs/node_3.txt", {}),
+        ("logs/runA_n12/train.log", {}),  # of a model, a series or a number of layers
+        ("logs/n2/8gpus.log", {"nodes": "2", "devices": "8"}),
     ],
 )
 def test_names_say_sizes(path: str, facts: dict[str, str]) -> None:

@@ -11,6 +11,7 @@ from scalelens.database import opening, updating
 from scalelens.database.record_state import ALL, number_of, tied_to, ties_table
 from scalelens.database.record_tables import record_tables
 from scalelens.parsing.part_facts import PartFacts
+from scalelens.parsing.values import nanoseconds_since_1970
 from scalelens.runs.joining import join, runs_of
 from scalelens.runs.run import Run
 from scalelens.warehouse.live import Live, live_of
@@ -33,11 +34,15 @@ MORNING = datetime(2026, 1, 2, 3, 4, 5)
 
 def facts(chance: random.Random) -> PartFacts:
     """Facts that make any rule of joining apply now and then."""
-    kind = chance.choice(["log", "log", "ranks", "trace", "power", "result", "timed", "none"])
+    kind = chance.choice(["log", "log", "ranks", "trace", "power", "result", "timed", "failed", "none"])
     settings = {"devices": chance.choice("48")} if chance.random() < 0.3 else {}
     job = chance.choice(["11", "12"]) if chance.random() < 0.2 else None
     start = MORNING + timedelta(minutes=chance.randrange(3))
-    times = {"started_at": start, "ended_at": start + timedelta(hours=1)}
+    times = {
+        "started_at": start,
+        "ended_at": start + timedelta(hours=1),
+        "clocks": chance.choice([[], ["utc"], ["naive"]]),
+    }
     span = (1, chance.choice([5, 9]))
     if kind == "log":
         return PartFacts({"steps": 9}, {"None": span}, 1, job_id=job, settings=settings)
@@ -45,11 +50,16 @@ def facts(chance: random.Random) -> PartFacts:
         return PartFacts({"steps": 9}, {str(chance.randrange(2)): (1, 9)}, 1, job_id=job, settings=settings, **times)
     if kind == "timed":
         return PartFacts({"steps": 9}, {"None": span}, 1, job_id=job, settings=settings, **times)
+    if kind == "failed":
+        return PartFacts({"params": 2}, of_lines=True, of_training=True, job_id=job, **chance.choice([times, {}]))
     if kind == "trace":
         return PartFacts({"events": 9}, traced=[chance.randrange(3)], job_id=job)
     if kind == "power":
         ranks = [str(chance.randrange(2))] if chance.random() < 0.5 else []
-        return PartFacts({"power": 9}, measured_by=ranks, measured=(10, 20 + chance.randrange(9)), job_id=job)
+        begin = chance.choice([10, nanoseconds_since_1970(start)])
+        span = begin, begin + 10 + chance.randrange(9)
+        clocks = chance.choice([["utc"], ["naive"]])
+        return PartFacts({"power": 9}, measured_by=ranks, measured=span, job_id=job, clocks=clocks)
     if kind == "result":
         return PartFacts({"steps": 1}, {"None": (0, 0)}, summary=True, job_id=job, settings=settings)
     return PartFacts({chance.choice(["params", "problems", "metrics"]): 2}, job_id=job, outcomes=[("completed", 3)])

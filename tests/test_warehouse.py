@@ -876,7 +876,7 @@ def test_a_log_and_its_twin_in_json_are_one_run() -> None:
     assert run.parts[0].path == "/r/a/20260506.log"
     assert run.name == "20260506"
     found = runs({"a/one.log": power(), "a/one.log.json": steps_of(None)})  # the text holds no steps
-    assert [run.why for run in found] == ["folder"]
+    assert [reasons(run) for run in found] == [{"/r/a/one.log.json": "folder", "/r/a/one.log": "folder"}]
 
 
 def test_the_files_of_a_hugging_face_trainer_are_one_run() -> None:

@@ -11,17 +11,18 @@ from typing import NamedTuple
 import pyarrow as pa
 
 # Raise it with every change of a stored table.  Columns that an older segment lacks are NULL.
-SCHEMA_VERSION = 3  # 2: events have a class, 3: collective_benchmarks
+SCHEMA_VERSION = 4  # 2: events have a class, 3: collective_benchmarks, 4: steps name what is implausible
 OLDEST_SCHEMA = 2  # raise it when older segments would be read wrongly: their warehouse is refused
 LONGEST_TEXT = 500  # characters of a text in `problems`
 
 TEXT, INT, FLOAT, TIME = pa.string(), pa.int64(), pa.float64(), pa.timestamp("us")
 _FINE_TIME = pa.timestamp("ns")
 SMALL = pa.int32()
+_BOOL = pa.bool_()
 _TEXTS = pa.list_(TEXT)
 _SQL_TYPES = {
     TEXT: "VARCHAR", INT: "BIGINT", SMALL: "INTEGER", FLOAT: "DOUBLE", TIME: "TIMESTAMP", _FINE_TIME: "TIMESTAMP_NS",
-    _TEXTS: "VARCHAR[]",
+    _TEXTS: "VARCHAR[]", _BOOL: "BOOLEAN",
 }  # fmt: skip
 
 PHASES_OF_STEPS = ("train", "validation", "warmup")
@@ -89,6 +90,7 @@ STORED: dict[str, tuple[Column, ...]] = {
         Column("nan_steps", INT, "iterations with a NaN loss in the interval"),
         Column("energy_j", FLOAT, "joules per step and device, as the log says"),
         Column("power_w", FLOAT, "watts per device, as the log says"),
+        Column("implausible", TEXT, "names of its values that cannot be true, with blanks between them"),
         *STAMP,
     ),
     "phases": (
@@ -210,7 +212,11 @@ MEMBERS: tuple[Column, ...] = (
     Column("file_id", TEXT, "file"),
     Column("part", SMALL, "part of the file"),
     Column("run_id", TEXT, "run it belongs to"),
-    Column("why", TEXT, "the rule that joined them: sidecar, job id, folder or file; twin: repeats another's records"),
+    Column(
+        "why",
+        TEXT,
+        "the rule that joined them: sidecar, job id, name, folder, times or file; twin: repeats another's records",
+    ),
 )
 
 # View over `params`: one row per run.  Each of these is a key of `params`, chosen by the precedence of its origin.
@@ -263,6 +269,7 @@ _STEP_TIMES: tuple[Column, ...] = (
     Column("tflops_per_device", FLOAT, "TFLOP/s per device as printed"),
     Column("skipped_steps", INT, "iterations skipped in the interval"),
     Column("ranks", INT, "ranks that logged the step"),
+    Column("is_implausible", _BOOL, "whether the time cannot be true"),
     Column("ts", TIME, "time of the record"),
 )
 

@@ -3,17 +3,23 @@
 -- This text defines the view `step_times` and the macro `_step_times_of`, which selects runs by a condition, as
 -- `selected_runs` does, before it gathers their steps: DuckDB would gather those of all runs first.  With `of_epochs`
 -- it gathers only records that name their epoch.
+-- A time that cannot be true counts only if a step has no other.
 CREATE $what AS $kind
 SELECT run_id,
-       arg_max(file_id, coalesce(step_s, '-inf'::DOUBLE)) AS file_id,
-       arg_max(line, coalesce(step_s, '-inf'::DOUBLE)) AS line,
+       arg_max(file_id, believed_s) AS file_id,
+       arg_max(line, believed_s) AS line,
        attempt, min(epoch) AS epoch, step,
-       max(step_s) AS step_s,
-       arg_max(averaged_steps, coalesce(step_s, '-inf'::DOUBLE)) AS averaged_steps,
-       arg_max(value_kind, coalesce(step_s, '-inf'::DOUBLE)) AS value_kind,
-       max(samples) AS samples, max(tokens) AS tokens, median(tflops_per_device) AS tflops_per_device,
-       max(skipped_steps) AS skipped_steps, list_unique(list(rank))::BIGINT AS ranks, min(ts) AS ts
-FROM main.steps
+       coalesce(max(true_s), max(step_s)) AS step_s,
+       arg_max(averaged_steps, believed_s) AS averaged_steps,
+       arg_max(value_kind, believed_s) AS value_kind,
+       max(samples) AS samples, max(tokens) AS tokens,
+       median(tflops_per_device) FILTER (tflops_per_device >= 0) AS tflops_per_device,
+       max(skipped_steps) AS skipped_steps, list_unique(list(rank))::BIGINT AS ranks,
+       count(step_s) > count(true_s) AND count(true_s) = 0 AS is_implausible, min(ts) AS ts
+FROM (
+    SELECT *, CASE WHEN contains(coalesce(implausible, ''), 'step_s') THEN NULL ELSE step_s END AS true_s,
+        coalesce(true_s, '-inf'::DOUBLE) AS believed_s
+    FROM main.steps)
 WHERE phase = 'train' AND (file_id, part) NOT IN (SELECT (file_id, part) FROM main.members WHERE why = 'twin')$chosen
 GROUP BY run_id, attempt, step, coalesce(value_kind NOT IN ('instant', 'interval_mean'), false),
          CASE WHEN step IS NULL

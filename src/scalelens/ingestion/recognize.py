@@ -145,6 +145,7 @@ def _is_log(head: bytes) -> bool:
 def _read_by_last_formats(last: list[ModuleType], head: bytes, source: Source, rows: Rows) -> tuple[str, str | None]:
     """Reads a file of which no other format took anything.  If none of these takes it, the note says what it lacks."""
     lacking: str | None = None
+    rows.of_lines = False
     for format in _owners(last, head, source.name):
         rows.format = name_of(format)
         lacks = _read_by_last_format(format, source, rows)

@@ -11,7 +11,8 @@ What `runs` asks for gets its name there where the argument can mean nothing els
 Arguments of launchers are passed over: their counts are of one node, or of ranks that are no devices.
 
 A command belongs to the step records that follow it.  One that no record follows is passed over: it prepared the data,
-evaluated, or failed, and a file without records may lie beside the log of another launch.
+evaluated, or failed, and a file without records may lie beside the log of another launch.  Another script than that of
+the records before begins another run, unless its name says that it does not train.
 Where a quotation goes on in the next line, the arguments of the first line count, without its last one.
 
 Samples:
@@ -29,7 +30,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.tables import RUN_FACTS
 
-VERSION = 2
+VERSION = 3
 ANCHORS = (".py ", ".py', '-", "python -m ", "python3 -m ", "python -u -m ", "python3 -u -m ")
 
 _LOGGER = r"(?:\[\d{1,6}\] )?(?:\[[\d :,.-]{10,30}\] \[INFO\] \[(?:runner|launch)\.py:\d+:\w+\] )?"
@@ -59,6 +60,9 @@ _WHOLE_FACTS = {
 _NAMED_MODEL = ("model", "model_name_or_path", "arch")
 _PRECISIONS = ("bf16", "fp16")
 _RESERVED = {fact.name for fact in RUN_FACTS}
+_TRAINS_NOTHING = re.compile(
+    r"eval|infer|test|generat|sampl|serve|convert|prep|process|tokeni|download|plot|merge|export|upload", re.IGNORECASE
+)
 _OF_A_RANK = ("local_rank", "local-rank", "node_rank")
 
 
@@ -68,6 +72,7 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.command: tuple[dict[str, str], int] | None = None  # arguments and line of the last command
+        self.script: tuple[str, int] | None = None  # that trains, and the line of its first command
 
     def take(self, line: Line) -> bool:
         head = _HEAD.match(line.text)
@@ -78,8 +83,18 @@ class Reader:
         if not arguments:
             return False
         self.conclude()
+        self.begin(words[_script_end(words) - 1].rpartition("/")[2], line.number)
         self.command = arguments, line.number
         return True
+
+    def begin(self, script: str, number: int) -> None:
+        """Begins another run where another script trains after the records of the one before."""
+        if _TRAINS_NOTHING.search(script):
+            return
+        if self.script and script != self.script[0] and self.rows.last_step_line > self.script[1]:
+            self.rows.announce_part()
+            self.script = None
+        self.script = (script, self.script[1]) if self.script and self.script[0] == script else (script, number)
 
     def conclude(self) -> None:
         if self.command and self.rows.last_step_line > self.command[1]:

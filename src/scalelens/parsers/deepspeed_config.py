@@ -5,7 +5,8 @@ Versions: 0.1 and later
 Yields: params
 Source: deepspeed/runtime/config.py, DeepSpeedConfig.print()
 
-The batch sizes, the number of devices, the precision, ZeRO's stage and steps_per_print.
+The batch sizes, the number of devices, the precision, ZeRO's stage and steps_per_print.  With model parallelism the
+engine's world is one data-parallel group: a world_size that divides the devices that the log has named is `dp`.
 
 Samples:
     [2026-01-02 06:38:26,359] [INFO] [config.py:752:print]   train_batch_size ............. 64
@@ -17,7 +18,7 @@ import re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 1
+VERSION = 2
 _FACTS = {
     "world_size": "devices", "train_batch_size": "global_batch_size", "steps_per_print": "steps_per_print",
     "train_micro_batch_size_per_gpu": "micro_batch_size", "zero_optimization_stage": "zero_stage",
@@ -40,7 +41,9 @@ class Reader:
             return False
         key, value = match[1], match[2]
         if key in _FACTS and value.isdecimal():
-            self.rows.param(_FACTS[key], int(value), line.number)
+            fact, count, devices = _FACTS[key], int(value), self.rows.params.get("devices")
+            is_of_a_group = fact == "devices" and devices and 0 < count < devices and devices % count == 0
+            self.rows.param("dp" if is_of_a_group else fact, count, line.number)
         elif key in _PRECISIONS and value == "True":
             self.rows.param("precision", _PRECISIONS[key], line.number)
         return True

@@ -9,8 +9,9 @@ interpreter's traceback; Open MPI's and MPICH's launchers
 The rank is the launcher's, else the one that the line names, else the one that torchrun names as the first that failed;
 srun's report of several tasks names none, as most of them end because one did.  What stands in the log before a later
 step did not end the job: only what follows the last step counts, but for what the scheduler itself says.  A step that is
-cancelled after srun reported a task's failure was cancelled because of that.  Another job's id begins another run.  A process killed by SIGKILL is an error: that
-memory was the reason is said by Slurm, PBS, LSF or the kernel, or not at all.
+cancelled after srun reported a task's failure was cancelled because of that.  Another job's id begins another run.  A
+launcher that is interrupted (SIGINT, or SIGTERM to itself) was cancelled, and so was a process that SIGINT ended.  A
+process killed by SIGKILL is an error: that memory was the reason is said by Slurm, PBS, LSF or the kernel, or not at all.
 
 Samples:
     slurmstepd: error: *** JOB 4711002 ON node08 CANCELLED AT 2026-01-02T04:05:06 DUE TO TIME LIMIT ***
@@ -32,6 +33,8 @@ Samples:
     node08: rank 2 died from signal 9
     jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4096 bytes.
     KeyboardInterrupt
+    [2026-01-02 03:04:05,678] [INFO] [launch.py:328:sigkill_handler] Main process received SIGINT, exiting
+    srun: sending Ctrl-C to StepId=4711.0
 """
 
 import re
@@ -40,7 +43,7 @@ from typing import NamedTuple
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 5
+VERSION = 6
 ANCHORS = (
     "CANCELLED AT", "FAILED (non-zero exit", "out of memory", "Out of memory", "OutOfMemoryError", "oom_kill event",
     "oom-kill event", "MemoryError", "OOM when allocating", "emory limit", "can't allocate memory", "std::bad_alloc",
@@ -50,7 +53,7 @@ ANCHORS = (
     "Segmentation fault", "Fatal Python error: ", "Process received signal", "terminate called after", "Killed",
     "core dumped", "failed (exitcode: ", "exits with return code = ", "Root Cause (first", "MPI_ABORT was invoked",
     "noticed that process rank ", "Process name: [", "RANK ", "called MPI_Abort(", " died from signal ",
-    " exited with code ",
+    " exited with code ", "Main process received SIG", "srun: sending Ctrl-C to ", "Signal 2 (SIGINT) received by PID ",
 )  # fmt: skip
 
 _STOPPED = re.compile(r"\*\*\* (JOB|STEP) (\d+)\S* ON (\S+) (?:CANCELLED AT (\S+)( DUE TO [A-Z ]+)?|FAILED \(non-zero)")
@@ -89,7 +92,9 @@ _TEXTS = (  # the worst first
         "cancelled",
         re.compile(
             r"^KeyboardInterrupt\b|Received \S{1,20} death signal, shutting down workers"
-            r"|SignalException: Process \d+ got signal: "
+            r"|SignalException: Process \d+ got signal: |Main process received SIG(?:INT|TERM), exiting"
+            r"|srun: sending Ctrl-C to |Signal 2 \(SIGINT\) received by PID |exits with return code = -2\b"
+            r"|failed \(exitcode: -2\)|exited on signal 2 \(|(?:^|: )rank \d+ died from signal 2\b"
         ),
     ),
     (

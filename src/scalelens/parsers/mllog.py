@@ -17,6 +17,8 @@ The time and the rate of an epoch are left out where the host that prints them r
 (parsing/mlperf.py).
 Where nothing states the number of devices, it is that of the ranks, which each print init_start, else it is inferred
 from batches.  A platform named `8xBOX4x4A100` has eight nodes with four devices each; Graphcore's POD64 has 64 IPUs.
+In MLPerf HPC's weak scaling a system trains many instances at once, and a log is that of one: its ranks are its devices
+where they are fewer than those of the system, whose nodes are then `mllog.nodes`.
 
 Samples:
     :::MLLOG {"time_ms": 1700000000000, "event_type": "POINT_IN_TIME", "key": "seed", "value": 5, "metadata": {}}
@@ -36,7 +38,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import number
 from scalelens.tables import RUN_FACTS
 
-VERSION = 7
+VERSION = 8
 ANCHORS = (":::MLLOG",)
 # Samples or steps, of the host or of the devices: a later line tells.
 LATER = ("step", "step_s", "samples_per_s", "rate_scope", "span_s")
@@ -83,6 +85,9 @@ class Reader:
         self.rate: tuple[str, float] | None = None
         self.rates_are_of_one_rank = False
         self.printed: Counter[str] = Counter()  # how often each key of _COUNTED was printed
+        self.nodes: list[tuple[Any, int, str]] = []  # what states them, its line and origin, until it is known of what
+        self.ranks_line = 0
+        self.is_instance = False  # one of several that the system trains at once
         self.stated: dict[str, float] = {}  # nodes and devices per node, as the log states them
         self.steps = CountedSteps(self.rows)
         self.blocks = EpochBlocks(self.rows, self.epochs)
@@ -131,6 +136,7 @@ class Reader:
         }
         if time_ms:
             row |= {"ts": _EPOCH + timedelta(milliseconds=time_ms), "ts_origin": "utc"}
+        self.is_instance |= "instance" in about
         name, _, edge = key.rpartition("_")
         if name in _SPANS and edge in ("start", "stop"):
             if samples := number(about.get("samples_count")):
@@ -150,7 +156,12 @@ class Reader:
                 self.rows.metric(line.number, row["rank"], row["place"], self.where(about)[1], key, counted)
         elif isinstance(value, str | int | float | list) and value != "":
             fact = _FACTS.get(key, f"mllog.{key}" if key in _RESERVED else key)
-            self.rows.param(fact, value, line.number)
+            if key == "number_of_ranks":
+                self.ranks_line = line.number
+            if fact == "nodes":
+                self.nodes.append((value, line.number, "log"))
+            else:
+                self.rows.param(fact, value, line.number)
             if fact in ("nodes", "devices_per_node") and (count := number(value)):
                 self.stated[fact] = count
             if key == "submission_platform":
@@ -190,6 +201,7 @@ class Reader:
 
     def settle(self) -> None:
         """Writes what is kept back."""
+        self.put_nodes()
         self.blocks.settle()
         self.epochs.settle()
         self.steps.settle()
@@ -276,14 +288,28 @@ class Reader:
             nodes, box, devices, model, whole = match.groups()
             if not _UNNAMED.search(text):
                 self.rows.param("system", box or whole, line)
-            for fact, value in (("nodes", nodes), ("devices_per_node", devices), ("device_model", model)):
-                self.rows.param(fact, value, line, origin="inferred")
+            if nodes:
+                self.nodes.append((nodes, line, "inferred"))
+            self.rows.param("devices_per_node", devices, line, origin="inferred")
+            self.rows.param("device_model", model, line, origin="inferred")
         if ipus := _POD.match(text):
             self.rows.param("devices", int(ipus[1]), line, origin="inferred")
             self.rows.param("device_unit", "ipu", line, origin="inferred")
 
+    def put_nodes(self) -> None:
+        """Writes the nodes: those of the run, or of a system that trains several instances at once."""
+        ranks, per_node = (number(self.rows.params.get(fact)) for fact in ("number_of_ranks", "devices_per_node"))
+        for value, line, origin in self.nodes:
+            nodes = number(value)
+            is_of_system = self.is_instance and ranks and nodes and per_node and ranks < nodes * per_node
+            self.rows.param("mllog.nodes" if is_of_system else "nodes", value, line, origin=origin)
+        if self.is_instance and ranks and per_node and "nodes" not in self.rows.params:
+            self.rows.param("devices", int(ranks), self.ranks_line)
+        self.nodes = []
+
     def size(self, line: int) -> None:
         """Devices, from what the log says of nodes, ranks and batches."""
+        self.put_nodes()
         facts = ("nodes", "devices_per_node", "global_batch_size", "gradient_accumulation_steps", "local_batch_size")
         known = {"local_batch_size": self.rows.params.get("d_batch_size"), **self.rows.params}
         nodes, per_node, batch, accumulated, local = (number(known.get(fact)) for fact in facts)

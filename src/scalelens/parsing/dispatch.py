@@ -103,6 +103,7 @@ class LineDispatcher:
 
     def __init__(self, formats: Sequence[ModuleType], rows: Rows) -> None:
         self.rows = rows
+        rows.of_lines = True
         self.lines = 0
         self._readers: dict[str, Reader] = {}  # by name of the format, made at the first line that it is offered
         self._anchors = _anchors_of(tuple(formats))

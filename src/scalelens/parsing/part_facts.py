@@ -16,6 +16,8 @@ _WHOLE_RUN = ("run_mean", "run_median")  # value kinds that sum up a run
 _TRACES = ("events",)  # tables whose ranks were traced
 # Settings by which the rows of a result table differ.
 _RESULT_SETTINGS = ("model", "nodes", "devices", "global_batch_size", "tp", "pp")
+_OF_TRAININGS = ("framework", "model", "global_batch_size", "outcome", "tp", "pp")  # facts that only a training has
+_FIRST_ABSOLUTE_NS = 10**18  # an event that starts earlier has a time since the zero of its trace
 
 _Row = dict[str, Any]
 # Integers as the tables hold them: a record with any other is damaged.
@@ -33,6 +35,10 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
     traced: list[int | None] = []  # ranks whose events it holds
     measured_by: list[str] = []  # ranks that measured its power
     measured: tuple[int, int] | None = None  # first and last power sample, nanoseconds since 1970
+    traced_at: tuple[int, int] | None = None  # starts of the first and last event, if the trace has a base
+    clocks: list[str] = []  # `ts_origin` of its times: steps, phases and power samples
+    of_lines: bool = False  # whether line formats read it
+    of_training: bool = False  # whether it states what only a training does
     folders: list[str] = []  # folders that it describes, relative to its own
     job_id: str | None = None
     outcomes: list[tuple[str, Int64 | None]] = []  # outcome and the line that says it
@@ -50,26 +56,45 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
         """Adds the facts of rows that come as Arrow columns."""
         self.count(table, rows.num_rows)
         if table in _TRACES:
-            self.add_traced(rows["rank"].unique().to_pylist())
+            first, last = _ends(rows["start_ns"]) if "start_ns" in rows.column_names else (None, None)
+            self.add_traced(rows["rank"].unique().to_pylist(), first, last)
         elif table == "steps":  # of records in the order of their steps, of one attempt and one rank
-            columns = {name: rows[name] for name in ("rank", "step", "attempt") if name in rows.column_names}
+            names = ("rank", "step", "attempt", "ts_origin")
+            columns = {name: rows[name] for name in names if name in rows.column_names}
             ends = [{name: column[k].as_py() for name, column in columns.items()} for k in (0, -1)]
             if "ts" in rows.column_names:  # a clock may go back
-                import pyarrow.compute as pc  # queries do not need it
-
-                ends[0]["ts"], ends[1]["ts"] = pc.min_max(rows["ts"]).as_py().values()
+                ends[0]["ts"], ends[1]["ts"] = _ends(rows["ts"])
             for take in _TAKEN_FROM[table]:
                 take(self, ends)
 
     def count(self, table: str, rows: int) -> None:
         self.rows[table] = self.rows.get(table, 0) + rows
 
-    def add_traced(self, ranks: Sequence[int | None]) -> None:
+    def add_traced(self, ranks: Sequence[int | None], first: int | None, last: int | None) -> None:
+        """Adds ranks whose events it holds, with the starts of their first and last event."""
         self.traced = list(dict.fromkeys((*self.traced, *ranks)))
+        if first is not None and last is not None and first >= _FIRST_ABSOLUTE_NS:
+            begin, end = self.traced_at or (first, last)
+            self.traced_at = min(begin, first), max(end, last)
+
+    def add_clocks(self, rows: Sequence[_Row]) -> None:
+        """Adds the clocks of the rows that have a time."""
+        origins = {row.get("ts_origin") for row in rows if row.get("ts") is not None} - {None, *self.clocks}
+        if origins:
+            self.clocks = sorted({*self.clocks, *map(str, origins)})
+
+
+def _ends(values: pa.ChunkedArray) -> tuple[Any, Any]:
+    """The smallest and the largest value of a column."""
+    import pyarrow.compute as pc  # queries do not need it
+
+    smallest, largest = pc.min_max(values).as_py().values()
+    return smallest, largest
 
 
 def _take_events(facts: PartFacts, rows: Sequence[_Row]) -> None:
-    facts.add_traced([row.get("rank") for row in rows])
+    starts = [start for row in rows if (start := row.get("start_ns")) is not None]
+    facts.add_traced([row.get("rank") for row in rows], min(starts, default=None), max(starts, default=None))
 
 
 def _take_steps(facts: PartFacts, rows: Sequence[_Row]) -> None:
@@ -87,6 +112,7 @@ def _take_steps(facts: PartFacts, rows: Sequence[_Row]) -> None:
 def _take_params(facts: PartFacts, rows: Sequence[_Row]) -> None:
     for row in rows:
         key, value = row["key"], row["value"]
+        facts.of_training |= key in _OF_TRAININGS
         if key == "job_id":
             facts.job_id = facts.job_id or str(value)
         elif key == "outcome":
@@ -104,6 +130,7 @@ def _take_power(facts: PartFacts, rows: Sequence[_Row]) -> None:
     if times:
         first, last = facts.measured or (times[0], times[0])
         facts.measured = min(first, *times), max(last, *times)
+        facts.add_clocks(rows)
 
 
 def _take_times(facts: PartFacts, rows: Sequence[_Row]) -> None:
@@ -111,6 +138,7 @@ def _take_times(facts: PartFacts, rows: Sequence[_Row]) -> None:
     if times:
         facts.started_at = min(facts.started_at or times[0], *times)
         facts.ended_at = max(facts.ended_at or times[0], *times)
+        facts.add_clocks(rows)
 
 
 _TAKEN_FROM: dict[str, tuple[Callable[[PartFacts, Sequence[_Row]], None], ...]] = {

@@ -10,6 +10,7 @@ A reader of a format gets one `Rows` per file and calls
     rows.launched()                                      a header: what follows is another launch
     rows.job("4711", 12, "scheduler")                    the job's id; another one is another run
     rows.new_part()                                      what follows is another run
+    rows.announce_part()                                 a command: what follows is another run
 """
 
 import contextlib
@@ -26,6 +27,7 @@ import pyarrow.compute as pc
 
 from scalelens.parsing.arrow_rows import COLUMN_TYPES, Columns, GatheredRows, Write, batch_of, columns_of, repeated
 from scalelens.parsing.attempts import AMBIGUOUS, Launch, Position, Writers
+from scalelens.parsing.implausible import Doubts
 from scalelens.parsing.kernel_classes import with_class
 from scalelens.parsing.part_facts import PartFacts
 from scalelens.parsing.secrets import masked, masked_value
@@ -41,6 +43,7 @@ _DERIVED: dict[str, Callable[[pa.RecordBatch], pa.RecordBatch]] = {"events": wit
 _METRICS = SCHEMAS["metrics"].names[1:]  # the columns of the tuples that are gathered
 _OF_STEPS = ("instant", "interval_mean")
 _VALIDATION = "validation"  # the phase of steps that are not of the training
+_TRAINED = ("epoch", "train")  # phases in which steps were made, whether or not they are logged
 _COUNTS = {fact.name for fact in RUN_FACTS if pa.types.is_integer(fact.type)}
 
 
@@ -82,13 +85,17 @@ class Rows:
         self.writers = Writers(self._ambiguous)
         self._timed: set[tuple[int, str | None]] = set()  # parts and formats that gave times of steps
         self._job: str | None = None  # named by a scheduler or an environment, in this part
+        self._announced: int | None = None  # the part that a command began
         self._job_over = 0  # line in which the scheduler says that the job of this part ended
         self.format: str | None = None  # the format that reads now
         self.taken: dict[str, int] = {}  # lines by line format; 1 for a file format
+        self.of_lines = False  # line formats read the file
         self.many = False  # records seem to be many, so that their form is worth learning
         self.rows_by_format: dict[str | None, int] = {}  # rows other than problems, by format
         self.problems_by_format: dict[str | None, int] = {}
         self.parts: dict[int, PartFacts] = {}
+        self._doubts = Doubts()
+        self._format_of_steps: str | None = None  # the last format that gave some
         self._write = write
         self._gathered = gathered  # takes rows in place of `write` where they are few
         self._pending: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
@@ -104,10 +111,14 @@ class Rows:
     def put(self, table: str, line: int | None, row: dict[str, Any]) -> None:
         """`add` with the row as a dict.  A caller may still change the dict until it adds the next row."""
         row["line"], row["part"] = line, self.part
-        if table == "steps" and row.get("phase") != _VALIDATION:
-            self.reached(line or 0, row.get("step"))
-            if row.get("step_s") is not None and row.get("value_kind") in _OF_STEPS:
-                self._timed.add((self.part, self.format))
+        if table == "steps":
+            self._format_of_steps = self.format
+            if row.get("phase") != _VALIDATION:
+                self.reached(line or 0, row.get("step"))
+                if row.get("step_s") is not None and row.get("value_kind") in _OF_STEPS:
+                    self._timed.add((self.part, self.format))
+        elif table == "phases" and row.get("phase") in _TRAINED:
+            self.reached(line or 0, self.step)
         pending = self._pending[table]
         pending.append(row)
         self.rows_by_format[self.format] = self.rows_by_format.get(self.format, 0) + 1
@@ -125,9 +136,15 @@ class Rows:
         if table == "steps":
             self._note_timed_steps(rows["line"][0].as_py(), rows["line"][-1].as_py())
             self._timed.add((self.part, self.format))
+            self._format_of_steps = self.format
             self.reached(rows["line"][-1].as_py(), rows["step"][-1].as_py() if "step" in given else None)
-        self._facts_of(self.part).add_columns(table, rows)
         self.rows_by_format[self.format] = self.rows_by_format.get(self.format, 0) + rows.num_rows
+        if table == "steps":
+            rows, doubtful = self._doubts.look_at_columns(rows, self.part)
+            self._pending[table] += doubtful
+            if doubtful:
+                return
+        self._facts_of(self.part).add_columns(table, rows)
         key = table, self.part
         self._columns.setdefault(key, []).append(rows)
         self._columns_bytes[key] = self._columns_bytes.get(key, 0) + rows.nbytes
@@ -220,14 +237,25 @@ class Rows:
         """A line of the format that could not be read, with the reason in a sentence."""
         row = {"line": line, "part": self.part, "format": self.format, "reason": masked(reason)}
         row["text"] = masked(text[: 2 * LONGEST_TEXT])[:LONGEST_TEXT]
+        self._put_problem(row)
+
+    def _put_problem(self, row: dict[str, Any]) -> None:
         self._pending["problems"].append(row)
-        self.problems_by_format[self.format] = self.problems_by_format.get(self.format, 0) + 1
+        self.problems_by_format[row["format"]] = self.problems_by_format.get(row["format"], 0) + 1
 
     def new_part(self) -> None:
         """What follows belongs to another run: other settings, or another job."""
-        self.part += 1
+        if self._announced == self.part and self.part not in self.last_steps:
+            self._announced = None  # its settings were to be expected
+        else:
+            self.part += 1
         self.params, self.attempt = {}, 0
         self.writers, self._job, self._job_over = Writers(self._ambiguous), None, 0
+
+    def announce_part(self) -> None:
+        """A command begins another run, whose settings may follow: they do not begin one more."""
+        self.new_part()
+        self._announced = self.part
 
     def attempt_of(
         self, line: int, step: Any, rank: int | None = None, place: str | None = None, ts: datetime | None = None,
@@ -271,6 +299,13 @@ class Rows:
         self._hand_over_metrics()
         for table, part in [*self._columns]:
             self._hand_over_columns(table, part)
+        if self._pending["steps"]:
+            self._hand_over("steps")
+        if held := self._doubts.release():
+            self._hand_over_rows("steps", held, columns_of(held))
+        for part, line, reason, text in self._doubts.problems():
+            row = {"line": line, "part": part, "format": self._format_of_steps, "reason": reason, "text": text}
+            self._put_problem(row)
         for table, rows in self._pending.items():
             if rows:
                 self._hand_over(table)
@@ -280,7 +315,15 @@ class Rows:
         if self.zone:
             for row in rows:
                 _to_utc(row, self.zone)
-        if not self._gather(table, columns_of(rows), len(rows)):
+        columns = columns_of(rows)
+        if table == "steps" and (done := self._doubts.look(rows, columns)) is not None:
+            rows = done
+            columns = columns_of(rows) if rows else {}
+        if rows:
+            self._hand_over_rows(table, rows, columns)
+
+    def _hand_over_rows(self, table: str, rows: list[dict[str, Any]], columns: Columns) -> None:
+        if not self._gather(table, columns, len(rows)):
             try:
                 batch = self._batch_of(table, rows)
             except _UNFIT:
@@ -354,7 +397,10 @@ class Rows:
             self._write("metrics", batch)
 
     def _facts_of(self, part: int) -> PartFacts:
-        return self.parts.setdefault(part, PartFacts())
+        facts = self.parts.get(part)
+        if facts is None:
+            facts = self.parts[part] = PartFacts(of_lines=self.of_lines)
+        return facts
 
 
 def _is_timed_step(row: Mapping[str, Any]) -> bool:

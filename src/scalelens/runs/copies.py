@@ -13,6 +13,8 @@ _CHECKPOINT = re.compile(r"(.*/)checkpoint-(\d{1,15})/trainer_state\.json\Z")
 
 MINUTE, QUARTER = timedelta(minutes=1), timedelta(minutes=15)
 _FARTHEST_ZONE = timedelta(hours=15)  # between two clocks
+_END = timedelta(seconds=10)  # between what ranks and their launcher write last
+_MOST_STEPS = 0.75
 
 
 class Originals:
@@ -26,6 +28,8 @@ class Originals:
         self._paths = Lookup[str]("path", ties)
         self._checkpoints = Lookup[tuple[int, str]]("checkpoints", ties)
         for part in parts:
+            if not part.facts.steps and not part.path.endswith("/all_results.json"):
+                continue
             self._paths.offer(part.path, part.path, part)
             if checkpoint := _CHECKPOINT.match(part.path):
                 self._checkpoints.offer(checkpoint[1], (int(checkpoint[2]), part.path), part)
@@ -55,6 +59,7 @@ class RankLogs(NamedTuple):
 
     steps: tuple[int, int]
     times: tuple[datetime, datetime]
+    clocks: set[str]
 
     @classmethod
     def of(cls, parts: Iterable[Part]) -> "RankLogs | None":
@@ -65,13 +70,20 @@ class RankLogs(NamedTuple):
         if not logs or len(times) < len(logs):
             return None
         steps = min(first for first, _ in spans), max(last for _, last in spans)
-        return cls(steps, (min(start for start, _ in times), max(end for _, end in times)))
+        clocks = {clock for facts in logs for clock in facts.clocks}
+        return cls(steps, (min(start for start, _ in times), max(end for _, end in times)), clocks)
 
     def repeated_by(self, part: Part) -> bool:
-        """Whether a log without ranks is the launcher's copy.  Times may differ by a zone, in quarters of an hour."""
+        """Whether a log without ranks is the launcher's copy: of most steps, from within their time to its end.
+
+        Times of two clocks may differ by a zone, in quarters of an hour.
+        """
         steps, start, end = part.facts.steps.get("None"), part.facts.started_at, part.facts.ended_at
         if not steps or not start or not end or steps[0] < self.steps[0] or steps[1] > self.steps[1]:
             return False
         first, last = self.times
-        zone = QUARTER * round((start - first) / QUARTER)
-        return abs(zone) <= _FARTHEST_ZONE and start - first >= zone - MINUTE and end - last <= zone + MINUTE
+        is_of_one_clock = len(self.clocks) == 1 and self.clocks == {*part.facts.clocks}
+        zone = timedelta() if is_of_one_clock else QUARTER * round((start - first) / QUARTER)
+        counts_most = steps[1] - steps[0] >= _MOST_STEPS * (self.steps[1] - self.steps[0])
+        ends_together = abs(end - last - zone) <= _END
+        return abs(zone) <= _FARTHEST_ZONE and start - first >= zone - MINUTE and counts_most and ends_together

@@ -6,10 +6,17 @@ runs, whatever their names say.  Otherwise the first rule that applies decides:
 sidecar     a sidecar names the same run for them
 folder      they belong to one JUBE workpackage, in its folders or in JUBE's files next to them, or to one MLflow run
 result      an MLPerf result is a run of its own
-job id      they have the same job id, in names or contents, and were ingested from one root
-folder      they complement each other: logs and traces of several ranks; a power file next to a log, in a folder below
-            it, or in a folder with the name of the log; power files of one launch
+job id      they have the same job id, in names or contents, and were ingested from one root; a file that names none has
+            that of a file with the same name and another suffix
+name        a log without steps has the name of a log with steps, but for the suffix or the rank; what a process writes
+            to its output and to its errors
+folder      they complement each other: logs and traces of several ranks; a power file next to the only log, in a folder
+            below it, or in a folder with the name of the log; power files of one launch
+times       they were written while the run was, and no other run nearby was
 file        the file is a run of its own
+
+Times that do not overlap keep apart what a folder would join.  Two training logs are never joined because they lie in
+one folder, even if only one of them has steps.
 
 A row of a result table belongs to the run with its job id, or to a run of the same benchmark with the same settings.
 A file that repeats the records of another in a second form is the `twin` of that one: it belongs to the same run, and
@@ -23,7 +30,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from scalelens.runs.by_rank import split_by_rank
+from scalelens.runs.by_rank import merge_ranks, split_by_rank
 from scalelens.runs.captures import attach_captures
 from scalelens.runs.copies import Originals
 from scalelens.runs.leftovers import attach_leftovers
@@ -56,7 +63,8 @@ def join(live: Live, described_folders: Mapping[str, str] | None = None) -> Join
     """Joins the parts of files to runs.  `described_folders` must be given if `live` is only a part of a warehouse."""
     ties: list[Tie] = []
     all_parts = _parts_of(live)
-    parts, twins = _without_twins([part for part in all_parts if not part.results], ties)
+    own_parts = _with_jobs_of_namesakes([part for part in all_parts if not part.results], ties)
+    parts, twins = _without_twins(own_parts, ties)
     if described_folders is None:
         described_folders = _described_folders_of(all_parts)
     groups = Lookup[Part]("group", ties)
@@ -68,7 +76,7 @@ def join(live: Live, described_folders: Mapping[str, str] | None = None) -> Join
         else:
             groups.gather((rule, key), part, part)
     runs: list[Run] = []
-    leftovers: list[Part] = []
+    leftovers: list[list[Part]] = []
     workpackages: dict[tuple[str, int], str] = {}  # by content and number of the first part of a run
     for (rule, key), group in groups.groups():
         if rule == "workpackage":
@@ -79,7 +87,7 @@ def join(live: Live, described_folders: Mapping[str, str] | None = None) -> Join
             runs.append(Run(group, "folder" if len(group) > 1 else "file"))
         else:
             runs += split_by_rank(group, rule, leftovers)
-    runs = attach_captures(runs, ties)
+    runs = attach_captures(merge_ranks(runs, ties), ties)
     attach_leftovers(leftovers, runs, ties)
     attach_results(results, runs, workpackages, ties)
     _attach_twins(twins, runs)
@@ -117,9 +125,26 @@ def _parts_of(live: Live) -> list[Part]:
     return sorted(parts, key=lambda part: (part.path, part.part))
 
 
+def _with_jobs_of_namesakes(parts: list[Part], ties: list[Tie]) -> list[Part]:
+    """The parts; those that name no job have the one that other files with their base name."""
+    of_base = Lookup[Part]("base", ties)
+    for part in parts:
+        if part.job_id:
+            of_base.offer((part.root, part.base), part, part)
+
+    def with_job(part: Part) -> Part:
+        if part.job_id:
+            return part
+        named = [other for other in of_base.seek((part.root, part.base), part) if other.file_id != part.file_id]
+        jobs = {other.job_id for other in named}
+        return part._replace(namesakes_job=jobs.pop()) if len(jobs) == 1 else part
+
+    return [with_job(part) for part in parts]
+
+
 def _without_twins(parts: list[Part], ties: list[Tie]) -> tuple[list[Part], list[tuple[Part, str]]]:
     """Parts that may make a run, and twins with the paths of the files that they repeat."""
-    originals = Originals((part for part in parts if part.facts.steps or part.path.endswith("/all_results.json")), ties)
+    originals = Originals(parts, ties)
     repeated = [(part, originals.repeated_by(part)) for part in parts]
     return [part for part, path in repeated if not path], [(part, path) for part, path in repeated if path]
 
@@ -161,17 +186,19 @@ def _rule_of(part: Part, described_folders: Mapping[str, str]) -> tuple[str, obj
     return "folder", part.folder
 
 
-def _runs_of_workpackage(group: list[Part], leftovers: list[Part]) -> Iterator[Run]:
+def _runs_of_workpackage(group: list[Part], leftovers: list[list[Part]]) -> Iterator[Run]:
     """The run of a JUBE workpackage: one, unless its folders have several logs with the same steps."""
     logs = [part for part in group if not part.facts.summary and not part.describes]
     others = [part for part in group if part.facts.summary or part.describes]
     descriptions = sorted(others, key=lambda part: not part.facts.steps)
-    unclear: list[Part] = []
+    unclear: list[list[Part]] = []
     runs = list(split_by_rank(logs, "folder", unclear))
     if len(runs) > 1:
         leftovers.extend(unclear)
         unclear = []
     if not runs:
         runs.append(Run([], "folder"))
-    runs[0].parts.extend([*descriptions, *unclear])
+    own = [part for parts in unclear for part in parts]
+    runs[0].parts.extend(part for part in own if part.facts.traced)
+    runs[0].parts.extend([*descriptions, *(part for part in own if not part.facts.traced)])
     yield from (run._replace(why="folder") for run in runs)

@@ -12,6 +12,15 @@ from scalelens.runs.sidecar import NamedRun, Statement
 _JOB_ID = re.compile(r"(?:(?:^|[-_.])(?!(?:19|20)\d{6}[._-])(?=\d{5,}\.(?:out|err|log|txt)$)|\.[oe](?=\d{4,18}$))(\d+)")
 
 
+_PACKED = re.compile(r"\.(?:gz|zst|xz|bz2)\Z")
+_RANK = re.compile(r"(?<![A-Za-z])(?:local_rank|rank|worker)[-_.]?\d+", re.IGNORECASE)
+_DETAILS = re.compile(rf"(?:(?:^|[-_.]){_RANK.pattern}|[-_.](?:gpu[-_.]?)?(?:power|energy|trace))+\Z", re.IGNORECASE)
+# The two outputs of a process: standard output and standard error, by the suffix or the whole name of a file.
+_ERRORS = re.compile(r"(?:^|\.)(?:err|stderr)\Z|\.e(?=\d+\Z)", re.IGNORECASE)
+_SENSED = {"power", "energy", "params", "metrics", "problems"}  # tables that a file of power or energy may fill
+_TABLES_OF_OTHERS = {"power", "energy", "jobs", "events"}  # what is not a training log
+
+
 class Part(NamedTuple):
     """A part of a file, and what is known about it without reading its rows."""
 
@@ -24,6 +33,8 @@ class Part(NamedTuple):
     named_run: NamedRun | None  # set if a sidecar identifies its run
     results: tuple[str, ...] = ()  # folders of MLPerf results, if it is the system file that describes them
     is_result: bool = False  # whether it belongs to an MLPerf result
+    namesakes_job: str | None = None  # the only job id in other files with its base
+    joined_by: str = ""  # the rule that joined it to its run, if another one than that of the run
 
     @property
     def folder(self) -> str:
@@ -45,7 +56,26 @@ class Part(NamedTuple):
         if "job_id" in self.statements:
             return self.statements["job_id"].value
         in_name = _JOB_ID.search(self.path.rpartition("/")[2])
-        return self.facts.job_id or (in_name[1] if in_name else None)
+        return self.facts.job_id or (in_name[1] if in_name else self.namesakes_job)
+
+    @property
+    def base(self) -> str:
+        """Its path without suffixes, rank and what it measures: files of one job often have it in common."""
+        folder, _, name = self.path.rpartition("/")
+        stem = posixpath.splitext(_PACKED.sub("", name))[0]
+        return f"{folder}/{_DETAILS.sub('', stem) or _RANK.sub('#', stem)}"
+
+    @property
+    def is_error_output(self) -> bool:
+        return _ERRORS.search(posixpath.basename(_PACKED.sub("", self.path))) is not None
+
+    @property
+    def is_log(self) -> bool:
+        """Whether it is the output of a training, with or without steps."""
+        facts = self.facts
+        if facts.steps:
+            return True
+        return facts.of_lines and facts.of_training and _TABLES_OF_OTHERS.isdisjoint(facts.rows)
 
     @property
     def ranks(self) -> set[int]:
@@ -58,3 +88,8 @@ class Part(NamedTuple):
     def logs_ranks(self) -> bool:
         """Whether it holds steps, each with its rank."""
         return bool(self.facts.steps and self.ranks)
+
+    @property
+    def is_sensed(self) -> bool:
+        """Whether it contains power or energy, and nothing but measurements."""
+        return bool({"power", "energy"} & set(self.facts.rows)) and set(self.facts.rows) <= _SENSED

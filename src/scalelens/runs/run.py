@@ -30,12 +30,16 @@ class Run(NamedTuple):
     def reasons(self) -> list[str]:
         """The rule that joined each part, in the order of the parts."""
         originals, ranks = Originals(self.parts, []), RankLogs.of(self.parts)
+        alone = "folder" if any(part.joined_by == "folder" for part in self.parts) else self.why
+        own = alone if self.why == "file" else self.why
 
         def reason(part: Part) -> str:
             if part.results:
                 return "system file"
+            if part.joined_by:
+                return part.joined_by
             is_twin = originals.repeated_by(part) or (ranks and ranks.repeated_by(part))
-            return "twin" if is_twin else self.why
+            return "twin" if is_twin else own
 
         return [reason(part) for part in self.parts]
 

@@ -24,13 +24,15 @@
 --   tokens               DOUBLE tokens     per step, of the global batch
 --   tflops_per_device    DOUBLE TFLOP/s    as printed
 --   skipped_steps        BIGINT            iterations skipped in the interval
+--   is_implausible       BOOLEAN           the time cannot be true
 --   ts                   TIMESTAMP         time of the record
 --   is_in_order          BOOLEAN           whether the run is one of runs_in_order
 --   position_in_run      BIGINT            position of the record among those of the run, from 1; NULL where the steps
 --                                          do not determine it
 WITH ordered AS MATERIALIZED (FROM runs_in_order(runs := runs))
 SELECT run_id, file_id, line, attempt, epoch, step, step_s, averaged_steps, value_kind, samples, tokens,
-    tflops_per_device::DOUBLE AS tflops_per_device, skipped_steps, ts,
+    if(tflops_per_device >= 0, tflops_per_device, NULL)::DOUBLE AS tflops_per_device, skipped_steps,
+    implausible LIKE '%step_s%' AS is_implausible, ts,
     true AS is_in_order, (step - first_step) // apart + 1 AS position_in_run
 FROM main.steps JOIN ordered USING (run_id)
 WHERE phase = 'train' AND (NOT of_epochs OR epoch IS NOT NULL)

@@ -38,6 +38,7 @@ others AS (
     UNION ALL SELECT run_id FROM main.steps WHERE phase = 'train' AND value_kind <> 'instant'
     UNION ALL SELECT run_id FROM main.steps WHERE phase = 'train' AND value_kind IS NULL
     UNION ALL SELECT run_id FROM main.steps WHERE phase = 'train' AND averaged_steps <> 1
+    UNION ALL SELECT run_id FROM main.steps WHERE implausible IS NOT NULL
     UNION ALL SELECT run_id FROM main.params WHERE key = 'writers' AND value = 'ambiguous'
     UNION ALL SELECT run_id FROM main.members WHERE why = 'twin'
     UNION ALL SELECT run_id FROM main.steps

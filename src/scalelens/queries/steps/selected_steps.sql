@@ -11,6 +11,7 @@
 --                   record has no time stamp of its own (Megatron before core 0.6 and its forks; there single steps, too)
 --   checkpoint      the same for saving a checkpoint
 --   skipped         iterations in it were skipped (loss scale overflow)
+--   implausible     the time cannot be true: it is not above zero, or longer than its file
 --   summary         a running mean, or the mean of an epoch or a run, if the steps are also logged one by one, or if the
 --                   log gives the same mean before (JUBE prints its analysis, then tables of it)
 --   not_steady      before the steady state of its attempt (steady_state); only with exclude := 'steady'
@@ -50,7 +51,7 @@ stated AS NOT MATERIALIZED (
         averaged_steps AS stated_steps, coalesce(averaged_steps, 1) AS averaged_steps, value_kind,
         coalesce(samples, global_batch_size) AS samples,
         coalesce(tokens, coalesce(samples, global_batch_size) * seq_length) AS tokens,
-        tflops_per_device, skipped_steps, ts, is_logged_warmup, is_in_order, position_in_run,
+        tflops_per_device, skipped_steps, is_implausible, ts, is_logged_warmup, is_in_order, position_in_run,
         ts IS NULL AND (value_kind = 'interval_mean' OR run_id IN (SELECT run_id FROM megatrons)) AS timer_runs_on
     FROM logged AS t JOIN runs USING (run_id)),
 evaluations AS (
@@ -98,6 +99,7 @@ judged AS (
             CASE WHEN timer_runs_on AND evaluated >= step - averaged_steps THEN 'evaluation' END,
             CASE WHEN timer_runs_on AND saved >= step - averaged_steps THEN 'checkpoint' END,
             CASE WHEN skipped_steps > 0 THEN 'skipped' END,
+            CASE WHEN is_implausible THEN 'implausible' END,
             CASE WHEN step IS NULL AND (
                     value_kind = 'run_mean' AND (file_id, line) <> (longest_mean.file_id, longest_mean.line)
                     OR value_kind = 'run_median' AND (file_id, line) <> (longest_median.file_id, longest_median.line))

@@ -41,7 +41,7 @@ WITH
 printed AS (
     SELECT run_id, median(samples_per_s) AS printed_samples_per_s,
         string_agg(DISTINCT rate_scope, ' ' ORDER BY rate_scope) AS rate_scope
-    FROM steps WHERE phase = 'train' AND samples_per_s IS NOT NULL GROUP BY run_id)
+    FROM steps WHERE phase = 'train' AND samples_per_s > 0 GROUP BY run_id)
 SELECT run_id, model, r.precision, nodes, devices, r.global_batch_size / devices AS batch_per_device, n_steps,
     step_s, step_s_low, step_s_high, interval_kind, samples_per_s, samples_per_s / nodes AS node_samples_per_s,
     samples_per_s / devices AS device_samples_per_s, tokens_per_s, tokens_per_s / devices AS device_tokens_per_s,
