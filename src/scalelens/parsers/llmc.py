@@ -6,12 +6,13 @@ Yields: steps, metrics, params
 Source: llm.c/train_gpt2.cu, main(); llm.c/llmc/logger.h
 
 The console has the time of each step, on rank 0, and tokens per second smoothed over the steps: a metric, as is MFU.
-main.log has losses and no time.
+main.log has losses and no time; in the first versions of 2024 the loss alone, with six digits.
 
 Samples:
     step   11/195 | loss 9.853821 (+0.15z)| norm 3.85 (-1.12z)| lr 9.43e-06 | 174.30 ms | 59.2% bf16 MFU | 300791 tok/s
     step    1/20 | loss 5.270007 (+nanz)| norm 33.4214 (+nanz)| lr 1.00e-04 | 61.35 ms | 4172 tok/s
     s:10 trl:9.9353 lr:0.000009 norm:3.85
+    s:10 trl:9.935327
     s:0 tel:11.0092
     s:250 eval:0.2671
     total average iteration time: 174.250213 ms
@@ -22,7 +23,7 @@ import re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 3
+VERSION = 4
 ANCHORS = (" trl:", " tel:", " eval:0.", "z)| norm ", "total average iteration time: ")
 
 _N = r"(-?\d+\.\d+(?:e[-+]?\d+)?|-?nan|-?inf)"
@@ -30,7 +31,7 @@ _CONSOLE = re.compile(
     rf"step +(\d+)/(\d+) \| loss +{_N} \([-+][\w.]+z\)\| norm +{_N} \([-+][\w.]+z\)\| lr {_N} \| {_N} ms \|"
     rf"(?: {_N}% (\w+) MFU \|)? (\d+) tok/s\s*$"
 )
-_TRAIN = re.compile(rf"s:(\d+) trl:{_N} lr:{_N} norm:{_N}\s*$")
+_TRAIN = re.compile(rf"s:(\d+) trl:(?:{_N} lr:{_N} norm:{_N}|(-?\d+\.\d{{6}}|-?nan))\s*$")
 _OTHER = re.compile(rf"s:(\d+) (tel|eval):{_N}\s*$")
 _TOTAL = re.compile(rf"total average iteration time: {_N} ms\s*$")
 _BEGUN = re.compile(r"s:\d+ trl:|step +\d+/\d+ \| loss ")
@@ -45,7 +46,7 @@ class Reader:
     def take(self, line: Line) -> bool:
         rows, whose = self.rows, (line.number, line.rank, line.location)
         if match := _TRAIN.match(line.text):
-            self.row(line, int(match[1]), match[2], match[4], match[3])
+            self.row(line, int(match[1]), match[2] or match[5], match[4], match[3])
         elif match := _OTHER.match(line.text):
             name = "validation loss" if match[2] == "tel" else "HellaSwag accuracy"
             rows.metric(*whose, int(match[1]), name, float(match[3]))
@@ -64,13 +65,15 @@ class Reader:
             return False
         return True
 
-    def row(self, line: Line, step: int, loss: str, norm: str, rate: str, step_s: float | None = None) -> None:
+    def row(
+        self, line: Line, step: int, loss: str, norm: str | None, rate: str | None, step_s: float | None = None
+    ) -> None:
         rows = self.rows
         position = rows.attempt_of(line.number, step, line.rank, line.location)
         timed = step_s is not None
         rows.add(
             "steps", line.number, attempt=position.attempt, rank=line.rank, place=line.location, phase="train", step=step,
             step_s=step_s, averaged_steps=1 if timed else None, value_kind="instant" if timed else None,
-            loss=float(loss), grad_norm=float(norm), learning_rate=float(rate),
+            loss=float(loss), grad_norm=float(norm) if norm else None, learning_rate=float(rate) if rate else None,
         )  # fmt: skip
         rows.param("framework", "llm.c", line.number)

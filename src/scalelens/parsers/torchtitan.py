@@ -56,6 +56,7 @@ class Reader:
         self.stamped: dict[int | None, tuple[int, datetime]] = {}  # step and time of a rank's last record
         self.several = False  # ranks without a label print
         self.doubted = False  # that the batch is what was trained
+        self.part = rows.part
 
     def take(self, line: Line) -> bool:
         if match := _RECORD.search(line.text):
@@ -74,6 +75,8 @@ class Reader:
 
     def record(self, line: Line, match: re.Match[str]) -> bool:
         rows, step, values, end = self.rows, int(match[2]), dict[str, float](), match.end()
+        if self.part != rows.part:
+            self.part, self.attempts, self.stamped, self.several, self.doubted = rows.part, {}, {}, False, False
         while field := _FIELD.match(line.text, end):
             if field[2]:
                 values[field[1]] = float(field[2].replace(",", "")) * (1024**3 if field[3] == "GiB" else 1)

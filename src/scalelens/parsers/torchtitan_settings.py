@@ -7,7 +7,8 @@ Source: torchtitan/distributed/parallel_dims.py, build_mesh(); torchtitan/compon
     Trainer.__init__()
 
 Expert parallel ranks are the same devices as those of the other dimensions, and do not count.  A degree below one was
-not resolved: the number of devices is then unknown.  The peak is what MFU is computed with, of another device where
+not resolved: the number of devices is then unknown.  A launch with other settings than the one before is another run: the
+line of the trainer, the last of them, decides.  The peak is what MFU is computed with, of another device where
 torchtitan does not know this one: it is kept and not used.
 
 Samples:
@@ -22,6 +23,7 @@ Samples:
 
 import math
 import re
+from typing import Any
 
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
@@ -53,9 +55,11 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
+        self.known: dict[str, Any] = {}  # facts of the launch before
+        self.launch: dict[str, tuple[Any, int]] = {}  # those of this one, with their lines
 
     def take(self, line: Line) -> bool:
-        text, number, rows = line.text, line.number, self.rows
+        text, number = line.text, line.number
         if mesh := _NAMED.search(text):
             self.mesh(line, re.findall(r"\w+", mesh[1]), [int(size) for size in re.findall(r"\d+", mesh[2])])
         elif mesh := _PARALLELISM.search(text):
@@ -63,17 +67,19 @@ class Reader:
             self.mesh(line, [name for name, _ in degrees], [int(size) for _, size in degrees])
         elif trainer := _TRAINER.search(text):
             for name, count in trainer.groupdict().items():
-                rows.param(name, int(count) if count else None, number)
+                if count:
+                    self.fact(name, int(count), number)
+            self.begin()
         elif device := _DEVICE.search(text):
-            rows.param("device_model", device[1], number)
+            self.fact("device_model", device[1], number)
         elif model := _MODEL.search(text):
-            rows.param("model", model[1], number)
-            rows.param("parameters", int(model[2].replace(",", "")), number)
+            self.fact("model", model[1], number)
+            self.fact("parameters", int(model[2].replace(",", "")), number)
         elif peak := _PEAK.search(text):
-            rows.param("mfu_peak_flops", float(peak[1]), number)
+            self.fact("mfu_peak_flops", float(peak[1]), number)
         elif version := _VERSION.search(text):
             if not version[1].startswith("0.0.0"):
-                rows.param("framework_version", version[1], number)
+                self.fact("framework_version", version[1], number)
         else:
             return False
         return True
@@ -83,6 +89,23 @@ class Reader:
         degrees = {name: size for name, size in zip(names, sizes, strict=False) if size > 0}
         spread = [name for name in names if name not in _OVERLAID]
         if set(spread) <= degrees.keys():
-            self.rows.param("devices", math.prod(degrees[name] for name in spread), line.number)
+            self.fact("devices", math.prod(degrees[name] for name in spread), line.number)
         for name, size in degrees.items():
-            self.rows.param(_DEGREES.get(name, f"{name}_degree"), size, line.number)
+            self.fact(_DEGREES.get(name, f"{name}_degree"), size, line.number)
+
+    def fact(self, key: str, value: Any, number: int) -> None:
+        """Notes a fact.  One that differs from that of the launch before waits until it is known to be another run."""
+        self.launch[key] = value, number
+        if self.known.get(key, value) == value:
+            self.rows.param(key, value, number)
+
+    def begin(self) -> None:
+        """The settings of a launch are complete: others than those of the launch before are another run."""
+        differing = [key for key, (value, _) in self.launch.items() if self.known.get(key, value) != value]
+        if differing:
+            self.rows.new_part()
+            self.known = {}
+            for key, (value, number) in self.launch.items():
+                self.rows.param(key, value, number)
+        self.known |= {key: value for key, (value, _) in self.launch.items()}
+        self.launch = {}
