@@ -35,7 +35,9 @@ def commands(names: list[str]) -> dict[str, str]:
     """Arguments of Python by what is printed for them."""
     queries = load()
     chosen = {name: f"-m scalelens query {name} -w w" for name in sorted(queries) if not names or name in names}
-    two_sided = {name for name, query in queries.items() if {"a", "b"} <= {p.name for p in query.parameters}}
+    two_sided = {  # the others with an `a` have one of their own
+        name for name, query in queries.items() if {"a", "b"} <= {p.name for p in query.parameters if p.default == "''"}
+    }
     return COMMANDS | {name: f"{text} {SIDES}" if name in two_sided else text for name, text in chosen.items()}
 
 

@@ -131,7 +131,7 @@ def test_without_a_model_there_is_throughput_and_no_efficiency(warehouse: Wareho
     rows = warehouse.ask("FROM scaling()")
     assert {(row["scaling"], row["efficiency"], row["speedup"]) for row in rows} == {("throughput", None, None)}
     assert [row["samples_per_s"] for row in rows] == [pytest.approx(8), pytest.approx(8 / 0.6)]
-    assert all('say model = "..." below [facts] in scalelens.toml' in row["warning"] for row in rows)
+    assert all('set model = "..." under [facts] in scalelens.toml' in row["note"] for row in rows)
 
 
 def test_a_shape_is_a_model(warehouse: Warehouse) -> None:
@@ -161,9 +161,9 @@ def test_repeats_that_scatter_show_their_range_and_say_so(warehouse: Warehouse) 
         warehouse.run(name, [time_s] * 50, devices=devices, path=f"/s/n{devices}/x.log", **STUDY)
     one, two = warehouse.ask("FROM scaling()")
     assert (one["n_runs"], one["interval_kind"], one["step_s_low"], one["step_s_high"]) == (2, "range", 1.0, 1.2)
-    assert "repeats differ by a factor of 1.20" in one["warning"]
-    assert "differences(a := 'a', b := 'b')" in one["warning"]
-    assert two["efficiency"] == pytest.approx(1.1 / 1.2) and two["warning"] is None
+    assert "repeats differ by a factor of 1.20" in one["note"]
+    assert "differences(a := 'a', b := 'b')" in one["note"]
+    assert two["efficiency"] == pytest.approx(1.1 / 1.2) and two["note"] is None
 
 
 def test_runs_that_differ_by_half_are_no_repeats(warehouse: Warehouse) -> None:
@@ -175,8 +175,8 @@ def test_runs_that_differ_by_half_are_no_repeats(warehouse: Warehouse) -> None:
         ("b", 1, None),
         ("c", 1, None),
     ]
-    assert "runs of the same settings differ by a factor of 8.00" in rows[0]["warning"]
-    assert rows[2]["warning"] == "the base is not one configuration: no efficiency"
+    assert "runs of the same settings differ by a factor of 8.00" in rows[0]["note"]
+    assert rows[2]["note"] == "the base is not one configuration: no efficiency"
 
 
 def test_repeats_within_their_own_intervals_are_pooled_without_a_word(warehouse: Warehouse) -> None:
@@ -184,7 +184,7 @@ def test_repeats_within_their_own_intervals_are_pooled_without_a_word(warehouse:
     noisy = [draw.uniform(0.6, 1.4) for _ in range(60)]
     for name, devices, times in (("a", 1, noisy), ("b", 1, [1.09 * time_s for time_s in noisy]), ("c", 2, noisy)):
         warehouse.run(name, times, devices=devices, path=f"/s/n{devices}/x.log", **STUDY)
-    assert {row["warning"] for row in warehouse.ask("FROM scaling()")} == {None}
+    assert {row["note"] for row in warehouse.ask("FROM scaling()")} == {None}
 
 
 def test_series_of_one_name_say_what_sets_them_apart(warehouse: Warehouse) -> None:
@@ -204,8 +204,8 @@ def test_differences_name_runs_on_both_sides(warehouse: Warehouse) -> None:
 
 
 @pytest.mark.parametrize(("facts", "reason", "remedy"), [
-    ({"devices": None}, "no log says how many devices took part", "devices = 8 below [facts]"),
-    ({"global_batch_size": None}, "no log says the global batch", "global_batch_size = 256 below [facts]"),
+    ({"devices": None}, "no log states the number of devices", "devices = 8 under [facts]"),
+    ({"global_batch_size": None}, "no log states the global batch", "global_batch_size = 256 under [facts]"),
     ({}, "no other size was run", "run a second size"),
 ])  # fmt: skip
 def test_a_run_that_cannot_be_compared_says_what_is_missing(
@@ -219,8 +219,8 @@ def test_a_run_that_cannot_be_compared_says_what_is_missing(
 
 @pytest.mark.parametrize(("changed", "reason", "differs"), [
     ({"precision": "fp16"}, "other sizes were run with other settings", "precision"),
-    ({"path": "/elsewhere/all/runs/x.log"}, "no log names the system, and the folders are not one study", ""),
-    ({"global_batch_size": 12}, "neither the global batch nor the batch per device is that of another size", ""),
+    ({"path": "/elsewhere/all/runs/x.log"}, "no log names the system, and the folders are not those of one study", ""),
+    ({"global_batch_size": 12}, "no other size has the same global batch, or the same batch per device", ""),
 ])  # fmt: skip
 def test_the_nearest_run_of_another_size_is_named(
     warehouse: Warehouse, changed: Row, reason: str, differs: str
@@ -245,5 +245,5 @@ def test_scaling_without_rows_says_why_on_the_command_line(run: Run, tmp_path: P
     run("ingest", log.parent, "-w", tmp_path / "w")
     ran = run("query", "scaling", "-w", tmp_path / "w", "--format", "csv")
     assert ran.code == 0 and len(ran.out.splitlines()) == 1
-    assert re.search(r"1 run: no log says how many devices took part; say it in scalelens.toml: .*devices = 8", ran.err)
+    assert re.search(r"1 run: no log states the number of devices; set it in scalelens.toml: .*devices = 8", ran.err)
     assert "scalelens query not_compared" in ran.err

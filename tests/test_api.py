@@ -127,10 +127,16 @@ def test_there_is_an_example_for_everything():
         assert ">>> " in (value.__doc__ or ""), name
 
 
+@pytest.fixture(scope="module")
+def study_of_examples(folder_of_examples):
+    with scalelens.open(folder_of_examples / "study") as study:
+        yield study
+
+
 @pytest.mark.parametrize(("name", "value"), [*EXAMPLES, ("scalelens", scalelens), ("Study", scalelens.Study)])
-def test_the_example_of_a_docstring(name, value, folder_of_examples, monkeypatch):
+def test_the_example_of_a_docstring(name, value, folder_of_examples, study_of_examples, monkeypatch):
     monkeypatch.chdir(folder_of_examples)
-    given = {"scalelens": scalelens, "study": scalelens.open("study")}
+    given = {"scalelens": scalelens, "study": study_of_examples}
     options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     runner = doctest.DocTestRunner(optionflags=options)
     test = doctest.DocTestParser().get_doctest(inspect.getdoc(value), given, name, None, 0)

@@ -21,6 +21,7 @@ import pytest
 import scalelens
 from command_line import one_line
 from conftest import ROOT
+from scalelens.database.macros import macro_file
 from scalelens.ingestion.ingest import ingest
 from scalelens.warehouse import gc as collecting
 from scalelens.warehouse.bucket import Bucket
@@ -92,7 +93,11 @@ class Store:
         self.use_machine("first")
 
     def use_machine(self, name: str) -> None:
-        self.monkeypatch.setenv("XDG_CACHE_HOME", str(self.folder / name))
+        cache = self.folder / name / "scalelens"
+        cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not any(cache.iterdir()) and (macros := macro_file()):  # making it takes longer than most tests
+            shutil.copy2(macros, cache)
+        self.monkeypatch.setenv("XDG_CACHE_HOME", str(cache.parent))
 
     def copies(self, machine: str) -> list[str]:
         """Names of the records and segments on a machine."""

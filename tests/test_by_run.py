@@ -3,6 +3,7 @@
 import io
 import json
 import math
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +42,15 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def as_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes any warehouse a large one, with few rows in a group and in a piece."""
     monkeypatch.setattr(session, "LARGE_BYTES", 0)
-    monkeypatch.setattr(by_run, "GROUP_ROWS", 2000)
-    monkeypatch.setattr(by_run, "LIGHT_GROUP_ROWS", 2000)
+    monkeypatch.setattr(by_run, "GROUP_ROWS", 8000)  # three groups of the runs of `several`
+    monkeypatch.setattr(by_run, "LIGHT_GROUP_ROWS", 8000)
     monkeypatch.setattr(execute, "PIECE_ROWS", 2048)  # as many as DuckDB gives at once
+
+
+@cache
+def session_of(home: Path) -> session.Session:
+    """One connection for all questions: to open one takes longer than most answers."""
+    return session.Session(home)
 
 
 def same(one: Any, other: Any) -> bool:
@@ -57,7 +64,7 @@ def same(one: Any, other: Any) -> bool:
 
 @pytest.mark.parametrize("name", BY_RUN)
 def test_runs_asked_apart_say_what_all_at_once_say(several: Path, name: str, request: pytest.FixtureRequest) -> None:
-    at_once = ask(several, name)
+    at_once = session_of(several).ask(Question(name)).frame
     request.getfixturevalue("as_large")
     apart = ask(several, name)
     assert apart.schema == at_once.schema

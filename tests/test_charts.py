@@ -53,7 +53,7 @@ NUMBERS = {
     "relative_low": pl.Float64, "relative_high": pl.Float64,
     "run_number": pl.Int64, "run_value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "level": pl.Float64,
     "slowdown": pl.Float64, "p_value": pl.Float64,
-    "line": pl.Int64, "place_in_run": pl.Int64, "step": pl.Int64, "n_left_out": pl.Int64, "steady_from_step": pl.Int64,
+    "line": pl.Int64, "position_in_run": pl.Int64, "step": pl.Int64, "n_excluded": pl.Int64, "steady_from_step": pl.Int64,
     "steady_s": pl.Float64, "attempt": pl.Int64, "batch_per_device": pl.Float64, "device_samples_per_s": pl.Float64,
     "device_tokens_per_s": pl.Float64, "gain_of_doubling": pl.Float64, "knee": pl.Float64, "relative": pl.Float64,
     "part_order": pl.Int64, "lost_s": pl.Float64, "percent": pl.Float64, "after_percent": pl.Float64,
@@ -62,7 +62,7 @@ NUMBERS = {
     "mfu": pl.Float64, "mfu_low": pl.Float64, "mfu_high": pl.Float64, "model_tflops": pl.Float64,
     "printed_tflops": pl.Float64, "peers": pl.Int64, "q": pl.Float64,
     "message_bytes": pl.Int64, "busbw_bytes_per_s": pl.Float64, "wrong": pl.Int64, "root": pl.Int64,
-    "elbow_place": pl.Int64, "elbow_share_low": pl.Float64, "elbow_share_high": pl.Float64,
+    "elbow_number": pl.Int64, "elbow_share_low": pl.Float64, "elbow_share_high": pl.Float64,
 }  # fmt: skip
 LEFT_OUT = {"warmup": 8, "checkpoint": 3}
 SAID = {
@@ -81,6 +81,8 @@ def rows_of(case: str) -> pl.DataFrame:
     known = [pl.col(name).cast(kind) for name, kind in NUMBERS.items() if name in rows.columns and name not in truths]
     if "run_ids" in rows.columns:
         known.append(pl.col("run_ids").str.split(" "))
+    if "excluded_by" in rows.columns:
+        known.append(pl.col("excluded_by").str.split(" "))
     if "repeat_efficiencies" in rows.columns:
         known.append(pl.col("repeat_efficiencies").str.split(" ").cast(pl.List(pl.Float64)))
     return rows.with_columns(known)
@@ -98,7 +100,7 @@ def spec_of(case: str, width: str = "single") -> dict:
 
 @cache
 def svg_of(case: str, width: str = "single") -> str:
-    return render._svg_of(spec_of(case, width))
+    return render.svg_of(spec_of(case, width))
 
 
 def rounded(value):
@@ -120,7 +122,7 @@ def marks(spec: dict) -> list[dict]:
 
 def text_of(case) -> str:
     """What a reader of a case or of a chart reads, drawn for real."""
-    svg = svg_of(case) if isinstance(case, str) else render._svg_of(render.specification(case, {}))
+    svg = svg_of(case) if isinstance(case, str) else render.svg_of(render.specification(case, {}))
     return " ".join(
         "".join(text.itertext()) for text in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
     )
@@ -149,7 +151,7 @@ def test_long_names_stay_within_the_column():
     rows = rows_of("batch_cdf/ranks")
     rows = rows.with_columns(model=pl.col("run_id") + "-a-model-with-a-name-that-nobody-could-remember" * 3)
     drawn = draw("batch_cdf/ranks", rows)
-    assert f'width="{SINGLE.points}"' in render._svg_of(render.specification(drawn, {})).split(">")[0]
+    assert f'width="{SINGLE.points}"' in render.svg_of(render.specification(drawn, {})).split(">")[0]
     assert "…" in text_of(drawn)
 
 
@@ -286,7 +288,7 @@ def test_means_are_labelled_and_running_means_refused():
     text = text_of("batch_cdf/kinds_of_record")
     assert "means of 10 steps" in text and "share of records [%]" in text
     assert "Not drawn: old.out (running_mean: a mean of many steps hides the tail of single ones)." in text
-    only_refused = rows_of("batch_cdf/kinds_of_record").filter(pl.col("refusal").is_not_null())
+    only_refused = rows_of("batch_cdf/kinds_of_record").filter(pl.col("reason").is_not_null())
     with pytest.raises(UserError, match="running_mean"):
         draw("batch_cdf/kinds_of_record", only_refused)
 
@@ -317,8 +319,8 @@ def test_thinned_curve_passes_through_the_same_dots():
     full = pl.DataFrame({"step_s": sorted(times)}).with_row_index("n", offset=1)
     full = full.group_by("step_s", maintain_order=True).agg(cdf=pl.col("n").max() / len(times))
     full = pl.concat([full.select("step_s", "cdf"), full.select(pl.col("step_s") + 1e-7, "cdf")]).sort("step_s")
-    extent = batch_cdf._Extent(full["step_s"].min(), full["step_s"].max())
-    thin = batch_cdf._curve(full, extent, SINGLE.points)
+    extent = batch_cdf.Extent(full["step_s"].min(), full["step_s"].max())
+    thin = batch_cdf.curve_rows(full, extent, SINGLE.points)
     assert len(thin) < full.height
     dot = (extent.high - extent.low) / SINGLE.points / batch_cdf.DOTS_PER_POINT
     kept = pl.DataFrame(thin).sort("step_s", "percent")
@@ -357,7 +359,7 @@ def test_growing_model_without_tflops():
 def test_runs_that_nothing_sets_apart_are_named():
     twins = [rows_of("batch_cdf/one_record").with_columns(run_id=pl.lit(run)) for run in ("aaaa", "bbbb")]
     assert "one.out · run aaaa" in text_of(draw("batch_cdf/one_record", pl.concat(twins)))
-    bare = pl.concat(twins).select("run_id", "step_s", "cdf", "n_steps", "label", "refusal")
+    bare = pl.concat(twins).select("run_id", "step_s", "cdf", "n_steps", "label", "reason")
     assert "run bbbb" in text_of(draw("batch_cdf/one_record", bare)), "facts may be missing"
 
 
@@ -548,10 +550,10 @@ def test_rates_of_unknown_devices_are_of_the_whole_job():
     assert "tokens/s per" not in text_of(draw("energy_by_batch/gpt_table", rows))
 
 
-def test_warnings_that_name_other_runs_share_one_mark():
+def test_notes_that_name_other_runs_share_one_mark():
     advice = "repeats differ by a factor of 1.{0}; compare them by differences(a := '{0}a{0}', b := '4')"
-    points = [{"scaling": "weak", "warning": warning} for warning in (advice.format(10), advice.format(25), None)]
-    (note,) = efficiency_panels.mark_warnings(points)
+    points = [{"scaling": "weak", "note": note} for note in (advice.format(10), advice.format(25), None)]
+    (note,) = efficiency_panels.mark_notes(points)
     assert note == "†\u00a0Repeats differ by a factor of 1.10 to 1.25. Compare them by differences(a := '…', b := '…')."
     assert [point["mark"] for point in points] == ["†", "†", ""]
 

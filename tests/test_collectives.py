@@ -270,7 +270,7 @@ def test_ends_that_differ_little_are_no_offset(warehouse: Warehouse) -> None:
 def test_an_offset_that_cannot_be_estimated_is_said(warehouse: Warehouse) -> None:
     fill(warehouse, ARRIVALS[:2])
     assert warehouse.column("SELECT offset_ns FROM clock_offsets()") == [0, None, None]
-    assert "fewer than three collectives" in warehouse.ask("FROM collectives()")[0]["note"]
+    assert "fewer than three common collectives" in warehouse.ask("FROM collectives()")[0]["note"]
     other = Warehouse()
     fill(other, collective="broadcast")  # its root does not wait for the others: ends say nothing
     assert other.ask("FROM clock_offsets()") == []

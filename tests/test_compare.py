@@ -1,5 +1,6 @@
 """Comparing runs: how often a verdict is wrong, what is never said of one run, what makes two sides incomparable."""
 
+import csv
 import json
 import shlex
 from collections.abc import Sequence
@@ -120,7 +121,7 @@ def test_of_two_runs_nothing_is_said_but_within_them(warehouse: Warehouse) -> No
     assert row["interval_of"] == "steps"
     assert row["ratio_low"] < 2 < row["ratio_high"]
     assert row["sentence"].startswith("within these runs b takes 2 times as long as a (1.99 to 2.01 times)")
-    assert "one run a side cannot tell" in row["sentence"]
+    assert "one run on each side cannot tell" in row["sentence"]
     assert exit_code(row, 0.03, strict=False) == 0
     assert exit_code(row, 0.03, strict=True) == 1
 
@@ -315,6 +316,9 @@ def test_unlike_work_prints_the_comparison_of_rates(tmp_path: Path, run: Run) ->
     rates = command_in(ran.err, "the same of work done: ")
     assert rates[:4] == ["compare", "small", "large", "measure=samples_per_s"]
     assert "b is 2 times as fast as a" in run(*rates).err
+    for measure, other in (("step_s", "samples_per_s"), ("samples_per_s", "")):
+        asked = run("query", "compare", "a=small", "b=large", f"measure={measure}", "-w", warehouse).out
+        assert [row["other_measure"] for row in csv.DictReader(asked.splitlines())] == [other]
 
 
 def test_traces_of_both_sides_are_evidence(tmp_path: Path, run: Run) -> None:

@@ -42,7 +42,7 @@ def test_what_is_switched_on_is_a_change_and_says_that_one_side_states_it(wareho
     run(warehouse, "a", 1.0)
     run(warehouse, "b", 1.5, {"recompute_granularity": "full"})
     assert changes(warehouse) == [("recompute", None, "full", pytest.approx(1 / 1.5))]
-    assert "off, or not stated, on one side" in warehouse.ask("FROM ablation()")[0]["warning"]
+    assert "off, or not stated, on one side" in warehouse.ask("FROM ablation()")[0]["note"]
 
 
 def test_devices_are_for_scaling_and_labels_keep_apart(warehouse: Warehouse) -> None:
@@ -58,7 +58,7 @@ def test_a_sample_that_is_other_work_has_no_speedup(warehouse: Warehouse) -> Non
     run(warehouse, "a", 1.0, seq_length=1024)
     run(warehouse, "b", 4.0, seq_length=4096)
     (row,) = warehouse.ask("FROM ablation()")
-    assert row["speedup"] is None and "other work" in row["warning"]
+    assert row["speedup"] is None and "not the same work" in row["note"]
 
 
 def test_another_micro_batch_at_one_global_batch_is_one_change(warehouse: Warehouse) -> None:
@@ -76,7 +76,7 @@ def test_the_interval_needs_repeats_of_both_and_carries_both(warehouse: Warehous
     assert row["speedup"] == pytest.approx(2.05 / 1.01)
     assert row["speedup_low"] == pytest.approx(2.0 / 1.02)
     assert row["speedup_high"] == pytest.approx(2.1 / 1.0)
-    assert row["interval_kind"] == "range" and row["warning"] is None
+    assert row["interval_kind"] == "range" and row["note"] is None
     run(warehouse, "c", 0.5, precision="fp8")
     rows = warehouse.ask("FROM precision_gain() WHERE to_precision = 'fp8'")
     assert {row["speedup_low"] for row in rows} == {None}
@@ -87,7 +87,7 @@ def test_repeats_that_differ_by_half_have_no_speedup(warehouse: Warehouse) -> No
     run(warehouse, "a2", 4.0, precision="fp32")
     run(warehouse, "b", 1.0)
     (row,) = warehouse.ask("FROM precision_gain()")
-    assert row["speedup"] is None and "differ by a factor of 2.00" in row["warning"]
+    assert row["speedup"] is None and "differ by a factor of 2.00" in row["note"]
 
 
 @pytest.mark.parametrize(
@@ -169,12 +169,12 @@ def test_a_gain_between_sizes_that_are_no_doubling_is_that_of_one(warehouse: War
 def test_a_curve_that_still_grows_has_no_knee(warehouse: Warehouse) -> None:
     rows = curve(warehouse, [1, 2, 4, 8], 1.0, 0.01)
     assert {row["knee"] for row in rows} == {None}
-    assert {row["no_knee"] for row in rows} == {"throughput still grows by 93 % a doubling at the largest batch"}
+    assert {row["reason"] for row in rows} == {"throughput still grows by 93 % per doubling at the largest batch"}
 
 
 def test_two_sizes_show_no_bend(warehouse: Warehouse) -> None:
     rows = curve(warehouse, [64, 128], 0.0, 0.1)
-    assert {row["no_knee"] for row in rows} == {"2 sizes are too few: three show a bend"}
+    assert {row["reason"] for row in rows} == {"2 sizes are too few: a bend needs three"}
 
 
 def test_other_settings_make_another_curve(warehouse: Warehouse) -> None:
@@ -197,4 +197,4 @@ def test_the_grid_is_relative_to_its_best_cell(warehouse: Warehouse) -> None:
     assert cells == {(1, 8): pytest.approx(0.4), (1, 16): 0.5, (2, 8): pytest.approx(0.64), (2, 16): 1.0}
     run(warehouse, "again", 16.0, devices=1, global_batch_size=16, micro_batch_size=16)
     (cell,) = warehouse.ask("FROM batch_device_grid() WHERE devices = 1 AND batch_per_device = 16")
-    assert cell["relative"] is None and "factor of 10" in cell["warning"]
+    assert cell["relative"] is None and "factor of 10" in cell["note"]

@@ -76,9 +76,9 @@ def test_perfect_devices_have_factors_of_one(warehouse: Warehouse) -> None:
 @pytest.mark.parametrize(
     ("ranks", "devices", "balance", "remark"),
     [
-        (1, 8, None, "one rank of 8 devices was traced: their balance is not known"),
-        (2, 8, 0.75, "the balance is that of 2 traced ranks of 8 devices"),
-        (1, None, 1, "how many devices took part is not known: one is assumed"),
+        (1, 8, None, "one rank of 8 devices was traced: the load balance is not known"),
+        (2, 8, 0.75, "the load balance is that of 2 traced ranks of 8 devices"),
+        (1, None, 1, "the number of devices is not known: one is assumed"),
         (1, 1, 1, None),
     ],
 )
@@ -89,7 +89,7 @@ def test_balance_of_ranks_that_were_not_traced_is_not_made_up(
     (row,) = warehouse.ask("FROM efficiency_tree()")
     assert row["load_balance"] == balance
     assert (row["parallel_efficiency"] is None) == (balance is None)
-    assert row["remark"].startswith(remark or "no computation scalability")
+    assert row["note"].startswith(remark or "no computation scalability")
 
 
 def test_the_tree_of_the_host_stands_apart(warehouse: Warehouse) -> None:
@@ -115,7 +115,7 @@ def test_computation_scales_against_the_base_of_the_series(warehouse: Warehouse)
     assert rows["four"]["computation_scalability"] == pytest.approx(0.8, rel=1e-12)
     assert rows["four"]["base_run_id"] == "one"
     assert rows["four"]["global_efficiency"] == pytest.approx(0.8 * rows["four"]["parallel_efficiency"], rel=1e-12)
-    assert rows["four"]["remark"] is None
+    assert rows["four"]["note"] is None
     bars = warehouse.ask("SELECT * FROM waterfall() WHERE run_id = 'four' AND source = 'trace'")
     share_of = {row["part"]: row["percent"] / 100 for row in bars}
     left = rows["four"]["global_efficiency"]

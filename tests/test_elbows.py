@@ -173,7 +173,7 @@ def classified(
     is_first = true == "first_of_epoch"
     found = slow_classes(times, places + 1, is_first, ~is_first)
     said = np.full(n, "", dtype=object)
-    said[found.place] = found.kind
+    said[found.position] = found.kind
     assert {period for period in found.period if period} <= {every}
     return Counter((a, b) for a, b in zip(true, said, strict=True) if a or b)
 
@@ -199,7 +199,7 @@ def test_each_class_is_told_right(n: int, planted_classes: dict[str, Any]) -> No
 def test_without_a_slow_step_there_is_no_class() -> None:
     none = np.zeros(50, bool)
     found = slow_classes(np.linspace(1, 1.01, 50), np.arange(50), none, ~none)
-    assert (found.place, found.reason) == ([], None)
+    assert (found.position, found.reason) == ([], None)
     few = slow_classes(np.ones(39), np.arange(39), none[:39], ~none[:39])
     assert few.reason == "few: 39 records, 40 are needed"
 
@@ -215,7 +215,7 @@ def times_with_stalls(n: int = 400, every: int = 8) -> list[float]:
 def test_elbow_of_a_run(warehouse: Warehouse) -> None:
     warehouse.run("a", times_with_stalls())
     (row,) = warehouse.ask("FROM elbow(warmup := 0)")
-    assert (row["n_steps"], row["label"], row["elbow_place"], row["reason"]) == (400, "single steps", 1, None)
+    assert (row["n_steps"], row["label"], row["elbow_number"], row["reason"]) == (400, "single steps", 1, None)
     assert row["elbow_share"] == row["departure_share"] == 0.875
     assert row["elbow_share_low"] < 0.875 < row["elbow_share_high"]
     assert row["elbow_s"] == sorted(times_with_stalls())[349]
@@ -224,7 +224,7 @@ def test_elbow_of_a_run(warehouse: Warehouse) -> None:
 
 def test_a_median_of_slow_steps_is_called_contaminated(warehouse: Warehouse) -> None:
     warehouse.run("a", times_with_stalls(every=8) + [1.5 + time / 1000 for time in range(600)])
-    (row,) = warehouse.ask("FROM elbow() WHERE elbow_place = 1 OR elbow_place IS NULL")
+    (row,) = warehouse.ask("FROM elbow() WHERE elbow_number = 1 OR elbow_number IS NULL")
     assert row["departure_share"] == pytest.approx(0.35, abs=0.01) and row["median_contaminated"] is True
 
 
@@ -232,9 +232,9 @@ def test_elbows_of_means_are_labelled_or_refused(warehouse: Warehouse) -> None:
     warehouse.run("interval", times_with_stalls(), steps={"value_kind": "interval_mean", "averaged_steps": 10})
     warehouse.run("running", times_with_stalls(), steps={"value_kind": "running_mean"})
     interval, running = warehouse.ask("FROM elbow()")
-    assert interval["label"] == "means of 10 steps" and interval["elbow_place"] == 1
+    assert interval["label"] == "means of 10 steps" and interval["elbow_number"] == 1
     assert running["reason"] == "running_mean: a mean of many steps hides the tail of single ones"
-    assert {running[name] for name in ("label", "elbow_place", "elbow_s", "departure_s", "fast_s")} == {None}
+    assert {running[name] for name in ("label", "elbow_number", "elbow_s", "departure_s", "fast_s")} == {None}
 
 
 def epochs(warehouse: Warehouse, lengths: list[int]) -> None:
@@ -284,13 +284,13 @@ def test_the_distribution_marks_the_elbows(warehouse: Warehouse) -> None:
     warehouse.run("a", times_with_stalls())
     warehouse.run("b", times_with_stalls(every=1000))
     said = warehouse.ask(
-        "SELECT run_id, elbow_place, elbow_s, elbow_share, elbow_share_low FROM elbow() WHERE elbow_place > 0"
+        "SELECT run_id, elbow_number, elbow_s, elbow_share, elbow_share_low FROM elbow() WHERE elbow_number > 0"
     )
     marked = warehouse.ask(
-        "SELECT run_id, elbow_place, step_s AS elbow_s, cdf AS elbow_share, elbow_share_low FROM batch_cdf() WHERE elbow_place > 0"
+        "SELECT run_id, elbow_number, step_s AS elbow_s, cdf AS elbow_share, elbow_share_low FROM batch_cdf() WHERE elbow_number > 0"
     )
     assert marked == said and [row["run_id"] for row in said] == ["a"]
-    reasons = warehouse.column("SELECT DISTINCT elbow_reason FROM batch_cdf() ORDER BY 1 NULLS LAST")
+    reasons = warehouse.column("SELECT DISTINCT note FROM batch_cdf() ORDER BY 1 NULLS LAST")
     assert reasons == warehouse.column("SELECT reason FROM elbow() ORDER BY 1 NULLS LAST") and reasons[1] is None
 
 

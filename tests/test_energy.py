@@ -104,7 +104,7 @@ def test_implausible_samples_are_left_out_and_counted(warehouse: Warehouse) -> N
     assert (row["energy_j"], row["readings"], row["n_implausible"]) == (pytest.approx(30_000), 51, 50)
     assert row["flags"] == ["no_run_times", "implausible"]
     (row,) = warehouse.ask("FROM energy_efficiency()")
-    assert "50 samples of power are implausible and left out" in row["note"]
+    assert "50 power samples are implausible and left out" in row["note"]
 
 
 def test_methods_are_sums_over_neighbouring_samples(warehouse: Warehouse) -> None:
@@ -202,10 +202,10 @@ def test_readings_of_another_time_are_no_energy_of_the_run(warehouse: Warehouse)
 @pytest.mark.parametrize(
     ("lead_s", "ahead_s", "offset_s", "evidence"),
     [
-        (5, 3600, -3600, "the only zone in which the run was measured"),
-        (5, -5.75 * 3600, 5.75 * 3600, "the only zone in which the run was measured"),
-        (2000, 3600, None, "5 zones would do: say the zone (--tz, or a sidecar)"),
-        (5, 1000, None, "in no zone was the run measured"),
+        (5, 3600, -3600, "the only zone in which the readings cover the run"),
+        (5, -5.75 * 3600, 5.75 * 3600, "the only zone in which the readings cover the run"),
+        (2000, 3600, None, "5 zones fit: state the zone (--tz, or a sidecar)"),
+        (5, 1000, None, "in no zone do the readings cover the run"),
     ],
 )
 def test_local_times_join_where_one_zone_fits(
@@ -241,7 +241,7 @@ def test_devices_that_took_no_part_do_not_count(warehouse: Warehouse) -> None:
     (row,) = warehouse.ask("FROM energy_efficiency()")
     assert (row["units"], row["energy_j"]) == (1, pytest.approx(12_000))
     assert (row["step_j"], row["steps_share"]) == (pytest.approx(600), pytest.approx(1))
-    assert row["note"] == "more devices were measured: those that took most count"
+    assert row["note"] == "more devices were measured than the run had: those that took most energy count"
 
 
 def test_a_package_is_two_gcds(warehouse: Warehouse) -> None:
@@ -393,7 +393,7 @@ def test_fixed_part_of_the_gpt_table(warehouse: Warehouse) -> None:
 def test_three_sizes_make_no_line(warehouse: Warehouse) -> None:
     gpt_runs(warehouse)
     (line,) = warehouse.ask("FROM energy_fixed_part(runs := 'global_batch_size < 500')")
-    assert (line["work_w"], line["note"]) == (None, "3 times of work that differ are too few for a line: it takes 4")
+    assert (line["work_w"], line["note"]) == (None, "3 different times of work are too few for a line: it takes 4")
 
 
 def test_energy_of_the_same_work_at_each_size(warehouse: Warehouse) -> None:
@@ -493,7 +493,7 @@ def test_two_nodes_with_the_same_bytes_are_reported_and_not_added(tmp_path: Path
     (sensor,) = scalelens.query("energy_integrated", tmp_path / "w").to_dicts()
     assert "same_bytes" in sensor["flags"] and sensor["energy_j"] == pytest.approx(60_000)
     (row,) = scalelens.query("mlperf_energy", tmp_path / "w").to_dicts()
-    assert row["note"] == "another file of the run holds the same bytes, and is not added"
+    assert row["note"] == "another file of the run has the same content, and is not added"
     assert (row["official_j"], row["energy_j"]) == (pytest.approx(60_000), pytest.approx(60_000))
 
 

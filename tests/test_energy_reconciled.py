@@ -6,7 +6,7 @@ from little_warehouse import Row, Warehouse
 
 
 def said(warehouse: Warehouse) -> dict[tuple[str, str], Row]:
-    return {(row["said_by"], row["scope"]): row for row in warehouse.ask("FROM energy_reconciled()")}
+    return {(row["source"], row["scope"]): row for row in warehouse.ask("FROM energy_reconciled()")}
 
 
 def measured(warehouse: Warehouse, joules: float, scope: str = "gpu", devices: int = 4, file: str = "e") -> None:
@@ -37,8 +37,8 @@ def test_a_job_of_794_joules_whose_devices_took_101630_is_a_contradiction(one_ru
     accounted(one_run, 794)
     measured(one_run, 101_630)
     rows = said(one_run)
-    assert rows["scheduler", "job"]["contradiction"] == "less than gpu of e, 101630 J, which is a part of it"
-    assert rows["e", "gpu"]["contradiction"] == "more than job of scheduler, 794 J, of which it is a part"
+    assert rows["scheduler", "job"]["note"] == "less than gpu of e, 101630 J, which is a part of it"
+    assert rows["e", "gpu"]["note"] == "more than job of scheduler, 794 J, of which it is a part"
     assert (rows["e", "gpu"]["sensors"], rows["e", "gpu"]["energy_j"]) == (4, 101_630)
 
 
@@ -46,32 +46,32 @@ def test_a_job_that_takes_more_than_its_devices_is_none(one_run: Warehouse) -> N
     accounted(one_run, 150_000)
     accounted(one_run, 149_000, step="0")
     measured(one_run, 101_630)
-    assert [row["contradiction"] for row in said(one_run).values()] == [None] * 3
+    assert [row["note"] for row in said(one_run).values()] == [None] * 3
 
 
 def test_a_longer_measurement_of_a_part_is_none(one_run: Warehouse) -> None:
     accounted(one_run, 50_000, elapsed_s=20)
     measured(one_run, 101_630)
-    assert [row["contradiction"] for row in said(one_run).values()] == [None] * 2
+    assert [row["note"] for row in said(one_run).values()] == [None] * 2
 
 
 def test_fewer_modules_than_devices_say_nothing(one_run: Warehouse) -> None:
     measured(one_run, 25_000, scope="module", devices=1, file="m")
     measured(one_run, 80_000)
-    assert [row["contradiction"] for row in said(one_run).values()] == [None] * 2
+    assert [row["note"] for row in said(one_run).values()] == [None] * 2
 
 
 def test_two_tools_that_differ_on_the_same_devices_contradict_each_other(one_run: Warehouse) -> None:
     measured(one_run, 80_000, file="dcgm")
     measured(one_run, 100_000, file="nvidia_smi")
     rows = said(one_run)
-    assert rows["dcgm", "gpu"]["contradiction"] == "nvidia_smi reported 100000 J for the same"
+    assert rows["dcgm", "gpu"]["note"] == "nvidia_smi reported 100000 J for the same"
 
 
 @pytest.mark.parametrize(("joules", "why"), [(240, "draws so little"), (1e6, "draws so much")])
 def test_what_no_device_draws(one_run: Warehouse, joules: float, why: str) -> None:
     measured(one_run, joules)
-    assert why in said(one_run)["e", "gpu"]["contradiction"]
+    assert why in said(one_run)["e", "gpu"]["note"]
 
 
 def test_windows_of_zeus_add_up(one_run: Warehouse) -> None:

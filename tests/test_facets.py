@@ -39,7 +39,7 @@ def test_panels_of_a_chart(name: str, width: str) -> None:
     page = page_of({"width": width, "facet": "half"})
     rows = halves(name)
     spec = render.specification(draw(FIRST_CASE[name], rows, page=page), {})
-    svg = render._svg_of(spec)
+    svg = render.svg_of(spec)
     assert f'width="{page.points}"' in svg.split(">")[0], "no text and no panel stands out"
     assert overlapping(svg) == []
     titles = {text for text, *_ in boxes(svg) if text.startswith("half ")}
@@ -60,7 +60,7 @@ def test_what_the_title_of_a_panel_says_is_not_in_the_legend() -> None:
     page = page_of({"facet": "precision"})
     rows = rows.with_columns(precision=pl.col("series").str.extract("(bf16|fp32)"))
     spec = render.specification(draw("scaling/x", rows, page=page), {})
-    texts = [text for text, *_ in boxes(render._svg_of(spec))]
+    texts = [text for text, *_ in boxes(render.svg_of(spec))]
     assert {"precision bf16", "precision fp32"} <= set(texts) and "bf16" not in texts
     assert "0.391 s a step on 1 CPU (bf16), 0.512 s (fp32)" in spec["description"], "the caption still tells them apart"
 

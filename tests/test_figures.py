@@ -115,7 +115,7 @@ def test_overlapping_texts_are_found():
 @pytest.mark.parametrize("case", CASES)
 def test_caption_takes_at_most_a_third_and_counts_what_it_leaves_out(case):
     caption, whole = spec_of(case)["vconcat"][-1], spec_of(case)["description"]
-    assert caption["height"] < render._size(svg_of(case))[1] / 3
+    assert caption["height"] < render.size_of(svg_of(case))[1] / 3
     text = " ".join(row["text"] for row in caption["layer"][1]["data"]["values"])
     said = re.search(r" \((\d+) more: --caption-file\.\)$", text)
     assert said or text == whole
@@ -144,7 +144,7 @@ def test_labels_of_axes_are_numbers_as_people_write_them(case):
 )
 def test_labels_of_axes_over_all_sizes(highest, labels):
     rows = pl.DataFrame({"devices": [1, 2], "rate": [highest / 3, highest]})
-    svg = render._svg_of(render.specification(own.draw(rows, own.Marks("point", "devices", "rate"), layout.SINGLE), {}))
+    svg = render.svg_of(render.specification(own.draw(rows, own.Marks("point", "devices", "rate"), layout.SINGLE), {}))
     texts = [text for text, *_ in boxes(svg)]
     assert [text for text in labels.split() if text not in texts] == []
 
@@ -156,9 +156,9 @@ def test_texts_are_replaced():
     assert "tp 1" in text_of("scaling/kinds_of_interval")
     settings = {"labels": {"tp 1": "no tensor parallelism", "efficiency [%]": "Effizienz [%]"}, "title": "All of it"}
     spec = adjusted("scaling/kinds_of_interval", **settings)
-    text = " ".join(box[0] for box in boxes(render._svg_of(spec)))
+    text = " ".join(box[0] for box in boxes(render.svg_of(spec)))
     assert "no tensor parallelism" in text and "Effizienz [%]" in text and "All of it" in text
-    assert "tp 1" not in text.split() and overlapping(render._svg_of(spec)) == []
+    assert "tp 1" not in text.split() and overlapping(render.svg_of(spec)) == []
     with pytest.raises(UserError, match="does not show 'tp 3'; it shows: .*tp 1"):
         adjusted("scaling/kinds_of_interval", labels=["tp 3=x"])
     with pytest.raises(UserError, match="same name"):

@@ -429,7 +429,7 @@ def test_the_epicure_preset_takes_its_header_and_no_other(tmp_path: Path) -> Non
     path = tmp_path / "b.csv"
     path.write_text(fixture.read_text().replace("data_time", "wait_time"))
     assert asked(path, tmp_path, "SELECT formats FROM files") == [(["generic_csv"],)]
-    left_out = asked(fixture, tmp_path, "SELECT list_sort(list(DISTINCT rule)) FROM (SELECT unnest(left_out) AS rule FROM selected_steps())")  # fmt: skip
+    left_out = asked(fixture, tmp_path, "SELECT list_sort(list(DISTINCT rule)) FROM (SELECT unnest(excluded_by) AS rule FROM selected_steps())")  # fmt: skip
     assert {"first_of_epoch", "last_of_epoch"} <= set(left_out[0][0])
 
 

@@ -71,7 +71,7 @@ def printed(rows: pl.DataFrame, name: str, width: int, monkeypatch: pytest.Monke
 def test_the_answer_is_seen_on_a_narrow_terminal(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     row = {"series": "gpt-175b · bf16 · strong (global batch 1024)", "devices": 128, "nodes": 16, "n_runs": 3,
            "n_steps": 240, "step_s": 346.7, "step_s_low": 346.1, "step_s_high": 347.3, "interval_kind": "range",
-           "tflops_per_device": 67.0, "speedup": 1.0, "efficiency": 1.0, "samples_per_s": 2.95, "warning": None}  # fmt: skip
+           "tflops_per_device": 67.0, "speedup": 1.0, "efficiency": 1.0, "samples_per_s": 2.95, "note": None}  # fmt: skip
     other = {
         "devices": 256,
         "nodes": 32,
@@ -203,8 +203,8 @@ def test_small_probabilities_and_zeros_have_no_odd_signs() -> None:
 
 
 def test_remarks_stand_below() -> None:
-    rows = pl.DataFrame({"devices": [1, 2, 4], "warning": [None, "a stall", "a stall"]})
-    assert one_block(rows, "devices", "warning", unit=None).remarks == {"a stall": ["2", "4"]}
+    rows = pl.DataFrame({"devices": [1, 2, 4], "note": [None, "a stall", "a stall"]})
+    assert one_block(rows, "devices", "note", unit=None).remarks == {"a stall": ["2", "4"]}
 
 
 def test_rows_with_nothing_but_a_name_that_a_remark_gives_are_left_out() -> None:

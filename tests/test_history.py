@@ -14,13 +14,13 @@ import scipy.stats
 from command_line import Run
 from little_warehouse import Row, Warehouse
 from scalelens.cli.history import told
-from scalelens.statistics.histories import change_points, energy_statistics, t_test
+from scalelens.statistics.histories import energy_statistics, shifts_between_runs, t_test
 
 Values = npt.NDArray[np.float64]
 
 
 def places(values: list[float] | Values) -> list[int]:
-    return [point.place for point in change_points(np.array(values, float))]
+    return [point.position for point in shifts_between_runs(np.array(values, float))]
 
 
 # Worked by hand
@@ -34,8 +34,8 @@ def test_one_step() -> None:
     """
     values = np.array([1.0] * 4 + [3.0] * 4)
     assert energy_statistics(values) == pytest.approx([8 / 3, 24 / 5, 8, 24 / 5, 8 / 3])
-    [point] = change_points(values)
-    assert (point.place, point.ratio, point.p_value, point.is_weak) == (4, pytest.approx(3), 0, 0)
+    [point] = shifts_between_runs(values)
+    assert (point.position, point.ratio, point.p_value, point.is_weak) == (4, pytest.approx(3), 0, 0)
 
 
 def test_up_and_down_again() -> None:
@@ -53,7 +53,7 @@ def test_one_slow_run_is_no_level() -> None:
 @pytest.mark.parametrize("n", [8, 20, 50, 100])
 def test_series_without_a_change_seldom_have_a_point(n: int) -> None:
     random = np.random.default_rng(n)
-    series = [change_points(np.exp(0.02 * random.standard_normal(n))) for _ in range(500)]
+    series = [shifts_between_runs(np.exp(0.02 * random.standard_normal(n))) for _ in range(500)]
     assert sum(bool(points) for points in series) <= 25
     assert sum(any(not point.is_weak for point in points) for points in series) <= 10
 

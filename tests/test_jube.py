@@ -104,7 +104,7 @@ def test_without_logs_the_analysis_counts_once(benchmark: Path, tmp_path: Path) 
         log.unlink()
     ingest([benchmark], tmp_path / "w", jobs=1)
     rows = scalelens.query("selected_steps", tmp_path / "w").sort("step_s")
-    kept = rows.filter(rows["left_out"].is_null())
+    kept = rows.filter(rows["excluded_by"].is_null())
     assert kept["step_s"].to_list() == [1.0, 2.0]
     assert kept["averaged_steps"].to_list() == [4, 4]
 

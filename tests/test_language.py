@@ -229,7 +229,7 @@ def test_llama_and_a_mixture_of_experts_learn(tmp_path: Path, shape: str, parame
     connection = scalelens.connect(tmp_path / "w")
     (row,) = connection.execute("SELECT model, parameters, devices FROM runs").fetchall()
     assert row == (shape, parameters, tp)
-    kept = connection.execute("SELECT count(*) FROM selected_steps() WHERE left_out IS NULL").fetchall()
+    kept = connection.execute("SELECT count(*) FROM selected_steps() WHERE excluded_by IS NULL").fetchall()
     assert kept == [(12 - 5,)]  # warm-up is left out once
     (logged, counted) = connection.execute(
         "SELECT median(tflops_per_device * 1e12 * devices * step_s / tokens), any_value(flops_per_token) "

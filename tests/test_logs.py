@@ -327,7 +327,7 @@ def test_a_running_mean_is_refused_or_doubted_never_mixed(tmp_path: Path) -> Non
     logs = FIXTURES / "paddleclas" / "dynamic.log"
     ingest([logs], tmp_path / "w", jobs=1)
     connection = scalelens.connect(tmp_path / "w")
-    (refusals,) = connection.execute("SELECT list(DISTINCT refusal), count(step_s) FROM batch_cdf()").fetchall()
+    (refusals,) = connection.execute("SELECT list(DISTINCT reason), count(step_s) FROM batch_cdf()").fetchall()
     assert refusals == (["running_mean: a mean of many steps hides the tail of single ones"], 0)
     notes = connection.execute("SELECT DISTINCT value_kinds, note LIKE '%running mean%' FROM batch_stats()").fetchall()
     assert notes == [("running_mean", True)]

@@ -55,7 +55,7 @@ def test_other_queries_are_another_file(
 
 def test_older_files_are_removed(home: Path, cache: Path) -> None:
     cache.mkdir(parents=True)
-    for k in range(5):
+    for k in range(macros.KEPT_FILES + 2):
         (cache / f"queries-{k}-1.4.0.duckdb").touch()
     connect(home)
     assert len(list(cache.glob("queries-*"))) == macros.KEPT_FILES
@@ -65,7 +65,7 @@ def test_older_files_are_removed(home: Path, cache: Path) -> None:
     "obstacle", ["a file in its place", "others may write there", "no home", "damaged", "no rights"]
 )
 def test_it_is_done_without(home: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, obstacle: str) -> None:
-    expected = ask(home, "scaling_times")
+    expected = ask(home, "batch_stats")
     if obstacle == "a file in its place":
         cache.parent.mkdir(exist_ok=True)
         if cache.exists():
@@ -83,8 +83,8 @@ def test_it_is_done_without(home: Path, cache: Path, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(macros, "make", no_rights)
     connection = connect(home)
     assert "queries" not in catalogs(connection)
-    assert connection.execute("SELECT count(*) FROM scaling_times()").fetchall() == [(expected.height,)]
-    assert ask(home, "scaling_times").equals(expected)
+    assert connection.execute("SELECT count(*) FROM batch_stats()").fetchall() == [(expected.height,)]
+    assert ask(home, "batch_stats").equals(expected)
 
 
 def no_rights(*_: object, **__: object) -> None:

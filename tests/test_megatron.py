@@ -107,5 +107,5 @@ def test_tokens_follow_from_the_sequence_length_of_the_arguments(ask) -> None:
 
 
 def test_run_of_which_nothing_is_left_is_said_not_dropped(ask) -> None:
-    statement = "SELECT n_steps, refusal FROM batch_cdf(warmup := 9)"
+    statement = "SELECT n_steps, reason FROM batch_cdf(warmup := 9)"
     assert ask("core016_second_record.log", statement) == [(0, "all 5 records are left out: see exclusions")]

@@ -160,7 +160,7 @@ def test_what_the_log_states_wins_over_a_system_file_that_was_copied(tmp_path: P
     ingest([tmp_path / "acme"], tmp_path / "w", jobs=1)
     assert answer(tmp_path / "w", "SELECT nodes, devices FROM runs").fetchall() == [(16, 64)]
     (row,) = scalelens.query("mlperf_scores", tmp_path / "w").to_dicts()
-    assert (row["devices"], row["note"]) == (8, "MLPerf requires 3 results; the logs speak of 64 devices")
+    assert (row["devices"], row["note"]) == (8, "MLPerf requires 3 results; the logs state 64 devices")
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ GIVEN = {  # what a row is of, and facts of its run
 }  # fmt: skip
 ELSEWHERE = {  # tests of the function itself: test_statistics, test_elbows, test_fits
     "batch_stats": {"n_eff"},
-    "batch_cdf": {"elbow_place", "elbow_share_low", "elbow_share_high"},
+    "batch_cdf": {"elbow_number", "elbow_share_low", "elbow_share_high"},
     "slow_steps": {"fast_s", "limit_s", "period_steps"},
     "diminishing_returns": {"devices_low", "devices_high"},
 }

@@ -158,8 +158,8 @@ def test_all_ranks_of_a_slow_node_are_named_and_it(warehouse: Warehouse) -> None
     rows = warehouse.ask("FROM outlier_gpus() ORDER BY rank")
     assert [row["verdict"] for row in rows] == ["ordinary"] * 8 + ["slow"] * 8
     assert [(row["node"], row["device"]) for row in rows[7:9]] == [("n0", "7"), ("n1", "0")]
-    assert "its node as a whole 1.1" in rows[8]["evidence"]
-    assert rows[8]["reason"].startswith("the whole node is slow: what its ranks share")
+    assert "its node as a whole takes 1.1" in rows[8]["evidence"]
+    assert rows[8]["reason"].startswith("the whole node is slow: something that its ranks share")
     assert rows[0]["ratio"] == pytest.approx(1, abs=0.02)  # beside typical ranks, not beside the middle of all
     nodes = {row["node"]: row for row in warehouse.ask("FROM node_scores()")}
     assert nodes["n1"]["is_slow"] and not nodes["n0"]["is_slow"]
@@ -220,7 +220,7 @@ def test_where_each_rank_is(warehouse: Warehouse) -> None:
         param("trace", "host_name", "y", "t1"), param("many", "host", "z"),
     ])  # fmt: skip
     rows = warehouse.ask("FROM rank_places()")
-    said = {(row["run_id"], row["rank"]): (row["node"], row["device"], row["told_by"]) for row in rows}
+    said = {(row["run_id"], row["rank"]): (row["node"], row["device"], row["source"]) for row in rows}
     assert said == {
         ("place", 0): ("n7", None, "log"), ("place", 1): ("n8", "3", "log"),
         ("nccl", 0): ("a", "0", "nccl"), ("nccl", 1): ("b", "1", "nccl"),
@@ -257,7 +257,7 @@ def test_few_steps_with_bursts_ask_for_more(warehouse: Warehouse) -> None:
     seconds[2, 1:4:2] *= 1.5
     compute(warehouse, seconds)
     row = warehouse.ask("FROM outlier_gpus() WHERE rank = 2")[0]
-    assert (row["verdict"], row["reason"]) == ("intermittent", "5 steps are few for a pattern: profile more")
+    assert (row["verdict"], row["reason"]) == ("intermittent", "5 steps are too few for a pattern: profile more")
 
 
 def test_devices_that_differ_by_a_little_are_a_finding_of_the_run(warehouse: Warehouse) -> None:
@@ -414,7 +414,7 @@ def test_of_two_it_cannot_be_told_which_is_the_odd_one(warehouse: Warehouse, slo
     compute(warehouse, seconds)
     assert verdicts(warehouse) == {0: ("ordinary", None), 1: (verdict, None)}
     reason = warehouse.column("SELECT reason FROM outlier_gpus() WHERE rank = 1")[0]
-    assert (reason or "").endswith("of two it cannot be told which is the odd one") == (verdict == "unknown")
+    assert (reason or "").endswith("either could be the odd one") == (verdict == "unknown")
     assert warehouse.column("SELECT ratio FROM outlier_gpus() WHERE rank = 1")[0] == pytest.approx(slow, rel=0.01)
 
 
@@ -425,8 +425,8 @@ def test_one_step_may_be_an_accident(warehouse: Warehouse) -> None:
     assert verdicts(warehouse)[3] == ("unknown", None)
     (reason,) = warehouse.column("SELECT reason FROM outlier_gpus() WHERE rank = 3")
     assert reason == (
-        "that it computes longer in 1 of 1 steps may be an accident: q = 0.5; "
-        "so few steps cannot make it small enough among 8 ranks: profile five or more"
+        "that it computes longer in 1 of 1 steps may be chance: q = 0.5; "
+        "so few steps cannot make q small enough among 8 ranks: profile five or more"
     )
 
 
@@ -479,8 +479,8 @@ def test_step_times_alone_do_not_tell(warehouse: Warehouse) -> None:
     rows = warehouse.ask("SELECT rank, verdict, reason FROM outlier_gpus()")
     assert {(row["rank"], row["verdict"]) for row in rows} == {(None, "unknown")}
     assert [row["reason"] for row in rows] == [
-        "from step times of one rank alone it cannot be known",
-        "step times of 4 ranks, which waiting makes equal, and nothing of their own work",
+        "step times of one rank alone cannot tell",
+        "only step times of 4 ranks, which waiting makes equal, and nothing of their own work",
         "one device has no peer",
     ]
 
@@ -521,7 +521,7 @@ def test_host_timers_of_each_rank(warehouse: Warehouse) -> None:
     assert verdicts(warehouse)[3] == ("slow", None)
     row = warehouse.ask("FROM outlier_gpus() WHERE rank = 3")[0]
     assert row["compute_s"] == pytest.approx(0.26, rel=0.02)
-    assert "whether GPU or host cannot be told" in row["reason"]
+    assert "they do not distinguish GPU and host" in row["reason"]
 
 
 Work = Mapping[str, float]
@@ -589,7 +589,7 @@ def test_lateness_that_comes_from_upstream_is_passed_on_not_caused(warehouse: Wa
     late_run(warehouse, lambda rank: {"communication": 0.6 if rank == 3 else 0.1, "compute": 1.0})
     assert set(verdicts(warehouse).values()) == {("ordinary", None)}
     assert warehouse.column("SELECT reason FROM outlier_gpus() WHERE rank = 3") == [
-        "late, for it waits for other ranks itself"
+        "late because it waits for other ranks itself"
     ]
 
 

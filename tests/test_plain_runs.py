@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scalelens.database import views
+from scalelens.database.connect import plan_quickly
 from scalelens.database.macros import add_macros
 from scalelens.queries import load
 from scalelens.statistics.epoch_ends import epoch_ends
@@ -46,7 +47,8 @@ def by_rules() -> duckdb.DuckDBPyConnection:
 
 
 def of_no_rows() -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect()
+    connection = duckdb.connect(config={"threads": 1})
+    plan_quickly(connection, is_little=True)
     for name, columns in documented().items():
         if name != "step_times":
             connection.register("arrow", schema(columns).empty_table())
@@ -140,7 +142,7 @@ def test_steps_in_order_are_what_gathering_and_sorting_gives(
     for each in (connection, by_rules):
         filled(each, *log)
     for call in (
-        f"selected_steps(warmup := {warmup}, exclude := '{exclude}') ORDER BY place_in_run",
+        f"selected_steps(warmup := {warmup}, exclude := '{exclude}') ORDER BY position_in_run",
         "epochs_logged()",
         "steady_state()",
     ):

@@ -485,7 +485,7 @@ def test_a_running_mean_is_left_out_beside_single_steps(warehouse: Warehouse) ->
     assert {row["label"] for row in warehouse.ask("FROM batch_cdf()")} == {"single steps"}
     (row,) = warehouse.ask("SELECT value_kinds, note FROM batch_stats(exclude := 'none')")
     assert row["value_kinds"] == "instant running_mean"
-    assert "a running mean holds the warm-up too" in row["note"]
+    assert "a running mean includes the warm-up" in row["note"]
 
 
 # Statistics of one run
@@ -529,7 +529,7 @@ def test_a_run_of_which_nothing_is_left_is_still_there(warehouse: Warehouse) -> 
     warehouse.run("a", [124.0, 129.0, 128.0], steps={"skipped_steps": 1})
     (row,) = warehouse.ask("FROM batch_stats()")
     assert (row["n_steps"], row["n_excluded"], row["step_s"], row["samples_per_s"]) == (0, 3, None, None)
-    assert row["note"] == "every record is left out: exclude := 'none' shows them"
+    assert row["note"] == "all records are left out: exclude := 'none' includes them"
 
 
 def test_a_time_that_is_no_number_is_no_record(warehouse: Warehouse) -> None:
@@ -602,7 +602,7 @@ def test_cdf_is_that_of_numpy(warehouse: Warehouse) -> None:
     values, counts = np.unique(times, return_counts=True)
     assert [row["step_s"] for row in rows] == values.tolist()
     assert [row["cdf"] for row in rows] == pytest.approx((np.cumsum(counts) / 200).tolist())
-    assert {(row["n_steps"], row["label"], row["refusal"]) for row in rows} == {(200, "single steps", None)}
+    assert {(row["n_steps"], row["label"], row["reason"]) for row in rows} == {(200, "single steps", None)}
 
 
 @pytest.mark.parametrize(
@@ -619,7 +619,7 @@ def test_cdf_of_means_that_hide_the_tail_is_refused(warehouse: Warehouse, kind: 
     warehouse.run("a", [1.0, 2.0, 3.0], steps={"value_kind": kind})
     (row,) = warehouse.ask("FROM batch_cdf()")
     assert (row["step_s"], row["cdf"]) == (None, None)
-    assert row["refusal"] == f"{kind}: a mean of many steps hides the tail of single ones"
+    assert row["reason"] == f"{kind}: a mean of many steps hides the tail of single ones"
 
 
 # Scaling
@@ -646,7 +646,7 @@ def test_weak_and_strong_of_one_and_two_ranks(warehouse: Warehouse) -> None:
     assert rows[3]["speedup"] == pytest.approx(2 * 0.30 / 0.33)
     assert rows[3]["efficiency"] == pytest.approx(0.30 / 0.33)  # t(1) / t(n), not its inverse
     assert [row["efficiency"] for row in rows[::2]] == [1, 1]
-    assert {row["warning"] for row in rows} == {"no log names the device"}
+    assert {row["note"] for row in rows} == {"no log names the device"}
     # one run per size: its range, and no interval for the efficiency
     assert {(row["interval_kind"], row["interval_of"], row["efficiency_low"]) for row in rows} == {
         ("range", "steps", None)
@@ -695,7 +695,7 @@ def test_models_that_grow_with_the_devices_are_mixed_and_repeats_at_one_size_no_
         (n, pytest.approx(t)) for n, (_, t) in published.items()
     ]
     assert {(row["speedup"], row["efficiency"], row["efficiency_low"]) for row in rows} == {(None, None, None)}
-    assert {row["warning"] for row in rows} == {"the model grows with the devices: compare TFLOP/s per device"}
+    assert {row["note"] for row in rows} == {"the model grows with the devices: compare TFLOP/s per device"}
     assert {row["tflops_kind"] for row in rows} == {"model"}
     per_token = 6 * 18.4e9 + 12 * 40 * 6144 * 1024
     assert rows[0]["tflops_per_device"] == pytest.approx(4096 / 1.381 * per_token / 16 / 1e12)
@@ -783,8 +783,8 @@ def test_configurations_of_one_size_are_no_repeats_and_the_fastest_is_the_base(w
     assert [(row["run_id"], row["n_runs"], row["efficiency"]) for row in rows] == [
         ("b", 1, 1.0), ("a", 1, pytest.approx(1 / 1.2)), ("c", 1, pytest.approx(1 / 1.2)),
     ]  # fmt: skip
-    rivals = "several configurations at this size: series_by, or a label, tells them apart"
-    assert [row["warning"] for row in rows] == [rivals, rivals, None]
+    rivals = "several configurations at this size: series_by, or a label, separates them"
+    assert [row["note"] for row in rows] == [rivals, rivals, None]
     rows = warehouse.ask("FROM scaling(series_by := 'nodes')")
     assert [(row["series"], row["run_id"]) for row in rows] == [
         ("m · nodes 2 · strong (global batch 8)", "b"), ("m · nodes 2 · strong (global batch 8)", "c"),
@@ -850,8 +850,8 @@ def test_batch_comes_from_the_records_where_the_settings_lack_it(warehouse: Ware
 def test_efficiency_above_102_percent_is_doubted(warehouse: Warehouse) -> None:
     for devices, step_s in ((1, 1.0), (2, 0.495), (4, 0.24)):
         warehouse.run(f"n{devices}", flat(step_s), devices=devices, global_batch_size=8, model="m", device_model="d")
-    assert [row["warning"] for row in warehouse.ask("FROM scaling()")] == [
-        None, None, "efficiency above 102 %: look at the base first",
+    assert [row["note"] for row in warehouse.ask("FROM scaling()")] == [
+        None, None, "efficiency above 102 %: check the base first",
     ]  # fmt: skip
 
 
@@ -861,8 +861,8 @@ def test_running_means_are_doubted(warehouse: Warehouse) -> None:
             f"n{devices}", flat(1), steps={"value_kind": "running_mean"}, devices=devices, global_batch_size=8,
             model="m", device_model="d",
         )  # fmt: skip
-    assert {row["warning"] for row in warehouse.ask("FROM scaling()")} == {
-        "the times are means that may hold the warm-up"
+    assert {row["note"] for row in warehouse.ask("FROM scaling()")} == {
+        "the times are means that may include the warm-up"
     }
 
 

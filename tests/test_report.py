@@ -133,7 +133,7 @@ def test_sentence_of_a_benchmark_of_collectives() -> None:
 
 def test_shares_of_the_loss_add_up() -> None:
     row = {"run_id": "a", "parallel_efficiency": 0.64, "load_balance": 0.8, "communication_efficiency": 0.8,
-           "orchestration_efficiency": 1.0, "ranks": 8, "remark": None}  # fmt: skip
+           "orchestration_efficiency": 1.0, "ranks": 8, "note": None}  # fmt: skip
     assert losses.sentences(pl.DataFrame([row]), NAMES)[0].text == (
         "job A: 64.0 % of the devices' time is computation; of the loss 50 % is uneven work, "
         "50 % is communication and copies that nothing hides."
@@ -174,14 +174,14 @@ def test_texts_of_a_chart_in_a_page_fit_in_any_font(content: Content) -> None:
     lengths = {re.sub("<[^>]*>", "", text): re.search('textLength="([^"]*)"', text) for text in texts}
     assert texts and lengths["100"] and float(lengths["100"][1]) == pytest.approx(3 * 7 * 0.556, abs=0.1)
     assert all(lengths.values()), "the demo has ordinary letters only"
-    assert rendering._fitted(re.fullmatch("<text([^>]*)>([^<]*)</text>", '<text font-size="7px">中</text>')) == (  # type: ignore[arg-type]
+    assert rendering.fitted(re.fullmatch("<text([^>]*)>([^<]*)</text>", '<text font-size="7px">中</text>')) == (  # type: ignore[arg-type]
         '<text font-size="7px">中</text>'
     ), "the width of a letter that is not known is not guessed"
 
 
 def test_a_growing_model_has_no_efficiency() -> None:
     row = {"series": "s", "devices": 16, "baseline_devices": 8, "efficiency": None, "efficiency_low": None, "speedup": None,
-           "tflops_per_device": 45.0, "n_runs": 1, "n_steps": 9, "warning": "the model grows"}  # fmt: skip
+           "tflops_per_device": 45.0, "n_runs": 1, "n_steps": 9, "note": "the model grows"}  # fmt: skip
     said = scaling.sentences(pl.DataFrame([row]), NAMES)
     assert said[0].text == "s: 16 devices against 8, 45 TFLOP/s per device; it has no efficiency."
     assert said[0].doubt.endswith("The model grows.")

@@ -180,7 +180,7 @@ def test_times_k_scale_as_they_must(metric: str, factor: float) -> None:
             assert after[name] == (None if before[name] is None else pytest.approx(factor * before[name], rel=1e-12))
         assert after["samples_per_s"] == pytest.approx(before["samples_per_s"] / factor, rel=1e-12)
         assert after["efficiency"] == pytest.approx(before["efficiency"], rel=1e-12)
-        assert (after["series"], after["warning"]) == (before["series"], before["warning"])
+        assert (after["series"], after["note"]) == (before["series"], before["note"])
 
 
 @pytest.mark.parametrize("metric", [*METRICS, "tflops"])
@@ -231,7 +231,7 @@ def test_rates_alone_are_a_series(warehouse: Warehouse, batch: int | None) -> No
     assert [(row["scaling"], row["samples_per_s"], row["n_steps"], row["efficiency"]) for row in rows] == [
         ("strong" if batch else "throughput", 75, 3, 1), ("strong" if batch else "throughput", 120, 3, pytest.approx(0.8)),
     ]  # fmt: skip
-    assert all((row["warning"] or "").startswith("no log says the batch") == (not batch) for row in rows)
+    assert all((row["note"] or "").startswith("no log states the batch") == (not batch) for row in rows)
 
 
 def test_printed_tflops_are_compared_per_device(warehouse: Warehouse) -> None:

@@ -398,4 +398,4 @@ def test_each_function_of_a_module_is_known_without_loading_it(module: str) -> N
 
 def test_each_module_of_functions_is_listed() -> None:
     here = Path(functions.__file__).parent
-    assert {path.stem for path in here.glob("*functions*.py")} == {"functions", *functions.TABLES}
+    assert {path.stem for path in here.glob("sql_*.py")} == {*functions.TABLES}

@@ -8,7 +8,7 @@ import pytest
 import scipy.signal
 
 from little_warehouse import Warehouse
-from scalelens.statistics.change_points import change_points
+from scalelens.statistics.level_shifts import level_shifts
 from scalelens.statistics.steady import steadiness
 
 Values = npt.NDArray[np.float64]
@@ -48,33 +48,33 @@ def test_clean_series_have_no_change_points(process: str, n: int) -> None:
     """In at most 5 %; expected are at most 3.5 % (phi 0.9, 100 steps) and mostly 1 %."""
     rng = np.random.default_rng([20261122, n])
     many = 300 if n < 500 else 150
-    found = sum(bool(change_points(CLEAN[process](rng, n))) for _ in range(many))
+    found = sum(bool(level_shifts(CLEAN[process](rng, n))) for _ in range(many))
     assert found <= 0.05 * many
 
 
 @pytest.mark.parametrize("n", [200, 1000])
 def test_a_shift_of_three_sigma_is_found_where_it_is(n: int) -> None:
     rng = np.random.default_rng(1)
-    found = [change_points(ar1(0.5)(rng, n) + 0.06 * (np.arange(n) >= 0.6 * n)) for _ in range(50)]
+    found = [level_shifts(ar1(0.5)(rng, n) + 0.06 * (np.arange(n) >= 0.6 * n)) for _ in range(50)]
     near = [min((abs(change - 0.6 * n) for change in changes), default=n) <= 0.03 * n for changes in found]
     assert sum(near) >= 45
 
 
 def test_constant_times_and_short_series_have_no_change_points() -> None:
-    assert change_points(np.full(500, 0.25)) == []
-    assert change_points(np.repeat([1.0, 2.0], 15)) == []
-    assert change_points(np.array([])) == []
+    assert level_shifts(np.full(500, 0.25)) == []
+    assert level_shifts(np.repeat([1.0, 2.0], 15)) == []
+    assert level_shifts(np.array([])) == []
 
 
 def test_change_points_do_not_depend_on_the_unit() -> None:
     values = ar1(0.3)(np.random.default_rng(5), 600) + 0.1 * (np.arange(600) < 90)
-    assert change_points(values) == change_points(1000 * values) == [90]
+    assert level_shifts(values) == level_shifts(1000 * values) == [90]
 
 
 def test_many_steps_with_many_levels() -> None:
     """A staircase: three levels explain little of it, and it is found all the same."""
     n = 200_000
-    changes = change_points(ar1(0.5)(np.random.default_rng(9), n) + 0.02 * (np.arange(n) // (n // 10)))
+    changes = level_shifts(ar1(0.5)(np.random.default_rng(9), n) + 0.02 * (np.arange(n) // (n // 10)))
     places = [k * n // 10 for k in range(1, 10)]
     assert all(min(abs(change - place) for change in changes) < 200 for place in places)
 
@@ -168,5 +168,5 @@ def test_what_the_log_calls_warmup_gets_no_other_rule(warehouse: Warehouse) -> N
     warehouse.run("a", warming(), first=11)
     warm = {"run_id": "a", "file_id": "a", "attempt": 0, "phase": "warmup", "value_kind": "instant", "step_s": 9.0}
     warehouse.insert("steps", [{**warm, "line": step, "step": step} for step in range(1, 11)])
-    rules = warehouse.column("SELECT left_out FROM selected_steps(exclude := 'steady') WHERE step <= 10")
+    rules = warehouse.column("SELECT excluded_by FROM selected_steps(exclude := 'steady') WHERE step <= 10")
     assert rules == [["logged_warmup"]] * 10

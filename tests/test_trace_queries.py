@@ -194,9 +194,9 @@ def test_a_kernel_that_may_be_communication_is_named(warehouse: Warehouse) -> No
     warehouse.insert("runs", [{"run_id": "r"}])
     warehouse.insert("events", kernels)
     (row,) = warehouse.ask("FROM temporal_breakdown()")
-    assert row["remark"] == "may be communication, but counts as compute: fabric_sum, warp_speed_exchange"
+    assert row["note"] == "may be communication, but counts as compute: fabric_sum, warp_speed_exchange"
     warehouse.connection.execute("DELETE FROM events WHERE name IN ('fabric_sum', 'warp_speed_exchange')")
-    assert warehouse.column("SELECT remark FROM temporal_breakdown()") == [None]
+    assert warehouse.column("SELECT note FROM temporal_breakdown()") == [None]
 
 
 def test_kernels_hang_on_the_operators_around_their_launch(warehouse: Warehouse) -> None:

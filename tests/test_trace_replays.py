@@ -14,10 +14,10 @@ import scalelens
 from conftest import CORPUS
 from little_warehouse import Row, Warehouse
 from scalelens.ingestion.ingest import ingest
-from scalelens.statistics.kernel_functions import trace_of
 from scalelens.statistics.kernel_graph import Graph, graph_of, replay
 from scalelens.statistics.kernel_replay import Trace, ranks_of
 from scalelens.statistics.kernel_trace import WORK
+from scalelens.statistics.sql_kernels import trace_of
 
 DLRM = CORPUS / "traces/facebookresearch__param/et_replay/tests/data/dlrm_kineto.tar.gz"
 US = 1000
@@ -69,12 +69,12 @@ def asked(warehouse: Warehouse) -> dict[str, Row]:
 def trace_in(connection: duckdb.DuckDBPyConnection) -> Trace:
     """The events of the only run, as trace_replays hands them over."""
     table = connection.sql("""
-        SELECT coalesce(rank, 0)::BIGINT AS place, role, start_ns - min(start_ns) OVER () AS begin_ns,
+        SELECT coalesce(rank, 0)::BIGINT AS position, role, start_ns - min(start_ns) OVER () AS begin_ns,
             end_ns - min(start_ns) OVER () AS end_ns, thread, stream, correlation, wait_stream,
             recorded_ns - min(start_ns) OVER () AS recorded_ns, call,
             class IS NOT DISTINCT FROM 'communication' AS communicates, train_step,
             NULL::BIGINT AS node, NULL::BIGINT AS stage
-        FROM replay_events() ORDER BY place, begin_ns, role = 'work', end_ns DESC, line""").to_arrow_table()
+        FROM replay_events() ORDER BY position, begin_ns, role = 'work', end_ns DESC, line""").to_arrow_table()
     return trace_of(
         pa.StructArray.from_arrays([column.combine_chunks() for column in table.columns], table.column_names)
     )

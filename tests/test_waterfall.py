@@ -49,8 +49,8 @@ def parts(warehouse: Warehouse, source: str = "log") -> dict[str, float]:
     return {row["part"]: row["lost_s"] for row in rows if row["part"] != "rest" or row["lost_s"] > 1e-9}
 
 
-def remark(warehouse: Warehouse) -> str | None:
-    [found] = {row["remark"] for row in warehouse.ask("FROM waterfall()")}
+def note(warehouse: Warehouse) -> str | None:
+    [found] = {row["note"] for row in warehouse.ask("FROM waterfall()")}
     return found
 
 
@@ -106,7 +106,7 @@ def test_the_scheduler_knows_the_whole(warehouse: Warehouse) -> None:
     assert [row["time_origin"] for row in warehouse.ask("FROM goodput()")] == ["scheduler"]
     warehouse.run("other", job_id="7")
     assert parts(warehouse) == pytest.approx({"left": 50})
-    assert remark(warehouse) == "the whole is the sum of what the log tells"
+    assert note(warehouse) == "the allocated time is the sum of the parts in the log"
 
 
 def test_a_gap_of_the_clock_is_the_checkpoint_that_is_logged_for_it(warehouse: Warehouse) -> None:
@@ -135,7 +135,7 @@ def test_a_validation_beside_the_steps_is_cut_and_said(warehouse: Warehouse) -> 
     stamped(warehouse, [1.0] * 50)
     phase(warehouse, "validation", span_s=20.0, at_s=60)
     assert parts(warehouse) == pytest.approx({"validation": 10, "left": 50})
-    assert remark(warehouse) == "validation is cut from 20 s: it ran beside the steps, or lies in them"
+    assert note(warehouse) == "validation is cut from 20 s: it ran in parallel to the steps, or within them"
 
 
 def test_steps_that_are_longer_than_the_clock(warehouse: Warehouse) -> None:
@@ -143,8 +143,8 @@ def test_steps_that_are_longer_than_the_clock(warehouse: Warehouse) -> None:
     phase(warehouse, "startup", at_s=0)
     phase(warehouse, "run", at_s=10)
     assert parts(warehouse) == pytest.approx({"left": 50})
-    assert remark(warehouse) == (
-        "the steps take 50 s, longer than the 10 s of the whole: the whole is the sum of what the log tells"
+    assert note(warehouse) == (
+        "the steps take 50 s, longer than the 10 s of the whole job: the allocated time is the sum of the parts in the log"
     )
 
 
@@ -161,7 +161,7 @@ def test_one_step_of_ten_is_logged(warehouse: Warehouse) -> None:
     warehouse.run("r", [1.0] * 50)
     warehouse.connection.execute("UPDATE step_times SET step = step * 10")
     assert parts(warehouse) == pytest.approx({"left": 500})
-    assert str(remark(warehouse)).startswith("one step of 10 is logged, and stands for all of them")
+    assert str(note(warehouse)).startswith("one step in 10 is logged, and stands for all of them")
 
 
 def test_epochs_alone(warehouse: Warehouse) -> None:
@@ -170,7 +170,7 @@ def test_epochs_alone(warehouse: Warehouse) -> None:
         phase(warehouse, "train", epoch=float(epoch), span_s=20.0, at_s=24 + 25 * epoch)
         phase(warehouse, "validation", epoch=float(epoch), span_s=4.0, at_s=28 + 25 * epoch)
     assert parts(warehouse) == pytest.approx({"validation": 12, "rest": 2, "left": 60})
-    assert str(remark(warehouse)).startswith("single steps are not logged")
+    assert str(note(warehouse)).startswith("single steps are not logged")
 
 
 def test_a_run_of_several_writers_is_not_counted(warehouse: Warehouse) -> None:

@@ -20,9 +20,7 @@ from scalelens.ingestion.ingest import ingest
 from scalelens.queries.load import load
 from scalelens.question import session
 from scalelens.question.answer import Answer
-from scalelens.question.inputs import NEEDED_FOR_INPUTS
 from scalelens.question.question import Question
-from scalelens.question.run_names import RUN_NAMES
 
 FORMATS = [*map(str, Format)]
 # Formats whose fixtures give most queries a row, beside the logs of the demo.
@@ -70,6 +68,12 @@ def rows_of(text: bytes, shape: str) -> list[Any] | None:
     return pl.read_parquet(io.BytesIO(text)).to_dicts() if shape == Format.parquet else None
 
 
+@functools.cache
+def session_of(root: Path) -> session.Session:
+    """One connection for all questions: to open one takes longer than most answers."""
+    return session.Session(root)
+
+
 @pytest.fixture
 def asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers are kept for the other formats: asking takes far longer than writing."""
@@ -77,8 +81,10 @@ def asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     ask_anew = session.ask
 
     def ask(root: Path, question: Question, folders: Any = (), also: str = "", executor: Any = None) -> Answer:
+        if folders or question.unsafe:
+            return ask_anew(root, question, folders, also, executor)
         if question.statement not in kept:
-            answer = ask_anew(root, question, folders, f"{NEEDED_FOR_INPUTS}; {RUN_NAMES}", executor)
+            answer = session_of(root).ask(question)
             answer._first, answer._rest = answer.table, iter(())  # which could be read once
             kept[question.statement] = answer
         return kept[question.statement]

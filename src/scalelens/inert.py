@@ -8,18 +8,18 @@ import re
 from typing import Any
 
 # Control characters of ASCII and Latin-1, marks that turn the direction of writing, and what XML does not allow.
-CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
-EXCEPT_LINES = re.compile(rf"(?![\n\t]){CONTROL.pattern}")
+_CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+_EXCEPT_LINES = re.compile(rf"(?![\n\t]){_CONTROL.pattern}")
 FORMULA = r"^[=+@-]"  # begins what a spreadsheet computes
 NUMBER = r"^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf|nan)$"
 
 
 def visible(text: str, lines: bool = False) -> str:
     """A text whose control characters are seen, as `\\x1b`; with `lines`, line feeds and tabs stay."""
-    return (EXCEPT_LINES if lines else CONTROL).sub(escaped, text)
+    return (_EXCEPT_LINES if lines else _CONTROL).sub(_escaped, text)
 
 
-def escaped(match: re.Match[str]) -> str:
+def _escaped(match: re.Match[str]) -> str:
     code = ord(match[0])
     return {"\n": r"\n", "\t": r"\t", "\r": r"\r"}.get(match[0], rf"\x{code:02x}" if code < 256 else rf"\u{code:04x}")
 

@@ -34,17 +34,57 @@ def keep_old_names(kind: str) -> None:
             sys.modules[old] = value
 
 
+# Columns of queries: by the query, the old name of each and the new one.  `queries/old_columns.py` lets users' SQL
+# name both, `with_old_columns` users' charts.
+OLD_COLUMNS = {
+    "ablation": {"warning": "note"},
+    "batch_cdf": {"elbow_place": "elbow_number", "elbow_reason": "note", "refusal": "reason"},
+    "batch_device_grid": {"warning": "note"},
+    "batch_size_curve": {"no_knee": "reason"},
+    "efficiency_tree": {"remark": "note"},
+    "elbow": {"elbow_place": "elbow_number"},
+    "energy_of_steps": {"left_out": "excluded_by", "place_in_run": "position_in_run"},
+    "energy_reconciled": {"contradiction": "note", "said_by": "source"},
+    "goodput": {"remark": "note"},
+    "kept_times": {"refusal": "reason"},
+    "logged_steps": {"place_in_run": "position_in_run"},
+    "lost_time": {"remark": "note"},
+    "model_flops": {"missing": "reason"},
+    "precision_gain": {"warning": "note"},
+    "rank_places": {"told_by": "source"},
+    "scaling": {"warning": "note"},
+    "scaling_times": {"warning": "note"},
+    "selected_steps": {"left_out": "excluded_by", "place_in_run": "position_in_run"},
+    "step_course": {"n_left_out": "n_excluded", "place_in_run": "position_in_run", "rules": "excluded_by"},
+    "temporal_breakdown": {"remark": "note"},
+    "waterfall": {"remark": "note"},
+}
+
+OLD_TEXTS = ("rules",)  # columns that are lists now, and were texts: their entries with blanks between them
+
 # Arguments of the library's functions: by the function, the old name of each and the new one.
-OLD_ARGUMENTS = {
+_OLD_ARGUMENTS = {
     "ingest": {"begin": "on_progress", "zone": "time_zone", "mapping": "columns", "again": "reread"},
 }
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def with_old_arguments(function: Function) -> Function:
+def with_old_columns(draw: _Function, query: str) -> _Function:
+    """Lets a user's chart read the columns of its query by their old names, too."""
+
+    @functools.wraps(draw)
+    def drawn(rows: Any, *more: Any, **options: Any) -> Any:
+        known = {old: rows[new] for old, new in OLD_COLUMNS.get(query, {}).items() if new in rows and old not in rows}
+        known = {old: values.list.join(" ") if old in OLD_TEXTS else values for old, values in known.items()}
+        return draw(rows.with_columns(**known), *more, **options)
+
+    return cast(_Function, drawn)
+
+
+def with_old_arguments(function: _Function) -> _Function:
     """Lets a function take the old names of its arguments, too, with a warning."""
-    names = OLD_ARGUMENTS[function.__name__]
+    names = _OLD_ARGUMENTS[function.__name__]
 
     @functools.wraps(function)
     def renamed(*values: Any, **arguments: Any) -> Any:
@@ -53,4 +93,4 @@ def with_old_arguments(function: Function) -> Function:
             arguments[names[old]] = arguments.pop(old)
         return function(*values, **arguments)
 
-    return cast(Function, renamed)
+    return cast(_Function, renamed)

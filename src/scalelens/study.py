@@ -160,7 +160,7 @@ class Study:
         """The questions that have a name, and what each answers.
 
         >>> study.queries().filter(name="scaling")["answers"].item()
-        'How well does training scale, and against which base?'
+        'How well does training scale, and relative to which base?'
         """
         import polars as pl
 

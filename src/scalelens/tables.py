@@ -16,23 +16,23 @@ OLDEST_SCHEMA = 2  # raise it when older segments would be read wrongly: their w
 LONGEST_TEXT = 500  # characters of a text in `problems`
 
 TEXT, INT, FLOAT, TIME = pa.string(), pa.int64(), pa.float64(), pa.timestamp("us")
-FINE_TIME = pa.timestamp("ns")
+_FINE_TIME = pa.timestamp("ns")
 SMALL = pa.int32()
-TEXTS = pa.list_(TEXT)
-SQL_TYPES = {
-    TEXT: "VARCHAR", INT: "BIGINT", SMALL: "INTEGER", FLOAT: "DOUBLE", TIME: "TIMESTAMP", FINE_TIME: "TIMESTAMP_NS",
-    TEXTS: "VARCHAR[]",
+_TEXTS = pa.list_(TEXT)
+_SQL_TYPES = {
+    TEXT: "VARCHAR", INT: "BIGINT", SMALL: "INTEGER", FLOAT: "DOUBLE", TIME: "TIMESTAMP", _FINE_TIME: "TIMESTAMP_NS",
+    _TEXTS: "VARCHAR[]",
 }  # fmt: skip
 
 PHASES_OF_STEPS = ("train", "validation", "warmup")
-VALUE_KINDS = ("instant", "interval_mean", "running_mean", "epoch_mean", "run_mean", "run_median")
-RATE_SCOPES = ("global", "rank")
+_VALUE_KINDS = ("instant", "interval_mean", "running_mean", "epoch_mean", "run_mean", "run_median")
+_RATE_SCOPES = ("global", "rank")
 # How a run ended, the first that any line says.  A run that completed after a restart counts as completed; otherwise
 # the line that tells most wins over the plain error that follows it.
 OUTCOMES = (
     "completed", "oom", "collective_timeout", "time_limit", "node_failure", "cancelled", "error", "unknown",
 )  # fmt: skip
-SCOPES = "what the sensor covers: gpu module gcd oam grace cpu memory sysio ipu board node_ac node_dc switch"
+_SCOPES = "what the sensor covers: gpu module gcd oam grace cpu memory sysio ipu board node_ac node_dc switch"
 ORIGINS = ("sidecar", "log", "scheduler", "nccl", "environment", "path", "inferred")
 
 
@@ -114,8 +114,8 @@ STORED: dict[str, tuple[Column, ...]] = {
         *KEY,
         Column("node", TEXT, "host name"),
         Column("device", TEXT, "device as the tool numbers it"),
-        Column("scope", TEXT, SCOPES),
-        Column("ts", FINE_TIME, "time of the sample, to the nanosecond; UTC unless ts_origin says otherwise"),
+        Column("scope", TEXT, _SCOPES),
+        Column("ts", _FINE_TIME, "time of the sample, to the nanosecond; UTC unless ts_origin says otherwise"),
         Column("ts_origin", TEXT, f"{STAMP[1].meaning}, `relative` since a zero that is not known"),
         Column("power_w", FLOAT, "watts"),
         Column("flag", TEXT, "why the value should be doubted: na zero duplicate stale forced_zero implausible"),
@@ -195,10 +195,10 @@ STORED: dict[str, tuple[Column, ...]] = {
 FILES: tuple[Column, ...] = (
     Column("file_id", TEXT, "sha256 of the stored bytes that were parsed"),
     Column("path", TEXT, "absolute path under which the content was seen first"),
-    Column("paths", TEXTS, "all paths that hold this content"),
+    Column("paths", _TEXTS, "all paths that hold this content"),
     Column("size_bytes", INT, "bytes parsed"),
     Column("modified_at", TIME, "time of the last change, UTC"),
-    Column("formats", TEXTS, "formats that took lines of it"),
+    Column("formats", _TEXTS, "formats that took lines of it"),
     Column("status", TEXT, "ok, partial, unknown, empty, document or duplicate"),
     Column("rows", INT, "rows it gave"),
     Column("problems", INT, "rows of `problems` it gave"),
@@ -238,7 +238,7 @@ RUN_FACTS: tuple[Column, ...] = (
         "outcome", TEXT, "completed, oom, collective_timeout, time_limit, node_failure, error, cancelled or unknown"
     ),
 )
-RUNS: tuple[Column, ...] = (
+_RUNS: tuple[Column, ...] = (
     Column("run_id", TEXT, "one training job with one configuration"),
     Column("name", TEXT, "name of the file or folder it comes from"),
     Column("path", TEXT, "file that carries its steps, else its first file"),
@@ -248,7 +248,7 @@ RUNS: tuple[Column, ...] = (
     Column("ended_at", TIME, "last time stamp"),
     Column("attempts", SMALL, "times it was started"),
 )
-STEP_TIMES: tuple[Column, ...] = (
+_STEP_TIMES: tuple[Column, ...] = (
     Column("run_id", TEXT, "run"),
     Column("file_id", TEXT, "file of the slowest rank's record"),
     Column("line", INT, "line of the slowest rank's record"),
@@ -359,7 +359,7 @@ def schema(columns: tuple[Column, ...]) -> pa.Schema:
 
 def sql_type(column: Column) -> str:
     """Type of a column in DuckDB.  Raises KeyError for one that SQL_TYPES does not know."""
-    return SQL_TYPES[column.type]
+    return _SQL_TYPES[column.type]
 
 
 SCHEMAS: dict[str, pa.Schema] = {name: schema(columns) for name, columns in STORED.items()}
@@ -372,4 +372,4 @@ def documented() -> dict[str, tuple[Column, ...]]:
         "devices_catalog": DEVICES, "systems_catalog": SYSTEMS, "settings_catalog": SETTINGS,
         "published": PUBLISHED, "published_documents": DOCUMENTS, "published_identities": IDENTITIES,
     }  # fmt: skip
-    return {"files": FILES, "members": MEMBERS, "runs": RUNS, **stored, "step_times": STEP_TIMES, **catalogs}
+    return {"files": FILES, "members": MEMBERS, "runs": _RUNS, **stored, "step_times": _STEP_TIMES, **catalogs}

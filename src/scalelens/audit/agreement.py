@@ -11,15 +11,15 @@ from itertools import pairwise
 from scalelens.audit.printed import Bounds
 
 LEAST_AGREEING = 3
-SHARE_AGREEING = Decimal("0.75")
+_SHARE_AGREEING = Decimal("0.75")
 MEASURED_TWICE = Decimal("0.02")  # a rate and a time, or a power and an energy, may come from two clocks
-ALONE = Decimal("0.005")  # a gap that rounding does not explain, if no other row has one
+_ALONE = Decimal("0.005")  # a gap that rounding does not explain, if no other row has one
 
 
 def agreed(shared: Bounds, bounds: Sequence[Bounds]) -> bool:
     """Whether a clear majority of the bounds overlaps `shared`."""
     inside = sum(not gap(shared, each) for each in bounds)
-    return inside >= LEAST_AGREEING and inside >= SHARE_AGREEING * len(bounds)
+    return inside >= LEAST_AGREEING and inside >= _SHARE_AGREEING * len(bounds)
 
 
 def shared_values(bounds: Sequence[Bounds]) -> Bounds:
@@ -40,10 +40,10 @@ def apart_from_the_others(bounds: Sequence[Bounds]) -> tuple[Bounds, list[int]]:
     gaps = [gap(shared, each) for each in bounds]
     far = [k for k, distance in enumerate(gaps) if distance > MEASURED_TWICE]
     agreeing = len(bounds) - len(far)
-    if agreeing < LEAST_AGREEING or agreeing < SHARE_AGREEING * len(bounds):
+    if agreeing < LEAST_AGREEING or agreeing < _SHARE_AGREEING * len(bounds):
         return shared, []
     lone = [k for k, distance in enumerate(gaps) if distance > 0]
-    if len(lone) == 1 and gaps[lone[0]] > ALONE and len(bounds) > LEAST_AGREEING:
+    if len(lone) == 1 and gaps[lone[0]] > _ALONE and len(bounds) > LEAST_AGREEING:
         return shared, lone
     return shared, far
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from scalelens.audit.printed import Number
 
 ACCUSING = ("inconsistent", "stale", "claim")
-KINDS = (*ACCUSING, "reproduced", "untraceable")
+_KINDS = (*ACCUSING, "reproduced", "untraceable")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from scalelens.audit.document import TextTable
 
-AMOUNTS_OF_WORK = ("work", "steps")
+_AMOUNTS_OF_WORK = ("work", "steps")
 
 
 def own_group(table: TextTable, apart: Collection[int], agreeing: Collection[int], used: Collection[int]) -> bool:
@@ -27,7 +27,7 @@ def other_work(table: TextTable, apart: Collection[int], agreeing: Collection[in
     for column, meaning in enumerate(table.meanings):
         labels = _labels_of(table, column)
         is_text = not any(cells[column] for cells in table.cells)
-        if (is_text or meaning.kind in AMOUNTS_OF_WORK) and not {labels[row] for row in apart} <= {
+        if (is_text or meaning.kind in _AMOUNTS_OF_WORK) and not {labels[row] for row in apart} <= {
             labels[row] for row in agreeing
         }:
             return True

@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from scalelens.audit.units import DEVICES, ITEMS, PER, canonical
 from scalelens.units import UNITS, base
 
-BRACKETS = re.compile(r"[(\[]\s*([^()\[\]]+?)\s*[)\]]")
-LAST_WORD = re.compile(r"(?:\s|_|\bin\s)([^\s_]+)$")
-QUANTITIES = ("time", "power", "energy", "bytes")  # those that one unit without a slash measures
-ONE_DEVICE = "(?:gpu|gcd|ipu|hpu|device|accelerator)"
-RATE_OF_SUFFIX = re.compile(rf"^(\w+?)_per_(s|sec|second|step)(?:_per_({ONE_DEVICE}))?$", re.IGNORECASE)
-COUNTED = r"^(?:total|num(?:ber)?|no\.?|#|n)?[\s_-]*(?:of\s)?(?:the\s|total\s|trained\s|training\s)?"
-COUNTS = {
-    "micro_batch": rf"(?:micro|mini|local).?batch|\bmbs\b|batch.*(?:per|/)\s?{ONE_DEVICE}",
+_BRACKETS = re.compile(r"[(\[]\s*([^()\[\]]+?)\s*[)\]]")
+_LAST_WORD = re.compile(r"(?:\s|_|\bin\s)([^\s_]+)$")
+_QUANTITIES = ("time", "power", "energy", "bytes")  # those that one unit without a slash measures
+_ONE_DEVICE = "(?:gpu|gcd|ipu|hpu|device|accelerator)"
+_RATE_OF_SUFFIX = re.compile(rf"^(\w+?)_per_(s|sec|second|step)(?:_per_({_ONE_DEVICE}))?$", re.IGNORECASE)
+_COUNTED = r"^(?:total|num(?:ber)?|no\.?|#|n)?[\s_-]*(?:of\s)?(?:the\s|total\s|trained\s|training\s)?"
+_COUNTS = {
+    "micro_batch": rf"(?:micro|mini|local).?batch|\bmbs\b|batch.*(?:per|/)\s?{_ONE_DEVICE}",
     "batch": r"batch.?size|\bbatch\b|\bgbs\b",
-    "devices": rf"{COUNTED}{ONE_DEVICE}s?(?:\scounts?)?$|\({ONE_DEVICE}s\)",
-    "nodes": rf"{COUNTED}nodes?(?:\scounts?)?$",
+    "devices": rf"{_COUNTED}{_ONE_DEVICE}s?(?:\scounts?)?$|\({_ONE_DEVICE}s\)",
+    "nodes": rf"{_COUNTED}nodes?(?:\scounts?)?$",
     "length": r"(?:seq(?:uence)?|context)[\s_-]*len(?:gth)?",
-    "work": rf"{COUNTED}(?:images|samples|tokens|sequences)(?:\strained)?$",
-    "steps": rf"{COUNTED}(?:steps|iterations|iters|epochs)$",
+    "work": rf"{_COUNTED}(?:images|samples|tokens|sequences)(?:\strained)?$",
+    "steps": rf"{_COUNTED}(?:steps|iterations|iters|epochs)$",
 }
 
 
@@ -59,7 +59,7 @@ def meaning_of_heading(heading: str) -> ColumnMeaning:
 
 def _name_and_unit(heading: str) -> tuple[str, str]:
     """`Training Time (sec.)` as its name and `s`; the unit may be in brackets, last, or the whole heading."""
-    for inner in BRACKETS.findall(heading):
+    for inner in _BRACKETS.findall(heading):
         for part in (inner, *re.split(r"\s+or\s+|,\s*", inner)):
             if unit := canonical(part):
                 return heading.replace(inner, ""), unit
@@ -67,10 +67,10 @@ def _name_and_unit(heading: str) -> tuple[str, str]:
         return heading, "%"
     if whole := canonical(heading):
         return heading, whole
-    column = RATE_OF_SUFFIX.match(heading)
+    column = _RATE_OF_SUFFIX.match(heading)
     if column and (unit := canonical("/".join(part for part in column.groups() if part))):
         return heading, unit
-    last = LAST_WORD.search(heading)
+    last = _LAST_WORD.search(heading)
     unit = _unit_of_suffix(last[1]) if last else ""
     return (heading[: last.start()], unit) if last and unit else (heading, "")
 
@@ -96,7 +96,7 @@ def _kind_of_unit(unit: str) -> str:
     if over[:2] == ["FLOP", "s"]:
         return "flops"
     quantity = UNITS[over[0]].quantity if over[0] in UNITS else ""
-    return quantity if quantity in QUANTITIES else "share" if unit == "%" else ""
+    return quantity if quantity in _QUANTITIES else "share" if unit == "%" else ""
 
 
 def _kind_of_words(name: str) -> str:
@@ -104,7 +104,7 @@ def _kind_of_words(name: str) -> str:
     plain = name.replace("_", " ").strip(" ()[]")
     if "/" in plain:
         return ""
-    for kind, words in COUNTS.items():
+    for kind, words in _COUNTS.items():
         if re.search(words, plain):
             return kind
     if re.search(r"\bspeed.?up\b", plain):

@@ -8,22 +8,24 @@ import re
 
 from scalelens.audit.document import Sentence
 
-AMOUNTS = "(?:corresponds?|amounts?) to"
-WORDS = (
+_AMOUNTS = "(?:corresponds?|amounts?) to"
+_WORDS = (
     ",", r" \(", ":", " =", " is", " are", " makes?", " gives?", " giving", " or", r",? that is,?", r",? i\.e\.,?",
-    rf",? which (?:is|are|makes|gives|means|{AMOUNTS})", rf",? {AMOUNTS}", ",? (?:corresponding|equivalent) to", " so",
-    " hence", " thus", " therefore", " a total of", ",? for a total of", " in total", " altogether",
+    rf",? which (?:is|are|makes|gives|means|{_AMOUNTS})", rf",? {_AMOUNTS}", ",? (?:corresponding|equivalent) to",
+    " so", " hence", " thus", " therefore", " a total of", ",? for a total of", " in total", " altogether",
 )  # fmt: skip
-FOLLOWS = rf"(?:{'|'.join(WORDS)})+ ?"
+FOLLOWS = rf"(?:{'|'.join(_WORDS)})+ ?"
 # Stronger than a comma or a bracket, which another fact may follow.
-SAME = rf"(?:,? that is,?|,? i\.e\.,?|,? which (?:is|are|makes|gives|means|{AMOUNTS})|,? {AMOUNTS}|,? for a total of) ?"
+SAME = (
+    rf"(?:,? that is,?|,? i\.e\.,?|,? which (?:is|are|makes|gives|means|{_AMOUNTS})|,? {_AMOUNTS}|,? for a total of) ?"
+)
 # "9 epochs of ", "4 x ", and "3 times ", which is a number with its unit.
-MULTIPLIER = re.compile(r"<\d+>(?:[^<>.;]{0,24}(?: (?:of|with|at)|[x×]|\bcdot)(?: the| a)?)? ?$")
+_MULTIPLIER = re.compile(r"<\d+>(?:[^<>.;]{0,24}(?: (?:of|with|at)|[x×]|\bcdot)(?: the| a)?)? ?$")
 
 
 def is_multiplied(marked: str, start: int) -> bool:
     """Whether the number that begins at `start` is multiplied: "9 epochs of <1>"."""
-    return bool(MULTIPLIER.search(marked[:start]))
+    return bool(_MULTIPLIER.search(marked[:start]))
 
 
 def is_hedged(sentence: Sentence, index: int) -> bool:

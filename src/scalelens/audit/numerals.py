@@ -9,32 +9,32 @@ from dataclasses import dataclass
 
 from scalelens.audit.units import canonical
 
-NUMBER = re.compile(
+_NUMBER = re.compile(
     r"(?<![\w.,/^_\-–\[#:§])"  # not within a name, a range, a reference
     r"[-+\u2212]?\d+(?:[,'\u00a0\u2009\u202f ]\d{3}(?!\d))*(?:\.\d+)?"  # 1,024 or 2 130 or 0.90
     r"(?:[eE][-+]?\d{1,2}(?!\w)|\s?(?:\\times|×|·)\s?10\s?\^\s?\{?[-+]?\d{1,2}\}?)?"  # 2.5e3, 2.5 × 10^3
     r"(?:\s?(?:thousand|million|billion|trillion)\b|(?:k|M|B|T)\b(?!/))?"  # 1.3 million, 117M
     r"(?!\w*[-_]?\d)(?!\.\d)"  # not the beginning of a name, a date, a version
 )
-MULTIPLE = re.compile(r"\s?(?:x|X|×|\\times)(?![\w\d]|\s?10\s?\^|\s\d)|-?\s?fold\b|\s+times\b")
-UNIT = re.compile(
+_MULTIPLE = re.compile(r"\s?(?:x|X|×|\\times)(?![\w\d]|\s?10\s?\^|\s\d)|-?\s?fold\b|\s+times\b")
+_UNIT = re.compile(
     r"[\s~\\,-]?\s?(per\s?cent|%|\\%|[A-Za-zµμ][A-Za-zµμ\-]*)"
     r"((?:\s?/\s?|\s+per\s+)(?:[A-Za-z]+))?((?:\s?/\s?|\s+per\s+)(?:[A-Za-z]+))?"
 )
-NOT_MEASURED = re.compile(
+_NOT_MEASURED = re.compile(
     r"(?:\b(?:fig(?:ure)?s?|tab(?:le)?s?|sec(?:tion)?s?|chapters?|eqs?|equations?|appendix|version|v|page|pages|pp|vol|no|"
     r"step|epoch|rank|seed|layer|algorithm|listing|line|part|day|january|february|march|april|may|june|july|august|september|"
     r"october|november|december|ref|refs|lines)\.?[\s~]*(?:\(|\\ref\{\w*\})?)$",
     re.IGNORECASE,
 )
-NOISE = re.compile(
+_NOISE = re.compile(
     r"https?://\S+|www\.\S+|doi:\S+|`[^`]*`|\b\d{1,4}([-/.])\d{1,2}\1\d{2,4}\b|\b\d{1,2}:\d{2}(?::\d{2})?\b|"
     r"\\(?:cite|ref|label|includegraphics|input|bibitem)\w*(?:\[[^\]]*\])?\{[^}]*\}|\[\d+(?:\s?[,–-]\s?\d+)*\]"
 )
-YEAR = re.compile(r"(?:19[89]|20[0-3])\d")  # 2048 is a batch size
-MOST_CHARACTERS = 24  # a longer one is an identifier
-WORDS_BEFORE = 40  # characters
-HEDGES = {
+_YEAR = re.compile(r"(?:19[89]|20[0-3])\d")  # 2048 is a batch size
+_MOST_CHARACTERS = 24  # a longer one is an identifier
+_WORDS_BEFORE = 40  # characters
+_HEDGES = {
     "about": re.compile(
         r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|some|circa|ca\.|order of|~|≈)[\s$\\]*$",
         re.IGNORECASE,
@@ -60,29 +60,29 @@ class _Numeral:
 
 def _without_noise(text: str) -> str:
     """The text with blanks for links, code, dates and references, so that positions stay the same."""
-    return NOISE.sub(lambda found: " " * len(found[0]), text)
+    return _NOISE.sub(lambda found: " " * len(found[0]), text)
 
 
 def numerals(text: str) -> list[_Numeral]:
     """The numbers of a text in their order."""
     clean = _without_noise(text)
     result = []
-    for match in NUMBER.finditer(clean):
-        before = clean[max(0, match.start() - WORDS_BEFORE) : match.start()]
+    for match in _NUMBER.finditer(clean):
+        before = clean[max(0, match.start() - _WORDS_BEFORE) : match.start()]
         end, unit = _unit_after(clean, match.end())
-        named = len(match[0]) > MOST_CHARACTERS or NOT_MEASURED.search(before)
-        if named or (YEAR.fullmatch(match[0]) and not unit):
+        named = len(match[0]) > _MOST_CHARACTERS or _NOT_MEASURED.search(before)
+        if named or (_YEAR.fullmatch(match[0]) and not unit):
             continue
-        hedge = next((name for name, words in HEDGES.items() if words.search(before)), "")
+        hedge = next((name for name, words in _HEDGES.items() if words.search(before)), "")
         result.append(_Numeral(match.start(), end, match[0].strip(), unit, hedge))
     return result
 
 
 def _unit_after(text: str, end: int) -> tuple[int, str]:
     """End and spelling of the unit after a number; "x" of a multiple, "" if there is none."""
-    if multiple := MULTIPLE.match(text, end):
+    if multiple := _MULTIPLE.match(text, end):
         return multiple.end(), "x"
-    found = UNIT.match(text, end)
+    found = _UNIT.match(text, end)
     if not found:
         return end, ""
     first = re.sub(r"per\s?cent|\\%", "%", found[1])

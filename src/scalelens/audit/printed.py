@@ -8,10 +8,10 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
-GROUPED = re.compile(r"(?<=\d)[,'\u00a0\u2009\u202f ](?=\d{3}(?!\d))")
-PARTS = re.compile(r"([+-]?)(\d+)(?:\.(\d*))?(?:\s*(?:[eE]|(?:\\times|[x×·*])\s*10\s*\^?\s*\{?)([+-]?\d+)\}?)?")
-NAMED = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "k": 3, "M": 6, "B": 9, "T": 12}
-ROUND_ZEROS = 3
+_GROUPED = re.compile(r"(?<=\d)[,'\u00a0\u2009\u202f ](?=\d{3}(?!\d))")
+_PARTS = re.compile(r"([+-]?)(\d+)(?:\.(\d*))?(?:\s*(?:[eE]|(?:\\times|[x×·*])\s*10\s*\^?\s*\{?)([+-]?\d+)\}?)?")
+_NAMED = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "k": 3, "M": 6, "B": 9, "T": 12}
+_ROUND_ZEROS = 3
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ def bounds_of(text: str, count: bool = False) -> Bounds:
     to the digit before them: "70,000 images" may be 70,400.  Raises ValueError if `text` is not a number.
     """
     word = re.search(r"([A-Za-z]+)$", text)
-    power = NAMED.get(word[1], 0) if word else 0
-    found = PARTS.match(GROUPED.sub("", text.strip().replace("\u2212", "-")))
+    power = _NAMED.get(word[1], 0) if word else 0
+    found = _PARTS.match(_GROUPED.sub("", text.strip().replace("\u2212", "-")))
     if not found:
         raise ValueError(f"not a number: {text!r}")
     sign, whole, fraction, exponent = found.groups()
@@ -92,7 +92,7 @@ def bounds_of(text: str, count: bool = False) -> Bounds:
     digits = whole + (fraction or "")
     value = Decimal(int(sign + digits)).scaleb(power - len(fraction or ""))
     zeros = len(digits) - len(digits.rstrip("0")) if not fraction and int(digits) else 0
-    if not fraction and zeros >= ROUND_ZEROS:
+    if not fraction and zeros >= _ROUND_ZEROS:
         half = Decimal(5).scaleb(power + zeros - 1)
     elif count and not fraction and not power:
         half = Decimal(0)

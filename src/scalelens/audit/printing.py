@@ -11,8 +11,8 @@ from scalelens.report.text.sentences import plural
 if TYPE_CHECKING:
     import polars as pl
 
-COLUMNS = ("kind", "matters", "line", "column", "number", "unit", "others", "sentence", "evidence")
-HEADINGS = {"conclusion": "Changes a conclusion", "slip": "Slips", "claim": "Claims that do not hold"}
+_COLUMNS = ("kind", "matters", "line", "column", "number", "unit", "others", "sentence", "evidence")
+_HEADINGS = {"conclusion": "Changes a conclusion", "slip": "Slips", "claim": "Claims that do not hold"}
 
 
 def summary(document: Document, findings: Iterable[Finding]) -> str:
@@ -33,7 +33,7 @@ def lines_of(findings: Iterable[Finding], width: int) -> list[str]:
     """The accusations, those that change a conclusion first: line of the file, sentence, formula."""
     accused = [finding for finding in findings if finding.kind in ACCUSING]
     lines: list[str] = []
-    for matters, heading in HEADINGS.items():
+    for matters, heading in _HEADINGS.items():
         chosen = [f for f in accused if (f.kind if f.kind == "claim" else f.matters) == matters]
         if chosen:
             lines += [*([""] if lines else []), heading]
@@ -50,7 +50,7 @@ def rows_of(findings: Iterable[Finding]) -> "pl.DataFrame":
     """A row for each finding: the accused number, and in `others` those that it contradicts."""
     import polars as pl
 
-    columns = {name: pl.Int64 if name in ("line", "column") else pl.String for name in COLUMNS}
+    columns = {name: pl.Int64 if name in ("line", "column") else pl.String for name in _COLUMNS}
     rows = [
         (
             finding.kind,

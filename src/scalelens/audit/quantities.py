@@ -8,7 +8,7 @@ from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.units import DEVICES
 from scalelens.units import base
 
-WORK_OF_AN_EPOCH = re.compile(
+_WORK_OF_AN_EPOCH = re.compile(
     r"(?:1|one|an|each)\s+epoch\s*(?:=|:|is|has|are)\s*(?:(\d+)\s*(?:\*|×|x|\\times|·)\s*)?(?:global\s+)?batch\s?size",
     re.IGNORECASE,
 )
@@ -26,7 +26,7 @@ def exact(amount: int | Decimal) -> Bounds:
 
 def batches_per_epoch(table: TextTable) -> int | None:
     """k if the text near the table says `1 epoch = k * batch size`."""
-    match = WORK_OF_AN_EPOCH.search(table.nearby)
+    match = _WORK_OF_AN_EPOCH.search(table.nearby)
     return int(match[1] or 1) if match else None
 
 

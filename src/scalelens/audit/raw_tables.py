@@ -5,13 +5,13 @@ import re
 from dataclasses import dataclass
 
 Cell = tuple[str, int]  # its text, and the character of the line at which it begins, from 0
-BY_SPACES = re.compile(r"\S+(?: \S+)*")
-BETWEEN_PIPES = re.compile(r"^[\s|:+-]+$")
-LATEX_TABLE = re.compile(r"\\begin\{(tabular[x*]?|longtable|array)\}")
-LATEX_RULES = re.compile(
+_BY_SPACES = re.compile(r"\S+(?: \S+)*")
+_BETWEEN_PIPES = re.compile(r"^[\s|:+-]+$")
+_LATEX_TABLE = re.compile(r"\\begin\{(tabular[x*]?|longtable|array)\}")
+_LATEX_RULES = re.compile(
     r"\\(?:hline|toprule|midrule|bottomrule|centering|cline\{[^}]*\}|cmidrule(?:\([^)]*\))?\{[^}]*\}|addlinespace)"
 )
-LEAST_ROWS_BY_SPACES = 3
+_LEAST_ROWS_BY_SPACES = 3
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def _pipe_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]
     rows = []
     for number in range(start, end):
         line = lines[number]
-        if not BETWEEN_PIPES.match(line):
+        if not _BETWEEN_PIPES.match(line):
             cells = _split(line.replace(r"\|", "  "), "|")
             cells = cells[1:] if line.lstrip().startswith("|") else cells
             rows.append((number + 1, cells[:-1] if line.rstrip().endswith("|") else cells))
@@ -82,7 +82,7 @@ def _pipe_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]
 
 def _latex_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]]]:
     """A tabular of LaTeX, from begin to end; a row may span several lines."""
-    begin = LATEX_TABLE.search(lines[start])
+    begin = _LATEX_TABLE.search(lines[start])
     if not begin:
         return []
     rows: list[tuple[int, tuple[Cell, ...]]] = []
@@ -92,7 +92,7 @@ def _latex_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...
         if f"\\end{{{begin[1]}}}" in line:
             return rows or [(number + 1, ())]
         first = first if pending.strip() else number + 1
-        pending += LATEX_RULES.sub("", line) + " "
+        pending += _LATEX_RULES.sub("", line) + " "
         while r"\\" in pending:
             row, _, pending = pending.partition(r"\\")
             rows.append((first, tuple((text, max(line.find(text), 0)) for text, _ in _latex_cells(row))))
@@ -121,8 +121,8 @@ def _space_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...
             break
         rows.append((number + 1, cells))
     digits = sum(any(re.match(r"[-+]?\d", text) for text, _ in cells) for _, cells in rows)
-    return rows if len(rows) >= LEAST_ROWS_BY_SPACES and digits >= len(rows) - 1 else []
+    return rows if len(rows) >= _LEAST_ROWS_BY_SPACES and digits >= len(rows) - 1 else []
 
 
 def _space_cells(line: str) -> tuple[Cell, ...]:
-    return tuple((match[0], match.start()) for match in BY_SPACES.finditer(line))
+    return tuple((match[0], match.start()) for match in _BY_SPACES.finditer(line))

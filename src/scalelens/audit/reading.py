@@ -13,28 +13,28 @@ from scalelens.audit.tables import table_of
 from scalelens.audit.units import COUNTED
 from scalelens.errors import UserError
 
-SUFFIXES = (".tex", ".md", ".txt", ".csv")
-SENTENCE_END = re.compile(
+_SUFFIXES = (".tex", ".md", ".txt", ".csv")
+_SENTENCE_END = re.compile(
     r"(?<![A-Z])(?<!e\.g)(?<!i\.e)(?<!cf)(?<!vs)(?<!Fig)(?<!Eq)(?<!approx)(?<!resp)[.!?][)\"”*]*\s+(?=[A-Z\"“(*$\\])"
 )
-NEW_PARAGRAPH = re.compile(
+_NEW_PARAGRAPH = re.compile(
     r"\s*(?:[-*+•]\s|\d{1,2}[.)]\s|#|>|\\(?:item|section|subsection|paragraph|begin|end|caption)\b|\$\$)"
 )
-FENCE = re.compile(r"\s*(?:```|~~~)")
-COMMENT = re.compile(r"(?<!\\)%.*")
-SIUNITX = re.compile(r"\\(?:SI|qty)\{([^}]*)\}\{([^}]*)\}")
-SIUNITX_NAMES = {"watt": "W", "hour": "h", "second": "s", "percent": "%", "joule": "J", "kilo": "k", "milli": "m"}
-SPELLED = {r"\%": "%", "~": " ", "{,}": ",", r"\,": " ", r"\;": " "}
-LARGEST = 20_000_000
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+_COMMENT = re.compile(r"(?<!\\)%.*")
+_SIUNITX = re.compile(r"\\(?:SI|qty)\{([^}]*)\}\{([^}]*)\}")
+_SIUNITX_NAMES = {"watt": "W", "hour": "h", "second": "s", "percent": "%", "joule": "J", "kilo": "k", "milli": "m"}
+_SPELLED = {r"\%": "%", "~": " ", "{,}": ",", r"\,": " ", r"\;": " "}
+_LARGEST = 20_000_000
 
 
 def read(path: Path) -> Document:
     """Reads a file.  Raises UserError if it is not a text of a known kind."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise UserError(f"{path} is not a text of a known kind", f"give a file that ends in {', '.join(SUFFIXES)}")
+    if path.suffix.lower() not in _SUFFIXES:
+        raise UserError(f"{path} is not a text of a known kind", f"give a file that ends in {', '.join(_SUFFIXES)}")
     try:
-        if path.stat().st_size > LARGEST:
-            raise UserError(f"{path} is larger than {LARGEST // 10**6} MB", "give the text alone")
+        if path.stat().st_size > _LARGEST:
+            raise UserError(f"{path} is larger than {_LARGEST // 10**6} MB", "give the text alone")
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise UserError(f"{path} cannot be read ({error.strerror})", "check its name") from None
@@ -60,14 +60,14 @@ def document_of(text: str, path: str = "text", suffix: str = ".txt") -> Document
 
 def _without_latex(line: str) -> str:
     """A line of LaTeX without its comment; `\\SI{3}{\\watt\\hour}` becomes `3 Wh`, `88\\,\\%` becomes `88 %`."""
-    line = SIUNITX.sub(lambda found: f"{found[1]} {_unit_of(found[2])}", COMMENT.sub("", line))
-    for macro, text in SPELLED.items():
+    line = _SIUNITX.sub(lambda found: f"{found[1]} {_unit_of(found[2])}", _COMMENT.sub("", line))
+    for macro, text in _SPELLED.items():
         line = line.replace(macro, text)
     return line
 
 
 def _unit_of(macros: str) -> str:
-    parts = [SIUNITX_NAMES.get(part, part) for part in re.split(r"\\", macros) if part]
+    parts = [_SIUNITX_NAMES.get(part, part) for part in re.split(r"\\", macros) if part]
     return "".join(parts)
 
 
@@ -77,9 +77,9 @@ def _sentences_of(lines: list[str], of_tables: set[int]) -> list[Sentence]:
     paragraph: list[tuple[int, str]] = []
     fenced = False
     for number, line in enumerate([*lines, ""], 1):
-        fenced ^= bool(FENCE.match(line))
-        ends = not line.strip() or number in of_tables or fenced or FENCE.match(line)
-        if paragraph and (ends or NEW_PARAGRAPH.match(line)):
+        fenced ^= bool(_FENCE.match(line))
+        ends = not line.strip() or number in of_tables or fenced or _FENCE.match(line)
+        if paragraph and (ends or _NEW_PARAGRAPH.match(line)):
             sentences += _sentences_of_paragraph(paragraph)
             paragraph = []
         if not ends:
@@ -93,7 +93,7 @@ def _sentences_of_paragraph(paragraph: list[tuple[int, str]]) -> list[Sentence]:
     for number, line in paragraph:
         starts.append((len(text), number))
         text += line + " "
-    bounds = [0, *(match.end() for match in SENTENCE_END.finditer(text)), len(text)]
+    bounds = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
     sentences = []
     for start, end in pairwise(bounds):
         part = text[start:end].rstrip()

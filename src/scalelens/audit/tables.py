@@ -10,11 +10,11 @@ from scalelens.audit.printed import Number, bounds_of
 from scalelens.audit.raw_tables import Cell, RawTable
 from scalelens.audit.units import COUNTED
 
-BOLD = re.compile(r"\*\*(.+?)\*\*|__(.+?)__|\\(?:textbf|mathbf|bm)\{([^}]*)\}|<b>(.+?)</b>")
-MARKUP = re.compile(r"\\(?:textit|emph|underline|num|text)\{([^}]*)\}|\$|\\,|<[^>]+>(?=\s*$)")
-FOOTNOTE = re.compile(r"(?<=[\d%a-z])\s?(?:\^\{?\(?[a-z0-9*†]\)?\}?|[*†‡§¹²³]+|<sup>.*?</sup>|\[\d+\])\s*$")
-SPREAD = re.compile(r"(?:±|\+/-|\\pm)\s*[\d.]+")
-COUNTS = ("batch", "micro_batch", "devices", "nodes", "length", "work", "steps")
+_BOLD = re.compile(r"\*\*(.+?)\*\*|__(.+?)__|\\(?:textbf|mathbf|bm)\{([^}]*)\}|<b>(.+?)</b>")
+_MARKUP = re.compile(r"\\(?:textit|emph|underline|num|text)\{([^}]*)\}|\$|\\,|<[^>]+>(?=\s*$)")
+_FOOTNOTE = re.compile(r"(?<=[\d%a-z])\s?(?:\^\{?\(?[a-z0-9*†]\)?\}?|[*†‡§¹²³]+|<sup>.*?</sup>|\[\d+\])\s*$")
+_SPREAD = re.compile(r"(?:±|\+/-|\\pm)\s*[\d.]+")
+_COUNTS = ("batch", "micro_batch", "devices", "nodes", "length", "work", "steps")
 LINES_BEFORE, LINES_AFTER = 12, 12
 
 
@@ -47,7 +47,7 @@ def table_of(raw: RawTable, index: int, lines: list[str]) -> TextTable | None:
         cells=tuple(numbers),
         texts=texts,
         bold=frozenset(
-            (row, cell) for row, (_, cells) in enumerate(body) for cell in range(width) if BOLD.search(cells[cell][0])
+            (row, cell) for row, (_, cells) in enumerate(body) for cell in range(width) if _BOLD.search(cells[cell][0])
         ),
         caption=" ".join(line.strip() for line in lines[max(0, start - 3) : start] if line.strip()),
         nearby="\n".join(lines[max(0, start - LINES_BEFORE) : start] + lines[end : end + LINES_AFTER]),
@@ -69,9 +69,9 @@ def _holds_numbers(cells: tuple[Cell, ...]) -> bool:
 
 def _plain(text: str) -> str:
     """A cell without markup and footnote mark."""
-    text = BOLD.sub(lambda found: next(part for part in found.groups() if part is not None), text)
-    text = MARKUP.sub(lambda found: found[1] or "", text).replace(r"\%", "%").replace("~", " ").strip()
-    return FOOTNOTE.sub("", text) if re.match(r"[-+\u2212]?\d", text) else text
+    text = _BOLD.sub(lambda found: next(part for part in found.groups() if part is not None), text)
+    text = _MARKUP.sub(lambda found: found[1] or "", text).replace(r"\%", "%").replace("~", " ").strip()
+    return _FOOTNOTE.sub("", text) if re.match(r"[-+\u2212]?\d", text) else text
 
 
 def _merged(rows: list[list[str]]) -> list[str]:
@@ -91,13 +91,13 @@ def _row_label(texts: tuple[str, ...]) -> str:
 def _number_of(cell: Cell, words: str, meaning: ColumnMeaning, position: tuple[int, int, int, int]) -> Number | None:
     """The number of a cell; None if it has none, or several, or a number within words."""
     text, start = cell
-    spread = bool(SPREAD.search(text))
-    shown = SPREAD.sub("", _plain(text)).strip()
+    spread = bool(_SPREAD.search(text))
+    shown = _SPREAD.sub("", _plain(text)).strip()
     found = numerals(shown)
     if len(found) != 1 or found[0].start > 0 or not re.fullmatch(r"[\s%A-Za-zµ/().]*", shown[found[0].end :]):
         return None
     unit = found[0].unit or meaning.unit
-    span = bounds_of(found[0].text, count=unit in COUNTED or meaning.kind in COUNTS)
+    span = bounds_of(found[0].text, count=unit in COUNTED or meaning.kind in _COUNTS)
     line, table, row, column = position
     return Number(
         text=found[0].text, low=span.low, high=span.high, unit=unit, line=line, column=start + 1, words=words,

@@ -2,14 +2,14 @@
 
 import re
 
-NAMES = (
+_NAMES = (
     "ns", "µs", "ms", "s", "min", "h", "d", "mW", "W", "kW", "MW", "J", "kJ", "MJ", "GJ", "Wh", "kWh", "MWh",
     "B", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "FLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP", "%",
 )  # fmt: skip
 ITEMS = ("samples", "images", "tokens", "sequences", "items", "steps", "batches", "epochs")
 DEVICES = ("GPU", "GCD", "IPU", "HPU", "device")
 COUNTED = (*ITEMS, *DEVICES, "nodes", "runs", "cores")
-SPELLINGS = {
+_SPELLINGS = {
     "s": "sec second seconds secs", "ms": "msec millisecond milliseconds", "µs": "us μs microsecond microseconds",
     "ns": "nanosecond nanoseconds", "min": "mins minute minutes", "h": "hr hrs hour hours", "d": "day days",
     "W": "watt watts", "kW": "kilowatt kilowatts", "MW": "megawatt megawatts", "J": "joule joules",
@@ -22,9 +22,9 @@ SPELLINGS = {
     "GPU": "gpus", "GCD": "gcds", "IPU": "ipus", "HPU": "hpus", "device": "devices accelerator accelerators",
     "nodes": "node", "runs": "run", "cores": "core",
 }  # fmt: skip
-ONE_SPELLING = {word.lower(): unit for unit, words in SPELLINGS.items() for word in (unit, *words.split())}
+_ONE_SPELLING = {word.lower(): unit for unit, words in _SPELLINGS.items() for word in (unit, *words.split())}
 # "mw" and "mj" stay open: they may be milli or mega.
-ONE_SPELLING = {word: unit for word, unit in ONE_SPELLING.items() if word not in ("mw", "mj", "b", "d")}
+_ONE_SPELLING = {word: unit for word, unit in _ONE_SPELLING.items() if word not in ("mw", "mj", "b", "d")}
 PER = re.compile(r"\s*/\s*|\s+per\s+")
 
 
@@ -41,6 +41,6 @@ def canonical(text: str) -> str:
 def _part_of(text: str) -> str:
     """The one spelling of a unit without a slash.  Case matters where it makes a difference: MW is not mW."""
     text = text.strip(" .\\{}$")
-    if text in NAMES or text == "1":
+    if text in _NAMES or text == "1":
         return text
-    return ONE_SPELLING.get(text.lower(), "")
+    return _ONE_SPELLING.get(text.lower(), "")

@@ -5,7 +5,7 @@ from decimal import Decimal
 from scalelens.audit.document import TextTable
 from scalelens.audit.printed import Bounds, Number
 
-CONCLUSION_FROM = Decimal("0.05")  # a smaller difference does not change a reader's conclusion
+_CONCLUSION_FROM = Decimal("0.05")  # a smaller difference does not change a reader's conclusion
 
 
 def with_unit(number: Number) -> str:
@@ -34,4 +34,4 @@ def matters(claimed: Bounds, right: Bounds) -> str:
     """`conclusion` if the two differ by more than a reader would overlook, else `slip`."""
     larger = max(abs(middle(claimed)), abs(middle(right)))
     distance = max(claimed.low - right.high, right.low - claimed.high, Decimal(0))
-    return "conclusion" if larger and distance / larger > CONCLUSION_FROM else "slip"
+    return "conclusion" if larger and distance / larger > _CONCLUSION_FROM else "slip"

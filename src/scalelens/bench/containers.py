@@ -6,8 +6,8 @@ from pathlib import Path
 from scalelens.bench.request import Request, Runtime
 from scalelens.errors import UserError
 
-PASSED_ON = ("SLURM_", "PET_", "NCCL_", "GLOO_", "FI_", "OMP_", "CUDA_", "MIOPEN_", "SCALELENS_")  # podman passes none
-DEVICES = {  # what each runtime needs for NVIDIA's devices and for AMD's
+_PASSED_ON = ("SLURM_", "PET_", "NCCL_", "GLOO_", "FI_", "OMP_", "CUDA_", "MIOPEN_", "SCALELENS_")  # podman passes none
+_DEVICES = {  # what each runtime needs for NVIDIA's devices and for AMD's
     "apptainer": ("--nv", "--rocm"),
     "singularity": ("--nv", "--rocm"),
     "podman": ("--device nvidia.com/gpu=all", "--device /dev/kfd --device /dev/dri"),
@@ -26,24 +26,24 @@ def start_lines(request: Request, system: dict[str, str], out: Path) -> list[str
     elif request.data:
         data = Path(request.data).resolve()
         folders.append(shlex.quote(str(data.parent if request.workload == "language" else data)))
-    lines = container_lines(request.container, runtime, folders, request.on_cpu)
+    lines = _container_lines(request.container, runtime, folders, request.on_cpu)
     return [f"# The container holds {packages}.", *lines]
 
 
-def container_lines(image: str, runtime: str, folders: list[str], on_cpu: bool) -> list[str]:
+def _container_lines(image: str, runtime: str, folders: list[str], on_cpu: bool) -> list[str]:
     """Lines that set `container` to the start of a command within an image.
 
     `folders` are what the job reads and writes, as words of the shell: most runtimes show no file system but the home
     folder.  Shifter shows those of its site.
     """
     image = shlex.quote(str(Path(image).resolve()) if Path(image).exists() else image)
-    lines = [] if on_cpu or runtime == "shifter" else device_lines(runtime)
+    lines = [] if on_cpu or runtime == "shifter" else _device_lines(runtime)
     devices = '"${gpus[@]}" ' if lines else ""
     if runtime == "shifter":
         command = f"shifter --image={image}" + ("" if on_cpu else " --module=gpu")
     elif runtime == "podman":
         volumes = " ".join(f"--volume {folder}:{folder}" for folder in folders)
-        passed_on = " ".join(f"--env '{prefix}*'" for prefix in PASSED_ON)
+        passed_on = " ".join(f"--env '{prefix}*'" for prefix in _PASSED_ON)
         command = f"podman run --rm --network=host --ipc=host {devices}{volumes} {passed_on} {image}"
     else:
         binds = " ".join(f"--bind {folder}" for folder in folders)
@@ -51,8 +51,8 @@ def container_lines(image: str, runtime: str, folders: list[str], on_cpu: bool) 
     return [*lines, f"container=({command})"]
 
 
-def device_lines(runtime: str) -> list[str]:
-    nvidia, amd = DEVICES[runtime]
+def _device_lines(runtime: str) -> list[str]:
+    nvidia, amd = _DEVICES[runtime]
     return [f"gpus=({nvidia})", f"if [ -e /dev/kfd ]; then gpus=({amd}); fi  # AMD's driver is on this node"]
 
 

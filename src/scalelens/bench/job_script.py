@@ -13,8 +13,8 @@ from scalelens.bench.request import Request
 from scalelens.catalog import CATALOG_FOLDER
 from scalelens.version import __version__
 
-TEMPLATES = Path(__file__).parent
-FILL_IN = "FILL_IN"  # submit.sh refuses a script that still holds it as a value
+_TEMPLATES = Path(__file__).parent
+_FILL_IN = "FILL_IN"  # submit.sh refuses a script that still holds it as a value
 
 
 def systems() -> dict[str, dict[str, str]]:
@@ -43,7 +43,7 @@ def job_script(request: Request, nodes: int, system: dict[str, str], out: Path) 
     sampler = f'    "$python" "$runners/power.py" --out {shlex.quote(folder)} -- \\'
     stage_lines, options = staging(request, system.get("local_storage", ""))
     values = {
-        "title": title(request.workload, nodes, system),
+        "title": _title(request.workload, nodes, system),
         "version": __version__,
         "workload": request.workload,
         "nodes": str(nodes),
@@ -54,57 +54,57 @@ def job_script(request: Request, nodes: int, system: dict[str, str], out: Path) 
         "runner_options": f"--out {shlex.quote(folder)} {options}".rstrip(),
     }
     blocks = {
-        **allocation(request, system),
-        **node_lines(request, nodes, system),
+        **_allocation(request, system),
+        **_node_lines(request, nodes, system),
         "staging": stage_lines,
         "container": start_lines(request, system, out),
         "in_container": ['    "${container[@]}" \\'] if request.container else [],
         "power_sampler": [sampler] if request.power else [],
     }
-    return filled("job.sh", values, blocks)
+    return _filled("job.sh", values, blocks)
 
 
-def allocation(request: Request, system: dict[str, str]) -> dict[str, list[str]]:
+def _allocation(request: Request, system: dict[str, str]) -> dict[str, list[str]]:
     """The lines that Slurm reads, and the comments on them."""
-    account = request.account or FILL_IN
+    account = request.account or _FILL_IN
     cores = system.get("cores_per_node")
     return {
         "notes": [f"# {note}" for note in entries(system, "notes")],
         "sources": [f"# Source: {source}" for source in system.get("source", "").split()],
-        "account": fillable(f"#SBATCH --account={account}", "the account"),
-        "partition": partition_line(request.partition or system.get("partition", "")),
-        "system_options": system_options(request, system, account),
-        "gpu_option": gpu_option(system, request.on_cpu),
+        "account": _fillable(f"#SBATCH --account={account}", "the account"),
+        "partition": _partition_line(request.partition or system.get("partition", "")),
+        "system_options": _system_options(request, system, account),
+        "gpu_option": _gpu_option(system, request.on_cpu),
         "cores": [f"#SBATCH --cpus-per-task={cores}"] if cores else [],
     }
 
 
-def node_lines(request: Request, nodes: int, system: dict[str, str]) -> dict[str, list[str]]:
+def _node_lines(request: Request, nodes: int, system: dict[str, str]) -> dict[str, list[str]]:
     """The lines about devices, cores and network of a node."""
-    devices = request.nproc or system.get("devices_per_node") or FILL_IN
+    devices = request.nproc or system.get("devices_per_node") or _FILL_IN
     cores = system.get("cores_per_node")
     return {
-        "devices": fillable(f"devices={devices}", "the devices of a node"),
-        "threads": threads(cores, "" if request.on_cpu else system.get("rank_cores", "")) if cores else [],
+        "devices": _fillable(f"devices={devices}", "the devices of a node"),
+        "threads": _threads(cores, "" if request.on_cpu else system.get("rank_cores", "")) if cores else [],
         "environment": entries(system, "environment"),
-        "network_hint": [] if request.on_cpu or nodes == 1 else network_hint(system),
+        "network_hint": [] if request.on_cpu or nodes == 1 else _network_hint(system),
     }
 
 
-def title(workload: str, nodes: int, system: dict[str, str]) -> str:
+def _title(workload: str, nodes: int, system: dict[str, str]) -> str:
     size = "1 node" if nodes == 1 else f"{nodes} nodes"
     return f"{workload} on {size} of {system['name']}" if system.get("name") else f"{workload} on {size}"
 
 
-def partition_line(partition: str) -> list[str]:
+def _partition_line(partition: str) -> list[str]:
     if partition == "none":
         return []
     if "|" in partition:
-        return fillable(f"#SBATCH --partition={FILL_IN}", f"one of {partition.replace('|', ', ')}")
-    return fillable(f"#SBATCH --partition={partition or FILL_IN}", "the partition, or take the line out")
+        return _fillable(f"#SBATCH --partition={_FILL_IN}", f"one of {partition.replace('|', ', ')}")
+    return _fillable(f"#SBATCH --partition={partition or _FILL_IN}", "the partition, or take the line out")
 
 
-def system_options(request: Request, system: dict[str, str], account: str) -> list[str]:
+def _system_options(request: Request, system: dict[str, str], account: str) -> list[str]:
     options = [option for option in entries(system, "options") if not (request.qos and option.startswith("--qos="))]
     if request.qos:
         options.append(f"--qos={request.qos}")
@@ -112,19 +112,19 @@ def system_options(request: Request, system: dict[str, str], account: str) -> li
         options.append(system["local_option"])
     lines = []
     for option in options:
-        lines += fillable(f"#SBATCH {option.format(account=account)}", "the same as the account")
+        lines += _fillable(f"#SBATCH {option.format(account=account)}", "the same as the account")
     return lines
 
 
-def gpu_option(system: dict[str, str], on_cpu: bool) -> list[str]:
+def _gpu_option(system: dict[str, str], on_cpu: bool) -> list[str]:
     option = system.get("gpu_option")
     if not option and on_cpu:
         return []
     what = "how this machine is asked for all devices of a node"
-    return fillable(f"#SBATCH {option or '--gpus-per-node=' + FILL_IN}", what)
+    return _fillable(f"#SBATCH {option or '--gpus-per-node=' + _FILL_IN}", what)
 
 
-def threads(cores: str, rank_cores: str) -> list[str]:
+def _threads(cores: str, rank_cores: str) -> list[str]:
     lines = [
         f"export OMP_NUM_THREADS=$(({cores} / devices))",
         f"export SRUN_CPUS_PER_TASK={cores}  # srun does not take it from sbatch since Slurm 22.05",
@@ -134,7 +134,7 @@ def threads(cores: str, rank_cores: str) -> list[str]:
     return lines
 
 
-def network_hint(system: dict[str, str]) -> list[str]:
+def _network_hint(system: dict[str, str]) -> list[str]:
     if "SOCKET_IFNAME" in system.get("environment", ""):
         return []
     return [
@@ -143,9 +143,9 @@ def network_hint(system: dict[str, str]) -> list[str]:
     ]
 
 
-def fillable(line: str, what: str) -> list[str]:
+def _fillable(line: str, what: str) -> list[str]:
     """A line; where it holds FILL_IN, after a comment that says what the user must write there."""
-    return [f"# FILL IN: {what}", line] if FILL_IN in line else [line]
+    return [f"# FILL IN: {what}", line] if _FILL_IN in line else [line]
 
 
 def submit_script(scripts: list[Path], one_at_a_time: bool) -> str:
@@ -155,14 +155,14 @@ def submit_script(scripts: list[Path], one_at_a_time: bool) -> str:
     for name in names:
         after = '--dependency="afterany:$job" ' if one_at_a_time and submissions else ""
         submissions.append(f'job=$(sbatch --parsable {after}{shlex.quote(name)}); echo "{name} $job"')
-    return filled("submit.sh", {"scripts": shlex.join(names)}, {"submissions": submissions})
+    return _filled("submit.sh", {"scripts": shlex.join(names)}, {"submissions": submissions})
 
 
-def filled(template: str, values: dict[str, str], blocks: dict[str, list[str]]) -> str:
+def _filled(template: str, values: dict[str, str], blocks: dict[str, list[str]]) -> str:
     def content(place: re.Match[str]) -> str:
         block, value = place.groups()
         return "".join(f"{line}\n" for line in blocks[block]) if block else values[value]
 
     # One pass: what a user's option holds is never taken for a place.
-    text = (TEMPLATES / template).read_text(encoding="utf-8")
+    text = (_TEMPLATES / template).read_text(encoding="utf-8")
     return re.sub(r"^@([a-z_]+)@\n|@([a-z_]+)@", content, text, flags=re.MULTILINE)

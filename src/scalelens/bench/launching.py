@@ -12,8 +12,8 @@ from scalelens.bench.limits import check_limits
 from scalelens.bench.request import Request
 from scalelens.errors import UserError
 
-RUNNERS = Path(__file__).parent.parent / "runners"
-NEEDS = {"vision": "torch", "language": "megatron.core"}
+_RUNNERS = Path(__file__).parent.parent / "runners"
+_NEEDS = {"vision": "torch", "language": "megatron.core"}
 
 
 def sizes(text: str) -> list[int]:
@@ -35,15 +35,15 @@ def sizes(text: str) -> list[int]:
 
 def run_here(workload: str, nproc: int, out: Path, power: bool, options: list[str]) -> int:
     """Runs a workload on this machine; what it prints goes to OUT/job.out too.  Returns its exit code."""
-    package = NEEDS[workload]
+    package = _NEEDS[workload]
     if find_spec("torch") is None or find_spec(package.partition(".")[0]) is None:
         raise UserError(f"{package} is not installed here", "pip install 'scalelens[run]', or see --slurm")
     out.mkdir(parents=True, exist_ok=True)
-    write_sidecar(out, workload, None)
+    _write_sidecar(out, workload, None)
     words = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(nproc)]
-    words += [str(RUNNERS / f"{workload}.py"), "--out", str(out), *options]
+    words += [str(_RUNNERS / f"{workload}.py"), "--out", str(out), *options]
     if power:
-        words = [sys.executable, str(RUNNERS / "power.py"), "--out", str(out), "--", *words]
+        words = [sys.executable, str(_RUNNERS / "power.py"), "--out", str(out), "--", *words]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, errors="replace")
     assert process.stdout
     try:
@@ -75,8 +75,8 @@ def write_study(
         check_limits(system, partition, qos, size, request.time)
     out = out.resolve()
     texts = {size: job_script(request, size, facts, out) for size in nodes}
-    shutil.copytree(RUNNERS, out / "runners", dirs_exist_ok=True, ignore=shutil.ignore_patterns("__*"))
-    write_sidecar(out, request.workload, facts.get("name"))
+    shutil.copytree(_RUNNERS, out / "runners", dirs_exist_ok=True, ignore=shutil.ignore_patterns("__*"))
+    _write_sidecar(out, request.workload, facts.get("name"))
     scripts = []
     for size, text in texts.items():
         (out / f"n{size}").mkdir(parents=True, exist_ok=True)  # Slurm does not make the folder of its output
@@ -93,7 +93,7 @@ def new_folder(workload: str) -> Path:
     return next(path for k in count(1) if not (path := Path("results") / f"{workload}-{k}").exists())
 
 
-def write_sidecar(out: Path, workload: str, system: str | None) -> None:
+def _write_sidecar(out: Path, workload: str, system: str | None) -> None:
     """What the logs of a study do not say themselves.  A sidecar that is there stays: a user may have added to it."""
     path = out / "scalelens.toml"
     if path.exists():

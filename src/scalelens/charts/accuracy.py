@@ -28,11 +28,11 @@ QUERY = "accuracy_course"
 FACETS = True
 FACTS = ("name", "model")
 
-SLOTS = 400  # of each panel; the lowest and the highest record of a slot are drawn
-TRAINING = style.Look("training", style.INK, None, [1, 0], 0.5)
-VALIDATION = style.Look("validation", style.INK, "circle", [1, 0], 1)
-UNITS_OF_TIME = factors("h", "min", "s")
-CLOCKS = {
+_SLOTS = 400  # of each panel; the lowest and the highest record of a slot are drawn
+_TRAINING = style.Look("training", style.INK, None, [1, 0], 0.5)
+_VALIDATION = style.Look("validation", style.INK, "circle", [1, 0], 1)
+_UNITS_OF_TIME = factors("h", "min", "s")
+_CLOCKS = {
     "run start": "the start of the run", "first record": "the first record", "sum of steps": "the sum of its steps",
 }  # fmt: skip
 
@@ -53,7 +53,7 @@ def draw(
     known = _named(known)
     looks = style.looks(sorted(known["label"].unique(), key=words.natural), page)
     longest = float(known["elapsed_s"].max() or 0)  # type: ignore[arg-type]
-    unit, seconds = next(each for each in UNITS_OF_TIME.items() if each[1] == 1 or longest >= 2 * each[1])
+    unit, seconds = next(each for each in _UNITS_OF_TIME.items() if each[1] == 1 or longest >= 2 * each[1])
     known = known.with_columns(elapsed=pl.col("elapsed_s") / seconds)
     place = "step" if known["epoch"].has_nulls() else "epoch"
     title = "accuracy [%]" if score == "accuracy" else score
@@ -71,14 +71,14 @@ def draw(
         grid += [panels] if page.is_wide else [[panel] for panel in panels]
     phases = set(known["phase"].unique())
     legend: list[style.Look | style.IntervalLook] = [_as_drawn(look, phases) for look in looks if len(looks) > 1]
-    legend += [VALIDATION] if phases - {"train"} else []
-    legend += [TRAINING] if "train" in phases else []
+    legend += [_VALIDATION] if phases - {"train"} else []
+    legend += [_TRAINING] if "train" in phases else []
     return style.figure(grid, legend, _caption(known), page)
 
 
 def _as_drawn(look: style.Look, phases: set[str | None]) -> style.Look:
     """Looks of runs, whose lines differ only in color and dash."""
-    lines = TRAINING if phases == {"train"} else VALIDATION
+    lines = _TRAINING if phases == {"train"} else _VALIDATION
     return look._replace(shape=None, thickness=1.5 * lines.thickness)
 
 
@@ -114,12 +114,12 @@ def _panel(
     layers = []
     trained = _reduced(rows.filter(pl.col("phase") == "train"), field)
     if trained:
-        line = alt.Chart(style.values(trained)).mark_line(strokeWidth=TRAINING.thickness, opacity=0.7)
+        line = alt.Chart(style.values(trained)).mark_line(strokeWidth=_TRAINING.thickness, opacity=0.7)
         layers.append(line.encode(x, y, by["color"], by["strokeDash"], detail=group, order=order))
     validated = _reduced(rows.filter(pl.col("phase").ne_missing("train")), field)
     if validated:
         chart = alt.Chart(style.values(validated))
-        line = chart.mark_line(strokeWidth=VALIDATION.thickness)
+        line = chart.mark_line(strokeWidth=_VALIDATION.thickness)
         layers.append(line.encode(x, y, by["color"], by["strokeDash"], detail=group, order=order))
         layers.append(chart.mark_point(size=9).encode(x, y, by["color"], by["shape"], tooltip=["label:N", "score:Q"]))
     return alt.layer(*layers)
@@ -127,7 +127,7 @@ def _panel(
 
 def _reduced(rows: pl.DataFrame, field: str) -> list[Row]:
     """The lowest and the highest record in each slot of the axis; lines join the records of one attempt."""
-    width = (float(rows[field].max() or 0) - float(rows[field].min() or 0)) / SLOTS or 1  # type: ignore[arg-type]
+    width = (float(rows[field].max() or 0) - float(rows[field].min() or 0)) / _SLOTS or 1  # type: ignore[arg-type]
     part = pl.concat_str("label", pl.lit("/"), pl.col("attempt").cast(pl.String).fill_null("0"))
     placed = rows.with_columns(part=part, slot=(pl.col(field) / width).floor()).sort("score")
     slots = placed.group_by("part", "slot", maintain_order=True)
@@ -140,8 +140,8 @@ def _caption(rows: pl.DataFrame) -> list[str]:
     models = sorted({model for model in rows["model"].unique() if model})
     lines = [f"{', '.join(models)}."] if models else []
     lines.append(f"{words.counted([len(counts)], 'run')}, each of {words.counted(counts, 'record')}.")
-    clocks = [CLOCKS.get(clock, clock) for clock in sorted(filter(None, rows["clock"].unique()))]
+    clocks = [_CLOCKS.get(clock, clock) for clock in sorted(filter(None, rows["clock"].unique()))]
     lines += [f"Time since {' or '.join(clocks)}."] if clocks else []
-    if max(counts) > SLOTS:
-        lines.append(f"Of each {SLOTS}th of the axis the lowest and the highest record of a run.")
+    if max(counts) > _SLOTS:
+        lines.append(f"Of each {_SLOTS}th of the axis the lowest and the highest record of a run.")
     return [*lines, "No record is left out."]

@@ -12,15 +12,15 @@ from scalelens.charts.axes import labels, ticks_of_decades
 from scalelens.charts.layout import POINTS_PER_MM, Page
 from scalelens.errors import UserError
 
-Spec = dict[str, Any]
-SHOWN = ("title", "subtitle", "text", "domain", "sort")  # keys of texts outside of the data
-HIDDEN = ("colour", "shape", "run_id", "file_id", "series")  # fields of rows that a figure does not show as text
-MOST_TEXTS = 30  # in a message
-LOWEST_PANEL = 20  # points
-MOST_TICKS = 12  # of a logarithmic axis; else only powers of ten
+_Spec = dict[str, Any]
+_SHOWN = ("title", "subtitle", "text", "domain", "sort")  # keys of texts outside of the data
+_HIDDEN = ("colour", "shape", "run_id", "file_id", "series")  # fields of rows that a figure does not show as text
+_MOST_TEXTS = 30  # in a message
+_LOWEST_PANEL = 20  # points
+_MOST_TICKS = 12  # of a logarithmic axis; else only powers of ten
 
 
-def adjusted(spec: Spec, page: Page, height_of: Callable[[Spec], float]) -> Spec:
+def adjusted(spec: _Spec, page: Page, height_of: Callable[[_Spec], float]) -> _Spec:
     """The Vega-Lite of a figure, adjusted to a page; `height_of` measures a drawing in points of the layout.
 
     Raises UserError for texts and axes that the figure does not have, and for values that a log. axis cannot show.
@@ -39,12 +39,12 @@ def adjusted(spec: Spec, page: Page, height_of: Callable[[Spec], float]) -> Spec
     return spec
 
 
-def panels(spec: Spec) -> list[Spec]:
+def panels(spec: _Spec) -> list[_Spec]:
     """The panels of a figure, without legend and caption."""
     return [panel for panel, _ in _panels_with_rows(spec)]
 
 
-def _panels_with_rows(spec: Spec) -> Iterator[tuple[Spec, Sequence[Spec]]]:
+def _panels_with_rows(spec: _Spec) -> Iterator[tuple[_Spec, Sequence[_Spec]]]:
     """Each panel with the rows above it, which Altair moves there if all of the panel shares them."""
     for row in spec.get("vconcat", []):
         for panel in row.get("hconcat", []):
@@ -54,12 +54,12 @@ def _panels_with_rows(spec: Spec) -> Iterator[tuple[Spec, Sequence[Spec]]]:
 class _Axis(NamedTuple):
     """An axis of numbers in one view: the view, the channel, and the rows drawn, which may be kept above the view."""
 
-    view: Spec
-    channel: Spec
-    rows: Sequence[Spec]
+    view: _Spec
+    channel: _Spec
+    rows: Sequence[_Spec]
 
 
-def _views(panel: Spec, rows: Sequence[Spec] = ()) -> Iterator[tuple[Spec, Sequence[Spec]]]:
+def _views(panel: _Spec, rows: Sequence[_Spec] = ()) -> Iterator[tuple[_Spec, Sequence[_Spec]]]:
     """The views of a panel that draw something, with their rows."""
     rows = panel.get("data", {}).get("values", rows)
     if "mark" in panel:
@@ -68,7 +68,7 @@ def _views(panel: Spec, rows: Sequence[Spec] = ()) -> Iterator[tuple[Spec, Seque
         yield from _views(layer, rows)
 
 
-def _axes(spec: Spec, name: str) -> list[_Axis]:
+def _axes(spec: _Spec, name: str) -> list[_Axis]:
     """The axis called `name` (x, y or a title), in each view that has it.
 
     Raises UserError if there is none, and if x or y means axes of different quantities.
@@ -96,12 +96,12 @@ def _axes(spec: Spec, name: str) -> list[_Axis]:
     return next(iter(by_title.values()))
 
 
-def _free_ticks(axis: Spec) -> None:
+def _free_ticks(axis: _Spec) -> None:
     """Lets Vega choose the ticks, because those of the chart suit its own ends of the axis."""
     axis["axis"] = {key: value for key, value in (axis.get("axis") or {}).items() if key != "values"}
 
 
-def _make_logarithmic(spec: Spec, name: str) -> None:
+def _make_logarithmic(spec: _Spec, name: str) -> None:
     axes = [axis for axis in _axes(spec, name) if (axis.channel.get("scale") or {}).get("type") != "log"]
     if not axes:
         return
@@ -112,7 +112,7 @@ def _make_logarithmic(spec: Spec, name: str) -> None:
         raise UserError("bars begin at 0, which a logarithmic axis does not have", f"do without --log {name}")
     low, high = min(values) / 1.2, max(values) * 1.2
     ticks = [tick for tick in ticks_of_decades(low, high) if low <= tick <= high]
-    if len(ticks) > MOST_TICKS:
+    if len(ticks) > _MOST_TICKS:
         ticks = [tick for tick in ticks if math.log10(tick) == round(math.log10(tick))]
     for _, channel, _ in axes:
         scale = {"type": "log", "domain": [low, high], "nice": False}
@@ -133,19 +133,19 @@ def _values(axis: _Axis) -> list[float]:
     return [value for value in values if isinstance(value, int | float)]
 
 
-def _fit_height(spec: Spec, points: float, height_of: Callable[[Spec], float]) -> None:
+def _fit_height(spec: _Spec, points: float, height_of: Callable[[_Spec], float]) -> None:
     """Scales the panels until the figure has the height; legend and caption stay as they are."""
     for _ in range(3):  # an axis may need more or less room below a panel of another height
         rows = [[panel["height"] for panel in row["hconcat"]] for row in spec["vconcat"] if "hconcat" in row]
         whole = sum(map(max, rows))
         share = (whole + points - height_of(spec)) / whole
-        if share * min(map(min, rows)) < LOWEST_PANEL:
+        if share * min(map(min, rows)) < _LOWEST_PANEL:
             raise UserError("there is no room for the panels in that height", "give more, or leave the caption out")
         for panel in panels(spec):
             panel["height"] *= share
 
 
-def _renamed(spec: Spec, labels: Mapping[str, str]) -> Spec:
+def _renamed(spec: _Spec, labels: Mapping[str, str]) -> _Spec:
     """The figure with some of its texts replaced by others."""
     shown: dict[str, None] = {}
 
@@ -155,15 +155,15 @@ def _renamed(spec: Spec, labels: Mapping[str, str]) -> Spec:
         if isinstance(node, list):
             rows = key == "values" and all(isinstance(item, dict) for item in node)
             return _different([walk(item, key, rows) for item in node], node)
-        if isinstance(node, str) and (key in SHOWN or (in_rows and key not in HIDDEN)):
+        if isinstance(node, str) and (key in _SHOWN or (in_rows and key not in _HIDDEN)):
             shown[node] = None
             return labels.get(node, node)
         return node
 
-    renamed: Spec = {**spec, "vconcat": walk(spec["vconcat"])}
+    renamed: _Spec = {**spec, "vconcat": walk(spec["vconcat"])}
     if missing := [old for old in labels if old not in shown]:
         texts = [text for text in shown if text not in labels.values()]
-        raise UserError(f"the figure does not show '{missing[0]}'", f"it shows: {'; '.join(texts[:MOST_TEXTS])}")
+        raise UserError(f"the figure does not show '{missing[0]}'", f"it shows: {'; '.join(texts[:_MOST_TEXTS])}")
     return renamed
 
 

@@ -9,23 +9,23 @@ import altair as alt
 from scalelens.charts import words
 
 HEADROOM = 1.06  # of a y axis above its last tick, whose label would stick out of the panel
-LOGARITHMIC_FROM = 10  # highest value over lowest
+_LOGARITHMIC_FROM = 10  # highest value over lowest
 THOUSANDS_FROM, BRIEF_FROM, BRIEF_TO = 10_000, 0.001, "1e15"  # labels such as 20k; others as 2e-4 or 2e+15
-OVERHANG = 12  # points beyond the first and the last tick, for markers and labels
+_OVERHANG = 12  # points beyond the first and the last tick, for markers and labels
 
-BYTES_LABEL_ROOM = 33  # points for `512 MiB` and a gap
-BYTES_LABEL = (
+_BYTES_LABEL_ROOM = 33  # points for `512 MiB` and a gap
+_BYTES_LABEL = (
     "datum.value >= 1073741824 ? datum.value / 1073741824 + ' GiB' : datum.value >= 1048576 ? datum.value / 1048576 + "
     "' MiB' : datum.value >= 1024 ? datum.value / 1024 + ' KiB' : datum.value + ' B'"
 )
 
 
-def of_devices(rows: Sequence[Mapping[str, Any]], overhang: float = OVERHANG) -> Any:
+def of_devices(rows: Sequence[Mapping[str, Any]], overhang: float = _OVERHANG) -> Any:
     """The x axis of numbers of devices."""
     return of_counts("devices", f"{words.unit(rows)}s", {row["devices"] for row in rows}, overhang)
 
 
-def of_counts(field: str, title: str | None, counts: Iterable[int], overhang: float = OVERHANG) -> Any:
+def of_counts(field: str, title: str | None, counts: Iterable[int], overhang: float = _OVERHANG) -> Any:
     """A logarithmic x axis with a tick at each count that was run."""
     values = sorted(set(counts))
     domain = [values[0], values[-1]] if len(values) > 1 else [values[0] / 2, values[0] * 2]
@@ -45,13 +45,13 @@ def of_bytes(field: str, title: str, sizes: Iterable[int], width: float) -> Any:
     if math.ceil(low) >= math.floor(high):  # fewer than two powers of two in between
         low, high = math.floor(low), math.floor(high) + 1
     powers = range(math.ceil(low), math.floor(high) + 1)
-    between = next(n for n in (1, 2, 5, 10, 20, 60) if len(powers) / n * BYTES_LABEL_ROOM <= width)
+    between = next(n for n in (1, 2, 5, 10, 20, 60) if len(powers) / n * _BYTES_LABEL_ROOM <= width)
     ticks = [2**power for power in powers if power % between == 0]
     return alt.X(
         f"{field}:Q",
         title=title,
-        scale=alt.Scale(type="log", base=2, domain=[2**low, 2**high], nice=False, padding=OVERHANG),
-        axis=alt.Axis(values=ticks, tickCount=len(ticks), labelExpr=BYTES_LABEL, labelOverlap="greedy"),
+        scale=alt.Scale(type="log", base=2, domain=[2**low, 2**high], nice=False, padding=_OVERHANG),
+        axis=alt.Axis(values=ticks, tickCount=len(ticks), labelExpr=_BYTES_LABEL, labelOverlap="greedy"),
     )
 
 
@@ -95,7 +95,7 @@ def ticks(highest: float) -> list[float]:
 
 def is_logarithmic(low: float, high: float) -> bool:
     """Whether the values differ too much for a linear axis to show the low ones apart."""
-    return high >= LOGARITHMIC_FROM * low > 0
+    return high >= _LOGARITHMIC_FROM * low > 0
 
 
 def ticks_of_decades(low: float, high: float) -> list[float]:

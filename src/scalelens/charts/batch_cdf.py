@@ -35,9 +35,9 @@ MOST_RUNS = style.MOST_SERIES * facets.MOST_PANELS
 FACTS = ("name", "system", "model", "precision", "devices", "device_unit", "global_batch_size")
 PARAMETERS = {"cdf_slots": "10000"}  # finer than the grid of the widest page: nobody sees corners within a slot
 
-ONE_STEP = "single steps"  # the query's label for runs whose records are single steps
-INTERVAL = ("ci95", "steps")  # kind and scope of the interval of an elbow's share
-RELATIVE_FROM = 10  # ratio of the largest to the smallest median of a run
+_ONE_STEP = "single steps"  # the query's label for runs whose records are single steps
+_INTERVAL = ("ci95", "steps")  # kind and scope of the interval of an elbow's share
+_RELATIVE_FROM = 10  # ratio of the largest to the smallest median of a run
 DOTS_PER_POINT = 5  # of the grid for thinning curves: a dot is a sixth of the line's width
 
 
@@ -51,7 +51,7 @@ def draw(
     refused = rows.filter(pl.col("step_s").is_null()).sort("run_id")
     known = rows.filter(pl.col("step_s").is_not_null()).sort("run_id", "step_s")
     if known.is_empty():
-        reasons = "; ".join(sorted(set(refused["refusal"].drop_nulls())))
+        reasons = "; ".join(sorted(set(refused["reason"].drop_nulls())))
         raise UserError(
             f"there is no distribution of step times to draw{f' ({reasons})' if reasons else ''}",
             "see what the runs hold: scalelens query batch_stats",
@@ -59,7 +59,7 @@ def draw(
     known = known.with_columns(batch=_batch(known))
     labels = _labels(known)
     medians_s = _medians_s(known)
-    is_relative = max(medians_s.values()) > RELATIVE_FROM * min(medians_s.values())
+    is_relative = max(medians_s.values()) > _RELATIVE_FROM * min(medians_s.values())
     if is_relative:
         labels = {run: f"{label} · {words.short_number(medians_s[run])} s" for run, label in labels.items()}
         known = known.with_columns(pl.col("step_s") / pl.col("run_id").replace_strict(medians_s))
@@ -67,8 +67,8 @@ def draw(
     facets.take_from_labels(runs, page.facet)
     labels = {run["run_id"]: run["label"] for run in runs}
     looks = style.looks(sorted(set(labels.values()), key=words.natural), page)
-    extent = _Extent(*known.select(low=pl.min("step_s"), high=pl.max("step_s")).row(0))
-    curves = {f"{run}": _curve(curve, extent, page.points) for (run,), curve in known.group_by("run_id")}
+    extent = Extent(*known.select(low=pl.min("step_s"), high=pl.max("step_s")).row(0))
+    curves = {f"{run}": curve_rows(curve, extent, page.points) for (run,), curve in known.group_by("run_id")}
     medians: dict[str, list[Row]] = {
         run: [{"step_s": half_s, "percent": 50}] for run, half_s in _medians_s(known).items()
     }
@@ -86,7 +86,7 @@ def draw(
         return _panel(of_part(curves), of_part(medians), of_part(elbows), looks, x, y)
 
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
-    legend += [style.INTERVALS[INTERVAL]] if elbows else []
+    legend += [style.INTERVALS[_INTERVAL]] if elbows else []
     caption = [*_caption(known, refused), words.exclusions(left_out)]
     return style.figure(facets.panels(runs, page, panel, x, y), legend, caption, page)
 
@@ -114,9 +114,9 @@ def _medians_s(known: pl.DataFrame) -> dict[str, float]:
 
 def _elbows(known: pl.DataFrame) -> dict[str, list[Row]]:
     """Elbows of the curves by run; none if the rows do not have them."""
-    if "elbow_place" not in known.columns:
+    if "elbow_number" not in known.columns:
         return {}
-    found = known.filter(pl.col("elbow_place").is_not_null())
+    found = known.filter(pl.col("elbow_number").is_not_null())
     columns = {"percent": "cdf", "percent_low": "elbow_share_low", "percent_high": "elbow_share_high"}
     shares = [(100 * pl.col(share)).alias(name) for name, share in columns.items()]
     elbows: dict[str, list[Row]] = {}
@@ -130,11 +130,11 @@ def _elbow_marks(elbows: Sequence[Row], x: Any, y: Any, color: Any) -> list[Any]
     if not elbows:
         return []
     circles = alt.Chart(style.values(elbows)).mark_point(shape="circle", filled=False, fill="white", strokeWidth=0.8)
-    bars = style.interval_layers(elbows, INTERVAL, x, ("percent_low", "percent_high"), color)
+    bars = style.interval_layers(elbows, _INTERVAL, x, ("percent_low", "percent_high"), color)
     return [*bars, circles.encode(x, y, color, tooltip=["label:N", "step_s:Q", "percent:Q"])]
 
 
-class _Extent(NamedTuple):
+class Extent(NamedTuple):
     """The fastest and the slowest step of all runs, in seconds."""
 
     low: float
@@ -145,10 +145,10 @@ class _Extent(NamedTuple):
         return axes.is_logarithmic(self.low, self.high)
 
 
-def _axes(extent: _Extent, kinds: list[str], is_relative: bool) -> tuple[Any, Any]:
+def _axes(extent: Extent, kinds: list[str], is_relative: bool) -> tuple[Any, Any]:
     """The x and y axis of curves with records of these kinds."""
     parts = ["step time over the run's median" if is_relative else "step time [s]"]
-    if len(kinds) == 1 and kinds != [ONE_STEP]:
+    if len(kinds) == 1 and kinds != [_ONE_STEP]:
         parts += kinds
     ticks: dict[str, Any] = {"tickCount": 6}
     if extent.is_log:
@@ -163,14 +163,14 @@ def _axes(extent: _Extent, kinds: list[str], is_relative: bool) -> tuple[Any, An
     )
     y = alt.Y(
         "percent:Q",
-        title="share of steps [%]" if kinds == [ONE_STEP] else "share of records [%]",
+        title="share of steps [%]" if kinds == [_ONE_STEP] else "share of records [%]",
         scale=alt.Scale(domain=[0, 100]),
         axis=alt.Axis(values=[0, 25, 50, 75, 100], tickCount=5),
     )
     return x, y
 
 
-def _curve(curve: pl.DataFrame, extent: _Extent, width: int) -> list[Row]:
+def curve_rows(curve: pl.DataFrame, extent: Extent, width: int) -> list[Row]:
     """Corners of a run's curve, without those that the line would cover.
 
     All corners of a million steps would make a figure of 100 MB.  The grid is finer than the line, and the first and
@@ -201,7 +201,7 @@ def _labels(rows: pl.DataFrame) -> dict[str, str]:
         ]
     tells_kind = rows["label"].n_unique() > 1
     return {
-        run["run_id"]: " · ".join([*label, run["label"]] if tells_kind and run["label"] != ONE_STEP else label)
+        run["run_id"]: " · ".join([*label, run["label"]] if tells_kind and run["label"] != _ONE_STEP else label)
         for run, label in zip(runs, labels, strict=True)
     }
 
@@ -242,7 +242,7 @@ def _caption(known: pl.DataFrame, refused: pl.DataFrame) -> list[str]:
     lines += _about_elbows(known)
     if max(run["n_steps"] for run in runs) > int(PARAMETERS["cdf_slots"]):
         lines.append("Drawn: the corners of each curve that its line does not cover.")
-    for reason, count in sorted(Counter(re.sub(r"\d+ ", "", why) for why in refused["refusal"]).items()):
+    for reason, count in sorted(Counter(re.sub(r"\d+ ", "", why) for why in refused["reason"]).items()):
         which = (
             [_fact(run, "name") or _fact(run, "run_id") for run in refused.to_dicts()] if refused.height == 1 else []
         )
@@ -255,9 +255,9 @@ def _about_elbows(known: pl.DataFrame) -> list[str]:
     lines: list[str] = []
     if _elbows(known):
         lines.append("Circle: elbow, with the interval of its share.")
-    if "elbow_reason" in known.columns:
-        runs = known.filter(pl.col("elbow_reason").is_not_null()).unique("run_id")
-        reasons = Counter(reason.partition(":")[0] for reason in runs["elbow_reason"])
+    if "note" in known.columns:
+        runs = known.filter(pl.col("note").is_not_null()).unique("run_id")
+        reasons = Counter(reason.partition(":")[0] for reason in runs["note"])
         counts = [f"{words.counted([count], 'run')} ({reason})" for reason, count in sorted(reasons.items())]
         lines += [f"Without an elbow: {', '.join(counts)}."] if counts else []
     return lines

@@ -23,12 +23,12 @@ from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "batch_device_grid"
-SERIES_FACTS = ("system", "model", "precision", "device_model")
+_SERIES_FACTS = ("system", "model", "precision", "device_model")
 
-MOST_PANELS = 6
-DARK_FROM = 50  # percent from which the number in a cell is white
+_MOST_PANELS = 6
+_DARK_FROM = 50  # percent from which the number in a cell is white
 ROW_HEIGHT, LOWEST_MAP = 30, 66  # points
-COLORS = ["#eef4fb", "#08468b"]  # of 0 and of 100 %
+_COLORS = ["#eef4fb", "#08468b"]  # of 0 and of 100 %
 
 
 def draw(
@@ -45,11 +45,11 @@ def draw(
             "see what there is: scalelens query runs_overview",
         )
     points: list[Row] = several.sort("series", "devices", "batch_per_device").to_dicts()
-    shared = words.name_by_facts(points, SERIES_FACTS)
+    shared = words.name_by_facts(points, _SERIES_FACTS)
     by_series: dict[str, list[Row]] = {}
     for point in points:
         by_series.setdefault(point["label"], []).append(point)
-    limits.check_count(len(by_series), MOST_PANELS, "maps", "choose runs, for example runs=\"model = 'resnet50'\"")
+    limits.check_count(len(by_series), _MOST_PANELS, "maps", "choose runs, for example runs=\"model = 'resnet50'\"")
     is_of_jobs = (parameters or {}).get("per") == "job"
     by_series = dict(sorted(by_series.items(), key=lambda series: (page.position(series[0]), series[0])))
     panels = [
@@ -83,9 +83,9 @@ def _map(cells: Sequence[Row], name: str, is_of_jobs: bool, page: Page) -> Any:
     order = sorted({cell["batch"] for cell in drawn}, reverse=True)
     title = "global batch" if is_of_jobs else "batch of a device"
     y = alt.Y("batch:O", title=title, sort=order, axis=alt.Axis(labelOverlap="greedy", **bare))
-    color = alt.Color("percent:Q", scale=alt.Scale(domain=[0, 100], range=COLORS), legend=None)
+    color = alt.Color("percent:Q", scale=alt.Scale(domain=[0, 100], range=_COLORS), legend=None)
     chart = alt.Chart(style.values(drawn))
-    ink = alt.condition(f"datum.percent >= {DARK_FROM}", alt.value("white"), alt.value(style.INK))
+    ink = alt.condition(f"datum.percent >= {_DARK_FROM}", alt.value("white"), alt.value(style.INK))
     cell = chart.mark_rect(stroke="white", strokeWidth=0.5).encode(x, y, color, tooltip=["percent:Q"])
     text = chart.mark_text().encode(x, y, text="text:N", color=ink)
     return facets.titled(alt.layer(cell, text), name, 2 if page.is_wide else 1, page, has_axes=True)
@@ -113,5 +113,5 @@ def _caption(by_series: Mapping[str, Sequence[Row]], is_of_jobs: bool) -> list[s
         )
     runs = words.counted([cell["n_runs"] for cells in by_series.values() for cell in cells], "run")
     lines.append(f"Each cell: {runs}. Without a cell: not measured.")
-    warnings = dict.fromkeys(cell["warning"] for cells in by_series.values() for cell in cells if cell["warning"])
-    return lines + [words.sentence(warning) for warning in warnings]
+    notes = dict.fromkeys(cell["note"] for cells in by_series.values() for cell in cells if cell["note"])
+    return lines + [words.sentence(note) for note in notes]

@@ -25,9 +25,9 @@ from scalelens.errors import UserError
 QUERY = "batch_size_curve"
 FACETS = True
 
-SERIES_FACTS = ("system", "model", "precision", "device_model", "devices")
-KNEE_SIZE = 70  # area of the ring, which surrounds a marker, in square points
-KNEE = style.Look("knee", style.INK, "circle", [1, 0], 0, is_hollow=True)
+_SERIES_FACTS = ("system", "model", "precision", "device_model", "devices")
+_KNEE_SIZE = 70  # area of the ring, which surrounds a marker, in square points
+_KNEE = style.Look("knee", style.INK, "circle", [1, 0], 0, is_hollow=True)
 
 
 def draw(
@@ -42,7 +42,7 @@ def draw(
             "there are no runs that differ in their batch alone", "see what there is: scalelens query runs_overview"
         )
     points: list[Row] = rows.sort("series", "batch_per_device").to_dicts()
-    shared = words.name_by_facts(points, SERIES_FACTS)
+    shared = words.name_by_facts(points, _SERIES_FACTS)
     caption = [shared, *_caption(points, parameters or {}), words.exclusions(left_out)]
     facets.take_from_labels(points, page.facet)
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
@@ -51,7 +51,7 @@ def draw(
         "device_samples_per_s", "samples/s of a device", max(row["device_samples_per_s"] for row in points)
     )
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
-    legend += [KNEE] if any(point["is_knee"] for point in points) else []
+    legend += [_KNEE] if any(point["is_knee"] for point in points) else []
     grid = facets.panels(points, page, lambda part, y: _panel(part, looks, x, y), x, y)
     return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
 
@@ -67,7 +67,7 @@ def _panel(points: Sequence[Row], looks: Sequence[style.Look], x: Any, y: Any) -
         chart.mark_point().encode(x, y, by["color"], by["shape"], tooltip=tips),
     ]
     if knees := [{name: point[name] for name in names} for point in points if point["is_knee"]]:
-        ring = alt.Chart(style.values(knees)).mark_point(shape="circle", filled=False, size=KNEE_SIZE, strokeWidth=0.8)
+        ring = alt.Chart(style.values(knees)).mark_point(shape="circle", filled=False, size=_KNEE_SIZE, strokeWidth=0.8)
         layers.append(ring.encode(x, y, color=alt.value(style.INK)))
     return alt.layer(*layers)
 
@@ -80,9 +80,9 @@ def _caption(points: Sequence[Row], parameters: Mapping[str, str]) -> list[str]:
         lines.append(f"Ring: from there on a doubling of the batch gains less than {100 * gain:g} %.")
     without: dict[str, list[str]] = {}
     for point in points:
-        if point["no_knee"] and point["label"] not in (labels := without.setdefault(point["no_knee"], [])):
+        if point["reason"] and point["label"] not in (labels := without.setdefault(point["reason"], [])):
             labels.append(point["label"])
-    has_others = any(not point["no_knee"] for point in points)
+    has_others = any(not point["reason"] for point in points)
     for reason, labels in without.items():
         is_of_all = len(without) == 1 and not has_others
         whose = "" if is_of_all else f" of {', '.join(filter(None, labels))}"

@@ -27,14 +27,14 @@ from scalelens.units import ratio
 
 QUERY = "collective_arrivals"
 
-MOST_RANKS = 16  # rows that fit the height of a panel
-DRAWN_ALL = 5000  # the largest number of arrivals that are all drawn
-LINEAR_UP_TO = 10  # microseconds, by which the ends of one collective differ
-UNITS = {name: ratio(name, "µs") for name in ("s", "ms", "µs")}  # an axis has the largest that fits ten times
-ALL_TICKS_UP_TO = 3  # decades; with more, only 1, 10, 100 have room for labels
+_MOST_RANKS = 16  # rows that fit the height of a panel
+_DRAWN_ALL = 5000  # the largest number of arrivals that are all drawn
+_LINEAR_UP_TO = 10  # microseconds, by which the ends of one collective differ
+_UNITS = {name: ratio(name, "µs") for name in ("s", "ms", "µs")}  # an axis has the largest that fits ten times
+_ALL_TICKS_UP_TO = 3  # decades; with more, only 1, 10, 100 have room for labels
 
-ARRIVES = style.Look("arrives", style.GRAY, None, [1, 0], 0.7)
-ARRIVES_LAST = style.Look("arrives last", style.COLORS[1], "circle", [1, 0], 0)
+_ARRIVES = style.Look("arrives", style.GRAY, None, [1, 0], 0.7)
+_ARRIVES_LAST = style.Look("arrives last", style.COLORS[1], "circle", [1, 0], 0)
 
 
 def draw(
@@ -52,7 +52,7 @@ def draw(
     limits.check_one_run(compared, "the arrival of ranks")
     compared = compared.with_columns(is_last=pl.col("blame_ns") > 0)
     blame = _blame(compared)
-    order = blame["rank"].to_list()[:MOST_RANKS]
+    order = blame["rank"].to_list()[:_MOST_RANKS]
     lateness_us = pl.col("lateness_ns") / 1000
     arrivals = compared.filter(pl.col("rank").is_in(order)).select("rank", "is_last", "call", lateness_us=lateness_us)
     seen = _seen(arrivals, page)
@@ -60,16 +60,16 @@ def draw(
     if seen.height < arrivals.height:
         caption.append("Drawn: of arrivals at one place the latest.")
     panel = _panel(seen.to_dicts(), order)
-    return style.figure([[style.Panel(panel)]], [ARRIVES, ARRIVES_LAST], caption, page)
+    return style.figure([[style.Panel(panel)]], [_ARRIVES, _ARRIVES_LAST], caption, page)
 
 
 def _seen(arrivals: pl.DataFrame, page: Page) -> pl.DataFrame:
     """The arrivals; if there are many, only the latest of those within half the thickness of a tick."""
-    if arrivals.height <= DRAWN_ALL:
+    if arrivals.height <= _DRAWN_ALL:
         return arrivals
     # The axis is logarithmic above LINEAR_UP_TO, as Vega's symlog.
-    place = (arrivals["lateness_us"] / LINEAR_UP_TO).log1p()
-    slots = math.ceil(page.points / (ARRIVES.thickness / 2))
+    place = (arrivals["lateness_us"] / _LINEAR_UP_TO).log1p()
+    slots = math.ceil(page.points / (_ARRIVES.thickness / 2))
     slot = (place / (place.max() or 1) * slots).floor()
     by = arrivals.with_columns(slot=slot).sort("lateness_us", "call", descending=[True, False])
     latest = by.unique(["rank", "is_last", "slot"], keep="first", maintain_order=True)
@@ -87,26 +87,26 @@ def _blame(compared: pl.DataFrame) -> pl.DataFrame:
 
 def _panel(points: list[dict[str, Any]], order: list[int]) -> Any:
     highest = max(point["lateness_us"] for point in points)
-    unit = next((unit for unit, size in UNITS.items() if highest >= 10 * size), "µs")
-    points = [point | {"lateness": point.pop("lateness_us") / UNITS[unit]} for point in points]
+    unit = next((unit for unit, size in _UNITS.items() if highest >= 10 * size), "µs")
+    points = [point | {"lateness": point.pop("lateness_us") / _UNITS[unit]} for point in points]
     x = _x(highest, unit)
     y = alt.Y("rank:O", title="rank", sort=order, axis=alt.Axis(labelOverlap=False))
     others = alt.Chart(style.values([point for point in points if not point["is_last"]]))
-    ticked = others.mark_tick(color=ARRIVES.color, thickness=ARRIVES.thickness, orient="vertical", opacity=0.8)
+    ticked = others.mark_tick(color=_ARRIVES.color, thickness=_ARRIVES.thickness, orient="vertical", opacity=0.8)
     latest = alt.Chart(style.values([point for point in points if point["is_last"]]))
-    dots = latest.mark_point(color=ARRIVES_LAST.color, shape="circle", opacity=0.9)
+    dots = latest.mark_point(color=_ARRIVES_LAST.color, shape="circle", opacity=0.9)
     tips = ["rank:O", "call:Q", alt.Tooltip("lateness:Q", title=f"lateness [{unit}]")]
     return alt.layer(ticked.encode(x, y, tooltip=tips), dots.encode(x, y, tooltip=tips))
 
 
 def _x(highest_us: float, unit: str) -> Any:
     """An axis that is linear up to LINEAR_UP_TO and logarithmic above."""
-    round_us = [0, 5, *axes.ticks_of_decades(LINEAR_UP_TO, 10**9)]
+    round_us = [0, 5, *axes.ticks_of_decades(_LINEAR_UP_TO, 10**9)]
     end_us = next((tick for tick in round_us if tick >= highest_us), round_us[-1])
-    is_long = end_us > LINEAR_UP_TO * 10**ALL_TICKS_UP_TO
+    is_long = end_us > _LINEAR_UP_TO * 10**_ALL_TICKS_UP_TO
     shown = [0, *(10.0**n for n in range(1, 10))] if is_long else round_us
-    ticks = [tick / UNITS[unit] for tick in shown if tick <= end_us]
-    end, constant = end_us / UNITS[unit], LINEAR_UP_TO / UNITS[unit]
+    ticks = [tick / _UNITS[unit] for tick in shown if tick <= end_us]
+    end, constant = end_us / _UNITS[unit], _LINEAR_UP_TO / _UNITS[unit]
     return alt.X(
         "lateness:Q",
         title=f"later than the first [{unit}]",

@@ -28,18 +28,18 @@ FACETS = True
 FACTS = ("name", "devices", "device_unit")
 
 # The first facts that distinguish series are used.  Old versions do not print the test: then each file may be one.
-SERIES_FACTS = ("test", "devices", "dtype", "redop", "root", "name", "run_id", "file_of_unknown_test")
+_SERIES_FACTS = ("test", "devices", "dtype", "redop", "root", "name", "run_id", "file_of_unknown_test")
 SIZE, RATE = "message_bytes", "busbw_gb_per_s"
-X_TITLE = "message size"
+_X_TITLE = "message size"
 # In place is drawn over out of place, with larger markers, so that both are visible if they are equal.
-PLACES = {
+_PLACES = {
     "out": style.Look("out of place", style.INK, None, [1, 0]),
     "in": style.Look("in place: hollow markers", style.INK, None, [2, 2]),
 }
-MARKER_SIZES = {"out": 10, "in": 34}  # areas in square points
-CROSS_SIZE = 80
-LINE = 0.9  # points: thin, because lines in place and out of place are close
-HEADROOM = 1.15  # of the y axis above its last tick, whose label would stick out of the panel
+_MARKER_SIZES = {"out": 10, "in": 34}  # areas in square points
+_CROSS_SIZE = 80
+_LINE = 0.9  # points: thin, because lines in place and out of place are close
+_HEADROOM = 1.15  # of the y axis above its last tick, whose label would stick out of the panel
 
 
 def draw(
@@ -62,11 +62,11 @@ def draw(
     facets.take_from_labels(points, page.facet)
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     legend: list[style.Look | style.IntervalLook] = [
-        look._replace(dash=[1, 0], thickness=LINE) for look in looks if look.label
+        look._replace(dash=[1, 0], thickness=_LINE) for look in looks if look.label
     ]
-    legend += PLACES.values() if len({point["place"] for point in points}) > 1 else ()
-    columns = facets.across(len(facets.parts(points, page)), page, X_TITLE)
-    x = axes.of_bytes(SIZE, X_TITLE, [point[SIZE] for point in points], style.panel_width(columns, page))
+    legend += _PLACES.values() if len({point["place"] for point in points}) > 1 else ()
+    columns = facets.across(len(facets.parts(points, page)), page, _X_TITLE)
+    x = axes.of_bytes(SIZE, _X_TITLE, [point[SIZE] for point in points], style.panel_width(columns, page))
     y = _rates([point[RATE] for point in points])
     grid = facets.panels(points, page, lambda part, y: _panel(part, looks, x, y), x, y)
     return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
@@ -76,8 +76,8 @@ def _name_series(points: list[Row]) -> str:
     """Gives each row a `series` and a `label`, no longer than needed.  Returns a sentence about what all share."""
     for point in points:
         point["file_of_unknown_test"] = None if point["test"] else point["file_id"][:8]
-        point["series"], point["label"] = tuple(point[fact] for fact in SERIES_FACTS), ""
-    for fact in SERIES_FACTS:
+        point["series"], point["label"] = tuple(point[fact] for fact in _SERIES_FACTS), ""
+    for fact in _SERIES_FACTS:
         for label in {point["label"] for point in points}:
             alike = [point for point in points if point["label"] == label]
             if len({point[fact] for point in alike}) > 1:
@@ -104,7 +104,7 @@ def _rates(rates: Sequence[float]) -> Any:
     return alt.Y(
         f"{RATE}:Q",
         title="bus bandwidth [GB/s]",
-        scale=alt.Scale(type="log", domain=[low, HEADROOM * high], nice=False),
+        scale=alt.Scale(type="log", domain=[low, _HEADROOM * high], nice=False),
         axis=alt.Axis(values=values, tickCount=len(values), labelOverlap="greedy", **axes.labels(high)),
     )
 
@@ -115,17 +115,17 @@ def _panel(points: Sequence[Row], looks: Sequence[style.Look], x: Any, y: Any) -
     tips = ["label:N", "name:N", "test:N", "place:N", f"{SIZE}:Q", f"{RATE}:Q", "time_s:Q", "wrong:Q"]
     names = [tip[:-2] for tip in tips]
     layers = []
-    for place, look in PLACES.items():
+    for place, look in _PLACES.items():
         measured = [{name: point[name] for name in names} for point in points if point["place"] == place]
         if measured:
-            line = alt.Chart(style.values(_medians(measured))).mark_line(strokeDash=list(look.dash), strokeWidth=LINE)
+            line = alt.Chart(style.values(_medians(measured))).mark_line(strokeDash=list(look.dash), strokeWidth=_LINE)
             layers.append(line.encode(x, y, by["color"]))
             marker = alt.Chart(style.values(measured)).mark_point(
-                filled=place == "out", size=MARKER_SIZES[place], strokeWidth=0.7
+                filled=place == "out", size=_MARKER_SIZES[place], strokeWidth=0.7
             )
             layers.append(marker.encode(x, y, by["color"], by["shape"], tooltip=tips))
     if wrong := [{name: point[name] for name in (SIZE, RATE)} for point in points if point["wrong"]]:
-        cross = alt.Chart(style.values(wrong)).mark_point(shape="M-1,-1L1,1M-1,1L1,-1", size=CROSS_SIZE, filled=False)
+        cross = alt.Chart(style.values(wrong)).mark_point(shape="M-1,-1L1,1M-1,1L1,-1", size=_CROSS_SIZE, filled=False)
         layers.append(cross.encode(x, y, color=alt.value(style.INK)))
     return alt.layer(*layers)
 

@@ -15,9 +15,9 @@ KINDS = {
     "weak": "weak scaling", "strong": "strong scaling", "throughput": "scaling", "mixed": "growing model",
 }  # fmt: skip
 IDEAL = style.Look("ideal", style.GRAY, None, [1, 0], 0.7)
-WARNING_MARKS = "†‡§¶"
-MARK_HEIGHT = 0.08  # of a mark, as a share of the highest value
-LEVEL_TOP = 1.03  # up to this efficiency the axis ends right above 100 %: the next tick would leave a sixth empty
+_NOTE_MARKS = "†‡§¶"
+_MARK_HEIGHT = 0.08  # of a mark, as a share of the highest value
+_LEVEL_TOP = 1.03  # up to this efficiency the axis ends right above 100 %: the next tick would leave a sixth empty
 REPEAT_SIZE = 7  # area of the mark of a single repeat, in square points
 
 
@@ -39,27 +39,27 @@ def judge(points: list[Row]) -> None:
         sizes.add((row["series"], row["devices"]))
 
 
-def mark_warnings(points: list[Row]) -> list[str]:
-    """Marks the rows that a warning is about.  Returns the warnings as notes for the caption.
+def mark_notes(points: list[Row]) -> list[str]:
+    """Marks the rows that have notes.  Returns the notes for the caption.
 
-    Warnings that differ only in numbers or quoted names are one note, and all notes on the same rows share a mark.
+    Notes that differ only in numbers or quoted names are one, and all notes on the same rows share a mark.
     """
-    warned: dict[str, list[tuple[str, int]]] = {}
+    noted: dict[str, list[tuple[str, int]]] = {}
     for k, row in enumerate(points):
         row["mark"] = ""
-        for warning in words.split_notes(row["warning"]):
-            warned.setdefault(words.NUMBER.sub("#", words.QUOTED.sub("''", warning)), []).append((warning, k))
+        for note in words.split_notes(row["note"]):
+            noted.setdefault(words.NUMBER.sub("#", words.QUOTED.sub("''", note)), []).append((note, k))
     on_rows: dict[tuple[int, ...], list[str]] = {}
-    for alike in warned.values():
-        note = words.sentence(words.joined([warning for warning, _ in alike]))
-        on_rows.setdefault(tuple(k for _, k in alike), []).append(note)
+    for alike in noted.values():
+        sentence = words.sentence(words.joined([note for note, _ in alike]))
+        on_rows.setdefault(tuple(k for _, k in alike), []).append(sentence)
     notes, marks = [], 0
     for indexes, sentences in on_rows.items():
         kinds = {points[k]["scaling"] for k in indexes}
         if len(indexes) == sum(row["scaling"] in kinds for row in points):  # a mark at every point would say nothing
             notes += sentences
             continue
-        mark = WARNING_MARKS[marks % len(WARNING_MARKS)] * (marks // len(WARNING_MARKS) + 1)
+        mark = _NOTE_MARKS[marks % len(_NOTE_MARKS)] * (marks // len(_NOTE_MARKS) + 1)
         marks += 1
         notes.append(f"{mark}\u00a0{' '.join(sentences)}")
         for k in indexes:
@@ -72,7 +72,7 @@ def efficiency(rows: Sequence[Row], looks: Sequence[style.Look], top: float, x: 
     measured = ("efficiency", "efficiency_low", "efficiency_high")
     percent = [row | {name: None if row[name] is None else 100 * row[name] for name in measured} for row in rows]
     percent = [row | {"repeats": [100 * value for value in row["repeats"]]} for row in percent]
-    y = axes.from_zero("efficiency", "efficiency [%]", 100 * (top if top > LEVEL_TOP else 1))
+    y = axes.from_zero("efficiency", "efficiency [%]", 100 * (top if top > _LEVEL_TOP else 1))
     y = y if has_axis else facets.without_axis(y)
     ideal = alt.Chart(style.values([{"ideal": 100}]))
     ideal = ideal.mark_rule(color=IDEAL.color, strokeWidth=IDEAL.thickness)
@@ -87,9 +87,9 @@ def highest(rows: Sequence[Row]) -> float:
 
 
 def series_layers(rows: Sequence[Row], looks: Sequence[style.Look], x: Any, y: Any, field: str) -> list[Any]:
-    """Lines, intervals, points and marks of warnings."""
+    """Lines, intervals, points and marks of notes."""
     by = style.encodings(looks)
-    shown = ("series", "devices", "run_id", "n_runs", "n_steps", "warning")
+    shown = ("series", "devices", "run_id", "n_runs", "n_steps", "note")
     tips = [alt.Tooltip(name, type="nominal") for name in shown]
     tips += [alt.Tooltip(name, type="quantitative", format=".4~g") for name in (field, "step_s") if name in rows[0]]
 
@@ -117,7 +117,7 @@ def series_layers(rows: Sequence[Row], looks: Sequence[style.Look], x: Any, y: A
 
 def _marks_apart(marked: Sequence[Row], field: str) -> list[Row]:
     """Rows with marks.  Marks of points that are close together go above the highest one, so as not to overlap."""
-    close = MARK_HEIGHT * max(row[field] for row in marked)
+    close = _MARK_HEIGHT * max(row[field] for row in marked)
     kept: list[Row] = []
     for row in sorted(marked, key=lambda row: (row["devices"], -row[field])):
         if kept and kept[-1]["devices"] == row["devices"] and kept[-1]["lowest"] - row[field] < close:

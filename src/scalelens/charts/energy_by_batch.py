@@ -27,7 +27,7 @@ from scalelens.errors import UserError
 
 QUERY = "energy_by_batch"
 
-ENERGY_KINDS = {
+_ENERGY_KINDS = {
     "integrated": "integrated from power readings", "reported": "as the tool reports it",
     "printed": "as the log prints it per step",
 }  # fmt: skip
@@ -143,5 +143,5 @@ def _caption(points: Sequence[Row], shared: str, left_out: Mapping[str, int]) ->
     if any(point["rate_of"] and "epochs" in point["rate_of"] for point in points):
         lines.append("Throughput of whole epochs where the log has no steps.")
     kinds = sorted({kind for point in points for kind in (point["energy_kind"] or "").split()})
-    lines.append(f"Energy {', '.join(ENERGY_KINDS.get(kind, kind) for kind in kinds)}.")
+    lines.append(f"Energy {', '.join(_ENERGY_KINDS.get(kind, kind) for kind in kinds)}.")
     return [*lines, *words.notes(points), words.exclusions(left_out)]

@@ -28,8 +28,8 @@ from scalelens.errors import UserError
 QUERY = "energy_scaling"
 FACTS = ("device_unit",)
 
-BASE_AND_IDEAL = style.Look("base, and ideal speedup", style.GRAY, None, [1, 0], 0.7)
-ENERGY_OF = {
+_BASE_AND_IDEAL = style.Look("base, and ideal speedup", style.GRAY, None, [1, 0], 0.7)
+_ENERGY_OF = {
     "steps": "Energy of the steps alone.",
     "runs": "Energy of whole runs, start-up and all.",
 }
@@ -58,7 +58,7 @@ def draw(
     if fast := [point for point in points if point["speedup"] is not None]:
         panel = style.Panel(_speedup(fast, looks))
         grid = [[*grid[0], panel]] if page.is_wide else [*grid, [panel]]
-    legend: list[style.Look | style.IntervalLook] = [*(look for look in looks if look.label), BASE_AND_IDEAL]
+    legend: list[style.Look | style.IntervalLook] = [*(look for look in looks if look.label), _BASE_AND_IDEAL]
     legend += [style.INTERVALS["range", "runs"]] if any(point["relative_low"] is not None for point in points) else []
     caption = [shared, *_caption(points, rows.height - compared.height), words.exclusions(left_out)]
     return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
@@ -69,7 +69,7 @@ def _energy(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:
     highest = max(point["relative_high"] or point["relative_energy"] for point in points)
     y = axes.from_zero("relative_energy", "relative energy", max(1.0, highest))
     base = alt.Chart(style.values([{"base": 1}]))
-    base = base.mark_rule(color=BASE_AND_IDEAL.color, strokeWidth=BASE_AND_IDEAL.thickness)
+    base = base.mark_rule(color=_BASE_AND_IDEAL.color, strokeWidth=_BASE_AND_IDEAL.thickness)
     ends, color = ("relative_low", "relative_high"), style.encodings(looks)["color"]
     ranges = style.interval_layers(points, ("range", "runs"), axes.of_devices(points), ends, color)
     return alt.layer(base.encode(y="base:Q"), *_lines(points, looks, "relative_energy", y, ranges))
@@ -89,7 +89,7 @@ def _speedup(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:
         ),
     )  # fmt: skip
     ideal = alt.Chart(style.values(ideals))
-    ideal = ideal.mark_line(color=BASE_AND_IDEAL.color, strokeWidth=BASE_AND_IDEAL.thickness)
+    ideal = ideal.mark_line(color=_BASE_AND_IDEAL.color, strokeWidth=_BASE_AND_IDEAL.thickness)
     x = axes.of_devices(points)
     return alt.layer(ideal.encode(x, y, detail="series:N"), *_lines(points, looks, "speedup", y, []))
 
@@ -125,7 +125,7 @@ def _caption(points: Sequence[Row], others: int) -> list[str]:
     lines = [_bases(points), f"Each point: {words.records_of(points)}."]
     if all(point["n_runs"] == 1 for point in points):
         lines.append("One run per size: no interval.")
-    lines += [ENERGY_OF[kind] for kind in ENERGY_OF if any(point["energy_of"] == kind for point in points)]
+    lines += [_ENERGY_OF[kind] for kind in _ENERGY_OF if any(point["energy_of"] == kind for point in points)]
     lines += words.notes(points)
     if others:
         lines.append(f"Not drawn: {words.counted([others], 'point')} of series whose model grows: the work differs.")

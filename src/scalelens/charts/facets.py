@@ -14,9 +14,9 @@ from scalelens.charts.limits import CHOOSE_RUNS, check_count
 from scalelens.charts.style import Row
 
 MOST_PANELS = 12
-TITLE_LINES = 2
+_TITLE_LINES = 2
 NARROW, WIDE = 2, 4  # panels side by side, at most
-BARE = {"labels": False, "ticks": False, "domain": False, "tickSize": 0, "minExtent": 0, "maxExtent": 0}
+_BARE = {"labels": False, "ticks": False, "domain": False, "tickSize": 0, "minExtent": 0, "maxExtent": 0}
 
 
 def text_of(row: Row, column: str) -> str:
@@ -67,7 +67,7 @@ def title(text: str, lines: Sequence[str], columns: int, page: Page, has_axes: b
     """
     width = style.panel_width(columns, page, has_axes)
     shown = [words.shorten(line, width) for line in lines if line]
-    large = words.within_lines(text, width * style.SMALL / style.LARGE, TITLE_LINES)
+    large = words.within_lines(text, width * style.SMALL / style.LARGE, _TITLE_LINES)
     head = large if len(large) > 1 else large[0]
     return alt.TitleParams(head, subtitle=shown) if shown else alt.TitleParams(head)
 
@@ -81,7 +81,7 @@ def without_axis(y: Any) -> Any:
     """The y axis of a panel that shares the axis of the panel on its left."""
     bare = y.copy()
     axis = {} if bare["axis"] is alt.Undefined else bare["axis"].to_dict()
-    bare["axis"], bare["title"] = alt.Axis(**(axis | BARE)), None
+    bare["axis"], bare["title"] = alt.Axis(**(axis | _BARE)), None
     return bare
 
 

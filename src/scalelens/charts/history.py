@@ -27,12 +27,12 @@ from scalelens.errors import UserError
 QUERY = "history"
 FACETS = True
 
-TITLES = {
+_TITLES = {
     "step_s": "step time [s]", "samples_per_s": "samples/s", "tokens_per_s": "tokens/s", "data_s": "wait for data [s]",
     "step_j": "energy of a step [J]", "sample_j": "energy of a sample [J]", "power_w": "power of a device [W]",
     "peak_memory_bytes": "peak memory [bytes]",
 }  # fmt: skip
-RATES = ("samples_per_s", "tokens_per_s")
+_RATES = ("samples_per_s", "tokens_per_s")
 
 
 def draw(
@@ -61,7 +61,7 @@ def draw(
     x = alt.X("run_number:Q", title="run, in order of time", scale=alt.Scale(zero=False, nice=False, padding=8),
               axis=alt.Axis(format="d", tickMinStep=1))  # fmt: skip
     axis = alt.Axis(**axes.even_labels(max(point["run_value"] for point in points)))
-    y = alt.Y("run_value:Q", title=TITLES[points[0]["measure"]], scale=alt.Scale(zero=False), axis=axis)
+    y = alt.Y("run_value:Q", title=_TITLES[points[0]["measure"]], scale=alt.Scale(zero=False), axis=axis)
     x = facets.over(x, (point["run_number"] for point in points), page)
     y = facets.over(y, (point[end] for point in points for end in ("run_value", "low", "high")), page)
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
@@ -121,8 +121,8 @@ def _caption(
     for point in points:
         if point["change"]:
             # The slowdown of a rate is its reciprocal.
-            share = 1 / (1 + point["slowdown"]) - 1 if point["measure"] in RATES else point["slowdown"]
-            drawn = TITLES[point["measure"]].partition(" [")[0]
+            share = 1 / (1 + point["slowdown"]) - 1 if point["measure"] in _RATES else point["slowdown"]
+            drawn = _TITLES[point["measure"]].partition(" [")[0]
             percent = f"{100 * share:+.1f}".replace("-", "−")
             lines.append(f"{point['change'].capitalize()} change at {point['name']}: {drawn} {percent}\u00a0%.")
     if alone:

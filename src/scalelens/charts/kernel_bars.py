@@ -16,13 +16,13 @@ from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 # Colors, light because text is written on them, and their names in the legend.
-KINDS_OF_WORK = {
+_KINDS_OF_WORK = {
     "operator": ("operator", "#dfe7e1"),
     "compute": ("compute", "#a6cee3"),
     "communication": ("communication", "#fdbf6f"),
     "memory": ("copies and fills", "#d9d9d9"),
 }
-TEXT_START = 2  # points from the left edge of a bar
+_TEXT_START = 2  # points from the left edge of a bar
 
 
 def check_work(rows: pl.DataFrame) -> None:
@@ -56,11 +56,11 @@ def panel(bars: Sequence[Row]) -> Any:
         axis=alt.Axis(tickCount=5, **axes.even_labels(max(bar["total_ms"] for bar in bars))),
     )
     kinds = _kinds(bars)
-    colors = alt.Scale(domain=kinds, range=[KINDS_OF_WORK[kind][1] for kind in kinds])
+    colors = alt.Scale(domain=kinds, range=[_KINDS_OF_WORK[kind][1] for kind in kinds])
     color = alt.Color("kind:N", scale=colors, legend=None)
     texts = [
         alt.Chart(style.values([bar for bar in bars if bar.get("indent", 0) == indent]))
-        .mark_text(align="left", baseline="middle", dx=TEXT_START + indent)
+        .mark_text(align="left", baseline="middle", dx=_TEXT_START + indent)
         .encode(y=y, x=alt.value(0), text="text:N")
         for indent in sorted({bar.get("indent", 0) for bar in bars})
     ]
@@ -69,8 +69,8 @@ def panel(bars: Sequence[Row]) -> Any:
 
 def legend(bars: Sequence[Row]) -> list[style.Look]:
     """An entry for each kind of work that is drawn."""
-    return [style.swatch(*KINDS_OF_WORK[kind]) for kind in _kinds(bars)]
+    return [style.swatch(*_KINDS_OF_WORK[kind]) for kind in _kinds(bars)]
 
 
 def _kinds(bars: Sequence[Row]) -> list[str]:
-    return [kind for kind in KINDS_OF_WORK if any(bar["kind"] == kind for bar in bars)]
+    return [kind for kind in _KINDS_OF_WORK if any(bar["kind"] == kind for bar in bars)]

@@ -22,7 +22,7 @@ from scalelens.charts.layout import SINGLE, Page
 
 QUERY = "kernel_summary"
 
-MOST_KERNELS = 10
+_MOST_KERNELS = 10
 
 
 def draw(
@@ -37,7 +37,7 @@ def draw(
     sums = sums.sort(["total_ns", "name"], descending=[True, False]).with_columns(
         share=pl.col("total_ns") / pl.col("total_ns").sum()
     )
-    shown, rest = sums.head(MOST_KERNELS), sums.slice(MOST_KERNELS)
+    shown, rest = sums.head(_MOST_KERNELS), sums.slice(_MOST_KERNELS)
     bars = [
         {
             "place": k,

@@ -26,12 +26,12 @@ from scalelens.charts.style import Row
 
 QUERY = "kernel_tree"
 
-MOST_BRANCHES = 16
-BAR = 11  # points: height of a bar and the gap below it
+_MOST_BRANCHES = 16
+_BAR = 11  # points: height of a bar and the gap below it
 INDENT = 6
-DEEPEST_INDENT = 8  # deeper branches are not indented further
-BETWEEN = " / "  # the names of joined operators, in the query and here
-OUTSIDE = "no operator known"
+_DEEPEST_INDENT = 8  # deeper branches are not indented further
+_BETWEEN = " / "  # the names of joined operators, in the query and here
+_OUTSIDE = "no operator known"
 
 
 @dataclass
@@ -71,7 +71,7 @@ def draw(
         kernel_bars.what_is_summed(rows, parameters),
         "A bar holds those indented below it" + (f"; {branches} not drawn." if undrawn else "."),
     ]
-    panel = style.Panel(kernel_bars.panel(bars), height=BAR * len(bars))
+    panel = style.Panel(kernel_bars.panel(bars), height=_BAR * len(bars))
     return style.figure([[panel]], kernel_bars.legend(bars), caption, page)
 
 
@@ -79,7 +79,7 @@ def _tree(rows: pl.DataFrame) -> _Branch:
     """All rows as one tree.  An operator that only calls one other operator is joined with it."""
     root = _Branch("", "operator")
     for row in rows.iter_rows(named=True):
-        operators = [(name, "operator") for name in (row["operators"] or OUTSIDE).split(BETWEEN)]
+        operators = [(name, "operator") for name in (row["operators"] or _OUTSIDE).split(_BETWEEN)]
         branch = root
         branch.add(row["total_ns"], row["calls"])
         for name, kind in [*operators, (row["name"] or "without a name", row["class"])]:
@@ -93,7 +93,7 @@ def _join_only_callees(branch: _Branch) -> None:
     """Joins each operator with the only operator that it calls."""
     for inner in branch.within.values():
         while len(inner.within) == 1 and (only := next(iter(inner.within.values()))).kind == "operator":
-            inner.name, inner.within = inner.name + BETWEEN + only.name, only.within
+            inner.name, inner.within = inner.name + _BETWEEN + only.name, only.within
         _join_only_callees(inner)
 
 
@@ -101,7 +101,7 @@ def _bars(root: _Branch, page: Page) -> list[Row]:
     """A bar for each branch that is drawn, from the top."""
     bars = []
     for k, (depth, branch) in enumerate(_from_the_top(root, _largest(root))):
-        indent = min(depth, DEEPEST_INDENT) * INDENT
+        indent = min(depth, _DEEPEST_INDENT) * INDENT
         bars.append({
             "place": k, "share": f"{100 * branch.total_ns / root.total_ns:.1f}",
             "total_ms": branch.total_ns / 1e6, "kind": branch.kind, "indent": indent,
@@ -121,7 +121,7 @@ def _largest(root: _Branch) -> set[int]:
             heapq.heappush(waiting, (-inner.total_ns, next(places), inner))
 
     offer(root)
-    while waiting and len(drawn) < MOST_BRANCHES:
+    while waiting and len(drawn) < _MOST_BRANCHES:
         branch = heapq.heappop(waiting)[-1]
         drawn.add(id(branch))
         offer(branch)

@@ -12,8 +12,8 @@ from scalelens.charts.words import SIZE
 from scalelens.errors import UserError
 
 POINTS_PER_MM = 72 / 25.4
-MM = {"mm": 1.0, "cm": 10.0, "in": 25.4, "pt": 1 / POINTS_PER_MM}
-WIDEST_MM = 2000
+_MM = {"mm": 1.0, "cm": 10.0, "in": 25.4, "pt": 1 / POINTS_PER_MM}
+_WIDEST_MM = 2000
 
 # Widths in millimeters.  single and double fit the columns of all three publishers.
 # IEEE: Author Center, "Size Requirements for Graphics": 3.5 in and 7.16 in.
@@ -24,8 +24,8 @@ WIDTHS_MM = {
     "single": 86.4, "double": 177.8, "ieee-single": 88.9, "ieee-double": 182.0, "acm-single": 84.7,
     "acm-double": 177.9, "springer-single": 84.0, "springer-double": 174.0, "lncs": 122.0, "slides": 140.0,
 }  # fmt: skip
-FONT_SIZES = {"slides": 10.0}  # of the smallest text in points, if it is not that of papers
-WIDE_FROM = 340  # points of the layout from which panels are side by side
+_FONT_SIZES = {"slides": 10.0}  # of the smallest text in points, if it is not that of papers
+_WIDE_FROM = 340  # points of the layout from which panels are side by side
 
 
 class Page(NamedTuple):
@@ -65,7 +65,7 @@ class Page(NamedTuple):
 
     @property
     def is_wide(self) -> bool:
-        return self.points >= WIDE_FROM
+        return self.points >= _WIDE_FROM
 
 
 SINGLE = Page()
@@ -78,10 +78,10 @@ def page_of(settings: Mapping[str, Any]) -> Page:
     """
     page = Page()
     for key, value in settings.items():
-        if key not in SETTINGS:
-            raise UserError(f"'{key}' is not a setting of a figure", f"there are: {', '.join(SETTINGS)}")
-        page = page._replace(**SETTINGS[key](value))
-    if "font_size" not in settings and (size := FONT_SIZES.get(str(settings.get("width")))):
+        if key not in _SETTINGS:
+            raise UserError(f"'{key}' is not a setting of a figure", f"there are: {', '.join(_SETTINGS)}")
+        page = page._replace(**_SETTINGS[key](value))
+    if "font_size" not in settings and (size := _FONT_SIZES.get(str(settings.get("width")))):
         page = page._replace(font_size=size)
     return page
 
@@ -94,10 +94,10 @@ def _millimeters(value: Any, names: str = "") -> float:
     """`86`, `86mm`, `8.6cm`, `3.4in` or `245pt`."""
     found = re.fullmatch(r"([\d.]+)\s*(mm|cm|in|pt)?", str(value))
     try:
-        length = float(found[1]) * MM[found[2] or "mm"] if found else 0
+        length = float(found[1]) * _MM[found[2] or "mm"] if found else 0
     except ValueError:
         length = 0
-    if not 20 <= length <= WIDEST_MM:
+    if not 20 <= length <= _WIDEST_MM:
         remedy = f"{f'name one of {names}, or ' if names else ''}give millimeters, or 3.4in, 245pt"
         raise UserError(f"'{value}' is not a length from 20 mm to 2 m", remedy)
     return length
@@ -169,7 +169,7 @@ def _flag(value: Any) -> bool:
     return value
 
 
-SETTINGS: Mapping[str, Any] = {
+_SETTINGS: Mapping[str, Any] = {
     "width": _width,
     "height": lambda value: {"height_mm": _millimeters(value)},
     "font_size": _font_size,

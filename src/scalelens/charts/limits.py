@@ -5,7 +5,7 @@ import polars as pl
 from scalelens.errors import UserError
 
 CHOOSE_RUNS = "choose runs, for example runs=\"devices = 16 AND precision = 'bf16'\""  # what a hint says
-MOST_MARKS = 20_000  # separate ones: 5 MB, and a few seconds to draw
+_MOST_MARKS = 20_000  # separate ones: 5 MB, and a few seconds to draw
 
 
 def check_one_run(rows: pl.DataFrame, what: str) -> None:
@@ -27,4 +27,4 @@ def check_count(count: int, most: int, what: str, hint: str) -> None:
 
 def check_marks(count: int, what: str, hint: str = "choose runs, for example runs=\"system = 'lumi'\"") -> None:
     """A figure shows at most so many marks that cannot be joined, such as runs and ranks."""
-    check_count(count, MOST_MARKS, what, hint)
+    check_count(count, _MOST_MARKS, what, hint)

@@ -21,6 +21,7 @@ from types import ModuleType
 import scalelens.charts
 from scalelens.errors import UserError
 from scalelens.folders import modules_of, user_folders, user_module
+from scalelens.old_names import with_old_columns
 
 HEADINGS = ("Shows", "Query", "Encodings", "Source")
 
@@ -42,6 +43,7 @@ def _checked(module: ModuleType, path: Path) -> ModuleType:
     lacking += [f"'{name}:'" for name in HEADINGS if not re.search(rf"^{name}:", module.__doc__ or "", re.MULTILINE)]
     if lacking:
         raise UserError(f"{path} is not a chart: it has no {', '.join(lacking)}", "see CONTRIBUTING.md, 'Add a chart'")
+    vars(module)["draw"] = with_old_columns(module.draw, module.QUERY)
     return module
 
 

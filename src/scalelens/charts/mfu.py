@@ -26,11 +26,11 @@ from scalelens.errors import UserError
 
 QUERY = "mfu"
 FACTS = ("device_unit", "framework", "system")
-SERIES_FACTS = ("system", "framework", "model", "precision")
+_SERIES_FACTS = ("system", "framework", "model", "precision")
 
-PRINTED = style.Look("ring: as printed by the tool", style.GRAY, "circle", [1, 0], 0, is_hollow=True)
-RING_SIZE = 34  # area of a ring, which surrounds a marker, in square points
-FORMULAS = {"6N": "6 × parameters", "palm": "PaLM's", "megatron": "Megatron's", "layers": "layers counted"}
+_PRINTED = style.Look("ring: as printed by the tool", style.GRAY, "circle", [1, 0], 0, is_hollow=True)
+_RING_SIZE = 34  # area of a ring, which surrounds a marker, in square points
+_FORMULAS = {"6N": "6 × parameters", "palm": "PaLM's", "megatron": "Megatron's", "layers": "layers counted"}
 
 
 def draw(
@@ -45,12 +45,12 @@ def draw(
         raise UserError("there are no runs whose operations are known", "see the column reason of: scalelens query mfu")
     points: list[Row] = known.sort("model", "precision", "devices", "run_id").to_dicts()
     for point in points:
-        point["series"] = " ".join(f"{point[fact]}" for fact in SERIES_FACTS)
+        point["series"] = " ".join(f"{point[fact]}" for fact in _SERIES_FACTS)
         point |= {name: None if point[name] is None else 100 * point[name] for name in ("mfu", "mfu_low", "mfu_high")}
-    shared = words.name_by_facts(points, SERIES_FACTS)
+    shared = words.name_by_facts(points, _SERIES_FACTS)
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     legend: list[style.Look | style.IntervalLook] = [look._replace(thickness=0) for look in looks if look.label]
-    legend += [PRINTED] if any(point["printed_tflops"] for point in points) else []
+    legend += [_PRINTED] if any(point["printed_tflops"] for point in points) else []
     panels = [style.Panel(_tflops(points, looks))]
     if shares := [point for point in points if point["mfu"] is not None]:
         panels.append(style.Panel(_shares(shares, looks, points)))
@@ -69,7 +69,9 @@ def _tflops(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:
     x, by = axes.of_devices(points), style.encodings(looks)
     layers = [_chart(points, "model_tflops").mark_point(opacity=0.85).encode(x, y, by["color"], by["shape"])]
     if printed:
-        ring = _chart(printed, "model_tflops").mark_point(filled=False, size=RING_SIZE, strokeWidth=0.8, shape="circle")
+        ring = _chart(printed, "model_tflops").mark_point(
+            filled=False, size=_RING_SIZE, strokeWidth=0.8, shape="circle"
+        )
         layers.append(ring.encode(x, y, by["color"]))
     return alt.layer(*layers)
 
@@ -93,7 +95,7 @@ def _chart(points: Sequence[Row], field: str) -> Any:
 
 def _caption(points: Sequence[Row], hidden: int) -> list[str]:
     steps = words.counted([point["n_steps"] for point in points], "record")
-    formulas = sorted({FORMULAS.get(formula, formula) for formula in (f"{point['formula_used']}" for point in points)})
+    formulas = sorted({_FORMULAS.get(formula, formula) for formula in (f"{point['formula_used']}" for point in points)})
     lines = [f"Each point: 1 run of {steps}, median step time.", f"Operations: {', '.join(formulas)}."]
     if hidden:
         lines.append(f"Not drawn: {words.counted([hidden], 'run')} without devices or a known shape.")

@@ -24,19 +24,19 @@ from scalelens.errors import UserError
 
 QUERY = "outlier_gpus"
 
-VERDICTS = {
+_VERDICTS = {
     "slow": style.Look("slow", "#D55E00", "square", [1, 0], 0),
     "intermittent": style.Look("slow at times", "#E69F00", "diamond", [1, 0], 0),
     "late": style.Look("late for another reason", "#CC79A7", "triangle-up", [1, 0], 0),
     "unknown": style.Look("cannot be told", "#777777", "cross", [1, 0], 0),
     "ordinary": style.Look("ordinary", "#0072B2", "circle", [1, 0], 0),
 }
-NAMED = ("slow", "intermittent", "late")
-MOST_NAMES = 4
-THRESHOLD = style.Look("threshold", style.INK, None, [3, 2], 0.7)
-NAMED_LEFT_FROM = 0.8  # share of the axis from which names are left of their points
-SIZE = 12  # area of a point in square points
-SHARE_HEIGHT = 72  # points, of the lower panel
+_NAMED = ("slow", "intermittent", "late")
+_MOST_NAMES = 4
+_THRESHOLD = style.Look("threshold", style.INK, None, [3, 2], 0.7)
+_NAMED_LEFT_FROM = 0.8  # share of the axis from which names are left of their points
+_SIZE = 12  # area of a point in square points
+_SHARE_HEIGHT = 72  # points, of the lower panel
 
 
 def draw(
@@ -64,9 +64,9 @@ def draw(
         scale=alt.Scale(domain=[0, last], nice=False, padding=8),
         axis=alt.Axis(format="d", tickMinStep=1, tickCount=8, labelOverlap="greedy"),
     )
-    grid = [[style.Panel(_ratios(points, threshold, x, last))], [style.Panel(_shares(points, x), height=SHARE_HEIGHT)]]
+    grid = [[style.Panel(_ratios(points, threshold, x, last))], [style.Panel(_shares(points, x), height=_SHARE_HEIGHT)]]
     seen = {point["verdict"] for point in points}
-    legend = [*(look for verdict, look in VERDICTS.items() if verdict in seen), THRESHOLD]
+    legend = [*(look for verdict, look in _VERDICTS.items() if verdict in seen), _THRESHOLD]
     return style.figure(grid, legend, _caption(points, threshold), page)
 
 
@@ -78,15 +78,15 @@ def _ratios(points: Sequence[Row], threshold: float, x: Any, last: int) -> Any:
     scale = alt.Scale(domain=[low - room, high + room], nice=False)
     y = alt.Y("ratio:Q", title="compute time over peers'", scale=scale, axis=alt.Axis(tickCount=5))
     rule = alt.Chart(style.values([{"ratio": 1 + threshold}]))
-    rule = rule.mark_rule(strokeDash=list(THRESHOLD.dash), strokeWidth=THRESHOLD.thickness, color=THRESHOLD.color)
+    rule = rule.mark_rule(strokeDash=list(_THRESHOLD.dash), strokeWidth=_THRESHOLD.thickness, color=_THRESHOLD.color)
     layers = [rule.encode(y=y), _points(points, x, y, "ratio")]
-    beyond = [point for point in points if point["verdict"] in NAMED and point["ratio"] > 1 + threshold / 2]
-    standing_out = sorted(beyond, key=lambda point: -point["ratio"])[:MOST_NAMES]
+    beyond = [point for point in points if point["verdict"] in _NAMED and point["ratio"] > 1 + threshold / 2]
+    standing_out = sorted(beyond, key=lambda point: -point["ratio"])[:_MOST_NAMES]
     for align, dx in (("left", 5), ("right", -5)):
         texts = [
             {"rank": point["rank"], "ratio": point["ratio"], "text": _name(point)}
             for point in _apart(standing_out, (high - low) / 12)
-            if (point["rank"] > NAMED_LEFT_FROM * last) == (align == "right")
+            if (point["rank"] > _NAMED_LEFT_FROM * last) == (align == "right")
         ]
         text = alt.Chart(style.values(texts)).mark_text(align=align, baseline="middle", dx=dx)
         layers += [text.encode(x, y, text="text:N")] if texts else []
@@ -115,17 +115,17 @@ def _shares(points: Sequence[Row], x: Any) -> Any:
 def _points(points: Sequence[Row], x: Any, y: Any, field: str) -> Any:
     fields = ("rank", field, "verdict", "node", "cause", "q")
     drawn = [{name: point[name] for name in fields} for point in points]
-    looks = list(VERDICTS.values())
+    looks = list(_VERDICTS.values())
     scales = {
-        "color": alt.Scale(domain=list(VERDICTS), range=[look.color for look in looks]),
-        "shape": alt.Scale(domain=list(VERDICTS), range=[look.shape for look in looks]),
+        "color": alt.Scale(domain=list(_VERDICTS), range=[look.color for look in looks]),
+        "shape": alt.Scale(domain=list(_VERDICTS), range=[look.shape for look in looks]),
     }
     color, shape = (
         alt.Color("verdict:N", scale=scales["color"], legend=None),
         alt.Shape("verdict:N", scale=scales["shape"], legend=None),
     )
     tips = ["rank:Q", "node:N", "verdict:N", "cause:N", f"{field}:Q", "q:Q"]
-    return alt.Chart(style.values(drawn)).mark_point(size=SIZE, opacity=0.9).encode(x, y, color, shape, tooltip=tips)
+    return alt.Chart(style.values(drawn)).mark_point(size=_SIZE, opacity=0.9).encode(x, y, color, shape, tooltip=tips)
 
 
 def _caption(points: Sequence[Row], threshold: float) -> list[str]:
@@ -133,7 +133,7 @@ def _caption(points: Sequence[Row], threshold: float) -> list[str]:
     steps = words.counted([point["n_steps"] for point in points], "step")
     lines = [f"{words.counted([len(points)], 'rank')} of one run, each among {peers}, over {steps}: median."]
     lines.append(f"Threshold: {100 * threshold:g}\u00a0% longer than the peers.")
-    for point in [point for point in points if point["verdict"] in NAMED][:MOST_NAMES]:
+    for point in [point for point in points if point["verdict"] in _NAMED][:_MOST_NAMES]:
         cause = f", {point['cause']}" if point["cause"] else ""
         lines.append(f"Rank {point['rank']}{cause}: {point['evidence'] or 'no further evidence'}.")
     return [*lines, "No step is left out."]

@@ -18,7 +18,7 @@ from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 MARKS = ("line", "bar", "point")
-MOST_ROWS = 50_000
+_MOST_ROWS = 50_000
 
 
 class Marks(NamedTuple):
@@ -42,7 +42,7 @@ def draw(rows: pl.DataFrame, marks: Marks, page: Page) -> Any:
         known = known.filter(pl.col(name).is_finite())
     if known.is_empty():
         raise UserError(f"no row has both {marks.x} and {marks.y}", "see the rows: scalelens sql")
-    limits.check_count(known.height, MOST_ROWS, "rows", "aggregate them in the SQL")
+    limits.check_count(known.height, _MOST_ROWS, "rows", "aggregate them in the SQL")
     points: list[Row] = [row | {"label": facets.text_of(row, marks.color)} for row in known.iter_rows(named=True)]
     _check_single(points, marks)
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)

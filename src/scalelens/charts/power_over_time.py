@@ -28,15 +28,15 @@ from scalelens.units import ratio
 QUERY = "power_over_time"
 FACTS = ("name",)
 
-SHADES = {
+_SHADES = {
     "startup": ("start-up", "#e6e6e6"), "compile": ("compilation", "#cbcbcb"), "steps": ("steps", "#dbe9f6"),
     "epoch": ("epoch", "#dbe9f6"), "train": ("training", "#dbe9f6"), "evaluation": ("evaluation", "#fbdcc4"),
     "validation": ("validation", "#fbdcc4"), "checkpoint": ("checkpoint", "#bfe6d8"),
 }  # fmt: skip
-MOST_SAMPLES = 100_000
-MOST_PHASES = 1000  # more phases share columns of half a point
-TIME_UNITS = ((7200, "h"), (600, "min"), (0, "s"))  # each with the shortest span in seconds
-KILOWATTS_FROM = 5000  # watts
+_MOST_SAMPLES = 100_000
+_MOST_PHASES = 1000  # more phases share columns of half a point
+_TIME_UNITS = ((7200, "h"), (600, "min"), (0, "s"))  # each with the shortest span in seconds
+_KILOWATTS_FROM = 5000  # watts
 
 
 def draw(
@@ -50,7 +50,7 @@ def draw(
     if samples.is_empty():
         raise UserError("there are no power readings to draw", "see what there is: scalelens query runs_overview")
     limits.check_one_run(samples, "power over time")
-    limits.check_count(samples.height, MOST_SAMPLES, "points", "thin them, for example points=200")
+    limits.check_count(samples.height, _MOST_SAMPLES, "points", "thin them, for example points=200")
     points: list[Row] = samples.to_dicts()
     time, power = _Time.of(points), _Power.of(points)
     names = _names(points)
@@ -62,10 +62,10 @@ def draw(
         point |= {"at": point["begins_s"] / time.second, "power": point["power_w"] / power.watts}
     looks = style.looks(dict.fromkeys(point["label"] for point in points), page)
     is_seen = (pl.col("begins_s") < time.ends) & (pl.col("ends_s") > time.begins)
-    phases = rows.filter(pl.col("phase").is_in(list(SHADES)) & is_seen).sort("begins_s", "phase")
+    phases = rows.filter(pl.col("phase").is_in(list(_SHADES)) & is_seen).sort("begins_s", "phase")
     spans = _spans(phases, time, page)
     panel = alt.layer(*_shades(spans, time), _lines(points, looks, time, power, 0.4 if by_scope else 0.8))
-    colors = dict(SHADES.values())
+    colors = dict(_SHADES.values())
     legend = [look._replace(shape=None, thickness=0.8) for look in looks]
     legend += [style.swatch(label, colors[label]) for label in dict.fromkeys(span.label for span in spans)]
     panel = panel.resolve_scale(color="independent")
@@ -84,7 +84,7 @@ class _Time(NamedTuple):
     @classmethod
     def of(cls, points: Sequence[Row]) -> "_Time":
         begins, ends = min(point["begins_s"] for point in points), max(point["begins_s"] for point in points)
-        unit = next(unit for shortest, unit in TIME_UNITS if ends - begins >= shortest)
+        unit = next(unit for shortest, unit in _TIME_UNITS if ends - begins >= shortest)
         return cls(begins, ends, ratio(unit, "s"), unit)
 
 
@@ -96,7 +96,7 @@ class _Power(NamedTuple):
 
     @classmethod
     def of(cls, points: Sequence[Row]) -> "_Power":
-        return cls(1000, "kW") if max(point["power_w"] for point in points) >= KILOWATTS_FROM else cls(1, "W")
+        return cls(1000, "kW") if max(point["power_w"] for point in points) >= _KILOWATTS_FROM else cls(1, "W")
 
 
 def _lines(points: Sequence[Row], looks: Sequence[style.Look], time: _Time, power: _Power, thickness: float) -> Any:
@@ -119,10 +119,10 @@ def _lines(points: Sequence[Row], looks: Sequence[style.Look], time: _Time, powe
 def _spans(phases: pl.DataFrame, time: _Time, page: Page) -> list[shades.Span]:
     """The phases of the run during the measurement; if there are many, those that take most of each column."""
     spans = [
-        shades.Span(max(row["begins_s"], time.begins), min(row["ends_s"], time.ends), SHADES[row["phase"]][0])
+        shades.Span(max(row["begins_s"], time.begins), min(row["ends_s"], time.ends), _SHADES[row["phase"]][0])
         for row in phases.iter_rows(named=True)
     ]
-    if len(spans) <= MOST_PHASES:
+    if len(spans) <= _MOST_PHASES:
         return spans
     return shades.by_slots(spans, time.begins, time.ends, 2 * page.points)
 
@@ -132,7 +132,7 @@ def _shades(spans: Sequence[shades.Span], time: _Time) -> list[Any]:
     if not spans:
         return []
     drawn = [{"from": span.begins / time.second, "to": span.ends / time.second, "phase": span.label} for span in spans]
-    of_phases = list(dict(SHADES.values()).items())
+    of_phases = list(dict(_SHADES.values()).items())
     colors = alt.Scale(domain=[label for label, _ in of_phases], range=[color for _, color in of_phases])
     chart = alt.Chart(style.values(drawn)).mark_rect(clip=True)
     return [chart.encode(alt.X("from:Q"), alt.Color("phase:N", scale=colors, legend=None), x2="to:Q")]
@@ -171,6 +171,6 @@ def _caption(points: Sequence[Row], sensors: int, phases: int) -> list[str]:
         lines.append("Time starts at the first time in the log. White: the log says nothing of that time.")
     else:
         lines.append("Time starts at the first time in the log. The log has no phases.")
-    if phases > MOST_PHASES:
+    if phases > _MOST_PHASES:
         lines.append(f"{words.counted([phases], 'phase')}: a column shows the one that takes most of it.")
     return lines

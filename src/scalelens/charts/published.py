@@ -29,9 +29,9 @@ from scalelens.errors import UserError
 QUERY = "compare_published"
 FACETS = True
 
-MOST_PANELS = 6
-EQUAL = style.Look("as published", style.GRAY, None, [2, 1.5], 0.7)
-DIFFERENT = style.Look("open: a setting differs", style.INK, "circle", [1, 0], 0, is_hollow=True)
+_MOST_PANELS = 6
+_EQUAL = style.Look("as published", style.GRAY, None, [2, 1.5], 0.7)
+_DIFFERENT = style.Look("open: a setting differs", style.INK, "circle", [1, 0], 0, is_hollow=True)
 
 
 def draw(
@@ -52,7 +52,7 @@ def draw(
     points: list[Row] = [row | {"label": row["name"]} for row in known.to_dicts()]
     looks = style.looks(dict.fromkeys(point["label"] for point in points), page)
     quantities = dict.fromkeys((point["quantity"], point["unit"]) for point in points)
-    limits.check_count(len(quantities), MOST_PANELS, "quantities", "choose a document, published_name=caraml/gpt-ipu")
+    limits.check_count(len(quantities), _MOST_PANELS, "quantities", "choose a document, published_name=caraml/gpt-ipu")
     panels = []
     for quantity in quantities:
         of_quantity = [point for point in points if (point["quantity"], point["unit"]) == quantity]
@@ -63,8 +63,8 @@ def draw(
     across = min(2, len(panels)) if page.is_wide else 1
     grid = [panels[n : n + across] for n in range(0, len(panels), across)]
     is_any_different = any(point["differs"] for point in points)
-    legend = [*(look._replace(dash=[1, 0], thickness=0) for look in looks), EQUAL]
-    legend += [DIFFERENT] if is_any_different else []
+    legend = [*(look._replace(dash=[1, 0], thickness=0) for look in looks), _EQUAL]
+    legend += [_DIFFERENT] if is_any_different else []
     return style.figure(grid, legend, [*_caption(numbers, points), words.exclusions(left_out)], page)
 
 
@@ -89,7 +89,9 @@ def _panel(
     by = style.encodings(looks)
     fields = ("label", "published", "measured", "run_id", "differs")
     line = alt.Chart(style.values([{"published": end, "measured": end} for end in ends]))
-    layers = [line.mark_line(color=EQUAL.color, strokeDash=list(EQUAL.dash), strokeWidth=EQUAL.thickness).encode(x, y)]
+    layers = [
+        line.mark_line(color=_EQUAL.color, strokeDash=list(_EQUAL.dash), strokeWidth=_EQUAL.thickness).encode(x, y)
+    ]
     for is_different in (False, True):
         part = [{name: point[name] for name in fields} for point in points if bool(point["differs"]) == is_different]
         if part:

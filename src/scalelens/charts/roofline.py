@@ -25,10 +25,10 @@ from scalelens.errors import UserError
 
 QUERY = "roofline"
 
-COVERED = 0.99  # share of the time that is drawn: the other operators would only crowd the figure
-MOST_OPERATORS = 400
-POWER = "'1e' + round(log(datum.value) / LN10)"  # label of a tick; its format would write 1e+2
-ROOF = style.Look("roofline", style.INK, None, [1, 0], 1)
+_COVERED = 0.99  # share of the time that is drawn: the other operators would only crowd the figure
+_MOST_OPERATORS = 400
+_POWER = "'1e' + round(log(datum.value) / LN10)"  # label of a tick; its format would write 1e+2
+_ROOF = style.Look("roofline", style.INK, None, [1, 0], 1)
 
 
 def draw(
@@ -50,12 +50,12 @@ def draw(
     limits.check_one_run(known, "operators")
     largest = known.sort("kernel_s", "name", "shapes", "run_id", descending=[True, False, False, False])
     taken = largest.with_columns(before=pl.col("kernel_s").cum_sum() - pl.col("kernel_s"))
-    shown = taken.filter(pl.col("before") < COVERED * pl.col("kernel_s").sum()).head(MOST_OPERATORS)
+    shown = taken.filter(pl.col("before") < _COVERED * pl.col("kernel_s").sum()).head(_MOST_OPERATORS)
     points = shown.select("name", "family", "shapes", "intensity", "tflops_per_s", "kernel_s").to_dicts()
     peaks = _peaks(shown)
     looks = [look._replace(thickness=0) for look in style.looks(sorted({row["family"] for row in points}), page)]
     panel = _panel(points, looks, peaks)
-    legend = [*looks, ROOF] if peaks else [*looks]
+    legend = [*looks, _ROOF] if peaks else [*looks]
     return style.figure([[style.Panel(panel)]], legend, _caption(rows, shown, peaks), page)
 
 
@@ -92,7 +92,7 @@ def _roof(peak: float, bandwidth: float, low: float, high: float) -> Any:
         {"intensity": at, "tflops_per_s": min(peak, at * bandwidth / 1000)}
         for at in sorted({start, min(max(_ridge(peak, bandwidth), start), end), end})
     ]
-    return alt.Chart(style.values(corners)).mark_line(color=ROOF.color, strokeWidth=ROOF.thickness, clip=True)
+    return alt.Chart(style.values(corners)).mark_line(color=_ROOF.color, strokeWidth=_ROOF.thickness, clip=True)
 
 
 def _ridge(peak: float, bandwidth: float) -> float:
@@ -112,7 +112,7 @@ def _axis(field: str, title: str, low: float, high: float) -> Any:
     every = math.ceil(len(exponents) / 7)
     ticks = [10.0**n for n in exponents if (n - exponents[0]) % every == 0]
     plain = start >= 1e-3 and end <= 1e4
-    axis = alt.Axis(values=ticks, tickCount=len(ticks), labelExpr="format(datum.value, '~g')" if plain else POWER)
+    axis = alt.Axis(values=ticks, tickCount=len(ticks), labelExpr="format(datum.value, '~g')" if plain else _POWER)
     channel = alt.X if field == "intensity" else alt.Y
     return channel(f"{field}:Q", title=title, scale=alt.Scale(type="log", domain=[start, end], nice=False), axis=axis)
 

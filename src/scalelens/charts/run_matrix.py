@@ -27,10 +27,10 @@ from scalelens.errors import UserError
 QUERY = "run_matrix"
 
 MOST_STUDIES, MOST_ROWS = 4, 30
-ROW = 12.5  # height of a configuration in points
-GAP = 1.5  # between cells
-NAMES_SHARE = 0.55  # of the width that names of configurations may take
-STATES = {
+_ROW = 12.5  # height of a configuration in points
+_GAP = 1.5  # between cells
+_NAMES_SHARE = 0.55  # of the width that names of configurations may take
+_STATES = {
     "done": style.swatch("done, with its runs", "#8fd3b6"),
     "failed": style.swatch("× failed", "#eda27a"),
     "missing": style.swatch("missing", "#ececec"),
@@ -55,7 +55,7 @@ def draw(
     shared = _name_rows(cells)
     limits.check_count(len({(cell["study"], cell["label"]) for cell in cells}), MOST_ROWS, "configurations", hint)
     grid = [[_panel(study if len(studies) > 1 else "", of_study, page)] for study, of_study in studies.items()]
-    legend = [look for state, look in STATES.items() if any(cell["state"] == state for cell in cells)]
+    legend = [look for state, look in _STATES.items() if any(cell["state"] == state for cell in cells)]
     caption = [f"{shared}." if shared else "", *_caption(cells)]
     return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
 
@@ -83,24 +83,24 @@ def _panel(study: str, cells: Sequence[Row], page: Page) -> style.Panel:
     names = list(dict.fromkeys(cell["label"] for cell in cells))
     sizes = sorted({cell["devices"] for cell in cells})
     width = page.points - 2 * style.MARGIN - style.Y_AXIS - style.STROKES
-    left = min(max(map(words.text_width, names)) + 6, width * NAMES_SHARE) - style.Y_AXIS
+    left = min(max(map(words.text_width, names)) + 6, width * _NAMES_SHARE) - style.Y_AXIS
     column = (width - left) / len(sizes)
     placed = []
     for cell in cells:
-        x, y = left + sizes.index(cell["devices"]) * column, (names.index(cell["label"]) + 1) * ROW
+        x, y = left + sizes.index(cell["devices"]) * column, (names.index(cell["label"]) + 1) * _ROW
         sign = {"done": f"{cell['n_done']}", "failed": "×", "missing": ""}[cell["state"]]
-        box = {"x": x + GAP / 2, "x2": x + column - GAP / 2, "y": y + GAP / 2, "y2": y + ROW - GAP / 2}
+        box = {"x": x + _GAP / 2, "x2": x + column - _GAP / 2, "y": y + _GAP / 2, "y2": y + _ROW - _GAP / 2}
         tips = {name: cell[name] for name in ("label", "devices", "state", "why")}
-        placed.append(box | tips | {"colour": STATES[cell["state"]].color, "middle": x + column / 2,
-                                    "centre": y + ROW / 2, "sign": sign})  # fmt: skip
+        placed.append(box | tips | {"colour": _STATES[cell["state"]].color, "middle": x + column / 2,
+                                    "centre": y + _ROW / 2, "sign": sign})  # fmt: skip
     texts = [
-        {"x": -style.Y_AXIS, "y": (n + 1.5) * ROW, "text": words.shorten(name, left + style.Y_AXIS - 4)}
+        {"x": -style.Y_AXIS, "y": (n + 1.5) * _ROW, "text": words.shorten(name, left + style.Y_AXIS - 4)}
         for n, name in enumerate(names)
     ]
-    heads = [{"x": left + (n + 0.5) * column, "y": ROW / 2, "text": f"{size}"} for n, size in enumerate(sizes)]
+    heads = [{"x": left + (n + 0.5) * column, "y": _ROW / 2, "text": f"{size}"} for n, size in enumerate(sizes)]
     widest = max(words.text_width(f"{size}") for size in sizes) + 4
     heads = heads[:: math.ceil(widest / column)]
-    unit = [{"x": -style.Y_AXIS, "y": ROW / 2, "text": "devices"}]
+    unit = [{"x": -style.Y_AXIS, "y": _ROW / 2, "text": "devices"}]
     boxes = alt.Chart(style.values(placed))
     color = alt.Color("colour:N", scale=None, legend=None)
     at = {"x": alt.X("x:Q", scale=None, axis=None), "y": alt.Y("y:Q", scale=None, axis=None)}
@@ -113,7 +113,7 @@ def _panel(study: str, cells: Sequence[Row], page: Page) -> style.Panel:
         _texts(heads, "center").encode(**at, text="text:N"),
     ]
     drawn = alt.layer(*layers)
-    height = (len(names) + 1) * ROW
+    height = (len(names) + 1) * _ROW
     return style.Panel(drawn.properties(title=study) if study else drawn, height=height)
 
 

@@ -9,7 +9,7 @@ Encodings:
     line     a series, by color, shape and dash; it joins the fastest configurations, others are hollow
     bar      interval of the efficiency: full with caps for 95 %, thin, broken and open for a range
     ring     a repeat, small and hollow, if repeats differ more than they should; with their range
-    †        a warning of the query, spelled out in the caption
+    †        a note of the query, spelled out in the caption
     number   parameters of the model, if it grows
     caption  what the series share, base case with its absolute value, runs, steps, statistic, what was left out
 Source: T. Hoefler, R. Belli, Scientific Benchmarking of Parallel Computing Systems, SC'15, rules 1, 2, 5 and 11
@@ -32,7 +32,7 @@ FACETS = True
 FACTS = ("device_unit", "parameters")
 
 # For each metric: the statistic, what its records are, the column of its absolute value, and how that is written.
-METRICS = {
+_METRICS = {
     "t_b": ("median step time", "step record", "step_s", "{} s a step"),
     "mean_s": ("mean step time", "step record", "step_s", "{} s a step"),
     "t_ep": ("mean time of an epoch", "epoch", "epoch_s", "{} s an epoch"),
@@ -40,7 +40,7 @@ METRICS = {
     "throughput": ("total samples over total time", "step record", "samples_per_s", "{} samples/s"),
     "tflops": ("median of the TFLOP/s as printed", "step record", "tflops_printed", "{} TFLOP/s per device"),
 }
-TFLOPS = {
+_TFLOPS = {
     "model": "TFLOP/s of the model: 6 × parameters + attention, per token.",
     "as printed": "TFLOP/s as the tool printed them, by its own formula.",
 }
@@ -71,7 +71,7 @@ def draw(
         words.name_series(group, whose) for group, whose in ((efficient, ""), (growing, "Growing model: ")) if group
     ]
     efficiency_panels.judge(points)
-    notes = efficiency_panels.mark_warnings(points)
+    notes = efficiency_panels.mark_notes(points)
     caption = [*filter(None, shared), *_undrawn(undrawn), *_caption(points, parameters or {}, notes)]
     facets.take_from_labels(points, page.facet)
     looks = style.looks(sorted({row["label"] for row in points}, key=words.natural), page)
@@ -89,15 +89,13 @@ def _why_nothing_is_drawn(undrawn: Sequence[Row]) -> tuple[str, str]:
             "the model grows with the devices, and no TFLOP/s are known to draw instead of an efficiency",
             "choose other runs, or give the model's shape in a sidecar",
         )
-    return "no series has an efficiency", f"see the column warning of scalelens query scaling: {undrawn[0]['warning']}"
+    return "no series has an efficiency", f"see the column note of scalelens query scaling: {undrawn[0]['note']}"
 
 
 def _undrawn(rows: Sequence[Row]) -> list[str]:
     """Sentences of the caption about points that cannot be drawn."""
     growing = sum(row["scaling"] == "mixed" for row in rows)
-    others = sorted(
-        {warning for row in rows if row["scaling"] != "mixed" for warning in words.split_notes(row["warning"])}
-    )
+    others = sorted({note for row in rows if row["scaling"] != "mixed" for note in words.split_notes(row["note"])})
     lines = [f"Not drawn: {words.counted([growing], 'point')} of growing models without TFLOP/s."] if growing else []
     if len(rows) > growing:
         points = words.counted([len(rows) - growing], "point")
@@ -152,7 +150,7 @@ def _throughput(rows: Sequence[Row], growing: Sequence[Row], looks: Sequence[sty
 
 def _caption(points: Sequence[Row], parameters: Mapping[str, str], notes: Sequence[str]) -> list[str]:
     """Counts, statistic, what marks mean, base cases, intervals."""
-    statistic, record, column, pattern = METRICS[points[0].get("metric") or parameters.get("metric", "t_b")]
+    statistic, record, column, pattern = _METRICS[points[0].get("metric") or parameters.get("metric", "t_b")]
     most_runs = max(row["n_runs"] for row in points)
     repeats = " of a run, median over the runs" if most_runs > 1 else ""
     lines = [f"Each point: {words.records_of(points, record)}; {statistic}{repeats}.", *notes]
@@ -167,7 +165,7 @@ def _caption(points: Sequence[Row], parameters: Mapping[str, str], notes: Sequen
     kinds = {row["tflops_kind"] for row in points if row["scaling"] == "mixed" and row["tflops_kind"]}
     if any(row["scaling"] == "mixed" and row.get("parameters") for row in points):
         lines.append("Beside the points: parameters of the model.")
-    return lines + [TFLOPS.get(kind, f"TFLOP/s: {kind}.") for kind in sorted(kinds)]
+    return lines + [_TFLOPS.get(kind, f"TFLOP/s: {kind}.") for kind in sorted(kinds)]
 
 
 def _bases(points: Sequence[Row], column: str, pattern: str) -> list[str]:

@@ -28,17 +28,17 @@ from scalelens.errors import UserError
 
 QUERY = "scaling_fit_points"
 
-MOST_PANELS = 6
-LAWS = {
+_MOST_PANELS = 6
+_LAWS = {
     "amdahl": style.Look("Amdahl", style.COLORS[0], None, [1, 0], 1.8),
     "gustafson": style.Look("Gustafson", style.COLORS[2], None, [5, 2], 1.4),
     "usl": style.Look("universal scalability law", style.COLORS[1], None, [1.5, 1.5], 1.2),
 }
-MEASURED = style.Look("measured", style.INK, "circle", [1, 0], 0)
-IDEAL = style.Look("perfect scaling", "#999999", None, [1, 0], 0.8)
-FAR = style.Look("beyond twice the largest size", style.INK, "cross", [1, 0], 0)
-INTERVAL = ("ci95", "runs")
-THIN = 0.6  # share of the thickness that a line has where nothing was measured
+_MEASURED = style.Look("measured", style.INK, "circle", [1, 0], 0)
+_IDEAL = style.Look("perfect scaling", "#999999", None, [1, 0], 0.8)
+_FAR = style.Look("beyond twice the largest size", style.INK, "cross", [1, 0], 0)
+_INTERVAL = ("ci95", "runs")
+_THIN = 0.6  # share of the thickness that a line has where nothing was measured
 
 
 def draw(
@@ -53,7 +53,7 @@ def draw(
         raise UserError("there is no series of four sizes, which a fit needs", "see: scalelens query scaling_fit")
     points: list[Row] = fitted.sort("series", "law", "devices").to_dicts()
     shared, labels = words.apart(dict.fromkeys(point["series"] for point in points))
-    limits.check_count(len(labels), MOST_PANELS, "series", "choose runs, for example runs=\"model = 'resnet50'\"")
+    limits.check_count(len(labels), _MOST_PANELS, "series", "choose runs, for example runs=\"model = 'resnet50'\"")
     labels = dict(sorted(labels.items(), key=lambda series: page.position(series[1])))
     across = 2 if page.is_wide and len(labels) > 1 else 1
     panels = [
@@ -65,12 +65,12 @@ def draw(
     ]
     grid = [panels[n : n + across] for n in range(0, len(panels), across)]
     legend: list[style.Look | style.IntervalLook] = [
-        MEASURED,
-        *(look for law, look in LAWS.items() if any(point["law"] == law for point in points)),
-        IDEAL,
+        _MEASURED,
+        *(look for law, look in _LAWS.items() if any(point["law"] == law for point in points)),
+        _IDEAL,
     ]
-    legend += [FAR] if any(_is_far(point) for point in points) else []
-    legend += [style.INTERVALS[INTERVAL]] if any(point["speedup_low"] is not None for point in points) else []
+    legend += [_FAR] if any(_is_far(point) for point in points) else []
+    legend += [style.INTERVALS[_INTERVAL]] if any(point["speedup_low"] is not None for point in points) else []
     without = rows["series"].n_unique() - len(labels)
     caption = [f"{shared}." if shared else "", *_caption(points, labels, without), words.exclusions(left_out)]
     return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
@@ -85,15 +85,15 @@ def _panel(points: Sequence[Row]) -> Any:
     x, y = axes.of_devices(points), _speedup(points)
     sizes = sorted({point["devices"] for point in points})
     ideal = alt.Chart(style.values([{"devices": size, "speedup": size / sizes[0]} for size in sizes]))
-    layers = [ideal.mark_line(color=IDEAL.color, strokeWidth=IDEAL.thickness).encode(x, y)]
-    for law, look in LAWS.items():
+    layers = [ideal.mark_line(color=_IDEAL.color, strokeWidth=_IDEAL.thickness).encode(x, y)]
+    for law, look in _LAWS.items():
         layers += _law([point for point in points if point["law"] == law], look, x, y)
     of_law = [point for point in points if point["law"] == points[0]["law"]]  # each law repeats the measured sizes
-    known = [point | {"label": MEASURED.label} for point in of_law if point["speedup"] is not None]
-    ink = style.encodings([MEASURED])["color"]
-    layers += style.interval_layers(known, INTERVAL, x, ("speedup_low", "speedup_high"), ink)
+    known = [point | {"label": _MEASURED.label} for point in of_law if point["speedup"] is not None]
+    ink = style.encodings([_MEASURED])["color"]
+    layers += style.interval_layers(known, _INTERVAL, x, ("speedup_low", "speedup_high"), ink)
     measured = alt.Chart(style.values([{name: point[name] for name in ("devices", "speedup")} for point in known]))
-    layers.append(measured.mark_point(color=MEASURED.color).encode(x, y, tooltip=["devices:Q", "speedup:Q"]))
+    layers.append(measured.mark_point(color=_MEASURED.color).encode(x, y, tooltip=["devices:Q", "speedup:Q"]))
     return alt.layer(*layers)
 
 
@@ -102,7 +102,7 @@ def _law(points: Sequence[Row], look: style.Look, x: Any, y: Any) -> list[Any]:
     inside = [point for point in points if point["mark"] is None]
     outside = [*inside[-1:], *(point for point in points if point["mark"] is not None)]
     layers = []
-    for part, thickness in ((inside, look.thickness), (outside, look.thickness * THIN)):
+    for part, thickness in ((inside, look.thickness), (outside, look.thickness * _THIN)):
         line = _values(part).mark_line(color=look.color, strokeDash=list(look.dash), strokeWidth=thickness)
         layers += [line.encode(x, y)] if len(part) > 1 else []
     if far := [point for point in points if _is_far(point)]:
@@ -136,7 +136,7 @@ def _caption(points: Sequence[Row], labels: Mapping[str, str], without: int) -> 
     lines = ["Each point: one size; speedup over the smallest. Thin: where nothing was measured."]
     for series, label in labels.items():
         texts = []
-        for law, look in LAWS.items():
+        for law, look in _LAWS.items():
             known = [abs(point["residual"]) for point in points
                      if (point["series"], point["law"]) == (series, law) and point["residual"] is not None]  # fmt: skip
             texts += [f"{look.label} {100 * max(known):.1f}\u00a0%"] if known else []

@@ -8,8 +8,8 @@ Encodings:
     x        devices, logarithmic, a tick at each size that was run
     y        efficiency in percent from 0, the ideal marked
     line     one of the three times, by color, shape and dash; hollow points, bars and rings as in the chart scaling
-    †        a warning of the query, spelled out in the caption
-    caption  what the series share, runs, the base of each time, warnings, what was left out
+    †        a note of the query, spelled out in the caption
+    caption  what the series share, runs, the base of each time, notes, what was left out
 Source: EPICURE, Best Practice Guide on Artificial Intelligence on EuroHPC Systems (2026), figure 5-1
 """
 
@@ -26,7 +26,7 @@ from scalelens.errors import UserError
 QUERY = "scaling_times"
 FACTS = ("device_unit",)
 
-TIMES = {"t_b": "median batch", "t_tr": "training part of the epoch", "t_ep": "epoch"}
+_TIMES = {"t_b": "median batch", "t_tr": "training part of the epoch", "t_ep": "epoch"}
 
 
 def draw(
@@ -39,9 +39,9 @@ def draw(
     known = rows.filter(pl.col("efficiency").is_not_null())
     if known.is_empty():
         raise UserError(
-            "there is no series with an efficiency to draw", "see the column warning of: scalelens query scaling_times"
+            "there is no series with an efficiency to draw", "see the column note of: scalelens query scaling_times"
         )
-    times = list(TIMES)
+    times = list(_TIMES)
     points: list[Row] = known.sort(
         "series", pl.col("metric").replace_strict(times, range(len(times))), "devices", -pl.col("speedup"), "run_id"
     ).to_dicts()
@@ -49,8 +49,8 @@ def draw(
     panels = dict(sorted(_panels(points).items(), key=lambda panel: page.position(panel[0][0])))
     facets.check(len(panels))
     efficiency_panels.judge(points)
-    notes = efficiency_panels.mark_warnings(points)
-    looks = style.looks([TIMES[metric] for metric in times if any(row["metric"] == metric for row in points)], page)
+    notes = efficiency_panels.mark_notes(points)
+    looks = style.looks([_TIMES[metric] for metric in times if any(row["metric"] == metric for row in points)], page)
     top, x = efficiency_panels.highest(points), axes.of_devices(points)
     charts, columns = [], facets.across(len(panels), page)
     for k, ((name, kind), part) in enumerate(panels.items()):
@@ -69,7 +69,7 @@ def _panels(points: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
     panels: dict[tuple[str, str], list[Row]] = {}
     for row in points:
         panels.setdefault((row["label"], efficiency_panels.KINDS[row["scaling"]]), []).append(row)
-        row["series"], row["label"] = f"{row['series']} · {row['metric']}", TIMES[row["metric"]]
+        row["series"], row["label"] = f"{row['series']} · {row['metric']}", _TIMES[row["metric"]]
     return panels
 
 
@@ -87,7 +87,7 @@ def _caption(
         lines.append(f"{without}: no interval for the efficiency.")
     if any(row["repeats"] for row in points):
         lines.append("Rings: single repeats that differ more than they should, with their range.")
-    if missing := [time for metric, time in TIMES.items() if all(row["metric"] != metric for row in points)]:
+    if missing := [time for metric, time in _TIMES.items() if all(row["metric"] != metric for row in points)]:
         lines.append(f"No log says the {' or the '.join(missing)}.")
     if hidden:
         lines.append(f"Not drawn: {words.counted([hidden], 'point')} without an efficiency.")

@@ -39,7 +39,7 @@ CLASSES = {
     "10 % longer or more": (math.inf, "#8c2d04"),
 }
 MOST_RANKS, MOST_STEPS = 64, 256  # rows and columns of the map: more would be thinner than two points
-FEW_CELLS = 2000  # so few are separated by white lines, which would cover more cells
+_FEW_CELLS = 2000  # so few are separated by white lines, which would cover more cells
 
 
 def draw(
@@ -116,7 +116,7 @@ def _map(cells: Sequence[Row], title: str) -> Any:
     ranks, steps = _different(cells, "rank"), sorted(_different(cells, "step"))
     bare = {"labelOverlap": "greedy", "ticks": False, "domain": False}
     classes = alt.Scale(domain=list(CLASSES), range=[color for _, color in CLASSES.values()])
-    gap = 0.3 if len(cells) < FEW_CELLS else 0
+    gap = 0.3 if len(cells) < _FEW_CELLS else 0
     labels = {} if gap else {"aria": False}  # labels of cells for screen readers would be half of a large file
     chart = alt.Chart(style.values(cells)).mark_rect(stroke="white", strokeWidth=gap, **labels)
     chart = chart.encode(

@@ -27,15 +27,15 @@ from scalelens.units import ratio
 QUERY = "step_timeline"
 FACTS = ("name",)
 
-CLASSES = {
+_CLASSES = {
     "compute": ("compute", "#0072B2"),
     "communication": ("communication", "#D55E00"),
     "memory": ("copies and fills", "#E69F00"),
 }
-MOST_LANES = 96  # streams of all ranks
+_MOST_LANES = 96  # streams of all ranks
 LANE, HIGHEST = 7, 280  # points: height of a stream, and of all at most
-HAIRLINE = 0.2  # points added to each side of a bar, so that a short kernel is visible
-NS = {name: ratio(name, "ns") for name in ("s", "ms", "µs")}
+_HAIRLINE = 0.2  # points added to each side of a bar, so that a short kernel is visible
+_NS = {name: ratio(name, "ns") for name in ("s", "ms", "µs")}
 
 
 def draw(
@@ -54,13 +54,13 @@ def draw(
     named = rows.with_columns(lane_rank=pl.coalesce(pl.col("rank").cast(pl.String), pl.col("file_id").str.head(6)))
     lanes = _lanes(named)
     limits.check_count(
-        lanes["lane_rank"].n_unique(), MOST_LANES, "ranks", "see their times: scalelens plot temporal_breakdown"
+        lanes["lane_rank"].n_unique(), _MOST_LANES, "ranks", "see their times: scalelens plot temporal_breakdown"
     )
     shown = _shown(lanes)
     bars = named.join(shown.select("file_id", "process", "stream", "lane"), ["file_id", "process", "stream"],
                       nulls_equal=True).sort("lane", "begins_ns", "class")  # fmt: skip
     panel = style.Panel(_panel(bars.to_dicts(), shown.to_dicts()), height=min(HIGHEST, max(60, LANE * shown.height)))
-    legend = [style.swatch(*CLASSES[kind]) for kind in CLASSES if kind in set(bars["class"])]
+    legend = [style.swatch(*_CLASSES[kind]) for kind in _CLASSES if kind in set(bars["class"])]
     return style.figure([[panel]], legend, _caption(named, lanes, shown, parameters or {}), page)
 
 
@@ -75,15 +75,15 @@ def _lanes(named: pl.DataFrame) -> pl.DataFrame:
 
 def _shown(lanes: pl.DataFrame) -> pl.DataFrame:
     """The streams to draw, numbered from the top; if there are too many, only the busiest of each rank."""
-    most = max(MOST_LANES // lanes["lane_rank"].n_unique(), 1)
-    kept = lanes if lanes.height <= MOST_LANES else lanes.group_by("lane_rank", maintain_order=True).head(most)
+    most = max(_MOST_LANES // lanes["lane_rank"].n_unique(), 1)
+    kept = lanes if lanes.height <= _MOST_LANES else lanes.group_by("lane_rank", maintain_order=True).head(most)
     return kept.with_row_index("lane")
 
 
 def _panel(bars: Sequence[Row], lanes: Sequence[Row]) -> Any:
     """Bars in lanes, with the rank beside its first lane and a line above each rank except the first."""
     longest_ns: int = max(bar["ends_ns"] for bar in bars)
-    unit = next((unit for unit, ns in NS.items() if longest_ns >= ns), "µs")
+    unit = next((unit for unit, ns in _NS.items() if longest_ns >= ns), "µs")
     places = [lane["lane"] for lane in lanes]
     firsts = [lane for n, lane in enumerate(lanes) if not n or lane["lane_rank"] != lanes[n - 1]["lane_rank"]]
     ranks = " : ".join(f"datum.value == {lane['lane']} ? '{lane['lane_rank']}'" for lane in firsts) + " : ''"
@@ -92,16 +92,16 @@ def _panel(bars: Sequence[Row], lanes: Sequence[Row]) -> Any:
     x = alt.X(
         "begins:Q",
         title=f"time from the first work of the step [{unit}]",
-        scale=alt.Scale(domain=[0, longest_ns / NS[unit]], nice=False),
-        axis=alt.Axis(tickCount=5, labelFlush=True, **axes.even_labels(longest_ns / NS[unit])),
+        scale=alt.Scale(domain=[0, longest_ns / _NS[unit]], nice=False),
+        axis=alt.Axis(tickCount=5, labelFlush=True, **axes.even_labels(longest_ns / _NS[unit])),
     )
-    colors = alt.Scale(domain=list(CLASSES), range=[color for _, color in CLASSES.values()])
+    colors = alt.Scale(domain=list(_CLASSES), range=[color for _, color in _CLASSES.values()])
     values = [
         {name: bar[name] for name in ("lane", "class", "stream", "n_events")}
-        | {"begins": bar["begins_ns"] / NS[unit], "ends": bar["ends_ns"] / NS[unit]}
+        | {"begins": bar["begins_ns"] / _NS[unit], "ends": bar["ends_ns"] / _NS[unit]}
         for bar in bars
     ]
-    chart = alt.Chart(style.values(values)).mark_bar(height={"band": 0.9}, strokeWidth=HAIRLINE, aria=False)
+    chart = alt.Chart(style.values(values)).mark_bar(height={"band": 0.9}, strokeWidth=_HAIRLINE, aria=False)
     color = alt.Color("class:N", scale=colors, legend=None)
     stroke = alt.Stroke("class:N", scale=colors, legend=None)
     tips = ["class:N", "stream:N", "begins:Q", "ends:Q", "n_events:Q"]

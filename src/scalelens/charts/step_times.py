@@ -30,12 +30,12 @@ FACETS = True
 MOST_RUNS = facets.MOST_PANELS
 FACTS = ("name",)
 
-COUNTS = style.Look("record", style.COLORS[0], "circle", [1, 0], 0)
-LEFT_OUT = style.Look("left out by a rule", style.COLORS[1], "cross", [1, 0], 0)
-STEADY = style.Look("median of the steady state", style.INK, None, [1, 0], 1)
-CHANGE = style.Look("another level begins", style.GRAY, None, [2, 1.5], 0.7)
-RESTART = style.Look("restart", style.GRAY, None, [1, 0], 0.7)
-VERDICTS = {
+_COUNTS = style.Look("record", style.COLORS[0], "circle", [1, 0], 0)
+_LEFT_OUT = style.Look("left out by a rule", style.COLORS[1], "cross", [1, 0], 0)
+_STEADY = style.Look("median of the steady state", style.INK, None, [1, 0], 1)
+_CHANGE = style.Look("another level begins", style.GRAY, None, [2, 1.5], 0.7)
+_RESTART = style.Look("restart", style.GRAY, None, [1, 0], 0.7)
+_VERDICTS = {
     "steady": "it keeps its pace", "warming": "it is slower before its steady state",
     "slowing": "it is faster before its steady state", "unsteady": "it has no steady state",
     "too_short": "it is too short to judge its pace",
@@ -52,7 +52,7 @@ def draw(
 
     Raises UserError without steps, and for several runs, unless each has a panel of its own.
     """
-    known = rows.filter(pl.col("step_s") > 0).sort("place_in_run")
+    known = rows.filter(pl.col("step_s") > 0).sort("position_in_run")
     if known.is_empty():
         raise UserError("there are no step times to draw", "see what the runs hold: scalelens query batch_stats")
     for part in known.partition_by(page.facet) if page.facet else [known]:
@@ -60,7 +60,8 @@ def draw(
     points: list[Row] = known.to_dicts()
     restarted = points[0]["step"] is None or any(len(_by_attempt(of)) > 1 for of in _by(points, "run_id").values())
     for point in points:
-        point["at"] = point["place_in_run"] if restarted else point["step"]
+        point["at"] = point["position_in_run"] if restarted else point["step"]
+        point["rules"] = " ".join(point["excluded_by"] or ()) or None
     x, y = _axes(points, "record" if restarted else "step")
     legend = [look for look, part in _marks(points) if part]
 
@@ -74,11 +75,11 @@ def _marks(points: Sequence[Row]) -> list[tuple[style.Look, list[Row]]]:
     """The marks for the records of one run or several, in the order in which they are drawn."""
     runs = _by(points, "run_id").values()
     return [
-        (COUNTS, [point for point in points if not point["rules"]]),
-        (LEFT_OUT, [point for point in points if point["rules"]]),
-        (STEADY, [level for of in runs for level in _levels(of)]),
-        (CHANGE, [change for of in runs for change in _changes(of)]),
-        (RESTART, [restart for of in runs for restart in _restarts(of)]),
+        (_COUNTS, [point for point in points if not point["rules"]]),
+        (_LEFT_OUT, [point for point in points if point["rules"]]),
+        (_STEADY, [level for of in runs for level in _levels(of)]),
+        (_CHANGE, [change for of in runs for change in _changes(of)]),
+        (_RESTART, [restart for of in runs for restart in _restarts(of)]),
     ]
 
 
@@ -100,7 +101,7 @@ def _layer(look: style.Look, part: Sequence[Row], x: Any, y: Any) -> Any:
     fields = [name for name in ("at", "step_s", "until", "rules") if name in part[0]]
     chart = alt.Chart(style.values([{name: row[name] for name in fields} for row in part]))
     if look.shape:
-        mark = chart.mark_point(color=look.color, shape=look.shape, size=7 if look is COUNTS else 14, opacity=0.8)
+        mark = chart.mark_point(color=look.color, shape=look.shape, size=7 if look is _COUNTS else 14, opacity=0.8)
         return mark.encode(x, y, tooltip=["at:Q", "step_s:Q", "rules:N"])
     rule = chart.mark_rule(color=look.color, strokeDash=list(look.dash), strokeWidth=look.thickness)
     return rule.encode(x, y, x2="until:Q") if "until" in fields else rule.encode(x)
@@ -150,10 +151,10 @@ def _caption(points: Sequence[Row], left_out: Mapping[str, int]) -> list[str]:
     kind = " (means of several steps)" if firsts[0]["value_kind"] == "interval_mean" else ""
     records = words.counted([first["n_steps"] for first in firsts], "record")
     each = f"{len(runs)} runs, each of " if len(runs) > 1 else ""
-    lines.append(f"{each}{records}{kind}, {_range([first['n_left_out'] for first in firsts])} left out.")
+    lines.append(f"{each}{records}{kind}, {_range([first['n_excluded'] for first in firsts])} left out.")
     for of in runs:
         verdicts = [attempt[0]["verdict"] for attempt in _by_attempt(of).values()]
-        texts = dict.fromkeys(VERDICTS[verdict] for verdict in verdicts if verdict)
+        texts = dict.fromkeys(_VERDICTS[verdict] for verdict in verdicts if verdict)
         pace = "; ".join(texts)
         lines += [f"{of[0].get('name')}: {pace}." if len(runs) > 1 else words.sentence(pace)] if texts else []
     if any(len(of) < of[0]["n_steps"] for of in runs):

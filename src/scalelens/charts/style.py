@@ -16,22 +16,22 @@ from scalelens.charts.words import SIZE, shorten, text_width, wrap
 from scalelens.errors import UserError
 
 # vl-convert carries Liberation Sans, whose letters are as wide as Arial's: a figure is the same on every machine.
-FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+_FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 SMALL, LARGE = SIZE, 8
 INK, GRAY, GRID = "#222222", "#666666", "#e4e4e4"
 
 HEIGHT, WIDE_HEIGHT = 110, 140  # of a panel, in a narrow and a wide figure
 MARGIN, GAP = 2, 9
 Y_AXIS = 32  # room left of a panel for its y axis: labels 19, padding 3, title 9, rounding
-X_AXIS = 26  # height below a panel of its x axis
-CAPTION_SHARE = 0.35  # of the panels' height, so that the caption takes at most a quarter of the figure
+_X_AXIS = 26  # height below a panel of its x axis
+_CAPTION_SHARE = 0.35  # of the panels' height, so that the caption takes at most a quarter of the figure
 STROKES = 2  # width of the strokes on a panel's edges
-LINE = 8.5  # height of a line of small text
+_LINE = 8.5  # height of a line of small text
 
 # The colors of Okabe and Ito, without the yellow, which is hard to see on white paper.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
-DASHES = ([1, 0], [5, 2], [1.5, 1.5], [7, 2, 1.5, 2], [3, 3])
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
+_DASHES = ([1, 0], [5, 2], [1.5, 1.5], [7, 2, 1.5, 2], [3, 3])
 THICKEST, THINNEST = 2.0, 1.0  # lines, if there are several series, in points
 MOST_SERIES = 12  # that a reader can tell apart
 
@@ -67,15 +67,15 @@ INTERVALS: dict[tuple[str, str], IntervalLook] = {
     ("range", "runs"): IntervalLook("range, repeated runs", [2.5, 1.5], 0.6, 0),
 }
 
-CONFIG: dict[str, Any] = {
-    "font": FONT,
+_CONFIG: dict[str, Any] = {
+    "font": _FONT,
     "background": "white",
     "padding": MARGIN,
     "view": {"stroke": None},
     "concat": {"spacing": GAP},
     "title": {
         "fontSize": LARGE, "fontWeight": "normal", "color": INK, "anchor": "start", "frame": "group", "offset": 4,
-        "subtitleFontSize": SMALL, "subtitleColor": GRAY, "subtitlePadding": 1.5, "lineHeight": LINE,
+        "subtitleFontSize": SMALL, "subtitleColor": GRAY, "subtitlePadding": 1.5, "lineHeight": _LINE,
     },
     "axis": {
         "labelFontSize": SMALL, "titleFontSize": LARGE, "titleFontWeight": "normal", "labelColor": INK,
@@ -98,7 +98,7 @@ def looks(labels: Iterable[str], page: Page = SINGLE) -> list[Look]:
     given = page.colors
     colors = [given.get(label, given.get(str(n), COLORS[n % len(COLORS)])) for n, label in enumerate(named)]
     return [
-        Look(label, colors[n], SHAPES[n % len(SHAPES)], DASHES[n % len(DASHES)], _thickness(n, len(named)), True)
+        Look(label, colors[n], _SHAPES[n % len(_SHAPES)], _DASHES[n % len(_DASHES)], _thickness(n, len(named)), True)
         for n, label in enumerate(named)
     ]
 
@@ -160,10 +160,10 @@ def figure(
         inner = room - sum(panel.has_axis for panel in row) * Y_AXIS - (columns - 1) * GAP - columns * STROKES
         sized = [panel.chart.properties(width=inner / columns, height=panel.height or usual) for panel in row]
         parts.append(alt.hconcat(*sized, spacing=GAP))
-    heights = [max(panel.height or usual for panel in row) + X_AXIS for row in grid]
-    shown = _as_short_as(caption, sum(heights) * CAPTION_SHARE, room) if page.has_caption else ""
+    heights = [max(panel.height or usual for panel in row) + _X_AXIS for row in grid]
+    shown = _as_short_as(caption, sum(heights) * _CAPTION_SHARE, room) if page.has_caption else ""
     parts.append(_lines_of_text(shown, room, GRAY, SMALL))
-    return alt.vconcat(*parts, spacing=6, description=" ".join(caption)).configure(**CONFIG)
+    return alt.vconcat(*parts, spacing=6, description=" ".join(caption)).configure(**_CONFIG)
 
 
 def panel_width(count: int, page: Page, has_axes: bool = False) -> float:
@@ -182,7 +182,7 @@ def _as_short_as(caption: Sequence[str], height: float, room: float) -> str:
         missing = len(caption) - len(kept)
         more = [f"({missing} more: --caption-file.)"] if missing else []
         text = " ".join([*kept, *more])
-        if len(kept) <= 2 or len(wrap(text, room)) * LINE <= height:
+        if len(kept) <= 2 or len(wrap(text, room)) * _LINE <= height:
             return text
         kept.pop(-2)
 
@@ -209,7 +209,7 @@ def _lines_of_text(text: str, room: float, color: str, size: int) -> Any:
 
     Vega-Lite aligns the left edges of views and draws y axes left of them, so the text starts at -Y_AXIS.
     """
-    height = LINE * size / SMALL
+    height = _LINE * size / SMALL
     lines = wrap(text, room * SMALL / size) if text else []
     texts = [{"x": -Y_AXIS, "y": n * height, "text": line} for n, line in enumerate(lines)]
     # An invisible rule makes the figure as wide as the column, whatever the width of the panels.
@@ -241,7 +241,7 @@ def interval_layers(rows: Sequence[Row], kind: tuple[str, str], x: Any, ends: tu
     return layers + [cap.encode(x, alt.Y(end), color) for end in (low, high) if look.cap]
 
 
-SAMPLE = 18  # points: length of the sample of a look in the legend
+_SAMPLE = 18  # points: length of the sample of a look in the legend
 
 
 def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping[str, str]) -> Any:
@@ -252,17 +252,17 @@ def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping
     height = 0.0
     for look in (Look, IntervalLook):
         group = [entry for entry in entries if isinstance(entry, look)]
-        labels = [shorten(names.get(entry.label, entry.label), width - SAMPLE - 3) for entry in group]
-        column = max(map(text_width, labels), default=0) + SAMPLE + 12
+        labels = [shorten(names.get(entry.label, entry.label), width - _SAMPLE - 3) for entry in group]
+        column = max(map(text_width, labels), default=0) + _SAMPLE + 12
         across = max(int((width + 8) // column), 1)
         for n, entry in enumerate(group):
-            x, y = n % across * column, height + n // across * (LINE + 1) + LINE / 2
+            x, y = n % across * column, height + n // across * (_LINE + 1) + _LINE / 2
             lines += _strokes(entry, x, y)
-            texts.append({"x": x + SAMPLE + 3, "y": y, "text": labels[n], "label": entry.label})
+            texts.append({"x": x + _SAMPLE + 3, "y": y, "text": labels[n], "label": entry.label})
             if isinstance(entry, Look) and entry.shape:
-                place = {"x": x + SAMPLE / 2, "y": y, "shape": entry.shape, "colour": entry.color}
+                place = {"x": x + _SAMPLE / 2, "y": y, "shape": entry.shape, "colour": entry.color}
                 points[entry.is_hollow].append(place)
-        height += math.ceil(len(group) / across) * (LINE + 1)
+        height += math.ceil(len(group) / across) * (_LINE + 1)
     as_it_is = {"scale": None, "legend": None}
     color = alt.Color("colour:N", **as_it_is)
     dash, thickness = alt.StrokeDash("dash:N", **as_it_is), alt.StrokeWidth("thickness:Q", **as_it_is)
@@ -289,7 +289,7 @@ def _strokes(entry: Look | IntervalLook, x: float, y: float) -> list[dict[str, A
     """The lines of an entry's sample: one line, and caps if an interval has caps."""
     inset, cap = (0, 0.0) if isinstance(entry, Look) else (3, entry.cap)
     plain = {"colour": entry.color if isinstance(entry, Look) else INK, "thickness": entry.thickness}
-    left, right = x + inset, x + SAMPLE - inset
+    left, right = x + inset, x + _SAMPLE - inset
     line = plain | {"x": left, "x2": right, "y": y, "y2": y, "dash": list(entry.dash)}
     caps = [plain | {"x": end, "x2": end, "y": y - cap / 2, "y2": y + cap / 2, "dash": [1, 0]} for end in (left, right)]
     return [line, *caps] if cap else [line]

@@ -24,7 +24,7 @@ from scalelens.errors import UserError
 QUERY = "throughput"
 FACETS = True
 FACTS = ("device_unit", "framework", "system")
-SERIES_FACTS = ("system", "framework", "model", "precision")
+_SERIES_FACTS = ("system", "framework", "model", "precision")
 
 
 def draw(
@@ -43,8 +43,8 @@ def draw(
     limits.check_marks(known.height, "runs")
     points: list[Row] = known.sort("model", "precision", "devices", "run_id").to_dicts()
     for point in points:
-        point["series"] = " ".join(f"{point[fact]}" for fact in SERIES_FACTS)
-    shared = words.name_by_facts(points, SERIES_FACTS)
+        point["series"] = " ".join(f"{point[fact]}" for fact in _SERIES_FACTS)
+    shared = words.name_by_facts(points, _SERIES_FACTS)
     facets.take_from_labels(points, page.facet)
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     legend: list[style.Look | style.IntervalLook] = [look._replace(thickness=0) for look in looks if look.label]

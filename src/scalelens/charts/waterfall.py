@@ -7,7 +7,7 @@ Encodings:
     y        a loss, in the order in which they are subtracted, with its share in percent
     x        share of the whole in percent; the bar ends at what is left
     color    a loss, time that no log explains, what is left; they also differ in black and white
-    caption  runs, what 100 % is, remarks
+    caption  runs, what 100 % is, notes
 Source: additive bars of POP's factors, https://pop-coe.eu/node/69
 """
 
@@ -24,15 +24,15 @@ from scalelens.errors import UserError
 
 QUERY = "waterfall"
 
-LEFT = "what is left"
-KINDS = {"lost": "#E69F00", "lost, not known to what": "#d9d9d9", LEFT: "#0072B2"}
-MOST_PANELS = 4
-LINE_HEIGHT = 11  # of a bar, in points
-WHOLES = {
+_LEFT = "what is left"
+_KINDS = {"lost": "#E69F00", "lost, not known to what": "#d9d9d9", _LEFT: "#0072B2"}
+_MOST_PANELS = 4
+_LINE_HEIGHT = 11  # of a bar, in points
+_WHOLES = {
     "log": "Log: 100 % is the time of the job, usual steps are left of it.",
     "trace": "Trace: 100 % is the elapsed time of the devices, computing is left of it.",
 }
-PARTS_LEFT = {"log": "usual steps", "trace": "computing"}
+_PARTS_LEFT = {"log": "usual steps", "trace": "computing"}
 
 
 def draw(
@@ -46,7 +46,7 @@ def draw(
         raise UserError("there is no run to draw", "see what is known of the runs: scalelens query runs_overview")
     shown = rows.partition_by(["run_id", "source"], maintain_order=True)
     hint = "choose runs, for example runs=\"name LIKE '%baseline%'\""
-    limits.check_count(len(shown), MOST_PANELS, "waterfalls", hint)
+    limits.check_count(len(shown), _MOST_PANELS, "waterfalls", hint)
     names: list[str] = []
     panels = []
     for number, part in enumerate(shown, 1):
@@ -55,8 +55,8 @@ def draw(
         is_lowest = number == len(shown)
         title = "" if len(shown) == 1 else names[-1]
         chart = facets.titled(_bars(bars, is_lowest), title, 1, page)
-        panels.append([style.Panel(chart, height=LINE_HEIGHT * len(bars))])
-    legend = [style.swatch(kind, color) for kind, color in KINDS.items() if kind in map(_kind, rows["part"])]
+        panels.append([style.Panel(chart, height=_LINE_HEIGHT * len(bars))])
+    legend = [style.swatch(kind, color) for kind, color in _KINDS.items() if kind in map(_kind, rows["part"])]
     return style.figure(panels, legend, _caption(rows, names), page)
 
 
@@ -65,7 +65,7 @@ def _bars(parts: Sequence[Row], is_lowest: bool) -> Any:
     bars = [
         {
             "place": k, "kind": _kind(part["part"]),
-            "part": PARTS_LEFT[part["source"]] if part["part"] == "left" else part["part"],
+            "part": _PARTS_LEFT[part["source"]] if part["part"] == "left" else part["part"],
             "begin": 0 if part["part"] == "left" else part["after_percent"],
             "end": part["after_percent"] if part["part"] == "left" else part["after_percent"] + part["percent"],
         }
@@ -76,7 +76,7 @@ def _bars(parts: Sequence[Row], is_lowest: bool) -> Any:
     scale = alt.Scale(domain=[0, 100], nice=False)
     axis = alt.Axis(values=[0, 25, 50, 75, 100], labels=is_lowest, ticks=is_lowest)
     x = alt.X("begin:Q", title="share of the whole [%]" if is_lowest else None, scale=scale, axis=axis)
-    color = alt.Color("kind:N", scale=alt.Scale(domain=list(KINDS), range=list(KINDS.values())), legend=None)
+    color = alt.Color("kind:N", scale=alt.Scale(domain=list(_KINDS), range=list(_KINDS.values())), legend=None)
     bar = alt.Chart(style.values(bars)).mark_bar(height={"band": 0.8}).encode(x=x, x2="end:Q", y=y, color=color)
     return alt.layer(bar, *_names(bars, y, scale))
 
@@ -91,7 +91,7 @@ def _names(bars: Sequence[Row], y: Any, scale: Any) -> list[Any]:
         elif bar["end"] <= 75:
             right.append(name | {"at": bar["end"] + 1})
         else:
-            right.append(name | {"at": bar["begin"] + 2, "ink": "white" if bar["kind"] == LEFT else style.INK})
+            right.append(name | {"at": bar["begin"] + 2, "ink": "white" if bar["kind"] == _LEFT else style.INK})
     ink = alt.Color("ink:N", scale=None)
     return [
         alt.Chart(style.values(names))
@@ -103,14 +103,14 @@ def _names(bars: Sequence[Row], y: Any, scale: Any) -> list[Any]:
 
 
 def _kind(part: str) -> str:
-    return {"left": LEFT, "rest": "lost, not known to what"}.get(part, "lost")
+    return {"left": _LEFT, "rest": "lost, not known to what"}.get(part, "lost")
 
 
 def _caption(rows: pl.DataFrame, names: Sequence[str]) -> list[str]:
-    """What a single panel shows, what 100 % is, and the remarks of the runs."""
-    remarks = dict.fromkeys(note for text in rows["remark"] for note in words.split_notes(text))
+    """What a single panel shows, what 100 % is, and the notes of the runs."""
+    notes = dict.fromkeys(note for text in rows["note"] for note in words.split_notes(text))
     return [
         *([f"{names[0]}."] if len(names) == 1 else []),
-        *(text for source, text in WHOLES.items() if source in rows["source"].to_list()),
-        *map(words.sentence, remarks),
+        *(text for source, text in _WHOLES.items() if source in rows["source"].to_list()),
+        *map(words.sentence, notes),
     ]

@@ -109,7 +109,7 @@ def notes(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def split_notes(text: str | None) -> list[str]:
-    """The notes or warnings that a query has joined in one cell."""
+    """The notes that a query has joined in one cell."""
     return [note for note in (text or "").split("; ") if note]
 
 
@@ -190,7 +190,7 @@ def exclusions(left_out: Mapping[str, int]) -> str:
     return f"Records left out by rule: {rules}."
 
 
-UNITS = {
+_UNITS = {
     "_bytes_per_s": "bytes/s", "_samples_per_s": "samples/s", "_tokens_per_s": "tokens/s", "_per_s": "1/s", "_s": "s",
     "_ns": "ns", "_us": "µs", "_ms": "ms", "_j": "J", "_w": "W", "_wh": "Wh", "_bytes": "bytes",
 }  # fmt: skip
@@ -201,6 +201,6 @@ def with_unit(column: str) -> str:
     rate = re.fullmatch(r"(samples|tokens|bytes)_per_s", column)
     if rate:
         return f"{rate[1]}/s"
-    ending = next((ending for ending in UNITS if column.endswith(ending) and column != ending), "")
+    ending = next((ending for ending in _UNITS if column.endswith(ending) and column != ending), "")
     name = column.removesuffix(ending).replace("_", " ")
-    return f"{name} [{UNITS[ending]}]" if ending else name
+    return f"{name} [{_UNITS[ending]}]" if ending else name

@@ -14,7 +14,7 @@ import typer
 
 from scalelens.cli.output import errors
 from scalelens.cli.plain_arguments import Command, Group
-from scalelens.cli.sparing import spare
+from scalelens.cli.startup import reduce_overhead
 from scalelens.errors import UserError
 from scalelens.version import __version__
 
@@ -82,7 +82,7 @@ def scalelens(
 
 def main() -> None:
     """Runs the command line.  A mistake of the user is one line on stderr."""
-    spare(sys.argv[1:2])
+    reduce_overhead(sys.argv[1:2])
     app = make_app(*sys.argv[1:2])  # to load all commands takes as long as a third of a small question
     try:
         app(standalone_mode=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scalelens.audit.finding import Finding
 
 PANEL = "Ask"
-WIDEST = 100  # characters of a line of prose
+_WIDEST = 100  # characters of a line of prose
 
 
 def audit(
@@ -68,16 +68,16 @@ def audit(
     document = read(file)
     findings = inconsistencies(document)
     errors.print(summary(document, findings), markup=False)
-    findings += warehouse_findings(document, warehouse, claims, write, tuple(folders or ()))
+    findings += _warehouse_findings(document, warehouse, claims, write, tuple(folders or ()))
     if format is None:
-        for line in lines_of(findings, min(shutil.get_terminal_size().columns, WIDEST)):
+        for line in lines_of(findings, min(shutil.get_terminal_size().columns, _WIDEST)):
             typer.echo(visible(line))
     else:
         show(rows_of(findings), format)
     raise typer.Exit(1 if any(finding.kind in ACCUSING for finding in findings) else 0)
 
 
-def warehouse_findings(
+def _warehouse_findings(
     document: "Document", warehouse: Path | None, claims: Path | None, write: Path | None, folders: tuple[Path, ...]
 ) -> "list[Finding]":
     """What a warehouse says of the text, and of claims about it; a file of claims is written where one is asked for."""

@@ -14,19 +14,19 @@ from scalelens.errors import UserError
 PANEL = "Run"
 CONTEXT_SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}  # the runner has options of its own
 
-ContainerRuntime = Annotated[
+_ContainerRuntime = Annotated[
     Runtime | None, typer.Option(help="With --container.", show_default="the system's, else apptainer")
 ]
 
 
-class Workload(StrEnum):
+class _Workload(StrEnum):
     vision = "vision"
     language = "language"
 
 
 def bench(
     context: typer.Context,
-    workload: Annotated[Workload, typer.Argument(help="vision: images on DDP; language: GPT on megatron-core.")],
+    workload: Annotated[_Workload, typer.Argument(help="vision: images on DDP; language: GPT on megatron-core.")],
     nproc: Annotated[int | None, typer.Option(min=1, help="Devices of a node; 1 on this machine by default.")] = None,
     out: Annotated[
         Path | None,
@@ -45,7 +45,7 @@ def bench(
     container: Annotated[
         str | None, typer.Option(metavar="IMAGE", help="With --slurm: run in this image, a file or an address.")
     ] = None,
-    container_runtime: ContainerRuntime = None,
+    container_runtime: _ContainerRuntime = None,
     stage: Annotated[
         bool, typer.Option("--stage", help="With --slurm: copy --data to the storage of each node first.")
     ] = False,
@@ -80,12 +80,12 @@ def bench(
     )
     sizes = launching.sizes(nodes)
     *scripts, submit_script = launching.write_study(request, sizes, system, out, one_at_a_time)
-    list_scripts(scripts, submit_script, out)
+    _list_scripts(scripts, submit_script, out)
     if not dry_run:
-        submit(submit_script)
+        _submit(submit_script)
 
 
-def list_scripts(scripts: list[Path], submit_script: Path, out: Path) -> None:
+def _list_scripts(scripts: list[Path], submit_script: Path, out: Path) -> None:
     """Prints the paths of a study's scripts, and how many of them the user must complete."""
     for path in (*scripts, submit_script):
         errors.print(f"{path}", markup=False)
@@ -94,7 +94,7 @@ def list_scripts(scripts: list[Path], submit_script: Path, out: Path) -> None:
         errors.print(f"{incomplete} scripts have lines to be filled in: grep -A1 'FILL IN' {out}/*.sh", markup=False)
 
 
-def submit(script: Path) -> None:
+def _submit(script: Path) -> None:
     """Submits the jobs of a study by its script.  Raises UserError where that fails."""
     try:
         code = subprocess.run(["bash", str(script)], check=False).returncode

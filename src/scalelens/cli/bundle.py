@@ -13,7 +13,7 @@ from scalelens.cli.output import errors
 from scalelens.errors import UserError
 
 PANEL = "Draw"
-Known = Mapping[str, tuple[bytes, dict[str, Any]]]  # contents and provenances of the files by name
+_Known = Mapping[str, tuple[bytes, dict[str, Any]]]  # contents and provenances of the files by name
 
 
 def bundle(
@@ -35,7 +35,7 @@ def bundle(
     names = [path.name for path in files]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise UserError(f"two files have the name {twice[0]}", "rename one of them")
-    known = {path.name: checked(path, warehouse, asked) for path in files}
+    known = {path.name: _checked(path, warehouse, asked) for path in files}
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".bundle-") as place:
         made = Path(place, "bundle")
@@ -44,12 +44,12 @@ def bundle(
             (made / "expected" / name).write_bytes(content)
         for own in asked:
             shutil.copytree(own, made / "queries", dirs_exist_ok=True)
-        fill(made, warehouse, known, asked)
+        _fill(made, warehouse, known, asked)
         made.rename(folder)
     errors.print(f"{len(files)} files in {folder}      make them again: sh {folder}/make.sh", markup=False)
 
 
-def checked(path: Path, warehouse: Path, folders: tuple[Path, ...]) -> tuple[bytes, dict[str, Any]]:
+def _checked(path: Path, warehouse: Path, folders: tuple[Path, ...]) -> tuple[bytes, dict[str, Any]]:
     """A file and its provenance.  Raises UserError where it is not what the warehouse gives."""
     from scalelens.charts.load import load as charts
     from scalelens.report.provenance_in_files import provenance_of
@@ -68,7 +68,7 @@ def checked(path: Path, warehouse: Path, folders: tuple[Path, ...]) -> tuple[byt
     return path.read_bytes(), said
 
 
-def fill(made: Path, warehouse: Path, known: Known, folders: tuple[Path, ...]) -> None:
+def _fill(made: Path, warehouse: Path, known: _Known, folders: tuple[Path, ...]) -> None:
     """Adds the warehouse and the texts.  Other runs come along only where the files are not the same without them."""
     from scalelens.report.bundling import manifest, part_of_warehouse, tables_of, write_texts
 
@@ -78,14 +78,14 @@ def fill(made: Path, warehouse: Path, known: Known, folders: tuple[Path, ...]) -
     contents = {file_id for said in provenances for file_id in said.get("inputs", {})}
     for chosen in [contents, None] if listed else [None]:
         part_of_warehouse(warehouse, made / "warehouse", tables, chosen)
-        if same_from(made, known, folders):
+        if _same_from(made, known, folders):
             write_texts(made, manifest(warehouse, known), bool(folders), chosen is None)
             return
         shutil.rmtree(made / "warehouse")
     raise UserError("the files do not come out byte for byte the same from a copy", "report this as a defect")
 
 
-def same_from(made: Path, known: Known, folders: tuple[Path, ...]) -> bool:
+def _same_from(made: Path, known: _Known, folders: tuple[Path, ...]) -> bool:
     """Whether each file comes out byte for byte the same from the bundle's warehouse."""
     from scalelens.report.remaking import remade
 

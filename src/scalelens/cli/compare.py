@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from scalelens.question.session import Session
 
 PANEL = "Ask"
-BESIDE = ("differences", "two_sides", "compare_evidence")  # asked with a comparison
-KERNELS_SHOWN = 5
+_BESIDE = ("differences", "two_sides", "compare_evidence")  # asked with a comparison
+_KERNELS_SHOWN = 5
 
 
 def compare(
@@ -71,23 +71,23 @@ def compare(
         beside_published(warehouse, published, [a, b, *(parameters or ())], format, own_queries)
         return
     limit = share_of(fail_above) if fail_above is not None else None
-    sides = sides_of(a, b)
+    sides = _sides_of(a, b)
     given = {**pairs(parameters, "measure=data_s"), **sides}
-    answers = answers_about(warehouse, given, sides, own_queries)
-    print_differences(answers["differences"].frame)
+    answers = _answers_about(warehouse, given, sides, own_queries)
+    _print_differences(answers["differences"].frame)
     show_answer(warehouse, answers["compare"], format, own_queries, without=("sentence", "note"))
     row = answers["compare"].frame.row(0, named=True)
-    print_answer(row)
+    _print_answer(row)
     members = answers["two_sides"].frame
     print_next(row, [*sides.values(), *(parameters or ())], members, warehouse, own_queries)
-    if "compared_traces" in answers and print_traces(answers["compared_traces"].frame):
+    if "compared_traces" in answers and _print_traces(answers["compared_traces"].frame):
         print_trace_diff(members, warehouse)
-    print_evidence(answers["compare_evidence"].frame)
+    _print_evidence(answers["compare_evidence"].frame)
     if limit is not None:
         raise typer.Exit(exit_code(row, limit, strict))
 
 
-def answers_about(
+def _answers_about(
     warehouse: Path, given: dict[str, str], sides: dict[str, str], folders: tuple[Path, ...]
 ) -> "dict[str, Answer]":
     """The comparison, and what is said beside it, by the name of the query."""
@@ -95,7 +95,7 @@ def answers_about(
     from scalelens.question.run_names import RUN_NAMES
     from scalelens.question.session import in_session
 
-    questions = {name: Question(name, parameters=sides) for name in BESIDE}
+    questions = {name: Question(name, parameters=sides) for name in _BESIDE}
     questions["compare"] = Question("compare", parameters=given)
     if given.get("measure", "step_s") == "step_s":
         questions["compared_traces"] = Question("compared_traces", parameters=sides)
@@ -108,7 +108,7 @@ def answers_about(
     return in_session(warehouse, ask_all, folders, about)
 
 
-def sides_of(a: str | None, b: str | None) -> dict[str, str]:
+def _sides_of(a: str | None, b: str | None) -> dict[str, str]:
     """The two sides.  Raises UserError where one is missing."""
     if a is None or b is None:
         raise UserError("compare needs two sides", "name two runs or groups, or a published table with --published")
@@ -123,7 +123,7 @@ def share_of(text: str) -> float:
     return float(number[1]) / (100 if number[2] else 1)
 
 
-def print_differences(rows: "pl.DataFrame") -> None:
+def _print_differences(rows: "pl.DataFrame") -> None:
     """What differs between the settings of both sides; settings that cannot change speed are only counted."""
     import polars as pl
 
@@ -139,21 +139,21 @@ def print_differences(rows: "pl.DataFrame") -> None:
         errors.print(f"also different: {few_of(others)}", style="dim", markup=False)
 
 
-def print_answer(row: dict[str, Any]) -> None:
+def _print_answer(row: dict[str, Any]) -> None:
     """The verdict in words, what it rests on, and why there is none."""
     errors.print(f"{row['verdict']}: {row['sentence']}", style="bold", markup=False)
     if row["note"]:
         errors.print(row["note"], markup=False)
 
 
-def print_traces(rows: "pl.DataFrame") -> bool:
+def _print_traces(rows: "pl.DataFrame") -> bool:
     """Where the traces of both sides differ most: classes of time, then collectives, kernels, operators.
 
     Returns whether both sides have traces.
     """
     if rows.is_empty() or rows["diff_ns"].null_count():
         return False
-    shown = {"class": 5, "collective": KERNELS_SHOWN, "kernel": KERNELS_SHOWN, "operator": KERNELS_SHOWN}
+    shown = {"class": 5, "collective": _KERNELS_SHOWN, "kernel": _KERNELS_SHOWN, "operator": _KERNELS_SHOWN}
     for part, group in rows.group_by("part", maintain_order=True):
         for row in group.head(shown[str(part[0])]).iter_rows(named=True):
             times = f"{row['a_step_ns'] / 1e6:.3f} -> {row['b_step_ns'] / 1e6:.3f} ms ({row['diff_ns'] / 1e6:+.3f})"
@@ -163,7 +163,7 @@ def print_traces(rows: "pl.DataFrame") -> bool:
     return True
 
 
-def print_evidence(rows: "pl.DataFrame") -> None:
+def _print_evidence(rows: "pl.DataFrame") -> None:
     """Signs of a cause that b shows and a does not."""
     for row in rows.iter_rows(named=True):
         if row["is_there"]:

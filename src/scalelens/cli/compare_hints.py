@@ -13,79 +13,77 @@ from scalelens.cli.output import errors
 if TYPE_CHECKING:
     import polars as pl
 
-Folders = tuple[Path, ...]
+_Folders = tuple[Path, ...]
 
-RULES = ("epochs", "warmup", "exclude")
-COUNTS = "count(*) AS n_records, count(left_out) AS n_without FROM {}"
-COUNTS_OF_RULES = "rule, count(*) AS n FROM {} GROUP BY rule ORDER BY n DESC, rule"
-OTHER_MEASURE = re.compile(r"measure := '(\w+)' compares")  # said by the note of `compare`
+_RULES = ("epochs", "warmup", "exclude")
+_COUNTS = "count(*) AS n_records, count(excluded_by) AS n_without FROM {}"
+_COUNTS_OF_RULES = "rule, count(*) AS n FROM {} GROUP BY rule ORDER BY n DESC, rule"
 
 
-def pasted(words: Sequence[str], warehouse: Path) -> str:
+def _pasted(words: Sequence[str], warehouse: Path) -> str:
     """A command as the shell takes it, of the same warehouse."""
     is_found = warehouse == WAREHOUSE or os.environ.get("SCALELENS_WAREHOUSE") == str(warehouse)
-    return " ".join(["scalelens", *map(quoted, words), *([] if is_found else ["-w", quoted(str(warehouse))])])
+    return " ".join(["scalelens", *map(_quoted, words), *([] if is_found else ["-w", _quoted(str(warehouse))])])
 
 
-def quoted(word: str) -> str:
+def _quoted(word: str) -> str:
     """A word as the shell takes it; conditions hold single quotes, which double quotes leave readable."""
     return f'"{word}"' if "'" in word and not re.search(r'["$`\\!]', word) else shlex.quote(word)
 
 
 def print_next(
-    answer: Mapping[str, Any], words: Sequence[str], members: "pl.DataFrame", warehouse: Path, folders: Folders
+    answer: Mapping[str, Any], words: Sequence[str], members: "pl.DataFrame", warehouse: Path, folders: _Folders
 ) -> None:
     """Prints the command that goes on where there is no verdict.  `words` are those that `compare` was given."""
-    other = OTHER_MEASURE.search(answer["note"] or "")
     if answer["ratio"] is None:
-        print_without_value(answer, words, members, warehouse, folders)
-    elif other:
+        _print_without_value(answer, words, members, warehouse, folders)
+    elif other := answer["other_measure"]:
         kept = [word for word in words if not word.startswith("measure=")]
-        print_command(f"the same of work done: {pasted(['compare', *kept, f'measure={other[1]}'], warehouse)}")
+        _print_command(f"the same of work done: {_pasted(['compare', *kept, f'measure={other}'], warehouse)}")
     elif answer["verdict"] == "inconclusive" and answer["comparable"]:
-        print_command(f"how many repeats would tell: {pasted(['next-runs', *words], warehouse)}")
+        _print_command(f"how many repeats would tell: {_pasted(['next-runs', *words], warehouse)}")
 
 
-def print_without_value(
-    answer: Mapping[str, Any], words: Sequence[str], members: "pl.DataFrame", warehouse: Path, folders: Folders
+def _print_without_value(
+    answer: Mapping[str, Any], words: Sequence[str], members: "pl.DataFrame", warehouse: Path, folders: _Folders
 ) -> None:
     """Prints of each side without a value why that is, and how to compare where rules leave out all records."""
     from scalelens.question.question import Question
     from scalelens.question.session import ask
 
     _, _, *parameters = words
-    rules = {key: value for key, value in pairs(parameters).items() if key in RULES}
+    rules = {key: value for key, value in pairs(parameters).items() if key in _RULES}
     are_left_out = False
     for side in (side for side in "ab" if not answer[f"{side}_runs"]):
-        chosen = {"runs": condition_of(members, side), **rules}
-        counted = ask(warehouse, Question("selected_steps", parameters=chosen, select=COUNTS), folders)
+        chosen = {"runs": _condition_of(members, side), **rules}
+        counted = ask(warehouse, Question("selected_steps", parameters=chosen, select=_COUNTS), folders)
         n_records, n_without = counted.frame.row(0)
         reason = f"none of its {n_records} records has {answer['measure']}"
         if not n_records:
             reason = "no time of a step was logged"
         elif n_records == n_without:
-            question = Question("exclusions", parameters=chosen, select=COUNTS_OF_RULES)
+            question = Question("exclusions", parameters=chosen, select=_COUNTS_OF_RULES)
             counts = ask(warehouse, question, folders).frame.rows()
             reason = f"all {n_records} records are left out: " + ", ".join(f"{rule} {n}" for rule, n in counts)
             are_left_out = True
         errors.print(f"{side}: {reason}", markup=False)
     if are_left_out:
         kept = [word for word in words if not word.startswith("exclude=")]
-        print_command(f"compare them anyway: {pasted(['compare', *kept, 'exclude=none'], warehouse)}")
+        _print_command(f"compare them anyway: {_pasted(['compare', *kept, 'exclude=none'], warehouse)}")
 
 
 def print_trace_diff(members: "pl.DataFrame", warehouse: Path) -> None:
     """Prints the command that holds the traces of both sides against each other, name by name."""
-    sides = [f"{side}={condition_of(members, side)}" for side in "ab"]
-    print_command(f"name by name: {pasted(['query', 'trace_diff', *sides], warehouse)}")
+    sides = [f"{side}={_condition_of(members, side)}" for side in "ab"]
+    _print_command(f"name by name: {_pasted(['query', 'trace_diff', *sides], warehouse)}")
 
 
-def condition_of(members: "pl.DataFrame", side: str) -> str:
+def _condition_of(members: "pl.DataFrame", side: str) -> str:
     """SQL that chooses the runs of a side."""
     runs = ", ".join(f"'{run}'" for run in members.filter(side=side)["run_id"])
     return f"run_id IN ({runs})"
 
 
-def print_command(text: str) -> None:
+def _print_command(text: str) -> None:
     """Prints a line that no width breaks, so that its command can be pasted."""
     errors.print(text, style="dim", markup=False, soft_wrap=True)

@@ -17,13 +17,13 @@ from scalelens.folders import files_of, user_folders
 from scalelens.queries.header import parameters_of
 from scalelens.warehouse.root import DEFAULT_WAREHOUSE
 
-PACKAGE = Path(scalelens.__file__).parent
-QUERY_OF_CHART = re.compile(r"^QUERY = \"(\w+)\"$", re.MULTILINE)
+_PACKAGE = Path(scalelens.__file__).parent
+_QUERY_OF_CHART = re.compile(r"^QUERY = \"(\w+)\"$", re.MULTILINE)
 
-Offers = Iterable[tuple[str, str]]  # words, each with what it means
+_Offers = Iterable[tuple[str, str]]  # words, each with what it means
 
 
-def silent(offers: Callable[[typer.Context], Offers]) -> Callable[..., list[tuple[str, str]]]:
+def _silent(offers: Callable[[typer.Context], _Offers]) -> Callable[..., list[tuple[str, str]]]:
     """Offers as typer asks for them: those that begin as the word does, and none where something fails."""
 
     def completion(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
@@ -35,29 +35,29 @@ def silent(offers: Callable[[typer.Context], Offers]) -> Callable[..., list[tupl
     return completion
 
 
-@silent
-def query_names(context: typer.Context) -> Offers:
-    for name, path in sorted(query_files(context).items()):
+@_silent
+def query_names(context: typer.Context) -> _Offers:
+    for name, path in sorted(_query_files(context).items()):
         text = path.read_text(encoding="utf-8")
         if "\n-- Helper:" not in text:
             yield name, text.partition("\n")[0].lstrip("- ").rstrip(".")
 
 
-@silent
-def chart_names(context: typer.Context) -> Offers:
-    for name, path in sorted(chart_files().items()):
+@_silent
+def chart_names(context: typer.Context) -> _Offers:
+    for name, path in sorted(_chart_files().items()):
         text = path.read_text(encoding="utf-8")
-        if QUERY_OF_CHART.search(text):
+        if _QUERY_OF_CHART.search(text):
             yield name, text.lstrip('"').partition("\n")[0].rstrip(".")
 
 
-@silent
-def query_parameters(context: typer.Context) -> Offers:
+@_silent
+def query_parameters(context: typer.Context) -> _Offers:
     """Of the query that is named before them, or of the query of that chart."""
     name = str(context.params.get("name") or context.command.name).replace("-", "_")
-    files = query_files(context)
-    if context.command.name == "plot" and (chart := chart_files().get(name)):
-        found = QUERY_OF_CHART.search(chart.read_text(encoding="utf-8"))
+    files = _query_files(context)
+    if context.command.name == "plot" and (chart := _chart_files().get(name)):
+        found = _QUERY_OF_CHART.search(chart.read_text(encoding="utf-8"))
         name = found[1] if found else name
     given = {argument.name for argument in context.command.params}
     for parameter in parameters_of(files[name]):
@@ -65,8 +65,8 @@ def query_parameters(context: typer.Context) -> Offers:
             yield f"{parameter.name}=", f"{parameter.default} {parameter.meaning}"
 
 
-@silent
-def run_names(context: typer.Context) -> Offers:
+@_silent
+def run_names(context: typer.Context) -> _Offers:
     from scalelens.runs.joining import runs_of
     from scalelens.warehouse.log import Warehouse
     from scalelens.warehouse.root import root_of
@@ -76,17 +76,17 @@ def run_names(context: typer.Context) -> Offers:
         yield run.name, run.parts[0].path
 
 
-def query_files(context: typer.Context) -> dict[str, Path]:
+def _query_files(context: typer.Context) -> dict[str, Path]:
     """Files of queries by name: ours, and those of the user's folders."""
-    files = files_of(PACKAGE / "queries", ".sql")
+    files = files_of(_PACKAGE / "queries", ".sql")
     given: Any = context.params.get("folders") or ()
     for folder in user_folders(given, "SCALELENS_QUERIES", ""):
         files |= files_of(folder, ".sql")
     return files
 
 
-def chart_files() -> dict[str, Path]:
-    files = files_of(PACKAGE / "charts", ".py")
+def _chart_files() -> dict[str, Path]:
+    files = files_of(_PACKAGE / "charts", ".py")
     for folder in user_folders((), "SCALELENS_CHARTS", ""):
         files |= files_of(folder, ".py")
     return files

@@ -7,14 +7,14 @@ import typer
 
 AXES, TEXTS, OWN, FILES = "Size and axes", "Texts and series", "A figure of your own SQL", "Files"
 
-WIDTHS = (
+_WIDTHS = (
     "single, double, ieee-single, ieee-double, acm-single, acm-double, springer-single, springer-double, lncs, slides"
 )
 
 Data = Annotated[Path | None, typer.Option(help="Write the rows as CSV too.", rich_help_panel=FILES)]
 CaptionFile = Annotated[Path | None, typer.Option(help="Write the caption as text too.", rich_help_panel=FILES)]
 
-Width = Annotated[str | None, typer.Option(metavar="WIDTH", help=f"{WIDTHS}; or 86mm, 3.4in.", rich_help_panel=AXES)]
+Width = Annotated[str | None, typer.Option(metavar="WIDTH", help=f"{_WIDTHS}; or 86mm, 3.4in.", rich_help_panel=AXES)]
 Height = Annotated[str | None, typer.Option(metavar="LENGTH", help="Of the whole: 60mm.", rich_help_panel=AXES)]
 FontSize = Annotated[float | None, typer.Option(help="Of small text, in points.", rich_help_panel=AXES)]
 Limits = Annotated[

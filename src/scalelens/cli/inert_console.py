@@ -7,7 +7,7 @@ from rich.console import Console
 from scalelens.inert import visible
 
 
-class InertConsole(Console):
+class _InertConsole(Console):
     """A console on which texts of files change nothing but what is read."""
 
     def print(self, *objects: Any, **options: Any) -> None:
@@ -15,4 +15,4 @@ class InertConsole(Console):
         super().print(*shown, **options)
 
 
-errors = InertConsole(stderr=True, highlight=False, soft_wrap=True, markup=False)
+errors = _InertConsole(stderr=True, highlight=False, soft_wrap=True, markup=False)

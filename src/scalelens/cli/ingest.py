@@ -62,7 +62,7 @@ def ingest(
 
     if slurm:
         flags = {"--strict": strict, "--documents": documents, "--reread": reread}
-        values = {"--tz": [tz] if tz else [], "--map": mapping or [], "--formats": resolved(formats)}
+        values = {"--tz": [tz] if tz else [], "--map": mapping or [], "--formats": _resolved(formats)}
         typer.echo(job_array(slurm, paths, warehouse, flags, values), nl=False)
         return
     bar = ProgressBar()
@@ -82,15 +82,15 @@ def ingest(
             dask,
         )
     summarise(report, warehouse, dry_run)
-    if strict and (report.unreadable or not all(map(is_understood, report.entries))):
+    if strict and (report.unreadable or not all(map(_is_understood, report.entries))):
         raise typer.Exit(1)
 
 
-def is_understood(entry: "Entry") -> bool:
+def _is_understood(entry: "Entry") -> bool:
     return not entry.problems and entry.status not in ("unknown", "partial")
 
 
-def resolved(folders: list[Path] | None) -> list[str]:
+def _resolved(folders: list[Path] | None) -> list[str]:
     return [str(folder.resolve()) for folder in folders or ()]
 
 

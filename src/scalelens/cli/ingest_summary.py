@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from scalelens.ingestion.ingest import IngestReport
     from scalelens.warehouse.records import Entry
 
-STATUSES = {  # of files that are listed by name, with the words for each
+_STATUSES = {  # of files that are listed by name, with the words for each
     "partial": "in part", "unknown": "not understood", "document": "documents", "empty": "empty",
     "duplicate": "duplicates",
 }  # fmt: skip
-REASONS_SHOWN = 5  # of one status
+_REASONS_SHOWN = 5  # of one status
 
 
 def summarise(report: "IngestReport", warehouse: Path, dry_run: bool) -> None:
     """Prints the whole summary."""
     if not (report.entries or report.unreadable or report.unchanged):
         errors.print("there are no files in what was named")
-    print_formats(report.entries)
-    print_columns(report.entries)
-    print_not_understood(report.entries)
+    _print_formats(report.entries)
+    _print_columns(report.entries)
+    _print_not_understood(report.entries)
     for line in report.unreadable:
         errors.print(f"cannot be read: {line}", markup=False)
     for fault in report.faults:
@@ -37,10 +37,10 @@ def summarise(report: "IngestReport", warehouse: Path, dry_run: bool) -> None:
     if dry_run:
         errors.print("nothing was written (--dry-run)")
     else:
-        print_runs(warehouse)
+        _print_runs(warehouse)
 
 
-def print_formats(entries: Iterable["Entry"]) -> None:
+def _print_formats(entries: Iterable["Entry"]) -> None:
     """Files, rows and problems of each format, the one with most rows first."""
     from scalelens.ingestion.report_text import by_format
 
@@ -54,32 +54,32 @@ def print_formats(entries: Iterable["Entry"]) -> None:
         errors.print(f"{name:{width}}{files:>7}{rows:>12,}{problems:>10,}{hint}")
 
 
-def print_columns(entries: Iterable["Entry"]) -> None:
+def _print_columns(entries: Iterable["Entry"]) -> None:
     """What the columns of tables are read as, once for all files with the same columns."""
     files_by_columns: dict[str, list[str]] = defaultdict(list)
     for entry in entries:
-        if columns := note_and_columns(entry)[1]:
+        if columns := _note_and_columns(entry)[1]:
             files_by_columns[columns].append(Path(entry.path).name)
     for columns, files in files_by_columns.items():
         errors.print(f"columns of {few_of(files, 1)}: {columns}", markup=False)
 
 
-def print_not_understood(entries: Iterable["Entry"]) -> None:
+def _print_not_understood(entries: Iterable["Entry"]) -> None:
     """Files that were not read, or not in full, by status and reason."""
     by_status: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for entry in entries:
-        note = note_and_columns(entry)[0].rstrip("; ")
-        if entry.status in STATUSES and (note or entry.status != "partial"):
+        note = _note_and_columns(entry)[0].rstrip("; ")
+        if entry.status in _STATUSES and (note or entry.status != "partial"):
             by_status[entry.status][note].append(Path(entry.path).name)
-    for status, words in STATUSES.items():
+    for status, words in _STATUSES.items():
         if reasons := by_status.get(status):
             count = sum(map(len, reasons.values()))
             files = [few_of(names, 2) + (f" ({note})" if note else "") for note, names in reasons.items()]
-            more = f", and {len(files) - REASONS_SHOWN} more reasons" if len(files) > REASONS_SHOWN else ""
-            errors.print(f"{words}  {count}   {', '.join(files[:REASONS_SHOWN])}{more}", markup=False)
+            more = f", and {len(files) - _REASONS_SHOWN} more reasons" if len(files) > _REASONS_SHOWN else ""
+            errors.print(f"{words}  {count}   {', '.join(files[:_REASONS_SHOWN])}{more}", markup=False)
 
 
-def note_and_columns(entry: "Entry") -> tuple[str, str]:
+def _note_and_columns(entry: "Entry") -> tuple[str, str]:
     """The note of an entry without the part on its columns, and that part."""
     from scalelens.ingestion.recognize import COLUMNS_NOTE
 
@@ -87,7 +87,7 @@ def note_and_columns(entry: "Entry") -> tuple[str, str]:
     return note, columns
 
 
-def print_runs(warehouse: Path) -> None:
+def _print_runs(warehouse: Path) -> None:
     """How many runs the warehouse holds, and how they ended."""
     from scalelens.runs.joining import runs_of
     from scalelens.warehouse.log import Warehouse

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from scalelens.runs.sidecar import Sidecars
 
 PANEL = "Read"
-SIDECAR_TEXT = """\
+_SIDECAR_TEXT = """\
 # Facts about the logs in this folder and below that the logs do not say; `scalelens ingest` reads this file too.
 # Paths are relative to this folder.  Of several scalelens.toml above a file the nearest wins, key by key.
 
@@ -72,17 +72,17 @@ def label(
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder}", "give the folder in which the paths of the template begin")
     path = folder.resolve() / SIDECAR_NAME
-    paths, texts = paths_and_sidecar_texts(folder)
+    paths, texts = _paths_and_sidecar_texts(folder)
     text = new_sidecar_text(templates or [], runs or [], pairs(labels, "cooling=water"), checked_zone(tz))
     existing = texts.get(str(path))
     if text is not None:
         texts[str(path)] = text
-    sidecars = understood(texts)
+    sidecars = _understood(texts)
     if text is not None and existing is not None and existing != text:
-        print_difference(existing, text)
+        _print_difference(existing, text)
         if not force and not dry_run:
             raise UserError(f"{path} exists and says something else", "edit it, or replace it with --force")
-    preview(sidecars, folder, paths, format)
+    _preview(sidecars, folder, paths, format)
     if text is None:
         return
     if dry_run:
@@ -95,7 +95,7 @@ def label(
     errors.print(f"wrote {path}      next: scalelens ingest {folder}", markup=False)
 
 
-def paths_and_sidecar_texts(folder: Path) -> tuple[list[str], dict[str, str]]:
+def _paths_and_sidecar_texts(folder: Path) -> tuple[list[str], dict[str, str]]:
     """Paths of the files of a folder other than sidecars, and the texts of the sidecars in and above it by path."""
     from scalelens.ingestion.walk import is_sidecar, sidecar_texts, sidecars_above, walk
 
@@ -104,7 +104,7 @@ def paths_and_sidecar_texts(folder: Path) -> tuple[list[str], dict[str, str]]:
     return [file.path for file in files if not is_sidecar(file.path)], texts
 
 
-def understood(texts: dict[str, str]) -> "Sidecars":
+def _understood(texts: dict[str, str]) -> "Sidecars":
     """Sidecars from their texts.  Raises UserError with the first mistake in them, after printing the others."""
     from scalelens.runs.sidecar import Sidecars
 
@@ -116,7 +116,7 @@ def understood(texts: dict[str, str]) -> "Sidecars":
     return sidecars
 
 
-def print_difference(existing: str, text: str) -> None:
+def _print_difference(existing: str, text: str) -> None:
     """Prints what would change in an existing sidecar."""
     import difflib
 
@@ -128,7 +128,7 @@ def print_difference(existing: str, text: str) -> None:
     errors.print("\n".join(lines), markup=False)
 
 
-def preview(sidecars: "Sidecars", folder: Path, paths: list[str], format: Format | None) -> None:
+def _preview(sidecars: "Sidecars", folder: Path, paths: list[str], format: Format | None) -> None:
     """Prints a row for each file with what the sidecars say about it, and on stderr the files that no template fits."""
     import polars as pl
 
@@ -163,20 +163,20 @@ def new_sidecar_text(templates: list[str], runs: list[str], given: dict[str, str
 
     if not (templates or runs or given or zone):
         return None
-    values = {key: typed(text, FACT_KINDS.get(key, "label")) for key, text in given.items()}
-    refuse_wrong([*templates, *runs], values)
-    facts = [f"{key} = {toml_value(value)}" for key, value in values.items() if key in FACT_KINDS]
-    labels = [f"{key} = {toml_value(value)}" for key, value in values.items() if key not in FACT_KINDS]
-    return SIDECAR_TEXT.format(
-        templates=toml_list("templates", templates) or '# templates = ["{system}/{precision}/n{nodes}"]',
-        runs=toml_list("runs", runs) or '# runs = ["logs/train-{job}.out", "power/{job}/*"]',
-        tz=f"tz = {toml_value(zone)}" if zone else '# tz = "Europe/Berlin"',
+    values = {key: _typed(text, FACT_KINDS.get(key, "label")) for key, text in given.items()}
+    _refuse_wrong([*templates, *runs], values)
+    facts = [f"{key} = {_toml_value(value)}" for key, value in values.items() if key in FACT_KINDS]
+    labels = [f"{key} = {_toml_value(value)}" for key, value in values.items() if key not in FACT_KINDS]
+    return _SIDECAR_TEXT.format(
+        templates=_toml_list("templates", templates) or '# templates = ["{system}/{precision}/n{nodes}"]',
+        runs=_toml_list("runs", runs) or '# runs = ["logs/train-{job}.out", "power/{job}/*"]',
+        tz=f"tz = {_toml_value(zone)}" if zone else '# tz = "Europe/Berlin"',
         facts="\n".join(facts) or "# devices_per_node = 8",
         labels="\n".join(labels) or '# cooling = "water"',
     )
 
 
-def refuse_wrong(templates: list[str], values: dict[str, str | int | float]) -> None:
+def _refuse_wrong(templates: list[str], values: dict[str, str | int | float]) -> None:
     """Raises UserError for a template, fact or label that a sidecar cannot have."""
     from scalelens.runs.sidecar_values import fact_text, label_text
     from scalelens.runs.templates import FACT_KINDS, compiled
@@ -194,7 +194,7 @@ def refuse_wrong(templates: list[str], values: dict[str, str | int | float]) -> 
         raise UserError(str(error)) from None
 
 
-def typed(text: str, kind: str) -> str | int | float:
+def _typed(text: str, kind: str) -> str | int | float:
     """A value of the command line, as a number where it is one and the kind of the fact allows it."""
     if kind != "text" and re.fullmatch(r"-?(?:0|[1-9][0-9]{0,17})", text):
         return int(text)
@@ -203,11 +203,11 @@ def typed(text: str, kind: str) -> str | int | float:
     return text
 
 
-def toml_list(key: str, texts: list[str]) -> str:
-    return f"{key} = [\n" + "".join(f"    {toml_value(text)},\n" for text in texts) + "]" if texts else ""
+def _toml_list(key: str, texts: list[str]) -> str:
+    return f"{key} = [\n" + "".join(f"    {_toml_value(text)},\n" for text in texts) + "]" if texts else ""
 
 
-def toml_value(value: str | int | float) -> str:
+def _toml_value(value: str | int | float) -> str:
     """A value as TOML writes it.  For texts, the rules of JSON are those of TOML except for one character."""
     import json
 

@@ -11,7 +11,7 @@ from scalelens.cli.output import errors
 from scalelens.errors import UserError
 
 PANEL = "Draw"
-SIDECAR = Path("scalelens.toml")
+_SIDECAR = Path("scalelens.toml")
 
 
 def numbers(
@@ -39,16 +39,16 @@ def numbers(
     from scalelens.report.files import write_file
     from scalelens.report.number_macros import numbers_text
 
-    named = numbers_of(settings or SIDECAR, required=settings is not None)
+    named = _numbers_of(settings or _SIDECAR, required=settings is not None)
     chosen = named | pairs(selectors, "effFull=scaling.efficiency[devices=256]")
     if not chosen:
-        raise UserError(f"no number is named, neither here nor in [numbers] of {settings or SIDECAR}", "name one")
+        raise UserError(f"no number is named, neither here nor in [numbers] of {settings or _SIDECAR}", "name one")
     text, _, _ = numbers_text(warehouse, chosen, tuple(folders or ()))
     write_file(output, text.encode())
     errors.print(f"{len(chosen)} numbers in {output}      check them later: scalelens verify {output}", markup=False)
 
 
-def numbers_of(path: Path, required: bool) -> dict[str, str]:
+def _numbers_of(path: Path, required: bool) -> dict[str, str]:
     """The selectors in a file, by name.  Raises UserError where they are not texts."""
     if not path.exists() and not required:
         return {}

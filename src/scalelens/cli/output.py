@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-class Errors:
+class _Errors:
     """What is said beside a result.  rich is loaded for the first words, because most answers need none."""
 
     def print(self, *objects: Any, **options: Any) -> None:
@@ -23,7 +23,7 @@ class Errors:
         errors.print(*objects, **options)
 
 
-errors = Errors()
+errors = _Errors()
 
 
 class Format(StrEnum):
@@ -44,7 +44,7 @@ WITH_PROVENANCE = (Format.latex, Format.markdown, Format.envelope)  # these say 
 def show(rows: "pl.DataFrame", format: Format | None) -> None:
     """Prints rows; without a format as a table on a terminal, else as CSV."""
     check_terminal(format)
-    to_stdout(lambda: write_rows(rows, format or (Format.table if sys.stdout.isatty() else Format.csv)))
+    to_stdout(lambda: _write_rows(rows, format or (Format.table if sys.stdout.isatty() else Format.csv)))
 
 
 def check_terminal(format: Format | None) -> None:
@@ -64,7 +64,7 @@ def to_stdout(write: Callable[[], object]) -> None:
             raise UserError(f"the result cannot be written ({error.strerror})", "write it to another place") from None
 
 
-def write_rows(rows: "pl.DataFrame", format: Format) -> None:
+def _write_rows(rows: "pl.DataFrame", format: Format) -> None:
     """Writes rows to stdout in a format."""
     from scalelens.report.text.csv_text import csv_text
     from scalelens.report.text.json_text import json_text

@@ -34,7 +34,7 @@ def show_pieces(pieces: "Iterator[pa.Table]", format: Format | None) -> int:
         to_stdout(lambda: print_table(rows, n_rows))
         return n_rows
     check_terminal(format)
-    write = {Format.parquet: write_parquet, Format.json: write_json}.get(format or Format.csv, write_csv)
+    write = {Format.parquet: _write_parquet, Format.json: _write_json}.get(format or Format.csv, _write_csv)
     lengths: list[int] = []
     to_stdout(lambda: lengths.extend(write(pieces)))
     return sum(lengths)
@@ -53,14 +53,14 @@ def first_rows_of(pieces: "Iterator[pa.Table]") -> tuple[Columns, int]:
     return Columns(pa.concat_tables(held)), n_rows
 
 
-def write_csv(pieces: "Iterator[pa.Table]") -> Iterator[int]:
+def _write_csv(pieces: "Iterator[pa.Table]") -> Iterator[int]:
     """Writes pieces to stdout, and gives the number of rows of each."""
     for number, piece in enumerate(pieces):
         sys.stdout.write(csv_text(piece, header=not number))
         yield piece.num_rows
 
 
-def write_json(pieces: "Iterator[pa.Table]") -> Iterator[int]:
+def _write_json(pieces: "Iterator[pa.Table]") -> Iterator[int]:
     from scalelens.database.execute import as_frame
 
     comma = "["
@@ -72,7 +72,7 @@ def write_json(pieces: "Iterator[pa.Table]") -> Iterator[int]:
     sys.stdout.write("[]\n" if comma == "[" else "]\n")
 
 
-def write_parquet(pieces: "Iterator[pa.Table]") -> Iterator[int]:
+def _write_parquet(pieces: "Iterator[pa.Table]") -> Iterator[int]:
     """Nothing is written before all pieces were there: a file that lacks some looks like a whole one."""
     import pyarrow.parquet as pq
 

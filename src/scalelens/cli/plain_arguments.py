@@ -15,7 +15,7 @@ class Command(TyperCommand):
     """A command that converts plain arguments itself."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        take_plainly(self.get_params(ctx))
+        _take_plainly(self.get_params(ctx))
         return super().parse_args(ctx, args)
 
 
@@ -23,23 +23,23 @@ class Group(TyperGroup):
     """The same for a group of commands, whose options are read first."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        take_plainly(self.get_params(ctx))
+        _take_plainly(self.get_params(ctx))
         return super().parse_args(ctx, args)
 
 
-def take_plainly(parameters: list[Any]) -> None:
+def _take_plainly(parameters: list[Any]) -> None:
     """Lets parameters of texts, of unchecked paths and of choices convert a good value themselves."""
     for parameter in parameters:
         if hasattr(parameter, "type_descriptor"):
-            parameter.process_value = processor(parameter, parameter.process_value)
+            parameter.process_value = _processor(parameter, parameter.process_value)
 
 
-def processor(parameter: Any, of_typer: Any) -> Any:
+def _processor(parameter: Any, of_typer: Any) -> Any:
     """What converts a value; typer does it where there is something to check or to complain about."""
 
     def process(context: Any, value: Any) -> Any:
         try:
-            plain = plain_value(parameter, value)
+            plain = _plain_value(parameter, value)
         except ValueError:
             return of_typer(context, value)
         return parameter.callback(context, parameter, plain) if parameter.callback else plain
@@ -47,7 +47,7 @@ def processor(parameter: Any, of_typer: Any) -> Any:
     return process
 
 
-def plain_value(parameter: Any, value: Any) -> Any:
+def _plain_value(parameter: Any, value: Any) -> Any:
     """The value as a command takes it.  Raises ValueError where more than a call of its type is needed."""
     described = parameter.type_descriptor
     is_list = parameter.multiple or parameter.nargs == -1
@@ -57,13 +57,13 @@ def plain_value(parameter: Any, value: Any) -> Any:
         return () if is_list else None
     kind = get_args(described.annotation)[0] if is_list else described.annotation
     if kind is int and not is_list:
-        return number_within(value, described.parameter_info)
-    if not is_plain(kind, described.parameter_info):
+        return _number_within(value, described.parameter_info)
+    if not _is_plain(kind, described.parameter_info):
         raise ValueError("typer checks it")
     return [kind(one) for one in value] if is_list else kind(value)
 
 
-def number_within(value: Any, declared: Any) -> int:
+def _number_within(value: Any, declared: Any) -> int:
     """A whole number.  Raises ValueError for text and for numbers outside of bounds: typer says what is wrong."""
     number = int(value)
     is_below = declared.min is not None and number < declared.min
@@ -72,7 +72,7 @@ def number_within(value: Any, declared: Any) -> int:
     return number
 
 
-def is_plain(kind: Any, declared: Any) -> bool:
+def _is_plain(kind: Any, declared: Any) -> bool:
     """Whether a call of its type converts and checks a value, as a parameter is declared."""
     if declared.parser is not None or not isinstance(kind, type):
         return False

@@ -8,7 +8,7 @@ from scalelens.cli.output import errors
 from scalelens.cli.written import show_answer
 from scalelens.errors import UserError, did_you_mean
 
-PARAMETER = re.compile(r"\w+=(?!=)")  # warmup=3; a condition has blanks around its sign
+_PARAMETER = re.compile(r"\w+=(?!=)")  # warmup=3; a condition has blanks around its sign
 
 
 def beside_published(
@@ -28,8 +28,8 @@ def beside_published(
         meant = f"{did_you_mean(name, names, 1)} ".lstrip()
         raise UserError(f"nothing is published as '{name}'", f"{meant}There are {', '.join(names)}")
     texts = [text for text in given if text is not None]
-    parameters = pairs([text for text in texts if PARAMETER.match(text)], "warmup=3")
-    conditions = [text for text in texts if not PARAMETER.match(text)]
+    parameters = pairs([text for text in texts if _PARAMETER.match(text)], "warmup=3")
+    conditions = [text for text in texts if not _PARAMETER.match(text)]
     if len(conditions) > 1:
         raise UserError("--published takes one condition", "write what chooses the runs in one text")
     chosen = {"runs": conditions[0]} if conditions else {}

@@ -37,13 +37,13 @@ def queries(
         for query in ordered
     ]
     if format is Format.table or (format is None and sys.stdout.isatty()):
-        print_by_topic(rows)
+        _print_by_topic(rows)
     else:
         names = ("topic", "name", "answers", "question", "parameters")
         show(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String)), format)
 
 
-def print_by_topic(rows: list[dict[str, str]]) -> None:
+def _print_by_topic(rows: list[dict[str, str]]) -> None:
     """Prints a heading for each topic, and a name and a question for each query below it."""
     from rich.console import Console
     from rich.table import Table

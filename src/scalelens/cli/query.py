@@ -81,12 +81,12 @@ def query(
     shows_glance = is_for_people(format) and at_a_glance
     executor = on_workers(dask) if dask else None
     answer = ask(warehouse, question, own_queries, also=RUN_NAMES if shows_glance else "", executor=executor)
-    n_rows = show_glance(answer, limit) if shows_glance else show_pieces(answer.pieces, format)
+    n_rows = _show_glance(answer, limit) if shows_glance else show_pieces(answer.pieces, format)
     if not n_rows:
-        print_reasons(warehouse, question, own_queries)
+        _print_reasons(warehouse, question, own_queries)
 
 
-def show_glance(answer: "Answer", limit: int | None) -> int:
+def _show_glance(answer: "Answer", limit: int | None) -> int:
     """Prints the answer to a query for people.  Returns how many rows it has."""
     from scalelens.cli.written import show_to_people
     from scalelens.report.glance import shows_runs
@@ -114,7 +114,7 @@ def on_workers(where: str) -> "Executor":
     return executor
 
 
-def print_reasons(warehouse: Path, question: "Question", folders: tuple[Path, ...]) -> None:
+def _print_reasons(warehouse: Path, question: "Question", folders: tuple[Path, ...]) -> None:
     """Says why a query has no rows: the warehouse has no runs, or what the query that knows says, a line a reason."""
     from scalelens.queries.load import load
     from scalelens.question.question import Question

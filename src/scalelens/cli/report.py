@@ -42,19 +42,19 @@ def report(
 
     if trace and not paths:
         raise UserError("no trace is named", "name files or a folder: scalelens report --trace traces/")
-    with chosen_warehouse(warehouse, trace) as root:
+    with _chosen_warehouse(warehouse, trace) as root:
         if paths:
-            read(paths, root, with_summary=not trace)
+            _read(paths, root, with_summary=not trace)
         elif not Warehouse(root).exists():
             raise UserError(f"there is no warehouse at {root}", "name a folder of logs: scalelens report logs/")
         named = ", ".join(path.name or str(path) for path in paths or [warehouse])
-        again = commands(paths or [], output, warehouse, trace)
+        again = _commands(paths or [], output, warehouse, trace)
         write_report(root, output, title or f"{named} · ScaleLens report", trace, tuple(folders or ()), again)
     errors.print(f"{output}  {output.stat().st_size / 1e6:.1f} MB", markup=False)
 
 
 @contextmanager
-def chosen_warehouse(warehouse: Path, trace: bool) -> Iterator[Path]:
+def _chosen_warehouse(warehouse: Path, trace: bool) -> Iterator[Path]:
     """The warehouse that is named; for traces one that is gone afterwards, so that no other run is in the page."""
     if not trace:
         yield warehouse
@@ -63,7 +63,7 @@ def chosen_warehouse(warehouse: Path, trace: bool) -> Iterator[Path]:
         yield Path(folder, "traces")
 
 
-def read(paths: list[Path], root: Path, with_summary: bool) -> None:
+def _read(paths: list[Path], root: Path, with_summary: bool) -> None:
     """Reads what is new."""
     from scalelens.cli.ingest import ProgressBar
     from scalelens.cli.ingest_summary import summarise
@@ -76,7 +76,7 @@ def read(paths: list[Path], root: Path, with_summary: bool) -> None:
         summarise(done, root, dry_run=False)
 
 
-def commands(paths: list[Path], output: Path, warehouse: Path, trace: bool) -> list[str]:
+def _commands(paths: list[Path], output: Path, warehouse: Path, trace: bool) -> list[str]:
     """The commands that make the page again, and those that ask further."""
     names = " ".join(shlex.quote(str(path)) for path in paths)
     if trace:

@@ -13,7 +13,7 @@ from scalelens.cli.output import errors, show
 from scalelens.errors import UserError
 
 PANEL = "Ask"
-HELP = """A statement ends with a semicolon: FROM scaling();
+_HELP = """A statement ends with a semicolon: FROM scaling();
 .tables    names of the tables      .queries   names of the queries, each a macro: FROM batch_stats(warmup := 5);
 .help      this                     .quit      the end, as ^D"""
 
@@ -43,13 +43,13 @@ def shell(
     names = {".tables": sorted(documented()), ".queries": sorted(session.queries)}
     session.open()
     if at_prompt:
-        remember([name for group in names.values() for name in group])
+        _remember([name for group in names.values() for name in group])
         errors.print(f"{warehouse}; .help says more", markup=False)
-    for statement in statements(at_prompt):
+    for statement in _statements(at_prompt):
         if statement in (".quit", ".exit"):
             return
         if statement.startswith("."):
-            typer.echo("  ".join(names[statement]) if statement in names else HELP)
+            typer.echo("  ".join(names[statement]) if statement in names else _HELP)
             continue
         try:
             show(session.ask(Question(sql=statement, unsafe=unsafe)).frame, format)
@@ -61,7 +61,7 @@ def shell(
             errors.print(f"{error}", markup=False)
 
 
-def statements(at_prompt: bool) -> Iterator[str]:
+def _statements(at_prompt: bool) -> Iterator[str]:
     """Statements and commands as they are typed.  ^C throws away what was begun, ^D ends."""
     lines: list[str] = []
     while True:
@@ -84,7 +84,7 @@ def statements(at_prompt: bool) -> Iterator[str]:
         yield "\n".join(lines)
 
 
-def remember(names: Iterable[str]) -> None:
+def _remember(names: Iterable[str]) -> None:
     """Keeps what is typed between sessions, and completes names, where Python has readline."""
     with suppress(ImportError, OSError):
         import atexit

@@ -17,12 +17,12 @@ from scalelens.report.text.sentences import few_of
 if TYPE_CHECKING:
     from scalelens.queries.header import QueryColumn
 
-WIDEST = 44  # characters of a text; longer ones are shortened
-ROWS_SHOWN = 1000  # on a terminal
-ROWS_AT_A_GLANCE = 40
-ROWS_FOLDED = 20_000  # looked at where many rows may be one
-REMARKS_AT_A_GLANCE = 6  # of a block
-ROWS_CONTINUED = 24  # a table with more rows is not continued below itself: the columns without room are named instead
+_WIDEST = 44  # characters of a text; longer ones are shortened
+_ROWS_SHOWN = 1000  # on a terminal
+_ROWS_AT_A_GLANCE = 40
+_ROWS_FOLDED = 20_000  # looked at where many rows may be one
+_REMARKS_AT_A_GLANCE = 6  # of a block
+_ROWS_CONTINUED = 24  # a table with more rows is not continued below itself: the columns without room are named instead
 
 
 def show_at_a_glance(
@@ -36,9 +36,9 @@ def show_at_a_glance(
     """
     console = Console(highlight=False)
     rest = "--all" if has_options else "--format csv"
-    most = ROWS_AT_A_GLANCE if most is None else most
+    most = _ROWS_AT_A_GLANCE if most is None else most
     folds = any("~" in name for name in names)
-    shown = rows.head(ROWS_FOLDED) if folds else first_rows(rows, names, most)
+    shown = rows.head(_ROWS_FOLDED) if folds else first_rows(rows, names, most)
     without_room: list[str] = []
     n_rows = rows.height if n_rows is None else n_rows
     more = n_rows - shown.height
@@ -50,24 +50,24 @@ def show_at_a_glance(
         if given.heading:
             console.print(Text(given.heading, style="bold"))
         if fitting.columns:
-            console.print(table_of(fitting))
-        print_remarks(console, given, rest)
+            console.print(_table_of(fitting))
+        _print_remarks(console, given, rest)
     if more:
         errors.print(f"{more:,} more rows: {f'--limit {n_rows}' if has_options else rest}", style="dim")
     hidden = f"no room for {', '.join(without_room)}; " if without_room else ""
     errors.print(f"{hidden}{len(rows.columns)} columns in all: {rest}", style="dim", markup=False)
 
 
-def print_remarks(console: Console, given: GlanceBlock, rest: str) -> None:
+def _print_remarks(console: Console, given: GlanceBlock, rest: str) -> None:
     """Prints each sentence once, behind the rows that it is about, unless it is about all of them."""
-    for text, keys in list(given.remarks.items())[:REMARKS_AT_A_GLANCE]:
+    for text, keys in list(given.remarks.items())[:_REMARKS_AT_A_GLANCE]:
         about = f"{few_of(list(dict.fromkeys(keys)))}: " if len(keys) < given.height else ""
         console.print(Text(f"{about}{text}", style="dim"))
-    if len(given.remarks) > REMARKS_AT_A_GLANCE:
-        console.print(Text(f"and {len(given.remarks) - REMARKS_AT_A_GLANCE} more remarks: {rest}", style="dim"))
+    if len(given.remarks) > _REMARKS_AT_A_GLANCE:
+        console.print(Text(f"and {len(given.remarks) - _REMARKS_AT_A_GLANCE} more remarks: {rest}", style="dim"))
 
 
-def table_of(given: GlanceBlock) -> Table:
+def _table_of(given: GlanceBlock) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in given.columns:
         table.add_column(Text(column.header), justify="right" if column.right else "left", no_wrap=True)
@@ -82,38 +82,38 @@ def print_table(rows: Columns, n_rows: int | None = None) -> None:
     `n_rows` is how many rows there are, where `rows` are the first of them.
     """
     console = Console(highlight=False)
-    shown = rows.head(ROWS_SHOWN)
+    shown = rows.head(_ROWS_SHOWN)
     first = rows.columns[0] if rows.columns else ""
     groups = shown.indexes_by(first) if first and (rows.is_text(first) or first == "series") else []
     grouped = 1 < len(groups) < shown.height or first == "series"
     empty: set[str] = set(rows.columns)
     without_room: set[str] = set()
     for group in map(shown.at, groups) if grouped else [shown]:
-        empty &= {name for name in group.columns if is_empty(group[name])}
-        without_room |= print_group(console, group)
+        empty &= {name for name in group.columns if _is_empty(group[name])}
+        without_room |= _print_group(console, group)
     for names, why in ((without_room, "no room for"), (empty if rows.height else (), "nothing known of")):
         if names:
             errors.print(
                 f"{why}: {', '.join(name for name in rows.columns if name in names)}", style="dim", markup=False
             )
-    if (more := (n_rows or rows.height) - ROWS_SHOWN) > 0:
+    if (more := (n_rows or rows.height) - _ROWS_SHOWN) > 0:
         errors.print(f"{more:,} more rows; --format csv prints all")
     if not rows.height:
         errors.print("no rows", style="dim")
 
 
-def is_empty(values: Sequence[Any]) -> bool:
+def _is_empty(values: Sequence[Any]) -> bool:
     return all(value is None for value in values)
 
 
-def print_group(console: Console, rows: Columns) -> set[str]:
+def _print_group(console: Console, rows: Columns) -> set[str]:
     """Prints rows as tables that fit the terminal, below what all rows share.  Returns the columns without room."""
-    filled = [name for name in rows.columns if not is_empty(rows[name]) or not rows.height]
+    filled = [name for name in rows.columns if not _is_empty(rows[name]) or not rows.height]
     same = [name for name in filled if rows.height > 1 and len(rows.indexes_by(name)) == 1]
     if same:
-        print_shared(console, {name: rows[name][0] for name in same}, same)
+        _print_shared(console, {name: rows[name][0] for name in same}, same)
     names = [name for name in filled if name not in same]
-    texts = [[shortened(cell(value)) for value in rows[name]] for name in names]
+    texts = [[_shortened(cell(value)) for value in rows[name]] for name in names]
     widths = [max(map(len, [name, *column])) for name, column in zip(names, texts, strict=True)]
     printed = 0
     while printed < len(names):
@@ -131,12 +131,12 @@ def print_group(console: Console, rows: Columns) -> set[str]:
             table.add_row(*map(Text, line))
         console.print(table)
         printed = end
-        if rows.height > ROWS_CONTINUED:
+        if rows.height > _ROWS_CONTINUED:
             break
     return set(names[printed:])
 
 
-def print_shared(console: Console, row: dict[str, Any], names: list[str]) -> None:
+def _print_shared(console: Console, row: dict[str, Any], names: list[str]) -> None:
     """Prints the values that all rows share, the series first; what its name says already is left out."""
     series = cell(row["series"]) if "series" in names else ""
     shared = ((name, cell(row[name])) for name in names if name != "series")
@@ -145,8 +145,8 @@ def print_shared(console: Console, row: dict[str, Any], names: list[str]) -> Non
     console.print(Text(" \u00b7 ".join(texts)), end="\n" if texts else "", soft_wrap=False)
 
 
-def shortened(text: str) -> str:
+def _shortened(text: str) -> str:
     """A text cut to WIDEST characters: the end of a path, the beginning of any other text."""
-    if len(text) <= WIDEST:
+    if len(text) <= _WIDEST:
         return text
-    return "\u2026" + text[-WIDEST + 1 :] if text.startswith("/") else text[: WIDEST - 1] + "\u2026"
+    return "\u2026" + text[-_WIDEST + 1 :] if text.startswith("/") else text[: _WIDEST - 1] + "\u2026"

@@ -10,7 +10,7 @@ from scalelens.errors import UserError
 from scalelens.inert import visible
 
 PANEL = "Draw"
-EXIT_CODES = {"same": 0, "different": 1, "cannot": 2}
+_EXIT_CODES = {"same": 0, "different": 1, "cannot": 2}
 
 
 def verify(
@@ -45,4 +45,4 @@ def verify(
             verdict, sentences = "cannot", [str(error)]
         verdicts.add(verdict)
         typer.echo(visible(f"{path}: {verdict}: {'; '.join(sentences) or 'made again byte for byte'}"))
-    raise typer.Exit(next(EXIT_CODES[verdict] for verdict in ("different", "cannot", "same") if verdict in verdicts))
+    raise typer.Exit(next(_EXIT_CODES[verdict] for verdict in ("different", "cannot", "same") if verdict in verdicts))

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from scalelens.question.answer import Answer
     from scalelens.question.question import Question
 
-Folders = tuple[Path, ...]
+_Folders = tuple[Path, ...]
 
 
-def show_with_provenance(root: Path, question: "Question", format: Format, at_a_glance: bool, folders: Folders) -> None:
+def show_with_provenance(
+    root: Path, question: "Question", format: Format, at_a_glance: bool, folders: _Folders
+) -> None:
     """Prints an answer with where it comes from."""
     from scalelens.report.written import write
 
@@ -27,7 +29,7 @@ def show_with_provenance(root: Path, question: "Question", format: Format, at_a_
 
 
 def show_answer(
-    root: Path, answer: "Answer", format: Format | None, folders: Folders, without: tuple[str, ...] = ()
+    root: Path, answer: "Answer", format: Format | None, folders: _Folders, without: tuple[str, ...] = ()
 ) -> None:
     """Prints the answer to a query: for people at a glance, `without` what the caller says in words; else as rows."""
     if format in WITH_PROVENANCE:

@@ -23,13 +23,13 @@ from scalelens.units import ratio
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import segment
 
-MEMORY_GIB = 2.5  # of DuckDB's own: with what else a question holds, less than 4 GB of a shared login node
-UNITS = {name: ratio(name, "GiB") for name in ("KiB", "MiB", "GiB")}
+_MEMORY_GIB = 2.5  # of DuckDB's own: with what else a question holds, less than 4 GB of a shared login node
+_UNITS = {name: ratio(name, "GiB") for name in ("KiB", "MiB", "GiB")}
 # An optimizer of DuckDB 2 that takes a fifth of the time of our larger queries, and none is faster by it.
-SLOW_TO_PLAN = ("projection_pullup",)
+_SLOW_TO_PLAN = ("projection_pullup",)
 # Optimizers of DuckDB that pay where there are many rows.  Little rows are read in the time that these take to plan.
 # The order of joins is not among them: it decides in which order numbers are added up.
-FOR_MANY_ROWS = (
+_FOR_MANY_ROWS = (
     "aggregate_reuse", "column_lifetime", "common_subplan", "compressed_materialization", "cte_filter_pusher",
     "duplicate_groups", "join_filter_pushdown", "late_materialization", "outer_join_simplification",
     "partial_aggregate_pushdown", "partitioned_execution", "projection_placement", "self_join_aggregate",
@@ -89,11 +89,11 @@ def connect_to(
 
 def plan_quickly(connection: duckdb.DuckDBPyConnection, is_little: bool) -> None:
     known = {name for (name,) in connection.execute("FROM duckdb_optimizers()").fetchall()}
-    off = known.intersection(SLOW_TO_PLAN + FOR_MANY_ROWS if is_little else SLOW_TO_PLAN)
+    off = known.intersection(_SLOW_TO_PLAN + _FOR_MANY_ROWS if is_little else _SLOW_TO_PLAN)
     connection.execute(f"SET disabled_optimizers = '{','.join(sorted(off))}'")
 
 
-def bound_memory(connection: duckdb.DuckDBPyConnection, most_gib: float = MEMORY_GIB) -> None:
+def bound_memory(connection: duckdb.DuckDBPyConnection, most_gib: float = _MEMORY_GIB) -> None:
     """Lets DuckDB hold so much; what a question needs beyond that goes into files, for as long as it is asked.
 
     Raises UserError where the environment variable SCALELENS_MEMORY says another size that is none.
@@ -101,14 +101,14 @@ def bound_memory(connection: duckdb.DuckDBPyConnection, most_gib: float = MEMORY
     with contextlib.suppress(OSError):  # no folder for such files: DuckDB then makes one here, if it comes to that
         folder = os.path.join(tempfile.gettempdir(), f"scalelens-{uuid.uuid4().hex}")
         connection.execute(f"SET temp_directory = {sql_text(folder)}")
-    asked = os.environ.get("SCALELENS_MEMORY")
+    limit = os.environ.get("SCALELENS_MEMORY")
     given = connection.execute("SELECT current_setting('memory_limit')").fetchall()[0][0].split()
-    if not asked and given[1] in ("KiB", "MiB", "GiB") and float(given[0]) * UNITS[given[1]] <= most_gib:
+    if not limit and given[1] in ("KiB", "MiB", "GiB") and float(given[0]) * _UNITS[given[1]] <= most_gib:
         return  # of a small machine, or of a job's cgroup
     try:
-        connection.execute(f"SET memory_limit = {sql_text(asked or f'{most_gib}GiB')}")
+        connection.execute(f"SET memory_limit = {sql_text(limit or f'{most_gib}GiB')}")
     except duckdb.Error:
-        raise UserError(f"SCALELENS_MEMORY={asked} is no size", "say 16GB, for example") from None
+        raise UserError(f"SCALELENS_MEMORY={limit} is not a size", "say 16GB, for example") from None
 
 
 def create_tables(
@@ -129,9 +129,9 @@ def create_tables(
     warehouse.files.fetch(warehouse.segments, names)
     for table in stored:
         of_table = views.stored(table, warehouse, records.batches, copies_small, of_members)
-        read_segments(connection, of_table, warehouse)
+        _read_segments(connection, of_table, warehouse)
     if "runs" in needed:
-        read_segments(connection, views.runs(records.labels), warehouse)
+        _read_segments(connection, views.runs(records.labels), warehouse)
     if "step_times" in needed:
         connection.execute(views.step_times())
 
@@ -145,7 +145,7 @@ def close_to_files(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse) 
     )
 
 
-def read_segments(connection: duckdb.DuckDBPyConnection, statement: str, warehouse: Warehouse) -> None:
+def _read_segments(connection: duckdb.DuckDBPyConnection, statement: str, warehouse: Warehouse) -> None:
     """Makes a view or table of segments.  DuckDB opens them now: UserError where one is missing or damaged."""
     try:
         connection.execute(statement)

@@ -12,7 +12,7 @@ from scalelens.tables import STORED
 from scalelens.version import __version__
 from scalelens.warehouse.log import Warehouse
 
-READ_FROM = "v1.4.0"  # the oldest DuckDB that opens the file: its own shell is often older than the library
+_READ_FROM = "v1.4.0"  # the oldest DuckDB that opens the file: its own shell is often older than the library
 
 
 def write_dated_file(root: Path, path: Path, copy: bool = False) -> None:
@@ -32,14 +32,14 @@ def write_dated_file(root: Path, path: Path, copy: bool = False) -> None:
     being_written = path.with_name(f".{path.name}.tmp")
     being_written.unlink(missing_ok=True)
     try:
-        with duckdb.connect(being_written, config={"storage_compatibility_version": READ_FROM}) as connection:
+        with duckdb.connect(being_written, config={"storage_compatibility_version": _READ_FROM}) as connection:
             create_tables(connection, warehouse, records, needed)
             connection.execute(
                 "CREATE TABLE about AS SELECT ? AS warehouse, ? AS scalelens_version, ? AS made_at_utc",
                 [str(warehouse.root), __version__, datetime.now(UTC).replace(tzinfo=None)],
             )
             if copy:
-                copy_rows(connection)
+                _copy_rows(connection)
         being_written.rename(path)
     except (OSError, duckdb.IOException) as error:
         if copy and "parquet" in str(error).lower():
@@ -49,7 +49,7 @@ def write_dated_file(root: Path, path: Path, copy: bool = False) -> None:
         being_written.unlink(missing_ok=True)
 
 
-def copy_rows(connection: duckdb.DuckDBPyConnection) -> None:
+def _copy_rows(connection: duckdb.DuckDBPyConnection) -> None:
     """Puts tables in the place of the views of stored tables.  Other views name them, and go on to read them."""
     for name in STORED:
         connection.execute(f"CREATE TABLE _copy AS FROM {name}; DROP VIEW {name}; ALTER TABLE _copy RENAME TO {name}")

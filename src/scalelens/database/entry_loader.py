@@ -38,8 +38,8 @@ class EntryLoader:
         newest = [entry for entry in (paths | self.newest).values() if entry.status != FORGOTTEN]
         of_contents = [entry for entry in newest if number_of(content_of(entry)) in contents]
         always = [entry for entry in newest if entry.path in needed]
-        held = {entry.file_id for entry in of_contents} | {entry.file_id for entry in always if not entry.sidecar}
-        rows = {content: entry for content, entry in (providers | self.new_rows).items() if content in held}
+        loaded = {entry.file_id for entry in of_contents} | {entry.file_id for entry in always if not entry.sidecar}
+        rows = {content: entry for content, entry in (providers | self.new_rows).items() if content in loaded}
         return Live({entry.path: entry for entry in (*always, *of_contents)}, rows, {}, [])
 
     def _known_entries(self, contents: set[int]) -> tuple[dict[str, Entry], dict[str, Entry]]:

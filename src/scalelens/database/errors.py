@@ -9,7 +9,7 @@ import duckdb
 from scalelens.errors import UserError
 
 UNSAFE = "--unsafe lets it do what DuckDB can"
-REMEDIES = {
+_REMEDIES = {
     "CatalogException": "see scalelens tables and scalelens queries",
     "BinderException": "columns are listed by scalelens tables, parameters by scalelens queries",
     "IOException": "if a segment is missing or damaged, scalelens check says what mends it",
@@ -17,8 +17,8 @@ REMEDIES = {
     "OutOfMemoryException": 'ask for fewer runs, runs="...", or allow more: SCALELENS_MEMORY=16GB',
 }
 
-NOT_UTF_8 = "cannot encode str as UTF-8"  # of a parameter's value
-REFUSED = "Invalid Input Error: "  # what DuckDB puts before the words of error()
+_NOT_UTF_8 = "cannot encode str as UTF-8"  # of a parameter's value
+_REFUSED = "Invalid Input Error: "  # what DuckDB puts before the words of error()
 
 
 class MayWriteError(UserError):
@@ -33,7 +33,7 @@ class SegmentError(UserError):
     """A file of the warehouse cannot be read."""
 
 
-KINDS = {"CatalogException": MissingNameError, "IOException": SegmentError}
+_KINDS = {"CatalogException": MissingNameError, "IOException": SegmentError}
 
 
 @contextlib.contextmanager
@@ -48,12 +48,12 @@ def duckdb_errors_as_user_errors() -> Iterator[None]:
 
 def as_user_error(error: Exception) -> UserError:
     """An error of DuckDB or polars in one line."""
-    if isinstance(error, UnicodeEncodeError) or NOT_UTF_8 in str(error):
+    if isinstance(error, UnicodeEncodeError) or _NOT_UTF_8 in str(error):
         return UserError("the question holds bytes that are not UTF-8", "write it in UTF-8")
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = " ".join(line for line in lines if not re.match(r"LINE \d+:|\^", line))
-    if text.startswith(REFUSED):  # said by a query of ours: what is wrong, and what to do
-        reason, _, remedy = text.removeprefix(REFUSED).partition("; ")
+    if text.startswith(_REFUSED):  # said by a query of ours: what is wrong, and what to do
+        reason, _, remedy = text.removeprefix(_REFUSED).partition("; ")
         return UserError(reason, remedy or "see scalelens explain and the query's name")
     name = type(error).__name__
-    return KINDS.get(name, UserError)(text.rstrip("."), REMEDIES.get(name, "correct the SQL"))
+    return _KINDS.get(name, UserError)(text.rstrip("."), _REMEDIES.get(name, "correct the SQL"))

@@ -32,7 +32,7 @@ def export_parquet(root: Path, folder: Path) -> dict[str, int]:
         unfinished = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}.tmp")
         unfinished.mkdir(parents=True)
         try:
-            rows = {name: copy(connection, name, unfinished / name) for name in documented()}
+            rows = {name: _copy(connection, name, unfinished / name) for name in documented()}
             if folder.exists():
                 folder.rmdir()
             os.rename(unfinished, folder)
@@ -41,13 +41,13 @@ def export_parquet(root: Path, folder: Path) -> dict[str, int]:
     return rows
 
 
-def copy(connection: duckdb.DuckDBPyConnection, table: str, folder: Path) -> int:
+def _copy(connection: duckdb.DuckDBPyConnection, table: str, folder: Path) -> int:
     """Writes a table into a folder.  Returns the number of its rows."""
     try:
         statement = f"COPY (FROM {table}) TO {sql_text(str(folder))} (FORMAT parquet, COMPRESSION zstd, "
         result = connection.execute(f"{statement} FILE_SIZE_BYTES {FILE_BYTES})").fetchall()
     except duckdb.Error as error:
-        raise failed(table, error) from None
+        raise _failed(table, error) from None
     return int(result[0][0])
 
 
@@ -65,14 +65,14 @@ def export_delta(root: Path, uri: str) -> dict[str, int]:
     for name in documented():
         try:
             place = f"{uri.rstrip('/')}/{name}"
-            deltalake.write_deltalake(place, as_delta(connection, name), mode="overwrite", schema_mode="overwrite")
+            deltalake.write_deltalake(place, _as_delta(connection, name), mode="overwrite", schema_mode="overwrite")
             rows[name] = int(connection.execute(f"SELECT count(*) FROM {name}").fetchall()[0][0])
         except (OSError, ValueError, duckdb.Error, deltalake.exceptions.DeltaError) as error:
-            raise failed(name, error) from None
+            raise _failed(name, error) from None
     return rows
 
 
-def as_delta(connection: duckdb.DuckDBPyConnection, table: str) -> duckdb.DuckDBPyRelation:
+def _as_delta(connection: duckdb.DuckDBPyConnection, table: str) -> duckdb.DuckDBPyRelation:
     """A table with times to the microsecond: Delta knows none finer."""
     relation = connection.sql(f"FROM {table}")
     columns = [
@@ -82,6 +82,6 @@ def as_delta(connection: duckdb.DuckDBPyConnection, table: str) -> duckdb.DuckDB
     return relation.project(", ".join(columns))
 
 
-def failed(table: str, error: Exception) -> UserError:
+def _failed(table: str, error: Exception) -> UserError:
     reason = str(error).strip().splitlines()[0]
     return UserError(f"the table {table} cannot be written ({reason})", "mend that and export again")

@@ -22,12 +22,13 @@ from scalelens.errors import UserError
 from scalelens.folders import cache_folder
 from scalelens.queries.header import QUERIES_FOLDER, Query, is_builtin
 from scalelens.queries.load import load
+from scalelens.queries.old_columns import selected_columns
 from scalelens.statistics import functions
 from scalelens.tables import documented
 
 BUILTIN, USERS, SHARED = "queries", "user_queries", "shared"  # schemas; BUILTIN may be an attached file
-SCALAR_MACROS = Path(__file__).with_name("scalar_macros.sql")
-KEPT_FILES = 3  # of several versions of DuckDB and of ScaleLens
+_SCALAR_MACROS = Path(__file__).with_name("scalar_macros.sql")
+KEPT_FILES = 8  # of several versions of DuckDB and of ScaleLens
 
 
 def add_macros(connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Query], called: set[str] | None) -> None:
@@ -37,17 +38,39 @@ def add_macros(connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Quer
     """
     functions.register(connection, called)
     connection.execute(f"CREATE SCHEMA {SHARED}; CREATE SCHEMA {USERS}")
-    file = macro_file()
-    if file and attached(connection, file):
+    file = _macro_file()
+    if file and _attached(connection, file):
         connection.execute(f"SET search_path = 'main,{USERS},{BUILTIN}.main'")
     else:
         connection.execute(f"CREATE SCHEMA {BUILTIN}; SET search_path = '{BUILTIN},main'")
-        connection.execute(SCALAR_MACROS.read_text(encoding="utf-8"))
+        connection.execute(_SCALAR_MACROS.read_text(encoding="utf-8"))
         connection.execute(f"SET search_path = 'main,{USERS},{BUILTIN}'")
         if any("_step_times_of" in query.sql for query in queries.values()):
             connection.execute(views.step_times_macro())
         create(connection, (query for query in queries.values() if is_builtin(query.path)), BUILTIN)
-    create(connection, (query for query in queries.values() if not is_builtin(query.path)), USERS)
+    old_columns = selected_columns(users_sql(queries), queries)
+    for query in queries.values():  # each after those that it calls
+        if not is_builtin(query.path):
+            create(connection, [query], USERS)
+        if query.name in old_columns:
+            connection.execute(in_place_of(query, old_columns[query.name]))
+
+
+def users_sql(queries: Mapping[str, Query]) -> str:
+    """The SQL of all queries that are a user's."""
+    return "\n".join(query.sql for query in queries.values() if not is_builtin(query.path))
+
+
+def in_place_of(query: Query, columns: str, rows: str = "") -> str:
+    """SQL for a macro that takes the place of a query: it selects columns of `rows`, else of those of the query."""
+    given = ", ".join(f"{parameter.name} := {parameter.name}" for parameter in query.parameters)
+    rows = rows or f"FROM {original(query)}({given})"
+    return f"CREATE OR REPLACE MACRO main.{query.signature} AS TABLE SELECT {columns} {rows}"
+
+
+def original(query: Query) -> str:
+    """The macro of a query itself, whatever takes its place."""
+    return f"{BUILTIN if is_builtin(query.path) else USERS}.{query.name}"
 
 
 def create(connection: duckdb.DuckDBPyConnection, queries: Iterable[Query], schema: str) -> None:
@@ -59,7 +82,7 @@ def create(connection: duckdb.DuckDBPyConnection, queries: Iterable[Query], sche
             raise UserError(f"{query.path}: {reason}", "correct the SQL") from None
 
 
-def attached(connection: duckdb.DuckDBPyConnection, file: Path) -> bool:
+def _attached(connection: duckdb.DuckDBPyConnection, file: Path) -> bool:
     """Attaches a file of macros.  Returns whether that is possible; a damaged file is removed, to be made again."""
     try:
         connection.execute(f"ATTACH {sql_text(str(file))} AS {BUILTIN} (READ_ONLY)")
@@ -70,22 +93,22 @@ def attached(connection: duckdb.DuckDBPyConnection, file: Path) -> bool:
     return True
 
 
-def macro_file() -> Path | None:
+def _macro_file() -> Path | None:
     """The file of our own queries, which is made where it is not there; None where it cannot be."""
     try:
         folder = cache_folder()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not is_ours_alone(folder):
+        if not _is_ours_alone(folder):
             return None
         file = folder / f"queries-{digest_of_queries()}-{duckdb.__version__}.duckdb"
         if not file.exists():
             make(file)
-        return file if is_ours_alone(file) else None
+        return file if _is_ours_alone(file) else None
     except (OSError, duckdb.Error):
         return None
 
 
-def is_ours_alone(path: Path) -> bool:
+def _is_ours_alone(path: Path) -> bool:
     """Whether the user owns a file or folder, and nobody else can write to it."""
     found = path.lstat()
     return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
@@ -94,7 +117,7 @@ def is_ours_alone(path: Path) -> bool:
 def digest_of_queries() -> str:
     """Digest of the files that macros are made of."""
     hashed = hashlib.blake2b(digest_size=8)
-    for path in sorted((*QUERIES_FOLDER.rglob("*.sql"), views.STEP_TIMES, SCALAR_MACROS), key=lambda path: path.name):
+    for path in sorted((*QUERIES_FOLDER.rglob("*.sql"), views.STEP_TIMES, _SCALAR_MACROS), key=lambda path: path.name):
         hashed.update(f"{path.name}\n".encode() + path.read_bytes())
     return hashed.hexdigest()
 
@@ -108,7 +131,7 @@ def make(file: Path) -> None:
             for name, columns in documented().items():
                 connection.execute(f"CREATE TABLE {name} AS {views.no_rows(columns)}")
             connection.execute(views.step_times_macro())
-            connection.execute(SCALAR_MACROS.read_text(encoding="utf-8"))
+            connection.execute(_SCALAR_MACROS.read_text(encoding="utf-8"))
             create(connection, load().values(), "main")
             connection.execute("; ".join(f"DROP TABLE {name}" for name in documented()))
         part.replace(file)

@@ -24,15 +24,15 @@ from scalelens.warehouse.records import CommitRecord, digest, has_digest
 from scalelens.warehouse.stored_records import Texts, decoded
 
 CACHED_ABOVE_BYTES = 1 << 20  # of records; smaller ones are interpreted in a few milliseconds
-DIGEST_BYTES = 16
-COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")  # takes less time than writing and hashing the rest
-PACKAGE = Path(__file__).parents[1]
+_DIGEST_BYTES = 16
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")  # takes less time than writing and hashing the rest
+_PACKAGE = Path(__file__).parents[1]
 # What decides how records are interpreted, relative to the package.
-CODE = ("catalog", "database", "parsing", "runs", "tables.py", "warehouse")
-EXTRA_TABLES = ("labels", "ties", "entry_records")  # stored with the record tables
+_CODE = ("catalog", "database", "parsing", "runs", "tables.py", "warehouse")
+_EXTRA_TABLES = ("labels", "ties", "entry_records")  # stored with the record tables
 
 
-class CacheContent(msgspec.Struct):
+class _CacheContent(msgspec.Struct):
     """A cache as it is stored; the tables as Arrow streams."""
 
     records: list[str]  # keys of the records
@@ -91,39 +91,39 @@ def digest_of_code() -> str:
 
 def code_files() -> list[Path]:
     """The files of that code."""
-    files = [file for name in CODE for file in ([PACKAGE / name] if "." in name else (PACKAGE / name).iterdir())]
+    files = [file for name in _CODE for file in ([_PACKAGE / name] if "." in name else (_PACKAGE / name).iterdir())]
     return sorted(file for file in files if file.is_file())
 
 
-def read_cache(path: Path) -> CacheContent | None:
+def read_cache(path: Path) -> _CacheContent | None:
     """The content of a cache; None if it is missing or altered."""
     try:
         stored = path.read_bytes()
-        expected, content = stored[:DIGEST_BYTES], memoryview(stored)[DIGEST_BYTES:]
+        expected, content = stored[:_DIGEST_BYTES], memoryview(stored)[_DIGEST_BYTES:]
         if expected.hex() != digest(content):
             return None
-        return msgspec.msgpack.decode(content, type=CacheContent)
+        return msgspec.msgpack.decode(content, type=_CacheContent)
     except (OSError, msgspec.MsgspecError):
         return None
 
 
-def state_in(content: CacheContent) -> State:
+def state_in(content: _CacheContent) -> State:
     """The state that a cache holds."""
     tables = {name: pa.ipc.open_stream(stream).read_all() for name, stream in content.tables.items()}
-    labels, ties, entry_records = (tables.pop(name) for name in EXTRA_TABLES)
+    labels, ties, entry_records = (tables.pop(name) for name in _EXTRA_TABLES)
     return State(RecordTables(tables, labels, content.batches), content.context, ties, entry_records)
 
 
 def _write_cache(state: State, keys: dict[str, str], path: Path) -> None:
     """Writes a cache, and removes those of earlier records."""
-    extra = dict(zip(EXTRA_TABLES, (state.tables.label_values, state.ties, state.entry_records), strict=True))
+    extra = dict(zip(_EXTRA_TABLES, (state.tables.label_values, state.ties, state.entry_records), strict=True))
     streams = {}
     for name, table in (state.tables.tables | extra).items():
         sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, table.schema, options=COMPRESSED) as stream:
+        with pa.ipc.new_stream(sink, table.schema, options=_COMPRESSED) as stream:
             stream.write_table(table)
         streams[name] = sink.getvalue().to_pybytes()
-    content = msgspec.msgpack.encode(CacheContent([*keys.values()], state.context, state.tables.batches, streams))
+    content = msgspec.msgpack.encode(_CacheContent([*keys.values()], state.context, state.tables.batches, streams))
     path.parent.mkdir(exist_ok=True)
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:

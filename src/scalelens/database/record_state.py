@@ -19,11 +19,11 @@ from scalelens.warehouse.records import CommitRecord, Entry, order_of
 
 # Contents and keys are numbers because there are many rows.  If two have the same number, more is joined again than is
 # needed.
-TIES = pa.schema(
+_TIES = pa.schema(
     [("content", pa.uint64()), ("key", pa.uint32()), ("is_offered", pa.bool_()), ("is_sought", pa.bool_())]
 )
 # The record that holds each entry that counts, and the one whose batch has the rows of a content.
-ENTRY_RECORDS = pa.schema(
+_ENTRY_RECORDS = pa.schema(
     [("content", pa.uint64()), ("path", pa.string()), ("record", pa.int32()), ("has_rows", pa.bool_())]
 )
 ALL = {part_of for _, part_of in TABLES.values()}
@@ -107,7 +107,7 @@ def ties_table(ties: Iterable[Tie]) -> pa.Table:
         keys.append(zlib.crc32(key.encode(errors="surrogatepass")))
         offered.append(is_offered)
         sought.append(is_sought)
-    return _table([contents, keys, offered, sought], TIES)
+    return _table([contents, keys, offered, sought], _TIES)
 
 
 def entry_records_of(live: Live, record_of: Mapping[int, int]) -> pa.Table:
@@ -119,7 +119,7 @@ def entry_records_of(live: Live, record_of: Mapping[int, int]) -> pa.Table:
         [*(record_of[id(entry)] for entry in entries), *(record_of[id(entry)] for _, entry in rows)],
         [*[False] * len(entries), *[True] * len(rows)],
     ]
-    return _table(columns, ENTRY_RECORDS)
+    return _table(columns, _ENTRY_RECORDS)
 
 
 def _table(columns: list[Any], schema: pa.Schema) -> pa.Table:
@@ -137,7 +137,7 @@ def among(table: pa.Table, column: str, values: Iterable[object]) -> pa.Array:
 
 def tied_to(contents: Collection[int], ties: pa.Table) -> set[int]:
     """Contents that are tied to these, directly or through others, and these themselves."""
-    content, key, is_offered, is_sought = (ties[name].to_numpy() for name in TIES.names)
+    content, key, is_offered, is_sought = (ties[name].to_numpy() for name in _TIES.names)
     reached = np.array(sorted(contents), np.uint64)
     while True:
         of_reached = np.isin(content, reached)

@@ -15,25 +15,25 @@ from scalelens.runs.templates import FACT_KINDS
 from scalelens.tables import FILES, INT, LONGEST_TEXT, MEMBERS, RUN_ID, SMALL, STORED, TEXT, TIME, Column, schema
 from scalelens.warehouse.live import Live
 
-RUN_BASICS = (
+_RUN_BASICS = (
     Column("run_id", TEXT, ""), Column("name", TEXT, ""), Column("path", TEXT, ""),
     Column("started_at", TIME, ""), Column("ended_at", TIME, ""), Column("attempts", SMALL, ""),
     Column("outcome", TEXT, ""), Column("outcome_line", INT, ""),
 )  # fmt: skip
 
-Row = dict[str, Any]
+_Row = dict[str, Any]
 
 # Columns of each table, and the table of `tables.py` that it is a part of.
 TABLES: dict[str, tuple[tuple[Column, ...], str]] = {
     "members": (MEMBERS, "members"),
     "files": (FILES, "files"),
-    "_run_basics": (RUN_BASICS, "runs"),
+    "_run_basics": (_RUN_BASICS, "runs"),
     "_path_params": (STORED["params"], "params"),
     "_sidecar_params": ((RUN_ID, *STORED["params"]), "params"),
     "_sidecar_problems": (STORED["problems"], "problems"),
 }
 # Columns by which the rows of each table are sorted, so that their order does not depend on how they came there.
-ORDERS = {
+_ORDERS = {
     "members": ("run_id", "file_id", "part"),
     "files": ("path", "file_id"),
     "_run_basics": ("path", "run_id"),
@@ -41,7 +41,7 @@ ORDERS = {
     "_sidecar_params": ("run_id", "key"),
     "_sidecar_problems": ("file_id", "line", "reason"),
 }
-LABELS = pa.schema([("run_id", pa.string()), ("key", pa.string()), ("is_int", pa.bool_())])
+_LABELS = pa.schema([("run_id", pa.string()), ("key", pa.string()), ("is_int", pa.bool_())])
 
 
 class LiveBatch(msgspec.Struct, frozen=True):
@@ -73,7 +73,7 @@ class RecordTables(NamedTuple):
 def record_tables(live: Live, runs: list[Run], needed: set[str]) -> RecordTables:
     """The record tables that those of `needed` are made of, from what counts and its runs."""
     params_of_sidecars = list(_sidecar_params(runs, live))
-    rows_of: dict[str, Callable[[], Iterable[Row]]] = {
+    rows_of: dict[str, Callable[[], Iterable[_Row]]] = {
         "members": lambda: _members(runs),
         "files": lambda: _files(live),
         "_run_basics": lambda: _run_basics(runs),
@@ -86,18 +86,18 @@ def record_tables(live: Live, runs: list[Run], needed: set[str]) -> RecordTables
         for name, (columns, part_of) in TABLES.items()
         if part_of in needed
     }
-    labels = pa.Table.from_pylist([row for row in params_of_sidecars if row["key"] not in FACT_KINDS], schema=LABELS)
+    labels = pa.Table.from_pylist([row for row in params_of_sidecars if row["key"] not in FACT_KINDS], schema=_LABELS)
     return RecordTables(tables, labels, live_batches(live))
 
 
-def _sort_key_of(name: str) -> Callable[[Row], list[Any]]:
+def _sort_key_of(name: str) -> Callable[[_Row], list[Any]]:
     """Sorts the rows of a table as Arrow does, NULL last; loading Arrow's own sort takes longer than this."""
-    return lambda row: [(row[column] is None, row[column]) for column in ORDERS[name]]
+    return lambda row: [(row[column] is None, row[column]) for column in _ORDERS[name]]
 
 
 def in_order(name: str, table: pa.Table) -> pa.Table:
-    """A table sorted by its columns in ORDERS."""
-    return table.sort_by([(column, "ascending") for column in ORDERS[name]])
+    """A table sorted by its columns in _ORDERS."""
+    return table.sort_by([(column, "ascending") for column in _ORDERS[name]])
 
 
 def create_record_tables(connection: duckdb.DuckDBPyConnection, records: RecordTables, needed: set[str]) -> None:
@@ -125,7 +125,7 @@ def live_batches(live: Live) -> list[LiveBatch]:
     ]
 
 
-def _files(live: Live) -> Iterator[Row]:
+def _files(live: Live) -> Iterator[_Row]:
     """One row per content, with all its paths."""
     paths = defaultdict(list)
     for path, entry in sorted(live.paths.items()):
@@ -140,14 +140,14 @@ def _files(live: Live) -> Iterator[Row]:
         }  # fmt: skip
 
 
-def _members(runs: list[Run]) -> Iterator[Row]:
+def _members(runs: list[Run]) -> Iterator[_Row]:
     """Which run each part of each file belongs to."""
     for run in runs:
         for part, reason in zip(run.parts, run.reasons, strict=True):
             yield {"file_id": part.file_id, "part": part.part, "run_id": run.run_id, "why": reason}
 
 
-def _run_basics(runs: list[Run]) -> Iterator[Row]:
+def _run_basics(runs: list[Run]) -> Iterator[_Row]:
     """The columns of `runs` that are not facts of `params`."""
     for run in runs:
         outcome, outcome_line = run.outcome
@@ -160,7 +160,7 @@ def _run_basics(runs: list[Run]) -> Iterator[Row]:
         }  # fmt: skip
 
 
-def _path_params(runs: list[Run]) -> Iterator[Row]:
+def _path_params(runs: list[Run]) -> Iterator[_Row]:
     """Facts in the names of folders and files, for runs with steps."""
     for run in runs:
         part = run.parts[0]
@@ -169,7 +169,7 @@ def _path_params(runs: list[Run]) -> Iterator[Row]:
             yield {"file_id": part.file_id, "part": part.part, "key": key, "value": value, "origin": "path"}
 
 
-def _sidecar_params(runs: list[Run], live: Live) -> Iterator[Row]:
+def _sidecar_params(runs: list[Run], live: Live) -> Iterator[_Row]:
     """Facts and labels from sidecars, by run."""
     for run in runs:
         for key, statement in run.statements.items():
@@ -179,7 +179,7 @@ def _sidecar_params(runs: list[Run], live: Live) -> Iterator[Row]:
             }  # fmt: skip
 
 
-def _sidecar_problems(live: Live) -> Iterator[Row]:
+def _sidecar_problems(live: Live) -> Iterator[_Row]:
     """What is wrong with the sidecars."""
     for fault in sidecars_of(live).faults:
         yield {

@@ -1,11 +1,11 @@
--- What queries share in their expressions.
+-- Macros that queries use in their expressions.
 
--- Sentences as one text: those that are NULL left out, NULL where none is left.
+-- Sentences joined into one text, without those that are NULL; NULL if none is left.
 CREATE MACRO notes(sentences) AS nullif(array_to_string(sentences, '; '), '');
 
--- A text as SQL writes it, for SQL that is put together.
+-- A text as an SQL literal, for composed SQL.
 CREATE MACRO quoted(text) AS '''' || replace(text, '''', '''''') || '''';
 
--- Arguments that select records, for SQL that is put together.
+-- The arguments that select records, for composed SQL.
 CREATE MACRO selection(runs, epochs, warmup, exclude) AS
     format('runs := {}, epochs := {}, warmup := {}, exclude := {}', quoted(runs), quoted(epochs::VARCHAR), warmup, quoted(exclude));

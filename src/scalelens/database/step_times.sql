@@ -1,8 +1,8 @@
 -- One row per run, attempt and step: the slowest rank's time, samples once.
--- A running mean, or a mean of an epoch or a run, is a row of its own: it never replaces the step's own time.
--- The same text makes the view `step_times` and the macro `_step_times_of`, which takes the runs of a condition,
--- as `selected_runs` does, before it gathers their steps: DuckDB would gather those of all runs first.  With `of_epochs`
--- it gathers the records that name their epoch.
+-- A running mean, or a mean of an epoch or a run, has a row of its own: it never replaces the step's own time.
+-- This text defines the view `step_times` and the macro `_step_times_of`, which selects runs by a condition, as
+-- `selected_runs` does, before it gathers their steps: DuckDB would gather those of all runs first.  With `of_epochs`
+-- it gathers only records that name their epoch.
 CREATE $what AS $kind
 SELECT run_id,
        arg_max(file_id, coalesce(step_s, '-inf'::DOUBLE)) AS file_id,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # of the years 1 and 9999, since 1970
-IN_A_DAY = {unit: round(ratio("d", unit)) for unit in ("s", "ms", "us")}  # nanoseconds do not reach beyond 2262
+_IN_A_DAY = {unit: round(ratio("d", unit)) for unit in ("s", "ms", "us")}  # nanoseconds do not reach beyond 2262
 
 
 def check_times(rows: "pa.Table") -> None:
@@ -21,14 +21,14 @@ def check_times(rows: "pa.Table") -> None:
     for name, column in zip(rows.column_names, rows.columns, strict=True):
         if "timestamp" not in (kind := str(column.type)) and "date32" not in kind:
             continue
-        if not all(can_be_written(part) for chunk in column.chunks for part in flat(chunk)):
+        if not all(_can_be_written(part) for chunk in column.chunks for part in _flat(chunk)):
             raise UserError(
                 f"column '{name}' holds a time outside of the years 1 to 9999, or infinity",
                 "select it as text: CAST(... AS VARCHAR)",
             )
 
 
-def flat(array: Any) -> "Iterator[pa.Array]":
+def _flat(array: Any) -> "Iterator[pa.Array]":
     """The arrays of simple types of which one of any type is made."""
     from pyarrow import types
 
@@ -42,16 +42,16 @@ def flat(array: Any) -> "Iterator[pa.Array]":
         yield array
         return
     for part in inner:
-        yield from flat(part)
+        yield from _flat(part)
 
 
-def can_be_written(array: "pa.Array") -> bool:
+def _can_be_written(array: "pa.Array") -> bool:
     """Whether all times and dates of an array of a simple type lie in the years 1 to 9999."""
     import numpy as np
     from pyarrow import types
 
-    if types.is_timestamp(array.type) and array.type.unit in IN_A_DAY:
-        numbers, in_a_day = array.view("int64"), IN_A_DAY[array.type.unit]
+    if types.is_timestamp(array.type) and array.type.unit in _IN_A_DAY:
+        numbers, in_a_day = array.view("int64"), _IN_A_DAY[array.type.unit]
     elif types.is_date32(array.type):
         numbers, in_a_day = array.view("int32"), 1
     else:

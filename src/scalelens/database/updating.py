@@ -33,10 +33,10 @@ from scalelens.warehouse.records import CommitRecord, Entry, order_of
 
 MAX_TIED_SHARE = 0.3  # of all files: if more are tied to new ones, joining everything takes no longer
 
-Records = Mapping[str, CommitRecord]
+_Records = Mapping[str, CommitRecord]
 
 
-def updated(state: State, new: Records, names: Collection[str], read: Callable[[str], CommitRecord]) -> State | None:
+def updated(state: State, new: _Records, names: Collection[str], read: Callable[[str], CommitRecord]) -> State | None:
     """The state after new records; None if everything must be joined again.
 
     `names` are those of all records, and `read` returns one of the earlier records.
@@ -64,7 +64,7 @@ def updated(state: State, new: Records, names: Collection[str], read: Callable[[
     )
 
 
-def _is_simple(context: UpdateContext, new: Records, entries: list[Entry], names: Collection[str]) -> bool:
+def _is_simple(context: UpdateContext, new: _Records, entries: list[Entry], names: Collection[str]) -> bool:
     """Whether new commits come after all earlier ones, and change nothing that many runs depend on."""
     shared = set(context.shared)
     return (
@@ -92,7 +92,7 @@ def _join_with_ties(begin: set[int], state: State, loader: EntryLoader) -> tuple
 
 
 def _updated_batches(
-    old: list[LiveBatch], new: Records, batch_before: Mapping[str, str], live: Live, contents: set[str]
+    old: list[LiveBatch], new: _Records, batch_before: Mapping[str, str], live: Live, contents: set[str]
 ) -> list[LiveBatch] | None:
     """Batches with rows that count; None if a content has no rows, or those of a batch that was given up before."""
     if any(entry.status == "duplicate" and entry.file_id not in live.providers for entry in live.paths.values()):

@@ -10,15 +10,15 @@ from scalelens.tables import ORIGINS, RUN_FACTS, SCHEMA_VERSION, STORED, Column,
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import segment
 
-RUNS = Path(__file__).with_name("runs.sql")
+_RUNS = Path(__file__).with_name("runs.sql")
 STEP_TIMES = Path(__file__).with_name("step_times.sql")
 SMALL_BYTES = 1 << 16  # of segments: some thousand steps, read in a few milliseconds
 # Tables that have rows besides those of the segments, and the table of record_tables.py with these rows.
-MORE_ROWS = {"params": "_path_params", "problems": "_sidecar_problems"}
+_MORE_ROWS = {"params": "_path_params", "problems": "_sidecar_problems"}
 
 # Only an MLPerf system file belongs to several runs, and it has no steps.  DuckDB sees by the GROUP BY that a part has
 # one run: where a question does not ask for the run, it joins none to millions of steps.
-ONE_RUN_OF_A_PART = "(SELECT file_id, part, any_value(run_id) AS run_id FROM members GROUP BY file_id, part)"
+_ONE_RUN_OF_A_PART = "(SELECT file_id, part, any_value(run_id) AS run_id FROM members GROUP BY file_id, part)"
 
 
 def stored(
@@ -30,11 +30,11 @@ def stored(
     leaves out rows that are of no member of a run.
     """
     kind = "TABLE" if copies_small and is_small(table, warehouse, batches) else "VIEW"
-    members = ONE_RUN_OF_A_PART if table == "steps" else "members"
-    more = f" UNION ALL BY NAME FROM {MORE_ROWS[table]}" if table in MORE_ROWS else ""
+    members = _ONE_RUN_OF_A_PART if table == "steps" else "members"
+    more = f" UNION ALL BY NAME FROM {_MORE_ROWS[table]}" if table in _MORE_ROWS else ""
     return (
         f"CREATE {kind} {table} AS SELECT m.run_id, s.file_id, s.line, s.* EXCLUDE (file_id, line, part), s.part "
-        f"FROM ({live_rows(table, warehouse, batches)}{more}) s "
+        f"FROM ({_live_rows(table, warehouse, batches)}{more}) s "
         f"{'' if of_members else 'LEFT '}JOIN {members} m USING (file_id, part)"
         + (" UNION ALL BY NAME FROM _sidecar_params" if table == "params" else "")
     )
@@ -49,9 +49,9 @@ def is_small(table: str, warehouse: Warehouse, batches: list[LiveBatch]) -> bool
     return True
 
 
-def live_rows(table: str, warehouse: Warehouse, batches: list[LiveBatch]) -> str:
+def _live_rows(table: str, warehouse: Warehouse, batches: list[LiveBatch]) -> str:
     """SQL for the live rows of a stored table.  A segment whose contents all count needs no filter."""
-    whole: list[str] = []  # segments that need no filter
+    unfiltered: list[str] = []  # segments that need no filter
     older: list[str] = []  # such segments of an older schema, which may lack columns
     selects: list[str] = []
     for batch in batches:
@@ -59,14 +59,14 @@ def live_rows(table: str, warehouse: Warehouse, batches: list[LiveBatch]) -> str
             continue
         path = sql_text(str(warehouse.segments / segment(table, batch.id)))
         if batch.stale:
-            left_out = ", ".join(map(sql_text, batch.stale))
-            selects.append(f"FROM read_parquet({path}) WHERE file_id NOT IN ({left_out})")
+            stale = ", ".join(map(sql_text, batch.stale))
+            selects.append(f"FROM read_parquet({path}) WHERE file_id NOT IN ({stale})")
         else:
-            (whole if batch.schema == SCHEMA_VERSION else older).append(path)
+            (unfiltered if batch.schema == SCHEMA_VERSION else older).append(path)
     if older:
         selects.insert(0, f"FROM read_parquet([{', '.join(older)}], union_by_name = true)")
-    if whole:
-        selects.insert(0, f"FROM read_parquet([{', '.join(whole)}])")
+    if unfiltered:
+        selects.insert(0, f"FROM read_parquet([{', '.join(unfiltered)}])")
     if not selects or any(batch.schema != SCHEMA_VERSION for batch in batches):
         selects.insert(0, no_rows(STORED[table]))  # has the columns that older segments lack
         return " UNION ALL BY NAME ".join(selects)
@@ -102,7 +102,7 @@ def runs(labels: Mapping[str, str]) -> str:
     def value(key: str, type_: str, name: str) -> str:
         return f"TRY_CAST(max(value) FILTER (key = '{key}') AS {type_}) AS {name}"
 
-    return Template(RUNS.read_text(encoding="utf-8")).substitute(
+    return Template(_RUNS.read_text(encoding="utf-8")).substitute(
         precedence=" ".join(f"WHEN '{origin}' THEN {rank}" for rank, origin in enumerate(ORIGINS)),
         keys=", ".join(f"'{fact.name}'" for fact in facts),
         facts=", ".join(value(fact.name, sql_type(fact), fact.name) for fact in facts),

@@ -23,7 +23,7 @@ _KEYWORDS = frozenset((
 ))  # fmt: skip
 
 
-class Token(NamedTuple):
+class _Token(NamedTuple):
     kind: str
     text: str
 
@@ -35,7 +35,7 @@ class Call(NamedTuple):
     """
 
     name: str
-    arguments: dict[str, tuple[Token, ...]] | None
+    arguments: dict[str, tuple[_Token, ...]] | None
 
 
 @cache
@@ -46,12 +46,12 @@ def calls_in(sql: str, names: Container[str]) -> tuple[Call, ...]:
     return tuple(Call(name, _arguments(sql, end, name == QUERY)) for name, end in wanted)
 
 
-def _arguments(sql: str, start: int, is_text: bool) -> dict[str, tuple[Token, ...]] | None:
+def _arguments(sql: str, start: int, is_text: bool) -> dict[str, tuple[_Token, ...]] | None:
     """The arguments from a position on, up to the bracket that closes them; all as one with `is_text`."""
     depth = 1
-    given: list[list[Token]] = [[]]
+    given: list[list[_Token]] = [[]]
     for match in _TOKEN.finditer(sql, start):
-        token = Token(match.lastgroup or SIGN, match[0])
+        token = _Token(match.lastgroup or SIGN, match[0])
         if token.kind == "gap":
             continue
         if token.kind == SIGN:
@@ -71,7 +71,7 @@ def _arguments(sql: str, start: int, is_text: bool) -> dict[str, tuple[Token, ..
     return {argument[0].text: tuple(argument[2:]) for argument in given}
 
 
-def expression(tokens: tuple[Token, ...], values: Mapping[str, str]) -> str | None:
+def expression(tokens: tuple[_Token, ...], values: Mapping[str, str]) -> str | None:
     """SQL of an argument with values in the place of parameters; None where it needs more than these."""
     parts: list[str] = []
     for k, token in enumerate(tokens):

@@ -30,13 +30,13 @@ def page(query: Query, with_sql: bool = True) -> str:
     sections = {
         "Definition": query.answers,
         **{heading: query.notes[heading] for heading in NOTES if heading in query.notes},
-        "Parameters": aligned(parameters),
-        "Columns": aligned(columns),
+        "Parameters": _aligned(parameters),
+        "Columns": _aligned(columns),
         "Reads": ", ".join(query.sources),
         "Where there are no rows": f"scalelens query {query.when_empty}" if query.when_empty else "",
         "SQL": query.sql if with_sql else "",
     }
-    parts = [f"{query.name}: {query.title}", *(f"{name}\n{indented(text)}" for name, text in sections.items() if text)]
+    parts = [f"{query.name}: {query.title}", *(f"{name}\n{_indented(text)}" for name, text in sections.items() if text)]
     return "\n\n".join(parts)
 
 
@@ -48,16 +48,16 @@ def columns_named(name: str, queries: Mapping[str, Query]) -> str:
         for column in query.columns
         if column.name == name
     ]
-    return f"{name} is a column of\n{indented(aligned(places))}" if places else ""
+    return f"{name} is a column of\n{_indented(_aligned(places))}" if places else ""
 
 
-def aligned(rows: Sequence[tuple[str, ...]]) -> str:
+def _aligned(rows: Sequence[tuple[str, ...]]) -> str:
     """Rows of texts as lines, each column as wide as its longest text."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("   ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in rows)
     return "\n".join(line.rstrip() for line in lines)
 
 
-def indented(text: str) -> str:
+def _indented(text: str) -> str:
     """Every line two spaces further in."""
     return "\n".join(f"  {line}".rstrip() for line in text.splitlines())

@@ -44,14 +44,14 @@ from scalelens.queries.shared_parameters import SHARED_PARAMETERS, Parameter
 
 QUERIES_FOLDER = Path(__file__).parent
 NOTES = ("Formula", "Reference", "Assumptions", "Limits")  # what a header may say of a statistic
-QUERY_HEADINGS = ("Answers", *NOTES, "Glance", "When empty", "Helper", "Partition", "Sources", "Parameters", "Columns")
-LIGHT = "run_id, light"  # a Partition
-HEADING = re.compile(r"([A-Z]\w*(?: [a-z]+)?):(?: +(.*))?$")
-OLD_HEADINGS = {"Otherwise": "When empty"}  # of 1.0, for one version
-QUERY_NAME = re.compile(r"[a-z][a-z0-9_]*$")
-PARAMETER = re.compile(r"  (\w+) := (\S.*?)  +(\S.*)$")
-COLUMN = re.compile(r"  (\w+)  +([A-Z_]+(?:\[\])*)(?: (\S+))?  +(\S.*)$")
-CONTINUED = re.compile(r"   +(\S.*)$")
+_QUERY_HEADINGS = ("Answers", *NOTES, "Glance", "When empty", "Helper", "Partition", "Sources", "Parameters", "Columns")
+_LIGHT = "run_id, light"  # a Partition
+_HEADING = re.compile(r"([A-Z]\w*(?: [a-z]+)?):(?: +(.*))?$")
+_OLD_HEADINGS = {"Otherwise": "When empty"}  # of 1.0, for one version
+_QUERY_NAME = re.compile(r"[a-z][a-z0-9_]*$")
+_PARAMETER = re.compile(r"  (\w+) := (\S.*?)  +(\S.*)$")
+_COLUMN = re.compile(r"  (\w+)  +([A-Z_]+(?:\[\])*)(?: (\S+))?  +(\S.*)$")
+_CONTINUED = re.compile(r"   +(\S.*)$")
 
 
 class QueryColumn(NamedTuple):
@@ -128,7 +128,7 @@ def read_query(path: Path) -> Query:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read: {error}", "a query is a text file in UTF-8") from None
-    if not QUERY_NAME.match(path.stem) or (not is_builtin(path) and _is_table(path.stem)):
+    if not _QUERY_NAME.match(path.stem) or (not is_builtin(path) and _is_table(path.stem)):
         raise UserError(
             f"{path}: '{path.stem}' cannot be the name of a query",
             "use lower-case letters, digits and _, and not the name of a table",
@@ -147,12 +147,12 @@ def read_query(path: Path) -> Query:
         title=title,
         is_helper="Helper" in sections,
         is_by_run="Partition" in sections,
-        is_light=_partition(sections) == LIGHT,
+        is_light=_partition(sections) == _LIGHT,
         when_empty=" ".join(sections.get("When empty", [])).strip() or None,
         sources=tuple(re.findall(r"\w+", sources)),
         optional=frozenset(re.findall(r"\[(\w+)\]", sources)),
         parameters=_parameters(path, *sections.get("Parameters", [""])),
-        columns=tuple(QueryColumn(*fields) for fields in _entries(path, sections["Columns"], COLUMN)),
+        columns=tuple(QueryColumn(*fields) for fields in _entries(path, sections["Columns"], _COLUMN)),
         glance=tuple(" ".join(sections.get("Glance", [])).split()),
         answers=_text(path, "Answers", sections["Answers"]),
         notes={heading: _text(path, heading, sections[heading]) for heading in NOTES if heading in sections},
@@ -192,15 +192,15 @@ def _sections(path: Path, header: list[str]) -> tuple[str, dict[str, list[str]]]
         raise UserError(f"{path}: the first line is not a title", "begin the file with a comment: -- What it shows.")
     sections: dict[str, list[str]] = {}
     for number, line in enumerate(header[1:], start=2):
-        if heading := HEADING.match(line):
-            name = OLD_HEADINGS.get(heading[1], heading[1])
-            if name not in QUERY_HEADINGS:
-                raise UserError(f"{path}, line {number}: unknown heading '{name}'", f"use {', '.join(QUERY_HEADINGS)}")
+        if heading := _HEADING.match(line):
+            name = _OLD_HEADINGS.get(heading[1], heading[1])
+            if name not in _QUERY_HEADINGS:
+                raise UserError(f"{path}, line {number}: unknown heading '{name}'", f"use {', '.join(_QUERY_HEADINGS)}")
             sections[name] = [heading[2] or ""]
         elif sections:
             sections[next(reversed(sections))].append(line)
-    if "Partition" in sections and _partition(sections) not in ("run_id", LIGHT):
-        raise UserError(f"{path}: 'Partition:' is not run_id", f"write run_id, or {LIGHT}")
+    if "Partition" in sections and _partition(sections) not in ("run_id", _LIGHT):
+        raise UserError(f"{path}: 'Partition:' is not run_id", f"write run_id, or {_LIGHT}")
     return header[0], sections
 
 
@@ -212,7 +212,7 @@ def _parameters(path: Path, shared: str, *own: str) -> tuple[Parameter, ...]:
             f"{path}: '{unknown[0]}' is not a shared parameter",
             f"describe it below 'Parameters:', or name some of {', '.join(SHARED_PARAMETERS)}",
         )
-    described = (Parameter(*fields) for fields in _entries(path, [*own], PARAMETER))
+    described = (Parameter(*fields) for fields in _entries(path, [*own], _PARAMETER))
     return (*(SHARED_PARAMETERS[name] for name in names), *described)
 
 
@@ -230,10 +230,10 @@ def _entries(path: Path, lines: list[str], pattern: re.Pattern[str]) -> list[lis
     for line in filter(None, lines):
         if entry := pattern.match(line):
             entries.append(list(entry.groups()))
-        elif (more := CONTINUED.match(line)) and entries:
+        elif (more := _CONTINUED.match(line)) and entries:
             entries[-1][-1] += " " + more[1]
         else:
-            shape = "name := default  meaning" if pattern is PARAMETER else "name  TYPE unit  meaning"
+            shape = "name := default  meaning" if pattern is _PARAMETER else "name  TYPE unit  meaning"
             raise UserError(f"{path}: '{line.strip()}' is not an entry", f"write it as '  {shape}', two spaces between")
     return entries
 

@@ -12,6 +12,7 @@ from scalelens.errors import UserError
 from scalelens.folders import files_of, user_folders
 from scalelens.queries.calls import called_in
 from scalelens.queries.header import QUERIES_FOLDER, Query, is_builtin, names_in, read_query
+from scalelens.queries.old_columns import with_new_columns
 
 _read_builtin = cache(read_query)  # of the package, whose files do not change while it runs
 
@@ -38,7 +39,9 @@ def load(folders: Iterable[Path] = (), about: str | None = None) -> dict[str, Qu
     while wanted:
         name = wanted.pop()
         if name not in queries:
-            query = queries[name] = (_read_builtin if is_builtin(paths[name]) else read_query)(paths[name])
+            path = paths[name]
+            query = _read_builtin(path) if is_builtin(path) else with_new_columns(read_query(path))
+            queries[name] = query
             graph[name] = sorted(called_in(query.sql) & paths.keys() & query.reads(about if all_builtin else None))
             wanted += graph[name]
     try:

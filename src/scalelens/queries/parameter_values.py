@@ -11,8 +11,8 @@ from scalelens.errors import UserError
 from scalelens.queries.shared_parameters import Parameter
 
 CHOICES = ("exclude", "metric", "extent", "per", "steps", "statistic", "method", "formula", "attention", "direction")
-ANY_SIGN = ("target",)  # a log-likelihood is below 0
-NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_ANY_SIGN = ("target",)  # a log-likelihood is below 0
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
 def check_value(parameter: Parameter, value: Any) -> None:
@@ -26,7 +26,7 @@ def check_value(parameter: Parameter, value: Any) -> None:
     elif parameter.default in ("true", "false"):
         fits = text.lower() in ("true", "false")
     else:
-        fits = bool(NUMBER.fullmatch(text)) and (parameter.name in ANY_SIGN or float(text) >= 0)
+        fits = bool(_NUMBER.fullmatch(text)) and (parameter.name in _ANY_SIGN or float(text) >= 0)
     if not fits:
         raise UserError(f"'{text}' is not a value of {parameter.name}", f"it takes {takes}")
 
@@ -38,8 +38,8 @@ def what_it_takes(parameter: Parameter) -> str:
         return f"{', '.join(first)} or {last}"
     if parameter.default in ("true", "false"):
         return "true or false"
-    if parameter.default == "NULL" or NUMBER.fullmatch(parameter.default):
-        return "a number" if parameter.name in ANY_SIGN else "a number, 0 or more"
+    if parameter.default == "NULL" or _NUMBER.fullmatch(parameter.default):
+        return "a number" if parameter.name in _ANY_SIGN else "a number, 0 or more"
     return ""
 
 

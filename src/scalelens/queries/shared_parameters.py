@@ -17,12 +17,12 @@ _PARAMETERS = (
     ("runs", "''", "SQL condition over the columns of `runs`, as text; empty takes all"),
     ("epochs", "''", "epochs and ranges of them, '4' or '1-3,5'; empty takes all"),
     ("warmup", "2", "records left out at the start of each attempt"),
-    ("exclude", "'rules'", "'none' leaves nothing out, 'steady' also what comes before the steady state"),
+    ("exclude", "'rules'", "'none' leaves nothing out, 'steady' also leaves out what comes before the steady state"),
     # Scaling
     (
         "metric", "'t_b'",
-        "what is compared: 't_b' the median batch, 'mean_s' the mean, which holds the stalls, 't_ep' the epoch, 't_tr' "
-        "its training part, 'throughput' samples per second, 'tflops' as printed",
+        "what is compared: 't_b' the median batch, 'mean_s' the mean, which includes the stalls, 't_ep' the epoch, "
+        "'t_tr' its training part, 'throughput' samples per second, 'tflops' as printed",
     ),
     ("series_by", "''", "further columns of `runs` that a series must hold equal: 'tp, pp'"),
     # Two sides

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
     from scalelens.queries.header import Query, QueryColumn
 
-DOUBTS = ("warning", "note", "reason", "abstention")  # columns that hold sentences
+_DOUBTS = ("warning", "note", "reason", "abstention")  # columns that hold sentences
 # Columns that say what a row is about, in the order of a key.
-IDENTITY = (
+_IDENTITY = (
     "series", "run_id", "run", "name", "system", "model", "node", "place", "device", "rank", "scope", "attempt",
     "phase", "epoch", "step", "train_step", "devices", "global_batch_size", "class", "collective", "kernel", "operator",
     "setting", "key", "rule", "metric", "measure", "side", "file_id", "line",
 )  # fmt: skip
 
 
-class Doubt(NamedTuple):
+class _Doubt(NamedTuple):
     """A sentence that a row holds against itself."""
 
     key: str  # of the row
@@ -31,7 +31,7 @@ class Doubt(NamedTuple):
     text: str
 
 
-class Asked(Protocol):
+class _Asked(Protocol):
     """The session that a question was asked in."""
 
     def inputs(self, answer: "Answer") -> dict[str, str]: ...
@@ -49,7 +49,7 @@ class Answer:
         queries: "Mapping[str, Query]",
         first: "pa.Table",
         rest: "Iterator[pa.Table]",
-        session: Asked,
+        session: _Asked,
     ) -> None:
         """`queries` has those that the question needs, and perhaps others."""
         self.question, self.queries, self._session = question, queries, session
@@ -89,18 +89,18 @@ class Answer:
     def keys(self) -> list[str]:
         """A name for each row, which stays the same as long as what the row is about does."""
         if not self.key_columns:
-            return row_keys([{}] * self.frame.height)
-        return row_keys(self.frame.select(self.key_columns).iter_rows(named=True))
+            return _row_keys([{}] * self.frame.height)
+        return _row_keys(self.frame.select(self.key_columns).iter_rows(named=True))
 
     @property
     def key_columns(self) -> list[str]:
-        return [name for name in IDENTITY if name in self._first.column_names]
+        return [name for name in _IDENTITY if name in self._first.column_names]
 
     @property
-    def doubts(self) -> list[Doubt]:
+    def doubts(self) -> list[_Doubt]:
         """What the rows say against themselves, row by row."""
         rows = zip(self.keys, self.frame.iter_rows(named=True), strict=True)
-        return [Doubt(key, column, row[column]) for key, row in rows for column in DOUBTS if row.get(column)]
+        return [_Doubt(key, column, row[column]) for key, row in rows for column in _DOUBTS if row.get(column)]
 
     @cached_property
     def inputs(self) -> dict[str, str]:
@@ -120,7 +120,7 @@ class Answer:
         return make_provenance(made, self.sql, self.inputs, self.frame, needed_by(self.sql, self.queries))
 
 
-def row_keys(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+def _row_keys(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """A name for each row; a second one of a name ends in #2."""
     keys = ["/".join(f"{name}={value}" for name, value in row.items() if value is not None) for row in rows]
     seen: Counter[str] = Counter()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 GROUP_ROWS = 10_000_000  # of the files of some runs; a run with more is asked by itself
 LIGHT_GROUP_ROWS = 100_000_000  # for a query of a light partition: a group costs half a second before it is read
-SORTING_GIB = 0.5  # held of an answer, while it is brought in order
+_SORTING_GIB = 0.5  # held of an answer, while it is brought in order
 
 
 def pieces_by_run(
@@ -52,17 +52,17 @@ def pieces_by_run(
         ask = functools.partial(answer_of_group, warehouse.root.resolve(), of_group, queries)
         answers = (answer for _, answer in executor(ask, groups))
     else:
-        answers = (piece for group in groups for piece in pieces_of_group(warehouse, of_group, queries, group))
-    yield from answers if len(groups) == 1 else in_order(answers)
+        answers = (piece for group in groups for piece in _pieces_of_group(warehouse, of_group, queries, group))
+    yield from answers if len(groups) == 1 else _in_order(answers)
 
 
 def answer_of_group(root: Path, question: Question, queries: Mapping[str, Query], group: RecordTables) -> "pa.Table":
     import pyarrow as pa
 
-    return pa.concat_tables(pieces_of_group(Warehouse(root), question, queries, group))
+    return pa.concat_tables(_pieces_of_group(Warehouse(root), question, queries, group))
 
 
-def pieces_of_group(
+def _pieces_of_group(
     warehouse: Warehouse, question: Question, queries: Mapping[str, Query], group: RecordTables
 ) -> "Iterator[pa.Table]":
     statement = question.statement
@@ -94,10 +94,10 @@ def groups_of(records: RecordTables, runs: set[str], rows_of_a_group: int) -> li
             left = rows_of_a_group
         groups[-1].add(run)
         left -= rows
-    return [of_runs(records, group, set().union(*(contents[run] for run in group))) for group in groups]
+    return [_of_runs(records, group, set().union(*(contents[run] for run in group))) for group in groups]
 
 
-def of_runs(records: RecordTables, runs: set[str], contents: set[str]) -> RecordTables:
+def _of_runs(records: RecordTables, runs: set[str], contents: set[str]) -> RecordTables:
     """What the records say of some runs, whose files have these contents."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -113,10 +113,10 @@ def of_runs(records: RecordTables, runs: set[str], contents: set[str]) -> Record
     return records._replace(tables=tables, batches=batches)
 
 
-def in_order(pieces: "Iterable[pa.Table]") -> "Iterator[pa.Table]":
+def _in_order(pieces: "Iterable[pa.Table]") -> "Iterator[pa.Table]":
     """Rows in the order of their runs, and those of a run as they come."""
     held = duckdb.connect()
-    bound_memory(held, SORTING_GIB)
+    bound_memory(held, _SORTING_GIB)
     for number, piece in enumerate(pieces):
         rows = held.from_arrow(piece)
         rows.insert_into("answer") if number else rows.create("answer")

@@ -25,12 +25,12 @@ def inputs_of(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, runs:
         f"SELECT file_id FROM members WHERE {of_runs} "
         f"UNION SELECT file_id FROM params WHERE origin = 'sidecar' AND {of_runs}"
     )
-    names = names_of(warehouse.live())
+    names = _names_of(warehouse.live())
     found = table_of(connection, statement)["file_id"].to_pylist()
     return {file_id: names.get(file_id, "") for file_id in found}
 
 
-def names_of(live: Live) -> dict[str, str]:
+def _names_of(live: Live) -> dict[str, str]:
     """Names of contents: their paths below the folder that was given to `ingest`, so that no home folder is told."""
     names: dict[str, str] = {}
     for path, entry in sorted(live.paths.items()):

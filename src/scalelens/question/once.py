@@ -16,17 +16,18 @@ from typing import Any, NamedTuple
 import duckdb
 
 from scalelens.database.errors import duckdb_errors_as_user_errors
-from scalelens.database.macros import BUILTIN, SHARED, USERS
+from scalelens.database.macros import SHARED, in_place_of, original, users_sql
 from scalelens.database.texts import sql_text
 from scalelens.queries.calls import QUERY, TEXT, Call, calls_in, expression, parts_of_with, sources_in
-from scalelens.queries.header import Query, is_builtin
+from scalelens.queries.header import Query
+from scalelens.queries.old_columns import selected_columns
 from scalelens.question.question import literal
 
-LONG_SQL = 900  # characters of a helper below its header
-ANSWERED = re.compile(r"[\s(]*(SELECT|FROM|WITH)\b", re.IGNORECASE)  # others, such as DESCRIBE, compute nothing
+_LONG_SQL = 900  # characters of a helper below its header
+_ANSWERED = re.compile(r"[\s(]*(SELECT|FROM|WITH)\b", re.IGNORECASE)  # others, such as DESCRIBE, compute nothing
 
 
-class Use(NamedTuple):
+class _Use(NamedTuple):
     """A helper, and the values of all its parameters as SQL, in the order of its header."""
 
     name: str
@@ -39,13 +40,19 @@ class SharedHelpers:
     def __init__(self, connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Query]) -> None:
         self.connection, self.queries = connection, queries
         self.names = frozenset(queries)
-        self.tables: dict[Use, str] = {}
+        self.tables: dict[_Use, str] = {}
+        self.users_sql = users_sql(queries)
+        self.columns = selected_columns(self.users_sql, queries)  # of queries that have old names of columns now
         self.evaluated: dict[str, Any] = {}
 
     def share(self, *statements: str) -> None:
-        """Makes tables of the helpers that statements use twice.  Raises UserError where one cannot be computed."""
-        counts: dict[Use, int] = {}  # a helper comes after those that it calls
-        for statement in filter(ANSWERED.match, statements):
+        """Makes tables of the helpers that statements use twice, and lets the statements use old names of columns.
+
+        Raises UserError where one cannot be computed.
+        """
+        self._select(selected_columns("\n".join([*statements, self.users_sql]), self.queries))
+        counts: dict[_Use, int] = {}  # a helper comes after those that it calls
+        for statement in filter(_ANSWERED.match, statements):
             for call in calls_in(statement, self.names):
                 self._count(call, {}, statement, counts)
         for use, count in counts.items():
@@ -53,34 +60,48 @@ class SharedHelpers:
                 self._make(use)
 
     def forget(self) -> None:
-        """Drops the tables."""
-        for name in {use.name for use in self.tables}:
-            self.connection.execute(f"DROP MACRO TABLE {name}")
-        for table in self.tables.values():
+        """Drops the tables, and the old names that only statements needed."""
+        tables, self.tables = self.tables, {}
+        for name in {use.name for use in tables}:
+            self._take_place(name)
+        self._select(selected_columns(self.users_sql, self.queries))
+        for table in tables.values():
             self.connection.execute(f"DROP TABLE {table}")
-        self.tables.clear()
 
     def _is_long(self, name: str) -> bool:
-        return len(self.queries[name].sql) >= LONG_SQL
+        return len(self.queries[name].sql) >= _LONG_SQL
 
-    def _make(self, use: Use) -> None:
+    def _make(self, use: _Use) -> None:
         query = self.queries[use.name]
         names = [parameter.name for parameter in query.parameters]
-        original = f"{BUILTIN if is_builtin(query.path) else USERS}.{use.name}"
         given = ", ".join(f"{name} := {value}" for name, value in zip(names, use.values, strict=True))
         with duckdb_errors_as_user_errors():
             key = self._evaluated(_key(use.values))
             table = f"{SHARED}.{use.name}_{key}"
-            self.connection.execute(f"CREATE TABLE {table} AS FROM {original}({given})")
-            of_helper = [*(name for other, name in self.tables.items() if other.name == use.name), table]
-            known = ", ".join(map(sql_text, of_helper))
-            own = f"{sql_text(f'{SHARED}.{use.name}_')} || {_key(names)}"
-            others = f"'FROM {original}(' || {_arguments(query)} || ')'"
-            rows = f"FROM query(CASE WHEN {own} IN ({known}) THEN 'FROM ' || {own} ELSE {others} END)"
-            self.connection.execute(f"CREATE OR REPLACE MACRO {query.signature} AS TABLE {rows}")
-        self.tables[use] = table
+            self.connection.execute(f"CREATE TABLE {table} AS FROM {original(query)}({given})")
+            self.tables[use] = table
+            self._take_place(use.name)
 
-    def _count(self, call: Call, given: Mapping[str, str], caller: str, counts: dict[Use, int]) -> None:
+    def _select(self, columns: dict[str, str]) -> None:
+        """Makes queries select these columns from now on, and no other old names."""
+        before, self.columns = self.columns, columns
+        for name in before.keys() | columns.keys():
+            if before.get(name) != columns.get(name):
+                self._take_place(name)
+
+    def _take_place(self, name: str) -> None:
+        """Puts a macro in the place of a query that has rows in tables, or old names of columns; else drops it."""
+        query = self.queries[name]
+        tables = ", ".join(sql_text(table) for use, table in self.tables.items() if use.name == name)
+        if not tables and name not in self.columns:
+            self.connection.execute(f"DROP MACRO TABLE {name}")
+            return
+        own = f"{sql_text(f'{SHARED}.{name}_')} || {_key(parameter.name for parameter in query.parameters)}"
+        others = f"'FROM {original(query)}(' || {_arguments(query)} || ')'"
+        rows = f"FROM query(CASE WHEN {own} IN ({tables}) THEN 'FROM ' || {own} ELSE {others} END)" if tables else ""
+        self.connection.execute(in_place_of(query, self.columns.get(name, "*"), rows))
+
+    def _count(self, call: Call, given: Mapping[str, str], caller: str, counts: dict[_Use, int]) -> None:
         """Counts a call and those that it makes.  `given` are the values of the parameters of its caller.
 
         What is called with values that only DuckDB knows is not counted.
@@ -93,7 +114,7 @@ class SharedHelpers:
         values = self._values_of(call, given, caller)
         if values is None:
             return
-        use = Use(call.name, tuple(values.values()))
+        use = _Use(call.name, tuple(values.values()))
         if use not in counts or not self._is_long(use.name):
             query = self.queries[use.name]
             for inner in calls_in(query.sql, self.names):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Provenance = Mapping[str, Any]
 
-MOST_LISTED = 1000  # rows, and inputs, that are listed one by one; of more there is one hash
+_MOST_LISTED = 1000  # rows, and inputs, that are listed one by one; of more there is one hash
 
 
 def make_provenance(
@@ -37,9 +37,9 @@ def make_provenance(
         "inputs_sha256": hashlib.sha256("\n".join(sorted(inputs)).encode()).hexdigest(),
         "n_inputs": len(inputs),
     }
-    if rows.height <= MOST_LISTED:
-        provenance["row_hashes"] = row_hashes(rows)
-    if len(inputs) <= MOST_LISTED:
+    if rows.height <= _MOST_LISTED:
+        provenance["row_hashes"] = _row_hashes(rows)
+    if len(inputs) <= _MOST_LISTED:
         provenance["inputs"] = dict(sorted(inputs.items()))
     return dict(sorted(provenance.items()))
 
@@ -67,7 +67,7 @@ def rows_sha256(rows: pl.DataFrame) -> str:
     return hashlib.sha256((plain.sort(pl.all()) if plain.width else plain).write_csv().encode()).hexdigest()
 
 
-def row_hashes(rows: pl.DataFrame) -> list[str]:
+def _row_hashes(rows: pl.DataFrame) -> list[str]:
     """A short hash of each row, sorted: they tell how many rows differ, and which of the new ones."""
     return sorted(short_hash(repr(row)) for row in comparable(rows).iter_rows())
 

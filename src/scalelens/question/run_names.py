@@ -12,7 +12,7 @@ RUN_NAMES = """SELECT run_id, name, CASE WHEN count(DISTINCT device_model) OVER 
     THEN device_model END FROM runs WHERE name IS NOT NULL ORDER BY run_id"""
 
 
-SHORT_ID = 4  # characters at least
+_SHORT_ID = 4  # characters at least
 
 
 def names_by_id(rows: "pa.Table") -> dict[str, str]:
@@ -23,7 +23,7 @@ def names_by_id(rows: "pa.Table") -> dict[str, str]:
     found = list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
     names = {run_id: f"{name} {model}" if model else name for run_id, name, model in found}
     counts = Counter(names.values())
-    length = SHORT_ID
+    length = _SHORT_ID
     while len({run_id[:length] for run_id in names}) < len(names):
         length += 1
     return {run_id: name if counts[name] == 1 else f"{name} {run_id[:length]}" for run_id, name in names.items()}

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from scalelens.question.by_run import Executor
 
 # What lists the tables and macros of a connection: then all must be there.
-LISTS = re.compile(r"\b(?:SHOW|DESCRIBE|PRAGMA|duckdb_\w+|information_schema|pg_\w+|sqlite_\w+)\b", re.IGNORECASE)
-Result = TypeVar("Result")
-ALWAYS = "selected_runs"  # by which the runs of a large warehouse are asked apart
+_LISTS = re.compile(r"\b(?:SHOW|DESCRIBE|PRAGMA|duckdb_\w+|information_schema|pg_\w+|sqlite_\w+)\b", re.IGNORECASE)
+_Result = TypeVar("_Result")
+_ALWAYS = "selected_runs"  # by which the runs of a large warehouse are asked apart
 LARGE_BYTES = 1 << 26  # of segments; a question of fewer is mostly planned, and its answer can be held
 
 
@@ -50,7 +50,7 @@ def ask(
     Raises UserError for a query or parameter that does not exist, for SQL that DuckDB refuses, and where an executor is
     given to a question that is about all runs at once.
     """
-    about = None if LISTS.search(question.sql) else f"{question.statement}; {also}"
+    about = None if _LISTS.search(question.sql) else f"{question.statement}; {also}"
     try:
         return in_session(root, lambda session: session.ask(question, executor), folders, about, question.unsafe)
     except MissingNameError:
@@ -62,11 +62,11 @@ def ask(
 
 def in_session(
     root: Path,
-    work: "Callable[[Session], Result]",
+    work: "Callable[[Session], _Result]",
     folders: Iterable[Path] = (),
     about: str | None = None,
     unsafe: bool = False,
-) -> "Result":
+) -> "_Result":
     """What `work` makes of an open warehouse, opened again where `compact` replaced its segments meanwhile."""
     warehouse = Warehouse(root)
     while True:
@@ -88,7 +88,7 @@ class Session:
         self, root: Path, folders: Iterable[Path] = (), about: str | None = None, unsafe: bool = False
     ) -> None:
         self.root, self.folders, self.unsafe = root, tuple(folders), unsafe
-        self.about = None if about is None else f"{about} {ALWAYS}"
+        self.about = None if about is None else f"{about} {_ALWAYS}"
         self.warehouse = Warehouse(root)
         self.queries = load(self.folders, self.about)
 

@@ -20,11 +20,11 @@ from scalelens.warehouse.live import FORGOTTEN
 from scalelens.warehouse.log import Warehouse, all_entries
 from scalelens.warehouse.records import Batch, segment
 
-SCHEMA = "scalelens-bundle/1"
-REQUEST = ("chart", "query", "parameters", "numbers", "inputs_sha256")  # of a provenance
-ALWAYS_NEEDED = "members runs params files exclusions"  # of every figure: names of runs, exclusions, inputs
+_SCHEMA = "scalelens-bundle/1"
+_REQUEST = ("chart", "query", "parameters", "numbers", "inputs_sha256")  # of a provenance
+_ALWAYS_NEEDED = "members runs params files exclusions"  # of every figure: names of runs, exclusions, inputs
 
-MAKE = """\
+_MAKE = """\
 #!/bin/sh
 # Makes each file of expected/ again from warehouse/, and compares it byte for byte.
 cd "$(dirname "$0")" || exit 2
@@ -36,7 +36,7 @@ done
 echo "all files are the same, byte for byte"
 """
 
-README = """\
+_README = """\
 # How the figures and tables of this folder are made again
 
     pip install -r requirements.txt
@@ -84,7 +84,7 @@ def part_of_warehouse(root: Path, target: Path, tables: set[str], contents: set[
 
 def tables_of(statements: Iterable[str], query_folders: tuple[Path, ...]) -> set[str]:
     """Stored tables that statements need."""
-    names = " ; ".join([*statements, ALWAYS_NEEDED])
+    names = " ; ".join([*statements, _ALWAYS_NEEDED])
     return needed_tables(names, load(query_folders, names)) & STORED.keys()
 
 
@@ -95,7 +95,7 @@ def manifest(root: Path, files: Mapping[str, tuple[bytes, Provenance]]) -> dict[
         file_id: name for _, provenance in files.values() for file_id, name in provenance.get("inputs", {}).items()
     }
     return {
-        "schema": SCHEMA,
+        "schema": _SCHEMA,
         "made_by": {
             "scalelens": __version__, "python": platform.python_version(), "machine": _machine(),
             "packages": _packages(),
@@ -103,7 +103,7 @@ def manifest(root: Path, files: Mapping[str, tuple[bytes, Provenance]]) -> dict[
         "files": {
             name: {
                 "sha256": hashlib.sha256(content).hexdigest(), "sql": provenance["sql"], "rows": provenance["rows"],
-                **{key: provenance[key] for key in REQUEST if key in provenance},
+                **{key: provenance[key] for key in _REQUEST if key in provenance},
             }
             for name, (content, provenance) in files.items()
         },
@@ -137,9 +137,9 @@ def write_texts(folder: Path, content: Mapping[str, Any], has_queries: bool, has
         if has_all_runs
         else "the runs that are in them"
     )
-    readme = README.format(python=made_by["python"], machine=made_by["machine"], part=part)
+    readme = _README.format(python=made_by["python"], machine=made_by["machine"], part=part)
     (folder / "README.md").write_text(readme, encoding="utf-8")
     needed = {"scalelens": made_by["scalelens"], **made_by["packages"]}
     (folder / "requirements.txt").write_text("".join(f"{name}=={number}\n" for name, number in needed.items()))
-    (folder / "make.sh").write_text(MAKE.format(queries=" --queries queries" if has_queries else ""))
+    (folder / "make.sh").write_text(_MAKE.format(queries=" --queries queries" if has_queries else ""))
     (folder / "make.sh").chmod(0o755)

@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     import polars as pl
 
 MOST_ROWS = 500  # of a table; more are counted
-MOST_CHART_BYTES = 400_000  # a drawing that is larger would make the page slow
-LAST_FAULT = 50  # findings up to this place are about what went wrong
-RUNS_SQL = "FROM runs_overview() ORDER BY run_id"
-FILES_SQL = """
-SELECT path, status, array_to_string(formats, ', ') AS formats, size_bytes, rows, problems, note AS remark
+_MOST_CHART_BYTES = 400_000  # a drawing that is larger would make the page slow
+_LAST_FAULT = 50  # findings up to this place are about what went wrong
+_RUNS_SQL = "FROM runs_overview() ORDER BY run_id"
+_FILES_SQL = """
+SELECT path, status, array_to_string(formats, ', ') AS formats, size_bytes, rows, problems, note
 FROM files ORDER BY status = 'ok', status, path"""
-PROBLEMS_SQL = """
+_PROBLEMS_SQL = """
 SELECT reason AS problem, count(*) AS lines, count(DISTINCT file_id) AS files,
        min_by(f.path, (f.path, line)) AS first_file, min_by(line, (f.path, line)) AS line,
        min_by(text, (f.path, line)) AS text
 FROM problems JOIN files AS f USING (file_id) GROUP BY reason ORDER BY lines DESC, problem"""
-WIDE = {"width": "double"}  # settings of the charts
-ANSWERS_OF_LOGS = (
+_WIDE = {"width": "double"}  # settings of the charts
+_ANSWERS_OF_LOGS = (
     "scaling", "batch_stats", "throughput", "mfu", "epoch_times", "elbow", "steady_state", "outlier_gpus",
     "energy_efficiency", "goodput", "waterfall",
 )  # fmt: skip
-ANSWERS_OF_TRACES = (
+_ANSWERS_OF_TRACES = (
     "temporal_breakdown", "efficiency_tree", "comm_overlap", "idle_causes", "kernel_summary", "collectives",
     "collective_skew", "op_summary", "annotation_summary", "memory_copies", "launch_stats",
 )  # fmt: skip
@@ -52,7 +52,7 @@ class ReportTable(NamedTuple):
     sql: str
 
 
-class Chart(NamedTuple):
+class _Chart(NamedTuple):
     """A drawing, or why there is none."""
 
     svg: str
@@ -65,7 +65,7 @@ class Article(NamedTuple):
     question: str
     sentences: list[FindingSentence]
     nothing: str  # said where there are no sentences
-    chart: Chart | None
+    chart: _Chart | None
     table: ReportTable
     inputs_sha256: str
     n_inputs: int
@@ -81,7 +81,7 @@ class Content(NamedTuple):
     counts: dict[str, int]  # of runs by outcome
 
 
-class Asking:
+class _Asking:
     """An open warehouse, and what every table of the page needs of it."""
 
     def __init__(self, session: Session) -> None:
@@ -117,22 +117,22 @@ def _content_in(session: Session, traces_alone: bool) -> Content:
     modules = sorted(modules_of(scalelens.report.findings).values(), key=lambda module: module.PLACE)
     modules = [module for module in modules if not traces_alone or getattr(module, "ABOUT_TRACES", False)]
     named = _answers_asked(session, traces_alone)
-    statements = (RUNS_SQL, *(module.SQL for module in modules), *map(_statement_of, named))
+    statements = (_RUNS_SQL, *(module.SQL for module in modules), *map(_statement_of, named))
     session.share(*(Question(sql=statement) for statement in statements))
-    asking = Asking(session)
-    overview = asking.rows(RUNS_SQL)
+    asking = _Asking(session)
+    overview = asking.rows(_RUNS_SQL)
     outcomes = overview["outcome"].value_counts(sort=True).sort(["count", "outcome"], descending=[True, False])
     return Content(
-        [article(asking, module) for module in modules],
-        asking.table(RUNS_SQL, session.queries["runs_overview"].glance, overview),
-        answers(asking, named),
-        asking.table(FILES_SQL, ("path", "status", "formats", "size_bytes", "rows", "problems", "remark")),
-        asking.table(PROBLEMS_SQL, ("problem", "lines", "files", "first_file", "line", "text")),
+        [_article(asking, module) for module in modules],
+        asking.table(_RUNS_SQL, session.queries["runs_overview"].glance, overview),
+        _answers(asking, named),
+        asking.table(_FILES_SQL, ("path", "status", "formats", "size_bytes", "rows", "problems", "note")),
+        asking.table(_PROBLEMS_SQL, ("problem", "lines", "files", "first_file", "line", "text")),
         dict(outcomes.iter_rows()),
     )
 
 
-def article(asking: Asking, module: ModuleType) -> Article:
+def _article(asking: _Asking, module: ModuleType) -> Article:
     """Asks what a finding asks, and draws its chart where something was found."""
     rows = asking.rows(module.SQL)
     sentences = module.sentences(rows, asking.names)
@@ -146,31 +146,31 @@ def article(asking: Asking, module: ModuleType) -> Article:
         asking.table(module.SQL, module.GLANCE, rows),
         hashlib.sha256("\n".join(inputs).encode()).hexdigest(),
         len(inputs),
-        module.PLACE <= LAST_FAULT,
+        module.PLACE <= _LAST_FAULT,
     )
 
 
-def chart(asking: Asking, name: str) -> Chart:
+def chart(asking: _Asking, name: str) -> _Chart:
     """Draws a chart.  One that refuses, or would be too large, says why."""
     try:
-        drawn = draw(asking.session, name, {}, WIDE)
+        drawn = draw(asking.session, name, {}, _WIDE)
     except UserError as refusal:
-        return Chart("", f"No chart {name}: {refusal}. The command is: scalelens plot {name} -o {name}.pdf")
+        return _Chart("", f"No chart {name}: {refusal}. The command is: scalelens plot {name} -o {name}.pdf")
     svg = rendering.drawing(drawn.chart, drawn.provenance)
-    if len(svg) > MOST_CHART_BYTES:
-        return Chart("", f"The chart {name} is too large for this page: scalelens plot {name} -o {name}.pdf")
-    return Chart(svg, "")
+    if len(svg) > _MOST_CHART_BYTES:
+        return _Chart("", f"The chart {name} is too large for this page: scalelens plot {name} -o {name}.pdf")
+    return _Chart(svg, "")
 
 
 def _answers_asked(session: Session, traces_alone: bool) -> list[str]:
     """Queries that most people ask, and those of traces where there are any."""
     has_traces = session.ask(Question(sql="SELECT 1 FROM events LIMIT 1")).table.num_rows > 0
-    of_traces = ANSWERS_OF_TRACES if has_traces else ()
-    of_logs = () if traces_alone else ANSWERS_OF_LOGS
+    of_traces = _ANSWERS_OF_TRACES if has_traces else ()
+    of_logs = () if traces_alone else _ANSWERS_OF_LOGS
     return sorted({*of_traces, *of_logs}, key=lambda name: (session.queries[name].topic, name))
 
 
-def answers(asking: Asking, names: Sequence[str]) -> list[tuple[Query, ReportTable]]:
+def _answers(asking: _Asking, names: Sequence[str]) -> list[tuple[Query, ReportTable]]:
     """Tables of queries that have rows."""
     made = []
     for name in names:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from scalelens.question.answer import Answer
 
-SCHEMA = "scalelens-envelope/1"
+_SCHEMA = "scalelens-envelope/1"
 
 
 def envelope_text(answer: "Answer", provenance: Mapping[str, Any]) -> str:
@@ -22,11 +22,11 @@ def envelope_text(answer: "Answer", provenance: Mapping[str, Any]) -> str:
 
     rows = zip(answer.keys, plain_rows(answer.frame), strict=True)
     envelope = {
-        "schema": SCHEMA,
+        "schema": _SCHEMA,
         "query": answer.question.query,
         "title": answer.query.title if answer.query else None,
         "parameters": answer.question.parameters,
-        "columns": columns_of(answer),
+        "columns": _columns_of(answer),
         "key_columns": answer.key_columns,
         "rows": [{"key": key, "values": row} for key, row in rows],
         "doubts": [doubt._asdict() for doubt in answer.doubts],
@@ -39,13 +39,13 @@ def envelope_text(answer: "Answer", provenance: Mapping[str, Any]) -> str:
     return msgspec.json.format(text, indent=1).decode() + "\n"
 
 
-def columns_of(answer: "Answer") -> list[dict[str, Any]]:
+def _columns_of(answer: "Answer") -> list[dict[str, Any]]:
     """Name, type, unit and meaning of each column; of a user's own SQL no unit and meaning are known."""
     known = answer.columns
     return [
         {
             "name": name,
-            "type": json_type(kind),
+            "type": _json_type(kind),
             "unit": known[name].unit if name in known else None,
             "meaning": known[name].meaning if name in known else None,
         }
@@ -53,7 +53,7 @@ def columns_of(answer: "Answer") -> list[dict[str, Any]]:
     ]
 
 
-def json_type(kind: "pl.DataType") -> str:
+def _json_type(kind: "pl.DataType") -> str:
     """The JSON type of a column's values; any value may be null."""
     import polars as pl
 

@@ -15,16 +15,16 @@ from scalelens.report.text.table_columns import NAME_RUNS, REMARKS, TableColumn,
 if TYPE_CHECKING:
     from scalelens.queries.header import Query, QueryColumn
 
-SHORTEST = 12  # characters to which a text may be shortened
-SHORTEST_NAME = 20  # the same of names, which distinguish the rows
-MOST_NAME = 48  # characters that are enough for any name
-NAMES = ("run_id", "name", "operators", "sequence", "series")
-LEAST_OF_GROUP = 5  # rows that each series or run shows if there is no room for all
-UNREMARKABLE = {  # not worth a mention if it holds for all rows
+_SHORTEST = 12  # characters to which a text may be shortened
+_SHORTEST_NAME = 20  # the same of names, which distinguish the rows
+_MOST_NAME = 48  # characters that are enough for any name
+_NAMES = ("run_id", "name", "operators", "sequence", "series")
+_LEAST_OF_GROUP = 5  # rows that each series or run shows if there is no room for all
+_UNREMARKABLE = {  # not worth a mention if it holds for all rows
     ("attempt", "0"), ("n_problems", "0"), ("n_steps", "0"), ("peers", "0"),
     ("is_cut", "no"), ("is_knee", "no"), ("median_contaminated", "no"),
 }  # fmt: skip
-NEED_NO_NAME = {  # columns whose values speak for themselves
+_NEED_NO_NAME = {  # columns whose values speak for themselves
     "run_id", "name", "model", "system", "precision", "device", "device_model", "framework", "configuration",
 }  # fmt: skip
 
@@ -90,7 +90,7 @@ def first_rows(rows: Columns, names: Sequence[str], most: int) -> Columns:
     groups = _groups_of(rows, names) if rows.height > most else []
     if not groups:
         return rows.head(most)
-    each = max(most // len(groups), LEAST_OF_GROUP)
+    each = max(most // len(groups), _LEAST_OF_GROUP)
     return rows.at([k for indexes in groups for k in indexes[:each]][:most])
 
 
@@ -103,9 +103,9 @@ def _block(heading: str, columns: list[TableColumn]) -> GlanceBlock:
     parts = heading.split(" · ")
     constant = [column for column in columns[1:] if len(column.texts) > 1 and len({*column.texts}) == 1]
     facts = [
-        column.texts[0] if column.name in NEED_NO_NAME else f"{column.header} {column.texts[0]}"
+        column.texts[0] if column.name in _NEED_NO_NAME else f"{column.header} {column.texts[0]}"
         for column in constant
-        if column.texts[0] not in {"", *parts} and (column.name, column.texts[0]) not in UNREMARKABLE
+        if column.texts[0] not in {"", *parts} and (column.name, column.texts[0]) not in _UNREMARKABLE
     ]
     remarked = {row for rows in remarks.values() for row in rows}
     varying = _without_silent_rows(_ranged([column for column in columns if column not in constant]), remarked)
@@ -210,14 +210,14 @@ def _room_to_tell_apart(column: TableColumn) -> int:
     Names of kernels may differ only after hundreds of characters: those may look alike at MOST_NAME.
     """
     texts = {*column.texts}
-    shortest = SHORTEST_NAME if column.name in NAMES else SHORTEST
+    shortest = _SHORTEST_NAME if column.name in _NAMES else _SHORTEST
     least, longest = max(shortest, len(column.header)), max(map(len, texts))
     rooms = (
         room
-        for room in range(least, min(longest, MOST_NAME))
+        for room in range(least, min(longest, _MOST_NAME))
         if len({shortened(text, room) for text in texts}) == len(texts)
     )
-    return next(rooms, max(least, min(longest, MOST_NAME)))
+    return next(rooms, max(least, min(longest, _MOST_NAME)))
 
 
 def shortened(text: str, room: int) -> str:

@@ -20,8 +20,8 @@ from scalelens.report.text.sentences import FindingSentence, few_of, plural
 from scalelens.report.text.table_columns import TableColumn
 from scalelens.version import __version__
 
-FOLDER = Path(__file__).parent
-PARTS = {
+_FOLDER = Path(__file__).parent
+_PARTS = {
     "findings": "Findings", "runs": "Runs, and how they ended", "answers": "Answers by topic",
     "files": "What was read, and what was not", "again": "Reproduce this page",
 }  # fmt: skip
@@ -45,7 +45,7 @@ def write_report(
 
 def page(content: Content, title: str, commands: Sequence[str]) -> str:
     """The whole page.  `commands` reproduce it."""
-    script = (FOLDER / "page.js").read_text(encoding="utf-8")
+    script = (_FOLDER / "page.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     parts = {
         "findings": _findings(content),
@@ -54,18 +54,18 @@ def page(content: Content, title: str, commands: Sequence[str]) -> str:
         "files": _files(content),
         "again": f"<pre>{_inert(chr(10).join(commands))}</pre>",
     }
-    main = "\n".join(f'<section id="{key}"><h2>{PARTS[key]}</h2>\n{text}</section>' for key, text in parts.items())
+    main = "\n".join(f'<section id="{key}"><h2>{_PARTS[key]}</h2>\n{text}</section>' for key, text in parts.items())
     ended = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in content.counts.items())
     n_runs = sum(content.counts.values())
-    return Template((FOLDER / "page.html").read_text(encoding="utf-8")).substitute(
+    return Template((_FOLDER / "page.html").read_text(encoding="utf-8")).substitute(
         script_hash=f"sha256-{digest}",
         version=__version__,
         title=_inert(title),
-        style=(FOLDER / "page.css").read_text(encoding="utf-8"),
+        style=(_FOLDER / "page.css").read_text(encoding="utf-8"),
         summary=_inert(
             f"{plural(n_runs, 'run')}{f' ({ended})' if ended else ''} in {plural(content.files.n_rows, 'file')}."
         ),
-        navigation=" ".join(f'<a href="#{key}">{words}</a>' for key, words in PARTS.items()),
+        navigation=" ".join(f'<a href="#{key}">{words}</a>' for key, words in _PARTS.items()),
         main=main,
         footer=f"ScaleLens {__version__}. This page loads nothing from a network.",
         script=script,

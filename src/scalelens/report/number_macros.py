@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from scalelens.queries.header import Query
     from scalelens.question.session import Session
 
-DIGITS_OF_INTERVAL = 2
-DIGITS = 3  # of a value without an interval
-MOST_DECIMALS = 12
-WORDS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
-USE = "% Use \\SI{\\name}{\\nameUnit} of siunitx, or \\name{} alone.  \\nameLow and \\nameHigh end its interval.\n"
+_DIGITS_OF_INTERVAL = 2
+_DIGITS = 3  # of a value without an interval
+_MOST_DECIMALS = 12
+_WORDS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
+_USE = "% Use \\SI{\\name}{\\nameUnit} of siunitx, or \\name{} alone.  \\nameLow and \\nameHigh end its interval.\n"
 
 
 def numbers_text(
@@ -42,7 +42,7 @@ def numbers_text(
     from scalelens.report.provenance_in_files import latex_comment
     from scalelens.report.text.latex import comment
 
-    check_names(selectors)
+    _check_names(selectors)
     sql = ";\n".join(question_of(name, selector).statement for name, selector in selectors.items())
 
     def in_open(session: "Session") -> "tuple[list[SelectedValue], dict[str, str], dict[str, Query]]":
@@ -52,17 +52,17 @@ def numbers_text(
         return found, inputs_of(session.connection, session.warehouse, sorted(runs)), needed_by(sql, session.queries)
 
     found, inputs, queries = in_session(root, in_open, folders, about=f"{sql}; {NEEDED_FOR_INPUTS} runs")
-    rows = pl.DataFrame([as_row(number) for number in found], schema_overrides={"run_ids": pl.List(pl.String)})
+    rows = pl.DataFrame([_as_row(number) for number in found], schema_overrides={"run_ids": pl.List(pl.String)})
     made = make_provenance({"numbers": [*selectors.items()]}, sql, inputs, rows, queries)
-    lines = (comment(described(number)) + "".join(macros(number)) for number in found)
-    return USE + latex_comment(made) + "".join(lines), made, rows
+    lines = (comment(_described(number)) + "".join(_macros(number)) for number in found)
+    return _USE + latex_comment(made) + "".join(lines), made, rows
 
 
-def check_names(selectors: Mapping[str, str]) -> None:
+def _check_names(selectors: Mapping[str, str]) -> None:
     """Raises UserError for a name that cannot be that of a macro, or that another number's macros have."""
     for name in selectors:
         if not re.fullmatch("[A-Za-z]+", name):
-            letters = re.sub("[^A-Za-z]", "", re.sub(r"\d", lambda digit: WORDS[int(digit[0])], name))
+            letters = re.sub("[^A-Za-z]", "", re.sub(r"\d", lambda digit: _WORDS[int(digit[0])], name))
             raise UserError(
                 f"'{name}' cannot be the name of a macro, which has letters alone", f"call it {letters or 'someName'}"
             )
@@ -73,7 +73,7 @@ def check_names(selectors: Mapping[str, str]) -> None:
                 raise UserError(f"'{name}{suffix}' is a macro of '{name}' already", "rename one of them")
 
 
-def as_row(number: SelectedValue) -> dict[str, Any]:
+def _as_row(number: SelectedValue) -> dict[str, Any]:
     """A number as a row: `text` is what is no number."""
     low, high, kind = number.ends or (None, None, None)
     return {
@@ -83,7 +83,7 @@ def as_row(number: SelectedValue) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def described(number: SelectedValue) -> str:
+def _described(number: SelectedValue) -> str:
     """What a reader of the file should know of a number."""
     kinds = {"ci95": "its interval is one of 95 %", "range": "its interval is the range", None: "it has no interval"}
     kind = number.ends[2] if number.ends else None
@@ -91,23 +91,23 @@ def described(number: SelectedValue) -> str:
     return "; ".join(filter(None, parts))
 
 
-def macros(number: SelectedValue) -> list[str]:
+def _macros(number: SelectedValue) -> list[str]:
     """The definitions of a number."""
     from scalelens.report.text.latex import escaped, unit
 
     if not is_number(number.value):
-        return [macro(number.name, escaped(str(number.value)))]
+        return [_macro(number.name, escaped(str(number.value)))]
     if not math.isfinite(number.value):
         raise UserError(f"{number.name} is {number.value}", "name a number")
     places = decimals(number.value, number.ends)
-    lines = [macro(number.name, rounded(number.value, places))]
+    lines = [_macro(number.name, _rounded(number.value, places))]
     if number.ends:
         low, high, _ = number.ends
-        lines += [macro(f"{number.name}{end}", rounded(at, places)) for end, at in (("Low", low), ("High", high))]
-    return lines + ([macro(f"{number.name}Unit", unit(number.unit))] if number.unit else [])
+        lines += [_macro(f"{number.name}{end}", _rounded(at, places)) for end, at in (("Low", low), ("High", high))]
+    return lines + ([_macro(f"{number.name}Unit", unit(number.unit))] if number.unit else [])
 
 
-def macro(name: str, text: str) -> str:
+def _macro(name: str, text: str) -> str:
     return f"\\newcommand{{\\{name}}}{{{text}}}\n"
 
 
@@ -115,11 +115,11 @@ def decimals(value: float, ends: tuple[float, float, str] | None) -> int:
     """Decimals to round to: two digits of the interval; three of a value without one; a whole number stays."""
     half = max(value - ends[0], ends[1] - value) if ends else 0.0
     if half > 0:
-        return min(DIGITS_OF_INTERVAL - 1 - math.floor(math.log10(half)), MOST_DECIMALS)
+        return min(_DIGITS_OF_INTERVAL - 1 - math.floor(math.log10(half)), _MOST_DECIMALS)
     if value == int(value):
         return 0
-    return min(DIGITS - 1 - math.floor(math.log10(abs(value))), MOST_DECIMALS)
+    return min(_DIGITS - 1 - math.floor(math.log10(abs(value))), _MOST_DECIMALS)
 
 
-def rounded(value: float, places: int) -> str:
+def _rounded(value: float, places: int) -> str:
     return f"{round(value, places):.{max(places, 0)}f}"

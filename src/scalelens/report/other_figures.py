@@ -7,7 +7,7 @@ from scalelens.question.question import Question
 from scalelens.question.session import ask
 
 # A command, and the rows that it needs: the first with a row is named.  {} is what the row says.
-SHOWN_BY = (
+_SHOWN_BY = (
     (
         "plot batch_cdf -o batch_cdf.pdf",
         "SELECT '' FROM steps WHERE phase = 'train' AND value_kind = 'instant' AND step_s > 0 "
@@ -29,15 +29,15 @@ SHOWN_BY = (
     ("query op_summary", "SELECT '' FROM events LIMIT 1"),
     ("query batch_stats", "SELECT '' FROM steps LIMIT 1"),
 )
-OF_FILES = 'sql "SELECT path, formats, status, note FROM files"'
+_OF_FILES = 'sql "SELECT path, formats, status, note FROM files"'
 
 
 def remedy(root: Path, refused: str) -> str:
     """A command that shows what the warehouse at `root` holds, and is not the chart that was `refused`."""
-    offered = [(command, rows) for command, rows in SHOWN_BY if not command.startswith(f"plot {refused} ")]
+    offered = [(command, rows) for command, rows in _SHOWN_BY if not command.startswith(f"plot {refused} ")]
     statement = "SELECT " + ", ".join(f"({rows})" for _, rows in offered)
     (found,) = ask(root, Question(sql=statement)).frame.rows()
     for (command, _), value in zip(offered, found, strict=True):
         if value is not None:
             return f"what these logs can show: scalelens {command.format(value)}"
-    return f"what was read: scalelens {OF_FILES}"
+    return f"what was read: scalelens {_OF_FILES}"

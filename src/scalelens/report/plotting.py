@@ -27,12 +27,12 @@ from scalelens.report.files import write_file
 from scalelens.report.provenance_in_files import renderer
 from scalelens.report.text.csv_text import csv_text
 
-Settings = Mapping[str, Any]
+_Settings = Mapping[str, Any]
 OWN_SQL = "sql"  # stands for the name of a chart in the provenance of a figure of one's own SQL
-ORDERED = re.compile(r"\bORDER\s+BY\b", re.IGNORECASE)
+_ORDERED = re.compile(r"\bORDER\s+BY\b", re.IGNORECASE)
 
 
-class NothingToDrawError(UserError):
+class _NothingToDrawError(UserError):
     """The query of a chart gave no rows, and the chart says why that is."""
 
 
@@ -54,7 +54,7 @@ class Plotted(NamedTuple):
 
 def plot(
     root: Path, name: str, path: Path | None, parameters: Mapping[str, Any] | None = None,
-    settings: Settings | None = None, query_folders: tuple[Path, ...] = (),
+    settings: _Settings | None = None, query_folders: tuple[Path, ...] = (),
 ) -> Plotted:  # fmt: skip
     """Draws a chart, to `path` if there is one; its suffix says how.  `settings` are those of `charts.layout.page_of`.
 
@@ -69,14 +69,14 @@ def plot(
         plotted = in_session(
             root, lambda session: draw(session, name, parameters or {}, settings), query_folders, about
         )
-    except NothingToDrawError as refusal:
+    except _NothingToDrawError as refusal:
         raise UserError(f"{refusal}", other_figures.remedy(root, name)) from None
     if path is not None:
         rendering.save(plotted.chart, path, plotted.provenance, page)
     return plotted
 
 
-def draw(session: Session, name: str, parameters: Mapping[str, Any], settings: Settings) -> Plotted:
+def draw(session: Session, name: str, parameters: Mapping[str, Any], settings: _Settings) -> Plotted:
     """A chart of an open warehouse; not yet a file.  Raises UserError where nothing is to draw."""
     chart, page = find(name), page_of(settings)
     query = session.queries.get(chart.QUERY)
@@ -90,7 +90,7 @@ def draw(session: Session, name: str, parameters: Mapping[str, Any], settings: S
     try:
         figure = chart.draw(answer.frame, left_out, texts, page)
     except UserError as refusal:
-        raise (refusal if answer.table.num_rows else NothingToDrawError(f"{refusal}")) from None
+        raise (refusal if answer.table.num_rows else _NothingToDrawError(f"{refusal}")) from None
     made = {"chart": name, "parameters": texts, "settings": dict(settings), "renderer": renderer()}
     return Plotted(figure, answer.frame, answer.provenance(made), page)
 
@@ -122,7 +122,7 @@ def _columns_of_facet(session: Session, chart: ModuleType, query: Query, facet: 
 
 
 def plot_sql(
-    root: Path, statement: str, marks: own.Marks, path: Path, settings: Settings | None = None,
+    root: Path, statement: str, marks: own.Marks, path: Path, settings: _Settings | None = None,
     query_folders: tuple[Path, ...] = (),
 ) -> Plotted:  # fmt: skip
     """Draws the rows of an SQL statement to `path`.  Raises UserError as `plot` does, and for columns that are not."""
@@ -130,7 +130,7 @@ def plot_sql(
     page = page_of(settings)
     answer = ask(root, Question(sql=statement), query_folders, also=NEEDED_FOR_INPUTS)
     rows = answer.frame
-    if not ORDERED.search(statement):  # threads of DuckDB hand rows over in any order
+    if not _ORDERED.search(statement):  # threads of DuckDB hand rows over in any order
         rows = rows.sort(rows.select(~cs.nested()).columns, nulls_last=True)
     figure = own.draw(rows, marks, page)
     texts = {key: value for key, value in marks._asdict().items() if value}

@@ -18,7 +18,7 @@ from scalelens.question.provenance import Provenance
 METADATA_NAME = "scalelens:provenance"  # of the XML element, of the chunk of a PNG, of the `meta` element
 NAMESPACE = "urn:scalelens:provenance:"
 VL_CONVERT = version("vl-convert-python")
-COMMENT_WIDTH = 110
+_COMMENT_WIDTH = 110
 
 
 def renderer() -> str:
@@ -43,7 +43,7 @@ def as_text(provenance: Provenance) -> str:
 def latex_comment(provenance: Provenance) -> str:
     """Provenance as comment lines of LaTeX.  No line ends in a space, which an editor might take away."""
     text = json.dumps(provenance, sort_keys=True, separators=(",", ":")).replace("  ", " \\u0020")
-    lines = re.findall(rf".{{0,{COMMENT_WIDTH}}}\S", text)
+    lines = re.findall(rf".{{0,{_COMMENT_WIDTH}}}\S", text)
     return f"% {METADATA_NAME}\n" + "".join(f"%+{line}\n" for line in lines)
 
 
@@ -53,16 +53,16 @@ def markdown_comment(provenance: Provenance) -> str:
     return f"<!-- {METADATA_NAME} {text} -->\n"
 
 
-def unfolded(comment: str) -> str:
+def _unfolded(comment: str) -> str:
     """The JSON in the comment lines of LaTeX."""
     return "".join(line.removeprefix("%+").rstrip() for line in comment.splitlines())
 
 
-PLACES = (
+_PLACES = (
     (rb"<scalelens:provenance[^>]*>(.*?)</scalelens:provenance>", html.unescape),
     (rb'<meta name="scalelens:provenance" content="(.*?)">', html.unescape),
     (rb"tEXtscalelens:provenance\0([ -~]*)", str),  # and perhaps bytes of the checksum, which follows it
-    (rb"^% scalelens:provenance\r?\n((?:%\+[ -~]*\r?\n)+)", unfolded),
+    (rb"^% scalelens:provenance\r?\n((?:%\+[ -~]*\r?\n)+)", _unfolded),
     (rb"^<!-- scalelens:provenance ([ -~]*) -->", str),
 )
 
@@ -73,11 +73,11 @@ def provenance_of(path: Path) -> dict[str, Any]:
         content = path.read_bytes()
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}", "name a figure or a table") from None
-    for pattern, plain in PLACES:
+    for pattern, plain in _PLACES:
         if match := re.search(pattern, content, re.DOTALL | re.MULTILINE):
-            return checked(path, plain(match[1].decode()))
+            return _checked(path, plain(match[1].decode()))
     if content.lstrip().startswith(b"{"):
-        return checked(path, content.decode("utf-8", "replace"), ("usermeta", "scalelens"), ("provenance",))
+        return _checked(path, content.decode("utf-8", "replace"), ("usermeta", "scalelens"), ("provenance",))
     if path.suffix.lower() in (".csv", ".tsv"):
         raise UserError(
             f"{path} does not say where it comes from, because CSV has no comment that every reader skips",
@@ -86,7 +86,7 @@ def provenance_of(path: Path) -> dict[str, Any]:
     raise UserError(f"{path} does not say where it comes from", "only what scalelens wrote does")
 
 
-def checked(path: Path, text: str, *places: tuple[str, ...]) -> dict[str, Any]:
+def _checked(path: Path, text: str, *places: tuple[str, ...]) -> dict[str, Any]:
     """The provenance in a JSON text, at one of `places` in it.  Raises UserError where it is not whole."""
     try:
         found, _ = json.JSONDecoder().raw_decode(text)

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from scalelens.report.verification import Verification
 
 
-class Remade(NamedTuple):
+class _Remade(NamedTuple):
     content: bytes
     provenance: Mapping[str, Any]
     rows: Callable[[], "pl.DataFrame"]
 
 
-def remade(path: Path, said: Mapping[str, Any], root: Path, folders: tuple[Path, ...] = ()) -> Remade:
+def remade(path: Path, said: Mapping[str, Any], root: Path, folders: tuple[Path, ...] = ()) -> _Remade:
     """What `path` would hold if it were made now; `said` is its provenance.
 
     Raises UserError where it cannot be made again.
@@ -30,16 +30,16 @@ def remade(path: Path, said: Mapping[str, Any], root: Path, folders: tuple[Path,
         raise UserError("it was asked for with --unsafe, so it may rest on files that nobody knows", "ask without")
     try:
         if "chart" in said:
-            return figure(path, said, root, folders)
+            return _figure(path, said, root, folders)
         if "numbers" in said:
-            return numbers(said, root, folders)
+            return _numbers(said, root, folders)
         text, answer, provenance = write(root, question_in(said), said["format"], bool(said.get("glance")), folders)
-        return Remade(text.encode(), provenance, lambda: answer.frame)
+        return _Remade(text.encode(), provenance, lambda: answer.frame)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UserError(f"what it says of itself is damaged ({error!r})", "make the file again") from None
 
 
-def figure(path: Path, said: Mapping[str, Any], root: Path, folders: tuple[Path, ...]) -> Remade:
+def _figure(path: Path, said: Mapping[str, Any], root: Path, folders: tuple[Path, ...]) -> _Remade:
     from scalelens.charts.own import Marks
     from scalelens.report.plotting import OWN_SQL, plot, plot_sql
 
@@ -50,14 +50,14 @@ def figure(path: Path, said: Mapping[str, Any], root: Path, folders: tuple[Path,
             made = plot_sql(root, said["sql"], Marks(**parameters), again, settings, folders)
         else:
             made = plot(root, said["chart"], again, parameters, settings, folders)
-        return Remade(again.read_bytes(), made.provenance, lambda: made.rows)
+        return _Remade(again.read_bytes(), made.provenance, lambda: made.rows)
 
 
-def numbers(said: Mapping[str, Any], root: Path, folders: tuple[Path, ...]) -> Remade:
+def _numbers(said: Mapping[str, Any], root: Path, folders: tuple[Path, ...]) -> _Remade:
     from scalelens.report.number_macros import numbers_text
 
     text, made, rows = numbers_text(root, dict(said["numbers"]), folders)
-    return Remade(text.encode(), made, lambda: rows)
+    return _Remade(text.encode(), made, lambda: rows)
 
 
 def verified(

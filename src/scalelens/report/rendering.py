@@ -34,10 +34,10 @@ from scalelens.report.provenance_in_files import (
 )
 from scalelens.version import __version__
 
-PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-PPI = 300
-TEXT = re.compile(r"<text([^>]*)>([^<]*)</text>")
-FONT_SIZE = re.compile(r'font-size="([\d.]{1,20})px"')
+_PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_PPI = 300
+_TEXT = re.compile(r"<text([^>]*)>([^<]*)</text>")
+_FONT_SIZE = re.compile(r'font-size="([\d.]{1,20})px"')
 
 
 def save(chart: Any, path: Path, provenance: Provenance, page: Page = SINGLE) -> None:
@@ -68,13 +68,13 @@ def drawing(chart: Any, provenance: Provenance, page: Page = SINGLE) -> str:
 
     A reader's machine may replace the font by a wider one, so each text is fitted to the room that it has.
     """
-    return TEXT.sub(_fitted, _svg_of(adjusted(specification(chart, provenance), page, height_of)))
+    return _TEXT.sub(fitted, svg_of(adjusted(specification(chart, provenance), page, height_of)))
 
 
-def _fitted(text: re.Match[str]) -> str:
+def fitted(text: re.Match[str]) -> str:
     """A text of an SVG with its length, if the widths of all its letters are known."""
     attributes, content = text[1], unescape(text[2])
-    size = FONT_SIZE.search(attributes)
+    size = _FONT_SIZE.search(attributes)
     if not size or not content.strip() or not words.has_known_width(content):
         return text[0]
     length = words.text_width(content) * float(size[1]) / words.SIZE
@@ -83,22 +83,22 @@ def _fitted(text: re.Match[str]) -> str:
 
 def height_of(spec: dict[str, Any]) -> float:
     """Height of a drawing in points of the layout."""
-    return _size(_svg_of(spec))[1]
+    return size_of(svg_of(spec))[1]
 
 
-def _svg_of(spec: dict[str, Any]) -> str:
+def svg_of(spec: dict[str, Any]) -> str:
     return str(vl_convert.vegalite_to_svg(spec, vl_version=vega_lite_version(), allowed_base_urls=[]))
 
 
-def _size(svg: str) -> tuple[float, float]:
+def size_of(svg: str) -> tuple[float, float]:
     width, height = re.findall(r'\b(?:width|height)="([\d.]+)"', svg.partition(">")[0])[:2]
     return float(width), float(height)
 
 
 def _drawing(spec: dict[str, Any], page: Page) -> str:
     """The SVG, as wide as the page in points.  Vega rounds its own width to a whole number of layout points."""
-    svg = _svg_of(spec)
-    width, height = _size(svg)
+    svg = svg_of(spec)
+    width, height = size_of(svg)
     points = page.width_mm * POINTS_PER_MM if "vconcat" in spec else width  # others were not made by `style.figure`
     opening, rest = svg.split(">", 1)
     opening = re.sub(r'\bwidth="[\d.]+"', f'width="{points:.2f}"', opening, count=1)
@@ -132,20 +132,20 @@ def _svg(spec: dict[str, Any], provenance: Provenance, page: Page) -> bytes:
 
 
 def _png(spec: dict[str, Any], provenance: Provenance, page: Page) -> bytes:
-    header, *pixels, end = _png_chunks(bytes(vl_convert.svg_to_png(_drawing(spec, page), ppi=PPI)))
+    header, *pixels, end = _png_chunks(bytes(vl_convert.svg_to_png(_drawing(spec, page), ppi=_PPI)))
     metadata = b"tEXt", f"{METADATA_NAME}\0{as_text(provenance)}".encode("ascii")
     density = [chunk for chunk in pixels if chunk[0] != b"IDAT"]
     # vl-convert hardly compresses: recompressed, the same pixels take a quarter of the bytes.
     stream = zlib.decompress(b"".join(body for kind, body in pixels if kind == b"IDAT"))
     chunks = [header, metadata, *density, (b"IDAT", zlib.compress(stream, 9)), end]
-    return PNG_SIGNATURE + b"".join(
+    return _PNG_SIGNATURE + b"".join(
         struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)) for kind, body in chunks
     )
 
 
 def _png_chunks(png: bytes) -> list[tuple[bytes, bytes]]:
     """Kind and body of each chunk."""
-    offset, chunks = len(PNG_SIGNATURE), []
+    offset, chunks = len(_PNG_SIGNATURE), []
     while offset < len(png):
         length, kind = struct.unpack(">I4s", png[offset : offset + 8])
         chunks.append((kind, png[offset + 8 : offset + 8 + length]))
@@ -157,7 +157,7 @@ def _json(spec: dict[str, Any], provenance: Provenance, page: Page) -> bytes:
     return (json.dumps(spec, indent=1, ensure_ascii=False, sort_keys=True) + "\n").encode()
 
 
-HTML = """<!DOCTYPE html>
+_HTML = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -187,7 +187,7 @@ def _html(spec: dict[str, Any], provenance: Provenance, page: Page) -> bytes:
     """A page that loads nothing else.  On a screen the figure is twice as large as on paper."""
     # Within a script, only "<" could end it or open a comment.
     written = json.dumps(spec, ensure_ascii=False, sort_keys=True).replace("<", "\\u003c")
-    content = HTML.format(
+    content = _HTML.format(
         version=__version__,
         name=METADATA_NAME,
         provenance=html.escape(as_text(provenance)),

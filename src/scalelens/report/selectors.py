@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
     from scalelens.question.session import Session
 
-VALUE = r"""(\w+)\s*=\s*('(?:[^']|'')*'|"[^"]*"|[^\s,'"\])]+)"""
-VALUES = rf"\s*(?:{VALUE}\s*(?:,\s*{VALUE}\s*)*)?"
+_VALUE = r"""(\w+)\s*=\s*('(?:[^']|'')*'|"[^"]*"|[^\s,'"\])]+)"""
+_VALUES = rf"\s*(?:{_VALUE}\s*(?:,\s*{_VALUE}\s*)*)?"
 SELECTOR = re.compile(
-    rf"(?P<query>\w+)(?:\((?P<parameters>{VALUES})\))?\.(?P<column>\w+)(?:\[(?P<where>{VALUES})\])?"
+    rf"(?P<query>\w+)(?:\((?P<parameters>{_VALUES})\))?\.(?P<column>\w+)(?:\[(?P<where>{_VALUES})\])?"
     r"(?: in (?P<unit>\S+))?"
 )
-SQL = re.compile(r"\s*(SELECT|FROM|WITH)\b", re.IGNORECASE)
-EXAMPLE = "scaling.efficiency[system='lumi', devices=256]"
+_SQL = re.compile(r"\s*(SELECT|FROM|WITH)\b", re.IGNORECASE)
+_EXAMPLE = "scaling.efficiency[system='lumi', devices=256]"
 
 
 class SelectedValue(NamedTuple):
@@ -44,26 +44,26 @@ class SelectedValue(NamedTuple):
 
 def question_of(name: str, selector: str) -> Question:
     """What a selector asks; `name` is what it stands for.  Raises UserError where it is not a selector."""
-    if SQL.match(selector):
+    if _SQL.match(selector):
         return Question(sql=selector)
     found = SELECTOR.fullmatch(selector.strip())
     if not found:
-        raise UserError(f"'{selector}' of {name} is neither QUERY.COLUMN[KEY=VALUE] nor SQL", f"write {EXAMPLE}")
+        raise UserError(f"'{selector}' of {name} is neither QUERY.COLUMN[KEY=VALUE] nor SQL", f"write {_EXAMPLE}")
     conditions = [
         f"run_id IN (SELECT run_id FROM runs WHERE name = {literal(value)})"
         if key == "run"
         else f"{key} = {literal(value)}"
-        for key, value in values_of(found["where"]).items()
+        for key, value in _values_of(found["where"]).items()
     ]
     select = select_of(where=" AND ".join(conditions) or None)
-    return Question(found["query"], parameters=values_of(found["parameters"]), select=select)
+    return Question(found["query"], parameters=_values_of(found["parameters"]), select=select)
 
 
-def values_of(text: str | None) -> dict[str, str]:
+def _values_of(text: str | None) -> dict[str, str]:
     """`system='lumi', devices=256` as a dict."""
     return {
         key: value[1:-1].replace("''", "'") if value[0] in "'\"" else value
-        for key, value in re.findall(VALUE, text or "")
+        for key, value in re.findall(_VALUE, text or "")
     }
 
 
@@ -82,8 +82,8 @@ def selected_value(session: "Session", name: str, selector: str) -> SelectedValu
     whole = session.ask(question.all_rows).frame if found else rows.clear()
     column = column or rows.columns[0]
     if rows.height != 1:
-        asked = values_of(found["where"]) if found else {}
-        choice = choices(rows if rows.height else whole, rows.height > 0, asked)
+        asked = _values_of(found["where"]) if found else {}
+        choice = _choices(rows if rows.height else whole, rows.height > 0, asked)
         raise UserError(f"{name}: {rows.height or 'no'} rows match {selector.strip()}", choice)
     value = rows[column][0]
     if value is None:
@@ -99,10 +99,10 @@ def selected_value(session: "Session", name: str, selector: str) -> SelectedValu
         run_ids(whole.to_arrow()),
         doubt,
     )
-    return converted(number, found["unit"]) if found and found["unit"] else number
+    return _converted(number, found["unit"]) if found and found["unit"] else number
 
 
-def choices(rows: "pl.DataFrame", matched: bool, asked: Mapping[str, str]) -> str:
+def _choices(rows: "pl.DataFrame", matched: bool, asked: Mapping[str, str]) -> str:
     """What tells rows apart, the shortest first; where none matched, what the columns that were asked for hold."""
     if rows.is_empty():
         return "the query has no rows in this warehouse"
@@ -117,7 +117,7 @@ def choices(rows: "pl.DataFrame", matched: bool, asked: Mapping[str, str]) -> st
     return f"{'they differ in' if matched else 'there are'}: {'; '.join(sorted(texts, key=len)[:5])}"
 
 
-def converted(number: SelectedValue, unit: str) -> SelectedValue:
+def _converted(number: SelectedValue, unit: str) -> SelectedValue:
     """A number in another unit.  Raises UserError where that is none of its unit."""
     own = number.unit or ""
     factors = {name: ratio(name, own) for _, name in SHOWN_UNITS.get(own, ())}

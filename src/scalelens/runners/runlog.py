@@ -22,14 +22,14 @@ from pathlib import Path
 RANK, WORLD = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
 LOCAL_RANK, LOCAL_WORLD = int(os.environ.get("LOCAL_RANK", 0)), int(os.environ.get("LOCAL_WORLD_SIZE", 1))
 
-KEPT = re.compile(
+_KEPT = re.compile(
     "(NCCL|RCCL|TORCH|PYTORCH|CUDA|HIP|HSA|ROCR|GPU|MIOPEN|OMP|GOMP|KMP|MKL|GLOO|UCX|FI|MPICH|SLURM|APPTAINER_NAME)_.*"
 )
-SECRET = re.compile("TOKEN|KEY|SECRET|PASS|CREDENTIAL|AUTH|JWT|COOKIE|PRIVATE|SIGNATURE|LICEN[CS]E|USER|MAIL|ACCOUNT")
-LOGIN = re.compile(r"//[^/\s]*:[^/\s]*@|\bBearer\b")  # a value that holds a password
+_SECRET = re.compile("TOKEN|KEY|SECRET|PASS|CREDENTIAL|AUTH|JWT|COOKIE|PRIVATE|SIGNATURE|LICEN[CS]E|USER|MAIL|ACCOUNT")
+_LOGIN = re.compile(r"//[^/\s]*:[^/\s]*@|\bBearer\b")  # a value that holds a password
 
 
-def open_log(path):
+def _open_log(path):
     """Two functions: one logs an event, one prints a text.  A thread writes both every two seconds, so that no step
     waits for a disk.
 
@@ -70,7 +70,7 @@ def open_log(path):
     return log, say
 
 
-def facts():
+def _facts():
     """Host, versions, state of the code and environment: what a later reader of the numbers needs."""
     import torch
 
@@ -83,21 +83,21 @@ def facts():
         "cuda_version": torch.version.cuda,
         "rocm_version": torch.version.hip,
         "nccl_version": ".".join(map(str, nccl)) if nccl else None,
-        **(git() if RANK == 0 else {}),
-        **{f"env_{name}": value for name, value in environment(os.environ).items()},
+        **(_git() if RANK == 0 else {}),
+        **{f"env_{name}": value for name, value in _environment(os.environ).items()},
     }
 
 
-def environment(variables):
+def _environment(variables):
     """Variables that change how a run goes, without those that look like a secret, a person or a password."""
     return {
         name: value[:500]
         for name, value in sorted(variables.items())
-        if KEPT.fullmatch(name) and not SECRET.search(name) and not LOGIN.search(value)
+        if _KEPT.fullmatch(name) and not _SECRET.search(name) and not _LOGIN.search(value)
     }
 
 
-def git():
+def _git():
     """Commit of the folder that holds these scripts, and whether the folder was changed since."""
 
     def ask(*words):
@@ -110,7 +110,7 @@ def git():
         return {}  # no git here, or no repository
 
 
-def device(gpu):
+def _device(gpu):
     """Model and unit of the device, where this machine says them."""
     import torch
 

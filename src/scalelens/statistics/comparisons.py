@@ -8,8 +8,8 @@ import numpy as np
 
 from scalelens.statistics.significance import student_t
 
-WIDTH_95 = 2 * 1.96  # standard errors from one end of a 95 % interval of a normal estimate to the other
-RANGE_WIDTH = 2.8  # range of n values over the standard error of their median, over sqrt(n): 2 to 3.4 for n of 6 to 39
+_WIDTH_95 = 2 * 1.96  # standard errors from one end of a 95 % interval of a normal estimate to the other
+_RANGE_WIDTH = 2.8  # range of n values over the standard error of their median, over sqrt(n): 2 to 3.4 for n of 6 to 39
 
 
 class RunValue(NamedTuple):
@@ -40,7 +40,7 @@ def standard_error(run: RunValue) -> float:
     if not run.low or not run.high or run.low <= 0:
         return 0.0
     width = log(run.high / run.low)
-    return width / WIDTH_95 if run.kind == "ci95" else width / RANGE_WIDTH / sqrt(max(run.n_eff or 1.0, 1.0))
+    return width / _WIDTH_95 if run.kind == "ci95" else width / _RANGE_WIDTH / sqrt(max(run.n_eff or 1.0, 1.0))
 
 
 def compare_groups(first: Sequence[RunValue], second: Sequence[RunValue]) -> GroupRatio:

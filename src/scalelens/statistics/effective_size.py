@@ -13,47 +13,47 @@ numbers, which are exact in any order, so that a series has the same answer alon
 import numpy as np
 import numpy.typing as npt
 
-Values = npt.NDArray[np.float64]
-Lengths = npt.NDArray[np.int64]
+_Values = npt.NDArray[np.float64]
+_Lengths = npt.NDArray[np.int64]
 
 # Number of blocks and what its estimate of a variance is worth: the square of 1.96 over Student's t for one block less.
 # Few blocks are long, and see slow changes; but their variance is known badly, and they say as little.
-BLOCKS = ((10, 0.7507),)
-BLOCKS_WHERE_PERSISTENT = ((5, 0.4984), (4, 0.3793))
-PERSISTENT = 0.25  # n_eff / n below which few blocks are asked as well
+_BLOCKS = ((10, 0.7507),)
+_BLOCKS_WHERE_PERSISTENT = ((5, 0.4984), (4, 0.3793))
+_PERSISTENT = 0.25  # n_eff / n below which few blocks are asked as well
 SHORT_LAGS = 32  # autocovariances up to here cost less one by one than by a Fourier transform
-MOST_IN_SINGLE_PRECISION = 1 << 24  # whole numbers up to here are exact in 32 bits
-NOTHING = 1e-13  # of the sum of squares: a variance below it is what rounding leaves of none
+_MOST_IN_SINGLE_PRECISION = 1 << 24  # whole numbers up to here are exact in 32 bits
+_NOTHING = 1e-13  # of the sum of squares: a variance below it is what rounding leaves of none
 
 
-def signs_of(values: Values, medians: Values) -> Values:
+def _signs_of(values: _Values, medians: _Values) -> _Values:
     """-1 below the median, 1 above it and 0 at it, in half the memory as long as sums of them stay exact there."""
     signs = (values > medians).view(np.int8) - (values < medians).view(np.int8)
-    return signs.astype(np.float32 if values.shape[-1] < MOST_IN_SINGLE_PRECISION else np.float64)
+    return signs.astype(np.float32 if values.shape[-1] < _MOST_IN_SINGLE_PRECISION else np.float64)
 
 
-def products(first: Values, second: Values) -> Values:
+def _products(first: _Values, second: _Values) -> _Values:
     """Sums of products, shapes (..., n) to (...)."""
     if hasattr(np, "vecdot"):  # from numpy 2 on: a third of the time of the other for one series
-        found: Values = np.vecdot(first, second)
+        found: _Values = np.vecdot(first, second)
     else:
         found = (first[..., None, :] @ second[..., :, None])[..., 0, 0]
     return found
 
 
-def behind_end(values: Values, n: Lengths) -> npt.NDArray[np.bool_]:
+def behind_end(values: _Values, n: _Lengths) -> npt.NDArray[np.bool_]:
     """Where the cells of an array lie behind the end of their row."""
     found: npt.NDArray[np.bool_] = np.arange(values.shape[-1]) >= n[:, None]
     return found
 
 
-def at(values: Values, places: Lengths) -> Values:
+def at(values: _Values, indexes: _Lengths) -> _Values:
     """One value of each row, shape (rows, widest) to (rows,)."""
-    found: Values = values[np.arange(len(values)), places]
+    found: _Values = values[np.arange(len(values)), indexes]
     return found
 
 
-def rows_of(values: Values, n: Lengths | None) -> tuple[Values, Lengths]:
+def rows_of(values: _Values, n: _Lengths | None) -> tuple[_Values, _Lengths]:
     """The series as rows, zero behind their ends, and their lengths."""
     rows = np.atleast_2d(values)
     if n is None:
@@ -61,7 +61,7 @@ def rows_of(values: Values, n: Lengths | None) -> tuple[Values, Lengths]:
     return np.where(behind_end(rows, n), 0.0, rows), n
 
 
-def ordered_with_ranks(values: Values, n: Lengths | None = None) -> tuple[Values, Values]:
+def ordered_with_ranks(values: _Values, n: _Lengths | None = None) -> tuple[_Values, _Values]:
     """The values sorted, and the rank of each value from 1; values that tie share the mean of their ranks.
 
     Behind the ends of rows stands infinity.
@@ -86,12 +86,12 @@ def ordered_with_ranks(values: Values, n: Lengths | None = None) -> tuple[Values
     return ordered, rank.reshape(values.shape)
 
 
-def ranks(values: Values) -> Values:
+def ranks(values: _Values) -> _Values:
     """Rank of each value from 1, shape (n,) to (n,); values that tie share the mean of their ranks."""
     return ordered_with_ranks(values)[1]
 
 
-def rank_autocorrelation(rank: Values, n: Lengths | None = None) -> Values:
+def rank_autocorrelation(rank: _Values, n: _Lengths | None = None) -> _Values:
     """Lag-1 autocorrelation of ranks, (...) of shape (..., n): Pearson's r of each with the one before it, -1 to 1.
 
     By ranks, so that a single stall of a minute does not hide the correlation of all other steps.  A constant series
@@ -100,16 +100,16 @@ def rank_autocorrelation(rank: Values, n: Lengths | None = None) -> Values:
     twice, lengths = rows_of(2 * rank, n)
     pairs = np.maximum(lengths - 1, 1)
     first, last, total = twice[:, 0], at(twice, lengths - 1), lengths * (lengths + 1.0)  # also of ranks that tie
-    before, after, squares = total - last, total - first, products(twice, twice)
+    before, after, squares = total - last, total - first, _products(twice, twice)
     squares_before, squares_after = squares - last * last, squares - first * first
     spread_before, spread_after = squares_before - before * before / pairs, squares_after - after * after / pairs
-    varies = (spread_before > NOTHING * squares_before) & (spread_after > NOTHING * squares_after) & (lengths > 2)
-    together = products(twice[:, :-1], twice[:, 1:]) - before * after / pairs
+    varies = (spread_before > _NOTHING * squares_before) & (spread_after > _NOTHING * squares_after) & (lengths > 2)
+    together = _products(twice[:, :-1], twice[:, 1:]) - before * after / pairs
     scale = np.sqrt(np.where(varies, spread_before * spread_after, 1.0))
     return np.where(varies, together / scale, 0.0).reshape(rank.shape[:-1])
 
 
-def autocovariances(centred: Values) -> Values:
+def autocovariances(centred: _Values) -> _Values:
     """Autocovariances of a series of mean 0 at lags 0 to n - 1, shape (n,), each divided by n."""
     n = len(centred)
     size = 1 << (2 * n - 1).bit_length()  # so long that the ends do not meet
@@ -117,7 +117,7 @@ def autocovariances(centred: Values) -> Values:
     return np.fft.irfft(spectrum.real**2 + spectrum.imag**2, size)[:n] / n
 
 
-def correlation_times(rows: Values, n: Lengths) -> Values:
+def correlation_times(rows: _Values, n: _Lengths) -> _Values:
     """n / n_eff by the initial monotone positive sequence, (rows,) of shape (rows, widest); at least 1.
 
     The rows are zero after their ends.  Sums of two neighboring autocovariances are positive and fall for a reversible
@@ -125,26 +125,26 @@ def correlation_times(rows: Values, n: Lengths) -> Values:
     1992, section 3.3).  Autocovariances around the series' own mean add up to 0: what is missing at each lag, 1 / n of
     the sum, is given back.
     """
-    total, n_pairs = sums_of_pairs(rows, n)
-    variance = sums_of_squares(rows, n)
+    total, n_pairs = _sums_of_pairs(rows, n)
+    variance = _sums_of_squares(rows, n)
     time = np.divide(2 * total, variance, out=np.zeros(len(rows)), where=variance > 0) - 1
     return np.asarray(np.maximum(time / np.maximum(1 - (2 * n_pairs - 1) / n, 0.05), 1.0))
 
 
-def sums_of_squares(rows: Values, n: Lengths) -> Values:
+def _sums_of_squares(rows: _Values, n: _Lengths) -> _Values:
     """Sums of squares around the mean, (rows,) of shape (rows, widest)."""
     total = np.add.reduce(rows, axis=1).astype(np.float64)
-    return np.asarray(products(rows, rows) - total * total / n)
+    return np.asarray(_products(rows, rows) - total * total / n)
 
 
-def sums_of_pairs(rows: Values, n: Lengths) -> tuple[Values, Values]:
+def _sums_of_pairs(rows: _Values, n: _Lengths) -> tuple[_Values, _Values]:
     """Sum and number of the pairs of `correlation_times`."""
     totals, last_pair = np.add.reduce(rows, axis=1).astype(np.float64), n // 2 * 2
     mean = totals / n
     cut = np.zeros(len(rows))  # sum of the first values and of the last ones, as many as the lag
 
-    def autocovariance(lag: int) -> Values:
-        both = products(rows[:, : rows.shape[1] - lag], rows[:, lag:])
+    def autocovariance(lag: int) -> _Values:
+        both = _products(rows[:, : rows.shape[1] - lag], rows[:, lag:])
         return np.asarray(both - mean * (2 * totals - cut) + (n - lag) * mean * mean)
 
     total, n_pairs, least = np.zeros(len(rows)), np.zeros(len(rows)), np.full(len(rows), np.inf)
@@ -161,11 +161,11 @@ def sums_of_pairs(rows: Values, n: Lengths) -> tuple[Values, Values]:
         total += least * is_positive
         n_pairs += is_positive
     for row in np.flatnonzero(is_positive & (n_pairs < n // 2)):
-        total[row], n_pairs[row] = sum_of_all_pairs(rows[row, : n[row]].astype(np.float64) - mean[row])
+        total[row], n_pairs[row] = _sum_of_all_pairs(rows[row, : n[row]].astype(np.float64) - mean[row])
     return total, n_pairs
 
 
-def sum_of_all_pairs(centred: Values) -> tuple[float, int]:
+def _sum_of_all_pairs(centred: _Values) -> tuple[float, int]:
     """The same of one series, shape (n,), by a Fourier transform over all lags."""
     n = len(centred)
     covariances = n * autocovariances(centred)
@@ -174,7 +174,7 @@ def sum_of_all_pairs(centred: Values) -> tuple[float, int]:
     return float(np.cumsum(np.minimum.accumulate(pairs[:n_positive]))[-1]), n_positive
 
 
-def block_effective_shares(rows: Values, n: Lengths, blocks: int, worth: float) -> Values:
+def block_effective_shares(rows: _Values, n: _Lengths, blocks: int, worth: float) -> _Values:
     """n_eff / n by the variance of the means of equal blocks, (rows,) of shape (rows, widest); at most 1.
 
     The rows are zero after their ends.  What is left over at the end of a row is in no block.
@@ -185,29 +185,29 @@ def block_effective_shares(rows: Values, n: Lengths, blocks: int, worth: float) 
     starts = np.arange(len(rows))[:, None] * ended.shape[1] + length[:, None] * np.arange(blocks + 1)
     sums = np.add.reduceat(ended.ravel(), starts.ravel()).reshape(starts.shape)[:, :blocks].astype(np.float64)
     sums -= np.add.reduce(sums, axis=1, keepdims=True) / blocks
-    variance_of_sums = products(sums, sums) / (blocks - 1)
-    of_independent = worth * length * (sums_of_squares(rows, n) / n)
+    variance_of_sums = _products(sums, sums) / (blocks - 1)
+    of_independent = worth * length * (_sums_of_squares(rows, n) / n)
     share = np.divide(of_independent, variance_of_sums, out=np.ones(len(rows)), where=variance_of_sums > 0)
     return np.where(length > 0, np.minimum(share, 1.0), 1.0)
 
 
 def effective_size(
-    values: Values, median: Values | float, likeness: Values | float, n: Lengths | None = None
-) -> Values:
+    values: _Values, median: _Values | float, likeness: _Values | float, n: _Lengths | None = None
+) -> _Values:
     """Number of uncorrelated values that say as much about the median as `values`, (...) of shape (..., n); at most n.
 
     `likeness` is the lag-1 autocorrelation.  An autoregressive series of first order is worth n (1 - r) / (1 + r)
     values (Bayley and Hammersley, J. R. Stat. Soc. 8, 1946).
     """
     alike = np.maximum(likeness, 0.0)
-    signs, lengths = rows_of(signs_of(values, np.asarray(median)[..., None]), n)
+    signs, lengths = rows_of(_signs_of(values, np.asarray(median)[..., None]), n)
     share = np.atleast_1d((1 - alike) / (1 + alike))
     share = np.minimum(share, 1 / correlation_times(signs, lengths))
-    for blocks, worth in BLOCKS:
+    for blocks, worth in _BLOCKS:
         share = np.minimum(share, block_effective_shares(signs, lengths, blocks, worth))
-    rows = np.flatnonzero(share < PERSISTENT)
+    rows = np.flatnonzero(share < _PERSISTENT)
     if len(rows):
-        for blocks, worth in BLOCKS_WHERE_PERSISTENT:
+        for blocks, worth in _BLOCKS_WHERE_PERSISTENT:
             of_blocks = block_effective_shares(signs[rows], lengths[rows], blocks, worth)
             share[rows] = np.minimum(share[rows], of_blocks)
     return np.asarray((lengths * share).reshape(values.shape[:-1]))

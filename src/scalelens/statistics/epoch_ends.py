@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Values = npt.NDArray[np.float64]
+_Values = npt.NDArray[np.float64]
 
-FEWEST_BATCHES = 3  # of an epoch that is taken as logged batch by batch
+_FEWEST_BATCHES = 3  # of an epoch that is taken as logged batch by batch
 
 
-def epoch_ends(steps: npt.NDArray[Any], epochs: Values) -> npt.NDArray[np.int64]:
+def epoch_ends(steps: npt.NDArray[Any], epochs: _Values) -> npt.NDArray[np.int64]:
     """Places of the records that the rules first_of_epoch and last_of_epoch leave out, in any order.
 
     The records are those of one attempt, one for each step, shape (n,): `steps` and `epochs` rise.
@@ -24,7 +24,7 @@ def epoch_ends(steps: npt.NDArray[Any], epochs: Values) -> npt.NDArray[np.int64]
     if not len(begins):
         return begins
     n_steps = ends - begins + 1
-    has_every_batch = (n_steps >= FEWEST_BATCHES) & (n_steps == steps[ends] - steps[begins] + 1)
+    has_every_batch = (n_steps >= _FEWEST_BATCHES) & (n_steps == steps[ends] - steps[begins] + 1)
     starts_in_log = np.ones(len(begins), bool)
     starts_in_log[0] = steps[begins[0]] <= 1
     ends_in_log = np.ones(len(begins), bool)

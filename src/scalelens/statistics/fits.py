@@ -21,7 +21,7 @@ from scalelens.statistics.medians import Values
 from scalelens.statistics.significance import student_t
 
 FEWEST_SIZES = {"amdahl": 4, "gustafson": 4, "usl": 5}  # a size more than the law has parameters, and two at least
-BISECTIONS = 50
+_BISECTIONS = 50
 
 
 class Estimate(NamedTuple):
@@ -54,7 +54,7 @@ def least_squares(columns: Values) -> tuple[Values, float]:
     return best, least
 
 
-def profile_ends(
+def _profile_ends(
     squares: Callable[[float], float], value: float, least: float, bounds: tuple[float, float], freedom: int
 ) -> tuple[float, float]:
     """95 % interval of a parameter: where the sum of squares, the others fitted anew, is not much above the least.
@@ -68,7 +68,7 @@ def profile_ends(
         inside, outside = value, bound
         if squares(bound) <= limit:
             return bound
-        for _ in range(BISECTIONS):
+        for _ in range(_BISECTIONS):
             middle = (inside + outside) / 2
             inside, outside = (middle, outside) if squares(middle) <= limit else (inside, middle)
         return inside
@@ -103,7 +103,7 @@ def fit_law(law: str, devices: Values, times: Values) -> list[Estimate]:
 
     def estimate(name: str, value: float, fixed: Callable[[float], Values]) -> Estimate:
         bounds = (0.0, 1.0 if value <= 1 else 10 * value)  # above 1 more devices are slower
-        low, high = profile_ends(lambda x: least_squares(fixed(x))[1], value, least, bounds, freedom)
+        low, high = _profile_ends(lambda x: least_squares(fixed(x))[1], value, least, bounds, freedom)
         return Estimate(law, name, value, low, high, speed, farthest, None)
 
     if law == "gustafson":
@@ -160,11 +160,11 @@ def gain_of_doubling(devices: Values, times: Values, gain: float) -> Estimate:
     if balance(high) @ found > 0:  # the gain is larger even there
         value = high
     else:
-        for _ in range(BISECTIONS):
+        for _ in range(_BISECTIONS):
             middle = (low + high) / 2
             low, high = (middle, high) if balance(middle) @ found > 0 else (low, middle)
         value = low
-    ends = profile_ends(squares, value, least, bounds, len(devices) - columns.shape[1])
+    ends = _profile_ends(squares, value, least, bounds, len(devices) - columns.shape[1])
     low, value, high = (
         base * float(np.exp2(end)) if end < bounds[1] else float("inf") for end in (ends[0], value, ends[1])
     )

@@ -9,16 +9,16 @@ import duckdb
 
 # The tables and the functions in each: a question loads only the modules that it calls.
 TABLES = {
-    "functions_of_fits": ("fit_laws", "gain_of_doubling"),
-    "functions_of_peers": ("benjamini_hochberg", "binomial_tail", "standing", "student_t", "true_spread"),
-    "functions_of_runs": (
-        "change_points", "compare_groups", "quantile_interval", "repeats_to_settle", "repeats_to_size",
+    "sql_fits": ("fit_laws", "gain_of_doubling"),
+    "sql_peers": ("benjamini_hochberg", "binomial_tail", "standing", "student_t", "true_spread"),
+    "sql_runs": (
+        "shifts_between_runs", "compare_groups", "quantile_interval", "repeats_to_settle", "repeats_to_size",
     ),
-    "functions_of_steps": ("median_interval", "median_interval_between_runs", "ratio_interval", "step_statistics"),
-    "functions_of_traces": ("class_spans", "innermost", "launch_paths", "nested", "pipeline_what_if"),
-    "functions_of_work": ("image_model_work", "operator_work", "operators_of"),
-    "kernel_functions": ("kernel_what_if",),
-    "series_functions": ("distribution", "elbows", "slow_classes", "steadiness"),
+    "sql_steps": ("median_interval", "median_interval_between_runs", "ratio_interval", "step_statistics"),
+    "sql_traces": ("class_spans", "innermost", "launch_paths", "nested", "pipeline_what_if"),
+    "sql_work": ("image_model_work", "operator_work", "operators_of"),
+    "sql_kernels": ("kernel_what_if",),
+    "sql_series": ("distribution", "elbows", "slow_classes", "steadiness"),
 }  # fmt: skip
 
 

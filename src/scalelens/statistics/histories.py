@@ -6,17 +6,17 @@ import numpy as np
 
 from scalelens.statistics.medians import Values
 
-FEWEST = 2  # runs on each side of a change: one slow run is an outlier, not a level
-LENIENT = 0.2  # p-value at which a part is cut further, before the cuts are judged together: a short bump is two cuts
+_FEWEST = 2  # runs on each side of a change: one slow run is an outlier, not a level
+_LENIENT = 0.2  # p-value at which a part is cut further, before the cuts are judged together: a short bump is two cuts
 WEAK, STRICT = 0.05, 0.01  # chance that a series without any change has a point, about
 
 
 class ChangePoint(NamedTuple):
-    """A run from which on the level is another one."""
+    """A run at which the level changes."""
 
-    place: int  # of the first run of the new level, from 0
+    position: int  # of the first run of the new level, from 0
     ratio: float  # geometric mean of the new level over that of the old
-    p_value: float  # of Student's t-test between the two levels, times the places where a change could be
+    p_value: float  # of Student's t-test between the two levels, times the number of possible positions
     is_weak: float  # 1 where the point would vanish under the strict limit, else 0
 
 
@@ -30,7 +30,7 @@ def energy_statistics(values: Values) -> Values:
     n = len(values)
     sums = np.zeros((n + 1, n + 1))
     sums[1:, 1:] = np.abs(values[:, None] - values[None, :]).cumsum(0).cumsum(1)
-    left = np.arange(FEWEST, n - FEWEST + 1)
+    left = np.arange(_FEWEST, n - _FEWEST + 1)
     right = n - left
     within_left, both = sums[left, left], sums[left, n] - sums[left, left]
     within_right = sums[n, n] - 2 * sums[left, n] + sums[left, left]
@@ -51,7 +51,7 @@ def t_test(first: Values, second: Values) -> float:
     return float(2 * stdtr(n + m - 2, -difference / error)) if error > 1e-12 * difference else 0.0
 
 
-def change_points(values: Values) -> list[ChangePoint]:
+def shifts_between_runs(values: Values) -> list[ChangePoint]:
     """Changes of level of a metric over runs in their order, shape (n,), values above 0.
 
     E-divisive with a t-test instead of permutations (Fleming and others, Hunter, arXiv 2301.03034): the series is cut
@@ -67,10 +67,10 @@ def change_points(values: Values) -> list[ChangePoint]:
     parts = [(0, len(logs))]
     while parts:
         start, end = parts.pop()
-        if end - start < 2 * FEWEST:
+        if end - start < 2 * _FEWEST:
             continue
-        cut = start + FEWEST + int(np.argmax(energy_statistics(logs[start:end])))
-        if t_test(logs[start:cut], logs[cut:end]) < LENIENT:
+        cut = start + _FEWEST + int(np.argmax(energy_statistics(logs[start:end])))
+        if t_test(logs[start:cut], logs[cut:end]) < _LENIENT:
             cuts.append(cut)
             parts += [(start, cut), (cut, end)]
     cuts.sort()
@@ -91,7 +91,7 @@ def change_points(values: Values) -> list[ChangePoint]:
 
 def _p_values(logs: Values, cuts: list[int]) -> list[float]:
     """P-value of each cut, between the levels before and after it."""
-    places = len(logs) - 1
+    positions = len(logs) - 1
     ends = [0, *cuts, len(logs)]
     tests = [t_test(logs[ends[k] : cut], logs[cut : ends[k + 2]]) for k, cut in enumerate(cuts)]
-    return [min(1.0, places * p_value) for p_value in tests]
+    return [min(1.0, positions * p_value) for p_value in tests]

@@ -13,28 +13,28 @@ from scalelens.statistics.kernel_dependencies import Edges, dependencies_of, joi
 from scalelens.statistics.kernel_trace import WORK, Rank
 from scalelens.statistics.kernel_waits import SLACK_NS
 
-Times = npt.NDArray[np.float64]
-Whole = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+_Times = npt.NDArray[np.float64]
+_Integers = npt.NDArray[np.int64]
+_Mask = npt.NDArray[np.bool_]
 
 
 class Graph(NamedTuple):
     """Nodes are the events of all ranks, rank after rank, then the arrivals at collectives, then the collectives."""
 
-    owner: Whole  # rank of each event, (events,)
-    starts: Times  # recorded, (events,)
-    works: Times  # how long each node takes by itself: nothing for a call, a collective without its waiting, (nodes,)
+    owner: _Integers  # rank of each event, (events,)
+    starts: _Times  # recorded, (events,)
+    works: _Times  # how long each node takes by itself: nothing for a call, a collective without its waiting, (nodes,)
     edges: Edges  # sorted by `later`; their nodes are places in `order`
-    meets: Mask  # whether an edge leads from a rank's arrival to the collective, (edges,)
-    order: Whole  # nodes such that each comes after what it waits for
-    firsts: Whole  # first edge of each place of the order, (nodes + 1,)
+    meets: _Mask  # whether an edge leads from a rank's arrival to the collective, (edges,)
+    order: _Integers  # nodes such that each comes after what it waits for
+    firsts: _Integers  # first edge of each place of the order, (nodes + 1,)
 
-    def owner_of_edges(self) -> Whole:
+    def owner_of_edges(self) -> _Integers:
         """The rank whose host each edge takes time of; shape (edges,).  Those to and from collectives take none."""
         return self.owner[np.minimum(self.order[self.edges.earlier], len(self.owner) - 1)]
 
 
-def graph_of(ranks: list[Rank], collective: Whole) -> Graph:
+def graph_of(ranks: list[Rank], collective: _Integers) -> Graph:
     """The graph of ranks; `collective` says of each event in which it takes part, -1 for none, shape (events,).
 
     Raises ValueError where events wait for each other in a circle.
@@ -49,17 +49,17 @@ def graph_of(ranks: list[Rank], collective: Whole) -> Graph:
     works = np.where(roles == WORK, ends - starts, 0)
     edges, works, first_meeting = _with_collectives(joined(moved), starts, works, collective)
     order = _order(edges, len(works))
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    by_later = np.argsort(place[edges.later], kind="stable")
-    edges = edges._replace(earlier=place[edges.earlier], later=place[edges.later])
+    index = np.empty_like(order)
+    index[order] = np.arange(len(order))
+    by_later = np.argsort(index[edges.later], kind="stable")
+    edges = edges._replace(earlier=index[edges.earlier], later=index[edges.later])
     edges = Edges._make(column[by_later] for column in edges)
     firsts = np.searchsorted(edges.later, np.arange(len(order) + 1))
     meets = order[edges.later] >= first_meeting
     return Graph(np.repeat(np.arange(len(ranks)), sizes), starts, works, edges, meets, order, firsts)
 
 
-def _with_collectives(edges: Edges, starts: Times, works: Times, collective: Whole) -> tuple[Edges, Times, int]:
+def _with_collectives(edges: Edges, starts: _Times, works: _Times, collective: _Integers) -> tuple[Edges, _Times, int]:
     """Edges and works with the nodes of arrivals and collectives, and the first node of the collectives.
 
     Where a rank left before the last one came, it did not wait for it: there each rank goes on by itself.
@@ -86,7 +86,7 @@ def _with_collectives(edges: Edges, starts: Times, works: Times, collective: Who
     return edges, np.concatenate([works, np.zeros(len(members) + len(size))]), first_meeting
 
 
-def _order(edges: Edges, count: int) -> Whole:
+def _order(edges: Edges, count: int) -> _Integers:
     """Nodes such that each comes after what it waits for."""
     by_earlier = np.argsort(edges.earlier, kind="stable")
     firsts = np.searchsorted(edges.earlier[by_earlier], np.arange(count + 1)).tolist()
@@ -103,7 +103,7 @@ def _order(edges: Edges, count: int) -> Whole:
     return np.array(order, np.int64)
 
 
-def replay(graph: Graph, host: Times, works: Times) -> Times:
+def replay(graph: Graph, host: _Times, works: _Times) -> _Times:
     """When each call starts and each work ends, as soon as all that it waits for allows; shape (events,), in ns.
 
     `host` is the time of the host on each edge, shape (edges,), and `works` the time that each node takes, (nodes,).

@@ -14,14 +14,14 @@ from scalelens.statistics.kernel_graph import Graph, graph_of, replay
 from scalelens.statistics.kernel_slowest import Asked, why_not, without_slowest
 from scalelens.statistics.kernel_trace import BEGIN, END, WORK, Events, Rank, rank_of
 
-Times = npt.NDArray[np.float64]
-Whole = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+_Times = npt.NDArray[np.float64]
+_Integers = npt.NDArray[np.int64]
+_Mask = npt.NDArray[np.bool_]
 
-MOST_UNKNOWN = 0.5  # of the works: with more, the host is not known well enough
+_MOST_UNKNOWN = 0.5  # of the works: with more, the host is not known well enough
 
 
-class StepTime(NamedTuple):
+class _StepTime(NamedTuple):
     """The time of a step of a rank, in s."""
 
     question: str
@@ -34,23 +34,23 @@ class StepTime(NamedTuple):
     reason: str | None  # why the question cannot be asked
 
 
-class Steps(NamedTuple):
+class _Steps(NamedTuple):
     """Shape (steps,)."""
 
-    begins: Whole  # places of their begins among the events
-    times: Times  # in ns
+    begins: _Integers  # places of their begins among the events
+    times: _Times  # in ns
 
 
 class Trace(NamedTuple):
     """The events of a run, sorted by rank and start; shape (n,)."""
 
-    rank: Whole
+    rank: _Integers
     events: Events
-    collective: Whole  # number of the collective that the work takes part in, -1 for none
-    communicates: Mask
-    train_step: Whole  # of the begin and end of a step, -1 for none
-    node: Whole  # number of the node of the rank, -1 where unknown
-    stage: Whole  # pipeline stage of the rank, -1 where unknown
+    collective: _Integers  # number of the collective that the work takes part in, -1 for none
+    communicates: _Mask
+    train_step: _Integers  # of the begin and end of a step, -1 for none
+    node: _Integers  # number of the node of the rank, -1 where unknown
+    stage: _Integers  # pipeline stage of the rank, -1 where unknown
 
 
 def ranks_of(trace: Trace) -> list[Rank]:
@@ -60,12 +60,12 @@ def ranks_of(trace: Trace) -> list[Rank]:
         rank_of(Events._make(column[first:end] for column in trace.events)) for first, end in itertools.pairwise(firsts)
     ]
     unknown = 1 - sum((rank.launch >= 0).sum() for rank in ranks) / max((trace.events.role == WORK).sum(), 1)
-    if unknown > MOST_UNKNOWN:
+    if unknown > _MOST_UNKNOWN:
         raise ValueError(f"{unknown:.0%} of the work has no launch in the trace: when the host was ready is not known")
     return ranks
 
 
-def what_if(trace: Trace) -> list[StepTime]:
+def what_if(trace: Trace) -> list[_StepTime]:
     """The time of each step of each rank as it would be, for each question."""
     ranks = ranks_of(trace)
     graph = graph_of(ranks, trace.collective)
@@ -80,7 +80,7 @@ def what_if(trace: Trace) -> list[StepTime]:
             step = int(trace.train_step[begin])
             measured_s, replayed_s, what_if_s = (float(time) / 1e9 for time in in_ns)
             times.append(
-                StepTime(
+                _StepTime(
                     asked.question,
                     asked.healed,
                     int(trace.rank[begin]),
@@ -94,7 +94,7 @@ def what_if(trace: Trace) -> list[StepTime]:
     return times
 
 
-def _asked(graph: Graph, trace: Trace, launched_by: Whole) -> Iterator[Asked]:
+def _asked(graph: Graph, trace: Trace, launched_by: _Integers) -> Iterator[Asked]:
     """Each question, with the reason where it cannot be asked."""
     host = graph.edges.host_ns
     if trace.communicates.any():
@@ -116,7 +116,7 @@ def _asked(graph: Graph, trace: Trace, launched_by: Whole) -> Iterator[Asked]:
             yield without_slowest(name, group, graph, trace.communicates, own_ns)
 
 
-def _steps(trace: Trace, launched_by: Whole, times: Times) -> Steps:
+def _steps(trace: Trace, launched_by: _Integers, times: _Times) -> _Steps:
     """The steps of all ranks, where each event is at a time.
 
     A step ends when its host and the work that it launched are done.  It begins where the one before it ended, else on
@@ -136,5 +136,5 @@ def _steps(trace: Trace, launched_by: Whole, times: Times) -> Steps:
         done = np.maximum.accumulate(done)
         follows = np.diff(trace.train_step[begins], prepend=trace.train_step[begins[:1]]) == 1
         begun = np.where(follows, np.roll(done, 1), times[begins])
-        steps.append(Steps(begins, done - begun))
-    return Steps._make(np.concatenate(columns) for columns in zip(*steps, strict=True))
+        steps.append(_Steps(begins, done - begun))
+    return _Steps._make(np.concatenate(columns) for columns in zip(*steps, strict=True))

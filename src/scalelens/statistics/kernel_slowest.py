@@ -7,22 +7,22 @@ import numpy.typing as npt
 
 from scalelens.statistics.kernel_graph import Graph
 
-Times = npt.NDArray[np.float64]
-Whole = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+_Times = npt.NDArray[np.float64]
+_Integers = npt.NDArray[np.int64]
+_Mask = npt.NDArray[np.bool_]
 
 
 class Asked(NamedTuple):
     """A question, and the times of the host, (edges,), and of the nodes of the graph, (nodes,), that go with it."""
 
     question: str
-    host: Times
-    works: Times
+    host: _Times
+    works: _Times
     healed: int | None = None
     reason: str | None = None
 
 
-def why_not(name: str, group: Whole, meet: bool) -> str | None:
+def why_not(name: str, group: _Integers, meet: bool) -> str | None:
     """Why the slowest rank, node or stage cannot be replaced, None where it can.
 
     `group` holds the number of each rank's node or stage, -1 where unknown, shape (ranks,); `meet` says whether the
@@ -37,7 +37,7 @@ def why_not(name: str, group: Whole, meet: bool) -> str | None:
     return None if meet else "no collective is known in which the traced ranks wait for each other"
 
 
-def without_slowest(name: str, group: Whole, graph: Graph, communicates: Mask, own_ns: Times) -> Asked:
+def without_slowest(name: str, group: _Integers, graph: Graph, communicates: _Mask, own_ns: _Times) -> Asked:
     """What to replay if the slowest group of ranks were as fast as the median of the others.
 
     `own_ns` is the time of each rank if none waited for another, shape (ranks,); `communicates` is of shape (events,).

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Times = npt.NDArray[np.float64]
-Whole = npt.NDArray[np.int64]
+_Times = npt.NDArray[np.float64]
+_Integers = npt.NDArray[np.int64]
 
 ROLES = ("work", "begin", "end", "launch", "copy", "stream_wait", "stream_sync", "event_sync", "device_sync")
 WORK, BEGIN, END, LAUNCH, COPY, STREAM_WAIT, STREAM_SYNC, EVENT_SYNC, DEVICE_SYNC = range(len(ROLES))
@@ -16,17 +16,19 @@ WORK, BEGIN, END, LAUNCH, COPY, STREAM_WAIT, STREAM_SYNC, EVENT_SYNC, DEVICE_SYN
 class Events(NamedTuple):
     """What one rank recorded, by start; shape (n,), times in ns.  -1 stands for none."""
 
-    role: Whole  # place in ROLES; begin and end are those of annotated steps, on the host
-    start: Times
-    end: Times
-    thread: Whole
-    stream: Whole  # of work; of a call that waits: the stream that it waits for, of a stream_wait the one that waits
-    correlation: Whole
-    wait_stream: Whole  # of a wait for an event: the stream that recorded it
-    recorded: Times  # when the host recorded that event, NaN where unknown
+    role: _Integers  # place in ROLES; begin and end are those of annotated steps, on the host
+    start: _Times
+    end: _Times
+    thread: _Integers
+    stream: (
+        _Integers  # of work; of a call that waits: the stream that it waits for, of a stream_wait the one that waits
+    )
+    correlation: _Integers
+    wait_stream: _Integers  # of a wait for an event: the stream that recorded it
+    recorded: _Times  # when the host recorded that event, NaN where unknown
 
 
-class Stream(NamedTuple):
+class _Stream(NamedTuple):
     """The works of a stream, in order."""
 
     works: list[int]
@@ -35,17 +37,17 @@ class Stream(NamedTuple):
 
     def last(self, launched_before: float, ended_by: float = np.inf) -> int:
         """The last work that was launched before a time and had ended by another, -1 for none."""
-        place = min(bisect_left(self.launched, launched_before), bisect_right(self.ended, ended_by)) - 1
-        return self.works[place] if place >= 0 else -1
+        index = min(bisect_left(self.launched, launched_before), bisect_right(self.ended, ended_by)) - 1
+        return self.works[index] if index >= 0 else -1
 
 
 class Rank(NamedTuple):
     """The events of a rank, joined."""
 
     events: Events
-    calls: Whole  # places of what the host did, by start
-    launch: Whole  # of each event: the call that launched it, -1 for none
-    streams: dict[int, Stream]
+    calls: _Integers  # places of what the host did, by start
+    launch: _Integers  # of each event: the call that launched it, -1 for none
+    streams: dict[int, _Stream]
 
 
 def rank_of(events: Events) -> Rank:
@@ -56,15 +58,15 @@ def rank_of(events: Events) -> Rank:
     can_launch = calls[(events.role[calls] == LAUNCH) | (events.role[calls] == COPY)]
     known, first = np.unique(events.correlation[can_launch], return_index=True)
     if len(known):
-        place = np.minimum(np.searchsorted(known, events.correlation[works]), len(known) - 1)
-        found = known[place] == events.correlation[works]
-        launch[works[found]] = can_launch[first[place[found]]]
+        index = np.minimum(np.searchsorted(known, events.correlation[works]), len(known) - 1)
+        found = known[index] == events.correlation[works]
+        launch[works[found]] = can_launch[first[index[found]]]
     launched = np.where(launch >= 0, events.start[launch], -np.inf)
     streams = {}
     for code in np.unique(events.stream[works]):
         own = works[events.stream[works] == code]
         times = (np.maximum.accumulate(column[own]).tolist() for column in (launched, events.end))
-        streams[int(code)] = Stream(own.tolist(), *times)
+        streams[int(code)] = _Stream(own.tolist(), *times)
     idle = np.ones(len(launch), bool)
     idle[launch[launch >= 0]] = False
     return Rank(events, calls[~(idle[calls] & np.isin(events.role[calls], (LAUNCH, COPY)))], launch, streams)

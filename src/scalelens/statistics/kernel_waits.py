@@ -12,13 +12,13 @@ import numpy as np
 from scalelens.statistics.kernel_trace import COPY, DEVICE_SYNC, EVENT_SYNC, LAUNCH, STREAM_SYNC, STREAM_WAIT, Rank
 
 SLACK_NS = 5_000  # what starts so soon after another stream's work ended followed it; also the error of clocks
-FULL_QUEUE = 256  # works that are not yet done when a launch takes long
-LONG_LAUNCH_NS = 200_000
+_FULL_QUEUE = 256  # works that are not yet done when a launch takes long
+_LONG_LAUNCH_NS = 200_000
 
-Pair = tuple[int, int]
+_Pair = tuple[int, int]
 
 
-def waits_of_calls(rank: Rank) -> Iterator[Pair]:
+def waits_of_calls(rank: Rank) -> Iterator[_Pair]:
     """Each call that waits, with a work that it waits for."""
     events, work_of = rank.events, np.full(len(rank.launch), -1)
     launched = np.flatnonzero(rank.launch >= 0)
@@ -34,19 +34,19 @@ def waits_of_calls(rank: Rank) -> Iterator[Pair]:
             yield from ((call, work) for work in _waits_of_sync(rank, call, last_launch.get(thread, -1)) if work >= 0)
 
 
-def _waits_of_launch(rank: Rank, call: int, work: int) -> Iterator[Pair]:
+def _waits_of_launch(rank: Rank, call: int, work: int) -> Iterator[_Pair]:
     """A copy may wait for itself, and a launch for room in the device's queue."""
     events = rank.events
     if events.role[call] == COPY:
         if events.end[work] <= events.end[call]:
             yield call, work
-    elif events.end[call] - events.start[call] > LONG_LAUNCH_NS:
+    elif events.end[call] - events.start[call] > _LONG_LAUNCH_NS:
         waiting = sum(
             bisect_left(stream.launched, events.start[call]) - bisect_right(stream.ended, events.start[call])
             for stream in rank.streams.values()
         )
         latest = _latest(rank, call)
-        if waiting >= FULL_QUEUE and latest >= 0:
+        if waiting >= _FULL_QUEUE and latest >= 0:
             yield call, latest
 
 
@@ -75,7 +75,7 @@ def _latest(rank: Rank, call: int) -> int:
     return max(ended, default=-1, key=lambda work: rank.events.end[work] if work >= 0 else -np.inf)
 
 
-def waits_of_streams(rank: Rank) -> Iterator[Pair]:
+def waits_of_streams(rank: Rank) -> Iterator[_Pair]:
     """Each work that waited for an event of another stream, with the last work before that event."""
     events = rank.events
     pending: dict[int, list[int]] = {}  # waits of a thread, or of a stream where the trace names it

@@ -19,9 +19,9 @@ from scalelens.statistics.rounding import widened
 
 Values = npt.NDArray[np.float64]
 
-FEWEST_STEPS = 80  # below it the interval covers less than 91 % for phi = 0.9: 88 % for n = 60, 74 % for n = 40
+_FEWEST_STEPS = 80  # below it the interval covers less than 91 % for phi = 0.9: 88 % for n = 60, 74 % for n = 40
 FEWEST_RUNS = 6  # the range of 5 runs covers their median in 93.8 % of cases, that of 6 in 96.9 %
-HALF_WIDTH = 0.98  # 1.96 / 2: standard deviation of the share of n values below the median is 1 / (2 sqrt(n))
+_HALF_WIDTH = 0.98  # 1.96 / 2: standard deviation of the share of n values below the median is 1 / (2 sqrt(n))
 
 
 class Interval(NamedTuple):
@@ -68,15 +68,15 @@ def intervals_of_ordered(values: Values, n: Lengths | None, ordered: Values, ran
     if n is not None:
         is_tie &= ~behind_end(ordered, n)[:, 1:]
     of_runs = zip(ordered, lengths.tolist(), n_eff.tolist(), r.tolist(), is_tie.any(axis=1).tolist(), strict=True)
-    return [interval_of(row[:length], *said) for row, length, *said in of_runs]
+    return [_interval_of(row[:length], *rest) for row, length, *rest in of_runs]
 
 
-def interval_of(ordered: Values, n_eff: float, autocorrelation: float, has_ties: bool) -> Interval:
+def _interval_of(ordered: Values, n_eff: float, autocorrelation: float, has_ties: bool) -> Interval:
     """The interval of one run's values, which are sorted, shape (n,)."""
     n = len(ordered)
     low, high, kind, reason = float(ordered[0]), float(ordered[-1]), "range", None
-    rank = floor(n * (0.5 - HALF_WIDTH / sqrt(n_eff)) + 0.5) if n_eff > 0 else 0
-    if n < FEWEST_STEPS:
+    rank = floor(n * (0.5 - _HALF_WIDTH / sqrt(n_eff)) + 0.5) if n_eff > 0 else 0
+    if n < _FEWEST_STEPS:
         reason = f"{n} records are too few for a 95 % interval: the range of them"
     elif rank < 1:
         reason = f"unsteady: {n} records say as much as {n_eff:.1f} uncorrelated ones: the range of them"

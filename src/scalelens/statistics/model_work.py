@@ -8,35 +8,36 @@ pass: the backward pass computes gradients of inputs and of weights, each as muc
 import re
 from typing import NamedTuple
 
-TRAINING = 3  # forward and backward pass over the forward pass
-COLOURS, CLASSES = 3, 1000
+_TRAINING = 3  # forward and backward pass over the forward pass
+_RGB, CLASSES = 3, 1000
 
 BASIC, BOTTLENECK = 2, 3  # convolutions of a block of a ResNet
-RESNETS = {
+_RESNETS = {
     "18": (BASIC, (2, 2, 2, 2)),
     "34": (BASIC, (3, 4, 6, 3)),
     "50": (BOTTLENECK, (3, 4, 6, 3)),
     "101": (BOTTLENECK, (3, 4, 23, 3)),
     "152": (BOTTLENECK, (3, 8, 36, 3)),
 }  # He et al., arXiv 1512.03385, table 1
-RESNET = re.compile(r"resnet[-_ ]?(18|34|50|101|152)(?:[-_ ]?v?1[._]5)?$")  # plain `v1` and `v2` are other networks
+_RESNET = re.compile(r"resnet[-_ ]?(18|34|50|101|152)(?:[-_ ]?v?1[._]5)?$")  # plain `v1` and `v2` are other networks
 
-VITS = {
+_VITS = {
     "t": (12, 192), "tiny": (12, 192), "s": (12, 384), "small": (12, 384), "b": (12, 768), "base": (12, 768),
     "l": (24, 1024), "large": (24, 1024), "h": (32, 1280), "huge": (32, 1280),
 }  # layers, width: Dosovitskiy et al., arXiv 2010.11929, table 1; the two smallest by arXiv 2012.12877  # fmt: skip
-VIT = re.compile(
-    rf"(?:vit|deit)[-_ ]?({'|'.join(sorted(VITS, key=len, reverse=True))})[-_/ ]?(?:patch)?(\d+)(?:[-_](\d+))?$"
+_VIT = re.compile(
+    rf"(?:vit|deit)[-_ ]?({'|'.join(sorted(_VITS, key=len, reverse=True))})[-_/ ]?(?:patch)?(\d+)(?:[-_](\d+))?$"
 )
 
-UNET_LEVELS = 4  # Ronneberger et al., arXiv 1505.04597, figure 1
+_UNET_LEVELS = 4  # Ronneberger et al., arXiv 1505.04597, figure 1
 
 
 class ImageWork(NamedTuple):
-    """Operations of one image, forward and backward, or why they are not known."""
+    """Operations of one image, forward and backward."""
 
     flops: float | None
-    reason: str | None
+    is_known: bool  # whether the name of the model says its layers
+    reason: str | None  # why the operations are not known
 
 
 def image_model_work(model: str, image_size: str | None, channels: int | None = None) -> ImageWork:
@@ -45,43 +46,44 @@ def image_model_work(model: str, image_size: str | None, channels: int | None = 
     `image_size` is the text of a log: `224`, `224x224`, `3,224,224`.  `channels` are those of a U-Net's first level.
     """
     name = model.strip().lower()
-    vit = VIT.match(name)
-    if not (vit or name == "unet" or RESNET.match(name)):
-        return ImageWork(None, "the layers of this model are not known here")
+    vit = _VIT.match(name)
+    if not (vit or name == "unet" or _RESNET.match(name)):
+        return ImageWork(None, False, "the name of the model does not say its layers")
     edges = [int(number) for number in re.findall(r"\d+", image_size or (vit and vit[3]) or "")][-2:]
     if not edges:
-        return ImageWork(None, "the size of the images is not known: say image_size = 224 in scalelens.toml")
+        return ImageWork(None, True, "the size of the images is not known: set image_size = 224 in scalelens.toml")
     height, width = edges[0], edges[-1]
-    if resnet := RESNET.match(name):
-        return ImageWork(TRAINING * resnet_forward(resnet[1], height, width), None)
+    if resnet := _RESNET.match(name):
+        return ImageWork(_TRAINING * _resnet_forward(resnet[1], height, width), True, None)
     if vit:
         patch = int(vit[2])
         if height % patch or width % patch:
-            return ImageWork(None, f"images of {height} x {width} are not whole patches of {patch}")
-        return ImageWork(TRAINING * vit_forward(vit[1], patch, height, width), None)
+            return ImageWork(None, True, f"images of {height} x {width} are not whole patches of {patch}")
+        return ImageWork(_TRAINING * _vit_forward(vit[1], patch, height, width), True, None)
     if not channels:
-        return ImageWork(None, "U-Nets differ in width: say unet_channels = 64 (of the first level) in scalelens.toml")
-    if height % 2**UNET_LEVELS or width % 2**UNET_LEVELS:
-        return ImageWork(None, f"images of {height} x {width} cannot be halved {UNET_LEVELS} times")
-    return ImageWork(TRAINING * unet_forward(channels, height, width), None)
+        reason = "U-Nets differ in width: set unet_channels = 64 (of the first level) in scalelens.toml"
+        return ImageWork(None, True, reason)
+    if height % 2**_UNET_LEVELS or width % 2**_UNET_LEVELS:
+        return ImageWork(None, True, f"images of {height} x {width} cannot be halved {_UNET_LEVELS} times")
+    return ImageWork(_TRAINING * _unet_forward(channels, height, width), True, None)
 
 
-def convolution(inputs: int, outputs: int, kernel: int, height: int, width: int) -> float:
+def _convolution(inputs: int, outputs: int, kernel: int, height: int, width: int) -> float:
     """Operations of a convolution with an output of height x width."""
     return 2.0 * inputs * outputs * kernel**2 * height * width
 
 
-def halved(edge: int) -> int:
+def _halved(edge: int) -> int:
     """Edge after a stride of 2 with the padding that keeps every pixel."""
     return (edge + 1) // 2
 
 
-def resnet_forward(depth: str, height: int, width: int) -> float:
+def _resnet_forward(depth: str, height: int, width: int) -> float:
     """Forward pass of a ResNet v1.5: the stride is in the 3x3 convolution of a block."""
-    kind, blocks = RESNETS[depth]
-    height, width = halved(height), halved(width)
-    flops = convolution(COLOURS, 64, 7, height, width)
-    height, width = halved(height), halved(width)  # pooling
+    kind, blocks = _RESNETS[depth]
+    height, width = _halved(height), _halved(width)
+    flops = _convolution(_RGB, 64, 7, height, width)
+    height, width = _halved(height), _halved(width)  # pooling
     inputs = 64
     for level, count in enumerate(blocks):
         middle = 64 << level
@@ -89,40 +91,40 @@ def resnet_forward(depth: str, height: int, width: int) -> float:
         for block in range(count):
             before = height, width
             if level and not block:
-                height, width = halved(height), halved(width)
+                height, width = _halved(height), _halved(width)
             if kind == BOTTLENECK:
-                flops += convolution(inputs, middle, 1, *before) + convolution(middle, middle, 3, height, width)
-                flops += convolution(middle, outputs, 1, height, width)
+                flops += _convolution(inputs, middle, 1, *before) + _convolution(middle, middle, 3, height, width)
+                flops += _convolution(middle, outputs, 1, height, width)
             else:
-                flops += convolution(inputs, middle, 3, height, width) + convolution(middle, middle, 3, height, width)
+                flops += _convolution(inputs, middle, 3, height, width) + _convolution(middle, middle, 3, height, width)
             if inputs != outputs:
-                flops += convolution(inputs, outputs, 1, height, width)
+                flops += _convolution(inputs, outputs, 1, height, width)
             inputs = outputs
     return flops + 2.0 * inputs * CLASSES
 
 
-def vit_forward(size: str, patch: int, height: int, width: int) -> float:
+def _vit_forward(size: str, patch: int, height: int, width: int) -> float:
     """Forward pass of a Vision Transformer with a class token and an MLP four times as wide as the model."""
-    layers, hidden = VITS[size]
+    layers, hidden = _VITS[size]
     patches = (height // patch) * (width // patch)
     tokens = patches + 1
     products = 2.0 * tokens * 12 * hidden**2  # queries, keys, values, output 4 h^2, MLP 8 h^2
     attention = 2.0 * 2 * tokens**2 * hidden  # scores, and the sum of values
-    return layers * (products + attention) + convolution(COLOURS, hidden, patch, 1, patches) + 2.0 * hidden * CLASSES
+    return layers * (products + attention) + _convolution(_RGB, hidden, patch, 1, patches) + 2.0 * hidden * CLASSES
 
 
-def unet_forward(channels: int, height: int, width: int) -> float:
+def _unet_forward(channels: int, height: int, width: int) -> float:
     """Forward pass of a U-Net of two 3x3 convolutions a level, padded, and 2x2 transposed convolutions upwards.
 
     The last 1x1 convolution, to the classes, is counted for 2 classes.
     """
-    flops, inputs = 0.0, COLOURS
-    for level in range(UNET_LEVELS + 1):
+    flops, inputs = 0.0, _RGB
+    for level in range(_UNET_LEVELS + 1):
         outputs, size = channels << level, (height >> level, width >> level)
-        flops += convolution(inputs, outputs, 3, *size) + convolution(outputs, outputs, 3, *size)
+        flops += _convolution(inputs, outputs, 3, *size) + _convolution(outputs, outputs, 3, *size)
         inputs = outputs
-    for level in reversed(range(UNET_LEVELS)):
+    for level in reversed(range(_UNET_LEVELS)):
         outputs, size = channels << level, (height >> level, width >> level)
-        flops += convolution(2 * outputs, outputs, 1, *size)  # each pixel of a transposed 2x2 has one source
-        flops += convolution(2 * outputs, outputs, 3, *size) + convolution(outputs, outputs, 3, *size)
-    return flops + convolution(channels, 2, 1, height, width)
+        flops += _convolution(2 * outputs, outputs, 1, *size)  # each pixel of a transposed 2x2 has one source
+        flops += _convolution(2 * outputs, outputs, 3, *size) + _convolution(outputs, outputs, 3, *size)
+    return flops + _convolution(channels, 2, 1, height, width)

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from math import prod
 from typing import NamedTuple
 
-LARGEST_BIGINT = 2**63 - 1  # BIGINT
+_LARGEST_BIGINT = 2**63 - 1  # BIGINT
 
 
 class Tensor(NamedTuple):
@@ -44,12 +44,12 @@ class Work(NamedTuple):
 
 
 # Operations, and what is moved: numbers of elements, each with the bytes of an element.
-Counted = tuple[float, Sequence[tuple[int, int | None]]]
+_Counted = tuple[float, Sequence[tuple[int, int | None]]]
 
 
 def operators_of(family: str) -> list[str]:
     """Operators whose work is counted: gemm convolution attention normalisation reduction elementwise."""
-    return [f"aten::{name}" for its_family, _, names in COUNTED if its_family == family for name in names.split()]
+    return [f"aten::{name}" for its_family, _, names in _COUNTED if its_family == family for name in names.split()]
 
 
 def operator_work(call: Call) -> Work:
@@ -66,10 +66,10 @@ def operator_work(call: Call) -> Work:
         if element_bytes is None:
             return Work(flops, None)
         moved_bytes += elements * element_bytes
-    return Work(flops, moved_bytes if moved_bytes <= LARGEST_BIGINT else None)
+    return Work(flops, moved_bytes if moved_bytes <= _LARGEST_BIGINT else None)
 
 
-def matrix_product(call: Call) -> Counted:
+def _matrix_product(call: Call) -> _Counted:
     """2 M N K, and M N where a matrix is added."""
     is_added = "add" in call.name
     operands = call.inputs[:3] if is_added else call.inputs[:2]
@@ -79,14 +79,14 @@ def matrix_product(call: Call) -> Counted:
     return 2 * outputs * left.shape[-1] + is_added * outputs, [*moved, (outputs, left.element_bytes)]
 
 
-def convolution(call: Call) -> Counted:
+def _convolution(call: Call) -> _Counted:
     """2 times the outputs times the weights of one output, and one for each output where a bias is added.
 
     A transposed convolution spreads each input over the outputs: there the inputs take the place of the outputs.
     """
     data, weight, bias = call.inputs[:3]
-    stride, padding, dilation = (arguments(call.concrete[place]) for place in (3, 4, 5))
-    is_transposed, output_padding = call.concrete[6] == "True", arguments(call.concrete[7])
+    stride, padding, dilation = (_arguments(call.concrete[index]) for index in (3, 4, 5))
+    is_transposed, output_padding = call.concrete[6] == "True", _arguments(call.concrete[7])
     outputs = data.shape[0] * (weight.shape[1] * int(call.concrete[8]) if is_transposed else weight.shape[0])
     for axis in range(len(stride)):
         length, reach = data.shape[axis + 2], dilation[axis] * (weight.shape[axis + 2] - 1)
@@ -95,92 +95,92 @@ def convolution(call: Call) -> Counted:
         else:
             outputs *= (length + 2 * padding[axis] - reach - 1) // stride[axis] + 1
     has_bias = len(bias.shape) > 0
-    operations = 2 * (data.elements if is_transposed else outputs) * weights_of_one(weight) + has_bias * outputs
+    operations = 2 * (data.elements if is_transposed else outputs) * _weights_of_one(weight) + has_bias * outputs
     elements = data.elements + weight.elements + outputs + has_bias * bias.elements
     return operations, [(elements, data.element_bytes)]
 
 
-def convolution_backward(call: Call) -> Counted:
+def _convolution_backward(call: Call) -> _Counted:
     """As forward, for the gradient of the input and for that of the weight, where they are asked for."""
     gradient, data, weight = call.inputs[:3]
-    of_data, of_weight, *_ = arguments(call.concrete[10])
+    of_data, of_weight, *_ = _arguments(call.concrete[10])
     gradients = bool(of_data) + bool(of_weight)
     spread = data if call.concrete[7] == "True" else gradient
     elements = gradient.elements + data.elements + weight.elements
-    return 2 * spread.elements * weights_of_one(weight) * gradients, [(elements * gradients, gradient.element_bytes)]
+    return 2 * spread.elements * _weights_of_one(weight) * gradients, [(elements * gradients, gradient.element_bytes)]
 
 
-def weights_of_one(weight: Tensor) -> int:
+def _weights_of_one(weight: Tensor) -> int:
     """Weights that make up one output, or that spread one input where transposed: all axes but the first."""
     return prod(weight.shape[1:])
 
 
-def attention(call: Call) -> Counted:
+def _attention(call: Call) -> _Counted:
     """2 (D + Dv) B H Sq Sk, half of that where causal; the scores do not leave the chip."""
     query, key, value = call.inputs[:3]
     rows = prod(query.shape[:-1])
     operations = 2 * rows * (query.shape[-1] + value.shape[-1]) * key.shape[-2]
     elements = query.elements + key.elements + value.elements + rows * value.shape[-1]
-    return operations / (2 if is_causal(call) else 1), [(elements, query.element_bytes)]
+    return operations / (2 if _is_causal(call) else 1), [(elements, query.element_bytes)]
 
 
-def attention_backward(call: Call) -> Counted:
+def _attention_backward(call: Call) -> _Counted:
     """2.5 times the operations of forward; inputs and output are read, and a gradient of each is read or written."""
     gradient, query, key, value = call.inputs[:4]
     rows = prod(query.shape[:-1])
     operations = 5 * rows * (query.shape[-1] + value.shape[-1]) * key.shape[-2]
     elements = gradient.elements + query.elements + key.elements + value.elements
-    return operations / (2 if is_causal(call) else 1), [(2 * elements, gradient.element_bytes)]
+    return operations / (2 if _is_causal(call) else 1), [(2 * elements, gradient.element_bytes)]
 
 
-def is_causal(call: Call) -> bool:
+def _is_causal(call: Call) -> bool:
     """Whether a query attends to what came before it alone; taken as no where the trace lacks the arguments."""
-    place = CAUSAL_AT[call.name]
-    return list(call.concrete[place : place + 1]) == ["True"]
+    index = CAUSAL_AT[call.name]
+    return list(call.concrete[index : index + 1]) == ["True"]
 
 
-def normalisation(call: Call) -> Counted:
+def _normalisation(call: Call) -> _Counted:
     """5 operations for each element and 6 for each channel; input and output are moved, and 6 numbers of a channel."""
     data, channels = call.inputs[0], call.inputs[2 if "layer" in call.name else 1].elements  # those of the weight
     return 5 * data.elements + 6 * channels, [(2 * data.elements + 6 * channels, data.element_bytes)]
 
 
-def normalisation_backward(call: Call) -> Counted:
+def _normalisation_backward(call: Call) -> _Counted:
     """9 operations for each element; three tensors are moved, and 4 numbers of a channel."""
     gradient, third, sixth = call.inputs[0], call.inputs[2], call.inputs[5]
     channels = max(third.elements, sixth.elements)  # the weight is the sixth of layer_norm, the third of batch_norm
     return 9 * gradient.elements, [(3 * gradient.elements + 4 * channels, gradient.element_bytes)]
 
 
-def reduction(call: Call) -> Counted:
+def _reduction(call: Call) -> _Counted:
     """1 for each element read; the axes that it is not over are written."""
-    data, axes = call.inputs[0], reduced_axes(call)
+    data, axes = call.inputs[0], _reduced_axes(call)
     n = len(data.shape)
     results = prod(data.shape[axis] for axis in range(n) if axis not in axes and axis - n not in axes) if axes else 1
     return data.elements, [(data.elements + results, data.element_bytes)]
 
 
-def reduced_axes(call: Call) -> list[int]:
+def _reduced_axes(call: Call) -> list[int]:
     """Axes that a reduction is over, -1 the last; empty where it is over all, or where a number names the axis."""
     try:
-        return arguments(call.concrete[1])
+        return _arguments(call.concrete[1])
     except (IndexError, ValueError):
         return []
 
 
-def running_sum(call: Call) -> Counted:
+def _running_sum(call: Call) -> _Counted:
     """1 for each element, and as many are written."""
     data = call.inputs[0]
     return data.elements, [(2 * data.elements, data.element_bytes)]
 
 
-def copy(call: Call) -> Counted:
+def _copy(call: Call) -> _Counted:
     """1 for each element; what is read may have another type than what is written."""
     written, read = call.inputs[:2]
     return written.elements, [(written.elements, written.element_bytes), (read.elements, read.element_bytes)]
 
 
-def elementwise(call: Call) -> Counted:
+def _elementwise(call: Call) -> _Counted:
     """1 for each element written; the operands and the result are moved."""
     first, *others = call.inputs
     if not others:
@@ -188,16 +188,16 @@ def elementwise(call: Call) -> Counted:
     second = others[0]
     lengths = zip_longest(reversed(first.shape), reversed(second.shape), fillvalue=0)  # as shapes broadcast
     outputs = prod(max(pair) for pair in lengths)
-    if call.name in ONE_OPERAND or (second.dtype == "Scalar" and call.name not in NUMBER_IS_OPERAND):
+    if call.name in _ONE_OPERAND or (second.dtype == "Scalar" and call.name not in _NUMBER_IS_OPERAND):
         return outputs, [(2 * first.elements, first.element_bytes)]
     return outputs, [
         (first.elements, first.element_bytes),
-        (second.elements, NUMBER_BYTES if second.element_bytes is None else second.element_bytes),
-        (outputs, result_bytes(first, second, in_place=call.name.endswith("_"))),
+        (second.elements, _NUMBER_BYTES if second.element_bytes is None else second.element_bytes),
+        (outputs, _result_bytes(first, second, in_place=call.name.endswith("_"))),
     ]
 
 
-def result_bytes(first: Tensor, second: Tensor, in_place: bool) -> int | None:
+def _result_bytes(first: Tensor, second: Tensor, in_place: bool) -> int | None:
     """Bytes of an element of the result: a tensor's type counts before a number's, a float before an integer."""
     if in_place or first.element_bytes is None or second.element_bytes is None or not second.shape:
         return first.element_bytes
@@ -208,7 +208,7 @@ def result_bytes(first: Tensor, second: Tensor, in_place: bool) -> int | None:
     return first.element_bytes if first.is_float else second.element_bytes
 
 
-def arguments(text: str) -> list[int]:
+def _arguments(text: str) -> list[int]:
     """An argument that is a list, from its text: `[1, 1]`; of `[True, False]` it is [1, 0]."""
     if not (text.startswith("[") and text.endswith("]")):
         raise ValueError(f"{text} is not a list")
@@ -225,26 +225,26 @@ CAUSAL_AT = {
     "aten::_scaled_dot_product_cudnn_attention": 6,
     "aten::_scaled_dot_product_cudnn_attention_backward": 14,
 }
-NUMBER_IS_OPERAND = ("aten::add", "aten::mul", "aten::div", "aten::sub")
-ONE_OPERAND = ("aten::clamp_min", "aten::clamp_min_")  # what follows is a limit
-NUMBER_BYTES = 4  # of a number, and of what has no type
+_NUMBER_IS_OPERAND = ("aten::add", "aten::mul", "aten::div", "aten::sub")
+_ONE_OPERAND = ("aten::clamp_min", "aten::clamp_min_")  # what follows is a limit
+_NUMBER_BYTES = 4  # of a number, and of what has no type
 
-COUNTED: tuple[tuple[str, Callable[[Call], Counted], str], ...] = (
-    ("gemm", matrix_product, "mm addmm bmm baddbmm"),
-    ("convolution", convolution, "convolution"),
-    ("convolution", convolution_backward, "convolution_backward"),
-    ("attention", attention, "scaled_dot_product_attention _scaled_dot_product_flash_attention"
+_COUNTED: tuple[tuple[str, Callable[[Call], _Counted], str], ...] = (
+    ("gemm", _matrix_product, "mm addmm bmm baddbmm"),
+    ("convolution", _convolution, "convolution"),
+    ("convolution", _convolution_backward, "convolution_backward"),
+    ("attention", _attention, "scaled_dot_product_attention _scaled_dot_product_flash_attention"
         " _scaled_dot_product_efficient_attention _scaled_dot_product_cudnn_attention"),
-    ("attention", attention_backward, "_scaled_dot_product_flash_attention_backward"
+    ("attention", _attention_backward, "_scaled_dot_product_flash_attention_backward"
         " _scaled_dot_product_efficient_attention_backward _scaled_dot_product_cudnn_attention_backward"),
-    ("normalisation", normalisation,
+    ("normalisation", _normalisation,
         "batch_norm layer_norm native_batch_norm native_layer_norm cudnn_batch_norm miopen_batch_norm"),
-    ("normalisation", normalisation_backward, "native_batch_norm_backward native_layer_norm_backward"),
-    ("reduction", reduction, "sum mean linalg_norm max min amax prod"),
-    ("reduction", running_sum, "cumsum"),
-    ("elementwise", copy, "copy_"),
-    ("elementwise", elementwise, "add add_ sub sub_ mul mul_ div div_ pow neg abs exp exp_ sqrt rsqrt sigmoid sigmoid_"
+    ("normalisation", _normalisation_backward, "native_batch_norm_backward native_layer_norm_backward"),
+    ("reduction", _reduction, "sum mean linalg_norm max min amax prod"),
+    ("reduction", _running_sum, "cumsum"),
+    ("elementwise", _copy, "copy_"),
+    ("elementwise", _elementwise, "add add_ sub sub_ mul mul_ div div_ pow neg abs exp exp_ sqrt rsqrt sigmoid sigmoid_"
         " tanh tanh_ relu relu_ gelu silu silu_ clamp_min clamp_min_ threshold_backward gelu_backward silu_backward"
         " sigmoid_backward tanh_backward"),
 )  # fmt: skip
-COUNT_OF_OPERATOR = {f"aten::{name}": count for _, count, names in COUNTED for name in names.split()}
+COUNT_OF_OPERATOR = {f"aten::{name}": count for _, count, names in _COUNTED for name in names.split()}

@@ -5,18 +5,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Values = npt.NDArray[np.float64]
+_Values = npt.NDArray[np.float64]
 
 EXPECTED = 0.02  # spread of devices of one model, as a share: what is assumed before any is measured
-MAD_EFFICIENCY = 0.37  # of the normal distribution: Rousseeuw and Croux, J. Am. Stat. Assoc. 88, 1993
+_MAD_EFFICIENCY = 0.37  # of the normal distribution: Rousseeuw and Croux, J. Am. Stat. Assoc. 88, 1993
 WORTH = 8  # devices that this expectation counts for beside those measured
 
 
 class Standing(NamedTuple):
     """Of each of n: arrays of shape (n,)."""
 
-    middle: Values  # median of the others
-    p: Values  # probability that it lies so far above them by accident
+    middle: _Values  # median of the others
+    p: _Values  # probability that it lies so far above them by accident
 
 
 class Spread(NamedTuple):
@@ -28,7 +28,7 @@ class Spread(NamedTuple):
     p: float  # probability that the noise alone scatters them as much
 
 
-def standing(levels: Values, noise: float, typical: npt.NDArray[np.bool_]) -> Standing:
+def standing(levels: _Values, noise: float, typical: npt.NDArray[np.bool_]) -> Standing:
     """Each of the levels, shape (n,), against the typical others: a moderated t-test.
 
     `noise` is the standard error of a level.  The variance among the others is estimated from few, so that it is mixed
@@ -51,7 +51,7 @@ def standing(levels: Values, noise: float, typical: npt.NDArray[np.bool_]) -> St
     return Standing(middle, np.where(others > 0, stdtr(WORTH + freedom, -beyond), np.nan))
 
 
-def true_spread(levels: Values, noise: float, steps: int) -> Spread:
+def true_spread(levels: _Values, noise: float, steps: int) -> Spread:
     """How much the levels, shape (n,), differ beyond their standard error `noise`; n of 4 or more, steps of 2 or more.
 
     p is that of an F-test of their variance against that of the noise, which was estimated by the MAD of `steps` steps
@@ -67,24 +67,24 @@ def true_spread(levels: Values, noise: float, steps: int) -> Spread:
     variance, middle = float(np.var(core, ddof=1)), float(np.median(core))
     bounds = [variance * freedom / float(chdtri(freedom, tail)) for tail in (0.025, 0.975)]
     share, low, high = (max(bound - noise**2, 0) ** 0.5 / middle for bound in (variance, *bounds))
-    of_noise = MAD_EFFICIENCY * len(levels) * (steps - 1)
+    of_noise = _MAD_EFFICIENCY * len(levels) * (steps - 1)
     p = float(fdtrc(freedom, of_noise, variance / noise**2)) if noise > 0 else float(variance == 0)
     return Spread(share, low, high, p)
 
 
-def _in_core(levels: Values, typical: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _in_core(levels: _Values, typical: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Which lie within three robust standard deviations of the median of the typical ones."""
     middle = np.median(levels[typical]) if typical.any() else np.nan
     spread = 1.4826 * np.median(abs(levels[typical] - middle)) if typical.any() else np.nan
     return np.asarray(abs(levels - middle) <= 3 * max(float(spread), EXPECTED))
 
 
-def _median_of_others(levels: Values, typical: npt.NDArray[np.bool_]) -> Values:
+def _median_of_others(levels: _Values, typical: npt.NDArray[np.bool_]) -> _Values:
     """For each level the median of the typical ones apart from itself, shape (n,); NaN without one."""
     ordered = np.sort(levels[typical])
-    place = np.where(typical, np.searchsorted(ordered, levels), len(ordered))  # taken out there
+    index = np.where(typical, np.searchsorted(ordered, levels), len(ordered))  # taken out there
     others = len(ordered) - typical
     lower, upper = (others - 1) // 2, others // 2
     ordered = np.append(ordered, np.nan)
-    at = [np.minimum(k + (k >= place), len(ordered) - 1) for k in (lower, upper)]
+    at = [np.minimum(k + (k >= index), len(ordered) - 1) for k in (lower, upper)]
     return np.where(others > 0, (ordered[at[0]] + ordered[at[1]]) / 2, np.nan)

@@ -12,14 +12,14 @@ import numpy.typing as npt
 
 from scalelens.statistics.pipeline_schedule import OF_REPLICAS, TRANSFERS, Operation, Schedule, schedule_of
 
-Times = npt.NDArray[np.float64]
-Names = npt.NDArray[np.str_]
-Whole = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+_Times = npt.NDArray[np.float64]
+_Names = npt.NDArray[np.str_]
+_Integers = npt.NDArray[np.int64]
+_Mask = npt.NDArray[np.bool_]
 
-MEDIAN_OF = {*TRANSFERS, *OF_REPLICAS, "layernorm-grads-all-reduce", "embedding-grads-all-reduce"}
-CLOCKS_S = 0.01  # an end so much before the last start of its group is an error of clocks
-SLOWEST_PERCENT = 3  # of the workers, rounded up
+_MEDIAN_OF = {*TRANSFERS, *OF_REPLICAS, "layernorm-grads-all-reduce", "embedding-grads-all-reduce"}
+_CLOCKS_S = 0.01  # an end so much before the last start of its group is an error of clocks
+_SLOWEST_PERCENT = 3  # of the workers, rounded up
 
 
 class Question(NamedTuple):
@@ -32,15 +32,17 @@ class Question(NamedTuple):
     what_if_s: float
 
 
-class Table(NamedTuple):
+class _Table(NamedTuple):
     """Operations of all steps and replicas; times in s since the start of the step, (operations, steps, replicas)."""
 
     schedule: Schedule
-    starts: Times
-    ends: Times
+    starts: _Times
+    ends: _Times
 
 
-def table_of(stage: Whole, replica: Whole, step: Whole, name: Names, start_ns: Whole, duration_ns: Whole) -> Table:
+def table_of(
+    stage: _Integers, replica: _Integers, step: _Integers, name: _Names, start_ns: _Integers, duration_ns: _Integers
+) -> _Table:
     """The table of flat columns, shape (n,).  Raises ValueError where steps and replicas hold different operations."""
     steps, step = np.unique(step, return_inverse=True)
     names, kind = np.unique(name, return_inverse=True)
@@ -61,16 +63,16 @@ def table_of(stage: Whole, replica: Whole, step: Whole, name: Names, start_ns: W
     counted: dict[tuple[int, int], int] = {}
     operations = []
     for row, n in enumerate(grid[0]):
-        place = counted[stage[n], kind[n]] = counted.get((stage[n], kind[n]), -1) + 1
-        operations.append(Operation(str(names[kind[n]]), place, int(stage[n]), *_first(starts, ends, row)))
-    return Table(schedule_of(operations), starts, ends)
+        index = counted[stage[n], kind[n]] = counted.get((stage[n], kind[n]), -1) + 1
+        operations.append(Operation(str(names[kind[n]]), index, int(stage[n]), *_first(starts, ends, row)))
+    return _Table(schedule_of(operations), starts, ends)
 
 
-def _first(starts: Times, ends: Times, row: int) -> tuple[float, float]:
+def _first(starts: _Times, ends: _Times, row: int) -> tuple[float, float]:
     return float(starts[row, 0, 0]), float(ends[row, 0, 0])
 
 
-def works_of(table: Table) -> Times:
+def _works_of(table: _Table) -> _Times:
     """How long each operation works, waiting apart: of a group from its last start; shape of the table's times."""
     works = table.ends - table.starts
     for number, group in enumerate(table.schedule.groups):
@@ -78,10 +80,10 @@ def works_of(table: Table) -> Times:
         if table.schedule.is_of_replicas(number):
             last = np.broadcast_to(last.max(axis=1, keepdims=True), last.shape)
         works[group] = table.ends[group] - last
-    return np.where(works <= -CLOCKS_S, 0, works)
+    return np.where(works <= -_CLOCKS_S, 0, works)
 
 
-def replay(schedule: Schedule, works: Times) -> Times:
+def _replay(schedule: Schedule, works: _Times) -> _Times:
     """Time of each step, shape (steps,): every operation starts when all that it waits for has ended."""
     waiting = [len(before) for before in schedule.before]
     after: list[list[int]] = [[] for _ in waiting]
@@ -89,8 +91,8 @@ def replay(schedule: Schedule, works: Times) -> Times:
         for earlier in before:
             after[earlier].append(number)
     ready = deque(number for number, count in enumerate(waiting) if count == 0)
-    ends: dict[int, Times] = {}
-    started: dict[int, dict[int, Times]] = {}
+    ends: dict[int, _Times] = {}
+    started: dict[int, dict[int, _Times]] = {}
     while ready:
         number = ready.popleft()
         start = np.maximum.reduce([np.zeros(works.shape[1:]), *(ends[earlier] for earlier in schedule.before[number])])
@@ -114,17 +116,17 @@ def replay(schedule: Schedule, works: Times) -> Times:
     return np.asarray(np.maximum.reduce(list(ends.values())).max(axis=1))
 
 
-def usual_works(schedule: Schedule, works: Times) -> Times:
+def _usual_works(schedule: Schedule, works: _Times) -> _Times:
     """Each operation as long as those of its name are: the mean of computes, the median of communication."""
     usual = np.empty_like(works)
     names = np.array([one.name for one in schedule.operations])
     for name in np.unique(names):
         of_name = names == name
-        usual[of_name] = np.median(works[of_name]) if name in MEDIAN_OF else works[of_name].mean()
+        usual[of_name] = np.median(works[of_name]) if name in _MEDIAN_OF else works[of_name].mean()
     return usual
 
 
-def slowest_workers(schedule: Schedule, works: Times, usual: Times) -> Mask:
+def _slowest_workers(schedule: Schedule, works: _Times, usual: _Times) -> _Mask:
     """The slowest 3 %, as mask of shape (stages, replicas).
 
     A worker is as slow as the smaller of two: the step with its stage, or its replica, as measured and all else usual.
@@ -132,23 +134,23 @@ def slowest_workers(schedule: Schedule, works: Times, usual: Times) -> Mask:
     stage = np.array([one.stage for one in schedule.operations])
     replicas = works.shape[2]
     of_stage = [
-        replay(schedule, np.where((stage == k)[:, None, None], works, usual)).mean() for k in range(stage.max() + 1)
+        _replay(schedule, np.where((stage == k)[:, None, None], works, usual)).mean() for k in range(stage.max() + 1)
     ]
-    of_replica = [replay(schedule, np.where(np.arange(replicas) == k, works, usual)).mean() for k in range(replicas)]
+    of_replica = [_replay(schedule, np.where(np.arange(replicas) == k, works, usual)).mean() for k in range(replicas)]
     scores = np.minimum.outer(np.array(of_stage), np.array(of_replica))
-    count = -(-scores.size * SLOWEST_PERCENT // 100)
+    count = -(-scores.size * _SLOWEST_PERCENT // 100)
     slowest = np.zeros(scores.size, bool)
     slowest[np.lexsort((np.arange(scores.size), -scores.ravel()))[:count]] = True
     return slowest.reshape(scores.shape)
 
 
-def what_if(table: Table) -> list[Question]:
+def what_if(table: _Table) -> list[Question]:
     """The time of a step as it would be, for each question."""
-    schedule, works = table.schedule, works_of(table)
-    usual = usual_works(schedule, works)
+    schedule, works = table.schedule, _works_of(table)
+    usual = _usual_works(schedule, works)
     stage = np.array([one.stage for one in schedule.operations])
-    measured, replayed = float(table.ends.max(axis=(0, 2)).mean()), float(replay(schedule, works).mean())
-    slowest = slowest_workers(schedule, works, usual)
+    measured, replayed = float(table.ends.max(axis=(0, 2)).mean()), float(_replay(schedule, works).mean())
+    slowest = _slowest_workers(schedule, works, usual)
     workers = ", ".join(f"stage {k} replica {n}" for k, n in np.argwhere(slowest))
     communicates = np.array([n in schedule.group_of for n in range(len(stage))])[:, None, None]
     asked = [
@@ -158,6 +160,6 @@ def what_if(table: Table) -> list[Question]:
         ("free communication", None, np.where(communicates, 0, works)),
     ]
     return [
-        Question(question, healed, measured, replayed, float(replay(schedule, instead).mean()))
+        Question(question, healed, measured, replayed, float(_replay(schedule, instead).mean()))
         for question, healed, instead in asked
     ]

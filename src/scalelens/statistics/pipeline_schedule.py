@@ -13,25 +13,25 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Times = npt.NDArray[np.float64]
+_Times = npt.NDArray[np.float64]
 
-KINDS = ("forward", "backward")
-COMPUTES = ("forward-compute", "backward-compute")
+_KINDS = ("forward", "backward")
+_COMPUTES = ("forward-compute", "backward-compute")
 TRANSFERS = ("forward-send", "forward-recv", "backward-send", "backward-recv")
 # What follows the last compute of a stage, in this order; those of replicas wait for each other.
-CLOSING = (
+_CLOSING = (
     "gc", "layernorm-grads-all-reduce", "embedding-grads-all-reduce", "grads-reduce-scatter",
     "optimizer-clip-main-grad", "optimizer",
 )  # fmt: skip
 OF_REPLICAS = ("params-all-gather", "grads-reduce-scatter", "optimizer-clip-main-grad")
-KNOWN = {*COMPUTES, *TRANSFERS, *CLOSING, "params-all-gather"}
+_KNOWN = {*_COMPUTES, *TRANSFERS, *_CLOSING, "params-all-gather"}
 
 
 class Operation(NamedTuple):
     """One operation of a stage: the same in all steps and replicas."""
 
     name: str
-    place: int  # among those of its name, by start
+    number: int  # among those of its name, by start
     stage: int
     start: float  # in the first step of the first replica
     end: float
@@ -52,12 +52,12 @@ class Schedule(NamedTuple):
 
 def schedule_of(operations: list[Operation]) -> Schedule:
     """What waits for what.  Raises ValueError for operations that it does not know, or sends without receives."""
-    if unknown := {one.name for one in operations} - KNOWN:
+    if unknown := {one.name for one in operations} - _KNOWN:
         raise ValueError(f"operations of an unknown kind: {', '.join(sorted(unknown))}")
     schedule = Schedule(operations, [set() for _ in operations], [], {})
     stages = 1 + max(one.stage for one in operations)
-    if {(one.stage, one.name) for one in operations if one.name in COMPUTES} != {
-        (stage, name) for stage in range(stages) for name in COMPUTES
+    if {(one.stage, one.name) for one in operations if one.name in _COMPUTES} != {
+        (stage, name) for stage in range(stages) for name in _COMPUTES
     }:
         raise ValueError("a stage has no forward or no backward compute")
     valid: dict[tuple[str, int], list[int]] = {}  # transfers that carry something
@@ -83,13 +83,13 @@ def _order_stage(schedule: Schedule, stage: int, stages: int, valid: dict[tuple[
     operations = schedule.operations
     here = sorted(
         (n for n, one in enumerate(operations) if one.stage == stage),
-        key=lambda n: (operations[n].start, operations[n].place, operations[n].name),
+        key=lambda n: (operations[n].start, operations[n].number, operations[n].name),
     )
-    computes = [n for n in here if operations[n].name in COMPUTES]
+    computes = [n for n in here if operations[n].name in _COMPUTES]
     _chain(schedule, computes)
     for name in TRANSFERS:
         _chain(schedule, [n for n in here if operations[n].name == name])
-    for kind in KINDS:
+    for kind in _KINDS:
         for way in ("send", "recv"):
             matched = _matched(schedule, here, kind, way)
             is_end = stage == (stages - 1 if (kind == "forward") == (way == "send") else 0)
@@ -99,7 +99,7 @@ def _order_stage(schedule: Schedule, stage: int, stages: int, valid: dict[tuple[
     forward = [n for n in computes if operations[n].name == "forward-compute"]
     if gathers and forward:
         schedule.before[forward[0]].add(gathers[0])
-    closing = [n for name in CLOSING for n in here if operations[n].name == name]
+    closing = [n for name in _CLOSING for n in here if operations[n].name == name]
     _chain(schedule, [max(computes, key=lambda n: operations[n].end), *closing])
     _free_first_backward(schedule, computes, here)
 
@@ -124,15 +124,15 @@ def _matched(schedule: Schedule, here: list[int], kind: str, way: str, slack: fl
         earliest = min(operations[n].end for n in computes)
         transfers = [n for n in transfers if operations[n].end >= earliest - slack]
     skipped = len(computes) - len(transfers) if way == "recv" and transfers else 0
-    for place, transfer in enumerate(transfers, skipped):
-        if place >= len(computes):
+    for index, transfer in enumerate(transfers, skipped):
+        if index >= len(computes):
             raise ValueError(f"more transfers of kind {kind}-{way} than computes")
         if way == "send":
-            schedule.before[transfer].add(computes[place])
+            schedule.before[transfer].add(computes[index])
         else:
-            schedule.before[computes[place]].add(transfer)
-            if place > 0:
-                schedule.before[transfer].add(computes[place - 1])
+            schedule.before[computes[index]].add(transfer)
+            if index > 0:
+                schedule.before[transfer].add(computes[index - 1])
     return transfers
 
 
@@ -140,7 +140,7 @@ def _free_first_backward(schedule: Schedule, computes: list[int], here: list[int
     """The first backward transfers wait for the last but one forward compute before the first backward compute."""
     first = next(k for k, n in enumerate(computes) if schedule.operations[n].name == "backward-compute")
     for n in here:
-        if first >= 2 and schedule.operations[n].name in TRANSFERS[2:] and schedule.operations[n].place == 0:
+        if first >= 2 and schedule.operations[n].name in TRANSFERS[2:] and schedule.operations[n].number == 0:
             schedule.before[n].add(computes[first - 2])
 
 

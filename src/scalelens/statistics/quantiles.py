@@ -6,7 +6,7 @@ import numpy as np
 
 from scalelens.statistics.medians import Interval, Values, median_interval
 
-NORMAL_95 = 1.96
+_NORMAL_95 = 1.96
 
 
 def quantile_interval(values: Values, quantile: float) -> Interval:
@@ -22,7 +22,7 @@ def quantile_interval(values: Values, quantile: float) -> Interval:
     if quantile == 0.5 or around.n_eff is None:
         return around
     n, n_eff = len(values), max(around.n_eff, 1e-9)
-    half = NORMAL_95 * sqrt(quantile * (1 - quantile) / n_eff)
+    half = _NORMAL_95 * sqrt(quantile * (1 - quantile) / n_eff)
     low, high = floor(n * (quantile - half)), ceil(n * (quantile + half)) + 1
     if low < 1 or high > n:
         reason = f"{n} records (n_eff {n_eff:.0f}) are too few for an interval of the quantile {quantile}"

@@ -10,11 +10,11 @@ from scalelens.statistics.comparisons import RunValue, compare_groups, standard_
 from scalelens.statistics.medians import Values
 from scalelens.statistics.significance import student_t
 
-CHANCE = 0.9  # with which the number of repeats that is given settles the question
-EVEN = 0.5
-CONTINUATIONS = 1000  # simulated: the chance is right to a percent
-MOST = 200  # runs a side; nobody makes more
-PILOT = 3  # runs a side that show the scatter at all
+_CHANCE = 0.9  # with which the number of repeats that is given settles the question
+_EVEN = 0.5
+_CONTINUATIONS = 1000  # simulated: the chance is right to a percent
+_MOST = 200  # runs a side; nobody makes more
+_PILOT = 3  # runs a side that show the scatter at all
 
 
 class Plan(NamedTuple):
@@ -75,18 +75,18 @@ def _plan(
     found = compare_groups(first, second)
     if max(len(first), len(second)) < 2 or found.unit != "runs":
         known = max(len(first), len(second)) < 2 and bool(first) and bool(second)
-        reason = f"one run a side does not show how runs scatter: {PILOT} of each show it" if known else found.reason
-        return Plan(float(PILOT) if known else None, None, None, None, found.within_runs, reason)
+        reason = f"one run a side does not show how runs scatter: {_PILOT} of each show it" if known else found.reason
+        return Plan(float(_PILOT) if known else None, None, None, None, found.within_runs, reason)
     sides = _Side.of(first), _Side.of(second)
     least = max(side.n for side in sides)
 
     def chance(runs: int) -> float:
         return float(np.mean(settled(*_continuations(*sides, runs))))
 
-    repeats, even = (_fewest(chance, least, target) for target in (CHANCE, EVEN))
+    repeats, even = (_fewest(chance, least, target) for target in (_CHANCE, _EVEN))
     reason = None
     if repeats is None:
-        reason = f"{MOST} runs a side settle it in {chance(MOST):.0%} of cases: it is too near to the threshold"
+        reason = f"{_MOST} runs a side settle it in {chance(_MOST):.0%} of cases: it is too near to the threshold"
     elif found.between_runs and found.within_runs and found.within_runs > 0.7 * found.between_runs:
         reason = "most of the scatter is within the runs: longer ones need fewer repeats"
     reached = chance(repeats) if repeats else None
@@ -94,12 +94,12 @@ def _plan(
 
 
 def _fewest(chance: Callable[[int], float], least: int, target: float) -> int | None:
-    """Fewest runs a side, from `least` on, that reach a chance; None where MOST do not."""
+    """Fewest runs a side, from `least` on, that reach a chance; None where _MOST do not."""
     low, high = least - 1, max(least, 2)
     while chance(high) < target:
-        if high >= MOST:
+        if high >= _MOST:
             return None
-        low, high = high, min(2 * high, MOST)
+        low, high = high, min(2 * high, _MOST)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if chance(middle) >= target else (middle, high)
@@ -113,15 +113,15 @@ def _continuations(first: _Side, second: _Side, runs: int) -> tuple[Values, Valu
     """
     random = np.random.default_rng(20130601)
     freedom = max(first.n - 1, 0) + max(second.n - 1, 0)
-    variance = (first.squares + second.squares) / random.chisquare(freedom, CONTINUATIONS)
+    variance = (first.squares + second.squares) / random.chisquare(freedom, _CONTINUATIONS)
     means, variances = [], []
     for side in (first, second):
-        truth = side.mean + np.sqrt(variance / side.n) * random.standard_normal(CONTINUATIONS)
-        noise, uniform = random.standard_normal(CONTINUATIONS), random.uniform(size=CONTINUATIONS)
+        truth = side.mean + np.sqrt(variance / side.n) * random.standard_normal(_CONTINUATIONS)
+        noise, uniform = random.standard_normal(_CONTINUATIONS), random.uniform(size=_CONTINUATIONS)
         more = runs - side.n
         if more <= 0:
-            means.append(np.full(CONTINUATIONS, side.mean))
-            variances.append(np.full(CONTINUATIONS, side.squares / max(side.n - 1, 1)))
+            means.append(np.full(_CONTINUATIONS, side.mean))
+            variances.append(np.full(_CONTINUATIONS, side.squares / max(side.n - 1, 1)))
             continue
         new = truth + np.sqrt(variance / more) * noise
         squares = side.squares + variance * _chi_squared(uniform, more - 1)

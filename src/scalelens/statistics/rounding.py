@@ -3,27 +3,27 @@
 import numpy as np
 import numpy.typing as npt
 
-Values = npt.NDArray[np.float64]
+_Values = npt.NDArray[np.float64]
 
-MOST_DECIMALS = 9
-TOLERANCE = 1e-5  # of a step: a number of few decimals times 60 or over 1000 is that far from a multiple at most
+_MOST_DECIMALS = 9
+_TOLERANCE = 1e-5  # of a step: a number of few decimals times 60 or over 1000 is that far from a multiple at most
 
 
-def decimal_step(distinct: Values) -> float:
+def decimal_step(distinct: _Values) -> float:
     """The largest step that all values are multiples of, of values of up to nine decimals; else 0.
 
     `distinct` is sorted, without repeats.  Of one value alone the step is its last decimal: 0.1 of 0.4.
     """
-    for decimals in range(MOST_DECIMALS + 1):
+    for decimals in range(_MOST_DECIMALS + 1):
         unit = 10.0**-decimals
         multiples = distinct / unit
-        if np.all(np.abs(multiples - np.rint(multiples)) < TOLERANCE):
+        if np.all(np.abs(multiples - np.rint(multiples)) < _TOLERANCE):
             whole = np.rint(multiples).astype(np.int64)
             return unit * int(np.gcd.reduce(whole)) if len(whole) > 1 else unit
     return 0.0
 
 
-def widened(low: float, high: float, ordered: Values) -> tuple[float, float] | None:
+def widened(low: float, high: float, ordered: _Values) -> tuple[float, float] | None:
     """An interval of rounded values, with what the rounding hides: half a step more at each end.
 
     `ordered` are all the values, shape (n,), sorted.  Where all differ, rounding hides nothing.  Values that tie and

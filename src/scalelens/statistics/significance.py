@@ -3,10 +3,10 @@
 import numpy as np
 import numpy.typing as npt
 
-Values = npt.NDArray[np.float64]
+_Values = npt.NDArray[np.float64]
 
 
-def binomial_tail(successes: Values, trials: Values, rate: Values) -> Values:
+def binomial_tail(successes: _Values, trials: _Values, rate: _Values) -> _Values:
     """Probability of at least that many successes in that many trials, each of shape (n,); NaN for no trial."""
     from scipy.special import betainc
 
@@ -15,7 +15,7 @@ def binomial_tail(successes: Values, trials: Values, rate: Values) -> Values:
     return np.where(trials > 0, tail, np.nan)
 
 
-def benjamini_hochberg(p_values: Values) -> Values:
+def benjamini_hochberg(p_values: _Values) -> _Values:
     """Adjusted p-values, shape (n,) to (n,): the false discovery rate at which each test would just be significant.
 
     The k-th smallest of n becomes the least of p_j n / j over j from k to n (Benjamini and Hochberg, J. R. Stat. Soc. B
@@ -24,12 +24,12 @@ def benjamini_hochberg(p_values: Values) -> Values:
     adjusted = np.full(len(p_values), np.nan)
     tested = np.flatnonzero(~np.isnan(p_values))
     largest_first = tested[np.argsort(-p_values[tested])]
-    places = np.arange(len(tested), 0, -1)
-    adjusted[largest_first] = np.minimum.accumulate(p_values[largest_first] * len(tested) / places)
+    ranks = np.arange(len(tested), 0, -1)
+    adjusted[largest_first] = np.minimum.accumulate(p_values[largest_first] * len(tested) / ranks)
     return adjusted
 
 
-def student_t(freedom: Values) -> Values:
+def student_t(freedom: _Values) -> _Values:
     """Half-width of a 95 % interval in standard errors, by Student's t, shape (n,); NaN without a degree of freedom."""
     from scipy.special import stdtrit
 

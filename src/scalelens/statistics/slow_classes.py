@@ -7,35 +7,35 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from scalelens.statistics.change_points import Integers, change_points
 from scalelens.statistics.elbows import SLOWER, fast_mode
+from scalelens.statistics.level_shifts import Integers, level_shifts
 from scalelens.statistics.medians import Values
 from scalelens.statistics.significance import binomial_tail
 
-Flags = npt.NDArray[np.bool_]
+_Flags = npt.NDArray[np.bool_]
 
-FEWEST = 40  # records: fewer do not show a fast mode
-SHORTEST_SHIFT = 10  # records of a slow level; fewer are a stall
-BY_CHANCE = 0.001  # probability that chance makes a run of slow steps, or a rhythm, anywhere in a series
-FEWEST_HITS = 4  # slow steps of one rhythm
-KEPT = 0.6  # share of the steps in a rhythm that are slow
-MOST_PERIODS = 5
-GAPS = 5  # a gap is looked for between a slow step and so many next ones: others may lie between
-CANDIDATES = 20  # gaps that are tried as a period
+_FEWEST = 40  # records: fewer do not show a fast mode
+_SHORTEST_SHIFT = 10  # records of a slow level; fewer are a stall
+_BY_CHANCE = 0.001  # probability that chance makes a run of slow steps, or a rhythm, anywhere in a series
+_FEWEST_HITS = 4  # slow steps of one rhythm
+_KEPT = 0.6  # share of the steps in a rhythm that are slow
+_MOST_PERIODS = 5
+_GAPS = 5  # a gap is looked for between a slow step and so many next ones: others may lie between
+_CANDIDATES = 20  # gaps that are tried as a period
 
 
-class SlowSteps(NamedTuple):
+class _SlowSteps(NamedTuple):
     """The slow records of a series: lists of equal length, an entry for each."""
 
     fast_s: float | None  # median of the fast mode
     limit_s: float | None  # a record that took longer is slow
-    place: list[int]  # among the records, from 0
+    position: list[int]  # among the records, from 0
     kind: list[str]  # `first_of_epoch`, `periodic`, `isolated`, `regime_shift`
     period: list[int | None]  # in steps
     reason: str | None  # why there is no list
 
 
-class Rhythm(NamedTuple):
+class _Rhythm(NamedTuple):
     """Slow steps at an equal distance."""
 
     hits: int
@@ -43,37 +43,37 @@ class Rhythm(NamedTuple):
     remainder: int
 
 
-def slow_classes(times: Values, steps: Integers, is_first: Flags, counts: Flags) -> SlowSteps:
+def slow_classes(times: Values, steps: Integers, is_first: _Flags, counts: _Flags) -> _SlowSteps:
     """Slow records with their class, of series of shape (n,) in the order of steps.
 
     A record is slow beyond the departure from the fast mode (`elbows.fast_mode`) and beyond 1.05 of its median; the
     mode is that of the records that count.  `is_first` marks the first batch of an epoch.
     """
     n = int(np.count_nonzero(counts))
-    if n < FEWEST:
-        return SlowSteps(None, None, [], [], [], f"few: {n} records, {FEWEST} are needed")
+    if n < _FEWEST:
+        return _SlowSteps(None, None, [], [], [], f"few: {n} records, {_FEWEST} are needed")
     fast = fast_mode(np.sort(times[counts]))
     limit = max(fast.end_s, (1 + SLOWER) * fast.median_s)
     slow = times > limit
     shifted = slow & ~is_first & _in_shifts(times, slow, limit)
     rest = ~is_first & ~shifted
     period = np.zeros(len(times), np.int64)
-    period[rest] = periods(steps[rest], slow[rest])
+    period[rest] = _periods(steps[rest], slow[rest])
     kind = np.select([period > 0, shifted, is_first], ["periodic", "regime_shift", "first_of_epoch"], "isolated")
-    place = np.flatnonzero(slow)
-    found = [int(steps_apart) or None for steps_apart in period[place]]
-    return SlowSteps(fast.median_s, limit, place.tolist(), kind[place].tolist(), found, None)
+    position = np.flatnonzero(slow)
+    found = [int(steps_apart) or None for steps_apart in period[position]]
+    return _SlowSteps(fast.median_s, limit, position.tolist(), kind[position].tolist(), found, None)
 
 
-def _in_shifts(times: Values, slow: Flags, limit: float) -> Flags:
+def _in_shifts(times: Values, slow: _Flags, limit: float) -> _Flags:
     """Whether a record lies in a level that is slow, or in a row of slow records that is too long for chance."""
     n = len(times)
-    bounds = [0, *change_points(times), n]
+    bounds = [0, *level_shifts(times), n]
     inside = np.zeros(n, bool)
     for start, end in pairwise(bounds):
-        inside[start:end] = end - start >= SHORTEST_SHIFT and np.median(times[start:end]) > limit
+        inside[start:end] = end - start >= _SHORTEST_SHIFT and np.median(times[start:end]) > limit
     share = np.mean(slow)
-    longest = max(SHORTEST_SHIFT, ceil(log(BY_CHANCE / n) / log(share))) if 0 < share < 1 else n
+    longest = max(_SHORTEST_SHIFT, ceil(log(_BY_CHANCE / n) / log(share))) if 0 < share < 1 else n
     edges = np.flatnonzero(np.diff(np.concatenate([[False], slow, [False]])))
     for start, end in edges.reshape(-1, 2):
         if end - start >= longest:
@@ -81,14 +81,14 @@ def _in_shifts(times: Values, slow: Flags, limit: float) -> Flags:
     return inside
 
 
-def periods(steps: Integers, slow: Flags) -> Integers:
+def _periods(steps: Integers, slow: _Flags) -> Integers:
     """Period of each record, shape (n,): 0 for those that are in no rhythm.
 
     The slow steps of the best rhythm are taken away, and what is left is searched again.
     """
     found = np.zeros(len(steps), np.int64)
     left = slow.copy()
-    for _ in range(MOST_PERIODS):
+    for _ in range(_MOST_PERIODS):
         tried = [_rhythm(steps, left, period) for period in _gaps(np.unique(steps[left]))]
         rhythms = [rhythm for rhythm in tried if rhythm]
         if not rhythms:
@@ -101,15 +101,15 @@ def periods(steps: Integers, slow: Flags) -> Integers:
 
 def _gaps(steps: Integers) -> list[int]:
     """The commonest distances of slow steps, in order, to the next ones."""
-    gaps = [steps[apart:] - steps[:-apart] for apart in range(1, min(GAPS, len(steps) - 1) + 1)]
+    gaps = [steps[apart:] - steps[:-apart] for apart in range(1, min(_GAPS, len(steps) - 1) + 1)]
     if not gaps:
         return []
     distances, counts = np.unique(np.concatenate(gaps), return_counts=True)
-    common = np.argsort(-counts, kind="stable")[:CANDIDATES]
-    return [int(distances[place]) for place in common if distances[place] > 1 and counts[place] >= FEWEST_HITS - 1]
+    common = np.argsort(-counts, kind="stable")[:_CANDIDATES]
+    return [int(distances[index]) for index in common if distances[index] > 1 and counts[index] >= _FEWEST_HITS - 1]
 
 
-def _rhythm(steps: Integers, slow: Flags, period: int) -> Rhythm | None:
+def _rhythm(steps: Integers, slow: _Flags, period: int) -> _Rhythm | None:
     """The rhythm of a period, of the remainder with the most slow steps.
 
     Most of the steps with this remainder must be slow, and more of them than chance makes slow: the binomial tail,
@@ -119,7 +119,7 @@ def _rhythm(steps: Integers, slow: Flags, period: int) -> Rhythm | None:
     remainder = int(np.argmax(hits))
     there = int(np.count_nonzero(steps % period == remainder))
     most = int(hits[remainder])
-    if most < max(FEWEST_HITS, KEPT * there):
+    if most < max(_FEWEST_HITS, _KEPT * there):
         return None
     by_chance = binomial_tail(np.array([most]), np.array([there]), np.array([np.mean(slow)]))[0]
-    return Rhythm(most, period, remainder) if by_chance * period * CANDIDATES <= BY_CHANCE else None
+    return _Rhythm(most, period, remainder) if by_chance * period * _CANDIDATES <= _BY_CHANCE else None

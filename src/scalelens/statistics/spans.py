@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-Places = npt.NDArray[np.int64]
+_Places = npt.NDArray[np.int64]
 BLOCK = 100_000  # spans that are Python's numbers at a time
-OUTSIDE = (0, -1, -1)  # end, place and path of what is around the outermost span
+_OUTSIDE = (0, -1, -1)  # end, place and path of what is around the outermost span
 
 
 def innermost(starts: Sequence[int], ends: Sequence[int], times: Sequence[int]) -> list[int | None]:
@@ -16,25 +16,25 @@ def innermost(starts: Sequence[int], ends: Sequence[int], times: Sequence[int]) 
     Spans of one thread lie within each other or apart; of two that cross, the later start is the inner one.
     """
     spans = sorted(range(len(starts)), key=lambda n: (starts[n], -ends[n]))
-    places: list[int | None] = [None] * len(times)
+    indexes: list[int | None] = [None] * len(times)
     opened: list[int] = []
     waiting = iter(spans)
     following = next(waiting, None)
-    for place in sorted(range(len(times)), key=times.__getitem__):
-        while following is not None and starts[following] <= times[place]:
+    for index in sorted(range(len(times)), key=times.__getitem__):
+        while following is not None and starts[following] <= times[index]:
             while opened and ends[opened[-1]] < starts[following]:
                 opened.pop()
             opened.append(following)
             following = next(waiting, None)
-        while opened and ends[opened[-1]] < times[place]:
+        while opened and ends[opened[-1]] < times[index]:
             opened.pop()
-        places[place] = opened[-1] + 1 if opened else None
-    return places
+        indexes[index] = opened[-1] + 1 if opened else None
+    return indexes
 
 
 def launch_paths(
-    lines: Places, starts: Places, ends: Places, names: Places, times: Places
-) -> tuple[Places, list[tuple[int, int]]]:
+    lines: _Places, starts: _Places, ends: _Places, names: _Places, times: _Places
+) -> tuple[_Places, list[tuple[int, int]]]:
     """The spans around each time, from the outermost to the innermost, as a path: of each time the place of its path.
 
     One line, start, end and name for each span, shape (n,), in any order; one result for each of `times`, -1 where
@@ -51,12 +51,12 @@ def launch_paths(
         block = slice(first, first + BLOCK)
         found = []
         spans = zip(starts[block].tolist(), ends[block].tolist(), names[order[block]].tolist(), strict=True)
-        for place, (start, end, name) in enumerate(spans, first):
+        for index, (start, end, name) in enumerate(spans, first):
             while opened and opened[-1][0] < start:
                 opened.pop()
-            around = next((span for span in reversed(opened) if span[0] >= end), OUTSIDE)
+            around = next((span for span in reversed(opened) if span[0] >= end), _OUTSIDE)
             path = known.setdefault((around[2], name), len(known))
-            opened.append((end, place, path))
+            opened.append((end, index, path))
             found.append((around[1], path))
         parents[block], paths[block] = np.array(found).T
     owner = np.searchsorted(starts, times, "right") - 1
@@ -66,7 +66,7 @@ def launch_paths(
 
 
 def nested(
-    lines: Places, starts: Places, durations: Places, kernels: Places, kernel_ns: Places
+    lines: _Places, starts: _Places, durations: _Places, kernels: _Places, kernel_ns: _Places
 ) -> dict[str, npt.NDArray[np.int64]]:
     """How the calls on a thread lie within each other, and the work that they launch; -1 where there is no parent.
 

@@ -5,17 +5,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scalelens.statistics.change_points import FEWEST, change_points, long_run_variance
 from scalelens.statistics.effective_size import ranks
+from scalelens.statistics.level_shifts import FEWEST, level_shifts, long_run_variance
 from scalelens.statistics.medians import Values
 
-ALIKE = 0.01  # levels that differ by less are one level: Barrett et al. (OOPSLA'17) ignore small changes as well
-EPISODE = 0.05  # share of the records: a shorter level that is not the first is an episode, no state of the run
-SETTLED = 0.2  # share of the records that the last level must hold, or nobody knows whether the run stays there
-FEWEST_ALIKE = 8  # uncorrelated records that the series must be worth
+_ALIKE = 0.01  # levels that differ by less are one level: Barrett et al. (OOPSLA'17) ignore small changes as well
+_EPISODE = 0.05  # share of the records: a shorter level that is not the first is an episode, no state of the run
+_SETTLED = 0.2  # share of the records that the last level must hold, or nobody knows whether the run stays there
+_FEWEST_ALIKE = 8  # uncorrelated records that the series must be worth
 
 
-class Steadiness(NamedTuple):
+class _Steadiness(NamedTuple):
     """Verdict on one series.  Places count records from 0."""
 
     verdict: str  # `steady`, `warming`, `slowing`, `unsteady`, `too_short`
@@ -26,7 +26,7 @@ class Steadiness(NamedTuple):
     reason: str | None  # of a verdict without a steady state
 
 
-def steadiness(values: Values) -> Steadiness:
+def steadiness(values: Values) -> _Steadiness:
     """Verdict on the step times of one attempt, shape (n,), in the order of steps.
 
     After Barrett et al. (OOPSLA'17): the last level is the steady state, with all levels before it that are alike.
@@ -34,39 +34,41 @@ def steadiness(values: Values) -> Steadiness:
     """
     n = len(values)
     if n < FEWEST:
-        return Steadiness("too_short", None, [], None, None, f"{n} records: {FEWEST} are needed")
-    changes = change_points(values)
+        return _Steadiness("too_short", None, [], None, None, f"{n} records: {FEWEST} are needed")
+    changes = level_shifts(values)
     if not changes:
         rank = ranks(values) - (n + 1) / 2
         n_eff = long_run_variance(rank, levels=1)[1]
-        if n_eff < FEWEST_ALIKE:
+        if n_eff < _FEWEST_ALIKE:
             reason = f"neighbours are too alike: {n} records say as much as {n_eff:.1f}"
-            return Steadiness("too_short", None, [], None, None, reason)
+            return _Steadiness("too_short", None, [], None, None, reason)
     states = _states(changes, n)
     levels = [float(np.median(values[start:end])) for start, end in zip(states, [*states[1:], n], strict=True)]
     last = len(levels) - 1
     while last > 0 and _against(levels[last - 1], levels[-1]) == 0:
         last -= 1
     if last == 0:
-        return Steadiness("steady", 0, changes, float(np.median(values)), None, None)
+        return _Steadiness("steady", 0, changes, float(np.median(values)), None, None)
     against = {_against(level, levels[-1]) for level in levels[:last]}
     if against not in ({1}, {-1}):
         reason = "some levels before the last one are slower, others are not"
-        return Steadiness("unsteady", None, changes, None, None, reason)
+        return _Steadiness("unsteady", None, changes, None, None, reason)
     verdict, first = "warming" if against == {1} else "slowing", states[last]
-    if n - first < SETTLED * n:
+    if n - first < _SETTLED * n:
         reason = f"the last level holds {n - first} of {n} records: it may not be the final one"
-        return Steadiness(verdict, None, changes, None, None, reason)
-    return Steadiness(verdict, first, changes, float(np.median(values[first:])), float(np.median(values[:first])), None)
+        return _Steadiness(verdict, None, changes, None, None, reason)
+    return _Steadiness(
+        verdict, first, changes, float(np.median(values[first:])), float(np.median(values[:first])), None
+    )
 
 
 def _states(changes: list[int], n: int) -> list[int]:
     """Starts of the levels, the first at 0, without those that are only an episode."""
     bounds = [0, *changes, n]
-    lasting = [start for start, end in pairwise(bounds[1:]) if end - start >= EPISODE * n]
+    lasting = [start for start, end in pairwise(bounds[1:]) if end - start >= _EPISODE * n]
     return [0, *lasting]
 
 
 def _against(level: float, last: float) -> int:
     """1 where a level is slower than the last one, -1 where it is faster, 0 where the two are alike."""
-    return 0 if abs(level - last) <= ALIKE * abs(last) else 1 if level > last else -1
+    return 0 if abs(level - last) <= _ALIKE * abs(last) else 1 if level > last else -1

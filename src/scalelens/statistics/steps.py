@@ -11,17 +11,17 @@ from scalelens.statistics.effective_size import at, ordered_with_ranks
 from scalelens.statistics.epoch_ends import epoch_ends
 from scalelens.statistics.medians import Interval, intervals_of_ordered
 
-Values = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.int64] | Values  # of steps: with one missing, they are floating-point with NaN
+_Values = npt.NDArray[np.float64]
+_Numbers = npt.NDArray[np.int64] | _Values  # of steps: with one missing, they are floating-point with NaN
 
-SHARES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)  # of the percentiles
+_SHARES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)  # of the percentiles
 
 
 class Records(NamedTuple):
     """Records of one run, one for each step that no rule leaves out, in the order of the steps."""
 
-    times_s: Values
-    tflops: Values | None  # per device
+    times_s: _Values
+    tflops: _Values | None  # per device
     n_excluded: int  # steps that a rule leaves out
     first_step: int  # of all steps, also those left out
     last_step: int
@@ -36,16 +36,16 @@ class StepStatistics(NamedTuple):
     last_step: int
     timed_s: float
     around: Interval  # of the median
-    percentiles: Values | None
+    percentiles: _Values | None
     tflops_per_device: float | None
 
 
 def kept_records(
-    steps: Numbers,
-    times: Values,
-    epochs: Values | None,
-    tflops: Values | None,
-    left_out: Numbers | None,
+    steps: _Numbers,
+    times: _Values,
+    epochs: _Values | None,
+    tflops: _Values | None,
+    left_out: _Numbers | None,
     warmup: int,
     by_epochs: bool = False,
     is_in_order: bool = False,
@@ -83,9 +83,9 @@ def kept_records(
     is_kept = np.ones(len(steps), bool)
     is_kept[:warmup] = False
     if left_out is not None:
-        places = np.searchsorted(steps, left_out)
-        is_step = steps[np.minimum(places, len(steps) - 1)] == left_out
-        is_kept[places[is_step]] = False
+        indexes = np.searchsorted(steps, left_out)
+        is_step = steps[np.minimum(indexes, len(steps) - 1)] == left_out
+        is_kept[indexes[is_step]] = False
     if by_epochs and epochs is not None:
         is_kept[epoch_ends(steps, epochs)] = False
     kept = times[is_kept]
@@ -102,7 +102,7 @@ def step_statistics(runs: Sequence[Records]) -> list[StepStatistics]:
         return [StepStatistics(0, *run[2:], 0.0, intervals[0], None, None) for run in runs]
     lengths = np.array([len(run.times_s) for run in runs])
     timed_s = at(np.cumsum(times, axis=1), lengths - 1).tolist()  # one after the other: SQL's sum has the same digits
-    percentiles = quantiles_of_ordered(ordered, SHARES, lengths)
+    percentiles = quantiles_of_ordered(ordered, _SHARES, lengths)
     tflops = [None if run.tflops is None else float(np.median(run.tflops)) for run in runs]
     return [
         StepStatistics(length, *run[2:], *of_run)
@@ -110,14 +110,14 @@ def step_statistics(runs: Sequence[Records]) -> list[StepStatistics]:
     ]
 
 
-def quantiles_of_ordered(ordered: Values, shares: Sequence[float], n: Lengths | None = None) -> Values:
+def quantiles_of_ordered(ordered: _Values, shares: Sequence[float], n: Lengths | None = None) -> _Values:
     """Quantiles of sorted values, shape (..., n) to (..., n_shares), as numpy's and DuckDB's quantile_cont.
 
     `n` are the numbers of values in each row, which others may follow.
     """
     last = np.asarray(ordered.shape[-1] if n is None else n)[..., None] - 1
-    places = np.asarray(shares) * last
-    below = places.astype(np.int64)
+    positions = np.asarray(shares) * last
+    below = positions.astype(np.int64)
     low = np.take_along_axis(ordered, below, axis=-1)
     high = np.take_along_axis(ordered, np.minimum(below + 1, last), axis=-1)
-    return np.asarray(low + (places - below) * (high - low))
+    return np.asarray(low + (positions - below) * (high - low))

@@ -39,8 +39,8 @@ class Lanes:
     def of(self, process: str | None, thread: str | None) -> tuple[int, int]:
         process, thread = process or "", thread or ""
         return (
-            lane_number(process, self.processes, process, 1 << 24),
-            lane_number(thread, self.threads, (process, thread), 1 << 25),
+            _lane_number(process, self.processes, process, 1 << 24),
+            _lane_number(thread, self.threads, (process, thread), 1 << 25),
         )
 
     def names(self) -> Iterator[ChromeEvent]:
@@ -54,7 +54,7 @@ class Lanes:
             yield ChromeEvent(ph="M", name="thread_name", pid=pid, tid=tid, args={"name": thread})
 
 
-def lane_number(text: str, known: dict[Any, int], key: Any, first: int) -> int:
+def _lane_number(text: str, known: dict[Any, int], key: Any, first: int) -> int:
     """The number that a text is; for a name the number that it was given before, or the next free one."""
     if text.isdecimal() and text.isascii() and len(text) < 10:
         return int(text)
@@ -69,14 +69,14 @@ def chrome_event(event: StoredEvent, lanes: Lanes, base_ns: int) -> ChromeEvent:
         cat=event.category,
         pid=pid,
         tid=tid,
-        ts=microseconds(event.start_ns - base_ns),
-        dur=microseconds(event.duration_ns or 0) if event.ph == "X" else None,
+        ts=_microseconds(event.start_ns - base_ns),
+        dur=_microseconds(event.duration_ns or 0) if event.ph == "X" else None,
         s="t" if event.ph == "i" else None,
-        args=msgspec.Raw(event.args) if event.args is not None and is_object(event.args) else None,
+        args=msgspec.Raw(event.args) if event.args is not None and _is_object(event.args) else None,
     )
 
 
-def is_object(text: str) -> bool:
+def _is_object(text: str) -> bool:
     """Whether arguments are JSON: those of a damaged trace may not be."""
     try:
         return isinstance(json.loads(text), dict)
@@ -84,7 +84,7 @@ def is_object(text: str) -> bool:
         return False
 
 
-def microseconds(nanoseconds: int) -> msgspec.Raw:
+def _microseconds(nanoseconds: int) -> msgspec.Raw:
     """Exact, as a decimal number."""
     sign, nanoseconds = "-" if nanoseconds < 0 else "", abs(nanoseconds)
     return msgspec.Raw(f"{sign}{nanoseconds // 1000}.{nanoseconds % 1000:03d}")
@@ -103,14 +103,14 @@ def arrows(events: Iterable[StoredEvent], lanes: Lanes, base_ns: int) -> Iterato
             launches.setdefault(event.correlation, event)
     for correlation, event in work:
         if launch := launches.get(correlation):
-            yield flow("s", correlation, launch, lanes, base_ns)
-            yield flow("f", correlation, event, lanes, base_ns)
+            yield _flow("s", correlation, launch, lanes, base_ns)
+            yield _flow("f", correlation, event, lanes, base_ns)
 
 
-def flow(ph: str, correlation: int, event: StoredEvent, lanes: Lanes, base_ns: int) -> ChromeEvent:
+def _flow(ph: str, correlation: int, event: StoredEvent, lanes: Lanes, base_ns: int) -> ChromeEvent:
     """The start (s) or the end (f) of an arrow, at the start of an event."""
     pid, tid = lanes.of(event.process, event.thread)
     return ChromeEvent(
         ph=ph, name="ac2g", cat="ac2g", id=correlation, pid=pid, tid=tid,
-        ts=microseconds(event.start_ns - base_ns), bp="e" if ph == "f" else None,
+        ts=_microseconds(event.start_ns - base_ns), bp="e" if ph == "f" else None,
     )  # fmt: skip

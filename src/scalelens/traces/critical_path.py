@@ -34,13 +34,13 @@ def critical_path(
     begin with `annotation`, from 0.
     Raises UserError where HTA is not installed, where the trace is no longer there, or where HTA finds no path in it.
     """
-    need_hta()
-    path = trace_of(root, rank, run)
+    _need_hta()
+    path = _trace_of(root, rank, run)
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder) / "trace.json"  # HTA reads .json and .json.gz alone
-        plain.write_bytes(content(path))
+        plain.write_bytes(_content(path))
         try:
-            pieces = pieces_of(plain, rank, annotation, instance)
+            pieces = _pieces_of(plain, rank, annotation, instance)
         except Exception as error:  # whatever HTA, pandas or networkx raise for a trace that they do not expect
             pieces, reason = None, f"{type(error).__name__}: {error}".splitlines()[0][:200]
         else:
@@ -49,10 +49,10 @@ def critical_path(
         raise UserError(
             f"HTA finds no critical path in {path} ({reason})", "choose a step with --annotation ... --instance ..."
         )
-    return summed(pieces)
+    return _summed(pieces)
 
 
-def need_hta() -> None:
+def _need_hta() -> None:
     try:
         import hta.trace_analysis  # noqa: F401
     except ImportError as error:
@@ -62,7 +62,7 @@ def need_hta() -> None:
         ) from None
 
 
-def pieces_of(trace: Path, rank: int, annotation: str, instance: int) -> Any:
+def _pieces_of(trace: Path, rank: int, annotation: str, instance: int) -> Any:
     """The pieces of the path, a pandas DataFrame, or None where HTA says that it failed."""
     from hta.trace_analysis import TraceAnalysis
 
@@ -72,7 +72,7 @@ def pieces_of(trace: Path, rank: int, annotation: str, instance: int) -> Any:
         return graph.get_critical_path_breakdown() if success else None
 
 
-def trace_of(root: Path, rank: int, run: str) -> str:
+def _trace_of(root: Path, rank: int, run: str) -> str:
     """Path of the one trace of a rank."""
     connection = connect(root, {}, "events files")
     rows = connection.execute(
@@ -97,7 +97,7 @@ def trace_of(root: Path, rank: int, run: str) -> str:
     return str(rows[0][1])
 
 
-def content(path: str) -> bytes:
+def _content(path: str) -> bytes:
     """Bytes of a trace, also where it is compressed or in an archive (`archive.tar.gz!member`)."""
     if Path(path).is_file():
         return open_source(Path(path)).read()
@@ -109,7 +109,7 @@ def content(path: str) -> bytes:
     raise UserError(f"{path} is no longer there", "put it back: HTA reads the trace file itself")
 
 
-def summed(pieces: Any) -> pl.DataFrame:
+def _summed(pieces: Any) -> pl.DataFrame:
     """Pieces of the path, a pandas DataFrame, added up by what bounds them and by their names."""
     columns = {name: pieces[name].tolist() for name in ("bound_by", "s_name", "duration")}
     frame = pl.DataFrame(

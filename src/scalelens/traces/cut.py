@@ -65,11 +65,11 @@ def events_of(connection: duckdb.DuckDBPyConnection, cut: Cut) -> list[StoredEve
         [cut.run_id, cut.rank, cut.to_ns, cut.from_ns],
     ).fetchall()
     if not rows:
-        raise UserError("no event lies between these times", f"the trace is {length_s(connection, cut):.6g} s long")
+        raise UserError("no event lies between these times", f"the trace is {_length_s(connection, cut):.6g} s long")
     return [StoredEvent(*row) for row in rows]
 
 
-def length_s(connection: duckdb.DuckDBPyConnection, cut: Cut) -> float:
+def _length_s(connection: duckdb.DuckDBPyConnection, cut: Cut) -> float:
     ((last_ns,),) = connection.execute(
         "SELECT max(start_ns + coalesce(duration_ns, 0)) FROM events WHERE run_id = ? AND coalesce(rank, 0) = ?",
         [cut.run_id, cut.rank],

@@ -35,7 +35,7 @@ def export(
         *arrows(events, lanes, cut.base_ns),
         *(chrome_event(mark, lanes, cut.base_ns) for mark in marks),
     ]
-    text = document(cut, [*lanes.names(), *written], len(marks))
+    text = _document(cut, [*lanes.names(), *written], len(marks))
     try:
         path.write_bytes(gzip.compress(text, mtime=0) if path.suffix == ".gz" else text)
     except OSError as error:
@@ -43,7 +43,7 @@ def export(
     return len(events), len(marks)
 
 
-def document(cut: Cut, events: list[ChromeEvent], marks: int) -> bytes:
+def _document(cut: Cut, events: list[ChromeEvent], marks: int) -> bytes:
     """The file, with one event a line."""
     encoder = msgspec.json.Encoder()
     lines = b",\n".join(encoder.encode(event) for event in events)

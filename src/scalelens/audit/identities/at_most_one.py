@@ -21,21 +21,21 @@ from scalelens.audit.printed import Number
 from scalelens.audit.quantities import value
 from scalelens.audit.wording import with_unit
 
-EXPLAINED = re.compile(
+_EXPLAINED = re.compile(
     r"super-?\s?linear|(?:efficien|speed.?up|scal)[^.]{0,80}(?:above|over|beyond|exceed\w*|more than|>)\s*"
     r"(?:100\s?\\?%|1\b|one\b|unity)",
     re.IGNORECASE,
 )
-IN_WORDS = re.compile(
+_IN_WORDS = re.compile(
     r"(?:scaling|parallel) efficiency (?:of|is|reaches|=) <(\d+)>|<(\d+)> (?:scaling|parallel) efficiency"
 )
-MOST = Decimal("1.02")
-LEAST_OTHERS = 2
+_MOST = Decimal("1.02")
+_LEAST_OTHERS = 2
 
 
 def find(document: Document) -> Iterator[Finding]:
     """Efficiencies above 1 that a table contradicts, or that the text does not explain."""
-    if EXPLAINED.search(document.text):
+    if _EXPLAINED.search(document.text):
         return
     for table in document.tables:
         for efficiency in table.columns("efficiency"):
@@ -44,7 +44,7 @@ def find(document: Document) -> Iterator[Finding]:
                     yield from _contradicted(table, efficiency, row)
     printed = [value(number) for number in _in_tables(document)]
     for sentence in document.sentences:
-        for match in IN_WORDS.finditer(sentence.marked):
+        for match in _IN_WORDS.finditer(sentence.marked):
             number = sentence.numbers[int(match[1] or match[2])]
             if _is_above_one(number) and not number.hedge and value(number) not in printed:
                 yield _unexplained(number)
@@ -53,7 +53,7 @@ def find(document: Document) -> Iterator[Finding]:
 def _is_above_one(number: Number) -> bool:
     """Whether an efficiency is above 1.  A number above 2 without a unit is read as per cent."""
     in_percent = number.unit == "" and number.low > 2
-    return value(number).low > (MOST * 100 if in_percent else MOST)
+    return value(number).low > (_MOST * 100 if in_percent else _MOST)
 
 
 def _contradicted(table: TextTable, efficiency: int, row: int) -> Iterator[Finding]:
@@ -63,7 +63,7 @@ def _contradicted(table: TextTable, efficiency: int, row: int) -> Iterator[Findi
         rows = factors(table, columns, formula)
         mine = next((each for each in rows if each[0] == row), None)
         others = [each for each in rows if each[0] != row]
-        if mine is None or len(others) < LEAST_OTHERS:
+        if mine is None or len(others) < _LEAST_OTHERS:
             continue
         factor = shared_values([each for _, _, each in others])
         if any(gap(factor, each) for _, _, each in others):

@@ -13,7 +13,7 @@ from scalelens.audit.finding import Finding
 from scalelens.audit.quantities import value
 from scalelens.audit.wording import table_name, with_unit
 
-BEST_IN_BOLD = re.compile(
+_BEST_IN_BOLD = re.compile(
     r"\bbest\b[^.]{0,60}\b(?:bold|boldface)\b|\bbold\b[^.]{0,60}\b(?:best|highest|lowest|fastest)\b", re.IGNORECASE
 )
 
@@ -21,7 +21,7 @@ BEST_IN_BOLD = re.compile(
 def find(document: Document) -> Iterator[Finding]:
     """Bold numbers that are neither the largest nor the smallest of their column."""
     for table in document.tables:
-        if BEST_IN_BOLD.search(f"{table.caption} {table.nearby}"):
+        if _BEST_IN_BOLD.search(f"{table.caption} {table.nearby}"):
             yield from _best_markers(table)
 
 

@@ -17,34 +17,34 @@ from scalelens.audit.units import DEVICES
 from scalelens.audit.wording import about, matters, middle, with_unit
 from scalelens.units import base
 
-BETWEEN = r"(?:(?!<\d+>)[^.;:]){0,40}?"
-PAIR = (
-    rf"(?:from <(?P<a>\d+)>{BETWEEN} to <(?P<b>\d+)>|"
+_BETWEEN = r"(?:(?!<\d+>)[^.;:]){0,40}?"
+_PAIR = (
+    rf"(?:from <(?P<a>\d+)>{_BETWEEN} to <(?P<b>\d+)>|"
     r"<(?P<c>\d+)> (?:against|versus|vs\.?|compared (?:to|with)|instead of|rather than) <(?P<d>\d+)>)"
 )
-AMOUNT = (
+_AMOUNT = (
     rf"(?:{FOLLOWS}|,? by )"
     r"(?:a |an |only |just |by |it is )*"
     r"(?:(?:speed-?up|factor|increase|decrease|reduction|gain|drop|rise|improvement|change|growth|loss|slowdown) of )?"
     r"<(?P<change>\d+)>"
 )
 # "by 20 %, from 100 W to 80 W", "compared with 100 W it draws 80 W, 20 % less"
-CHANGE_FIRST = re.compile(
-    rf"\b(?:by|of) (?:a factor of )?<(?P<change>\d+)>,? \(?from <(?P<a>\d+)>{BETWEEN} to <(?P<b>\d+)>(?P<c>)(?P<d>)"
+_CHANGE_FIRST = re.compile(
+    rf"\b(?:by|of) (?:a factor of )?<(?P<change>\d+)>,? \(?from <(?P<a>\d+)>{_BETWEEN} to <(?P<b>\d+)>(?P<c>)(?P<d>)"
 )
-COMPARED = re.compile(
+_COMPARED = re.compile(
     r"compared (?:to|with) <(?P<a>\d+)>,(?:(?!<\d+>)[^.;:]){0,60}? <(?P<b>\d+)>,? \(?(?:a |an )?<(?P<change>\d+)> "
     r"(?:more|less|higher|lower|faster|slower|speed-?up)(?P<c>)(?P<d>)"
 )
-LINKED = re.compile(PAIR + r"(?: on <\d+> devices)?" + AMOUNT)
-SHARE = re.compile(r"(?P<c>)(?P<d>)<(?P<a>\d+)> (?:is|are|was|were) <(?P<change>\d+)> (?:of|times) <(?P<b>\d+)>")
-IS_RATIO = re.compile(r"(?:factor|speed-?up) of")
+_LINKED = re.compile(_PAIR + r"(?: on <\d+> devices)?" + _AMOUNT)
+_SHARE = re.compile(r"(?P<c>)(?P<d>)<(?P<a>\d+)> (?:is|are|was|were) <(?P<change>\d+)> (?:of|times) <(?P<b>\d+)>")
+_IS_RATIO = re.compile(r"(?:factor|speed-?up) of")
 
 
 def find(document: Document) -> Iterator[Finding]:
     """Sentences whose change or ratio does not follow from their two values."""
     for sentence in document.sentences:
-        for pattern in (LINKED, SHARE, CHANGE_FIRST, COMPARED):
+        for pattern in (_LINKED, _SHARE, _CHANGE_FIRST, _COMPARED):
             for linked in pattern.finditer(sentence.marked):
                 yield from _of_pair(sentence, linked)
 
@@ -55,7 +55,7 @@ def _of_pair(sentence: Sentence, linked: re.Match[str]) -> Iterator[Finding]:
     first, second, change = (sentence.numbers[int(k)] for k in indexes)
     if any(number.hedge for number in (first, second, change)) or min(first.low, second.low) <= 0:
         return
-    plain_factor = change.unit == "" and IS_RATIO.search(linked[0])
+    plain_factor = change.unit == "" and _IS_RATIO.search(linked[0])
     if (change.unit not in ("%", "x") and not plain_factor) or change.unit == first.unit == "x":
         return
     a, b = _in_one_unit(first, second)
@@ -64,7 +64,7 @@ def _of_pair(sentence: Sentence, linked: re.Match[str]) -> Iterator[Finding]:
     if second.unit in (*DEVICES, "nodes"):  # what changed is another quantity: "from 4 to 8 GPUs, 1.9 times faster"
         return
     claimed = value(change)
-    ways = [a / b, b / a] if IS_RATIO.search(linked[0]) else _ways_to_count(a, b, points=second.unit == "%")
+    ways = [a / b, b / a] if _IS_RATIO.search(linked[0]) else _ways_to_count(a, b, points=second.unit == "%")
     if all(claimed.apart(way) for way in ways):
         near = ways if change.unit == "%" else [max(ways[:2], key=middle)]
         best = min(near, key=lambda way: abs(middle(way) - middle(claimed)))

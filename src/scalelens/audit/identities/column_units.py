@@ -17,8 +17,8 @@ from scalelens.audit.printed import Bounds
 from scalelens.audit.quantities import exact
 from scalelens.audit.wording import middle, table_name
 
-CONVERSIONS = [Decimal(size) for size in (1000, 1_000_000, 60, 3600)]
-NARROW = Decimal("0.02")
+_CONVERSIONS = [Decimal(size) for size in (1000, 1_000_000, 60, 3600)]
+_NARROW = Decimal("0.02")
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -33,12 +33,12 @@ def find(document: Document) -> Iterator[Finding]:
 
 def _is_about(shared: Bounds, size: Decimal) -> bool:
     """Whether the digits allow hardly any factor but this one."""
-    return not gap(shared, exact(size)) and (shared.high - shared.low) / size < NARROW
+    return not gap(shared, exact(size)) and (shared.high - shared.low) / size < _NARROW
 
 
 def _related(table: TextTable) -> Iterator[tuple[list[int], Formula, str, list[Decimal]]]:
     """Columns, the formula that gives the first from the others, the identity, and the factors of a wrong unit."""
-    units = [*CONVERSIONS, *(1 / size for size in CONVERSIONS)]
+    units = [*_CONVERSIONS, *(1 / size for size in _CONVERSIONS)]
     times = table.columns("time")
     steps = [time for time in times if table.meanings[time].per & {"steps", "batches"}]
     if not table.columns("devices"):

@@ -15,13 +15,13 @@ from scalelens.audit.units import DEVICES
 from scalelens.audit.wording import about, matters, middle, with_unit
 from scalelens.units import base
 
-SPEEDUP = re.compile(r"speed-?up (?:of|is) <(\d+)>|<(\d+)> speed-?up|<(\d+)> (?:as fast|faster)")
-SIZES = (*DEVICES, "nodes")
-EFFICIENCY = re.compile(
+_SPEEDUP = re.compile(r"speed-?up (?:of|is) <(\d+)>|<(\d+)> speed-?up|<(\d+)> (?:as fast|faster)")
+_SIZES = (*DEVICES, "nodes")
+_EFFICIENCY = re.compile(
     r"efficiency (?:of|is|=) <(\d+)>|<(\d+)> (?:parallel |scaling |strong-scaling )?efficien(?:cy|t)"
 )
-FROM_TO = re.compile(r"<(\d+)> to <(\d+)>")
-BASE = re.compile(
+_FROM_TO = re.compile(r"<(\d+)> to <(\d+)>")
+_BASE = re.compile(
     r"relative to|compared|baseline|base case|over (?:one|a single) node|per node|\bover <|\bthan <|\bthan on <"
 )
 
@@ -33,10 +33,10 @@ def find(document: Document) -> Iterator[Finding]:
 
 
 def _of_sentence(sentence: Sentence) -> Iterator[Finding]:
-    speedups, efficiencies = _named(SPEEDUP, sentence), _named(EFFICIENCY, sentence)
+    speedups, efficiencies = _named(_SPEEDUP, sentence), _named(_EFFICIENCY, sentence)
     first = _base_cases(sentence)
-    sizes = [number for number in sentence.numbers if number.unit in SIZES and number not in first]
-    one_each = len(speedups) == len(efficiencies) == len(sizes) == 1 and not BASE.search(sentence.marked)
+    sizes = [number for number in sentence.numbers if number.unit in _SIZES and number not in first]
+    one_each = len(speedups) == len(efficiencies) == len(sizes) == 1 and not _BASE.search(sentence.marked)
     used = (*speedups, *efficiencies, *sizes, *first)
     if not one_each or any(number.hedge for number in used) or min(number.low for number in (*sizes, *first)) <= 0:
         return
@@ -60,8 +60,8 @@ def _of_sentence(sentence: Sentence) -> Iterator[Finding]:
 
 def _base_cases(sentence: Sentence) -> list[Number]:
     """The 8 of "from 8 to 32 GPUs"."""
-    pairs = [[sentence.numbers[int(k)] for k in match.groups()] for match in FROM_TO.finditer(sentence.marked)]
-    return [first for first, last in pairs if last.unit in SIZES and first.unit in ("", last.unit)]
+    pairs = [[sentence.numbers[int(k)] for k in match.groups()] for match in _FROM_TO.finditer(sentence.marked)]
+    return [first for first, last in pairs if last.unit in _SIZES and first.unit in ("", last.unit)]
 
 
 def _named(pattern: re.Pattern[str], sentence: Sentence) -> list[Number]:

@@ -12,32 +12,32 @@ from scalelens.audit.document import Document
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Number, bounds_of
 
-NAME = r"\\?(?:tilde|bar|hat|overline|mathrm|text)?\s*\{?\s*[A-Za-z]{1,12}\}?(?:_\{?\w*\}?)?"
+_NAME = r"\\?(?:tilde|bar|hat|overline|mathrm|text)?\s*\{?\s*[A-Za-z]{1,12}\}?(?:_\{?\w*\}?)?"
 
 
 def _call(side: str) -> str:
     """The pattern of `t(n)`, `t_n` or `T_{min}`."""
-    return rf"(?P<{side}>{NAME})\s*(?:\((?P<{side}_of>[^()]{{1,12}})\)|_\{{?(?P<{side}_at>\w+)\}}?)"
+    return rf"(?P<{side}>{_NAME})\s*(?:\((?P<{side}_of>[^()]{{1,12}})\)|_\{{?(?P<{side}_at>\w+)\}}?)"
 
 
-LEFT = r"(?<![A-Za-z\\])" + _call("left") + r"\s*(?::=|=|\\equiv)\s*"
-TIMES_DEVICES = r"(?:[nNpP]\s*(?:\\cdot|\\times|\*|·|\\,|\s)\s*)?"
-ABOVE, BELOW = TIMES_DEVICES + _call("above"), TIMES_DEVICES + _call("below")
-FRACTION = re.compile(LEFT + rf"\\[dt]?frac\s*\{{\s*{ABOVE}\s*\}}\s*\{{\s*{BELOW}\s*\}}")
-SLASH = re.compile(LEFT + rf"{ABOVE}\s*/\s*\(?{BELOW}(?![\w(])")
-BASE = re.compile(r"1|0|[a-zA-Z]_?\{?(?:0|1|min|\\min|base|ref|\\mathrm\{min\})\}?|min|base|ref|one|single")
-SHARES = re.compile(r"efficien|speed.?up", re.IGNORECASE)
-TIME = re.compile(r"\b(?:run\s?time|wall.?clock|wall.?time|time|duration|latency)\b", re.IGNORECASE)
-RATE = re.compile(r"\b(?:throughput|rate|performance|speed|flop\S*|images per second|bandwidth)\b", re.IGNORECASE)
+_LEFT = r"(?<![A-Za-z\\])" + _call("left") + r"\s*(?::=|=|\\equiv)\s*"
+_TIMES_DEVICES = r"(?:[nNpP]\s*(?:\\cdot|\\times|\*|·|\\,|\s)\s*)?"
+ABOVE, BELOW = _TIMES_DEVICES + _call("above"), _TIMES_DEVICES + _call("below")
+_FRACTION = re.compile(_LEFT + rf"\\[dt]?frac\s*\{{\s*{ABOVE}\s*\}}\s*\{{\s*{BELOW}\s*\}}")
+_SLASH = re.compile(_LEFT + rf"{ABOVE}\s*/\s*\(?{BELOW}(?![\w(])")
+_BASE = re.compile(r"1|0|[a-zA-Z]_?\{?(?:0|1|min|\\min|base|ref|\\mathrm\{min\})\}?|min|base|ref|one|single")
+_SHARES = re.compile(r"efficien|speed.?up", re.IGNORECASE)
+_TIME = re.compile(r"\b(?:run\s?time|wall.?clock|wall.?time|time|duration|latency)\b", re.IGNORECASE)
+_RATE = re.compile(r"\b(?:throughput|rate|performance|speed|flop\S*|images per second|bandwidth)\b", re.IGNORECASE)
 CHARACTERS_BEFORE, CHARACTERS_AFTER = 250, 400
 
 
 def find(document: Document) -> Iterator[Finding]:
     """Formulas of an efficiency or a speedup that are upside down."""
     text = document.text
-    if not SHARES.search(text):
+    if not _SHARES.search(text):
         return
-    for pattern in (FRACTION, SLASH):
+    for pattern in (_FRACTION, _SLASH):
         for match in pattern.finditer(text):
             kind = _meaning_of(text, match)
             upside_down = {"time": _is_base(match, "below") and not _is_base(match, "above"),
@@ -49,7 +49,7 @@ def find(document: Document) -> Iterator[Finding]:
 def _is_base(match: re.Match[str], side: str) -> bool:
     """Whether the argument or index of this side is the base case: 1, 0, n_0, n_{min}."""
     argument = match[f"{side}_of"] or match[f"{side}_at"] or ""
-    return bool(BASE.fullmatch(argument.strip(" $")))
+    return bool(_BASE.fullmatch(argument.strip(" $")))
 
 
 def _same_letter(match: re.Match[str]) -> bool:
@@ -59,7 +59,7 @@ def _same_letter(match: re.Match[str]) -> bool:
 def _meaning_of(text: str, match: re.Match[str]) -> str:
     """`time` or `rate`: the quantity in a formula of an efficiency or speedup; "" if the text does not say."""
     before = text[max(0, match.start() - CHARACTERS_BEFORE) : match.start()]
-    if not SHARES.search(_last_sentence(before)):
+    if not _SHARES.search(_last_sentence(before)):
         return ""
     after = text[match.end() : match.end() + CHARACTERS_AFTER]
     letter = re.escape(re.sub(r"[\\{}]", "", match["above"]).strip())
@@ -67,7 +67,7 @@ def _meaning_of(text: str, match: re.Match[str]) -> str:
         rf"\bwhere\b[^.]*?\$?{letter}\b[^.]*?\b(?:is|denotes|are|stands for|means)\b([^.]*)", after, re.IGNORECASE
     )
     definition = defined[1] if defined else ""
-    time, rate = TIME.search(definition), RATE.search(definition)
+    time, rate = _TIME.search(definition), _RATE.search(definition)
     if time and (not rate or time.start() < rate.start()):
         return "time"
     return "rate" if rate else ""

@@ -17,16 +17,16 @@ from scalelens.audit.printed import Bounds
 from scalelens.audit.quantities import unit_is, value
 from scalelens.audit.wording import about, matters, middle, with_unit
 
-MEAN = (
+_MEAN = (
     r"(?:[^.;]*?(?:mean|average)(?:d)? (?:power|draw)[^<>;]{0,20}<(?P<power>\d+)>|,? averaging <(?P<averaged>\d+)>|"
     r",? \(?<(?P<bracketed>\d+)> on average)"
 )
-IN = r"(?:in|over|during|within|for) (?:the |a |its )?(?:\w+ )?"
-LINKED = re.compile(rf"<(?P<energy>\d+)> (?:\w+ ){{0,2}}?{IN}<(?P<time>\d+)>{MEAN}")
-TIME_FIRST = re.compile(
-    rf"{IN}<(?P<time>\d+)>,? (?:and |it |they )?(?:consum|us|draw|drew|need|took)\w* <(?P<energy>\d+)>{MEAN}"
+_IN = r"(?:in|over|during|within|for) (?:the |a |its )?(?:\w+ )?"
+_LINKED = re.compile(rf"<(?P<energy>\d+)> (?:\w+ ){{0,2}}?{_IN}<(?P<time>\d+)>{_MEAN}")
+_TIME_FIRST = re.compile(
+    rf"{_IN}<(?P<time>\d+)>,? (?:and |it |they )?(?:consum|us|draw|drew|need|took)\w* <(?P<energy>\d+)>{_MEAN}"
 )
-IDENTITY = "energy / time = mean power"
+_IDENTITY = "energy / time = mean power"
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -35,13 +35,13 @@ def find(document: Document) -> Iterator[Finding]:
         for power in table.columns("power"):
             for energy in table.columns("energy"):
                 for time in table.columns("time"):
-                    yield from rows_against(table, [power, energy, time], quotient, IDENTITY, MEASURED_TWICE)
+                    yield from rows_against(table, [power, energy, time], quotient, _IDENTITY, MEASURED_TWICE)
     for sentence in document.sentences:
         yield from _of_sentence(sentence)
 
 
 def _of_sentence(sentence: Sentence) -> Iterator[Finding]:
-    for linked in (*LINKED.finditer(sentence.marked), *TIME_FIRST.finditer(sentence.marked)):
+    for linked in (*_LINKED.finditer(sentence.marked), *_TIME_FIRST.finditer(sentence.marked)):
         power_index = linked["power"] or linked["averaged"] or linked["bracketed"]
         energy, time, power = (sentence.numbers[int(k)] for k in (linked["energy"], linked["time"], power_index))
         if is_multiplied(sentence.marked, linked.start()):
@@ -56,5 +56,5 @@ def _of_sentence(sentence: Sentence) -> Iterator[Finding]:
                     (power, energy, time),
                     f"{with_unit(energy)} in {with_unit(time)} are {about(middle(right))} W, not {with_unit(power)}.",
                     matters(value(power), right),
-                    IDENTITY,
+                    _IDENTITY,
                 )

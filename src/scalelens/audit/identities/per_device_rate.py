@@ -17,8 +17,8 @@ from scalelens.audit.quantities import per_device, value
 from scalelens.audit.units import DEVICES
 from scalelens.audit.wording import about, matters, middle, with_unit
 
-IDENTITY = "rate per device = rate / devices"
-LINKED = re.compile(rf"<(\d+)>(?:(?:(?!<\d+>)[^.;:])*?<(\d+)>)?(?:{SAME}|,? or | \()<(\d+)>")
+_IDENTITY = "rate per device = rate / devices"
+_LINKED = re.compile(rf"<(\d+)>(?:(?:(?!<\d+>)[^.;:])*?<(\d+)>)?(?:{SAME}|,? or | \()<(\d+)>")
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -29,7 +29,7 @@ def find(document: Document) -> Iterator[Finding]:
             for total in (k for k in rates if not per_device(table, k)):
                 for devices in table.columns("devices"):
                     if table.meanings[one].item == table.meanings[total].item:
-                        yield from rows_against(table, [one, total, devices], quotient, IDENTITY)
+                        yield from rows_against(table, [one, total, devices], quotient, _IDENTITY)
     for sentence in document.sentences:
         yield from _of_sentence(sentence)
 
@@ -42,7 +42,7 @@ def _of_sentence(sentence: Sentence) -> Iterator[Finding]:
     item, _, device = each[0].unit.rpartition("/")
     total = [number for number in sentence.numbers if number.unit == item]
     used = [*each, *total, *sizes]
-    linked = LINKED.search(sentence.marked)
+    linked = _LINKED.search(sentence.marked)
     tied = [sentence.numbers[int(k)] for k in linked.groups() if k] if linked else []
     one_each = len(total) == 1 and sizes[0].unit in (device, "device") and sizes[0].low > 0
     if not one_each or any(number.hedge for number in used) or tied[-1:] != each or any(n not in used for n in tied):
@@ -56,5 +56,5 @@ def _of_sentence(sentence: Sentence) -> Iterator[Finding]:
             f"{with_unit(total[0])} on {with_unit(sizes[0])} are {about(middle(right), 6)} {each[0].unit}, "
             f"not {with_unit(each[0])}.",
             matters(value(each[0]), right),
-            IDENTITY,
+            _IDENTITY,
         )

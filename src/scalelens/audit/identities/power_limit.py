@@ -15,8 +15,8 @@ from scalelens.audit.quantities import batches_per_epoch, exact, per_device, val
 from scalelens.audit.wording import about, middle, table_name, with_unit
 from scalelens.catalog import device, rows
 
-ABOVE_LIMIT = Decimal("1.1")  # a device may exceed its limit for a moment, and a meter may err
-IMPLAUSIBLE = 2
+_ABOVE_LIMIT = Decimal("1.1")  # a device may exceed its limit for a moment, and a meter may err
+_IMPLAUSIBLE = 2
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -38,9 +38,9 @@ def _limit_of(table: TextTable) -> tuple[Decimal, str]:
     """The power in W that one device cannot exceed, and whose limit that is."""
     known = device(f"{table.caption} {' '.join(table.headings)}")
     if known and known["tdp_w"]:
-        return Decimal(known["tdp_w"]) * ABOVE_LIMIT, f"{known['device']} has a limit of {known['tdp_w']} W"
+        return Decimal(known["tdp_w"]) * _ABOVE_LIMIT, f"{known['device']} has a limit of {known['tdp_w']} W"
     largest = max(int(row["tdp_w"]) for row in rows("devices_catalog") if row["tdp_w"])
-    return Decimal(largest) * IMPLAUSIBLE, f"no device of the catalog has a limit above {largest} W"
+    return Decimal(largest) * _IMPLAUSIBLE, f"no device of the catalog has a limit above {largest} W"
 
 
 def _timed_rows(table: TextTable, energy: int) -> Iterator[tuple[tuple[Number, ...], Bounds, str]]:

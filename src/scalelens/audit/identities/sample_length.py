@@ -14,18 +14,18 @@ from scalelens.audit.linking import FOLLOWS, SAME, is_multiplied
 from scalelens.audit.printed import Bounds
 from scalelens.audit.wording import about, matters, middle
 
-LINKED = re.compile(
+_LINKED = re.compile(
     r"<(?P<batch>\d+)> ?(?:(?:sequences|samples) )?(?:(?:and|of|with|at) )?(?:a |each )?(?:(?:sequence )?length of )?"
     rf"<(?P<length>\d+)>(?: each)?(?:(?P<same>{SAME})|{FOLLOWS})<(?P<tokens>\d+)>"
     r"(?P<per_step> (?:per|in a|in each|a) (?:step|batch|iteration|update))?"
 )
-LENGTH_FIRST = re.compile(
+_LENGTH_FIRST = re.compile(
     r"length of <(?P<length>\d+)>(?: tokens)? and (?:a )?(?:global )?batch size (?:of )?<(?P<batch>\d+)>,"
     r"(?P<per_step> (?:each|every|one|a) (?:step|batch|iteration|update) (?:processes|has|holds|contains|is)) "
     r"<(?P<tokens>\d+)>(?P<same>)"
 )
-EACH_BATCH = re.compile(r"\b(?:each|every|one|a) (?:global )?(?:batch|step|iteration|update)\b")
-IDENTITY = "tokens = sequences × length"
+_EACH_BATCH = re.compile(r"\b(?:each|every|one|a) (?:global )?(?:batch|step|iteration|update)\b")
+_IDENTITY = "tokens = sequences × length"
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -34,11 +34,11 @@ def find(document: Document) -> Iterator[Finding]:
         rates = table.columns("rate")
         for tokens in (k for k in rates if table.meanings[k].item == "tokens"):
             for samples in (k for k in rates if table.meanings[k].item in ("samples", "sequences")):
-                yield from rows_against(table, [tokens, samples], first_value, IDENTITY)
+                yield from rows_against(table, [tokens, samples], first_value, _IDENTITY)
         for tokens in (k for k in table.columns("work") if table.meanings[k].item == "tokens"):
             for length in table.columns("length"):
                 for batch in table.columns("batch"):
-                    yield from rows_against(table, [tokens, batch, length], _product, IDENTITY)
+                    yield from rows_against(table, [tokens, batch, length], _product, _IDENTITY)
     for sentence in document.sentences:
         yield from _of_sentence(sentence)
 
@@ -48,11 +48,11 @@ def _product(given: list[Bounds]) -> Bounds:
 
 
 def _of_sentence(sentence: Sentence) -> Iterator[Finding]:
-    for linked in (*LINKED.finditer(sentence.marked), *LENGTH_FIRST.finditer(sentence.marked)):
+    for linked in (*_LINKED.finditer(sentence.marked), *_LENGTH_FIRST.finditer(sentence.marked)):
         indexes = (linked["batch"], linked["length"], linked["tokens"])
         batch, length, tokens = (sentence.numbers[int(k)] for k in indexes)
         of_a_step = bool(linked["per_step"]) or tokens.unit in ("tokens/steps", "tokens/batches")
-        of_a_step |= bool(linked["same"] and tokens.unit == "tokens" and EACH_BATCH.search(sentence.marked))
+        of_a_step |= bool(linked["same"] and tokens.unit == "tokens" and _EACH_BATCH.search(sentence.marked))
         of_a_step &= not is_multiplied(sentence.marked, linked.start())
         right = batch.bounds * length.bounds
         if of_a_step and right.apart(tokens.bounds) and not (batch.hedge or length.hedge or tokens.hedge):
@@ -62,5 +62,5 @@ def _of_sentence(sentence: Sentence) -> Iterator[Finding]:
                 f"{batch.text} sequences of {length.text} tokens are {about(middle(right), 7)} tokens, "
                 f"not {tokens.text}.",
                 matters(tokens.bounds, right),
-                IDENTITY,
+                _IDENTITY,
             )

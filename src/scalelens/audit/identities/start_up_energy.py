@@ -14,10 +14,10 @@ from scalelens.audit.printed import Number
 from scalelens.audit.quantities import value
 from scalelens.audit.wording import table_name, with_unit
 
-LEAST_ROWS = 4
-LEAST_RISE = 2.0
-PROPORTIONAL = 0.1  # share by which the work of a run per batch may scatter
-FITS = 0.25
+_LEAST_ROWS = 4
+_LEAST_RISE = 2.0
+_PROPORTIONAL = 0.1  # share by which the work of a run per batch may scatter
+_FITS = 0.25
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -30,7 +30,7 @@ def find(document: Document) -> Iterator[Finding]:
                 (numbers for _, numbers in table.rows_with(results[0], batches[0], energies[0])),
                 key=lambda numbers: numbers[1].low,
             )
-            if len(rows) >= LEAST_ROWS and (fixed := _fixed_energy(rows)):
+            if len(rows) >= _LEAST_ROWS and (fixed := _fixed_energy(rows)):
                 yield _finding(table, rows, fixed)
 
 
@@ -42,10 +42,10 @@ def _center(number: Number) -> float:
 def _fixed_energy(rows: list[tuple[Number, ...]]) -> float | None:
     """The energy in J that does not grow with the work; None for other tables."""
     per_energy, batch, energy = ([_center(numbers[k]) for numbers in rows] for k in range(3))
-    if min(*per_energy, *batch, *energy) <= 0 or per_energy[-1] < LEAST_RISE * per_energy[0]:
+    if min(*per_energy, *batch, *energy) <= 0 or per_energy[-1] < _LEAST_RISE * per_energy[0]:
         return None
     per_batch = [p * e / b for p, e, b in zip(per_energy, energy, batch, strict=True)]
-    if max(per_batch) > (1 + PROPORTIONAL) * min(per_batch):
+    if max(per_batch) > (1 + _PROPORTIONAL) * min(per_batch):
         return None
     count, mean_b, mean_e = len(rows), sum(batch) / len(rows), sum(energy) / len(rows)
     spread = sum((b - mean_b) ** 2 for b in batch)
@@ -53,7 +53,7 @@ def _fixed_energy(rows: list[tuple[Number, ...]]) -> float | None:
         return None
     slope = sum((b - mean_b) * (e - mean_e) for b, e in zip(batch, energy, strict=True)) / spread
     fixed = mean_e - slope * mean_b
-    fits = all(abs(fixed + slope * b - e) <= FITS * e for b, e in zip(batch, energy, strict=True))
+    fits = all(abs(fixed + slope * b - e) <= _FITS * e for b, e in zip(batch, energy, strict=True))
     return fixed if fits and fixed > max(energy[: (count + 1) // 2]) / 2 else None
 
 

@@ -10,7 +10,7 @@ from scalelens.audit.columns import quotient, rows_against
 from scalelens.audit.document import Document
 from scalelens.audit.finding import Finding
 
-IDENTITY = "rate = batch size / time of a step"
+_IDENTITY = "rate = batch size / time of a step"
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -21,4 +21,4 @@ def find(document: Document) -> Iterator[Finding]:
         for batch in (*table.columns("batch"), *table.columns("micro_batch")):
             for time in times:
                 for rate in rates:
-                    yield from rows_against(table, [rate, batch, time], quotient, IDENTITY, MEASURED_TWICE)
+                    yield from rows_against(table, [rate, batch, time], quotient, _IDENTITY, MEASURED_TWICE)

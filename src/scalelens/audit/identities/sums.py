@@ -16,8 +16,8 @@ from scalelens.audit.quantities import value
 from scalelens.audit.wording import about, matters, middle, table_name, with_unit
 from scalelens.units import base
 
-TOTAL = re.compile(r"(?:total|sum|overall|all|altogether)\b[\w\s]{0,12}:?", re.IGNORECASE)
-NO_SUM = ("rate", "share", "power", "ratio", "speedup", "efficiency", "work_per_energy", "energy_per_work", "flops",
+_TOTAL = re.compile(r"(?:total|sum|overall|all|altogether)\b[\w\s]{0,12}:?", re.IGNORECASE)
+_NO_SUM = ("rate", "share", "power", "ratio", "speedup", "efficiency", "work_per_energy", "energy_per_work", "flops",
           "batch", "micro_batch", "length")  # fmt: skip
 
 
@@ -25,7 +25,7 @@ def find(document: Document) -> Iterator[Finding]:
     """Totals that are not the sum of their column."""
     for table in document.tables:
         last = len(table.cells) - 1
-        if last > 1 and TOTAL.fullmatch(table.texts[last][0]):
+        if last > 1 and _TOTAL.fullmatch(table.texts[last][0]):
             sums = {column: parts for column in range(1, len(table.headings)) if (parts := _parts_of(table, column))}
             wrong = [column for column, (total, right) in sums.items() if right.apart(value(total))]
             right_ones = len(sums) - len(wrong)
@@ -40,9 +40,9 @@ def _parts_of(table: TextTable, column: int) -> tuple[Number, Bounds] | None:
     numbers = [cells[column] for cells in table.cells]
     exact = [number for number in numbers if number is not None and not number.hedge]
     units = {base(number.unit)[0] for number in exact}
-    if len(exact) != len(numbers) or len(units) != 1 or table.meanings[column].kind in NO_SUM:
+    if len(exact) != len(numbers) or len(units) != 1 or table.meanings[column].kind in _NO_SUM:
         return None
-    if any(TOTAL.fullmatch(texts[0]) for texts in table.texts[:-1]):
+    if any(_TOTAL.fullmatch(texts[0]) for texts in table.texts[:-1]):
         return None
     return exact[-1], reduce(Bounds.__add__, (value(number) for number in exact[:-1]))
 

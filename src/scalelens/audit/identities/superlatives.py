@@ -15,12 +15,12 @@ from scalelens.audit.quantities import value
 from scalelens.audit.wording import matters, table_name, with_unit
 from scalelens.units import base
 
-HIGHEST = r"highest|largest|maximum|max|peak|fastest"
-LOWEST = r"lowest|smallest|minimum|min|shortest|least"
-CLAIM = re.compile(
-    rf"\b(?P<word>{HIGHEST}|{LOWEST}) [a-z/ -]{{2,40}}?(?: \([^<>]*\))?(?: of| is| was|:| =| with) <(?P<number>\d+)>"
+_HIGHEST = r"highest|largest|maximum|max|peak|fastest"
+_LOWEST = r"lowest|smallest|minimum|min|shortest|least"
+_CLAIM = re.compile(
+    rf"\b(?P<word>{_HIGHEST}|{_LOWEST}) [a-z/ -]{{2,40}}?(?: \([^<>]*\))?(?: of| is| was|:| =| with) <(?P<number>\d+)>"
 )
-NARROWED = re.compile(
+_NARROWED = re.compile(
     r"\b(?:for|with|at|among|when|using|under|of (?:all|the|these|those)|in (?:the )?(?:case|class))\b"
 )
 
@@ -28,16 +28,16 @@ NARROWED = re.compile(
 def find(document: Document) -> Iterator[Finding]:
     """Superlatives that do not hold in their column."""
     for sentence in document.sentences:
-        for match in CLAIM.finditer(sentence.marked):
+        for match in _CLAIM.finditer(sentence.marked):
             yield from _of_sentence(document, sentence, match)
 
 
 def _of_sentence(document: Document, sentence: Sentence, match: re.Match[str]) -> Iterator[Finding]:
     number = sentence.numbers[int(match["number"])]
     rest = sentence.marked[: match.start()] + sentence.marked[match.end() :]
-    if number.hedge or not number.unit or NARROWED.search(rest):
+    if number.hedge or not number.unit or _NARROWED.search(rest):
         return
-    largest = bool(re.fullmatch(HIGHEST, match["word"]))
+    largest = bool(re.fullmatch(_HIGHEST, match["word"]))
     columns = [(table, column) for table in document.tables for column in range(len(table.headings))]
     matches = [(table, column) for table, column in columns if _has_number(table, column, number)]
     if len(matches) != 1:

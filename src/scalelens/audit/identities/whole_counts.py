@@ -17,13 +17,13 @@ from scalelens.audit.quantities import value
 from scalelens.audit.units import DEVICES
 from scalelens.audit.wording import about, matters, middle, with_unit
 
-SHARE = re.compile(r"<(\d+)> of (?:the |all |its |our )?<(\d+)>(?![\w'’]| ?(?:peak|memory|power|hours))")
-WORK = re.compile(
+_SHARE = re.compile(r"<(\d+)> of (?:the |all |its |our )?<(\d+)>(?![\w'’]| ?(?:peak|memory|power|hours))")
+_WORK = re.compile(
     r"<(\d+)> (?:of|with|at) (?:a )?(?:global )?(?:batch size of |batch size )?<(\d+)>"
     rf"(?:{FOLLOWS}<(\d+)>(?: in total| altogether)|{SAME}<(\d+)>)"
 )
-COUNTS = (*DEVICES, "nodes", "runs", "steps", "batches", "epochs")
-LARGEST = 1000
+_COUNTS = (*DEVICES, "nodes", "runs", "steps", "batches", "epochs")
+_LARGEST = 1000
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -34,9 +34,9 @@ def find(document: Document) -> Iterator[Finding]:
 
 
 def _shares(sentence: Sentence) -> Iterator[Finding]:
-    for match in SHARE.finditer(sentence.marked):
+    for match in _SHARE.finditer(sentence.marked):
         share, count = (sentence.numbers[int(k)] for k in match.groups())
-        if share.unit == "%" and count.unit in COUNTS and not (share.hedge or count.hedge) and _is_small(count):
+        if share.unit == "%" and count.unit in _COUNTS and not (share.hedge or count.hedge) and _is_small(count):
             span = value(share)
             below = (span.high * count.high).to_integral_value(ROUND_FLOOR)
             if below < span.low * count.low:
@@ -51,11 +51,11 @@ def _shares(sentence: Sentence) -> Iterator[Finding]:
 
 
 def _is_small(count: Number) -> bool:
-    return count.low == count.high and Decimal(0) < count.low <= LARGEST
+    return count.low == count.high and Decimal(0) < count.low <= _LARGEST
 
 
 def _work(sentence: Sentence) -> Iterator[Finding]:
-    for match in WORK.finditer(sentence.marked):
+    for match in _WORK.finditer(sentence.marked):
         steps, batch, total = (sentence.numbers[int(k)] for k in match.groups() if k)
         right = steps.bounds * batch.bounds
         known = steps.unit in ("steps", "batches") and not (steps.hedge or batch.hedge or total.hedge)

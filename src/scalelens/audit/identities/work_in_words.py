@@ -15,21 +15,21 @@ from scalelens.audit.quantities import value
 from scalelens.audit.wording import about, matters, middle, with_unit
 from scalelens.units import base
 
-LINKED = re.compile(
+_LINKED = re.compile(
     rf"<(\d+)> (?:for|over|during|in) <(\d+)>(?:{FOLLOWS}|,? (?:processing|thus processing) (?:a total of )?)<(\d+)>"
 )
-AT = re.compile(rf"\bat <(\d+)>, <(\d+)>(?: of training)?{SAME}<(\d+)>")
-INVERSE = re.compile(rf"<(\d+)> in <(\d+)>{FOLLOWS}(?:a (?:rate|throughput) of )?<(\d+)>")
+_AT = re.compile(rf"\bat <(\d+)>, <(\d+)>(?: of training)?{SAME}<(\d+)>")
+_INVERSE = re.compile(rf"<(\d+)> in <(\d+)>{FOLLOWS}(?:a (?:rate|throughput) of )?<(\d+)>")
 
 
 def find(document: Document) -> Iterator[Finding]:
     """Sentences whose work is not their rate times their time."""
     for sentence in document.sentences:
-        for pattern in (LINKED, AT, INVERSE):
+        for pattern in (_LINKED, _AT, _INVERSE):
             for match in pattern.finditer(sentence.marked):
                 if not is_multiplied(sentence.marked, match.start()):
                     first, time, last = (sentence.numbers[int(k)] for k in match.groups())
-                    rate, work = (last, first) if pattern is INVERSE else (first, last)
+                    rate, work = (last, first) if pattern is _INVERSE else (first, last)
                     yield from _of_numbers(sentence, rate, time, work, accused=last)
 
 

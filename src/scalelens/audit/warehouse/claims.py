@@ -25,8 +25,8 @@ from scalelens.question.session import Session
 from scalelens.report.files import write_file
 from scalelens.report.selectors import SELECTOR, SelectedValue, is_number, selected_value
 
-LINE = '"77 % at 64 nodes" = "scaling.efficiency[devices=256]"'
-WORDS_AROUND = 5  # of a number, in a proposed claim
+_LINE = '"77 % at 64 nodes" = "scaling.efficiency[devices=256]"'
+_WORDS_AROUND = 5  # of a number, in a proposed claim
 
 
 def read_claims(path: Path) -> dict[str, str]:
@@ -34,10 +34,10 @@ def read_claims(path: Path) -> dict[str, str]:
     try:
         claims: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read ({error})", f"write lines such as {LINE}") from None
+        raise UserError(f"{path} cannot be read ({error})", f"write lines such as {_LINE}") from None
     wrong = next((name for name, value in claims.items() if not isinstance(value, str)), None)
     if wrong is not None:
-        raise UserError(f"{path}: '{wrong}' is not bound to a text", f"write lines such as {LINE}")
+        raise UserError(f"{path}: '{wrong}' is not bound to a text", f"write lines such as {_LINE}")
     return claims
 
 
@@ -115,8 +115,8 @@ def _snippets(number: Number) -> Iterable[str]:
     index = next((k for k, word in enumerate(words) if number.text.split()[0] in word), None)
     if index is not None:
         ends = [k + 1 for k, word in enumerate(words) if word[-1] in ",;.:"]
-        start = max([index - WORDS_AROUND, 0, *(end for end in ends if end <= index)])
-        end = min([index + WORDS_AROUND + 1, *(end for end in ends if end > index)])
+        start = max([index - _WORDS_AROUND, 0, *(end for end in ends if end <= index)])
+        end = min([index + _WORDS_AROUND + 1, *(end for end in ends if end > index)])
         yield " ".join(words[start:end]).rstrip(",;.:")
         yield " ".join(words[index:end]).rstrip(",;.:")
 

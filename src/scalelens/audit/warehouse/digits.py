@@ -11,28 +11,28 @@ from scalelens.audit.printed import Number, bounds_of
 from scalelens.audit.warehouse.measures import Measure
 from scalelens.units import factors
 
-CHANCE = 0.05  # that a value matches, if the values lay anywhere within a decade
-UNNAMED = 0.1  # of that chance, if the words name no row: they may be about anything
-ROUNDING = 1e-9  # relative, of binary fractions
-NEAR = 0.1
-LEAST_DIGITS = 3  # with two digits, one number in five is one digit away from some value
+_CHANCE = 0.05  # that a value matches, if the values lay anywhere within a decade
+_UNNAMED = 0.1  # of that chance, if the words name no row: they may be about anything
+_ROUNDING = 1e-9  # relative, of binary fractions
+_NEAR = 0.1
+_LEAST_DIGITS = 3  # with two digits, one number in five is one digit away from some value
 # Units that may be mixed up, by the base unit of each measure, as their sizes in it.
-UNITS = {
+_UNITS = {
     "s": (*factors("ns", "µs", "ms", "s", "min", "h").values(),), "W": (*factors("mW", "W", "kW", "MW").values(),),
     "J": (*factors("J", "kJ", "Wh", "MJ", "kWh").values(),), "share": (*factors("%").values(), 1.0),
 }  # fmt: skip
-PREFIXES = (1e-6, 1e-3, 1.0, 1e3, 1e6)
+_PREFIXES = (1e-6, 1e-3, 1.0, 1e3, 1e6)
 
-Ends = tuple[float, float]
+_Ends = tuple[float, float]
 
 
-def ends_of(number: Number) -> Ends:
+def ends_of(number: Number) -> _Ends:
     """The values that may be rounded to the digits.  Unlike a count, a rate or a time is never exact."""
     bounds = number.bounds if number.low != number.high else bounds_of(number.text)
     return float(bounds.low), float(bounds.high)
 
 
-def widest(number: Number) -> Ends:
+def widest(number: Number) -> _Ends:
     """The same, if the zeros at the end of an integer may be rounding."""
     low, high = ends_of(number)
     zeros = re.fullmatch(r"[\d,]*[1-9](0+)", number.text)
@@ -40,16 +40,16 @@ def widest(number: Number) -> Ends:
     return min(low, (low + high) / 2 - more), max(high, (low + high) / 2 + more)
 
 
-def within(value: float, ends: Ends) -> bool:
-    slack = abs(value) * ROUNDING
+def within(value: float, ends: _Ends) -> bool:
+    slack = abs(value) * _ROUNDING
     return ends[0] - slack <= value <= ends[1] + slack
 
 
-def is_chance(ends: Ends, values: Iterable[float], is_named: bool = True) -> bool:
+def is_chance(ends: _Ends, values: Iterable[float], is_named: bool = True) -> bool:
     """Whether so many values would match the digits by chance in more than one case of twenty."""
     low, high = ends
     share = math.log10(high / low) if low > 0 else 1.0
-    return share * len({f"{value:.9g}" for value in values}) > (CHANCE if is_named else CHANCE * UNNAMED)
+    return share * len({f"{value:.9g}" for value in values}) > (_CHANCE if is_named else _CHANCE * _UNNAMED)
 
 
 def slip_between(number: Number, value: float, measure: Measure) -> str | None:
@@ -57,21 +57,21 @@ def slip_between(number: Number, value: float, measure: Measure) -> str | None:
     ends = ends_of(number)
     printed = sum(ends) / 2
     decimals = _decimals_of(number)
-    if abs(printed - value) <= NEAR * abs(value):
+    if abs(printed - value) <= _NEAR * abs(value):
         if number.text == _cut(value, decimals):
             return "cut off, not rounded"
         return f"{abs(printed / value - 1):.1%} {'more' if printed > value else 'less'} is printed"
     if _is_other_unit(ends, value, measure):
         return f"{printed / value:,.3g} times that is printed, which may be a slip of the unit"
     digits, own = re.sub(r"\D", "", number.text).lstrip("0"), f"{value:.{decimals}f}".replace(".", "").lstrip("0")
-    if len(digits) < LEAST_DIGITS:
+    if len(digits) < _LEAST_DIGITS:
         return None
     return _digit_slip(digits, own)
 
 
-def _is_other_unit(ends: Ends, value: float, measure: Measure) -> bool:
+def _is_other_unit(ends: _Ends, value: float, measure: Measure) -> bool:
     """Whether the digits are those of the value in another unit, and not by chance."""
-    sizes = [size / measure.factor for size in UNITS[measure.name]] if measure.name in UNITS else PREFIXES
+    sizes = [size / measure.factor for size in _UNITS[measure.name]] if measure.name in _UNITS else _PREFIXES
     others = [value / size for size in sizes if not math.isclose(size, 1.0)]
     return not is_chance(ends, others) and any(within(other, ends) for other in others)
 

@@ -21,9 +21,9 @@ from scalelens.audit.warehouse.stated import COUNTS, Stated, Vocabulary, contrad
 from scalelens.audit.warehouse.values import KnownValue, KnownValues, selector_of
 from scalelens.report.selectors import SELECTOR, question_of
 
-NO_VALUE = "no value that its words name is printed so"
-NO_QUANTITY = "its words name no quantity that a query answers"
-MATTERS = 0.05  # a larger difference changes what a reader concludes
+_NO_VALUE = "no value that its words name is printed so"
+_NO_QUANTITY = "its words name no quantity that a query answers"
+_MATTERS = 0.05  # a larger difference changes what a reader concludes
 
 
 class Auditor:
@@ -53,7 +53,7 @@ class Auditor:
         if number.hedge or any(within(known.value / measure.factor, widest(number)) for known in held):
             return _untraceable(number, "the text gives it as a round figure")
         accusation = self._stale(number, named, stated, measure) or _stale_ratio(number, ratios, measure)
-        return accusation or _untraceable(number, NO_VALUE if held else NO_QUANTITY)
+        return accusation or _untraceable(number, _NO_VALUE if held else _NO_QUANTITY)
 
     def _held(self, values: Iterable[KnownValue], number: Number, stated: Stated, measure: Measure) -> list[KnownValue]:
         """The values of the quantity and of the rows that the words name."""
@@ -170,7 +170,7 @@ def _evidence(selector: str, known: KnownValue) -> str:
 def _weight(number: Number, value: float) -> str:
     """Whether a reader would conclude otherwise."""
     middle = sum(ends_of(number)) / 2
-    return "slip" if math.isclose(middle, value, rel_tol=MATTERS) else "conclusion"
+    return "slip" if math.isclose(middle, value, rel_tol=_MATTERS) else "conclusion"
 
 
 def _printed(number: Number) -> str:

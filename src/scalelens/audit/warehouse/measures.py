@@ -12,12 +12,12 @@ from scalelens.queries.header import QueryColumn
 from scalelens.units import base
 
 SHARE = "share"  # or a ratio: 0.77 and 77 % are the same
-SHARES = re.compile(
+_SHARES = re.compile(
     r"(?:efficiency|speedup|mfu|hfu)(?:_low|_high)?|goodput|coverage|\w*_share|first_over_later|(?:best_)?score"
 )
-PER_DEVICE = re.compile(r"/(?:GPU|GCD|IPU|HPU|device|nodes)\b")
-SAMPLES = re.compile(r"^(?:images|sequences|items)\b")
-BASES = {"s", "J", "W", "B", "B/s", "FLOP/s", "samples/s", "tokens/s", "samples/J", "tokens/J"}
+_PER_DEVICE = re.compile(r"/(?:GPU|GCD|IPU|HPU|device|nodes)\b")
+_SAMPLES = re.compile(r"^(?:images|sequences|items)\b")
+_BASES = {"s", "J", "W", "B", "B/s", "FLOP/s", "samples/s", "tokens/s", "samples/J", "tokens/J"}
 
 
 class Measure(NamedTuple):
@@ -30,8 +30,8 @@ def measure_of_unit(unit: str) -> Measure | None:
     """What a unit measures; None for units that no column has.  A rate per device is a rate: words say of what."""
     if unit in ("", "x", "%"):
         return Measure(SHARE, 0.01 if unit == "%" else 1.0)
-    name, size = base(SAMPLES.sub("samples", PER_DEVICE.sub("", canonical(unit))))
-    return Measure(name, float(size)) if name in BASES else None
+    name, size = base(_SAMPLES.sub("samples", _PER_DEVICE.sub("", canonical(unit))))
+    return Measure(name, float(size)) if name in _BASES else None
 
 
 def measure_of(column: QueryColumn) -> Measure | None:
@@ -43,5 +43,5 @@ def measure_of(column: QueryColumn) -> Measure | None:
     if column.name.endswith("percent"):
         return measure_of_unit("%")
     if column.unit is None:
-        return Measure(SHARE, 1.0) if SHARES.fullmatch(column.name) else None
+        return Measure(SHARE, 1.0) if _SHARES.fullmatch(column.name) else None
     return measure_of_unit(column.unit)

@@ -23,7 +23,7 @@ def _quantity(measure: str, words: str, columns: str) -> _Quantity:
     return _Quantity(measure, re.compile(words, re.IGNORECASE), re.compile(rf"(?:{columns})(?:_low|_high)?"))
 
 
-QUANTITIES = (
+_QUANTITIES = (
     _quantity("s", r"\b(step|iteration|batch|mini-?batch)", r"(\w+_)?step_s|(mean|p\d+|fast|elbow|departure)_s"),
     _quantity("s", r"\bepochs?\b", r"\w*epoch_s|extra_s|first_batch_s"),
     _quantity("s", r"time[- ]to[- ]\w+|train(ing)? time|\bmin(utes)?\b|\bscores?\b", r"minutes|time_to_target_s"),
@@ -40,12 +40,12 @@ QUANTITIES = (
     _quantity(SHARE, r"\bMFU\b|model FLOPs? utili", "mfu"),
     _quantity(SHARE, r"\bHFU\b|hardware FLOPs? utili", "hfu"),
 )  # fmt: skip
-PER_DEVICE = r"(per|each|/) ?(\w+ )?(device|gpu|gcd|ipu|hpu|chip|accelerator)\b"
-QUALIFIERS = {
+_PER_DEVICE = r"(per|each|/) ?(\w+ )?(device|gpu|gcd|ipu|hpu|chip|accelerator)\b"
+_QUALIFIERS = {
     "mean": r"\b(mean|average|avg)\b",
     **{f"p{k}": rf"\bp{k}\b|\b{k}(th|\.)? ?percentile|\b{k} ?%[- ]quantile" for k in (5, 25, 75, 95, 99)},
     "first": r"\bfirst\b", "later": r"\blater\b|\bfollowing\b|\bother\b", "extra": r"\bextra\b",
-    "device": PER_DEVICE, "node": r"(per|each|/) ?node\b",
+    "device": _PER_DEVICE, "node": r"(per|each|/) ?node\b",
     "printed": r"\b(printed|logged|as reported)\b", "reported": r"\breported\b", "peak": r"\bpeak\b",
     "hardware": r"\bhardware\b", "fast": r"\bfast mode\b", "elbow": r"\belbow\b", "departure": r"\bdepart",
     "low": r"\blow(er|est)?\b", "high": r"\b(high|upp)er\b|\bhighest\b", "from": r"\bbefore\b", "to": r"\bafter\b",
@@ -56,9 +56,9 @@ QUALIFIERS = {
     "spread": r"\b(standard deviation|std|variance|jitter|minimum|maximum|max|fastest|slowest|shortest|longest)\b",
     "supposed": r"\b(theoretical\w*|(?<!as )(?<!than )expect(?:s|ed)?|predict\w+|estimat\w+|target|would)\b",
 }  # fmt: skip
-PATTERNS = {name: re.compile(words, re.IGNORECASE) for name, words in QUALIFIERS.items()}
-WORD_OF_COLUMN = {"unit": "device"}
-IGNORED = {"FLOP/s": {"device"}, "s": {"total"}}  # qualifiers that mean nothing for a measure
+_PATTERNS = {name: re.compile(words, re.IGNORECASE) for name, words in _QUALIFIERS.items()}
+_WORD_OF_COLUMN = {"unit": "device"}
+_IGNORED = {"FLOP/s": {"device"}, "s": {"total"}}  # qualifiers that mean nothing for a measure
 
 
 def holds(known: KnownValue, words: str) -> bool:
@@ -71,7 +71,7 @@ def holds(known: KnownValue, words: str) -> bool:
 
 @cache
 def _quantities_of(column: str) -> list[_Quantity]:
-    return [kind for kind in QUANTITIES if kind.columns.fullmatch(column)]
+    return [kind for kind in _QUANTITIES if kind.columns.fullmatch(column)]
 
 
 @cache
@@ -83,7 +83,7 @@ def _names_header(column: str, words: str) -> bool:
 
 def is_said(known: KnownValue, words: str) -> bool:
     """Whether the words name this column, and not another one of the same quantity."""
-    ignored = IGNORED.get(known.measure.name, set())
+    ignored = _IGNORED.get(known.measure.name, set())
     if not _quantities_of(known.column) or not holds(known, words):
         return False
     return _qualifiers_of_column(known.column) - ignored == _qualifiers_of_words(words) - ignored
@@ -91,10 +91,10 @@ def is_said(known: KnownValue, words: str) -> bool:
 
 @cache
 def _qualifiers_of_column(column: str) -> set[str]:
-    parts = {WORD_OF_COLUMN.get(part, part) for part in column.split("_")}
-    return parts & QUALIFIERS.keys() - ({"to"} if "time_to" in column else set())
+    parts = {_WORD_OF_COLUMN.get(part, part) for part in column.split("_")}
+    return parts & _QUALIFIERS.keys() - ({"to"} if "time_to" in column else set())
 
 
 @cache
 def _qualifiers_of_words(words: str) -> set[str]:
-    return {name for name, pattern in PATTERNS.items() if pattern.search(words)}
+    return {name for name, pattern in _PATTERNS.items() if pattern.search(words)}

@@ -10,7 +10,7 @@ from scalelens.audit.warehouse.quantities import is_said
 from scalelens.audit.warehouse.stated import Stated
 from scalelens.audit.warehouse.values import KnownValue
 
-WORDS = re.compile(
+_WORDS = re.compile(
     r"\btimes\b|[×x]\b|-fold|speed-?up|\bfactor\b|\bratio\b|"
     r"\b(faster|slower|higher|lower|more|less|fewer|better|worse|longer|shorter|larger|smaller|increas|decreas|reduc|"
     r"gain|drop|ris|rose)",
@@ -31,7 +31,7 @@ def ratios_of(values: Iterable[KnownValue], stated: Stated, words: str, percent:
     There are none if the words compare nothing, or if several rows fit: then it is unclear which values are meant.
     """
     pairs = [(key, sorted(facts, key=str)) for key, facts in stated.items() if len(facts) == 2]
-    if not pairs or not WORDS.search(words):
+    if not pairs or not _WORDS.search(words):
         return []
     columns: dict[tuple[str, str], list[KnownValue]] = defaultdict(list)
     for known in values:

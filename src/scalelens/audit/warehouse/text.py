@@ -10,8 +10,8 @@ from scalelens.audit.printed import Number
 from scalelens.audit.warehouse.matching import Auditor
 from scalelens.audit.warehouse.stated import COUNTS
 
-SETTING = re.compile(rf"\b(?:{'|'.join(COUNTS.values())})\b", re.IGNORECASE)
-WORD = re.compile(r"[A-Za-z]{3,}")
+_SETTING = re.compile(rf"\b(?:{'|'.join(COUNTS.values())})\b", re.IGNORECASE)
+_WORD = re.compile(r"[A-Za-z]{3,}")
 
 
 def findings_of(document: Document, auditor: Auditor) -> list[Finding]:
@@ -38,6 +38,6 @@ def _words_of(number: Number, document: Document) -> str:
     about = [
         f"{heading}: {text}"
         for k, (heading, text, value) in enumerate(row)
-        if SETTING.search(heading) or (k != number.cell and (value is None or len(WORD.findall(text)) > 1))
+        if _SETTING.search(heading) or (k != number.cell and (value is None or len(_WORD.findall(text)) > 1))
     ]
     return "; ".join([*about, table.headings[number.cell], number.unit])

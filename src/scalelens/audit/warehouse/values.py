@@ -17,26 +17,26 @@ from scalelens.queries.header import Query
 from scalelens.question.question import Question, call, literal, select_of
 from scalelens.question.session import Session
 
-QUERIES = (
+_QUERIES = (
     "batch_stats", "scaling", "throughput", "epoch_stats", "energy_efficiency", "energy_integrated", "mfu",
     "mlperf_scores", "time_to_accuracy", "precision_gain", "goodput", "temporal_breakdown", "elbow",
 )  # fmt: skip
 # Other ways to compute the same quantities: a number may come from one of them without saying so.
-OTHERWISE: tuple[tuple[str, dict[str, Any]], ...] = (
+_OTHERWISE: tuple[tuple[str, dict[str, Any]], ...] = (
     ("batch_stats", {"exclude": "none"}),
     ("throughput", {"exclude": "none"}),
     ("scaling", {"exclude": "none"}),
     ("scaling", {"metric": "mean_s"}),
     ("epoch_stats", {"exclude": "none"}),
 )
-MOST_ROWS = 2_000  # of a query: nobody copies numbers from longer answers by hand
-FACTS_OF_RUNS = (
+_MOST_ROWS = 2_000  # of a query: nobody copies numbers from longer answers by hand
+_FACTS_OF_RUNS = (
     "run_id", "name", "system", "model", "precision", "device_model", "job_id", "nodes", "devices", "micro_batch_size",
     "global_batch_size", "seq_length",
 )  # fmt: skip
 
 # Facts that a selector uses first.
-KEYS = ("devices", "benchmark", "run", "system", "nodes", "global_batch_size", "model", "precision", "run_id")
+_KEYS = ("devices", "benchmark", "run", "system", "nodes", "global_batch_size", "model", "precision", "run_id")
 
 Facts = dict[str, frozenset[Any]]
 
@@ -88,7 +88,7 @@ class KnownValues:
     def __init__(self, root: Path, query_folders: tuple[Path, ...] = ()) -> None:
         self.remarks: list[str] = []
         self._session = Session(root, query_folders)
-        facts = self._session.ask(Question(sql=f"SELECT {', '.join(FACTS_OF_RUNS)} FROM runs")).table
+        facts = self._session.ask(Question(sql=f"SELECT {', '.join(_FACTS_OF_RUNS)} FROM runs")).table
         self.runs = {run["run_id"]: run for run in facts.to_pylist()}
 
     @property
@@ -99,22 +99,24 @@ class KnownValues:
     @cached_property
     def values(self) -> list[KnownValue]:
         """Values with the default parameters of the queries."""
-        return [known for name in QUERIES for known in self._values(name, {})]
+        return [known for name in _QUERIES for known in self._values(name, {})]
 
     @cached_property
     def other_values(self) -> list[KnownValue]:
         """Values under other exclusions and statistics."""
-        return [known for name, parameters in OTHERWISE for known in self._values(name, parameters)]
+        return [known for name, parameters in _OTHERWISE for known in self._values(name, parameters)]
 
     def _values(self, name: str, parameters: Mapping[str, Any]) -> Iterable[KnownValue]:
         query = self._session.queries[name]
         try:
-            rows = self._session.ask(Question(name, parameters=parameters, select=select_of(limit=MOST_ROWS + 1))).frame
+            rows = self._session.ask(
+                Question(name, parameters=parameters, select=select_of(limit=_MOST_ROWS + 1))
+            ).frame
         except UserError as error:
             self.remarks.append(f"{name} gives no answer here ({error})")
             return []
-        if rows.height > MOST_ROWS:
-            self.remarks.append(f"{name} has more than {MOST_ROWS:,} rows, so no number was compared with it")
+        if rows.height > _MOST_ROWS:
+            self.remarks.append(f"{name} has more than {_MOST_ROWS:,} rows, so no number was compared with it")
             return []
         return [
             known
@@ -142,7 +144,7 @@ def selector_of(known: KnownValue, values: Iterable[KnownValue]) -> str | None:
     """The shortest selector that matches only this row of the query, by at most two facts; None if there is none."""
     rows = [other.row for other in values if (other.row.query, other.column) == (known.row.query, known.column)]
     own = known.row.selectable
-    ordered = sorted(own, key=lambda key: KEYS.index(key) if key in KEYS else len(KEYS))
+    ordered = sorted(own, key=lambda key: _KEYS.index(key) if key in _KEYS else len(_KEYS))
     for count in range(3):
         for keys in combinations(ordered, count):
             if sum(all(row.selectable.get(key) == own[key] for key in keys) for row in rows) == 1:

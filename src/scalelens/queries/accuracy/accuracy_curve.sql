@@ -1,18 +1,20 @@
 -- Accuracy or loss over the course of a training: by epoch, by step, by time.
 --
 -- Answers: How well did the model do, and when?
---   Validation counts as a whole: its batches are one row for each epoch.  The rows of training are the records as
---   logged, each of a batch or the batches since the one before.
+--   Validation counts as a whole: its batches become one row per epoch.  Training rows are the records as logged, each
+--   for one batch or for the batches since the previous record.
 --
--- Formula: elapsed_s is the wall clock since the run began, where the log has both; else the wall clock since the first
---   time stamp, less the step that it ends; else the sum of the training steps logged so far.  `clock` says which.
+-- Formula: elapsed_s is the wall-clock time since the run began, where the log has both times; else the wall-clock time
+--   since the first time stamp, less the step that it ends; else the sum of the training steps logged so far.  `clock`
+--   says which.
 --
--- Assumptions: MLPerf's eval_accuracy is an accuracy for its benchmarks resnet and bert, for others it may be a loss.  A
---   validation that names an epoch came at its end.
+-- Assumptions: MLPerf's eval_accuracy is an accuracy for its benchmarks resnet and bert; for others it may be a loss.
+--   A validation that names an epoch took place at its end.
 --
--- Limits: A sum of steps holds no start-up, validation or checkpoint.  The time of work that a restart repeated counts.
+-- Limits: A sum of steps leaves out start-up, validation and checkpoints.  Time spent on work that a restart repeated
+--   counts.
 --
--- Helper: of time_to_accuracy
+-- Helper: used by time_to_accuracy
 --
 -- Glance: run_id elapsed_s epoch step score phase n_records clock
 --
@@ -21,17 +23,17 @@
 -- Parameters: runs, score_name
 --
 -- Columns:
---   run_id       VARCHAR      run
---   file_id      VARCHAR      file of the value, of a validation that of its last batch
---   line         BIGINT       line of the value
---   attempt      INTEGER      restart
---   phase        VARCHAR      train or validation; NULL for a name in `metrics`
---   epoch        DOUBLE       epoch
---   step         BIGINT       step
---   score        DOUBLE       accuracy from 0 to 1, or loss
---   n_records    BIGINT       records that it is a mean of
---   elapsed_s    DOUBLE s     time until then
---   clock        VARCHAR      run start, first record, or sum of steps
+--   run_id       VARCHAR     run
+--   file_id      VARCHAR     file of the value; for a validation, that of its last batch
+--   line         BIGINT      line of the value
+--   attempt      INTEGER     restart
+--   phase        VARCHAR     train or validation; NULL for a name in `metrics`
+--   epoch        DOUBLE      epoch
+--   step         BIGINT      step
+--   score        DOUBLE      accuracy from 0 to 1, or loss
+--   n_records    BIGINT      records that the score is a mean of
+--   elapsed_s    DOUBLE s    time elapsed, by `clock`
+--   clock        VARCHAR     run start, first record, or sum of steps
 WITH
 scored AS (
     SELECT s.run_id, file_id, line, attempt, phase, epoch, step, ts, averaged_steps, value_kind,
@@ -48,8 +50,8 @@ validations AS (
     FROM scored WHERE phase = 'validation'
     GROUP BY run_id, attempt, phase, epoch, CASE WHEN epoch IS NULL THEN concat(file_id, line) END),
 evaluations AS (SELECT run_id, file_id, line, epoch, step, ts FROM phases WHERE phase = 'evaluation'),
--- A metric has neither an epoch nor a time: those of the evaluation that the same file tells of beside it.
-named AS (
+-- A metric has neither an epoch nor a time: it takes those of the nearest evaluation in the same file.
+of_metrics AS (
     SELECT m.run_id, m.file_id, m.line, m.attempt,
         CASE WHEN score_name = 'accuracy' THEN 'validation' END AS phase, m.value AS score, m.step AS metric_step,
         arg_min({'epoch': e.epoch, 'step': e.step, 'ts': e.ts}, abs(e.line - m.line)) AS evaluation
@@ -64,32 +66,32 @@ points AS (
     UNION ALL BY NAME
     SELECT run_id, file_id, line, attempt, phase, evaluation.epoch AS epoch, coalesce(metric_step, evaluation.step) AS step,
         evaluation.ts AS ts, score, 1 AS n_records
-    FROM named),
+    FROM of_metrics),
 starts AS (
-    SELECT run_id, min(ts - to_microseconds((span_s * 1e6)::BIGINT)) AS began
+    SELECT run_id, min(ts - to_microseconds((span_s * 1e6)::BIGINT)) AS started_at
     FROM phases WHERE phase = 'run' AND span_s IS NOT NULL AND ts IS NOT NULL GROUP BY run_id),
 firsts AS (
-    SELECT run_id, min(ts - to_microseconds((coalesce(step_s * averaged_steps, 0) * 1e6)::BIGINT)) AS began
+    SELECT run_id, min(ts - to_microseconds((coalesce(step_s * averaged_steps, 0) * 1e6)::BIGINT)) AS started_at
     FROM steps WHERE phase = 'train' AND ts IS NOT NULL GROUP BY run_id),
 -- A record stands for the steps since the one before it, as in work_done.
 records AS (
-    SELECT *, step - lag(step) OVER (PARTITION BY run_id, attempt ORDER BY place_in_run) AS since,
+    SELECT *, step - lag(step) OVER (PARTITION BY run_id, attempt ORDER BY position_in_run) AS since,
         step_s * CASE WHEN since > 0 THEN since ELSE averaged_steps END AS took_s
-    FROM selected_steps(runs := runs) WHERE NOT list_has_any(coalesce(left_out, []), ['summary', 'logged_warmup'])),
-summed AS (
-    SELECT run_id, attempt, epoch, step, sum(took_s) OVER (PARTITION BY run_id ORDER BY place_in_run) AS summed_s
+    FROM selected_steps(runs := runs) WHERE NOT list_has_any(coalesce(excluded_by, []), ['summary', 'logged_warmup'])),
+sums AS (
+    SELECT run_id, attempt, epoch, step, sum(took_s) OVER (PARTITION BY run_id ORDER BY position_in_run) AS summed_s
     FROM records),
-ends AS (SELECT run_id, attempt, floor(epoch) AS epoch, max(summed_s) AS epoch_end_s FROM summed GROUP BY ALL),
+ends AS (SELECT run_id, attempt, floor(epoch) AS epoch, max(summed_s) AS epoch_end_s FROM sums GROUP BY ALL),
 timed AS (
     SELECT p.*, CASE WHEN p.step IS NULL THEN epoch_end_s ELSE summed_s END AS summed_s
     FROM points AS p
-    ASOF LEFT JOIN (FROM summed WHERE step IS NOT NULL) AS s
+    ASOF LEFT JOIN (FROM sums WHERE step IS NOT NULL) AS s
         ON s.run_id = p.run_id AND s.attempt = p.attempt AND s.step <= p.step
     LEFT JOIN ends AS e ON e.run_id = p.run_id AND e.attempt = p.attempt AND e.epoch = floor(p.epoch))
 SELECT run_id, file_id, line, attempt, phase, epoch, step, score, n_records,
-    CASE WHEN p.ts >= s.began THEN epoch_us(p.ts - s.began) / 1e6 WHEN p.ts >= f.began THEN epoch_us(p.ts - f.began) / 1e6
-        ELSE summed_s END AS elapsed_s,
-    CASE WHEN p.ts >= s.began THEN 'run start' WHEN p.ts >= f.began THEN 'first record'
+    CASE WHEN p.ts >= s.started_at THEN epoch_us(p.ts - s.started_at) / 1e6
+        WHEN p.ts >= f.started_at THEN epoch_us(p.ts - f.started_at) / 1e6 ELSE summed_s END AS elapsed_s,
+    CASE WHEN p.ts >= s.started_at THEN 'run start' WHEN p.ts >= f.started_at THEN 'first record'
         WHEN summed_s IS NOT NULL THEN 'sum of steps' END AS clock
 FROM timed AS p LEFT JOIN starts AS s USING (run_id) LEFT JOIN firsts AS f USING (run_id)
 ORDER BY run_id, attempt, file_id, line

@@ -1,18 +1,18 @@
--- Time to a target: when a training first reached an accuracy, or a loss.
+-- Time to a target: when a training run first reached an accuracy or a loss.
 --
 -- Answers: How long does it take until the model is good enough?
---   Validation decides where the log has any.  Else the records of training do, as the mean of the last few of them: a
---   single batch is above the target by chance long before the model is.
+--   Validation decides where the log has any.  Otherwise training records decide, by the mean of the last few of them:
+--   single batches pass the target by chance long before the model does.
 --
--- Formula: the time of the first value (accuracy_curve) that is at least the target, for a loss at most the target.
+-- Formula: the time of the first value (accuracy_curve) that is at least the target; for a loss, at most the target.
 --
 -- Reference: Coleman et al., DAWNBench, 2017; Mattson et al., MLPerf training benchmark, arXiv 1910.01500.
 --
 -- Assumptions: see accuracy_curve.
 --
--- Limits: Between two validations nothing is known, so the time is late by up to the time between them.  One run is one
---   sample: MLPerf takes 3 to 40.  A `clock` of `sum of steps` holds no start-up, validation or checkpoint, and is not to
---   be compared with a wall clock.
+-- Limits: Nothing is known between two validations, so the time may be late by as much as the time between them.  One
+--   run is one sample: MLPerf takes 3 to 40.  With a `clock` of `sum of steps` the time leaves out start-up, validation
+--   and checkpoints, and cannot be compared with a wall-clock time.
 --
 -- Glance: run_id devices global_batch_size is_reached time_to_target_s~ score~ best_score~ epoch~ step~
 --   device_hours~ decided_by clock
@@ -20,9 +20,9 @@
 -- Sources: accuracy_curve, runs
 --
 -- Parameters: runs, score_name
---   target := 0.75            value to be reached
---   direction := 'auto'       'up' or 'down'; 'auto' is down for a loss, else up
---   window_records := 10      records of training whose mean has to reach the target
+--   target := 0.75          value to be reached
+--   direction := 'auto'     'up' or 'down'; 'auto' is down for a loss, else up
+--   window_records := 10    training records whose mean has to reach the target
 --
 -- Columns:
 --   run_id               VARCHAR           run
@@ -31,11 +31,11 @@
 --   devices              INTEGER           devices
 --   global_batch_size    BIGINT samples    per step over all devices
 --   is_reached           BOOLEAN           whether the target was reached
---   time_to_target_s     DOUBLE s          time until then
---   clock                VARCHAR           what the time counts from: run start or first record; or a sum of steps
+--   time_to_target_s     DOUBLE s          time until it was reached
+--   clock                VARCHAR           where the time starts: run start or first record; or sum of steps
 --   epoch                DOUBLE            epoch in which it was reached
---   step                 BIGINT            step
---   score                DOUBLE            value then
+--   step                 BIGINT            step at which it was reached
+--   score                DOUBLE            value at that point
 --   best_score           DOUBLE            best value of the run
 --   device_hours         DOUBLE            devices times the time, in hours
 --   decided_by           VARCHAR           validation, train (means of records), or metric

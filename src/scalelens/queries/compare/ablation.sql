@@ -1,45 +1,46 @@
--- Ablation: what one setting changed, where all others are equal.
+-- Ablation: the effect of one setting where all others are equal.
 --
 -- Answers: What did a single change of the configuration gain or cost?
---   A row for each pair of configurations that differ in one performance setting and in nothing else that a log states.
---   The change is from `from_value` to `to_value`: from not set to set, from the smaller to the larger number.
---   Pairs that differ in their number of devices are for `scaling`.
+--   One row for each pair of configurations that differ in one performance setting and in nothing else that a log
+--   states.  The change is from `from_value` to `to_value`: from not set to set, or from the smaller to the larger
+--   number.  Pairs that differ in their number of devices belong to `scaling`.
 --
--- Formula: speedup = (W1 / t1) / (W0 / t0), with W the global batch and t the time of a step, 0 before and 1 after.
---   Its interval has the slow end of the one and the fast end of the other, so it carries the uncertainty of both.
+-- Formula: speedup = (W1 / t1) / (W0 / t0), with W the global batch and t the time of a step, 0 before and 1 after the
+--   change.  Its interval combines the slow end of one side with the fast end of the other, so it carries the
+--   uncertainty of both.
 --
 -- Reference: Hoefler and Belli, SC'15, rule 7.  Kalibera and Jones, arXiv 2007.10899: the run is the unit.
 --
--- Assumptions: What no log states did not differ.
+-- Assumptions: Settings that no log states did not differ.
 --
--- Limits: No interval without repeats on both sides.  Repeats that differ by half have no speedup.  A setting that only
---   one log states counts as the change, since what is off is often not printed.
+-- Limits: No interval without repeats on both sides.  No speedup where repeats differ by half or more.  A setting that
+--   only one log states counts as the change, because settings that are off are often not printed.
 --
 -- Glance: setting from_value to_value speedup from_step_s to_step_s model system devices device_model from_run_ids
---   to_run_ids warning
+--   to_run_ids note
 --
 -- Sources: configurations, settings_catalog
 --
 -- Parameters: runs, epochs, warmup, exclude
---   statistic := 'median'   time of a step: 'median', or 'mean', which holds the stalls
+--   statistic := 'median'    time of a step: 'median', or 'mean', which includes the stalls
 --
 -- Columns:
---   setting           VARCHAR      canonical name of the setting (FROM settings_catalog)
---   from_value        VARCHAR      its value before; NULL where it is not stated
---   to_value          VARCHAR      its value after
---   system            VARCHAR      machine
---   model             VARCHAR      model
---   device_model      VARCHAR      model of the device
---   devices           INTEGER      devices
---   speedup           DOUBLE       throughput after over before, above 1 is a gain
---   speedup_low       DOUBLE       lower end; NULL where either side has one run
---   speedup_high      DOUBLE       upper end
---   interval_kind     VARCHAR      ci95 (at least) where both sides have one, else range
---   from_step_s       DOUBLE s     time of a step before
---   to_step_s         DOUBLE s     time of a step after
---   from_run_ids      VARCHAR[]    runs before
---   to_run_ids        VARCHAR[]    runs after
---   warning           VARCHAR      what to doubt
+--   setting          VARCHAR      canonical name of the setting (FROM settings_catalog)
+--   from_value       VARCHAR      its value before; NULL where it is not stated
+--   to_value         VARCHAR      its value after
+--   system           VARCHAR      machine
+--   model            VARCHAR      model
+--   device_model     VARCHAR      model of the device
+--   devices          INTEGER      devices
+--   speedup          DOUBLE       throughput after over throughput before; above 1 is a gain
+--   speedup_low      DOUBLE       lower end; NULL where either side has one run
+--   speedup_high     DOUBLE       upper end
+--   interval_kind    VARCHAR      ci95 (at least) where both sides have one, else range
+--   from_step_s      DOUBLE s     time of a step before the change
+--   to_step_s        DOUBLE s     time of a step after the change
+--   from_run_ids     VARCHAR[]    runs before the change
+--   to_run_ids       VARCHAR[]    runs after the change
+--   note             VARCHAR      what to know or doubt
 WITH
 measured AS (
     SELECT *, array_to_string(all_settings, ', ') AS joined_settings
@@ -61,9 +62,9 @@ changes AS (
 pairs AS (
     SELECT c.*, a.system, a.model, a.device_model, a.devices, a.step_s AS from_step_s, b.step_s AS to_step_s,
         a.run_ids AS from_run_ids, b.run_ids AS to_run_ids, b.samples_per_s / a.samples_per_s AS ratio,
-        greatest(a.scatter, b.scatter) AS longest_over_shortest, 
-        s.place, s.setting NOT IN ('seq_length', 'image_size') AND (s.varies_with IS DISTINCT FROM 'model'
-            OR s.setting IN ('tp', 'pp', 'vp', 'ep', 'etp')) AS is_same_work,
+        greatest(a.scatter, b.scatter) AS longest_over_shortest,
+        s.place AS setting_order,
+        s.setting NOT IN ('seq_length', 'image_size') AND (s.varies_with IS DISTINCT FROM 'model' OR s.setting IN ('tp', 'pp', 'vp', 'ep', 'etp')) AS is_same_work,
         is_same_work AND longest_over_shortest < 1.5 AS is_comparable,
         is_comparable AND a.n_runs > 1 AND b.n_runs > 1 AS has_interval,
         b.step_s / b.step_s_high * a.step_s_low / a.step_s AS at_worst,
@@ -78,11 +79,11 @@ SELECT p.setting, from_value, to_value, system, model, device_model, devices,
     CASE WHEN has_interval THEN wider_kind END AS interval_kind,
     from_step_s, to_step_s, from_run_ids, to_run_ids,
     notes([
-        CASE WHEN NOT is_same_work THEN 'a sample is other work on the two sides: no speedup'
-            WHEN NOT is_comparable THEN format('repeats differ by a factor of {:.2f}: what differs no log says', longest_over_shortest)
+        CASE WHEN NOT is_same_work THEN 'a sample is not the same work on both sides: no speedup'
+            WHEN NOT is_comparable THEN format('repeats differ by a factor of {:.2f}: no log says why', longest_over_shortest)
             WHEN longest_over_shortest > 1.1 THEN format('repeats differ by a factor of {:.2f}', longest_over_shortest) END,
-        CASE WHEN is_comparable AND NOT has_interval THEN 'one run on a side: no interval' END,
-        CASE WHEN from_value IS NULL THEN 'off, or not stated, on one side' END]) AS warning
+        CASE WHEN is_comparable AND NOT has_interval THEN 'a side has one run: no interval' END,
+        CASE WHEN from_value IS NULL THEN 'off, or not stated, on one side' END]) AS note
 FROM pairs AS p
 WHERE p.setting NOT IN ('devices', 'nodes', 'devices_per_node', 'instances', 'replicas', 'system', 'device_model', 'device_unit')
-ORDER BY place, model, devices, from_value NULLS FIRST, to_value, from_run_ids, to_run_ids
+ORDER BY setting_order, model, devices, from_value NULLS FIRST, to_value, from_run_ids, to_run_ids

@@ -1,18 +1,19 @@
 -- Two runs, or two groups of repeats: the ratio of their values with its interval, and a verdict.
 --
 -- Answers: Is b slower than a, by how much, and how sure is that?
---   The value of a run is a quantile of its records (run_values), that of a side the geometric mean over its runs.  With
---   repeats the interval is Welch's t interval of the mean logarithms: the run is the unit.  Where one side is one run,
---   it is taken to scatter as the runs of the other side do.  With one run a side the interval is of these two runs
---   alone and the verdict is `inconclusive`: two runs of the same thing differ by more than their steps say.
+--   The value of a run is a quantile of its records (run_values); the value of a side is the geometric mean over its
+--   runs.  With repeats the run is the unit: the interval is Welch's t interval of the mean logarithms.  A side with a
+--   single run is taken to scatter as the runs of the other side do.  With one run on each side the interval is about
+--   these two runs only and the verdict is `inconclusive`: two runs of the same job differ by more than their steps
+--   show.
 --   `slower` and `faster` mean that the whole interval lies beyond the threshold, `equivalent` that it lies within.
---   There is no verdict where the runs of a side are no repeats of each other, where a step is not the same work on both
---   sides, and where means of several steps would have to say how slow single steps are.
+--   There is no verdict where the runs of a side are not repeats of each other, where a step is not the same work on
+--   both sides, or where the records are means of several steps and the question is how slow single steps are.
 --
 -- Formula:
 --   ratio = exp(mean ln b - mean ln a) over the runs.  Its interval: Welch's t interval of the difference of the mean
 --   logarithms; a side scatters at least as much as its runs do within.
---   slowdown = ratio - 1, of rates 1 / ratio - 1.  With one run a side: both intervals within the runs, as
+--   slowdown = ratio - 1; for rates 1 / ratio - 1.  With one run on each side: both intervals within the runs, as
 --   logarithms, added in quadrature.
 --
 -- Reference: Kalibera and Jones, Rigorous Benchmarking in Reasonable Time, 2013; Welch, Biometrika 34, 1947; Zou and
@@ -20,7 +21,7 @@
 --
 -- Assumptions: The runs of a side are independent, and their values are lognormal.
 --
--- Limits: One run a side has no verdict.  One run against repeats is taken to scatter as they do.
+-- Limits: One run on each side gives no verdict.  A single run against repeats is taken to scatter as they do.
 --
 -- Glance: measure a_mean b_mean ratio verdict a_runs b_runs a_steps b_steps interval_of sentence note
 --
@@ -30,27 +31,29 @@
 --   least_of_interest := 0.01  share up to which a difference is of no practical interest
 --
 -- Columns:
---   measure            VARCHAR      what is compared
---   a_runs             BIGINT       runs of the first side that have a value
---   b_runs             BIGINT       runs of the second side
---   a_steps            BIGINT       records that the first side's values rest on
---   b_steps            BIGINT       records of the second side
---   a_mean             DOUBLE       geometric mean over the runs of the first side, in the unit of the measure
---   b_mean             DOUBLE       the same of the second side
---   ratio              DOUBLE       b over a
---   ratio_low          DOUBLE       lower end of its interval
---   ratio_high         DOUBLE       upper end of its interval
---   interval_kind      VARCHAR      ci95, or range where 95 % cannot be claimed
---   interval_of        VARCHAR      runs (another pair of such runs), or steps (within these two runs alone)
---   slowdown           DOUBLE       share that b is slower, or takes more: ratio less 1, of rates 1 / ratio less 1
---   slowdown_low       DOUBLE       lower end of its interval
---   slowdown_high      DOUBLE       upper end of its interval
---   between_runs       DOUBLE       standard deviation between runs of a side, as a share; NULL for one run a side
---   within_runs        DOUBLE       standard error of the value of one run, from its own records, as a share
---   comparable         BOOLEAN      whether the runs of a side are repeats and both sides do the same work
---   verdict            VARCHAR      faster, slower, equivalent or inconclusive; less and more of what is no speed
---   sentence           VARCHAR      the answer in words
---   note               VARCHAR      why there is no verdict or no interval; what it rests on
+--   measure          VARCHAR    what is compared
+--   a_runs           BIGINT     runs of the first side that have a value
+--   b_runs           BIGINT     runs of the second side
+--   a_steps          BIGINT     records that the first side's values rest on
+--   b_steps          BIGINT     records of the second side
+--   a_mean           DOUBLE     geometric mean over the runs of the first side, in the unit of the measure
+--   b_mean           DOUBLE     the same of the second side
+--   ratio            DOUBLE     b over a
+--   ratio_low        DOUBLE     lower end of its interval
+--   ratio_high       DOUBLE     upper end of its interval
+--   interval_kind    VARCHAR    ci95, or range where 95 % cannot be claimed
+--   interval_of      VARCHAR    runs: it holds for another pair of such runs; steps: for these two runs only
+--   slowdown         DOUBLE     share by which b is slower, or takes more: ratio less 1; for rates 1 / ratio less 1
+--   slowdown_low     DOUBLE     lower end of its interval
+--   slowdown_high    DOUBLE     upper end of its interval
+--   between_runs     DOUBLE     standard deviation between runs of a side, as a share; NULL for one run on each side
+--   within_runs      DOUBLE     standard error of the value of one run, from its own records, as a share
+--   comparable       BOOLEAN    whether the runs of a side are repeats and both sides do the same work
+--   verdict          VARCHAR    faster, slower, equivalent or inconclusive; of what is not a speed, less or more
+--                               instead of faster or slower
+--   sentence         VARCHAR    the answer in words
+--   note             VARCHAR    why there is no verdict or no interval, and what to doubt
+--   other_measure    VARCHAR    measure that would compare the work done, where this one cannot; else NULL
 WITH
 members AS (FROM two_sides(a := a, b := b)),
 compared AS (
@@ -73,32 +76,34 @@ both_sides AS (
         measure IN ('step_s', 'samples_per_s', 'tokens_per_s') AS is_speed,
         if(is_speed, ['slower', 'faster'], ['more', 'less']) AS word
     FROM compared),
-unlike AS (
+varying_settings AS (
     SELECT string_agg(setting || ' (' || CASE verdict WHEN 'varies within b' THEN b_value ELSE a_value END || ')', ', ')
         AS settings
     FROM differences(a := a, b := b) WHERE class = 'performance' AND starts_with(verdict, 'varies')),
-groups AS (SELECT *, compare_groups(a_list, b_list) AS found FROM both_sides, unlike),
+groups AS (SELECT *, compare_groups(a_list, b_list) AS result FROM both_sides, varying_settings),
 estimated AS (
-    SELECT *, found.ratio AS ratio,
-        if(is_rate, 1 / found.ratio, found.ratio) - 1 AS slowdown,
-        if(is_rate, 1 / found.high, found.low) - 1 AS slowdown_low,
-        if(is_rate, 1 / found.low, found.high) - 1 AS slowdown_high,
+    SELECT *, result.ratio AS ratio,
+        if(is_rate, 1 / result.ratio, result.ratio) - 1 AS slowdown,
+        if(is_rate, 1 / result.high, result.low) - 1 AS slowdown_low,
+        if(is_rate, 1 / result.low, result.high) - 1 AS slowdown_high,
+        CASE WHEN settings IS NOT NULL THEN NULL
+            WHEN measure IN ('step_s', 'step_j', 'data_s') AND unlike_samples THEN 'samples_per_s'
+            WHEN measure IN ('step_s', 'step_j', 'data_s', 'samples_per_s', 'sample_j') AND unlike_tokens
+                THEN 'tokens_per_s' END AS other_measure,
         CASE WHEN settings IS NOT NULL THEN 'the runs of a side differ among themselves in ' || settings
                 || ': compare like with like'
-            WHEN measure IN ('step_s', 'step_j', 'data_s') AND unlike_samples
-                THEN 'a step is not the same work on both sides: measure := ''samples_per_s'' compares work'
-            WHEN measure IN ('step_s', 'step_j', 'data_s', 'samples_per_s', 'sample_j') AND unlike_tokens
-                THEN 'a sample is not the same work on both sides: measure := ''tokens_per_s'' compares work'
+            WHEN other_measure IS NOT NULL THEN format('a {} is not the same work on both sides: measure := ''{}'' '
+                'compares work', if(other_measure = 'samples_per_s', 'step', 'sample'), other_measure)
             WHEN quantile <> 0.5 AND (averaged_steps > 1 OR regexp_matches(value_kinds, 'mean|median'))
                 THEN 'records that are means of steps do not show how slow single steps are' END AS no_verdict
     FROM groups),
 judged AS (
-    SELECT *, CASE WHEN found.unit IS DISTINCT FROM 'runs' OR no_verdict IS NOT NULL THEN 'inconclusive'
+    SELECT *, CASE WHEN result.unit IS DISTINCT FROM 'runs' OR no_verdict IS NOT NULL THEN 'inconclusive'
             WHEN slowdown_low > least_of_interest THEN word[1] WHEN 1 / (1 + slowdown_high) - 1 > least_of_interest THEN word[2]
             WHEN slowdown_high <= least_of_interest AND 1 / (1 + slowdown_low) - 1 <= least_of_interest THEN 'equivalent'
             ELSE 'inconclusive' END AS verdict
     FROM estimated),
--- In percent: `faster` compares speeds, `less` compares amounts.  From 100 % on they are told as times.
+-- In percent: `faster` compares speeds, `less` compares amounts.  From 100 % on, they are given as factors.
 ends AS (
     SELECT *, [if(share < 0, 100 * if(is_speed, 1 / (1 + share) - 1, -share), 100 * share)
             FOR share IN [slowdown, slowdown_low, slowdown_high]] AS percent,
@@ -106,34 +111,35 @@ ends AS (
         [if(is_speed AND slowdown < 0, 1 / (1 + share), 1 + share)
             FOR share IN [slowdown, slowdown_low, slowdown_high]] AS times
     FROM judged),
-worded AS (
+differences_in_words AS (
     SELECT *, CASE WHEN slowdown IS NULL OR no_verdict IS NOT NULL THEN 'b cannot be compared with a'
         WHEN list_max(percent) >= 100 THEN format(CASE WHEN NOT is_speed THEN 'b has {:.3g} times the ' || measure || ' of a'
                 WHEN slowdown < 0 THEN 'b is {:.3g} times as fast as a' ELSE 'b takes {:.3g} times as long as a' END, times[1])
-            || if(found.kind IS NULL, '', format(' ({:.3g} to {:.3g} times)', list_min(times[2:]), list_max(times[2:])))
+            || if(result.kind IS NULL, '', format(' ({:.3g} to {:.3g} times)', list_min(times[2:]), list_max(times[2:])))
         ELSE format('b {} {:.1f} % {}', if(is_speed, 'is', 'has'), percent[1], direction[1])
             || if(is_speed, '', ' ' || measure)
-            || CASE WHEN found.kind IS NULL THEN ''
+            || CASE WHEN result.kind IS NULL THEN ''
                 WHEN direction[2] = direction[3] THEN format(' ({:.1f} to {:.1f} %)', list_min(percent[2:]),
                     list_max(percent[2:]))
                 ELSE format(' ({:.1f} % {} to {:.1f} % {})', percent[2], direction[2], percent[3], direction[3]) END END
             AS difference
     FROM ends)
-SELECT measure AS measure, a_runs, b_runs, a_steps, b_steps, a_mean, b_mean, ratio, found.low AS ratio_low,
-    found.high AS ratio_high, found.kind AS interval_kind, found.unit AS interval_of, slowdown, slowdown_low,
-    slowdown_high, found.between_runs AS between_runs, found.within_runs AS within_runs,
+SELECT measure AS measure, a_runs, b_runs, a_steps, b_steps, a_mean, b_mean, ratio, result.low AS ratio_low,
+    result.high AS ratio_high, result.kind AS interval_kind, result.unit AS interval_of, slowdown, slowdown_low,
+    slowdown_high, result.between_runs AS between_runs, result.within_runs AS within_runs,
     no_verdict IS NULL AS comparable, verdict,
-    CASE WHEN slowdown IS NULL OR no_verdict IS NOT NULL OR found.unit IS NULL THEN difference
-        WHEN found.unit = 'steps'
-            THEN 'within these runs ' || difference || '; whether that repeats, one run a side cannot tell'
+    CASE WHEN slowdown IS NULL OR no_verdict IS NOT NULL OR result.unit IS NULL THEN difference
+        WHEN result.unit = 'steps'
+            THEN 'within these runs ' || difference || '; one run on each side cannot tell whether that repeats'
         WHEN verdict = 'equivalent' THEN difference || format(', all within {:.3g} %', 100 * least_of_interest)
         WHEN verdict = 'inconclusive'
             THEN difference || format('; whether by more than {:.3g} % is not settled', 100 * least_of_interest)
         ELSE difference END AS sentence,
-    notes([no_verdict, found.reason,
-        CASE WHEN found.kind = 'range' AND found.unit = 'steps'
+    notes([no_verdict, result.reason,
+        CASE WHEN result.kind = 'range' AND result.unit = 'steps'
             THEN 'a run has too few independent steps for a 95 % interval: the range spans all of them' END,
         CASE WHEN n_without > 0 THEN n_without
             || if(n_without = 1, ' run has', ' runs have') || ' no value of this measure: exclusions say why' END,
-        CASE WHEN unlike_kinds THEN 'the records are of different kinds: ' || value_kinds END]) AS note
-FROM worded
+        CASE WHEN unlike_kinds THEN 'the records are of different kinds: ' || value_kinds END]) AS note,
+    other_measure
+FROM differences_in_words

@@ -1,22 +1,22 @@
--- What speaks for a cause where b is slower than a: input, a GPU, a node, throttling, memory, something periodic.
+-- Signs of a cause where b is slower than a: input, a GPU, a node, throttling, memory, something periodic.
 --
 -- Answers: Where should I look first when b is slower than a?
---   A sign counts where b shows it and a does not.  It is no proof, and several may be there.
---   input       the wait for data of a step grew by half of what the step grew by, or more, and by 1 % of a step
---   gpu, host   outlier_gpus names a rank of b as slow or late for that reason; the same of network, and of
---               rank where the reason is not known.  A late GPU counts if it computes 1.05 times as long as its peers
---               or more: some device is always the slowest
+--   A sign counts where b shows it and a does not.  A sign is not a proof, and there may be several.
+--   input       the wait for data grew by at least half of what the step grew by, and by 1 % of a step or more
+--   gpu, host   outlier_gpus names a rank of b as slow or late for that reason; likewise network, and rank where the reason
+--               is not known.  A late GPU counts only if it computes 1.05 times as long as its peers or more: some device is
+--               always the slowest
 --   node        all ranks of a node of b are slow, and there are other nodes
---   throttling  within b, clocks fall by 3 % or more from its first to its last third while steps become longer by 2 %
---               or more; without clocks, power falls by 3 % while they do
---   allocator   memory reserved over memory allocated is 1.2 times that of a, or an allocation was retried in b alone
---   periodic    every nth step of b takes 1.5 times the median or more, for one n; with saving checkpoints where the log
---               says so
+--   throttling  within b, clocks fall by 3 % or more from the first to the last third of the run while steps become longer
+--               by 2 % or more; where there are no clocks, power takes their place
+--   allocator   memory reserved over memory allocated is 1.2 times that of a, or allocations were retried in b only
+--   periodic    every nth step of b takes 1.5 times the median or more, for one n; the evidence counts the checkpoints that
+--               the log names
 --
 -- Formula: a_sign and b_sign are the share, ratio or count that the rule of the cause looks at, on either side;
 --   is_there where that of b passes its limit and that of a does not.
 --
--- Limits: A sign is no proof.  Where nothing was recorded for a cause it is NULL, not absent.
+-- Limits: A sign is not a proof.  Where nothing was recorded for a cause, its sign is NULL: it may still be there.
 --
 -- Glance: cause is_there evidence a_sign b_sign
 --
@@ -29,25 +29,25 @@
 --   is_there    BOOLEAN    whether b shows the sign and a does not
 --   a_sign      DOUBLE     size of the sign on the first side: a share, or slow ranks; NULL where nothing was recorded
 --   b_sign      DOUBLE     size of the sign on the second side
---   evidence    VARCHAR    the same in words
+--   evidence    VARCHAR    the sign in words
 WITH
 members_of AS (FROM two_sides(a := a, b := b)),
 timed AS (
-    SELECT side, t.run_id, t.attempt, t.step, step_s, t.ts, place_in_run,
-        ntile(3) OVER (PARTITION BY t.run_id ORDER BY place_in_run) AS third,
+    SELECT side, t.run_id, t.attempt, t.step, step_s, t.ts, position_in_run,
+        ntile(3) OVER (PARTITION BY t.run_id ORDER BY position_in_run) AS third,
         median(step_s) OVER (PARTITION BY t.run_id) AS median_s
-    FROM selected_steps(exclude := 'none', warmup := 0) AS t JOIN members_of USING (run_id) WHERE place_in_run > 2),
+    FROM selected_steps(exclude := 'none', warmup := 0) AS t JOIN members_of USING (run_id) WHERE position_in_run > 2),
 waits AS (
     SELECT run_id, coalesce(attempt, 0) AS attempt, step, max(data_s) AS data_s
     FROM steps WHERE phase = 'train' AND data_s IS NOT NULL GROUP BY ALL),
-means AS (
+medians AS (
     SELECT side, median(step_s) AS step_s, median(data_s) AS data_s
     FROM timed AS t LEFT JOIN waits AS w ON w.run_id = t.run_id AND w.attempt = t.attempt AND w.step = t.step
     GROUP BY side),
 inputs AS (
     SELECT 'input' AS cause, a.data_s / a.step_s AS a_sign, b.data_s / b.step_s AS b_sign,
         format('a step is {:.3g} s longer, the wait for data {:.3g} s', b.step_s - a.step_s, b.data_s - a.data_s) AS evidence
-    FROM means AS a, means AS b
+    FROM medians AS a, medians AS b
     WHERE a.side = 'a' AND b.side = 'b' AND b.data_s - a.data_s >= greatest(0.5 * (b.step_s - a.step_s), 0.01 * a.step_s)),
 ranks AS (
     SELECT side, o.run_id, rank, cause, o.evidence, rank // nullif(devices_per_node, 0) AS node,
@@ -114,8 +114,8 @@ periodic AS (
         format('every {}th step of b takes {:.1f} times the median', max(gap), 1 + max(longer))
             || coalesce((SELECT format('; {} checkpoints are logged', n_saves) FROM saves WHERE side = 'b'), '') AS evidence
     FROM rhythms WHERE side = 'b' AND (SELECT count(*) FROM rhythms WHERE side = 'a') = 0 HAVING count(*) > 0),
-found AS (FROM inputs UNION ALL FROM slow_ranks UNION ALL FROM throttled UNION ALL FROM fragmented UNION ALL FROM periodic)
+signs AS (FROM inputs UNION ALL FROM slow_ranks UNION ALL FROM throttled UNION ALL FROM fragmented UNION ALL FROM periodic)
 SELECT c.cause, f.cause IS NOT NULL AS is_there, a_sign, b_sign, evidence
 FROM (SELECT unnest(['allocator', 'gpu', 'host', 'input', 'network', 'node', 'periodic', 'rank', 'throttling']) AS cause) AS c
-LEFT JOIN found AS f USING (cause)
+LEFT JOIN signs AS f USING (cause)
 ORDER BY is_there DESC, c.cause, evidence

@@ -1,7 +1,7 @@
 -- The runs of both sides of a comparison, one by one.
 --
 -- Answers: Which values of which runs does a comparison rest on?
---   They are those of `compare` and of its interval.
+--   They are the values that `compare` and its interval are computed from.
 --
 -- Glance: side run_id run_value n_steps started_at
 --

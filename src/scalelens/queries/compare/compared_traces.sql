@@ -1,10 +1,10 @@
--- Where two sides differ on the devices: time of a step by class, collective, kernel and operator, of the runs with traces.
+-- Where two sides differ on the devices: step time by class, collective, kernel and operator, for runs with traces.
 --
--- Answers: In what do two sides differ on the devices?
+-- Answers: How do two sides differ on the devices?
 --   Is it computation, communication that nothing hides, copies or idling, and in which collectives, kernels and
---   operators does it lie?
---   Times are per annotated step and rank, so that traces of different length can be compared.  Traces without annotated
---   steps count as one step, and `note` says so.  `trace_diff` shows the same two sides name by name.
+--   operators?
+--   Times are per annotated step and rank, so that traces of different length can be compared.  Traces without
+--   annotated steps count as one step, and `note` says so.  `trace_diff` compares the same two sides name by name.
 --
 -- Glance: part name a_step_ns b_step_ns diff_ns diff_share% note
 --
@@ -13,14 +13,14 @@
 -- Parameters: a, b, steps
 --
 -- Columns:
---   part          VARCHAR       class, collective, kernel or operator (on the host, of all of the trace; an operator holds
---                               those that it calls)
---   name          VARCHAR       class of time, or name of the kernel or operator
---   a_step_ns     DOUBLE ns     mean per step and rank of the first side
---   b_step_ns     DOUBLE ns     the same of the second side
---   diff_ns       DOUBLE ns     b less a
---   diff_share    DOUBLE        share of the difference between the steps of both sides
---   note          VARCHAR       what it rests on
+--   part          VARCHAR      class, collective, kernel or operator (on the host, over the whole trace; an operator
+--                              includes those that it calls)
+--   name          VARCHAR      class of time, or name of the kernel or operator
+--   a_step_ns     DOUBLE ns    mean per step and rank of the first side
+--   b_step_ns     DOUBLE ns    the same of the second side
+--   diff_ns       DOUBLE ns    b less a
+--   diff_share    DOUBLE       share of the difference between the steps of both sides
+--   note          VARCHAR      what to know or doubt
 WITH
 members_of AS (FROM two_sides(a := a, b := b)),
 annotated AS (
@@ -44,12 +44,12 @@ parts AS (
 sums AS (
     SELECT part, p.name, sum(ns / n_steps) FILTER (side = 'a') AS a_ns, sum(ns / n_steps) FILTER (side = 'b') AS b_ns
     FROM parts AS p JOIN weights USING (side) GROUP BY part, p.name),
-known AS (
+sides_with_traces AS (
     SELECT bool_or(side = 'a') AS has_a, bool_or(side = 'b') AS has_b, bool_or(is_whole) AS is_whole FROM weights)
 SELECT part, name, if(has_a, coalesce(a_ns, 0), NULL)::DOUBLE AS a_step_ns,
     if(has_b, coalesce(b_ns, 0), NULL)::DOUBLE AS b_step_ns, b_step_ns - a_step_ns AS diff_ns,
     diff_ns / nullif(max(diff_ns) FILTER (part = 'class' AND name = 'step') OVER (), 0) AS diff_share,
     notes([CASE WHEN NOT has_a THEN 'a has no trace' WHEN NOT has_b THEN 'b has no trace' END,
         CASE WHEN is_whole THEN 'traces without annotated steps count as one step' END]) AS note
-FROM sums, known
+FROM sums, sides_with_traces
 ORDER BY list_position(['class', 'collective', 'kernel', 'operator'], part), abs(diff_ns) DESC, name

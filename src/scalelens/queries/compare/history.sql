@@ -1,24 +1,25 @@
--- A measure over the runs of one configuration in time, with the runs from which on its level is another one.
+-- A measure over time for the runs of one configuration, with the runs at which its level changes.
 --
--- Answers: Since when is it slower, by how much, and what changed there?
+-- Answers: Since when is it slower, by how much, and what changed then?
 --   Runs of one series agree in system, model, precision, devices, global batch, sequence length and `series_by`; what
 --   else changed between them is what a history is about.  Change points are found by E-divisive with a t-test
---   (`change_points` in statistics/histories.py).  A point is `strong`, or `weak` where it would vanish if one series in a
---   hundred, not one in twenty, were to have a point by chance.  Both levels have two runs or more.  Runs without a
---   time are not here.
+--   (`shifts_between_runs` in statistics/histories.py).  A point is `strong`, or `weak` if it would vanish were only one
+--   series in a hundred, not one in twenty, allowed a point by chance.  Both levels have two runs or more.  Runs
+--   without a time are not included.
 --
--- Formula: Cut where the energy distance k m / (k + m) (2 E|x - y| - E|x - x'| - E|y - y'|) of both parts is
---   largest; keep a cut whose t-test of the logarithms, its p times the places where it could be, is at most 0.05.
---   slowdown = new level / old level - 1, of rates its reciprocal.
+-- Formula: Cut where the energy distance k m / (k + m) (2 E|x - y| - E|x - x'| - E|y - y'|) of the two parts is
+--   largest; keep a cut whose t-test of the logarithms, its p multiplied by the number of possible cuts, is at most
+--   0.05.
+--   slowdown = new level / old level - 1; for rates, of the reciprocals.
 --
 -- Reference: Matteson and James, J. American Statistical Association 109, 2014 (E-divisive); Hunter, arXiv
 --   2301.03034.  statistics/histories.py.
 --
 -- Assumptions: Runs are independent of each other.
 --
--- Limits: A level has two runs or more, so a single slow run is none.  A change of 5 % is seen within two runs in nine of
---   ten cases where runs scatter by 1.25 % or less, at a scatter of 2 % within five.  A false point in at most 5 % of
---   series of 50 runs holds for one look: asked after each run, it is 20 %, and 7 % with a strong point.
+-- Limits: A level has two runs or more, so a single slow run is not a level.  A change of 5 % is found within two runs
+--   in nine of ten cases if runs scatter by 1.25 % or less, and within five runs at a scatter of 2 %.  At most 5 % of
+--   series of 50 runs have a false point if asked once; asked after each run, 20 % have one, and 7 % a strong one.
 --
 -- Glance: series started_at name run_value level change slowdown% p_value changed
 --
@@ -29,7 +30,7 @@
 --
 -- Columns:
 --   series           VARCHAR      what its runs have in common
---   run_number       BIGINT       place of the run in the series, from 1
+--   run_number       BIGINT       position of the run in the series, from 1
 --   run_id           VARCHAR      run
 --   name             VARCHAR      name of the run
 --   started_at       TIMESTAMP    first time stamp of the run
@@ -38,49 +39,52 @@
 --   low              DOUBLE       lower end of its interval, within the run
 --   high             DOUBLE       upper end of its interval
 --   interval_kind    VARCHAR      ci95, or range where 95 % cannot be claimed
---   level            DOUBLE       geometric mean of the runs up to the next change
+--   level            DOUBLE       geometric mean of the runs from one change to the next
 --   change           VARCHAR      strong or weak where a new level begins, else NULL
---   slowdown         DOUBLE       share that the new level is slower, or more, than the one before
---   p_value          DOUBLE       of the change, for all places of the series together
---   changed          VARCHAR      settings and versions that most runs before and after it have differently
+--   slowdown         DOUBLE       share by which the new level is slower, or more, than the one before
+--   p_value          DOUBLE       of the change, for all positions of the series together
+--   changed          VARCHAR      settings and versions that differ between most runs before and most runs after the
+--                                 change
 WITH
-further AS (
-    SELECT run_id, CASE WHEN trim(series_by) <> '' THEN translate(further::VARCHAR, '{}'':', '') END AS further
-    FROM query('SELECT r.run_id, further FROM runs AS r, LATERAL (SELECT '
-        || CASE WHEN trim(series_by) = '' THEN 'NULL' ELSE series_by END || ') AS further')),
+extra AS (
+    SELECT run_id, CASE WHEN trim(series_by) <> '' THEN translate(extra::VARCHAR, '{}'':', '') END AS extra
+    FROM query('SELECT r.run_id, extra FROM runs AS r, LATERAL (SELECT '
+        || CASE WHEN trim(series_by) = '' THEN 'NULL' ELSE series_by END || ') AS extra')),
 dated AS (
     SELECT concat_ws(' · ', system, model, r.precision, devices || ' ' || coalesce(upper(device_unit), 'device') || if(devices = 1, '', 's'),
-            'batch ' || global_batch_size, 'seq ' || seq_length, further) AS series,
+            'batch ' || global_batch_size, 'seq ' || seq_length, extra) AS series,
         run_id, name, started_at, run_value, low, high, interval_kind
     FROM run_values(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, measure := measure,
-        quantile := quantile) JOIN runs AS r USING (run_id) JOIN further USING (run_id)
+        quantile := quantile) JOIN runs AS r USING (run_id) JOIN extra USING (run_id)
     WHERE started_at IS NOT NULL AND run_value > 0),
-ordered AS (SELECT *, row_number() OVER (PARTITION BY series ORDER BY started_at, run_id) AS place FROM dated),
+ordered AS (SELECT *, row_number() OVER (PARTITION BY series ORDER BY started_at, run_id) AS position FROM dated),
 points AS (
-    SELECT series, unnest(change_points(list(run_value ORDER BY place)), recursive := true) FROM ordered GROUP BY series),
+    SELECT series, unnest(shifts_between_runs(list(run_value ORDER BY position)), recursive := true) FROM ordered GROUP BY series),
 marked AS (
-    SELECT o.*, p.ratio, p.p_value, p.is_weak, count(p.place) OVER (PARTITION BY o.series ORDER BY o.place) AS segment
-    FROM ordered AS o LEFT JOIN points AS p ON p.series = o.series AND p.place + 1 = o.place),
+    SELECT o.*, p.ratio, p.p_value, p.is_weak, count(p.position) OVER (PARTITION BY o.series ORDER BY o.position) AS segment
+    FROM ordered AS o LEFT JOIN points AS p ON p.series = o.series AND p.position + 1 = o.position),
 stated AS (
-    SELECT run_id, c.setting_order AS place, setting, value FROM configuration(runs := runs) AS c WHERE c.class = 'performance'
+    SELECT run_id, c.setting_order, setting, value FROM configuration(runs := runs) AS c WHERE c.class = 'performance'
     UNION ALL
     SELECT run_id, 1000, key, min(value) FROM params
     WHERE regexp_matches(key, '_version$|^version$|commit') AND key NOT IN ('framework_version', 'torch_version')
     GROUP BY run_id, key),
-names AS (SELECT DISTINCT series, setting, s.place FROM stated AS s JOIN marked USING (run_id)),
+names AS (SELECT DISTINCT series, setting, s.setting_order FROM stated AS s JOIN marked USING (run_id)),
 settings AS (
-    SELECT m.series, segment, n.setting, any_value(n.place) AS shown_at,
-        mode(coalesce(s.value, 'not said') ORDER BY coalesce(s.value, 'not said')) AS value
+    SELECT m.series, segment, n.setting, any_value(n.setting_order) AS setting_order,
+        mode(coalesce(s.value, 'not stated') ORDER BY coalesce(s.value, 'not stated')) AS value
     FROM marked AS m JOIN names AS n USING (series)
     LEFT JOIN stated AS s ON s.run_id = m.run_id AND s.setting = n.setting
     GROUP BY m.series, segment, n.setting),
 changes AS (
     SELECT after.series, after.segment,
-        string_agg(format('{} {} -> {}', after.setting, before.value, after.value), ', ' ORDER BY after.shown_at) AS changed
+        string_agg(format('{} {} -> {}', after.setting, before.value, after.value), ', '
+            ORDER BY after.setting_order) AS changed
     FROM settings AS after JOIN settings AS before ON before.series = after.series AND before.setting = after.setting
         AND before.segment = after.segment - 1 AND before.value <> after.value
     GROUP BY after.series, after.segment)
-SELECT m.series, m.place AS run_number, run_id, name, started_at, measure AS measure, m.run_value, low, high, interval_kind,
+SELECT m.series, m.position AS run_number, run_id, name, started_at, measure AS measure, m.run_value, low, high,
+    interval_kind,
     exp(avg(ln(m.run_value)) OVER (PARTITION BY m.series, m.segment)) AS level,
     CASE is_weak WHEN 0 THEN 'strong' WHEN 1 THEN 'weak' END AS change,
     if(measure IN ('samples_per_s', 'tokens_per_s'), 1 / ratio, ratio) - 1 AS slowdown, p_value,

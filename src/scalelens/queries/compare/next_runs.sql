@@ -1,45 +1,47 @@
 -- How many repeats would settle a comparison, and what they cost.
 --
 -- Answers: How many more runs would settle a comparison?
---   How often must each side run until the verdict is no longer `inconclusive`, or until the ratio, or an efficiency,
---   is known to a share?
+--   How many runs does each side need until the verdict is no longer `inconclusive`, or until the ratio, or an
+--   efficiency, is known to within a given share?
 --   Continuations of what was measured are simulated, with difference and scatter as uncertain as the runs so far leave
---   them: `repeats` settles nine in ten of them, `even_repeats` one in two.  `repeats` is the number of runs in all, of
---   which some are there.  One run a side shows no scatter between runs: three of each are asked for first.
+--   them: `repeats` settles nine in ten of them, `even_repeats` one in two.  `repeats` counts all runs, those that
+--   exist included.  One run on each side shows no scatter between runs, so three of each are asked for first.
 --
--- Formula: The least number of runs a side of which nine in ten of 1,000 simulated continuations settle the question
---   (`even_repeats`: one in two).  Difference and scatter are drawn from what the runs so far leave possible.
+-- Formula: The smallest number of runs on each side with which nine in ten of 1,000 simulated continuations settle the
+--   question (`even_repeats`: one in two).  Difference and scatter are drawn from what the runs so far leave possible.
 --   node_hours = more_runs * nodes * run_s / 3600.
 --
 -- Reference: Spiegelhalter et al., Bayesian Approaches to Clinical Trials, 2004, section 6.6 (assurance).
 --   statistics/repeats.py.
 --
--- Assumptions: New runs are like those that are there.
+-- Assumptions: New runs are like those that exist.
 --
--- Limits: Needs repeats on a side; from one run each it asks for three.  200 runs a side at most.
+-- Limits: Needs repeats on one side at least; from one run on each side it asks for three.  At most 200 runs on a side.
 --
 -- Glance: side runs_done more_runs repeats even_repeats chance% between_runs% within_runs% run_s nodes node_hours note
 --
 -- Sources: two_sides, run_values, runs, jobs, repeat_commands
 --
 -- Parameters: epochs, warmup, exclude, a, b, measure, quantile
---   least_of_interest := 0.01  share up to which a difference is of no practical interest
---   to_within := 0          share to which the ratio shall be known, 0.02 for 2 %; 0 asks for a verdict instead
+--   least_of_interest := 0.01    share up to which a difference is of no practical interest
+--   to_within := 0               share to within which the ratio should be known, 0.02 for 2 %; 0 asks for a verdict
+--                                instead
 --
 -- Columns:
---   side              VARCHAR    a or b
---   runs_done         BIGINT     runs of the side that have a value
---   repeats           BIGINT     runs that it must have in all, for a chance of nine in ten
---   more_runs         BIGINT     runs to make
---   even_repeats      BIGINT     runs in all for a chance of one in two
---   chance            DOUBLE     chance that `repeats` settles it
---   between_runs      DOUBLE     standard deviation between runs of a side, as a share
---   within_runs       DOUBLE     standard error of the value of one run, from its own records, as a share
---   run_s             DOUBLE s   time of one run, median over those of the side
---   nodes             INTEGER    nodes of one run
---   node_hours        DOUBLE     node-hours of the runs to make; NULL where nodes or times are not known
---   command           VARCHAR    what makes them: of ScaleLens' own runners the line, else sbatch with the job's script
---   note              VARCHAR    why there is no number; what would need fewer
+--   side            VARCHAR     a or b
+--   runs_done       BIGINT      runs of the side that have a value
+--   repeats         BIGINT      runs that it needs in all, for a chance of nine in ten
+--   more_runs       BIGINT      runs still to be made
+--   even_repeats    BIGINT      runs in all for a chance of one in two
+--   chance          DOUBLE      chance that `repeats` settles it
+--   between_runs    DOUBLE      standard deviation between runs of a side, as a share
+--   within_runs     DOUBLE      standard error of the value of one run, from its own records, as a share
+--   run_s           DOUBLE s    time of one run, median over those of the side
+--   nodes           INTEGER     nodes of one run
+--   node_hours      DOUBLE      node-hours of the runs to make; NULL where nodes or times are not known
+--   command         VARCHAR     command that makes them: for ScaleLens' own runners the full line, else sbatch with the
+--                               job's script
+--   note            VARCHAR     why there is no number, or what would need fewer runs
 WITH
 members_of AS (FROM two_sides(a := a, b := b)),
 compared AS (

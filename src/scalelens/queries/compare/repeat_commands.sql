@@ -1,8 +1,8 @@
--- The line that runs each run again.
+-- The command that repeats each run.
 --
--- Answers: How is this run repeated once?
---   For ScaleLens' own runners it is `scalelens bench` with the options that the log states; for more than one node it
---   writes and submits the job.  For all others it is `sbatch` with the script of the job, which no log holds.
+-- Answers: How do I repeat this run once?
+--   For ScaleLens' own runners it is `scalelens bench` with the options that the log states; with more than one node it
+--   writes and submits the job.  For all others it is `sbatch` with the script of the job, which no log contains.
 --
 -- Helper: used by next_runs
 --
@@ -12,29 +12,29 @@
 --   run_id     VARCHAR    run
 --   command    VARCHAR    line for a shell
 WITH
-ours AS (
+own_runs AS (
     SELECT DISTINCT run_id FROM members JOIN files USING (file_id) WHERE list_contains(formats, 'scalelens_run')),
-said AS (
-    SELECT run_id, MAP_FROM_ENTRIES(list((key, value))) AS said
+settings AS (
+    SELECT run_id, MAP_FROM_ENTRIES(list((key, value))) AS settings
     FROM (SELECT run_id, key, min(value) AS value FROM params GROUP BY run_id, key) GROUP BY run_id),
 named AS (
-    SELECT r.*, said, o.run_id IS NOT NULL AS is_ours, framework LIKE 'megatron%' AS is_language,
-        coalesce(said['scaling'] = 'strong', false) AS is_strong
-    FROM runs AS r LEFT JOIN ours AS o USING (run_id) LEFT JOIN said USING (run_id)),
+    SELECT r.*, settings, o.run_id IS NOT NULL AS is_own, framework LIKE 'megatron%' AS is_language,
+        coalesce(settings['scaling'] = 'strong', false) AS is_strong
+    FROM runs AS r LEFT JOIN own_runs AS o USING (run_id) LEFT JOIN settings USING (run_id)),
 options AS (
     SELECT *, [
         ('--precision', r.precision), ('--device', if(device_unit = 'cpu', 'cpu', NULL)),
         ('--model', if(is_language, NULL, model)), ('--shape', if(is_language, replace(model, 'gpt-', ''), NULL)),
-        ('--image-size', if(is_language, NULL, said['image_size'])),
+        ('--image-size', if(is_language, NULL, settings['image_size'])),
         (if(is_language, '--micro-batch-size', '--batch-per-device'),
             if(is_language OR NOT is_strong, micro_batch_size::VARCHAR, NULL)),
-        ('--accumulation', if(is_language AND NOT is_strong, said['accumulation'], NULL)),
+        ('--accumulation', if(is_language AND NOT is_strong, settings['accumulation'], NULL)),
         ('--global-batch-size', if(is_strong, global_batch_size::VARCHAR, NULL)),
         ('--tp', nullif(tp, 1)::VARCHAR), ('--pp', nullif(pp, 1)::VARCHAR),
-        ('--steps', coalesce(said['steps_per_epoch'], said['train_iters'])), ('--epochs', said['epochs']), ('--warmup-steps', said['warmup_steps'])]
-        AS options
+        ('--steps', coalesce(settings['steps_per_epoch'], settings['train_iters'])), ('--epochs', settings['epochs']),
+        ('--warmup-steps', settings['warmup_steps'])] AS options
     FROM named AS r)
-SELECT run_id, CASE WHEN is_ours THEN
+SELECT run_id, CASE WHEN is_own THEN
         format('for k in $(seq 1); do scalelens bench {} {} --out results/{}-again-$k ',
             if(is_language, 'language', 'vision'),
             if(coalesce(nodes, 1) > 1, format('--slurm --nodes {}', nodes),

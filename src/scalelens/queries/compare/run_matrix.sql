@@ -1,11 +1,11 @@
--- What is done, what failed and why, and what is missing of a study: a row per configuration and number of devices.
+-- A study at a glance: what is done, what failed and why, and what is missing, by configuration and number of devices.
 --
 -- Answers: Which runs of my scaling study are still to be made?
 --   The sizes of a study are those that any of its configurations has run, and the doublings between the smallest and
---   the largest of them where all its sizes are multiples of the smallest.  Of a configuration that ran with one size
---   alone nothing is missing: it may be no series.  Runs are of one study where they are of one
---   system or lie in like folders (held_settings).  A configuration is every performance setting but those that follow
---   from the size, and whether it scales weakly or strongly where the log says so.
+--   the largest of them if all its sizes are multiples of the smallest.  A configuration that ran at one size only has
+--   nothing missing: it may not be meant as a series.  Runs belong to one study if they share a system or lie in
+--   similar folders (held_settings).  A configuration is every performance setting except those that follow from the
+--   size, and weak or strong scaling where the log says which.
 --
 -- Glance: study configuration devices state n_done n_runs why
 --
@@ -17,10 +17,11 @@
 --   study            VARCHAR      system, or folders with numbers masked
 --   configuration    VARCHAR      model, number format, framework, and how it scales
 --   devices          INTEGER      devices
---   state            VARCHAR      done (a run of this size timed its steps, epochs or itself, and did not fail), failed or missing
+--   state            VARCHAR      done (a run of this size timed its steps, epochs or itself, and did not fail), failed
+--                                 or missing
 --   n_runs           BIGINT       runs of this size
 --   n_done           BIGINT       those that are done
---   why              VARCHAR      outcome of each failed run with its line: oom (line 812); `no time was logged`
+--   why              VARCHAR      outcome of each failed run with its line: oom (line 812); or `no time was logged`
 --   run_ids          VARCHAR[]    these runs
 WITH
 timed AS (
@@ -45,7 +46,7 @@ sizes AS (
     UNION
     SELECT study, (least * 2 ** k)::INTEGER AS devices FROM doublings, range(20) AS t(k)
     WHERE least * 2 ** k <= most),
-wanted AS (
+cells AS (
     SELECT c.study, configuration, held, s.devices
     FROM (SELECT study, configuration, held, list(DISTINCT devices) AS own FROM judged GROUP BY ALL) AS c
     JOIN sizes AS s ON s.study = c.study AND (len(own) > 1 OR s.devices = own[1]))
@@ -54,7 +55,7 @@ SELECT w.study, w.configuration, w.devices,
     count(run_id) AS n_runs, count(*) FILTER (is_done) AS n_done,
     string_agg(why, ', ' ORDER BY run_id) FILTER (NOT is_done) AS why,
     list(run_id ORDER BY run_id) FILTER (run_id IS NOT NULL) AS run_ids
-FROM wanted AS w LEFT JOIN judged AS j ON j.study = w.study AND j.configuration = w.configuration AND j.held = w.held
+FROM cells AS w LEFT JOIN judged AS j ON j.study = w.study AND j.configuration = w.configuration AND j.held = w.held
     AND j.devices = w.devices
 GROUP BY w.study, w.configuration, w.held, w.devices
 ORDER BY w.study, w.configuration, w.held, w.devices

@@ -1,65 +1,69 @@
 -- Efficiency of the devices as a product of factors, in the terms of POP and of TALP for accelerators.
 --
 -- Answers: What ate the efficiency of the devices?
---   Unequal work, communication, or devices that wait for their hosts?
---   Of each device, K is the time in which kernels compute, C the time of communication and copies that no kernel hides,
---   T the elapsed time of the slowest.  They are those of temporal_breakdown: K its compute_ns, C its exposed
---   communication and memory.
---   The elapsed time of a step is that until the first work of the next step on the device, where the trace holds it.
---   Computation scalability is K of a sample, a device's, at the base over that here; the base is the smallest traced size
---   of its series (scaling_series), its steps being annotated in the trace.  Global = parallel * computation scalability.
---   Where the power files of both give clocks, it has two factors: the clock of the working devices here over that at the
---   base, and the cycles of a sample, a device's, at the base over those here.
---   The host has a tree of its own, never multiplied with that of the devices.  Its offload efficiency is the share of
---   its annotated steps in which none of its threads is in a call of the device's runtime, launches and waits alike, as
---   mean over ranks.
+--   Was it unequal work, communication, or devices that waited for their hosts?
+--   For each device, K is the time in which kernels compute, C the time of communication and copies that no kernel
+--   hides, and T the elapsed time of the slowest device.  They are those of temporal_breakdown: K is its compute_ns, C
+--   its exposed communication and memory.
+--   The elapsed time of a step ends with the first work of the next step on the device, where the trace contains it.
+--   Computation scalability is K per sample and device at the base over the same here.  The base is the smallest traced
+--   size of the series (scaling_series), if its steps are annotated in the trace.  Global = parallel * computation
+--   scalability.  Where the power files of both give clocks it splits into two factors: the clock of the working
+--   devices here over that at the base, and the cycles per sample and device at the base over those here.
+--   The host has a tree of its own, which is never multiplied with that of the devices.  Its offload efficiency is the
+--   share of its annotated steps in which none of its threads is inside a call of the device's runtime, launches and
+--   waits alike; it is the mean over ranks.
 --
 -- Formula:
---   load balance = mean K / max K; communication = max K / max(K + C); orchestration = max(K + C) / T; parallel =
---   their product = mean K / T; global = parallel * computation scalability; computation scalability = frequency
---   scalability * cycle scalability.
+--   load balance = mean K / max K; communication = max K / max(K + C); orchestration = max(K + C) / T; parallel = their
+--   product = mean K / T; global = parallel * computation scalability; computation scalability = frequency scalability
+--   * cycle scalability.
 --
 -- Reference: TALP for accelerators, arXiv 2603.26576; POP, https://pop-coe.eu/node/69.
 --
--- Assumptions: A device that waits in a collective communicates.
+-- Assumptions: A device that waits in a collective is communicating.
 --
--- Limits: One traced rank of several has no load balance, and no parallel efficiency.  A late host of one rank is communication of the others.
---   The factor of MPI needs a trace of MPI.  Cycles are instructions and their rate: traces do not tell them apart.
+-- Limits: If one rank of several was traced there is no load balance and no parallel efficiency.  A host that is late
+--   on one rank appears as communication on the others.  The MPI factor needs a trace of MPI.  Cycles are the number of
+--   instructions and their rate together: traces do not separate the two.
 --
 -- Glance: run_id train_step parallel_efficiency% load_balance% communication_efficiency% orchestration_efficiency%
---   computation_scalability% global_efficiency% frequency_scalability% offload_efficiency% ranks devices elapsed_ns remark
+--   computation_scalability% global_efficiency% frequency_scalability% offload_efficiency% ranks devices elapsed_ns
+--   note
 --
 -- Partition: run_id
 --
 -- Sources: temporal_breakdown, gpu_classes, events, runs, selected_runs, scaling_series, clock_scores
 --
 -- Parameters: runs, steps
---   by_step := false     a row per run and step, not per run; work of no step is then left out
+--   by_step := false    one row per run and step instead of per run; work outside of steps is then left out
 --
 -- Columns:
---   run_id                       VARCHAR       run
---   train_step                   BIGINT        step, NULL per run
---   ranks                        BIGINT        ranks that were traced
---   devices                      INTEGER       devices of the run, NULL where not known
---   elapsed_ns                   BIGINT ns     T
---   mean_compute_ns              DOUBLE ns     mean K
---   max_compute_ns               BIGINT ns     largest K
---   mean_exposed_ns              DOUBLE ns     mean C
---   max_busy_ns                  BIGINT ns     largest K + C
---   load_balance                 DOUBLE        factor, 0 to 1
---   communication_efficiency     DOUBLE        factor, 0 to 1
---   orchestration_efficiency     DOUBLE        factor, 0 to 1
---   parallel_efficiency          DOUBLE        their product
---   computation_scalability      DOUBLE        against the base, 1 is ideal; NULL where not known
---   global_efficiency            DOUBLE        parallel efficiency times computation scalability
---   base_run_id                  VARCHAR       run that is the base
---   clock_mhz                    DOUBLE MHz    median clock of a working device, mean over the devices of the power files
---   frequency_scalability        DOUBLE        that over that of the base; NULL where the power files of one give no clock
---   cycle_scalability            DOUBLE        computation scalability over it
---   host_steps_ns                DOUBLE ns     annotated steps of the host, mean over ranks
---   host_runtime_ns              DOUBLE ns     in them, in calls of the device's runtime
---   offload_efficiency           DOUBLE        factor of the host's tree
---   remark                       VARCHAR       what is not known, and why
+--   run_id                      VARCHAR       run
+--   train_step                  BIGINT        step; NULL per run
+--   ranks                       BIGINT        ranks that were traced
+--   devices                     INTEGER       devices of the run; NULL where not known
+--   elapsed_ns                  BIGINT ns     T
+--   mean_compute_ns             DOUBLE ns     mean K
+--   max_compute_ns              BIGINT ns     largest K
+--   mean_exposed_ns             DOUBLE ns     mean C
+--   max_busy_ns                 BIGINT ns     largest K + C
+--   load_balance                DOUBLE        factor, 0 to 1
+--   communication_efficiency    DOUBLE        factor, 0 to 1
+--   orchestration_efficiency    DOUBLE        factor, 0 to 1
+--   parallel_efficiency         DOUBLE        product of these three factors
+--   computation_scalability     DOUBLE        against the base, 1 is ideal; NULL where not known
+--   global_efficiency           DOUBLE        parallel efficiency times computation scalability
+--   base_run_id                 VARCHAR       run that is the base
+--   clock_mhz                   DOUBLE MHz    median clock of a working device, mean over the devices of the power
+--                                             files
+--   frequency_scalability       DOUBLE        clock_mhz over that of the base; NULL where the power files of either
+--                                             give no clock
+--   cycle_scalability           DOUBLE        computation scalability over frequency scalability
+--   host_steps_ns               DOUBLE ns     annotated steps of the host, mean over ranks
+--   host_runtime_ns             DOUBLE ns     time of these steps inside calls of the device's runtime
+--   offload_efficiency          DOUBLE        factor of the host's tree
+--   note                        VARCHAR       what to know or doubt
 WITH
 works AS MATERIALIZED (
     SELECT run_id, file_id, rank, train_step, span_ns, compute_ns, exposed_comm_ns + exposed_memory_ns AS exposed_ns
@@ -79,7 +83,7 @@ of_runs AS (
         max(compute_ns) AS max_compute_ns, avg(exposed_ns) AS mean_exposed_ns,
         max(compute_ns + exposed_ns) AS max_busy_ns
     FROM of_ranks GROUP BY run_id, train_step),
--- The steps of the host, and the calls that start in them.
+-- Steps of the host, and the calls that start in them.
 host_steps AS (
     SELECT run_id, file_id, train_step, min(start_ns) AS start_ns, max(start_ns + duration_ns) AS end_ns
     FROM events
@@ -99,7 +103,7 @@ of_hosts AS (
     SELECT run_id, train_step, avg(steps_ns) AS host_steps_ns, avg(runtime_ns) AS host_runtime_ns,
         1 - avg(runtime_ns / nullif(steps_ns, 0)) AS offload_efficiency
     FROM hosts GROUP BY run_id, train_step),
--- Kernel time of a step and device, and the samples that they stand for.
+-- Kernel time per step and device, and the samples that it stands for.
 step_counts AS (SELECT run_id, max(n) AS n FROM (
     SELECT run_id, file_id, count(*) AS n FROM host_steps GROUP BY ALL) GROUP BY run_id),
 members AS (
@@ -123,14 +127,15 @@ SELECT o.run_id, o.train_step, ranks, r.devices, elapsed_ns, mean_compute_ns, ma
     clock_mhz, frequency_scalability, computation_scalability / frequency_scalability AS cycle_scalability,
     host_steps_ns, host_runtime_ns, offload_efficiency,
     notes([
-        CASE WHEN ranks = 1 AND r.devices > 1 THEN format('one rank of {} devices was traced: their balance is not known',
-                r.devices)
-            WHEN ranks < r.devices THEN format('the balance is that of {} traced ranks of {} devices', ranks, r.devices)
-            WHEN ranks = 1 AND r.devices IS NULL THEN 'how many devices took part is not known: one is assumed' END,
+        CASE WHEN ranks = 1 AND r.devices > 1
+                THEN format('one rank of {} devices was traced: the load balance is not known', r.devices)
+            WHEN ranks < r.devices THEN format('the load balance is that of {} traced ranks of {} devices', ranks, r.devices)
+            WHEN ranks = 1 AND r.devices IS NULL THEN 'the number of devices is not known: one is assumed' END,
         CASE WHEN max_compute_ns = 0 THEN 'no kernel computes' END,
-        CASE WHEN computation_scalability IS NULL THEN CASE WHEN by_step THEN 'computation scalability is of whole runs'
-            ELSE 'no computation scalability: no series of traced runs with annotated steps and a known batch holds it' END
-        END]) AS remark
+        CASE WHEN computation_scalability IS NOT NULL THEN NULL
+            WHEN by_step THEN 'computation scalability exists for whole runs only'
+            ELSE 'no computation scalability: the run is in no series of traced runs with annotated steps and a known '
+                || 'batch' END]) AS note
 FROM of_runs AS o JOIN runs AS r USING (run_id) LEFT JOIN bases USING (run_id)
 LEFT JOIN clocks USING (run_id)
 LEFT JOIN of_hosts AS h ON h.run_id = o.run_id AND h.train_step IS NOT DISTINCT FROM o.train_step

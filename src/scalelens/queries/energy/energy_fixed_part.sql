@@ -1,56 +1,57 @@
 -- Energy of start-up and energy of work, separated by runs of several sizes.
 --
--- Answers: How much of the energy would be there without any work?
---   What do the devices draw at work?
---   Energy of a device = fixed + power * time of the steps, over runs that are equal but for their batch or their
---   number of steps.  It takes four times that differ.  Time is that of all steps, as logged.
---   First a line by the median of the slopes between all pairs of runs (Theil and Sen), which an odd run does not move,
---   shows the odd runs.  Then least squares through the others give the numbers, with Student's intervals.
+-- Answers: How much energy would be used without any work?
+--   And what do the devices draw while they work?
+--   Energy of a device = fixed + power * time of the steps, over runs that are equal except for their batch or their
+--   number of steps.  This takes at least four different times.  Time is that of all steps, as logged.  A first line,
+--   through the median of the slopes between all pairs of runs (Theil and Sen), is not moved by odd runs and identifies
+--   them.  Least squares through the other runs then gives the numbers, with Student's intervals.
 --
 -- Formula: E = F + P t for a device, with t the time of the steps.  P and F by least squares; with n runs, mean time m
 --   and sum of squares X, their intervals are P +- T s / sqrt(X) and F +- T s sqrt(1/n + m^2 / X), with s the residual
---   standard deviation and T Student's 97.5 % quantile for n - 2.
+--   standard deviation and T the 97.5 % quantile of Student's t for n - 2.
 --
 -- Reference: Theil 1950 and Sen 1968 for the robust line.  Least squares as in any textbook.
 --
--- Assumptions: Power at work is the same for every batch of the set.  Errors of the runs are independent and of one
+-- Assumptions: Power at work is the same for every batch of the set.  Errors of the runs are independent and equal in
 --   size.
 --
--- Limits: An odd run is one that misses the robust line by more than five median misses; it is named, and left out of
---   the fit.  Runs of too similar length give a wide interval of the fixed part.
+-- Limits: An odd run misses the robust line by more than five median misses; it is named, and left out of the fit.
+--   Runs of similar length give a wide interval for the fixed part.
 --
 -- Glance: settings devices n_runs fixed_wh work_w odd_runs note
 --
 -- Sources: runs, labels, selected_steps, energy_of_runs
 --
 -- Parameters: runs
---   extent := 'run'          'run' from the first to the last time of the log, 'readings' from the first to the last
---                            sample; 'run' is 'readings' where the log has no times, flag no_run_times
+--   extent := 'run'          'run' is from the first to the last time of the log, 'readings' from the first to the last
+--                            sample; 'run' means 'readings' where the log has no times (flag no_run_times)
 --   method := 'trapezoid'    'right' takes each sample for the time before it (as jpwr does), 'left' for the time after
+--                            it
 --
 -- Columns:
 --   settings         VARCHAR      what the runs share
 --   devices          INTEGER      devices
 --   n_runs           BIGINT       runs
---   fixed_wh         DOUBLE Wh    of a device, before and after the steps: the line at no time
+--   fixed_wh         DOUBLE Wh    of a device, before and after the steps: the line at time 0
 --   fixed_wh_low     DOUBLE Wh    lower end of its 95 % interval
 --   fixed_wh_high    DOUBLE Wh    upper end
 --   work_w           DOUBLE W     of a device during steps: slope of the line
 --   work_w_low       DOUBLE W     lower end of its 95 % interval
 --   work_w_high      DOUBLE W     upper end
---   odd_runs         VARCHAR[]    runs that were left out: more than five times as far off as half of them are
+--   odd_runs         VARCHAR[]    runs that were left out: more than five times as far from the line as the median run
 --   note             VARCHAR      why there is no line
 WITH
-spent AS (
-    SELECT run_id, sum(CASE WHEN since > 0 THEN since ELSE averaged_steps END * step_s ORDER BY place_in_run) AS worked_s
+step_times_of_runs AS (
+    SELECT run_id, sum(CASE WHEN since > 0 THEN since ELSE averaged_steps END * step_s ORDER BY position_in_run) AS worked_s
     FROM (
-        SELECT *, step - lag(step) OVER (PARTITION BY run_id, attempt ORDER BY place_in_run) AS since
-        FROM selected_steps(runs := runs) WHERE NOT list_has_any(coalesce(left_out, []), ['summary', 'logged_warmup']))
+        SELECT *, step - lag(step) OVER (PARTITION BY run_id, attempt ORDER BY position_in_run) AS since
+        FROM selected_steps(runs := runs) WHERE NOT list_has_any(coalesce(excluded_by, []), ['summary', 'logged_warmup']))
     GROUP BY run_id),
 points AS (
     SELECT run_id, devices, worked_s, e.energy_j / units AS device_j,
         concat_ws(' · ', model, r.precision, system, dataset, 'seq ' || seq_length, framework, labels) AS settings
-    FROM spent JOIN energy_of_runs(runs := runs, extent := extent, method := method) AS e USING (run_id)
+    FROM step_times_of_runs JOIN energy_of_runs(runs := runs, extent := extent, method := method) AS e USING (run_id)
     JOIN runs AS r USING (run_id) LEFT JOIN labels() USING (run_id)
     WHERE worked_s > 0 AND units > 0),
 sets AS (
@@ -81,6 +82,7 @@ fits AS (
 SELECT s.settings, s.devices, s.n_runs, fixed_j / 3600 AS fixed_wh, (fixed_j - fixed_half) / 3600 AS fixed_wh_low,
     (fixed_j + fixed_half) / 3600 AS fixed_wh_high, work_w, work_w - work_half AS work_w_low,
     work_w + work_half AS work_w_high, odd_runs,
-    CASE WHEN n_times < 4 THEN format('{} times of work that differ are too few for a line: it takes 4', n_times) END AS note
+    CASE WHEN n_times < 4 THEN format('{} different {} of work {} too few for a line: it takes 4', n_times,
+        if(n_times = 1, 'time', 'times'), if(n_times = 1, 'is', 'are')) END AS note
 FROM sets AS s LEFT JOIN fits AS f ON f.settings = s.settings AND f.devices IS NOT DISTINCT FROM s.devices
 ORDER BY s.settings, s.devices

@@ -1,23 +1,23 @@
 -- Energy of each sensor, integrated over its power readings.
 --
 -- Answers: How much energy did each device take, and how well was it measured?
---   What does the tool itself say?
---   Time-weighted, so that uneven sampling changes nothing; one row per sensor, however many ranks measured it
---   (power_readings).  Sensors nest: add up rows whose `part_of` is NULL.
+--   And what does the tool itself report?
+--   Readings are weighted by time, so that uneven sampling changes nothing; there is one row per sensor, however many
+--   ranks measured it (power_readings).  Sensors nest: add up the rows whose `part_of` is NULL.
 --   A gap lies between two samples of one file that are more than three sampling periods apart.  The method bridges it,
 --   as the tools do, and `coverage` leaves it out.  A gap between two files is not bridged.
 --
 -- Formula: E = sum over the intervals between two readings of (P1 + P2) / 2 * (t2 - t1), by trapezoids; 'left' takes P1
---   and 'right' P2 for the interval, as some tools do.  Coverage is the time between readings of a sensor less its
+--   and 'right' P2 for the interval, as some tools do.  Coverage is the time between a sensor's readings, less its
 --   gaps, over the extent.
 --
 -- Reference: jpwr (FZJ), MLPerf's result_summarizer (right sums).  Yang et al., SC'24, arXiv 2312.02741: what
 --   nvidia-smi samples.
 --
--- Assumptions: Power changes evenly between two readings.  A reading is power at its time stamp.
+-- Assumptions: Power changes linearly between two readings.  A reading is the power at its time stamp.
 --
--- Limits: Sensors average over windows that the tools do not name, or see a part of the time only; that error is not in
---   coverage.  Work shorter than a sampling period has no energy of its own.
+-- Limits: Sensors average over windows that the tools do not state, or see part of the time only; coverage does not
+--   contain that error.  Work shorter than a sampling period has no energy of its own.
 --
 -- Glance: run_id node device scope energy_j mean_w coverage% reported_j sampling_s span_s readings part_of flags
 --
@@ -26,29 +26,33 @@
 -- Sources: power_readings, power_intervals, power_clock, power, energy, params, files, selected_runs
 --
 -- Parameters: runs
---   extent := 'run'          'run' from the first to the last time of the log, 'readings' from the first to the last
---                            sample; 'run' is 'readings' where the log has no times, flag no_run_times
+--   extent := 'run'          'run' is from the first to the last time of the log, 'readings' from the first to the last
+--                            sample; 'run' means 'readings' where the log has no times (flag no_run_times)
 --   method := 'trapezoid'    'right' takes each sample for the time before it (as jpwr does), 'left' for the time after
+--                            it
 --
 -- Columns:
 --   run_id             VARCHAR      run
 --   node               VARCHAR      host name
 --   device             VARCHAR      device as the tool numbers it
 --   scope              VARCHAR      what the sensor covers: gpu module gcd oam grace cpu memory ...
---   part_of            VARCHAR      scope of the same node that holds this one and was measured too; NULL where none
+--   part_of            VARCHAR      scope on the same node that includes this one and was measured too; NULL where
+--                                   there is none
 --   readings           BIGINT       samples that count
 --   span_s             DOUBLE s     length of the extent
 --   energy_j           DOUBLE J     energy within the extent, gaps within a file bridged
 --   mean_w             DOUBLE W     energy over the time that it was integrated over
---   coverage           DOUBLE       share of the extent that is not in gaps
---   sampling_s         DOUBLE s     sampling period: half of the time lies in intervals no longer than it
---   reported_j         DOUBLE J     energy as the tool says: of the rank whose readings count, else the longest measured
---   reported_method    VARCHAR      how the tool came to it
---   flags              VARCHAR[]    gap, no_run_times, no_clock (it cannot be joined to the log: extent is that of the
---                                   readings), not_in_run (no sample within the run: of another one), one_reading,
---                                   several_files, same_bytes (another file of the run holds the same), zero, na,
---                                   forced_zero, duplicate, stale, implausible (samples so marked); NULL for none
---   n_implausible      BIGINT       samples left out, as no device draws so much
+--   coverage           DOUBLE       share of the extent outside of gaps
+--   sampling_s         DOUBLE s     sampling period: half of the time lies in intervals no longer than this
+--   reported_j         DOUBLE J     energy as the tool reports it: of the rank whose readings count, else the longest
+--                                   measured
+--   reported_method    VARCHAR      how the tool determined it
+--   flags              VARCHAR[]    gap, no_run_times, no_clock (the readings cannot be joined to the log: the extent
+--                                   is theirs), not_in_run (no sample within the run: it is from another one),
+--                                   one_reading, several_files, same_bytes (another file of the run has the same
+--                                   content), zero, na, forced_zero, duplicate, stale, implausible (samples with that
+--                                   mark); NULL for none
+--   n_implausible      BIGINT       samples left out because no device draws so much
 WITH
 readings AS (
     SELECT run_id, node, device, scope, count(*) AS readings, max(n_files) AS n_files,
@@ -67,7 +71,7 @@ sensors AS (
     FROM intervals AS i JOIN readings AS r ON r.run_id = i.run_id AND r.node IS NOT DISTINCT FROM i.node
         AND r.device IS NOT DISTINCT FROM i.device AND r.scope IS NOT DISTINCT FROM i.scope
     GROUP BY ALL),
--- The part [a, b] of each interval that lies within the extent, and the power at its middle.
+-- The part [a, b] of each interval within the extent, and the power at its middle.
 parts AS (
     SELECT i.*, greatest(begins_ns, of.begins) AS a, least(ends_ns, of.ends) AS b, b - a AS part_ns,
         CASE method WHEN 'left' THEN begins_w WHEN 'right' THEN ends_w
@@ -76,7 +80,7 @@ parts AS (
             ELSE error('method is ''trapezoid'', ''left'' or ''right''') END AS power_w
     FROM intervals AS i JOIN sensors USING (sensor)
     WHERE least(ends_ns, of.ends) > greatest(begins_ns, of.begins)),
--- Sums in order of time: the last digit does not depend on the number of threads.
+-- Summed in order of time, so that the last digit does not depend on the number of threads.
 energies AS (
     SELECT sensor, bool_or(kind <> 'sampled') AS has_gap,
         sum(power_w * (part_ns / 1e9) ORDER BY a) FILTER (WHERE kind <> 'open') AS energy_j,
@@ -90,7 +94,7 @@ marks AS (
     FROM power LEFT JOIN files USING (file_id)
     WHERE run_id IN (FROM selected_runs(runs := runs)) GROUP BY ALL),
 by_rank AS (SELECT run_id, file_id, line, value AS stated_rank FROM params WHERE key = 'measured_by_rank'),
--- A tool names a rank below its devices or on their line; a rank in the file's name is for all lines.
+-- A tool names the rank below its devices or on their line; a rank in the file's name holds for all lines.
 with_ranks AS (
     SELECT e.run_id, e.node, device, scope, energy_j, span_s, e.method, e.file_id, e.line,
         arg_min(stated_rank, r.line) FILTER (WHERE r.line >= e.line) AS line_rank,
@@ -112,15 +116,15 @@ reported AS (
     FROM with_ranks AS e LEFT JOIN counted AS c ON c.run_id = e.run_id AND c.node IS NOT DISTINCT FROM e.node
         AND c.device IS NOT DISTINCT FROM e.device AND c.scope IS NOT DISTINCT FROM e.scope
     GROUP BY ALL),
--- What lies within what, from the inside out.
+-- Which scope includes which, from the inside out.
 nests AS (
-    SELECT unnest(string_split(inside, ' ')) AS scope, outside, place
+    SELECT unnest(string_split(inside, ' ')) AS scope, outside, position
     FROM (VALUES ('cpu sysio', 'grace', 1), ('gpu grace cpu sysio', 'module', 2), ('gcd', 'oam', 1),
         ('ipu', 'board', 1), ('gpu module gcd oam grace cpu memory sysio ipu board', 'node_dc', 3),
-        ('gpu module gcd oam grace cpu memory sysio ipu board node_dc', 'node_ac', 4)) AS n(inside, outside, place)),
+        ('gpu module gcd oam grace cpu memory sysio ipu board node_dc', 'node_ac', 4)) AS n(inside, outside, position)),
 scopes AS (SELECT DISTINCT run_id, node, scope FROM readings),
 holders AS (
-    SELECT s.run_id, s.node, s.scope, arg_min(outside, place) AS part_of
+    SELECT s.run_id, s.node, s.scope, arg_min(outside, position) AS part_of
     FROM scopes AS s JOIN nests USING (scope)
     JOIN scopes AS o ON o.run_id = s.run_id AND o.node IS NOT DISTINCT FROM s.node AND o.scope = outside
     GROUP BY ALL)

@@ -1,33 +1,37 @@
 -- Energy of each run's accelerators, or of its nodes.
 --
--- Answers: How much energy did a run take, of how many units, and who says so?
---   Integrated from the readings (energy_integrated); where there are none, as a tool reported it; else as the log
---   printed it per step and device.  Where more devices were measured than the run had (a tool reads all of a node),
---   those that took most count.
+-- Answers: How much energy did a run take, for how many units, and what reports it?
+--   Energy is integrated from the readings (energy_integrated); where there are none, it is as a tool reported it; else
+--   as the log printed it per step and device.  Where more devices were measured than the run had (a tool reads the
+--   whole node), those that took most count.
 --
 -- Helper: used by energy_efficiency and energy_fixed_part
 --
 -- Sources: runs, reported_energy, energy_of_steps, energy_integrated, power_readings, selected_runs
 --
 -- Parameters: runs
---   per := 'device'          unit: 'device' as the run counts them, 'package' (two GCDs are one), 'node' with all in it
---   extent := 'run'          'run' from the first to the last time of the log, 'readings' from the first to the last
---                            sample; 'run' is 'readings' where the log has no times, flag no_run_times
+--   per := 'device'          unit: 'device' as the run counts them, 'package' (two GCDs are one) or 'node' with
+--                            everything in it
+--   extent := 'run'          'run' is from the first to the last time of the log, 'readings' from the first to the last
+--                            sample; 'run' means 'readings' where the log has no times (flag no_run_times)
 --   method := 'trapezoid'    'right' takes each sample for the time before it (as jpwr does), 'left' for the time after
+--                            it
 --
 -- Columns:
 --   run_id             VARCHAR      run
 --   energy_kind        VARCHAR      integrated, reported or printed
 --   unit               VARCHAR      device, package or node
 --   units              DOUBLE       units whose energy counts
---   measured_share     DOUBLE       devices whose energy counts over those of the run; NULL where those are unknown
+--   measured_share     DOUBLE       devices whose energy counts over those of the run; NULL where their number is not
+--                                   known
 --   energy_j           DOUBLE J     of all units
---   unit_w             DOUBLE W     of one unit, mean over the time that was measured
---   coverage           DOUBLE       share of the extent that is not in gaps, of the worst sensor
---   idle_share         DOUBLE       what the lowest power of each sensor would have taken by itself, over what was taken
---   reported_j         DOUBLE J     as the tool says, of the same units
---   reported_method    VARCHAR      how the tool came to it
---   flags              VARCHAR[]    flags of the sensors (energy_integrated); more_measured: devices that do not count
+--   unit_w             DOUBLE W     of one unit, mean over the measured time
+--   coverage           DOUBLE       share of the extent outside of gaps, for the worst sensor
+--   idle_share         DOUBLE       share that the lowest power of each sensor would have taken by itself
+--   reported_j         DOUBLE J     as reported by the tool, for the same units
+--   reported_method    VARCHAR      how the tool determined it
+--   flags              VARCHAR[]    flags of the sensors (energy_integrated), and more_measured where some devices do
+--                                   not count
 WITH
 facts AS (
     SELECT run_id, devices, nodes, CASE WHEN device_unit = 'gcd' THEN 2 ELSE 1 END AS devices_per_oam
@@ -51,7 +55,8 @@ of_unit AS (
     SELECT s.*, f.* EXCLUDE (run_id),
         CASE WHEN per = 'node' THEN NULL WHEN scope = 'oam' THEN devices_per_oam
             ELSE coalesce(len(string_split(device, ',')), 1) END AS holds_devices,
-        CASE per WHEN 'device' THEN holds_devices WHEN 'package' THEN CASE scope WHEN 'gcd' THEN 0.5 ELSE 1 END * if(scope = 'oam', 1, holds_devices)
+        CASE per WHEN 'device' THEN holds_devices
+            WHEN 'package' THEN CASE scope WHEN 'gcd' THEN 0.5 ELSE 1 END * if(scope = 'oam', 1, holds_devices)
             WHEN 'node' THEN CASE row_number() OVER (PARTITION BY s.run_id, node ORDER BY device) WHEN 1 THEN 1 ELSE 0 END
             ELSE error('per is ''device'', ''package'' or ''node''') END AS units
     FROM sensors AS s JOIN facts AS f USING (run_id)
@@ -74,9 +79,9 @@ measured AS (
     FROM judged WHERE counts GROUP BY run_id, energy_kind),
 surplus AS (SELECT DISTINCT run_id FROM judged WHERE NOT counts),
 printed AS (
-    SELECT run_id, sum(energy_j * averaged_steps ORDER BY place_in_run) AS energy_j,
-        sum(energy_j * averaged_steps ORDER BY place_in_run)
-            / sum(energy_j / power_w * averaged_steps ORDER BY place_in_run) AS run_w
+    SELECT run_id, sum(energy_j * averaged_steps ORDER BY position_in_run) AS energy_j,
+        sum(energy_j * averaged_steps ORDER BY position_in_run)
+            / sum(energy_j / power_w * averaged_steps ORDER BY position_in_run) AS run_w
     FROM energy_of_steps(runs := runs) WHERE energy_kind = 'printed' AND per = 'device' GROUP BY run_id)
 SELECT run_id, energy_kind, per AS unit, units, CASE per WHEN 'node' THEN node_share ELSE device_share END AS measured_share,
     energy_j, unit_w, coverage, idle_share, reported_j, reported_method,

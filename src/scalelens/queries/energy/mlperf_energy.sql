@@ -1,20 +1,20 @@
 -- MLPerf's official energy of each node and switch, beside the integral over the run.
 --
 -- Answers: What energy does MLPerf Training's rule give?
---   What was measured while the run took place?
+--   And what was measured during the run?
 --   Official: conversion efficiency times the right Riemann sum of the readings since power_measurement_start, over the
---   time measured, times the time to train (mlcommons/logging, result_summarizer); a switch is its estimate times the
---   time to train.  That is mean power, idle time before and after the run included, for as long as the run.
---   Integrated: trapezoids from run_start to run_stop, without the initialisation before it that energy_integrated
---   counts to the log, times the conversion efficiency.
+--   measured time, times the time to train (mlcommons/logging, result_summarizer); for a switch, its estimate times the
+--   time to train.  That is mean power, including idle time before and after the run, for as long as the run.
+--   Integrated: trapezoids from run_start to run_stop, without the initialization before it that energy_integrated
+--   includes, times the conversion efficiency.
 --
--- Formula: official_j = c (sum of P dt) T / M, with P each reading, dt the time since the one before (right Riemann
---   sum), M the time measured, T the time to train, c the conversion efficiency.  energy_j = c times the trapezoids
+-- Formula: official_j = c (sum of P dt) T / M, with P each reading, dt the time since the previous one (right Riemann
+--   sum), M the measured time, T the time to train, c the conversion efficiency.  energy_j = c times the trapezoids
 --   from run_start to run_stop.
 --
 -- Reference: MLCommons, training_policies/power_measurement.adoc and mlcommons/logging, result_summarizer.
 --
--- Limits: The official number is mean power times time to train: it is not the energy of the run.
+-- Limits: The official number is mean power times the time to train: it is not the energy of the run.
 --
 -- Glance: run_id node scope official_j energy_j time_to_train_s coverage% conversion_eff% measured_s device note
 --
@@ -25,17 +25,17 @@
 -- Parameters: runs
 --
 -- Columns:
---   run_id               VARCHAR     run
---   node                 VARCHAR     host name
---   device               VARCHAR     device as the tool numbers it
---   scope                VARCHAR     node_ac, node_dc or switch
---   conversion_eff       DOUBLE      efficiency as said; 1 where it is not
---   measured_s           DOUBLE s    from power_measurement_start to the stop, or to the last reading where that is none
---   time_to_train_s      DOUBLE s    from run_start to run_stop; NULL without the result's log
---   official_j           DOUBLE J    by MLPerf's rule
---   energy_j             DOUBLE J    integrated over the time to train, times the conversion efficiency
---   coverage             DOUBLE      share of the time to train that is not in gaps
---   note                 VARCHAR     what to doubt
+--   run_id             VARCHAR     run
+--   node               VARCHAR     host name
+--   device             VARCHAR     device as the tool numbers it
+--   scope              VARCHAR     node_ac, node_dc or switch
+--   conversion_eff     DOUBLE      efficiency as stated; 1 where it is not
+--   measured_s         DOUBLE s    from power_measurement_start to the stop, or to the last reading if there is none
+--   time_to_train_s    DOUBLE s    from run_start to run_stop; NULL without the log of the result
+--   official_j         DOUBLE J    by MLPerf's rule
+--   energy_j           DOUBLE J    integrated over the time to train, times the conversion efficiency
+--   coverage           DOUBLE      share of the time to train outside of gaps
+--   note               VARCHAR     what to know or doubt
 WITH
 trained AS (
     SELECT run_id, max(span_s) AS time_to_train_s, epoch_ns(arg_max(ts, span_s)) AS stop_ns,
@@ -58,7 +58,7 @@ nodes AS (
         coalesce(any_value(ends_s) <= any_value(begins_s), true) AS lacks_stop,
         sum(power_w * greatest(t - since, 0) ORDER BY t) AS sum_j, len(any_value(paths)) > 1 AS has_twin
     FROM readings LEFT JOIN files USING (file_id) GROUP BY run_id, node, device, scope),
--- An estimate carries its own date, and is one for the whole run.
+-- An estimate has a date of its own, and holds for the whole run.
 switches AS (
     SELECT p.run_id, p.node, device, scope, coalesce(max(conversion_eff), 1) AS conversion_eff, avg(power_w) AS power_w
     FROM power AS p LEFT JOIN declared AS s ON s.run_id = p.run_id AND s.node IS NOT DISTINCT FROM p.node
@@ -83,9 +83,9 @@ SELECT o.run_id, o.node, o.device, o.scope, conversion_eff, measured_s, time_to_
     official_w * time_to_train_s AS official_j,
     conversion_eff * energy_j AS energy_j, sampled_s / time_to_train_s AS coverage,
     notes([
-        CASE WHEN time_to_train_s IS NULL THEN 'no run_start and run_stop: the time to train is unknown' END,
-        CASE WHEN lacks_stop THEN 'the stop is not after the start: measured to the last reading' END,
-        CASE WHEN has_twin THEN 'another file of the run holds the same bytes, and is not added' END,
+        CASE WHEN time_to_train_s IS NULL THEN 'no run_start and run_stop: the time to train is not known' END,
+        CASE WHEN lacks_stop THEN 'the stop is not after the start: measured until the last reading' END,
+        CASE WHEN has_twin THEN 'another file of the run has the same content, and is not added' END,
         CASE o.scope WHEN 'switch' THEN 'an estimate, not a measurement' END]) AS note
 FROM official AS o LEFT JOIN trained USING (run_id)
 LEFT JOIN integrated AS e ON e.run_id = o.run_id AND e.node IS NOT DISTINCT FROM o.node

@@ -1,10 +1,10 @@
 -- The clock of the power readings against that of the log.
 --
--- Answers: By how much is the clock of the power readings off that of the log?
---   How is that known?
---   Both in UTC, or both local times: 0.  One of each: the zone is the only one, in quarters of an hour, in which 98 %
---   of the run was measured.  Where several zones fit, or none, there is no offset, and nothing is joined by time:
---   `ingest --tz` or a sidecar can say the zone.
+-- Answers: How far apart are the clocks of the power readings and of the log?
+--   And how is that known?
+--   If both are in UTC, or both in local time: 0.  If one of each: the zone is the only one, in quarters of an hour, in
+--   which 98 % of the run was measured.  Where several zones fit, or none, there is no offset, and nothing is joined by
+--   time: `ingest --tz` or a sidecar can state the zone.
 --
 -- Glance: run_id offset_s evidence power_origin log_origin
 --
@@ -15,13 +15,13 @@
 -- Parameters: runs
 --
 -- Columns:
---   run_id          VARCHAR         run
---   power_origin    VARCHAR         utc or naive: times of the readings
---   log_origin      VARCHAR         utc or naive: times of the log, utc where it has both; NULL where it has none
---   begins          TIMESTAMP       start of the first interval that the log times
---   ends            TIMESTAMP       last time in the log
---   offset_s        DOUBLE s        what to add to the readings' times; NULL where it cannot be known
---   evidence        VARCHAR         how it is known, or why not
+--   run_id          VARCHAR      run
+--   power_origin    VARCHAR      utc or naive: times of the readings
+--   log_origin      VARCHAR      utc or naive: times of the log; utc where it has both, NULL where it has none
+--   begins          TIMESTAMP    start of the first interval that the log times
+--   ends            TIMESTAMP    last time in the log
+--   offset_s        DOUBLE s     what to add to the times of the readings; NULL where it cannot be known
+--   evidence        VARCHAR      how it is known, or why not
 WITH
 selected AS (FROM selected_runs(runs := runs)),
 times AS (
@@ -49,10 +49,10 @@ SELECT r.run_id, r.power_origin, log_origin, begins, ends,
     CASE WHEN log_origin = r.power_origin THEN 0.0 WHEN n_zones = 1 THEN zone_s::DOUBLE END AS offset_s,
     CASE WHEN log_origin IS NULL THEN 'the log has no times'
         WHEN log_origin = r.power_origin AND log_origin = 'utc' THEN 'both in UTC'
-        WHEN log_origin = r.power_origin THEN 'both local times, taken as of one zone'
-        WHEN n_zones = 1 THEN 'the only zone in which the run was measured'
-        WHEN n_zones > 1 THEN format('{} zones would do: say the zone (--tz, or a sidecar)', n_zones)
-        ELSE 'in no zone was the run measured' END AS evidence
+        WHEN log_origin = r.power_origin THEN 'both in local time, assumed to be of one zone'
+        WHEN n_zones = 1 THEN 'the only zone in which the readings cover the run'
+        WHEN n_zones > 1 THEN format('{} zones fit: state the zone (--tz, or a sidecar)', n_zones)
+        ELSE 'in no zone do the readings cover the run' END AS evidence
 FROM readings AS r LEFT JOIN logs AS l USING (run_id)
 LEFT JOIN zones AS z ON z.run_id = r.run_id AND z.power_origin = r.power_origin
 ORDER BY r.run_id, r.power_origin

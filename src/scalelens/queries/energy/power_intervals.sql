@@ -1,8 +1,8 @@
--- Time between neighbouring power readings, on the clock of the log.
+-- Time between neighboring power readings, on the clock of the log.
 --
 -- Answers: Between which samples is power known, and where are gaps?
 --   A gap is an interval of more than three sampling periods.  Within one file it can be bridged; between two files it
---   is open: the tool was stopped.
+--   is open, because the tool was stopped.
 --
 -- Helper: used by many queries
 --
@@ -17,12 +17,13 @@
 --   scope        VARCHAR      what the sensor covers: gpu module gcd oam grace cpu memory ...
 --   sensor       BIGINT       number of the sensor, for joins
 --   begins_ns    BIGINT ns    time of the first sample, since 1970 on the log's clock
---   ends_ns      BIGINT ns    time of the second
---   begins_w     DOUBLE W     power of the first
---   ends_w       DOUBLE W     power of the second
---   period_s     DOUBLE s     sampling period: half of the time lies in intervals no longer than it
+--   ends_ns      BIGINT ns    time of the second sample
+--   begins_w     DOUBLE W     power of the first sample
+--   ends_w       DOUBLE W     power of the second sample
+--   period_s     DOUBLE s     sampling period: half of the time lies in intervals no longer than this
 --   kind         VARCHAR      sampled, gap or open
---   has_clock    BOOLEAN      the times are those of the log; else the readings' own, which cannot be joined to it
+--   has_clock    BOOLEAN      whether the times are those of the log; else they are the readings' own, which cannot be
+--                             joined to it
 WITH
 readings AS (
     SELECT r.*, dense_rank() OVER (ORDER BY r.run_id, node, device, scope) AS sensor,

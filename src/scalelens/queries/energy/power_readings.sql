@@ -1,10 +1,10 @@
 -- Power readings, one series per sensor.
 --
--- Answers: Which samples count, where several files or ranks measured the same device?
---   A sensor is a device of a node in one scope.  Samples of the same instant are one, their mean.
---   Ranks of one launch that say which they are each measure all devices of their node: of their files the longest
---   counts.  Other files of a sensor count where no earlier one measured, as after a restart.  Implausible samples do
---   not count.
+-- Answers: Which samples count where several files or ranks measured the same device?
+--   A sensor is a device of a node in one scope.  Samples of the same instant are one, with their mean.  Ranks of one
+--   launch that say which rank they are each measure all devices of their node: of their files the longest counts.
+--   Other files of a sensor count where no earlier file measured, as after a restart.  Implausible samples do not
+--   count.
 --
 -- Helper: used by many queries
 --
@@ -13,15 +13,15 @@
 -- Parameters: runs
 --
 -- Columns:
---   run_id       VARCHAR         run
---   file_id      VARCHAR         file of the sample
---   node         VARCHAR         host name
---   device       VARCHAR         device as the tool numbers it
---   scope        VARCHAR         what the sensor covers: gpu module gcd oam grace cpu memory ...
---   sampled_at   TIMESTAMP_NS    time of the sample
---   ts_origin    VARCHAR         utc, or naive local time
---   power_w      DOUBLE W        power
---   n_files      BIGINT          files that measured the sensor, whether their samples count or not
+--   run_id        VARCHAR         run
+--   file_id       VARCHAR         file of the sample
+--   node          VARCHAR         host name
+--   device        VARCHAR         device as the tool numbers it
+--   scope         VARCHAR         what the sensor covers: gpu module gcd oam grace cpu memory ...
+--   sampled_at    TIMESTAMP_NS    time of the sample
+--   ts_origin     VARCHAR         utc, or naive (local time)
+--   power_w       DOUBLE W        power
+--   n_files       BIGINT          files that measured the sensor, whether their samples count or not
 WITH
 samples AS (
     SELECT run_id, file_id, node, device, scope, ts, ts_origin, avg(power_w) AS power_w

@@ -1,17 +1,18 @@
--- Each device's clock while it works, beside that of the other devices of the run.
+-- Each device's clock while it works, compared with the other devices of the run.
 --
 -- Answers: Is a device clocked lower than the others?
 --   And which limit does its driver name?
---   A device works in the samples in which it draws more than the middle between its resting and its highest power, as in
---   power_scores: an idle device clocks down, and says nothing.  Of three devices or more one stands out with z below -3.5
---   and a ratio below 0.95.  A higher clock is no finding.  Files do not say which rank has the device.
+--   A device is working in the samples in which it draws more than the middle between its resting and its highest
+--   power, as in power_scores: an idle device clocks down, which says nothing.  With three devices or more, one stands
+--   out if z is below -3.5 and its ratio below 0.95.  A higher clock is not a finding.  The files do not say which rank
+--   uses the device.
 --
 -- Formula: ratio = median clock / median over the devices; z = (ratio - 1) / max(1.4826 MAD of the ratios, 0.01).
 --
 -- Reference: NVML, nvmlClocksEventReasons: what the bits of `clocks_event_reasons.active` mean.
 --
--- Limits: Files that give power and clock in one line are read (nvidia-smi --query-gpu and dmon, dcgmi dmon, amd-smi).
---   A clock that was set for all devices is no difference between them.
+-- Limits: Only files that give power and clock in one line are read (nvidia-smi --query-gpu and dmon, dcgmi dmon,
+--   amd-smi).  A clock that was set for all devices alike makes no difference between them.
 --
 -- Glance: run_id node device ratio clock_mhz stands_out limited_by z n_samples compared scope
 --
@@ -22,17 +23,17 @@
 -- Parameters: runs
 --
 -- Columns:
---   run_id          VARCHAR     run
---   node            VARCHAR     host name
---   device          VARCHAR     device as the tool numbers it
---   scope           VARCHAR     what the sensor covers: gpu gcd oam; devices of one scope are compared
---   compared        BIGINT      devices of the scope, itself included
---   n_samples       BIGINT      samples in which it works
---   clock_mhz       DOUBLE MHz  median of its clock in them
---   ratio           DOUBLE      that over the median of the devices
---   z               DOUBLE      how far it stands out
---   stands_out      BOOLEAN     by the rule above
---   limited_by      VARCHAR     limits that its driver names in a tenth of these samples or more, with their share
+--   run_id        VARCHAR       run
+--   node          VARCHAR       host name
+--   device        VARCHAR       device as the tool numbers it
+--   scope         VARCHAR       what the sensor covers: gpu gcd oam; devices of one scope are compared
+--   compared      BIGINT        devices of the scope, including this one
+--   n_samples     BIGINT        samples in which it is working
+--   clock_mhz     DOUBLE MHz    median of its clock in these samples
+--   ratio         DOUBLE        clock_mhz over the median of the devices
+--   z             DOUBLE        how far it stands out
+--   stands_out    BOOLEAN       whether it stands out by the rule above
+--   limited_by    VARCHAR       limits that its driver names in a tenth of these samples or more, with their share
 WITH
 sampled AS (
     SELECT DISTINCT p.run_id, p.node, p.device, scope, p.file_id, p.line, power_w, c.value / 1e6 AS clock_mhz,
@@ -49,10 +50,10 @@ working AS (
     QUALIFY power_w >= (quantile_cont(power_w, 0.05) OVER sensor + quantile_cont(power_w, 0.95) OVER sensor) / 2),
 limits AS (
     SELECT unnest([4, 8, 32, 64, 128]) AS bit,
-        unnest(['power cap', 'slowdown by hardware', 'temperature (driver)', 'temperature (hardware)', 'power brake']) AS said),
+        unnest(['power cap', 'slowdown by hardware', 'temperature (driver)', 'temperature (hardware)', 'power brake']) AS label),
 limited AS (
-    SELECT run_id, node, device, scope, string_agg(format('{} in {:.0f} %', said, 100 * share), ', ' ORDER BY bit) AS limited_by
-    FROM (SELECT run_id, node, device, scope, bit, said, avg((reasons & bit > 0)::INTEGER) AS share
+    SELECT run_id, node, device, scope, string_agg(format('{} in {:.0f} %', label, 100 * share), ', ' ORDER BY bit) AS limited_by
+    FROM (SELECT run_id, node, device, scope, bit, label, avg((reasons & bit > 0)::INTEGER) AS share
         FROM working, limits GROUP BY ALL)
     WHERE share >= 0.1 GROUP BY run_id, node, device, scope),
 clocks AS (
@@ -60,10 +61,10 @@ clocks AS (
 ratios AS (
     SELECT *, count(*) OVER peer AS compared, clock_mhz / nullif(median(clock_mhz) OVER peer, 0) AS ratio
     FROM clocks WINDOW peer AS (PARTITION BY run_id, scope)),
-beyond AS (
+scores AS (
     SELECT *, (ratio - 1) / greatest(1.4826 * mad(ratio) OVER (PARTITION BY run_id, scope), 0.01) AS z FROM ratios)
 SELECT b.run_id, b.node, b.device, b.scope, compared, n_samples, clock_mhz, ratio, z,
     compared > 2 AND z < -3.5 AND ratio < 0.95 AS stands_out, limited_by
-FROM beyond AS b LEFT JOIN limited AS l ON l.run_id = b.run_id AND l.node IS NOT DISTINCT FROM b.node
+FROM scores AS b LEFT JOIN limited AS l ON l.run_id = b.run_id AND l.node IS NOT DISTINCT FROM b.node
     AND l.device IS NOT DISTINCT FROM b.device AND l.scope = b.scope
 ORDER BY b.run_id, b.scope, z, b.node, b.device

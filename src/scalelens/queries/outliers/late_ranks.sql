@@ -1,29 +1,30 @@
 -- Ranks that keep the others waiting at collectives, and what they do meanwhile.
 --
 -- Answers: Why does a rank arrive late at collectives?
---   Its GPU, its host, its data, the network, or a rank that it waits for itself?
---   A rank is late if it arrives last at half of its collectives or more (too often for an accident: q below 0.05, by
---   the binomial distribution at one in n for n ranks, after Benjamini and Hochberg), the waiting that it causes is at
---   least 2/n of all (3/4 is always enough), and its lateness is at least 1 % of its steps.
---   Lateness is how much later than the last but one it arrives, summed over its collectives in the group where that
+--   Because of its GPU, its host, its data, the network, or a rank that it waits for itself?
+--   A rank is late if it arrives last at half of its collectives or more (too often for chance: q below 0.05, by the
+--   binomial distribution at one in n for n ranks, adjusted after Benjamini and Hochberg), the waiting that it causes
+--   is at least 2/n of all waiting (3/4 is always enough), and its lateness is at least 1 % of its steps.
+--   Lateness is how much later it arrives than the last but one, summed over its collectives in the group where that
 --   sum is largest.  Three things are compared with it: how much longer than the median of that group's other ranks it
 --   waits for data (`input`), computes (`gpu`), or communicates in other groups (`upstream`: it passes on what another
 --   rank causes).  The first that makes up half of the lateness is the cause; if none does, it is `host`.
---   `network`: with all there, its group's collectives take longer than those of other groups of the run with the same
---   message, of three groups or more: z above 3.5 and 10 % over.  Which of its ranks is the cause is not known.
+--   `network`: once all ranks have arrived, the collectives of its group take longer than those of other groups of the
+--   run with the same message, for three groups or more: z above 3.5 and 10 % longer.  Which of its ranks is the cause
+--   is not known.
 --
 -- Formula:
---   lateness = sum over the collectives of a group of arrival - arrival of the last but one, where it comes last
---   alone.  p = P(X >= times_last), X binomial with 1 / n for n ranks; q after Benjamini and Hochberg.
+--   lateness = sum over the collectives of a group of arrival - arrival of the last but one, where it comes last alone.
+--   p = P(X >= times_last), X binomial with 1 / n for n ranks; q after Benjamini and Hochberg.
 --   network: (t - m) / max(1.4826 MAD, 2 % of m) above 3.5 and t > 1.1 m, with t the group's time for a message and m
 --   the median of the groups.
 --
 -- Reference: Benjamini and Hochberg, J. Royal Statistical Society B 57, 1995.
 --
--- Assumptions: Clocks of the hosts are right after clock_offsets, or equal.
+-- Assumptions: The clocks of the hosts are equal, or corrected by clock_offsets.
 --
--- Limits: The first cause that explains half of the lateness is named; two together may have made it.  Ranks that
---   were not traced are not seen.
+-- Limits: The first cause that explains half of the lateness is named; it may be one of two.  Ranks that were not
+--   traced are not seen.
 --
 -- Glance: run_id rank cause blame_share% times_last collectives late_share% lateness_s computes_s loads_s upstream_s
 --   q network_ratio process_group
@@ -37,18 +38,18 @@
 -- Columns:
 --   run_id           VARCHAR     run
 --   rank             INTEGER     rank
---   cause            VARCHAR     input gpu upstream host network; NULL where it is not late
+--   cause            VARCHAR     input, gpu, upstream, host or network; NULL where it is not late
 --   process_group    VARCHAR     group in which the others wait for it most
 --   collectives      BIGINT      collectives compared with at least one other rank
 --   times_last       BIGINT      collectives at which it arrived last, alone
 --   blame_share      DOUBLE      its share of the waiting that late ranks cause, as in collective_skew
---   q                DOUBLE      probability of being last so often by accident, over all ranks of the run
+--   q                DOUBLE      probability of being last so often by chance, adjusted for all ranks of the run
 --   lateness_s       DOUBLE s    lateness in that group, as defined above
---   late_share       DOUBLE      the same over its time in steps
---   computes_s       DOUBLE s    how much longer it computes than the others of the group
+--   late_share       DOUBLE      lateness over its time in steps
+--   computes_s       DOUBLE s    how much longer than the others of the group it computes
 --   loads_s          DOUBLE s    how much longer it waits for data
---   upstream_s       DOUBLE s    how much longer it is in communication of other groups
---   network_ratio    DOUBLE      time of its groups' collectives over that of other groups, the largest of a message
+--   upstream_s       DOUBLE s    how much longer it communicates in other groups
+--   network_ratio    DOUBLE      time of its groups' collectives over that of other groups, largest over the messages
 WITH
 arrivals AS MATERIALIZED (
     SELECT *, blame_ns > 0 AS is_last, blame_ns // (ranks - 1) AS margin_ns,

@@ -1,25 +1,25 @@
--- Each node's ranks together, beside the other nodes.
+-- Each node's ranks together, compared with the other nodes.
 --
 -- Answers: Does a whole node compute longer than the others?
---   The level of a node is that of its ranks in the middle, the faster one of two: it is high where more than half of
---   them are slow.  Nodes are compared within a pipeline stage, by two ranks or more each.  p is that of a moderated
---   t-test against the other nodes, with 2 % and the scatter of the ranks as the spread that is expected between nodes
---   (statistics/peers.py); q the same over the nodes of the run.
---   A node is slow if it is longer by the threshold, q is below 0.03 and, of three nodes or more, z above 2.  Of two,
---   the one is slow beside the other.
+--   The level of a node is that of its middle rank, the faster one of two: it is high if more than half of its ranks
+--   are slow.  Nodes with two ranks or more are compared within a pipeline stage.  p comes from a moderated t-test
+--   against the other nodes, with 2 % and the scatter of the ranks as the spread that is expected between nodes
+--   (statistics/peers.py); q is adjusted for all nodes of the run.
+--   A node is slow if it is longer by the threshold, q is below 0.03 and, with three nodes or more, z is above 2.  With
+--   two nodes, the slower one is slow compared with the other.
 --
 -- Formula:
---   level = median over its ranks of each rank's median over the steps of x, with x its compute time over the median
---   of the stage; ratio = level / median of the other nodes.
---   p: moderated t-test, variance (8 (0.02^2 + e^2) + S) / (8 + f), with S the squares and f the freedom of the other
---   nodes, e the standard error of a level.  q after Benjamini and Hochberg.
+--   level = median over its ranks of each rank's median over the steps of x, with x its compute time over the median of
+--   the stage; ratio = level / median of the other nodes.
+--   p: moderated t-test, variance (8 (0.02^2 + e^2) + S) / (8 + f), with S the squares and f the degrees of freedom of
+--   the other nodes, e the standard error of a level.  q after Benjamini and Hochberg.
 --
 -- Reference: Smyth, Statistical Applications in Genetics and Molecular Biology 3(1), 2004; Benjamini and Hochberg,
 --   J. Royal Statistical Society B 57, 1995.  statistics/peers.py.
 --
 -- Assumptions: Nodes of one stage have the same work, and devices of one model differ by about 2 %.
 --
--- Limits: A node with one rank is not tested.  Of two nodes the slower one is named beside the other.
+-- Limits: A node with one rank is not tested.  Of two nodes, the slower one is named in comparison with the other.
 --
 -- Glance: run_id node is_slow ratio z q ranks compared stage
 --
@@ -31,15 +31,15 @@
 --
 -- Columns:
 --   run_id      VARCHAR    run
---   stage       INTEGER    pipeline stage, NULL where not known
+--   stage       INTEGER    pipeline stage; NULL where not known
 --   node        VARCHAR    host name, or the ranks of its block
---   ranks       BIGINT     its ranks that are compared
---   compared    BIGINT     nodes of the stage, itself included
+--   ranks       BIGINT     number of its ranks that are compared
+--   compared    BIGINT     nodes of the stage, including this one
 --   ratio       DOUBLE     its level over the median of the other nodes
 --   z           DOUBLE     how far its level stands out among the nodes
---   p           DOUBLE     probability of being so far above the others by accident
---   q           DOUBLE     the same over all nodes of the run
---   is_slow     BOOLEAN    by the rule above
+--   p           DOUBLE     probability of being so far above the others by chance
+--   q           DOUBLE     p adjusted for all nodes of the run
+--   is_slow     BOOLEAN    whether it is slow by the rule above
 WITH
 levels AS (
     SELECT run_id, stage, node, rank, median(beyond) + 1 AS level FROM work_ratios(runs := runs)
@@ -48,7 +48,7 @@ of_nodes AS (
     SELECT run_id, stage, node, count(*) AS ranks, quantile_disc(level, 0.5) AS level,
         1.2533 * 1.4826 * mad(level) / sqrt(count(*)) AS error
     FROM levels GROUP BY ALL HAVING count(*) > 1),
-beside AS (
+with_peers AS (
     SELECT *, count(*) OVER peer AS compared,
         (level - median(level) OVER peer) / greatest(1.4826 * mad(level) OVER peer, 0.02) AS z,
         median(error) OVER peer AS noise
@@ -56,7 +56,7 @@ beside AS (
 standings AS (
     SELECT run_id, stage, unnest(list(node)) AS node,
         unnest(standing(list(level), any_value(noise), list(true))) AS others
-    FROM beside WHERE compared > 1 GROUP BY run_id, stage),
+    FROM with_peers WHERE compared > 1 GROUP BY run_id, stage),
 adjusted AS (
     SELECT run_id, unnest(list(stage)) AS stage, unnest(list(node)) AS node, unnest(list(others)) AS others,
         unnest(benjamini_hochberg(list(others.p))) AS q
@@ -64,6 +64,6 @@ adjusted AS (
 SELECT run_id, c.stage, node, ranks, compared, level / others.middle AS ratio, z, others.p AS p, q,
     level >= others.middle * (1 + threshold) - least(noise, threshold / 4) AND q < 0.03
         AND (compared = 2 OR z > 2) AS is_slow
-FROM beside AS c JOIN adjusted AS a USING (run_id, node)
+FROM with_peers AS c JOIN adjusted AS a USING (run_id, node)
 WHERE a.stage IS NOT DISTINCT FROM c.stage
 ORDER BY run_id, stage, ratio DESC, node

@@ -1,32 +1,35 @@
 -- GPUs that are slower than their peers, always or at times, and ranks that are late for another reason.
 --
--- Answers: Is a GPU, or a whole node, slow?  If a rank keeps the others waiting, is it its GPU, its host, its data or the
---   network?
---   A rank is judged among its peers, the ranks of one pipeline stage, by its own compute time, never by the step time,
---   which waiting makes equal for all.
---   `slow`: it computes longer than the others by the threshold, but for 1.5 standard errors or a quarter of it, and by
---   half of it in half of the steps; z is above 2 and q below 0.03 (work_scores).  Or its node is slow as a whole
---   (node_scores) and it is longer by half the threshold itself.  The cause is `gpu` where the time is that of kernels.
---   `intermittent`: it is not slow in half of its steps, but takes longer than its own median by the threshold in a tenth
---   of them or more, two at least, and the others do so too seldom for an accident (burst_q below 0.03).
---   `late`, where it is neither: it waits for data in half of its steps by the threshold (data_z above 3.5, data_q below
---   0.05), or late_ranks says so and it does not pass on what another rank causes.
---   Unknown: it computes longer in half of its steps, but with two peers nobody can tell which one is odd, or the peers
---   differ by as much, or it may be an accident; or nothing of its own work is recorded.  A run whose log has step times
---   alone is one row.
---   Ranks that truly differ by less than the threshold are no false alarm but a finding: a row without a rank says by how
---   much, where that is 1 % or more beyond the scatter of the steps (p below 0.01, F-test; four peers, three steps).
+-- Answers: Is a GPU, or a whole node, slow?
+--   If a rank keeps the others waiting, is the reason its GPU, its host, its data or the network?
+--   A rank is judged among its peers, the ranks of its pipeline stage, by its own compute time.  The step time does not
+--   count: waiting makes it equal for all.
+--   `slow`: it computes longer than the others by the threshold, less 1.5 standard errors or a quarter of the
+--   threshold, and by half of the threshold in half of the steps; z is above 2 and q below 0.03 (work_scores).  Or its
+--   node is slow as a whole (node_scores) and it is itself longer by half the threshold.  The cause is `gpu` where the
+--   time is that of kernels.
+--   `intermittent`: it is not slow in half of its steps, but takes longer than its own median by the threshold in a
+--   tenth of them or more, and in two at least, and the others do so too rarely for it to be chance (burst_q below
+--   0.03).
+--   `late`, if it is neither: it waits for data in half of its steps by the threshold (data_z above 3.5, data_q below
+--   0.05), or late_ranks finds it late and it does not just pass on what another rank causes.
+--   `unknown`: it computes longer in half of its steps, but it has only one peer and either could be the odd one, or
+--   its peers differ as much from each other, or it may be chance; or nothing of its own work is recorded.  A run whose
+--   log has step times only is one row.
+--   Real differences between ranks below the threshold are not a false alarm but a finding: a row without a rank says
+--   how large they are, if they are 1 % or more beyond the scatter of the steps (p below 0.01, F-test; four peers,
+--   three steps).
 --   Evidence comes from compute times, waiting for data, arrival at collectives, power and clocks.  Devices whose power
---   or clock stands out (power_scores, clock_scores) are named beside ranks that are slow, intermittent or unknown.
---   These files do not say which rank has such a device.  A rank that the training's own straggler detector names
---   (straggler_reports) has that as evidence too; where nothing else is recorded of it, it stays unknown.
+--   or clock stands out (power_scores, clock_scores) are named with ranks that are slow, intermittent or unknown: these
+--   files do not say which rank uses such a device.  A rank that the training's own straggler detector names
+--   (straggler_reports) has that as evidence too; if nothing else is recorded of it, it stays unknown.
 --
 -- Formula:
 --   x = compute time / median of the stage in that step; z = (median x - 1) / max(1.4826 MAD, 0.02) among the peers;
 --   ratio = the median of x over the steps.
 --   p: the larger of a moderated t-test of the levels against the typical others, and of a binomial test of the steps
---   in which it is longer by half the threshold.  q after Benjamini and Hochberg.  Bursts: a binomial test against
---   how often the peers have any.
+--   in which it is longer by half the threshold.  q after Benjamini and Hochberg.  Bursts: a binomial test against how
+--   often the peers have any.
 --
 -- Reference: Smyth, Statistical Applications in Genetics and Molecular Biology 3(1), 2004; Rousseeuw and Croux, J.
 --   American Statistical Association 88, 1993; Benjamini and Hochberg, J. Royal Statistical Society B 57, 1995.
@@ -34,8 +37,8 @@
 --
 -- Assumptions: Ranks of one stage have the same work, and devices of one model differ by about 2 %.
 --
--- Limits: Needs each rank's own compute time: step times of one rank cannot tell.  Simulated, jitter 3 %: with five
---   steps a rank slower by 15 % is found in 96 % of jobs or more, and at most 4 % of clean jobs name somebody.
+-- Limits: Needs each rank's own compute time: step times of one rank cannot tell.  In simulations with 3 % jitter and
+--   five steps, a rank slower by 15 % is found in at least 96 % of jobs, and at most 4 % of clean jobs name a rank.
 --
 -- Glance: run_id rank node device verdict cause ratio flagged_share% q blame_share% compute_s n_steps peers z
 --   node_ratio reason
@@ -48,24 +51,26 @@
 --
 -- Columns:
 --   run_id           VARCHAR     run
---   rank             INTEGER     rank, NULL where the row is about all ranks of the run or of the stage
---   node             VARCHAR     host name, or the ranks of its block, NULL where not known (rank_places)
---   device           VARCHAR     device as its process numbers it, NULL where not known
+--   rank             INTEGER     rank; NULL where the row is about all ranks of the run or of the stage
+--   node             VARCHAR     host name, or the ranks of its block; NULL where not known (rank_places)
+--   device           VARCHAR     device as its process numbers it; NULL where not known
 --   verdict          VARCHAR     slow, intermittent, late, ordinary or unknown
 --   cause            VARCHAR     gpu, host, input or network
---   stage            INTEGER     pipeline stage, NULL where not known: all ranks are peers
---   peers            BIGINT      ranks of the stage, itself included
+--   stage            INTEGER     pipeline stage; NULL where not known: then all ranks are peers
+--   peers            BIGINT      ranks of the stage, including this one
 --   n_steps          BIGINT      steps compared
 --   compute_s        DOUBLE s    median of its compute time
---   ratio            DOUBLE      median over steps of its compute time over the peers' median (of two: over the smaller)
+--   ratio            DOUBLE      median over steps of its compute time over the peers' median (with two ranks: over the
+--                                smaller)
 --   z                DOUBLE      how far it stands out among its peers over all steps
 --   flagged_share    DOUBLE      share of the steps in which it computes longer than its peers by the threshold
---   p                DOUBLE      probability of standing out so far by accident
---   q                DOUBLE      the same over all ranks of the run
---   node_ratio       DOUBLE      its node over the other nodes, NULL where nodes are not compared
+--   p                DOUBLE      probability of standing out so far by chance
+--   q                DOUBLE      p adjusted for all ranks of the run
+--   node_ratio       DOUBLE      its node over the other nodes; NULL where nodes are not compared
 --   blame_share      DOUBLE      its share of the waiting at collectives that late ranks cause
---   evidence         VARCHAR     in words: computing, its node, waiting for data, arrival at collectives, detectors, power, clock
---   reason           VARCHAR     why it is not called slow or late where that may be asked, and what cannot be known
+--   evidence         VARCHAR     what was found, in words: computing, its node, waiting for data, arrival at
+--                                collectives, detectors, power, clock
+--   reason           VARCHAR     why it is not called slow or late where one may ask, and what cannot be known
 WITH
 places AS (FROM rank_places(runs := runs)),
 scores AS MATERIALIZED (FROM work_scores(runs := runs, threshold := threshold)),
@@ -92,10 +97,10 @@ verdicts AS (
         WHEN is_longer OR coalesce(n_steps, 0) = 0 THEN 'unknown' ELSE 'ordinary' END AS verdict
     FROM judged),
 sensed AS (
-    SELECT run_id, string_agg(told, '; ' ORDER BY place) AS standing_out
+    SELECT run_id, string_agg(finding, '; ' ORDER BY position) AS standing_out
     FROM (
-        SELECT run_id, 1 AS place, 'power: ' || string_agg(format('device {} draws {:.2f} times as much as the others',
-            concat_ws(':', node, device), ratio), ', ' ORDER BY abs(z) DESC, node, device) AS told
+        SELECT run_id, 1 AS position, 'power: ' || string_agg(format('device {} draws {:.2f} times as much as the others',
+            concat_ws(':', node, device), ratio), ', ' ORDER BY abs(z) DESC, node, device) AS finding
         FROM power_scores(runs := runs) WHERE stands_out GROUP BY run_id
         UNION ALL
         SELECT run_id, 2, 'clock: ' || string_agg(format('device {} works at {:.2f} times the clock of the others{}',
@@ -120,8 +125,8 @@ SELECT run_id, rank, coalesce(v.node, p.node) AS node, p.device, verdict,
         CASE WHEN n_steps > 0 THEN format('computes {:.3f} times as long as its peers, {:.0f} % longer or more in {} of {} '
             || 'steps', ratio, 100 * threshold, flagged, n_steps) END,
         CASE WHEN verdict = 'intermittent' THEN format('in {} of them {:.2f} times as long', bursts, burst_ratio) END,
-        CASE WHEN is_of_node THEN format('its node as a whole {:.3f} times as long as the others', node_ratio) END,
-        CASE WHEN data_ratio IS NOT NULL THEN format('waits for data {:.1f} % of a step beyond its peers',
+        CASE WHEN is_of_node THEN format('its node as a whole takes {:.3f} times as long as the others', node_ratio) END,
+        CASE WHEN data_ratio IS NOT NULL THEN format('waits for data {:.1f} % of a step longer than its peers',
             100 * data_ratio) END,
         CASE WHEN collectives > 0 THEN format('last at {} of {} collectives, {:.0f} % of the blame', times_last,
             collectives, 100 * coalesce(blame_share, 0)) END,
@@ -132,26 +137,26 @@ SELECT run_id, rank, coalesce(v.node, p.node) AS node, p.device, verdict,
             || 'other groups', network_ratio) END,
         tools_say, CASE WHEN verdict IN ('slow', 'intermittent', 'unknown') THEN standing_out END]) AS evidence,
     notes([
-        CASE WHEN no_stages THEN 'ranks send to each other and the pipeline stages are not known, so that the peers are '
-            || 'not: label the run with pp' END,
-        CASE WHEN is_of_node THEN 'the whole node is slow: what its ranks share, such as power, cooling or the host, is '
-            || 'likelier than each of its GPUs' END,
+        CASE WHEN no_stages THEN 'ranks send to each other, but the pipeline stages are not known, and so neither are '
+            || 'the peers: label the run with pp' END,
+        CASE WHEN is_of_node THEN 'the whole node is slow: something that its ranks share, such as power, cooling or the '
+            || 'host, is more likely than each of its GPUs' END,
         CASE WHEN verdict IN ('slow', 'intermittent') AND origin <> 'trace'
-            THEN 'the times are those of timers on the host: whether GPU or host cannot be told' END,
+            THEN 'the times come from timers on the host: they do not distinguish GPU and host' END,
         CASE WHEN verdict = 'intermittent' AND n_steps < 10
-            THEN format('{} steps are few for a pattern: profile more', n_steps) END,
+            THEN format('{} steps are too few for a pattern: profile more', n_steps) END,
         CASE WHEN compute_s IS NULL THEN 'its compute time is not recorded, and step times, which waiting makes equal, '
-            || 'do not tell a slow GPU' WHEN peers < 2 THEN 'no peer was measured' END,
+            || 'do not show a slow GPU' WHEN peers < 2 THEN 'no peer was measured' END,
         CASE WHEN is_longer AND verdict NOT IN ('slow', 'intermittent') AND NOT no_stages THEN CASE
-            WHEN peers = 2 THEN 'it computes longer than its only peer: of two it cannot be told which is the odd one'
+            WHEN peers = 2 THEN 'it computes longer than its only peer: of two ranks, either could be the odd one'
             WHEN z <= 2 THEN format('its peers differ among themselves: spread {:.0f} %', 100 * spread)
-            WHEN compute_q >= 0.03 THEN format('that it computes longer in {} of {} steps may be an accident: q = {:.2g}',
+            WHEN compute_q >= 0.03 THEN format('that it computes longer in {} of {} steps may be chance: q = {:.2g}',
                     flagged, n_steps, compute_q)
-                || CASE WHEN 0.05 ** n_steps * peers >= 0.03 THEN format('; so few steps cannot make it small enough among '
+                || CASE WHEN 0.05 ** n_steps * peers >= 0.03 THEN format('; so few steps cannot make q small enough among '
                     || '{} ranks: profile five or more', peers) ELSE '' END
-            ELSE 'beside the median of the others it is below the threshold' END END,
-        CASE late_cause WHEN 'upstream' THEN 'late, for it waits for other ranks itself'
-            WHEN 'network' THEN 'of the ranks of its group it cannot be told which' END]) AS reason
+            ELSE 'compared with the median of the others it is below the threshold' END END,
+        CASE late_cause WHEN 'upstream' THEN 'late because it waits for other ranks itself'
+            WHEN 'network' THEN 'which rank of its group is the cause cannot be known' END]) AS reason
 FROM verdicts AS v LEFT JOIN places AS p USING (run_id, rank) LEFT JOIN sensed USING (run_id)
     LEFT JOIN reported USING (run_id, rank)
 UNION ALL BY NAME
@@ -164,14 +169,14 @@ SELECT run_id, NULL AS rank, 'ordinary' AS verdict, stage, peers, n_steps, ratio
     format('ranks differ by {:.1f} % in their compute time (one standard deviation, 95 % {:.1f} to {:.1f} %) beyond the '
         || 'scatter of their steps; longest: rank {}, {:.3f} times the median', 100 * apart.share, 100 * apart.low,
         100 * apart.high, slowest, ratio) AS evidence,
-    'whether their devices or what they are given to do differ cannot be told' AS reason
+    'whether their devices differ, or the work that they are given, cannot be known' AS reason
 FROM differing WHERE apart.p < 0.01 AND apart.share >= 0.01 AND run_id NOT IN (FROM pipelines)
 UNION ALL BY NAME
 SELECT run_id, NULL AS rank, 'unknown' AS verdict, any_value(standing_out) AS evidence,
     CASE WHEN any_value(r.devices) = 1 THEN 'one device has no peer'
-        WHEN count(DISTINCT s.rank) > 1 THEN format('step times of {} ranks, which waiting makes equal, and nothing of '
+        WHEN count(DISTINCT s.rank) > 1 THEN format('only step times of {} ranks, which waiting makes equal, and nothing of '
             || 'their own work', count(DISTINCT s.rank))
-        ELSE 'from step times of one rank alone it cannot be known' END AS reason
+        ELSE 'step times of one rank alone cannot tell' END AS reason
 FROM steps AS s JOIN runs AS r USING (run_id) LEFT JOIN sensed USING (run_id)
 WHERE s.step_s IS NOT NULL AND run_id IN (FROM selected_runs(runs := runs))
     AND run_id NOT IN (SELECT run_id FROM verdicts)

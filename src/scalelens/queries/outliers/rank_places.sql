@@ -1,11 +1,11 @@
 -- The host and the device that each rank runs on.
 --
--- Answers: Which node, and which GPU of it, is a rank?
---   The first that tells: the label that a launcher puts before the rank's lines (`log`), NCCL's lines (`nccl`), the host
---   that a file of this one rank names (`file`).  A trace numbers the device of its kernels.  Where nothing names hosts
---   and the devices of a node are known, nodes are the blocks of as many consecutive ranks, the order in which torchrun
---   and Slurm by default number them, and are called by their ranks (`block`).
---   A device is the number that the process gives it: it may see one GPU alone, as number 0.
+-- Answers: Which node, and which GPU of it, does a rank use?
+--   The first source that says so counts: the label that a launcher puts before the rank's lines (`log`), NCCL's lines
+--   (`nccl`), or the host that a file of only this rank names (`file`).  A trace numbers the device of its kernels.
+--   Where nothing names hosts and the number of devices per node is known, nodes are blocks of as many consecutive
+--   ranks, the default order of torchrun and Slurm, and are named after their ranks (`block`).  A device is the number
+--   that the process gives it: the process may see a single GPU, as number 0.
 --
 -- Helper: used by outlier_gpus and work_ratios
 --
@@ -14,11 +14,11 @@
 -- Parameters: runs
 --
 -- Columns:
---   run_id      VARCHAR    run
---   rank        INTEGER    rank
---   node        VARCHAR    host name, or the ranks of its block
---   device      VARCHAR    device as its process numbers it, NULL where not known
---   told_by     VARCHAR    log, nccl, file or block; NULL where the node is not known
+--   run_id    VARCHAR    run
+--   rank      INTEGER    rank
+--   node      VARCHAR    host name, or the ranks of its block
+--   device    VARCHAR    device as its process numbers it; NULL where not known
+--   source    VARCHAR    log, nccl, file or block; NULL where the node is not known
 WITH
 chosen AS (FROM selected_runs(runs := runs)),
 logged AS (
@@ -28,14 +28,14 @@ logged AS (
 traced AS (
     SELECT DISTINCT run_id, file_id, rank, CASE WHEN category = 'kernel' THEN process END AS device
     FROM events WHERE rank IS NOT NULL AND run_id IN (FROM chosen)),
--- A place is `host`, `host/local rank`, or a local rank, a process or a container alone.
+-- A place is `host`, `host/local rank`, or just a local rank, a process or a container.
 labels AS (
     SELECT run_id, rank, regexp_extract(place, '^[^/]*') AS host, regexp_extract(place, '(\d+)$', 1) AS number,
         regexp_matches(place, '^(default)?\d+$|pid=') AS is_local, contains(place, '/') AS has_both
     FROM logged WHERE place IS NOT NULL),
 named AS (
     SELECT run_id, rank, CASE WHEN NOT is_local THEN host END AS node,
-        CASE WHEN is_local OR has_both THEN nullif(number, '') END AS device, 'log' AS told_by, 1 AS place
+        CASE WHEN is_local OR has_both THEN nullif(number, '') END AS device, 'log' AS source, 1 AS position
     FROM labels
     UNION ALL
     SELECT run_id, unnest(range(len(string_split(value, ' ')))) AS rank,
@@ -55,8 +55,8 @@ named AS (
     UNION ALL
     SELECT run_id, rank, NULL, NULL, NULL, 5 FROM logged),
 known AS (
-    SELECT run_id, rank::INTEGER AS rank, arg_min(node, n.place) AS node, arg_min(device, n.place) AS device,
-        arg_min(told_by, n.place) FILTER (WHERE node IS NOT NULL) AS told_by
+    SELECT run_id, rank::INTEGER AS rank, arg_min(node, n.position) AS node, arg_min(device, n.position) AS device,
+        arg_min(source, n.position) FILTER (WHERE node IS NOT NULL) AS source
     FROM named AS n GROUP BY ALL),
 blocks AS (
     SELECT run_id, CASE WHEN nodes = 1 THEN devices ELSE coalesce(devices_per_node,
@@ -64,6 +64,6 @@ blocks AS (
     FROM runs WHERE run_id NOT IN (SELECT run_id FROM known WHERE node IS NOT NULL))
 SELECT run_id, rank,
     coalesce(node, format('ranks {}-{}', rank // size * size, (rank // size + 1) * size - 1)) AS node,
-    device, coalesce(told_by, CASE WHEN size > 0 THEN 'block' END) AS told_by
+    device, coalesce(source, CASE WHEN size > 0 THEN 'block' END) AS source
 FROM known LEFT JOIN (SELECT * FROM blocks WHERE size > 0) USING (run_id)
 ORDER BY run_id, rank

@@ -1,12 +1,12 @@
--- What each rank does of its own in each step: computing, waiting for data, communicating.
+-- What each rank does on its own in each step: computing, waiting for data, communicating.
 --
 -- Answers: How long does a rank work in a step, apart from waiting for the others?
---   From a trace: the union of its kernels that compute, that of its communication, and the spans of the DataLoader, in
---   the step that launched them; a trace without ProfilerStep annotations is one step.  The last step of a trace
---   with three or more is left out, because recording may stop within it.
---   From a log with records of each rank: the time it says it waited for data, and where Megatron's timers are printed
---   rank by rank, forward and backward compute; of our own runners on the CPU, the processor time of the step, in which
---   waiting does not count.  The step time itself is not a rank's own work.
+--   From a trace: the union of its compute kernels, that of its communication, and the spans of the DataLoader, in the
+--   step that launched them; a trace without ProfilerStep annotations is one step.  The last step of a trace with three
+--   or more is left out, because recording may stop within it.
+--   From a log with records of each rank: the time that it reports waiting for data, and forward and backward compute
+--   where Megatron prints its timers rank by rank; for ScaleLens' own runners on the CPU, the processor time of the
+--   step, which does not include waiting.  The step time itself is not a rank's own work.
 --
 -- Helper: used by late_ranks, outlier_gpus and work_scores
 --
@@ -17,10 +17,10 @@
 -- Columns:
 --   run_id             VARCHAR     run
 --   rank               INTEGER     rank
---   stage              INTEGER     pipeline stage, from the sizes of the run: the stage is the slowest to vary
---   train_step         BIGINT      step, NULL for a trace without steps
+--   stage              INTEGER     pipeline stage, from the sizes of the run: the stage varies slowest with the rank
+--   train_step         BIGINT      step; NULL for a trace without steps
 --   compute_s          DOUBLE s    time it computes
---   communication_s    DOUBLE s    time it is in communication, waiting included
+--   communication_s    DOUBLE s    time it communicates, including waiting
 --   data_s             DOUBLE s    time it waits for data
 --   step_s             DOUBLE s    time of the step
 --   origin             VARCHAR     trace, timers or log
@@ -38,7 +38,7 @@ spans AS (
     SELECT run_id, rank, train_step, 'data', start_ns, start_ns + duration_ns FROM events
     WHERE starts_with(name, 'enumerate(DataLoader)') AND duration_ns IS NOT NULL),
 kept AS (FROM spans WHERE rank IS NOT NULL AND run_id IN (FROM selected_runs(runs := runs))),
--- Place n + 1 of `lasted` is the time in which the classes of bits n run, and no others.
+-- Element n + 1 of `lasted` is the time in which exactly the classes of the bits of n run.
 swept AS (
     SELECT run_id, rank, train_step, max(end_ns) - min(start_ns) AS span_ns,
         bool_or(class = 'compute') AS computes, bool_or(class = 'communication') AS communicates,
@@ -54,7 +54,7 @@ traced AS (
         CASE WHEN loads THEN (lasted[5] + lasted[6] + lasted[7] + lasted[8]) / 1e9 END AS data_s,
         coalesce(step_ns, span_ns) / 1e9 AS step_s
     FROM swept LEFT JOIN marks USING (run_id, rank, train_step)),
-whole AS (
+complete_steps AS (
     FROM traced QUALIFY train_step IS NULL OR train_step < max(train_step) OVER (PARTITION BY run_id)
         OR max(train_step) OVER (PARTITION BY run_id) - min(train_step) OVER (PARTITION BY run_id) < 2),
 timed AS (
@@ -71,11 +71,11 @@ logged AS (
         AND value_kind IN ('instant', 'interval_mean') AND run_id IN (FROM selected_runs(runs := runs))
     GROUP BY ALL),
 work AS (
-    SELECT *, 'trace' AS origin FROM whole
+    SELECT *, 'trace' AS origin FROM complete_steps
     UNION ALL BY NAME
     SELECT *, CASE WHEN compute_s IS NULL THEN 'log' ELSE 'timers' END AS origin
     FROM timed FULL JOIN logged USING (run_id, rank, train_step)
-    WHERE run_id NOT IN (SELECT run_id FROM whole WHERE compute_s IS NOT NULL))
+    WHERE run_id NOT IN (SELECT run_id FROM complete_steps WHERE compute_s IS NOT NULL))
 SELECT run_id, rank, CASE WHEN pp = 1 THEN 0 ELSE rank // (devices // pp) END::INTEGER AS stage, train_step, compute_s,
     communication_s, data_s, step_s, origin
 FROM work LEFT JOIN (SELECT run_id, pp, devices FROM runs) USING (run_id)

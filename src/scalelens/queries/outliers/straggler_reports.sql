@@ -1,21 +1,20 @@
 -- Ranks that the training's own straggler detection names.
 --
 -- Answers: Which rank does the training itself find slow, and by how much?
---   It is said by Megatron's straggler detector and by NVIDIA's Resiliency Extension (NVRx).
---   Megatron prints, for each logging interval, the rank with the least and the one with the largest value.  A rank is
---   named where it takes the longest for the traced operations or for loading data, or has the lowest clock.
---   NVRx prints scores: 1 is as fast as the fastest rank (`kernels`) or as the rank itself at its best (`own kernels`).
---   A rank stands out where it is named in half of the reports or more and its excess reaches the threshold, for a clock
---   half of it.
+--   The reports come from Megatron's straggler detector and from NVIDIA's Resiliency Extension (NVRx).
+--   Megatron prints, for each logging interval, the ranks with the smallest and the largest value.  A rank is named if
+--   it takes longest for the traced operations or for loading data, or has the lowest clock.  NVRx prints scores: 1 is
+--   as fast as the fastest rank (`kernels`) or as the rank itself at its best (`own kernels`).  A rank stands out if it
+--   is named in half of the reports or more and its excess reaches the threshold; for a clock, half of it.
 --
--- Formula: excess = largest / least - 1 for operations; (largest - least) / largest time of the operations for data;
---   1 - least / largest for the clock; 1 / score - 1 for kernels.  The median over the reports that name the rank.
+-- Formula: excess = largest / least - 1 for operations; (largest - least) / largest time of the operations for data; 1
+--   - least / largest for the clock; 1 / score - 1 for kernels.  The median over the reports that name the rank.
 --
 -- Reference: Megatron-LM, megatron/core/README_STRAGGLER.md; nvidia_resiliency_ext, ptl_resiliency/
 --   straggler_det_callback.py.
 --
--- Limits: Megatron compares all ranks: with a pipeline, whose stages have different work, the longest is no straggler by
---   itself.  Of NVRx's ranks often only the worst and the best are printed.
+-- Limits: Megatron compares all ranks: in a pipeline, whose stages have different work, the longest is not a straggler
+--   by itself.  NVRx often prints only the worst and the best ranks.
 --
 -- Glance: run_id rank node tool measure excess% stands_out n_named n_reports
 --
@@ -28,15 +27,15 @@
 -- Columns:
 --   run_id        VARCHAR    run
 --   rank          INTEGER    rank
---   node          VARCHAR    host name, where the tool says it
+--   node          VARCHAR    host name, where the tool prints it
 --   tool          VARCHAR    Megatron or NVRx
 --   measure       VARCHAR    operations, data loading, clock, kernels or own kernels
 --   n_reports     BIGINT     reports of the run that have the measure
 --   n_named       BIGINT     reports that name the rank
 --   excess        DOUBLE     share by which it is slower
---   stands_out    BOOLEAN    by the rule above
+--   stands_out    BOOLEAN    whether it stands out by the rule above
 WITH
-told AS (
+values_printed AS (
     SELECT run_id, file_id, line, rank, place, stat, value,
         CASE name WHEN 'straggler Rtt' THEN 'operations' WHEN 'straggler DRtt' THEN 'data loading'
             WHEN 'straggler Clk' THEN 'clock' WHEN 'GPU relative performance' THEN 'kernels' ELSE 'own kernels' END AS measure
@@ -47,16 +46,16 @@ told AS (
 extremes AS (
     SELECT run_id, file_id, line, measure, arg_min(rank, value) AS of_least, arg_max(rank, value) AS of_largest,
         min(value) AS least, max(value) AS largest
-    FROM told WHERE stat <> 'value' GROUP BY ALL HAVING count(DISTINCT stat) = 2),
+    FROM values_printed WHERE stat <> 'value' GROUP BY ALL HAVING count(DISTINCT stat) = 2),
 intervals AS (
     SELECT *, max(CASE measure WHEN 'operations' THEN largest END) OVER (PARTITION BY run_id, file_id, line) AS step_ms
     FROM extremes),
--- The scores of a report stand below each other, with a heading between the worst and the best.
+-- The scores of a report are on consecutive lines, with a heading between the worst and the best.
 scores AS (
     SELECT *, count(*) FILTER (WHERE line - line_before > 2 OR measure <> measure_before) OVER in_file AS report
     FROM (
         SELECT *, lag(line) OVER in_file AS line_before, lag(measure) OVER in_file AS measure_before
-        FROM told WHERE stat = 'value' WINDOW in_file AS (PARTITION BY run_id, file_id ORDER BY line))
+        FROM values_printed WHERE stat = 'value' WINDOW in_file AS (PARTITION BY run_id, file_id ORDER BY line))
     WINDOW in_file AS (PARTITION BY run_id, file_id ORDER BY line)),
 named AS (
     SELECT run_id, file_id, line AS report, 'Megatron' AS tool, measure, NULL AS node,

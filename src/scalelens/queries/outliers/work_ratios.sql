@@ -1,4 +1,4 @@
--- Each rank's own work in each step beside that of its peers.
+-- Each rank's own work in each step compared with its peers.
 --
 -- Answers: How much longer than its peers does a rank compute, or wait for data, in a step?
 --   Peers are the ranks of one pipeline stage; where stages are not known, all ranks.  `beyond` is x / median - 1.
@@ -10,18 +10,19 @@
 -- Parameters: runs
 --
 -- Columns:
---   run_id         VARCHAR     run
---   rank           INTEGER     rank
---   node           VARCHAR     host name, or the ranks of its block, NULL where not known
---   stage          INTEGER     pipeline stage, NULL where not known
---   origin         VARCHAR     trace, timers or log
---   train_step     BIGINT      step, NULL for a trace without steps
---   compute_s      DOUBLE s    time it computes
---   peers          BIGINT      peers whose compute time is known, itself included
---   ratio          DOUBLE      compute time over the peers' median (of two: over the smaller); NULL without a peer
---   beyond         DOUBLE      compute time over the peers' median, less 1; of two as well
---   loading        BIGINT      peers whose waiting for data is known, itself included
---   data_ratio     DOUBLE      waiting for data beyond the peers' median, over the median of their step times
+--   run_id        VARCHAR     run
+--   rank          INTEGER     rank
+--   node          VARCHAR     host name, or the ranks of its block; NULL where not known
+--   stage         INTEGER     pipeline stage; NULL where not known
+--   origin        VARCHAR     trace, timers or log
+--   train_step    BIGINT      step; NULL for a trace without steps
+--   compute_s     DOUBLE s    time it computes
+--   peers         BIGINT      peers whose compute time is known, including this rank
+--   ratio         DOUBLE      compute time over the peers' median (with two ranks: over the smaller); NULL without a
+--                             peer
+--   beyond        DOUBLE      compute time over the peers' median, less 1; with two ranks as well
+--   loading       BIGINT      peers whose waiting for data is known, including this rank
+--   data_ratio    DOUBLE      waiting for data less the peers' median, over the median of their step times
 WITH
 of_ranks AS MATERIALIZED (FROM rank_work(runs := runs)),
 middles AS (

@@ -1,36 +1,37 @@
--- One's own runs beside published numbers of the same quantity, devices and batch.
+-- Your own runs beside published numbers of the same quantity, devices and batch.
 --
--- Answers: How do my runs compare with what somebody published?
---   One row for each run and quantity that has a published row: of as many devices and nodes, and of the same batch where
---   both sides say it.  Settings that differ or that one side does not say stand beside; nothing is judged across them.
---   Where several published rows fit because a log does not say enough, there is no number, and the note says how many.
+-- Answers: How do my runs compare with published results?
+--   One row for each run and quantity that has a published row: for as many devices and nodes, and for the same batch
+--   where both sides state it.  Settings that differ, or that one side does not state, are listed beside the numbers;
+--   nothing is judged across them.  If several published rows fit because a log does not say enough, there is no
+--   number, and the note says how many fit.
 --
 -- Formula: ratio = measured / printed.
 --
--- Limits: A printed number is of other software and another day: the ratio has no interval.  Efficiencies are those of
---   the time of a step; those published per epoch are left out.
+-- Limits: A printed number comes from other software and another day: the ratio has no interval.  Efficiencies are
+--   those of the time of a step; efficiencies published per epoch are left out.
 --
 -- Glance: name entry run_id devices quantity measured printed unit ratio differs unknown note
 --
 -- Sources: published, runs, selected_runs, throughput, energy_efficiency, scaling
 --
 -- Parameters: runs, epochs, warmup, exclude
---   published_name := ''    name in `published`, as caraml/gpt-ipu; empty takes all whose model has the run's name
+--   published_name := ''    name in `published`, such as caraml/gpt-ipu; empty takes all whose model has the run's name
 --
 -- Columns:
---   name               VARCHAR     document and table
---   entry              INTEGER     row of that table; NULL where several fit
---   run_id             VARCHAR     run
---   devices            INTEGER     devices of the run
---   quantity           VARCHAR     what is compared
---   measured           DOUBLE      of the run, in the unit beside; NULL where several fit
---   printed            VARCHAR     as published
---   unit               VARCHAR     as published
---   ratio              DOUBLE      measured over printed
---   is_as_printed      BOOLEAN     the measured value is one that the printed digits leave open
---   differs            VARCHAR     settings that differ: of the run -> as published
---   unknown            VARCHAR     settings that one side does not say
---   note               VARCHAR     what to doubt
+--   name             VARCHAR    document and table
+--   entry            INTEGER    row of that table; NULL where several rows fit
+--   run_id           VARCHAR    run
+--   devices          INTEGER    devices of the run
+--   quantity         VARCHAR    what is compared
+--   measured         DOUBLE     value of the run, in `unit`; NULL where several rows fit
+--   printed          VARCHAR    as published
+--   unit             VARCHAR    as published
+--   ratio            DOUBLE     measured over printed
+--   is_as_printed    BOOLEAN    whether the measured value is one that the printed digits allow
+--   differs          VARCHAR    settings that differ: value of the run -> published value
+--   unknown          VARCHAR    settings that one side does not state
+--   note             VARCHAR    what to know or doubt
 WITH
 rates AS MATERIALIZED (
     SELECT run_id, samples_per_s, tokens_per_s FROM throughput(runs := runs, epochs := epochs, warmup := warmup,
@@ -39,21 +40,21 @@ energies AS MATERIALIZED (
     FROM energy_efficiency(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 efficiencies AS MATERIALIZED (
     FROM scaling(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
--- Values are in the units of number_unit: 3600 J are 1 Wh.
+-- Values are in the units of number_unit (3600 J are 1 Wh).  is_samples: samples where the document counts tokens.
 measures AS (
-    SELECT run_id, 'samples_per_s' AS quantity, samples_per_s AS measured, NULL AS counted, NULL AS scaled FROM rates
-    UNION ALL SELECT run_id, 'tokens_per_s', coalesce(tokens_per_s, samples_per_s),
-        CASE WHEN tokens_per_s IS NULL THEN 'samples, where the document says tokens' END, NULL FROM rates
-    UNION ALL SELECT run_id, 'energy_per_device', unit_wh * 3600, NULL, NULL FROM energies
-    UNION ALL SELECT run_id, 'energy', epoch_wh * 3600, NULL, NULL FROM energies
-    UNION ALL SELECT run_id, 'samples_per_energy', samples_per_wh / 3600, NULL, NULL FROM energies
-    UNION ALL SELECT run_id, 'tokens_per_energy', coalesce(tokens_per_wh, samples_per_wh) / 3600,
-        CASE WHEN tokens_per_wh IS NULL THEN 'samples, where the document says tokens' END, NULL FROM energies
-    UNION ALL SELECT run_id, 'efficiency', efficiency, concat(scaling, ' scaling from ', baseline_devices, ' devices'), scaling
-        FROM efficiencies WHERE devices > baseline_devices
-    UNION ALL SELECT run_id, 'flops_per_device', 1e12 * tflops_per_device, tflops_kind, scaling FROM efficiencies),
+    SELECT run_id, 'samples_per_s' AS quantity, samples_per_s AS measured, false AS is_samples, NULL AS kind, NULL AS scaled
+        FROM rates
+    UNION ALL SELECT run_id, 'tokens_per_s', coalesce(tokens_per_s, samples_per_s), tokens_per_s IS NULL, NULL, NULL FROM rates
+    UNION ALL SELECT run_id, 'energy_per_device', unit_wh * 3600, false, NULL, NULL FROM energies
+    UNION ALL SELECT run_id, 'energy', epoch_wh * 3600, false, NULL, NULL FROM energies
+    UNION ALL SELECT run_id, 'samples_per_energy', samples_per_wh / 3600, false, NULL, NULL FROM energies
+    UNION ALL SELECT run_id, 'tokens_per_energy', coalesce(tokens_per_wh, samples_per_wh) / 3600, tokens_per_wh IS NULL, NULL,
+        NULL FROM energies
+    UNION ALL SELECT run_id, 'efficiency', efficiency, false, concat(scaling, ' scaling from ', baseline_devices, ' devices'),
+        scaling FROM efficiencies WHERE devices > baseline_devices
+    UNION ALL SELECT run_id, 'flops_per_device', 1e12 * tflops_per_device, false, tflops_kind, scaling FROM efficiencies),
 fitting AS (
-    SELECT p.*, m.measured, m.counted, r.run_id, r.devices AS run_devices,
+    SELECT p.*, m.measured, m.is_samples, m.kind, r.run_id, r.devices AS run_devices,
         [['system', r.system, p.system], ['device', r.device_model, p.device], ['model', r.model, p.model],
             ['precision', r.precision, p.precision], ['nodes', r.nodes::VARCHAR, p.nodes::VARCHAR],
             ['micro-batch', r.micro_batch_size::VARCHAR, p.micro_batch_size::VARCHAR],
@@ -69,11 +70,11 @@ fitting AS (
         AND NOT coalesce(p.setting LIKE '%per epoch%', false)
         AND coalesce(nullif(regexp_extract(p.setting, '(weak|strong) scaling', 1), '') = scaled, true)
     WHERE m.measured IS NOT NULL),
--- Of several published rows the one of the same model counts, then the one that says most of devices and batch.
+-- Of several published rows those of the same model count, and of these the ones that say most about devices and batch.
 nearest AS (
     SELECT *, count(*) OVER (PARTITION BY name, run_id, quantity) AS n_fitting
     FROM fitting
-    WHERE is_same_model OR (published_name <> '' AND counted IS DISTINCT FROM 'samples, where the document says tokens')
+    WHERE is_same_model OR (published_name <> '' AND NOT is_samples)
     QUALIFY rank() OVER (PARTITION BY name, run_id, quantity
         ORDER BY is_same_model DESC, (devices IS NOT NULL)::INTEGER
             + (nodes IS NOT NULL)::INTEGER + (coalesce(global_batch_size, micro_batch_size) IS NOT NULL)::INTEGER DESC) = 1),
@@ -82,17 +83,19 @@ described AS (
         array_to_string(list_transform(list_filter(list_zip(settings, plain), lambda s: NOT contains(s[2][2], s[2][3])
             AND NOT contains(s[2][3], s[2][2])), lambda s: concat(s[1][1], ' ', s[1][2], ' -> ', s[1][3])), '; ') AS differing,
         array_to_string(list_transform(list_filter(settings, lambda s: (s[2] IS NULL) <> (s[3] IS NULL)),
-            lambda s: s[1]), ', ') AS unsaid
+            lambda s: s[1]), ', ') AS not_stated
     FROM nearest)
 SELECT DISTINCT name, CASE WHEN n_fitting = 1 THEN entry END AS entry, run_id, run_devices AS devices, quantity,
-    CASE WHEN n_fitting = 1 THEN measured / number * printed_number END AS measured, CASE WHEN n_fitting = 1 THEN printed END AS printed,
+    CASE WHEN n_fitting = 1 THEN measured / number * printed_number END AS measured,
+    CASE WHEN n_fitting = 1 THEN printed END AS printed,
     CASE WHEN n_fitting = 1 THEN unit END AS unit, CASE WHEN n_fitting = 1 THEN measured / number END AS ratio,
     CASE WHEN n_fitting = 1 THEN measured BETWEEN coalesce(number_low, -'inf'::DOUBLE)
         AND coalesce(number_high, 'inf'::DOUBLE) END AS is_as_printed,
     CASE WHEN n_fitting = 1 THEN nullif(differing, '') END AS differs,
-    CASE WHEN n_fitting = 1 THEN nullif(unsaid, '') END AS unknown,
+    CASE WHEN n_fitting = 1 THEN nullif(not_stated, '') END AS unknown,
     notes([CASE WHEN n_fitting > 1
-        THEN concat(n_fitting, ' published rows fit: the log does not say what they differ in') END,
-        CASE WHEN n_fitting = 1 AND relation <> '=' THEN concat('published as ', relation) END, counted]) AS note
+        THEN concat(n_fitting, ' published rows fit: the log does not state what they differ in') END,
+        CASE WHEN n_fitting = 1 AND relation <> '=' THEN concat('published as ', relation) END,
+        CASE WHEN is_samples THEN 'samples, where the document says tokens' END, kind]) AS note
 FROM described
 ORDER BY name, quantity, devices, entry, run_id

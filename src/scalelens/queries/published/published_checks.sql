@@ -1,46 +1,47 @@
--- Every derived number of the published results, computed again from the numbers beside it.
+-- Every derived number of the published results, recomputed from the numbers beside it.
 --
--- Answers: Which published numbers do not follow from their own table?
---   One row for each derived number and each identity of published_identities.  Only a number whose printed digits leave
---   no way for it to be true does not follow; a number with several readings has a row for each of them.
+-- Answers: Which published numbers contradict their own tables?
+--   One row for each derived number and each identity of published_identities.  A number fails only if its printed
+--   digits leave no way for it to be true; a number with several readings has a row for each of them.
 --
--- Formula: expected = product of the numerator / product of the denominator; the smallest and the largest that the
---   printed digits allow, whichever way a 5 is rounded.  Several values of one quantity in one entry are summed first.
---   off = number / expected - 1.
+-- Formula: expected = product of the numerator / product of the denominator, with the smallest and the largest value
+--   that the printed digits allow, whichever way a 5 is rounded.  Several values of one quantity in one entry are
+--   summed first. off = number / expected - 1.
 --
--- Assumptions: Printed counts are exact.  Digits of what the text calls about are its digits without the zeros at the end.
+-- Assumptions: Printed counts are exact.  Where the text says about, the digits of a number are those without its
+--   trailing zeros.
 --
--- Limits: A follows says that the numbers fit each other, not that they are true.
+-- Limits: `follows` says that the numbers fit each other, not that they are true.
 --
 -- Glance: name entry quantity printed unit expected off% follows meaning
 --
 -- Sources: published, published_identities
 --
 -- Columns:
---   name            VARCHAR     document and table
---   entry           INTEGER     row of that table; 0 where it holds for all of them
---   part            VARCHAR     where the number is printed
---   row_of          VARCHAR     system, devices, model, batch and setting of the row
---   quantity        VARCHAR     what is derived
---   printed         VARCHAR     as printed
---   unit            VARCHAR     as printed
---   relation        VARCHAR     how it should compare with what is expected: =, <= or >=
---   number          DOUBLE      the printed number in number_unit
---   expected        DOUBLE      what follows from the other numbers, in number_unit
---   expected_low    DOUBLE      smallest value that their digits allow
---   expected_high   DOUBLE      largest value that their digits allow
---   number_unit     VARCHAR     unit of number and expected; NULL for ratios
---   off             DOUBLE      number over expected, less 1
---   follows         BOOLEAN     whether the printed digits allow it
---   formula         VARCHAR     the identity
---   meaning         VARCHAR     what is expected, in words
+--   name             VARCHAR    document and table
+--   entry            INTEGER    row of that table; 0 where it holds for all rows
+--   part             VARCHAR    where the number is printed
+--   row_of           VARCHAR    system, devices, model, batch and setting of the row
+--   quantity         VARCHAR    what is derived
+--   printed          VARCHAR    as printed
+--   unit             VARCHAR    as printed
+--   relation         VARCHAR    how it should compare with what is expected: =, <= or >=
+--   number           DOUBLE     the printed number in number_unit
+--   expected         DOUBLE     what follows from the other numbers, in number_unit
+--   expected_low     DOUBLE     smallest value that their digits allow
+--   expected_high    DOUBLE     largest value that their digits allow
+--   number_unit      VARCHAR    unit of number and expected; NULL for ratios
+--   off              DOUBLE     number over expected, less 1
+--   follows          BOOLEAN    whether the printed digits allow it
+--   formula          VARCHAR    the identity
+--   meaning          VARCHAR    what is expected, in words
 WITH
 printed_numbers AS (
     SELECT name, entry, quantity, sum(number ORDER BY number) AS number,
         sum(coalesce(number_low, 0) ORDER BY number_low) AS low,
         sum(coalesce(number_high, 'inf'::DOUBLE) ORDER BY number_high) AS high
     FROM published WHERE number IS NOT NULL GROUP BY ALL),
--- The keys of a row are numbers too.
+-- The keys of a row are numbers, too.
 keys AS (
     SELECT name, entry, unnest(['nodes', 'devices', 'micro_batch_size', 'global_batch_size']) AS quantity,
         unnest([max(nodes), max(devices), max(micro_batch_size), max(global_batch_size)])::DOUBLE AS number
@@ -51,7 +52,7 @@ known AS (
     SELECT name, entry, quantity, number, number, number
     FROM keys ANTI JOIN printed_numbers USING (name, entry, quantity) WHERE number IS NOT NULL),
 identities AS (
-    SELECT place, name, split_part(name, '/', 1) AS document, split_part(name, '/', 2) AS topic, relation, meaning,
+    SELECT place AS position, name, split_part(name, '/', 1) AS document, split_part(name, '/', 2) AS topic, relation, meaning,
         regexp_extract(derived, '^\w+') AS quantity, TRY_CAST(regexp_extract(derived, '\[(\d+)\]', 1) AS INTEGER) AS only_entry,
         list_filter(string_split(coalesce(numerator, ''), ' '), lambda term: term <> '') AS above,
         list_filter(string_split(coalesce(denominator, ''), ' '), lambda term: term <> '') AS below,
@@ -62,31 +63,31 @@ derived AS (
     SELECT i.*, entry, number, low, high
     FROM identities AS i JOIN known USING (name, quantity) WHERE entry = coalesce(only_entry, entry)),
 terms AS (
-    SELECT place, entry, document, topic, unnest(above) AS term, true AS is_above FROM derived
+    SELECT position, entry, document, topic, unnest(above) AS term, true AS is_above FROM derived
     UNION ALL
-    SELECT place, entry, document, topic, unnest(below), false FROM derived),
+    SELECT position, entry, document, topic, unnest(below), false FROM derived),
 named AS (
-    SELECT place, entry, is_above,
+    SELECT position, entry, is_above,
         concat(document, '/', coalesce(nullif(regexp_extract(term, '^([\w-]+)\.', 1), ''), topic)) AS name,
         regexp_extract(term, '(\w+)(?:\[\d+\])?$', 1) AS quantity,
         coalesce(TRY_CAST(regexp_extract(term, '\[(\d+)\]', 1) AS INTEGER), entry) AS of_entry
     FROM terms),
--- A fact of entry 0 holds for every entry that has none of its own.
-found AS (
-    SELECT n.place, n.entry, is_above, unnest(coalesce(
+-- A fact of entry 0 holds for every entry without one of its own.
+values_of_terms AS (
+    SELECT n.position, n.entry, is_above, unnest(coalesce(
         CASE WHEN own.number IS NOT NULL THEN {number: own.number, low: own.low, high: own.high} END,
         {number: shared.number, low: shared.low, high: shared.high}))
     FROM named AS n
     LEFT JOIN known AS own ON own.name = n.name AND own.quantity = n.quantity AND own.entry = of_entry
     LEFT JOIN known AS shared ON shared.name = n.name AND shared.quantity = n.quantity AND shared.entry = 0),
 factors AS (
-    SELECT place, entry, CASE WHEN is_above THEN number ELSE 1 / number END AS factor,
+    SELECT position, entry, CASE WHEN is_above THEN number ELSE 1 / number END AS factor,
         CASE WHEN is_above THEN low ELSE 1 / high END AS factor_low,
         CASE WHEN is_above THEN high WHEN low > 0 THEN 1 / low ELSE 'inf'::DOUBLE END AS factor_high
-    FROM found),
--- In an order, because the last digit of a product depends on it.
+    FROM values_of_terms),
+-- Ordered, because the last digit of a product depends on the order.
 expected AS (
-    SELECT place, entry, product(factor ORDER BY factor) AS expected,
+    SELECT position, entry, product(factor ORDER BY factor) AS expected,
         product(factor_low ORDER BY factor_low) AS expected_low,
         product(factor_high ORDER BY factor_high) AS expected_high
     FROM factors GROUP BY ALL HAVING count(factor) = count(*)),
@@ -94,7 +95,7 @@ expected AS (
 checked AS (
     SELECT * EXCLUDE (expected, expected_low, expected_high), coalesce(expected, 1) AS expected,
         coalesce(expected_low, 1) AS expected_low, coalesce(expected_high, 1) AS expected_high
-    FROM derived LEFT JOIN expected USING (place, entry)
+    FROM derived LEFT JOIN expected USING (position, entry)
     WHERE expected IS NOT NULL OR len(above) + len(below) = 0),
 cells AS (
     SELECT name, entry, quantity, first(part ORDER BY place) AS part, string_agg(printed, ' + ' ORDER BY place) AS printed,
@@ -110,4 +111,4 @@ SELECT name, entry, part, row_of, quantity, coalesce(printed, number::BIGINT::VA
         AS follows,
     formula, meaning
 FROM checked LEFT JOIN cells USING (name, entry, quantity) LEFT JOIN settings USING (name, entry)
-ORDER BY place, entry, part, quantity, formula, expected, number
+ORDER BY position, entry, part, quantity, formula, expected, number

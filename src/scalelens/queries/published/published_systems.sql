@@ -1,12 +1,12 @@
--- Systems that the published documents describe, each cell as one document prints it.
+-- Systems that the published documents describe, each cell as a document prints it.
 --
 -- Answers: What does a node of these systems have, and which document says so?
---   One row for each system of each document.  A cell is empty where that document does not say it; nothing is filled in
---   from elsewhere.  The vendors' figures of the devices are in devices_catalog.
+--   One row for each system of each document.  A cell is empty where that document does not state it; nothing is filled
+--   in from other sources.  The vendors' figures for the devices are in devices_catalog.
 --
--- Formula: none; a cell is the number as printed, with its unit
+-- Formula: none; a cell is the number as printed, with its unit.
 --
--- Limits: what two documents say of one system may differ: they are two rows
+-- Limits: Documents may disagree about a system: each has its own row.
 --
 -- Glance: document system device nodes_of_partition devices_per_node devices_as_counted device_memory node_memory tdp network topology
 --
@@ -14,13 +14,14 @@
 --
 -- Columns:
 --   document              VARCHAR    document that says it
---   part                  VARCHAR    where in the document
+--   part                  VARCHAR    part of the document
 --   system                VARCHAR    machine or partition
 --   device                VARCHAR    device; NULL for partitions without
 --   nodes_of_partition    VARCHAR    nodes of the partition
 --   devices_of_system     VARCHAR    devices of the whole machine, as printed
 --   devices_per_node      VARCHAR    devices of a node
---   devices_as_counted    VARCHAR    devices of a node as software counts them, where the document says that this differs
+--   devices_as_counted    VARCHAR    devices of a node as software counts them, where the document says that the number
+--                                    differs
 --   device_memory         VARCHAR    memory of a device
 --   gcd_memory            VARCHAR    memory of a GCD of a device
 --   node_memory           VARCHAR    memory of a node, without that of the devices

@@ -1,11 +1,12 @@
--- Settings of each run under canonical names: all that can change its speed, what names it, and what does neither.
+-- Settings of each run under canonical names: those that can change its speed, those that name it, and neutral ones.
 --
 -- Answers: With which settings was a run made, whatever its framework calls them?
---   The catalog (`FROM settings_catalog`) says which key of a framework is which setting.  Of several candidates the
---   most trusted origin counts, then the key that stands first in the catalog, then the first that was said.
---   Values are compared after this: a flag is `true`; off, `None` and empty are as if nothing was said; a count is a
---   whole number; a parallel size of 1 is none; a word is in lower case.  What is no value of its kind (two ranks that print into one line) is left
---   out.  The model of a device is the catalog's name, by the log's name for it or by the system.
+--   The catalog (`FROM settings_catalog`) says which key of a framework is which setting.  Among several candidates the
+--   most trusted origin counts, then the key that comes first in the catalog, then the first one in the files.
+--   Values are normalized before they are compared: a flag is `true`; off, `None` and empty count as not stated; a
+--   count is an integer; a parallel size of 1 counts as not stated; words are in lower case.  A text that is not a
+--   value of its kind (two ranks that print into one line) is left out.  The device model is the catalog's name, found
+--   by the name in the log or by the system.
 --
 -- Glance: setting value run_id~ origin class
 --
@@ -16,20 +17,20 @@
 -- Parameters: runs
 --
 -- Columns:
---   run_id         VARCHAR    run
---   setting_order  INTEGER    order in which settings are shown
---   setting        VARCHAR    canonical name
---   class          VARCHAR    performance, identity or neutral
---   varies_with    VARCHAR    size: it follows from the number of devices; model: it grows with the model; else NULL
---   value          VARCHAR    value, as it is compared
---   origin         VARCHAR    where it comes from: sidecar log scheduler nccl environment path inferred
---   key            VARCHAR    name that the writer gives it
+--   run_id           VARCHAR    run
+--   setting_order    INTEGER    order in which settings are shown
+--   setting          VARCHAR    canonical name
+--   class            VARCHAR    performance, identity or neutral
+--   varies_with      VARCHAR    size: it follows from the number of devices; model: it grows with the model; else NULL
+--   value            VARCHAR    value, in the form in which it is compared
+--   origin           VARCHAR    where it comes from: sidecar log scheduler nccl environment path inferred
+--   key              VARCHAR    name that the writer uses for it
 WITH
 keys AS (
-    SELECT place, setting, class, kind, varies_with, unnest(string_split(keys, ' ')) AS key,
-        generate_subscripts(string_split(keys, ' '), 1) AS key_place
+    SELECT place AS setting_order, setting, class, kind, varies_with, unnest(string_split(keys, ' ')) AS key,
+        generate_subscripts(string_split(keys, ' '), 1) AS key_order
     FROM settings_catalog),
--- What `runs` has chosen counts for its columns; its origin stands in `params`.
+-- For columns of `runs`, the value that `runs` has chosen counts; its origin is in `params`.
 facts AS (
     UNPIVOT (
         SELECT run_id, framework::VARCHAR AS framework, model::VARCHAR AS model, r.precision::VARCHAR AS precision,
@@ -41,19 +42,19 @@ facts AS (
             cp::VARCHAR AS cp, job_id::VARCHAR AS job_id
         FROM runs AS r WHERE run_id IN (FROM selected_runs(runs := runs)))
     ON COLUMNS(* EXCLUDE (run_id)) INTO NAME key VALUE value),
-said AS (
+trimmed_params AS (
     SELECT run_id, file_id, line, lower(key) AS key, origin, trim(value) AS text, unit,
         list_position(['sidecar', 'log', 'scheduler', 'nccl', 'environment', 'path', 'inferred'], origin) AS trust
     FROM params WHERE run_id IN (FROM selected_runs(runs := runs))),
 stated AS (
-    SELECT run_id, file_id, line, key, origin, trust, text, lower(text) AS word FROM said
+    SELECT run_id, file_id, line, key, origin, trust, text, lower(text) AS word FROM trimmed_params
     WHERE key NOT IN (SELECT key FROM facts)
     UNION ALL BY NAME
     SELECT f.run_id, f.key, trim(f.value) AS text, lower(trim(f.value)) AS word,
         arg_min(s.origin, s.trust) AS origin, min(s.trust) AS trust
-    FROM facts AS f LEFT JOIN said AS s USING (run_id, key) GROUP BY f.run_id, f.key, f.value),
+    FROM facts AS f LEFT JOIN trimmed_params AS s USING (run_id, key) GROUP BY f.run_id, f.key, f.value),
 readable AS (
-    SELECT s.run_id, k.place, setting, class, varies_with, s.origin, s.trust, s.key, key_place, file_id, line,
+    SELECT s.run_id, setting_order, setting, class, varies_with, s.origin, s.trust, s.key, key_order, file_id, line,
         CASE WHEN word IN ('', 'none', 'null', 'false', 'no', 'off', 'nan', '[]', '()', '{}') THEN NULL
             WHEN kind = 'flag' THEN CASE WHEN word IN ('true', 'yes', 'on', '1') THEN 'true' END
             WHEN kind = 'count' THEN nullif(TRY_CAST(TRY_CAST(text AS DOUBLE) AS BIGINT), 0)::VARCHAR
@@ -61,15 +62,15 @@ readable AS (
             WHEN kind = 'number' THEN TRY_CAST(text AS DOUBLE)::VARCHAR
             WHEN length(word) <= 100 AND NOT regexp_matches(word, '[{\[]') THEN word END AS value
     FROM stated AS s JOIN keys AS k USING (key)),
--- A recipe is printed though fp8 is off: where another key says whether it is on, the recipe says nothing.
+-- A recipe is printed even if fp8 is off: where another key says whether fp8 is on, the recipe does not count.
 chosen AS (
     FROM readable WHERE value IS NOT NULL AND NOT (key = 'fp8_recipe' AND run_id IN (
         SELECT run_id FROM stated WHERE key IN ('fp8', 'fp8_hybrid', 'fp8_e4m3')))
     QUALIFY row_number() OVER (PARTITION BY run_id, setting ORDER BY
-        trust, key_place, file_id, line) = 1),
+        trust, key_order, file_id, line) = 1),
 devices AS (
     SELECT run_id, lower(device) AS device FROM run_devices(runs := runs) WHERE device IS NOT NULL)
-SELECT run_id, c.place AS setting_order, setting, c.class, varies_with,
+SELECT run_id, setting_order, setting, c.class, varies_with,
     CASE setting WHEN 'device_model' THEN coalesce(device, value) ELSE value END AS value, origin, key
 FROM chosen AS c LEFT JOIN devices USING (run_id)
 UNION ALL BY NAME

@@ -1,8 +1,9 @@
--- Settings in which two runs, or two groups of runs, differ: first those that matter.
+-- Settings in which two runs, or two groups of runs, differ: those that matter first.
 --
--- Answers: Why are two runs no repeats of each other, or not in one series?
---   A setting that one run alone states is a difference too: unknown is not equal.  Of groups it is every setting in
---   which any two of all the runs differ; one that differs among the runs of a side makes them no repeats.
+-- Answers: Why are two runs not repeats of each other, or not in one series?
+--   A setting that only one run states is a difference too: unknown is not equal.  For groups it is every setting in
+--   which any two of all the runs differ; a setting that differs among the runs of one side means that they are not
+--   repeats.
 --
 -- Glance: setting a_value b_value verdict class
 --
@@ -13,25 +14,25 @@
 -- Columns:
 --   setting    VARCHAR    canonical name
 --   class      VARCHAR    performance, identity or neutral
---   a_value    VARCHAR    value of the first side, NULL where it does not say; of a group up to five values
+--   a_value    VARCHAR    value of the first side; NULL where it states none; for a group, up to five values
 --   b_value    VARCHAR    value of the second side
 --   verdict    VARCHAR    differs; `only a says it`, `only b says it`; or `varies within a`, `varies within b` and
 --                         `varies within both`, where the runs of a side differ among themselves
---   a_key      VARCHAR    name that the log of the first side gives it
---   b_key      VARCHAR    name that the log of the second side gives it
+--   a_key      VARCHAR    name that the log of the first side uses for it
+--   b_key      VARCHAR    name that the log of the second side uses for it
 WITH
 members AS (FROM two_sides(a := a, b := b)),
 of_side AS (SELECT side, count(*) AS n_runs FROM members GROUP BY side),
 settings AS (SELECT side, c.* FROM configuration() AS c JOIN members USING (run_id)),
-said AS (
-    SELECT side, setting_order, setting, any_value(s.class) AS class, list_sort(list_distinct(list(value))) AS said,
+values_of_sides AS (
+    SELECT side, setting_order, setting, any_value(s.class) AS class, list_sort(list_distinct(list(value))) AS value_list,
         min(key) AS key, count(*) < any_value(n_runs) AS is_missing
     FROM settings AS s JOIN of_side USING (side) GROUP BY side, setting_order, setting),
 texts AS (
-    SELECT *, list_concat(said, CASE WHEN is_missing THEN ['not said'] ELSE [] END) AS texts,
+    SELECT *, list_concat(value_list, CASE WHEN is_missing THEN ['not stated'] ELSE [] END) AS texts,
         array_to_string(texts[:5], ', ')
             || CASE WHEN len(texts) > 5 THEN format(' and {} more', len(texts) - 5) ELSE '' END AS text
-    FROM said),
+    FROM values_of_sides),
 both_sides AS (
     SELECT setting_order, setting, any_value(s.class) AS class,
         any_value(text) FILTER (side = 'a') AS a_value, any_value(text) FILTER (side = 'b') AS b_value,

@@ -1,12 +1,12 @@
--- The settings of each run as texts to group by: runs that are alike have the same.
+-- The settings of each run as texts to group by: runs that are alike have the same texts.
 --
--- Answers: Which runs are repeats of each other, and which are of one series?
---   Repeats agree in all columns, runs of one series in all but `layout`.  A setting that one run alone states keeps it
---   apart: unknown is not equal.  Runs of no known system are of one study only where the folders that hold their
---   folders have the same names, numbers apart (logs/n1/a.out and logs/n2/b.out), or where a sidecar gives them one
---   label `study`.
+-- Answers: Which runs are repeats of each other, and which belong to one series?
+--   Repeats agree in all columns, runs of a series in all but `layout`.  A setting that only one run states separates
+--   it from the others: unknown is not equal.  Runs whose system is not known belong to one study only if the folders
+--   two levels up have the same names apart from numbers (logs/n1/a.out and logs/n2/b.out), or if a sidecar gives them
+--   the same label `study`.
 --
--- Helper: of scaling_points and energy_by_batch and energy_fixed_part
+-- Helper: used by scaling_points and energy_by_batch and energy_fixed_part
 --
 -- Sources: configuration, runs, params, labels
 --
@@ -14,10 +14,11 @@
 --
 -- Columns:
 --   run_id           VARCHAR    run
---   held             VARCHAR    performance settings that do not follow from the size or the model, and labels
+--   held             VARCHAR    performance settings that follow neither from the size nor from the model, and labels
 --   held_of_model    VARCHAR    those of the model: its name, its shape, how it is split over devices
 --   layout           VARCHAR    those that follow from the number of devices and the batch
---   study            VARCHAR    folders above that of a run of no known system, numbers masked; NULL where one is known
+--   study            VARCHAR    folders above the run, with numbers masked, if its system is not known; NULL where it
+--                               is
 --   has_model        BOOLEAN    whether a model or its shape is known
 WITH
 texts AS (

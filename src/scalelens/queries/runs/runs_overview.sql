@@ -7,32 +7,33 @@
 -- Sources: runs, step_times, problems, selected_runs, plain_runs, selected_steps
 --
 -- Parameters: runs
---   epochs := ''            epochs and ranges of them, '4' or '1-3,5'; empty takes all; for step_s
---   warmup := 2             records left out at the start of each attempt; for step_s
---   exclude := 'rules'      'none' leaves nothing out, 'steady' also what comes before the steady state; for step_s
+--   epochs := ''          epochs and ranges of them, '4' or '1-3,5'; empty takes all; for step_s
+--   warmup := 2           records left out at the start of each attempt; for step_s
+--   exclude := 'rules'    'none' leaves nothing out, 'steady' also leaves out what comes before the steady state; for
+--                         step_s
 --
 -- Columns:
---   run_id               VARCHAR         run
---   name                 VARCHAR         name of the file or folder it comes from
---   framework            VARCHAR         what trained
---   model                VARCHAR         model as named, or from its shape
---   system               VARCHAR         machine
---   precision            VARCHAR         number format
---   nodes                INTEGER         nodes
---   devices              INTEGER         devices that took part
---   micro_batch_size     BIGINT samples  per device and forward pass
---   global_batch_size    BIGINT samples  per step over all devices
---   tp                   INTEGER         tensor parallel size
---   pp                   INTEGER         pipeline parallel size
---   dp                   INTEGER         data parallel size
---   cp                   INTEGER         context parallel size
---   n_records            BIGINT          step records in the log, before anything is left out
---   first_step           BIGINT          smallest step of a record
---   last_step            BIGINT          largest step of a record
---   step_s               DOUBLE s        median time of a step (batch_stats)
---   outcome              VARCHAR         completed, oom, collective_timeout, time_limit, ... or unknown
---   attempts             INTEGER         times it was started
---   n_problems           BIGINT          lines that were not understood
+--   run_id               VARCHAR           run
+--   name                 VARCHAR           name of the file or folder that it comes from
+--   framework            VARCHAR           training framework
+--   model                VARCHAR           model as named, or derived from its shape
+--   system               VARCHAR           machine
+--   precision            VARCHAR           number format
+--   nodes                INTEGER           nodes
+--   devices              INTEGER           devices that took part
+--   micro_batch_size     BIGINT samples    per device and forward pass
+--   global_batch_size    BIGINT samples    per step over all devices
+--   tp                   INTEGER           tensor parallel size
+--   pp                   INTEGER           pipeline parallel size
+--   dp                   INTEGER           data parallel size
+--   cp                   INTEGER           context parallel size
+--   n_records            BIGINT            step records in the log, before any rule leaves some out
+--   first_step           BIGINT            smallest step of a record
+--   last_step            BIGINT            largest step of a record
+--   step_s               DOUBLE s          median time of a step (batch_stats)
+--   outcome              VARCHAR           completed, oom, collective_timeout, time_limit, ... or unknown
+--   attempts             INTEGER           times it was started
+--   n_problems           BIGINT            lines that were not understood
 WITH
 -- As in batch_stats: most runs are read in one pass, the others step by step.
 plain AS MATERIALIZED (
@@ -44,17 +45,17 @@ logged AS (
     FROM _step_times_of(
         runs := concat('run_id NOT IN (SELECT run_id FROM plain)', ' AND (' || nullif(trim(runs), '') || ')'))
     GROUP BY run_id),
-complaints AS (SELECT run_id, count(*) AS n_problems FROM problems GROUP BY run_id),
+problems_of_runs AS (SELECT run_id, count(*) AS n_problems FROM problems GROUP BY run_id),
 times AS (
     SELECT run_id, percentiles_s[3] AS step_s FROM plain
     UNION ALL
     SELECT run_id, median(step_s)
     FROM selected_steps(epochs := epochs, warmup := warmup, exclude := exclude,
         runs := concat('run_id NOT IN (SELECT run_id FROM plain)', ' AND (' || nullif(trim(runs), '') || ')'))
-    WHERE left_out IS NULL GROUP BY run_id)
+    WHERE excluded_by IS NULL GROUP BY run_id)
 SELECT r.run_id, name, framework, model, system, r.precision, nodes, devices, micro_batch_size, global_batch_size,
     tp, pp, dp, cp, coalesce(n_records, 0) AS n_records, first_step, last_step, step_s, outcome, attempts,
     coalesce(n_problems, 0) AS n_problems
 FROM selected_runs(runs := runs) JOIN runs AS r USING (run_id)
-LEFT JOIN logged USING (run_id) LEFT JOIN complaints USING (run_id) LEFT JOIN times USING (run_id)
+LEFT JOIN logged USING (run_id) LEFT JOIN problems_of_runs USING (run_id) LEFT JOIN times USING (run_id)
 ORDER BY system, model, r.precision, devices, run_id

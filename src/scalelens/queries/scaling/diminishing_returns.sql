@@ -1,18 +1,18 @@
 -- The size beyond which doubling the devices gains less than a given share of speed.
 --
--- Answers: From how many devices on is it not worth to double them?
---   A gain of 1 is twice the speed, 0.5 half as much again.  By USL, on four sizes by Amdahl's law (scaling_fit); refused
---   below four.  A size beyond twice the largest is not named: nothing is known there, and `note` says so.
+-- Answers: From how many devices on is it no longer worth doubling them?
+--   A gain of 1 is twice the speed, 0.5 half as much again.  By USL, or with four sizes by Amdahl's law (scaling_fit);
+--   refused below four.  A size beyond twice the largest is not named: nothing is known there, and `note` says so.
 --
--- Formula: The devices n with X(2 n) / X(n) = 1 + gain, by the fitted law X: USL from five sizes on, else Amdahl's
+-- Formula: The devices n with X(2 n) / X(n) = 1 + gain, by the fitted law X: USL with five sizes or more, else Amdahl's
 --   (scaling_fit).  last_doubling = S(n) / S(n / 2) - 1, measured at the largest n.
 --
 -- Reference: Gunther, Guerrilla Capacity Planning, 2007, chapter 4 (USL).  statistics/fits.py:gain_of_doubling.
 --
--- Assumptions: those of scaling_fit; the interval is of the same kind
+-- Assumptions: those of scaling_fit; the interval is of the same kind.
 --
--- Limits: Refused below four sizes.  An answer beyond the largest size is extrapolated, one beyond twice that is not
---   given.
+-- Limits: Refused below four sizes.  An answer beyond the largest size is extrapolated; beyond twice the largest there
+--   is none.
 --
 -- Glance: series devices_worth devices_low devices_high gain_wanted% last_doubling% law largest_devices n_sizes
 --   n_runs note
@@ -20,21 +20,22 @@
 -- Sources: fit_points
 --
 -- Parameters: runs, epochs, warmup, exclude, metric, series_by
---   gain := 0.5             share of speed that doubling is to give
+--   gain := 0.5    share of speed that a doubling should give
 --
 -- Columns:
---   series              VARCHAR    what the series holds equal
---   scaling             VARCHAR    weak, strong or throughput
---   law                 VARCHAR    usl or amdahl
---   gain_wanted         DOUBLE     gain
---   devices_worth       DOUBLE     devices beyond which doubling gains less
---   devices_low         DOUBLE     lower end of its 95 % interval; NULL where it is below the smallest size
---   devices_high        DOUBLE     upper end; NULL where it is beyond twice the largest size
---   last_doubling       DOUBLE     measured gain of the last doubling, from half the largest size; NULL where none was run
---   n_sizes             BIGINT     sizes
---   n_runs              BIGINT     runs
---   largest_devices     INTEGER    devices of the largest size
---   note                VARCHAR    why there is no answer, or what to doubt
+--   series             VARCHAR    what the series holds equal
+--   scaling            VARCHAR    weak, strong or throughput
+--   law                VARCHAR    usl or amdahl
+--   gain_wanted        DOUBLE     the parameter gain
+--   devices_worth      DOUBLE     devices beyond which a doubling gains less
+--   devices_low        DOUBLE     lower end of its 95 % interval; NULL where it is below the smallest size
+--   devices_high       DOUBLE     upper end; NULL where it is beyond twice the largest size
+--   last_doubling      DOUBLE     measured gain of the last doubling, from half the largest size; NULL where that was
+--                                 not run
+--   n_sizes            BIGINT     sizes
+--   n_runs             BIGINT     runs
+--   largest_devices    INTEGER    devices of the largest size
+--   note               VARCHAR    why there is no answer, or what to doubt
 WITH
 points AS (
     FROM fit_points(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric,
@@ -60,6 +61,6 @@ SELECT series, scaling, CASE WHEN fit.value IS NOT NULL THEN fit.law END AS law,
         CASE WHEN fit.value BETWEEN largest_devices AND 2 * largest_devices THEN 'extrapolated' END,
         CASE WHEN fit.value < least_devices THEN 'no doubling that was run gains as much' END,
         CASE WHEN abs(fit.largest_residual) > 0.05
-            THEN format('a run is {:.0f} % from the law: it may not hold', 100 * abs(fit.largest_residual)) END]) AS note
+            THEN format('a run is {:.0f} % off the law: it may not hold', 100 * abs(fit.largest_residual)) END]) AS note
 FROM fits LEFT JOIN doublings USING (series)
 ORDER BY series

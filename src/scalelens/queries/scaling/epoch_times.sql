@@ -1,22 +1,25 @@
 -- Three times of each epoch: the whole epoch, its training part, its batches at the median; and what lies between them.
 --
--- Answers: How long did an epoch take, and what of it was not the median batch?
---   t_ep is epoch_s, t_tr is train_s, and n_steps times t_b (median_batch_s) is batches_s, as EPICURE's guide has them.
---   The epoch is the log's own span; a validation that follows it belongs to it, and then it ends where the next begins.
---   The training part is logged, or the epoch without its validation, or the sum of its batches where each is logged.
---   epoch_s = batches_s + first_batch_s + tail_s + validation_s + startup_s + rest_s, exactly.  A part that the log does
---   not show is NULL, and lies in rest_s; what ran beside another part is counted in both, and rest_s is below zero.
+-- Answers: How long did an epoch take, and how much was not the median batch?
+--   t_ep is epoch_s, t_tr is train_s, and n_steps times t_b (median_batch_s) is batches_s, as EPICURE's guide defines
+--   them.
+--   The epoch is the log's own span; a validation that follows it belongs to it, and then the epoch ends where the next
+--   one begins.  The training part is logged, or it is the epoch without its validation, or the sum of its batches if
+--   each is logged.
+--   epoch_s = batches_s + first_batch_s + tail_s + validation_s + startup_s + rest_s, exactly.  A part that the log
+--   does not show is NULL, and is contained in rest_s; what ran in parallel to another part counts in both, and makes
+--   rest_s negative.
 --
--- Formula: epoch_s = batches_s + first_batch_s + tail_s + validation_s + startup_s + rest_s, with batches_s =
---   n_steps * median_batch_s, first_batch_s = first batch - median_batch_s, and tail_s what the others took beyond
---   the median.  rest_s is what is left.
+-- Formula: epoch_s = batches_s + first_batch_s + tail_s + validation_s + startup_s + rest_s, with batches_s = n_steps *
+--   median_batch_s, first_batch_s = first batch - median_batch_s, and tail_s what the others took beyond the median.
+--   rest_s is what is left.
 --
 -- Reference: EPICURE, Best Practice Guide on AI Workloads, 5.2: t_ep, t_tr and the median batch time t_b
 --
--- Assumptions: A validation belongs to the epoch that it follows by the clock, by its number, or by its line.
+-- Assumptions: A validation belongs to the epoch that it follows, by the clock, by its number, or by its line.
 --
--- Limits: first_batch_s and tail_s need every batch of the epoch.  What ran beside another part counts twice, so
---   rest_s may be below 0.
+-- Limits: first_batch_s and tail_s need every batch of the epoch.  What ran in parallel to another part counts twice,
+--   so rest_s may be below 0.
 --
 -- Glance: run_id epoch epoch_s train_s median_batch_s n_steps validation_s tail_s first_batch_s startup_s rest_s
 --   is_cut train_origin attempt
@@ -31,19 +34,21 @@
 --   run_id            VARCHAR           run
 --   attempt           INTEGER           restart
 --   epoch             DOUBLE            epoch, from 0
---   epoch_s           DOUBLE s          t_ep: the whole epoch, of several ranks the slowest; NULL where no log has it
+--   epoch_s           DOUBLE s          t_ep: the whole epoch, on the slowest of several ranks; NULL where no log has
+--                                       it
 --   train_s           DOUBLE s          t_tr: its training part
---   train_origin      VARCHAR           logged, epoch (without validation) or batches (their sum)
+--   train_origin      VARCHAR           logged, epoch (without its validation) or batches (their sum)
 --   n_steps           BIGINT            batches of the epoch; NULL where not known
---   median_batch_s    DOUBLE s          t_b: median batch of the epoch, of the records that no rule leaves out
+--   median_batch_s    DOUBLE s          t_b: median batch of the epoch, over the records that no rule leaves out
 --   batches_s         DOUBLE s          n_steps times median_batch_s
 --   first_batch_s     DOUBLE s          what the first batch took beyond the median; NULL unless every batch is logged
---   tail_s            DOUBLE s          what the other batches took beyond the median, the faster ones subtracted
+--   tail_s            DOUBLE s          what the other batches took beyond the median, less what faster ones saved
 --   validation_s      DOUBLE s          validation
 --   startup_s         DOUBLE s          start-up and compilation within the epoch, outside of its batches
 --   rest_s            DOUBLE s          what is left: checkpoints, loading between batches, what no log shows
 --   samples           DOUBLE samples    samples of the training part
---   is_cut            BOOLEAN           the last epoch of its attempt, not half as long as those between the first and it
+--   is_cut            BOOLEAN           whether it is the last epoch of its attempt and less than half as long as those
+--                                       before it, the first apart
 WITH
 spans AS (
     SELECT run_id, coalesce(attempt, 0) AS attempt, phase, epoch, step, p.origin AS span_origin, span_s, samples, file_id, line, ts_origin,
@@ -53,7 +58,7 @@ spans AS (
     WHERE span_s > 0 AND run_id IN (FROM selected_runs(runs := runs))
         AND phase IN ('epoch', 'train', 'validation', 'evaluation', 'startup', 'compile')
         AND (file_id, part) NOT IN (SELECT (file_id, part) FROM members WHERE why = 'twin')),
-whole AS (
+whole_epochs AS (
     SELECT *, lead(begins) OVER of_clock AS next_begins, lead(epoch) OVER of_clock AS next_epoch,
         step - lag(step) OVER (PARTITION BY run_id, attempt ORDER BY epoch) AS steps_since
     FROM (FROM spans WHERE phase = 'epoch' AND epoch = floor(epoch)
@@ -62,31 +67,31 @@ whole AS (
 trained AS (
     SELECT run_id, attempt, epoch, max(span_s) AS span_s, max(samples) AS samples
     FROM spans WHERE phase = 'train' AND epoch = floor(epoch) GROUP BY run_id, attempt, epoch),
-tested AS (FROM spans WHERE phase IN ('validation', 'evaluation') AND is_first_rank),
--- A validation is placed by the clock that it shares with the epochs, else by its number, else by its line.
-placed AS (
+validations AS (FROM spans WHERE phase IN ('validation', 'evaluation') AND is_first_rank),
+-- A validation belongs to an epoch by the clock that they share, else by its number, else by its line.
+validations_of_epochs AS (
     SELECT t.run_id, t.attempt, w.epoch, t.phase, t.span_s, (t.begins + t.ends) / 2 < w.ends AS is_inside
-    FROM tested AS t ASOF JOIN whole AS w ON t.run_id = w.run_id AND t.attempt = w.attempt AND t.ts_origin = w.ts_origin
+    FROM validations AS t ASOF JOIN whole_epochs AS w ON t.run_id = w.run_id AND t.attempt = w.attempt AND t.ts_origin = w.ts_origin
         AND t.begins + 0.001 >= w.begins
     UNION ALL
     SELECT t.run_id, t.attempt, t.epoch, t.phase, t.span_s, coalesce(w.span_s - r.span_s, 0) >= t.span_s / 2
-    FROM tested AS t LEFT JOIN whole AS w USING (run_id, attempt, epoch) LEFT JOIN trained AS r USING (run_id, attempt, epoch)
+    FROM validations AS t LEFT JOIN whole_epochs AS w USING (run_id, attempt, epoch) LEFT JOIN trained AS r USING (run_id, attempt, epoch)
     WHERE t.begins IS NULL AND t.phase = 'validation' AND t.epoch = floor(t.epoch)
     UNION ALL
     SELECT t.run_id, t.attempt, w.epoch, t.phase, t.span_s, false
-    FROM (FROM tested AS t ANTI JOIN whole AS w ON t.run_id = w.run_id AND t.ts_origin = w.ts_origin) AS t
-    ASOF JOIN whole AS w ON t.run_id = w.run_id AND t.attempt = w.attempt AND t.file_id = w.file_id AND t.line > w.line
+    FROM (FROM validations AS t ANTI JOIN whole_epochs AS w ON t.run_id = w.run_id AND t.ts_origin = w.ts_origin) AS t
+    ASOF JOIN whole_epochs AS w ON t.run_id = w.run_id AND t.attempt = w.attempt AND t.file_id = w.file_id AND t.line > w.line
     WHERE t.phase = 'evaluation'),
--- Some logs have both, the validation by the program and the evaluation by a library around it: one of them counts.
+-- Some logs have both the program's validation and the evaluation of a library around it: one of them counts.
 validated AS (
-    -- in an order: else the last digit depends on the threads
+    -- Summed in order, so that the last digit does not depend on the number of threads.
     SELECT run_id, attempt, epoch, sum(span_s ORDER BY span_s) AS validation_s,
         coalesce(sum(span_s ORDER BY span_s) FILTER (WHERE is_inside), 0) AS inside_s,
         sum(span_s ORDER BY span_s) FILTER (WHERE NOT is_inside) AS after_s
-    FROM (FROM placed QUALIFY phase = max(phase) OVER (PARTITION BY run_id)) GROUP BY run_id, attempt, epoch),
-begun AS (
+    FROM (FROM validations_of_epochs QUALIFY phase = max(phase) OVER (PARTITION BY run_id)) GROUP BY run_id, attempt, epoch),
+startups AS (
     SELECT w.run_id, w.attempt, w.epoch, sum(s.span_s ORDER BY s.span_s) AS startup_s
-    FROM spans AS s JOIN whole AS w ON s.run_id = w.run_id AND s.attempt = w.attempt AND s.ts_origin = w.ts_origin
+    FROM spans AS s JOIN whole_epochs AS w ON s.run_id = w.run_id AND s.attempt = w.attempt AND s.ts_origin = w.ts_origin
         AND s.begins + 0.001 >= w.begins AND s.ends <= w.ends + 0.001
     WHERE s.phase IN ('startup', 'compile') AND s.is_first_rank GROUP BY w.run_id, w.attempt, w.epoch),
 records AS (
@@ -95,13 +100,13 @@ records AS (
     WHERE value_kind IN ('instant', 'interval_mean') AND epoch = floor(epoch) AND step IS NOT NULL),
 batches AS (
     SELECT run_id, attempt, epoch, sum(averaged_steps)::BIGINT AS n_covered, max(step) AS last_step, min(step_before) AS step_before,
-        coalesce(median(step_s) FILTER (WHERE left_out IS NULL), median(step_s)) AS median_batch_s,
-        sum(step_s * averaged_steps ORDER BY place_in_run) AS covered_s,
+        coalesce(median(step_s) FILTER (WHERE excluded_by IS NULL), median(step_s)) AS median_batch_s,
+        sum(step_s * averaged_steps ORDER BY position_in_run) AS covered_s,
         CASE WHEN max(averaged_steps) = 1 AND bool_and(value_kind = 'instant') THEN arg_min(step_s, step) END AS first_s,
-        sum(samples * averaged_steps ORDER BY place_in_run) AS samples
+        sum(samples * averaged_steps ORDER BY position_in_run) AS samples
     FROM records GROUP BY run_id, attempt, epoch),
--- Every batch is there: no step is missing, none before the epoch either, and another epoch follows or was no longer.
-known AS (
+-- Every batch is there if no step is missing, also before the epoch, and another epoch follows or was no longer.
+batches_known AS (
     SELECT *, n_covered = last_step - step_before AND n_covered >= 3
         AND (step_before <= 0 OR step_before = lag(last_step) OVER of_attempt)
         AND (lead(step_before) OVER of_attempt = last_step
@@ -109,8 +114,8 @@ known AS (
             AS has_every_batch
     FROM batches WINDOW of_attempt AS (PARTITION BY run_id, attempt ORDER BY epoch)),
 keys AS (
-    SELECT run_id, attempt, epoch FROM whole UNION SELECT run_id, attempt, epoch FROM trained
-    UNION SELECT run_id, attempt, epoch FROM known),
+    SELECT run_id, attempt, epoch FROM whole_epochs UNION SELECT run_id, attempt, epoch FROM trained
+    UNION SELECT run_id, attempt, epoch FROM batches_known),
 times AS (
     SELECT k.*, median_batch_s, first_s, v.validation_s, startup_s, has_every_batch,
         CASE WHEN after_s IS NULL THEN w.span_s
@@ -126,9 +131,9 @@ times AS (
             steps_since)::BIGINT AS n_steps,
         coalesce(logged_samples, n_steps * global_batch_size) AS samples
     FROM keys AS k JOIN runs USING (run_id)
-    LEFT JOIN whole AS w USING (run_id, attempt, epoch) LEFT JOIN trained AS t USING (run_id, attempt, epoch)
-    LEFT JOIN validated AS v USING (run_id, attempt, epoch) LEFT JOIN begun USING (run_id, attempt, epoch)
-    LEFT JOIN known AS b USING (run_id, attempt, epoch)),
+    LEFT JOIN whole_epochs AS w USING (run_id, attempt, epoch) LEFT JOIN trained AS t USING (run_id, attempt, epoch)
+    LEFT JOIN validated AS v USING (run_id, attempt, epoch) LEFT JOIN startups USING (run_id, attempt, epoch)
+    LEFT JOIN batches_known AS b USING (run_id, attempt, epoch)),
 ordered AS (
     SELECT *, coalesce(train_s, epoch_s) AS span_s, lead(epoch) OVER of_attempt IS NULL AS is_last,
         lag(epoch) OVER of_attempt IS NULL AS is_first

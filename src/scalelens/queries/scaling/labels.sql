@@ -1,9 +1,9 @@
 -- Labels that the user gave each run, as text.
 --
 -- Answers: What distinguishes runs beyond what their logs say?
---   Labels are what a sidecar says, without what `scaling` compares anyway (system, model, ...), what differs between
---   the sizes of a series (devices, batch, parallel sizes, ...), and what tells repeats apart (repeat, trial, seed).
---   Each label is a column label_NAME of `runs` besides.
+--   Labels are what a sidecar states, except what `scaling` compares anyway (system, model, ...), what differs between
+--   the sizes of a series (devices, batch, parallel sizes, ...), and what distinguishes repeats (repeat, trial, seed).
+--   Each label is also a column label_NAME of `runs`.
 --
 -- Helper: used by energy_by_batch, energy_fixed_part and scaling_points
 --

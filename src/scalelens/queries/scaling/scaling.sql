@@ -1,75 +1,77 @@
 -- Scaling: what more devices gave, against the smallest size of the series.
 --
--- Answers: How well does training scale, and against which base?
---   The efficiency is that of work in time.  `metric` says what work and time are: the global batch and a step; an epoch
---   and its samples; a rate's samples.  Its interval carries the scatter of the repeats of both sizes, because within
---   one run nothing says what the next would give.
---   Where the model grows (`mixed`) there is no efficiency in time: TFLOP/s per device say how well they are used.  Nor
---   is there one where no model is known (`throughput`), or where repeats of a size are too unlike to be repeats.
---   Why two runs are not in one series: `differences(a := '...', b := '...')`.
+-- Answers: How well does training scale, and relative to which base?
+--   The efficiency compares work per time.  `metric` chooses work and time: the global batch and a step; the samples of
+--   an epoch and the epoch; or the samples of a rate.  Its interval carries the scatter of the repeats of both sizes,
+--   because nothing within one run shows what the next run would give.
+--   Where the model grows (`mixed`) there is no efficiency in time: TFLOP/s per device show how well the devices are
+--   used.  Nor is there one where no model is known (`throughput`), or where the repeats of a size are too unlike to be
+--   repeats.
+--   To see why two runs are not in one series: `differences(a := '...', b := '...')`.
 --
 -- Formula:
---   speedup = (W / t) / (W0 / t0); E = speedup / (n / n0), with W the work, t its time, n the devices, and 0 the
---   base: the smallest size, of several configurations there the fastest.
+--   speedup = (W / t) / (W0 / t0); E = speedup / (n / n0), with W the work, t its time, n the devices, and 0 the base:
+--   the smallest size, and the fastest of several configurations there.
 --   Its interval is ratio_interval of the repeats of both sizes; where repeats differ more than they should, slowest
 --   over fastest and fastest over slowest.
 --
 -- Reference: Hoefler and Belli, SC'15, rules 1, 3 and 4; EPICURE, Best Practice Guide on AI Workloads, 5.2, whose
 --   e(n) = t(n) / t(1) is the reciprocal.  statistics/ratios.py.
 --
--- Assumptions: Two runs of one series differ in nothing that no log states.  Where no log says the samples of an
---   epoch, t_ep and t_tr take one data set at each size.
+-- Assumptions: Two runs of one series differ in nothing that no log states.  Where no log states the samples of an
+--   epoch, t_ep and t_tr assume one data set at every size.
 --
--- Limits: No interval without repeats of both sizes.  No efficiency where the model grows, none is known, or repeats
---   of a size are too unlike.
+-- Limits: No interval without repeats of both sizes.  No efficiency where the model grows, where none is known, or
+--   where repeats of a size are too unlike.
 --
 -- When empty: not_compared
 --
--- Glance: series devices n_steps step_s speedup efficiency% tflops_per_device samples_per_s nodes n_runs warning
+-- Glance: series devices n_steps step_s speedup efficiency% tflops_per_device samples_per_s nodes n_runs note
 --
 -- Sources: scaling_series
 --
 -- Parameters: runs, epochs, warmup, exclude, metric, series_by
 --
 -- Columns:
---   series               VARCHAR             what the series holds equal (scaling_series)
---   scaling              VARCHAR             weak, strong, mixed or throughput
---   run_id               VARCHAR             run; of repeats the one with the median time, the faster of two
---   system               VARCHAR             machine
---   model                VARCHAR             model
---   precision            VARCHAR             number format
---   nodes                INTEGER             nodes
---   devices              INTEGER             devices
---   baseline_devices     INTEGER             devices of the base
---   global_batch_size    BIGINT samples      per step over all devices
---   n_runs               BIGINT              runs
---   n_steps              BIGINT              records that the statistics rest on, of all runs
---   step_s               DOUBLE s            time of a step by t_b and mean_s; of repeats the median over the runs
---   step_s_low           DOUBLE s            lower end of its interval
---   step_s_high          DOUBLE s            upper end of its interval
---   interval_kind        VARCHAR             of step_s or epoch_s: ci95, or range where 95 % cannot be claimed
---   samples_per_s        DOUBLE samples/s    total samples over total time
---   tflops_per_device    DOUBLE TFLOP/s      by tflops_kind
---   speedup              DOUBLE              throughput W / t over that of the base
---   efficiency           DOUBLE              E, 1 is ideal
---   efficiency_low       DOUBLE              lower end of its interval; NULL where either has one run
---   efficiency_high      DOUBLE              upper end of its interval
---   warning              VARCHAR             what to doubt
---   interval_of          VARCHAR             steps (within one run) or runs (between repeats)
---   tflops_kind          VARCHAR             model (tokens per second times model_flops), else `as printed`
---   tflops_printed       DOUBLE TFLOP/s      per device, by the writer's own formula
---   efficiency_kind      VARCHAR             ci95 from six repeats of both on, else range
---   run_ids              VARCHAR[]           all runs of the row, the fastest first, where there are several
---   metric               VARCHAR             the metric
---   epoch_s              DOUBLE s            time of an epoch, or of its training part, by t_ep and t_tr
---   epoch_s_low          DOUBLE s            lower end of its interval
---   epoch_s_high         DOUBLE s            upper end of its interval
---   repeat_efficiencies  DOUBLE[]            efficiency of each run of run_ids, where they differ more than they should
+--   series                 VARCHAR             what the series holds equal (scaling_series)
+--   scaling                VARCHAR             weak, strong, mixed or throughput
+--   run_id                 VARCHAR             run; for repeats, the one with the median time, the faster of two
+--   system                 VARCHAR             machine
+--   model                  VARCHAR             model
+--   precision              VARCHAR             number format
+--   nodes                  INTEGER             nodes
+--   devices                INTEGER             devices
+--   baseline_devices       INTEGER             devices of the base
+--   global_batch_size      BIGINT samples      per step over all devices
+--   n_runs                 BIGINT              runs
+--   n_steps                BIGINT              records that the statistics rest on, over all runs
+--   step_s                 DOUBLE s            time of a step by t_b and mean_s; for repeats, the median over the runs
+--   step_s_low             DOUBLE s            lower end of its interval
+--   step_s_high            DOUBLE s            upper end of its interval
+--   interval_kind          VARCHAR             for step_s or epoch_s: ci95, or range where 95 % cannot be claimed
+--   samples_per_s          DOUBLE samples/s    total samples over total time
+--   tflops_per_device      DOUBLE TFLOP/s      by tflops_kind
+--   speedup                DOUBLE              throughput W / t over that of the base
+--   efficiency             DOUBLE              E, 1 is ideal
+--   efficiency_low         DOUBLE              lower end of its interval; NULL where either size has one run
+--   efficiency_high        DOUBLE              upper end of its interval
+--   note                   VARCHAR             what to know or doubt
+--   interval_of            VARCHAR             steps (within one run) or runs (between repeats)
+--   tflops_kind            VARCHAR             model (tokens per second times model_flops), else `as printed`
+--   tflops_printed         DOUBLE TFLOP/s      per device, by the tool's own formula
+--   efficiency_kind        VARCHAR             ci95 with six repeats or more of both sizes, else range
+--   run_ids                VARCHAR[]           all runs of the row, the fastest first, where there are several
+--   metric                 VARCHAR             the metric
+--   epoch_s                DOUBLE s            time of an epoch, or of its training part, by t_ep and t_tr
+--   epoch_s_low            DOUBLE s            lower end of its interval
+--   epoch_s_high           DOUBLE s            upper end of its interval
+--   repeat_efficiencies    DOUBLE[]            efficiency of each run of run_ids, where they differ more than they
+--                                              should
 WITH
 points AS (
     FROM scaling_series(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric,
         series_by := series_by)),
--- Work of an epoch that some log does not say: one data set at each size.
+-- Where a log does not state the work of an epoch: one data set at every size.
 worked AS (
     SELECT * REPLACE (if(knows_work, work, 1) AS work)
     FROM (SELECT *, count(work) OVER (PARTITION BY series) = count(*) OVER (PARTITION BY series) AS knows_work FROM points)),
@@ -88,7 +90,7 @@ efficiencies AS (
         has_model AND scaling <> 'mixed' AND NOT is_unlike AND NOT has_unlike_base AS is_comparable,
         is_comparable AND run_ids <> base.run_ids AND n_runs > 1 AND base.n_runs > 1 AS has_interval,
         scatter IS NOT NULL OR base.scatter IS NOT NULL AS is_scattered,
-        ratio_interval(CASE WHEN has_interval THEN base.repeat_times_s END, repeat_times_s) AS around
+        ratio_interval(CASE WHEN has_interval THEN base.repeat_times_s END, repeat_times_s) AS bounds
     FROM against_base)
 SELECT series, scaling, run_ids[(n_runs + 1) // 2] AS run_id, system, model, e.precision, nodes, devices, baseline_devices,
     global_batch_size, n_runs, n_steps,
@@ -100,32 +102,32 @@ SELECT series, scaling, run_ids[(n_runs + 1) // 2] AS run_id, system, model, e.p
     CASE WHEN has_model_tflops THEN model_tflops ELSE printed_tflops END AS tflops_per_device,
     CASE WHEN is_comparable THEN speedup END AS speedup, CASE WHEN is_comparable THEN efficiency END AS efficiency,
     CASE WHEN is_scattered AND has_interval THEN efficiency * time_s / repeat_times_s[-1] * base.repeat_times_s[1] / base.time_s
-        WHEN has_interval THEN efficiency * time_s / base.time_s * around.low END AS efficiency_low,
+        WHEN has_interval THEN efficiency * time_s / base.time_s * bounds.low END AS efficiency_low,
     CASE WHEN is_scattered AND has_interval THEN efficiency * time_s / repeat_times_s[1] * base.repeat_times_s[-1] / base.time_s
-        WHEN has_interval THEN efficiency * time_s / base.time_s * around.high END AS efficiency_high,
+        WHEN has_interval THEN efficiency * time_s / base.time_s * bounds.high END AS efficiency_high,
     notes([
         CASE WHEN scaling = 'mixed' THEN 'the model grows with the devices: compare TFLOP/s per device' END,
-        CASE WHEN NOT has_model AND scaling <> 'mixed' THEN 'no log names the model or its shape: no efficiency; say '
-            || 'model = "..." below [facts] in scalelens.toml' END,
-        CASE WHEN has_model AND scaling = 'throughput' THEN 'no log says the batch: whether this is weak or strong scaling is '
+        CASE WHEN NOT has_model AND scaling <> 'mixed' THEN 'no log names the model or its shape: no efficiency; set '
+            || 'model = "..." under [facts] in scalelens.toml' END,
+        CASE WHEN has_model AND scaling = 'throughput' THEN 'no log states the batch: whether this is weak or strong scaling is '
             || 'not known' END,
-        CASE WHEN is_comparable AND NOT knows_work THEN 'an epoch is taken as the same data set at each size' END,
+        CASE WHEN is_comparable AND NOT knows_work THEN 'an epoch is taken to be the same data set at every size' END,
         CASE WHEN scatter IS NOT NULL THEN format('{} differ by a factor of {:.2f}: '
-            || 'what differs no log says; compare them by differences(a := ''{}'', b := ''{}'')',
+            || 'no log says why; compare them by differences(a := ''{}'', b := ''{}'')',
             if(is_unlike, 'runs of the same settings', 'repeats'), scatter, fastest_and_slowest[1], fastest_and_slowest[2]) END,
         CASE WHEN has_model AND scaling <> 'mixed' AND NOT is_unlike AND has_unlike_base
             THEN 'the base is not one configuration: no efficiency' END,
-        CASE WHEN is_comparable AND efficiency > 1.02 THEN 'efficiency above 102 %: look at the base first' END,
+        CASE WHEN is_comparable AND efficiency > 1.02 THEN 'efficiency above 102 %: check the base first' END,
         CASE WHEN metric = 't_b' AND mean_over_median > 1.1
-            THEN format('the mean is {:.2f} of the median: stalls are not in it', mean_over_median) END,
+            THEN format('the mean is {:.2f} times the median: stalls are not included', mean_over_median) END,
         CASE WHEN has_rivals AND NOT is_unlike
-            THEN 'several configurations at this size: series_by, or a label, tells them apart' END,
-        CASE WHEN is_smoothed AND metric IN ('t_b', 'mean_s') THEN 'the times are means that may hold the warm-up' END,
-        CASE WHEN is_comparable AND NOT has_device_model THEN 'no log names the device' END]) AS warning,
+            THEN 'several configurations at this size: series_by, or a label, separates them' END,
+        CASE WHEN is_smoothed AND metric IN ('t_b', 'mean_s') THEN 'the times are means that may include the warm-up' END,
+        CASE WHEN is_comparable AND NOT has_device_model THEN 'no log names the device' END]) AS note,
     CASE WHEN interval_kind IS NOT NULL AND metric NOT IN ('throughput', 'tflops') THEN interval_of END AS interval_of,
     CASE WHEN has_model_tflops THEN 'model' WHEN printed_tflops IS NOT NULL THEN 'as printed' END AS tflops_kind,
     printed_tflops AS tflops_printed,
-    CASE WHEN has_interval THEN if(is_scattered, 'range', around.kind) END AS efficiency_kind,
+    CASE WHEN has_interval THEN if(is_scattered, 'range', bounds.kind) END AS efficiency_kind,
     CASE WHEN n_runs > 1 THEN run_ids END AS run_ids,
     metric AS metric,
     CASE WHEN metric IN ('t_ep', 't_tr') THEN time_s END AS epoch_s,

@@ -1,36 +1,37 @@
--- Measured and fitted speedup at each size, with the residual; and what a law says of larger sizes.
+-- Measured and fitted speedup at each size, with the residual; and what a law predicts for larger sizes.
 --
 -- Answers: How well does each law of scaling fit?
---   What would it say of twice the largest size?
---   The line of a law is drawn no further than twice the largest size; rows beyond the largest have nothing measured, and
---   those beyond twice the largest, which `up_to` asks for, are marked.
---   Karp and Flatt's fraction, per point, stands beside (fit_points).
+--   What would it predict for twice the largest size?
+--   The line of a law goes no further than twice the largest size; rows beyond the largest size have no measured
+--   values, and those beyond twice the largest, which `up_to` asks for, are marked.  Karp and Flatt's fraction is given
+--   for each point (fit_points).
 --
 -- Formula: residual = speedup / fitted_speedup - 1.  Karp and Flatt: e = (1 / S - 1 / k) / (1 - 1 / k), with S the
---   speedup and k the devices over those of the smallest size; its ends are those of the interval of S.
+--   speedup and k the devices over those of the smallest size; its ends follow from the interval of S.
 --
 -- Reference: Karp and Flatt, CACM 33(5), 1990.  For the laws see scaling_fit.
 --
--- Limits: A serial share that grows with the devices is overhead that grows, and no constant share.  Nothing is
---   known beyond twice the largest size.
+-- Limits: A serial share that grows with the devices is overhead that grows, not a constant share.  Nothing is known
+--   beyond twice the largest size.
 --
 -- Glance: series law devices speedup fitted_speedup residual% karp_flatt mark
 --
 -- Sources: fit_points, scaling_fit
 --
 -- Parameters: runs, epochs, warmup, exclude, metric, series_by
---   up_to := 0              devices up to which the laws are asked, beyond twice the largest size too
+--   up_to := 0    devices up to which the laws are evaluated, also beyond twice the largest size
 --
 -- Columns:
 --   series             VARCHAR    what the series holds equal
 --   law                VARCHAR    amdahl, gustafson or usl; NULL where there is no fit
 --   devices            INTEGER    devices
 --   speedup            DOUBLE     measured, over the smallest size; NULL beyond the largest
---   speedup_low        DOUBLE     lower end of its 95 % interval between runs; NULL where this or the smallest has one run
+--   speedup_low        DOUBLE     lower end of its 95 % interval between runs; NULL where this or the smallest has one
+--                                 run
 --   speedup_high       DOUBLE     upper end
 --   fitted_speedup     DOUBLE     by the law, over the measured speed of the smallest size
---   residual           DOUBLE     measured over fitted, minus 1
---   karp_flatt         DOUBLE     serial share by this point alone
+--   residual           DOUBLE     measured over fitted, less 1
+--   karp_flatt         DOUBLE     serial share according to this point alone
 --   karp_flatt_low     DOUBLE     lower end; NULL where this or the smallest size has one run
 --   karp_flatt_high    DOUBLE     upper end
 --   mark               VARCHAR    extrapolated, or `beyond twice the largest size`; NULL where it was measured

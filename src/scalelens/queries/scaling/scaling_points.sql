@@ -1,11 +1,11 @@
--- What one run says about scaling: its size, its work, its time, and what a series must hold equal.
+-- What one run contributes to scaling: its size, its work, its time, and what a series must hold equal.
 --
--- Answers: Which runs can be compared, and with which numbers does `scaling` do it?
---   By the metrics t_b and mean_s work is the global batch and time that of a step, by t_ep and t_tr they are those of an
---   epoch, by the rates work is a sample or a TFLOP.  Runs without devices, or without a time by the metric, are not
---   here; nor are those without a batch, by t_b and mean_s.
---   An epoch is the mean over the epochs, because a validation may come after every fourth.  Left out are those that
---   broke off and, unless `epochs` chooses some, the first of each attempt, which compiles and fills caches.
+-- Answers: Which runs can be compared, and which numbers does `scaling` use?
+--   With the metrics t_b and mean_s, work is the global batch and time that of a step; with t_ep and t_tr they are
+--   those of an epoch; with the rates, work is a sample or a TFLOP.  Runs without devices, or without a time by the
+--   metric, are not included; nor, with t_b and mean_s, are those without a batch.
+--   An epoch is the mean over the epochs, because a validation may follow only every fourth.  Epochs that broke off are
+--   left out and, unless `epochs` chooses some, so is the first of each attempt, which compiles and fills caches.
 --   What must be equal is every performance setting that a run states (held_settings).
 --
 -- Helper: used by scaling_series
@@ -16,11 +16,12 @@
 --
 -- Columns:
 --   run_id               VARCHAR             run
---   settings             VARCHAR             name of what a series holds equal beside the model
---   held                 VARCHAR             all performance settings that a series holds equal, beside those of the model
---   held_of_model        VARCHAR             the same of the model: its name, its shape, how it is split
+--   settings             VARCHAR             name for what a series holds equal apart from the model
+--   held                 VARCHAR             all performance settings that a series holds equal, apart from those of
+--                                            the model
+--   held_of_model        VARCHAR             those of the model: its name, its shape, how it is split
 --   layout               VARCHAR             performance settings that follow from the size: repeats share them
---   study                VARCHAR             folders of a run of no known system, numbers masked; else NULL
+--   study                VARCHAR             folders of a run whose system is not known, with numbers masked; else NULL
 --   has_model            BOOLEAN             whether a model or its shape is known
 --   system               VARCHAR             machine
 --   model                VARCHAR             model
@@ -29,23 +30,23 @@
 --   nodes                INTEGER             nodes
 --   devices              INTEGER             devices
 --   global_batch_size    BIGINT samples      per step over all devices; else the largest of a record
---   n_steps              BIGINT              records that the statistics rest on, of t_ep and t_tr epochs
+--   n_steps              BIGINT              records that the statistics rest on; for t_ep and t_tr, epochs
 --   step_s               DOUBLE s            median time of a step
 --   mean_s               DOUBLE s            mean time of a step
 --   time_s               DOUBLE s            time by the metric: of a step, an epoch, a sample or a TFLOP
 --   time_s_low           DOUBLE s            lower end of its interval; NULL for the mean and the rates
 --   time_s_high          DOUBLE s            upper end of its interval
---   interval_kind        VARCHAR             ci95 or range; of epochs the range from the shortest to the longest
---   work                 DOUBLE              what is done in time_s: samples, or 1 by the rates; NULL where not known
---   timed_s              DOUBLE s            seconds that the records cover
+--   interval_kind        VARCHAR             ci95 or range; for epochs, the range from the shortest to the longest
+--   work                 DOUBLE              what is done in time_s: samples, or 1 for the rates; NULL where not known
+--   timed_s              DOUBLE s            time that the records cover
 --   samples_per_s        DOUBLE samples/s    total samples over total time
 --   model_tflops         DOUBLE TFLOP/s      per device: tokens per second times model_flops, comparable between tools
---   printed_tflops       DOUBLE TFLOP/s      per device, as printed, by the writer's own formula
+--   printed_tflops       DOUBLE TFLOP/s      per device, as printed, by the tool's own formula
 --   value_kinds          VARCHAR             what the records are
 WITH
 times AS (FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 largest AS (SELECT run_id, max(samples)::BIGINT AS largest_batch FROM main.steps WHERE phase = 'train' GROUP BY run_id),
--- Named in a text, so that DuckDB plans each only where the metric asks for it.
+-- Called in a text, so that DuckDB plans each only where the metric needs it.
 rates AS (
     FROM query(CASE WHEN metric IN ('throughput', 'tflops')
         THEN 'FROM rates_logged(' || selection(runs, epochs, warmup, exclude) || ')'
@@ -65,12 +66,12 @@ epochs_of_runs AS (
     SELECT run_id, count(*) AS n_epochs, avg(span_s) AS epoch_s, min(span_s) AS shortest_s, max(span_s) AS longest_s,
         CASE WHEN count(samples) = count(*) THEN avg(samples) END AS epoch_samples
     FROM chosen_spans GROUP BY run_id),
-further AS (
-    SELECT run_id, CASE WHEN trim(series_by) <> '' THEN translate(further::VARCHAR, '{}'':', '') END AS further
-    FROM query('SELECT r.run_id, further FROM runs AS r, LATERAL (SELECT '
-        || CASE WHEN trim(series_by) = '' THEN 'NULL' ELSE series_by END || ') AS further')),
+extra AS (
+    SELECT run_id, CASE WHEN trim(series_by) <> '' THEN translate(extra::VARCHAR, '{}'':', '') END AS extra
+    FROM query('SELECT r.run_id, extra FROM runs AS r, LATERAL (SELECT '
+        || CASE WHEN trim(series_by) = '' THEN 'NULL' ELSE series_by END || ') AS extra')),
 points AS (
-    SELECT r.*, t.* EXCLUDE (run_id, n_steps, samples_per_s, tflops_per_device, interval_kind), labels, further, flops_per_token,
+    SELECT r.*, t.* EXCLUDE (run_id, n_steps, samples_per_s, tflops_per_device, interval_kind), labels, extra, flops_per_token,
         held, held_of_model, layout, study, has_model,
         coalesce(global_batch_size, largest_batch) AS batch,
         coalesce(t.samples_per_s, l.samples_per_s) AS total_per_s,
@@ -85,13 +86,14 @@ points AS (
         CASE WHEN metric = 't_b' THEN step_s_high WHEN is_of_epochs AND n_epochs > 1 THEN longest_s END AS time_s_high,
         CASE WHEN metric = 't_b' THEN t.interval_kind WHEN is_of_epochs AND n_epochs > 1 THEN 'range' END AS interval_kind,
         CASE WHEN is_of_steps THEN batch WHEN is_of_epochs THEN epoch_samples ELSE 1 END::DOUBLE AS work
-    FROM runs AS r JOIN further USING (run_id) JOIN model_flops() USING (run_id) JOIN held_settings(runs := runs) USING (run_id)
+    FROM runs AS r JOIN extra USING (run_id) JOIN model_flops() USING (run_id)
+    JOIN held_settings(runs := runs) USING (run_id)
     LEFT JOIN times AS t USING (run_id) LEFT JOIN rates AS l USING (run_id) LEFT JOIN epochs_of_runs USING (run_id)
     LEFT JOIN largest USING (run_id) LEFT JOIN labels() USING (run_id)
     WHERE run_id IN (FROM selected_runs(runs := runs)))
 SELECT run_id,
-    concat_ws(' · ', system, p.precision, dataset, 'seq ' || seq_length, framework, labels, further) AS settings,
-    concat_ws(', ', held, further) AS held, held_of_model, layout, study, has_model,
+    concat_ws(' · ', system, p.precision, dataset, 'seq ' || seq_length, framework, labels, extra) AS settings,
+    concat_ws(', ', held, extra) AS held, held_of_model, layout, study, has_model,
     system, model, parameters, p.precision, nodes, devices, batch AS global_batch_size, n_records AS n_steps,
     step_s, mean_s, time_s, time_s_low, time_s_high, interval_kind, work,
     timed_s, total_per_s AS samples_per_s, tokens_per_s * flops_per_token / devices / 1e12 AS model_tflops,

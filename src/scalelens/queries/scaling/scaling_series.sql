@@ -1,15 +1,16 @@
 -- Series of runs that differ in size: which belong together, and whether they scale weakly or strongly.
 --
--- Answers: Of which series is each configuration a point?
---   Runs equal in every performance setting that either states are repeats: one row, and the run is the unit.  Where
---   they differ by 10 %, or by 5 % and more than their own intervals, the range of them is shown, and `scatter` says it;
---   where they differ by half, something differs that no log says: they stay apart, a row each.
---   A series is of two sizes or more, equal in all settings but those that follow from the number of devices, in labels
---   and `series_by`; with an equal batch per device it is `weak`, with an equal global batch `strong`.  A run may be in
---   several.  Where no log says the batch it is a series of `throughput`, of the metrics that need none.
---   Configurations of no such series are tried again without the model: those of equal global batch are
---   `mixed` if the model grows with the devices.  Where no model or shape is known a series is one of `throughput`.
---   What is left then is in no series, and not here.
+-- Answers: Which configurations form a series?
+--   Runs that are equal in every performance setting that either states are repeats: they are one row, and the run is
+--   the unit.  Where repeats differ by 10 %, or by 5 % and by more than their own intervals, their range is shown, and
+--   `scatter` gives the factor; where they differ by half or more, something differs that no log states, and they stay
+--   apart, one row each.
+--   A series has two sizes or more, equal in all settings except those that follow from the number of devices, in
+--   labels and in `series_by`; with an equal batch per device it is `weak`, with an equal global batch `strong`.  A run
+--   may be in several.  Where no log states the batch it is a series of `throughput`, for the metrics that need none.
+--   Configurations in no such series are tried again without the model: those of equal global batch are `mixed` if the
+--   model grows with the devices.  Where no model or shape is known, a series is one of `throughput`.  What is left
+--   then is in no series, and is not included.
 --
 -- Helper: used by scaling
 --
@@ -18,36 +19,37 @@
 -- Parameters: runs, epochs, warmup, exclude, metric, series_by
 --
 -- Columns:
---   series               VARCHAR             what the series holds equal
---   scaling              VARCHAR             weak, strong, mixed or throughput
---   run_ids              VARCHAR[]           runs, the fastest first
---   system               VARCHAR             machine
---   model                VARCHAR             model
---   parameters           DOUBLE              parameters of the model
---   precision            VARCHAR             number format
---   nodes                INTEGER             nodes
---   devices              INTEGER             devices
---   global_batch_size    BIGINT samples      per step over all devices
---   n_runs               BIGINT              runs
---   n_steps              BIGINT              records that the statistics rest on, of all runs
---   time_s               DOUBLE s            time by the metric (scaling_points); of repeats the median over the runs
---   time_s_low           DOUBLE s            lower end of its interval
---   time_s_high          DOUBLE s            upper end of its interval
---   repeat_times_s       DOUBLE[] s          times of the runs, in the order of run_ids
---   work                 DOUBLE              what is done in time_s
---   interval_kind        VARCHAR             ci95, or range where 95 % cannot be claimed
---   interval_of          VARCHAR             steps (within one run) or runs (between repeats)
---   samples_per_s        DOUBLE samples/s    total samples over total time
---   model_tflops         DOUBLE TFLOP/s      per device, of the model
---   printed_tflops       DOUBLE TFLOP/s      per device, as printed, median over the runs
---   is_smoothed          BOOLEAN             the times are running means, or means of an epoch or a run
---   held                 VARCHAR             all performance settings that the series holds equal
---   scatter              DOUBLE              longest time over shortest of repeats that differ more than they should
---   is_unlike            BOOLEAN             such runs are kept apart, because they differ by half or more
---   fastest_and_slowest  VARCHAR[]           the two runs to compare then
---   mean_over_median     DOUBLE              mean time over median time, the largest of the runs
---   has_device_model     BOOLEAN             whether the model of the device is known
---   has_model            BOOLEAN             whether the model or its shape is known
+--   series                 VARCHAR             what the series holds equal
+--   scaling                VARCHAR             weak, strong, mixed or throughput
+--   run_ids                VARCHAR[]           runs, the fastest first
+--   system                 VARCHAR             machine
+--   model                  VARCHAR             model
+--   parameters             DOUBLE              parameters of the model
+--   precision              VARCHAR             number format
+--   nodes                  INTEGER             nodes
+--   devices                INTEGER             devices
+--   global_batch_size      BIGINT samples      per step over all devices
+--   n_runs                 BIGINT              runs
+--   n_steps                BIGINT              records that the statistics rest on, over all runs
+--   time_s                 DOUBLE s            time by the metric (scaling_points); for repeats, the median over the
+--                                              runs
+--   time_s_low             DOUBLE s            lower end of its interval
+--   time_s_high            DOUBLE s            upper end of its interval
+--   repeat_times_s         DOUBLE[] s          times of the runs, in the order of run_ids
+--   work                   DOUBLE              what is done in time_s
+--   interval_kind          VARCHAR             ci95, or range where 95 % cannot be claimed
+--   interval_of            VARCHAR             steps (within one run) or runs (between repeats)
+--   samples_per_s          DOUBLE samples/s    total samples over total time
+--   model_tflops           DOUBLE TFLOP/s      per device, of the model
+--   printed_tflops         DOUBLE TFLOP/s      per device, as printed, median over the runs
+--   is_smoothed            BOOLEAN             whether the times are running means, or means of an epoch or a run
+--   held                   VARCHAR             all performance settings that the series holds equal
+--   scatter                DOUBLE              longest time over shortest, of repeats that differ more than they should
+--   is_unlike              BOOLEAN             whether such runs are kept apart, because they differ by half or more
+--   fastest_and_slowest    VARCHAR[]           the two runs to compare in that case
+--   mean_over_median       DOUBLE              mean time over median time, the largest of the runs
+--   has_device_model       BOOLEAN             whether the model of the device is known
+--   has_model              BOOLEAN             whether the model or its shape is known
 WITH
 points AS (
     FROM scaling_points(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric,
@@ -90,7 +92,7 @@ of_one_model AS (
     FROM candidates
     QUALIFY count(DISTINCT devices) OVER (PARTITION BY held, held_of_model, study, what_is_equal) >= 2),
 left_over AS (FROM configurations WHERE run_ids NOT IN (SELECT run_ids FROM of_one_model)),
--- Each size has a model of its own, and sorting by devices sorts the models by their parameters.
+-- Each size has a model of its own, and the larger the size the larger the model.
 growing AS (
     SELECT held, study, global_batch_size FROM left_over GROUP BY held, study, global_batch_size
     HAVING count(DISTINCT devices) >= 2 AND count(parameters) = count(*)
@@ -104,19 +106,19 @@ members AS (
     SELECT nullif(settings, ''), 'mixed', format('mixed (global batch {}, growing model)', l.global_batch_size), l.*
     FROM left_over AS l JOIN growing AS g ON l.held = g.held AND l.study IS NOT DISTINCT FROM g.study
         AND l.global_batch_size = g.global_batch_size),
--- Series of one name: what tells them apart is added to it.
+-- Where series share a name, what distinguishes them is added to it.
 pieces AS (
     SELECT DISTINCT name, held, study, CASE WHEN scaling <> 'mixed' THEN held_of_model ELSE '' END AS held_of_model,
         unnest(list_concat(string_split(held, ', '), string_split(CASE WHEN scaling <> 'mixed' THEN held_of_model ELSE '' END, ', '),
             [regexp_extract(study, '[^/]*$')])) AS piece
     FROM members),
-common AS (
+common_pieces AS (
     SELECT p.name, piece FROM pieces AS p
     JOIN (SELECT name, count(DISTINCT (held, study, held_of_model)) AS n FROM pieces GROUP BY name) AS all_of USING (name)
     GROUP BY p.name, piece, n HAVING count(DISTINCT (held, study, held_of_model)) = n),
 apart AS (
     SELECT name, held, study, held_of_model, string_agg(piece, ', ' ORDER BY piece) AS apart
-    FROM pieces ANTI JOIN common USING (name, piece) WHERE piece <> '' GROUP BY name, held, study, held_of_model)
+    FROM pieces ANTI JOIN common_pieces USING (name, piece) WHERE piece <> '' GROUP BY name, held, study, held_of_model)
 SELECT concat_ws(' · ', m.name, apart, what_is_equal) AS series, scaling, run_ids, system, model, parameters,
     m.precision, nodes, devices, global_batch_size, n_runs, n_steps, time_s,
     CASE interval_of WHEN 'runs' THEN if(scatter IS NULL, between_runs.low, repeat_times_s[1]) ELSE within_run.low END AS time_s_low,

@@ -1,27 +1,29 @@
 -- Time of a step, run by run: median with its interval, mean, percentiles, rates.
 --
 -- Answers: How long does a step take, and how sure is that?
---   What was left out of it?
---   The interval of the median is distribution-free, allows for steps that are alike, near ones and far ones, and for
---   the rounding of the times (`median_interval` in statistics/medians.py).  It assumes that the run is long against
---   what changes in it: docs/statistics.md shows what it covers.  It is about this run only: another may differ by more.
---   A run of which `epochs` selects nothing is here, without numbers, and says which epochs it has.
+--   And what was left out of it?
+--   The interval of the median is distribution-free, allows for correlation between near and distant steps, and for the
+--   rounding of the times (`median_interval` in statistics/medians.py).  It assumes that the run is long compared with
+--   the changes within it: docs/statistics.md shows what the interval covers.  It is about this run only: another run
+--   may differ by more.  A run of which `epochs` selects nothing is included without numbers, and its note says which
+--   epochs it has.
 --
 -- Formula:
 --   step_s is the median of the records, mean_s = sum(t k) / sum(k), with t the time of a step and k the steps that a
 --   record is a mean of; samples_per_s = sum(W k) / sum(t k), with W the samples of a step.
 --   Interval of the median: order statistics j = floor(n (0.5 - 0.98 / sqrt(n_eff)) + 0.5) and n + 1 - j, widened by
---   what the rounding of the times hides.  n_eff is the smallest of three estimates: by lag 1, by the initial
---   positive sequence, by block means.
+--   what the rounding of the times hides.  n_eff is the smallest of three estimates: by lag 1, by the initial positive
+--   sequence, by block means.
 --
 -- Reference: Hoefler and Belli, SC'15, section 3.1, and Le Boudec, Performance Evaluation of Computer and
 --   Communication Systems, 2010 (interval); Geyer, Statistical Science 7, 1992 (initial positive sequence).
 --   statistics/medians.py, statistics/effective_size.py.
 --
--- Assumptions: The run is long against what changes in it.
+-- Assumptions: The run is long compared with the changes within it.
 --
--- Limits: Below 80 records, and where the records say as little as a few, there is the range of them instead.  It is
---   about this run: another may differ by more.  What it covers was simulated: docs/statistics.md.
+-- Limits: Below 80 records, and where the records carry as little information as a few independent ones, their range
+--   takes the place of the interval.  It is about this run only: another run may differ by more.  What it covers was
+--   simulated: docs/statistics.md.
 --
 -- Glance: run_id n_steps step_s p95_s samples_per_s tokens_per_s mean_s p99_s n_excluded value_kinds note
 --
@@ -39,23 +41,23 @@
 --   step_s_high          DOUBLE s            upper end of its interval
 --   interval_kind        VARCHAR             ci95, or range (smallest to largest record) where 95 % cannot be claimed
 --   mean_s               DOUBLE s            total time over total steps
---   p5_s                 DOUBLE s            5th percentile of the records, exact, between two of them by line
+--   p5_s                 DOUBLE s            5th percentile of the records, exact, interpolated linearly
 --   p25_s                DOUBLE s            25th percentile
 --   p75_s                DOUBLE s            75th percentile
 --   p95_s                DOUBLE s            95th percentile
 --   p99_s                DOUBLE s            99th percentile
---   n_eff                DOUBLE              uncorrelated records that would say as much
+--   n_eff                DOUBLE              equivalent number of independent records
 --   autocorrelation      DOUBLE              lag-1, of the ranks
 --   samples_per_s        DOUBLE samples/s    total samples over total time, of the whole job
 --   tokens_per_s         DOUBLE tokens/s     total tokens over total time, of the whole job
---   tflops_per_device    DOUBLE TFLOP/s      median as printed, by the writer's own formula
+--   tflops_per_device    DOUBLE TFLOP/s      median as printed, by the tool's own formula
 --   timed_steps          BIGINT              steps that the records cover
 --   timed_s              DOUBLE s            seconds that they took
 --   value_kinds          VARCHAR             what the records are: instant, interval_mean, ...
---   n_excluded           BIGINT              records left out (exclusions)
+--   n_excluded           BIGINT              records that the rules leave out (exclusions)
 --   note                 VARCHAR             why there is no 95 % interval; what the records do not show
 WITH
--- Runs of which the rules follow from the numbers of the steps are read in one pass; `records` has the others.
+-- Runs whose rules follow from the step numbers are read in one pass; `records` holds the others.
 plain AS MATERIALIZED (
     FROM plain_runs(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 records AS (
@@ -63,47 +65,47 @@ records AS (
         runs := concat('run_id NOT IN (SELECT run_id FROM plain)', ' AND (' || nullif(trim(runs), '') || ')'))),
 statistics AS (
     SELECT run_id,
-        median_interval(list(step_s ORDER BY place_in_run)) AS around,
+        median_interval(list(step_s ORDER BY position_in_run)) AS bounds,
         quantile_cont(step_s, [0.05, 0.25, 0.5, 0.75, 0.95, 0.99]) AS percentiles,
         sum(averaged_steps)::BIGINT AS timed_steps,
-        -- sums in the order taken: the last digit does not depend on the number of threads
-        sum(step_s * averaged_steps ORDER BY place_in_run) AS timed_s,
-        sum(samples * averaged_steps ORDER BY place_in_run)
-            / sum(step_s * averaged_steps ORDER BY place_in_run) FILTER (WHERE samples IS NOT NULL) AS samples_per_s,
-        sum(tokens * averaged_steps ORDER BY place_in_run)
-            / sum(step_s * averaged_steps ORDER BY place_in_run) FILTER (WHERE tokens IS NOT NULL) AS tokens_per_s,
+        -- summed in order, so that the last digit does not depend on the number of threads
+        sum(step_s * averaged_steps ORDER BY position_in_run) AS timed_s,
+        sum(samples * averaged_steps ORDER BY position_in_run)
+            / sum(step_s * averaged_steps ORDER BY position_in_run) FILTER (WHERE samples IS NOT NULL) AS samples_per_s,
+        sum(tokens * averaged_steps ORDER BY position_in_run)
+            / sum(step_s * averaged_steps ORDER BY position_in_run) FILTER (WHERE tokens IS NOT NULL) AS tokens_per_s,
         median(tflops_per_device) AS tflops_per_device,
         string_agg(DISTINCT value_kind, ' ' ORDER BY value_kind) AS value_kinds
-    FROM records WHERE left_out IS NULL GROUP BY run_id
+    FROM records WHERE excluded_by IS NULL GROUP BY run_id
     UNION ALL
     SELECT run_id, {low: step_s_low, high: step_s_high, kind: interval_kind, n_eff: n_eff,
             autocorrelation: autocorrelation, reason: reason},
         percentiles_s, n_steps, timed_s, samples * n_steps / timed_s, tokens * n_steps / timed_s,
         tflops_per_device, 'instant'
     FROM plain WHERE n_steps > 0),
--- Epochs that the runs have, where some of them are asked for.
+-- The epochs of the runs, for the note, where `epochs` selects some of them.
 epochs_of_runs AS (
-    SELECT run_id, format('its epochs are numbered {:.0f} to {:.0f}', min(floor(epoch)), max(floor(epoch))) AS has
+    SELECT run_id, format('its epochs are numbered {:.0f} to {:.0f}', min(floor(epoch)), max(floor(epoch))) AS epochs_text
     FROM step_times
     WHERE trim(epochs::VARCHAR) <> '' AND isfinite(step_s) AND run_id IN (FROM selected_runs(runs := runs))
     GROUP BY run_id),
 counts AS (
-    SELECT run_id, count(place_in_run) FILTER (WHERE left_out IS NULL) AS n_steps,
-        count(left_out) AS n_excluded, count(place_in_run) AS n_selected
+    SELECT run_id, count(position_in_run) FILTER (WHERE excluded_by IS NULL) AS n_steps,
+        count(excluded_by) AS n_excluded, count(position_in_run) AS n_selected
     FROM records FULL JOIN epochs_of_runs USING (run_id) GROUP BY run_id
     UNION ALL
     SELECT run_id, n_steps, n_excluded, n_steps + n_excluded FROM plain)
-SELECT run_id, n_steps, percentiles[3] AS step_s, around.low AS step_s_low, around.high AS step_s_high,
-    around.kind AS interval_kind, timed_s / timed_steps AS mean_s, percentiles[1] AS p5_s, percentiles[2] AS p25_s,
-    percentiles[4] AS p75_s, percentiles[5] AS p95_s, percentiles[6] AS p99_s, around.n_eff AS n_eff,
-    around.autocorrelation AS autocorrelation, samples_per_s, tokens_per_s, tflops_per_device,
+SELECT run_id, n_steps, percentiles[3] AS step_s, bounds.low AS step_s_low, bounds.high AS step_s_high,
+    bounds.kind AS interval_kind, timed_s / timed_steps AS mean_s, percentiles[1] AS p5_s, percentiles[2] AS p25_s,
+    percentiles[4] AS p75_s, percentiles[5] AS p95_s, percentiles[6] AS p99_s, bounds.n_eff AS n_eff,
+    bounds.autocorrelation AS autocorrelation, samples_per_s, tokens_per_s, tflops_per_device,
     timed_steps, timed_s, value_kinds, n_excluded,
     notes([
         CASE WHEN n_selected = 0 AND trim(epochs::VARCHAR) <> '' THEN format('epochs := ''{}'' selects nothing', epochs) END,
-        CASE WHEN trim(epochs::VARCHAR) <> '' THEN coalesce(has, 'it names no epochs') END,
-        CASE WHEN n_steps = 0 AND n_selected > 0 THEN 'every record is left out: exclude := ''none'' shows them' END,
-        around.reason,
+        CASE WHEN trim(epochs::VARCHAR) <> '' THEN coalesce(epochs_text, 'the log names no epochs') END,
+        CASE WHEN n_steps = 0 AND n_selected > 0 THEN 'all records are left out: exclude := ''none'' includes them' END,
+        bounds.reason,
         CASE WHEN regexp_matches(value_kinds, 'running|epoch|run_') THEN 'means hide the spread of single steps' END,
-        CASE WHEN value_kinds ILIKE '%running_mean%' THEN 'a running mean holds the warm-up too' END]) AS note
+        CASE WHEN value_kinds ILIKE '%running_mean%' THEN 'a running mean includes the warm-up' END]) AS note
 FROM counts LEFT JOIN statistics USING (run_id) LEFT JOIN epochs_of_runs USING (run_id)
 ORDER BY run_id

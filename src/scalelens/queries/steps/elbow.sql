@@ -1,16 +1,16 @@
 -- Elbows of the distribution of step times, and where it leaves the fast mode.
 --
 -- Answers: Which share of the steps is fast, and where does the tail begin?
---   Two questions apart.  Departure: where records leave the fast mode, the median of its records and 4 robust sigma;
---   below a half, the median is a time of slow steps.  Elbow: the largest distance between the distribution and its
---   chord from there on, winsorised at 0.999; where the tail has no mode of its own, the end of the fast mode.
---   (statistics/elbows.py.)  Without an elbow there is one row that says why.
+--   These are two questions.  Departure: where records leave the fast mode, which ends 4 robust sigma above its median;
+--   below a share of one half, the median is a time of slow steps.  Elbow: the largest distance between the
+--   distribution and its chord from there on, winsorized at 0.999; where the tail has no mode of its own, the end of
+--   the fast mode (statistics/elbows.py).  Without an elbow there is one row that says why.
 --
 -- Formula:
---   Fast mode: its end is the median of its records + 4 sigma, with sigma their interquartile range / 1.349, from the
---   fastest fifth on, repeated until it stays; where another mode begins between 2 and 4 sigma, the gap.
---   Elbow: where share(t) - (t - end) / (slowest - end) is largest, with the 0.999 quantile as slowest.  Tails
---   without a mode of their own bend at the end of the fast mode.
+--   Fast mode: its end is the median of its records + 4 sigma, with sigma their interquartile range / 1.349, starting
+--   from the fastest fifth and repeated until it stays; where another mode begins between 2 and 4 sigma, the gap.
+--   Elbow: where share(t) - (t - end) / (slowest - end) is largest, with the 0.999 quantile as slowest.  Tails without
+--   a mode of their own bend at the end of the fast mode.
 --   Share: Wilson's interval, for as many records as the series of faster and slower ones is worth.
 --
 -- Reference: statistics/elbows.py.  Wilson, J. American Statistical Association 22, 1927.
@@ -27,47 +27,47 @@
 -- Sources: kept_times
 --
 -- Parameters: runs, epochs, warmup, exclude
---   by_epoch := false       true: each epoch of 200 records by itself, shorter ones together
+--   by_epoch := false    true: each epoch of 200 records on its own, shorter ones together
 --
 -- Columns:
---   run_id                VARCHAR    run
---   epochs                VARCHAR    epochs of the records, NULL where the log names none
---   n_steps               BIGINT     records
---   label                 VARCHAR    what one record is: `single steps`, `means of 10 steps`
---   elbow_place           BIGINT     1 for the elbow, 2 and more for further ones in the tail; NULL without one
---   elbow_share           DOUBLE     share of the records up to the elbow, 0 to 1
---   elbow_share_low       DOUBLE     lower end of its 95 % interval
---   elbow_share_high      DOUBLE     upper end
---   elbow_s               DOUBLE s   time of the last record up to the elbow
---   elbow_s_low           DOUBLE s   time of the record at elbow_share_low
---   elbow_s_high          DOUBLE s   time of the record at elbow_share_high
---   departure_share       DOUBLE     share of the records in the fast mode, 0 to 1; NULL where there is no tail
---   departure_share_low   DOUBLE     lower end of its 95 % interval
---   departure_share_high  DOUBLE     upper end
---   departure_s           DOUBLE s   time at which records leave the fast mode
---   departure_s_low       DOUBLE s   time of the record at departure_share_low
---   departure_s_high      DOUBLE s   time of the record at departure_share_high
---   fast_s                DOUBLE s   median of the fast mode
---   median_contaminated   BOOLEAN    more than half of the records are beyond the departure
---   reason                VARCHAR    why there is no elbow: few, quantised, no tail, several modes, means
+--   run_id                  VARCHAR     run
+--   epochs                  VARCHAR     epochs of the records; NULL where the log names none
+--   n_steps                 BIGINT      records
+--   label                   VARCHAR     what one record is: `single steps`, `means of 10 steps`
+--   elbow_number            BIGINT      1 for the elbow, 2 and more for further ones in the tail; NULL without one
+--   elbow_share             DOUBLE      share of the records up to the elbow, 0 to 1
+--   elbow_share_low         DOUBLE      lower end of its 95 % interval
+--   elbow_share_high        DOUBLE      upper end
+--   elbow_s                 DOUBLE s    time of the last record up to the elbow
+--   elbow_s_low             DOUBLE s    time of the record at elbow_share_low
+--   elbow_s_high            DOUBLE s    time of the record at elbow_share_high
+--   departure_share         DOUBLE      share of the records in the fast mode, 0 to 1; NULL where there is no tail
+--   departure_share_low     DOUBLE      lower end of its 95 % interval
+--   departure_share_high    DOUBLE      upper end
+--   departure_s             DOUBLE s    time at which records leave the fast mode
+--   departure_s_low         DOUBLE s    time of the record at departure_share_low
+--   departure_s_high        DOUBLE s    time of the record at departure_share_high
+--   fast_s                  DOUBLE s    median of the fast mode
+--   median_contaminated     BOOLEAN     whether more than half of the records are beyond the departure
+--   reason                  VARCHAR     why there is no elbow: few, quantized, no tail, several modes, means
 WITH
 pooled AS (
-    SELECT *, elbows(CASE WHEN refusal IS NULL THEN times_s END) AS found
+    SELECT *, elbows(CASE WHEN reason IS NULL THEN times_s END) AS shape
     FROM kept_times(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, by_epoch := by_epoch)
     WHERE n_steps > 0),
-places AS (SELECT *, unnest(range(1, 1 + greatest(len(found.elbows), 1))) AS nth FROM pooled)
+numbered AS (SELECT *, unnest(range(1, 1 + greatest(len(shape.elbows), 1))) AS nth FROM pooled)
 SELECT run_id,
     CASE WHEN of_epochs[-1] - of_epochs[1] + 1 > len(of_epochs) THEN array_to_string(of_epochs, ',')
         WHEN len(of_epochs) > 1 THEN format('{}-{}', of_epochs[1], of_epochs[-1])
         ELSE of_epochs[1]::VARCHAR END AS epochs,
-    n_steps, CASE WHEN refusal IS NULL THEN label END AS label,
-    CASE WHEN corner IS NOT NULL THEN nth END AS elbow_place,
+    n_steps, CASE WHEN reason IS NULL THEN label END AS label,
+    CASE WHEN corner IS NOT NULL THEN nth END AS elbow_number,
     corner.share AS elbow_share, corner.share_low AS elbow_share_low, corner.share_high AS elbow_share_high,
     corner.step_s AS elbow_s, corner.step_s_low AS elbow_s_low, corner.step_s_high AS elbow_s_high,
-    found.departure.share AS departure_share, found.departure.share_low AS departure_share_low,
-    found.departure.share_high AS departure_share_high, found.departure.step_s AS departure_s,
-    found.departure.step_s_low AS departure_s_low, found.departure.step_s_high AS departure_s_high,
-    found.fast.median_s AS fast_s, found.departure.share < 0.5 AS median_contaminated,
-    coalesce(refusal, found.reason) AS reason
-FROM (SELECT *, found.elbows[nth] AS corner FROM places)
-ORDER BY run_id, own_epoch NULLS LAST, elbow_place
+    shape.departure.share AS departure_share, shape.departure.share_low AS departure_share_low,
+    shape.departure.share_high AS departure_share_high, shape.departure.step_s AS departure_s,
+    shape.departure.step_s_low AS departure_s_low, shape.departure.step_s_high AS departure_s_high,
+    shape.fast.median_s AS fast_s, shape.departure.share < 0.5 AS median_contaminated,
+    coalesce(reason, shape.reason) AS reason
+FROM (SELECT *, shape.elbows[nth] AS corner FROM numbered)
+ORDER BY run_id, own_epoch NULLS LAST, elbow_number

@@ -11,13 +11,14 @@
 -- Columns:
 --   run_id             VARCHAR    run
 --   attempt            INTEGER    restart
---   epoch              DOUBLE     epoch; one that is a fraction numbers no batches, and is not here
+--   epoch              DOUBLE     epoch; epochs with a fraction do not number batches, and are not included
 --   first_step         BIGINT     smallest step of a record
 --   last_step          BIGINT     largest step of a record
 --   n_steps            BIGINT     records
---   has_every_batch    BOOLEAN    no step is missing in between, and there are three or more
---   starts_in_log      BOOLEAN    the first batch is there: the step is 0 or 1, or another epoch comes before
---   ends_in_log        BOOLEAN    the last batch is there: another epoch follows, or a whole one before is as long
+--   has_every_batch    BOOLEAN    whether no step is missing in between, and there are three or more
+--   starts_in_log      BOOLEAN    whether the first batch is there: the step is 0 or 1, or another epoch comes before
+--   ends_in_log        BOOLEAN    whether the last batch is there: another epoch follows, or an earlier complete one is
+--                                 no longer
 WITH
 -- Where no record names its epoch, there is nothing to gather.
 epochs AS (

@@ -1,14 +1,14 @@
--- Time of each step of the selected runs, as step_times has it, with its place where the step alone tells it.
+-- Time of each step of the selected runs, as in step_times, with its position if the step alone determines it.
 --
--- Answers: What did the log say of each step, gathered over its ranks?
---   The runs of runs_in_order are read as they are; the records of the others are gathered.
+-- Answers: What did the log report for each step, gathered over its ranks?
+--   Runs of runs_in_order are read as they are; the records of the others are gathered.
 --
 -- Helper: used by selected_steps, epochs_logged and steady_state
 --
 -- Sources: steps, step_times, runs_in_order, runs
 --
 -- Parameters: runs
---   of_epochs := false     true: records that name their epoch alone
+--   of_epochs := false    true: only records that name their epoch
 --
 -- Columns:
 --   run_id               VARCHAR           run
@@ -25,12 +25,13 @@
 --   tflops_per_device    DOUBLE TFLOP/s    as printed
 --   skipped_steps        BIGINT            iterations skipped in the interval
 --   ts                   TIMESTAMP         time of the record
---   is_in_order          BOOLEAN           the run is one of runs_in_order
---   place_in_run         BIGINT            place of the record among those of the run, from 1; NULL where steps do not tell
+--   is_in_order          BOOLEAN           whether the run is one of runs_in_order
+--   position_in_run      BIGINT            position of the record among those of the run, from 1; NULL where the steps
+--                                          do not determine it
 WITH ordered AS MATERIALIZED (FROM runs_in_order(runs := runs))
 SELECT run_id, file_id, line, attempt, epoch, step, step_s, averaged_steps, value_kind, samples, tokens,
     tflops_per_device::DOUBLE AS tflops_per_device, skipped_steps, ts,
-    true AS is_in_order, (step - first_step) // apart + 1 AS place_in_run
+    true AS is_in_order, (step - first_step) // apart + 1 AS position_in_run
 FROM main.steps JOIN ordered USING (run_id)
 WHERE phase = 'train' AND (NOT of_epochs OR epoch IS NOT NULL)
 UNION ALL BY NAME

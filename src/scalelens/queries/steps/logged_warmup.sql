@@ -1,6 +1,6 @@
--- Step records that the log itself calls warm-up, as step_times would have them.
+-- Step records that the log itself calls warm-up, in the form of step_times.
 --
--- Answers: Which steps did the writer set apart before it began to measure?
+-- Answers: Which steps did the program set apart before it began to measure?
 --   One row per run, attempt and step: the slowest rank's time, samples once.
 --
 -- Helper: used by selected_steps
@@ -16,7 +16,8 @@
 --   attempt              INTEGER           restart
 --   epoch                DOUBLE            epoch
 --   step                 BIGINT            step, the last of an interval
---   step_s               DOUBLE s          time of a step, the largest over the ranks; records without one are not here
+--   step_s               DOUBLE s          time of a step, the largest over the ranks; records without one are not
+--                                          included
 --   averaged_steps       BIGINT            steps that the time is a mean of
 --   value_kind           VARCHAR           instant, interval_mean, running_mean, epoch_mean, run_mean or run_median
 --   samples              DOUBLE samples    per step, of the global batch
@@ -28,7 +29,7 @@ SELECT run_id, arg_max(file_id, step_s) AS file_id, arg_max(line, step_s) AS lin
     max(step_s) AS step_s, arg_max(averaged_steps, step_s) AS averaged_steps, arg_max(value_kind, step_s) AS value_kind,
     max(samples) AS samples, max(tokens) AS tokens, median(tflops_per_device) AS tflops_per_device,
     max(skipped_steps)::BIGINT AS skipped_steps, min(ts) AS ts
--- `main`: a query that calls this one may have a table of its own called steps or members.
+-- `main`: a query that calls this one may have a WITH part called steps or members.
 FROM main.steps
 WHERE phase = 'warmup' AND isfinite(step_s) AND run_id IN (FROM selected_runs(runs := runs))
     AND (file_id, part) NOT IN (SELECT (file_id, part) FROM main.members WHERE why = 'twin')

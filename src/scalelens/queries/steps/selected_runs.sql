@@ -1,7 +1,7 @@
 -- Runs that a condition selects.
 --
 -- Answers: Which runs does `runs := '...'` stand for?
---   Every query takes it and asks here.  A quote within the condition is doubled:
+--   Every query with this parameter calls this one.  A quotation mark within the condition is doubled:
 --   selected_runs(runs := 'system = ''lumi'' AND devices >= 8')
 --
 -- Helper: used by many queries

@@ -1,20 +1,20 @@
 -- Step records of the selected runs, each with the rules that leave it out.
 --
 -- Answers: What do the statistics read, and what do they leave out?
---   Nothing is left out for being slow.  Rows come in no order: sort by place_in_run.  The rules:
---   logged_warmup   the log itself calls it warm-up; no other rule looks at it
---   warmup          one of the first `warmup` records of an attempt (not of values that stand for a whole run); those
+--   Nothing is left out for being slow.  Rows are in no order: sort by position_in_run.  The rules:
+--   logged_warmup   the log itself calls it warm-up; no other rule applies to it
+--   warmup          one of the first `warmup` records of an attempt (but not a value that stands for a whole run); records
 --                   that the log calls warm-up count among them, so that warm-up is left out once
---   first_of_epoch  first batch of an epoch whose every batch is logged (epochs_logged)
---   last_of_epoch   last batch of such an epoch, where it is known to be the last
---   evaluation      an evaluation lies within the interval, and the writer's timer runs on: interval means whose record
---                   has no time stamp of its own (Megatron before core 0.6 and its forks, there single steps as well)
---   checkpoint      the same of saving a checkpoint
---   skipped         iterations of it were skipped (loss scale overflow)
---   summary         a running mean, or the mean of an epoch or a run, where the steps are logged one by one as well, or
---                   where the log gives the same mean before (JUBE prints its analysis, then tables of it)
---   not_steady      before the steady state of its attempt (steady_state); with exclude := 'steady' alone
---   ambiguous       several launches or ranks wrote the records of the run, and nothing tells which wrote this one
+--   first_of_epoch  first batch of an epoch whose batches are all logged (epochs_logged)
+--   last_of_epoch   last batch of such an epoch, if it is known to be the last
+--   evaluation      an evaluation lies within the interval, and the program's timer keeps running: interval means whose
+--                   record has no time stamp of its own (Megatron before core 0.6 and its forks; there single steps, too)
+--   checkpoint      the same for saving a checkpoint
+--   skipped         iterations in it were skipped (loss scale overflow)
+--   summary         a running mean, or the mean of an epoch or a run, if the steps are also logged one by one, or if the
+--                   log gives the same mean before (JUBE prints its analysis, then tables of it)
+--   not_steady      before the steady state of its attempt (steady_state); only with exclude := 'steady'
+--   ambiguous       several launches or ranks wrote the records of the run, and nothing says which of them wrote this one
 --
 -- Helper: used by many queries
 --
@@ -29,15 +29,16 @@
 --   attempt              INTEGER           restart
 --   epoch                DOUBLE            epoch
 --   step                 BIGINT            step, the last of an interval
---   step_s               DOUBLE s          time of a step, the largest over the ranks; records without one are not here
+--   step_s               DOUBLE s          time of a step, the largest over the ranks; records without one are not
+--                                          included
 --   averaged_steps       BIGINT            steps that the time is a mean of, 1 where the log does not say
 --   value_kind           VARCHAR           instant, interval_mean, running_mean, epoch_mean, run_mean or run_median
 --   samples              DOUBLE samples    per step, of the global batch; else the run's global batch size
 --   tokens               DOUBLE tokens     per step, of the global batch; else samples times the run's sequence length
 --   tflops_per_device    DOUBLE TFLOP/s    as printed
 --   ts                   TIMESTAMP         time of the record
---   place_in_run         BIGINT            place of the record among those of the run, from 1, in the order taken
---   left_out             VARCHAR[]         rules that leave the record out; NULL where none does
+--   position_in_run      BIGINT            position of the record among those of the run, from 1, in order
+--   excluded_by          VARCHAR[]         rules that leave the record out; NULL where none does
 WITH
 logged AS NOT MATERIALIZED (
     SELECT *, false AS is_logged_warmup FROM logged_steps(runs := runs) WHERE isfinite(step_s)
@@ -49,7 +50,7 @@ stated AS NOT MATERIALIZED (
         averaged_steps AS stated_steps, coalesce(averaged_steps, 1) AS averaged_steps, value_kind,
         coalesce(samples, global_batch_size) AS samples,
         coalesce(tokens, coalesce(samples, global_batch_size) * seq_length) AS tokens,
-        tflops_per_device, skipped_steps, ts, is_logged_warmup, is_in_order, place_in_run,
+        tflops_per_device, skipped_steps, ts, is_logged_warmup, is_in_order, position_in_run,
         ts IS NULL AND (value_kind = 'interval_mean' OR run_id IN (SELECT run_id FROM megatrons)) AS timer_runs_on
     FROM logged AS t JOIN runs USING (run_id)),
 evaluations AS (
@@ -58,13 +59,14 @@ checkpoints AS (
     SELECT DISTINCT run_id, coalesce(attempt, 0) AS attempt, step AS saved FROM phases WHERE phase = 'checkpoint'),
 timed_with_more AS (SELECT run_id FROM evaluations UNION SELECT run_id FROM checkpoints),
 sorted AS MATERIALIZED (
-    SELECT * EXCLUDE (place_in_run),
-        row_number() OVER (PARTITION BY run_id ORDER BY attempt, epoch, step, file_id, line) AS place_in_run,
+    SELECT * EXCLUDE (position_in_run),
+        row_number() OVER (PARTITION BY run_id ORDER BY attempt, epoch, step, file_id, line) AS position_in_run,
         coalesce(value_kind NOT IN ('instant', 'interval_mean'), false) AS is_smoothed,
         row_number() OVER (
             PARTITION BY run_id, attempt, is_smoothed ORDER BY is_logged_warmup DESC, epoch, step, file_id, line
-        ) AS place_in_attempt,
-        bool_or(value_kind IN ('instant', 'interval_mean') AND NOT is_logged_warmup) OVER (PARTITION BY run_id) AS run_has_steps,
+        ) AS position_in_attempt,
+        bool_or(value_kind IN ('instant', 'interval_mean') AND NOT is_logged_warmup) OVER (PARTITION BY run_id)
+            AS run_has_steps,
         bool_or(value_kind = 'run_median') OVER (PARTITION BY run_id) AS run_has_median,
         min({shorter: -stated_steps, file_id: file_id, line: line})
             FILTER (WHERE value_kind = 'run_mean' AND step IS NULL) OVER (PARTITION BY run_id) AS longest_mean,
@@ -74,12 +76,12 @@ sorted AS MATERIALIZED (
     FROM stated WHERE NOT is_in_order),
 ambiguous_runs AS (SELECT run_id FROM params WHERE key = 'writers' AND value = 'ambiguous'),
 -- Each record with an evaluation and a checkpoint before its step.  What happens after step e is timed with step e + 1,
--- so that it lies within the interval of a record if e is one of step - averaged_steps to step - 1.
--- Of a mean over several steps it is the latest one, and only of the runs that have one: an ASOF join sorts all records.
+-- so it lies within the interval of a record if e is between step - averaged_steps and step - 1.
+-- For a mean over several steps it is the latest one, and only for runs that have any: an ASOF join sorts all records.
 with_more AS (
     SELECT r.*, evaluated, saved
     FROM (
-        SELECT *, place_in_run AS place_in_attempt, false AS is_smoothed FROM stated WHERE is_in_order
+        SELECT *, position_in_run AS position_in_attempt, false AS is_smoothed FROM stated WHERE is_in_order
         UNION ALL BY NAME FROM sorted WHERE may_hold_more IS NOT TRUE) AS r
     LEFT JOIN evaluations AS e ON e.run_id = r.run_id AND e.attempt = r.attempt AND e.evaluated = r.step - 1
     LEFT JOIN checkpoints AS c ON c.run_id = r.run_id AND c.attempt = r.attempt AND c.saved = r.step - 1
@@ -90,7 +92,7 @@ with_more AS (
     ASOF LEFT JOIN checkpoints AS c ON c.run_id = r.run_id AND c.attempt = r.attempt AND c.saved < r.step),
 judged AS (
     SELECT r.*, CASE WHEN is_logged_warmup THEN ['logged_warmup'] ELSE list_filter([
-            CASE WHEN place_in_attempt <= warmup AND value_kind NOT IN ('run_mean', 'run_median') THEN 'warmup' END,
+            CASE WHEN position_in_attempt <= warmup AND value_kind NOT IN ('run_mean', 'run_median') THEN 'warmup' END,
             CASE WHEN has_every_batch AND starts_in_log AND step = first_step THEN 'first_of_epoch' END,
             CASE WHEN has_every_batch AND ends_in_log AND step = last_step THEN 'last_of_epoch' END,
             CASE WHEN timer_runs_on AND evaluated >= step - averaged_steps THEN 'evaluation' END,
@@ -106,13 +108,13 @@ judged AS (
     FROM with_more AS r
     LEFT JOIN epochs_logged(runs := runs) AS l ON l.run_id = r.run_id AND l.attempt = r.attempt AND l.epoch = r.epoch)
 SELECT run_id, file_id, line, attempt, epoch, step, step_s, averaged_steps, value_kind, samples, tokens,
-    tflops_per_device, ts, place_in_run,
+    tflops_per_device, ts, position_in_run,
     CASE exclude WHEN 'none' THEN NULL WHEN 'rules' THEN CASE WHEN rules <> [] THEN rules END
         WHEN 'steady' THEN nullif(CASE WHEN step < steady_from_step AND rules <> ['logged_warmup']
             THEN list_append(rules, 'not_steady') ELSE rules END, [])
-        ELSE error('exclude is ''rules'', ''steady'' or ''none''') END AS left_out
+        ELSE error('exclude is ''rules'', ''steady'' or ''none''') END AS excluded_by
 FROM judged
--- Named in a text, so that DuckDB plans it only where it is asked for.
+-- Called in a text, so that DuckDB plans it only where it is needed.
 LEFT JOIN query(CASE exclude
         WHEN 'steady' THEN 'SELECT run_id, attempt, steady_from_step FROM steady_state(runs := ' || quoted(runs) || ')'
         ELSE 'SELECT NULL::VARCHAR AS run_id, NULL::INTEGER AS attempt, NULL::BIGINT AS steady_from_step WHERE false' END) AS paces

@@ -1,29 +1,29 @@
 -- Throughput against the batch of a device, and the knee beyond which a larger batch gains little.
 --
 -- Answers: Which batch is large enough to keep the devices busy?
---   A series holds all settings equal but the batches, devices too.  The knee is its smallest batch from which on every
---   doubling gains less than `least_gain`.
+--   A series holds all settings equal except the batches, including the number of devices.  The knee is the smallest
+--   batch from which on every doubling gains less than `least_gain`.
 --
 -- Formula: gain of a doubling between two sizes = (X2 / X1)^(ln 2 / ln (b2 / b1)) - 1, with X the throughput and b the
 --   batch of a device.
 --
--- Assumptions: Throughput between two measured sizes grows as a power of the batch.
+-- Assumptions: Between two measured sizes, throughput grows as a power of the batch.
 --
--- Limits: No knee from fewer than three sizes, nor one beyond the largest.  The knee is one of the measured sizes: with
---   one run of each size nothing says how sure it is.  Sizes whose repeats differ by half are left out.  A larger batch
---   may need more epochs: see time_to_accuracy.
+-- Limits: No knee with fewer than three sizes, and none beyond the largest.  The knee is one of the measured sizes:
+--   with one run per size its uncertainty is not known.  Sizes whose repeats differ by half or more are left out.  A
+--   larger batch may need more epochs: see time_to_accuracy.
 --
 -- Glance: series batch_per_device device_samples_per_s gain_of_doubling% is_knee step_s samples_per_s n_runs model
---   system precision devices device_model no_knee
+--   system precision devices device_model reason
 --
 -- Sources: configurations
 --
 -- Parameters: runs, epochs, warmup, exclude
---   statistic := 'median'   time of a step: 'median', or 'mean', which holds the stalls
---   least_gain := 0.1       gain in throughput by doubling the batch below which it is called little
+--   statistic := 'median'    time of a step: 'median', or 'mean', which includes the stalls
+--   least_gain := 0.1        gain in throughput from doubling the batch that counts as little below this
 --
 -- Columns:
---   series                  VARCHAR             smallest run_id of it
+--   series                  VARCHAR             smallest run_id of its runs
 --   system                  VARCHAR             machine
 --   model                   VARCHAR             model
 --   precision               VARCHAR             number format
@@ -31,20 +31,20 @@
 --   devices                 INTEGER             devices
 --   batch_per_device        DOUBLE samples      global batch over devices
 --   n_runs                  BIGINT              runs
---   step_s                  DOUBLE s            time of a step; of repeats the median over the runs
+--   step_s                  DOUBLE s            time of a step; for repeats, the median over the runs
 --   samples_per_s           DOUBLE samples/s    global batch over the time of a step
 --   device_samples_per_s    DOUBLE samples/s    of a device
---   gain_of_doubling        DOUBLE              from the size before, in throughput: 1 is ideal
+--   gain_of_doubling        DOUBLE              gain in throughput per doubling, from the size before: 1 is ideal
 --   is_knee                 BOOLEAN             whether the knee is here
 --   knee                    DOUBLE samples      batch of a device at the knee of the series
---   no_knee                 VARCHAR             why the series has none
+--   reason                  VARCHAR             why the series has no knee
 --   run_ids                 VARCHAR[]           runs
 WITH
 measured AS (
     SELECT *, global_batch_size / devices AS batch_per_device,
         [setting FOR setting IN all_settings IF NOT regexp_matches(setting, '^(micro_batch_size|global_batch_size) ')] AS others
     FROM configurations(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, statistic := statistic)),
--- Of several ways to the same batch (micro-batches) the fastest counts.
+-- Of several ways to reach the same batch (micro-batches) the fastest counts.
 sizes AS (
     SELECT *, min(configuration) OVER (PARTITION BY held, others, devices) AS series
     FROM measured WHERE scatter < 1.5
@@ -67,9 +67,9 @@ knees AS (
 SELECT series, system, model, k.precision, device_model, devices, batch_per_device, n_runs, step_s, samples_per_s,
     samples_per_s / devices AS device_samples_per_s, gain_of_doubling,
     coalesce(batch_per_device = knee, false) AS is_knee, knee,
-    CASE WHEN n_sizes < 3 THEN format('{} sizes are too few: three show a bend', n_sizes)
-        WHEN knee IS NULL THEN format('throughput still grows by {:.0f} % a doubling at the largest batch', 100 * last_gain) END
-        AS no_knee,
+    CASE WHEN n_sizes < 3 THEN format('{} sizes are too few: a bend needs three', n_sizes)
+        WHEN knee IS NULL
+            THEN format('throughput still grows by {:.0f} % per doubling at the largest batch', 100 * last_gain) END AS reason,
     run_ids
 FROM knees AS k WHERE n_sizes > 1
 ORDER BY model, k.precision, device_model, devices, series, batch_per_device

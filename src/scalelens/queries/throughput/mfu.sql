@@ -1,23 +1,24 @@
 -- Model FLOP/s utilization: the operations that the model needs a second, over the dense peak of the devices.
 --
--- Answers: How much of what the devices could do at best does the training use?
---   Each run is here; where there is no MFU, `reason` says what is missing.  What the log prints stands beside: forks of
---   one program count by different formulas, so it is never put into the same column.
+-- Answers: How well are the devices used (MFU)?
+--   Every run is included; where there is no MFU, `reason` says what is missing.  The value that the log prints is in a
+--   column of its own: forks of one program count by different formulas.
 --
 -- Formula: MFU = F / (t n P), with F the operations of the model for a step (model_flops), t the time of a step, n the
 --   devices, and P the dense peak of one device in the precision of the training.
---   HFU, the hardware FLOP/s utilization, has in place of F the operations with what is computed twice.
+--   HFU, the hardware FLOP/s utilization, uses the operations including recomputation in place of F.
 --
 -- Reference: Chowdhery et al., arXiv 2204.02311, section 4.1 and appendix B (MFU).  Korthikanti et al., arXiv 2205.05198
 --   (hardware FLOPs).  Peaks: the catalog's `source`, FROM devices_catalog.
 --
--- Assumptions: All devices are of one model, at the clock of which the vendor says the peak.  `amp` is fp16, as it is by
---   default in PyTorch, where the device computes as fast in bf16 or no peak for bf16 is known.  Training with `fp8` is
---   held against the peak of fp8, though some layers stay in bf16.
+-- Assumptions: All devices are of one model, and run at the clock for which the vendor states the peak.  `amp` is fp16,
+--   the default in PyTorch, if the device computes as fast in bf16 or no peak for bf16 is known.  Training with `fp8`
+--   is compared with the peak of fp8, though some layers stay in bf16.
 --
--- Limits: The interval is of the steps of one run; it does not say what the next run would give.  With fp32 the peak is
---   that of full fp32, and no log says whether TF32 was allowed.  The time holds data loading, communication and stalls
---   that the rules of exclusion leave in.  Two MFU are comparable only by the same formula.
+-- Limits: The interval is that of the steps of one run; it does not say what the next run would give.  For fp32 the
+--   peak is that of full fp32, and no log says whether TF32 was allowed.  The time includes data loading, communication
+--   and stalls that the rules of exclusion leave in.  Two values of MFU are comparable only if they use the same
+--   formula.
 --
 -- Glance: run_id mfu% model_tflops printed_tflops peak_tflops device precision devices step_s hfu% formula_used
 --   attention_counted model gflops_per_tdp_watt reason note
@@ -25,37 +26,37 @@
 -- Sources: batch_stats, runs, params, model_flops, run_devices, selected_runs, devices_catalog
 --
 -- Parameters: runs, epochs, warmup, exclude
---   statistic := 'median'    time of a step: 'median', or 'mean', which holds the stalls
+--   statistic := 'median'    time of a step: 'median', or 'mean', which includes the stalls
 --   formula := 'auto'        '6N', 'palm', 'megatron', 'layers' or 'auto'
 --   attention := 'causal'    what a token attends to in formula megatron: 'causal' (those before it) or 'full'
 --
 -- Columns:
---   run_id               VARCHAR           run
---   model                VARCHAR           model
---   precision            VARCHAR           number format
---   devices              INTEGER           devices
---   device               VARCHAR           name in the catalog
---   mfu                  DOUBLE            model FLOP/s over peak, 0 to 1
---   mfu_low              DOUBLE            of the slow end of the interval of the step's time
---   mfu_high             DOUBLE            of its fast end
---   interval_kind        VARCHAR           ci95, or range where 95 % cannot be claimed
---   hfu                  DOUBLE            hardware FLOP/s over peak; NULL where no log says what is computed twice
---   formula_used         VARCHAR           6N, palm, megatron or layers (model_flops)
---   attention_counted    VARCHAR           causal, full or none
---   recomputation        VARCHAR           none, full, selective, or what the log says
---   n_steps              BIGINT            records that the statistics rest on
---   step_s               DOUBLE s          time of a step, by the statistic
---   model_tflops         DOUBLE TFLOP/s    per device, of the model
---   hardware_tflops      DOUBLE TFLOP/s    per device, with what is computed twice
---   printed_tflops       DOUBLE TFLOP/s    per device, as printed, by the writer's own formula
---   total_tflops         DOUBLE TFLOP/s    of all devices, of the model
---   peak_of              VARCHAR           number format whose peak is taken
---   peak_tflops          DOUBLE TFLOP/s    dense peak of one device
---   gflops_per_tdp_watt    DOUBLE GFLOP/s/W    operations of the model a second, over the vendor's power limit; of a GCD half a
---                                                package's
---   reason               VARCHAR           why there is no MFU
---   note                 VARCHAR           what to doubt
---   source               VARCHAR           where the peak stands
+--   run_id                 VARCHAR             run
+--   model                  VARCHAR             model
+--   precision              VARCHAR             number format
+--   devices                INTEGER             devices
+--   device                 VARCHAR             name in the catalog
+--   mfu                    DOUBLE              model FLOP/s over peak, 0 to 1
+--   mfu_low                DOUBLE              at the slow end of the interval of the step time
+--   mfu_high               DOUBLE              at the fast end
+--   interval_kind          VARCHAR             ci95, or range where 95 % cannot be claimed
+--   hfu                    DOUBLE              hardware FLOP/s over peak; NULL where no log says what is recomputed
+--   formula_used           VARCHAR             6N, palm, megatron or layers (model_flops)
+--   attention_counted      VARCHAR             causal, full or none
+--   recomputation          VARCHAR             none, full, selective, or what the log states
+--   n_steps                BIGINT              records that the statistics rest on
+--   step_s                 DOUBLE s            time of a step, by the statistic
+--   model_tflops           DOUBLE TFLOP/s      per device, of the model
+--   hardware_tflops        DOUBLE TFLOP/s      per device, including recomputation
+--   printed_tflops         DOUBLE TFLOP/s      per device, as printed, by the tool's own formula
+--   total_tflops           DOUBLE TFLOP/s      of all devices, of the model
+--   peak_of                VARCHAR             number format whose peak is used
+--   peak_tflops            DOUBLE TFLOP/s      dense peak of one device
+--   gflops_per_tdp_watt    DOUBLE GFLOP/s/W    operations of the model per second, over the vendor's power limit; for a
+--                                              GCD half of the package's
+--   reason                 VARCHAR             why there is no MFU
+--   note                   VARCHAR             what to know or doubt
+--   source                 VARCHAR             source of the peak
 WITH
 formats AS (
     SELECT run_id, bool_or(lower(key) IN ('fp8', 'fp8_hybrid', 'fp8_e4m3')
@@ -81,7 +82,7 @@ joined AS (
     FROM selected_runs(runs := runs) JOIN runs AS r USING (run_id) LEFT JOIN measured AS m USING (run_id)
     LEFT JOIN model_flops(formula := formula, attention := attention) AS f USING (run_id)
     LEFT JOIN run_devices(runs := runs) AS d USING (run_id) LEFT JOIN formats USING (run_id)
-    -- The power limit of a GCD stands with the package of two, an OAM.
+    -- The power limit of a GCD is listed with the package of two, an OAM.
     LEFT JOIN (SELECT device AS package, tdp_w AS package_w FROM devices_catalog) ON package = replace(device, ' GCD', ' OAM')
         AND unit = 'gcd'),
 worked AS (
@@ -100,25 +101,28 @@ SELECT run_id, model, w.precision, devices, device,
     model_tflop / time_s * devices AS total_tflops, peak_of, peak_tflops,
     1000 * model_tflop / time_s / limit_w AS gflops_per_tdp_watt,
     notes([
-        CASE WHEN time_s IS NULL THEN 'no time of a step' END,
-        CASE WHEN devices IS NULL THEN 'no log says how many devices' END,
-        missing,
-        CASE WHEN missing IS NULL AND flops_per_token IS NOT NULL AND step_tokens IS NULL THEN 'tokens of a step are not known' END,
-        CASE WHEN missing IS NULL AND flops_per_image IS NOT NULL AND step_samples IS NULL THEN 'images of a step are not known' END,
+        CASE WHEN time_s IS NULL THEN 'no step time is known' END,
+        CASE WHEN devices IS NULL THEN 'no log states the number of devices' END,
+        w.reason,
+        CASE WHEN w.reason IS NULL AND flops_per_token IS NOT NULL AND step_tokens IS NULL
+            THEN 'the tokens of a step are not known' END,
+        CASE WHEN w.reason IS NULL AND flops_per_image IS NOT NULL AND step_samples IS NULL
+            THEN 'the images of a step are not known' END,
         CASE WHEN device IS NULL THEN if(device_model IS NULL, 'no log names the device',
             format('the catalog has no device {}', device_model)) END,
         CASE WHEN peak_of IS NULL THEN CASE WHEN w.precision IS NULL THEN 'no log names the precision'
             WHEN w.precision = 'amp' THEN 'amp is fp16 or bf16, and this device is not equally fast in both'
             ELSE format('precision {} has no peak', w.precision) END END,
         CASE WHEN device IS NOT NULL AND peak_of IS NOT NULL AND peak_tflops IS NULL
-            THEN format('the catalog has no peak of {} in {}', device, peak_of) END,
-        CASE WHEN utilization > 1 THEN format('{:.0f} % of the peak cannot be: look at formula, precision, device and devices',
-            100 * utilization) END]) AS reason,
+            THEN format('the catalog has no peak for {} in {}', device, peak_of) END,
+        CASE WHEN utilization > 1
+            THEN format('{:.0f} % of the peak is impossible: check formula, precision, device and devices',
+                100 * utilization) END]) AS reason,
     notes([
         CASE WHEN peak_of = 'fp32' AND tf32_tflops > fp32_tflops
             THEN format('with TF32 allowed the peak is {:g} TFLOP/s', tf32_tflops) END,
-        CASE WHEN regexp_matches(value_kinds, 'running|epoch|run_') THEN 'the times are means that may hold the warm-up' END])
-        AS note,
+        CASE WHEN regexp_matches(value_kinds, 'running|epoch|run_')
+            THEN 'the times are means that may include the warm-up' END]) AS note,
     CASE WHEN peak_tflops IS NOT NULL THEN source END AS source
 FROM worked AS w
 ORDER BY model, w.precision, device, devices, run_id

@@ -1,20 +1,20 @@
--- Operations that a model needs for a token or an image, by a formula of your choice.
+-- Operations that a model needs per token or image, by a formula of your choice.
 --
 -- Answers: How much work is a token, whatever the tool prints?
---   A run whose formula lacks an input is here with the reason.
+--   A run whose formula lacks an input is included with the reason.
 --
 -- Formula:
---   With N parameters (of a mixture of experts those that a token uses), L layers, width h, s tokens of a sequence, a the
---   width of all attention heads, k that of all keys, f the width of the MLP, g 3 where the MLP has a gate, else 2, and V
---   entries of the vocabulary, the operations of forward and backward pass for a token are
+--   With N parameters (in a mixture of experts, those that a token uses), L layers, width h, s tokens per sequence, a
+--   the width of all attention heads, k that of all keys, f the width of the MLP, g 3 if the MLP has a gate, else 2,
+--   and V entries of the vocabulary, the operations of forward and backward pass for a token are
 --   6N         6 N
---   palm       6 N + 12 L h s: attention in full
---   megatron   3 (L (4 h (a + k) + 2 g h f + 4 s a) + 2 h V), causal attention 2 s a in place of 4 s a.  In layers of
+--   palm       6 N + 12 L h s: full attention
+--   megatron   3 (L (4 h (a + k) + 2 g h f + 4 s a) + 2 h V); with causal attention 2 s a in place of 4 s a.  In layers of
 --              experts 2 g h (top-k f_expert + f_shared) in place of 2 g h f.
---   layers     of an image: 3 times the convolutions and matrix products of the model that the name stands for
+--   layers     per image: 3 times the convolutions and matrix products of the model with that name
 --   auto       megatron where its inputs are known, else palm; `layers` for models of images
---   Hardware adds what is computed twice: with full recomputation the forward pass of the layers, with Megatron's
---   selective one that of the attention's products.
+--   Hardware operations add recomputation: with full recomputation the forward pass of the layers, with Megatron's
+--   selective recomputation that of the attention products.
 --
 -- Reference: Kaplan et al., arXiv 2001.08361 (6N).  Chowdhery et al., arXiv 2204.02311, appendix B (palm).
 --   Narayanan et al., arXiv 2104.04473, equation 3, and Megatron-LM, num_floating_point_operations (megatron).
@@ -23,10 +23,10 @@
 -- Assumptions: A multiply-add is two operations.  The backward pass is twice the forward pass.  A language model is a
 --   decoder: its mask is causal.  Every sequence is `seq_length` long.
 --
--- Limits: Embedding lookups are no work, but 6N and palm count the tables among N: Llama 3.2 1B with its tables apart has
---   1.5e9 parameters and multiplies with 1.2e9 of them.  The backward pass of flash attention computes the scores again;
---   that is in no formula.  Documents of one sequence that are masked from each other need less attention than is counted.
---   No formula counts state-space layers, latent attention, sliding windows, or an encoder with a decoder.
+-- Limits: Embedding lookups are not work, but 6N and palm count the tables in N: Llama 3.2 1B with separate tables has
+--   1.5e9 parameters and multiplies with 1.2e9 of them.  The backward pass of flash attention recomputes the scores; no
+--   formula contains that.  Documents of one sequence that are masked from each other need less attention than is
+--   counted.  No formula counts state-space layers, latent attention, sliding windows, or an encoder with a decoder.
 --
 -- Helper: used by scaling_points and mfu
 --
@@ -37,21 +37,22 @@
 --   attention := 'causal'    what a token attends to in formula megatron: 'causal' (those before it) or 'full'
 --
 -- Columns:
---   run_id                      VARCHAR      run
---   parameters                  DOUBLE       number of parameters
---   active_parameters           DOUBLE       those that a token uses; NULL where the mixture of experts is not known enough
---   layers                      DOUBLE       layers
---   hidden_size                 DOUBLE       hidden size
---   seq_length                  BIGINT       tokens per sample
---   formula_used                VARCHAR      6N, palm, megatron or layers; NULL where an input is missing
---   attention_counted           VARCHAR      causal, full or none
---   flops_per_token             DOUBLE       operations per token, nothing computed twice
---   hardware_flops_per_token    DOUBLE       with what is computed twice; NULL where no log says whether that is done
---   flops_per_image             DOUBLE       operations per image
---   recomputation               VARCHAR      none, full, selective, or what the log says; NULL where it says nothing
---   missing                     VARCHAR      why there is no number
+--   run_id                      VARCHAR    run
+--   parameters                  DOUBLE     number of parameters
+--   active_parameters           DOUBLE     those that a token uses; NULL where too little is known about the mixture of
+--                                          experts
+--   layers                      DOUBLE     layers
+--   hidden_size                 DOUBLE     hidden size
+--   seq_length                  BIGINT     tokens per sample
+--   formula_used                VARCHAR    6N, palm, megatron or layers; NULL where an input is missing
+--   attention_counted           VARCHAR    causal, full or none
+--   flops_per_token             DOUBLE     operations per token, without recomputation
+--   hardware_flops_per_token    DOUBLE     including recomputation; NULL where no log says whether there is any
+--   flops_per_image             DOUBLE     operations per image
+--   recomputation               VARCHAR    none, full, selective, or what the log states; NULL where it states nothing
+--   reason                      VARCHAR    why there is no number
 WITH
-asked AS (
+checked_parameters AS (
     SELECT CASE WHEN attention NOT IN ('causal', 'full') THEN error('attention is ''causal'' or ''full''')
         WHEN formula NOT IN ('6N', 'palm', 'megatron', 'layers', 'auto')
             THEN error('formula is ''6N'', ''palm'', ''megatron'', ''layers'' or ''auto''') ELSE true END AS is_known),
@@ -90,7 +91,8 @@ SELECT run_id, parameters, active_parameters, layers, hidden_size, seq_length,
     image_flops AS flops_per_image, recomputation,
     CASE WHEN formula_used IS NOT NULL THEN NULL
         WHEN uncounted IS NOT NULL AND chosen IN ('palm', 'megatron') THEN format('no formula counts {}', uncounted)
-        WHEN chosen = 'layers' OR image.reason NOT LIKE '%not known here' THEN coalesce(image.reason, 'no log names the model')
+        WHEN chosen = 'layers' OR image.is_known AND image.flops IS NULL
+            THEN coalesce(image.reason, 'no log names the model')
         WHEN is_mixture AND NOT is_countable THEN 'a mixture of experts: no log says how many parameters a token uses'
         ELSE format('{}formula {} needs {}', if(formula = 'auto' AND image.reason IS NOT NULL,
             'the name of the model does not say its layers, and ', ''), chosen, concat_ws(', ',
@@ -100,6 +102,6 @@ SELECT run_id, parameters, active_parameters, layers, hidden_size, seq_length,
             CASE WHEN chosen <> '6N' AND hidden_size IS NULL THEN 'hidden_size' END,
             CASE WHEN chosen = 'megatron' AND ffn IS NULL THEN 'ffn_hidden_size' END,
             CASE WHEN chosen = 'megatron' AND heads IS NULL THEN 'num_attention_heads' END,
-            CASE WHEN chosen = 'megatron' AND vocabulary IS NULL THEN 'vocabulary' END)) END AS missing
-FROM by_formula, asked WHERE is_known
+            CASE WHEN chosen = 'megatron' AND vocabulary IS NULL THEN 'vocabulary' END)) END AS reason
+FROM by_formula, checked_parameters WHERE is_known
 ORDER BY run_id

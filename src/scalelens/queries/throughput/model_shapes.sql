@@ -1,10 +1,11 @@
--- The shape of each run's model, as its arguments give it.
+-- The shape of each run's model, from its arguments.
 --
--- Answers: How many layers, how wide, with how many experts, and what is computed again?
---   Of several values that of a sidecar counts, else the largest: a dump may hold a 0 of an encoder that is not there.
---   A dump of Megatron's arguments names a gate and grouped queries where they are; without such a line there are none.
+-- Answers: How many layers does the model have, how wide are they, with how many experts, and what is recomputed?
+--   Of several values that of a sidecar counts, else the largest: a dump may contain a 0 for an encoder that does not
+--   exist.  Megatron's dump of arguments names a gate and grouped queries where there are any; without such a line
+--   there are none.
 --
--- Helper: of model_flops
+-- Helper: used by model_flops
 --
 -- Sources: params
 --
@@ -14,22 +15,22 @@
 --   hidden_size          DOUBLE     hidden size
 --   ffn                  DOUBLE     width of the MLP
 --   heads                DOUBLE     attention heads
---   head_size            DOUBLE     width of a head, where it is said
+--   head_size            DOUBLE     width of a head, where it is stated
 --   query_groups         DOUBLE     heads of keys and values; NULL where each query has its own
 --   vocabulary           DOUBLE     entries of the vocabulary with padding
 --   is_gated             BOOLEAN    whether the MLP has a gate
 --   experts              DOUBLE     experts of a layer, 1 for a dense model
 --   top_k                DOUBLE     experts that a token is sent to
 --   expert_ffn           DOUBLE     width of an expert
---   shared_ffn           DOUBLE     width of the experts that all tokens go to, 0 for none
+--   shared_ffn           DOUBLE     width of the experts that all tokens use, 0 for none
 --   is_in_every_layer    BOOLEAN    whether every layer has experts
---   uncounted            VARCHAR    arguments that are on and give it layers that no formula counts
+--   uncounted            VARCHAR    arguments that are on and give the model layers that no formula counts
 --   unet_channels        BIGINT     channels of the first level of a U-Net
---   image_size           VARCHAR    size of the images, as the log has it
---   recomputation        VARCHAR    none, full, selective, or what the log says; NULL where it says nothing
+--   image_size           VARCHAR    size of the images, as the log prints it
+--   recomputation        VARCHAR    none, full, selective, or what the log states; NULL where it states nothing
 WITH
--- Structs are compared field by field.
-said AS (
+-- max() compares the structs field by field: a sidecar's value first, then the largest.
+arguments AS (
     SELECT run_id, lower(key) AS key, lower(trim(value)) AS word,
         word NOT IN ('', 'none', 'false', 'null', '0', '(-1, -1)') AS is_on,
         key IN ('recompute_granularity', 'checkpoint_activations', 'gradient_checkpointing', 'activation_checkpointing',
@@ -65,7 +66,7 @@ gathered AS (
         bool_or(key = 'recompute_granularity' AND word = 'selective') AS is_of_megatron,
         bool_or(key = 'recompute_method' AND word = 'block') AS is_by_block,
         max(translate(word, '[]'' ', '')) FILTER (WHERE key = 'recompute_modules') AS modules
-    FROM said GROUP BY run_id)
+    FROM arguments GROUP BY run_id)
 SELECT run_id, layers, hidden_size, ffn, heads, nullif(head_size, 0) AS head_size,
     CASE WHEN is_ungrouped IS NOT TRUE AND query_groups BETWEEN 1 AND heads THEN query_groups END AS query_groups,
     vocabulary, coalesce(is_gated, false) AS is_gated, coalesce(experts, 1) AS experts, top_k,

@@ -1,13 +1,14 @@
--- Throughput: samples and tokens a second, of the job, of a node and of a device.
+-- Throughput: samples and tokens per second, of the job, of a node and of a device.
 --
--- Answers: How much work is done a second?
---   What the log prints as a rate stands beside; for logs that print rates alone it is all there is.
+-- Answers: How much work is done per second?
+--   Rates that the log prints are in a column of their own; for logs that print only rates, that column is all there
+--   is.
 --
--- Formula: total work of the records that count, over their total time.  Of a node and of a device: over their number.
+-- Formula: total work of the records that count, over their total time.  For a node and a device: over their number.
 --
 -- Reference: Hoefler and Belli, SC'15, rules 3 and 4: rates are not averaged.
 --
--- Limits: The interval is that of the median time of a step within one run.  The rates hold stalls, the median does not.
+-- Limits: The interval is that of the median step time within one run.  The rates include stalls, the median does not.
 --
 -- Glance: run_id devices samples_per_s device_samples_per_s tokens_per_s device_tokens_per_s step_s n_steps
 --   batch_per_device nodes precision model printed_samples_per_s rate_scope note
@@ -33,9 +34,9 @@
 --   device_samples_per_s     DOUBLE samples/s    of a device
 --   tokens_per_s             DOUBLE tokens/s     of the whole job
 --   device_tokens_per_s      DOUBLE tokens/s     of a device
---   printed_samples_per_s    DOUBLE samples/s    median of the rates as printed, whatever they hold
---   rate_scope               VARCHAR             what the printed rate is of: global, rank, or both
---   note                     VARCHAR             what to doubt
+--   printed_samples_per_s    DOUBLE samples/s    median of the rates as printed, whatever they include
+--   rate_scope               VARCHAR             what the printed rate is for: global, rank, or both
+--   note                     VARCHAR             what to know or doubt
 WITH
 printed AS (
     SELECT run_id, median(samples_per_s) AS printed_samples_per_s,
@@ -45,7 +46,7 @@ SELECT run_id, model, r.precision, nodes, devices, r.global_batch_size / devices
     step_s, step_s_low, step_s_high, interval_kind, samples_per_s, samples_per_s / nodes AS node_samples_per_s,
     samples_per_s / devices AS device_samples_per_s, tokens_per_s, tokens_per_s / devices AS device_tokens_per_s,
     printed_samples_per_s, rate_scope,
-    notes([CASE WHEN devices IS NULL THEN 'no log says how many devices' END, note]) AS note
+    notes([CASE WHEN devices IS NULL THEN 'no log states the number of devices' END, note]) AS note
 FROM selected_runs(runs := runs) JOIN runs AS r USING (run_id)
 LEFT JOIN batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) USING (run_id)
 LEFT JOIN printed USING (run_id)

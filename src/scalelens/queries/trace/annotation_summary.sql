@@ -2,8 +2,8 @@
 --
 -- Answers: How long do the phases take that a program marks?
 --   Forward, optimizer, a collective: on the host and on the device.
---   An annotation of the host has a twin on each stream that it launched work on, from the first to the last of it.
---   Ranges of NVTX have no twin: kernel_tree has the work that was launched within them.
+--   An annotation of the host has a twin on each stream that it launched work on, from the first to the last of that
+--   work.  NVTX ranges have no twin: kernel_tree shows the work that was launched within them.
 --
 -- Glance: run_id rank side name calls total_ns mean_ns max_ns
 --
@@ -12,20 +12,21 @@
 -- Sources: events, selected_runs, step_annotations
 --
 -- Parameters: runs
---   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'; for annotations by start
+--   steps := 'all'    which part of a trace: 'all', 'complete' steps, or the selection of 'hta'; for annotations by
+--                     start
 --
 -- Columns:
---   run_id       VARCHAR       run
---   file_id      VARCHAR       file of the trace
---   rank         INTEGER       global rank
---   side         VARCHAR       host or device
---   name         VARCHAR       annotation
---   calls        BIGINT        how often
---   total_ns     BIGINT ns     sum of the durations
---   mean_ns      DOUBLE ns     mean duration
---   min_ns       BIGINT ns     shortest
---   max_ns       BIGINT ns     longest
---   stddev_ns    DOUBLE ns     sample standard deviation, NULL for one
+--   run_id       VARCHAR      run
+--   file_id      VARCHAR      file of the trace
+--   rank         INTEGER      global rank
+--   side         VARCHAR      host or device
+--   name         VARCHAR      annotation
+--   calls        BIGINT       number of occurrences
+--   total_ns     BIGINT ns    sum of the durations
+--   mean_ns      DOUBLE ns    mean duration
+--   min_ns       BIGINT ns    shortest
+--   max_ns       BIGINT ns    longest
+--   stddev_ns    DOUBLE ns    sample standard deviation; NULL for one call
 WITH
 marks AS (
     SELECT file_id, max(train_step) AS last_step, count(DISTINCT name) AS n_steps, max(start_ns) AS last_ns

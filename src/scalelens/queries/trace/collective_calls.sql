@@ -1,12 +1,12 @@
 -- Calls of collectives, rank by rank, and which calls of different ranks are one collective.
 --
--- Answers: Which collectives does each rank take part in, and which of them belong together?
---   A call is a kernel of NCCL or RCCL, or where a rank has none the span of a collective on the host (gloo, MPI).
---   What the kernel does not say of itself is taken from the annotation `nccl:...` around its launch.
---   Calls are matched within their process group: by the sequence number where every call has one of its own; else by
---   their order, kind by kind, if every rank has as many; else by their order within a step, where that holds there.
---   Otherwise they are not matched, and the note says what is missing.  Send and recv are matched between two ranks.
---   Without a process group the ranks' communication streams take its place, in the order of their numbers.
+-- Answers: Which collectives does each rank take part in, and which calls belong together?
+--   A call is a kernel of NCCL or RCCL, or where a rank has none, the span of a collective on the host (gloo, MPI).
+--   What the kernel does not state itself is taken from the annotation `nccl:...` around its launch.
+--   Calls are matched within their process group: by sequence number if every call has one of its own; else by their
+--   order, kind by kind, if every rank has as many; else by their order within a step, where that holds.  Otherwise
+--   they are not matched, and the note says what is missing.  Send and recv are matched between two ranks.  Without a
+--   process group the ranks' communication streams take its place, in the order of their numbers.
 --
 -- Helper: used by clock_offsets, collective_arrivals and collectives
 --
@@ -16,9 +16,9 @@
 --
 -- Columns:
 --   run_id           VARCHAR         run
---   file_id          VARCHAR         file
---   line             BIGINT          event
---   rank             INTEGER         rank, NULL where the trace does not say
+--   file_id          VARCHAR         file of the trace
+--   line             BIGINT          position of the event in the trace
+--   rank             INTEGER         rank; NULL where the trace does not state it
 --   train_step       BIGINT          step
 --   process_group    VARCHAR         group, with the ranks that it names; `stream 1` where the trace names none
 --   kind             VARCHAR         all_reduce all_gather reduce_scatter all_to_all broadcast reduce gather scatter
@@ -27,15 +27,15 @@
 --   matched_by       VARCHAR         sequence, order or order_in_step
 --   start_ns         BIGINT ns       start, by the clock of the rank
 --   duration_ns      BIGINT ns       duration
---   group_size       BIGINT          ranks of the group, as the trace says
+--   group_size       BIGINT          ranks of the group according to the trace
 --   group_ranks      BIGINT          ranks of the group that were traced
 --   dtype            VARCHAR         element type
---   in_bytes         BIGINT bytes    what the rank puts in
---   out_bytes        BIGINT bytes    what the rank gets out
+--   in_bytes         BIGINT bytes    bytes that the rank puts in
+--   out_bytes        BIGINT bytes    bytes that the rank gets out
 --   note             VARCHAR         why it is not matched
 WITH
 traced AS MATERIALIZED (
-    SELECT run_id, file_id, line, coalesce(rank::VARCHAR, file_id) AS who, rank, train_step, name, category, start_ns,
+    SELECT run_id, file_id, line, coalesce(rank::VARCHAR, file_id) AS participant, rank, train_step, name, category, start_ns,
         duration_ns, process, thread, stream, correlation, collective, process_group, group_size, message_bytes, dtype,
         args
     FROM events
@@ -62,12 +62,12 @@ surrounded AS (
             PARTITION BY file_id, process, thread ORDER BY start_ns, line NULLS FIRST, span
             ROWS UNBOUNDED PRECEDING) AS span FROM entries)
     WHERE line IS NOT NULL),
-named AS (
+annotations AS (
     SELECT l.file_id, l.line, s.name AS annotation, s.args AS annotated
     FROM surrounded AS l JOIN spans AS s ON s.file_id = l.file_id AND s.line = l.span
     WHERE s.start_ns + s.duration_ns >= l.launched_ns),
 calls AS (
-    SELECT k.*, annotation, annotated FROM kernels AS k LEFT JOIN named USING (file_id, line)
+    SELECT k.*, annotation, annotated FROM kernels AS k LEFT JOIN annotations USING (file_id, line)
     UNION ALL BY NAME
     SELECT *, name AS annotation, args AS annotated FROM spans
     WHERE NOT starts_with(name, 'nccl:') AND file_id NOT IN (SELECT file_id FROM kernels)),
@@ -82,7 +82,7 @@ read AS (
         nullif(regexp_extract(args, '"Process Group Ranks"\s*:\s*"([^"]*)"', 1), '') AS members,
         TRY_CAST(regexp_extract(args, '"Src Rank"\s*:\s*(\d+)', 1) AS INTEGER) AS source_rank,
         TRY_CAST(regexp_extract(args, '"Dst Rank"\s*:\s*(\d+)', 1) AS INTEGER) AS target_rank,
-        dense_rank() OVER (PARTITION BY run_id, who ORDER BY stream) AS stream_place
+        dense_rank() OVER (PARTITION BY run_id, participant ORDER BY stream) AS stream_number
     FROM calls),
 kinds AS (
     SELECT r.*, CASE
@@ -98,36 +98,36 @@ kinds AS (
         out_elements * element_bytes AS out_bytes
     FROM read AS r LEFT JOIN dtype_sizes() AS d ON d.dtype = r.type),
 grouped AS (
-    SELECT *, CASE WHEN process_group IS NULL AND members IS NULL AND pair IS NULL THEN 'stream ' || stream_place
+    SELECT *, CASE WHEN process_group IS NULL AND members IS NULL AND pair IS NULL THEN 'stream ' || stream_number
             ELSE concat_ws(' ', process_group, members, pair) END AS team
     FROM kinds),
 counted AS (
     SELECT *,
-        count(DISTINCT who) OVER team_of AS team_ranks,
+        count(DISTINCT participant) OVER team_of AS team_ranks,
         bool_and(sequence IS NOT NULL) OVER team_of AND max(same) OVER team_of = 1 AS by_sequence,
-        count(*) OVER (PARTITION BY run_id, team, kind, who) AS own,
-        count(*) OVER (PARTITION BY run_id, team, kind, train_step, who) AS own_in_step
-    FROM (SELECT *, count(*) OVER (PARTITION BY run_id, team, kind, sequence, who) AS same,
-            row_number() OVER (PARTITION BY run_id, team, kind, who ORDER BY start_ns, line) AS place,
-            row_number() OVER (PARTITION BY run_id, team, kind, train_step, who ORDER BY start_ns, line) AS step_place
+        count(*) OVER (PARTITION BY run_id, team, kind, participant) AS own,
+        count(*) OVER (PARTITION BY run_id, team, kind, train_step, participant) AS own_in_step
+    FROM (SELECT *, count(*) OVER (PARTITION BY run_id, team, kind, sequence, participant) AS same,
+            row_number() OVER (PARTITION BY run_id, team, kind, participant ORDER BY start_ns, line) AS position,
+            row_number() OVER (PARTITION BY run_id, team, kind, train_step, participant ORDER BY start_ns, line) AS position_in_step
         FROM grouped)
     WINDOW team_of AS (PARTITION BY run_id, team)),
 compared AS (
     SELECT *,
-        min(own) OVER alike AS least, max(own) OVER alike AS most, count(DISTINCT who) OVER alike AS kind_ranks,
+        min(own) OVER alike AS least, max(own) OVER alike AS most, count(DISTINCT participant) OVER alike AS kind_ranks,
         min(own_in_step) OVER (PARTITION BY run_id, team, kind, train_step) = max(own_in_step)
             OVER (PARTITION BY run_id, team, kind, train_step) AND train_step IS NOT NULL
-            AND count(DISTINCT who) OVER (PARTITION BY run_id, team, kind, train_step) = team_ranks AS equal_in_step
+            AND count(DISTINCT participant) OVER (PARTITION BY run_id, team, kind, train_step) = team_ranks AS equal_in_step
     FROM counted WINDOW alike AS (PARTITION BY run_id, team, kind)),
 judged AS (SELECT *, least = most AND kind_ranks = team_ranks AS equal FROM compared),
 matched AS (
     SELECT *,
         CASE WHEN by_sequence THEN 'sequence' WHEN equal THEN 'order' WHEN equal_in_step THEN 'order_in_step' END
             AS matched_by,
-        CASE WHEN by_sequence THEN sequence WHEN equal THEN place WHEN equal_in_step THEN step_place END AS number,
+        CASE WHEN by_sequence THEN sequence WHEN equal THEN position WHEN equal_in_step THEN position_in_step END AS number,
         CASE WHEN NOT by_sequence AND NOT equal AND equal_in_step THEN train_step END AS step_of_match
     FROM judged),
-begun AS (
+with_begins AS (
     SELECT *, min(start_ns) OVER (PARTITION BY run_id, team, kind, matched_by, step_of_match, number) AS begin_ns
     FROM matched)
 SELECT run_id, file_id, line, rank, train_step, team AS process_group, kind,
@@ -141,5 +141,5 @@ SELECT run_id, file_id, line, rank, train_step, team AS process_group, kind,
         WHEN matched_by IS NULL
             THEN format('the ranks have {} to {} calls of {} in this group: not matched', least, most, kind)
         END AS note
-FROM begun
+FROM with_begins
 ORDER BY run_id, start_ns, rank, line

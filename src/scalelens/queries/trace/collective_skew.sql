@@ -1,16 +1,16 @@
 -- Which rank keeps the others waiting at collectives.
 --
 -- Answers: Who arrives last at collectives, and what does that cost?
---   How often, and how much waiting of the others is it?
---   Blame is that of collective_arrivals.  Why a rank is late, by its GPU, its host, its data or because it waits for
---   another rank itself, `outlier_gpus` says.
+--   How often does that happen, and how long do the others wait?
+--   Blame is that of collective_arrivals.  `outlier_gpus` says why a rank is late: because of its GPU, its host, its
+--   data, or because it waits for another rank itself.
 --
 -- Formula: last_share = times_last / collectives; blame_share = its blame / blame of all ranks of the run; wait_ns =
 --   sum of its waits (collective_arrivals).
 --
--- Assumptions: Clocks are equal after clock_offsets.
+-- Assumptions: Clocks are equal once clock_offsets are subtracted.
 --
--- Limits: The last to arrive may itself have waited for another rank: outlier_gpus says why.
+-- Limits: The last to arrive may itself have waited for another rank: see outlier_gpus.
 --
 -- Glance: run_id rank times_last last_share% blame_ns blame_share% wait_ns mean_wait_ns collectives busy_ns note
 --
@@ -21,19 +21,19 @@
 -- Parameters: runs, tolerance_us
 --
 -- Columns:
---   run_id           VARCHAR    run
---   rank             INTEGER    rank
---   collectives      BIGINT     collectives compared with at least one other rank
---   times_last       BIGINT     collectives at which it arrived last (of equals the lowest rank)
---   last_share       DOUBLE     the same as a share
---   times_first      BIGINT     collectives at which it arrived first (of equals the highest rank)
---   wait_ns          BIGINT ns    total time it waited for the last
---   mean_wait_ns     DOUBLE ns     mean over its collectives
---   busy_ns          BIGINT ns    total time it was in collectives
---   blame_ns         BIGINT ns    waiting of the others that it caused, as in collective_arrivals
---   blame_share      DOUBLE     the same as a share of the run's
---   offset_ns        DOUBLE ns     largest offset of its clock that was taken off; NULL where one is not known
---   note             VARCHAR    what to doubt
+--   run_id          VARCHAR      run
+--   rank            INTEGER      rank
+--   collectives     BIGINT       collectives compared with at least one other rank
+--   times_last      BIGINT       collectives at which it arrived last (the lowest rank, if several did)
+--   last_share      DOUBLE       share of its collectives at which it arrived last
+--   times_first     BIGINT       collectives at which it arrived first (the highest rank, if several did)
+--   wait_ns         BIGINT ns    total time for which it waited for the last
+--   mean_wait_ns    DOUBLE ns    mean over its collectives
+--   busy_ns         BIGINT ns    total time that it spent in collectives
+--   blame_ns        BIGINT ns    waiting of the others that it caused, as in collective_arrivals
+--   blame_share     DOUBLE       its share of the blame of the run
+--   offset_ns       DOUBLE ns    largest offset of its clock that was subtracted; NULL where one is not known
+--   note            VARCHAR      what to know or doubt
 WITH
 ordered AS (
     SELECT *,

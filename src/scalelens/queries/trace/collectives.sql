@@ -1,10 +1,10 @@
--- Collectives: how long they take once all have arrived, at which bandwidth, and who kept the others waiting.
+-- Collectives: how long they take once all ranks have arrived, at which bandwidth, and which rank kept the others waiting.
 --
 -- Answers: Is the network as fast as it should be, or does waiting fill the time?
---   The time of a collective is the shortest duration over its ranks: that of the last to arrive, which waits for no one.
---   The message is what a rank puts in; for all_gather what it gets out, so that both count the whole array (as
---   nccl-tests do).  GB are 1e9 bytes.
---   Calls that are not matched stand alone, with the reason.
+--   The time of a collective is the shortest duration over its ranks: that of the last to arrive, which waits for no
+--   one.  The message is what a rank puts in; for all_gather what it gets out, so that both count the whole array (as
+--   nccl-tests do).  1 GB is 1e9 bytes.  Calls that are not matched have a row of their own, with the reason in the
+--   note.
 --
 -- Formula: time = min over the ranks of the duration; algorithm bandwidth = message / time; bus bandwidth = that
 --   times 2 (n - 1) / n for all_reduce, (n - 1) / n for all_gather, reduce_scatter and all_to_all, 1 for broadcast,
@@ -14,7 +14,7 @@
 --
 -- Assumptions: The rank that comes last waits for no one, so its time is that of the transfer.
 --
--- Limits: Where ranks of the group were not traced, the time holds waiting: the bandwidth is then a lower bound.
+-- Limits: Where ranks of the group were not traced, the time includes waiting, and the bandwidth is a lower bound.
 --
 -- Glance: run_id kind message_bytes time_ns bus_gb_per_s skew_ns last_rank mean_wait_ns group_size ranks dtype
 --   train_step process_group note
@@ -31,21 +31,22 @@
 --   train_step       BIGINT          step
 --   process_group    VARCHAR         process group
 --   kind             VARCHAR         what it does, as in collective_calls
---   group_size       BIGINT          ranks of the group; where the trace does not say, all of the run if all were traced
+--   group_size       BIGINT          ranks of the group; where the trace does not state it, all ranks of the run if all
+--                                    were traced
 --   ranks            BIGINT          ranks of the group that were traced
 --   dtype            VARCHAR         element type
---   message_bytes    BIGINT bytes    message by the side that counts
+--   message_bytes    BIGINT bytes    size of the message on the side that counts
 --   time_ns          BIGINT ns       shortest duration over the ranks
 --   algo_gb_per_s    DOUBLE GB/s     algorithm bandwidth
 --   bus_gb_per_s     DOUBLE GB/s     bus bandwidth
 --   skew_ns          BIGINT ns       from the first arrival to the last
---   mean_wait_ns     DOUBLE ns       mean over the ranks of the time waited for the last
---   end_skew_ns      BIGINT ns       from the first to leave to the last
---   first_rank       INTEGER         rank that arrives first, of equals the highest
---   last_rank        INTEGER         rank that arrives last, of equals the lowest
+--   mean_wait_ns     DOUBLE ns       time waited for the last, mean over the ranks
+--   end_skew_ns      BIGINT ns       from the first rank that leaves to the last
+--   first_rank       INTEGER         rank that arrives first (the highest, if several do)
+--   last_rank        INTEGER         rank that arrives last (the lowest, if several do)
 --   margin_ns        BIGINT ns       how much later than the last but one it arrives
 --   matched_by       VARCHAR         sequence, order or order_in_step
---   note             VARCHAR         what to doubt
+--   note             VARCHAR         what to know or doubt
 WITH
 waits AS (
     SELECT run_id, call, max(wait_ns) AS skew_ns, avg(wait_ns) AS mean_wait_ns, max(early_end_ns) AS end_skew_ns,

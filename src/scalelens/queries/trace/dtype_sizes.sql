@@ -1,4 +1,4 @@
--- Bytes of an element, by the names that traces give to types.
+-- Bytes of an element, by the names that traces use for types.
 --
 -- Answers: How large is an element of this dtype?
 --   Names in lower case: those of PyTorch's collectives (`BFloat16`) and those of its operators (`c10::BFloat16`).

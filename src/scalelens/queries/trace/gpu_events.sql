@@ -3,38 +3,38 @@
 -- Answers: What ran on which stream, when, for which step, and when was it launched?
 --   Waits, annotations and operators of the host are not work, even where they name a stream.
 --   `steps := 'complete'` takes the work of annotated steps (ProfilerStep#N), without the last of a trace that has
---   several: recording may stop within it. Traces without annotations have none.
---   `steps := 'hta'` is the selection of Holistic Trace Analysis 0.6.1, file by file. Of a trace with two step names
---   or more it keeps the work launched by calls that start before the last start of an annotation so named, the
---   device's twin of it included, once per such call; of others all work on a stream.
+--   several, because recording may stop within it.  Traces without annotations have none.  `steps := 'hta'` is the
+--   selection of Holistic Trace Analysis 0.6.1, file by file: in a trace with two step names or more it keeps the work
+--   launched by calls that start before the last start of such an annotation, including its twin on the device, once
+--   per such call; in other traces it keeps all work on a stream.
 --
 -- Helper: used by many queries
 --
 -- Sources: events, gpu_work, step_annotations
 --
 -- Parameters: runs, steps
---   launches := true    false leaves the calls and their steps unknown where `steps` is 'all', and is faster
+--   launches := true    false leaves the calls and their steps out where `steps` is 'all', and is faster
 --
 -- Columns:
---   run_id                VARCHAR       run
---   file_id               VARCHAR       file of the trace
---   line                  BIGINT        place of the event in the trace
---   rank                  INTEGER       global rank
---   class                 VARCHAR       compute, communication or memory
---   name                  VARCHAR       name of the kernel, copy or fill
---   category              VARCHAR       category of the event
---   start_ns              BIGINT ns     start
---   end_ns                BIGINT ns     end
---   duration_ns           BIGINT ns     duration
---   process               VARCHAR       device as the trace numbers it
---   stream                BIGINT        stream
---   correlation           BIGINT        joins it with its launch
---   train_step            BIGINT        step that launched it, else the step in which it starts
---   launch_name           VARCHAR       call that launched it, NULL where the trace lacks it
---   launch_start_ns       BIGINT ns     start of that call
---   launch_duration_ns    BIGINT ns     duration of that call
---   launch_process        VARCHAR       process of the host that called
---   launch_thread         VARCHAR       thread of the host that called
+--   run_id                VARCHAR      run
+--   file_id               VARCHAR      file of the trace
+--   line                  BIGINT       position of the event in the trace
+--   rank                  INTEGER      global rank
+--   class                 VARCHAR      compute, communication or memory
+--   name                  VARCHAR      name of the kernel, copy or fill
+--   category              VARCHAR      category of the event
+--   start_ns              BIGINT ns    start
+--   end_ns                BIGINT ns    end
+--   duration_ns           BIGINT ns    duration
+--   process               VARCHAR      device as the trace numbers it
+--   stream                BIGINT       stream
+--   correlation           BIGINT       links it to its launch
+--   train_step            BIGINT       step that launched it, else the step in which it starts
+--   launch_name           VARCHAR      call that launched it; NULL where the trace lacks it
+--   launch_start_ns       BIGINT ns    start of that call
+--   launch_duration_ns    BIGINT ns    duration of that call
+--   launch_process        VARCHAR      process of the host that made the call
+--   launch_thread         VARCHAR      thread of the host that made the call
 WITH
 work AS (FROM gpu_work(runs := runs)),
 calls AS (

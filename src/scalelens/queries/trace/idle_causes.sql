@@ -2,16 +2,16 @@
 --
 -- Answers: Why is a stream idle?
 --   Because the host launches too late, because kernels are short, or for another reason?
---   A gap ends where work starts. It is the host's if the call that launched that work began after the work before had
---   ended; else `kernel`, what it takes to start the next one, if it is shorter than kernel_wait_us; else `other`: work
---   that was launched in time and waited, for another stream or an event.
+--   A gap ends where work starts.  It is the `host`'s if the call that launched this work began after the previous work
+--   had ended; else it is `kernel`, the time it takes to start the next one, if it is shorter than kernel_wait_us; else
+--   `other`: work that was launched in time and waited for another stream or an event.
 --
--- Formula: gap = start of a piece of work - end of what ran before it on the stream; host: its launch began after
---   that end; kernel: not so, and the gap is below kernel_wait_us; other: the rest.
+-- Formula: gap = start of a piece of work - end of what ran before it on the stream; host: its launch began after that
+--   end; kernel: otherwise, if the gap is below kernel_wait_us; other: the rest.
 --
 -- Reference: Meta, HolisticTraceAnalysis, get_idle_time_breakdown.
 --
--- Limits: A stream that idles while another one works is no idle device: temporal_breakdown has that.
+-- Limits: A stream that idles while another one works is not an idle device: see temporal_breakdown.
 --
 -- Glance: run_id rank stream cause idle_ns share% gaps median_ns max_ns train_step
 --
@@ -20,26 +20,26 @@
 -- Sources: gpu_events
 --
 -- Parameters: runs, steps
---   per := 'rank'           a row per 'rank', or per rank and 'step'; work of no step is then left out
---   kernel_wait_us := 30    microseconds below which a gap is what it takes to start a kernel
+--   per := 'rank'           one row per 'rank', or per rank and 'step'; work outside of steps is then left out
+--   kernel_wait_us := 30    microseconds below which a gap is the time it takes to start a kernel
 --
 -- Columns:
---   run_id         VARCHAR       run
---   file_id        VARCHAR       file of the trace
---   rank           INTEGER       global rank
---   train_step     BIGINT        step of the work that ends the gap, NULL per rank
---   stream         BIGINT        stream
---   cause          VARCHAR       host, kernel or other
---   gaps           BIGINT        how many
---   idle_ns        BIGINT ns     sum of them
---   share          DOUBLE        of the stream's gaps, 0 to 1
---   mean_ns        DOUBLE ns     mean gap
---   stddev_ns      DOUBLE ns     sample standard deviation, NULL for one
---   min_ns         BIGINT ns     shortest
---   p25_ns         DOUBLE ns     quarter of the gaps are shorter
---   median_ns      DOUBLE ns     median gap
---   p75_ns         DOUBLE ns     quarter of the gaps are longer
---   max_ns         BIGINT ns     longest
+--   run_id        VARCHAR      run
+--   file_id       VARCHAR      file of the trace
+--   rank          INTEGER      global rank
+--   train_step    BIGINT       step of the work that ends the gap; NULL per rank
+--   stream        BIGINT       stream
+--   cause         VARCHAR      host, kernel or other
+--   gaps          BIGINT       number of gaps
+--   idle_ns       BIGINT ns    sum of the gaps
+--   share         DOUBLE       share of the stream's gaps, 0 to 1
+--   mean_ns       DOUBLE ns    mean gap
+--   stddev_ns     DOUBLE ns    sample standard deviation; NULL for one gap
+--   min_ns        BIGINT ns    shortest
+--   p25_ns        DOUBLE ns    a quarter of the gaps is shorter
+--   median_ns     DOUBLE ns    median gap
+--   p75_ns        DOUBLE ns    a quarter of the gaps is longer
+--   max_ns        BIGINT ns    longest
 WITH
 work AS (
     SELECT run_id, file_id, rank, train_step, stream, start_ns, launch_start_ns,

@@ -2,11 +2,10 @@
 --
 -- Answers: Which kernels does an operator run, and in which order?
 --   How often, and how long do they take to start?
---   Every call of an operator that launched work is one sequence, kernels in the order in which they start. Without `op`
---   the innermost operator around a launch owns it; with it the outermost whose name holds that text, so that
---   op := 'aten::linear' gathers the kernels of the operators within as well. Ranges of NVTX count as
---   operators. This is what HTA's frequent sequences and
---   operator delays are about.
+--   Every call of an operator that launched work is one sequence, with the kernels in the order in which they start.
+--   Without `op` a launch belongs to the innermost operator around it; with it, to the outermost whose name contains
+--   that text, so that op := 'aten::linear' also gathers the kernels of the operators within.  NVTX ranges count as
+--   operators.  This corresponds to HTA's frequent sequences and operator delays.
 --
 -- Glance: run_id name calls kernel_ns sequence op_ns op_delay_ns launch_delay_ns n_kernels rank
 --
@@ -15,20 +14,20 @@
 -- Sources: events, gpu_events, selected_runs
 --
 -- Parameters: runs, steps
---   op := ''          text in the operator's name; empty takes the innermost operator, whatever its name
+--   op := ''    text in the operator's name; empty takes the innermost operator, whatever its name
 --
 -- Columns:
---   run_id             VARCHAR       run
---   file_id            VARCHAR       file of the trace
---   rank               INTEGER       global rank
---   name               VARCHAR       operator
---   sequence           VARCHAR       names of the kernels, with ' -> ' between them
---   n_kernels          BIGINT        kernels of the sequence
---   calls              BIGINT        how often
---   op_ns              BIGINT ns     sum of the durations of the operator on the host
---   kernel_ns          BIGINT ns     sum of the durations of the kernels
---   op_delay_ns        DOUBLE ns     mean time from the start of the operator to that of its first launching call
---   launch_delay_ns    DOUBLE ns     mean time from the start of that call to that of its kernel
+--   run_id             VARCHAR      run
+--   file_id            VARCHAR      file of the trace
+--   rank               INTEGER      global rank
+--   name               VARCHAR      operator
+--   sequence           VARCHAR      names of the kernels, with ' -> ' between them
+--   n_kernels          BIGINT       kernels of the sequence
+--   calls              BIGINT       number of occurrences
+--   op_ns              BIGINT ns    sum of the durations of the operator on the host
+--   kernel_ns          BIGINT ns    sum of the durations of the kernels
+--   op_delay_ns        DOUBLE ns    mean time from the start of the operator to that of its first launching call
+--   launch_delay_ns    DOUBLE ns    mean time from the start of that call to that of its kernel
 WITH
 ops AS (
     SELECT run_id, file_id, rank, line, name, start_ns, duration_ns, process, thread FROM events
@@ -49,7 +48,7 @@ nested AS (
     SELECT *, sum(change) OVER (PARTITION BY file_id, process, thread ORDER BY edge_ns, kind, outer_first, line_first
         ROWS UNBOUNDED PRECEDING) AS depth
     FROM edges),
--- The call around a launch at a depth is the last that began there.
+-- The call around a launch at some depth is the last one that began at that depth.
 owned AS (
     SELECT file_id, line, change, depth, last_value(CASE change WHEN 1 THEN line END IGNORE NULLS) OVER (
         PARTITION BY file_id, process, thread, CASE WHEN op = '' THEN depth ELSE least(depth, 1) END

@@ -1,8 +1,9 @@
 -- Times of each kernel, copy and fill.
 --
 -- Answers: Which kernels take the time of the devices?
---   How often are they called, and how even are they?
---   Time is the sum of durations: kernels of several streams may run at once, so the sums of a rank can exceed its span.
+--   How often do they run, and how much do their durations vary?
+--   Time is the sum of durations: kernels of several streams may run at once, so the sums of a rank can exceed its
+--   span.
 --
 -- Glance: run_id rank name share% total_ns calls mean_ns median_ns max_ns class train_step
 --
@@ -11,23 +12,23 @@
 -- Sources: gpu_classes
 --
 -- Parameters: runs, steps
---   per := 'rank'     a row per 'rank', or per rank and 'step'; work of no step is then left out
+--   per := 'rank'    one row per 'rank', or per rank and 'step'; work outside of steps is then left out
 --
 -- Columns:
---   run_id         VARCHAR       run
---   file_id        VARCHAR       file of the trace
---   rank           INTEGER       global rank
---   train_step     BIGINT        step, NULL per rank
---   class          VARCHAR       compute, communication or memory
---   name           VARCHAR       name of the kernel, copy or fill
---   calls          BIGINT        times it ran
---   total_ns       BIGINT ns     sum of its durations
---   share          DOUBLE        of the sum over all names, 0 to 1
---   mean_ns        DOUBLE ns     mean duration
---   min_ns         BIGINT ns     shortest
---   median_ns      DOUBLE ns     median duration
---   max_ns         BIGINT ns     longest
---   stddev_ns      DOUBLE ns     sample standard deviation, NULL for one call
+--   run_id        VARCHAR      run
+--   file_id       VARCHAR      file of the trace
+--   rank          INTEGER      global rank
+--   train_step    BIGINT       step; NULL per rank
+--   class         VARCHAR      compute, communication or memory
+--   name          VARCHAR      name of the kernel, copy or fill
+--   calls         BIGINT       number of times it ran
+--   total_ns      BIGINT ns    sum of its durations
+--   share         DOUBLE       share of the sum over all names, 0 to 1
+--   mean_ns       DOUBLE ns    mean duration
+--   min_ns        BIGINT ns    shortest
+--   median_ns     DOUBLE ns    median duration
+--   max_ns        BIGINT ns    longest
+--   stddev_ns     DOUBLE ns    sample standard deviation; NULL for one call
 WITH
 kernels AS (
     SELECT run_id, file_id, rank, train_step, class, name, count(*) AS calls, sum(duration_ns)::BIGINT AS total_ns,

@@ -1,8 +1,8 @@
 -- Device work by the operators that launched it, from the outermost to the innermost.
 --
 -- Answers: Which operators launched which kernels?
---   Work belongs to the innermost operator around its launching call, and to all that are around that one; each piece
---   is in one row. Sums over rows that begin alike are those of `subtree_kernel_ns` of op_summary.
+--   Work belongs to the innermost operator around its launching call, and to all operators around that one; each piece
+--   is in one row.  Sums over rows whose paths begin alike are those of `subtree_kernel_ns` in op_summary.
 --
 -- Glance: run_id rank operators name total_ns share% calls class
 --
@@ -13,16 +13,16 @@
 -- Parameters: runs, steps
 --
 -- Columns:
---   run_id       VARCHAR       run
---   file_id      VARCHAR       file of the trace
---   rank         INTEGER       global rank
---   operators    VARCHAR       names from the outermost in, with ' / ' between them; NULL where none is
---                              around the launch, or the trace lacks the launch
---   class        VARCHAR       compute, communication or memory
---   name         VARCHAR       kernel, copy or fill
---   calls        BIGINT        times it ran
---   total_ns     BIGINT ns     sum of its durations
---   share        DOUBLE        of the sum over all work of the rank, 0 to 1
+--   run_id       VARCHAR      run
+--   file_id      VARCHAR      file of the trace
+--   rank         INTEGER      global rank
+--   operators    VARCHAR      names from the outermost in, with ' / ' between them; NULL where there is none around the
+--                             launch, or the trace lacks the launch
+--   class        VARCHAR      compute, communication or memory
+--   name         VARCHAR      kernel, copy or fill
+--   calls        BIGINT       number of times it ran
+--   total_ns     BIGINT ns    sum of its durations
+--   share        DOUBLE       share of the sum over all work of the rank, 0 to 1
 WITH
 work AS MATERIALIZED (
     SELECT run_id, file_id, rank, class, name, duration_ns, launch_process AS process, launch_thread AS thread,

@@ -1,9 +1,9 @@
 -- Rate at which device memory is copied and filled, over time.
 --
 -- Answers: At which rate is device memory copied and filled over time?
---   Copies at the same time are taken together.
---   As in HTA: the rates of the copies of a kind that run at an instant are added up, and the statistics are over the
---   instants at which the sum changes and is not 0. `memory_copies` has the mean by bytes and time.
+--   Copies at the same time are added up.  As in HTA, the rates of the copies of a kind that run at an instant are
+--   added, and the statistics are over the instants at which the sum changes and is not 0.  For the mean over bytes and
+--   time see `memory_copies`.
 --
 -- Formula: rate = sum of bytes / duration over the copies of a kind that run at an instant; statistics over the
 --   instants at which it changes and is above 0.
@@ -21,18 +21,18 @@
 -- Parameters: runs, steps
 --
 -- Columns:
---   run_id             VARCHAR         run
---   file_id            VARCHAR         file of the trace
---   rank               INTEGER         global rank
---   kind               VARCHAR         Memcpy HtoD, Memcpy DtoD, Memset, ...
---   changes            BIGINT          changes to a rate above 0
---   mean_gb_per_s      DOUBLE GB/s     mean of the rates
---   stddev_gb_per_s    DOUBLE GB/s     sample standard deviation
---   min_gb_per_s       DOUBLE GB/s     smallest
---   p25_gb_per_s       DOUBLE GB/s     quarter of the rates are smaller
---   median_gb_per_s    DOUBLE GB/s     median rate
---   p75_gb_per_s       DOUBLE GB/s     quarter of the rates are larger
---   max_gb_per_s       DOUBLE GB/s     largest
+--   run_id             VARCHAR        run
+--   file_id            VARCHAR        file of the trace
+--   rank               INTEGER        global rank
+--   kind               VARCHAR        Memcpy HtoD, Memcpy DtoD, Memset, ...
+--   changes            BIGINT         changes to a rate above 0
+--   mean_gb_per_s      DOUBLE GB/s    mean of the rates
+--   stddev_gb_per_s    DOUBLE GB/s    sample standard deviation
+--   min_gb_per_s       DOUBLE GB/s    smallest
+--   p25_gb_per_s       DOUBLE GB/s    a quarter of the rates is smaller
+--   median_gb_per_s    DOUBLE GB/s    median rate
+--   p75_gb_per_s       DOUBLE GB/s    a quarter of the rates is larger
+--   max_gb_per_s       DOUBLE GB/s    largest
 WITH
 changes AS (
     SELECT run_id, file_id, rank, kind, line, sign, sign * gb_per_s AS change,

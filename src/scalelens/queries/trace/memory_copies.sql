@@ -1,7 +1,7 @@
 -- Copies and fills of device memory: how many, how much, how fast.
 --
--- Answers: What moves between host and device, at which rate?
---   The rate is all bytes over all time, for the copies whose bytes the trace gives. 1 GB is 10^9 bytes.
+-- Answers: What moves between host and device, and how fast?
+--   The rate is all bytes over all time, for the copies whose bytes the trace gives.  1 GB is 1e9 bytes.
 --
 -- Glance: run_id rank kind total_bytes gb_per_s total_ns copies largest_bytes train_step
 --
@@ -10,19 +10,19 @@
 -- Sources: memory_events
 --
 -- Parameters: runs, steps
---   per := 'rank'     a row per 'rank', or per rank and 'step'; work of no step is then left out
+--   per := 'rank'    one row per 'rank', or per rank and 'step'; work outside of steps is then left out
 --
 -- Columns:
---   run_id           VARCHAR          run
---   file_id          VARCHAR          file of the trace
---   rank             INTEGER          global rank
---   train_step       BIGINT           step, NULL per rank
---   kind             VARCHAR          Memcpy HtoD, Memcpy DtoD, Memset, ...
---   copies           BIGINT           how many
---   total_ns         BIGINT ns        sum of their durations
---   total_bytes      BIGINT bytes     moved or filled, NULL where the trace does not tell
---   largest_bytes    BIGINT bytes     of one copy
---   gb_per_s         DOUBLE GB/s      bytes over time
+--   run_id           VARCHAR         run
+--   file_id          VARCHAR         file of the trace
+--   rank             INTEGER         global rank
+--   train_step       BIGINT          step; NULL per rank
+--   kind             VARCHAR         Memcpy HtoD, Memcpy DtoD, Memset, ...
+--   copies           BIGINT          number of copies
+--   total_ns         BIGINT ns       sum of their durations
+--   total_bytes      BIGINT bytes    bytes moved or filled; NULL where the trace does not give them
+--   largest_bytes    BIGINT bytes    bytes of the largest copy
+--   gb_per_s         DOUBLE GB/s     bytes over time
 WITH
 copies AS (
     SELECT * EXCLUDE (train_step),

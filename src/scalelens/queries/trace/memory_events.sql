@@ -9,17 +9,17 @@
 -- Parameters: runs, steps
 --
 -- Columns:
---   run_id         VARCHAR          run
---   file_id        VARCHAR          file of the trace
---   line           BIGINT           place of the event in the trace
---   rank           INTEGER          global rank
---   train_step     BIGINT           step that launched it
---   stream         BIGINT           stream
---   kind           VARCHAR          Memcpy HtoD, Memcpy DtoD, Memset, ...
---   start_ns       BIGINT ns        start
---   duration_ns    BIGINT ns        duration
---   moved_bytes    BIGINT bytes     moved or filled, NULL where the trace does not tell
---   gb_per_s       DOUBLE GB/s      as the trace says, else bytes over time
+--   run_id         VARCHAR         run
+--   file_id        VARCHAR         file of the trace
+--   line           BIGINT          position of the event in the trace
+--   rank           INTEGER         global rank
+--   train_step     BIGINT          step that launched it
+--   stream         BIGINT          stream
+--   kind           VARCHAR         Memcpy HtoD, Memcpy DtoD, Memset, ...
+--   start_ns       BIGINT ns       start
+--   duration_ns    BIGINT ns       duration
+--   moved_bytes    BIGINT bytes    bytes moved or filled; NULL where the trace does not give them
+--   gb_per_s       DOUBLE GB/s     as stated in the trace, else bytes over time
 WITH
 copies AS (
     SELECT g.*, CASE WHEN json_valid(args) THEN args END AS args

@@ -1,8 +1,8 @@
 -- Each call of an operator on the host, with the device work that it launched.
 --
--- Answers: Which operator launched which work, and how much of its own time did a call take?
---   Calls on a thread are nested. Ranges of NVTX count as operators. Work belongs to the innermost operator
---   around its launching call; `subtree` is what the calls within launched too.
+-- Answers: Which operator launched which work, and how much time did a call take itself?
+--   Calls on a thread are nested.  NVTX ranges count as operators.  Work belongs to the innermost operator around its
+--   launching call; `subtree` includes what the calls within launched.
 --
 -- Helper: used by kernel_tree and op_summary
 --
@@ -11,21 +11,21 @@
 -- Parameters: runs, steps
 --
 -- Columns:
---   run_id               VARCHAR       run
---   file_id              VARCHAR       file of the trace
---   line                 BIGINT        place of the call in the trace
---   rank                 INTEGER       global rank
---   train_step           BIGINT        step in which it starts
---   name                 VARCHAR       operator
---   depth                BIGINT        operators around it on its thread
---   parent_line          BIGINT        place of the innermost of them
---   start_ns             BIGINT ns     start
---   duration_ns          BIGINT ns     duration
---   self_ns              BIGINT ns     the part of it outside of the operators within
---   kernels              BIGINT        pieces of device work that it launched itself
---   kernel_ns            BIGINT ns     sum of their durations
---   subtree_kernels      BIGINT        with those of the operators within
---   subtree_kernel_ns    BIGINT ns     sum of their durations
+--   run_id               VARCHAR      run
+--   file_id              VARCHAR      file of the trace
+--   line                 BIGINT       position of the call in the trace
+--   rank                 INTEGER      global rank
+--   train_step           BIGINT       step in which it starts
+--   name                 VARCHAR      operator
+--   depth                BIGINT       number of operators around it on its thread
+--   parent_line          BIGINT       position of the innermost of them
+--   start_ns             BIGINT ns    start
+--   duration_ns          BIGINT ns    duration
+--   self_ns              BIGINT ns    part of it outside of the operators within
+--   kernels              BIGINT       pieces of device work that it launched itself
+--   kernel_ns            BIGINT ns    sum of their durations
+--   subtree_kernels      BIGINT       the same, including the operators within
+--   subtree_kernel_ns    BIGINT ns    sum of their durations
 WITH
 ops AS (
     SELECT run_id, file_id, line, rank, train_step, name, start_ns, duration_ns, process, thread FROM events

@@ -1,8 +1,8 @@
--- Times of each operator, on the host and of the device work that it launched.
+-- Times of each operator, on the host and for the device work that it launched.
 --
 -- Answers: Which operators take the time of host and device?
 --   Device time of an operator is that of the work it launched itself, so that the shares add up; `subtree_kernel_ns`
---   has that of the operators within as well, and counts an operator within one of its name twice.
+--   includes that of the operators within, and counts an operator within one of its own name twice.
 --
 -- Glance: run_id rank name kernel_ns share% self_ns total_ns calls kernels train_step
 --
@@ -11,21 +11,21 @@
 -- Sources: op_calls
 --
 -- Parameters: runs, steps
---   per := 'rank'     a row per 'rank', or per rank and 'step'; work of no step is then left out
+--   per := 'rank'    one row per 'rank', or per rank and 'step'; work outside of steps is then left out
 --
 -- Columns:
---   run_id               VARCHAR       run
---   file_id              VARCHAR       file of the trace
---   rank                 INTEGER       global rank
---   train_step           BIGINT        step in which the call starts, NULL per rank
---   name                 VARCHAR       operator
---   calls                BIGINT        how often
---   total_ns             BIGINT ns     sum of the durations on the host
---   self_ns              BIGINT ns     of it outside of the operators within
---   kernels              BIGINT        pieces of device work that it launched itself
---   kernel_ns            BIGINT ns     sum of their durations
---   subtree_kernel_ns    BIGINT ns     with those of the operators within
---   share                DOUBLE        of the device time of all operators, 0 to 1
+--   run_id               VARCHAR      run
+--   file_id              VARCHAR      file of the trace
+--   rank                 INTEGER      global rank
+--   train_step           BIGINT       step in which the call starts; NULL per rank
+--   name                 VARCHAR      operator
+--   calls                BIGINT       number of calls
+--   total_ns             BIGINT ns    sum of the durations on the host
+--   self_ns              BIGINT ns    part of it outside of the operators within
+--   kernels              BIGINT       pieces of device work that it launched itself
+--   kernel_ns            BIGINT ns    sum of their durations
+--   subtree_kernel_ns    BIGINT ns    the same, including the operators within
+--   share                DOUBLE       share of the device time of all operators, 0 to 1
 WITH
 calls AS (
     SELECT * EXCLUDE (train_step),

@@ -1,11 +1,11 @@
 -- How much launched work waits on each stream.
 --
 -- Answers: Is the host ahead of the device, or blocked by a full queue?
---   The length rises by one at each launching call and falls when its work starts; a graph is one entry, which leaves the
---   queue with its first kernel. As in HTA the statistics are over the changes of the length; `time_mean_length` weighs each
---   length with the time that it lasted. HTA leaves graphs out.
+--   The length rises by one at each launching call and falls when its work starts; a graph is one entry, which leaves
+--   the queue with its first kernel.  As in HTA, the statistics are over the changes of the length; `time_mean_length`
+--   weights each length by the time that it lasted.  HTA leaves graphs out.
 --
--- Formula: length = launching calls begun - pieces of work started, at each change; time_mean_length = sum(length *
+-- Formula: length = launching calls made - pieces of work started, at each change; time_mean_length = sum(length *
 --   time) / sum(time).
 --
 -- Reference: Meta, HolisticTraceAnalysis, get_queue_length_summary.
@@ -23,20 +23,20 @@
 --   full_queue := 1024    length from which a queue is full
 --
 -- Columns:
---   run_id              VARCHAR       run
---   file_id             VARCHAR       file of the trace
---   rank                INTEGER       global rank
---   stream              BIGINT        stream
---   changes             BIGINT        changes of the length
---   mean_length         DOUBLE        mean length
---   stddev_length       DOUBLE        sample standard deviation
---   min_length          BIGINT        smallest
---   p25_length          DOUBLE        quarter of the lengths are smaller
---   median_length       DOUBLE        median length
---   p75_length          DOUBLE        quarter of the lengths are larger
---   max_length          BIGINT        largest
---   time_mean_length    DOUBLE        mean over time
---   full_ns             BIGINT ns     time with a full queue
+--   run_id              VARCHAR      run
+--   file_id             VARCHAR      file of the trace
+--   rank                INTEGER      global rank
+--   stream              BIGINT       stream
+--   changes             BIGINT       changes of the length
+--   mean_length         DOUBLE       mean length
+--   stddev_length       DOUBLE       sample standard deviation
+--   min_length          BIGINT       smallest
+--   p25_length          DOUBLE       a quarter of the lengths is smaller
+--   median_length       DOUBLE       median length
+--   p75_length          DOUBLE       a quarter of the lengths is larger
+--   max_length          BIGINT       largest
+--   time_mean_length    DOUBLE       mean over time
+--   full_ns             BIGINT ns    time with a full queue
 WITH
 work AS (
     SELECT run_id, file_id, rank, process, stream, correlation, launch_start_ns, min(start_ns) AS start_ns

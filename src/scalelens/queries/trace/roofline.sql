@@ -1,23 +1,23 @@
 -- Operators against the roofline of the device: how fast they compute and move data, and how fast they could.
 --
--- Answers: Which operators are how far from what the device could do?
+-- Answers: Which operators are how far from what the device can do?
 --   Are they bound by arithmetic or by memory?
 --   One row per operator, shapes and element type: rates are total work over total time of their kernels.  The bound
---   follows from the dense peak for the element type and the memory's bandwidth: those given, else the catalog's for
---   the device of the run (float32 as such, not TF32); where neither is known it is NULL.
---   The roofline is the time that the slower of both would take: a share near 1 cannot be improved by a faster kernel;
---   above 1, less is moved than the shapes say (a cache), or the peak is that of another device.
+--   follows from the dense peak for the element type and the memory bandwidth: those of the parameters, else the
+--   catalog's for the device of the run (float32 as such, not TF32); where neither is known it is NULL.
+--   The roofline is the time that the slower of the two would take.  A share near 1 cannot be improved by a faster
+--   kernel; above 1, less is moved than the shapes imply (a cache), or the peak is that of another device.
 --
 -- Formula: roofline time = max(flops / peak, bytes / bandwidth) of a call; roofline_share = calls * roofline time /
 --   kernel time; intensity = flops / bytes.
 --
 -- Reference: Williams, Waterman and Patterson, CACM 52(4), 2009.  Peaks: the catalog's `source`, FROM devices_catalog.
 --
--- Assumptions: Each operand is moved once from and to memory.  The device runs at the clock of which the vendor says
+-- Assumptions: Each operand is moved once from and to memory.  The device runs at the clock for which the vendor states
 --   the peak.
 --
--- Limits: Operators whose shapes the trace lacks, or that this house has no formula for, are not here (op_work).
---   Float32 is held against full fp32, though TF32 may have been on.
+-- Limits: Operators whose shapes are not in the trace, or for which ScaleLens has no formula, are not included
+--   (op_work).  Float32 is compared with full fp32, though TF32 may have been on.
 --
 -- Glance: run_id name bound roofline_share% share% kernel_s tflops_per_s gb_per_s calls dtype intensity shapes peak
 --   bandwidth
@@ -27,8 +27,8 @@
 -- Sources: op_work, run_devices
 --
 -- Parameters: runs
---   peak_tflops := NULL           dense peak of the device, in TFLOP/s, for all element types; NULL: the catalog's
---   bandwidth_gb_per_s := NULL    bandwidth of the device's memory, in GB/s (1e9 bytes); NULL: the catalog's
+--   peak_tflops := NULL           dense peak of the device, in TFLOP/s, for all element types; NULL takes the catalog's
+--   bandwidth_gb_per_s := NULL    bandwidth of the device's memory, in GB/s (1e9 bytes); NULL takes the catalog's
 --
 -- Columns:
 --   run_id            VARCHAR           run
@@ -38,14 +38,14 @@
 --   dtype             VARCHAR           element type
 --   calls             BIGINT            calls, over all ranks
 --   kernel_s          DOUBLE s          time of their kernels
---   share             DOUBLE            of the time of all operators here
+--   share             DOUBLE            share of the time of all operators here
 --   gflops            DOUBLE GFLOP      floating-point operations of a call
 --   moved_mb          DOUBLE MB         data moved by a call, in 1e6 bytes
 --   intensity         DOUBLE FLOP/B     floating-point operations per byte
 --   tflops_per_s      DOUBLE TFLOP/s    achieved
 --   gb_per_s          DOUBLE GB/s       achieved
---   peak              DOUBLE TFLOP/s    dense peak that it is held against
---   bandwidth         DOUBLE GB/s       bandwidth that it is held against
+--   peak              DOUBLE TFLOP/s    dense peak that it is compared with
+--   bandwidth         DOUBLE GB/s       bandwidth that it is compared with
 --   bound             VARCHAR           compute or memory
 --   roofline_us       DOUBLE us         least time of a call
 --   roofline_share    DOUBLE            least time over the time taken
@@ -54,7 +54,7 @@ summed AS (
     SELECT run_id, name, family, shapes, dtype, count(*) AS calls, sum(kernel_ns) / 1e9 AS kernel_s,
         any_value(flops) AS flops, any_value(moved_bytes) AS moved_bytes
     FROM op_work(runs := runs) WHERE flops IS NOT NULL GROUP BY ALL),
-held AS (
+with_peaks AS (
     SELECT s.*, coalesce(peak_tflops::DOUBLE, CASE lower(dtype)
             WHEN 'float' THEN fp32_tflops WHEN 'c10::half' THEN fp16_tflops WHEN 'c10::bfloat16' THEN bf16_tflops
             WHEN 'c10::float8_e4m3fn' THEN fp8_tflops WHEN 'c10::float8_e5m2' THEN fp8_tflops
@@ -62,7 +62,7 @@ held AS (
         coalesce(bandwidth_gb_per_s::DOUBLE, d.bandwidth_gb_per_s) AS bandwidth
     FROM summed AS s LEFT JOIN run_devices(runs := runs) AS d USING (run_id)),
 bounded AS (
-    SELECT *, flops / (peak * 1e12) AS compute_s, moved_bytes / (bandwidth * 1e9) AS memory_s FROM held)
+    SELECT *, flops / (peak * 1e12) AS compute_s, moved_bytes / (bandwidth * 1e9) AS memory_s FROM with_peaks)
 SELECT run_id, name, family, shapes, dtype, calls, kernel_s,
     kernel_s / nullif(sum(kernel_s) OVER (PARTITION BY run_id), 0) AS share,
     flops / 1e9 AS gflops, moved_bytes / 1e6 AS moved_mb, flops / nullif(moved_bytes, 0) AS intensity,

@@ -1,16 +1,16 @@
 -- One step of a trace across its ranks: when each stream computes, communicates or moves memory.
 --
 -- Answers: What did the devices do at the same time within one step?
---   A step of a run is cut into `step_slots` slots.  Work of one class on one stream becomes one row as long as no whole slot
---   between lies idle: a drawing of that many columns shows the same.  A row keeps its true begin and end.
---   Without `step_number` the step is the one of median length among the complete steps that most ranks have.  Traces
---   without annotated steps are taken whole.
---   Times count from the first work of the step.  Where the clocks of all ranks are known against each other, their
---   offsets are taken off and the first work is that of all ranks; else each rank counts from its own.
+--   The step is cut into `step_slots` slots.  Work of one class on one stream becomes one row as long as no whole slot
+--   between is idle: a drawing with that many columns shows no more.  A row keeps its true begin and end.
+--   Without `step_number` it is the step of median length among the complete steps that most ranks have.  Traces
+--   without annotated steps are taken as a whole.  Times count from the first work of the step.  If the clocks of all
+--   ranks are known relative to each other, their offsets are subtracted and the first work is that of all ranks; else
+--   each rank counts from its own.
 --
 -- Formula: none; the ends of a row are those of events.
 --
--- Limits: Gaps below a slot cannot be seen: shares of time are those of temporal_breakdown.
+-- Limits: Gaps below a slot cannot be seen: for shares of time see temporal_breakdown.
 --
 -- Glance: run_id rank stream class train_step begins_ns ends_ns work_ns n_events clock
 --
@@ -19,23 +19,23 @@
 -- Sources: gpu_events, clock_offsets
 --
 -- Parameters: runs
---   step_number := NULL    the step; NULL takes one of median length
---   step_slots := 1000     pieces of the step of which gaps are kept
+--   step_number := NULL    number of the step; NULL takes one of median length
+--   step_slots := 1000     number of slots of the step; gaps of a slot or more are kept
 --
 -- Columns:
---   run_id        VARCHAR       run
---   file_id       VARCHAR       file of the trace
---   line          BIGINT        place of the first event in the trace
---   rank          INTEGER       global rank
---   process       VARCHAR       device as the trace numbers it
---   stream        BIGINT        stream
---   class         VARCHAR       compute, communication or memory
---   train_step    BIGINT        step, NULL where the traces have none
---   begins_ns     BIGINT ns     begin, from the first work of the step
---   ends_ns       BIGINT ns     end
---   work_ns       BIGINT ns     sum of the durations of its events
---   n_events      BIGINT        kernels, copies and fills
---   clock         VARCHAR       common: all ranks have one zero; own: each rank has its own
+--   run_id        VARCHAR      run
+--   file_id       VARCHAR      file of the trace
+--   line          BIGINT       position of the first event in the trace
+--   rank          INTEGER      global rank
+--   process       VARCHAR      device as the trace numbers it
+--   stream        BIGINT       stream
+--   class         VARCHAR      compute, communication or memory
+--   train_step    BIGINT       step; NULL where the traces have none
+--   begins_ns     BIGINT ns    begin, from the first work of the step
+--   ends_ns       BIGINT ns    end
+--   work_ns       BIGINT ns    sum of the durations of its events
+--   n_events      BIGINT       kernels, copies and fills
+--   clock         VARCHAR      common: all ranks have the same zero; own: each rank has its own
 WITH
 work AS MATERIALIZED (FROM gpu_events(runs := runs)),
 lengths AS (
@@ -51,7 +51,7 @@ chosen AS (
     FROM (FROM steps QUALIFY n_complete = max(n_complete) OVER (PARTITION BY run_id))
     QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY length_ns, train_step)
         = (count(*) OVER (PARTITION BY run_id) + 1) // 2),
--- Offsets of one process group count from one host; of several groups they would not.
+-- Offsets of one process group count from one host; those of several groups would not.
 clocks AS (
     SELECT run_id, rank, offset_ns
     FROM (SELECT *, count(offset_ns) OVER (PARTITION BY run_id, process_group) AS n_known FROM clock_offsets(runs := runs))
@@ -67,14 +67,14 @@ zeroed AS (
     SELECT *, if(is_common, min(from_ns) OVER (PARTITION BY run_id), min(start_ns) OVER (PARTITION BY file_id)) AS zero_ns,
         if(is_common, from_ns, start_ns) - zero_ns AS begins_ns, if(is_common, to_ns, end_ns) - zero_ns AS ends_ns
     FROM events_of_step),
-placed AS (
+with_slots AS (
     SELECT *, greatest(max(ends_ns) OVER (PARTITION BY run_id), 1) AS whole_ns,
         begins_ns * step_slots // whole_ns AS first_slot, ends_ns * step_slots // whole_ns AS last_slot
     FROM zeroed),
 numbered AS (
     SELECT *, sum(coalesce(is_apart, true)::INT) OVER lane AS island
     FROM (SELECT *, first_slot > 1 + max(last_slot) OVER (lane ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS is_apart
-        FROM placed WINDOW lane AS (PARTITION BY file_id, process, stream, class ORDER BY begins_ns, ends_ns, line))
+        FROM with_slots WINDOW lane AS (PARTITION BY file_id, process, stream, class ORDER BY begins_ns, ends_ns, line))
     WINDOW lane AS (PARTITION BY file_id, process, stream, class ORDER BY begins_ns, ends_ns, line))
 SELECT run_id, file_id, min(line) AS line, rank, process, stream, class, train_step,
     min(begins_ns)::BIGINT AS begins_ns, max(ends_ns)::BIGINT AS ends_ns, sum(duration_ns)::BIGINT AS work_ns,

@@ -1,15 +1,16 @@
--- Where the ranks of each process group stood when the flight recorder was dumped.
+-- Where the ranks of each process group were when the flight recorder was dumped.
 --
--- Answers: Which rank did not come to a collective that the others wait in?
---   A row per process group and rank.  A group's calls are numbered by collective_seq_id; calls of two ranks (send,
---   recv) have numbers of their own and are not looked at.  The last common call is the one that all ranks with a dump
---   had called.  Calls of one number that differ in kind or size are a mismatch: these ranks wait for each other for ever.
---   A recorder keeps the newest calls only, and a rank without a dump is not judged: `missing_ranks` counts them.
+-- Answers: Did any rank fail to reach a collective that the others wait in?
+--   One row per process group and rank.  A group's calls are numbered by collective_seq_id; calls between two ranks
+--   (send, recv) have their own numbers and are not considered.  The last common call is the last one that all ranks
+--   with a dump had called.  Calls of one number that differ in kind or size are a mismatch: these ranks wait for each
+--   other forever.  A recorder keeps only the newest calls, and a rank without a dump is not judged: `missing_ranks`
+--   counts them.
 --
 -- Formula: behind: called = last_common < the last call of another rank; waits: called > last_common; mismatch: all made
 --   the same number of calls, but the last ones differ in kind or size.
 --
--- Limits: Calls of two ranks are not looked at, and a rank without a dump is not judged.
+-- Limits: Calls between two ranks are not considered, and a rank without a dump is not judged.
 --
 -- Glance: run_id process_group rank verdict waits_in called last_common n_ranks missing_ranks state
 --
@@ -22,18 +23,18 @@
 -- Columns:
 --   run_id           VARCHAR      run
 --   process_group    VARCHAR      name of the group, with its description
---   rank             INTEGER      rank whose dump this is
---   verdict          VARCHAR      behind (did not call what others wait in), waits (for a rank that is behind), mismatch,
---                                 not begun (its device did not begin the call, others did), not done, done; NULL where
---                                 nothing tells
+--   rank             INTEGER      rank that wrote the dump
+--   verdict          VARCHAR      behind (did not call what others wait in), waits (for a rank that is behind),
+--                                 mismatch, not begun (its device did not begin the call, others did), not done, done;
+--                                 NULL where nothing shows it
 --   waits_in         VARCHAR      the collective after the last common one, or the last one where all called it
 --   called           BIGINT       number of the last call of the rank
---   completed        BIGINT       number of its last call that is known to be completed
+--   completed        BIGINT       number of its last call that is known to be complete
 --   last_common      BIGINT       number of the last call that all ranks with a dump had called
 --   state            VARCHAR      state of its last call: scheduled (not seen to start), started, completed
---   called_at        TIMESTAMP    when the host made its last call
+--   called_at        TIMESTAMP    time at which the host made its last call
 --   n_ranks          BIGINT       ranks of the group with a dump
---   missing_ranks    BIGINT       ranks of the group without one, NULL where the dumps do not say its size
+--   missing_ranks    BIGINT       ranks of the group without a dump; NULL where the dumps do not state its size
 WITH
 calls AS MATERIALIZED (
     SELECT run_id, rank, process_group AS name, collective, start_ns, group_size, message_bytes,
@@ -50,7 +51,7 @@ of_ranks AS (
     FROM calls WHERE number IS NOT NULL GROUP BY ALL),
 of_groups AS (
     SELECT run_id, name, min(called) AS last_common, max(called) AS furthest, count(*) AS n_ranks,
-        max(group_size) AS group_size, bool_or(state = 'started') AS begun
+        max(group_size) AS group_size, bool_or(state = 'started') AS any_started
     FROM of_ranks GROUP BY ALL),
 kinds AS (  -- of the call in question: the first that not all made, else the last
     SELECT run_id, name, number, count(DISTINCT (collective, message_bytes)) AS n_kinds,
@@ -62,7 +63,7 @@ SELECT run_id, concat_ws(' ', name, nullif(description, 'undefined')) AS process
         WHEN furthest > last_common AND called = last_common THEN 'behind'
         WHEN furthest > last_common THEN 'waits'
         WHEN completed = called THEN 'done'
-        WHEN state = 'scheduled' AND begun THEN 'not begun'
+        WHEN state = 'scheduled' AND any_started THEN 'not begun'
         WHEN state = 'started' OR NOT retired THEN 'not done' END AS verdict,
     waits_in, called, completed, last_common, state, make_timestamp(last_ns // 1000) AS called_at, n_ranks,
     g.group_size - n_ranks AS missing_ranks

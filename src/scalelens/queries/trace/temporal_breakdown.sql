@@ -2,7 +2,7 @@
 --
 -- Answers: How long does each rank compute, communicate, copy or idle?
 --   Compute is the union of its kernels; communication and memory count where they are exposed: memory where neither of
---   the others runs. The parts add up to the span, from the start of the first work to the end of the last. HTA's
+--   the others runs.  The parts add up to the span, from the start of the first work to the end of the last.  HTA's
 --   compute and idle are the same; its non-compute is exposed communication and memory together.
 --
 -- Formula: compute = |K|; exposed communication = |C minus K|; exposed memory = |M minus K minus C|; idle = span - |K
@@ -10,35 +10,35 @@
 --
 -- Reference: Meta, HolisticTraceAnalysis, breakdown_analysis.
 --
--- Limits: What a kernel's name does not tell is compute.  Where the trace calls such a kernel a collective, or most of the
---   time of its stream is communication, the remark names it.  Kernels that wait, such as a collective for a late rank,
---   are busy.
+-- Limits: Kernels whose names do not show what they do count as compute.  If the trace calls such a kernel a
+--   collective, or most of the time of its stream is communication, the note names it.  Kernels that wait, such as a
+--   collective for a late rank, count as busy.
 --
 -- Glance: run_id rank train_step compute_share% exposed_comm_share% exposed_memory_share% idle_share% span_ns
---   compute_ns exposed_comm_ns idle_ns remark
+--   compute_ns exposed_comm_ns idle_ns note
 --
 -- Partition: run_id, light
 --
 -- Sources: class_times, events
 --
 -- Parameters: runs, steps
---   per := 'rank'     a row per 'rank', or per rank and 'step'; work of no step is then left out
+--   per := 'rank'    one row per 'rank', or per rank and 'step'; work outside of steps is then left out
 --
 -- Columns:
---   run_id                  VARCHAR       run
---   file_id                 VARCHAR       file of the trace
---   rank                    INTEGER       global rank
---   train_step              BIGINT        step, NULL per rank
---   span_ns                 BIGINT ns     from the first work to the end of the last
---   compute_ns              BIGINT ns     compute, whatever runs beside it
---   exposed_comm_ns         BIGINT ns     communication without compute
---   exposed_memory_ns       BIGINT ns     copies and fills without compute or communication
---   idle_ns                 BIGINT ns     nothing
---   compute_share           DOUBLE        of the span, 0 to 1
---   exposed_comm_share      DOUBLE        of the span, 0 to 1
---   exposed_memory_share    DOUBLE        of the span, 0 to 1
---   idle_share              DOUBLE        of the span, 0 to 1
---   remark                  VARCHAR       kernels that count as compute and may be communication
+--   run_id                  VARCHAR      run
+--   file_id                 VARCHAR      file of the trace
+--   rank                    INTEGER      global rank
+--   train_step              BIGINT       step; NULL per rank
+--   span_ns                 BIGINT ns    from the first work to the end of the last
+--   compute_ns              BIGINT ns    compute, whatever else runs
+--   exposed_comm_ns         BIGINT ns    communication without compute
+--   exposed_memory_ns       BIGINT ns    copies and fills without compute or communication
+--   idle_ns                 BIGINT ns    nothing
+--   compute_share           DOUBLE       share of the span, 0 to 1
+--   exposed_comm_share      DOUBLE       share of the span, 0 to 1
+--   exposed_memory_share    DOUBLE       share of the span, 0 to 1
+--   idle_share              DOUBLE       share of the span, 0 to 1
+--   note                    VARCHAR      kernels that count as compute and may be communication
 WITH
 parts AS MATERIALIZED (
     SELECT run_id, file_id, rank, train_step, span_ns,
@@ -55,11 +55,11 @@ names AS (
 doubts AS (
     SELECT run_id, file_id, rank, 'may be communication, but counts as compute: '
         || array_to_string(list(DISTINCT label ORDER BY label)[:3], ', ')
-        || CASE WHEN count(DISTINCT label) > 3 THEN format(' and {} more', count(DISTINCT label) - 3) ELSE '' END AS remark
+        || CASE WHEN count(DISTINCT label) > 3 THEN format(' and {} more', count(DISTINCT label) - 3) ELSE '' END AS note
     FROM names WHERE class = 'compute' AND (is_collective OR communication_share > 0.5) GROUP BY run_id, file_id, rank)
 SELECT parts.*, compute_ns / nullif(span_ns, 0) AS compute_share,
     exposed_comm_ns / nullif(span_ns, 0) AS exposed_comm_share,
-    exposed_memory_ns / nullif(span_ns, 0) AS exposed_memory_share, idle_ns / nullif(span_ns, 0) AS idle_share, remark
+    exposed_memory_ns / nullif(span_ns, 0) AS exposed_memory_share, idle_ns / nullif(span_ns, 0) AS idle_share, note
 FROM parts LEFT JOIN doubts ON doubts.run_id = parts.run_id AND doubts.file_id = parts.file_id
     AND doubts.rank IS NOT DISTINCT FROM parts.rank
 ORDER BY parts.run_id, parts.rank, parts.file_id, train_step

@@ -1,9 +1,9 @@
--- Two traces, or two groups of them, name by name.
+-- Two traces, or two groups of them, compared name by name.
 --
 -- Answers: Which operators and kernels changed between two traces?
 --   New, gone, called more or less often, longer or shorter.
---   Each side is a condition over run_id, file_id, path and rank; without any, rank 0 is held against rank 1. Several
---   traces on a side are added up. The change is one of the number of calls, as in HTA's trace diff.
+--   Each side is a condition over run_id, file_id, path and rank; by default, rank 0 is compared with rank 1.  Several
+--   traces on a side are added up.  The change is that of the number of calls, as in HTA's trace diff.
 --
 -- Glance: side name change total_diff_ns total_a_ns total_b_ns calls_a calls_b mean_ratio
 --
@@ -11,8 +11,9 @@
 --
 -- Parameters:
 --   a := 'rank = 0'    condition that selects the traces of one side: 'path LIKE ''%/before/%'''
---   b := 'rank = 1'    condition that selects those of the other
---   steps := 'all'     which part of a trace: 'all', 'complete' steps, or the selection of 'hta'; for operators all of it
+--   b := 'rank = 1'    condition that selects those of the other side
+--   steps := 'all'     which part of a trace: 'all', 'complete' steps, or the selection of 'hta'; for operators always
+--                      all of it
 --
 -- Columns:
 --   side             VARCHAR       host (operators) or device (kernels, copies, fills)

@@ -1,6 +1,6 @@
 -- Annotated steps of a trace.
 --
--- Answers: Which steps does a trace hold, and how long did each take?
+-- Answers: Which steps does a trace contain, and how long did each take?
 --   When did each begin on host and device?
 --   From the annotations ProfilerStep#N of PyTorch's profiler, or NVTX ranges such as `step 12`.
 --
@@ -13,16 +13,16 @@
 -- Parameters: runs
 --
 -- Columns:
---   run_id                VARCHAR       run
---   file_id               VARCHAR       file of the trace
---   line                  BIGINT        place of the annotation in the trace
---   rank                  INTEGER       global rank
---   train_step            BIGINT        step
---   start_ns              BIGINT ns     start on the host
---   duration_ns           BIGINT ns     duration on the host
---   device_start_ns       BIGINT ns     start of its first work on the device, where the trace says so
---   device_duration_ns    BIGINT ns     from there to the end of its last work
---   complete              BOOLEAN       whether `steps := 'complete'` takes it: the last of several may be cut
+--   run_id                VARCHAR      run
+--   file_id               VARCHAR      file of the trace
+--   line                  BIGINT       position of the annotation in the trace
+--   rank                  INTEGER      global rank
+--   train_step            BIGINT       step
+--   start_ns              BIGINT ns    start on the host
+--   duration_ns           BIGINT ns    duration on the host
+--   device_start_ns       BIGINT ns    start of its first work on the device, where the trace states it
+--   device_duration_ns    BIGINT ns    from there to the end of its last work
+--   complete              BOOLEAN      whether `steps := 'complete'` takes it: the last of several may be cut
 WITH
 annotations AS (
     SELECT *, category = 'gpu_user_annotation' AS of_device

@@ -15,14 +15,14 @@ SELECT run_id, test, place, count(*) AS measurements, count(*) FILTER (wrong > 0
 FROM collective_benchmarks() GROUP BY run_id, test, place ORDER BY run_id, test, place DESC"""
 GLANCE = ("run_id", "test", "place", "busbw_bytes_per_s", "message_bytes", "measurements", "with_wrong_values")
 CHART = "collective_benchmarks"
-PLACES = {"out": "out of place", "in": "in place"}
+_PLACES = {"out": "out of place", "in": "in place"}
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     result = []
     for row in rows.filter(rows["busbw_bytes_per_s"] > 0).iter_rows(named=True):
         text = (
-            f"{names[row['run_id']]}: {row['test'] or 'unknown test'} {PLACES[row['place']]} reaches "
+            f"{names[row['run_id']]}: {row['test'] or 'unknown test'} {_PLACES[row['place']]} reaches "
             f"{row['busbw_bytes_per_s'] / 1e9:.4g} GB/s of bus bandwidth, at {row['message_bytes']:,} bytes."
         )
         wrong = f"; {row['with_wrong_values']} had wrong values" if row["with_wrong_values"] else ""

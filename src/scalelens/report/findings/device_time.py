@@ -13,9 +13,9 @@ SQL = "FROM temporal_breakdown() ORDER BY run_id, rank, file_id"
 GLANCE = ("run_id", "rank", "span_ns", "compute_share%", "exposed_comm_share%", "exposed_memory_share%", "idle_share%")
 CHART = "temporal_breakdown"
 ABOUT_TRACES = True
-SPENT = {"compute_ns": "compute", "exposed_comm_ns": "communicate without computing",
+_SPENT = {"compute_ns": "compute", "exposed_comm_ns": "communicate without computing",
          "exposed_memory_ns": "copy without computing or communicating", "idle_ns": "are idle"}  # fmt: skip
-LEAST_SHARE = 0.0005  # a smaller share would be printed as 0.0 %
+_LEAST_SHARE = 0.0005  # a smaller share would be printed as 0.0 %
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
@@ -25,8 +25,8 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
         span_ns = sum(group["span_ns"].to_list())
         if not span_ns:
             continue
-        shares = {words: sum(group[column].to_list()) / span_ns for column, words in SPENT.items()}
-        spent = ", ".join(f"{words} in {percent(share)}" for words, share in shares.items() if share >= LEAST_SHARE)
+        shares = {words: sum(group[column].to_list()) / span_ns for column, words in _SPENT.items()}
+        spent = ", ".join(f"{words} in {percent(share)}" for words, share in shares.items() if share >= _LEAST_SHARE)
         idle = group["idle_share"].drop_nulls().to_list()
         by_rank = f"; idle {percent(min(idle))} to {percent(max(idle))} by rank" if len(idle) > 1 else ""
         doubt = f"{plural(group.height, 'traced rank')}{by_rank}."

@@ -15,18 +15,18 @@ SELECT run_id, outcome, outcome_line AS line, nodes, devices, system, model, pat
 FROM runs
 WHERE outcome NOT IN ('completed', 'unknown') ORDER BY outcome, run_id"""
 GLANCE = ("run_id", "outcome", "line", "devices", "system", "model", "path")
-WORDS = {"oom": "out of memory", "collective_timeout": "in a collective that timed out",
+_WORDS = {"oom": "out of memory", "collective_timeout": "in a collective that timed out",
          "time_limit": "at the time limit", "node_failure": "when a node failed", "error": "with an error",
          "cancelled": "by a cancellation"}  # fmt: skip
-MOST_NAMED = 4
+_MOST_NAMED = 4
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     result = []
     for outcome, count in Counter(rows["outcome"]).most_common():
         runs = [names[run] for run in rows.filter(rows["outcome"] == outcome)["run_id"]]
-        more = f" and {count - MOST_NAMED} more" if count > MOST_NAMED else ""
-        text = f"{plural(count, 'run')} ended {WORDS.get(outcome, outcome)} ({', '.join(runs[:MOST_NAMED])}{more})."
+        more = f" and {count - _MOST_NAMED} more" if count > _MOST_NAMED else ""
+        text = f"{plural(count, 'run')} ended {_WORDS.get(outcome, outcome)} ({', '.join(runs[:_MOST_NAMED])}{more})."
         result.append(FindingSentence(text, "The table names the log line that reports it, if there is one."))
     return few(result)
 

@@ -19,14 +19,14 @@ ORDER BY run_id, total_ns DESC, name"""
 GLANCE = ("run_id", "class", "name", "calls", "total_ns", "share%", "min_ns", "max_ns")
 CHART = "kernel_summary"
 ABOUT_TRACES = True
-LONGEST_NAME = 70
+_LONGEST_NAME = 70
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     result = []
     for (run,), group in rows.group_by("run_id", maintain_order=True):
         top = group.row(0, named=True)
-        kernel = top["name"] if len(top["name"]) <= LONGEST_NAME else f"{top['name'][:LONGEST_NAME]}…"
+        kernel = top["name"] if len(top["name"]) <= _LONGEST_NAME else f"{top['name'][:_LONGEST_NAME]}…"
         calls = plural(int(top["calls"]), "call")
         text = f"{names[str(run)]}: {kernel} takes {percent(top['share'])} of the device's work, in {calls}."
         result.append(

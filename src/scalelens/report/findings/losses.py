@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 PLACE = 65
 SQL = "FROM efficiency_tree() WHERE train_step IS NULL ORDER BY parallel_efficiency, run_id"
 GLANCE = ("run_id", "ranks", "devices", "parallel_efficiency%", "load_balance%", "communication_efficiency%",
-          "orchestration_efficiency%", "computation_scalability%", "remark")  # fmt: skip
+          "orchestration_efficiency%", "computation_scalability%", "note")  # fmt: skip
 ABOUT_TRACES = True
-LEAST_SHARE = 0.005  # of the loss; smaller shares are not mentioned
-FACTORS = {"load_balance": "uneven work", "communication_efficiency": "communication and copies that nothing hides",
+_LEAST_SHARE = 0.005  # of the loss; smaller shares are not mentioned
+_FACTORS = {"load_balance": "uneven work", "communication_efficiency": "communication and copies that nothing hides",
            "orchestration_efficiency": "devices without work"}  # fmt: skip
 
 
@@ -28,17 +28,19 @@ def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
     """The factors multiply, so their logarithms add up to that of the product: each has its share of the loss."""
     whole = row["parallel_efficiency"]
     text = f"{names[row['run_id']]}: {percent(whole)} of the devices' time is computation"
-    factors = {words: row[name] for name, words in FACTORS.items() if row[name] is not None}
+    factors = {words: row[name] for name, words in _FACTORS.items() if row[name] is not None}
     if not 0 < whole < 1 or any(factor <= 0 for factor in factors.values()):
         return f"{text}."
     lost = {words: math.log(factor) / math.log(whole) for words, factor in factors.items()}
-    shares = sorted(((words, share) for words, share in lost.items() if share > LEAST_SHARE), key=lambda pair: -pair[1])
+    shares = sorted(
+        ((words, share) for words, share in lost.items() if share > _LEAST_SHARE), key=lambda pair: -pair[1]
+    )
     return f"{text}; of the loss {', '.join(f'{percent(share, 0)} is {words}' for words, share in shares)}."
 
 
 def _doubt_of(row: Mapping[str, Any]) -> str:
-    remark = f"; {row['remark']}" if row["remark"] else ""
-    return f"{plural(row['ranks'], 'traced rank')}{remark}."
+    note = f"; {row['note']}" if row["note"] else ""
+    return f"{plural(row['ranks'], 'traced rank')}{note}."
 
 
 def nothing(rows: "pl.DataFrame") -> str:

@@ -14,8 +14,8 @@ SQL = "FROM outlier_gpus() ORDER BY run_id, rank NULLS LAST"
 GLANCE = ("run_id", "rank", "node", "device", "verdict", "cause", "peers", "n_steps", "compute_s", "ratio",
           "flagged_share%", "evidence", "reason")  # fmt: skip
 ABOUT_TRACES = True
-CAUSES = {"gpu": "its GPU", "host": "its host", "input": "its input of data", "network": "the network"}
-SMALLEST = 0.001  # share of jobs; smaller ones are `less than 0.1 %`
+_CAUSES = {"gpu": "its GPU", "host": "its host", "input": "its input of data", "network": "the network"}
+_SMALLEST = 0.001  # share of jobs; smaller ones are `less than 0.1 %`
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
@@ -27,7 +27,7 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
 def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
     rank = "A rank" if row["rank"] is None else f"Rank {row['rank']}"
     where = f" on {row['node']}" if row["node"] else ""
-    cause = f" Cause: {CAUSES.get(row['cause'], row['cause'])}." if row["cause"] else ""
+    cause = f" Cause: {_CAUSES.get(row['cause'], row['cause'])}." if row["cause"] else ""
     if row["verdict"] == "slow":
         longer, share = percent(row["ratio"] - 1, 0), percent(row["flagged_share"], 0)
         what = f"computes {longer} longer than its peers, in {share} of its steps"
@@ -39,7 +39,9 @@ def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
 
 
 def _doubt_of(row: Mapping[str, Any]) -> str:
-    share = "" if row["q"] is None else percent(row["q"]) if row["q"] >= SMALLEST else f"less than {percent(SMALLEST)}"
+    share = (
+        "" if row["q"] is None else percent(row["q"]) if row["q"] >= _SMALLEST else f"less than {percent(_SMALLEST)}"
+    )
     chance = f"; by accident in {share} of such jobs" if share else ""
     others = max((row["peers"] or 1) - 1, 0)  # the rank is one of its peers
     return f"{plural(row['n_steps'] or 0, 'step')}, among {plural(others, 'other')}{chance}."

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 PLACE = 50
 SQL = "FROM steady_state() ORDER BY verdict, run_id, attempt"
 GLANCE = ("run_id", "attempt", "verdict", "n_steps", "steady_from_step", "before_s", "steady_s", "change_steps", "note")
-ORDER = ("slowing", "unsteady", "warming")  # the worst first
+_ORDER = ("slowing", "unsteady", "warming")  # the worst first
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
-    moving = [row for row in rows.iter_rows(named=True) if row["verdict"] in ORDER]
-    moving.sort(key=lambda row: ORDER.index(row["verdict"]))
+    moving = [row for row in rows.iter_rows(named=True) if row["verdict"] in _ORDER]
+    moving.sort(key=lambda row: _ORDER.index(row["verdict"]))
     return few([FindingSentence(_text_of(row, names), _doubt_of(row)) for row in moving])
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 PLACE = 60
 SQL = "FROM scaling()"
 GLANCE = ("series", "devices", "nodes", "n_runs", "n_steps", "step_s", "speedup", "efficiency%", "samples_per_s",
-          "tflops_per_device", "warning")  # fmt: skip
+          "tflops_per_device", "note")  # fmt: skip
 CHART = "scaling"
 
 
@@ -41,8 +41,8 @@ def _doubt_of(row: Mapping[str, Any]) -> str:
     else:
         kind = "95 % interval" if row["efficiency_kind"] == "ci95" else "Range of the repeats"
         sure = f"{kind} {percent(row['efficiency_low'])} to {percent(row['efficiency_high'])}"
-    warning = f" {row['warning'][:1].upper()}{row['warning'][1:]}." if row["warning"] else ""
-    return f"{sure}; {plural(row['n_runs'], 'run')}, {plural(row['n_steps'] or 0, 'step record')}.{warning}"
+    note = f" {row['note'][:1].upper()}{row['note'][1:]}." if row["note"] else ""
+    return f"{sure}; {plural(row['n_runs'], 'run')}, {plural(row['n_steps'] or 0, 'step record')}.{note}"
 
 
 def nothing(rows: "pl.DataFrame") -> str:

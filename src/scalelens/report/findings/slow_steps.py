@@ -16,20 +16,20 @@ SELECT run_id, class, count(*) AS n_slow, sum(cost_s) AS cost_s, sum(cost_percen
 FROM slow_steps() WHERE class IS NOT NULL GROUP BY run_id, class ORDER BY cost_share DESC, run_id, class"""
 GLANCE = ("run_id", "class", "n_slow", "cost_share%", "cost_s", "slowest_s", "fast_s", "period_steps", "first_step",
           "last_step")  # fmt: skip
-LEAST_SHARE = 0.01  # of the time; smaller shares are only in the table
-WORDS = {"first_of_epoch": "slow first {} of epochs", "regime_shift": "{} of a slower phase",
+_LEAST_SHARE = 0.01  # of the time; smaller shares are only in the table
+_WORDS = {"first_of_epoch": "slow first {} of epochs", "regime_shift": "{} of a slower phase",
          "periodic": "slow {} in a rhythm", "isolated": "isolated slow {}"}  # fmt: skip
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
-    costly = rows.filter(rows["cost_share"] >= LEAST_SHARE).iter_rows(named=True)
+    costly = rows.filter(rows["cost_share"] >= _LEAST_SHARE).iter_rows(named=True)
     return few([FindingSentence(_text_of(row, names), _doubt_of(row)) for row in costly])
 
 
 def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
     steps = "step" if row["n_slow"] == 1 else "steps"
     rhythm = f", every {row['period_steps']} steps" if row["period_steps"] else ""
-    what = f"{row['n_slow']} {WORDS[row['class']].format(steps)}{rhythm}"
+    what = f"{row['n_slow']} {_WORDS[row['class']].format(steps)}{rhythm}"
     return f"{names[row['run_id']]}: {percent(row['cost_share'])} of its time went into {what} ({_where(row)})."
 
 

@@ -13,18 +13,18 @@ SQL = "FROM stuck_collectives() ORDER BY run_id, process_group, rank"
 GLANCE = ("run_id", "process_group", "rank", "verdict", "waits_in", "called", "last_common", "n_ranks", "missing_ranks",
           "state")  # fmt: skip
 ABOUT_TRACES = True
-WORDS = {"behind": "did not call", "mismatch": "calls another kind or size of", "not begun": "did not begin"}
+_WORDS = {"behind": "did not call", "mismatch": "calls another kind or size of", "not begun": "did not begin"}
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
-    odd = rows.filter(rows["verdict"].is_in(list(WORDS))).iter_rows(named=True)
+    odd = rows.filter(rows["verdict"].is_in(list(_WORDS))).iter_rows(named=True)
     return few([FindingSentence(_text_of(row, names), _doubt_of(row)) for row in odd])
 
 
 def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
     what = row["waits_in"] or "the last collective"
     return (
-        f"Rank {row['rank']} of {names[row['run_id']]} {WORDS[row['verdict']]} {what} of group {row['process_group']}."
+        f"Rank {row['rank']} of {names[row['run_id']]} {_WORDS[row['verdict']]} {what} of group {row['process_group']}."
     )
 
 

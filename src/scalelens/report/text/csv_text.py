@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FEW_ROWS = 1000  # polars writes more rows faster, its loading included
-NEEDS_QUOTES = frozenset(',"\n\r')
-CONTROL_OR_FORMULA = r"^[=+@-]|[\p{Cc}\p{Cf}\p{Cn}]"  # the characters in the classes of polars' expressions
-PLAIN = (  # types that polars writes as this module does
+_NEEDS_QUOTES = frozenset(',"\n\r')
+_CONTROL_OR_FORMULA = r"^[=+@-]|[\p{Cc}\p{Cf}\p{Cn}]"  # the characters in the classes of polars' expressions
+_PLAIN = (  # types that polars writes as this module does
     "null", "boolean", "integer", "float64", "decimal", "date", "time", "timestamp", "string", "large_string",
     "string_view", "dictionary",
 )  # fmt: skip
@@ -43,7 +43,7 @@ def _many_rows(answer: "pa.Table") -> str:
     import pyarrow as pa
 
     for k, (name, column) in enumerate(zip(answer.column_names, answer.columns, strict=True)):
-        if not any(getattr(pa.types, f"is_{kind}")(column.type) for kind in PLAIN):
+        if not any(getattr(pa.types, f"is_{kind}")(column.type) for kind in _PLAIN):
             texts = [None if value is None else _text(value) for value in _values(column)]
             answer = answer.set_column(k, name, pa.array(texts, pa.string()))
     rows = pl.DataFrame(answer).with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
@@ -53,7 +53,7 @@ def _many_rows(answer: "pa.Table") -> str:
 
 
 def _may_act(texts: Any) -> bool:
-    return bool(texts.str.contains(CONTROL_OR_FORMULA).any())
+    return bool(texts.str.contains(_CONTROL_OR_FORMULA).any())
 
 
 def _values(column: "pa.ChunkedArray") -> list[Any]:
@@ -76,7 +76,7 @@ def _field(value: Any) -> str:
     if write := _UNQUOTED.get(type(value)):
         return write(value)
     text = _inert(_text(value))
-    return '"' + text.replace('"', '""') + '"' if not text or not NEEDS_QUOTES.isdisjoint(text) else text
+    return '"' + text.replace('"', '""') + '"' if not text or not _NEEDS_QUOTES.isdisjoint(text) else text
 
 
 def _text(value: Any) -> str:

@@ -8,14 +8,14 @@ import re
 from scalelens.inert import visible
 
 PACKAGES = "% Needs \\usepackage{booktabs} and \\usepackage{siunitx}.\n"
-SPECIAL = {
+_SPECIAL = {
     "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}", "\\": r"\textbackslash{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", "[": "{[}", "*": "{*}", "`": r"\textasciigrave{}", "µ": r"\textmu{}",
 }  # fmt: skip
 # Letters beyond ASCII that pdflatex prints without further packages, in any encoding of its fonts.
-KNOWN = re.compile("[ -~¡-ª¬®-ÏÑ-ÝßÀ-ïñ-ýÿÖØ…·–—‘’“”•‰×†‡]")
-UNITS = {
+_KNOWN = re.compile("[ -~¡-ª¬®-ÏÑ-ÝßÀ-ïñ-ýÿÖØ…·–—‘’“”•‰×†‡]")
+_UNITS = {
     "s": r"\second", "ms": r"\milli\second", "µs": r"\micro\second", "ns": r"\nano\second", "min": r"\minute",
     "h": r"\hour", "J": r"\joule", "kJ": r"\kilo\joule", "MJ": r"\mega\joule", "W": r"\watt", "kW": r"\kilo\watt",
     "MW": r"\mega\watt", "Wh": r"\watt\hour", "kWh": r"\kilo\watt\hour", "B": r"\byte", "bytes": r"\byte",
@@ -26,14 +26,14 @@ UNITS = {
 
 def escaped(text: str) -> str:
     """A text that LaTeX prints as it is.  A letter that pdflatex may not have becomes `U+4E2D`."""
-    letters = (letter if KNOWN.match(letter) else f"U+{ord(letter):04X}" for letter in visible(text))
-    plain = "".join(SPECIAL.get(letter, letter) for letter in letters)
+    letters = (letter if _KNOWN.match(letter) else f"U+{ord(letter):04X}" for letter in visible(text))
+    plain = "".join(_SPECIAL.get(letter, letter) for letter in letters)
     return re.sub("-(?=-)", "-{}", plain)  # two hyphens would become a dash
 
 
 def unit(name: str) -> str:
     """A unit for `\\si{}`.  siunitx prints what it does not know as it is, such as samples/s."""
-    return UNITS.get(name, escaped(name))
+    return _UNITS.get(name, escaped(name))
 
 
 def comment(text: str) -> str:

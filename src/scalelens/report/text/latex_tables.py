@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 # A number with its interval, as `table_columns` writes it.
-NUMBER = re.compile(
+_NUMBER = re.compile(
     r"(?P<value>-?\d+(?:\.\d+)?)"
     r"(?: ± (?P<half>\d+(?:\.\d+)?)| \((?P<range>range )?(?P<low>-?\d+(?:\.\d+)?) – (?P<high>-?\d+(?:\.\d+)?)\))?"
 )
-HEADER_UNIT = re.compile(r"(.*) \[(.+)\]")
+_HEADER_UNIT = re.compile(r"(.*) \[(.+)\]")
 
 
 class _Column(NamedTuple):
@@ -90,7 +90,7 @@ def _columns_of(column: TableColumn) -> list[_Column]:
     header = _header_of(column.header)
     if not column.right:
         return [_Column("l", header, [escaped(text) for text in column.texts])]
-    found = [NUMBER.fullmatch(text) for text in column.texts]
+    found = [_NUMBER.fullmatch(text) for text in column.texts]
     split = any(number and number["low"] for number in found)
     values = [
         _number_of(number, split) if number else f"{{{escaped(text)}}}" if text else ""
@@ -107,7 +107,7 @@ def _columns_of(column: TableColumn) -> list[_Column]:
 
 def _header_of(text: str) -> str:
     """A header, with its unit for siunitx."""
-    found = HEADER_UNIT.fullmatch(text)
+    found = _HEADER_UNIT.fullmatch(text)
     return rf"{escaped(found[1])} [\si{{{unit(found[2])}}}]" if found else escaped(text)
 
 

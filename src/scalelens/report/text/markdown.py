@@ -9,14 +9,14 @@ from scalelens.report.text.cells import cell
 if TYPE_CHECKING:
     import polars as pl
 
-ACTIVE = re.compile(r"[|\[\]`]|\\(?=[!-/:-@\[-`{-~])|&(?=#?\w+;)")  # what Markdown would act on
+_ACTIVE = re.compile(r"[|\[\]`]|\\(?=[!-/:-@\[-`{-~])|&(?=#?\w+;)")  # what Markdown would act on
 
 
 def markdown(rows: "pl.DataFrame") -> str:
     """Rows as a Markdown table.  No text in it is HTML, a link or an image."""
 
     def inert(text: str) -> str:
-        return ACTIVE.sub(r"\\\g<0>", text).replace("<", "&lt;")
+        return _ACTIVE.sub(r"\\\g<0>", text).replace("<", "&lt;")
 
     lines = [[inert(visible(name)) for name in rows.columns], ["---"] * rows.width]
     lines += [[inert(cell(value)) for value in row] for row in rows.iter_rows()]

@@ -25,16 +25,14 @@ SHOWN_UNITS: dict[str, tuple[tuple[float, str], ...]] = {
     "W": ((0.0, "W"), (1e4, "kW"), (1e7, "MW")),
     "bytes/s": ((0.0, "MB/s"), (1e9, "GB/s")),
 }
-SUFFIXES = ("_gb_per_s", "_per_s", "_percent", "_s", "_ns", "_j", "_w", "_bytes", "_us", "_wh")
-PROBABILITIES = ("p", "q", "p_value")
-DIGITS = 4  # significant digits of the smallest number of a column
-LONGEST_NUMBER = 6  # digits of the largest number of a column
+_SUFFIXES = ("_gb_per_s", "_per_s", "_percent", "_s", "_ns", "_j", "_w", "_bytes", "_us", "_wh")
+_PROBABILITIES = ("p", "q", "p_value")
+_DIGITS = 4  # significant digits of the smallest number of a column
+_LONGEST_NUMBER = 6  # digits of the largest number of a column
 NAME_RUNS = ("run_id", "run_ids", "series", "nearest")  # how names of columns with ids of runs end
-RUNS_NAMED = 3  # of a list of runs
-REMARKS = (  # columns of sentences, which stand below the table
-    "sentence", "warning", "note", "remark", "reason", "remedy", "refusal", "no_knee", "elbow_reason", "contradiction",
-)  # fmt: skip
-OTHER_NAMES = {
+_RUNS_NAMED = 3  # of a list of runs
+REMARKS = ("sentence", "note", "reason", "remedy", "warning")  # columns of sentences, which stand below the table
+_OTHER_NAMES = {
     "run_id": "run", "run_ids": "runs", "global_batch_size": "batch", "batch_per_device": "batch/device",
     "samples_per_s": "samples/s", "tokens_per_s": "tokens/s",
     "samples_per_wh": "samples/Wh", "tokens_per_wh": "tokens/Wh",
@@ -44,9 +42,9 @@ OTHER_NAMES = {
     "gb_per_s": "rate", "tflops_per_s": "TFLOP/s", "percent": "share",
 }  # fmt: skip
 # Units of columns that no query documents, by how their names end.  Rates are left as they are.
-ENDS_OF_NAMES = {"_per_s": None, "_s": "s", "_ns": "ns", "_j": "J", "_w": "W", "_bytes": "bytes"}
-SAME_UNIT_WITHIN = 4  # columns whose sizes differ by a smaller factor are compared, so they share a unit
-NAMED_UNITS = (
+_ENDS_OF_NAMES = {"_per_s": None, "_s": "s", "_ns": "ns", "_j": "J", "_w": "W", "_bytes": "bytes"}
+_SAME_UNIT_WITHIN = 4  # columns whose sizes differ by a smaller factor are compared, so they share a unit
+_NAMED_UNITS = (
     "TFLOP/s",
     "samples",
     "tokens",
@@ -82,7 +80,7 @@ def table_column(
         texts = [_plain_text(value, name.endswith(NAME_RUNS), runs) for value in values]
         right = rows.is_a(name, "integer", "temporal")
         return TableColumn(name, header(name), texts, right, values if "~" in wanted else None)
-    if name in PROBABILITIES:
+    if name in _PROBABILITIES:
         return TableColumn(name, header(name), [_probability(value) for value in values], True)
     unit, factor = (
         ("%", ratio("%", ""))
@@ -91,14 +89,14 @@ def table_column(
     )
     around = intervals(rows, name, columns)
     numbers = [*values, *(end for interval in around if interval for end in interval[:2])]
-    decimals = decimals_of(_sizes_of(values, factor), 1 if unit == "%" or name == "z" else LONGEST_NUMBER)
+    decimals = decimals_of(_sizes_of(values, factor), 1 if unit == "%" or name == "z" else _LONGEST_NUMBER)
     if all(size == int(size) for size in _sizes_of(numbers, factor)) and unit != "%":
         decimals = 0
     texts = [_number_text(value, factor, decimals) for value in values]
     for k, interval in enumerate(around):
         if interval and values[k] is not None:
             texts[k] += _interval_text(values[k], *interval, factor, decimals)
-    label = header(name) if unit is None or unit in NAMED_UNITS else f"{header(name)} [{unit}]"
+    label = header(name) if unit is None or unit in _NAMED_UNITS else f"{header(name)} [{unit}]"
     return TableColumn(name, label, texts, True, values if "~" in wanted else None)
 
 
@@ -108,14 +106,14 @@ def _unit_of(name: str, columns: Mapping[str, "QueryColumn"]) -> str | None:
         return "%"
     if name in columns:
         return columns[name].unit
-    return next((unit for end, unit in ENDS_OF_NAMES.items() if name.endswith(end)), None)
+    return next((unit for end, unit in _ENDS_OF_NAMES.items() if name.endswith(end)), None)
 
 
 def _plain_text(value: Any, is_run: bool, runs: Mapping[str, str]) -> str:
     """A value without a unit.  Runs have their names, a long list of runs its first ones; times end at the minute."""
     if isinstance(value, list) and is_run:
-        more = f" and {len(value) - RUNS_NAMED} more" if len(value) > RUNS_NAMED else ""
-        return ", ".join(runs.get(run_id, run_id) for run_id in value[:RUNS_NAMED]) + more
+        more = f" and {len(value) - _RUNS_NAMED} more" if len(value) > _RUNS_NAMED else ""
+        return ", ".join(runs.get(run_id, run_id) for run_id in value[:_RUNS_NAMED]) + more
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M}"
     return runs.get(value, cell(value)) if is_run else cell(value)
@@ -141,7 +139,7 @@ def _size_of(rows: Columns, name: str, neighbors: Sequence[str], columns: Mappin
     others = [other for other in neighbors if other in rows.columns and _unit_of(other, columns) == unit]
     others = [other for other in others if rows.is_number(other)]
     for larger in sorted(_middle(rows, other) for other in others):
-        size = larger if size and size < larger <= SAME_UNIT_WITHIN * size else size
+        size = larger if size and size < larger <= _SAME_UNIT_WITHIN * size else size
     return size
 
 
@@ -155,15 +153,15 @@ def decimals_of(sizes: Sequence[float], most: int) -> int:
     """Decimals that suit the smallest number of a column and do not make the largest too long."""
     if not sizes:
         return 0
-    of_smallest = DIGITS - 1 - math.floor(math.log10(min(sizes)))
-    of_largest = LONGEST_NUMBER - 1 - math.floor(math.log10(max(sizes)))
+    of_smallest = _DIGITS - 1 - math.floor(math.log10(min(sizes)))
+    of_largest = _LONGEST_NUMBER - 1 - math.floor(math.log10(max(sizes)))
     return max(min(of_smallest, of_largest, most), 0)
 
 
 def header(name: str) -> str:
     """A column's name without its unit, in words."""
-    stem = next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name)
-    return OTHER_NAMES.get(name, stem.removeprefix("n_").replace("_", " "))
+    stem = next((name.removesuffix(suffix) for suffix in _SUFFIXES if name.endswith(suffix)), name)
+    return _OTHER_NAMES.get(name, stem.removeprefix("n_").replace("_", " "))
 
 
 def _scale(unit: str | None, middle: float) -> tuple[str | None, float]:
@@ -186,7 +184,7 @@ def intervals(rows: Columns, name: str, columns: Mapping[str, "QueryColumn"]) ->
 
     Without a column for the kind, the header of the query says whether it is a 95 % interval.
     """
-    stem = next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name)
+    stem = next((name.removesuffix(suffix) for suffix in _SUFFIXES if name.endswith(suffix)), name)
     base = next((s for s in (name, stem) if f"{s}_low" in rows.columns and f"{s}_high" in rows.columns), None)
     if base is None:
         return [None] * rows.height

@@ -8,7 +8,7 @@ import pyarrow as pa
 from scalelens.statistics.model_work import ImageWork, image_model_work
 from scalelens.statistics.operator_work import Call, Tensor, Work, operator_work, operators_of
 
-_IMAGE_WORK = pa.struct([("flops", pa.float64()), ("reason", pa.string())])
+_IMAGE_WORK = pa.struct([("flops", pa.float64()), ("is_known", pa.bool_()), ("reason", pa.string())])
 _WORK = pa.struct([("flops", pa.float64()), ("moved_bytes", pa.int64())])
 
 
@@ -16,7 +16,8 @@ def _image_model_work(models: pa.ChunkedArray, sizes: pa.ChunkedArray, channels:
     """`image_model_work` of Arrow columns; a run without a model has none."""
     rows = zip(models.to_pylist(), sizes.to_pylist(), channels.to_pylist(), strict=True)
     works = [
-        ImageWork(None, None) if model is None else image_model_work(model, size, width) for model, size, width in rows
+        ImageWork(None, False, None) if model is None else image_model_work(model, size, width)
+        for model, size, width in rows
     ]
     return pa.array([work._asdict() for work in works], type=_IMAGE_WORK)
 
@@ -55,11 +56,11 @@ def _work_of(
     return operator_work(Call(name, inputs, [text or "" for text in concrete or []]))
 
 
-FUNCTIONS_OF_WORK: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
+SQL_WORK: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
     "image_model_work": (
         _image_model_work,
         ["VARCHAR", "VARCHAR", "BIGINT"],
-        "STRUCT(flops DOUBLE, reason VARCHAR)",
+        "STRUCT(flops DOUBLE, is_known BOOLEAN, reason VARCHAR)",
     ),
     "operator_work": (
         _operator_work,

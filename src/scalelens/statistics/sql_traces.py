@@ -76,7 +76,7 @@ def _pipeline_what_if(
     durations: pa.ChunkedArray,
 ) -> pa.Array:
     """`what_if` of Arrow columns of lists: of each table a list with an entry a question, or the reason for none."""
-    told: list[list[dict[str, Any]]] = []
+    answers: list[list[dict[str, Any]]] = []
     for stage, replica, step, name, start, duration in zip(
         stages, replicas, steps, names, starts, durations, strict=True
     ):
@@ -85,13 +85,13 @@ def _pipeline_what_if(
         )
         try:
             table = table_of(stage, replica, step, np.array(name.values.to_pylist()), start, duration)
-            told.append([question._asdict() for question in what_if(table)])
+            answers.append([question._asdict() for question in what_if(table)])
         except ValueError as error:
-            told.append([{"reason": str(error)}])
-    return pa.array(told, type=pa.list_(_QUESTION))
+            answers.append([{"reason": str(error)}])
+    return pa.array(answers, type=pa.list_(_QUESTION))
 
 
-FUNCTIONS_OF_TRACES: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
+SQL_TRACES: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
     "class_spans": (_class_spans, ["BIGINT[]"] * 3, "BIGINT[]"),
     "innermost": (_innermost, ["BIGINT[]"] * 3, "BIGINT[]"),
     "launch_paths": (_launch_paths, [*["BIGINT[]"] * 3, "VARCHAR[]", "BIGINT[]"], "VARCHAR[]"),

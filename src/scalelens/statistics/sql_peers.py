@@ -28,11 +28,11 @@ def _benjamini_hochberg(p_values: pa.ChunkedArray) -> pa.Array:
 def _standing(levels: pa.ChunkedArray, noise: pa.ChunkedArray, typical: pa.ChunkedArray) -> pa.Array:
     """`standing` of each list of levels of an Arrow array, none of them NULL: a list with an entry a level."""
     rows = zip(levels, noise.to_pylist(), typical, strict=True)
-    said = [
+    results = [
         standing(level.values.to_numpy(), error, of.values.to_numpy(zero_copy_only=False)) for level, error, of in rows
     ]
-    entries = [np.concatenate([np.zeros(0), *(getattr(one, field) for one in said)]) for field in Standing._fields]
-    ends = np.cumsum([0, *(len(one.p) for one in said)], dtype=np.int32)
+    entries = [np.concatenate([np.zeros(0), *(getattr(one, field) for one in results)]) for field in Standing._fields]
+    ends = np.cumsum([0, *(len(one.p) for one in results)], dtype=np.int32)
     columns = [pa.array(entry, from_pandas=True) for entry in entries]
     return pa.ListArray.from_arrays(ends, pa.StructArray.from_arrays(columns, list(Standing._fields)))
 
@@ -40,11 +40,11 @@ def _standing(levels: pa.ChunkedArray, noise: pa.ChunkedArray, typical: pa.Chunk
 def _true_spread(levels: pa.ChunkedArray, noise: pa.ChunkedArray, steps: pa.ChunkedArray) -> pa.Array:
     """`true_spread` of each list of levels of an Arrow array, none of them NULL."""
     rows = zip(levels, noise.to_pylist(), steps.to_pylist(), strict=True)
-    said = [true_spread(row.values.to_numpy(), error, count)._asdict() for row, error, count in rows]
-    return pa.array(said, type=_SPREAD, from_pandas=True)
+    results = [true_spread(row.values.to_numpy(), error, count)._asdict() for row, error, count in rows]
+    return pa.array(results, type=_SPREAD, from_pandas=True)
 
 
-FUNCTIONS_OF_PEERS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
+SQL_PEERS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
     "benjamini_hochberg": (_benjamini_hochberg, ["DOUBLE[]"], "DOUBLE[]"),
     "binomial_tail": (_binomial_tail, ["BIGINT", "BIGINT", "DOUBLE"], "DOUBLE"),
     "standing": (_standing, ["DOUBLE[]", "DOUBLE", "BOOLEAN[]"], "STRUCT(middle DOUBLE, p DOUBLE)[]"),

@@ -28,7 +28,7 @@ def _gain_of_doubling(devices: pa.ChunkedArray, times: pa.ChunkedArray, gains: p
     )
 
 
-FUNCTIONS_OF_FITS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
+SQL_FITS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
     "fit_laws": (_fit_laws, ["DOUBLE[]"] * 2, f"STRUCT({_SQL_FIT})[]"),
     "gain_of_doubling": (_gain_of_doubling, ["DOUBLE[]", "DOUBLE[]", "DOUBLE"], f"STRUCT({_SQL_FIT})"),
 }

@@ -24,7 +24,7 @@ _STEADY = pa.struct(
 )  # fmt: skip
 _SLOW = pa.struct(
     [
-        ("fast_s", pa.float64()), ("limit_s", pa.float64()), ("place", pa.list_(pa.int64())),
+        ("fast_s", pa.float64()), ("limit_s", pa.float64()), ("position", pa.list_(pa.int64())),
         ("kind", pa.list_(pa.string())), ("period", pa.list_(pa.int64())), ("reason", pa.string()),
     ]
 )  # fmt: skip
@@ -82,7 +82,7 @@ def _sql(kind: Any) -> str:
     return {"double": "DOUBLE", "int64": "BIGINT", "string": "VARCHAR"}[str(kind)]
 
 
-SERIES_FUNCTIONS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
+SQL_SERIES: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
     "distribution": (_distributions, ["DOUBLE[]", "BIGINT", "DOUBLE[]"], _sql(_DISTRIBUTION)),
     "elbows": (_elbows, ["DOUBLE[]"], _sql(_ELBOWS)),
     "slow_classes": (_slow_classes, ["DOUBLE[]", "BIGINT[]", "INTEGER[]", "INTEGER[]"], _sql(_SLOW)),

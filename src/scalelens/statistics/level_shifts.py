@@ -16,11 +16,11 @@ from scalelens.statistics.effective_size import ranks
 from scalelens.statistics.medians import Values
 
 FEWEST = 40  # records of a stretch that is searched: fewer do not tell a change from autocorrelation
-SHORTEST = 5  # records of a level
-FARTHEST = 8.0  # robust sigma that a time counts for at most
-BLOCKS = 128  # a stretch is cut into so many blocks to find a level inside of it; its ends are then placed exactly
-PIECES = 8  # equal pieces of a stretch
-MOST_ALIKE = 0.995  # lag-1 autocorrelation that is believed at most
+_SHORTEST = 5  # records of a level
+_FARTHEST = 8.0  # robust sigma that a time counts for at most
+_BLOCKS = 128  # a stretch is cut into so many blocks to find a level inside of it; its ends are then placed exactly
+_PIECES = 8  # equal pieces of a stretch
+_MOST_ALIKE = 0.995  # lag-1 autocorrelation that is believed at most
 
 Integers = npt.NDArray[np.int64]
 
@@ -33,7 +33,7 @@ class _Split(NamedTuple):
     end: int
 
 
-def change_points(values: Values) -> list[int]:
+def level_shifts(values: Values) -> list[int]:
     """Places at which another level begins, in order, of times in the order of steps, shape (n,).
 
     Simulated on clean series (`tests/test_steady.py`): AR(1) with phi up to 0.9 and 100 to 2,000 steps, Pareto tails,
@@ -63,7 +63,7 @@ def _slow_start(values: Values) -> int:
     sigma = 1.4826 * np.median(np.abs(values - middle))
     if sigma == 0:
         return 0
-    size = np.clip((values - middle) / sigma, -FARTHEST, FARTHEST)
+    size = np.clip((values - middle) / sigma, -_FARTHEST, _FARTHEST)
     size -= np.mean(size)
     sums = np.concatenate([[0.0], np.cumsum(size)])
     split = _one_change(sums[: n // 2 + 1], n)
@@ -77,7 +77,7 @@ def _slow_start(values: Values) -> int:
 def _penalty(n: int, n_eff: float) -> float:
     """Gain that is asked of a split, in units of the long-run variance.
 
-    2 log n is the price of the search; the rest was found by simulation, with a margin (see change_points).
+    2 log n is the price of the search; the rest was found by simulation, with a margin (see level_shifts).
     """
     return float(2 * np.log(n) + 7 + 450 / n_eff + 3000 / n_eff**2)
 
@@ -95,15 +95,15 @@ def _level_cuts(values: Values) -> list[int]:
     rest = rank + inside * length / (n - length)
     rest[split.first : split.end] = rank[split.first : split.end] - inside
     # A trend is no level: what three levels leave of it is alike over the whole length.  Equal pieces take it away.
-    variance, n_eff = min(long_run_variance(rest, levels=3), long_run_variance(_less_pieces(rank), levels=PIECES))
+    variance, n_eff = min(long_run_variance(rest, levels=3), long_run_variance(_less_pieces(rank), levels=_PIECES))
     if split.gain <= _penalty(n, n_eff) * variance:
         return []
-    return [cut for cut in (split.first, split.end) if SHORTEST <= cut <= n - SHORTEST]
+    return [cut for cut in (split.first, split.end) if _SHORTEST <= cut <= n - _SHORTEST]
 
 
 def _less_pieces(rank: Values) -> Values:
-    """Ranks less the mean of their piece, of `PIECES` pieces of equal length."""
-    edges = np.linspace(0, len(rank), PIECES + 1).astype(np.int64)
+    """Ranks less the mean of their piece, of `_PIECES` pieces of equal length."""
+    edges = np.linspace(0, len(rank), _PIECES + 1).astype(np.int64)
     lengths = np.diff(edges)
     return rank - np.repeat(np.add.reduceat(rank, edges[:-1]) / lengths, lengths)
 
@@ -120,7 +120,7 @@ def long_run_variance(rest: Values, levels: int) -> tuple[float, float]:
     if variance == 0:
         return 0.0, float(n)
     r = float(np.mean(rest[1:] * rest[:-1])) * n / (n - levels) / variance
-    alike = min(max((r * n + levels) / (n - 4 * levels), 0.0), MOST_ALIKE)
+    alike = min(max((r * n + levels) / (n - 4 * levels), 0.0), _MOST_ALIKE)
     long_run = max(variance * (1 + alike) / (1 - alike), _initial_positive_sequence(rest))
     return long_run, n * (1 - alike) / (1 + alike)
 
@@ -143,7 +143,7 @@ def _gain(inside: Values, length: Values | Integers, n: int) -> Values:
 
 def _one_change(sums: Values, n: int) -> _Split:
     """The best split of n records in two; `sums` are the sums of the first 0, 1, ... ranks."""
-    ends = np.arange(SHORTEST, min(len(sums), n - SHORTEST + 1))
+    ends = np.arange(_SHORTEST, min(len(sums), n - _SHORTEST + 1))
     gains = _gain(sums[ends], ends, n)
     best = int(np.argmax(gains))
     return _Split(float(gains[best]), 0, int(ends[best]))
@@ -152,17 +152,17 @@ def _one_change(sums: Values, n: int) -> _Split:
 def _two_changes(sums: Values) -> _Split:
     """The best level inside of a stretch: found between the ends of blocks, then placed exactly."""
     n = len(sums) - 1
-    edges = np.unique(np.linspace(0, n, min(BLOCKS, n // SHORTEST) + 1).astype(np.int64))
+    edges = np.unique(np.linspace(0, n, min(_BLOCKS, n // _SHORTEST) + 1).astype(np.int64))
     length = edges[None, :] - edges[:, None]
-    fits = (length >= SHORTEST) & (length <= n - SHORTEST)
+    fits = (length >= _SHORTEST) & (length <= n - _SHORTEST)
     gains = np.where(fits, _gain(sums[edges][None, :] - sums[edges][:, None], np.where(fits, length, 1), n), 0.0)
-    first, end = (int(edges[place]) for place in np.unravel_index(np.argmax(gains), gains.shape))
-    block = max(n // BLOCKS, SHORTEST)
+    first, end = (int(edges[index]) for index in np.unravel_index(np.argmax(gains), gains.shape))
+    block = max(n // _BLOCKS, _SHORTEST)
     gain = 0.0
     for _ in range(2):  # each end in turn, the other fixed
-        ends = np.arange(max(first + SHORTEST, end - block), min(n, end + block, first + n - SHORTEST) + 1)
+        ends = np.arange(max(first + _SHORTEST, end - block), min(n, end + block, first + n - _SHORTEST) + 1)
         end = int(ends[np.argmax(_gain(sums[ends] - sums[first], ends - first, n))])
-        firsts = np.arange(max(0, first - block, end - n + SHORTEST), min(first + block, end - SHORTEST) + 1)
+        firsts = np.arange(max(0, first - block, end - n + _SHORTEST), min(first + block, end - _SHORTEST) + 1)
         around = _gain(sums[end] - sums[firsts], end - firsts, n)
         gain, first = float(np.max(around)), int(firsts[np.argmax(around)])
     return _Split(gain, first, end)

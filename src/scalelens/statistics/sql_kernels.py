@@ -9,7 +9,7 @@ import pyarrow as pa
 from scalelens.statistics.kernel_replay import Trace, what_if
 from scalelens.statistics.kernel_trace import ROLES, Events
 
-_TOLD = pa.list_(
+_STEP_TIMES = pa.list_(
     pa.struct([
         ("question", pa.string()), ("healed", pa.int64()), ("rank", pa.int64()), ("train_step", pa.int64()),
         ("measured_s", pa.float64()), ("replayed_s", pa.float64()), ("what_if_s", pa.float64()),
@@ -17,7 +17,7 @@ _TOLD = pa.list_(
     ])
 )  # fmt: skip
 _EVENT = (
-    "STRUCT(place BIGINT, role VARCHAR, begin_ns BIGINT, end_ns BIGINT, thread VARCHAR, stream BIGINT, "
+    "STRUCT(position BIGINT, role VARCHAR, begin_ns BIGINT, end_ns BIGINT, thread VARCHAR, stream BIGINT, "
     "correlation BIGINT, wait_stream BIGINT, recorded_ns BIGINT, call BIGINT, communicates BOOLEAN, train_step BIGINT, "
     "node BIGINT, stage BIGINT)"
 )
@@ -26,7 +26,7 @@ _EVENT = (
 def trace_of(events: pa.StructArray) -> Trace:
     """The events of a run, sorted by rank and start, as arrays; -1 for NULL."""
 
-    def whole(name: str) -> Any:
+    def integers(name: str) -> Any:
         return events.field(name).fill_null(-1).to_numpy(zero_copy_only=False)
 
     def times(name: str) -> Any:
@@ -38,40 +38,40 @@ def trace_of(events: pa.StructArray) -> Trace:
     role = codes("role")
     role_of_code = np.array([ROLES.index(name) for name in role.dictionary.to_pylist()])
     return Trace(
-        whole("place"),
+        integers("position"),
         Events(
             role_of_code[role.indices.to_numpy()],
             times("begin_ns"),
             times("end_ns"),
             codes("thread").indices.to_numpy(),
-            whole("stream"),
-            whole("correlation"),
-            whole("wait_stream"),
+            integers("stream"),
+            integers("correlation"),
+            integers("wait_stream"),
             times("recorded_ns"),
         ),
-        whole("call"),
+        integers("call"),
         events.field("communicates").to_numpy(zero_copy_only=False).astype(bool),
-        whole("train_step"),
-        whole("node"),
-        whole("stage"),
+        integers("train_step"),
+        integers("node"),
+        integers("stage"),
     )
 
 
 def _kernel_what_if(runs: pa.ChunkedArray) -> pa.Array:
     """`what_if` of each run, a list of its events: an entry a question and step of a rank, or the reason for none."""
-    told: list[list[dict[str, Any]]] = []
+    answers: list[list[dict[str, Any]]] = []
     for events in runs:
         try:
-            told.append([time._asdict() for time in what_if(trace_of(events.values))])
+            answers.append([time._asdict() for time in what_if(trace_of(events.values))])
         except ValueError as error:
-            told.append([{"reason": str(error)}])
-    return pa.array(told, type=_TOLD)
+            answers.append([{"reason": str(error)}])
+    return pa.array(answers, type=_STEP_TIMES)
 
 
 _GIVES = (
     "STRUCT(question VARCHAR, healed BIGINT, rank BIGINT, train_step BIGINT, measured_s DOUBLE, replayed_s DOUBLE, "
     "what_if_s DOUBLE, reason VARCHAR)[]"
 )
-KERNEL_FUNCTIONS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
+SQL_KERNELS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
     "kernel_what_if": (_kernel_what_if, [f"{_EVENT}[]"], _GIVES)
 }

@@ -7,14 +7,14 @@ import numpy as np
 import pyarrow as pa
 
 from scalelens.statistics.comparisons import GroupRatio, RunValue, compare_groups
-from scalelens.statistics.histories import ChangePoint, change_points
+from scalelens.statistics.histories import ChangePoint, shifts_between_runs
 from scalelens.statistics.medians import Interval
 from scalelens.statistics.quantiles import quantile_interval
 from scalelens.statistics.repeats import Plan, repeats_to_settle, repeats_to_size
 
 _RUN = "STRUCT(value DOUBLE, low DOUBLE, high DOUBLE, kind VARCHAR, n_eff DOUBLE)[]"
 _TEXT = ("kind", "reason", "unit")
-_NUMBER = ("place",)
+_NUMBER = ("position",)
 
 
 def _sql(fields: tuple[str, ...]) -> str:
@@ -61,15 +61,15 @@ def _repeats(plan: Callable[..., Plan]) -> Callable[..., pa.Array]:
     return apply
 
 
-def _change_points(series: pa.ChunkedArray) -> pa.Array:
-    """`change_points` of each list of an Arrow array: a list with an entry for each point."""
-    found = [change_points(np.array(values or [], float)) for values in series.to_pylist()]
+def _shifts_between_runs(series: pa.ChunkedArray) -> pa.Array:
+    """`shifts_between_runs` of each list of an Arrow array: a list with an entry for each point."""
+    found = [shifts_between_runs(np.array(values or [], float)) for values in series.to_pylist()]
     kind = pa.list_(_arrow(ChangePoint._fields))
     return pa.array([[point._asdict() for point in points] for points in found], type=kind)
 
 
-FUNCTIONS_OF_RUNS: dict[str, tuple[Callable[..., Any], list[str], str]] = {
-    "change_points": (_change_points, ["DOUBLE[]"], _sql(ChangePoint._fields) + "[]"),
+SQL_RUNS: dict[str, tuple[Callable[..., Any], list[str], str]] = {
+    "shifts_between_runs": (_shifts_between_runs, ["DOUBLE[]"], _sql(ChangePoint._fields) + "[]"),
     "compare_groups": (_compare_groups, [_RUN, _RUN], _sql(GroupRatio._fields)),
     "quantile_interval": (_quantile_interval, ["DOUBLE[]", "DOUBLE"], _sql(Interval._fields)),
     "repeats_to_settle": (_repeats(repeats_to_settle), [_RUN, _RUN, "DOUBLE"], _sql(Plan._fields)),

@@ -13,7 +13,7 @@ from scalelens.statistics.medians import Interval, median_interval_between_runs,
 from scalelens.statistics.ratios import ratio_interval
 from scalelens.statistics.steps import Records, StepStatistics, kept_records, step_statistics
 
-NOTHING = Interval(None, None, None, None, None, None)
+_NOTHING = Interval(None, None, None, None, None, None)
 
 _TEXT = ("kind", "reason")
 _INTERVAL = pa.struct([(field, pa.string() if field in _TEXT else pa.float64()) for field in Interval._fields])
@@ -48,8 +48,8 @@ def _in_order(steps: pa.ChunkedArray, times: pa.ChunkedArray) -> Iterator[bool]:
         odd = [(falls[~np.isin(falls, ends)], ends)]  # where a list begins it may fall
         odd += [(np.flatnonzero(~np.isfinite(values)), ends) for values, ends in columns]
         is_in_order = np.ones(len(chunks[0]), bool)
-        for places, ends in odd:
-            is_in_order[np.searchsorted(ends, places, side="right") - 1] = False
+        for indexes, ends in odd:
+            is_in_order[np.searchsorted(ends, indexes, side="right") - 1] = False
         yield from is_in_order.tolist()
 
 
@@ -65,7 +65,7 @@ def _median_intervals_between_runs(lists: pa.ChunkedArray) -> pa.Array:
 
 def _intervals(intervals: Sequence[Interval | None]) -> pa.StructArray:
     """Intervals as an Arrow array; None is NULL."""
-    columns = zip(*(interval or NOTHING for interval in intervals), strict=True)
+    columns = zip(*(interval or _NOTHING for interval in intervals), strict=True)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, _INTERVAL, strict=True)]
     return _structs(_INTERVAL, arrays, [interval is not None for interval in intervals])
 
@@ -110,7 +110,7 @@ def _kind_of(records: Records) -> tuple[int, bool]:
     return len(records.times_s), records.tflops is not None
 
 
-FUNCTIONS_OF_STEPS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
+SQL_STEPS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
     "median_interval": (_median_intervals, ["DOUBLE[]"], f"STRUCT({_SQL_INTERVAL})"),
     "median_interval_between_runs": (
         _median_intervals_between_runs,
