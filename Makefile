@@ -56,7 +56,7 @@ $(VENV)/installed: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-$(VENV)/tested: $(VENV)/installed pyproject.toml
+$(VENV)/tested: $(VENV)/installed pyproject.toml requirements-test.txt
 	@echo "installing what the tests need, PyTorch's CPU build among it: minutes, once"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-test.txt
 	@touch $@

@@ -237,6 +237,8 @@ def test_every_number_may_be_anything(name: str, places_tried: int) -> None:
             assert not [reason for reason in result.problems if DEFECT.match(reason)], (number, at)
 
 
+# Bars whose times rest on all of their drawings, or which are read once a dictionary came, or if nothing else has times.
+BARS = {f"{name}.log" for name in ("behind_a_bar", "late_dictionaries", "several_trainings", "version4", "with_times")}
 # Rows of nccl-tests with NCCL's lines within: they begin on one line and end on a later one.
 BROKEN_ROWS = {"broken_rows_mpirun.log", "broken_rows_srun.log", "broken_rows_mixed.log", "debug_output_within.log"}
 
@@ -260,7 +262,14 @@ def test_cut_at_any_byte_keeps_the_rows_of_whole_lines(path: Path, cuts: int) ->
         if path.name in BROKEN_ROWS:  # a cut makes a problem of a row that further lines complete, never another number
             known = [row for row in known if row[0] != "problems"]
             expected = [row for row in expected if row[0] != "problems"][: len(known)]
+        if path.name in BARS:
+            known, expected = ([row for row in rows if not is_of_a_bar(*row)] for rows in (known, expected))
         assert known == expected, f"cut at byte {at}"
+
+
+def is_of_a_bar(table: str, row: dict[str, Any]) -> bool:
+    """Whether a row is of a step that only a bar told."""
+    return table == "steps" and row.get("loss") is None and row.get("samples_per_s") is None
 
 
 def test_a_number_that_no_column_can_hold_is_a_problem_and_its_row_stays() -> None:
