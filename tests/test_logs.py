@@ -168,7 +168,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "jube_result": {(RUN, JOB)},
     "keras": {(EPOCH, NO_RATE), (RUNNING, NO_RATE)},  # time per step when the epoch is over; else the mean so far
     "levanter": {(ONE, JOB)},
-    "lightning_progress": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # differences of means since the start
+    "lightning_progress": {(WINDOW, NO_RATE)},  # differences of means since the start
     "litgpt": {(ONE, NO_RATE)},
     "llamafactory_log": {(WINDOW, NO_RATE)},  # differences of the elapsed time
     "llmc": {(ONE, NO_RATE)},

@@ -22,6 +22,7 @@ from scalelens.parsing.progress_bars import Drawing
 _SMOOTHING = 0.3
 _AT_LEAST_S = 0.1  # between two updates that are drawn: tqdm's mininterval
 _WINDOW_S = 10  # seconds of which the ends are known to one
+_SURELY = 10  # updates: of fewer, one that is not drawn, or that is of unusual size, moves what the others say
 _OPEN = 0.1  # share of a step that its time may be in error
 
 
@@ -45,13 +46,16 @@ def times_of(drawings: Sequence[Drawing], averaged: bool = False) -> BarTimes:
     start, updates = updates_of(drawings)
     if not updates or max(d.rounding for d in drawings) > 1:
         return BarTimes(_by_clock(start, drawings))
+    is_short = updates[-1].elapsed_s < _WINDOW_S or len(updates) < _SURELY
+    if is_short and len({u.leap for u in updates}) > 1:
+        return BarTimes({})  # some updates are not drawn, and the whole seconds do not say which
     for ways in [[_means(start, drawings)]] if averaged else _ways(start, updates, drawings):
         fitting = [way.times() or {} for way in ways if way.fits()]
         if fitting:
             return BarTimes(functools.reduce(_agreed, fitting) or _by_clock(start, drawings))
     span_s, steps = updates[-1].elapsed_s - updates[0].elapsed_s, updates[-1].step - updates[0].step
-    rate_s = statistics.fmean(u.pace_s for u in updates)
-    if steps and span_s and abs(rate_s * steps / span_s - 1) > _OPEN + 1 / span_s:
+    rate_s = statistics.fmean((u.pace_s for u in updates), (u.leap for u in updates))
+    if len(updates) >= _SURELY and span_s and abs(rate_s * steps / span_s - 1) > _OPEN + 1 / span_s:
         return BarTimes(_by_clock(start, drawings), rate_s, span_s / steps)
     return BarTimes(_by_clock(start, drawings))
 
