@@ -17,6 +17,7 @@ from pathlib import Path
 import duckdb
 
 from scalelens.database import views
+from scalelens.database.stand_ins import BUILTIN, SHARED, USERS, in_place_of, users_sql
 from scalelens.database.texts import sql_text
 from scalelens.errors import UserError
 from scalelens.folders import cache_folder
@@ -26,7 +27,6 @@ from scalelens.queries.old_columns import selected_columns
 from scalelens.statistics import functions
 from scalelens.tables import documented
 
-BUILTIN, USERS, SHARED = "queries", "user_queries", "shared"  # schemas; BUILTIN may be an attached file
 _SCALAR_MACROS = Path(__file__).with_name("scalar_macros.sql")
 KEPT_FILES = 8  # of several versions of DuckDB and of ScaleLens
 
@@ -38,7 +38,7 @@ def add_macros(connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Quer
     """
     functions.register(connection, called)
     connection.execute(f"CREATE SCHEMA {SHARED}; CREATE SCHEMA {USERS}")
-    file = _macro_file()
+    file = macro_file()
     if file and _attached(connection, file):
         connection.execute(f"SET search_path = 'main,{USERS},{BUILTIN}.main'")
     else:
@@ -54,23 +54,6 @@ def add_macros(connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Quer
             create(connection, [query], USERS)
         if query.name in old_columns:
             connection.execute(in_place_of(query, old_columns[query.name]))
-
-
-def users_sql(queries: Mapping[str, Query]) -> str:
-    """The SQL of all queries that are a user's."""
-    return "\n".join(query.sql for query in queries.values() if not is_builtin(query.path))
-
-
-def in_place_of(query: Query, columns: str, rows: str = "") -> str:
-    """SQL for a macro that takes the place of a query: it selects columns of `rows`, else of those of the query."""
-    given = ", ".join(f"{parameter.name} := {parameter.name}" for parameter in query.parameters)
-    rows = rows or f"FROM {original(query)}({given})"
-    return f"CREATE OR REPLACE MACRO main.{query.signature} AS TABLE SELECT {columns} {rows}"
-
-
-def original(query: Query) -> str:
-    """The macro of a query itself, whatever takes its place."""
-    return f"{BUILTIN if is_builtin(query.path) else USERS}.{query.name}"
 
 
 def create(connection: duckdb.DuckDBPyConnection, queries: Iterable[Query], schema: str) -> None:
@@ -93,7 +76,7 @@ def _attached(connection: duckdb.DuckDBPyConnection, file: Path) -> bool:
     return True
 
 
-def _macro_file() -> Path | None:
+def macro_file() -> Path | None:
     """The file of our own queries, which is made where it is not there; None where it cannot be."""
     try:
         folder = cache_folder()

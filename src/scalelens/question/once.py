@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from scalelens.database.errors import duckdb_errors_as_user_errors
-from scalelens.database.macros import SHARED, in_place_of, original, users_sql
+from scalelens.database.stand_ins import SHARED, in_place_of, original, users_sql
 from scalelens.database.texts import sql_text
 from scalelens.queries.calls import QUERY, TEXT, Call, calls_in, expression, parts_of_with, sources_in
 from scalelens.queries.header import Query

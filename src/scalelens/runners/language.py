@@ -19,7 +19,7 @@ import os
 import time
 from pathlib import Path
 
-_STARTED = time.perf_counter()  # before torch: its import is most of the start on a busy shared file system
+STARTED = time.perf_counter()  # before torch: its import is most of the start on a busy shared file system
 
 import torch  # noqa: E402
 from language_data import MicroBatches  # noqa: E402
@@ -29,14 +29,14 @@ from megatron_log import MegatronLog, tflops_per_device  # noqa: E402
 from runlog import LOCAL_WORLD, RANK, WORLD, device, facts, open_log  # noqa: E402
 from torch import distributed  # noqa: E402
 
-_GPUS = torch.cuda.device_count()
-_PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+GPUS = torch.cuda.device_count()
+PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
-def _options():
+def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shape", choices=SHAPES, default="857m" if _GPUS else "toy")
-    parser.add_argument("--precision", choices=_PRECISIONS, default="fp32")
+    parser.add_argument("--shape", choices=SHAPES, default="857m" if GPUS else "toy")
+    parser.add_argument("--precision", choices=PRECISIONS, default="fp32")
     # How the devices share the work: tensor, pipeline, and data parallel with what is left
     parser.add_argument("--tp", type=int, default=1, help="tensor parallel size")
     parser.add_argument("--pp", type=int, default=1, help="pipeline parallel size")
@@ -62,7 +62,7 @@ def _options():
         "--timing-log-level", type=int, default=0, help="1 or 2: megatron's timers, which wait more often"
     )
     parser.add_argument("--profile-steps", type=int, default=5, help="traced within the warm-up; 0: no trace")
-    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda" if _GPUS else "cpu")
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda" if GPUS else "cpu")
     parser.add_argument(
         "--out", type=Path, default=Path("results", f"language-n{WORLD}"),
         help="folder for logs and traces; a restart adds to it; default %(default)s",
@@ -70,8 +70,8 @@ def _options():
     return parser
 
 
-def _arguments():
-    parser = _options()
+def arguments():
+    parser = options()
     args = parser.parse_args()
     args.dp, rest = divmod(WORLD, args.tp * args.pp)
     if rest or not args.dp:
@@ -85,7 +85,7 @@ def _arguments():
     if args.model.experts and args.tp > 1 and not args.sequence_parallel:
         parser.error("megatron-core trains a mixture of experts with --tp only beside --sequence-parallel")
     args.vocabulary = -(-args.model.vocabulary // (128 * args.tp)) * 128 * args.tp  # as Megatron-LM pads it
-    args.dtype = _PRECISIONS[args.precision]
+    args.dtype = PRECISIONS[args.precision]
     args.scaling = "strong" if args.global_batch_size else "weak"
     at_once = args.micro_batch_size * args.dp
     args.global_batch_size = args.global_batch_size or args.accumulation * at_once
@@ -103,16 +103,16 @@ def _arguments():
 
 
 def main():
-    args = _arguments()
+    args = arguments()
     log, say = open_log(args.out / f"rank{RANK}.log")
-    _set_up_distributed(args)
+    set_up_distributed(args)
     from language_model import build, load_weights, save_weights  # not before megatron is set up for the CPU
     from megatron.core import parallel_state
     from megatron.core.timers import Timers
 
     timers = Timers(args.timing_log_level, "minmax")
     model, optimizer, rates = build(args, timers)
-    log("run", **_settings(args, model))
+    log("run", **settings(args, model))
     log("facts", **facts())
     megatron_log = MegatronLog(args, timers, optimizer, parallel_state.get_data_parallel_group(), say)
     if args.load:
@@ -120,7 +120,7 @@ def main():
         load_weights(args.load, model, optimizer)
         log("phase", phase="checkpoint", step=0, span_s=clock() - start)
     batches = MicroBatches(args, parallel_state.get_data_parallel_rank())
-    _train(args, model, optimizer, rates, batches, timers, megatron_log, log)
+    train(args, model, optimizer, rates, batches, timers, megatron_log, log)
     if args.save:
         start = clock()
         save_weights(args.save, model)
@@ -129,7 +129,7 @@ def main():
     log("end", outcome="completed")
 
 
-def _set_up_distributed(args):
+def set_up_distributed(args):
     use_device(args.device == "cuda")
     if args.device == "cpu":
         import megatron_on_cpu
@@ -146,7 +146,7 @@ def _set_up_distributed(args):
     tensor_parallel.model_parallel_cuda_manual_seed(args.seed)
 
 
-def _settings(args, model):
+def settings(args, model):
     """What the log says of the whole run."""
     import megatron.core
     from language_model import count_parameters, layer_spec
@@ -168,13 +168,13 @@ def _settings(args, model):
     }  # fmt: skip
 
 
-def _train(args, model, optimizer, rates, batches, timers, megatron_log, log):
+def train(args, model, optimizer, rates, batches, timers, megatron_log, log):
     from language_model import forward_backward
 
     device_clock, tracer = DeviceClock(args.device == "cuda"), profiler(args, args.steps)
     model.train()
     tracer.start()
-    log("phase", phase="startup", step=0, span_s=clock() - _STARTED)
+    log("phase", phase="startup", step=0, span_s=clock() - STARTED)
     begin = clock()
     timers("interval-time", log_level=0).start(barrier=True)
     for step in range(1, args.steps + 1):

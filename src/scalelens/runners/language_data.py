@@ -9,15 +9,15 @@ from runlog import RANK
 from torch import distributed
 
 
-class _MicroBatches:
+class MicroBatches:
     """Endless micro-batches of a replica, dealt out as Megatron-LM does, so that the work is the same on any devices.
 
     `waited_s` adds up how long the runner waited for them.
     """
 
     def __init__(self, args, replica):
-        sample = _indexed(args) if args.data else _counting(args)
-        self.batches, self.waited_s = _micro_batches(args, sample, replica), 0.0
+        sample = indexed(args) if args.data else counting(args)
+        self.batches, self.waited_s = micro_batches(args, sample, replica), 0.0
 
     def __next__(self):
         start = clock()
@@ -26,7 +26,7 @@ class _MicroBatches:
         return batch
 
 
-def _micro_batches(args, sample, replica):
+def micro_batches(args, sample, replica):
     size = args.micro_batch_size
     positions = torch.arange(args.seq_length, device=args.device).expand(size, -1)
     mask = torch.ones(1, 1, args.seq_length, args.seq_length, dtype=torch.bool, device=args.device).triu(1)
@@ -35,7 +35,7 @@ def _micro_batches(args, sample, replica):
         yield text[:, :-1].contiguous(), positions, mask, text[:, 1:].contiguous()
 
 
-def _counting(args):
+def counting(args):
     """A function that gives synthetic sequence k, of one token more than the model reads.
 
     It counts on from a random number: a rule that a model can learn.
@@ -48,7 +48,7 @@ def _counting(args):
     return sequence
 
 
-def _indexed(args):
+def indexed(args):
     """A function that gives sequence k of --data, of one token more than the model reads."""
     import numpy
     from megatron.core.datasets.gpt_dataset import GPTDataset, GPTDatasetConfig

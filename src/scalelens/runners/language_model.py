@@ -19,31 +19,31 @@ from megatron.core.transformer.moe import moe_utils
 from torch import distributed
 
 
-def _build(args, timers):
+def build(args, timers):
     """The model, wrapped for data parallel, its optimizer and its learning rates."""
-    config = _transformer_config(args, timers)
-    model = _data_parallel(args, config, _gpt(args, config))
-    optimizer = _adam(args, model, timers)
+    config = transformer_config(args, timers)
+    model = data_parallel(args, config, gpt(args, config))
+    optimizer = adam(args, model, timers)
     config.finalize_model_grads_func, config.grad_scale_func = finalize_model_grads, optimizer.scale_loss
     config.no_sync_func = model.no_sync
-    return model, optimizer, _cosine_rates(args, optimizer)
+    return model, optimizer, cosine_rates(args, optimizer)
 
 
-def _transformer_config(args, timers):
+def transformer_config(args, timers):
     gpu, recompute = args.device == "cuda", {}
     if args.recompute:
         recompute = {"recompute_granularity": "full", "recompute_method": "uniform", "recompute_num_layers": 1}
     return TransformerConfig(
-        **_model_settings(args.model),
+        **model_settings(args.model),
         tensor_model_parallel_size=args.tp, pipeline_model_parallel_size=args.pp,
         sequence_parallel=args.sequence_parallel, pipeline_dtype=args.dtype, params_dtype=args.dtype,
-        **_half_precision(args), attention_dropout=0.0, hidden_dropout=0.0, **recompute, use_cpu_initialization=not gpu,
+        **half_precision(args), attention_dropout=0.0, hidden_dropout=0.0, **recompute, use_cpu_initialization=not gpu,
         masked_softmax_fusion=False, bias_activation_fusion=gpu, bias_dropout_fusion=gpu,
         gradient_accumulation_fusion=False, timers=timers,
     )  # fmt: skip
 
 
-def _model_settings(shape):
+def model_settings(shape):
     """What a shape is in megatron-core's words."""
     settings = {
         "num_layers": shape.layers, "hidden_size": shape.hidden, "num_attention_heads": shape.heads,
@@ -58,21 +58,21 @@ def _model_settings(shape):
     return settings
 
 
-def _half_precision(args):
+def half_precision(args):
     return {"bf16": args.precision == "bf16", "fp16": args.precision == "fp16"}
 
 
-def _layer_spec(args):
+def layer_spec(args):
     """`transformer_engine` on a GPU where it is installed, else `local`: megatron-core's own layers."""
     engine = args.device == "cuda" and importlib.util.find_spec("transformer_engine") is not None
     return "transformer_engine" if engine else "local"
 
 
-def _gpt(args, config):
+def gpt(args, config):
     if args.model.experts and not hasattr(moe_utils, "te_general_gemm"):
         moe_utils.te_general_gemm = None  # core 0.16 asks for it without Transformer Engine, which alone defines it
     experts = {"num_experts": args.model.experts or None}
-    if _layer_spec(args) == "local":
+    if layer_spec(args) == "local":
         spec = gpt_layer_specs.get_gpt_layer_local_spec(**experts, normalization=config.normalization)
     else:
         spec = gpt_layer_specs.get_gpt_layer_with_transformer_engine_spec(**experts)
@@ -85,7 +85,7 @@ def _gpt(args, config):
     return model if args.precision == "fp32" else Float16Module(config, model)
 
 
-def _data_parallel(args, config, model):
+def data_parallel(args, config, model):
     wrapping = DistributedDataParallelConfig(
         use_distributed_optimizer=args.distributed_optimizer,
         overlap_grad_reduce=args.device == "cuda" and args.pp == 1,
@@ -96,15 +96,15 @@ def _data_parallel(args, config, model):
     return model
 
 
-def _adam(args, model, timers):
+def adam(args, model, timers):
     config = OptimizerConfig(
-        optimizer="adam", lr=args.lr, min_lr=args.lr / 10, weight_decay=0.01, clip_grad=1.0, **_half_precision(args),
+        optimizer="adam", lr=args.lr, min_lr=args.lr / 10, weight_decay=0.01, clip_grad=1.0, **half_precision(args),
         params_dtype=args.dtype, use_distributed_optimizer=args.distributed_optimizer, timers=timers,
     )  # fmt: skip
     return get_megatron_optimizer(config, [model])
 
 
-def _cosine_rates(args, optimizer):
+def cosine_rates(args, optimizer):
     """The learning rate falls to a tenth over the run, without a warm-up."""
     samples = args.steps * args.global_batch_size
     return OptimizerParamScheduler(
@@ -113,36 +113,36 @@ def _cosine_rates(args, optimizer):
     )  # fmt: skip
 
 
-def _forward_backward(args, model, batches):
+def forward_backward(args, model, batches):
     """Both passes over all micro-batches of a step.  Gives their losses on the last pipeline stage, else nothing."""
     return get_forward_backward_func()(
-        forward_step_func=_forward, data_iterator=batches, model=model, num_microbatches=args.accumulation,
+        forward_step_func=forward, data_iterator=batches, model=model, num_microbatches=args.accumulation,
         seq_length=args.seq_length, micro_batch_size=args.micro_batch_size,
     )  # fmt: skip
 
 
-def _forward(batches, model):
+def forward(batches, model):
     tokens, positions, mask, labels = next(batches)
-    return model(tokens, positions, mask, labels=labels), _mean_loss
+    return model(tokens, positions, mask, labels=labels), mean_loss
 
 
-def _mean_loss(losses):
+def mean_loss(losses):
     """The loss for the backward pass, and what forward_backward gives back of it."""
     return losses.float().mean(), {"lm loss": losses.detach().float().mean()}
 
 
-def _load_weights(path, model, optimizer):
+def load_weights(path, model, optimizer):
     shards = {"model": model.module.sharded_state_dict()}
     model.module.load_state_dict(dist_checkpointing.load(shards, str(path))["model"])
     optimizer.reload_model_params()
 
 
-def _save_weights(path, model):
+def save_weights(path, model):
     path.mkdir(parents=True, exist_ok=True)
     dist_checkpointing.save({"model": model.module.sharded_state_dict()}, str(path))
 
 
-def _count_parameters(model):
+def count_parameters(model):
     """Parameters of the whole model.
 
     Those that every tensor parallel rank holds count once, and so does the embedding that the last stage holds again.

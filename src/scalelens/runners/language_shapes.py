@@ -4,7 +4,7 @@
 from typing import NamedTuple
 
 
-class _Shape(NamedTuple):
+class Shape(NamedTuple):
     """Layers and widths of a transformer.  `vocabulary` is without padding."""
 
     layers: int
@@ -19,22 +19,22 @@ class _Shape(NamedTuple):
     experts_per_token: int = 0
 
 
-def _gpt(layers, hidden, heads, seq_length, vocabulary):
-    return _Shape(layers, hidden, heads, seq_length, vocabulary, heads, 4 * hidden)
+def gpt(layers, hidden, heads, seq_length, vocabulary):
+    return Shape(layers, hidden, heads, seq_length, vocabulary, heads, 4 * hidden)
 
 
-_SHAPES = {
-    "toy": _gpt(4, 64, 4, 64, 512),
-    "toy-llama": _Shape(4, 64, 4, 64, 512, 2, 224, llama=True),
-    "toy-moe": _Shape(4, 64, 4, 64, 512, 2, 224, llama=True, experts=8, experts_per_token=2),
-    "857m": _gpt(40, 1280, 20, 4096, 50257),
+SHAPES = {
+    "toy": gpt(4, 64, 4, 64, 512),
+    "toy-llama": Shape(4, 64, 4, 64, 512, 2, 224, llama=True),
+    "toy-moe": Shape(4, 64, 4, 64, 512, 2, 224, llama=True, experts=8, experts_per_token=2),
+    "857m": gpt(40, 1280, 20, 4096, 50257),
     # Grattafiori et al. 2024, table 3.  Its scaling of the rotary positions changes no operation, and is left out.
-    "llama-3.1-8b": _Shape(32, 4096, 32, 8192, 128_256, 8, 14_336, llama=True),
-    "175b": _gpt(96, 12288, 96, 2048, 51200),
+    "llama-3.1-8b": Shape(32, 4096, 32, 8192, 128_256, 8, 14_336, llama=True),
+    "175b": gpt(96, 12288, 96, 2048, 51200),
 }
 
 
-def _arguments_of(shape):
+def arguments_of(shape):
     """What Megatron-LM's arguments say of a shape, apart from its layers and widths.  None: not said."""
     return {
         "add_bias_linear": not shape.llama, "ffn_hidden_size": shape.ffn,

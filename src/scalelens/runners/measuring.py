@@ -7,19 +7,19 @@ import time
 import torch
 from runlog import LOCAL_RANK, LOCAL_WORLD, RANK
 
-_clock = time.perf_counter
+clock = time.perf_counter
 
 
-def _use_device(gpu):
+def use_device(gpu):
     """Takes the rank's device, and the cores nearest to it where the environment names them."""
-    _bind(os.environ.get("SCALELENS_RANK_CORES", "").split())
+    bind(os.environ.get("SCALELENS_RANK_CORES", "").split())
     if gpu:
         torch.cuda.set_device(LOCAL_RANK % torch.cuda.device_count())  # Slurm may show each task one GPU, as number 0
     else:
         torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) // LOCAL_WORLD))
 
 
-def _bind(cores_by_rank):
+def bind(cores_by_rank):
     """Binds this process to its cores, such as `49-55`, or to those of them that the job may use.
 
     Threads and readers that are started later are bound with it.  With one task per node Slurm cannot do it.
@@ -31,7 +31,7 @@ def _bind(cores_by_rank):
             os.sched_setaffinity(0, cores)
 
 
-class _DeviceClock:
+class DeviceClock:
     """Seconds between two events on a GPU.  The CPU has no such clock: nothing happens there."""
 
     def __init__(self, gpu):
@@ -54,12 +54,12 @@ class _DeviceClock:
         return self.events[0].elapsed_time(self.events[1]) / 1e3 if self.events else None
 
 
-def _warmup_steps(args):
+def warmup_steps(args):
     """Traced steps are slower, and the one after them waits for the slowest writer: no statistic may use them."""
     return max(args.warmup_steps, args.profile_steps + 1 if args.profile_steps else 0)
 
 
-def _profiler(args, steps):
+def profiler(args, steps):
     """Traces --profile-steps of the warm-up, all but its last step, into trace_rankR.json.gz.
 
     Before them it records one step that it throws away, because a profiler's start is slow.

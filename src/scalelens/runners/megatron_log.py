@@ -9,7 +9,7 @@ from language_shapes import arguments_of
 from runlog import RANK, WORLD
 from torch import distributed
 
-_TIMERS = [
+TIMERS = [
     "forward-backward", "forward-compute", "backward-compute", "batch-generator", "forward-recv", "forward-send",
     "backward-recv", "backward-send", "forward-send-forward-recv", "forward-send-backward-recv",
     "backward-send-forward-recv", "backward-send-backward-recv", "layernorm-grads-all-reduce",
@@ -19,7 +19,7 @@ _TIMERS = [
 ]  # fmt: skip
 
 
-class _MegatronLog:
+class MegatronLog:
     """Prints a record of the steps since the last record, from the last rank.
 
     Every rank must count its steps in: the losses of all are added up.
@@ -27,12 +27,12 @@ class _MegatronLog:
 
     def __init__(self, args, timers, optimizer, data_parallel_group, say):
         self.args, self.timers, self.optimizer, self.say = args, timers, optimizer, say
-        self.data_parallel_group, self.interval = data_parallel_group, _Interval()
+        self.data_parallel_group, self.interval = data_parallel_group, Interval()
         if RANK == 0:
-            say(_argument_dump(args))
+            say(argument_dump(args))
         if RANK == WORLD - 1:
             logger = logging.getLogger("megatron.core.timers")
-            logger.addHandler(_TimerHandler(say))
+            logger.addHandler(TimerHandler(say))
             logger.setLevel(logging.INFO)
 
     def add(self, step, loss, done, rate, grad_norm):
@@ -50,14 +50,14 @@ class _MegatronLog:
         step_s = self.timers("interval-time").elapsed(barrier=True, reset=not first) / interval.steps
         if RANK == WORLD - 1:
             scale, mean_loss = self.optimizer.get_loss_scale().item(), loss.item() / self.args.dp
-            self.say(_record(self.args, step, step_s, rate, mean_loss, scale, grad_norm, interval))
+            self.say(record(self.args, step, step_s, rate, mean_loss, scale, grad_norm, interval))
         if self.args.timing_log_level:
-            self.timers.log(_TIMERS, normalizer=self.args.log_interval, reset=not first)
+            self.timers.log(TIMERS, normalizer=self.args.log_interval, reset=not first)
         if not first:
-            self.interval = _Interval()
+            self.interval = Interval()
 
 
-class _Interval:
+class Interval:
     """What a record says of the steps since the last one."""
 
     def __init__(self):
@@ -71,13 +71,13 @@ class _Interval:
             self.loss = (0.0 if self.loss is None else self.loss) + (loss if done else 0 * loss)
 
 
-def _record(args, step, step_s, rate, loss, scale, grad_norm, interval):
+def record(args, step, step_s, rate, loss, scale, grad_norm, interval):
     """The line of Megatron-LM's training_log()."""
     fields = [
         f" [{datetime.now():%Y-%m-%d %H:%M:%S.%f}] iteration {step:8d}/{args.steps:8d}",
         f"consumed samples: {step * args.global_batch_size:12d}",
         f"elapsed time per iteration (ms): {step_s * 1000:.1f}",
-        f"throughput per GPU (TFLOP/s/GPU): {_tflops_per_device(args, step_s):.1f}",
+        f"throughput per GPU (TFLOP/s/GPU): {tflops_per_device(args, step_s):.1f}",
         f"learning rate: {rate:.6E}",
         f"global batch size: {args.global_batch_size:5d}",
         *([f"lm loss: {loss:.6E}"] if interval.done else []),
@@ -89,7 +89,7 @@ def _record(args, step, step_s, rate, loss, scale, grad_norm, interval):
     return " | ".join(fields)
 
 
-def _argument_dump(args):
+def argument_dump(args):
     """The sizes as Megatron-LM prints them at its start."""
     values = {
         **arguments_of(args.model), "fp16": args.precision == "fp16", "bf16": args.precision == "bf16",
@@ -110,11 +110,11 @@ def _argument_dump(args):
     ])  # fmt: skip
 
 
-def _tflops_per_device(args, step_s):
-    return _model_flops(args.model, args.vocabulary, args.global_batch_size) / (step_s * 1e12 * WORLD)
+def tflops_per_device(args, step_s):
+    return model_flops(args.model, args.vocabulary, args.global_batch_size) / (step_s * 1e12 * WORLD)
 
 
-def _model_flops(shape, vocabulary, sequences, causal=True):
+def model_flops(shape, vocabulary, sequences, causal=True):
     """Operations of a step, forward and backward: 6 for each weight that a token meets, and those of the attention.
 
     For a GPT that is 72 B s l h^2 (1 + s/6h + V/12lh), as Narayanan et al. 2021 count them without recomputation.
@@ -126,7 +126,7 @@ def _model_flops(shape, vocabulary, sequences, causal=True):
     return 12 * tokens * shape.layers * hidden**2 * (attention + feed_forward) + 6 * tokens * hidden * vocabulary
 
 
-class _TimerHandler(logging.Handler):
+class TimerHandler(logging.Handler):
     """Sends megatron's timers where the records go, so that they stay in order."""
 
     def __init__(self, say):

@@ -10,7 +10,7 @@ import functools
 import torch
 
 
-def _prepare():
+def prepare():
     """To be called before anything of megatron is imported."""
     cpu = torch.device("cpu")
     torch.cuda.current_device = lambda: cpu
@@ -20,17 +20,17 @@ def _prepare():
     torch.cuda.manual_seed = torch.manual_seed
     torch.Tensor.cuda = lambda tensor, *_, **__: tensor
     for name in ("tensor", "zeros", "ones", "empty"):
-        setattr(torch, name, _on_cpu(getattr(torch, name)))
+        setattr(torch, name, on_cpu(getattr(torch, name)))
 
     import megatron.core.optimizer.optimizer as optimizer
     import megatron.core.tensor_parallel.random as random
 
     random._get_cuda_rng_state = lambda *_, **__: torch.get_rng_state()
     random._set_cuda_rng_state = lambda state, *_, **__: torch.set_rng_state(state)
-    optimizer.clip_grad_by_total_norm_fp32 = _clip
+    optimizer.clip_grad_by_total_norm_fp32 = clip
 
 
-def _on_cpu(make):
+def on_cpu(make):
     @functools.wraps(make)
     def made(*values, device=None, **options):
         return make(*values, device="cpu" if str(device).startswith("cuda") else device, **options)
@@ -38,7 +38,7 @@ def _on_cpu(make):
     return made
 
 
-def _clip(parameters, max_norm, total_norm, use_decoupled_grad=False):
+def clip(parameters, max_norm, total_norm, use_decoupled_grad=False):
     """Scales gradients down to a norm.  Megatron's own function asserts that they are on a GPU."""
     if (factor := max_norm / (total_norm + 1e-6)) < 1:
         for parameter in parameters if isinstance(parameters, list) else [parameters]:

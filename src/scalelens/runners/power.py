@@ -22,10 +22,10 @@ import time
 from pathlib import Path
 
 # A row of rocm-smi.  Where a card has two dies, one of them may show the power of both, and the other N/A.
-_CARD = re.compile(r"^card(\d+),(?:N/A[^,\n]*,)*(\d+(?:\.\d+)?)?", re.MULTILINE)
+CARD = re.compile(r"^card(\d+),(?:N/A[^,\n]*,)*(\d+(?:\.\d+)?)?", re.MULTILINE)
 
 
-def _arguments():
+def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="folder for the samples")
     parser.add_argument("--interval-ms", type=int, default=100)
@@ -38,35 +38,35 @@ def _arguments():
     return args
 
 
-def _hwmon(folder):
+def hwmon(folder):
     """Files of microwatts by jpwr's names of devices.
 
     An AMD card of two GCDs has one sensor.  The GCD without it gets None, so that both keep their numbers.
     """
     files = {}
-    cards = [path for path in folder.glob("hwmon*") if _text(path / "name") == "amdgpu"]
+    cards = [path for path in folder.glob("hwmon*") if text(path / "name") == "amdgpu"]
     for k, card in enumerate(sorted(cards, key=lambda path: os.path.realpath(path / "device"))):
         sensors = (card / name for name in ("power1_average", "power1_input"))
-        files[f"rocm:{k}"] = next((sensor for sensor in sensors if _text(sensor)), None)
+        files[f"rocm:{k}"] = next((sensor for sensor in sensors if text(sensor)), None)
     for path in sorted(folder.glob("hwmon*/device/power1_oem_info")):
-        files[f"gh:{_text(path)}"] = path.with_name("power1_average")
+        files[f"gh:{text(path)}"] = path.with_name("power1_average")
     return files if any(files.values()) else {}
 
 
-def _text(path):
+def text(path):
     try:
         return path.read_text().strip()
     except OSError:
         return None
 
 
-def _watts_of(path):
+def watts_of(path):
     """Watts; 0 where there is no sensor, as jpwr has it."""
-    value = _text(path) if path else None
+    value = text(path) if path else None
     return int(value) / 1e6 if value and value.isdigit() else 0.0
 
 
-class _Samples:
+class Samples:
     """The file, written to every two seconds."""
 
     def __init__(self, out, labels):
@@ -87,14 +87,14 @@ class _Samples:
             self.flushed = now
 
 
-def _sample_hwmon(args, files, done):
-    samples = _Samples(args.out, files)
+def sample_hwmon(args, files, done):
+    samples = Samples(args.out, files)
     while not done.wait(args.interval_ms / 1000):
-        samples.add({label: _watts_of(path) for label, path in files.items()})
+        samples.add({label: watts_of(path) for label, path in files.items()})
     samples.file.close()
 
 
-def _sample_nvidia(args, done):
+def sample_nvidia(args, done):
     ask = ["nvidia-smi", "--query-gpu=index,power.draw", "--format=csv,noheader,nounits", "-lms", str(args.interval_ms)]
     process = subprocess.Popen(ask, stdout=subprocess.PIPE, text=True)
     threading.Thread(target=lambda: (done.wait(), process.terminate()), daemon=True).start()
@@ -103,7 +103,7 @@ def _sample_nvidia(args, done):
         index, _, watts = (part.strip() for part in line.partition(","))
         index = f"pynvml:{index}"
         if index in row:  # the next round begins
-            samples = samples or _Samples(args.out, row)
+            samples = samples or Samples(args.out, row)
             samples.add(row)
             row = {}
         try:
@@ -114,24 +114,24 @@ def _sample_nvidia(args, done):
         samples.file.close()
 
 
-def _sample_rocm(args, done):
+def sample_rocm(args, done):
     ask, samples = ["rocm-smi", "--showpower", "--csv"], None
     while not done.wait(args.interval_ms / 1000):
         try:
             output = subprocess.run(ask, capture_output=True, text=True, timeout=5).stdout
         except subprocess.TimeoutExpired:
             continue  # no sample this time
-        watts = {f"rocm:{card}": float(number or 0) for card, number in _CARD.findall(output)}
+        watts = {f"rocm:{card}": float(number or 0) for card, number in CARD.findall(output)}
         if watts:
-            samples = samples or _Samples(args.out, watts)
+            samples = samples or Samples(args.out, watts)
             samples.add(watts)
     if samples:
         samples.file.close()
 
 
-def _measured(args):
+def measured(args):
     """The command, and the threads that measure beside it.  With jpwr there are none: it runs the command itself."""
-    files, nvidia = _hwmon(args.hwmon), shutil.which("nvidia-smi")
+    files, nvidia = hwmon(args.hwmon), shutil.which("nvidia-smi")
     if shutil.which("jpwr"):
         rocm = shutil.which("rocm-smi") or glob.glob("/dev/kfd")
         available = {"pynvml": nvidia, "rocm": rocm, "gh": "gh:" in str(files)}
@@ -139,10 +139,10 @@ def _measured(args):
         if methods:
             options = ["--interval", str(args.interval_ms), "--df-out", str(args.out), "--df-filetype", "csv"]
             return ["jpwr", "--methods", *methods, *options, "--", *args.command], []
-    threads = [(_sample_nvidia, (args,))] if nvidia else []
-    threads += [(_sample_hwmon, (args, files))] if files else []
+    threads = [(sample_nvidia, (args,))] if nvidia else []
+    threads += [(sample_hwmon, (args, files))] if files else []
     if "rocm:" not in str(files) and shutil.which("rocm-smi"):
-        threads.append((_sample_rocm, (args,)))
+        threads.append((sample_rocm, (args,)))
     if not threads:
         sensors = "nvidia-smi, rocm-smi, hwmon of amdgpu or Grace Hopper"
         print(f"power.py: there is no sensor ({sensors}), so nothing is measured", file=sys.stderr)
@@ -150,8 +150,8 @@ def _measured(args):
 
 
 def main():
-    args = _arguments()
-    command, threads = _measured(args)
+    args = arguments()
+    command, threads = measured(args)
     process = subprocess.Popen(command)
     for sign in (signal.SIGTERM, signal.SIGINT):
         signal.signal(sign, lambda number, _: process.send_signal(number))

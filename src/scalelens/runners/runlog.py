@@ -22,14 +22,14 @@ from pathlib import Path
 RANK, WORLD = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
 LOCAL_RANK, LOCAL_WORLD = int(os.environ.get("LOCAL_RANK", 0)), int(os.environ.get("LOCAL_WORLD_SIZE", 1))
 
-_KEPT = re.compile(
+KEPT = re.compile(
     "(NCCL|RCCL|TORCH|PYTORCH|CUDA|HIP|HSA|ROCR|GPU|MIOPEN|OMP|GOMP|KMP|MKL|GLOO|UCX|FI|MPICH|SLURM|APPTAINER_NAME)_.*"
 )
-_SECRET = re.compile("TOKEN|KEY|SECRET|PASS|CREDENTIAL|AUTH|JWT|COOKIE|PRIVATE|SIGNATURE|LICEN[CS]E|USER|MAIL|ACCOUNT")
-_LOGIN = re.compile(r"//[^/\s]*:[^/\s]*@|\bBearer\b")  # a value that holds a password
+SECRET = re.compile("TOKEN|KEY|SECRET|PASS|CREDENTIAL|AUTH|JWT|COOKIE|PRIVATE|SIGNATURE|LICEN[CS]E|USER|MAIL|ACCOUNT")
+LOGIN = re.compile(r"//[^/\s]*:[^/\s]*@|\bBearer\b")  # a value that holds a password
 
 
-def _open_log(path):
+def open_log(path):
     """Two functions: one logs an event, one prints a text.  A thread writes both every two seconds, so that no step
     waits for a disk.
 
@@ -70,7 +70,7 @@ def _open_log(path):
     return log, say
 
 
-def _facts():
+def facts():
     """Host, versions, state of the code and environment: what a later reader of the numbers needs."""
     import torch
 
@@ -83,21 +83,21 @@ def _facts():
         "cuda_version": torch.version.cuda,
         "rocm_version": torch.version.hip,
         "nccl_version": ".".join(map(str, nccl)) if nccl else None,
-        **(_git() if RANK == 0 else {}),
-        **{f"env_{name}": value for name, value in _environment(os.environ).items()},
+        **(git() if RANK == 0 else {}),
+        **{f"env_{name}": value for name, value in environment(os.environ).items()},
     }
 
 
-def _environment(variables):
+def environment(variables):
     """Variables that change how a run goes, without those that look like a secret, a person or a password."""
     return {
         name: value[:500]
         for name, value in sorted(variables.items())
-        if _KEPT.fullmatch(name) and not _SECRET.search(name) and not _LOGIN.search(value)
+        if KEPT.fullmatch(name) and not SECRET.search(name) and not LOGIN.search(value)
     }
 
 
-def _git():
+def git():
     """Commit of the folder that holds these scripts, and whether the folder was changed since."""
 
     def ask(*words):
@@ -110,7 +110,7 @@ def _git():
         return {}  # no git here, or no repository
 
 
-def _device(gpu):
+def device(gpu):
     """Model and unit of the device, where this machine says them."""
     import torch
 

@@ -15,7 +15,7 @@ import ctypes
 import time
 from pathlib import Path
 
-_STARTED = time.perf_counter()  # before torch: its import is most of the start on a busy shared file system
+STARTED = time.perf_counter()  # before torch: its import is most of the start on a busy shared file system
 
 import torch  # noqa: E402
 from measuring import DeviceClock, clock, profiler, use_device, warmup_steps  # noqa: E402
@@ -24,16 +24,16 @@ from torch import distributed, nn  # noqa: E402
 from vision_data import Batches  # noqa: E402
 from vision_models import MODELS, loss_of  # noqa: E402
 
-_GPUS = torch.cuda.device_count()
-_AUTOCAST = {"fp32": None, "tf32": None, "amp": torch.float16, "bf16": torch.bfloat16}
+GPUS = torch.cuda.device_count()
+AUTOCAST = {"fp32": None, "tf32": None, "amp": torch.float16, "bf16": torch.bfloat16}
 
 
-def _options():
+def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", choices=MODELS, default="resnet50")
-    parser.add_argument("--precision", choices=_AUTOCAST, default="fp32", help="amp: float16 with scaled losses")
+    parser.add_argument("--precision", choices=AUTOCAST, default="fp32", help="amp: float16 with scaled losses")
     batch = parser.add_mutually_exclusive_group()
-    batch.add_argument("--batch-per-device", type=int, default=32 if _GPUS else 8, help="images: weak scaling")
+    batch.add_argument("--batch-per-device", type=int, default=32 if GPUS else 8, help="images: weak scaling")
     batch.add_argument("--global-batch-size", type=int, help="images over all devices: strong scaling")
     # How long: epochs of a training part and a validation part
     parser.add_argument("--epochs", type=int, default=1)
@@ -52,7 +52,7 @@ def _options():
     parser.add_argument("--profile-steps", type=int, default=5, help="traced within the warm-up; 0: no trace")
     parser.add_argument("--slow-rank", type=int, help="a planted straggler: this rank computes longer than it needs")
     parser.add_argument("--slow-by", type=float, default=0.2, help="how much longer, as a part of its own time")
-    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda" if _GPUS else "cpu")
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda" if GPUS else "cpu")
     parser.add_argument(
         "--out", type=Path, default=Path("results", f"vision-n{WORLD}"),
         help="folder for logs and traces; a restart adds to it; default %(default)s",
@@ -60,8 +60,8 @@ def _options():
     return parser
 
 
-def _arguments():
-    parser = _options()
+def arguments():
+    parser = options()
     args = parser.parse_args()
     args.image_size = args.image_size or (299 if args.model == "inception_v3" else 224 if args.device == "cuda" else 64)
     if args.model == "inception_v3" and args.image_size < 299:
@@ -82,7 +82,7 @@ def _arguments():
 
 
 def main():
-    args = _arguments()
+    args = arguments()
     log, say = open_log(args.out / f"rank{RANK}.log")
     gpu = args.device == "cuda"
     use_device(gpu)
@@ -90,22 +90,22 @@ def main():
         torch.backends.cudnn.benchmark = True
         torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = args.precision == "tf32"
     else:
-        _keep_memory()
-    training, validation = _parts(args, gpu)
+        keep_memory()
+    training, validation = parts(args, gpu)
     torch.manual_seed(args.seed)  # the weights of all ranks; the data differ by rank
     model = MODELS[args.model](training.classes).to(args.device, memory_format=torch.channels_last)
-    log("run", **_settings(args, model, training.steps))
+    log("run", **settings(args, model, training.steps))
     log("facts", **facts())
     if WORLD > 1:
         distributed.init_process_group("nccl" if gpu else "gloo")
         model = nn.parallel.DistributedDataParallel(model)
-    _train(args, model, training, validation, log, say)
+    train(args, model, training, validation, log, say)
     if WORLD > 1:
         distributed.destroy_process_group()
     log("end", outcome="completed")
 
 
-def _keep_memory():
+def keep_memory():
     """Large blocks come from the heap, which stays.
 
     By default glibc gives them back to the system and must ask for them again at each step.  That costs about a sixth
@@ -117,7 +117,7 @@ def _keep_memory():
         mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD: bytes free at the top before they are given back
 
 
-def _parts(args, gpu):
+def parts(args, gpu):
     """Batches of the training part, and of the validation part where it is asked for."""
     share = (args.image_size, RANK, WORLD, args.workers, gpu, args.seed)
     steps = args.steps if args.data else args.steps or 100
@@ -127,7 +127,7 @@ def _parts(args, gpu):
     return training, validation
 
 
-def _settings(args, model, steps):
+def settings(args, model, steps):
     """What the log says of the whole run."""
     return {
         "framework": "pytorch", "framework_version": str(torch.__version__), "model": args.model,
@@ -141,17 +141,17 @@ def _settings(args, model, steps):
     }  # fmt: skip
 
 
-def _train(args, model, training, validation, log, say):
+def train(args, model, training, validation, log, say):
     gpu, steps = args.device == "cuda", training.steps
-    optimizer = _sgd(args, model)
+    optimizer = sgd(args, model)
     scaler = torch.amp.GradScaler(args.device, enabled=args.precision == "amp")
-    autocast = torch.autocast(args.device, _AUTOCAST[args.precision], enabled=_AUTOCAST[args.precision] is not None)
+    autocast = torch.autocast(args.device, AUTOCAST[args.precision], enabled=AUTOCAST[args.precision] is not None)
     device_clock, tracer = DeviceClock(gpu), profiler(args, args.epochs * steps)
     own = clock if gpu else time.thread_time  # on the CPU the time of this thread: waiting and others do not count
     ballast = torch.ones(512, 512, device=args.device)
 
     tracer.start()
-    log("phase", phase="startup", step=0, span_s=clock() - _STARTED)
+    log("phase", phase="startup", step=0, span_s=clock() - STARTED)
     for epoch in range(args.epochs):
         epoch_start = clock()
         model.train()
@@ -159,9 +159,9 @@ def _train(args, model, training, validation, log, say):
         for step in range(epoch * steps + 1, (epoch + 1) * steps + 1):
             tracer.step()  # the trace calls what follows ProfilerStep#{step}
             start = clock()
-            images, labels = _next_batch(iterator, args, device_clock)
+            images, labels = next_batch(iterator, args, device_clock)
             data_s, busy = clock() - start, own()
-            rate = _learning_rate(args, step, steps)
+            rate = learning_rate(args, step, steps)
             for group in optimizer.param_groups:
                 group["lr"] = rate
             device_clock.start()
@@ -172,7 +172,7 @@ def _train(args, model, training, validation, log, say):
             scaler.update()
             optimizer.zero_grad()
             if args.slow_rank == RANK:
-                _compute_on(args.slow_by, busy, own, ballast, device_clock)
+                compute_on(args.slow_by, busy, own, ballast, device_clock)
             device_clock.stop()
             device_clock.synchronise()  # note: the host cannot run ahead, which costs most where kernels are short
             step_s = clock() - start
@@ -188,20 +188,20 @@ def _train(args, model, training, validation, log, say):
         log("phase", phase="train", **epoch_end, span_s=clock() - epoch_start, samples=samples)
         if validation:
             start = clock()
-            seen = _validate(args, epoch, model, validation, autocast, device_clock, log)
+            seen = validate(args, epoch, model, validation, autocast, device_clock, log)
             log("phase", phase="validation", **epoch_end, span_s=clock() - start, samples=seen)
         log("phase", phase="epoch", **epoch_end, span_s=clock() - epoch_start, samples=samples)
     tracer.stop()
 
 
 @torch.no_grad()
-def _validate(args, epoch, model, validation, autocast, device_clock, log):
+def validate(args, epoch, model, validation, autocast, device_clock, log):
     """Logs the steps of a validation part; gives the number of its samples."""
     model.eval()
     iterator, samples = validation.start(epoch), 0
     for step in range(epoch * validation.steps + 1, (epoch + 1) * validation.steps + 1):
         start = clock()
-        images, labels = _next_batch(iterator, args, device_clock)
+        images, labels = next_batch(iterator, args, device_clock)
         data_s = clock() - start
         with autocast:
             scores = model(images)
@@ -215,7 +215,7 @@ def _validate(args, epoch, model, validation, autocast, device_clock, log):
     return samples
 
 
-def _compute_on(slow_by, busy, own, ballast, device_clock):
+def compute_on(slow_by, busy, own, ballast, device_clock):
     """The planted straggler: works for nothing, for a part of the time since `busy`."""
     device_clock.synchronise()
     until = own() + slow_by * (own() - busy)
@@ -224,14 +224,14 @@ def _compute_on(slow_by, busy, own, ballast, device_clock):
         device_clock.synchronise()
 
 
-def _next_batch(iterator, args, device_clock):
+def next_batch(iterator, args, device_clock):
     images, labels = (data.to(args.device, non_blocking=True) for data in next(iterator))
     images = images.to(memory_format=torch.channels_last)
     device_clock.synchronise()  # note: the copy cannot hide behind the computation, but its time is known
     return images, labels
 
 
-def _sgd(args, model):
+def sgd(args, model):
     """Biases and batch normalisation do not decay."""
     matrices = [p for p in model.parameters() if p.ndim > 1]
     vectors = [p for p in model.parameters() if p.ndim == 1]
@@ -239,7 +239,7 @@ def _sgd(args, model):
     return torch.optim.SGD(groups, args.lr, momentum=0.9, nesterov=True)
 
 
-def _learning_rate(args, step, steps):
+def learning_rate(args, step, steps):
     """Linear scaling, reached in equal parts over the first epochs; a tenth from epochs 30, 60 and 80 on each."""
     full = args.lr * args.global_batch_size / 256
     risen = min(1.0, step / (args.lr_warmup_epochs * steps)) if args.lr_warmup_epochs else 1.0

@@ -22,11 +22,11 @@ from pathlib import Path
 import torch
 from torch.utils import data
 
-_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".ppm")
+SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".ppm")
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of ImageNet
 
 
-class _Folder(data.Dataset):
+class Folder(data.Dataset):
     def __init__(self, folder, size, training):
         self.size, self.training = size, training
         self.classes = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
@@ -34,7 +34,7 @@ class _Folder(data.Dataset):
             (path, k)
             for k, name in enumerate(self.classes)
             for path in sorted(Path(folder, name).iterdir())
-            if path.suffix.lower() in _SUFFIXES
+            if path.suffix.lower() in SUFFIXES
         ]
         if not self.files:
             raise SystemExit(f"{folder} holds no CLASS/*.jpg")
@@ -44,10 +44,10 @@ class _Folder(data.Dataset):
 
     def __getitem__(self, k):
         path, label = self.files[k]
-        return _picture(path.read_bytes(), self.size, self.training), label
+        return picture(path.read_bytes(), self.size, self.training), label
 
 
-class _Lmdb(data.Dataset):
+class Lmdb(data.Dataset):
     def __init__(self, folder, size, training):
         self.folder, self.size, self.training, self.process = str(folder), size, training, None
         with self.open() as environment:
@@ -66,16 +66,16 @@ class _Lmdb(data.Dataset):
             self.process, self.opened = os.getpid(), self.open()
         with self.opened.begin() as transaction:
             value = transaction.get(str(k).encode())
-        return _picture(value[4:], self.size, self.training), int.from_bytes(value[:4], "little")
+        return picture(value[4:], self.size, self.training), int.from_bytes(value[:4], "little")
 
 
-def _picture(content, size, training):
+def picture(content, size, training):
     """A file as a normalised tensor.  In training it is a random part, mirrored or not; in validation the middle."""
     from PIL import Image
 
     image = Image.open(io.BytesIO(content)).convert("RGB")
     if training:
-        box = _random_box(*image.size)
+        box = random_box(*image.size)
     else:
         side = min(image.size) * 0.875
         left, top = (image.width - side) / 2, (image.height - side) / 2
@@ -87,7 +87,7 @@ def _picture(content, size, training):
     return (pixels / 255 - torch.tensor(MEAN).view(3, 1, 1)) / torch.tensor(DEVIATION).view(3, 1, 1)
 
 
-def _random_box(width, height):
+def random_box(width, height):
     """8 to 100 % of the area, sides as 3:4 to 4:3 (Szegedy et al. 2015)."""
     area, ratio = width * height * random.uniform(0.08, 1), math.exp(random.uniform(-math.log(4 / 3), math.log(4 / 3)))
     across, down = min(width, math.sqrt(area * ratio)), min(height, math.sqrt(area / ratio))
@@ -95,11 +95,11 @@ def _random_box(width, height):
     return (left, top, left + across, top + down)
 
 
-def _seed_worker(rank, worker):
+def seed_worker(rank, worker):
     random.seed(f"{torch.initial_seed()} {rank}")  # torch gives workers their own seeds, which do not differ by rank
 
 
-class _Batches:
+class Batches:
     """This rank's batches of one part of the data.  `start(epoch)` gives an iterator over `steps` of them or more."""
 
     def __init__(self, path, part, batch, steps, size, rank, world, workers, pin, seed, classes=1000):
@@ -116,12 +116,12 @@ class _Batches:
             return
         random.seed(f"{seed} {rank}")  # for --workers 0
         folder = Path(path, part)
-        dataset = (_Lmdb if (folder / "data.mdb").exists() else _Folder)(folder, size, training)
-        self.classes = len(dataset.classes) if isinstance(dataset, _Folder) else classes
+        dataset = (Lmdb if (folder / "data.mdb").exists() else Folder)(folder, size, training)
+        self.classes = len(dataset.classes) if isinstance(dataset, Folder) else classes
         self.sampler = data.DistributedSampler(dataset, world, rank, shuffle=training, seed=seed, drop_last=training)
         self.loader = data.DataLoader(
             dataset, batch, sampler=self.sampler, drop_last=training, num_workers=workers, pin_memory=pin,
-            worker_init_fn=functools.partial(_seed_worker, rank), persistent_workers=workers > 0,
+            worker_init_fn=functools.partial(seed_worker, rank), persistent_workers=workers > 0,
         )  # fmt: skip
         self.steps = min(steps or len(self.loader), len(self.loader))
         if not self.steps:
@@ -134,11 +134,11 @@ class _Batches:
         return iter(self.loader)
 
 
-def _convert(folder, target):
+def convert(folder, target):
     import lmdb
 
     for part in sorted(path for path in Path(folder).iterdir() if path.is_dir()):
-        files = _Folder(part, 0, False).files
+        files = Folder(part, 0, False).files
         out = Path(target, part.name)
         out.mkdir(parents=True)
         size = sum(path.stat().st_size + 4096 for path, _ in files)
@@ -151,4 +151,4 @@ def _convert(folder, target):
 if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    _convert(*sys.argv[1:])
+    convert(*sys.argv[1:])

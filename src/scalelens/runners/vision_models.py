@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn import functional
 
 
-class _Bottleneck(nn.Module):
+class Bottleneck(nn.Module):
     def __init__(self, inputs, width, outputs, stride):
         super().__init__()
         self.conv1, self.bn1 = nn.Conv2d(inputs, width, 1, bias=False), nn.BatchNorm2d(width)
@@ -21,7 +21,7 @@ class _Bottleneck(nn.Module):
         return self.relu(self.bn3(self.conv3(y)) + self.downsample(x))
 
 
-class _ResNet(nn.Sequential):
+class ResNet(nn.Sequential):
     """ResNet v1.5: the stride is in the 3x3 convolution."""
 
     def __init__(self, blocks=(3, 4, 6, 3), classes=1000):
@@ -29,16 +29,16 @@ class _ResNet(nn.Sequential):
         self.conv1, self.bn1 = nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64)
         self.relu, self.maxpool = nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)
         for k, count in enumerate(blocks):
-            first = _Bottleneck(128 << k if k else 64, 64 << k, 256 << k, stride=2 if k else 1)
-            others = [_Bottleneck(256 << k, 64 << k, 256 << k, stride=1) for _ in range(count - 1)]
+            first = Bottleneck(128 << k if k else 64, 64 << k, 256 << k, stride=2 if k else 1)
+            others = [Bottleneck(256 << k, 64 << k, 256 << k, stride=1) for _ in range(count - 1)]
             self.add_module(f"layer{k + 1}", nn.Sequential(first, *others))
         self.avgpool, self.flatten, self.fc = nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, classes)
-        _initialise(self)
-        for block in (module for module in self.modules() if isinstance(module, _Bottleneck)):
+        initialise(self)
+        for block in (module for module in self.modules() if isinstance(module, Bottleneck)):
             nn.init.zeros_(block.bn3.weight)  # every block begins as the identity: Goyal et al. 2017, section 5.1
 
 
-class _Convolution(nn.Module):
+class Convolution(nn.Module):
     def __init__(self, inputs, outputs, kernel, stride=1, padding=0):
         super().__init__()
         self.conv = nn.Conv2d(inputs, outputs, kernel, stride, padding, bias=False)
@@ -48,7 +48,7 @@ class _Convolution(nn.Module):
         return functional.relu(self.bn(self.conv(x)), inplace=True)
 
 
-class _Mixed(nn.Module):
+class Mixed(nn.Module):
     """Branches side by side, whose outputs are joined.
 
     A branch is a chain of (name, outputs, kernel, stride).  A list in the chain holds convolutions that read the same
@@ -64,10 +64,10 @@ class _Mixed(nn.Module):
             for link in branch:
                 for name, outputs, kernel, stride in link if isinstance(link, list) else [link]:
                     self.add_module(
-                        name, _Convolution(width, outputs, kernel, stride, 0 if stride == 2 else _same(kernel))
+                        name, Convolution(width, outputs, kernel, stride, 0 if stride == 2 else same(kernel))
                     )
                 width = outputs
-        self.branch_pool = _Convolution(inputs, pooled, 1) if pooled else None
+        self.branch_pool = Convolution(inputs, pooled, 1) if pooled else None
 
     def forward(self, x):
         outputs = []
@@ -84,46 +84,46 @@ class _Mixed(nn.Module):
         return torch.cat([*outputs, self.branch_pool(functional.avg_pool2d(x, 3, 1, 1))], 1)
 
 
-def _same(kernel):
+def same(kernel):
     """The padding that keeps the size."""
     return tuple(k // 2 for k in kernel) if isinstance(kernel, tuple) else kernel // 2
 
 
-class _Auxiliary(nn.Module):
+class Auxiliary(nn.Module):
     """The head that helps the lower layers to learn; only training uses it."""
 
     def __init__(self, inputs, classes):
         super().__init__()
-        self.conv0, self.conv1 = _Convolution(inputs, 128, 1), _Convolution(128, 768, 5)
+        self.conv0, self.conv1 = Convolution(inputs, 128, 1), Convolution(128, 768, 5)
         self.fc = nn.Linear(768, classes)
 
     def forward(self, x):
         return self.fc(self.conv1(self.conv0(functional.avg_pool2d(x, 5, 3))).mean((2, 3)))
 
 
-class _Inception3(nn.Module):
+class Inception3(nn.Module):
     """Inception-v3 (Szegedy et al. 2015).  In training it returns the scores of both heads."""
 
     def __init__(self, classes=1000):
         super().__init__()
-        self.Conv2d_1a_3x3, self.Conv2d_2a_3x3 = _Convolution(3, 32, 3, 2), _Convolution(32, 32, 3)
-        self.Conv2d_2b_3x3, self.Conv2d_3b_1x1 = _Convolution(32, 64, 3, padding=1), _Convolution(64, 80, 1)
-        self.Conv2d_4a_3x3 = _Convolution(80, 192, 3)
+        self.Conv2d_1a_3x3, self.Conv2d_2a_3x3 = Convolution(3, 32, 3, 2), Convolution(32, 32, 3)
+        self.Conv2d_2b_3x3, self.Conv2d_3b_1x1 = Convolution(32, 64, 3, padding=1), Convolution(64, 80, 1)
+        self.Conv2d_4a_3x3 = Convolution(80, 192, 3)
         for name, inputs, pooled in (("5b", 192, 32), ("5c", 256, 64), ("5d", 288, 64)):
-            mixed = _Mixed(
+            mixed = Mixed(
                 inputs, pooled,
                 [("branch1x1", 64, 1, 1)],
                 [("branch5x5_1", 48, 1, 1), ("branch5x5_2", 64, 5, 1)],
                 [("branch3x3dbl_1", 64, 1, 1), ("branch3x3dbl_2", 96, 3, 1), ("branch3x3dbl_3", 96, 3, 1)],
             )  # fmt: skip
             self.add_module(f"Mixed_{name}", mixed)
-        self.Mixed_6a = _Mixed(
+        self.Mixed_6a = Mixed(
             288, None,
             [("branch3x3", 384, 3, 2)],
             [("branch3x3dbl_1", 64, 1, 1), ("branch3x3dbl_2", 96, 3, 1), ("branch3x3dbl_3", 96, 3, 2)],
         )  # fmt: skip
         for name, c in (("6b", 128), ("6c", 160), ("6d", 160), ("6e", 192)):
-            mixed = _Mixed(
+            mixed = Mixed(
                 768, 192,
                 [("branch1x1", 192, 1, 1)],
                 [("branch7x7_1", c, 1, 1), ("branch7x7_2", c, (1, 7), 1), ("branch7x7_3", 192, (7, 1), 1)],
@@ -131,15 +131,15 @@ class _Inception3(nn.Module):
                  ("branch7x7dbl_4", c, (7, 1), 1), ("branch7x7dbl_5", 192, (1, 7), 1)],
             )  # fmt: skip
             self.add_module(f"Mixed_{name}", mixed)
-        self.AuxLogits = _Auxiliary(768, classes)
-        self.Mixed_7a = _Mixed(
+        self.AuxLogits = Auxiliary(768, classes)
+        self.Mixed_7a = Mixed(
             768, None,
             [("branch3x3_1", 192, 1, 1), ("branch3x3_2", 320, 3, 2)],
             [("branch7x7x3_1", 192, 1, 1), ("branch7x7x3_2", 192, (1, 7), 1), ("branch7x7x3_3", 192, (7, 1), 1),
              ("branch7x7x3_4", 192, 3, 2)],
         )  # fmt: skip
         for name, inputs in (("7b", 1280), ("7c", 2048)):
-            mixed = _Mixed(
+            mixed = Mixed(
                 inputs, 192,
                 [("branch1x1", 320, 1, 1)],
                 [("branch3x3_1", 384, 1, 1), [("branch3x3_2a", 384, (1, 3), 1), ("branch3x3_2b", 384, (3, 1), 1)]],
@@ -148,7 +148,7 @@ class _Inception3(nn.Module):
             )  # fmt: skip
             self.add_module(f"Mixed_{name}", mixed)
         self.dropout, self.fc = nn.Dropout(), nn.Linear(2048, classes)
-        _initialise(self)
+        initialise(self)
 
     def forward(self, x):
         x = self.Conv2d_2b_3x3(self.Conv2d_2a_3x3(self.Conv2d_1a_3x3(x)))
@@ -160,20 +160,20 @@ class _Inception3(nn.Module):
         return (x, auxiliary) if self.training else x
 
 
-def _initialise(model):
+def initialise(model):
     for convolution in (module for module in model.modules() if isinstance(module, nn.Conv2d)):
         nn.init.kaiming_normal_(convolution.weight, mode="fan_out", nonlinearity="relu")
 
 
-_MODELS = {
-    "resnet50": lambda classes: _ResNet((3, 4, 6, 3), classes),
-    "resnet101": lambda classes: _ResNet((3, 4, 23, 3), classes),
-    "inception_v3": _Inception3,
+MODELS = {
+    "resnet50": lambda classes: ResNet((3, 4, 6, 3), classes),
+    "resnet101": lambda classes: ResNet((3, 4, 23, 3), classes),
+    "inception_v3": Inception3,
 }
 
 
-def _loss_of(scores, labels):
+def loss_of(scores, labels):
     """Cross entropy; the auxiliary head of Inception counts 0.4."""
     if isinstance(scores, tuple):
-        return _loss_of(scores[0], labels) + 0.4 * _loss_of(scores[1], labels)
+        return loss_of(scores[0], labels) + 0.4 * loss_of(scores[1], labels)
     return functional.cross_entropy(scores, labels)
