@@ -1,4 +1,4 @@
-"""SQL for macros that take the place of a query: they read its rows from a table, or have old names of its columns too."""
+"""SQL for macros in the place of a query: they read its rows from a table, or have old names of its columns too."""
 
 from collections.abc import Mapping
 
