@@ -83,7 +83,8 @@ class Warehouse:
         self.connection = shared_warehouse()
         for name in self.column("SELECT table_name FROM duckdb_tables() WHERE estimated_size > 0"):
             if name not in CATALOGS:
-                self.connection.execute(f"DELETE FROM {name}")
+                # A table keeps the size of what was deleted from it, by which questions are planned.
+                self.connection.execute(f"CREATE OR REPLACE TABLE {name} AS FROM {name} LIMIT 0")
 
     def insert(self, table: str, rows: Sequence[Row]) -> None:
         if table == "events":
