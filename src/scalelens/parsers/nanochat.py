@@ -31,6 +31,7 @@ from typing import Any
 
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.units import UNITS
 
 VERSION = 1
 ANCHORS = (
@@ -41,6 +42,7 @@ ANCHORS = (
 
 _N = r"-?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
 _RECORD = re.compile(r"step +(\d{1,15})(?:/(\d{1,15}))?(?: \([\d.]+%\))?(?: \||,) +(?=loss: )")
+_SECONDS = {"ms": float(UNITS["ms"].factor), "m": float(UNITS["min"].factor)}
 _FIELD = re.compile(rf"([A-Za-z][\w/ ]{{0,30}}?):? +({_N})(ms|m|s|%)?(?: *\|| +(?=\w+: )|, |\s*$) *")
 _BEGUN = re.compile(r"step +\d+(?:/\d+)? \([\d.]+%\) \|")
 _BPB = re.compile(rf"Step (\d{{1,15}}) \| Validation bpb: ({_N})\s*$")
@@ -96,7 +98,7 @@ class Reader:
     def record(self, line: Line, record: re.Match[str]) -> bool:
         values, end = dict[str, float](), record.end()
         while field := _FIELD.match(line.text, end):
-            values[field[1]] = _number(field[2]) * {"ms": 0.001, "m": 60.0}.get(field[3] or "", 1.0)
+            values[field[1]] = _number(field[2]) * _SECONDS.get(field[3] or "", 1.0)
             end = field.end()
         is_cut = end < len(line.text.rstrip()) or ("lrm" in values and not {"total time", "remaining"} & values.keys())
         if is_cut or not {"loss", "dt", "tok/sec"} <= values.keys():

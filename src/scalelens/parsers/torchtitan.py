@@ -10,7 +10,7 @@ the interval.  With the batch and the devices known from the log, the time of a 
 it divided (params: `step_s_origin` = rate).  Where they are unknown, and where that time is longer than what lies
 between the time stamps, so that the batch is not what was trained, the time stamps are taken (`step_s_origin` = stamps).
 Memory is the largest reserved since the record before.  One rank prints, the last stage's, or all do, with a label or
-without.  A loss of -1 stands for none: the rank has not the last stage.
+without.
 
 Samples:
     [rank0]:[titan] 2026-05-03 01:27:07,868 - root - INFO - step:  3  loss:  5.48931  grad_norm:  0.3290  memory:  5.52GiB(17.60%)  tps: 1,201  tflops: 1.22  mfu: 0.39%
@@ -106,7 +106,7 @@ class Reader:
         loss = float(match[3].replace(",", ""))
         rows.add(
             "steps", line.number, attempt=self.attempts.get(line.rank, 0), rank=line.rank, place=line.location,
-            phase=phase, step=step, loss=None if loss == -1 else loss, averaged_steps=averaged, rate_scope="rank",
+            phase=phase, step=step, loss=loss, averaged_steps=averaged, rate_scope="rank",
             value_kind="instant" if averaged == 1 and (step_s is None or step_s != span_s) else "interval_mean",
             step_s=step_s, tokens=tokens, peak_memory_bytes=values.get("memory"), ts=ts, ts_origin="naive" if ts else None,
             **{column: values.get(name) for name, column in _COLUMNS.items()},
