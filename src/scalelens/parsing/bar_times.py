@@ -47,7 +47,8 @@ def times_of(drawings: Sequence[Drawing], averaged: bool = False) -> BarTimes:
     if not updates or max(d.rounding for d in drawings) > 1:
         return BarTimes(_by_clock(start, drawings))
     is_short = updates[-1].elapsed_s < _WINDOW_S or len(updates) < _SURELY
-    if is_short and len({u.leap for u in updates}) > 1:
+    is_redrawn = sum(d.pace_s is not None for d in drawings) > len(updates) + 1  # one more where the bar is closed
+    if (is_short or is_redrawn) and len({u.leap for u in updates}) > 1:
         return BarTimes({})  # some updates are not drawn, and the whole seconds do not say which
     for ways in [[_means(start, drawings)]] if averaged else _ways(start, updates, drawings):
         fitting = [way.times() or {} for way in ways if way.fits()]
