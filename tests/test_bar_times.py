@@ -74,7 +74,8 @@ def test_each_update_that_tqdm_draws_has_its_time(
     assert times.rate_s is None
     for step, time in times.by_step.items():
         span = seconds[step] - seconds[step - time.steps]
-        assert abs(time.step_s * time.steps - span) <= 0.1 * max(usual, span) + 0.05 or time.steps > 7
+        clock = 1.0 if time.steps > 7 else 0.0  # means over several updates end at whole seconds
+        assert abs(time.step_s * time.steps - span) <= 0.1 * max(usual, span) + 0.05 + clock
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -21,6 +21,7 @@ from scalelens.runs.path_facts import facts_of
         ("logs/node_3.txt", {}),
         ("logs/runA_n12/train.log", {}),  # of a model, a series or a number of layers
         ("logs/n2/8gpus.log", {"nodes": "2", "devices": "8"}),
+        ("logs/n02/train.log", {"nodes": "2"}),
     ],
 )
 def test_names_say_sizes(path: str, facts: dict[str, str]) -> None:

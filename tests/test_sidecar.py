@@ -347,7 +347,7 @@ def test_a_label_may_have_the_name_of_any_column(logs: Path, home: Path) -> None
 
 def test_a_sidecar_may_come_later_change_and_go_and_no_log_is_read_again(logs: Path, home: Path) -> None:
     ingest([logs], home)
-    assert ask(home, "SELECT DISTINCT system, nodes FROM runs ORDER BY ALL") == [(None, None)]
+    assert ask(home, "SELECT DISTINCT system, nodes FROM runs ORDER BY ALL") == [(None, 1), (None, 2)]
     path = write_sidecar(logs, STUDY)
     assert [entry.path for entry in ingest([logs], home).entries] == [str(path)]
     assert ask(home, SETTINGS) == SAID
@@ -359,7 +359,7 @@ def test_a_sidecar_may_come_later_change_and_go_and_no_log_is_read_again(logs: P
 
     path.unlink()
     assert ingest([logs], home).entries == []
-    assert ask(home, "SELECT DISTINCT system, nodes FROM runs ORDER BY ALL") == [(None, None)]
+    assert ask(home, "SELECT DISTINCT system, nodes FROM runs ORDER BY ALL") == [(None, 1), (None, 2)]
     assert ask(home, "SELECT count(*) FROM params WHERE origin = 'sidecar'") == [(0,)]
     assert ask(home, f"SELECT count(*) FROM files WHERE path LIKE '%{SIDECAR_NAME}'") == [(0,)]
 

@@ -2,8 +2,8 @@
 
 The name nearest to the file takes precedence over the names above it, and a log over all names.  A name with two values
 (`a100_vs_v100`) gives none, and neither do the names above it.  A count that contradicts the number of devices in a log
-is ignored: `n1024` may count devices.  So is `n12` by itself, which may count anything: it is a number of nodes if the
-log or a name counts devices.
+is ignored: `n1024` may count devices.  So is the `n12` of `runA_n12`, which may count anything: it is a number of nodes
+if it is the whole name of a folder, or if the log or a name counts devices.
 """
 
 import functools
@@ -13,11 +13,12 @@ from scalelens import catalog
 
 # Names of devices: the text before an `x4` may also be the model number of a machine (XE8545x4).
 _DEVICE = r"(?:gb[23]00|[ab]h?[1-3]0?00|b200|b300|a100|h100|h200|gh200|v100|mi\d{3}[axh]?|pvc|ipu)"
-_BY_ITSELF = "n"  # a number of nodes, if something else counts the devices
+_IN_A_NAME = "n"  # a number of nodes, if something else counts the devices
 _NAME_PATTERNS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (re.compile(r"(?<![a-z0-9])n(\d{1,5})c(\d{1,3})(?![a-z0-9])"), ("nodes", "devices_per_node")),
     (re.compile(r"(?<![a-z0-9])(?<!gpu_)(?<!gpus_)nodes[-_]?(\d{1,5})(?![a-z0-9])"), ("nodes",)),
-    (re.compile(r"(?<![a-z0-9])(?<!gpu_)(?<!gpus_)n(\d{1,5})(?![a-z0-9])"), (_BY_ITSELF,)),
+    (re.compile(r"\An(\d{1,5})\Z"), ("nodes",)),
+    (re.compile(r"(?<![a-z0-9])(?<!gpu_)(?<!gpus_)n(\d{1,5})(?![a-z0-9])"), (_IN_A_NAME,)),
     (re.compile(r"(?<![a-z0-9.])(\d{1,5})[-_]?nodes?(?![a-z0-9])"), ("nodes",)),
     (re.compile(rf"{_DEVICE}x(\d{{1,2}})(?![a-z0-9])"), ("devices_per_node",)),
     (re.compile(r"(?<![a-z0-9])gpus?[x_-]?n?(\d{1,5})(?![a-z0-9])"), ("devices",)),
@@ -53,9 +54,9 @@ def facts_of(path: str, root: str, devices: str | None = None) -> dict[str, str]
             if (match := pattern.search(name)) and all(map(int, match.groups())):  # gpu0 and n0 are not counts
                 for key, value in zip(keys, match.groups(), strict=True):
                     facts.setdefault(key, str(int(value)))
-    by_itself = facts.pop(_BY_ITSELF, None)
-    if by_itself and (devices or {"devices", "devices_per_node"} & facts.keys()):
-        facts.setdefault("nodes", by_itself)
+    in_a_name = facts.pop(_IN_A_NAME, None)
+    if in_a_name and (devices or {"devices", "devices_per_node"} & facts.keys()):
+        facts.setdefault("nodes", in_a_name)
     if devices and devices.isdecimal():
         facts = _without_contradictions(facts, int(devices), spelled=any("node" in name for name in names))
     if "devices" not in facts and {"nodes", "devices_per_node"} <= facts.keys():
