@@ -5,12 +5,13 @@ Versions: 4 and 5
 Yields: steps, params
 Source: transformers/trainer.py, _inner_training_loop(); transformers/trainer_callback.py, ProgressCallback
 
-The time of each step follows from the smoothed rate that the bar draws and from its elapsed seconds.  A bar is the
-training's where its total is `Total optimization steps`; where that was not printed, once a dictionary of the trainer
-came, where it was not full then, or else was drawn last: also what was drawn of it before.  In a narrow terminal there
-is no bar between percent and steps.  Every node draws the same bar: a step counts once, from the first that draws it.
-A step in which another bar was drawn, as that of an evaluation, is an `interval_mean`: it holds more than the step.
-Where another format has the times of the steps, the bar has none.
+The time of each step follows from the smoothed rate that the bar draws and from its elapsed seconds.  A bar belongs to
+the training if its total is `Total optimization steps`.  Where that was not printed, it is the bar that is not yet full
+when the trainer's first dictionary comes, or else the one drawn last; its earlier drawings count, too.  In a narrow
+terminal tqdm draws the steps right after the percentage.  Every node draws the same bar: a step counts once, from the
+first node that draws it.  A step during which another bar was drawn, such as that of an evaluation, is an
+`interval_mean`, because its time includes more than the step.  If another format gives the times of steps, the bar
+gives none.
 
 Samples:
     [INFO|trainer.py:1149] 2026-01-02 06:38:26,285 >>   Total optimization steps = 16

@@ -1,8 +1,7 @@
 """Values of steps that cannot be true: times, rates and energy that are not above zero, times longer than their file.
 
-They are kept, and named in the column `implausible`, so that no statistic counts them.  A loss or norm of -1 at every
-step of a rank is what tools print where there is none, as on the ranks of a pipeline without its last stage: then there
-is no value.
+They are kept, and named in the column `implausible`, so that no statistic counts them.  Tools print a loss or norm of -1
+where a rank has none, as in a pipeline on all ranks but those of the last stage: at every step of a rank it is NULL.
 """
 
 import statistics
@@ -165,11 +164,11 @@ def _are_rounded(times_s: list[float]) -> bool:
 
 
 def _take_out_placeholders(rows: list[_Row], name: str, placeholder: float) -> None:
-    """Takes a value out of the rows of those ranks that have it at every step."""
+    """Takes a value out of the rows of those ranks that have it at every step.  A single record may be a value."""
     of_ranks: dict[tuple[int, Any, Any], list[_Row]] = defaultdict(list)
     for row in rows:
         of_ranks[row["part"], row.get("rank"), row.get("place")].append(row)
     for of_rank in of_ranks.values():
-        if {row.get(name) for row in of_rank} <= {None, placeholder}:
+        if len(of_rank) > 1 and {row.get(name) for row in of_rank} <= {None, placeholder}:
             for row in of_rank:
                 row.pop(name, None)

@@ -8,7 +8,7 @@
 --               always the slowest
 --   node        all ranks of a node of b are slow, and there are other nodes
 --   throttling  within b, clocks fall by 3 % or more from the first to the last third of the run while steps become longer
---               by 2 % or more; where there are no clocks, power takes their place
+--               by 2 % or more; without clocks, power is compared instead
 --   allocator   memory reserved over memory allocated is 1.2 times that of a, or allocations were retried in b only
 --   periodic    every nth step of b takes 1.5 times the median or more, for one n; the evidence counts the checkpoints that
 --               the log names

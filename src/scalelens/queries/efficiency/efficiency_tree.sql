@@ -23,7 +23,7 @@
 --
 -- Assumptions: A device that waits in a collective is communicating.
 --
--- Limits: If one rank of several was traced there is no load balance and no parallel efficiency.  A host that is late
+-- Limits: If only one of several ranks was traced, load balance and parallel efficiency are NULL.  A host that is late
 --   on one rank appears as communication on the others.  The MPI factor needs a trace of MPI.  Cycles are the number of
 --   instructions and their rate together: traces do not separate the two.
 --
