@@ -1,7 +1,7 @@
 """Values of steps that cannot be true: times, rates and energy that are not above zero, times longer than their file.
 
-They are kept, and named in the column `implausible`, so that no statistic counts them.  Tools print a loss or norm of -1
-where a rank has none, as in a pipeline on all ranks but those of the last stage: at every step of a rank it is NULL.
+They are kept, and named in the column `implausible`, so that no statistic counts them.  Tools print a loss or norm of
+-1 where a rank has none, as in a pipeline on all ranks but those of the last stage: at every step of a rank it is NULL.
 """
 
 import statistics
