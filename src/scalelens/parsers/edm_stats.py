@@ -22,6 +22,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import json_number
 from scalelens.tabular.cells import time_stamp
+from scalelens.units import UNITS
 
 VERSION = 1
 ANCHORS = ('"Timing/sec_per_kimg": {', '"Progress/tick": {', "sec/kimg ")
@@ -41,7 +42,7 @@ _NAMES = (
     "Progress/kimg", "Timing/sec_per_tick", "Timing/sec_per_kimg", "Timing/maintenance_sec", "Resources/cpu_mem_gb",
     "Resources/peak_gpu_mem_gb",
 )  # fmt: skip
-_GB = 2.0**30
+_GB = float(UNITS["GiB"].factor)  # as torch counts
 _COLUMNS = {"Loss/loss": ("loss", 1.0), "Resources/peak_gpu_mem_gb": ("peak_memory_bytes", _GB)}
 
 

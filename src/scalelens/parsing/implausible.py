@@ -19,7 +19,7 @@ _Row = dict[str, Any]
 _POSITIVE = ("step_s", "samples_per_s", "tflops_per_device", "energy_j", "power_w")
 _MAY_BE_ZERO = {"tflops_per_device"}  # of a small model, rounded
 _PLACEHOLDERS = {"loss": -1.0, "grad_norm": -1.0}
-_OF_INTERVALS = ("instant", "interval_mean")
+INTERVAL_KINDS = ("instant", "interval_mean")  # kinds of times that are of certain steps, not of all so far
 # A time is too long beyond this share of the time between the first and the last stamp, and these seconds.
 _SHARE, _SLACK_S = 1.1, 60.0
 _DIGITS = (1.0, 0.1, 0.01, 0.001)  # of a second, to which times may be rounded
@@ -147,7 +147,12 @@ class Doubts:
     def _is_too_long(self, row: _Row) -> bool:
         """Whether a record's interval is longer than the file, and does not begin before its first stamp."""
         step_s, part = row.get("step_s"), row["part"]
-        if not step_s or not row.get("ts") or row.get("value_kind") not in _OF_INTERVALS or row.get("phase") != "train":
+        if (
+            not step_s
+            or not row.get("ts")
+            or row.get("value_kind") not in INTERVAL_KINDS
+            or row.get("phase") != "train"
+        ):
             return False
         is_first = row.get("step") == self._first_steps.get((part, row.get("attempt") or 0))
         return not is_first and bool(step_s * (row.get("averaged_steps") or 1) > self._longest_s(part))

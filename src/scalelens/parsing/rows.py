@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 
 from scalelens.parsing.arrow_rows import COLUMN_TYPES, Columns, GatheredRows, Write, batch_of, columns_of, repeated
 from scalelens.parsing.attempts import AMBIGUOUS, Launch, Position, Writers
-from scalelens.parsing.implausible import Doubts
+from scalelens.parsing.implausible import INTERVAL_KINDS, Doubts
 from scalelens.parsing.kernel_classes import with_class
 from scalelens.parsing.part_facts import PartFacts
 from scalelens.parsing.secrets import masked, masked_value
@@ -41,7 +41,6 @@ _UNFIT = (pa.ArrowException, ArithmeticError, TypeError, ValueError)  # raised f
 _DERIVED: dict[str, Callable[[pa.RecordBatch], pa.RecordBatch]] = {"events": with_class}
 
 _METRICS = SCHEMAS["metrics"].names[1:]  # the columns of the tuples that are gathered
-_OF_STEPS = ("instant", "interval_mean")
 _VALIDATION = "validation"  # the phase of steps that are not of the training
 _TRAINED = ("epoch", "train")  # phases in which steps were made, whether or not they are logged
 _COUNTS = {fact.name for fact in RUN_FACTS if pa.types.is_integer(fact.type)}
@@ -115,7 +114,7 @@ class Rows:
             self._format_of_steps = self.format
             if row.get("phase") != _VALIDATION:
                 self.reached(line or 0, row.get("step"))
-                if row.get("step_s") is not None and row.get("value_kind") in _OF_STEPS:
+                if row.get("step_s") is not None and row.get("value_kind") in INTERVAL_KINDS:
                     self._timed.add((self.part, self.format))
         elif table == "phases" and row.get("phase") in _TRAINED:
             self.reached(line or 0, self.step)
