@@ -132,10 +132,3 @@ def test_a_loss_that_no_rank_without_it_can_have_is_no_measurement() -> None:
     assert {row["loss"] for row in steps if row["rank"] == 0} == {None}
     assert [row["loss"] for row in steps if row["rank"] == 1] == [5 - k for k in range(1, 9)]
     assert problems == []
-
-
-def test_a_single_loss_of_minus_one_is_a_value() -> None:
-    """The last record of a batch of rows may be alone there."""
-    record = "[rank0]:[titan] 2026-05-03 01:27:01,868 - root - INFO - step: 1  loss: -1.00000  grad_norm:  0.3290  memory:  5.52GiB(17.60%)  tps: 1,201  tflops: 1.22  mfu: 0.39%\n"
-    steps, _ = read(record.encode(), "train.log")
-    assert [row["loss"] for row in steps] == [-1.0]

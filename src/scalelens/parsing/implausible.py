@@ -169,11 +169,11 @@ def _are_rounded(times_s: list[float]) -> bool:
 
 
 def _take_out_placeholders(rows: list[_Row], name: str, placeholder: float) -> None:
-    """Takes a value out of the rows of those ranks that have it at every step.  A single record may be a value."""
+    """Takes a value out of the rows of those ranks that have it at every step."""
     of_ranks: dict[tuple[int, Any, Any], list[_Row]] = defaultdict(list)
     for row in rows:
         of_ranks[row["part"], row.get("rank"), row.get("place")].append(row)
     for of_rank in of_ranks.values():
-        if len(of_rank) > 1 and {row.get(name) for row in of_rank} <= {None, placeholder}:
+        if {row.get(name) for row in of_rank} <= {None, placeholder}:
             for row in of_rank:
                 row.pop(name, None)
