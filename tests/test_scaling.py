@@ -242,20 +242,6 @@ def test_printed_tflops_are_compared_per_device(warehouse: Warehouse) -> None:
     assert [(row["tflops_per_device"], row["efficiency"]) for row in rows] == [(60, 1), (57, pytest.approx(57 / 60))]
 
 
-def test_the_rate_of_one_rank_is_not_that_of_the_job(warehouse: Warehouse) -> None:
-    warehouse.run("a", devices=2, global_batch_size=8)
-    common: Row = {
-        "run_id": "a",
-        "file_id": "a",
-        "attempt": 0,
-        "phase": "train",
-        "rate_scope": "rank",
-        "samples_per_s": 5.0,
-    }
-    warehouse.insert("steps", [{**common, "line": k, "step": k} for k in range(9)])
-    assert warehouse.column("SELECT samples_per_s FROM rates_logged()") == [None]
-
-
 def test_an_unknown_metric_names_those_that_there_are(warehouse: Warehouse) -> None:
     weak_study(warehouse)
     with pytest.raises(

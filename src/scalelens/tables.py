@@ -109,7 +109,7 @@ STORED: dict[str, tuple[Column, ...]] = {
         Column("step", INT, "step the value belongs to"),
         Column("name", TEXT, "name as the writer prints it"),
         Column("value", FLOAT, "value in `unit`"),
-        Column("unit", TEXT, "unit of the value"),
+        Column("unit", TEXT, "unit of the value; it ends in `/device` where a rate is of one device"),
         Column("stat", TEXT, "value, min, max or mean: over the ranks"),
     ),
     "power": (

@@ -31,7 +31,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.open_steps import OpenSteps
 from scalelens.parsing.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("logging_writer.py:", "INFO:absl:[")
 LATER = ("step_s", "samples", "samples_per_s", "rate_scope", "loss", "accuracy", "learning_rate")
 
@@ -48,8 +48,8 @@ _NAMED = {
 }  # fmt: skip
 _UNITS = {
     "uptime": "s", "timing/seconds": "s", "timing/compilation_seconds": "s", "timing/train_iter_warmup": "s",
-    "timing/seqs_per_second_per_core": "samples/s", "timing/target_tokens_per_second": "tokens/s",
-    "timing/target_tokens_per_second_per_core": "tokens/s",
+    "timing/seqs_per_second_per_core": "samples/s/device", "timing/target_tokens_per_second": "tokens/s",
+    "timing/target_tokens_per_second_per_core": "tokens/s/device",
 }  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time
 
-VERSION = 2
+VERSION = 3
 ANCHORS = ("Tokens per second: ", "Experiment args: Namespace(")
 
 _RECORD = re.compile(r"(?:^|- )Step: (\d{1,15}) \| Loss: (-?\d+(?:\.\d*)?|nan|inf) \| Tokens per second: ")
@@ -76,6 +76,6 @@ class Reader:
             row |= {"ts": ts, "ts_origin": "naive"}
         rows.param("framework", "pytorch", line.number, origin="inferred")
         rows.put("steps", line.number, row)
-        units = {"Tokens per second": "tokens/s"}
+        units = {"Tokens per second": "tokens/s/device"}
         named = [(name, value, "%" if name.endswith("(%)") else units.get(name)) for name, value in values.items()]
         rows.metrics(line.number, line.rank, line.location, step, named)

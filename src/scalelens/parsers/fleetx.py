@@ -84,5 +84,5 @@ class Reader:
             data_s=float(record["reader"]) if record["reader"] else None, loss=float(record["loss"]),
             learning_rate=float(end["rate"]), ts=ts, ts_origin="naive" if ts else None,
         )  # fmt: skip
-        printed = [("ips_total", total, "tokens/s"), ("ips", float(end["ips"]), "tokens/s")]
+        printed = [("ips_total", total, "tokens/s"), ("ips", float(end["ips"]), "tokens/s/device")]
         rows.metrics(line.number, line.rank, line.location, step, printed)

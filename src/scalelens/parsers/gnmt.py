@@ -20,7 +20,7 @@ import re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("\tTok/s ", "Performance: Epoch: ")
 
 _NUMBER = r"(\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
@@ -65,5 +65,5 @@ class Reader:
             averaged_steps=1, value_kind="instant", data_s=float(record[8]),
             loss=float(record[12]) if record[12] else None, learning_rate=float(record[14]) if record[14] else None,
         )  # fmt: skip
-        rows.metric(line.number, rank, line.location, step, "tokens_per_s", float(record[10]), "tokens/s")
+        rows.metric(line.number, rank, line.location, step, "tokens_per_s", float(record[10]), "tokens/s/device")
         rows.param("framework", "pytorch", line.number, origin="inferred")

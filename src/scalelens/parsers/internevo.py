@@ -23,7 +23,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("tgs (tokens/gpu/second)=",)
 
 _NUMBER = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
@@ -79,7 +79,7 @@ class Reader:
             **{column: values.get(name) for name, column in _COLUMNS.items()},
         )  # fmt: skip
         others = [
-            (name, value, "tokens/s" if "tgs" in name else _UNITS.get(name))
+            (name, value, "tokens/s/device" if "tgs" in name else _UNITS.get(name))
             for name, value in values.items()
             if name not in _COLUMNS and name != "step"
         ]

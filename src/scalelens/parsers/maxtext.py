@@ -20,13 +20,13 @@ import re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 2
+VERSION = 3
 ANCHORS = ("completed step: ",)
 
 _N = r"-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
 _HEAD = re.compile(r"(?:^|\] )completed step: (\d{1,15}), ")
 _FIELD = re.compile(rf"([A-Za-z][\w/ .-]{{0,99}}): ({_N})(?:, |\s*$)")
-_UNITS = {"Tokens/s/device": "tokens/s", "total_weights": "tokens"}
+_UNITS = {"Tokens/s/device": "tokens/s/device", "total_weights": "tokens"}
 
 
 class Reader:

@@ -38,7 +38,7 @@ from scalelens.parsing.stamps import line_time
 from scalelens.parsing.values import integer
 from scalelens.tables import FLOAT
 
-VERSION = 3
+VERSION = 4
 ANCHORS = ("iteration ",)
 
 _NUMBER = r"[-+]?(?:\d[\d,]*+\.?\d*+(?:[eE][-+]?\d+)?|nan|inf)"
@@ -338,6 +338,8 @@ def target(key: str) -> tuple[str | None, str, str | None]:
     """Column of `steps` for a field, or None with its unit: then it is a metric under its own name."""
     name = key.lower()
     unit = next((unit for word, unit in _UNITS.items() if word in name), None)
+    if unit == "tokens/s" and ("gpu" in name or "tgs" in name):
+        unit = "tokens/s/device"
     return ("seqlen" if name.endswith("seqlen") else COLUMNS.get(name)), key, unit
 
 

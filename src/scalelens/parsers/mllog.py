@@ -250,7 +250,8 @@ class Reader:
                 self.blocks.put_rate(line, row)
             else:
                 self.steps.put(line, row, number(about.get("samples_count")))
-        units = {name: "tokens/s" if name == rated else "s" if name.endswith(_SECONDS) else None for name in numbers}
+        of_tokens = "tokens/s/device" if self.rates_are_of_one_rank else "tokens/s"
+        units = {name: of_tokens if name == rated else "s" if name.endswith(_SECONDS) else None for name in numbers}
         others = [(name, value, units[name]) for name, value in numbers.items()]
         self.rows.metrics(line, row["rank"], row["place"], step, others)
 

@@ -20,7 +20,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time
 
-VERSION = 2
+VERSION = 3
 ANCHORS = ("]: iteration: ", "]:  Memory usage: ")
 
 _LOGGER = r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d) \[INFO\|DP=\d+\|[^]]{1,200}\]: "
@@ -35,7 +35,7 @@ _COLUMNS = {
     "lm_loss": "loss", "lr": "learning_rate", "grad_norm": "grad_norm", "model_tflops_per_gpu": "tflops_per_device",
 }  # fmt: skip
 _UNITS = {
-    "consumed_tokens": "tokens", "tokens_per_sec": "tokens/s", "tokens_per_sec_per_gpu": "tokens/s",
+    "consumed_tokens": "tokens", "tokens_per_sec": "tokens/s", "tokens_per_sec_per_gpu": "tokens/s/device",
     "hardware_tflops_per_gpu": "TFLOP/s", "cuda_memory_allocated": "bytes", "cuda_max_memory_reserved": "bytes",
 }  # fmt: skip
 

@@ -20,7 +20,7 @@ import re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 3
+VERSION = 4
 ANCHORS = ("train_step_timing in s", "Training epoch ", "reduced_train_loss=")
 
 _N = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
@@ -35,7 +35,7 @@ _COLUMNS = {
     "peak_memory_usage": "peak_memory_bytes", "global_batch_size": "samples",
 }  # fmt: skip
 _UNITS = {
-    "consumed_samples": "samples", "tokens_per_sec_per_gpu": "tokens/s", "max_memory_allocated": "bytes",
+    "consumed_samples": "samples", "tokens_per_sec_per_gpu": "tokens/s/device", "max_memory_allocated": "bytes",
     "memory_allocated": "bytes",
 }  # fmt: skip
 

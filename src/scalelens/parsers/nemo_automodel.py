@@ -21,7 +21,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time
 
-VERSION = 2
+VERSION = 3
 ANCHORS = (" | epoch ",)
 
 _N = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
@@ -75,5 +75,5 @@ class Reader:
             row |= {"ts": ts, "ts_origin": "naive"}
         rows.put("steps", line.number, row)
         named = [(name, value, "tokens/s" if name == "tps" else None) for name, value in values.items()]
-        named += [("tps_per_gpu", each, "tokens/s")] if each is not None else []
+        named += [("tps_per_gpu", each, "tokens/s/device")] if each is not None else []
         rows.metrics(line.number, line.rank, line.location, step, named)

@@ -22,7 +22,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time
 
-VERSION = 3
+VERSION = 4
 ANCHORS = ("olmo.train:",)
 
 _HEAD = re.compile(
@@ -32,7 +32,7 @@ _HEAD = re.compile(
 _BLOCK = re.compile(r"    [A-Za-z][^=]{1,199}=-?(?:[\d.,]+(?:e[-+]?\d+)?|nan|inf)\s*$")
 _SPEED = "throughput/device/batches_per_second"
 _UNITS = {
-    "throughput/device/tokens_per_second": (1.0, "tokens/s"), "throughput/total_tokens": (1.0, "tokens"),
+    "throughput/device/tokens_per_second": (1.0, "tokens/s/device"), "throughput/total_tokens": (1.0, "tokens"),
     "System/Peak GPU Memory (MB)": (1e6, "bytes"),
 }  # fmt: skip
 

@@ -41,7 +41,7 @@ _SETTINGS = {
     "global_batch_size": re.compile(r"global batch size (\d+)"), "max_steps": re.compile(r"total steps (\d+)"),
 }  # fmt: skip
 _COLUMNS = {"grad_norm": "grad_norm", "tflops": "tflops_per_device"}
-_UNITS = {"tps": "tokens/s", "wps": "tokens/s", "mfu": "%"}
+_UNITS = {"tps": "tokens/s/device", "wps": "tokens/s/device", "mfu": "%"}
 _STAMPED_S = 0.002  # seconds by which a time stamp may come early or late
 _NOT_THE_WORK = "tps and the printed batch give a longer step than lies between the time stamps, which are taken"
 

@@ -19,7 +19,7 @@ import re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 2
+VERSION = 3
 ANCHORS = (" | loss:",)
 
 _N = r"(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))"
@@ -64,4 +64,4 @@ class Reader:
 
 
 def _unit(name: str) -> str | None:
-    return "tokens/s" if name.startswith("tokens_per_second") else None
+    return "tokens/s/device" if name.startswith("tokens_per_second") else None

@@ -20,7 +20,7 @@ import re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 2
+VERSION = 3
 ANCHORS = (" - timing_s/", " - global_seqlen/", " - val-", " - actor/", " - critic/")
 
 _N = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
@@ -70,4 +70,4 @@ def _unit(name: str) -> str | None:
         return None if name.endswith(("_length", "num_preempted")) else "s"
     if name.startswith("timing_per_token_ms/"):
         return "ms"
-    return "tokens/s" if name == "perf/throughput" else None
+    return "tokens/s/device" if name == "perf/throughput" else None

@@ -23,7 +23,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time
 
-VERSION = 1
+VERSION = 2
 ANCHORS = (" data_time: ",)
 
 _NUMBER = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
@@ -36,7 +36,7 @@ _COLUMNS = {
 }  # fmt: skip
 _LOSSES = ("reduced_llm_loss", "total_loss")  # the one of all ranks, before that of the rank
 _UNITS = {
-    "tgs": "tokens/s", "e2e_tgs": "tokens/s", "text_tokens": "tokens", "total_consumed_tokens": "tokens",
+    "tgs": "tokens/s/device", "e2e_tgs": "tokens/s/device", "text_tokens": "tokens", "total_consumed_tokens": "tokens",
     "reserved_memory": "bytes", "time": "s",
 }  # fmt: skip
 

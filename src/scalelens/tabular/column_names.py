@@ -95,6 +95,9 @@ def read_name(name: str) -> _NameReading:
 
 
 def metric_unit(name: str, unit: str | None) -> str | None:
-    """Unit of a number that stays a metric; that of a rate names what is counted."""
-    rate = {"tokens_per_s": "tokens/s", "samples_per_s": "samples/s"}.get(read_name(name).role or "")
+    """Unit of a number that stays a metric; that of a rate names what is counted, and whether it is of one device."""
+    role, scope = read_name(name)
+    rate = {"tokens_per_s": "tokens/s", "samples_per_s": "samples/s"}.get(role or "")
+    if rate and "rank" in (unit, scope):
+        return f"{rate}/device"
     return rate or (None if unit in (*UNITS_OF_KIND["rate"], "1") else unit)

@@ -3,8 +3,9 @@
 -- Answers: What is in this warehouse?
 --
 -- Glance: run_id model system nodes devices global_batch_size step_s~ outcome precision n_records~ attempts n_problems~
+--   printed_samples_per_s~ printed_tokens_per_s~ rate_scope
 --
--- Sources: runs, step_times, problems, selected_runs, plain_runs, selected_steps
+-- Sources: runs, step_times, problems, selected_runs, plain_runs, selected_steps, rates_logged
 --
 -- Parameters: runs
 --   epochs := ''          epochs and ranges of them, '4' or '1-3,5'; empty takes all; for step_s
@@ -31,6 +32,9 @@
 --   first_step           BIGINT            smallest step of a record
 --   last_step            BIGINT            largest step of a record
 --   step_s               DOUBLE s          median time of a step (batch_stats)
+--   printed_samples_per_s    DOUBLE samples/s    by the rates that the log prints (throughput)
+--   printed_tokens_per_s     DOUBLE tokens/s     the same for tokens
+--   rate_scope               VARCHAR             what the printed rates are of: global (the job) or rank (a device)
 --   outcome              VARCHAR           completed, oom, collective_timeout, time_limit, ... or unknown
 --   attempts             INTEGER           times it was started
 --   n_problems           BIGINT            lines that were not understood
@@ -54,8 +58,10 @@ times AS (
         runs := concat('run_id NOT IN (SELECT run_id FROM plain)', ' AND (' || nullif(trim(runs), '') || ')'))
     WHERE excluded_by IS NULL GROUP BY run_id)
 SELECT r.run_id, name, framework, model, system, r.precision, nodes, devices, micro_batch_size, global_batch_size,
-    tp, pp, dp, cp, coalesce(n_records, 0) AS n_records, first_step, last_step, step_s, outcome, attempts,
+    tp, pp, dp, cp, coalesce(n_records, 0) AS n_records, first_step, last_step, step_s,
+    samples_per_s AS printed_samples_per_s, tokens_per_s AS printed_tokens_per_s, rate_scope, outcome, attempts,
     coalesce(n_problems, 0) AS n_problems
 FROM selected_runs(runs := runs) JOIN runs AS r USING (run_id)
 LEFT JOIN logged USING (run_id) LEFT JOIN problems_of_runs USING (run_id) LEFT JOIN times USING (run_id)
+LEFT JOIN rates_logged(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) USING (run_id)
 ORDER BY system, model, r.precision, devices, run_id

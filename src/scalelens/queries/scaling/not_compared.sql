@@ -33,7 +33,7 @@ rated AS (FROM rates_logged(runs := runs, epochs := epochs, warmup := warmup, ex
 left_over AS (
     SELECT r.run_id, r.name, r.devices, t.run_id IS NOT NULL OR p.run_id IS NOT NULL AS is_timed,
         p.run_id IS NOT NULL AS is_point,
-        CASE WHEN l.samples_per_s > 0 THEN 'throughput' WHEN l.tflops_per_device > 0 THEN 'tflops' END AS rate
+        CASE WHEN l.samples_per_s > 0 AND rate_scope = 'global' THEN 'throughput' WHEN l.tflops_per_device > 0 THEN 'tflops' END AS rate
     FROM runs AS r LEFT JOIN timed AS t USING (run_id) LEFT JOIN points AS p USING (run_id)
     LEFT JOIN rated AS l USING (run_id)
     WHERE r.run_id IN (FROM selected_runs(runs := runs)) AND r.run_id NOT IN (FROM compared)),

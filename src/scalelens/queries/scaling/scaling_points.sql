@@ -50,8 +50,8 @@ largest AS (SELECT run_id, max(samples)::BIGINT AS largest_batch FROM main.steps
 rates AS (
     FROM query(CASE WHEN metric IN ('throughput', 'tflops')
         THEN 'FROM rates_logged(' || selection(runs, epochs, warmup, exclude) || ')'
-        ELSE 'SELECT NULL::VARCHAR AS run_id, 0 AS n_steps, 1.0::DOUBLE AS samples_per_s, 1.0::DOUBLE AS tflops_per_device '
-            'WHERE false' END)),
+        ELSE 'SELECT NULL::VARCHAR AS run_id, 0 AS n_steps, 1.0::DOUBLE AS samples_per_s, NULL::VARCHAR AS rate_scope, '
+            '1.0::DOUBLE AS tflops_per_device WHERE false' END)),
 spans AS (
     SELECT run_id, if(metric = 't_ep', epoch_s, train_s) AS span_s, samples,
         epoch > min(epoch) OVER (PARTITION BY run_id, attempt) AS is_later
@@ -74,7 +74,7 @@ points AS (
     SELECT r.*, t.* EXCLUDE (run_id, n_steps, samples_per_s, tflops_per_device, interval_kind), labels, extra, flops_per_token,
         held, held_of_model, layout, study, has_model,
         coalesce(global_batch_size, largest_batch) AS batch,
-        coalesce(t.samples_per_s, l.samples_per_s) AS total_per_s,
+        coalesce(t.samples_per_s, if(rate_scope = 'global', l.samples_per_s, NULL)) AS total_per_s,
         coalesce(t.tflops_per_device, l.tflops_per_device) AS printed_tflops,
         metric IN ('t_b', 'mean_s') AS is_of_steps, metric IN ('t_ep', 't_tr') AS is_of_epochs,
         CASE WHEN is_of_epochs THEN n_epochs WHEN t.n_steps > 0 THEN t.n_steps ELSE l.n_steps END AS n_records,

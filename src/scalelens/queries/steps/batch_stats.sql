@@ -83,6 +83,17 @@ statistics AS (
         percentiles_s, n_steps, timed_s, samples * n_steps / timed_s, tokens * n_steps / timed_s,
         tflops_per_device, 'instant'
     FROM plain WHERE n_steps > 0),
+-- The median of a run is not its total time: that is the longest mean of the run, where the log gives one.
+totals_beside_medians AS (
+    SELECT run_id, averaged_steps AS timed_steps, step_s * averaged_steps AS timed_s, samples / step_s AS samples_per_s,
+        tokens / step_s AS tokens_per_s
+    FROM records
+    WHERE value_kind = 'run_mean' AND step IS NULL
+        AND run_id IN (SELECT run_id FROM records WHERE value_kind = 'run_median' AND excluded_by IS NULL)
+    QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY averaged_steps DESC, file_id, line) = 1),
+totals AS (
+    SELECT run_id, timed_steps, timed_s, samples_per_s, tokens_per_s FROM statistics WHERE value_kinds NOT ILIKE '%run_median%'
+    UNION ALL FROM totals_beside_medians),
 -- The epochs of the runs, for the note, where `epochs` selects some of them.
 epochs_of_runs AS (
     SELECT run_id, format('its epochs are numbered {:.0f} to {:.0f}', min(floor(epoch)), max(floor(epoch))) AS epochs_text
@@ -96,16 +107,18 @@ counts AS (
     UNION ALL
     SELECT run_id, n_steps, n_excluded, n_steps + n_excluded FROM plain)
 SELECT run_id, n_steps, percentiles[3] AS step_s, bounds.low AS step_s_low, bounds.high AS step_s_high,
-    bounds.kind AS interval_kind, timed_s / timed_steps AS mean_s, percentiles[1] AS p5_s, percentiles[2] AS p25_s,
+    bounds.kind AS interval_kind, t.timed_s / t.timed_steps AS mean_s, percentiles[1] AS p5_s, percentiles[2] AS p25_s,
     percentiles[4] AS p75_s, percentiles[5] AS p95_s, percentiles[6] AS p99_s, bounds.n_eff AS n_eff,
-    bounds.autocorrelation AS autocorrelation, samples_per_s, tokens_per_s, tflops_per_device,
-    timed_steps, timed_s, value_kinds, n_excluded,
+    bounds.autocorrelation AS autocorrelation, t.samples_per_s, t.tokens_per_s, tflops_per_device,
+    t.timed_steps, t.timed_s, value_kinds, n_excluded,
     notes([
         CASE WHEN n_selected = 0 AND trim(epochs::VARCHAR) <> '' THEN format('epochs := ''{}'' selects nothing', epochs) END,
         CASE WHEN trim(epochs::VARCHAR) <> '' THEN coalesce(epochs_text, 'the log names no epochs') END,
         CASE WHEN n_steps = 0 AND n_selected > 0 THEN 'all records are left out: exclude := ''none'' includes them' END,
         bounds.reason,
         CASE WHEN regexp_matches(value_kinds, 'running|epoch|run_') THEN 'means hide the spread of single steps' END,
+        CASE WHEN value_kinds ILIKE '%run_median%' AND t.timed_s IS NULL
+            THEN 'the log gives the median of the run alone: its mean and its rates are not known' END,
         CASE WHEN value_kinds ILIKE '%running_mean%' THEN 'a running mean includes the warm-up' END]) AS note
-FROM counts LEFT JOIN statistics USING (run_id) LEFT JOIN epochs_of_runs USING (run_id)
+FROM counts LEFT JOIN statistics USING (run_id) LEFT JOIN totals AS t USING (run_id) LEFT JOIN epochs_of_runs USING (run_id)
 ORDER BY run_id

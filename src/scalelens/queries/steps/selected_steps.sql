@@ -3,8 +3,9 @@
 -- Answers: What do the statistics read, and what do they leave out?
 --   Nothing is left out for being slow.  Rows are in no order: sort by position_in_run.  The rules:
 --   logged_warmup   the log itself calls it warm-up; no other rule applies to it
---   warmup          one of the first `warmup` records of an attempt (but not a value that stands for a whole run); records
---                   that the log calls warm-up count among them, so that warm-up is left out once
+--   warmup          one of the first `warmup` records of an attempt (but not a value that stands for a whole run, or for
+--                   an epoch that `epochs` chooses); records that the log calls warm-up count among them, so that
+--                   warm-up is left out once
 --   first_of_epoch  first batch of an epoch whose batches are all logged (epochs_logged)
 --   last_of_epoch   last batch of such an epoch, if it is known to be the last
 --   evaluation      an evaluation lies within the interval, and the program's timer keeps running: interval means whose
@@ -93,7 +94,8 @@ with_more AS (
     ASOF LEFT JOIN checkpoints AS c ON c.run_id = r.run_id AND c.attempt = r.attempt AND c.saved < r.step),
 judged AS (
     SELECT r.*, CASE WHEN is_logged_warmup THEN ['logged_warmup'] ELSE list_filter([
-            CASE WHEN position_in_attempt <= warmup AND value_kind NOT IN ('run_mean', 'run_median') THEN 'warmup' END,
+            CASE WHEN position_in_attempt <= warmup AND value_kind NOT IN ('run_mean', 'run_median')
+                AND NOT (value_kind = 'epoch_mean' AND trim(epochs::VARCHAR) <> '') THEN 'warmup' END,
             CASE WHEN has_every_batch AND starts_in_log AND step = first_step THEN 'first_of_epoch' END,
             CASE WHEN has_every_batch AND ends_in_log AND step = last_step THEN 'last_of_epoch' END,
             CASE WHEN timer_runs_on AND evaluated >= step - averaged_steps THEN 'evaluation' END,

@@ -1,8 +1,7 @@
 -- Throughput: samples and tokens per second, of the job, of a node and of a device.
 --
 -- Answers: How much work is done per second?
---   Rates that the log prints are in a column of their own; for logs that print only rates, that column is all there
---   is.
+--   Rates that the log prints are in columns of their own; for logs that print only rates, those are all there is.
 --
 -- Formula: total work of the records that count, over their total time.  For a node and a device: over their number.
 --
@@ -11,9 +10,10 @@
 -- Limits: The interval is that of the median step time within one run.  The rates include stalls, the median does not.
 --
 -- Glance: run_id devices samples_per_s device_samples_per_s tokens_per_s device_tokens_per_s step_s n_steps
---   batch_per_device nodes precision model printed_samples_per_s rate_scope note
+--   batch_per_device nodes precision model printed_samples_per_s
+--   printed_tokens_per_s rate_scope note
 --
--- Sources: batch_stats, runs, steps, selected_runs
+-- Sources: batch_stats, rates_logged, runs, selected_runs
 --
 -- Parameters: runs, epochs, warmup, exclude
 --
@@ -34,21 +34,20 @@
 --   device_samples_per_s     DOUBLE samples/s    of a device
 --   tokens_per_s             DOUBLE tokens/s     of the whole job
 --   device_tokens_per_s      DOUBLE tokens/s     of a device
---   printed_samples_per_s    DOUBLE samples/s    median of the rates as printed, whatever they include
---   rate_scope               VARCHAR             what the printed rate is for: global, rank, or both
+--   printed_samples_per_s    DOUBLE samples/s    by the rates that the log prints (rates_logged), whatever they include
+--   printed_tokens_per_s     DOUBLE tokens/s     the same for tokens
+--   rate_scope               VARCHAR             what the printed rates are of: global (the job) or rank (a device)
 --   note                     VARCHAR             what to know or doubt
-WITH
-printed AS (
-    SELECT run_id, median(samples_per_s) AS printed_samples_per_s,
-        string_agg(DISTINCT rate_scope, ' ' ORDER BY rate_scope) AS rate_scope
-    FROM steps WHERE phase = 'train' AND samples_per_s > 0 GROUP BY run_id)
-SELECT run_id, model, r.precision, nodes, devices, r.global_batch_size / devices AS batch_per_device, n_steps,
-    step_s, step_s_low, step_s_high, interval_kind, samples_per_s, samples_per_s / nodes AS node_samples_per_s,
-    samples_per_s / devices AS device_samples_per_s, tokens_per_s, tokens_per_s / devices AS device_tokens_per_s,
-    printed_samples_per_s, rate_scope,
-    notes([CASE WHEN devices IS NULL THEN 'no log states the number of devices' END, note]) AS note
+SELECT run_id, model, r.precision, nodes, devices, r.global_batch_size / devices AS batch_per_device, s.n_steps,
+    step_s, step_s_low, step_s_high, interval_kind, s.samples_per_s, s.samples_per_s / nodes AS node_samples_per_s,
+    s.samples_per_s / devices AS device_samples_per_s, s.tokens_per_s, s.tokens_per_s / devices AS device_tokens_per_s,
+    l.samples_per_s AS printed_samples_per_s, l.tokens_per_s AS printed_tokens_per_s, rate_scope,
+    notes([
+        CASE WHEN devices IS NULL THEN 'no log states the number of devices' END, note,
+        CASE WHEN l.n_steps = 0 AND s.n_steps IS NULL THEN 'all records are left out: exclude := ''none'' includes them' END])
+        AS note
 FROM selected_runs(runs := runs) JOIN runs AS r USING (run_id)
-LEFT JOIN batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) USING (run_id)
-LEFT JOIN printed USING (run_id)
-WHERE n_steps > 0 OR printed_samples_per_s IS NOT NULL
+LEFT JOIN batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) AS s USING (run_id)
+LEFT JOIN rates_logged(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) AS l USING (run_id)
+WHERE s.n_steps > 0 OR l.n_steps = 0 OR rate_scope IS NOT NULL
 ORDER BY model, r.precision, devices, run_id
