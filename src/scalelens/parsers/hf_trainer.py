@@ -12,7 +12,8 @@ more digits than `elapsed_time`), else, without a bar, of the logger's stamps (`
 two is that of the steps between, with evaluations and checkpoints, and with stamps none where an evaluation is between.
 TRL prints the time of a step.  ms-swift's logging.jsonl holds the same dictionaries as JSON.  Every node prints the same
 dictionaries, and a summary that differs in its last digits: each counts once.  A file without such copies may hold
-several trainings, each with a summary.  The tables repeat the dictionaries: what was not said there is a metric.
+several trainings, each with a summary, whose time over its steps is a mean, with evaluations and checkpoints;
+that of a resumed trainer, whose loss differs from those it logged, is left out.  The tables repeat the dictionaries: what was not said there is a metric.
 LLaMA-Factory logs each dictionary before the trainer prints it: of the two only its throughput, tokens per second since
 the start of all ranks, is read; its running_log.txt, whose logger names source files, has no other.  Peaks of memory are
 those of ms-swift, axolotl and optimum-habana (optimum/habana/utils/misc.py, whose GB are GiB and whose devices are HPUs).
@@ -33,12 +34,13 @@ Samples:
     ***** Running Evaluation *****
 """
 
+import math
 import re
 from datetime import UTC
 
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.since_start import SinceStart, elapsed_of
+from scalelens.parsing.since_start import SinceStart, elapsed_of, mean_of_training
 from scalelens.parsing.stamps import line_time
 from scalelens.units import ratio
 
@@ -87,6 +89,7 @@ class Reader:
         self.summarised = 0  # line of the summary, if no step came since
         self.at: int | None = None  # step of the last dictionary
         self.clock = SinceStart()
+        self.losses: list[float] = []  # since the training began
         self.epoch: float | None = None  # of the last dictionary whose step follows from its epoch
 
     def take(self, line: Line) -> bool:
@@ -146,10 +149,14 @@ class Reader:
         self.copied |= before == line.number - 1 > 0  # another node's, as there is no training in between
         if not (before and self.copied):
             if steps:
+                mean = {"step_s": values["train_runtime"] / steps, "averaged_steps": steps, "value_kind": "run_mean"}
+            else:
+                planned = self.rows.params.get("max_steps")
+                mean = mean_of_training(values, planned if isinstance(planned, int) else None, self.losses)
+            if mean:
                 self.rows.add(
                     "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location, phase="train",
-                    step=steps, epoch=values["epoch"], step_s=values["train_runtime"] / steps, averaged_steps=steps,
-                    value_kind="run_mean",
+                    step=steps, epoch=values["epoch"], **mean,
                 )  # fmt: skip
             self.phase(line, "run", values, "train_")
             self.rows.param("outcome", "completed", line.number, origin="inferred")
@@ -189,7 +196,10 @@ class Reader:
         position = rows.attempt_of(line.number, epoch, rank, line.location, once=False)
         if position.begins and position.attempt:
             self.at, self.clock = None if self.epoch is None else self.at, SinceStart()
-        self.summarised = 0
+            self.losses = []
+        if self.summarised:
+            self.summarised, self.losses = 0, []
+        self.losses.append(values.get("loss", math.nan))
         if _OF_HABANA in values:
             rows.param("device_unit", "hpu", line.number, origin="inferred")
         memory = next((values.pop(name) for name in _PEAKS if name in values), None)

@@ -113,7 +113,8 @@ class Rows:
         if table == "steps":
             self._format_of_steps = self.format
             if row.get("phase") != _VALIDATION:
-                self.reached(line or 0, row.get("step"))
+                of_run = row.get("value_kind") == "run_mean"
+                self.reached(line or 0, self.step if of_run else row.get("step"))
                 if row.get("step_s") is not None and row.get("value_kind") in INTERVAL_KINDS:
                     self._timed.add((self.part, self.format))
         elif table == "phases" and row.get("phase") in _TRAINED:

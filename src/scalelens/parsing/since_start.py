@@ -1,8 +1,13 @@
-"""The time of steps by a clock that counts since the start: what it grew by between two records, over their steps."""
+"""The time of steps by a clock that counts since the start: what it grew by between two records, or in all."""
 
+import math
 import re
+import statistics
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+_CLOSE = 0.01  # share of the steps that a rounded rate may leave open
+_SAME = 0.03  # share by which the loss of a training may differ from the mean of those that were logged
 _FEWEST = 10  # of the clock's last digit between two records, for the difference to be a time
 _ELAPSED = re.compile(r"'elapsed_time': '(?:(\d{1,9})d )?(?:(\d{1,9})h )?(?:(\d{1,9})m )?(\d{1,9})s'")
 _SPEED = re.compile(r"'train_speed\((iter/s|s/it)\)': '?(\d+(?:\.(\d+))?)")
@@ -49,3 +54,25 @@ def elapsed_of(text: str, step: int | None) -> tuple[float, float] | None:
         if digit_s < 1 and abs(exact - seconds) <= 1 + digit_s:  # not so after a resumption: it counts other steps
             return exact, digit_s
     return seconds, 1.0
+
+
+def mean_of_training(values: Mapping[str, float], steps: int | None, losses: Sequence[float]) -> dict[str, Any]:
+    """Columns of `steps` for the mean over a training, by the summary of transformers' Trainer: seconds and steps a second.
+
+    A trainer that was resumed divides by the steps before it, too, as it does for `train_loss`: the mean of the losses
+    that were logged shows that.  The rate has three decimals.  Where it does not fit the `steps` that are known, or these
+    are not, it says how many there were, if its digits suffice.
+    """
+    seconds, rate = values.get("train_runtime", 0.0), values.get("train_steps_per_second", 0.0)
+    near, loss = 0.0005 * seconds, values.get("train_loss", math.nan)
+    mean = statistics.fmean(losses) if losses else math.nan
+    if not (seconds > 0 and rate > 0 and near < 1e9 and abs(loss - mean) <= _SAME * abs(mean) + 0.0001):
+        return {}
+    if not steps or abs(steps - rate * seconds) > near + 1:
+        if near > _CLOSE * rate * seconds:
+            return {}
+        steps = round(rate * seconds)
+    columns = {"step_s": seconds / steps, "averaged_steps": steps, "value_kind": "run_mean"} if steps else {}
+    if columns and (samples := values.get("train_samples_per_second")):
+        columns |= {"samples_per_s": samples, "rate_scope": "global"}
+    return columns
