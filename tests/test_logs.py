@@ -159,8 +159,8 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "hf_progress": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # tqdm, inverted; a step with an evaluation is a window
     # The bar beside the records; train_runtime in each of them tells the time since the one before.
     # Of ms-swift also the mean of the run.
-    "hf_trainer": {(WINDOW, NO_RATE), (ONE, NO_RATE), (RUN, NO_RATE), (RUN, JOB)},
-    "hf_trainer_state": {(WINDOW, NO_RATE), (RUN, JOB)},
+    "hf_trainer": {(WINDOW, NO_RATE), (ONE, NO_RATE), (RUN, NO_RATE)},
+    "hf_trainer_state": {(WINDOW, NO_RATE), (RUN, NO_RATE)},
     "horovod_synthetic": {(WINDOW, RANK)},  # the mean of ten batches, per GPU
     "internevo": {(ONE, RANK), (WINDOW, RANK)},  # tgs is of a device; times between the stamps of records
     "job_end": {(ONE, JOB)},  # Megatron's records in its fixtures
@@ -222,6 +222,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     # Since step 1; the images of one process, which are the job's where there is one process.
     "tf_cnn_benchmarks": {(RUNNING, RANK), (RUNNING, JOB), (RUNNING, NO_RATE)},
     "tf_estimator": {(WINDOW, NO_RATE)},
+    "ssd_pytorch": {(ONE, RANK)},  # the timer of one process
     "tfevents": {(RUNNING, NO_RATE)},  # Detectron2's, smoothed over its last records
     "timm": {(ONE, JOB), (ONE, NO_RATE)},  # the rate is bs * world / time; validation prints none
     "timm_results": {(RUN, JOB)},  # one device

@@ -1,7 +1,7 @@
 """fairseq's record of training.
 
 Tool: fairseq
-Versions: 0.8 and 0.9 (a bar's text behind `|`), 0.10 and later (train_inner; simple and json)
+Versions: 0.8 and 0.9 (a bar's text after `|`), 0.10 and later (train_inner; simple and json, also by fairseq-hydra-train)
 Yields: steps, metrics, params
 Source: fairseq/logging/progress_bar.py; fairseq_cli/train.py, train()
 
@@ -13,6 +13,7 @@ metric.  Epochs count from 1 there, from 0 here.
 Samples:
     2026-03-04 11:20:05 | INFO | train_inner | epoch 002:    150 / 4000 loss=6.25, ppl=76.1, wps=80000, ups=2.5, wpb=32000, bsz=1000, num_updates=4150, lr=0.0005, gnorm=1.25, train_wall=20, wall=1700
     2026-03-04 11:20:05 | INFO | train_inner | {"epoch": 3, "update": 2.5, "loss": "5.125", "wps": "40000", "ups": "2.5", "wpb": "16000", "bsz": "500", "num_updates": "10000", "lr": "0.0003", "train_wall": "40", "wall": "4100"}
+    [2026-03-04 11:20:05,125][train_inner][INFO] - {"epoch": 3, "update": 2.5, "loss": "5.125", "wps": "40000", "ups": "2.5", "wpb": "16000", "bsz": "500", "num_updates": "10000", "lr": "0.0003", "train_wall": "40", "wall": "4100"}
     | epoch 001:    300 / 2400 loss=9.75, nll_loss=9.125, wps=64000, ups=2, wpb=32000, bsz=900, num_updates=300, lr=3.75e-05, gnorm=1.75, clip=0%, oom=0, wall=155, train_wall=149
 """
 
@@ -22,10 +23,11 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time
 
-VERSION = 2
-ANCHORS = ("| INFO | train_inner | ", "| epoch ")
+VERSION = 3
+ANCHORS = ("| INFO | train_inner | ", "][train_inner][INFO] - ", "| epoch ")
 
-_STAMP = r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \| INFO \| train_inner \| "
+_INNER = ("| INFO | train_inner | ", "][train_inner][INFO] - ")
+_STAMP = r"\[?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d{3})?)(?: \| INFO \| train_inner \| |\]\[train_inner\]\[INFO\] - )"
 _HEAD = re.compile(rf"(?:{_STAMP}|\| )epoch (\d{{1,9}}): +(\d+) / (\d+) (?=\w+=)")
 _JSON = re.compile(_STAMP + r'\{"epoch": (\d{1,9}), "update": [\d.]+, (?=.*\}\s*$)')
 _N = r"-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
@@ -51,7 +53,7 @@ class Reader:
             cut = end < len(line.text.rstrip())
         elif head := _JSON.match(line.text):
             values, cut = dict(_PAIR.findall(line.text, head.end())), False
-        elif "| INFO | train_inner | " in line.text and not line.text.rstrip().endswith("}"):
+        elif any(inner in line.text for inner in _INNER) and not line.text.rstrip().endswith("}"):
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
         else:

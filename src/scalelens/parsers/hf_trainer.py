@@ -12,8 +12,9 @@ more digits than `elapsed_time`), else, without a bar, of the logger's stamps (`
 two is that of the steps between, with evaluations and checkpoints, and with stamps none where an evaluation is between.
 TRL prints the time of a step.  ms-swift's logging.jsonl holds the same dictionaries as JSON.  Every node prints the same
 dictionaries, and a summary that differs in its last digits: each counts once.  A file without such copies may hold
-several trainings, each with a summary, whose time over its steps is a mean, with evaluations and checkpoints;
-that of a resumed trainer, whose loss differs from those it logged, is left out.  The tables repeat the dictionaries: what was not said there is a metric.
+several trainings, each with a summary, whose time over its steps is a mean, with checkpoints;
+that of a resumed trainer, whose loss differs from those it logged, is left out,
+as is that of one that may have ended early.  The tables repeat the dictionaries: what was not said there is a metric.
 LLaMA-Factory logs each dictionary before the trainer prints it: of the two only its throughput, tokens per second since
 the start of all ranks, is read; its running_log.txt, whose logger names source files, has no other.  Peaks of memory are
 those of ms-swift, axolotl and optimum-habana (optimum/habana/utils/misc.py, whose GB are GiB and whose devices are HPUs).
@@ -60,6 +61,7 @@ _PAIR = re.compile(rf"'([\w/.@() -]{{1,99}})': '?({_N})'?(?=[,}}])")
 _OF_A_NODE = re.compile(r", 'train_(?:runtime|tokens_per_second)': [^,}]+")  # each node has a clock of its own
 _OF_STEPS = re.compile(r"'global_step/max_steps': '(\d{1,15})/")
 _EPOCH = re.compile(r"'epoch': '?\d+(?:\.(\d+))?")
+_WHOLE_SHARE = 0.97  # of the epochs, or of the way down of the learning rate, that a training must have made
 _SURE = 0.4  # of a step, by which the digits of an epoch may be off
 _BEGUN = re.compile(r"\s*\{'(?:loss|train_runtime)': [^}]*$")
 _INFO = r"(?:\[INFO\|[\w.]+:\d+\] [\d :,-]+ >> )?"
@@ -90,6 +92,8 @@ class Reader:
         self.at: int | None = None  # step of the last dictionary
         self.clock = SinceStart()
         self.losses: list[float] = []  # since the training began
+        self.rates: list[float] = []  # learning rates since then
+        self.evaluated_s = 0.0  # of the evaluations since then
         self.epoch: float | None = None  # of the last dictionary whose step follows from its epoch
 
     def take(self, line: Line) -> bool:
@@ -137,6 +141,7 @@ class Reader:
             values.pop("train_runtime", None)
             self.step(line, values, whole, elapsed)
         elif kind == "eval_runtime":
+            self.evaluated_s += values["eval_runtime"]
             if elapsed and self.at is not None:
                 self.clock.pause(self.at, elapsed[0])
             self.phase(line, "evaluation", values, "eval_")
@@ -151,8 +156,9 @@ class Reader:
             if steps:
                 mean = {"step_s": values["train_runtime"] / steps, "averaged_steps": steps, "value_kind": "run_mean"}
             else:
-                planned = self.rows.params.get("max_steps")
-                mean = mean_of_training(values, planned if isinstance(planned, int) else None, self.losses)
+                mean = (
+                    mean_of_training(values, None, self.losses, self.evaluated_s) if self.ended(values["epoch"]) else {}
+                )
             if mean:
                 self.rows.add(
                     "steps", line.number, attempt=self.rows.attempt, rank=line.rank, place=line.location, phase="train",
@@ -160,6 +166,17 @@ class Reader:
                 )  # fmt: skip
             self.phase(line, "run", values, "train_")
             self.rows.param("outcome", "completed", line.number, origin="inferred")
+
+    def began(self) -> None:
+        """Notes that a training begins."""
+        self.losses, self.rates, self.evaluated_s = [], [], 0.0
+
+    def ended(self, epoch: float) -> bool:
+        """Whether the training that is summarized went on to its planned end: by its epochs or its learning rate."""
+        planned = self.rows.params.get("num_epochs")
+        if isinstance(planned, int):
+            return epoch >= _WHOLE_SHARE * planned
+        return len(self.rates) > 1 and self.rates[-1] <= (1 - _WHOLE_SHARE) * max(self.rates)
 
     def step_of(self, line: Line, text: str, values: dict[str, float]) -> int | None:
         """The step of a dictionary: its own, that of the bar before it, or what its epoch is in steps."""
@@ -196,10 +213,12 @@ class Reader:
         position = rows.attempt_of(line.number, epoch, rank, line.location, once=False)
         if position.begins and position.attempt:
             self.at, self.clock = None if self.epoch is None else self.at, SinceStart()
-            self.losses = []
+            self.began()
         if self.summarised:
-            self.summarised, self.losses = 0, []
+            self.summarised = 0
+            self.began()
         self.losses.append(values.get("loss", math.nan))
+        self.rates += [values["learning_rate"]] if "learning_rate" in values else []
         if _OF_HABANA in values:
             rows.param("device_unit", "hpu", line.number, origin="inferred")
         memory = next((values.pop(name) for name in _PEAKS if name in values), None)

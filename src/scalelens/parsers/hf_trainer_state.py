@@ -8,7 +8,8 @@ Source: transformers/trainer_callback.py, TrainerState.save_to_json()
 `log_history` holds the dictionaries that the trainer printed, here with their step; `line` is the number of the record
 in it.  Only with include_num_input_tokens_seen, since 4.50, are there times: then each record has the time since the
 start, and the difference of two is that of the steps between, with evaluations and checkpoints.  The last record
-of a training has its seconds: a mean over all steps, if it was not resumed, which its loss shows.  A checkpoint later in
+of a training has its seconds: without those of the evaluations a mean over all steps, if it was not resumed, which its
+loss shows.  A checkpoint later in
 the run repeats the records of those before it.
 
 Samples:
@@ -25,6 +26,7 @@ Samples:
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from scalelens.parsing.rows import Rows
@@ -36,6 +38,7 @@ VERSION = 3
 
 _BEGIN = re.compile(rb'\s*\{\s*"(?:best_(?:global_step|metric|model_checkpoint)|epoch|eval_steps|global_step)":')
 _FACTS = {"max_steps": "max_steps", "train_batch_size": "micro_batch_size", "num_train_epochs": "num_train_epochs"}
+_EVALUATED = re.compile(r"eval_(?:\w+_)?runtime")
 _COLUMNS = ("loss", "learning_rate", "grad_norm")
 _Before = tuple[int, float] | None  # the step and the seconds since the start of the record before
 
@@ -61,34 +64,42 @@ def read(source: Source, rows: Rows) -> None:
     if flos := json_number_or_nan(state.get("total_flos")):
         rows.metric(None, None, None, json_integer(state.get("global_step")), "total_flos", flos, "flops")
     before: _Before = None
-    losses = list[float]()
     for position, entry in enumerate(history, 1):
         if not isinstance(entry, dict) or not isinstance(entry.get("step"), int):
             rows.problem(position, "the record has no step", str(entry))
             continue
-        before = _record(rows, position, entry, before, losses)
+        if "train_runtime" in entry and "loss" not in entry:
+            _mean(rows, position, history)
+        before = _record(rows, position, entry, before)
     if state.get("global_step") == state.get("max_steps"):
         rows.param("outcome", "completed", origin="inferred")
 
 
-def _record(rows: Rows, position: int, entry: dict[str, Any], before: _Before, losses: list[float]) -> _Before:
-    """A dictionary of the history: of a step, an evaluation or the whole training, after the losses of the steps.
+def _mean(rows: Rows, position: int, history: Sequence[Any]) -> None:
+    """The mean over a training, by its last record and those before."""
+    before = [record for record in history[: position - 1] if isinstance(record, dict)]
+    losses = [loss for record in before if (loss := json_number_or_nan(record.get("loss"))) is not None]
+    evaluated = [json_number_or_nan(record[key]) for record in before for key in record if _EVALUATED.fullmatch(key)]
+    values = {
+        key: number for key, field in history[position - 1].items() if (number := json_number_or_nan(field)) is not None
+    }
+    step = json_integer(history[position - 1]["step"])
+    if mean := mean_of_training(values, step, losses, sum(seconds or 0.0 for seconds in evaluated)):
+        rows.add("steps", position, attempt=0, phase="train", epoch=values.get("epoch"), **mean)
 
-    Returns step and time of the last step.
-    """
+
+def _record(rows: Rows, position: int, entry: dict[str, Any], before: _Before) -> _Before:
+    """A dictionary of the history: of a step, an evaluation or the whole training.  Returns step and time of the last step."""
     values = {key: value for key, field in entry.items() if (value := json_number_or_nan(field)) is not None}
     step, epoch = entry["step"], values.pop("epoch", None)
     values.pop("step", None)
     prefix, phase = ("train_", "run") if "train_runtime" in values else ("eval_", "evaluation")
     if prefix + "runtime" in values and "loss" not in values:
-        if mean := mean_of_training(values, json_integer(step), losses):
-            rows.add("steps", position, attempt=0, phase="train", epoch=epoch, **mean)
         rows.add(
             "phases", position, attempt=0, phase=phase, epoch=epoch, step=step, span_s=values.pop(prefix + "runtime"),
             samples_per_s=values.pop(prefix + "samples_per_second", None), origin="logged",
         )  # fmt: skip
     elif "loss" in values:
-        losses.append(values["loss"])
         row: dict[str, Any] = {column: values.pop(column, None) for column in _COLUMNS}
         time = values.pop("train_runtime", None)
         if time is not None and before and step > before[0] and time > before[1]:

@@ -9,8 +9,8 @@ Within an epoch a bar holds running means for the eye, or no times: what it hold
 epoch, printed with one to three digits.  Of an epoch that did not end, the last bar but one of Keras 3 is kept as a
 running mean, as the last may be cut; that of Keras 2 tells no time, nor whether it counts steps or samples: a problem.
 From TF 2.2 on the first step is not in the mean, a validation may be.  A bar with no `Epoch` line before it is an
-evaluation (phase `validation`).  Before TF 2.2 a bar may count samples: where it says `/sample` there is no step time,
-but Keras to 2.3 says `/step` all the same where fit() was given arrays.  Before 2.0.9, and with verbose=2 before TF 2.5, the time of the epoch alone is printed, in whole seconds.  In TF 2.0 and
+evaluation (phase `validation`).  Before TF 2.2 a bar may count samples, where fit() was given arrays: then it says
+`/sample`, or Keras to 2.3 says `/step` all the same after `Train on 7500 samples`, and there is no step time.  Before 2.0.9, and with verbose=2 before TF 2.5, the time of the epoch alone is printed, in whole seconds.  In TF 2.0 and
 2.1 the bar of a first epoch whose length nobody knew stays `/Unknown`: it counts once the next epoch begins.
 
 Samples:
@@ -29,13 +29,14 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.units import factors
 
-VERSION = 4
+VERSION = 5
 _NO_LAST_BAR = (
     "the epoch did not end, and its bar tells neither the time of a step nor whether it counts steps or samples"
 )
-ANCHORS = ("/step", "/sample", " - loss: ", "Epoch ")
+ANCHORS = ("/step", "/sample", " - loss: ", "Epoch ", "Train on ")
 LATER = ("step_s", "averaged_steps", "loss", "accuracy")  # the bar is printed again after the validation
 
+_ARRAYS = re.compile(r"\s*Train on (\d{1,12}) samples(?:, validate on (\d{1,12}) samples)?\s*\Z")
 _EPOCH = re.compile(r"\s*Epoch (\d{1,9})/\d{1,9}\s*\Z")
 _BAR = re.compile(r"(?:(?<![\d/])(\d{1,9})/(\d{1,9}|Unknown) (?:\[=+\] -|━+|-)|\A\s*-) (\d{1,9})s(?= )")
 _WITHIN = re.compile(r"(?<![\d/])(\d{1,9})/(\d{1,9}) (?:\[=*>?\.+\] - ETA: |[━─ ]{10,60} (?:\d+:[\d:]+|\d+s) )")
@@ -51,6 +52,7 @@ class _Log:
     def __init__(self) -> None:
         self.epoch: int | None = None
         self.total: int | None = None  # steps of the epoch that is open
+        self.samples: set[int] = set()  # of the arrays that are trained and validated on: a bar that counts them
         self.attempt = 0
         self.writers = 1  # ranks that print, by the headers that came before the first bar
         self.headers: Counter[int] = Counter()  # of each epoch, in this attempt
@@ -84,6 +86,9 @@ class Reader:
             epoch = int(header[1]) - 1
             log.header(epoch)
             log.epoch, log.total = epoch, None
+            return True
+        if arrays := _ARRAYS.match(line.text):
+            log.samples = {int(count) for count in arrays.groups() if count}
             return True
         text = line.text.replace("\b", "")
         bars = [bar for bar in _BAR.finditer(text) if bar[2] in (bar[1], "Unknown") and bar[1] != "0"]
@@ -120,7 +125,8 @@ class Reader:
         if not train or (log.writers > 1 and log.held and log.held[0] != line.number):
             self.release(log, line)
         row: dict[str, Any] = {"attempt": log.attempt, "rank": line.rank, "place": line.location, "epoch": log.epoch}
-        if spent and spent[3] == "step":
+        counts_steps = spent and spent[3] == "step" and total not in log.samples
+        if spent and counts_steps:
             step = ((log.epoch or 0) + 1) * total if train else total
             row |= {"step": step, "step_s": int(spent[1]) * _UNITS[spent[2]], "averaged_steps": total}
         elif spent:
@@ -144,7 +150,7 @@ class Reader:
         log.within = []
         spent = _TIME.search(bar[0] + text)
         values = {name: float(value) for name, value in _VALUE.findall(text) if value != "nan"}
-        if not spent or spent[3] != "step":
+        if not spent or spent[3] != "step" or int(bar[2]) in log.samples:
             self.rows.problem(None, _NO_LAST_BAR, bar[0] + text)  # true of the log up to its end, not of this line
             return
         done, total = int(bar[1]), int(bar[2])

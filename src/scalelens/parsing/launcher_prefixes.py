@@ -19,7 +19,7 @@ _PREFIX = re.compile(
       | \[(?!(?i:\w*(?:epoch|step|iter|iteration|batch|eval|val|test)s?)[:._-]?\d+\]:)         # a count of the training
         (?P<role>[A-Za-z_][\w.-]{0,99}?:?)(?P<local>\d{1,9})\]:                            # torchrun --role ... --tee
       | \[\d{8}\ [\d:]{8}\]\[rank-(?P<primus>\d{1,9})/\d+\]\[\w+\ *\]\s*\[-*[\w.]+:\d+\]\ :\ ?  # Primus' logger
-      | \[(?P<impi>\d{1,6})\]\ (?!\[)                                                  # Intel MPI -prepend-rank
+      | \[(?P<impi>\d{1,6})\]\ (?!\[(?!\d{4}-\d\d-\d\d))                                 # Intel MPI -prepend-rank
       | (?P<host>\d+\.\d+\.\d+\.\d+|localhost|[a-z][a-z-]*\d[\w.-]*):\ (?!\d+%)        # pdsh, deepspeed's launcher
       | (?P<service>[A-Za-z][\w.-]{0,99}[-_]\d{1,4})\ {2,99}\|\                        # docker compose
       | \[pod/(?P<pod>[\w.-]{1,253})/[\w.-]{1,63}\]\                                  # kubectl logs --prefix

@@ -56,23 +56,24 @@ def elapsed_of(text: str, step: int | None) -> tuple[float, float] | None:
     return seconds, 1.0
 
 
-def mean_of_training(values: Mapping[str, float], steps: int | None, losses: Sequence[float]) -> dict[str, Any]:
-    """Columns of `steps` for the mean over a training, by the summary of transformers' Trainer: seconds and steps a second.
+def mean_of_training(
+    values: Mapping[str, float], steps: int | None, losses: Sequence[float], evaluated_s: float
+) -> dict[str, Any]:
+    """Columns of `steps` for the mean over a training, by the summary of transformers' Trainer.
 
-    A trainer that was resumed divides by the steps before it, too, as it does for `train_loss`: the mean of the losses
-    that were logged shows that.  The rate has three decimals.  Where it does not fit the `steps` that are known, or these
-    are not, it says how many there were, if its digits suffice.
+    The seconds of a resumed trainer are those since then, its `train_loss` is over all steps: the mean of the losses
+    that were logged shows that.  Its rate is by the planned steps: of a training that went on to its end it says how
+    many these were, if its three decimals suffice; else `steps` are to be given.  `evaluated_s`: the seconds of its
+    evaluations, which are not in the mean; checkpoints are.
     """
     seconds, rate = values.get("train_runtime", 0.0), values.get("train_steps_per_second", 0.0)
     near, loss = 0.0005 * seconds, values.get("train_loss", math.nan)
     mean = statistics.fmean(losses) if losses else math.nan
-    if not (seconds > 0 and rate > 0 and near < 1e9 and abs(loss - mean) <= _SAME * abs(mean) + 0.0001):
+    if not (seconds > 0 and near < 1e9 and abs(loss - mean) <= _SAME * abs(mean) + 0.0001):
         return {}
-    if not steps or abs(steps - rate * seconds) > near + 1:
-        if near > _CLOSE * rate * seconds:
+    if not steps:
+        if near > _CLOSE * rate * seconds or round(rate * seconds) < 1:
             return {}
         steps = round(rate * seconds)
-    columns = {"step_s": seconds / steps, "averaged_steps": steps, "value_kind": "run_mean"} if steps else {}
-    if columns and (samples := values.get("train_samples_per_second")):
-        columns |= {"samples_per_s": samples, "rate_scope": "global"}
-    return columns
+    trained_s = seconds - evaluated_s
+    return {"step_s": trained_s / steps, "averaged_steps": steps, "value_kind": "run_mean"} if trained_s > 0 else {}
