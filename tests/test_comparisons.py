@@ -198,3 +198,19 @@ def test_the_grid_is_relative_to_its_best_cell(warehouse: Warehouse) -> None:
     run(warehouse, "again", 16.0, devices=1, global_batch_size=16, micro_batch_size=16)
     (cell,) = warehouse.ask("FROM batch_device_grid() WHERE devices = 1 AND batch_per_device = 16")
     assert cell["relative"] is None and "factor of 10" in cell["note"]
+
+
+def test_the_hosts_of_the_job_are_a_neutral_difference(warehouse: Warehouse) -> None:
+    """Machines differ: two runs on other nodes are repeats all the same."""
+    for run, first in (("a", 1), ("b", 1), ("c", 2)):
+        warehouse.run(run, [1.0] * 20, devices=8)
+        hosts = ",".join(f"n{k}" for k in reversed(range(first, first + 8)))
+        warehouse.insert("jobs", [{"run_id": run, "job_id": run, "node_list": hosts}])
+    asked = "SELECT setting, class, a_value, b_value, verdict FROM differences(a := 'a', b := '{}')"
+    assert [row for row in warehouse.ask(asked.format("b")) if row["setting"] == "node_list"] == []
+    (row,) = (row for row in warehouse.ask(asked.format("c")) if row["setting"] == "node_list")
+    assert (row["class"], row["verdict"]) == ("neutral", "differs")
+    assert row["a_value"].startswith("n1 ... n8 (8 nodes, ")
+    assert warehouse.column("SELECT DISTINCT held FROM held_settings()") == warehouse.column(
+        "SELECT min(held) FROM held_settings()"
+    )

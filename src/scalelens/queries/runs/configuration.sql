@@ -12,7 +12,7 @@
 --
 -- Partition: run_id
 --
--- Sources: params, runs, settings_catalog, run_devices, selected_runs
+-- Sources: params, runs, jobs, settings_catalog, run_devices, selected_runs
 --
 -- Parameters: runs
 --
@@ -68,6 +68,14 @@ chosen AS (
         SELECT run_id FROM stated WHERE key IN ('fp8', 'fp8_hybrid', 'fp8_e4m3')))
     QUALIFY row_number() OVER (PARTITION BY run_id, setting ORDER BY
         trust, key_order, file_id, line) = 1),
+-- A long list of hosts is told by its ends, its length and four digits that are equal for equal lists.
+node_lists AS (
+    SELECT run_id, CASE WHEN len(hosts) <= 4 THEN array_to_string(hosts, ', ')
+        ELSE format('{} ... {} ({} nodes, {})', hosts[1], hosts[-1], len(hosts), left(md5(hosts::VARCHAR), 4)) END AS text
+    FROM (
+        SELECT run_id, list_sort(list_distinct(string_split(max(node_list), ','))) AS hosts
+        FROM main.jobs WHERE step_id IS NULL AND node_list <> '' AND run_id IN (FROM selected_runs(runs := runs))
+        GROUP BY run_id)),
 devices AS (
     SELECT run_id, lower(device) AS device FROM run_devices(runs := runs) WHERE device IS NOT NULL)
 SELECT run_id, setting_order, setting, c.class, varies_with,
@@ -77,4 +85,7 @@ UNION ALL BY NAME
 SELECT run_id, s.place AS setting_order, setting, s.class, varies_with, device AS value, 'inferred' AS origin, 'system' AS key
 FROM devices JOIN settings_catalog AS s ON setting = 'device_model'
 WHERE run_id NOT IN (SELECT run_id FROM chosen WHERE setting = 'device_model')
+UNION ALL BY NAME
+SELECT run_id, s.place AS setting_order, setting, s.class, varies_with, text AS value, 'scheduler' AS origin, 'node_list' AS key
+FROM node_lists JOIN settings_catalog AS s ON setting = 'node_list'
 ORDER BY run_id, setting_order
