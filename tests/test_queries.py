@@ -184,12 +184,18 @@ def runs_like_published_ones(little: Warehouse) -> None:
     little.run("without-batch", [0.96] * 12, steps={"samples": 64}, **facts)
 
 
+def devices_by_path(little: Warehouse) -> None:
+    """A run whose number of devices stands in the name of its folder."""
+    little.insert("params", [{"run_id": "traced", "key": "devices", "value": "2", "origin": "path"}])
+
+
 ADDED = {  # what the little warehouse lacks for an answer of a query
     "ablation": one_in_fp32, "precision_gain": one_in_fp32, "mfu": size_of_images, "model_flops": size_of_images,
     "plain_runs": plain_run, "stuck_collectives": dumps_of_a_flight_recorder,
     "inspected_collectives": inspected_operations, "rank_stages": pipeline_of_two_ranks,
     "straggler_reports": reports_of_detectors, "ras_status": status_of_ras,
     "compare_published": runs_like_published_ones, "node_scores": timers_of_two_nodes,
+    "unstated_facts": devices_by_path,
 }  # fmt: skip
 
 

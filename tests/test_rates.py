@@ -156,3 +156,21 @@ def test_a_rate_of_tokens_is_of_what_its_unit_says(name: str) -> None:
 
 def test_enough_formats_print_a_rate_of_tokens() -> None:
     assert len(TOKEN_RATES) >= 6, sorted(TOKEN_RATES)
+
+
+# Where a fact comes from
+
+
+def test_what_no_log_states_is_said_beside_the_values(warehouse: Warehouse) -> None:
+    warehouse.run("a", [1.0] * 9, devices=8, nodes=2, global_batch_size=64, system="alps")
+    origins = {
+        "devices": ["inferred"],
+        "nodes": ["path", "inferred"],
+        "global_batch_size": ["log", "inferred"],
+        "system": ["sidecar"],
+    }
+    facts = [{"run_id": "a", "key": key, "value": "1", "origin": origin} for key in origins for origin in origins[key]]
+    warehouse.insert("params", facts)
+    for query in ("runs_overview", "throughput"):
+        note = warehouse.column(f"SELECT note FROM {query}()")[0]
+        assert note.endswith("devices inferred; nodes from the path")

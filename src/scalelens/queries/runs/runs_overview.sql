@@ -3,9 +3,10 @@
 -- Answers: What is in this warehouse?
 --
 -- Glance: run_id model system nodes devices global_batch_size step_s~ outcome precision n_records~ attempts n_problems~
---   printed_samples_per_s~ printed_tokens_per_s~ rate_scope
+--   printed_samples_per_s~ printed_tokens_per_s~ rate_scope note
 --
--- Sources: runs, step_times, problems, selected_runs, plain_runs, selected_steps, rates_logged
+-- Sources: runs, step_times, problems, selected_runs, plain_runs, selected_steps, rates_logged,
+--   unstated_facts
 --
 -- Parameters: runs
 --   epochs := ''          epochs and ranges of them, '4' or '1-3,5'; empty takes all; for step_s
@@ -38,6 +39,7 @@
 --   outcome              VARCHAR           completed, oom, collective_timeout, time_limit, ... or unknown
 --   attempts             INTEGER           times it was started
 --   n_problems           BIGINT            lines that were not understood
+--   note                 VARCHAR           facts that no log states: inferred from others, or from the path
 WITH
 -- As in batch_stats: most runs are read in one pass, the others step by step.
 plain AS MATERIALIZED (
@@ -60,8 +62,9 @@ times AS (
 SELECT r.run_id, name, framework, model, system, r.precision, nodes, devices, micro_batch_size, global_batch_size,
     tp, pp, dp, cp, coalesce(n_records, 0) AS n_records, first_step, last_step, step_s,
     samples_per_s AS printed_samples_per_s, tokens_per_s AS printed_tokens_per_s, rate_scope, outcome, attempts,
-    coalesce(n_problems, 0) AS n_problems
+    coalesce(n_problems, 0) AS n_problems, notes(facts) AS note
 FROM selected_runs(runs := runs) JOIN runs AS r USING (run_id)
 LEFT JOIN logged USING (run_id) LEFT JOIN problems_of_runs USING (run_id) LEFT JOIN times USING (run_id)
+LEFT JOIN unstated_facts(runs := runs) USING (run_id)
 LEFT JOIN rates_logged(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) USING (run_id)
 ORDER BY system, model, r.precision, devices, run_id

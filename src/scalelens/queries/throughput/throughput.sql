@@ -13,7 +13,7 @@
 --   batch_per_device nodes precision model printed_samples_per_s
 --   printed_tokens_per_s rate_scope note
 --
--- Sources: batch_stats, rates_logged, runs, selected_runs
+-- Sources: batch_stats, rates_logged, unstated_facts, runs, selected_runs
 --
 -- Parameters: runs, epochs, warmup, exclude
 --
@@ -42,12 +42,13 @@ SELECT run_id, model, r.precision, nodes, devices, r.global_batch_size / devices
     step_s, step_s_low, step_s_high, interval_kind, s.samples_per_s, s.samples_per_s / nodes AS node_samples_per_s,
     s.samples_per_s / devices AS device_samples_per_s, s.tokens_per_s, s.tokens_per_s / devices AS device_tokens_per_s,
     l.samples_per_s AS printed_samples_per_s, l.tokens_per_s AS printed_tokens_per_s, rate_scope,
-    notes([
+    notes(list_concat([
         CASE WHEN devices IS NULL THEN 'no log states the number of devices' END, note,
-        CASE WHEN l.n_steps = 0 AND s.n_steps IS NULL THEN 'all records are left out: exclude := ''none'' includes them' END])
-        AS note
+        CASE WHEN l.n_steps = 0 AND s.n_steps IS NULL THEN 'all records are left out: exclude := ''none'' includes them' END],
+        facts)) AS note
 FROM selected_runs(runs := runs) JOIN runs AS r USING (run_id)
 LEFT JOIN batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) AS s USING (run_id)
 LEFT JOIN rates_logged(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) AS l USING (run_id)
+LEFT JOIN unstated_facts(runs := runs) USING (run_id)
 WHERE s.n_steps > 0 OR l.n_steps = 0 OR rate_scope IS NOT NULL
 ORDER BY model, r.precision, devices, run_id
