@@ -128,7 +128,9 @@ class Shape:
         self.in_training = False  # a word of training stands in its lines
         self.differing: set[int] = set()  # counts of steps that are not always equal to the first count of steps
         self.epochs: dict[str, bool] = {}  # numbers before the count, and whether each grows where the count falls
-        self.nested = True  # whether the first of two counts grows where the second restarts, and only there
+        self.turns = 0  # how often the first of two counts grows where the second restarts
+        self.resumes = 0  # how often the second restarts and the first does not grow, as where a training is resumed
+        self.crosses = False  # whether the first grows where the second does not restart
         self.rounding = 1  # the counts are multiples of it
         self.drawn = _drawn_count(example)  # which of its counts is that of a bar
         self.bars = 0  # how many were drawn from their start
@@ -200,7 +202,10 @@ class Shape:
             self.rises[i] += value > before
             self.falls[i] += value < before
         if len(values) > 1:
-            self.nested = self.nested and (values[0] > earlier[0]) == (values[1] < earlier[1])
+            grows, restarts = values[0] > earlier[0], values[1] < earlier[1]
+            self.turns += grows and restarts
+            self.resumes += restarts and not grows
+            self.crosses = self.crosses or (grows and not restarts)
         fell = (
             bool(steps) and values[steps[0]] < earlier[steps[0]] if begins is None else begins and whose in self._before
         )
@@ -211,14 +216,27 @@ class Shape:
             self._before[whose] = values, numbers
 
     def name_epochs(self) -> None:
-        """Of two counts like `3/10`, both without a name, the first is the epoch where the second restarts with it."""
-        if self.roles[:2] == ["of_all", "of_all"] and self.nested:
+        """Names the first of two counts the epoch, where the second restarts with it.
+
+        Both are like `3/10`, without a name, or the first is called an iteration and the second a step of so many.  A
+        count called step stays one: the second may count the micro-batches in it.
+        """
+        if self.crosses or self.turns < self.resumes:
+            return
+        unnamed = self.roles[:2] == ["of_all", "of_all"]
+        of_iteration = self.roles[:1] == ["step"] and self.roles[1:2] in (["step"], ["batch"]) and self.turns > 0
+        if unnamed or (of_iteration and "step" not in self.key[1][0] and self._totals[1]):
             self.roles[0] = "epoch"
 
     @property
     def counts_steps(self) -> bool:
         """Whether it counts steps; else only epochs."""
         return any(role != "epoch" for role in self.roles)
+
+    @property
+    def of_known_epoch(self) -> bool:
+        """Whether each line says the epoch, and which of how many batches."""
+        return len(self.roles) == 2 and self.roles[0] == "epoch" and bool(self._totals[1])
 
     @property
     def of_epochs(self) -> bool:
