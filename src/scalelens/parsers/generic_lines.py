@@ -12,9 +12,9 @@ steps, nothing is read until a preset names one.  `identify` shows the shapes, a
 
 A name stands before its number (`loss: 8.9`, `loss=8.9`, `loss 8.9`), a unit after it (`0.31 s`, `3.1 it/s`).  Names
 become roles as in generic_csv.  `12/391` and `[12:391]` count batches of the epoch, or steps where no line counts
-epochs; a number ahead that grows where the count restarts is the epoch, and so is a line `Epoch 3/10` before, and the iteration
-of `iteration:3 step:20/400` where it grows with each restart.  `Loss at step 20: 2.5` counts steps.  Two lines are enough
-where each says the epoch, which of how many batches, and a loss; else five.
+epochs; a number ahead that grows where the count restarts is the epoch, and so is a line `Epoch 3/10` before each start
+of the count, and the iteration of `iteration:3 step:20/400` where it grows with each restart.  `Loss at step 20: 2.5`
+counts steps.  Two lines are enough where each says the epoch, which of how many batches, and a loss; else five.
 `[640/60000 (1%)]` may count samples, as may a count without a name that grows by a multiple of 32: no time is derived
 from it until --map says that it counts steps.  `18916/18871 tok/s` is two rates, and is not read; `(2/8)` beside a
 count with a name is not a count; where the number after `/` changes from line to line, nothing is read.
