@@ -101,7 +101,8 @@ def parsed(text: str) -> Parsed:
             bar = "percent" if _PERCENT.search(text) and not _PER_STEP.search(text) else "keras" if keras else ""
         text = masked
     text = _RANGE.sub(r"[\2]", text)
-    text = _LOSS_AT.sub(r"\g<count>, \g<name>: ", text)
+    if "oss at " in text or "oss after " in text or "oss for " in text:
+        text = _LOSS_AT.sub(r"\g<count>, \g<name>: ", text)
     fields, end = _fields_of(text)
     return Parsed(text, fields, stamp, left_s, re.sub(r"\d+", "#", text[end:].strip()[:_TAIL]), bar, drawing)
 
