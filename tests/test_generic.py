@@ -16,8 +16,9 @@ from scalelens.ingestion.format_check import check_formats
 from scalelens.ingestion.identify import identify
 from scalelens.ingestion.ingest import ingest
 from scalelens.parsing.format_file import name_of
+from scalelens.tabular.cells import TableRecord
 from scalelens.tabular.column_names import read_name
-from scalelens.tabular.column_values import ColumnValues
+from scalelens.tabular.column_values import ColumnValues, Survey
 from scalelens.tabular.role_table import ROLES, UNITS_OF_KIND
 from scalelens.tabular.roles import assign, mapped
 
@@ -465,3 +466,57 @@ def test_values_alone_decide_nothing_without_a_name() -> None:
     for values in seen.values():
         values.numbers = 30
     assert [one.role for one in assign(seen, {})] == [None, None]
+
+
+# Time stamps, and losses of several names
+
+
+def stamped(path: Path, stamps: list[float], *others: str) -> Path:
+    rows = (f"{10 * k},{stamp},2.5,{others[k % len(others)] if others else ''}" for k, stamp in enumerate(stamps))
+    return table(path, "step,timestamp,loss,val_loss", *rows)
+
+
+@pytest.mark.parametrize(
+    ("stamps", "timed"),
+    [
+        ([1772409600.5 + 4.5 * k for k in range(8)], 7),
+        ([1772409600 + 30 * k + k % 2 for k in range(8)], 7),
+        ([1772409600 + 4 * k for k in range(8)], 0),  # too coarse
+        ([1772409600 + 3600 * k for k in range(8)], 0),  # a series of data, by the hour
+        ([1772409600.5] * 8, 0),
+        ([1772409600.5 + 500 * (k // 20) + k / 50 for k in range(60)], 0),  # in bursts
+    ],
+)
+def test_time_stamps_are_the_time_of_steps_where_they_are_fine_enough(
+    tmp_path: Path, stamps: list[float], timed: int
+) -> None:
+    path = stamped(tmp_path / "a.csv", stamps)
+    assert asked(path, tmp_path, "SELECT count(step_s) FROM steps") == [(timed,)]
+    origin = asked(path, tmp_path, "SELECT value FROM params WHERE key = 'step_s_origin'")
+    assert origin == ([("derived",)] if timed else [])
+
+
+def test_no_time_is_taken_from_stamps_next_to_a_validation(tmp_path: Path) -> None:
+    path = stamped(tmp_path / "a.csv", [1772409600.5 + 4.5 * k for k in range(12)], "", "", "", "2.5")
+    found = asked(path, tmp_path, "SELECT step, step_s FROM steps WHERE step_s IS NOT NULL ORDER BY step")
+    assert found == [(10, 0.45), (20, 0.45), (50, 0.45), (60, 0.45), (90, 0.45), (100, 0.45)]
+
+
+@pytest.mark.parametrize(
+    ("names", "loss"),
+    [
+        ("total_loss box_loss", "total_loss"),
+        ("loss total_loss", "loss"),
+        ("NER_loss", "NER_loss"),
+        ("loss_all mask_loss val_total_loss", "loss_all"),
+        ("mask_loss box_loss", None),
+        ("part_loss loss_scaled", None),
+        ("best_loss", None),
+        ("aux_loss", None),
+        ("val_loss", None),
+        ("loss_scale", None),
+    ],
+)
+def test_the_total_loss_or_the_only_one_is_the_loss(names: str, loss: str | None) -> None:
+    rows = Survey(iter([TableRecord(k, dict.fromkeys(names.split(), 2.5 - k), None, "") for k in range(3)]))
+    assert [reading.column for reading in assign(rows.columns, {}) if reading.role == "loss"] == [loss] * bool(loss)

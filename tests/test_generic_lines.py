@@ -4,6 +4,7 @@ import contextlib
 import random
 import statistics
 from collections import defaultdict
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -345,6 +346,35 @@ def test_of_two_counts_the_first_is_the_epoch_where_the_second_begins_anew_with_
     assert [row["epoch"] for *_, row in steps_of(log(tmp_path, *nested))] == [epoch for epoch, _ in places]
     apart = [f"Train {step}/30 [{step}/80] loss: {9 - step % 7}.5 step_time: 0.25s" for step in range(1, 25)]
     assert {row["epoch"] for *_, row in steps_of(log(tmp_path, *apart))} <= {None}
+
+
+def test_an_iteration_is_the_epoch_of_its_steps_and_a_step_is_not_the_epoch_of_its_micro_batches(
+    tmp_path: Path,
+) -> None:
+    places = [(outer, inner) for outer in range(1, 5) for inner in range(1, 5)]
+    loop = [f"iteration:{outer} step:{inner}/4, loss: {9 - inner}.5" for outer, inner in places]
+    assert [row["epoch"] for *_, row in steps_of(log(tmp_path, *loop))] == [outer for outer, _ in places]
+    accumulating = [f"step:{outer} batch:{inner}/4, loss: {9 - inner}.5" for outer, inner in places]
+    assert {row["epoch"] for *_, row in steps_of(log(tmp_path, *accumulating))} == {None}
+
+
+def test_a_loss_at_a_step_is_a_record_and_that_of_a_validation_is_not(tmp_path: Path) -> None:
+    lines = [f"2026-01-02 03:04:{k:02}.250 Loss at step {k}: {9 / k:.4f}" for k in range(1, 9)]
+    rows = [(row["step"], row["loss"]) for *_, row in steps_of(log(tmp_path, *lines))]
+    assert rows == [(k, float(f"{9 / k:.4f}")) for k in range(1, 9)]
+    assert not steps_of(log(tmp_path, *(line.replace("Loss", "Validation loss") for line in lines)))
+
+
+@pytest.mark.parametrize("together", [1, 30])
+def test_stamps_of_lines_that_come_in_bursts_tell_no_time(tmp_path: Path, together: int) -> None:
+    """A buffer between a program and `ts` keeps lines back, and lets many go at once."""
+    start = datetime(2026, 1, 2, 3)
+    lines = []
+    for k in range(1, 121):
+        seconds = k // together * together * 0.5 + k * 2e-5
+        lines.append(f"{start + timedelta(seconds=seconds, microseconds=7)} step {k} loss {9 / k:.4f}")
+    timed = [row["step_s"] for *_, row in steps_of(log(tmp_path, *lines)) if row.get("step_s")]
+    assert len(timed) == (119 if together == 1 else 0)
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,15 @@ A step's time is that of one step (`instant`); differences of a time since the s
 (`interval_mean`), and the first record has none.  A column called no more than `time_s` is since the start if it only
 grows, and of the step if it goes up and down, from 20 rows on and where each step has a row; of the epoch, where the
 table has no step, and the epoch is the `step` of metrics then.  Where each epoch has one row with a time stamp and no
-time, an epoch's time is that since the row before, with what lies between, validation too (`derived`).  Where only each tenth step has a row it stays open: it may be the time of ten.  A step that restarts in each epoch is counted on,
-by the number of batches seen.  Rows without a phase are of the training.  Another run label, model, precision or number
+time, an epoch's time is that since the row before, with what lies between, validation too (`derived`).  Where only each tenth step has a row it stays open: it may be the time of ten.  One that grows, and goes
+back as often as the count of steps, is since the epoch began.  A step that restarts in each epoch is counted on, by the
+number of batches seen.
+
+Steps without any time have that between the time stamps of their rows (`interval_mean`; params: `step_s_origin` =
+derived), where these are at least ten times finer and do not come in bursts; not next to a row of a validation.  Where
+no column is called loss, the total loss is it, or the only one; neither that of a validation, nor the best so far.
+
+Rows without a phase are of the training.  Another run label, model, precision or number
 of devices is another run; a step that goes back is a restart.  Text that never changes is a param.
 
 Samples:
@@ -29,7 +36,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular import cells
 
-VERSION = 7
+VERSION = 8
 LAST = True  # any other format comes first
 
 

@@ -12,7 +12,9 @@ steps, nothing is read until a preset names one.  `identify` shows the shapes, a
 
 A name stands before its number (`loss: 8.9`, `loss=8.9`, `loss 8.9`), a unit after it (`0.31 s`, `3.1 it/s`).  Names
 become roles as in generic_csv.  `12/391` and `[12:391]` count batches of the epoch, or steps where no line counts
-epochs; a number ahead that grows where the count restarts is the epoch, and so is a line `Epoch 3/10` before.
+epochs; a number ahead that grows where the count restarts is the epoch, and so is a line `Epoch 3/10` before each start
+of the count, and the iteration of `iteration:3 step:20/400` where it grows with each restart.  `Loss at step 20: 2.5`
+counts steps.  Two lines are enough where each says the epoch, which of how many batches, and a loss; else five.
 `[640/60000 (1%)]` may count samples, as may a count without a name that grows by a multiple of 32: no time is derived
 from it until --map says that it counts steps.  `18916/18871 tok/s` is two rates, and is not read; `(2/8)` beside a
 count with a name is not a count; where the number after `/` changes from line to line, nothing is read.
@@ -23,7 +25,7 @@ A time whose name does not say which, or in which unit, is held against the time
 (`eta`): it is the time of a step where it fits them.  Otherwise it stays open, as in a CSV.  A line without any time,
 and with time stamps at least ten times finer than the time between the lines, has that time (`interval_mean`; params:
 `step_s_origin` = derived, `step_s_resolution_s`); not where each line is of another epoch, or validation or
-saving stands between most of them, and not where most steps have several lines.  Rates of steps are running means, and
+saving stands between most of them, not where most steps have several lines, and not where lines come in bursts.  Rates of steps are running means, and
 lose against a time in the same line that says the same with more digits.
 
 Lines that count epochs and no steps give the time of each epoch by their stamps, where a loss that is printed at the same
@@ -44,7 +46,7 @@ from scalelens import tabular
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 
-VERSION = 6
+VERSION = 7
 LAST = True  # any other format comes first
 GUESSES = True
 SECOND_READ = True  # also where other formats took lines, but none that are steps

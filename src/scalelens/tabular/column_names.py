@@ -6,6 +6,7 @@ that are left are looked up in the table of roles.
 
 import functools
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from scalelens.tabular.role_table import BY_NAME, UNITS_OF_KIND
@@ -26,6 +27,13 @@ SPELLINGS = {
     "W": "w watt watts", "J": "j joule joules", "MHz": "mhz",
 }  # fmt: skip
 SPELT = {spelling: unit for unit, text in SPELLINGS.items() for spelling in text.split()}
+
+_TOTAL = {"total", "tot", "all", "overall", "combined"}
+_VALIDATION = {"val", "valid", "validation", "eval", "evaluation", "test", "dev"}
+_OTHER_LOSS = {
+    "best", "min", "max", "lowest", "std", "target", "stop", "aux", "auxiliary", "reg", "regularization", "kl", "z",
+    "balance", "balancing", "entropy", "commitment",
+}  # fmt: skip
 
 _WITHIN = re.compile(
     r"(?:metrics|scalars|values|payload|fields|record|logs?|data(?=\.(?!time)))\."
@@ -92,6 +100,19 @@ def read_name(name: str) -> _NameReading:
     role = BY_NAME.get(stem)
     fits = role is not None and (unit is None or unit in UNITS_OF_KIND.get(role.kind, ()))
     return _NameReading(role.name if role and fits else None, unit)
+
+
+def loss_of(names: Iterable[str]) -> str | None:
+    """The column that is the loss, where none is called so: the total of several, or the only one.
+
+    The best loss so far, one of validation, or one that is added to the loss is never it.
+    """
+    words = {name: words_of(name)[0].split("_") for name in names if "loss" in name.lower()}
+    losses = [name for name in words if not _VALIDATION.intersection(words[name])]
+    named = [name for name in losses if words[name][-1] == "loss" or _TOTAL.issuperset(words[name][1:])]
+    totals = [name for name in named if _TOTAL.intersection(words[name])]
+    only = totals or (named if len(losses) == 1 else [])
+    return only[0] if len(only) == 1 and not _OTHER_LOSS.intersection(words[only[0]]) else None
 
 
 def metric_unit(name: str, unit: str | None) -> str | None:

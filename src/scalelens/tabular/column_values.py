@@ -47,6 +47,10 @@ class ColumnValues:
         """Whether it grows from row to row, over too many rows for chance."""
         return self.numbers >= RISING and not self.falls and not self.stays
 
+    def rises_between(self, restarts: int) -> bool:
+        """Whether it grows from row to row, and goes back as often as a count begins anew."""
+        return restarts > 0 and self.falls == restarts and self.numbers >= RISING * (restarts + 1) and not self.stays
+
     def take(self, value: Any, before: float | None) -> float | None:
         """Takes a value; `before` is the last number of the same series.  Returns the value as a number."""
         amount = number(value)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from scalelens.errors import UserError
-from scalelens.tabular.column_names import ANY_RATE, read_name, words_of
+from scalelens.tabular.column_names import ANY_RATE, loss_of, read_name, words_of
 from scalelens.tabular.column_values import RISING, ColumnValues
 from scalelens.tabular.role_table import ROLE, UNITS_OF_KIND, UNSURE, Role
 
@@ -65,16 +65,18 @@ def assign(
 ) -> list[ColumnReading]:
     """What each column is read as.  `mapping` comes first; without `guess` it is all there is."""
     by_column = {column: (role, unit) for role, (column, unit) in mapping.items() if column in columns}
-    row = _what_a_row_is(columns, by_column)
+    row, restarts = _what_a_row_is(columns, by_column)
     readings = []
     for name, values in columns.items():
         if name in by_column:
             reading = ColumnReading(name, *by_column[name], is_text=values.is_text)
         else:
-            reading = _guessed(name, values, row) if guess else ColumnReading(name, None, words_of(name)[1])
+            reading = _guessed(name, values, row, restarts) if guess else ColumnReading(name, None, words_of(name)[1])
         readings.append(reading if reading.role else reading._replace(is_text=values.is_text))
     for role in {reading.role for reading in readings if reading.role}:
         readings = _settled(readings, role, by_column)
+    if guess:
+        readings = _with_loss(readings)
     return _without_idle(readings)
 
 
@@ -94,6 +96,19 @@ def _settled(readings: list[ColumnReading], role: str, mapped: Collection[str]) 
     choices = tuple(as_map(role, reading) for reading in claimants)
     refusal = f"{names} both claim to be {role}: use {options(choices)}"
     return [refused(reading, refusal, *choices) if reading in claimants else reading for reading in readings]
+
+
+def _with_loss(readings: list[ColumnReading]) -> list[ColumnReading]:
+    """Finds the loss where no column is called no more than that."""
+    open_names = [
+        reading.column
+        for reading in readings
+        if not (reading.role or reading.refusal or reading.is_text or reading.unit or reading.choices)
+    ]
+    if any(read_name(reading.column).role == "loss" or reading.role == "loss" for reading in readings):
+        return readings
+    name = loss_of(open_names)
+    return [reading._replace(role="loss") if reading.column == name else reading for reading in readings]
 
 
 def _without_idle(readings: list[ColumnReading]) -> list[ColumnReading]:
@@ -120,15 +135,20 @@ def _without_idle(readings: list[ColumnReading]) -> list[ColumnReading]:
     ]
 
 
-def _what_a_row_is(columns: Mapping[str, ColumnValues], by_column: Mapping[str, tuple[str, str | None]]) -> str:
-    """`step` if the rows are steps in a row, `steps` if steps lie between them that were not logged, or `epoch`."""
+def _what_a_row_is(
+    columns: Mapping[str, ColumnValues], by_column: Mapping[str, tuple[str, str | None]]
+) -> tuple[str, int]:
+    """`step` if the rows are steps in a row, `steps` if steps lie between them that were not logged, or `epoch`.
+
+    And how often the count of steps begins anew.
+    """
     counted = {by_column.get(name, read_name(name))[0]: values for name, values in columns.items() if values.is_number}
     if steps := counted.get("step", counted.get("batch")):
-        return "steps" if steps.leaps * 2 >= steps.numbers else "step"
-    return "epoch" if "epoch" in counted else "step"
+        return "steps" if steps.leaps * 2 >= steps.numbers else "step", steps.falls
+    return "epoch" if "epoch" in counted else "step", 0
 
 
-def _guessed(name: str, values: ColumnValues, row: str) -> ColumnReading:
+def _guessed(name: str, values: ColumnValues, row: str, restarts: int) -> ColumnReading:
     """What a column is read as: by its name, and by its values if the name is not enough."""
     role, unit = read_name(name)
     stamped = values.is_stamp and (role in ("time", "timestamp", "epoch", "step", "elapsed"))
@@ -139,7 +159,7 @@ def _guessed(name: str, values: ColumnValues, row: str) -> ColumnReading:
         rates = (f"samples_per_s={name}", f"tokens_per_s={name}") if is_rate else ()
         return ColumnReading(name, None, unit, choices=rates)
     if role == "time":
-        return _any_time(ColumnReading(name, None, unit), values, row)
+        return _any_time(ColumnReading(name, None, unit), values, row, restarts)
     reading = ColumnReading(name, role, unit, is_text=values.is_text)
     kind = ROLE[role].kind
     if kind != "text" and not values.is_number:
@@ -156,19 +176,22 @@ def _guessed(name: str, values: ColumnValues, row: str) -> ColumnReading:
         )
     choices = tuple(f"{other}={name}:{unit}" for other in ("batch_time", "elapsed"))
     either = options(choices)
-    if role == "elapsed" and values.falls:
+    if role == "elapsed" and values.falls and not values.rises_between(restarts):
         return refused(reading, f"{name} goes back, which a time since the start never does: use {either}", *choices)
     if role == "batch_time" and values.rises:
         return refused(reading, f"{name} grows with each row as a time since the start does: use {either}", *choices)
     return reading
 
 
-def _any_time(reading: ColumnReading, values: ColumnValues, row: str) -> ColumnReading:
-    """A column that is only called time: of the step or epoch if it goes up and down, since the start if it grows."""
+def _any_time(reading: ColumnReading, values: ColumnValues, row: str, restarts: int) -> ColumnReading:
+    """A column that is only called time: of the step or epoch if it goes up and down, since the start if it grows.
+
+    If it goes back as often as the steps begin anew, it is the time since the epoch began.
+    """
     if reading.unit and values.is_number:
         if values.swings and (row == "epoch" or (row == "step" and values.numbers >= RISING)):
             return reading._replace(role="epoch_time" if row == "epoch" else "batch_time")
-        if values.rises:
+        if values.rises or values.rises_between(restarts):
             return reading._replace(role="elapsed")
     if not values.is_number:
         return reading

@@ -28,7 +28,7 @@ from scalelens.tabular.column_names import metric_unit
 from scalelens.tabular.column_values import Survey
 from scalelens.tabular.role_table import ROLE
 from scalelens.tabular.roles import ColumnReading, assign, column_and_unit
-from scalelens.tabular.table import OF_RUN, Counting, StepTable
+from scalelens.tabular.table import FINE, OF_RUN, Counting, StepTable
 
 # Roles that are numbers of a row of `steps`, and their columns.
 _MEASURED = {
@@ -41,11 +41,9 @@ RUN_SETTINGS = (
     "global_batch_size", "micro_batch_size", "seq_length", "job_id",
 )  # fmt: skip
 _LABELS = ("run", "rank", "place", "phase", "epoch", "devices", "nodes", "model", "precision", "job_id")
-_FINE = 10  # resolutions of the time stamps that lie between two epochs, for them to show an epoch's time
 # Beside a column `value`, one of these columns names the value in each row.
 _NAME_COLUMNS = ("name", "metric", "metric_name", "tag", "key")
 # A table of steps has one of these roles.
-_FINE = 10  # times the resolution of the time since the start: its differences are times from there on
 _COUNTS = ("step", "batch", "averaged_steps")
 _OF_STEPS = ("step", "batch", "epoch", "batch_time", "interval_time", "running_time")
 
@@ -57,7 +55,7 @@ def read_table(source: Source, rows: Rows, records: RecordReader) -> str | None:
     rows.assigned = readings
     if lacking := lacks(survey, readings):
         return lacking
-    write_rows(source, rows, records, survey, readings)
+    write_rows(source, rows, records, survey, readings, by_stamps=True)
     return None
 
 
@@ -111,15 +109,22 @@ def lacks(survey: Survey, readings: Sequence[ColumnReading]) -> str | None:
 
 def write_rows(
     source: Source, rows: Rows, records: RecordReader, survey: Survey, readings: Sequence[ColumnReading],
-    stream: str = "", from_zero: bool = False,
+    stream: str = "", from_zero: bool = False, by_stamps: bool = False,
 ) -> None:  # fmt: skip
-    """Rows of all records.  Of two tables of the same steps, each is a stream in which steps rise."""
+    """Rows of all records.  Of two tables of the same steps, each is a stream in which steps rise.
+
+    With `by_stamps`, time stamps give the time of steps that have none.
+    """
     for refusal in dict.fromkeys(reading.refusal for reading in readings if reading.refusal):
         rows.problem(1, f"{refusal}; until then its numbers are metrics")
-    table = StepTable(readings)
+    table = StepTable(readings, by_stamps)
     writer = _RowWriter(rows, table, Counting(table, records(source)), stream, from_zero)
     if "elapsed" in table.columns and (elapsed := survey.columns.get(table.columns["elapsed"].column)):
         writer.resolution_s = table.factors["elapsed"] * 10.0**-elapsed.decimals
+    elif table.by_stamps:
+        writer.resolution_s = writer.counting.resolution_s
+        first = survey.columns[table.columns["timestamp"].column].line
+        rows.param("step_s_origin", "derived", first, origin="inferred")
     for record in records(source):
         if record.damage:
             rows.problem(record.line, record.damage, record.text)
@@ -169,8 +174,8 @@ class _RowWriter:
         whose = (rows.part, rank, place)
         before = last = self.last.get((*whose, phase))
         counted = step is not None or not self.counts
-        stamp = time_stamp(table.cell(record, "timestamp")) if "timestamp" in table.columns else None
-        now = _EpochStep(epoch or 0, step, table.value(record, "elapsed"), stamp[0] if stamp else None)
+        stamp = table.stamp(record)
+        now = _EpochStep(epoch or 0, step, table.elapsed_s(record), stamp[0] if stamp else None)
         if counted and phase == "train":
             position = rows.writers.position_of(
                 (rows.part, place, self.stream),
@@ -206,7 +211,7 @@ class _RowWriter:
         values: dict[str, Any] = {
             column: table.value(record, role) for role, column in _MEASURED.items() if role in table.columns
         }
-        if "timestamp" in table.columns and (stamp := time_stamp(table.cell(record, "timestamp"))):
+        if stamp := table.stamp(record):
             values |= {"ts": stamp[0], "ts_origin": stamp[1]}
         if values.get("samples_per_s") is not None:
             values["rate_scope"] = table.columns["samples_per_s"].unit
@@ -222,7 +227,7 @@ class _RowWriter:
             return None
         resolution_s = 1.0 if now.ts.microsecond == before.ts.microsecond == 0 else 0.001
         span_s = (now.ts - before.ts).total_seconds()
-        return span_s if span_s >= _FINE * resolution_s else None
+        return span_s if span_s >= FINE * resolution_s else None
 
     def first_epoch_span(self, now: _EpochStep, last: _EpochStep | None) -> float | None:
         """Time of the first epoch of a launch, where the time since the start begins with it."""
@@ -244,11 +249,11 @@ class _RowWriter:
                 kind = "instant" if steps == 1 else kind
         elif "running_time" in table.columns:
             time_s, kind, steps = table.value(record, "running_time"), "running_mean", None
-        elif "elapsed" in table.columns and {"step", "batch"} & set(table.columns):
+        elif (table.by_stamps or "elapsed" in table.columns) and {"step", "batch"} & set(table.columns):
             start = self.starts.get(whose) if before else None
             time_s, steps = self.since(start, now)
             kind = "interval_mean"
-            if start and time_s and steps and time_s * steps < _FINE * self.resolution_s:
+            if start and time_s and steps and time_s * steps < FINE * self.resolution_s:
                 return {}
             if now.step is not None:
                 self.starts[whose] = now

@@ -1,10 +1,13 @@
 """A table whose columns have roles: the values of a record by role, and how the table counts its steps."""
 
+import re
+import statistics
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 from scalelens.parsing.values import number
-from scalelens.tabular.cells import TableRecord, is_blank
+from scalelens.tabular.cells import TableRecord, is_blank, time_stamp
 from scalelens.tabular.roles import ColumnReading
 
 _PHASES = {
@@ -12,18 +15,38 @@ _PHASES = {
     "eval": "validation", "test": "validation", "warmup": "warmup", "warm-up": "warmup",
 }  # fmt: skip
 OF_RUN = ("run", "devices", "nodes", "model", "precision", "job_id")  # another value is another run
+FINE = 10  # times the resolution of a clock: its differences are times from there on
+_PAUSE = 5  # usual spans between records: a longer one is a pause
+_IN_BURSTS = 0.02  # of the time lies between records that follow one another as usual; the rest are pauses
+_MOST_SPANS = 20_000
+_EVALUATED = re.compile(r"(?<![a-z])(?:eval|valid|val(?![a-z])|test(?![a-z]))", re.IGNORECASE)
+_BY_STAMPS_UNLESS = {"batch_time", "interval_time", "running_time", "elapsed"}
+_DAY_BEGINS = datetime(1970, 1, 1)
+
+
+def in_bursts(spans: Sequence[float]) -> bool:
+    """Whether records come in bursts, as where output is buffered: then stamps are not of when a step was over."""
+    usual = _PAUSE * statistics.median(spans)
+    return sum(span for span in spans if span <= usual) < _IN_BURSTS * sum(spans)
 
 
 class StepTable:
-    """Columns by role, and the values of a record under them."""
+    """Columns by role, and the values of a record under them.
 
-    def __init__(self, readings: Sequence[ColumnReading]) -> None:
+    With `by_stamps`, time stamps are the time since the start, where the steps have no time.
+    """
+
+    def __init__(self, readings: Sequence[ColumnReading], by_stamps: bool = False) -> None:
         self.columns = {reading.role: reading for reading in readings if reading.role}
         self.of_run = [role for role in OF_RUN if role in self.columns]
         self.factors = {role: reading.factor for role, reading in self.columns.items()}
         self.metrics = [
             reading for reading in readings if reading.role in (None, "tokens_per_s") and not reading.is_text
         ]
+        undecided = any(choice.startswith("batch_time=") for reading in readings for choice in reading.choices)
+        stamped = "timestamp" in self.columns and not {"step", "batch"}.isdisjoint(self.columns)
+        self.by_stamps = by_stamps and stamped and not undecided and _BY_STAMPS_UNLESS.isdisjoint(self.columns)
+        self.evaluated = [reading.column for reading in self.metrics if _EVALUATED.search(reading.column)]
 
     def cell(self, record: TableRecord, role: str) -> Any:
         reading = self.columns.get(role)
@@ -35,6 +58,17 @@ class StepTable:
         reading = self.columns.get(role)
         printed = number(record.cells.get(reading.column)) if reading else None
         return None if printed is None else printed * self.factors[role]
+
+    def stamp(self, record: TableRecord) -> tuple[datetime, str] | None:
+        return time_stamp(self.cell(record, "timestamp")) if "timestamp" in self.columns else None
+
+    def elapsed_s(self, record: TableRecord) -> float | None:
+        """The time since the start.  By a stamp it is unknown beside a validation, which lies before it or after it."""
+        if not self.by_stamps:
+            return self.value(record, "elapsed")
+        stamp = self.stamp(record)
+        evaluated = any(number(record.cells.get(column)) is not None for column in self.evaluated)
+        return (stamp[0] - _DAY_BEGINS).total_seconds() if stamp and not evaluated else None
 
     def count(self, record: TableRecord, role: str) -> int | None:
         value = self.value(record, role)
@@ -61,11 +95,13 @@ class Counting:
     def __init__(self, table: StepTable, records: Iterator[TableRecord]) -> None:
         self.restarts, self.lowest, self.batches = "batch" in table.columns, 0, 0
         self.repeats = False  # whether most steps have several records
+        self.resolution_s = 0.0  # of the time stamps
         counts = self.restarts or "step" in table.columns
         in_epochs = counts and "epoch" in table.columns
         self.restarts = self.restarts and in_epochs
-        if not in_epochs and not (counts and "elapsed" in table.columns):
+        if not in_epochs and not (counts and (table.by_stamps or "elapsed" in table.columns)):
             return
+        stamps = _Stamps()
         last: dict[tuple[Any, ...], tuple[float, int]] = {}
         least: int | None = None
         most = batches = seen = again = 0
@@ -79,7 +115,11 @@ class Counting:
             self.restarts |= before is not None and epoch > before[0] and step <= before[1]
             seen, again = seen + 1, again + (before == (epoch, step))
             last[whose] = epoch, step
+            if table.by_stamps:
+                stamps.take(whose, table.elapsed_s(record))
         self.repeats = 2 * again > seen
+        table.by_stamps = table.by_stamps and stamps.tell
+        self.resolution_s = stamps.resolution_s
         if not in_epochs:
             return
         if least is not None:
@@ -92,3 +132,29 @@ class Counting:
         if not self.restarts or step is None or epoch is None:
             return step
         return int(epoch) * self.batches + step - self.lowest
+
+
+class _Stamps:
+    """The time stamps of a table, and whether they tell the time of its steps."""
+
+    def __init__(self) -> None:
+        self.resolution_s = 1.0
+        self.spans: list[float] = []
+        self._by_the_minute = True  # as in a series of measured data
+        self._last: dict[tuple[Any, ...], float] = {}
+
+    def take(self, whose: tuple[Any, ...], seconds: float | None) -> None:
+        if seconds is None:
+            return
+        self._by_the_minute = self._by_the_minute and seconds % 60 == 0
+        if seconds % 1:
+            self.resolution_s = 0.001
+        if whose in self._last and len(self.spans) < _MOST_SPANS:
+            self.spans.append(seconds - self._last[whose])
+        self._last[whose] = seconds
+
+    @property
+    def tell(self) -> bool:
+        if not self.spans or self._by_the_minute or in_bursts(self.spans):
+            return False
+        return statistics.median(self.spans) >= FINE * self.resolution_s

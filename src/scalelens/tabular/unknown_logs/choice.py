@@ -1,5 +1,6 @@
 """Which shape of line is the record of a training step: one, or none with the reason."""
 
+import re
 from collections.abc import Sequence
 
 from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS
@@ -11,6 +12,7 @@ _MEASURED = (
     "loss", "learning_rate", "grad_norm", "accuracy", "batch_time", "running_time", "time", "elapsed", "samples_per_s",
     "tokens_per_s", "tflops_per_device", "epoch_time",
 )  # fmt: skip
+_LOSS = re.compile(r"loss|perplexity|(?<![a-z])ppl", re.IGNORECASE)  # by its name, or by what follows from it
 _SAME = 0.01  # two views of the same steps have the same number of lines, up to this share
 _MOSTLY = 0.9
 _SURE = "batch_time with its unit"
@@ -21,7 +23,7 @@ def _roles_of(shape: Shape) -> set[str]:
     usual = [name for name, lines in shape.names.items() if 2 * lines >= shape.lines]
     readings = [read_name(column_of(name, shape.units[name])) for name in usual]
     roles = {reading.role for reading in readings}
-    roles |= {"loss" for name in usual if "loss" in name.lower() and not ELSEWHERE.search(name)}
+    roles |= {"loss" for name in usual if _LOSS.search(name) and not ELSEWHERE.search(name)}
     roles |= {"running_time"} if shape.bar == "tqdm" else set()
     in_unit = {_SURE for reading in readings if reading.role == "batch_time" and reading.unit}
     return in_unit | {role for role in roles if role in _MEASURED}
@@ -36,6 +38,7 @@ def is_record(shape: Shape) -> bool:
     rising = any(shape.rises[k] >= 1 and shape.rises[k] >= shape.falls[k] for k in steps)
     roles = _roles_of(shape)
     sure = "step" in shape.roles and _SURE in roles
+    sure = sure or ("loss" in roles and shape.of_known_epoch and not shape.bar)
     return rising and (shape.in_training or shape.amid > 0) and bool(roles) and shape.lines >= (2 if sure else RECURS)
 
 

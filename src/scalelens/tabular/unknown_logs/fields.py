@@ -44,6 +44,12 @@ _BRACKET_BAR = re.compile(r"\[[=>.]{4,}\]")
 _PER_STEP = re.compile(r"\d\s?(?:s|ms|us)/(?:step|epoch)\b")
 _PERCENT = re.compile(r"\d\s?%\s?[|\u2500-\u25ff\[]|\d/\d+ @ \u2022 @|\u2501|\d\s*% \d+/\d+ \[")
 _RANGE = re.compile(r"\[(\d+)-(\d+)\]")
+# `Loss at step 20: 2.5` is `step 20, Loss: 2.5`.  A word before it may say that it is of a validation.
+_LOSS_AT = re.compile(
+    r"(?<![A-Za-z])(?<![A-Za-z] )(?P<name>(?:(?:mini-?batch|batch|average|avg|mean|train|training|current) )?loss)"
+    r" (?:at|after|for) (?P<count>(?:global )?(?:step|iteration|iter|batch) \d+)\s?[:=]\s?(?=[-+\d.n])",
+    re.IGNORECASE,
+)
 _SEPARATOR = re.compile(r"[,;|\t>]|\s[-\u2022\u00b7]\s|\s{2,}|[)\]}](?=[\s\[({|,:-])|\b(?:INFO|DEBUG|WARNING|root)\b")
 _AROUND = " \t:=|,;-~>*/@<'\"\u2022"
 _SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "k": 1e3}  # 21.5K; "G" may be gigabytes
@@ -95,6 +101,8 @@ def parsed(text: str) -> Parsed:
             bar = "percent" if _PERCENT.search(text) and not _PER_STEP.search(text) else "keras" if keras else ""
         text = masked
     text = _RANGE.sub(r"[\2]", text)
+    if "oss at " in text or "oss after " in text or "oss for " in text:
+        text = _LOSS_AT.sub(r"\g<count>, \g<name>: ", text)
     fields, end = _fields_of(text)
     return Parsed(text, fields, stamp, left_s, re.sub(r"\d+", "#", text[end:].strip()[:_TAIL]), bar, drawing)
 

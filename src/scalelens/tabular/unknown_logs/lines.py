@@ -1,5 +1,10 @@
-"""Lines of a log, read a second time: without ANSI codes, carriage returns and the prefixes of launchers."""
+"""Lines of a log, read a second time: without ANSI codes, carriage returns and the prefixes of launchers.
 
+A time before a line in the form of Python's `str(datetime.now())` is the program's own, even if `ts` may have put it
+there: it stays.
+"""
+
+import re
 from collections.abc import Callable, Iterator
 
 from scalelens.parsing.dispatch import Line, end_of_whole_lines, is_json
@@ -7,6 +12,8 @@ from scalelens.parsing.launcher_prefixes import ANSI, MPI_TAG, SRUN_CUT, joined_
 from scalelens.parsing.recurring_lines import FINDER
 from scalelens.parsing.source import Source
 from scalelens.tabular.unknown_logs.bars import divided
+
+_OWN_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6} ")
 
 
 def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> Iterator[tuple[Line, bool]]:
@@ -28,7 +35,10 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
             text = piece.decode("utf-8", "replace")
             if "\x1b" in text:
                 text = ANSI.sub("", text)
+            own_time = _OWN_TIME.match(text)
             text, own_rank, own_location = without_prefix(text)
+            if own_time:
+                text = own_time[0] + text
             if text.lstrip()[:1] in ('"', "{") and (text.lstrip()[0] == '"' or is_json(text.strip())):
                 continue  # of a JSON document, which may quote a log
             if k == 0 or own_rank is not None or own_location is not None:

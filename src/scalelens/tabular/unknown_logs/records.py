@@ -77,7 +77,10 @@ class LineTable:
         if self.shape.drawn is not None:
             if not epoch and self.shape.is_drawn_again:
                 self.columns["epoch"] = EPOCH
-        elif not epoch and any(self.shape.falls[k] for k, role in enumerate(roles) if role == "of_all"):
+        elif not epoch and any(
+            self.shape.falls[k] and (role == "of_all" or (role == "batch" and not self.shape.unheaded))
+            for k, role in enumerate(roles)
+        ):
             self.columns["epoch"] = EPOCH  # from the lines before
         if self.epoch_name is not None:
             self.columns["epoch"] = EPOCH
@@ -156,7 +159,7 @@ class LineTable:
                     is_cut = False
                 record = TableRecord(line.number, cells, _CUT if is_cut else None, line.text)
                 last = self.lacks_end(parts, self.usual), Drawn(record, parts.parsed.drawing)
-            elif [count.role for count in parts.counts] == ["epoch"] and len(parts.parsed.fields) == 1:
+            elif parts.is_heading:
                 epoch = parts.parsed.fields[0].value
             else:
                 look(line.text.encode())

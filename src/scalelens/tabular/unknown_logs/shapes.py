@@ -58,6 +58,11 @@ class Shaped(NamedTuple):
     parsed: Parsed
     counts: list[_Count]
 
+    @property
+    def is_heading(self) -> bool:
+        """Whether the line counts an epoch and holds no other number."""
+        return len(self.parsed.fields) == 1 and self.counts[0].role == "epoch"
+
 
 def _role_of_count(field: Field) -> str | None:
     """Whether a number counts steps, batches or epochs, by its name."""
@@ -128,7 +133,11 @@ class Shape:
         self.in_training = False  # a word of training stands in its lines
         self.differing: set[int] = set()  # counts of steps that are not always equal to the first count of steps
         self.epochs: dict[str, bool] = {}  # numbers before the count, and whether each grows where the count falls
-        self.nested = True  # whether the first of two counts grows where the second restarts, and only there
+        self.unheaded = 0  # how often its count begins without a line before it that counts the epoch
+        self._headings = 0
+        self.turns = 0  # how often the first of two counts grows where the second restarts
+        self.resumes = 0  # how often the second restarts and the first does not grow, as where a training is resumed
+        self.crosses = False  # whether the first grows where the second does not restart
         self.rounding = 1  # the counts are multiples of it
         self.drawn = _drawn_count(example)  # which of its counts is that of a bar
         self.bars = 0  # how many were drawn from their start
@@ -142,7 +151,8 @@ class Shape:
         self._before: dict[Any, tuple[list[float], dict[str, float]]] = {}
         self._totals: list[int | None] = []
 
-    def take(self, line: Line, parts: Shaped) -> None:
+    def take(self, line: Line, parts: Shaped, headings: int = 0) -> None:
+        """Notes a line.  `headings` is the number of lines before it that count epochs and nothing else."""
         self.lines += 1
         self.last = line.number
         fields = parts.parsed.fields
@@ -159,7 +169,11 @@ class Shape:
         self.ended += self.of_epochs_alone and parts.parsed.stamp is not None and bool(_LOSS.search(line.text))
         begins = self.draw(line, parts.parsed.drawing) if parts.parsed.drawing else None
         self.in_training = self.in_training or bool(_WORK.search(line.text))
+        falls = sum(self.falls)
         self.count(line, [fields[count.field] for count in parts.counts[:4]], fields[: parts.counts[0].field], begins)
+        if self.lines == 1 or sum(self.falls) > falls:
+            self.unheaded += headings == self._headings
+            self._headings = headings
 
     def draw(self, line: Line, drawing: Drawing) -> bool:
         """Notes what a bar shows.  Returns whether it was drawn from its start."""
@@ -200,7 +214,10 @@ class Shape:
             self.rises[i] += value > before
             self.falls[i] += value < before
         if len(values) > 1:
-            self.nested = self.nested and (values[0] > earlier[0]) == (values[1] < earlier[1])
+            grows, restarts = values[0] > earlier[0], values[1] < earlier[1]
+            self.turns += grows and restarts
+            self.resumes += restarts and not grows
+            self.crosses = self.crosses or (grows and not restarts)
         fell = (
             bool(steps) and values[steps[0]] < earlier[steps[0]] if begins is None else begins and whose in self._before
         )
@@ -211,14 +228,27 @@ class Shape:
             self._before[whose] = values, numbers
 
     def name_epochs(self) -> None:
-        """Of two counts like `3/10`, both without a name, the first is the epoch where the second restarts with it."""
-        if self.roles[:2] == ["of_all", "of_all"] and self.nested:
+        """Names the first of two counts the epoch, where the second restarts with it.
+
+        Both are like `3/10`, without a name, or the first is called an iteration and the second a step of so many.  A
+        count called step stays one: the second may count the micro-batches in it.
+        """
+        if self.crosses or self.turns < self.resumes:
+            return
+        unnamed = self.roles[:2] == ["of_all", "of_all"]
+        of_iteration = self.roles[:1] == ["step"] and self.roles[1:2] in (["step"], ["batch"]) and self.turns > 0
+        if unnamed or (of_iteration and "step" not in self.key[1][0] and self._totals[1]):
             self.roles[0] = "epoch"
 
     @property
     def counts_steps(self) -> bool:
         """Whether it counts steps; else only epochs."""
         return any(role != "epoch" for role in self.roles)
+
+    @property
+    def of_known_epoch(self) -> bool:
+        """Whether each line says the epoch, and which of how many batches."""
+        return len(self.roles) == 2 and self.roles[0] == "epoch" and bool(self._totals[1])
 
     @property
     def of_epochs(self) -> bool:
@@ -271,6 +301,7 @@ def shapes_of(lines: Iterable[tuple[Line, bool]], ends: EpochEnds | None = None)
     """The shapes of whole lines that count something; where there are too many, only the first."""
     shapes: dict[tuple[Any, ...], Shape] = {}
     drawn: Shape | None = None  # the bar drawn last
+    headings = 0
     for line, whole in lines:
         parts = shaped(line.text) if whole else None
         if drawn and drawn.within_bar and not (parts and parts.parsed.bar):
@@ -282,7 +313,8 @@ def shapes_of(lines: Iterable[tuple[Line, bool]], ends: EpochEnds | None = None)
             if len(shapes) >= _MOST_SHAPES:
                 continue
             shape = shapes[parts.key] = Shape(parts, line)
-        shape.take(line, parts)
+        headings += parts.is_heading
+        shape.take(line, parts, headings)
         if ends:
             ends.counted(shape, parts.parsed.stamp)
         drawn = shape if shape.bar == "tqdm" else drawn

@@ -13,6 +13,7 @@ from typing import Any
 from scalelens.parsing.values import number
 from scalelens.tabular.cells import TableRecord
 from scalelens.tabular.column_names import read_name
+from scalelens.tabular.table import in_bursts
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING, TIMES, TOTAL, mean_of
 
 _AS_STAMPS = (0.75, 1.1)  # printed times over those of the clock: a clock sees more than the step
@@ -85,7 +86,7 @@ class LineTimes:
     def stamps_tell(self) -> bool:
         """Whether the stamps are fine enough to tell the time between two records."""
         spans = [span for span, _ in self.by_clock]
-        return len(spans) >= 3 and statistics.median(spans) >= _FINE * self.resolution_s
+        return bool(spans) and statistics.median(spans) >= _FINE * self.resolution_s and not in_bursts(spans)
 
     def claims(self, name: str) -> bool:
         """Whether a column may be the time of a step, by its name or its unit."""
