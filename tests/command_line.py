@@ -1,6 +1,8 @@
 """The command line inside the process of the tests."""
 
+import contextlib
 import re
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -42,9 +44,22 @@ def runner(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) 
             main()
         code = ended.value.code
         assert isinstance(code, int)
-        return Ran(code, *capsys.readouterr())
+        ran = Ran(code, *capsys.readouterr())
+        assert not _advises(ran.err, arguments), f"it advises what was typed: {ran.err}"
+        return ran
 
     return run
+
+
+def _advises(text: str, arguments: tuple[str | Path, ...]) -> bool:
+    """Whether a text names the very command that was typed, with its arguments in any order."""
+    typed = sorted(map(str, arguments))
+    for command in re.findall(r"scalelens ([^\n]+)", text) if len(typed) > 1 else ():
+        with contextlib.suppress(ValueError):  # prose with an apostrophe
+            words = shlex.split(command)
+            if sorted(words[: len(typed)]) == typed:
+                return True
+    return False
 
 
 def one_line(ran: Ran, *said: str) -> None:

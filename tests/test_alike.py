@@ -204,9 +204,9 @@ def test_differences_name_runs_on_both_sides(warehouse: Warehouse) -> None:
 
 
 @pytest.mark.parametrize(("facts", "reason", "remedy"), [
-    ({"devices": None}, "no log states the number of devices", "devices = 8 under [facts]"),
-    ({"global_batch_size": None}, "no log states the global batch", "global_batch_size = 256 under [facts]"),
-    ({}, "no other size was run", "run a second size"),
+    ({"devices": None}, "no log states the number of devices", "devices = ... under [facts] in /s/scalelens.toml"),
+    ({"global_batch_size": None}, "no log states the global batch", "batch_per_device = ... under [facts] in scalelens.toml, the global batch over its 1 devices"),
+    ({}, "no other size was run", "run a second size with a batch of 8 per device, or with a global batch of 8"),
 ])  # fmt: skip
 def test_a_run_that_cannot_be_compared_says_what_is_missing(
     warehouse: Warehouse, facts: Row, reason: str, remedy: str
@@ -245,5 +245,8 @@ def test_scaling_without_rows_says_why_on_the_command_line(run: Run, tmp_path: P
     run("ingest", log.parent, "-w", tmp_path / "w")
     ran = run("query", "scaling", "-w", tmp_path / "w", "--format", "csv")
     assert ran.code == 0 and len(ran.out.splitlines()) == 1
-    assert re.search(r"1 run: no log states the number of devices; set it in scalelens.toml: .*devices = 8", ran.err)
-    assert "scalelens query not_compared" in ran.err
+    assert re.search(
+        r"1 run: no log states the number of devices; set devices = ... under \[facts\] in \S+/logs/scalelens.toml",
+        ran.err,
+    )
+    assert f"scalelens query not_compared -w {tmp_path / 'w'}" in ran.err

@@ -370,9 +370,9 @@ def test_a_unet_by_its_layers() -> None:
         ("resnet50_v2", "224", None, "does not say its layers"),
         ("resnet50_v1", "224", None, "does not say its layers"),
         ("wide_resnet50_2", "224", None, "does not say its layers"),
-        ("resnet50", None, None, "image_size = 224"),
+        ("resnet50", None, None, "image_size = ... under [labels]"),
         ("vit_b_16", "200", None, "not whole patches of 16"),
-        ("unet", "256", None, "unet_channels = 64"),
+        ("unet", "256", None, "unet_channels = ... under [labels]"),
         ("unet", "250", 64, "cannot be halved 4 times"),
     ],
 )

@@ -1,14 +1,12 @@
 """What to ask after a comparison, as commands that can be pasted; and why a side has no value."""
 
-import os
-import re
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalelens.cli.options import WAREHOUSE, pairs
+from scalelens.cli.options import pairs
 from scalelens.cli.output import errors
+from scalelens.cli.pasting import pasted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,17 +18,6 @@ _COUNTS = "count(*) AS n_records, count(excluded_by) AS n_without FROM {}"
 _COUNTS_OF_RULES = "rule, count(*) AS n FROM {} GROUP BY rule ORDER BY n DESC, rule"
 
 
-def _pasted(words: Sequence[str], warehouse: Path) -> str:
-    """A command as the shell takes it, of the same warehouse."""
-    is_found = warehouse == WAREHOUSE or os.environ.get("SCALELENS_WAREHOUSE") == str(warehouse)
-    return " ".join(["scalelens", *map(_quoted, words), *([] if is_found else ["-w", _quoted(str(warehouse))])])
-
-
-def _quoted(word: str) -> str:
-    """A word as the shell takes it; conditions hold single quotes, which double quotes leave readable."""
-    return f'"{word}"' if "'" in word and not re.search(r'["$`\\!]', word) else shlex.quote(word)
-
-
 def print_next(
     answer: Mapping[str, Any], words: Sequence[str], members: "pl.DataFrame", warehouse: Path, folders: _Folders
 ) -> None:
@@ -39,9 +26,9 @@ def print_next(
         _print_without_value(answer, words, members, warehouse, folders)
     elif other := answer["other_measure"]:
         kept = [word for word in words if not word.startswith("measure=")]
-        _print_command(f"the same of work done: {_pasted(['compare', *kept, f'measure={other}'], warehouse)}")
+        _print_command(f"the same of work done: {pasted(['compare', *kept, f'measure={other}'], warehouse)}")
     elif answer["verdict"] == "inconclusive" and answer["comparable"]:
-        _print_command(f"how many repeats would tell: {_pasted(['next-runs', *words], warehouse)}")
+        _print_command(f"how many repeats would tell: {pasted(['next-runs', *words], warehouse)}")
 
 
 def _print_without_value(
@@ -60,7 +47,8 @@ def _print_without_value(
         n_records, n_without = counted.frame.row(0)
         reason = f"none of its {n_records} records has {answer['measure']}"
         if not n_records:
-            reason = "no time of a step was logged"
+            are_of_others = rules.get("epochs", "").strip()
+            reason = f"no record is of the epochs {are_of_others}" if are_of_others else "no time of a step was logged"
         elif n_records == n_without:
             question = Question("exclusions", parameters=chosen, select=_COUNTS_OF_RULES)
             counts = ask(warehouse, question, folders).frame.rows()
@@ -69,13 +57,13 @@ def _print_without_value(
         errors.print(f"{side}: {reason}", markup=False)
     if are_left_out:
         kept = [word for word in words if not word.startswith("exclude=")]
-        _print_command(f"compare them anyway: {_pasted(['compare', *kept, 'exclude=none'], warehouse)}")
+        _print_command(f"compare them anyway: {pasted(['compare', *kept, 'exclude=none'], warehouse)}")
 
 
 def print_trace_diff(members: "pl.DataFrame", warehouse: Path) -> None:
     """Prints the command that holds the traces of both sides against each other, name by name."""
     sides = [f"{side}={_condition_of(members, side)}" for side in "ab"]
-    _print_command(f"name by name: {_pasted(['query', 'trace_diff', *sides], warehouse)}")
+    _print_command(f"name by name: {pasted(['query', 'trace_diff', *sides], warehouse)}")
 
 
 def _condition_of(members: "pl.DataFrame", side: str) -> str:

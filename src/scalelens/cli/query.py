@@ -1,5 +1,6 @@
 """Ask one of the questions that come with ScaleLens, or one of the user's own."""
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ from scalelens.cli.options import (
     pairs,
 )  # fmt: skip
 from scalelens.cli.output import WITH_PROVENANCE, errors
+from scalelens.cli.pasting import of_warehouse, pasted
 from scalelens.cli.pieces import first_rows_of, is_for_people, show_pieces
 from scalelens.errors import UserError
 
@@ -129,11 +131,16 @@ def _print_reasons(warehouse: Path, question: "Question", folders: tuple[Path, .
             errors.print(f"there are no runs in {warehouse}; read some with: scalelens ingest logs/ -w {warehouse}")
             return
         rows = session.ask(other).table.to_pylist() if other else []
-    reasons: dict[str, list[str]] = {}
+    reasons: dict[str, list[Any]] = {}
     for row in rows:
-        reasons.setdefault(row["reason"], []).append(row["remedy"])
-    for reason, remedies in reasons.items():
-        runs = f"{len(remedies)} run{'s' if len(remedies) > 1 else ''}"
-        errors.print(f"{runs}: {reason}; {remedies[0]}", markup=False)
-    if reasons:
-        errors.print(f"run by run: scalelens query {when_empty}", markup=False)
+        reasons.setdefault(row["reason"], []).append(row)
+    for reason, of_reason in reasons.items():
+        runs = f"{len(of_reason)} run{'s' if len(of_reason) > 1 else ''}"
+        remedy = of_reason[0]["remedy"]
+        is_of_one = any(row["remedy"] != remedy for row in of_reason)
+        run = f"for {of_reason[0]['run_id']}, " if is_of_one and "run_id" in of_reason[0] else ""
+        place = of_warehouse(warehouse) if re.search(r"scalelens (query|forget) ", remedy) else ""
+        errors.print(f"{runs}: {reason}; {run}{remedy}{place}", markup=False, soft_wrap=True)
+    if when_empty and reasons:
+        words = ["query", when_empty, *(f"{key}={value}" for key, value in question.parameters.items())]
+        errors.print(f"run by run: {pasted(words, warehouse, folders)}", markup=False, soft_wrap=True)

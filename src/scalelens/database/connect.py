@@ -130,6 +130,9 @@ def create_tables(
     for table in stored:
         of_table = views.stored(table, warehouse, records.batches, copies_small, of_members)
         _read_segments(connection, of_table, warehouse)
+    if "params" in needed:
+        _read_segments(connection, views.inferred_params(), warehouse)
+        connection.execute(views.with_inferred_params(warehouse, records.batches, copies_small, of_members))
     if "runs" in needed:
         _read_segments(connection, views.runs(records.labels), warehouse)
     if "step_times" in needed:

@@ -1,9 +1,10 @@
 """Statements that create what a question reads: stored tables over their live segments, `runs` and `step_times`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from string import Template
 
+from scalelens import catalog
 from scalelens.database.record_tables import LiveBatch
 from scalelens.database.texts import sql_text
 from scalelens.tables import ORIGINS, RUN_FACTS, SCHEMA_VERSION, STORED, Column, sql_type
@@ -11,10 +12,16 @@ from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import segment
 
 _RUNS = Path(__file__).with_name("runs.sql")
+_INFERRED = Path(__file__).with_name("inferred_params.sql")
 STEP_TIMES = Path(__file__).with_name("step_times.sql")
 SMALL_BYTES = 1 << 16  # of segments: some thousand steps, read in a few milliseconds
 # Tables that have rows besides those of the segments, and the table of record_tables.py with these rows.
 _MORE_ROWS = {"params": "_path_params", "problems": "_sidecar_problems"}
+
+# Counts from which a global batch follows.
+_COUNTS_OF_A_BATCH = (
+    "devices", "micro_batch_size", "global_batch_size", "tp", "pp", "dp", "cp", "ds_sequence_parallel_size",
+)  # fmt: skip
 
 # Only an MLPerf system file belongs to several runs, and it has no steps.  DuckDB sees by the GROUP BY that a part has
 # one run: where a question does not ask for the run, it joins none to millions of steps.
@@ -92,21 +99,59 @@ def step_times_macro() -> str:
     return Template(STEP_TIMES.read_text(encoding="utf-8")).substitute(what=what, kind="TABLE", chosen=chosen)
 
 
+def inferred_params() -> str:
+    """The statement that creates `_inferred_params` from the stated rows of `params`."""
+    names = next(row["keys"] for row in catalog.rows("settings_catalog") if row["setting"] == "gradient_accumulation")
+    accumulation = names.split(" ")
+    counts = [*_COUNTS_OF_A_BATCH, *accumulation]
+    sources = {"micro_batch": "micro_batch_size", "batch": "batch_per_device"}
+    return Template(_INFERRED.read_text(encoding="utf-8")).substitute(
+        counts=", ".join(f"TRY_CAST({_value_of(key)} AS BIGINT)::DOUBLE AS {key}" for key in counts),
+        sources=", ".join(
+            f"any_value({{'file_id': file_id, 'part': part, 'line': line}}) FILTER (key = '{key}') AS source_of_{name}"
+            for name, key in sources.items()
+        ),
+        accumulation=", ".join(accumulation),
+        chosen=_chosen_params([*counts, "batch_per_device", "device_unit", "framework"]),
+    )
+
+
+def with_inferred_params(warehouse: Warehouse, batches: list[LiveBatch], copies_small: bool, of_members: bool) -> str:
+    """The statement that adds `_inferred_params` to `params`."""
+    if copies_small and is_small("params", warehouse, batches):
+        return "INSERT INTO params BY NAME FROM _inferred_params"
+    view = stored("params", warehouse, batches, copies_small, of_members)
+    return view.replace("CREATE VIEW", "CREATE OR REPLACE VIEW", 1) + " UNION ALL BY NAME FROM _inferred_params"
+
+
 def runs(labels: Mapping[str, str]) -> str:
     """The statement that creates `runs`.  `labels` are those of sidecars, with the SQL type of each.
 
     A table: a question names it several times, and DuckDB plans and reads a view each time anew.
     """
     facts = [fact for fact in RUN_FACTS if fact.name != "outcome"]
-
-    def value(key: str, type_: str, name: str) -> str:
-        return f"TRY_CAST(max(value) FILTER (key = '{key}') AS {type_}) AS {name}"
-
     return Template(_RUNS.read_text(encoding="utf-8")).substitute(
-        precedence=" ".join(f"WHEN '{origin}' THEN {rank}" for rank, origin in enumerate(ORIGINS)),
-        keys=", ".join(f"'{fact.name}'" for fact in facts),
-        facts=", ".join(value(fact.name, sql_type(fact), fact.name) for fact in facts),
+        chosen=_chosen_params([fact.name for fact in facts]),
+        facts=", ".join(f"TRY_CAST({_value_of(fact.name)} AS {sql_type(fact)}) AS {fact.name}" for fact in facts),
         names=", ".join(f"f.{fact.name}" for fact in facts),
-        labelled="".join(f", {value(name, labels[name], f'label_{name}')}" for name in sorted(labels)),
+        labelled="".join(f", TRY_CAST({_value_of(name)} AS {labels[name]}) AS label_{name}" for name in sorted(labels)),
         labels="".join(f", l.label_{name}" for name in sorted(labels)),
     )
+
+
+def _chosen_params(keys: Iterable[str]) -> str:
+    """SQL for the row of `params` that counts, of each run and key: that of the most trusted origin, then the first.
+
+    What an MLPerf system file says about many runs comes after what a run's own files say, at equal trust.
+    """
+    precedence = " ".join(f"WHEN '{origin}' THEN {rank}" for rank, origin in enumerate(ORIGINS))
+    return (
+        f"SELECT * FROM params WHERE key IN ({', '.join(map(sql_text, keys))}) QUALIFY row_number() OVER ("
+        f"PARTITION BY run_id, key ORDER BY CASE origin {precedence} END, "
+        "file_id IN (SELECT file_id FROM members WHERE why = 'system file'), file_id, line) = 1"
+    )
+
+
+def _value_of(key: str) -> str:
+    """SQL for the value of a key, among the rows of a run."""
+    return f"max(value) FILTER (key = '{key}')"

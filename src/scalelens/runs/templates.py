@@ -13,12 +13,14 @@ import pyarrow as pa
 from scalelens.tables import RUN_FACTS
 
 _SHAPE_COUNTS = ("num_layers", "hidden_size", "num_experts")  # a model's shape, which `model_flops` reads
+# From which the global batch follows.  The batch per device is a fraction where several devices compute one sample.
+_OF_BATCH = {"batch_per_device": "number", "gradient_accumulation": "count"}
 # Facts and the kind of each: `text`, `count` (an integer above 0) or `number`.  Only a log can state the outcome.
 FACT_KINDS = {
     column.name: "count" if pa.types.is_integer(column.type) else "number" if column.type == pa.float64() else "text"
     for column in RUN_FACTS
     if column.name != "outcome"
-} | dict.fromkeys(_SHAPE_COUNTS, "count")
+} | {**dict.fromkeys(_SHAPE_COUNTS, "count"), **_OF_BATCH}
 WORDS = {"device_unit": ("gpu", "gcd", "ipu", "hpu", "cpu")}
 _KIND_PATTERNS = {
     "count": r"0*[1-9][0-9]{0,8}(?![0-9])", "number": r"[0-9]{1,18}(?:\.[0-9]{1,18})?(?![0-9])",

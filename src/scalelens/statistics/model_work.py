@@ -32,6 +32,9 @@ _VIT = re.compile(
 _UNET_LEVELS = 4  # Ronneberger et al., arXiv 1505.04597, figure 1
 
 
+_SET = "set {} = ... under [labels] in scalelens.toml"
+
+
 class ImageWork(NamedTuple):
     """Operations of one image, forward and backward."""
 
@@ -51,7 +54,7 @@ def image_model_work(model: str, image_size: str | None, channels: int | None = 
         return ImageWork(None, False, "the name of the model does not say its layers")
     edges = [int(number) for number in re.findall(r"\d+", image_size or (vit and vit[3]) or "")][-2:]
     if not edges:
-        return ImageWork(None, True, "the size of the images is not known: set image_size = 224 in scalelens.toml")
+        return ImageWork(None, True, f"the size of the images is not known: {_SET.format('image_size')}")
     height, width = edges[0], edges[-1]
     if resnet := _RESNET.match(name):
         return ImageWork(_TRAINING * _resnet_forward(resnet[1], height, width), True, None)
@@ -61,7 +64,7 @@ def image_model_work(model: str, image_size: str | None, channels: int | None = 
             return ImageWork(None, True, f"images of {height} x {width} are not whole patches of {patch}")
         return ImageWork(_TRAINING * _vit_forward(vit[1], patch, height, width), True, None)
     if not channels:
-        reason = "U-Nets differ in width: set unet_channels = 64 (of the first level) in scalelens.toml"
+        reason = f"the channels of the U-Net's first level are not known: {_SET.format('unet_channels')}"
         return ImageWork(None, True, reason)
     if height % 2**_UNET_LEVELS or width % 2**_UNET_LEVELS:
         return ImageWork(None, True, f"images of {height} x {width} cannot be halved {_UNET_LEVELS} times")

@@ -4,6 +4,8 @@
 --   Two texts for the same number do not disagree; nor does a short device name in a path (A100), or amp in a path with
 --   fp16 or bf16.  `step_s` is the time of a step if two sources of it disagree by more than they leave open: that of
 --   origin `log` was used, such as the elapsed seconds of a progress bar, and the `inferred` one, such as its rate, was not.
+--   An `inferred` `global_batch_size` beside a smaller one is what the devices compute at once, micro-batch times
+--   data-parallel size: the smaller one is not possible.
 --
 -- Glance: key value chosen origin run_id~ line~
 --

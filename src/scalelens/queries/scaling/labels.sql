@@ -17,7 +17,8 @@ FROM params
 WHERE origin = 'sidecar' AND key NOT IN (
     'system', 'framework', 'model', 'precision', 'dataset', 'seq_length',
     'nodes', 'devices', 'devices_per_node', 'device_model', 'device_unit', 'micro_batch_size', 'global_batch_size',
-    'tp', 'pp', 'dp', 'cp', 'parameters', 'num_layers', 'hidden_size', 'num_experts', 'job_id', 'outcome', 'name',
+    'tp', 'pp', 'dp', 'cp', 'parameters', 'num_layers', 'hidden_size', 'num_experts', 'batch_per_device', 'gradient_accumulation',
+    'job_id', 'outcome', 'name',
     'repeat', 'trial', 'seed')
 GROUP BY run_id
 ORDER BY run_id

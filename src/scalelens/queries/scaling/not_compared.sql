@@ -1,9 +1,9 @@
 -- Runs that are in no scaling series, and what would put them into one.
 --
 -- Answers: Why is a run not in `scaling`, and how can that be fixed?
---   Which line of a scalelens.toml would do it?  The first reason that applies is given: no step was timed, or only
---   rates were logged; the number of devices or the batch is not known; no other size was run; another size was run
---   with other settings, and then the nearest run is named.
+--   Which line of a scalelens.toml would do it?  The first reason that applies is given: what the metric needs was not
+--   logged; the number of devices or the batch is not known; no other size was run; another size was run with other
+--   settings, and then the nearest run is named.  `...` in a remedy is what only you know.
 --
 -- Glance: run_id nearest~ differs reason remedy
 --
@@ -27,14 +27,27 @@ compared AS (
     FROM scaling_series(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric,
         series_by := series_by)),
 timed AS (
-    SELECT run_id FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)
-    WHERE step_s > 0),
+    SELECT run_id, step_s, samples_per_s, tflops_per_device
+    FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 rated AS (FROM rates_logged(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
+facts AS (
+    SELECT *, coalesce(tp, 1)::DOUBLE * coalesce(pp, 1) * coalesce(cp, 1) AS devices_per_replica,
+        coalesce(dp, CASE WHEN devices % devices_per_replica = 0 AND device_unit IS DISTINCT FROM 'ipu'
+            THEN devices / devices_per_replica END) AS replicas,
+        regexp_replace(coalesce(path, ''), '/[^/]*$', '') AS folder, regexp_extract(coalesce(path, ''), '[^/]*$') AS file,
+        count(*) OVER (PARTITION BY folder) AS n_in_folder,
+        split_part(coalesce(path, 'FILE'), '!', 1) AS on_disk,
+        if(regexp_full_match(on_disk, '[\w@%+=:,./-]+'), on_disk, '''' || replace(on_disk, '''', '''"''"''') || '''') AS opened
+    FROM runs),
 left_over AS (
-    SELECT r.run_id, r.name, r.devices, t.run_id IS NOT NULL OR p.run_id IS NOT NULL AS is_timed,
-        p.run_id IS NOT NULL AS is_point,
-        CASE WHEN l.samples_per_s > 0 AND rate_scope = 'global' THEN 'throughput' WHEN l.tflops_per_device > 0 THEN 'tflops' END AS rate
-    FROM runs AS r LEFT JOIN timed AS t USING (run_id) LEFT JOIN points AS p USING (run_id)
+    SELECT r.* EXCLUDE (global_batch_size), p.global_batch_size, p.run_id IS NOT NULL AS is_point,
+        coalesce(t.step_s > 0, false) AS is_timed,
+        coalesce(l.samples_per_s > 0 AND l.rate_scope = 'global', false) OR coalesce(t.samples_per_s > 0, false) AS has_rate,
+        coalesce(l.tflops_per_device > 0, t.tflops_per_device > 0, false) AS prints_tflops,
+        CASE WHEN metric = 'throughput' THEN has_rate OR is_timed WHEN metric = 'tflops' THEN prints_tflops
+            WHEN metric IN ('t_ep', 't_tr') THEN is_point OR r.devices IS NULL ELSE is_timed OR is_point END AS is_measured,
+        CASE WHEN is_timed THEN 't_b' WHEN has_rate THEN 'throughput' WHEN prints_tflops THEN 'tflops' END AS other_metric
+    FROM facts AS r LEFT JOIN timed AS t USING (run_id) LEFT JOIN points AS p USING (run_id)
     LEFT JOIN rated AS l USING (run_id)
     WHERE r.run_id IN (FROM selected_runs(runs := runs)) AND r.run_id NOT IN (FROM compared)),
 pieces AS (
@@ -53,22 +66,36 @@ nearest AS (
     QUALIFY row_number() OVER (PARTITION BY a.run_id
         ORDER BY len(differs) + (NOT is_one_batch)::INTEGER + (NOT is_one_study)::INTEGER, b.run_id) = 1)
 SELECT l.run_id, l.name,
-    CASE WHEN NOT is_timed AND rate IS NOT NULL THEN 'the log prints a rate but no step time'
-        WHEN NOT is_timed THEN 'no record times a step'
+    CASE WHEN NOT is_measured AND other_metric IS NULL THEN 'no record times a step'
+        WHEN NOT is_measured THEN CASE WHEN metric = 'throughput' THEN 'the log prints no samples per second'
+            WHEN metric = 'tflops' THEN 'the log prints no TFLOP/s' WHEN metric IN ('t_ep', 't_tr') THEN 'no epoch is timed'
+            ELSE 'the log prints a rate but no step time' END
         WHEN devices IS NULL THEN 'no log states the number of devices'
         WHEN NOT is_point THEN 'no log states the global batch'
         WHEN other IS NULL THEN 'no other size was run'
         WHEN len(differs) > 0 THEN 'other sizes were run with other settings'
         WHEN NOT is_one_study THEN 'no log names the system, and the folders are not those of one study'
         ELSE 'no other size has the same global batch, or the same batch per device' END AS reason,
-    CASE WHEN NOT is_timed AND rate IS NOT NULL THEN 'scalelens query scaling metric=' || rate
-        WHEN NOT is_timed THEN 'see what was read from its file: scalelens identify FILE'
-        WHEN devices IS NULL THEN 'set it in scalelens.toml: templates = ["n{devices}/*"], or devices = 8 under [facts]'
-        WHEN NOT is_point THEN 'set it in scalelens.toml: global_batch_size = 256 under [facts]'
-        WHEN other IS NULL THEN 'run a second size'
+    CASE WHEN NOT is_measured AND other_metric IS NULL THEN 'see what was read from its file: scalelens identify '
+            || opened
+        WHEN NOT is_measured THEN 'scalelens query scaling metric=' || other_metric
+        WHEN devices IS NULL THEN CASE
+            WHEN n_in_folder = 1 AND NOT contains(path, '!')
+                THEN format('set devices = ... under [facts] in {}/scalelens.toml', folder)
+            WHEN NOT contains(path, '!') AND regexp_full_match(file, '[A-Za-z_.-]*[0-9]{1,5}[A-Za-z_.-]*')
+                THEN format('set templates = ["{}"] in {}/scalelens.toml if the number in its name counts devices',
+                    regexp_replace(file, '[0-9]+', '{devices}'), folder)
+            ELSE 'move its file into a folder gpusN, with N its number of devices, and forget where it was: scalelens forget '
+                || opened END
+        WHEN NOT is_point AND micro_batch_size > 0 AND replicas > 0
+            THEN format('set gradient_accumulation = ... under [facts] in scalelens.toml: micro-batches of {} that each of '
+                || '{:.0f} replicas computes in a step', micro_batch_size, replicas)
+        WHEN NOT is_point THEN format('set batch_per_device = ... under [facts] in scalelens.toml, the global batch over its {} '
+            || 'devices; or global_batch_size = ... where every size has the same', devices)
         WHEN len(differs) > 0 THEN format('compare: scalelens query differences a={} b={}', l.run_id, other)
-        WHEN NOT is_one_study THEN 'set it in scalelens.toml: system = "..." under [facts], or study = "..." under [labels]'
-        ELSE 'run a size with the same batch per device, or with the same global batch' END AS remedy,
+        WHEN NOT is_one_study THEN 'set system = "..." under [facts], or study = "..." under [labels], in a scalelens.toml above both'
+        ELSE 'run a second size' || coalesce(format(' with a batch of {:g} per device, or with a global batch of {}',
+            l.global_batch_size / devices, l.global_batch_size), '') END AS remedy,
     other AS nearest, array_to_string(differs, ', ') AS differs
 FROM left_over AS l LEFT JOIN nearest AS n USING (run_id)
 ORDER BY reason, l.name, l.run_id

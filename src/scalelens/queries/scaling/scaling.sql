@@ -111,6 +111,7 @@ SELECT series, scaling, run_ids[(n_runs + 1) // 2] AS run_id, system, model, e.p
             || 'model = "..." under [facts] in scalelens.toml' END,
         CASE WHEN has_model AND scaling = 'throughput' THEN 'no log states the batch: whether this is weak or strong scaling is '
             || 'not known' END,
+        batch_note,
         CASE WHEN is_comparable AND NOT knows_work THEN 'an epoch is taken to be the same data set at every size' END,
         CASE WHEN scatter IS NOT NULL THEN format('{} differ by a factor of {:.2f}: '
             || 'no log says why; compare them by differences(a := ''{}'', b := ''{}'')',

@@ -10,7 +10,7 @@
 --
 -- Helper: used by scaling_series
 --
--- Sources: runs, steps, batch_stats, epoch_times, rates_logged, labels, model_flops, held_settings, selected_runs
+-- Sources: runs, params, steps, batch_stats, epoch_times, rates_logged, labels, model_flops, held_settings, selected_runs
 --
 -- Parameters: runs, epochs, warmup, exclude, metric, series_by
 --
@@ -29,7 +29,7 @@
 --   precision            VARCHAR             number format
 --   nodes                INTEGER             nodes
 --   devices              INTEGER             devices
---   global_batch_size    BIGINT samples      per step over all devices; else the largest of a record
+--   global_batch_size    BIGINT samples      per step over all devices; else the largest of a record, else inferred
 --   n_steps              BIGINT              records that the statistics rest on; for t_ep and t_tr, epochs
 --   step_s               DOUBLE s            median time of a step
 --   mean_s               DOUBLE s            mean time of a step
@@ -43,8 +43,14 @@
 --   model_tflops         DOUBLE TFLOP/s      per device: tokens per second times model_flops, comparable between tools
 --   printed_tflops       DOUBLE TFLOP/s      per device, as printed, by the tool's own formula
 --   value_kinds          VARCHAR             what the records are
+--   batch_note           VARCHAR             what to know or doubt about the batch
 WITH
 times AS (FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
+-- What a record or a log says of the batch goes before what follows from other facts.
+inferred AS (
+    SELECT run_id, max(value) FILTER (key = 'global_batch_size_origin') AS batch_origin,
+        max(value) FILTER (key = 'global_batch_size_excluded_by') AS batch_excluded_by
+    FROM params WHERE starts_with(key, 'global_batch_size_') GROUP BY run_id),
 largest AS (SELECT run_id, max(samples)::BIGINT AS largest_batch FROM main.steps WHERE phase = 'train' GROUP BY run_id),
 -- Called in a text, so that DuckDB plans each only where the metric needs it.
 rates AS (
@@ -73,7 +79,11 @@ extra AS (
 points AS (
     SELECT r.*, t.* EXCLUDE (run_id, n_steps, samples_per_s, tflops_per_device, interval_kind), labels, extra, flops_per_token,
         held, held_of_model, layout, study, has_model,
-        coalesce(global_batch_size, largest_batch) AS batch,
+        CASE WHEN batch_origin IS NULL THEN coalesce(global_batch_size, largest_batch)
+            ELSE coalesce(largest_batch, global_batch_size) END AS batch,
+        CASE WHEN batch_origin IS NOT NULL AND largest_batch IS NULL THEN 'global batch inferred from ' || batch_origin
+            WHEN batch_excluded_by IS NOT NULL
+            THEN format('{} excludes a global batch of {}: see contradictions', batch_excluded_by, batch) END AS batch_note,
         coalesce(t.samples_per_s, if(rate_scope = 'global', l.samples_per_s, NULL)) AS total_per_s,
         coalesce(t.tflops_per_device, l.tflops_per_device) AS printed_tflops,
         metric IN ('t_b', 'mean_s') AS is_of_steps, metric IN ('t_ep', 't_tr') AS is_of_epochs,
@@ -89,7 +99,7 @@ points AS (
     FROM runs AS r JOIN extra USING (run_id) JOIN model_flops() USING (run_id)
     JOIN held_settings(runs := runs) USING (run_id)
     LEFT JOIN times AS t USING (run_id) LEFT JOIN rates AS l USING (run_id) LEFT JOIN epochs_of_runs USING (run_id)
-    LEFT JOIN largest USING (run_id) LEFT JOIN labels() USING (run_id)
+    LEFT JOIN largest USING (run_id) LEFT JOIN inferred USING (run_id) LEFT JOIN labels() USING (run_id)
     WHERE run_id IN (FROM selected_runs(runs := runs)))
 SELECT run_id,
     concat_ws(' · ', system, p.precision, dataset, 'seq ' || seq_length, framework, labels, extra) AS settings,
@@ -97,7 +107,7 @@ SELECT run_id,
     system, model, parameters, p.precision, nodes, devices, batch AS global_batch_size, n_records AS n_steps,
     step_s, mean_s, time_s, time_s_low, time_s_high, interval_kind, work,
     timed_s, total_per_s AS samples_per_s, tokens_per_s * flops_per_token / devices / 1e12 AS model_tflops,
-    printed_tflops, value_kinds
+    printed_tflops, value_kinds, batch_note
 FROM points AS p
 WHERE devices > 0 AND time_s > 0 AND (batch > 0 OR NOT is_of_steps)
 ORDER BY settings, model, devices, batch, run_id

@@ -50,6 +50,7 @@
 --   mean_over_median       DOUBLE              mean time over median time, the largest of the runs
 --   has_device_model       BOOLEAN             whether the model of the device is known
 --   has_model              BOOLEAN             whether the model or its shape is known
+--   batch_note             VARCHAR             what to know or doubt about the batch
 WITH
 points AS (
     FROM scaling_points(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric,
@@ -77,7 +78,7 @@ configurations AS (
         bool_or(regexp_matches(value_kinds, 'running|epoch|run_')) AS is_smoothed,
         max(scatter) AS scatter, is_unlike, any_value(fastest_and_slowest) AS fastest_and_slowest,
         max(mean_s / step_s) AS mean_over_median,
-        bool_or(contains(held, 'device_model ')) AS has_device_model
+        bool_or(contains(held, 'device_model ')) AS has_device_model, any_value(batch_note) AS batch_note
     FROM alike AS p
     GROUP BY settings, held, held_of_model, study, has_model, system, model, parameters, p.precision, nodes, devices,
         global_batch_size, layout, is_unlike, CASE WHEN is_unlike THEN run_id END),
@@ -128,7 +129,7 @@ SELECT concat_ws(' · ', m.name, apart, what_is_equal) AS series, scaling, run_i
     CASE interval_of WHEN 'runs' THEN if(scatter IS NULL, between_runs.kind, 'range') ELSE within_run.kind END
         AS interval_kind,
     interval_of, samples_per_s, model_tflops, printed_tflops, is_smoothed,
-    m.held, scatter, is_unlike, fastest_and_slowest, mean_over_median, has_device_model, has_model
+    m.held, scatter, is_unlike, fastest_and_slowest, mean_over_median, has_device_model, has_model, batch_note
 FROM members AS m LEFT JOIN apart AS a ON m.name IS NOT DISTINCT FROM a.name AND m.held = a.held
     AND m.study IS NOT DISTINCT FROM a.study
     AND a.held_of_model = CASE WHEN scaling <> 'mixed' THEN m.held_of_model ELSE '' END

@@ -60,7 +60,8 @@
 WITH
 formats AS (
     SELECT run_id, bool_or(lower(key) IN ('fp8', 'fp8_hybrid', 'fp8_e4m3')
-        AND lower(trim(value)) NOT IN ('', 'none', 'false', '0', 'null')) AS has_fp8
+        AND lower(trim(value)) NOT IN ('', 'none', 'false', '0', 'null')) AS has_fp8,
+        max(value) FILTER (key = 'global_batch_size_origin') AS batch_origin
     FROM params GROUP BY run_id),
 measured AS (
     SELECT run_id, n_steps, mean_s, samples_per_s, tokens_per_s, tflops_per_device AS printed_tflops, value_kinds,
@@ -70,7 +71,7 @@ measured AS (
         CASE statistic WHEN 'median' THEN interval_kind END AS interval_kind
     FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 joined AS (
-    SELECT r.run_id, r.model, r.precision, r.devices, r.device_model, r.global_batch_size, r.seq_length,
+    SELECT r.run_id, r.model, r.precision, r.devices, r.device_model, r.global_batch_size, r.seq_length, batch_origin,
         m.* EXCLUDE (run_id), f.* EXCLUDE (run_id, parameters, seq_length), d.* EXCLUDE (run_id, device_model),
         coalesce(tdp_w, package_w / 2) AS limit_w,
         coalesce(tokens_per_s * mean_s, r.global_batch_size * r.seq_length) AS step_tokens,
@@ -122,7 +123,8 @@ SELECT run_id, model, w.precision, devices, device,
         CASE WHEN peak_of = 'fp32' AND tf32_tflops > fp32_tflops
             THEN format('with TF32 allowed the peak is {:g} TFLOP/s', tf32_tflops) END,
         CASE WHEN regexp_matches(value_kinds, 'running|epoch|run_')
-            THEN 'the times are means that may include the warm-up' END]) AS note,
+            THEN 'the times are means that may include the warm-up' END,
+        'global batch inferred from ' || batch_origin]) AS note,
     CASE WHEN peak_tflops IS NOT NULL THEN source END AS source
 FROM worked AS w
 ORDER BY model, w.precision, device, devices, run_id

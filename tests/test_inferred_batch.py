@@ -1,0 +1,151 @@
+"""The global batch that follows from other facts: when, from which, and what it excludes."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from asking import ask, ask_sql
+from little_warehouse import Warehouse
+from scalelens.database.dated_file import write_dated_file
+from scalelens.runs.sidecar import SIDECAR_NAME
+from sizes import EFFICIENCIES, ingested, write_log, write_weak_study
+
+BATCHES = "SELECT value, origin FROM params WHERE key = 'global_batch_size' ORDER BY ALL"
+PLAIN = "micro-batch and devices"
+
+
+def batches(home: Path) -> list[tuple[Any, ...]]:
+    return ask_sql(home, BATCHES).rows()
+
+
+@pytest.mark.parametrize("micro_batch", [256, 128])
+def test_weak_scaling_without_a_stated_batch(tmp_path: Path, micro_batch: int) -> None:
+    home = ingested(write_weak_study(tmp_path / "logs", micro_batch_size=micro_batch), tmp_path / "w")
+    rows = ask(home, "scaling").to_dicts()
+    assert [(row["devices"], row["scaling"], row["global_batch_size"], row["note"]) for row in rows] == [
+        (devices, "weak", micro_batch * devices, f"global batch inferred from {PLAIN}") for devices in EFFICIENCIES
+    ]
+    assert [row["efficiency"] for row in rows] == pytest.approx([*EFFICIENCIES.values()])
+    assert ask(home, "not_compared").is_empty() and ask(home, "contradictions").is_empty()
+    stated = "SELECT DISTINCT p.line, f.path LIKE '%train.csv' FROM params AS p JOIN files AS f USING (file_id) "
+    assert ask_sql(home, stated + "WHERE key LIKE 'global_batch_size%'").rows() == [(2, True)]
+
+
+@pytest.mark.parametrize(
+    ("facts", "batch", "origin"),
+    [
+        ({}, 32, PLAIN),
+        ({"gradient_accumulation": 1}, 32, PLAIN),
+        ({"gradient_accumulation": 4}, 128, PLAIN + ", with accumulation"),
+        ({"tp": 2}, 16, PLAIN),
+        ({"tp": 3}, None, None),
+        ({"cp": 2}, 16, PLAIN),
+        ({"dp": 2}, 8, PLAIN),
+        ({"pp": 2}, None, None),
+        ({"pp": 1}, 32, PLAIN),
+        ({"pp": 2, "gradient_accumulation": 4}, 64, PLAIN + ", with accumulation"),
+        ({"device_unit": "ipu"}, None, None),
+        ({"device_unit": "ipu", "dp": 2}, 8, PLAIN),
+        ({"framework": "composer"}, None, None),
+        ({"framework": "composer", "gradient_accumulation": 2}, 64, PLAIN + ", with accumulation"),
+        ({"global_batch_size": 64}, 64, None),
+        ({"global_batch_size": 64, "pp": 2}, 64, None),
+        ({"batch_per_device": 16}, 128, None),
+        ({"batch_per_device": 4.5}, 36, None),
+        ({"batch_per_device": 4.3}, 32, PLAIN),
+        ({"batch_per_device": 16, "global_batch_size": 64}, 64, None),
+    ],
+)
+def test_what_the_batch_follows_from(
+    tmp_path: Path, facts: dict[str, object], batch: int | None, origin: str | None
+) -> None:
+    """Micro-batches of 4 on 8 devices, with more facts in a sidecar."""
+    write_log(tmp_path / "logs" / "train.csv", 1.0, devices=8, micro_batch_size=4)
+    lines = (f'{key} = "{fact}"' if isinstance(fact, str) else f"{key} = {fact}" for key, fact in facts.items())
+    (tmp_path / "logs" / SIDECAR_NAME).write_text("[facts]\n" + "\n".join(lines) + "\n")
+    home = ingested(tmp_path / "logs", tmp_path / "w")
+    assert ask_sql(home, "SELECT global_batch_size FROM runs").rows() == [(batch,)]
+    origins = ask_sql(home, "SELECT value FROM params WHERE key = 'global_batch_size_origin'").rows()
+    assert origins == ([(origin,)] if origin else [])
+    contradicted = ask(home, "contradictions")["key"].to_list()
+    assert contradicted == (
+        ["global_batch_size"] * 2 if len({"batch_per_device", "global_batch_size"} & {*facts}) == 2 else []
+    )
+
+
+def test_a_batch_per_device_counts_as_much_as_a_sidecars_global_batch(tmp_path: Path) -> None:
+    """It goes before the batch of a log, and the two are a contradiction."""
+    write_log(tmp_path / "logs" / "train.csv", 1.0, devices=8, global_batch_size=64)
+    (tmp_path / "logs" / SIDECAR_NAME).write_text("[facts]\nbatch_per_device = 16\n")
+    home = ingested(tmp_path / "logs", tmp_path / "w")
+    assert ask_sql(home, "SELECT global_batch_size FROM runs").rows() == [(128,)]
+    rows = ask(home, "contradictions", select="value, origin, chosen FROM {}").rows()
+    assert rows == [("128", "sidecar", True), ("64", "log", False)]
+
+
+def test_a_template_names_the_batch_per_device(tmp_path: Path) -> None:
+    write_log(tmp_path / "logs" / "b16" / "train.csv", 1.0, devices=8)
+    (tmp_path / "logs" / SIDECAR_NAME).write_text('templates = ["b{batch_per_device}/*"]\n')
+    home = ingested(tmp_path / "logs", tmp_path / "w")
+    assert batches(home) == [("128", "sidecar")]
+    assert "label_batch_per_device" not in ask_sql(home, "FROM runs").columns
+
+
+def test_a_batch_below_what_the_devices_compute_at_once_is_a_contradiction(tmp_path: Path) -> None:
+    """With a global batch of 256 for all sizes, a micro-batch of 256 on 512 devices is impossible."""
+    logs = write_weak_study(tmp_path / "logs", micro_batch_size=256)
+    (logs / SIDECAR_NAME).write_text("[facts]\nglobal_batch_size = 256\n")
+    home = ingested(logs, tmp_path / "w")
+    rows = ask(home, "contradictions", {"runs": "devices = 512"}).join(
+        ask_sql(home, "SELECT file_id, parse_filename(path) AS file FROM files"), "file_id"
+    )
+    assert rows.select("key", "value", "origin", "chosen", "file", "line").rows() == [
+        ("global_batch_size", "256", "sidecar", True, SIDECAR_NAME, 2),
+        ("global_batch_size", "131072", "inferred", False, "train.csv", 2),
+    ]
+    assert all(
+        f"micro-batch 256 on {row['devices']} devices excludes a global batch of 256" in row["note"]
+        for row in ask(home, "scaling").to_dicts()
+    )
+
+
+def test_a_batch_of_as_many_samples_as_are_computed_at_once_is_none(tmp_path: Path) -> None:
+    write_log(tmp_path / "logs" / "train.csv", 1.0, devices=8, micro_batch_size=4, global_batch_size=32)
+    home = ingested(tmp_path / "logs", tmp_path / "w")
+    assert ask(home, "contradictions").is_empty() and batches(home) == [("32", "log")]
+
+
+def test_numbers_beyond_all_bounds_are_no_batch(tmp_path: Path) -> None:
+    huge = 2**62
+    write_log(tmp_path / "logs" / "train.csv", 1.0, devices=512, micro_batch_size=huge)
+    home = ingested(tmp_path / "logs", tmp_path / "w")
+    assert ask_sql(home, "SELECT count(*) FROM runs").rows() == [(1,)] and batches(home) == []
+
+
+def test_the_samples_of_the_records_go_before_an_inferred_batch(warehouse: Warehouse) -> None:
+    """Accumulation that no log states shows in what the records count."""
+    for devices in (1, 2):
+        facts = {"model": "m", "system": "s", "devices": devices, "global_batch_size": 8 * devices}
+        warehouse.run(f"n{devices}", [1.0] * 9, **facts)
+        warehouse.insert("params", [{"run_id": f"n{devices}", "key": "global_batch_size_origin", "value": PLAIN}])
+    assert {row["note"].split(";")[0] for row in warehouse.ask("FROM scaling()")} == {
+        f"global batch inferred from {PLAIN}"
+    }
+    warehouse.insert(
+        "steps",
+        [{"run_id": f"n{n}", "file_id": f"n{n}", "line": 1, "phase": "train", "samples": 32.0 * n} for n in (1, 2)],
+    )
+    rows = warehouse.ask("FROM scaling()")
+    assert [row["global_batch_size"] for row in rows] == [32, 64]
+    assert not any("inferred" in (row["note"] or "") for row in rows)
+
+
+@pytest.mark.parametrize("copy", [False, True])
+def test_a_dated_file_holds_the_inferred_batch(tmp_path: Path, copy: bool) -> None:
+    home = ingested(write_weak_study(tmp_path / "logs", micro_batch_size=256), tmp_path / "w")
+    write_dated_file(home, tmp_path / "study.duckdb", copy)
+    with duckdb.connect(tmp_path / "study.duckdb", read_only=True) as connection:
+        assert connection.execute("SELECT max(global_batch_size) FROM runs").fetchall() == [(131072,)]
+        assert connection.execute(BATCHES).fetchall() == batches(home)
