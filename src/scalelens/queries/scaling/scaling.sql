@@ -28,7 +28,7 @@
 --
 -- Glance: series devices n_steps step_s speedup efficiency% tflops_per_device samples_per_s nodes n_runs note
 --
--- Sources: scaling_series
+-- Sources: scaling_series, unstated_facts
 --
 -- Parameters: runs, epochs, warmup, exclude, metric, series_by
 --
@@ -105,7 +105,7 @@ SELECT series, scaling, run_ids[(n_runs + 1) // 2] AS run_id, system, model, e.p
         WHEN has_interval THEN efficiency * time_s / base.time_s * bounds.low END AS efficiency_low,
     CASE WHEN is_scattered AND has_interval THEN efficiency * time_s / repeat_times_s[1] * base.repeat_times_s[-1] / base.time_s
         WHEN has_interval THEN efficiency * time_s / base.time_s * bounds.high END AS efficiency_high,
-    notes([
+    notes(list_concat([
         CASE WHEN scaling = 'mixed' THEN 'the model grows with the devices: compare TFLOP/s per device' END,
         CASE WHEN NOT has_model AND scaling <> 'mixed' THEN 'no log names the model or its shape: no efficiency; set '
             || 'model = "..." under [facts] in scalelens.toml' END,
@@ -124,7 +124,8 @@ SELECT series, scaling, run_ids[(n_runs + 1) // 2] AS run_id, system, model, e.p
         CASE WHEN has_rivals AND NOT is_unlike
             THEN 'several configurations at this size: series_by, or a label, separates them' END,
         CASE WHEN is_smoothed AND metric IN ('t_b', 'mean_s') THEN 'the times are means that may include the warm-up' END,
-        CASE WHEN is_comparable AND NOT has_device_model THEN 'no log names the device' END]) AS note,
+        CASE WHEN is_comparable AND NOT has_device_model THEN 'no log names the device' END],
+        list_filter(facts, lambda fact: NOT starts_with(fact, 'global batch')))) AS note,  -- batch_note says more
     CASE WHEN interval_kind IS NOT NULL AND metric NOT IN ('throughput', 'tflops') THEN interval_of END AS interval_of,
     CASE WHEN has_model_tflops THEN 'model' WHEN printed_tflops IS NOT NULL THEN 'as printed' END AS tflops_kind,
     printed_tflops AS tflops_printed,
@@ -136,5 +137,5 @@ SELECT series, scaling, run_ids[(n_runs + 1) // 2] AS run_id, system, model, e.p
     CASE WHEN metric IN ('t_ep', 't_tr') THEN time_s_high END AS epoch_s_high,
     CASE WHEN scatter IS NOT NULL AND is_comparable AND n_runs > 1
         THEN list_transform(repeat_times_s, lambda x: efficiency * time_s / x) END AS repeat_efficiencies
-FROM efficiencies AS e
+FROM efficiencies AS e LEFT JOIN unstated_facts(runs := runs) AS u ON u.run_id = e.run_ids[(n_runs + 1) // 2]
 ORDER BY series, devices, time_s / work, e.run_ids
