@@ -46,7 +46,7 @@ from scalelens import tabular
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 
-VERSION = 7
+VERSION = 8
 LAST = True  # any other format comes first
 GUESSES = True
 SECOND_READ = True  # also where other formats took lines, but none that are steps
