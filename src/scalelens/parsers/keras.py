@@ -10,8 +10,9 @@ epoch, printed with one to three digits.  Of an epoch that did not end, the last
 running mean, as the last may be cut; that of Keras 2 tells no time, nor whether it counts steps or samples: a problem.
 From TF 2.2 on the first step is not in the mean, a validation may be.  A bar with no `Epoch` line before it is an
 evaluation (phase `validation`), and so is one with a label such as `Evaluating`.  Before TF 2.2 a bar may count
-samples, where fit() was given arrays: then it says `/sample`, or Keras to 2.3 says `/step` all the same after `Train on 7500 samples`, and there is no step time.  Before 2.0.9, and with verbose=2 before TF 2.5, the time of the epoch alone is printed, in whole seconds.  In TF 2.0 and
-2.1 the bar of a first epoch whose length nobody knew stays `/Unknown`: it counts once the next epoch begins.
+samples, where fit() was given arrays: then it says `/sample`, or Keras to 2.3 says `/step` all the same after
+`Train on 7500 samples`, and there is no step time.  Before 2.0.9, and with verbose=2 before TF 2.5, the time of the
+epoch alone is printed, in whole seconds.  In TF 2.0 and 2.1 the bar of a first epoch whose length nobody knew stays `/Unknown`: it counts once the next epoch begins.
 
 Samples:
     Epoch 3/90
