@@ -484,3 +484,9 @@ def test_of_two_bars_without_labels_one_is_read_only_where_something_tells_which
     assert timed_of(path) == (0, set())
     ((note,),) = asked(path, tmp_path, "SELECT note FROM files")
     assert "desc='train'" in note and "--preset" in note and "40" in note
+
+
+def test_a_bar_of_keras_with_the_label_of_an_evaluation_is_not_the_epochs(tmp_path: Path) -> None:
+    done = "10/10 [==============================] - 5s {}ms/step - loss: 1.5"
+    lines = ["Epoch 1/2", done.format(45), "Epoch 2/2", done.format(46), "Evaluating " + done.format(9)]
+    assert [row["step_s"] for _, _, row in steps_of(log(tmp_path, *lines))] == [0.045, 0.046]
