@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scalelens.parsing.bar_times import BarTimes, times_of
-from scalelens.parsing.progress_bars import BAR, Drawing, begins, drawing_of
+from scalelens.parsing.progress_bars import BAR, Drawing, begins, drawing_of, is_of_training, label_of
 
 _STEPS = st.lists(st.tuples(st.floats(0.25, 40), st.sampled_from([1, 1, 1, 2, 3, 7])), min_size=2, max_size=60)
 
@@ -186,3 +186,54 @@ def test_a_log_that_begins_later_than_its_bar_has_a_mean_up_to_there() -> None:
     assert sum(time.steps for time in times.by_step.values()) == 40
     resumed = drawings_of(drawn([(60.0, 1)] * 40, initial=100))
     assert min(times_of(resumed[14:]).by_step) == 115
+
+
+def mean_of(times: BarTimes) -> float:
+    return sum(t.step_s * t.steps for t in times.by_step.values()) / sum(t.steps for t in times.by_step.values())
+
+
+@pytest.mark.parametrize("pace_s", [0.0013, 0.0074, 0.031])
+@pytest.mark.parametrize("seconds", [4, 8, 19, 45])
+@pytest.mark.parametrize("redraws", [False, True])
+def test_a_bar_of_fast_steps_gives_at_least_its_mean(pace_s: float, seconds: int, redraws: bool) -> None:
+    rng = random.Random(seconds)
+    steps = [(pace_s * rng.lognormvariate(0, 0.2), 1) for _ in range(round(seconds / pace_s))]
+    redrawn = drawings_of(drawn(steps, redraws=False))
+    if redraws:  # as with a postfix that changes with each tenth step
+        redrawn = [d for k, d in enumerate(redrawn) for _ in range(1 + (k % 3 == 1 and d is not redrawn[-1]))]
+    times = times_of(redrawn)
+    assert mean_of(times) == pytest.approx(sum(s for s, _ in steps) / len(steps), rel=0.06)
+    assert sum(time.steps for time in times.by_step.values()) >= 0.5 * len(steps)
+
+
+def test_of_a_short_bar_only_the_drawing_of_the_closed_one_is_a_mean() -> None:
+    """The rate before it is smoothed, and far from the mean where the steps become slower."""
+    steps = [(0.002, 1)] * 2000 + [(0.009, 1)] * 503
+    closed = times_of(drawings_of(drawn(steps)))
+    assert mean_of(closed) == pytest.approx(sum(s for s, _ in steps) / len(steps), rel=0.03)
+    seconds = [0.0, *itertools.accumulate(s for s, _ in steps)]
+    smoothed = drawings_of(drawn(steps, closed=False))
+    smoothed.append(smoothed[-1]._replace(step=2503, elapsed_s=int(seconds[-1])))
+    for step, time in times_of(smoothed).by_step.items():
+        assert time.step_s * time.steps == pytest.approx(seconds[step] - seconds[step - time.steps], rel=0.12)
+
+
+@pytest.mark.parametrize(
+    ("label", "of_training"),
+    [
+        ("Epoch 1/400 train: ", True), ("", True), ("Epoch 3: ", True), ("[TRAIN] epoch 2 ", True),
+        ("Training retrieval model: ", True), ("Fine-tuning decoder: ", True), ("Steps: ", True), ("device 0 ", True),
+        ("[Eval] Best Model at Epoch 7: ", False), ("Epoch 1/400 val: ", False), ("Running validation: ", False),
+        ("Testing: ", False), ("Valid epoch 3: ", False), ("Inference: ", False), ("Predicting: ", False),
+        ("Sampling: ", False), ("Generating train split: ", False), ("Decoding: ", False), ("Downloading: ", False),
+        ("Loading checkpoint shards: ", False), ("Tokenizing: ", False), ("Map (num_proc=4): ", False),
+        ("Filter: ", False), ("Computing metrics: ", False), ("Evaluating on train set: ", False), ("dev: ", False),
+    ],
+)  # fmt: skip
+def test_a_label_says_whether_a_bar_may_be_of_training(label: str, of_training: bool) -> None:
+    assert is_of_training(label) == of_training
+
+
+def test_a_label_ends_the_bar_before_it() -> None:
+    text = "val: 10%|#| 1/10 [00:01<00:09,  1.00s/it, a=[1]]Epoch 3: 20%|##| 2/10 [00:02<00:08,  1.00s/it]"
+    assert [label_of(text, bar.start()).strip("]") for bar in BAR.finditer(text)] == ["val: ", "Epoch 3: "]

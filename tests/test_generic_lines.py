@@ -406,3 +406,87 @@ def test_a_rate_that_its_seconds_contradict_is_a_contradiction(tmp_path: Path) -
     found = asked(path, tmp_path, "SELECT key, round(value::DOUBLE, 1), origin, chosen FROM contradictions()")
     assert found == [("step_s", 4.0, "log", True), ("step_s", 8.0, "inferred", False)]
     assert asked(path, tmp_path, "SELECT round(median(step_s), 1), min(averaged_steps) FROM steps") == [(4.0, 3)]
+
+
+def bar_of(total: int, step_s: float, label: str = "", postfix: str = "") -> str:
+    """A bar of slow steps from its start to its end, with the drawing of the closed one."""
+    texts = [f"{label}  0%|          | 0/{total} [00:00<?, ?it/s]"]
+    for k in [*range(1, total + 1), total]:
+        at = int(k * step_s)
+        clock = f"{at // 60:02}:{at % 60:02}<{0:02}:{0:02}"
+        texts.append(f"{label}{100 * k // total:3}%|##        | {k}/{total} [{clock}, {step_s:5.2f}s/it{postfix}]")
+    return "\r".join(texts)
+
+
+def timed_of(path: Path) -> tuple[int, set[float]]:
+    """The number of steps with a time, and the times."""
+    rows = [row for _, _, row in steps_of(path) if row.get("step_s")]
+    return len(rows), {round(row["step_s"], 1) for row in rows}
+
+
+def test_a_bar_that_names_an_epoch_of_an_evaluation_is_not_the_trainings(tmp_path: Path) -> None:
+    lines = []
+    for epoch in range(1, 4):
+        lines += [bar_of(40, 1.5, f"Epoch {epoch}/9 train: "), bar_of(10, 0.4, f"Epoch {epoch}/9 val: ")]
+        lines += [
+            f"Epoch {epoch}/9 Train Loss: {1 / epoch:.4f}",
+            bar_of(20, 4.0, f"[Eval] Best Model at Epoch {epoch}: "),
+        ]
+    path = log(tmp_path, *lines)
+    assert timed_of(path) == (120, {1.5})
+    assert {name for name, _, _ in steps_of(path)} == {"generic_lines"}
+
+
+def test_a_second_bar_of_an_epoch_is_not_the_trainings(tmp_path: Path) -> None:
+    lines = [bar_of(total, pace, f"Epoch {epoch}: ") for epoch in range(3) for total, pace in ((40, 1.5), (30, 0.4))]
+    assert timed_of(log(tmp_path, *lines)) == (120, {1.5})
+
+
+@pytest.mark.parametrize("label", ["Validation: ", "Evaluating "])
+def test_a_bar_without_a_label_is_the_trainings_where_another_validates(tmp_path: Path, label: str) -> None:
+    lines = ["Using loss ce"]
+    for epoch in range(4):
+        lines += [bar_of(40, 1.5), f"[{epoch}] 10 44.3", bar_of(10, 0.4, label), f"Validation loss: {5 / (epoch + 1)}"]
+    path = log(tmp_path, *lines)
+    assert timed_of(path) == (160, {1.5})
+    assert [row["step"] for _, _, row in steps_of(path)] == list(range(1, 161))
+
+
+def test_a_bar_without_a_label_is_the_trainings_where_each_is_followed_by_its_loss(tmp_path: Path) -> None:
+    lines = [
+        text for k in range(1, 4) for text in (bar_of(40, 1.5), f"Epoch {k}: loss {3 / k:.3f} val_loss {4 / k:.3f}")
+    ]
+    assert timed_of(log(tmp_path, *lines)) == (120, {1.5})
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        ("{bar}", "accuracy: 0.5"),  # nothing says that anything is trained
+        ("{bar}", "val loss: 0.5"),  # the bar of the validation
+        ("train loss: 0.5", "{bar}", "val acc: 0.5"),  # the loss of what was trained before the bar
+    ],
+)
+def test_a_bar_without_a_label_that_may_be_the_validations_is_not_read(tmp_path: Path, after: tuple[str, ...]) -> None:
+    lines = [text.replace("{bar}", bar_of(40, 1.5)) for _ in range(4) for text in after]
+    assert timed_of(log(tmp_path, *lines)) == (0, set())
+
+
+def test_of_two_bars_without_labels_one_is_read_only_where_something_tells_which(tmp_path: Path) -> None:
+    train, other = bar_of(40, 1.5), bar_of(10, 0.4)
+    told = [text for k in range(4) for text in (train, f"train loss: {1 / (k + 1)}", other, f"val loss: {1 / (k + 1)}")]
+    assert timed_of(log(tmp_path, *told)) == (160, {1.5})
+    untold = [text for k in range(4) for text in (train, other, f"Epoch {k}: train loss {k + 1}, val loss {k + 2}")]
+    path = log(tmp_path, *untold)
+    assert timed_of(path) == (0, set())
+    postfixes = [bar_of(total, 1.5, postfix=", loss=1.5") for _ in range(4) for total in (40, 10)]
+    path = log(tmp_path, *postfixes)
+    assert timed_of(path) == (0, set())
+    ((note,),) = asked(path, tmp_path, "SELECT note FROM files")
+    assert "desc='train'" in note and "--preset" in note and "40" in note
+
+
+def test_a_bar_of_keras_with_the_label_of_an_evaluation_is_not_the_epochs(tmp_path: Path) -> None:
+    done = "10/10 [==============================] - 5s {}ms/step - loss: 1.5"
+    lines = ["Epoch 1/2", done.format(45), "Epoch 2/2", done.format(46), "Evaluating " + done.format(9)]
+    assert [row["step_s"] for _, _, row in steps_of(log(tmp_path, *lines))] == [0.045, 0.046]

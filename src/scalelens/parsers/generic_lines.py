@@ -33,8 +33,11 @@ time shows that the epoch is over: a `phases` row, with the validation in it.
 
 The rate of tqdm's bar is smoothed, and never the time of a step: it is inverted, and held against the elapsed seconds
 (parsing/bar_times.py).  A bar that fills and is drawn from its start again is the next epoch, and its steps are counted
-on; one that did not fill is a restart.  A bar without a name is the training's where lines of training stand between its
-drawings.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts epochs,
+on; one that did not fill is a restart.  A bar with the label of an evaluation, of loading or of other work is not read.
+A bar without a label is the training's where lines of training stand between its drawings.  If no other line records
+steps, it also is where it fills at least twice and, at least every second time, a loss of training follows first (and no
+loss came before the first bar), or both a bar labeled as validation and a loss follow.  If two such bars of different
+totals may be it, neither is read: give the training's a label, or use a preset.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts epochs,
 samples or bytes has no steps and is not read.  A count with a suffix, `1.21k`, is rounded: params say to how many
 (`step_resolution`), and times are means over ten seconds or more.
 
@@ -46,7 +49,7 @@ from scalelens import tabular
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 
-VERSION = 7
+VERSION = 8
 LAST = True  # any other format comes first
 GUESSES = True
 SECOND_READ = True  # also where other formats took lines, but none that are steps

@@ -9,9 +9,10 @@ Within an epoch a bar holds running means for the eye, or no times: what it hold
 epoch, printed with one to three digits.  Of an epoch that did not end, the last bar but one of Keras 3 is kept as a
 running mean, as the last may be cut; that of Keras 2 tells no time, nor whether it counts steps or samples: a problem.
 From TF 2.2 on the first step is not in the mean, a validation may be.  A bar with no `Epoch` line before it is an
-evaluation (phase `validation`).  Before TF 2.2 a bar may count samples, where fit() was given arrays: then it says
-`/sample`, or Keras to 2.3 says `/step` all the same after `Train on 7500 samples`, and there is no step time.  Before 2.0.9, and with verbose=2 before TF 2.5, the time of the epoch alone is printed, in whole seconds.  In TF 2.0 and
-2.1 the bar of a first epoch whose length nobody knew stays `/Unknown`: it counts once the next epoch begins.
+evaluation (phase `validation`), and so is one with a label such as `Evaluating`.  Before TF 2.2 a bar may count
+samples, where fit() was given arrays: then it says `/sample`, or Keras to 2.3 says `/step` all the same after
+`Train on 7500 samples`, and there is no step time.  Before 2.0.9, and with verbose=2 before TF 2.5, the time of the
+epoch alone is printed, in whole seconds.  In TF 2.0 and 2.1 the bar of a first epoch whose length nobody knew stays `/Unknown`: it counts once the next epoch begins.
 
 Samples:
     Epoch 3/90
@@ -26,10 +27,11 @@ from collections import Counter
 from typing import Any
 
 from scalelens.parsing.dispatch import Line
+from scalelens.parsing.progress_bars import is_of_training
 from scalelens.parsing.rows import Rows
 from scalelens.units import factors
 
-VERSION = 5
+VERSION = 6
 _NO_LAST_BAR = (
     "the epoch did not end, and its bar tells neither the time of a step nor whether it counts steps or samples"
 )
@@ -42,6 +44,7 @@ _BAR = re.compile(r"(?:(?<![\d/])(\d{1,9})/(\d{1,9}|Unknown) (?:\[=+\] -|━+|-)
 _WITHIN = re.compile(r"(?<![\d/])(\d{1,9})/(\d{1,9}) (?:\[=*>?\.+\] - ETA: |[━─ ]{10,60} (?:\d+:[\d:]+|\d+s) )")
 _TIME = re.compile(r" (\d{1,9})(us|ms|s)/(step|sample)(?= |\Z)")
 _VALUE = re.compile(r" - ([A-Za-z]\w*): (-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?= |\Z)")
+_LABEL = re.compile(r"[^\d\[]*")
 _UNITS = factors("us", "ms", "s")
 _ACCURACIES = ("accuracy", "acc", "categorical_accuracy", "sparse_categorical_accuracy")
 
@@ -121,7 +124,7 @@ class Reader:
         total, unknown = int(bar[1] or 0), bar[2] == "Unknown"
         if unknown and (log.epoch is None or log.total or (log.held and total < log.held[1].get("averaged_steps", 0))):
             return False
-        train = log.epoch is not None and log.total in (None, total)
+        train = log.epoch is not None and log.total in (None, total) and is_of_training(_label_of(line.text))
         if not train or (log.writers > 1 and log.held and log.held[0] != line.number):
             self.release(log, line)
         row: dict[str, Any] = {"attempt": log.attempt, "rank": line.rank, "place": line.location, "epoch": log.epoch}
@@ -175,3 +178,8 @@ class Reader:
         self.rows.add("phases", number, **whose, phase=phase, step=row.get("step"), span_s=span_s, origin="logged")
         named = [(name, value, "s" if name == "time per sample" else None) for name, value in values.items()]
         self.rows.metrics(number, row["rank"], row["place"], row.get("step"), named)
+
+
+def _label_of(text: str) -> str:
+    """What a program printed before the bars of a line: Keras' own have no label."""
+    return _LABEL.match(text)[0]  # type: ignore[index]

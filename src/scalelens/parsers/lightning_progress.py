@@ -11,7 +11,8 @@ bar with tqdm's moving average, which is inverted: only where Lightning's logger
 which of the two it is.  Before 2.0 the batches of the validation are counted in the same bar.  A bar is drawn again and
 again: a batch counts once.  A loop whose first epoch is 1 begins with step 1.  In a narrow terminal tqdm leaves out the
 bar itself.  Rich's rate is that of the last half minute: there the elapsed seconds alone count.  NeMo's bars, which say
-the time of a step, are read as such.
+the time of a step, are read as such.  A bar with words of its own before `Epoch` is not Lightning's, nor is a second bar
+of an epoch with another total, as loops of one's own draw for the validation.
 
 Samples:
     Epoch 3:  22%|██▏       | 275/1250 [00:34<02:01,  8.05it/s, v_num=4711, train_loss=0.9125]
@@ -26,16 +27,17 @@ from typing import Any
 
 from scalelens.parsing.bar_times import times_of
 from scalelens.parsing.dispatch import Line
-from scalelens.parsing.progress_bars import Drawing, drawing
+from scalelens.parsing.progress_bars import Drawing, drawing, label_of
 from scalelens.parsing.rows import Rows
 
-VERSION = 5
+VERSION = 6
 ANCHORS = ("it/s", "s/it", "GLOBAL_RANK: ")
 
 _BAR = re.compile(
     r"(?:Training )?Epoch (\d{1,9}): +(?:\d+%|(?:\d+%)?\|[^|]*\|) +(\d{1,9})/(\d{1,9}) \[([\d:]+)<[\d:?]+, +(\d+\.\d+)(s/it|it/s)"
     r"([^\]]*)(\])?"
 )
+_BEFORE = re.compile(r"(?:[\W\d_]|INFO|T(?=\d)|Z)*")  # a launcher's label and a time stamp, but no words
 _RICH = re.compile(
     r"Epoch (\d{1,9})(?:/-?\d{1,9})? [━╸╺ -]{0,500}(\d{1,9})/(\d{1,9}) (\d+:\d\d:\d\d) • [\d:-]+ (\d+\.\d+)(it/s)(.*)()"
 )
@@ -50,8 +52,8 @@ _VERSION_OF_LOGGER = re.compile(r"\bv_num[=:] ?(\w{1,40})")
 class _Epoch:
     """The drawings of the bar of an epoch, and the row of each batch."""
 
-    def __init__(self, part: int, epoch: int, attempt: int) -> None:
-        self.part, self.epoch, self.attempt = part, epoch, attempt
+    def __init__(self, part: int, epoch: int, attempt: int, total: int) -> None:
+        self.part, self.epoch, self.attempt, self.total = part, epoch, attempt, total
         self.averaged = False  # whether its rate is the mean since its start
         self.drawings: list[Drawing] = []
         self.batches: dict[int, tuple[int, dict[str, Any]]] = {}  # line and row
@@ -73,6 +75,8 @@ class Reader:
         bar = _BAR.search(line.text) or _RICH.search(line.text)
         if not bar or any(name in bar[7] for name in _OF_NEMO):
             return False
+        if not _BEFORE.fullmatch(label_of(line.text, bar.start())):
+            return False
         if bar[8] is None:
             self.rows.problem(line.number, "the bar is cut, or something else was printed into it", line.text)
         elif float(bar[5]):
@@ -84,15 +88,17 @@ class Reader:
         if not batch:
             return
         self.version(bar[7])
-        position = self.rows.attempt_of(line.number, (epoch, batch), line.rank, line.location, once=False)
         whose = line.rank, line.location
         now = self.at.get(whose)
+        of_lightning = bool(_VERSION_OF_LOGGER.search(bar[7]))
+        if now and not of_lightning and (now.part, now.epoch) == (self.rows.part, epoch) and now.total != total:
+            return  # the validation's, in a loop of one's own
+        position = self.rows.attempt_of(line.number, (epoch, batch), line.rank, line.location, once=False)
         if now is None or (now.part, now.epoch, now.attempt) != (self.rows.part, epoch, position.attempt):
             self.hand_over(now)
-            now = self.at[whose] = _Epoch(self.rows.part, epoch, position.attempt)
+            now = self.at[whose] = _Epoch(self.rows.part, epoch, position.attempt, total)
         shown = drawing(bar[2], bar[3], bar[4], bar[5] if bar[8] else "?", bar[6] == "s/it")
         now.drawings.append(shown)
-        of_lightning = bool(_VERSION_OF_LOGGER.search(bar[7]))
         now.averaged |= of_lightning
         if self.first_epoch is None:
             self.first_epoch = int(epoch == 1 and not of_lightning)

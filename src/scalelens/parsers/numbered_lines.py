@@ -31,9 +31,9 @@ from scalelens.tabular.steps import lacks, write_rows
 from scalelens.tabular.unknown_logs.choice import chosen
 from scalelens.tabular.unknown_logs.lines import log_lines
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LineTable
-from scalelens.tabular.unknown_logs.shapes import Shape, shapes_of
+from scalelens.tabular.unknown_logs.shapes import Shape, shapes_in
 
-VERSION = 2
+VERSION = 3
 LAST = True  # any other format comes first
 GUESSES = True
 SECOND_READ = True  # also where other formats took lines, but none that are steps
@@ -51,7 +51,7 @@ def recognise(head: bytes, name: str) -> bool:
 def read(source: Source, rows: Rows) -> str | None:
     if rows.part:
         return ""
-    shape = chosen(shapes_of(itertools.islice(log_lines(source), _MOST_LINES)))
+    shape = chosen(shapes_in(source, _MOST_LINES))
     if isinstance(shape, Shape):
         return _read_shape(source, rows, LineTable(shape)) if _counts_anew(shape) else ""
     return _read_times(source, rows) if not shape else ""

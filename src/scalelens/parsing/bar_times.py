@@ -5,7 +5,8 @@ EMA(t) = EMA(n) * seconds of a step, and t = (EMA(t) - b EMA(t) before) / a, wit
 the bias of both cancels.  Before 4.57 it smoothed the quotient itself; with a = 0 it draws the mean since the start.
 The way that fits the elapsed seconds at each drawing is taken.  Where none does, or where the printed digits, whose
 error grows (1 + b) / a times, leave more than a tenth of a step open, single steps are not known: then there are means
-over ten seconds or more, by the elapsed seconds.
+over ten seconds or more, by the elapsed seconds.  A bar too short for them has the mean of all that it draws when it is
+closed, held against its elapsed seconds.
 
 Source: tqdm/std.py, update() and EMA.
 """
@@ -16,13 +17,22 @@ import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from scalelens.parsing.bar_updates import LATE_S, SURELY_ALL_S, Update, from_start, updates_of, without_redraws
+from scalelens.parsing.bar_updates import (
+    LATE_S,
+    SURELY_ALL_S,
+    Update,
+    from_start,
+    mean_of_closed,
+    updates_of,
+    without_redraws,
+)
 from scalelens.parsing.progress_bars import Drawing
 
 _SMOOTHING = 0.3
 _AT_LEAST_S = 0.1  # between two updates that are drawn: tqdm's mininterval
 _WINDOW_S = 10  # seconds of which the ends are known to one
 _SURELY = 10  # updates: of fewer, one that is not drawn, or that is of unusual size, moves what the others say
+_FEW = 3  # windows: the mean of all is known better
 _OPEN = 0.1  # share of a step that its time may be in error
 
 
@@ -49,7 +59,8 @@ def times_of(drawings: Sequence[Drawing], averaged: bool = False) -> BarTimes:
     is_short = updates[-1].elapsed_s < _WINDOW_S or len(updates) < _SURELY
     is_redrawn = sum(d.pace_s is not None for d in drawings) > len(updates) + 1  # one more where the bar is closed
     if (is_short or is_redrawn) and len({u.leap for u in updates}) > 1:
-        return BarTimes({})  # some updates are not drawn, and the whole seconds do not say which
+        late_s = max(u.leap * u.pace_s for u in updates)  # some updates are not drawn, or only with the next postfix
+        return BarTimes(_by_clock(start, drawings, late_s))
     for ways in [[_means(start, drawings)]] if averaged else _ways(start, updates, drawings):
         fitting = [way.times() or {} for way in ways if way.fits()]
         if fitting:
@@ -205,12 +216,18 @@ def _means(start: Drawing | None, drawings: Sequence[Drawing]) -> _Means:
     return _Means(start.step if start else 0, list(_first_drawings(d for d in drawings if d.pace_s is not None)))
 
 
-def _by_clock(start: Drawing | None, drawings: Sequence[Drawing]) -> dict[int, _BarTime]:
-    """Means over ten seconds or more, by the elapsed seconds."""
-    marks = [(now.step, now.elapsed_s + 0.5, 0.5) for now in _first_drawings(drawings)]
+def _by_clock(start: Drawing | None, drawings: Sequence[Drawing], late_s: float = 0.0) -> dict[int, _BarTime]:
+    """Means over ten seconds or more, by the elapsed seconds; of a short bar that was closed the one that it draws.
+
+    `late_s`: how late a count may be drawn.
+    """
+    marks = [(now.step, now.elapsed_s + 0.5, 0.5 + late_s) for now in _first_drawings(drawings)]
     if start:
         marks[0] = (start.step, 0.0, 0.0)
-    return dict(_windows(marks, max(d.rounding for d in drawings)))
+    windows = dict(_windows(marks, max(d.rounding for d in drawings)))
+    if len(windows) < _FEW and (mean := mean_of_closed(start, drawings)):
+        return {drawings[-1].step: _BarTime(mean[1], mean[0])}
+    return windows
 
 
 def _first_drawings(drawings: Iterable[Drawing]) -> Iterator[Drawing]:

@@ -15,6 +15,7 @@ from scalelens.parsing.progress_bars import Drawing
 
 SURELY_ALL_S = 0.2  # steps that take as long are all drawn, so that a leap of the count is drawings lost
 LATE_S = 0.1  # a drawing after its update
+_AT_LEAST_S = 3  # of a bar, for its whole seconds to confirm a mean
 
 
 class Update(NamedTuple):
@@ -70,6 +71,26 @@ def _without_mean_of_all(drawn: list[Drawing], first: int, all_are_drawn: bool) 
         if not now.elapsed_s - near <= mean_s <= now.elapsed_s + 1 + near:
             others.append(now)
     return others or (drawn[:1] if all_are_drawn or len(drawn) > 1 else [])
+
+
+def mean_of_closed(start: Drawing | None, drawings: Sequence[Drawing]) -> tuple[int, float] | None:
+    """The steps of a bar that was drawn a last time when it was closed, and the mean of their seconds.
+
+    It has the count of the drawing before and another rate, or comes sooner after it than updates of such a bar do.
+    """
+    last = drawings[-1]
+    counts = sorted({now.step for now in drawings})
+    if last.pace_s is None or last.step != last.total or last.rounding > 1 or len(counts) < 2:
+        return None
+    steps = last.step - (start.step if start else 0)
+    seconds = steps * last.pace_s
+    near = seconds * last.error + LATE_S
+    if last.elapsed_s < _AT_LEAST_S or not last.elapsed_s - near <= seconds <= last.elapsed_s + 1 + near:
+        return None
+    before = {now.pace_s for now in drawings[:-1] if now.step == last.step} - {None}
+    usual = statistics.median(later - count for count, later in itertools.pairwise(counts))
+    closed = last.pace_s not in before if before else counts[-1] - counts[-2] < usual
+    return (steps, last.pace_s) if closed else None
 
 
 def without_redraws(updates: Sequence[Update]) -> list[Update]:

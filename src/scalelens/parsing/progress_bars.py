@@ -8,6 +8,8 @@ Source: tqdm/std.py, format_meter(), format_interval() and format_sizeof(): with
 import re
 from typing import NamedTuple
 
+from scalelens.parsing.recurring_lines import ELSEWHERE
+
 _SCALES = {"k": 1_000, "M": 1_000_000, "G": 1_000_000_000, "T": 1_000_000_000_000}
 _NUMBER = r"\d+(?:\.\d+)?[kMGT]?"
 BAR = re.compile(
@@ -15,6 +17,13 @@ BAR = re.compile(
     rf"|(?<![\w./%|])(?P<alone>{_NUMBER}) ?[A-Za-z]{{1,12}})"
     rf" \[(?P<times>(?P<elapsed>[\d:]+)(?:<[\d:?]+)?),\s*(?P<rate>{_NUMBER}|\?) ?"
     r"(?:(?P<what>[A-Za-z]{1,12})/s|s/(?P<each>[A-Za-z]{1,12}))(?=[\],])"
+)
+# What a bar draws beside training, in addition to what lines tell of.
+_OTHER_WORK = re.compile(
+    rf"{ELSEWHERE.pattern}|(?<![a-z])(?:dev(?:elopment)?(?![a-z])|sampling|generation|decod(?:e|ing)(?![a-z])"
+    r"|comput(?:e|ing)(?![a-z])|calculating|metrics|scoring|collecting|roll-?outs?(?![a-z])|reading|writing|parsing"
+    r"|building|packing|merging|quantiz|calibrat)",
+    re.IGNORECASE,
 )
 _TIME = re.compile(r"(?:(\d{1,9}):)?(\d{1,9}):(\d\d)")
 _SKEW = 3  # steps that one rank may draw after another
@@ -30,6 +39,19 @@ class Drawing(NamedTuple):
     pace_s: float | None  # seconds of one step; None where none is shown
     error: float = 0.0  # of the pace, as a share of it: half a unit of its last digit
     rounding: int = 1  # the count is a multiple of it: 10 for 1.21k
+
+
+def is_of_training(label: str) -> bool:
+    """Whether a bar may be of training by its label, what is printed before it: not one of evaluation or loading."""
+    return not _OTHER_WORK.search(label)
+
+
+def label_of(text: str, start: int) -> str:
+    """The label of a bar that begins at a position of a line: what stands before it, and after the bar before it."""
+    end = 0
+    for bar in BAR.finditer(text, 0, start):
+        end = text.find("]", bar.end(), start) + 1 or bar.end()
+    return text[end:start]
 
 
 def drawing_of(bar: re.Match[str]) -> Drawing:

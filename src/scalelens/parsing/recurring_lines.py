@@ -84,10 +84,12 @@ TIMED_STEP = re.compile(
     rf"|{_NO_MEAN}time (?:taken )?(?:for|of) (?:one |each |the |this )?{_OF_STEP}{_SECONDS}",
     re.IGNORECASE,
 )
+_BARE_BAR = re.compile(r"#%[|~ #]*#/# ?\[[#@:]+<[#@:]+, ?#\s?(?:it/s|s/it)")  # of tqdm, without a label
 # Work beside training: before the count, or in a line without a word of training.
 ELSEWHERE = re.compile(
-    r"load|fetch|\bmap\b|mapping|filter|tokeniz|generating|extract|saving|saved|checkpoint|compil|eval|(?<![a-z])val"
-    r"|(?<![a-z])test|infer|predict|convert|preprocess|indexing|cach|profil|attempt|retr(?:y|ies)|shard|warm",
+    r"load|fetch|\bmap\b|mapping|filter|tokeniz|generating|extract|saving|saved|checkpoint|compil|(?<!retri)eval"
+    r"|(?<![a-z])val|(?<![a-z])test|infer|predict|convert|preprocess|indexing|cach|profil|attempt|retr(?:y|ies)|shard"
+    r"|warm",
     re.IGNORECASE,
 )
 
@@ -196,8 +198,14 @@ class RecurringLines:
 
     @property
     def counts_up(self) -> bool:
-        """Whether lines recur that count steps or epochs upwards, with a time or without: worth a second read."""
-        return any(any(pattern.rises) for pattern in self._patterns.values())
+        """Whether lines recur that count steps or epochs upwards, with a time or without: worth a second read.
+
+        A bar without a label may count them, too: that shows only by the lines between.
+        """
+        return any(
+            any(pattern.rises) or (pattern.count >= RECURS and _BARE_BAR.match(skeleton))
+            for skeleton, pattern in self._patterns.items()
+        )
 
     @property
     def times_steps(self) -> bool:

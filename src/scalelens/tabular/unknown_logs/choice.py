@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from scalelens.parsing.progress_bars import is_of_training
 from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS
 from scalelens.tabular.column_names import read_name
 from scalelens.tabular.unknown_logs.records import column_of
@@ -31,15 +32,39 @@ def _roles_of(shape: Shape) -> set[str]:
 
 def is_record(shape: Shape) -> bool:
     """Whether lines of a shape are records of training: a count rises, and something of training is measured."""
-    lead, names, phase, _ = shape.key
-    if ELSEWHERE.search(f"{lead} {names[0]}") or phase.startswith(("val", "eval", "test")):
-        return False
-    steps = [k for k, role in enumerate(shape.roles) if role != "epoch"] or range(len(shape.roles))
-    rising = any(shape.rises[k] >= 1 and shape.rises[k] >= shape.falls[k] for k in steps)
+    told = shape.in_training or shape.amid > 0
+    return told and _counts_up(shape) and bool(_roles_of(shape)) and shape.lines >= _least(shape)
+
+
+def _least(shape: Shape) -> int:
+    """How many lines a shape must have to be a record."""
     roles = _roles_of(shape)
     sure = "step" in shape.roles and _SURE in roles
-    sure = sure or ("loss" in roles and shape.of_known_epoch and not shape.bar)
-    return rising and (shape.in_training or shape.amid > 0) and bool(roles) and shape.lines >= (2 if sure else RECURS)
+    return 2 if sure or ("loss" in roles and shape.of_known_epoch and not shape.bar) else RECURS
+
+
+def _counts_up(shape: Shape) -> bool:
+    """Whether a count rises, and nothing says that it is of other work than training."""
+    lead, names, phase, *_ = shape.key
+    if ELSEWHERE.search(f"{lead} {names[0]}") or phase.startswith(("val", "eval", "test")):
+        return False
+    if not is_of_training(shape.label):
+        return False
+    steps = [k for k, role in enumerate(shape.roles) if role != "epoch"] or range(len(shape.roles))
+    return any(shape.rises[k] >= 1 and shape.rises[k] >= shape.falls[k] for k in steps)
+
+
+def _is_filled_by_training(shape: Shape) -> bool:
+    """Whether a bar without a label is the training's by what comes each time that it is full."""
+    return bool(shape.fills and shape.fills.of_training) and _counts_up(shape) and shape.lines >= RECURS
+
+
+def records_among(shapes: Sequence[Shape], by_fills: bool = True) -> list[Shape]:
+    """The shapes that are records of training, the one that says most first."""
+    records = [shape for shape in shapes if is_record(shape)]
+    if not records and by_fills:
+        records = [shape for shape in shapes if _is_filled_by_training(shape)]
+    return sorted(records, key=rank_of, reverse=True)
 
 
 def tells_epochs(shape: Shape) -> bool:
@@ -56,20 +81,38 @@ def rank_of(shape: Shape) -> tuple[bool, bool, bool, int, int]:
     return shape.counts_steps, clear and not shape.bar, timed, len(roles), shape.lines
 
 
-def chosen(shapes: Sequence[Shape]) -> Shape | str:
-    """The shape that records steps, or why there is none; empty for a text without such lines."""
-    records = sorted((shape for shape in shapes if is_record(shape)), key=rank_of, reverse=True)
+def chosen(shapes: Sequence[Shape], by_fills: bool = True) -> Shape | str:
+    """The shape that records steps, or why there is none; empty for a text without such lines.
+
+    `by_fills`: a bar without a label may be told by what stands after it, where there are no other records.
+    """
+    records = records_among(shapes, by_fills)
     if not records:
         epochs = [shape for shape in shapes if tells_epochs(shape)]
         return max(epochs, key=lambda shape: shape.lines, default="")
     best = records[0]
     for other in shapes:
+        if _is_other_bar(best, other):
+            return (
+                f"bars without a label, of {best.key[4]:,} and of {other.key[4]:,} steps, fill again and again, and "
+                "nothing tells which is the training's; give the training's a label (desc='train'), or choose by the "
+                "format that scalelens identify FILE --preset FORMAT.py writes"
+            )
         if _is_rival(best, other):
             return (
                 f"lines such as line {best.first} and such as line {other.first} both look like records of training; "
                 "scalelens identify FILE --preset FORMAT.py writes a format that reads one of them"
             )
     return best
+
+
+def _is_other_bar(best: Shape, other: Shape) -> bool:
+    """Whether another bar without a label may as well be the training's."""
+    if other is best or not (best.fills and other.fills and other.fills.again) or other.fills.of_validation:
+        return False
+    if best.amid and not other.amid:
+        return False  # lines of training stand within the one alone
+    return not best.in_training or other.in_training
 
 
 def _is_rival(best: Shape, other: Shape) -> bool:

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from scalelens.parsing.source import Source
 from scalelens.tabular.preset import column_lines, role_lines
 from scalelens.tabular.roles import ColumnReading
-from scalelens.tabular.unknown_logs.choice import chosen, is_record, rank_of
-from scalelens.tabular.unknown_logs.lines import log_lines
+from scalelens.tabular.unknown_logs.choice import chosen, records_among
 from scalelens.tabular.unknown_logs.records import LineTable
-from scalelens.tabular.unknown_logs.shapes import Shape, shapes_of
+from scalelens.tabular.unknown_logs.shapes import Shape, shapes_in
 
 _EXAMPLES = 3
 _SHOWN = 160  # characters of an example
@@ -18,16 +17,15 @@ _MOST_SHAPES = 3
 
 def _record_shapes(source: Source) -> list[Shape]:
     """The shapes of lines that may be records of training, the one that is read first."""
-    shapes = [shape for shape in shapes_of(log_lines(source)) if is_record(shape)]
-    return sorted(shapes, key=rank_of, reverse=True)[:_MOST_SHAPES]
+    return records_among(shapes_in(source))[:_MOST_SHAPES]
 
 
 def line_listing(source: Source) -> list[str]:
     """The shapes of lines that look like records of training, each with its first lines."""
     shown: list[str] = []
     for shape in _record_shapes(source):
-        lead, names, phase, _ = shape.key
-        counts = ", ".join(name if name != "/" else "# of #" for name in names)
+        lead, names, phase, _, *total = shape.key
+        counts = ", ".join(name if name != "/" else f"# of {total[0] if total else '#'}" for name in names)
         shown.append(
             f"  {shape.lines:,} lines  {f'{lead} ... ' if lead else ''}counted by {counts}{phase and f', of {phase}'}"
         )
@@ -69,7 +67,7 @@ LAST = True
 SECOND_READ = True
 
 # What stands before the first count (numbers are #, times @, words such as train %), the names that count, the phase,
-# and the kind of progress bar.
+# the kind of progress bar, and the total of a bar without a label.
 SHAPE = {shape}
 {others}
 # What a number is: "role": "name beside it", with its unit after a colon where a role has several.  All other numbers

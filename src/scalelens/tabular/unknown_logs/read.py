@@ -1,6 +1,5 @@
 """Lines of a log that no format knows, as a table of steps: one shape of line, read by the names beside its numbers."""
 
-import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,9 +11,8 @@ from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refu
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
 from scalelens.tabular.unknown_logs.choice import chosen, tells_epochs
 from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
-from scalelens.tabular.unknown_logs.lines import log_lines
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LineTable, mean_of
-from scalelens.tabular.unknown_logs.shapes import COUNTS, EpochEnds, Shape, shapes_of
+from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, shapes_in
 from scalelens.tabular.unknown_logs.times import LineTimes
 
 _TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
@@ -34,14 +32,15 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     Where these have no time, that of a progress bar beside them is theirs.  Returns why there are none: nothing where a
     text has no such lines.
     """
-    ends = EpochEnds()
-    shapes = shapes_of(itertools.islice(log_lines(source, ends.look), _MOST_LINES), ends)
+    shapes = shapes_in(source, _MOST_LINES, by_later_loss=True)
     shape = chosen(shapes)
     if isinstance(shape, str):
         return shape
     lacking = _read_shape(source, rows, LineTable(shape))
     untimed = {reading.role for reading in rows.assigned}.isdisjoint({*_OF_A_STEP, "elapsed"})
-    bar = chosen([other for other in shapes if other.bar == "tqdm"]) if untimed and not shape.bar else ""
+    bar = (
+        chosen([other for other in shapes if other.bar == "tqdm"], by_fills=False) if untimed and not shape.bar else ""
+    )
     if lacking is None and isinstance(bar, Shape):
         readings = rows.assigned
         _read_shape(source, rows, LineTable(bar))
@@ -55,8 +54,8 @@ def read_lines_as(source: Source, rows: Rows, key: tuple[Any, ...], columns: Map
     Raises UserError for a role that does not exist, or a unit that is missing.
     """
     mapping = mapping_of(columns)
-    for shape in shapes_of(itertools.islice(log_lines(source), _MOST_LINES)):
-        if shape.key == key:
+    for shape in shapes_in(source, _MOST_LINES):
+        if shape.key[: len(key)] == key:
             return _read_shape(source, rows, LineTable(shape), mapping)
     return ""
 

@@ -4,6 +4,7 @@ Lines are of one shape where the same text stands before their first count and t
 print may differ a little from line to line, as a gradient norm that is not always there.
 """
 
+import itertools
 import math
 import re
 from collections import Counter
@@ -11,11 +12,14 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from scalelens.parsing.dispatch import Line
-from scalelens.parsing.progress_bars import Drawing, begins
+from scalelens.parsing.progress_bars import BAR, Drawing, begins
 from scalelens.parsing.recurring_lines import ELSEWHERE
+from scalelens.parsing.source import Source
 from scalelens.tabular.column_names import read_name
 from scalelens.tabular.unknown_logs.clock import Stamp, stamp_in
 from scalelens.tabular.unknown_logs.fields import Field, Parsed, parsed
+from scalelens.tabular.unknown_logs.filled_bars import FilledBars, Fills
+from scalelens.tabular.unknown_logs.lines import log_lines
 
 _MOST_SHAPES = 500
 _MOST_SERIES = 10_000  # ranks and locations
@@ -41,6 +45,7 @@ _WITH_SHARE = re.compile(r"\d/ {0,12}\d{1,12} {0,2}\( {0,3}\d{1,3}(?:\.\d{1,6})?
 _LOSS = re.compile(r"(?<![a-z])loss", re.IGNORECASE)
 _LINES_AFTER = 3  # one that counts an epoch, in which its loss may stand
 _AT_ONCE_S = 1.0
+_WORD = re.compile(r"[^\W\d_]|%")  # in a label; "%" stands for a word such as train
 _OF_BATCHES = 32  # most batch sizes are multiples of it, few logging intervals are
 
 
@@ -104,7 +109,10 @@ def shaped(text: str) -> Shaped | None:
     phase = next(filter(None, map(_PHASE.search, (lead, *(line.fields[count.field].name for count in counts)))), None)
     lead = _PHASE.sub("%", MASK.sub("#", " ".join(lead.split())))
     names = tuple(line.fields[count.field].name.lower() or "/" for count in counts[:4])
-    return Shaped((lead[-80:], names, phase[0].lower() if phase else "", line.bar), line, counts)
+    key: tuple[Any, ...] = (lead[-80:], names, phase[0].lower() if phase else "", line.bar)
+    if line.bar == "tqdm" and names[0] == "/" and not _WORD.search(lead) and line.drawing and line.drawing.total:
+        key = (*key, line.drawing.total)  # nothing but the total tells bars without a label apart
+    return Shaped(key, line, counts)
 
 
 def _drawn_count(parts: Shaped) -> int | None:
@@ -139,6 +147,9 @@ class Shape:
         self.resumes = 0  # how often the second restarts and the first does not grow, as where a training is resumed
         self.crosses = False  # whether the first grows where the second does not restart
         self.rounding = 1  # the counts are multiples of it
+        bar = BAR.search(line.text) if example.parsed.drawing else None
+        self.label = line.text[: bar.start()] if bar else ""  # of its bar
+        self.fills: Fills | None = None  # where its bar has no label
         self.drawn = _drawn_count(example)  # which of its counts is that of a bar
         self.bars = 0  # how many were drawn from their start
         self.ended = (
@@ -273,6 +284,11 @@ class Shape:
     def bar(self) -> str:
         return str(self.key[3])
 
+    @property
+    def is_unlabeled(self) -> bool:
+        """Whether it is a bar that nothing but its total tells apart from others."""
+        return len(self.key) > 4
+
 
 class EpochEnds:
     """Watches the lines after one that counts an epoch: a loss printed at the same time shows that it is over."""
@@ -297,15 +313,34 @@ class EpochEnds:
             self.shape = None
 
 
-def shapes_of(lines: Iterable[tuple[Line, bool]], ends: EpochEnds | None = None) -> list[Shape]:
+def shapes_in(source: Source, most: int | None = None, by_later_loss: bool = False) -> list[Shape]:
+    """The shapes of a log's whole lines that count something, of the first `most` with a word of training.
+
+    `by_later_loss`: the end of an epoch may be shown by a line after the one that counts it.
+    """
+    ends, filled = EpochEnds(), FilledBars()
+
+    def look(raw: bytes) -> None:
+        if by_later_loss:
+            ends.look(raw)
+        if b"oss" in raw or b"OSS" in raw:
+            filled.look(raw.decode("utf-8", "replace"))
+
+    return _shapes_of(itertools.islice(log_lines(source, look), most), ends, filled)
+
+
+def _shapes_of(lines: Iterable[tuple[Line, bool]], ends: EpochEnds, filled: FilledBars) -> list[Shape]:
     """The shapes of whole lines that count something; where there are too many, only the first."""
     shapes: dict[tuple[Any, ...], Shape] = {}
     drawn: Shape | None = None  # the bar drawn last
     headings = 0
     for line, whole in lines:
         parts = shaped(line.text) if whole else None
+        drawing = parts.parsed.drawing if parts else None
         if drawn and drawn.within_bar and not (parts and parts.parsed.bar):
             drawn.amid += bool(_WORK.search(line.text)) and not ELSEWHERE.search(line.text)
+        if drawing is None:
+            filled.look(line.text)
         if parts is None:
             continue
         shape = shapes.get(parts.key)
@@ -313,10 +348,14 @@ def shapes_of(lines: Iterable[tuple[Line, bool]], ends: EpochEnds | None = None)
             if len(shapes) >= _MOST_SHAPES:
                 continue
             shape = shapes[parts.key] = Shape(parts, line)
+            shape.fills = filled.fills() if shape.is_unlabeled else None
         headings += parts.is_heading
         shape.take(line, parts, headings)
-        if ends:
-            ends.counted(shape, parts.parsed.stamp)
+        ends.counted(shape, parts.parsed.stamp)
+        if shape.fills and drawing:
+            filled.draw(shape.fills, drawing)
+        elif drawing:
+            filled.draw_other(parts.key[2])
         drawn = shape if shape.bar == "tqdm" else drawn
     for shape in shapes.values():
         shape.name_epochs()
