@@ -113,17 +113,25 @@ class Reader:
             self.hand_over_ended()
         return True
 
-    def choose(self) -> None:
-        """Which bar is the training's: once a dictionary came, the one that was not full before it, else the last."""
+    def choose(self, at_end: bool = False) -> None:
+        """Which bar is the training's: once a dictionary came, the one that was not full before it, else the last one.
+
+        A bar that is full before a dictionary of a step is another: the training's may not have been drawn yet.
+        """
         dictionaries = self.rows.rows_by_format.get("hf_trainer", 0)
-        if dictionaries == self.dictionaries:
+        if dictionaries == self.dictionaries and not (at_end and dictionaries):
             return
         self.dictionaries = dictionaries
         bars = [bar for bar in self.drawn.values() if bar.part == self.rows.part]
         partial = [bar for bar in bars if 0 < bar.top < (bar.last.total or 0)]
         if partial and all(bar.last.total != self.total for bar in partial):
             self.total = max(partial, key=lambda bar: bar.last.elapsed_s).last.total
-        elif bars and self.total is None and self.rows.params.get("framework") == "transformers":
+        elif (
+            bars
+            and self.total is None
+            and (at_end or self.rows.params.get("outcome"))
+            and self.rows.params.get("framework") == "transformers"
+        ):
             self.total = bars[-1].last.total
 
     def hand_over_ended(self) -> None:
@@ -154,7 +162,7 @@ class Reader:
         rows.part = here
 
     def finish(self) -> None:
-        self.choose()
+        self.choose(at_end=True)
         self.ended += self.drawn.values()
         self.drawn = {}
         self.hand_over_ended()
