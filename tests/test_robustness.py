@@ -238,7 +238,10 @@ def test_every_number_may_be_anything(name: str, places_tried: int) -> None:
 
 
 # Bars whose times rest on all of their drawings, or which are read once a dictionary came, or if nothing else has times.
-BARS = {f"{name}.log" for name in ("behind_a_bar", "late_dictionaries", "several_trainings", "version4", "with_times")}
+BARS = {
+    f"{name}.log"
+    for name in ("behind_a_bar", "late_dictionaries", "several_trainings", "trial_first", "version4", "with_times")
+}
 # Rows of nccl-tests with NCCL's lines within: they begin on one line and end on a later one.
 BROKEN_ROWS = {"broken_rows_mpirun.log", "broken_rows_srun.log", "broken_rows_mixed.log", "debug_output_within.log"}
 
