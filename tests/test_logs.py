@@ -124,6 +124,7 @@ ONE, WINDOW, RUNNING, EPOCH, RUN = "instant", "interval_mean", "running_mean", "
 JOB, RANK, NO_RATE = "global", "rank", None
 MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "ascend_step_trace": {(ONE, NO_RATE)},
+    "basicsr": {(WINDOW, NO_RATE), (RUNNING, NO_RATE)},  # between stamps; else the printed mean
     "clu": {(WINDOW, NO_RATE), (WINDOW, JOB)},  # steps per second since the record before; T5X's rate is of the job
     "colossalai": {(RUN, JOB), (RUN, RANK)},  # means over the run; of a rank where dp_world_size is missing
     "composer": {(RUNNING, JOB)},
