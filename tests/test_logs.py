@@ -129,6 +129,8 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "colossalai": {(RUN, JOB), (RUN, RANK)},  # means over the run; of a rank where dp_world_size is missing
     "composer": {(RUNNING, JOB)},
     "cscs_course": {(ONE, RANK), (WINDOW, RANK)},  # tokens per second of one process since the line before
+    # One image, by the batch; a mean since the line before of pix2pixHD; smoothed by CUT.
+    "cyclegan": {(ONE, NO_RATE), (WINDOW, NO_RATE), (RUNNING, NO_RATE)},
     "deepspeed_breakdown": {(WINDOW, JOB)},
     "deepspeed_chat": {(ONE, JOB)},
     "deepspeed_comms": {(WINDOW, JOB)},
