@@ -165,6 +165,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "hf_trainer": {(WINDOW, NO_RATE), (ONE, NO_RATE), (RUN, NO_RATE)},
     "hf_trainer_state": {(WINDOW, NO_RATE), (RUN, NO_RATE)},
     "horovod_synthetic": {(WINDOW, RANK)},  # the mean of ten batches, per GPU
+    "hrnet": {(WINDOW, NO_RATE), (ONE, RANK)},  # differences of means since the epoch began; a batch of one process
     "internevo": {(ONE, RANK), (WINDOW, RANK)},  # tgs is of a device; times between the stamps of records
     "job_end": {(ONE, JOB)},  # Megatron's records in its fixtures
     "jube": {(RUN, JOB)},  # `_avg` of a pattern

@@ -12,8 +12,8 @@ begins at 0 or (from June 2022) at 1.  Test lines are of the phase `validation`,
 
 All GPUs of a node print, without saying which.  Several records of a batch are rows each, with rank NULL unless the
 launcher names one, and the params row `log_writers` says how many there are; the same text twice in a row is one.
-Another model, or number of batches per epoch, is another run.  Lines of NVIDIA's apex have a Speed and a Time that is a mean: another format, as are those
-of torchvision's references.
+Another model, or number of batches per epoch, is another run.  Lines of NVIDIA's apex have a Speed and a Time that is a
+mean: another format, as are those of torchvision's references, and of HRNet, whose Time has a unit.
 
 Samples:
     Epoch: [0][10/5005]	Time 0.605 (2.471)	Data 0.202 (0.824)	Loss 7.0032 (7.0032)	Prec@1 0.390 (0.390)	Prec@5 1.560 (1.560)
@@ -41,7 +41,7 @@ from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of,
 from scalelens.parsing.rows import Rows
 from scalelens.tables import FLOAT
 
-VERSION = 3
+VERSION = 4
 ANCHORS = (
     "Epoch: [", "Test: [", " * Acc@1", " * Prec@1", " *   Acc@1", " *    Acc@1", "=> creating model '",
     "=> using pre-trained model '", "Use GPU: ",
@@ -49,7 +49,9 @@ ANCHORS = (
 
 _NUMBER = r"([-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))"
 _PIECE = re.compile(r"(?:Epoch|Test): \[")
-_RECORD = re.compile(r"(?:Epoch: \[(\d{1,9})\]|Test: )\[\s*(\d{1,9})/\s*(\d{1,9})\](?=\s+Time\s)")
+_RECORD = re.compile(
+    r"(?:Epoch: \[(\d{1,9})\]|Test: )\[\s*(\d{1,9})/\s*(\d{1,9})\](?=\s+Time\s)(?!\s+Time\s+[\d.]+s\s)"
+)
 _HEAD = re.compile(r"Epoch: \[(\d+)\]\[( *\d+)/( *\d+)\]")
 _CUT = re.compile(r"(?:Epoch: \[\d*(?:\](?:\[[\d\s/]*)?)?|Test: \[[\d\s/]*)\]?\s*(?:T|Ti|Tim|Time)?$")
 _METER = re.compile(rf"\s+([A-Za-z][\w@.-]*):?\s+{_NUMBER}(\s*\(\s*{_NUMBER}\s*\))?(?=\s|$)")
