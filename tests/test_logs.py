@@ -236,6 +236,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "ultralytics": {(EPOCH, NO_RATE)},  # the bar when the epoch is over
     "verl": {(ONE, JOB)},  # tokens of the job over the step's time
     "verl_config": {(ONE, JOB)},  # the records of verl in its fixture
+    "vietocr": {(WINDOW, NO_RATE)},  # sums since the line before
     "xtuner": {(ONE, RANK)},  # data_time and time of one rank
 }
 
