@@ -168,6 +168,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "hrnet": {(WINDOW, NO_RATE), (ONE, RANK)},  # differences of means since the epoch began; a batch of one process
     "internevo": {(ONE, RANK), (WINDOW, RANK)},  # tgs is of a device; times between the stamps of records
     "job_end": {(ONE, JOB)},  # Megatron's records in its fixtures
+    "joeynmt": {(WINDOW, NO_RATE)},  # between stamps
     "jube": {(RUN, JOB)},  # `_avg` of a pattern
     "jube_result": {(RUN, JOB)},
     "keras": {(EPOCH, NO_RATE), (RUNNING, NO_RATE)},  # time per step when the epoch is over; else the mean so far
