@@ -223,6 +223,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     },  # of the job, of each rank, refused
     "scalelens_run": {(ONE, NO_RATE)},
     "stable_baselines3": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # what the time since the start grew by
+    "stable_baselines3_table": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # as progress.csv
     "swin": {(ONE, NO_RATE)},  # `time a (b)`: a is one batch, b is left out
     # Since step 1; the images of one process, which are the job's where there is one process.
     "tf_cnn_benchmarks": {(RUNNING, RANK), (RUNNING, JOB), (RUNNING, NO_RATE)},
