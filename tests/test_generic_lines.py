@@ -552,3 +552,20 @@ def test_two_kinds_of_headings_that_count_steps_are_not_read(tmp_path: Path) -> 
     for k in range(1, 9):
         lines += [f"== Step {100 * k} ==", f"loss: {3 - k / 10:.2f}", f"== Iteration {50 * k} ==", f"loss: {k:.2f}"]
     assert steps_of(log(tmp_path, *lines)) == []
+
+
+@pytest.mark.parametrize(
+    ("template", "mean", "timed"),
+    [
+        ("[Rank 0] Step {}: loss={:.2f}, time={:.3f}s", "avg_step_time=0.1004", True),
+        ("[Rank 0] Step {}: loss={:.2f}, time={:.3f}s", "avg_step_time=0.0201", False),  # it is of five steps
+        ("[Rank 0] Step {}: loss={:.2f}, time={:.3f}", "avg_step_time=0.1004", False),  # in an unknown unit
+        ("[Rank 0] Step {}: loss={:.2f}, time={:.3f}s", "avg_epoch_time=0.1004", False),
+    ],
+)
+def test_a_time_is_that_of_a_step_where_another_line_states_its_mean(
+    tmp_path: Path, template: str, mean: str, timed: bool
+) -> None:
+    lines = (template.format(5 * k, 3 - k / 10, 0.1 + k % 2 / 1000) for k in range(8))
+    found = [step.get("step_s") for _, _, step in steps_of(log(tmp_path, *lines, f"Summary: batch_size=4 {mean}"))]
+    assert found == ([0.1, 0.101] * 4 if timed else [None] * 8)

@@ -22,8 +22,9 @@ count with a name is not a count; where the number after `/` changes from line t
 and one that ends before what all others print, may be cut: a problem.
 
 A time whose name does not say which, or in which unit, is held against the time stamps, else against the time left
-(`eta`): it is the time of a step where it fits them, and where it is the sum of all other times of its line, forward or
-backward among them, and each step has a line.  Otherwise it stays open, as in a CSV.  A line without any time,
+(`eta`): it is the time of a step where it fits them.  So it is where it is the sum of all other times of its line,
+forward or backward among them, and each step has a line; and, with a unit, where another line states its mean
+(`avg_step_time=0.105`).  Otherwise it stays open, as in a CSV.  A line without any time,
 and with time stamps at least ten times finer than the time between the lines, has that time (`interval_mean`; params:
 `step_s_origin` = derived, `step_s_resolution_s`); not where each line is of another epoch, or validation or
 saving stands between most of them, not where most steps have several lines, and not where lines come in bursts.  Rates

@@ -31,6 +31,10 @@ _USUAL, _ALWAYS = 0.5, 0.9  # shares of the lines of a shape that have a name
 _STAMPED = 0.9  # share of the lines that have a time stamp, where these are times of the records
 _LEAST_NAMES = 0.5  # share of the usual names that a record has
 PAUSES = re.compile(rb"eval|(?<![a-z])(?:val|test)(?!ue)|checkpoint|saving|saved", re.IGNORECASE)
+_MEAN_STEP = re.compile(
+    rb"(?<![a-z])(?:avg|average|mean)[ _](?:step|iter|iteration|batch)[ _]time[^\w.]{1,4}(\d{1,9}\.\d{1,9})",
+    re.IGNORECASE,
+)
 CUT = "the line is cut: numbers that all others have at their end are missing, and the last one may be cut too"
 _NO_END = "the line has no end and may be cut: it is not read"
 
@@ -49,6 +53,7 @@ class LineTable:
         self.always = [name for name in self.usual if names[name] >= least]
         self.left_out = 0  # lines of the shape that are not records
         self.taken = self.paused = 0  # records, and those before which a line mentions validation or saving
+        self.mean_steps: set[float] = set()  # mean times of a step that other lines state
         self._units: dict[str, str] = {}  # of times, by name
         self.bars: DrawnBars | None = None  # of tqdm, where its lines are drawings
         self._kept: list[TableRecord] | None = None
@@ -139,6 +144,8 @@ class LineTable:
         def look(raw: bytes) -> None:
             nonlocal pause
             pause = pause or bool(PAUSES.search(raw))
+            if b"ime" in raw and (mean := _MEAN_STEP.search(raw)):
+                self.mean_steps.add(float(mean[1]))
 
         for line, whole in log_lines(source, look):
             parts = shaped(line.text)

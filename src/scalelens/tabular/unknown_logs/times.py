@@ -9,7 +9,7 @@ import itertools
 import re
 import statistics
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from scalelens.parsing.values import number
@@ -29,6 +29,7 @@ _SMOOTHED = 0.02  # between a time and the mean beside it
 _KEPT = 20_000
 _LEAST_LEFT_S = 30.0
 _FORWARD_OR_BACK = re.compile(r"(?<![a-z])(?:fwd|bwd|forward|backward)(?![a-z])", re.IGNORECASE)
+_STATED = 0.05  # between the median of a time and the mean that the log states
 _LEAST_SUMS = 5
 _ADDED_UP = 0.02  # between a time and the sum of its parts
 _ELSEWHERE = {"data", "load", "reader", "eval", "val", "test", "left", "mean", "avg", "total", "eta", "epoch"}
@@ -136,6 +137,10 @@ class LineTimes:
             return False
         return abs(statistics.median(self.values[name]) / statistics.median(means) - 1) > _SMOOTHED
 
+    def of_a_step(self, means: Collection[float]) -> tuple[str, str] | None:
+        """The column, and its unit, that holds the time of a step by any evidence; other lines state `means`."""
+        return self.proven() or self.unrounded() or self.added_up() or self.as_stated(means)
+
     def proven(self) -> tuple[str, str] | None:
         """The column, and its unit, that holds the time of a step by the evidence; None where none or several do."""
         left_s = statistics.median(self.by_left) if len(self.by_left) >= 3 else None
@@ -161,6 +166,22 @@ class LineTimes:
         falls = sum(later < value for value, later in itertools.pairwise(values))
         is_sum = count >= max(_LEAST_SUMS, _MOSTLY * self.records)
         return (name, read_name(name).unit or "s") if is_sum and each and falls > 1 else None
+
+    def as_stated(self, means: Collection[float]) -> tuple[str, str] | None:
+        """The column, and its unit, whose values have the mean time of a step that another line of the log states."""
+        hits = []
+        for name, values in self.values.items():
+            role, unit = read_name(name)
+            typical = statistics.median(values)
+            goes_back = any(later < value for value, later in itertools.pairwise(values))
+            if (
+                role == "time"
+                and unit
+                and goes_back
+                and any(abs(mean / typical - 1) <= _STATED for mean in means if typical)
+            ):
+                hits.append((name, unit))
+        return hits[0] if len(hits) == 1 else None
 
     def unrounded(self) -> tuple[str, str] | None:
         """The column, and its unit, that says with more digits what a rate of steps beside it says."""
