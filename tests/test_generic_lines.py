@@ -490,3 +490,82 @@ def test_a_bar_of_keras_with_the_label_of_an_evaluation_is_not_the_epochs(tmp_pa
     done = "10/10 [==============================] - 5s {}ms/step - loss: 1.5"
     lines = ["Epoch 1/2", done.format(45), "Epoch 2/2", done.format(46), "Evaluating " + done.format(9)]
     assert [row["step_s"] for _, _, row in steps_of(log(tmp_path, *lines))] == [0.045, 0.046]
+
+
+def test_a_time_is_the_steps_where_it_is_the_sum_of_its_parts_and_each_step_has_a_line(tmp_path: Path) -> None:
+    def times(every: int, growing: bool, rest: float = 0.0) -> list[float | None]:
+        lines = []
+        for k in range(12):
+            fwd, bwd = (0.1 * (k + 1), 0.2 * (k + 1)) if growing else (0.1 + k % 3 / 100, 0.2)
+            parts = f"fwd {fwd:.3f}s bwd {bwd:.3f}s total {fwd + bwd + rest:.3f}s"
+            lines.append(f"step {k * every} loss {3 - k / 10:.3f} {parts}")
+        return [step.get("step_s") for _, _, step in steps_of(log(tmp_path, *lines))]
+
+    assert times(1, growing=False) == pytest.approx([0.3 + k % 3 / 100 for k in range(12)])
+    assert set(times(10, growing=False)) == {None}  # may be of ten steps
+    assert set(times(1, growing=True)) == {None}  # may be since the start
+    assert set(times(1, growing=False, rest=0.1)) == {None}  # something else is in it
+
+
+def test_a_rate_of_steps_by_its_name_is_of_what_the_line_counts(tmp_path: Path) -> None:
+    def times(count: str, name: str) -> list[float | None]:
+        lines = (f"{count} {k * 10} loss {3 - k / 10:.2f} {name} 4.0" for k in range(1, 9))
+        return [step.get("step_s") for _, _, step in steps_of(log(tmp_path, *lines))]
+
+    assert set(times("global_step", "steps/sec")) == {0.25}
+    assert set(times("iter", "it/s")) == {0.25}
+    assert set(times("iter", "steps/sec")) == {None}  # steps may be those of an environment
+
+
+def test_what_a_step_took_is_read_like_a_time(tmp_path: Path) -> None:
+    lines = (f"Iter {k}: loss={3 - k / 10:.2f} took {0.71 + k % 3 / 100:.3f} seconds" for k in range(24))
+    assert {step.get("step_s") for _, _, step in steps_of(log(tmp_path, *lines))} == {0.71, 0.72, 0.73}
+
+
+@pytest.mark.parametrize(
+    ("heading", "between", "timed"),
+    [
+        ("---- Iteration: {} ----", "", 7),
+        ("---- Iteration: {} ----", "Validation follows", 0),
+        ("---- Epoch: {} ----", "", None),
+    ],
+)
+def test_numbers_below_a_heading_are_of_its_step(tmp_path: Path, heading: str, between: str, timed: int | None) -> None:
+    lines = []
+    for k in range(1, 9):
+        lines += [heading.format(100 * k), f"Loss: {3 - k / 10:.2f}", f"Elapsed Time: {5.5 * k:.2f} seconds", between]
+    found = steps_of(log(tmp_path, *lines))
+    assert len(found) == (0 if timed is None else 8)
+    assert [step["step_s"] for _, _, step in found if step.get("step_s")] == pytest.approx([0.055] * (timed or 0))
+
+
+def test_a_block_below_a_heading_that_may_be_cut_is_a_problem(tmp_path: Path) -> None:
+    block = "== Step {} ==\nloss: {:.2f}\nElapsed Time: {:.2f} seconds"
+    path = log(tmp_path, *(block.format(100 * k, 3 - k / 10, 5.5 * k) for k in range(1, 9)))
+    path.write_text(path.read_text().rpartition("Elapsed")[0])
+    assert len(steps_of(path)) == 7
+    assert asked(path, tmp_path, "SELECT count(*) FROM problems WHERE reason LIKE 'the line is cut%'") == [(1,)]
+
+
+def test_two_kinds_of_headings_that_count_steps_are_not_read(tmp_path: Path) -> None:
+    lines = []
+    for k in range(1, 9):
+        lines += [f"== Step {100 * k} ==", f"loss: {3 - k / 10:.2f}", f"== Iteration {50 * k} ==", f"loss: {k:.2f}"]
+    assert steps_of(log(tmp_path, *lines)) == []
+
+
+@pytest.mark.parametrize(
+    ("template", "mean", "timed"),
+    [
+        ("[Rank 0] Step {}: loss={:.2f}, time={:.3f}s", "avg_step_time=0.1004", True),
+        ("[Rank 0] Step {}: loss={:.2f}, time={:.3f}s", "avg_step_time=0.0201", False),  # it is of five steps
+        ("[Rank 0] Step {}: loss={:.2f}, time={:.3f}", "avg_step_time=0.1004", False),  # in an unknown unit
+        ("[Rank 0] Step {}: loss={:.2f}, time={:.3f}s", "avg_epoch_time=0.1004", False),
+    ],
+)
+def test_a_time_is_that_of_a_step_where_another_line_states_its_mean(
+    tmp_path: Path, template: str, mean: str, timed: bool
+) -> None:
+    lines = (template.format(5 * k, 3 - k / 10, 0.1 + k % 2 / 1000) for k in range(8))
+    found = [step.get("step_s") for _, _, step in steps_of(log(tmp_path, *lines, f"Summary: batch_size=4 {mean}"))]
+    assert found == ([0.1, 0.101] * 4 if timed else [None] * 8)

@@ -152,7 +152,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     # Tables are what their columns say: a rate per device, or of nobody knows whom.
     "generic_csv": {(ONE, RANK), (ONE, NO_RATE), (WINDOW, NO_RATE)},
     "generic_json": {(ONE, NO_RATE)},
-    "generic_jsonl": {(ONE, NO_RATE)},
+    "generic_jsonl": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # what the time stamps tell is a mean
     "generic_lines": {(ONE, NO_RATE), (WINDOW, NO_RATE), (WINDOW, RANK), (RUNNING, NO_RATE)},
     "gnmt": {(ONE, NO_RATE)},  # a batch; its mean over the epoch is left out
     # Horovod's rank 0 counts all workers; beside them in a fixture, MXNet's Speedometer.
@@ -171,7 +171,12 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "joeynmt": {(WINDOW, NO_RATE)},  # between stamps
     "jube": {(RUN, JOB)},  # `_avg` of a pattern
     "jube_result": {(RUN, JOB)},
-    "keras": {(EPOCH, NO_RATE), (RUNNING, NO_RATE)},  # time per step when the epoch is over; else the mean so far
+    "headed_lines": {(WINDOW, NO_RATE)},  # differences of the time since the start
+    "keras": {
+        (EPOCH, NO_RATE),
+        (EPOCH, JOB),
+        (RUNNING, NO_RATE),
+    },  # or samples of arrays; time per step when the epoch is over; else the mean so far
     "levanter": {(ONE, JOB)},
     "lightning_progress": {(WINDOW, NO_RATE)},  # differences of means since the start
     "litgpt": {(ONE, NO_RATE)},

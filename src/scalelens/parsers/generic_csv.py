@@ -36,7 +36,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular import cells
 
-VERSION = 8
+VERSION = 9
 LAST = True  # any other format comes first
 
 

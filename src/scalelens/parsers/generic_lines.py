@@ -22,11 +22,14 @@ count with a name is not a count; where the number after `/` changes from line t
 and one that ends before what all others print, may be cut: a problem.
 
 A time whose name does not say which, or in which unit, is held against the time stamps, else against the time left
-(`eta`): it is the time of a step where it fits them.  Otherwise it stays open, as in a CSV.  A line without any time,
+(`eta`): it is the time of a step where it fits them.  So it is where it is the sum of all other times of its line,
+forward or backward among them, and each step has a line; and, with a unit, where another line states its mean
+(`avg_step_time=0.105`).  Otherwise it stays open, as in a CSV.  A line without any time,
 and with time stamps at least ten times finer than the time between the lines, has that time (`interval_mean`; params:
 `step_s_origin` = derived, `step_s_resolution_s`); not where each line is of another epoch, or validation or
-saving stands between most of them, not where most steps have several lines, and not where lines come in bursts.  Rates of steps are running means, and
-lose against a time in the same line that says the same with more digits.
+saving stands between most of them, not where most steps have several lines, and not where lines come in bursts.  Rates
+of steps (`3.1 it/s`, or `steps/sec: 3.1` where steps are counted) are running means, and lose against a time in the
+same line that says the same with more digits.
 
 Lines that count epochs and no steps give the time of each epoch by their stamps, where a loss that is printed at the same
 time shows that the epoch is over: a `phases` row, with the validation in it.
@@ -49,7 +52,7 @@ from scalelens import tabular
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 
-VERSION = 8
+VERSION = 9
 LAST = True  # any other format comes first
 GUESSES = True
 SECOND_READ = True  # also where other formats took lines, but none that are steps

@@ -11,7 +11,8 @@ running mean, as the last may be cut; that of Keras 2 tells no time, nor whether
 From TF 2.2 on the first step is not in the mean, a validation may be.  A bar with no `Epoch` line before it is an
 evaluation (phase `validation`), and so is one with a label such as `Evaluating`.  Before TF 2.2 a bar may count
 samples, where fit() was given arrays: then it says `/sample`, or Keras to 2.3 says `/step` all the same after
-`Train on 7500 samples`, and there is no step time.  Before 2.0.9, and with verbose=2 before TF 2.5, the time of the
+`Train on 7500 samples`.  There is no step time, but a rate: the inverse of the time per sample.  TF 2.0 and 2.1 print no
+`Epoch` line where there is but one epoch: a bar of all samples after `Train on 7500 samples` is that epoch.  Before 2.0.9, and with verbose=2 before TF 2.5, the time of the
 epoch alone is printed, in whole seconds.  In TF 2.0 and 2.1 the bar of a first epoch whose length nobody knew stays `/Unknown`: it counts once the next epoch begins.
 
 Samples:
@@ -31,12 +32,19 @@ from scalelens.parsing.progress_bars import is_of_training
 from scalelens.parsing.rows import Rows
 from scalelens.units import factors
 
-VERSION = 6
+VERSION = 7
 _NO_LAST_BAR = (
     "the epoch did not end, and its bar tells neither the time of a step nor whether it counts steps or samples"
 )
 ANCHORS = ("/step", "/sample", " - loss: ", "Epoch ", "Train on ")
-LATER = ("step_s", "averaged_steps", "loss", "accuracy")  # the bar is printed again after the validation
+LATER = (
+    "step_s",
+    "averaged_steps",
+    "samples_per_s",
+    "rate_scope",
+    "loss",
+    "accuracy",
+)  # the bar is printed again after the validation
 
 _ARRAYS = re.compile(r"\s*Train on (\d{1,12}) samples(?:, validate on (\d{1,12}) samples)?\s*\Z")
 _EPOCH = re.compile(r"\s*Epoch (\d{1,9})/\d{1,9}\s*\Z")
@@ -56,6 +64,8 @@ class _Log:
         self.epoch: int | None = None
         self.total: int | None = None  # steps of the epoch that is open
         self.samples: set[int] = set()  # of the arrays that are trained and validated on: a bar that counts them
+        self.trained_on = 0  # samples of the array that is trained on
+        self.fits = 0  # calls of fit() with arrays, one by each writer, that no header of an epoch came after yet
         self.attempt = 0
         self.writers = 1  # ranks that print, by the headers that came before the first bar
         self.headers: Counter[int] = Counter()  # of each epoch, in this attempt
@@ -66,6 +76,7 @@ class _Log:
 
     def header(self, epoch: int) -> None:
         """Notes the header of an epoch: one more of them than ranks print is another fit()."""
+        self.epoch, self.total, self.fits = epoch, None, 0
         count = self.headers[epoch]
         if self.has_bar and (count == self.writers or (not count and epoch < max(self.headers, default=epoch))):
             self.attempt += 1
@@ -86,12 +97,12 @@ class Reader:
         log = self.logs.setdefault((line.rank, line.location), _Log())
         if header := _EPOCH.match(line.text):
             self.release(log, line)
-            epoch = int(header[1]) - 1
-            log.header(epoch)
-            log.epoch, log.total = epoch, None
+            log.header(int(header[1]) - 1)
             return True
         if arrays := _ARRAYS.match(line.text):
             log.samples = {int(count) for count in arrays.groups() if count}
+            log.trained_on = int(arrays[1])
+            log.fits += 1
             return True
         text = line.text.replace("\b", "")
         bars = [bar for bar in _BAR.finditer(text) if bar[2] in (bar[1], "Unknown") and bar[1] != "0"]
@@ -124,6 +135,10 @@ class Reader:
         total, unknown = int(bar[1] or 0), bar[2] == "Unknown"
         if unknown and (log.epoch is None or log.total or (log.held and total < log.held[1].get("averaged_steps", 0))):
             return False
+        if log.fits and total == log.trained_on:
+            self.release(log, line)
+            for _ in range(log.fits):
+                log.header(0)
         train = log.epoch is not None and log.total in (None, total) and is_of_training(_label_of(line.text))
         if not train or (log.writers > 1 and log.held and log.held[0] != line.number):
             self.release(log, line)
@@ -133,7 +148,9 @@ class Reader:
             step = ((log.epoch or 0) + 1) * total if train else total
             row |= {"step": step, "step_s": int(spent[1]) * _UNITS[spent[2]], "averaged_steps": total}
         elif spent:
-            values["time per sample"] = int(spent[1]) * _UNITS[spent[2]]
+            values["time per sample"] = sample_s = int(spent[1]) * _UNITS[spent[2]]
+            scope = "global" if (line.rank, line.location, log.writers) == (None, None, 1) else "rank"
+            row |= {"samples_per_s": 1 / sample_s, "rate_scope": scope} if train and sample_s else {}
         row |= {"phase": "train" if train else "validation", "value_kind": "epoch_mean", "loss": values.pop("loss")}
         name = next((name for name in _ACCURACIES if name in values), "")
         row["accuracy"] = values.pop(name, None)

@@ -5,6 +5,7 @@ import functools
 import io
 import itertools
 import json
+import math
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -230,7 +231,9 @@ def nested_values(record: Mapping[str, Any], marker: str = "", before: str = "")
 
 def is_blank(value: Any) -> bool:
     """Whether a cell holds no value.  Infinity and not-a-number count as none: they are not measurements."""
-    return value is None or value != value or str(value).strip().lower() in _WITHOUT_VALUE
+    if isinstance(value, int | float):
+        return value != value or value in (math.inf, -math.inf)
+    return value is None or str(value).strip().lower() in _WITHOUT_VALUE
 
 
 def time_stamp(value: Any) -> tuple[datetime, str] | None:

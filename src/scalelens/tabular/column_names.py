@@ -12,7 +12,10 @@ from typing import NamedTuple
 from scalelens.tabular.role_table import BY_NAME, UNITS_OF_KIND
 
 # Names that only mean "a time": the values decide which time it is, or the user does.
-_ANY_TIME = ("time", "duration", "wall_time", "walltime", "wall", "wall_clock")
+_ANY_TIME = (
+    "time", "duration", "wall_time", "walltime", "wall", "wall_clock", "took", "time_taken", "time_used", "time_spent",
+    "time_cost", "cost_time",
+)  # fmt: skip
 ANY_RATE = ("throughput", "ips", "speed", "tps")
 _STEMS = {
     **dict.fromkeys(("step", "batch", "iter", "iteration", "minibatch"), "batch_time"),

@@ -22,7 +22,6 @@ from scalelens.tabular.cells import (
     is_blank,
     jsonl_header,
     jsonl_records,
-    time_stamp,
 )
 from scalelens.tabular.column_names import metric_unit
 from scalelens.tabular.column_values import Survey
@@ -163,7 +162,8 @@ class _RowWriter:
 
     def take(self, record: TableRecord) -> None:
         table, rows = self.table, self.rows
-        self.check(record)
+        stamp = table.stamp(record)
+        self.check(record, stamp is not None)
         rows.part = self.parts.setdefault(table.run(record), len(self.parts))
         for role in self.settings:
             value = table.cell(record, role) if ROLE[role].kind == "text" else table.count(record, role)
@@ -174,8 +174,7 @@ class _RowWriter:
         whose = (rows.part, rank, place)
         before = last = self.last.get((*whose, phase))
         counted = step is not None or not self.counts
-        stamp = table.stamp(record)
-        now = _EpochStep(epoch or 0, step, table.elapsed_s(record), stamp[0] if stamp else None)
+        now = _EpochStep(epoch or 0, step, table.elapsed_s(record, stamp), stamp[0] if stamp else None)
         if counted and phase == "train":
             position = rows.writers.position_of(
                 (rows.part, place, self.stream),
@@ -195,7 +194,7 @@ class _RowWriter:
             rows.add("phases", record.line, **row, phase="epoch", span_s=span_s, origin="logged")
         elif span_s := self.epoch_span(now, before) or self.first_epoch_span(now, last):
             rows.add("phases", record.line, **row, phase="epoch", span_s=span_s, origin="derived")
-        measured = self.measured(record) | self.times(record, now, before, whose)
+        measured = self.measured(record, stamp) | self.times(record, now, before, whose)
         idle = ("samples",) if {"step", "batch"} & set(table.columns) else ("samples", "ts", "ts_origin")
         if any(value is not None for column, value in measured.items() if column not in idle):
             rows.add("steps", record.line, **row, phase=phase, **measured)
@@ -205,13 +204,13 @@ class _RowWriter:
         if named:  # without steps, the number of the epoch distinguishes the rows
             rows.metrics(record.line, rank, place, step if self.counts else table.count(record, "epoch"), named)
 
-    def measured(self, record: TableRecord) -> dict[str, Any]:
+    def measured(self, record: TableRecord, stamp: tuple[datetime, str] | None) -> dict[str, Any]:
         """The columns of a row of `steps`, except the time of the step."""
         table = self.table
         values: dict[str, Any] = {
             column: table.value(record, role) for role, column in _MEASURED.items() if role in table.columns
         }
-        if stamp := table.stamp(record):
+        if stamp:
             values |= {"ts": stamp[0], "ts_origin": stamp[1]}
         if values.get("samples_per_s") is not None:
             values["rate_scope"] = table.columns["samples_per_s"].unit
@@ -272,7 +271,7 @@ class _RowWriter:
         held = span_s >= 0 and steps > 0 and not (self.counting.restarts and now.epoch != start.epoch)
         return (span_s / steps, steps) if held else (None, None)
 
-    def check(self, record: TableRecord) -> None:
+    def check(self, record: TableRecord, has_stamp: bool) -> None:
         """Reports each cell that does not hold what its column should."""
         table = self.table
         for role, reading in table.columns.items():
@@ -280,7 +279,7 @@ class _RowWriter:
             if value is None or kind == "text":
                 continue
             fits = (
-                time_stamp(value) is not None if kind == "stamp"
+                has_stamp if kind == "stamp"
                 else table.count(record, role) is not None if kind == "count"
                 else number(value) is not None
             )  # fmt: skip

@@ -1,5 +1,6 @@
 """A table whose columns have roles: the values of a record by role, and how the table counts its steps."""
 
+import itertools
 import re
 import statistics
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ OF_RUN = ("run", "devices", "nodes", "model", "precision", "job_id")  # another 
 FINE = 10  # times the resolution of a clock: its differences are times from there on
 _PAUSE = 5  # usual spans between records: a longer one is a pause
 _IN_BURSTS = 0.02  # of the time lies between records that follow one another as usual; the rest are pauses
-_MOST_SPANS = 20_000
+_MOST_RECORDS = 10_000  # by which the time stamps are judged, and whether steps have several records
 _EVALUATED = re.compile(r"(?<![a-z])(?:eval|valid|val(?![a-z])|test(?![a-z]))", re.IGNORECASE)
 _BY_STAMPS_UNLESS = {"batch_time", "interval_time", "running_time", "elapsed"}
 _DAY_BEGINS = datetime(1970, 1, 1)
@@ -62,11 +63,10 @@ class StepTable:
     def stamp(self, record: TableRecord) -> tuple[datetime, str] | None:
         return time_stamp(self.cell(record, "timestamp")) if "timestamp" in self.columns else None
 
-    def elapsed_s(self, record: TableRecord) -> float | None:
+    def elapsed_s(self, record: TableRecord, stamp: tuple[datetime, str] | None) -> float | None:
         """The time since the start.  By a stamp it is unknown beside a validation, which lies before it or after it."""
         if not self.by_stamps:
             return self.value(record, "elapsed")
-        stamp = self.stamp(record)
         evaluated = any(number(record.cells.get(column)) is not None for column in self.evaluated)
         return (stamp[0] - _DAY_BEGINS).total_seconds() if stamp and not evaluated else None
 
@@ -104,6 +104,8 @@ class Counting:
         stamps = _Stamps()
         last: dict[tuple[Any, ...], tuple[float, int]] = {}
         least: int | None = None
+        if not in_epochs:
+            records = itertools.islice(records, _MOST_RECORDS)
         most = batches = seen = again = 0
         for record in records:
             step, epoch = table.step_in_log(record), table.value(record, "epoch") if in_epochs else 0.0
@@ -115,8 +117,8 @@ class Counting:
             self.restarts |= before is not None and epoch > before[0] and step <= before[1]
             seen, again = seen + 1, again + (before == (epoch, step))
             last[whose] = epoch, step
-            if table.by_stamps:
-                stamps.take(whose, table.elapsed_s(record))
+            if table.by_stamps and seen <= _MOST_RECORDS:
+                stamps.take(whose, table.elapsed_s(record, table.stamp(record)))
         self.repeats = 2 * again > seen
         table.by_stamps = table.by_stamps and stamps.tell
         self.resolution_s = stamps.resolution_s
@@ -149,7 +151,7 @@ class _Stamps:
         self._by_the_minute = self._by_the_minute and seconds % 60 == 0
         if seconds % 1:
             self.resolution_s = 0.001
-        if whose in self._last and len(self.spans) < _MOST_SPANS:
+        if whose in self._last:
             self.spans.append(seconds - self._last[whose])
         self._last[whose] = seconds
 

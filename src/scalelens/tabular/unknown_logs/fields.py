@@ -12,7 +12,7 @@ from typing import NamedTuple
 from scalelens.parsing.progress_bars import Drawing
 from scalelens.parsing.recurring_lines import BAR
 from scalelens.parsing.values import number
-from scalelens.tabular.column_names import SPELT
+from scalelens.tabular.column_names import SPELT, read_name
 from scalelens.tabular.unknown_logs.bars import written_out
 from scalelens.tabular.unknown_logs.clock import Stamp, stamp_in
 
@@ -55,6 +55,7 @@ _AROUND = " \t:=|,;-~>*/@<'\"\u2022"
 _SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "k": 1e3}  # 21.5K; "G" may be gigabytes
 _IDLE_BEGIN = re.compile(r"(?:None|of|and|at|with|in)\s+")
 _UNIT_AFTER = {**SPELT, "min": "min"}  # "min" in a name is a minimum; after a number it is minutes
+_NEVER_RATES = ("loss", "learning_rate", "accuracy", "grad_norm")
 _LEFT = re.compile(r"\b(?:eta|remain\w*|left)\b[\s:=(]*\Z", re.IGNORECASE)
 
 
@@ -158,6 +159,8 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
         before = fields[-1] if fields else None
         is_mean = gap.strip() == "(" or (gap.strip() == "," and before is not None and before.is_mean)
         name, start = (before.name, done) if is_mean and before else _name_in(gap, done)
+        if match["rate"] and not is_mean and read_name(name).role in _NEVER_RATES:
+            unit, end = None, match.end("number")  # `loss 8.9 it/s 3.1`: the name of what follows
         fields.append(
             Field(
                 name, None if value is None else value * scale, unit,

@@ -118,7 +118,7 @@ def _read_columns(
     }
     if BAR_TIME in columns:
         known |= {"interval_time": (BAR_TIME, "s"), "averaged_steps": (BAR_STEPS, None)}
-    elif guess and (proven := times.proven() or times.unrounded()) and not {*_OF_A_STEP, "elapsed"} & set(stated):
+    elif guess and (proven := times.of_a_step(table.mean_steps)) and not {*_OF_A_STEP, "elapsed"} & set(stated):
         name, unit = proven
         known["batch_time" if _is_of_one_step(name, columns, known) else "interval_time"] = name, unit
     readings = assign(columns, {**known, **stated}, guess)

@@ -22,13 +22,20 @@ LEFT = "time left [s]"
 TOTAL = "batches_per_epoch"
 RUNNING = "running_step_time [s]"
 _STEPS = ("it", "iter", "iteration", "step", "batch", "")  # what a rate of steps counts
+_NAMED_RATE = re.compile(
+    r"(?P<what>it|step|batch)(?:er|eration)?(?:e?s)?(?:/| per |_per_)(?:s|secs?|seconds?)\Z", re.IGNORECASE
+)
 _MOST_KEPT = 50_000  # records that are kept in memory; more are parsed again for each pass
 _OF_BARS = ("rank", "worker", TOTAL)  # columns of a drawing, whatever its postfix is
 _USUAL, _ALWAYS = 0.5, 0.9  # shares of the lines of a shape that have a name
 _STAMPED = 0.9  # share of the lines that have a time stamp, where these are times of the records
 _LEAST_NAMES = 0.5  # share of the usual names that a record has
-_PAUSES = re.compile(rb"eval|(?<![a-z])(?:val|test)(?!ue)|checkpoint|saving|saved", re.IGNORECASE)
-_CUT = "the line is cut: numbers that all others have at their end are missing, and the last one may be cut too"
+PAUSES = re.compile(rb"eval|(?<![a-z])(?:val|test)(?!ue)|checkpoint|saving|saved", re.IGNORECASE)
+_MEAN_STEP = re.compile(
+    rb"(?<![a-z])(?:avg|average|mean)[ _](?:step|iter|iteration|batch)[ _]time[^\w.]{1,4}(\d{1,9}\.\d{1,9})",
+    re.IGNORECASE,
+)
+CUT = "the line is cut: numbers that all others have at their end are missing, and the last one may be cut too"
 _NO_END = "the line has no end and may be cut: it is not read"
 
 
@@ -46,6 +53,7 @@ class LineTable:
         self.always = [name for name in self.usual if names[name] >= least]
         self.left_out = 0  # lines of the shape that are not records
         self.taken = self.paused = 0  # records, and those before which a line mentions validation or saving
+        self.mean_steps: set[float] = set()  # mean times of a step that other lines state
         self._units: dict[str, str] = {}  # of times, by name
         self.bars: DrawnBars | None = None  # of tqdm, where its lines are drawings
         self._kept: list[TableRecord] | None = None
@@ -135,7 +143,9 @@ class LineTable:
 
         def look(raw: bytes) -> None:
             nonlocal pause
-            pause = pause or bool(_PAUSES.search(raw))
+            pause = pause or bool(PAUSES.search(raw))
+            if b"ime" in raw and (mean := _MEAN_STEP.search(raw)):
+                self.mean_steps.add(float(mean[1]))
 
         for line, whole in log_lines(source, look):
             parts = shaped(line.text)
@@ -157,7 +167,7 @@ class LineTable:
                 if parts.parsed.drawing and not parts.parsed.text.endswith("]"):  # in a narrow terminal, the postfix is
                     cells = {column: cells[column] for column in (*self._labels, *_OF_BARS) if column in cells}
                     is_cut = False
-                record = TableRecord(line.number, cells, _CUT if is_cut else None, line.text)
+                record = TableRecord(line.number, cells, CUT if is_cut else None, line.text)
                 last = self.lacks_end(parts, self.usual), Drawn(record, parts.parsed.drawing)
             elif parts.is_heading:
                 epoch = parts.parsed.fields[0].value
@@ -165,7 +175,7 @@ class LineTable:
                 look(line.text.encode())
         if last:  # what was written last may be cut, even where a line end follows
             record, drawing = last[1]
-            yield Drawn(record._replace(damage=_CUT if last[0] else record.damage), drawing)
+            yield Drawn(record._replace(damage=CUT if last[0] else record.damage), drawing)
 
     def is_of_shape(self, parts: Shaped) -> bool:
         """Whether a line is a record.  Something else, printed without a line end, may stand before it."""
@@ -230,6 +240,9 @@ class LineTable:
                 return RUNNING, 1.0 / value
             if what.lower() in SPELT and per in _STEPS and SPELT[what.lower()] in TIMES:
                 return RUNNING, value * TIMES[SPELT[what.lower()]]
+        rate = _NAMED_RATE.match(field.name) if value and not unit else None
+        if rate and value and any(rate["what"].lower() in counted for counted in self.shape.key[1]):
+            return RUNNING, 1.0 / value
         name = field.name or ("time" if unit in TIMES else "")
         if unit and len(unit) > 2 and "/" in unit and not name:
             name, unit = unit, None  # 191004 tok/s

@@ -6,8 +6,10 @@ Steps cannot last longer than the time between their lines.
 """
 
 import itertools
+import re
 import statistics
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from scalelens.parsing.values import number
@@ -26,6 +28,10 @@ _MOSTLY = 0.9  # share of the records
 _SMOOTHED = 0.02  # between a time and the mean beside it
 _KEPT = 20_000
 _LEAST_LEFT_S = 30.0
+_FORWARD_OR_BACK = re.compile(r"(?<![a-z])(?:fwd|bwd|forward|backward)(?![a-z])", re.IGNORECASE)
+_STATED = 0.05  # between the median of a time and the mean that the log states
+_LEAST_SUMS = 5
+_ADDED_UP = 0.02  # between a time and the sum of its parts
 _ELSEWHERE = {"data", "load", "reader", "eval", "val", "test", "left", "mean", "avg", "total", "eta", "epoch"}
 
 
@@ -38,6 +44,8 @@ class LineTimes:
         self.by_left: list[float] = []
         self.values: dict[str, list[float]] = {}
         self.by_rate: dict[str, list[tuple[float, float]]] = {}  # times by name, with those of the rate beside them
+        self.records = 0
+        self.sums: Counter[str] = Counter()  # how often a time is the sum of all others of its record
         self._last: dict[Any, tuple[float, float]] = {}
 
     def seen(self, records: Iterator[TableRecord]) -> Iterator[TableRecord]:
@@ -59,12 +67,28 @@ class LineTimes:
             self._last[whose] = step, now
         if left is not None and total is not None and left >= _LEAST_LEFT_S and total - step >= 1:
             self.by_left.append(left / (total - step))
+        self.records += 1
+        self._add_up(cells)
         by_rate = number(cells.get(RUNNING))
         for name, value in cells.items():
             if (amount := number(value)) is not None:
                 self.values.setdefault(name, []).append(amount)
                 if by_rate and (unit := read_name(name).unit) in TIMES and name not in (RUNNING, BY_CLOCK, LEFT):
                     self.by_rate.setdefault(name, []).append((amount * TIMES[unit or "s"], by_rate))
+
+    def _add_up(self, cells: Mapping[str, Any]) -> None:
+        """Notes which time of a record is the sum of all others, those of forward and backward among them."""
+        parts = {
+            name: amount * TIMES[unit]
+            for name, value in cells.items()
+            if (unit := read_name(name).unit) in TIMES
+            and name not in (RUNNING, BY_CLOCK, LEFT)
+            and (amount := number(value)) is not None
+        }
+        longest = max(parts, key=parts.__getitem__, default="")
+        others = sum(parts.values()) - parts.get(longest, 0.0)
+        if len(parts) > 2 and any(name != longest and _FORWARD_OR_BACK.search(name) for name in parts):
+            self.sums[longest] += abs(others - parts[longest]) <= _ADDED_UP * parts[longest]
 
     @property
     def clock_s(self) -> float | None:
@@ -113,6 +137,10 @@ class LineTimes:
             return False
         return abs(statistics.median(self.values[name]) / statistics.median(means) - 1) > _SMOOTHED
 
+    def of_a_step(self, means: Collection[float]) -> tuple[str, str] | None:
+        """The column, and its unit, that holds the time of a step by any evidence; other lines state `means`."""
+        return self.proven() or self.unrounded() or self.added_up() or self.as_stated(means)
+
     def proven(self) -> tuple[str, str] | None:
         """The column, and its unit, that holds the time of a step by the evidence; None where none or several do."""
         left_s = statistics.median(self.by_left) if len(self.by_left) >= 3 else None
@@ -129,6 +157,31 @@ class LineTimes:
                     hits.append((role is not None, name, candidate))
         best = [hit for hit in hits if hit[0]] or hits
         return (best[0][1], best[0][2]) if len(best) == 1 else None
+
+    def added_up(self) -> tuple[str, str] | None:
+        """The column, and its unit, that is the sum of the parts of each step, where each step has a line."""
+        name, count = next(iter(self.sums.most_common(1)), ("", 0))
+        steps, values = self.values.get(self.step or "", []), self.values.get(name, [])
+        each = 2 * sum(later - step == 1 for step, later in itertools.pairwise(steps)) >= len(steps)
+        falls = sum(later < value for value, later in itertools.pairwise(values))
+        is_sum = count >= max(_LEAST_SUMS, _MOSTLY * self.records)
+        return (name, read_name(name).unit or "s") if is_sum and each and falls > 1 else None
+
+    def as_stated(self, means: Collection[float]) -> tuple[str, str] | None:
+        """The column, and its unit, whose values have the mean time of a step that another line of the log states."""
+        hits = []
+        for name, values in self.values.items():
+            role, unit = read_name(name)
+            typical = statistics.median(values)
+            goes_back = any(later < value for value, later in itertools.pairwise(values))
+            if (
+                role == "time"
+                and unit
+                and goes_back
+                and any(abs(mean / typical - 1) <= _STATED for mean in means if typical)
+            ):
+                hits.append((name, unit))
+        return hits[0] if len(hits) == 1 else None
 
     def unrounded(self) -> tuple[str, str] | None:
         """The column, and its unit, that says with more digits what a rate of steps beside it says."""
