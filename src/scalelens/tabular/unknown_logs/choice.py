@@ -30,7 +30,7 @@ def _roles_of(shape: Shape) -> set[str]:
     return in_unit | {role for role in roles if role in _MEASURED}
 
 
-def is_record(shape: Shape) -> bool:
+def _is_record(shape: Shape) -> bool:
     """Whether lines of a shape are records of training: a count rises, and something of training is measured."""
     told = shape.in_training or shape.amid > 0
     return told and _counts_up(shape) and bool(_roles_of(shape)) and shape.lines >= _least(shape)
@@ -61,10 +61,10 @@ def _is_filled_by_training(shape: Shape) -> bool:
 
 def records_among(shapes: Sequence[Shape], by_fills: bool = True) -> list[Shape]:
     """The shapes that are records of training, the one that says most first."""
-    records = [shape for shape in shapes if is_record(shape)]
+    records = [shape for shape in shapes if _is_record(shape)]
     if not records and by_fills:
         records = [shape for shape in shapes if _is_filled_by_training(shape)]
-    return sorted(records, key=rank_of, reverse=True)
+    return sorted(records, key=_rank_of, reverse=True)
 
 
 def tells_epochs(shape: Shape) -> bool:
@@ -73,7 +73,7 @@ def tells_epochs(shape: Shape) -> bool:
     return enough and shape.ended >= _MOSTLY * shape.lines and shape.rises[0] >= _MOSTLY * (shape.lines - 1)
 
 
-def rank_of(shape: Shape) -> tuple[bool, bool, bool, int, int]:
+def _rank_of(shape: Shape) -> tuple[bool, bool, bool, int, int]:
     """How much a shape says about steps, as a key for sorting."""
     roles = _roles_of(shape)
     timed = bool(roles & {"batch_time", "running_time", "time"})
@@ -121,5 +121,5 @@ def _is_rival(best: Shape, other: Shape) -> bool:
         return False
     if not other.counts_steps:
         return other.lines > best.lines and other.in_training and any(other.rises)
-    both_timed = is_record(other) and _SURE in _roles_of(best) & _roles_of(other)
+    both_timed = _is_record(other) and _SURE in _roles_of(best) & _roles_of(other)
     return both_timed and abs(best.lines - other.lines) > _SAME * best.lines

@@ -290,7 +290,7 @@ class Shape:
         return len(self.key) > 4
 
 
-class EpochEnds:
+class _EpochEnds:
     """Watches the lines after one that counts an epoch: a loss printed at the same time shows that it is over."""
 
     def __init__(self) -> None:
@@ -318,7 +318,7 @@ def shapes_in(source: Source, most: int | None = None, by_later_loss: bool = Fal
 
     `by_later_loss`: the end of an epoch may be shown by a line after the one that counts it.
     """
-    ends, filled = EpochEnds(), FilledBars()
+    ends, filled = _EpochEnds(), FilledBars()
 
     def look(raw: bytes) -> None:
         if by_later_loss:
@@ -329,7 +329,7 @@ def shapes_in(source: Source, most: int | None = None, by_later_loss: bool = Fal
     return _shapes_of(itertools.islice(log_lines(source, look), most), ends, filled)
 
 
-def _shapes_of(lines: Iterable[tuple[Line, bool]], ends: EpochEnds, filled: FilledBars) -> list[Shape]:
+def _shapes_of(lines: Iterable[tuple[Line, bool]], ends: _EpochEnds, filled: FilledBars) -> list[Shape]:
     """The shapes of whole lines that count something; where there are too many, only the first."""
     shapes: dict[tuple[Any, ...], Shape] = {}
     drawn: Shape | None = None  # the bar drawn last
