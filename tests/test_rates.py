@@ -174,3 +174,22 @@ def test_what_no_log_states_is_said_beside_the_values(warehouse: Warehouse) -> N
     for query in ("runs_overview", "throughput"):
         note = warehouse.column(f"SELECT note FROM {query}()")[0]
         assert note.endswith("devices inferred; nodes from the path")
+
+
+def test_running_means_of_an_epoch_are_counted_once(warehouse: Warehouse) -> None:
+    warehouse.run("a", devices=1, global_batch_size=4)
+    common: Row = {"run_id": "a", "file_id": "a", "attempt": 0, "value_kind": "running_mean"}
+    rows = [
+        {
+            "line": 9 * epoch + k,
+            "epoch": float(epoch),
+            "step": 30 * epoch + 10 * k,
+            "averaged_steps": 10 * k,
+            "step_s": 0.5 + epoch,
+        }
+        for epoch in range(2)
+        for k in (1, 2, 3)
+    ]
+    warehouse.insert("step_times", [common | row for row in rows])
+    (row,) = warehouse.ask("SELECT timed_steps, timed_s, mean_s, samples_per_s FROM batch_stats(warmup := 0)")
+    assert row == {"timed_steps": 60, "timed_s": 60, "mean_s": 1, "samples_per_s": 4}

@@ -91,9 +91,21 @@ totals_beside_medians AS (
     WHERE value_kind = 'run_mean' AND step IS NULL
         AND run_id IN (SELECT run_id FROM records WHERE value_kind = 'run_median' AND excluded_by IS NULL)
     QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY averaged_steps DESC, file_id, line) = 1),
+-- A running mean is of all steps since its epoch began, those of the running means before it among them.
+totals_of_running_means AS (
+    SELECT run_id, sum(averaged_steps)::BIGINT AS timed_steps, sum(step_s * averaged_steps ORDER BY position_in_run) AS timed_s,
+        sum(samples * averaged_steps ORDER BY position_in_run) / sum(step_s * averaged_steps ORDER BY position_in_run) AS samples_per_s,
+        sum(tokens * averaged_steps ORDER BY position_in_run) / sum(step_s * averaged_steps ORDER BY position_in_run) AS tokens_per_s
+    FROM (
+        FROM records WHERE excluded_by IS NULL AND value_kind = 'running_mean' AND averaged_steps > 1
+        QUALIFY row_number() OVER (
+            PARTITION BY run_id, attempt, epoch ORDER BY averaged_steps DESC, position_in_run DESC) = 1)
+    GROUP BY run_id),
 totals AS (
-    SELECT run_id, timed_steps, timed_s, samples_per_s, tokens_per_s FROM statistics WHERE value_kinds NOT ILIKE '%run_median%'
-    UNION ALL FROM totals_beside_medians),
+    SELECT run_id, timed_steps, timed_s, samples_per_s, tokens_per_s FROM statistics
+    WHERE value_kinds NOT ILIKE '%run_median%' AND run_id NOT IN (SELECT run_id FROM totals_of_running_means)
+    UNION ALL FROM totals_beside_medians
+    UNION ALL FROM totals_of_running_means),
 -- The epochs of the runs, for the note, where `epochs` selects some of them.
 epochs_of_runs AS (
     SELECT run_id, format('its epochs are numbered {:.0f} to {:.0f}', min(floor(epoch)), max(floor(epoch))) AS epochs_text
