@@ -38,7 +38,7 @@ def throughput(study: Study, row: Row) -> Row:
         "step_s_low": low, "step_s_high": high, "samples_per_s": rate,
         "node_samples_per_s": rate / max(run.devices // 4, 1), "device_samples_per_s": rate / run.devices,
         "tokens_per_s": SEQ_LENGTH * rate, "device_tokens_per_s": SEQ_LENGTH * rate / run.devices,
-        "printed_samples_per_s": np.median(run.rates),
+        "printed_samples_per_s": scipy.stats.hmean(run.rates.ravel()[2:]), "printed_tokens_per_s": None,  # without warm-up
     }  # fmt: skip
 
 
