@@ -420,10 +420,11 @@ PREFIXES = {
 }
 
 
-# Steps come again in these: without a label another rank may have printed them, a rank that is named began anew.
+# Steps come again in these, or a rate is printed: without a label another rank may have printed them, a rank that is named began anew.
 STEPS_AGAIN = {
     "gluon/horovod.log", "hf_trainer/several_trainings.log", "litgpt/pretrain.log", "litgpt/two_nodes.log",
     "llamafactory_log/two_writers.jsonl", "paddleclas/dynamic.log",
+    "keras/arrays.log", "keras/one_epoch_of_arrays.log", "keras/samples.log",  # whose rate it is
 }  # fmt: skip
 
 

@@ -36,7 +36,7 @@ _RECORD = re.compile(
 )
 _BEGUN = re.compile(r"Epoch +\d{1,9},? Step: +\d{1,15},? Batch Loss: ")
 _VALID = re.compile(r"Validation result (?:\(\w+\) )?at epoch +\d{1,9}, step +(\d{1,15}): (?=\w+: )")
-_VALUE = re.compile(rf"([A-Za-z]\w*): +({_N})s?(?:, |\s*\Z)")
+_VALUE = re.compile(rf"(?<!\w)([A-Za-z]\w{{0,99}}): +({_N})s?(?:, |\s*\Z)")
 
 
 class _At(NamedTuple):

@@ -30,7 +30,7 @@ _RECORD = re.compile(
     re.IGNORECASE,
 )
 _VALID = re.compile(r"\biter: (\d{1,9}) - (?=(?:valid loss: \S+ - )?acc full seq: )", re.IGNORECASE)
-_VALUE = re.compile(rf"([A-Za-z][\w -]*?): {_N}(?: - |\s*\Z)")
+_VALUE = re.compile(rf"(?<!\w)([A-Za-z][\w -]{{0,59}}?): {_N}(?: - |\s*\Z)")
 
 
 class Reader:
