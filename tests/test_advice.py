@@ -351,7 +351,7 @@ def test_advice_without_a_case_is_told() -> None:
 
 
 def python_texts() -> Iterator[tuple[Path, str]]:
-    """Texts of the sources that are no docstrings; values that are filled in are `{}`."""
+    """Texts of the sources that are not docstrings; values that are filled in are `{}`."""
     for path in sorted(SOURCES.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         in_texts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}

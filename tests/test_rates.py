@@ -193,3 +193,8 @@ def test_running_means_of_an_epoch_are_counted_once(warehouse: Warehouse) -> Non
     warehouse.insert("step_times", [common | row for row in rows])
     (row,) = warehouse.ask("SELECT timed_steps, timed_s, mean_s, samples_per_s FROM batch_stats(warmup := 0)")
     assert row == {"timed_steps": 60, "timed_s": 60, "mean_s": 1, "samples_per_s": 4}
+    # Keras gives the mean of an epoch that ended, and a running mean of the last one.
+    ended = {"line": 99, "epoch": 5.0, "step": 200, "averaged_steps": 40, "step_s": 2.0, "value_kind": "epoch_mean"}
+    warehouse.insert("step_times", [common | ended])
+    (row,) = warehouse.ask("SELECT timed_steps, timed_s FROM batch_stats(warmup := 0)")
+    assert row == {"timed_steps": 100, "timed_s": 140}

@@ -97,9 +97,11 @@ totals_of_running_means AS (
         sum(samples * averaged_steps ORDER BY position_in_run) / sum(step_s * averaged_steps ORDER BY position_in_run) AS samples_per_s,
         sum(tokens * averaged_steps ORDER BY position_in_run) / sum(step_s * averaged_steps ORDER BY position_in_run) AS tokens_per_s
     FROM (
-        FROM records WHERE excluded_by IS NULL AND value_kind = 'running_mean' AND averaged_steps > 1
-        QUALIFY row_number() OVER (
-            PARTITION BY run_id, attempt, epoch ORDER BY averaged_steps DESC, position_in_run DESC) = 1)
+        FROM records
+        WHERE excluded_by IS NULL
+            AND run_id IN (SELECT run_id FROM records WHERE value_kind = 'running_mean' AND averaged_steps > 1 AND excluded_by IS NULL)
+        QUALIFY value_kind <> 'running_mean' OR row_number() OVER (
+            PARTITION BY run_id, attempt, epoch, value_kind ORDER BY averaged_steps DESC, position_in_run DESC) = 1)
     GROUP BY run_id),
 totals AS (
     SELECT run_id, timed_steps, timed_s, samples_per_s, tokens_per_s FROM statistics

@@ -84,7 +84,7 @@ def _rank_of(shape: Shape) -> tuple[bool, bool, bool, int, int]:
 def chosen(shapes: Sequence[Shape], by_fills: bool = True) -> Shape | str:
     """The shape that records steps, or why there is none; empty for a text without such lines.
 
-    `by_fills`: a bar without a label may be told by what stands after it, where there are no other records.
+    `by_fills`: where no other line is a record, what follows a bar without a label may show that it is the training's.
     """
     records = records_among(shapes, by_fills)
     if not records:
