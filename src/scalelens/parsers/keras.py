@@ -10,10 +10,12 @@ epoch, printed with one to three digits.  Of an epoch that did not end, the last
 running mean, as the last may be cut; that of Keras 2 tells no time, nor whether it counts steps or samples: a problem.
 From TF 2.2 on the first step is not in the mean, a validation may be.  A bar with no `Epoch` line before it is an
 evaluation (phase `validation`), and so is one with a label such as `Evaluating`.  Before TF 2.2 a bar may count
-samples, where fit() was given arrays: then it says `/sample`, or Keras to 2.3 says `/step` all the same after
-`Train on 7500 samples`.  There is no step time, but a rate: the inverse of the time per sample.  TF 2.0 and 2.1 print no
-`Epoch` line where there is but one epoch: a bar of all samples after `Train on 7500 samples` is that epoch.  Before 2.0.9, and with verbose=2 before TF 2.5, the time of the
-epoch alone is printed, in whole seconds.  In TF 2.0 and 2.1 the bar of a first epoch whose length nobody knew stays `/Unknown`: it counts once the next epoch begins.
+samples, where fit() was given arrays: it says `/sample`, or, up to Keras 2.3, `/step` nevertheless, which the line
+`Train on 7500 samples` before it gives away.  Such a bar gives no time of a step but a rate, the inverse of the time
+per sample.  TF 2.0 and 2.1 print no `Epoch` line if there is only one epoch: there, the bar that counts all samples
+after `Train on 7500 samples` is that epoch.  Before
+2.0.9, and with verbose=2 before TF 2.5, the time of the epoch alone is printed, in whole seconds.  In TF 2.0 and 2.1
+the bar of a first epoch whose length nobody knew stays `/Unknown`: it counts once the next epoch begins.
 
 Samples:
     Epoch 3/90
