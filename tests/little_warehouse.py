@@ -32,8 +32,8 @@ INSERT INTO members BY NAME SELECT DISTINCT file_id, part, run_id, 'file' AS why
 # database/step_times.sql, of the table that the tests fill.
 STEP_TIMES_OF_RUNS = """
 CREATE MACRO _step_times_of(runs := '', of_epochs := false) AS TABLE
-FROM step_times WHERE (NOT of_epochs OR epoch IS NOT NULL) AND run_id IN (FROM query(
-    CASE WHEN trim(runs) = '' THEN 'SELECT run_id FROM main.members' ELSE 'SELECT run_id FROM runs WHERE (' || runs || ')' END))
+FROM step_times WHERE (NOT of_epochs OR epoch IS NOT NULL)
+    AND (trim(runs) = '' OR run_id IN (FROM query('SELECT run_id FROM runs WHERE true' || and_selected(runs))))
 """
 
 CATALOGS = ("settings_catalog", "published", "published_documents", "published_identities")

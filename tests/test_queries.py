@@ -61,6 +61,7 @@ ARGUMENTS = {  # of queries that say nothing without them
     "accuracy_curve": "score_name := 'conversion_eff'",
     "time_to_accuracy": "score_name := 'conversion_eff', target := 0.9",
     "two_sides": TWO_SIDES,
+    "named_runs": "selector := 'gpt', of := 'a'",
     "compare": TWO_SIDES,
     "compared_runs": TWO_SIDES,
     "compare_evidence": TWO_SIDES,
@@ -284,7 +285,7 @@ def test_runs_is_a_condition_over_the_columns_of_runs(little: Warehouse) -> None
     assert len(selected(" ")) == 7
     with pytest.raises(duckdb.Error, match="nonsense"):
         selected("nonsense = 1")
-    with pytest.raises(duckdb.Error, match="syntax error"):
+    with pytest.raises(duckdb.Error, match="no run is called 'true LIMIT 1'"):
         selected("true LIMIT 1")
 
 

@@ -1,7 +1,7 @@
 """What a shell offers behind <Tab>: names of queries and charts, their parameters, runs of the warehouse.
 
-The user waits for it, so it reads names of files and headers of queries, and loads neither DuckDB nor polars.  It never
-raises: where a name cannot be found out, nothing is offered.
+The user waits for it, so it reads names of files and headers of queries, and asks DuckDB for the names of runs alone.
+It never raises: where a name cannot be found out, nothing is offered.
 """
 
 import os
@@ -67,13 +67,13 @@ def query_parameters(context: typer.Context) -> _Offers:
 
 @_silent
 def run_names(context: typer.Context) -> _Offers:
-    from scalelens.runs.joining import runs_of
-    from scalelens.warehouse.log import Warehouse
+    from scalelens.question.question import Question
+    from scalelens.question.session import ask
     from scalelens.warehouse.root import root_of
 
     root = context.params.get("warehouse") or os.environ.get("SCALELENS_WAREHOUSE") or DEFAULT_WAREHOUSE
-    for run in sorted(runs_of(Warehouse(root_of(root)).live()), key=lambda run: run.name):
-        yield run.name, run.parts[0].path
+    names = ask(root_of(root), Question(sql="SELECT name, path FROM run_names() ORDER BY name")).table.to_pydict()
+    return zip(names["name"], names["path"], strict=True)
 
 
 def _query_files(context: typer.Context) -> dict[str, Path]:

@@ -100,8 +100,9 @@ def _is_ours_alone(path: Path) -> bool:
 def digest_of_queries() -> str:
     """Digest of the files that macros are made of."""
     hashed = hashlib.blake2b(digest_size=8)
-    for path in sorted((*QUERIES_FOLDER.rglob("*.sql"), views.STEP_TIMES, _SCALAR_MACROS), key=lambda path: path.name):
+    for path in sorted((*QUERIES_FOLDER.rglob("*.sql"), _SCALAR_MACROS), key=lambda path: path.name):
         hashed.update(f"{path.name}\n".encode() + path.read_bytes())
+    hashed.update(views.step_times_macro().encode())
     return hashed.hexdigest()
 
 
@@ -113,8 +114,8 @@ def make(file: Path) -> None:
             functions.register(connection)
             for name, columns in documented().items():
                 connection.execute(f"CREATE TABLE {name} AS {views.no_rows(columns)}")
-            connection.execute(views.step_times_macro())
             connection.execute(_SCALAR_MACROS.read_text(encoding="utf-8"))
+            connection.execute(views.step_times_macro())
             create(connection, load().values(), "main")
             connection.execute("; ".join(f"DROP TABLE {name}" for name in documented()))
         part.replace(file)

@@ -16,7 +16,7 @@ from scalelens.tables import FILES, INT, LONGEST_TEXT, MEMBERS, RUN_ID, SMALL, S
 from scalelens.warehouse.live import Live
 
 _RUN_BASICS = (
-    Column("run_id", TEXT, ""), Column("name", TEXT, ""), Column("path", TEXT, ""),
+    Column("run_id", TEXT, ""), Column("name", TEXT, ""), Column("name_of_place", TEXT, ""), Column("path", TEXT, ""),
     Column("started_at", TIME, ""), Column("ended_at", TIME, ""), Column("attempts", SMALL, ""),
     Column("outcome", TEXT, ""), Column("outcome_line", INT, ""),
 )  # fmt: skip
@@ -152,7 +152,7 @@ def _run_basics(runs: list[Run]) -> Iterator[_Row]:
     for run in runs:
         outcome, outcome_line = run.outcome
         yield {
-            "run_id": run.run_id, "name": run.name, "path": run.parts[0].path,
+            "run_id": run.run_id, "name": run.name, "name_of_place": run.name_of_place, "path": run.parts[0].path,
             "started_at": min((start for part in run.parts if (start := part.facts.started_at)), default=None),
             "ended_at": max((end for part in run.parts if (end := part.facts.ended_at)), default=None),
             "attempts": max(part.facts.attempts for part in run.parts),
@@ -161,9 +161,11 @@ def _run_basics(runs: list[Run]) -> Iterator[_Row]:
 
 
 def _path_params(runs: list[Run]) -> Iterator[_Row]:
-    """Facts in the names of folders and files, for runs with steps."""
+    """Facts in the names of folders and files, for runs with steps; a job's id for any run that states none."""
     for run in runs:
         part = run.parts[0]
+        if part.job_id and not any(other.facts.job_id or "job_id" in other.statements for other in run.parts):
+            yield {"file_id": part.file_id, "part": part.part, "key": "job_id", "value": part.job_id, "origin": "path"}
         stated = next((count for other in run.parts if (count := other.facts.settings.get("devices"))), None)
         for key, value in facts_of(part.path, part.root, stated).items() if part.facts.steps else ():
             yield {"file_id": part.file_id, "part": part.part, "key": key, "value": value, "origin": "path"}

@@ -4,6 +4,6 @@ WITH facts AS (
     SELECT run_id, $facts
     FROM ($chosen) GROUP BY run_id),
 labels AS (SELECT run_id$labelled FROM _sidecar_params GROUP BY run_id)
-SELECT b.run_id, b.name, b.path, $names, b.outcome, b.outcome_line,
+SELECT b.run_id, coalesce(b.name, f.model, 'job ' || f.job_id, b.name_of_place) AS name, b.path, $names, b.outcome, b.outcome_line,
        CAST(b.started_at AS TIMESTAMP) AS started_at, CAST(b.ended_at AS TIMESTAMP) AS ended_at, b.attempts$labels
 FROM _run_basics b LEFT JOIN facts f USING (run_id) LEFT JOIN labels l USING (run_id)

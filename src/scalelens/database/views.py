@@ -93,8 +93,9 @@ def step_times() -> str:
 
 def step_times_macro() -> str:
     """The statement that creates the macro `_step_times_of`, which gathers the steps of some runs."""
-    chosen = """ AND run_id IN (FROM query(CASE WHEN trim(runs) = '' THEN 'SELECT run_id FROM main.members'
-    ELSE 'SELECT run_id FROM runs WHERE (' || runs || ')' END)) AND (NOT of_epochs OR epoch IS NOT NULL)"""
+    chosen = """ AND (
+        trim(runs) = '' OR run_id IN (FROM query('SELECT run_id FROM runs WHERE true' || and_selected(runs))))
+        AND (NOT of_epochs OR epoch IS NOT NULL)"""
     what = "MACRO _step_times_of(runs := '', of_epochs := false)"
     return Template(STEP_TIMES.read_text(encoding="utf-8")).substitute(what=what, kind="TABLE", chosen=chosen)
 

@@ -61,9 +61,14 @@ def blocks(
 
 
 def by_names(rows: Columns, runs: Mapping[str, str]) -> Columns:
-    """The rows, sorted by the names of their runs."""
-    names = [runs.get(run_id, run_id or "") for run_id in rows["run_id"]]
+    """The rows, sorted by the names of their runs: n2 comes before n16."""
+    names = [_by_numbers(runs.get(run_id, run_id or "")) for run_id in rows["run_id"]]
     return rows.at(sorted(range(rows.height), key=names.__getitem__))
+
+
+def _by_numbers(name: str) -> list[tuple[str, int]]:
+    """What a name is sorted by: its texts, each with the number after it."""
+    return [(text, int(number or 0)) for text, number in re.findall(r"(\D*)(\d*)", name)]
 
 
 def within(block: GlanceBlock, most: int) -> tuple[GlanceBlock, int]:

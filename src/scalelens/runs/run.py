@@ -1,18 +1,13 @@
 """A run: the parts of files that belong to it, its id, its name, and how it ended."""
 
-import re
 from pathlib import PurePath
 from typing import NamedTuple
 
 from scalelens.runs.copies import Originals, RankLogs
+from scalelens.runs.own_names import tells_something
 from scalelens.runs.part import Part
 from scalelens.runs.sidecar import Statement
 from scalelens.tables import OUTCOMES
-
-_SAYS_NOTHING = re.compile(
-    r".*/(?:(?:rank|worker|stdout|stderr|out|output|log|train|main|job|result|meta)?[-_]?\d{0,4}"
-    r"|trainer_state|(?:all|train|eval|test|predict)_results)\.[^/]*$"
-)
 
 
 class Run(NamedTuple):
@@ -68,14 +63,29 @@ class Run(NamedTuple):
         )
 
     @property
-    def name(self) -> str:
+    def name(self) -> str | None:
+        """The name of its file or folder, if people would recognize the run by it."""
         first = self.parts[0]
         if described := next((folder for part in self.parts for folder in part.describes), None):
             return PurePath(described).name
-        if self._has_several_logs() or _SAYS_NOTHING.match(first.path):
-            return PurePath(first.folder).name
-        stem = first.path.rpartition("/")[2].split(".", 1)[0] or first.path.rpartition("/")[2]
-        return f"{stem} ({first.part + 1})" if first.part else stem
+        has_facts = bool(first.facts.steps)
+        if not self._has_several_logs() and tells_something(self._stem, has_facts):
+            return f"{self._stem} ({first.part + 1})" if first.part else self._stem
+        folder = PurePath(first.folder).name
+        return folder if tells_something(folder, has_facts) else None
+
+    @property
+    def name_of_place(self) -> str:
+        """What to call it where neither its file nor its facts give a name: a folder above, else its file."""
+        first = self.parts[0]
+        above = [folder for folder in first.folders_above if folder.startswith(first.root)]
+        names = [PurePath(folder).name for folder in above]
+        return next(filter(tells_something, names), self._stem)
+
+    @property
+    def _stem(self) -> str:
+        name = self.parts[0].path.rpartition("/")[2]
+        return name.split(".", 1)[0] or name
 
     def _has_several_logs(self) -> bool:
         logs = {part.path for part in self.parts if part.facts.steps}

@@ -41,8 +41,8 @@ WITH
 -- Only runs with power, and below only those with printed energy: millions of other records would fill the memory.
 selected AS MATERIALIZED (
     FROM selected_steps(epochs := epochs, warmup := warmup, exclude := exclude,
-        runs := concat('run_id IN (SELECT run_id FROM main.power UNION SELECT run_id FROM main.steps WHERE energy_j > 0)',
-            ' AND (' || nullif(trim(runs), '') || ')'))),
+        runs := 'run_id IN (SELECT run_id FROM main.power UNION SELECT run_id FROM main.steps WHERE energy_j > 0)'
+            || and_selected(runs))),
 records AS (
     SELECT *, epoch_ns(ts) AS until_ns, until_ns - (step_s * averaged_steps * 1e9)::BIGINT AS since_ns
     FROM selected

@@ -49,7 +49,7 @@ logged AS (
     UNION ALL
     SELECT run_id, count(*), min(step), max(step)
     FROM _step_times_of(
-        runs := concat('run_id NOT IN (SELECT run_id FROM plain)', ' AND (' || nullif(trim(runs), '') || ')'))
+        runs := 'run_id NOT IN (SELECT run_id FROM plain)' || and_selected(runs))
     GROUP BY run_id),
 problems_of_runs AS (SELECT run_id, count(*) AS n_problems FROM problems GROUP BY run_id),
 times AS (
@@ -57,7 +57,7 @@ times AS (
     UNION ALL
     SELECT run_id, median(step_s)
     FROM selected_steps(epochs := epochs, warmup := warmup, exclude := exclude,
-        runs := concat('run_id NOT IN (SELECT run_id FROM plain)', ' AND (' || nullif(trim(runs), '') || ')'))
+        runs := 'run_id NOT IN (SELECT run_id FROM plain)' || and_selected(runs))
     WHERE excluded_by IS NULL GROUP BY run_id)
 SELECT r.run_id, name, framework, model, system, r.precision, nodes, devices, micro_batch_size, global_batch_size,
     tp, pp, dp, cp, coalesce(n_records, 0) AS n_records, first_step, last_step, step_s,

@@ -62,7 +62,7 @@ plain AS MATERIALIZED (
     FROM plain_runs(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 records AS (
     FROM selected_steps(epochs := epochs, warmup := warmup, exclude := exclude,
-        runs := concat('run_id NOT IN (SELECT run_id FROM plain)', ' AND (' || nullif(trim(runs), '') || ')'))),
+        runs := 'run_id NOT IN (SELECT run_id FROM plain)' || and_selected(runs))),
 statistics AS (
     SELECT run_id,
         median_interval(list(step_s ORDER BY position_in_run)) AS bounds,

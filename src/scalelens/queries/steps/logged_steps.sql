@@ -39,4 +39,4 @@ WHERE phase = 'train' AND (NOT of_epochs OR epoch IS NOT NULL)
 UNION ALL BY NAME
 SELECT * EXCLUDE (ranks), false AS is_in_order
 FROM _step_times_of(of_epochs := of_epochs,
-    runs := concat('run_id NOT IN (SELECT run_id FROM ordered)', ' AND (' || nullif(trim(runs), '') || ')'))
+    runs := 'run_id NOT IN (SELECT run_id FROM ordered)' || and_selected(runs))

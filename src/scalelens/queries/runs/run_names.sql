@@ -1,0 +1,66 @@
+-- The name of each run: what people see in tables, charts and messages, and may write wherever a run is named.
+--
+-- Answers: What are the runs called, and which id has each?
+--   A name begins with that of the run's file or folder, or with its model where these tell nothing (slurm-3665238,
+--   log).  Runs that share it get what tells them apart, in this order: precision, data set, system, device, nodes,
+--   devices, batch, sequence, parallelism, framework; then the job, a folder, the part of the file; the id last.
+--   A name that was shown once still means its runs when others came: any of a run's words in their order name it, and
+--   `two_sides` lists the runs that a text fits.
+--
+-- Sources: runs
+--
+-- Columns:
+--   run_id    VARCHAR      run
+--   name      VARCHAR      its name, which no other run has
+--   words     VARCHAR[]    all that may stand in a name of the run, in order
+--   path      VARCHAR      its first file
+--
+-- Glance: name, run_id, path
+WITH
+described AS (
+    SELECT run_id, coalesce(name, run_id) AS name, model, path,
+        [precision, dataset, system, device_model, nodes || if(nodes = 1, ' node', ' nodes'),
+         devices || ' ' || lower(coalesce(device_unit, 'device')) || if(devices = 1, '', 's'), 'batch ' || global_batch_size,
+         'micro-batch ' || micro_batch_size, 'seq ' || seq_length, 'tp' || tp, 'pp' || pp, 'dp' || dp, 'cp' || cp,
+         framework] AS facts,
+        'job ' || job_id AS job, coalesce(string_split(path, '/')[2:-2], []) AS folders,
+        '(' || (1 + nullif(regexp_extract(run_id, '-(\d+)$', 1), '')::INTEGER) || ')' AS part
+    FROM runs),
+-- A fact tells runs of one name apart if with it they begin in more ways than before.
+beginnings AS (
+    SELECT run_id, name, k, facts[k] AS fact, facts[:k] AS beginning
+    FROM (FROM described QUALIFY count(*) OVER (PARTITION BY name) > 1), range(1, 15) AS t(k)),
+telling AS (
+    SELECT name, k FROM (SELECT name, k, count(DISTINCT beginning) AS n_beginnings FROM beginnings GROUP BY name, k)
+    QUALIFY n_beginnings > lag(n_beginnings, 1, 1) OVER (PARTITION BY name ORDER BY k)),
+told AS (
+    SELECT run_id, string_agg(fact, ' ' ORDER BY k) AS facts
+    FROM beginnings JOIN telling USING (name, k) GROUP BY run_id),
+by_facts AS (
+    SELECT d.* EXCLUDE (name), concat_ws(' ', name, t.facts) AS name, name AS own, d.facts AS known
+    FROM described AS d LEFT JOIN told AS t USING (run_id)),
+by_job AS (
+    SELECT * REPLACE (CASE WHEN count(DISTINCT job) OVER (PARTITION BY name) > 1 THEN concat_ws(' ', name, job)
+        ELSE name END AS name)
+    FROM by_facts),
+-- Of runs that still share a name, the first folder in which their paths differ.
+shared AS (FROM by_job QUALIFY count(*) OVER (PARTITION BY name) > 1),
+levels AS (
+    SELECT name, min(k) AS k
+    FROM (SELECT name, k FROM shared, range(1, 60) AS t(k) GROUP BY name, k HAVING count(DISTINCT folders[k]) > 1)
+    GROUP BY name),
+by_folder AS (
+    SELECT j.* EXCLUDE (name), concat_ws(' ', name, j.folders[l.k]) AS name FROM by_job AS j LEFT JOIN levels AS l USING (name)),
+by_part AS (
+    SELECT * REPLACE (if(count(*) OVER (PARTITION BY name) > 1, concat_ws(' ', name, part), name) AS name)
+    FROM by_folder),
+-- As many characters of the ids as tell all apart that need one, at least four.
+alike AS (FROM by_part QUALIFY count(*) OVER (PARTITION BY name) > 1),
+lengths AS (
+    SELECT min(k) AS k FROM (
+        SELECT k FROM alike, range(4, 25) AS t(k) GROUP BY k HAVING count(DISTINCT left(run_id, k)) = count(*)))
+SELECT run_id,
+    if(run_id IN (SELECT run_id FROM alike), name || ' ' || left(run_id, (SELECT k FROM lengths)), name) AS name,
+    list_filter([own, nullif(model, own)] || known || [job] || folders || [part], lambda word: word <> '') AS words, path
+FROM by_part
+ORDER BY run_id

@@ -1,0 +1,25 @@
+"""Whether the name of a file or folder tells people which run it is: `bf16-large` does, `slurm-3665238` does not."""
+
+import re
+
+_WORDS = re.compile(r"[A-Za-z]+")
+# What launchers, trainers and people call any log, and any folder of logs.
+_OF_ANY_LOG = """
+    all batch batches checkpoint checkpoints ckpt console data debug default err error errors eval event events exp
+    experiment experiments file files global history info job jobs launch lightning local log logfile logger logging
+    logs main meta metric metrics node o e out output outputs predict rank report result results run runs runner
+    running slurm srun state stats stderr stdout step steps summary task tb tensorboard test tmp trace traces train
+    trainer training txt val validation version wandb work worker
+"""
+_SAYS_NOTHING = frozenset(_OF_ANY_LOG.split())
+_COUNT_OF_NODES = re.compile(r"n(?:odes?)?[-_]?\d{1,5}|\d{1,5}[-_]?(?:n|nodes?)", re.IGNORECASE)
+
+
+def tells_something(name: str, has_facts: bool = True) -> bool:
+    """Whether people would recognize a run by this name of a file or folder.
+
+    A number of nodes alone tells nothing that the facts of a run do not tell better, if it has facts.
+    """
+    if _COUNT_OF_NODES.fullmatch(name):
+        return not has_facts
+    return any(word not in _SAYS_NOTHING for word in _WORDS.findall(name.lower()))

@@ -1,0 +1,146 @@
+"""What runs are called, and which runs a name means."""
+
+import re
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from little_warehouse import Warehouse
+from scalelens.report.columns import Columns
+from scalelens.report.glance import by_names
+from scalelens.runs.own_names import tells_something
+
+SIZES = (1, 2, 16)
+
+
+def names(warehouse: Warehouse) -> dict[str, str]:
+    return {row["run_id"]: row["name"] for row in warehouse.ask("FROM run_names()")}
+
+
+def meant(warehouse: Warehouse, text: str) -> list[str]:
+    quoted = text.replace("'", "''")
+    return [
+        row["run_id"] for row in warehouse.ask(f"FROM named_runs(selector := '{quoted}', of := 'a')") if row["run_id"]
+    ]
+
+
+def study(warehouse: Warehouse, precisions: tuple[str, ...] = ("amp", "fp32"), **facts: object) -> None:
+    for precision in precisions:
+        for nodes in SIZES:
+            warehouse.run(
+                f"{precision}{nodes}", name="resnet50", model="resnet50", precision=precision, nodes=nodes,
+                devices=4 * nodes, path=f"/s/{precision}/n{nodes}/slurm.out", **facts,
+            )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "tells"),
+    [
+        ("bf16-large", True), ("resnet50", True), ("gpt_a100_n2", True), ("a", True), ("run_B", True),
+        ("slurm-3665238", False), ("batches", False), ("log", False), ("train_log", False), ("3108079", False),
+        ("rank0", False), ("stdout_0012", False), ("2026-11-25_10-00-00", False), ("version_3", False), ("n16", False),
+        ("16-node", False), ("nodes_4", False),
+    ],
+)  # fmt: skip
+def test_a_name_that_any_log_may_have_tells_nothing(name: str, tells: bool) -> None:
+    assert tells_something(name) == tells
+
+
+def test_a_count_of_nodes_tells_something_where_no_fact_does() -> None:
+    assert tells_something("16-node", has_facts=False)
+
+
+def test_names_are_made_of_what_tells_runs_apart(warehouse: Warehouse) -> None:
+    study(warehouse)
+    assert names(warehouse) == {
+        "amp1": "resnet50 amp 1 node", "amp2": "resnet50 amp 2 nodes", "amp16": "resnet50 amp 16 nodes",
+        "fp321": "resnet50 fp32 1 node", "fp322": "resnet50 fp32 2 nodes", "fp3216": "resnet50 fp32 16 nodes",
+    }  # fmt: skip
+
+
+def test_a_fact_that_all_runs_share_is_left_out(warehouse: Warehouse) -> None:
+    study(warehouse, ("amp",), system="s")
+    assert set(names(warehouse).values()) == {"resnet50 1 node", "resnet50 2 nodes", "resnet50 16 nodes"}
+
+
+def test_equal_runs_have_their_job_then_a_folder_then_their_part_then_their_id(warehouse: Warehouse) -> None:
+    warehouse.run("1111aa", name="jobs", job_id="77", path="/s/x/log")
+    warehouse.run("1111bb", name="jobs", job_id="78", path="/s/x/log")
+    warehouse.run("2222aa", name="folders", path="/s/old/run/log")
+    warehouse.run("2222bb", name="folders", path="/s/new/run/log")
+    warehouse.run("3333", name="parts", path="/s/x/log")
+    warehouse.run("3333-1", name="parts", path="/s/x/log")
+    warehouse.run("444444aa", name="ids", path="/s/x/log")
+    warehouse.run("444444bb", name="ids", path="/s/x/log")
+    assert names(warehouse) == {
+        "1111aa": "jobs job 77", "1111bb": "jobs job 78", "2222aa": "folders old", "2222bb": "folders new",
+        "3333": "parts", "3333-1": "parts (2)", "444444aa": "ids 444444a", "444444bb": "ids 444444b",
+    }  # fmt: skip
+
+
+def test_every_name_is_of_one_run_and_means_it(warehouse: Warehouse) -> None:
+    study(warehouse)
+    warehouse.run(
+        "again", name="resnet50", model="resnet50", precision="amp", nodes=1, devices=4, path="/t/x/slurm.out"
+    )
+    warehouse.run("bare")
+    called = names(warehouse)
+    assert len(set(called.values())) == len(called) == 8
+    assert all(meant(warehouse, name) == [run_id] for run_id, name in called.items())
+
+
+def test_a_name_that_was_shown_keeps_its_runs_when_others_come(warehouse: Warehouse) -> None:
+    study(warehouse, ("amp",))
+    before = names(warehouse)
+    for number, precision in enumerate(("amp", "fp32", "fp32")):
+        warehouse.run(
+            f"late{number}", name="resnet50", model="resnet50", precision=precision, nodes=1 + number, system="t",
+            devices=4, job_id=f"{number}", path="/t/slurm.out",
+        )  # fmt: skip
+    assert names(warehouse)["amp1"] != before["amp1"]
+    for run_id, name in before.items():
+        assert run_id in meant(warehouse, name), name
+    assert len(meant(warehouse, "resnet50 1 node")) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        ("amp 16 nodes", ["amp16"]), ("AMP 16 nodes", ["amp16"]), ("fp32", ["fp321", "fp3216", "fp322"]),
+        ("resnet50 amp 16 nodes 64 devices", ["amp16"]), ("resnet50 a…16 nodes", ["amp16"]), ("fp3216", ["fp3216"]),
+        ("precision=amp", ["amp1", "amp16", "amp2"]), ("nodes = 2", ["amp2", "fp322"]), ("nodes = 5", []),
+        ("resnet5", []), ("16 nodes resnet50", []), ("nope=1", []), ("", []),
+    ],
+)  # fmt: skip
+def test_a_text_means_the_runs_that_it_fits(warehouse: Warehouse, text: str, runs: list[str]) -> None:
+    study(warehouse)
+    assert meant(warehouse, text) == runs
+
+
+def test_a_selection_takes_names_and_pairs_as_it_takes_conditions(warehouse: Warehouse) -> None:
+    study(warehouse)
+    for text in ("fp32", "precision=fp32", "precision = ''fp32''"):
+        rows = warehouse.ask(f"FROM selected_runs(runs := '{text}')")
+        assert sorted(row["run_id"] for row in rows) == ["fp321", "fp3216", "fp322"]
+    assert warehouse.ask("FROM runs_overview(runs := 'nodes = 5')") == []
+
+
+def test_a_text_that_names_no_run_lists_the_closest(warehouse: Warehouse) -> None:
+    study(warehouse)
+    with pytest.raises(
+        duckdb.Error, match=re.escape("runs: no run is called 'resnet50 amp 1'; there are resnet50 amp 1 node, ")
+    ):
+        warehouse.ask("FROM runs_overview(runs := 'resnet50 amp 1')")
+
+
+def test_a_side_that_fits_several_runs_lists_them(warehouse: Warehouse) -> None:
+    study(warehouse)
+    complaint = "a: 'amp' fits 3 runs; name one of resnet50 amp 1 node, resnet50 amp 16 nodes, resnet50 amp 2 nodes, or"
+    with pytest.raises(duckdb.Error, match=complaint):
+        warehouse.ask("FROM two_sides(a := 'amp', b := 'fp321')")
+
+
+def test_rows_of_people_are_sorted_by_the_numbers_in_names() -> None:
+    rows = Columns(pa.table({"run_id": ["a", "b", "c"]}))
+    assert by_names(rows, {"a": "n16", "b": "n2", "c": "n1"})["run_id"] == ["c", "b", "a"]
