@@ -117,30 +117,20 @@ def on_workers(where: str) -> "Executor":
 
 
 def _print_reasons(warehouse: Path, question: "Question", folders: tuple[Path, ...]) -> None:
-    """Says why a query has no rows: the warehouse has no runs, or what the query that knows says, a line a reason."""
-    from scalelens.queries.load import load
-    from scalelens.question.question import Question
+    """Says why a query has no rows, a line a reason."""
+    from scalelens.question.empty import reasons
     from scalelens.question.session import Session
 
-    assert question.query
-    when_empty = load(folders, question.query)[question.query].when_empty
-    other = Question(when_empty, parameters=question.parameters) if when_empty else None
-    any_run = Question(sql="SELECT 1 AS one FROM runs LIMIT 1")
-    with Session(warehouse, folders, about=f"{any_run.sql}; {other.statement if other else ''}") as session:
-        if not session.ask(any_run).table.num_rows:
-            errors.print(f"there are no runs in {warehouse}; read some with: scalelens ingest logs/ -w {warehouse}")
-            return
-        rows = session.ask(other).table.to_pylist() if other else []
-    reasons: dict[str, list[Any]] = {}
-    for row in rows:
-        reasons.setdefault(row["reason"], []).append(row)
-    for reason, of_reason in reasons.items():
-        runs = f"{len(of_reason)} run{'s' if len(of_reason) > 1 else ''}"
-        remedy = of_reason[0]["remedy"]
-        is_of_one = any(row["remedy"] != remedy for row in of_reason)
-        run = f"for {of_reason[0]['run_id']}, " if is_of_one and "run_id" in of_reason[0] else ""
-        place = of_warehouse(warehouse) if re.search(r"scalelens (query|forget) ", remedy) else ""
-        errors.print(f"{runs}: {reason}; {run}{remedy}{place}", markup=False, soft_wrap=True)
-    if when_empty and reasons:
-        words = ["query", when_empty, *(f"{key}={value}" for key, value in question.parameters.items())]
+    with Session(warehouse, folders) as session:
+        found = reasons(session, question)
+        when_empty = session.queries.get(session.queries[question.query or ""].when_empty or "")
+    for reason, remedy, n_runs, one_run in found:
+        runs = f"{n_runs} run{'s' if n_runs > 1 else ''}: " if n_runs else ""
+        of_run = f"for {one_run}, " if one_run else ""
+        place = of_warehouse(warehouse) if re.search(r"scalelens (query|forget|ingest) ", remedy) else ""
+        errors.print(f"{runs}{reason}; {of_run}{remedy}{place}", markup=False, soft_wrap=True)
+    if when_empty and any(reason.n_runs for reason in found):
+        takes = {parameter.name for parameter in when_empty.parameters}
+        given = (f"{key}={value}" for key, value in question.parameters.items() if key in takes)
+        words = ["query", when_empty.name, *given]
         errors.print(f"run by run: {pasted(words, warehouse, folders)}", markup=False, soft_wrap=True)

@@ -54,7 +54,7 @@ def show_to_people(
     if not glance:
         to_stdout(lambda: print_table(rows, n_rows))
     elif not rows.height:
-        errors.print(f"no rows; what the query needs: scalelens explain {query.name}", style="dim", markup=False)
+        errors.print("no rows", style="dim")
     else:
         columns = {column.name: column for column in query.columns}
         show_at_a_glance(rows, glance, columns, runs, limit, has_options, n_rows)

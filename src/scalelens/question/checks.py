@@ -26,3 +26,14 @@ def check(question: Question, queries: Mapping[str, Query], folders: Iterable[Pa
             raise UserError(f"'{name}' is not a parameter of {query.name}", takes)
         if is_builtin(query.path):
             check_value(allowed[name], value)
+    _check_together(question.parameters)
+
+
+def _check_together(given: Mapping[str, object]) -> None:
+    """Raises UserError for values of two parameters that contradict each other."""
+    warmup = given.get("warmup")
+    if given.get("exclude") == "none" and warmup is not None and float(str(warmup)) > 0:
+        raise UserError(
+            f"exclude=none leaves nothing out, and warmup={warmup} leaves out the first {warmup} records",
+            "give one of the two",
+        )

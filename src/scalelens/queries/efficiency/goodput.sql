@@ -13,6 +13,8 @@
 --
 -- Glance: run_id goodput% allocated_s step_time_s attempts repeated_s devices lost_hours time_origin note
 --
+-- When empty: not_compared
+--
 -- Partition: run_id
 --
 -- Sources: lost_time, runs

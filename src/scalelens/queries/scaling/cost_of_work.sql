@@ -20,6 +20,8 @@
 -- Glance: work_unit run_id device_hours energy_wh money devices precision model work_units run_s run_origin
 --   energy_kind note
 --
+-- When empty: not_compared
+--
 -- Sources: runs, phases, jobs, batch_stats, work_done, energy_of_runs, selected_runs
 --
 -- Parameters: runs

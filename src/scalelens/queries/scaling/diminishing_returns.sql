@@ -17,6 +17,8 @@
 -- Glance: series devices_worth devices_low devices_high gain_wanted% last_doubling% law largest_devices n_sizes
 --   n_runs note
 --
+-- When empty: not_compared
+--
 -- Sources: fit_points
 --
 -- Parameters: runs, epochs, warmup, exclude, metric, series_by

@@ -24,6 +24,8 @@
 -- Glance: run_id epoch epoch_s train_s median_batch_s n_steps validation_s tail_s first_batch_s startup_s rest_s
 --   is_cut train_origin attempt
 --
+-- When empty: not_compared
+--
 -- Partition: run_id
 --
 -- Sources: phases, members, runs, selected_runs, selected_steps

@@ -7,7 +7,7 @@
 --
 -- Glance: run_id nearest~ differs reason remedy
 --
--- Sources: runs, batch_stats, rates_logged, scaling_points, scaling_series, selected_runs
+-- Sources: runs, step_times, batch_stats, rates_logged, scaling_points, scaling_series, selected_runs
 --
 -- Parameters: runs, epochs, warmup, exclude, metric, series_by
 --
@@ -29,6 +29,8 @@ compared AS (
 timed AS (
     SELECT run_id, step_s, samples_per_s, tflops_per_device
     FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
+-- Runs with records that time a step, also where all are left out.
+with_times AS (SELECT DISTINCT run_id FROM step_times WHERE step_s > 0),
 rated AS (FROM rates_logged(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 facts AS (
     SELECT *, coalesce(tp, 1)::DOUBLE * coalesce(pp, 1) * coalesce(cp, 1) AS devices_per_replica,
@@ -66,7 +68,8 @@ nearest AS (
     QUALIFY row_number() OVER (PARTITION BY a.run_id
         ORDER BY len(differs) + (NOT is_one_batch)::INTEGER + (NOT is_one_study)::INTEGER, b.run_id) = 1)
 SELECT l.run_id, l.name,
-    CASE WHEN NOT is_measured AND other_metric IS NULL THEN 'no record times a step'
+    CASE WHEN NOT is_measured AND other_metric IS NULL THEN if(l.run_id IN (FROM with_times),
+            'every record that times a step is left out', 'no record times a step')
         WHEN NOT is_measured THEN CASE WHEN metric = 'throughput' THEN 'the log prints no samples per second'
             WHEN metric = 'tflops' THEN 'the log prints no TFLOP/s' WHEN metric IN ('t_ep', 't_tr') THEN 'no epoch is timed'
             ELSE 'the log prints a rate but no step time' END
@@ -76,8 +79,9 @@ SELECT l.run_id, l.name,
         WHEN len(differs) > 0 THEN 'other sizes were run with other settings'
         WHEN NOT is_one_study THEN 'no log names the system, and the folders are not those of one study'
         ELSE 'no other size has the same global batch, or the same batch per device' END AS reason,
-    CASE WHEN NOT is_measured AND other_metric IS NULL THEN 'see what was read from its file: scalelens identify '
-            || opened
+    CASE WHEN NOT is_measured AND other_metric IS NULL AND l.run_id IN (FROM with_times)
+            THEN format('see by which rule: scalelens query exclusions runs={}', l.run_id)
+        WHEN NOT is_measured AND other_metric IS NULL THEN 'see what was read from its file: scalelens identify ' || opened
         WHEN NOT is_measured THEN 'scalelens query scaling metric=' || other_metric
         WHEN devices IS NULL THEN CASE
             WHEN n_in_folder = 1 AND NOT contains(path, '!')

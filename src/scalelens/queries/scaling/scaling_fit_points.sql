@@ -16,6 +16,8 @@
 --
 -- Glance: series law devices speedup fitted_speedup residual% karp_flatt mark
 --
+-- When empty: not_compared
+--
 -- Sources: fit_points, scaling_fit
 --
 -- Parameters: runs, epochs, warmup, exclude, metric, series_by

@@ -13,6 +13,8 @@
 --
 -- Glance: series devices efficiency%~ difference%~ step_s~
 --
+-- When empty: not_compared
+--
 -- Sources: scaling, selected_steps
 --
 -- Parameters: runs, warmup, series_by

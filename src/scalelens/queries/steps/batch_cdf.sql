@@ -12,6 +12,8 @@
 --
 -- Glance: run_id label n_steps step_s~ reason note
 --
+-- When empty: not_compared
+--
 -- Partition: run_id
 --
 -- Sources: kept_times

@@ -27,6 +27,8 @@
 --
 -- Glance: run_id n_steps step_s p95_s samples_per_s tokens_per_s mean_s p99_s n_excluded value_kinds note
 --
+-- When empty: not_compared
+--
 -- Partition: run_id, light
 --
 -- Sources: selected_steps, plain_runs, step_times, selected_runs
@@ -128,7 +130,7 @@ SELECT run_id, n_steps, percentiles[3] AS step_s, bounds.low AS step_s_low, boun
     notes([
         CASE WHEN n_selected = 0 AND trim(epochs::VARCHAR) <> '' THEN format('epochs := ''{}'' selects nothing', epochs) END,
         CASE WHEN trim(epochs::VARCHAR) <> '' THEN coalesce(epochs_text, 'the log names no epochs') END,
-        CASE WHEN n_steps = 0 AND n_selected > 0 THEN 'all records are left out: exclude := ''none'' includes them' END,
+        CASE WHEN n_steps = 0 AND n_selected > 0 THEN 'all records are left out (exclude=none includes them)' END,
         bounds.reason,
         CASE WHEN regexp_matches(value_kinds, 'running|epoch|run_') THEN 'means hide the spread of single steps' END,
         CASE WHEN value_kinds ILIKE '%run_median%' AND t.timed_s IS NULL

@@ -22,6 +22,8 @@
 --
 -- Glance: run_id n_steps fast_s departure_share% elbow_share% elbow_s median_contaminated label epochs reason
 --
+-- When empty: not_compared
+--
 -- Partition: run_id
 --
 -- Sources: kept_times

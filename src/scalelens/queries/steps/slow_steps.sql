@@ -24,6 +24,8 @@
 --
 -- Glance: run_id step step_s fast_s cost_s cost_percent class period_steps epoch line reason
 --
+-- When empty: not_compared
+--
 -- Partition: run_id
 --
 -- Sources: selected_steps, epochs_logged

@@ -21,6 +21,8 @@
 --
 -- Glance: run_id verdict n_steps steady_from_step steady_s before_s n_before attempt change_steps note
 --
+-- When empty: not_compared
+--
 -- Partition: run_id
 --
 -- Sources: logged_steps

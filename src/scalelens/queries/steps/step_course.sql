@@ -10,6 +10,8 @@
 --
 -- Glance: run_id step step_s excluded_by verdict attempt position_in_run value_kind change_steps
 --
+-- When empty: not_compared
+--
 -- Partition: run_id
 --
 -- Sources: selected_steps, steady_state

@@ -12,6 +12,8 @@
 -- Glance: series devices batch_per_device device_samples_per_s relative% samples_per_s step_s n_runs model system
 --   precision device_model note
 --
+-- When empty: not_compared
+--
 -- Sources: configurations, settings_catalog
 --
 -- Parameters: runs, epochs, warmup, exclude

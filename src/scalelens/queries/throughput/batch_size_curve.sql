@@ -16,6 +16,8 @@
 -- Glance: series batch_per_device device_samples_per_s gain_of_doubling% is_knee step_s samples_per_s n_runs model
 --   system precision devices device_model reason
 --
+-- When empty: not_compared
+--
 -- Sources: configurations
 --
 -- Parameters: runs, epochs, warmup, exclude

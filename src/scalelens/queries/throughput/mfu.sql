@@ -23,6 +23,8 @@
 -- Glance: run_id mfu% model_tflops printed_tflops peak_tflops device precision devices step_s hfu% formula_used
 --   attention_counted model gflops_per_tdp_watt reason note
 --
+-- When empty: not_compared
+--
 -- Sources: batch_stats, runs, params, model_flops, run_devices, selected_runs, devices_catalog
 --
 -- Parameters: runs, epochs, warmup, exclude

@@ -13,6 +13,8 @@
 --   batch_per_device nodes precision model printed_samples_per_s
 --   printed_tokens_per_s rate_scope note
 --
+-- When empty: not_compared
+--
 -- Sources: batch_stats, rates_logged, unstated_facts, runs, selected_runs
 --
 -- Parameters: runs, epochs, warmup, exclude
@@ -44,7 +46,7 @@ SELECT run_id, model, r.precision, nodes, devices, r.global_batch_size / devices
     l.samples_per_s AS printed_samples_per_s, l.tokens_per_s AS printed_tokens_per_s, rate_scope,
     notes(list_concat([
         CASE WHEN devices IS NULL THEN 'no log states the number of devices' END, note,
-        CASE WHEN l.n_steps = 0 AND s.n_steps IS NULL THEN 'all records are left out: exclude := ''none'' includes them' END],
+        CASE WHEN l.n_steps = 0 AND s.n_steps IS NULL THEN 'all records are left out (exclude=none includes them)' END],
         facts)) AS note
 FROM selected_runs(runs := runs) JOIN runs AS r USING (run_id)
 LEFT JOIN batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) AS s USING (run_id)

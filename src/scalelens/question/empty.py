@@ -1,0 +1,93 @@
+"""Why a question has no rows, and what would give it some: an empty answer is never a header alone."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from scalelens.queries.header import Query
+from scalelens.question.question import Question, literal
+
+if TYPE_CHECKING:
+    from scalelens.question.session import Session
+
+# Tables of measurements: what a file of each kind is, and an example of what writes it.
+_MEASURED = {
+    "steps": "training log with steps (one that prints a step time, a rate or a loss)",
+    "events": "profiler trace (of PyTorch, Nsight Systems or rocprof)",
+    "power": "file of power readings (of jpwr, nvidia-smi or a BMC)",
+    "energy": "file of energies (of jpwr, Zeus, CodeCarbon or Slurm)",
+    "collective_benchmarks": "output of nccl-tests or its like",
+    "metrics": "log with metrics of its own",
+}
+# What queries of a topic cannot do without; those of the others need one of the tables that they read.
+_NEEDED = {"trace": {"events"}, "energy": {"power", "energy"}}
+_SAME_ROWS = {"step_times": "steps", "_step_times_of": "steps"}
+
+
+class Reason(NamedTuple):
+    """What keeps a question without rows, the commands of `remedy` among it, and the runs that it is true of."""
+
+    reason: str
+    remedy: str
+    n_runs: int = 0  # 0: it is true of the warehouse
+    one_run: str = ""  # the run that the remedy is for, where each has its own
+
+
+def reasons(session: "Session", question: Question) -> list[Reason]:
+    """Why a query has no rows, the first reason first; at least one.  The session has all queries."""
+    assert question.query
+    if not _has_rows(session, "runs"):
+        return [Reason(f"there are no runs in {session.root}", "read some with: scalelens ingest logs/")]
+    runs = str(question.parameters.get("runs", "")).strip()
+    if runs and not _has_rows(session, f"selected_runs(runs := {literal(runs)})"):
+        return [Reason(f"no run fulfills {runs}", "see the runs with: scalelens query runs_overview")]
+    query = session.queries[question.query]
+    found = _of_runs(session, question, query) if query.when_empty else []
+    return found or _missing(session, query) or [Reason("the records hold nothing for it", _explained(query))]
+
+
+def _of_runs(session: "Session", question: Question, query: Query) -> list[Reason]:
+    """What the query named in the header says of the runs."""
+    other = session.queries[query.when_empty or ""]
+    takes = {parameter.name for parameter in other.parameters}
+    given = {name: value for name, value in question.parameters.items() if name in takes}
+    of_reason: dict[str, list[Mapping[str, Any]]] = {}
+    for row in session.ask(Question(other.name, parameters=given)).table.to_pylist():
+        of_reason.setdefault(row["reason"], []).append(row)
+    return [_of_reason(reason, rows, session.run_names) for reason, rows in of_reason.items()]
+
+
+def _of_reason(reason: str, rows: list[Mapping[str, Any]], names: Mapping[str, str]) -> Reason:
+    remedy = rows[0]["remedy"]
+    is_of_one = any(row["remedy"] != remedy for row in rows)
+    return Reason(reason, remedy, len(rows), names.get(rows[0]["run_id"], "") if is_of_one else "")
+
+
+def _missing(session: "Session", query: Query) -> list[Reason]:
+    """That no file was read of the kinds that the query needs, if none was."""
+    read = _tables_of(session.queries, query)
+    needed = [table for table in _MEASURED if table in read & _NEEDED.get(query.topic, {*_MEASURED})]
+    if not needed or any(_has_rows(session, f"main.{table}") for table in needed):
+        return []
+    kinds = " and no ".join(_MEASURED[table] for table in (needed if query.topic in _NEEDED else needed[:1]))
+    return [Reason(f"no {kinds} was read", f"{_explained(query)}; to read one: scalelens ingest logs/")]
+
+
+def _tables_of(queries: Mapping[str, Query], query: Query) -> set[str]:
+    """The tables that a query reads, itself and through those that it calls."""
+    tables: set[str] = set()
+    wanted, seen = [query.name], {query.name}
+    while wanted:
+        for source in queries[wanted.pop()].reads():
+            tables.add(_SAME_ROWS.get(source, source))
+            if source in queries and source not in seen:
+                seen.add(source)
+                wanted.append(source)
+    return tables
+
+
+def _explained(query: Query) -> str:
+    return f"what {query.name} needs: scalelens explain {query.name}"
+
+
+def _has_rows(session: "Session", rows: str) -> bool:
+    return session.ask(Question(sql=f"SELECT 1 AS one FROM {rows} LIMIT 1")).table.num_rows > 0
