@@ -18,7 +18,7 @@ from scalelens.parsers import generic_csv, generic_lines
 from scalelens.parsing.format_file import name_of
 from scalelens.queries import explain
 from scalelens.queries import load as queries
-from scalelens.tables import documented
+from scalelens.tables import MEANINGS, documented
 from scalelens.tabular.column_names import SPELLINGS
 from scalelens.tabular.role_table import ROLES, UNITS_OF_KIND
 
@@ -50,7 +50,7 @@ A single JSON object that sums up a run is read too: see `run_summary` in [forma
 def test_tables_page(golden) -> None:
     pages = ["# Tables\n\n", PRINTED]
     for table, columns in documented().items():
-        pages.append(f"## {table}\n\n| column | type | meaning |\n|---|---|---|\n")
+        pages.append(f"## {table}\n\nA row is {MEANINGS[table]}.\n\n| column | type | meaning |\n|---|---|---|\n")
         pages += [f"| {column.name} | {column.type} | {column.meaning} |\n" for column in columns]
         pages.append("\n")
     golden("".join(pages), ROOT / "docs" / "tables.md")

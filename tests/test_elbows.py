@@ -201,6 +201,7 @@ def test_without_a_slow_step_there_is_no_class() -> None:
     found = slow_classes(np.linspace(1, 1.01, 50), np.arange(50), none, ~none)
     assert (found.position, found.reason) == ([], None)
     few = slow_classes(np.ones(39), np.arange(39), none[:39], ~none[:39])
+    assert slow_classes(np.ones(39), np.arange(39), none[:39], ~none[:39], 1.5).reason is None
     assert few.reason == "few: 39 records, 40 are needed"
 
 
@@ -305,4 +306,15 @@ def test_sql_calls_the_same_functions(warehouse: Warehouse) -> None:
     assert row["found"]["fast"] == found.fast._asdict() and row["found"]["departure"] == found.departure._asdict()
     assert row["found"]["elbows"] == [corner._asdict() for corner in found.elbows]
     assert row["none"] is None and row["nothing"] is None
-    assert warehouse.column("SELECT slow_classes(NULL, NULL, NULL, NULL)") == [None]
+    assert warehouse.column("SELECT slow_classes(NULL, NULL, NULL, NULL, 0.0)") == [None]
+
+
+def test_a_threshold_takes_the_place_of_the_limit_that_the_distribution_gives(warehouse: Warehouse) -> None:
+    warehouse.run("r", [1.0, 1.01] * 40 + [1.3, 1.6, 2.5])
+    for slower_than, slow in ((1.2, [1.3, 1.6, 2.5]), (1.5, [1.6, 2.5]), (2, [2.5])):
+        rows = warehouse.ask(f"FROM slow_steps(slower_than := {slower_than})")
+        assert [row["step_s"] for row in rows] == slow
+        assert rows[0]["limit_s"] == pytest.approx(slower_than * rows[0]["fast_s"])
+    assert [row["reason"] for row in warehouse.ask("FROM slow_steps(slower_than := 3)")] == [
+        "no record took longer than 3.03 s"
+    ]

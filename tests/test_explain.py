@@ -16,7 +16,8 @@ ASKED = sorted(name for name, query in QUERIES.items() if not query.is_helper)
 LISTINGS = {  # they show, count or add up what is recorded; whatever else is asked computes, and must explain itself
     "annotation_summary", "collective_benchmarks", "compared_runs", "compared_traces", "configuration", "contradictions",
     "differences", "exclusions", "kernel_launches", "kernel_sequences", "kernel_summary", "kernel_tree", "launch_stats",
-    "memory_copies", "not_compared", "op_summary", "power_clock", "power_over_time", "run_matrix", "runs_overview",
+    "memory_copies", "not_compared", "op_summary", "power_clock", "power_over_time", "run_matrix", "run_names",
+    "runs_overview",
     "trace_diff", "trace_steps",
 }  # fmt: skip
 STATISTICS = sorted({*ASKED, "accuracy_curve", "model_flops"} - LISTINGS)
@@ -113,9 +114,16 @@ def test_a_name_that_is_nearly_one_is_suggested(run: Run) -> None:
 
 
 def test_queries_are_listed_by_topic_with_their_question(run: Run, mine: Path) -> None:
-    shown = run("queries", "--format", "table").out
-    assert "\nscaling\n" in shown and "  sensitivity" in shown
-    assert "scaling_points" not in shown and "scaling_points" in run("queries", "--format", "table", "--all").out
+    names = run("queries", "--format", "table").out
+    assert len(names.splitlines()) < 40 and "scaling_times, sensitivity" in " ".join(names.split())
+    assert "scaling_points" not in names and "scaling_points" in run("queries", "--format", "table", "--all").out
+    shown = run("queries", "scaling", "--format", "table").out
+    assert (
+        shown.startswith("scaling\n")
+        and "How different would the efficiency be" in shown
+        and "batch_stats" not in shown
+    )
+    one_line(run("queries", "scalin", "--format", "table"), "there is no topic 'scalin'; did you mean scaling")
     assert "Which runs are of this size?" in run("queries", "--format", "table", "--queries", mine).out
 
 

@@ -359,6 +359,31 @@ IDENTITIES: tuple[Column, ...] = (
 RUN_ID = Column("run_id", TEXT, "run the row belongs to")
 
 
+# What a row of each table is.
+MEANINGS: dict[str, str] = {
+    "files": "a file that was read, or was not understood",
+    "members": "a part of a file, and the run it belongs to",
+    "runs": "a training job with one configuration",
+    "params": "a fact about a run, with its origin",
+    "steps": "a step record as the log printed it",
+    "phases": "an epoch, an evaluation, a checkpoint, start-up",
+    "metrics": "any other number of a log, with name and unit",
+    "power": "a power reading of a sensor",
+    "energy": "an energy as its tool reports it",
+    "events": "an event of a profiler trace",
+    "collective_benchmarks": "a size of nccl-tests or its like",
+    "jobs": "a job, as its scheduler reports it",
+    "problems": "a line that was not understood, with the reason",
+    "step_times": "a step over all ranks, as statistics read it",
+    "devices_catalog": "a device: its peaks, memory and power",
+    "systems_catalog": "a supercomputer: its nodes and devices",
+    "settings_catalog": "a setting: can it change the speed?",
+    "published": "a number that others published",
+    "published_documents": "where published numbers come from",
+    "published_identities": "a published number that follows from others",
+}
+
+
 def schema(columns: tuple[Column, ...]) -> pa.Schema:
     """Arrow schema of a table."""
     return pa.schema([(column.name, column.type) for column in columns])

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 
 import scalelens.charts
-from scalelens.errors import UserError
+from scalelens.errors import UserError, did_you_mean
 from scalelens.folders import modules_of, user_folders, user_module
 from scalelens.old_names import with_old_columns
 
@@ -51,7 +51,7 @@ def find(name: str, folders: Sequence[Path] = ()) -> ModuleType:
     """The chart of that name.  Raises UserError with the names that exist."""
     known = load(folders)
     if name not in known:
-        raise UserError(f"there is no chart '{name}'", f"there are: {', '.join(known)}")
+        raise UserError(f"there is no chart '{name}'", did_you_mean(name, known) or f"there are: {', '.join(known)}")
     return known[name]
 
 

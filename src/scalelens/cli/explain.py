@@ -1,5 +1,6 @@
 """Print what a query computes, with its formula and its SQL; or the documentation of a format, a table or a column."""
 
+import sys
 from typing import Annotated
 
 import typer
@@ -11,32 +12,45 @@ from scalelens.cli.tables import tables
 from scalelens.errors import UserError
 
 PANEL = "Ask"
+_START = """\
+scalelens explain scaling      a query: definition, formula, limits, parameters, columns, SQL   (scalelens queries)
+scalelens explain megatron     a format: what it reads, with sample lines                       (scalelens formats)
+scalelens explain steps        a table: its columns                                             (scalelens tables)
+scalelens explain efficiency   a column: the queries that return it\
+"""
 
 
 def explain(
     name: Annotated[
-        str, typer.Argument(help="A query, a format, a table, or a column of a query.", autocompletion=query_names)
-    ],
+        str | None,
+        typer.Argument(help="A query, a format, a table, or a column of a query.", autocompletion=query_names),
+    ] = None,
     folders: QueryFolders = None,
+    everything: Annotated[bool, typer.Option("--all", help="On a terminal, the columns and the SQL too.")] = False,
 ) -> None:
     """Print what a query computes: definition, formula, reference, assumptions, limits, parameters, columns and SQL.
 
-    Of a format or a table it prints the documentation, of a column the queries that return it.
+    A terminal shows the first screen of it.  Of a format or a table it prints the documentation, of a column the
+    queries that return it.
 
     Examples:  scalelens explain mfu      scalelens explain efficiency      scalelens explain megatron
     """
     from scalelens.errors import did_you_mean
     from scalelens.ingestion.formats import load as load_formats
     from scalelens.parsing.format_file import name_of
-    from scalelens.queries.explain import columns_named, page
+    from scalelens.queries.explain import columns_named, first_screen, page
     from scalelens.queries.load import load as load_queries
     from scalelens.tables import documented
 
+    if name is None:
+        typer.echo(_START)
+        return
     queries = load_queries(tuple(folders or ()))
     loaded = load_formats()
     formats = {name_of(module): (module.__doc__ or "").strip() for module in (*loaded.of_lines, *loaded.of_files)}
     if name in queries:
-        typer.echo(page(queries[name]))
+        shown = page if everything or not sys.stdout.isatty() else first_screen
+        typer.echo(shown(queries[name]))
     elif name in formats:
         typer.echo(formats[name])
     elif name in documented():

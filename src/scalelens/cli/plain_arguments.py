@@ -1,9 +1,11 @@
-"""Arguments that need no check are taken as they are.
+"""Commands as typer has them, which take plain arguments as they are, and whose help keeps its square brackets.
 
 typer converts each argument by pydantic, even one that was not given, and to load pydantic takes as long as the answer
 to a small question.  Older versions of typer, without pydantic, are left alone.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from typing import Any, get_args
@@ -18,6 +20,10 @@ class Command(TyperCommand):
         _take_plainly(self.get_params(ctx))
         return super().parse_args(ctx, args)
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        with _brackets_as_text(self, *self.get_params(ctx)):
+            super().format_help(ctx, formatter)
+
 
 class Group(TyperGroup):
     """The same for a group of commands, whose options are read first."""
@@ -25,6 +31,27 @@ class Group(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         _take_plainly(self.get_params(ctx))
         return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        with _brackets_as_text(self, *self.commands.values()):
+            super().format_help(ctx, formatter)
+
+
+@contextmanager
+def _brackets_as_text(*with_help: Any) -> Iterator[None]:
+    """Square brackets in texts of help are no markup of rich while the help is printed."""
+    from rich.markup import escape
+
+    texts = [getattr(one, "help", None) for one in with_help]
+    for one, text in zip(with_help, texts, strict=True):
+        if text:
+            one.help = escape(text)
+    try:
+        yield
+    finally:
+        for one, text in zip(with_help, texts, strict=True):
+            if text:
+                one.help = text
 
 
 def _take_plainly(parameters: list[Any]) -> None:

@@ -1,30 +1,37 @@
 """List the queries by topic, each with the question that it answers."""
 
-import sys
 from typing import Annotated
 
 import typer
 
 from scalelens.cli.options import OutputFormat, QueryFolders
-from scalelens.cli.output import Format, show
+from scalelens.cli.output import errors, show
+from scalelens.cli.pieces import is_for_people
+from scalelens.errors import UserError, did_you_mean
 
 PANEL = "Ask"
 
 
 def queries(
+    topic: Annotated[str | None, typer.Argument(help="A topic, for its queries alone, each with its question.")] = None,
     folders: QueryFolders = None,
     format: OutputFormat = None,
     everything: Annotated[bool, typer.Option("--all", help="Helpers of other queries, too.")] = False,
 ) -> None:
-    """List the queries by topic, each with the question that it answers.
+    """List the queries by topic; those of one topic with the question that each answers.
 
-    Examples:  scalelens queries      scalelens queries --queries my_queries/      scalelens queries --all
+    Examples:  scalelens queries      scalelens queries scaling      scalelens queries --queries my_queries/
     """
     import polars as pl
 
     from scalelens.queries.load import load
 
     listed = [query for query in load(tuple(folders or ())).values() if everything or not query.is_helper]
+    topics = sorted({query.topic for query in listed})
+    if topic is not None and topic not in topics:
+        near = did_you_mean(topic, topics)
+        raise UserError(f"there is no topic '{topic}'", near or f"there are: {', '.join(topics)}")
+    listed = [query for query in listed if topic in (None, query.topic)]
     ordered = sorted(listed, key=lambda query: (query.is_helper, query.topic, query.name))
     rows = [
         {
@@ -36,11 +43,30 @@ def queries(
         }
         for query in ordered
     ]
-    if format is Format.table or (format is None and sys.stdout.isatty()):
-        _print_by_topic(rows)
+    if is_for_people(format):
+        if topic is None and not folders:
+            _print_names(rows)
+        else:
+            _print_by_topic(rows)
     else:
         names = ("topic", "name", "answers", "question", "parameters")
         show(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String)), format)
+
+
+def _print_names(rows: list[dict[str, str]]) -> None:
+    """Prints the names of the queries of each topic, and how to go on: one screen."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column()
+    for topic in dict.fromkeys(row["topic"] for row in rows):
+        names = ", ".join(row["name"] for row in rows if row["topic"] == topic)
+        table.add_row(Text(topic), Text(names))
+    Console(highlight=False).print(table)
+    errors.print("with their questions: scalelens queries scaling; one of them: scalelens explain scaling", style="dim")
 
 
 def _print_by_topic(rows: list[dict[str, str]]) -> None:

@@ -40,6 +40,12 @@ def page(query: Query, with_sql: bool = True) -> str:
     return "\n\n".join(parts)
 
 
+def first_screen(query: Query) -> str:
+    """The page of a query up to its parameters, and how to see the rest."""
+    beginning = page(query).partition("\n\nColumns\n")[0]
+    return f"{beginning}\n\nits columns and SQL: scalelens explain {query.name} --all"
+
+
 def columns_named(name: str, queries: Mapping[str, Query]) -> str:
     """Each query that returns a column of this name, with what it says there; empty where none does."""
     places = [

@@ -90,4 +90,4 @@ def _explained(query: Query) -> str:
 
 
 def _has_rows(session: "Session", rows: str) -> bool:
-    return session.ask(Question(sql=f"SELECT 1 AS one FROM {rows} LIMIT 1")).table.num_rows > 0
+    return bool(session.ask(Question(sql=f"SELECT 1 AS one FROM {rows} LIMIT 1")).table.num_rows)

@@ -43,17 +43,19 @@ class _Rhythm(NamedTuple):
     remainder: int
 
 
-def slow_classes(times: Values, steps: Integers, is_first: _Flags, counts: _Flags) -> _SlowSteps:
+def slow_classes(
+    times: Values, steps: Integers, is_first: _Flags, counts: _Flags, slower_than: float = 0.0
+) -> _SlowSteps:
     """Slow records with their class, of series of shape (n,) in the order of steps.
 
     A record is slow beyond the departure from the fast mode (`elbows.fast_mode`) and beyond 1.05 of its median; the
-    mode is that of the records that count.  `is_first` marks the first batch of an epoch.
+    mode is that of the records that count.  With `slower_than` above 0 it is slow beyond that many times the median.
+    `is_first` marks the first batch of an epoch.
     """
     n = int(np.count_nonzero(counts))
-    if n < _FEWEST:
+    if n == 0 or (n < _FEWEST and not slower_than):
         return _SlowSteps(None, None, [], [], [], f"few: {n} records, {_FEWEST} are needed")
-    fast = fast_mode(np.sort(times[counts]))
-    limit = max(fast.end_s, (1 + SLOWER) * fast.median_s)
+    median_s, limit = _limit(np.sort(times[counts]), slower_than)
     slow = times > limit
     shifted = slow & ~is_first & _in_shifts(times, slow, limit)
     rest = ~is_first & ~shifted
@@ -62,7 +64,16 @@ def slow_classes(times: Values, steps: Integers, is_first: _Flags, counts: _Flag
     kind = np.select([period > 0, shifted, is_first], ["periodic", "regime_shift", "first_of_epoch"], "isolated")
     position = np.flatnonzero(slow)
     found = [int(steps_apart) or None for steps_apart in period[position]]
-    return _SlowSteps(fast.median_s, limit, position.tolist(), kind[position].tolist(), found, None)
+    return _SlowSteps(median_s, limit, position.tolist(), kind[position].tolist(), found, None)
+
+
+def _limit(times: Values, slower_than: float) -> tuple[float, float]:
+    """The median of the fast mode (of all records, where they are too few to show it), and what is slow beyond it."""
+    if len(times) < _FEWEST:
+        median_s = float(np.median(times))
+        return median_s, slower_than * median_s
+    fast = fast_mode(times)
+    return fast.median_s, slower_than * fast.median_s or max(fast.end_s, (1 + SLOWER) * fast.median_s)
 
 
 def _in_shifts(times: Values, slow: _Flags, limit: float) -> _Flags:

@@ -58,11 +58,12 @@ def _steadiness(series: pa.ChunkedArray) -> pa.Array:
 
 
 def _slow_classes(
-    times: pa.ChunkedArray, steps: pa.ChunkedArray, is_first: pa.ChunkedArray, counts: pa.ChunkedArray
-) -> pa.Array:
+    times: pa.ChunkedArray, steps: pa.ChunkedArray, is_first: pa.ChunkedArray, counts: pa.ChunkedArray,
+    slower_than: pa.ChunkedArray,
+) -> pa.Array:  # fmt: skip
     """`slow_classes` of Arrow columns of lists; the flags are 0 and 1."""
-    rows = zip(_arrays(times), _arrays(steps), _arrays(is_first), _arrays(counts), strict=True)
-    found = [None if row[0] is None else slow_classes(row[0], row[1], row[2] == 1, row[3] == 1) for row in rows]
+    rows = zip(_arrays(times), _arrays(steps), _arrays(is_first), _arrays(counts), slower_than.to_pylist(), strict=True)
+    found = [None if row[0] is None else slow_classes(row[0], row[1], row[2] == 1, row[3] == 1, row[4]) for row in rows]
     return pa.array([row and row._asdict() for row in found], type=_SLOW)
 
 
@@ -85,6 +86,6 @@ def _sql(kind: Any) -> str:
 SQL_SERIES: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
     "distribution": (_distributions, ["DOUBLE[]", "BIGINT", "DOUBLE[]"], _sql(_DISTRIBUTION)),
     "elbows": (_elbows, ["DOUBLE[]"], _sql(_ELBOWS)),
-    "slow_classes": (_slow_classes, ["DOUBLE[]", "BIGINT[]", "INTEGER[]", "INTEGER[]"], _sql(_SLOW)),
+    "slow_classes": (_slow_classes, ["DOUBLE[]", "BIGINT[]", "INTEGER[]", "INTEGER[]", "DOUBLE"], _sql(_SLOW)),
     "steadiness": (_steadiness, ["DOUBLE[]"], _sql(_STEADY)),
 }

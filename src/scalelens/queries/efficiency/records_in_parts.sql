@@ -68,7 +68,7 @@ series AS (
     SELECT run_id, median(own_s) FILTER (excluded_by IS NULL) AS median_s, median(own_s) AS any_s,
         slow_classes(list(own_s ORDER BY position), list(coalesce(step, position) ORDER BY position),
             list(list_contains(coalesce(excluded_by, []), 'first_of_epoch')::INTEGER ORDER BY position),
-            list((excluded_by IS NULL)::INTEGER ORDER BY position)) AS slow
+            list((excluded_by IS NULL)::INTEGER ORDER BY position), 0.0) AS slow
     FROM records GROUP BY run_id),
 slow AS (
     SELECT run_id, unnest(slow.position) AS position, unnest(slow.period) AS period_steps, true AS is_slow FROM series),

@@ -31,6 +31,8 @@
 -- Sources: selected_steps, epochs_logged
 --
 -- Parameters: runs, epochs, warmup, exclude
+--   slower_than := 0    how many times the median of the fast mode a slow step takes, such as 1.5; 0 finds the limit in
+--                       the distribution, as above
 --
 -- Columns:
 --   run_id            VARCHAR     run
@@ -60,7 +62,8 @@ records AS (
         AND coalesce(value_kind, 'instant') IN ('instant', 'interval_mean')),
 series AS (
     SELECT run_id, any_value(run_s) AS run_s, slow_classes(list(step_s ORDER BY position), list(step ORDER BY position),
-        list(is_first::INTEGER ORDER BY position), list((excluded_by IS NULL)::INTEGER ORDER BY position)) AS slow
+        list(is_first::INTEGER ORDER BY position), list((excluded_by IS NULL)::INTEGER ORDER BY position),
+        slower_than::DOUBLE) AS slow
     FROM records GROUP BY run_id),
 slow_records AS (
     SELECT run_id, slow.fast_s AS fast_s, slow.limit_s AS limit_s, unnest(slow.position) AS position,
