@@ -15,7 +15,7 @@
 --   words     VARCHAR[]    all that may stand in a name of the run, in order
 --   path      VARCHAR      its first file
 --
--- Glance: name, run_id, path
+-- Glance: name run_id path
 WITH
 described AS (
     SELECT run_id, coalesce(name, run_id) AS name, model, path,
