@@ -237,10 +237,13 @@ LOOKED_AT = {
         "count(*) > 5 AND NOT bool_or(coalesce(note, '') LIKE '%several configurations%')",
     ),
     "see exclusions": (all_left_out, "query batch_cdf", "FROM exclusions() WHERE rule = 'warmup'"),
-    "exclude := 'none' includes them": (
+    "see by which rule": (all_left_out, "query not_compared", "FROM exclusions() WHERE rule = 'warmup'"),
+    "exclude=none includes them": (
         all_left_out, "query batch_stats", "FROM batch_stats(exclude := 'none') WHERE step_s > 0"
     ),
 }  # fmt: skip
+
+IN_ERRORS = ("see the",)  # tests/test_run_names.py follows it
 
 
 def texts(run: Run, asked: str, home: Path) -> list[str]:
@@ -331,7 +334,7 @@ def texts_of_sql(code: str) -> list[str]:
 
 def without_case(texts: Iterable[str]) -> list[str]:
     """Texts with advice that no case of this page is about."""
-    cases = " ".join([*(re.sub(r"\\", "", case.advice) for case in OBEYED.values()), *LOOKED_AT])
+    cases = " ".join([*(re.sub(r"\\", "", case.advice) for case in OBEYED.values()), *LOOKED_AT, *IN_ERRORS])
     beginnings = (
         (text, re.match(r"[\w]+ \w+", text[found.start() :])) for text in texts for found in IN_SQL.finditer(text)
     )

@@ -24,7 +24,7 @@ def invoke(command: str) -> typer.testing.Result:
         ("kineto/ns_base.json", "plot kernel_summary"),
         ("jpwr/caraml.csv", "plot power_over_time"),
         ("nccl_tests/all_reduce_perf_old.log", "query collective_benchmarks"),
-        ("job_end/cancelled.err", "sql"),
+        ("job_end/cancelled.err", "identify"),
     ],
 )
 def test_a_refused_chart_names_what_the_logs_can_show(

@@ -141,6 +141,14 @@ def test_a_side_that_fits_several_runs_lists_them(warehouse: Warehouse) -> None:
         warehouse.ask("FROM two_sides(a := 'amp', b := 'fp321')")
 
 
+def test_a_condition_without_runs_names_the_query_that_shows_them(warehouse: Warehouse) -> None:
+    study(warehouse)
+    complaint = "a: no run fulfills nodes > 99; see the runs with: scalelens query runs_overview"
+    with pytest.raises(duckdb.Error, match=complaint):
+        warehouse.ask("FROM two_sides(a := 'nodes > 99', b := 'fp321')")
+    assert warehouse.ask("FROM runs_overview()")
+
+
 def test_rows_of_people_are_sorted_by_the_numbers_in_names() -> None:
     rows = Columns(pa.table({"run_id": ["a", "b", "c"]}))
     assert by_names(rows, {"a": "n16", "b": "n2", "c": "n1"})["run_id"] == ["c", "b", "a"]

@@ -2,6 +2,7 @@
 
 Shows: how much of the ideal is left as devices are added, one line per series, with a panel for weak and one for strong
     scaling.  Series whose model grows with the devices have TFLOP/s per device in a third panel, never an efficiency.
+    Where no log names the model, throughput against devices, beside the line of the smallest size.
 Query: scaling
 Encodings:
     x        devices, logarithmic, a tick at each size that was run
@@ -22,13 +23,14 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, efficiency_panels, facets, style, words
+from scalelens.charts import axes, efficiency_panels, facets, size_rates, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "scaling"
 FACETS = True
+INSTEAD = ({"metric": "throughput"}, {"metric": "tflops"})  # where the logs have no step time
 FACTS = ("device_unit", "parameters")
 
 # For each metric: the statistic, what its records are, the column of its absolute value, and how that is written.
@@ -65,6 +67,8 @@ def draw(
     growing = [row for row in points if row["scaling"] == "mixed" and row["tflops_per_device"] is not None]
     undrawn = [row for row in points if row not in efficient and row not in growing]
     points = [*efficient, *growing]
+    if not points and (rated := [row for row in undrawn if row["scaling"] != "mixed" and row["samples_per_s"]]):
+        return size_rates.figure(rated, left_out, page)
     if not points:
         raise UserError(*_why_nothing_is_drawn(undrawn))
     shared = [

@@ -13,6 +13,7 @@ from types import ModuleType
 import typer
 
 from scalelens.cli.output import errors
+from scalelens.cli.pasting import in_warehouse
 from scalelens.cli.plain_arguments import Command, Group
 from scalelens.cli.startup import reduce_overhead
 from scalelens.errors import UserError
@@ -87,7 +88,7 @@ def main() -> None:
     try:
         app(standalone_mode=True)
     except UserError as error:
-        errors.print(f"scalelens: {error}", markup=False)
+        errors.print(f"scalelens: {in_warehouse(str(error))}", markup=False)
         sys.exit(2)
     except OSError as error:
         if error.filename is None:

@@ -3,16 +3,36 @@
 import os
 import re
 import shlex
+import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from scalelens.cli.options import WAREHOUSE
+
+_ASKED = "query|plot|sql|report|compare|history|next-runs|check|compact|gc|ingest|forget|connect|export|shell|numbers"
+# A command with its words, up to what ends it in a sentence.
+_ADVISED = re.compile(rf"\bscalelens (?:{_ASKED})\b(?: (?:[\w=.-]*\"[^\"]*\"|[\w=.-]*'[^']*'|[^\s;,()\"']+))*")
 
 
 def pasted(words: Sequence[str], warehouse: Path, folders: Sequence[Path] = ()) -> str:
     """A command as the shell takes it, of the same warehouse and the same folders of queries."""
     of_folders = (word for folder in folders for word in ("--queries", _quoted(str(folder))))
     return " ".join(["scalelens", *map(_quoted, words), *of_folders]) + of_warehouse(warehouse)
+
+
+def in_warehouse(text: str) -> str:
+    """A message whose commands are about the warehouse that was named on the command line."""
+    place = _named_on_command_line()
+    if not place:
+        return text
+    return _ADVISED.sub(lambda match: match[0] if " -w " in match[0] else f"{match[0]} -w {_quoted(place)}", text)
+
+
+def _named_on_command_line() -> str:
+    words = [part for word in sys.argv for part in (word.split("=", 1) if word.startswith("--warehouse=") else [word])]
+    named = (after for word, after in pairwise(words) if word in ("-w", "--warehouse"))
+    return next(named, "")
 
 
 def of_warehouse(warehouse: Path) -> str:

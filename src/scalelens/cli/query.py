@@ -1,6 +1,5 @@
 """Ask one of the questions that come with ScaleLens, or one of the user's own."""
 
-import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +22,7 @@ from scalelens.cli.options import (
     pairs,
 )  # fmt: skip
 from scalelens.cli.output import WITH_PROVENANCE, errors
-from scalelens.cli.pasting import of_warehouse, pasted
+from scalelens.cli.pasting import in_warehouse, pasted
 from scalelens.cli.pieces import first_rows_of, is_for_people, show_pieces
 from scalelens.errors import UserError
 
@@ -124,11 +123,8 @@ def _print_reasons(warehouse: Path, question: "Question", folders: tuple[Path, .
     with Session(warehouse, folders) as session:
         found = reasons(session, question)
         when_empty = session.queries.get(session.queries[question.query or ""].when_empty or "")
-    for reason, remedy, n_runs, one_run in found:
-        runs = f"{n_runs} run{'s' if n_runs > 1 else ''}: " if n_runs else ""
-        of_run = f"for {one_run}, " if one_run else ""
-        place = of_warehouse(warehouse) if re.search(r"scalelens (query|forget|ingest) ", remedy) else ""
-        errors.print(f"{runs}{reason}; {of_run}{remedy}{place}", markup=False, soft_wrap=True)
+    for reason in found:
+        errors.print(in_warehouse(f"{reason.what}; {reason.what_to_do}"), markup=False, soft_wrap=True)
     if when_empty and any(reason.n_runs for reason in found):
         takes = {parameter.name for parameter in when_empty.parameters}
         given = (f"{key}={value}" for key, value in question.parameters.items() if key in takes)

@@ -167,8 +167,13 @@ def _path_params(runs: list[Run]) -> Iterator[_Row]:
         if part.job_id and not any(other.facts.job_id or "job_id" in other.statements for other in run.parts):
             yield {"file_id": part.file_id, "part": part.part, "key": "job_id", "value": part.job_id, "origin": "path"}
         stated = next((count for other in run.parts if (count := other.facts.settings.get("devices"))), None)
-        for key, value in facts_of(part.path, part.root, stated).items() if part.facts.steps else ():
+        facts = facts_of(part.path, part.root, stated) if part.facts.steps else {}
+        for key, value in facts.items():
             yield {"file_id": part.file_id, "part": part.part, "key": key, "value": value, "origin": "path"}
+        per_node = run.statements.get("devices_per_node")
+        if per_node and "nodes" in facts and not (stated or "devices" in facts or "devices" in run.statements):
+            devices = str(int(facts["nodes"]) * int(per_node.value))
+            yield {"file_id": part.file_id, "part": part.part, "key": "devices", "value": devices, "origin": "inferred"}
 
 
 def _sidecar_params(runs: list[Run], live: Live) -> Iterator[_Row]:

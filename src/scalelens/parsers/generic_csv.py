@@ -22,6 +22,10 @@ Steps without any time have that between the time stamps of their rows (`interva
 derived), where these are at least ten times finer and do not come in bursts; not next to a row of a validation.  Where
 no column is called loss, the total loss is it, or the only one; neither that of a validation, nor the best so far.
 
+Where sizes (devices or nodes) differ from row to row beside a time or a rate, and nothing counts steps or epochs, each
+row is a run, a part of the file: `devices,images_per_s` is a scaling study (tabular/runs.py).  A rate without a scope in
+its name is of the job if it grows at least with the root of the size; else it is left open.
+
 Rows without a phase are of the training.  Another run label, model, precision or number
 of devices is another run; a step that goes back is a restart.  Text that never changes is a param.
 

@@ -31,6 +31,14 @@ class Reason(NamedTuple):
     n_runs: int = 0  # 0: it is true of the warehouse
     one_run: str = ""  # the run that the remedy is for, where each has its own
 
+    @property
+    def what(self) -> str:
+        return f"{self.n_runs} run{'s' if self.n_runs > 1 else ''}: {self.reason}" if self.n_runs else self.reason
+
+    @property
+    def what_to_do(self) -> str:
+        return f"for {self.one_run}, {self.remedy}" if self.one_run else self.remedy
+
 
 def reasons(session: "Session", question: Question) -> list[Reason]:
     """Why a query has no rows, the first reason first; at least one.  The session has all queries."""
@@ -69,7 +77,7 @@ def _missing(session: "Session", query: Query) -> list[Reason]:
     if not needed or any(_has_rows(session, f"main.{table}") for table in needed):
         return []
     kinds = " and no ".join(_MEASURED[table] for table in (needed if query.topic in _NEEDED else needed[:1]))
-    return [Reason(f"no {kinds} was read", f"{_explained(query)}; to read one: scalelens ingest logs/")]
+    return [Reason(f"no {kinds} was read", _explained(query))]
 
 
 def _tables_of(queries: Mapping[str, Query], query: Query) -> set[str]:

@@ -29,15 +29,14 @@ _SHOWN_BY = (
     ("query op_summary", "SELECT '' FROM events LIMIT 1"),
     ("query batch_stats", "SELECT '' FROM steps LIMIT 1"),
 )
-_OF_FILES = 'sql "SELECT path, formats, status, note FROM files"'
 
 
 def remedy(root: Path, refused: str) -> str:
-    """A command that shows what the warehouse at `root` holds, and is not the chart that was `refused`."""
+    """A command that shows what the warehouse holds, other than the chart that was `refused`; empty if there is none."""
     offered = [(command, rows) for command, rows in _SHOWN_BY if not command.startswith(f"plot {refused} ")]
     statement = "SELECT " + ", ".join(f"({rows})" for _, rows in offered)
     (found,) = ask(root, Question(sql=statement)).frame.rows()
     for (command, _), value in zip(offered, found, strict=True):
         if value is not None:
             return f"what these logs can show: scalelens {command.format(value)}"
-    return f"what was read: scalelens {_OF_FILES}"
+    return ""

@@ -18,6 +18,7 @@ from scalelens.database.texts import sql_text
 from scalelens.errors import UserError
 from scalelens.queries.header import Query
 from scalelens.question.answer import run_ids
+from scalelens.question.empty import reasons
 from scalelens.question.inputs import NEEDED_FOR_INPUTS
 from scalelens.question.provenance import Provenance
 from scalelens.question.question import Question, call
@@ -70,7 +71,9 @@ def plot(
             root, lambda session: draw(session, name, parameters or {}, settings), query_folders, about
         )
     except _NothingToDrawError as refusal:
-        raise UserError(f"{refusal}", other_figures.remedy(root, name)) from None
+        with Session(root, query_folders) as session:
+            why = reasons(session, _question_of(chart, parameters or {}))[0]
+        raise UserError(f"{refusal}: {why.what}", other_figures.remedy(root, name) or why.what_to_do) from None
     if path is not None:
         rendering.save(plotted.chart, path, plotted.provenance, page)
     return plotted
@@ -85,12 +88,17 @@ def draw(session: Session, name: str, parameters: Mapping[str, Any], settings: _
     if hasattr(chart, "MOST_RUNS"):
         _check_runs(session, question.parameters.get("runs", ""), chart.MOST_RUNS)
     answer = session.ask(question)
+    for other in getattr(chart, "INSTEAD", ()):
+        if not answer.table.num_rows and not other.keys() & question.parameters.keys():
+            question = _question_of(chart, {**parameters, **other}, further)
+            answer = session.ask(question)
     left_out = _left_out_of(session, run_ids(answer.table), question.parameters)
     texts = {key: str(value) for key, value in question.parameters.items()}
     try:
         figure = chart.draw(answer.frame, left_out, texts, page)
     except UserError as refusal:
-        raise (refusal if answer.table.num_rows else _NothingToDrawError(f"{refusal}")) from None
+        nothing = _NothingToDrawError(str(refusal).partition("; ")[0])
+        raise (refusal if answer.table.num_rows else nothing) from None
     made = {"chart": name, "parameters": texts, "settings": dict(settings), "renderer": renderer()}
     return Plotted(figure, answer.frame, answer.provenance(made), page)
 

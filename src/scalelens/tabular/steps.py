@@ -27,6 +27,7 @@ from scalelens.tabular.column_names import metric_unit
 from scalelens.tabular.column_values import Survey
 from scalelens.tabular.role_table import ROLE
 from scalelens.tabular.roles import ColumnReading, assign, column_and_unit
+from scalelens.tabular.runs import is_of_runs, write_runs
 from scalelens.tabular.table import FINE, OF_RUN, Counting, StepTable
 
 # Roles that are numbers of a row of `steps`, and their columns.
@@ -52,6 +53,9 @@ def read_table(source: Source, rows: Rows, records: RecordReader) -> str | None:
     survey = Survey(records(source))
     readings = assign(survey.columns, rows.mapping)
     rows.assigned = readings
+    if is_of_runs(survey, readings):
+        write_runs(rows, [*records(source)], readings)
+        return None
     if lacking := lacks(survey, readings):
         return lacking
     write_rows(source, rows, records, survey, readings, by_stamps=True)
