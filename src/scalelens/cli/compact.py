@@ -9,7 +9,7 @@ PANEL = "Read"
 def compact(warehouse: WarehouseOption = WAREHOUSE) -> None:
     """Write the warehouse into few large segments, and erase what no longer counts.
 
-    After forget this erases the rows, the texts and the facts of forgotten files for good; that a path was forgotten
+    After forget this erases the rows, the texts and the facts of forgotten files permanently; that a path was forgotten
     is kept.  Others may read and write meanwhile.  The rows of a run stand together, in the order of its ranks: the
     same logs give the same bytes, whoever read them in whatever order.
 

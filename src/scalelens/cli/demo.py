@@ -20,7 +20,7 @@ def demo(
 ) -> None:
     """Read the logs that come with ScaleLens, ask, and draw: from logs to a table and a figure.
 
-    They were written by the project's own runners: ResNet-50 and a small GPT on one and two ranks of small machines.
+    They were written by the project's own runners: ResNet-50 and a small GPT on one and two CPU ranks.
 
     Example:  scalelens demo -o demo-output
     """

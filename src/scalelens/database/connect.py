@@ -140,7 +140,7 @@ def create_tables(
 
 
 def close_to_files(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse) -> None:
-    """Lets a connection open the segments alone, for good.  DuckDB would let it write there: `answer` does not."""
+    """Lets a connection open only the segments, permanently.  DuckDB would let it write there: `answer` does not."""
     folders = {str(warehouse.segments), os.path.abspath(warehouse.segments)}
     connection.execute(
         f"SET allowed_directories = [{', '.join(map(sql_text, sorted(folders)))}]; "

@@ -1,4 +1,4 @@
-"""Change points of a series of step times: where its level changes for good, or for some time.
+"""Change points of a series of step times: where its level changes permanently, or for some time.
 
 Circular binary segmentation (Olshen et al., Biostatistics 5, 2004) on ranks.  The penalty allows for autocorrelation:
 neighbouring steps are alike, and a series that wanders has stretches that look like a new level.  PELT of `ruptures`
