@@ -112,6 +112,8 @@ _TEXTS = (  # the worst first
 _ROOT = re.compile(r"\s*Root Cause \(first observed failure\)")
 _CAUSE = re.compile(r"\s*(?:\[\d+\]:|(time|host|rank|exitcode|error_file|traceback) *: (\S+))")
 _TERMINATED = "-15"  # torchrun ended it, as another rank had failed
+_BEGINS = re.compile(r"\s*Traceback \(most recent call last\):\s*\Z")  # the message comes after it
+_LONGEST_TEXT = 200  # characters of the line that says how the job ended
 _MOST_ENDS = 1000  # lines of one part and outcome that are kept
 
 
@@ -121,6 +123,7 @@ class _End(NamedTuple):
     line: int
     rank: int | None
     by_srun: bool
+    text: str
 
 
 class Reader:
@@ -130,7 +133,7 @@ class Reader:
         self.rows = rows
         self.ends: dict[tuple[int, str], list[_End]] = {}  # by part and outcome
         self.failed = 0  # line in which srun reported that a task had failed
-        self.stopped: dict[tuple[int, str], tuple[int, int]] = {}  # that line, and one in which Slurm ends a step
+        self.stopped: dict[tuple[int, str], tuple[int, int, str]] = {}  # that line, and one in which Slurm ends a step
         self.cause: dict[str, str] = {}  # that torchrun names, being read
         self.causes: list[tuple[str, int, int, int]] = []  # their time, line, rank and part
 
@@ -142,21 +145,21 @@ class Reader:
             outcome = "time_limit" if "TIME LIMIT" in reason else "node_failure" if "NODE" in reason else "cancelled"
             outcome = outcome if stopped[4] else "error"
             if reason or stopped[1] == "JOB" or self.failed <= self.rows.last_step_line:
-                self.rows.param("outcome", outcome, line.number, origin="scheduler")
+                self.tell(outcome, line.number, line.text, "scheduler")
             else:
-                self.stopped[self.rows.part, outcome] = self.failed, line.number
+                self.stopped[self.rows.part, outcome] = self.failed, line.number, line.text
             if stopped[1] == "JOB" and not _AGAIN.search(reason):
                 self.rows.job_ended(line.number)
             return True
         for outcome, pattern in _SCHEDULER:
             if pattern.search(line.text):
-                self.rows.param("outcome", outcome, line.number, origin="scheduler")
+                self.tell(outcome, line.number, line.text, "scheduler")
                 return True
         for outcome, pattern in _TEXTS:
             if pattern.search(line.text):
                 match = _RANK.search(line.text)
                 rank = int(match[1]) if match else line.rank
-                self.keep(outcome, _End(line.number, rank, "srun: " in line.text))
+                self.keep(outcome, _End(line.number, rank, "srun: " in line.text, line.text))
                 if _FAILED.search(line.text):
                     self.failed = line.number
                 return True
@@ -164,6 +167,12 @@ class Reader:
             self.cause, self.claims = {}, _CAUSE
             return True
         return False
+
+    def tell(self, outcome: str, line: int, text: str, origin: str = "log") -> None:
+        """How the job ended, and the line that says so."""
+        self.rows.param("outcome", outcome, line, origin=origin)
+        if outcome != "completed" and not _BEGINS.match(text):
+            self.rows.param("outcome_text", text.strip()[:_LONGEST_TEXT], line, origin=origin)
 
     def keep(self, outcome: str, end: _End) -> None:
         """Keeps a line, as rows of steps that stand after it may come last, in a second reading of the file."""
@@ -190,10 +199,10 @@ class Reader:
 
     def conclude(self) -> None:
         here = self.rows.part
-        for (part, outcome), (failed, stopped) in self.stopped.items():
+        for (part, outcome), (failed, stopped, text) in self.stopped.items():
             self.rows.part = part
             if any(failed < last.line < stopped for last in self.rows.last_steps.values()):
-                self.rows.param("outcome", outcome, stopped, origin="scheduler")
+                self.tell(outcome, stopped, text, "scheduler")
         for part in sorted({part for part, _ in self.ends}):
             self.rows.part = part
             self.end(part, self.last_step(part))
@@ -207,7 +216,7 @@ class Reader:
         )
         outcomes = [(outcome, ends) for outcome, ends in after if ends]
         for outcome, ends in outcomes:
-            self.rows.param("outcome", outcome, ends[0].line)
+            self.tell(outcome, ends[0].line, ends[0].text)
         if not outcomes:
             return
         first, *later = outcomes[0][1]

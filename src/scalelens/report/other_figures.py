@@ -32,7 +32,7 @@ _SHOWN_BY = (
 
 
 def remedy(root: Path, refused: str) -> str:
-    """A command that shows what the warehouse holds, other than the chart that was `refused`; empty if there is none."""
+    """A command that shows what the warehouse holds, other than the chart that was `refused`; empty if none does."""
     offered = [(command, rows) for command, rows in _SHOWN_BY if not command.startswith(f"plot {refused} ")]
     statement = "SELECT " + ", ".join(f"({rows})" for _, rows in offered)
     (found,) = ask(root, Question(sql=statement)).frame.rows()

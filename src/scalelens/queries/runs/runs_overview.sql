@@ -3,9 +3,9 @@
 -- Answers: What is in this warehouse?
 --
 -- Glance: run_id model system nodes devices global_batch_size step_s~ outcome precision n_records~ attempts n_problems~
---   printed_samples_per_s~ printed_tokens_per_s~ rate_scope note
+--   printed_samples_per_s~ printed_tokens_per_s~ rate_scope note outcome_text
 --
--- Sources: runs, step_times, problems, selected_runs, plain_runs, selected_steps, rates_logged,
+-- Sources: runs, params, step_times, problems, selected_runs, plain_runs, selected_steps, rates_logged,
 --   unstated_facts
 --
 -- Parameters: runs
@@ -37,6 +37,7 @@
 --   printed_tokens_per_s     DOUBLE tokens/s     the same for tokens
 --   rate_scope               VARCHAR             what the printed rates are of: global (the job) or rank (a device)
 --   outcome              VARCHAR           completed, oom, collective_timeout, time_limit, ... or unknown
+--   outcome_text         VARCHAR           the line of the log that says so; NULL where the run completed
 --   attempts             INTEGER           times it was started
 --   n_problems           BIGINT            lines that were not understood
 --   note                 VARCHAR           facts that no log states: inferred from others, or from the path
@@ -51,6 +52,9 @@ logged AS (
     FROM _step_times_of(
         runs := 'run_id NOT IN (SELECT run_id FROM plain)' || and_selected(runs))
     GROUP BY run_id),
+endings AS (
+    SELECT run_id, line AS outcome_line, any_value(value) AS outcome_text FROM params
+    WHERE key = 'outcome_text' GROUP BY run_id, line),
 problems_of_runs AS (SELECT run_id, count(*) AS n_problems FROM problems GROUP BY run_id),
 times AS (
     SELECT run_id, percentiles_s[3] AS step_s FROM plain
@@ -61,10 +65,12 @@ times AS (
     WHERE excluded_by IS NULL GROUP BY run_id)
 SELECT r.run_id, name, framework, model, system, r.precision, nodes, devices, micro_batch_size, global_batch_size,
     tp, pp, dp, cp, coalesce(n_records, 0) AS n_records, first_step, last_step, step_s,
-    samples_per_s AS printed_samples_per_s, tokens_per_s AS printed_tokens_per_s, rate_scope, outcome, attempts,
+    samples_per_s AS printed_samples_per_s, tokens_per_s AS printed_tokens_per_s, rate_scope, outcome,
+    outcome_text, attempts,
     coalesce(n_problems, 0) AS n_problems, notes(facts) AS note
 FROM selected_runs(runs := runs) JOIN runs AS r USING (run_id)
 LEFT JOIN logged USING (run_id) LEFT JOIN problems_of_runs USING (run_id) LEFT JOIN times USING (run_id)
+LEFT JOIN endings AS e ON e.run_id = r.run_id AND e.outcome_line = r.outcome_line
 LEFT JOIN unstated_facts(runs := runs) USING (run_id)
 LEFT JOIN rates_logged(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) USING (run_id)
 ORDER BY system, model, r.precision, devices, run_id

@@ -31,7 +31,14 @@ _DIGITS = 4  # significant digits of the smallest number of a column
 _LONGEST_NUMBER = 6  # digits of the largest number of a column
 NAME_RUNS = ("run_id", "run_ids", "series", "nearest")  # how names of columns with ids of runs end
 _RUNS_NAMED = 3  # of a list of runs
-REMARKS = ("sentence", "note", "reason", "remedy", "warning")  # columns of sentences, which stand below the table
+REMARKS = (
+    "outcome_text",
+    "sentence",
+    "note",
+    "reason",
+    "remedy",
+    "warning",
+)  # columns of sentences, which stand below the table
 _OTHER_NAMES = {
     "run_id": "run", "run_ids": "runs", "global_batch_size": "batch", "batch_per_device": "batch/device",
     "samples_per_s": "samples/s", "tokens_per_s": "tokens/s",
