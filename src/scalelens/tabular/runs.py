@@ -6,7 +6,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import number
 from scalelens.tabular.cells import TableRecord, is_blank
 from scalelens.tabular.column_names import metric_unit
-from scalelens.tabular.column_values import Survey
+from scalelens.tabular.column_values import ColumnValues, Survey
 from scalelens.tabular.role_table import ROLE
 from scalelens.tabular.roles import ColumnReading, options
 from scalelens.tabular.table import StepTable
@@ -33,12 +33,16 @@ def is_of_runs(survey: Survey, readings: Sequence[ColumnReading]) -> bool:
     return varies and bool(_SHOWS_SPEED & roles.keys()) and not _OF_RECORDS & roles.keys()
 
 
-def write_runs(rows: Rows, records: Sequence[TableRecord], readings: Sequence[ColumnReading]) -> None:
-    """A part of the file for each row: its settings are facts of the run, its time and rates means over the run."""
+def write_runs(rows: Rows, records: Sequence[TableRecord], survey: Survey, readings: Sequence[ColumnReading]) -> None:
+    """A part of the file for each row: its settings are facts of the run, its time and rates means over the run.
+
+    Texts without a role that differ from row to row are one more setting: rows that differ in them are not repeats.
+    """
     for refusal in dict.fromkeys(reading.refusal for reading in readings if reading.refusal):
         rows.problem(1, f"{refusal}; until then its numbers are metrics")
     table, is_first = StepTable(readings), True
     scope = _scope_of_rate(table, records, rows)
+    labels = [reading.column for reading in readings if _labels_rows(survey.columns[reading.column], reading)]
     for record in records:
         if record.damage:
             rows.problem(record.line, record.damage, record.text)
@@ -47,7 +51,14 @@ def write_runs(rows: Rows, records: Sequence[TableRecord], readings: Sequence[Co
             rows.new_part()
         is_first = False
         _write_facts(rows, record, table, readings)
+        texts = (record.cells.get(column) for column in labels)
+        if label := " · ".join(str(text) for text in texts if not is_blank(text)):
+            rows.param("row_label", label, record.line)
         _write_measured(rows, record, table, scope)
+
+
+def _labels_rows(values: ColumnValues, reading: ColumnReading) -> bool:
+    return not (reading.role or values.constant or values.is_stamp) and reading.is_text
 
 
 def _scope_of_rate(table: StepTable, records: Sequence[TableRecord], rows: Rows) -> str | None:

@@ -54,7 +54,7 @@ def read_table(source: Source, rows: Rows, records: RecordReader) -> str | None:
     readings = assign(survey.columns, rows.mapping)
     rows.assigned = readings
     if is_of_runs(survey, readings):
-        write_runs(rows, [*records(source)], readings)
+        write_runs(rows, [*records(source)], survey, readings)
         return None
     if lacking := lacks(survey, readings):
         return lacking
