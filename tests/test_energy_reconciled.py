@@ -77,7 +77,8 @@ def test_what_no_device_draws(one_run: Warehouse, joules: float, why: str) -> No
 def test_windows_of_zeus_add_up(one_run: Warehouse) -> None:
     common = {"run_id": "r", "file_id": "z", "device": "0,1,2,3", "scope": "gpu", "span_s": 30.0, "method": "zeus"}
     one_run.insert("files", [{"file_id": "z", "formats": ["zeus_log"]}])
-    one_run.insert("energy", [common | {"line": line, "energy_j": 30_000.0} for line in (1, 2)])
+    told = [{"line": k, "energy_j": 30_000.0, "ts": k * 30 * 10**9, "ts_origin": "relative"} for k in (1, 2)]
+    one_run.insert("energy", [common | window for window in told])
     row = said(one_run)["zeus", "gpu"]
     assert (row["energy_j"], row["span_s"], row["covers"], row["mean_w"]) == (60_000, 60, 4, 250)
 
@@ -88,6 +89,7 @@ def test_windows_of_sixteen_devices_are_an_energy_per_sample(one_run: Warehouse)
     common = {"run_id": "z", "file_id": "z", "scope": "gpu", "span_s": 50.0, "method": "zeus"}
     one_run.insert("files", [{"file_id": "z", "formats": ["zeus_log"]}])
     devices = ",".join(map(str, range(16)))
-    one_run.insert("energy", [common | {"device": devices, "line": k, "energy_j": 1e5} for k in (1, 2)])
+    told = [{"line": k, "energy_j": 1e5, "ts": k * 50 * 10**9, "ts_origin": "relative"} for k in (1, 2)]
+    one_run.insert("energy", [common | {"device": devices} | window for window in told])
     [row] = one_run.ask("FROM energy_of_runs() WHERE run_id = 'z'")
     assert (row["units"], row["measured_share"], row["energy_j"]) == (16, 1, 2e5)
