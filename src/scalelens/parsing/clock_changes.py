@@ -4,8 +4,8 @@ A file in local time goes on through the change: its order tells what its times 
 second hour is that after the change (`fold`).  Where it is not, times after the change go on from those before.
 """
 
+from collections import deque
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 CHANGED, BACK = "clock_changed", "clock_back"
 
@@ -15,53 +15,47 @@ _MONTHS = (3, 4, 9, 10, 11)
 _LONGEST = timedelta(minutes=10)  # a period at which the skipped hour is still told from an outage
 
 
-class _Seen(NamedTuple):
-    time: datetime
-    step: timedelta
-    shift: timedelta
-    second_until: datetime | None  # times before it are of the hour's second pass
-
-
 class LocalClock:
     """The local times of one series, in the order of the file."""
 
     def __init__(self) -> None:
-        self._seen: _Seen | None = None
+        self._last: datetime | None = None
+        self._steps: deque[timedelta] = deque(maxlen=8)  # of the last times
+        self._shift = _NONE
+        self._second_until: datetime | None = None  # times before it are of the hour's second pass
 
     def read(self, time: datetime, zone_known: bool) -> tuple[datetime, str | None]:
         """The time, counted on through a change, and the flag of a sample at which the clock changed or went back."""
-        before, flag = self._seen, None
-        if before is None:
-            self._seen = _Seen(time, _NONE, _NONE, None)
+        last, flag = self._last, None
+        self._last = time
+        if last is None:
             return time, None
-        step, shift, until = time - before.time, before.shift, before.second_until
-        if _is_end_of_summer(before, time):
-            flag, until = CHANGED, before.time + _HOUR
-            shift += _NONE if zone_known else _HOUR
+        step = time - last
+        if -_HOUR <= step < -_LATE and _is_night_of_change(time):
+            flag, self._second_until = CHANGED, last + _HOUR
+            self._shift += _HOUR
         elif step < -_LATE:
             flag = BACK
-        elif not zone_known and _is_begin_of_summer(before, time):
-            flag, shift = CHANGED, shift - _HOUR
-        until = until if until and time < until else None
-        self._seen = _Seen(time, step if _NONE < step < _HOUR else before.step, shift, until)
-        if zone_known:
-            return time.replace(fold=1) if until else time, None if flag == CHANGED else flag
-        return time + shift, flag
+        elif not zone_known and self._skips_an_hour(last, step):
+            flag = CHANGED
+            self._shift -= _HOUR
+        elif step > _NONE:
+            self._steps.append(step)
+        if not zone_known:
+            return time + self._shift, flag
+        is_second = self._second_until is not None and time < self._second_until
+        return time.replace(fold=1) if is_second else time, None if flag == CHANGED else flag
 
-
-def _is_end_of_summer(before: _Seen, time: datetime) -> bool:
-    """Whether the clock went back by less than an hour and the time since the reading before, on a night for it."""
-    return -_HOUR <= time - before.time < -_LATE and _is_night_of_change(time)
-
-
-def _is_begin_of_summer(before: _Seen, time: datetime) -> bool:
-    """Whether just an hour is missing, from a full hour to a full hour."""
-    step, late = before.step, timedelta(seconds=2) + 2 * before.step
-    to_hour = _HOUR - (before.time - before.time.replace(minute=0, second=0, microsecond=0))
-    return (
-        _NONE < step <= _LONGEST and abs(time - before.time - _HOUR - step) <= late
-        and to_hour <= late and _is_night_of_change(time - _HOUR)
-    )  # fmt: skip
+    def _skips_an_hour(self, last: datetime, step: timedelta) -> bool:
+        """Whether just an hour is missing, from a full hour to a full hour, on a night for it."""
+        if not self._steps or step < _HOUR:
+            return False
+        period = sorted(self._steps)[-2:][0]  # not an outage, nor the distance of a pair
+        late = timedelta(seconds=2) + 2 * period
+        to_hour = _HOUR - (last - last.replace(minute=0, second=0, microsecond=0))
+        return (
+            period <= _LONGEST and step - _HOUR <= late and to_hour <= late and _is_night_of_change(last + step - _HOUR)
+        )  # fmt: skip
 
 
 def _is_night_of_change(time: datetime) -> bool:

@@ -45,6 +45,7 @@ class _Reading(NamedTuple):
     line: int
     joules: float
     stamp: tuple[Moment, str] | None
+    range_j: float | None  # at which the counter begins anew
 
 
 class Sensor(NamedTuple):
@@ -87,8 +88,11 @@ class Samples:
         )  # fmt: skip
         return number
 
-    def counter(self, line: int, sensor: Sensor, text: str, stamp: tuple[Moment, str] | None, scale: float) -> None:
-        """A reading of a counter of energy; `scale` converts it to joules."""
+    def counter(
+        self, line: int, sensor: Sensor, text: str, stamp: tuple[Moment, str] | None, scale: float,
+        range_j: float | None = None,
+    ) -> None:  # fmt: skip
+        """A reading of a counter of energy; `scale` converts it to joules, and past `range_j` it begins at 0 again."""
         try:
             joules = float(text) * scale
         except ValueError:
@@ -98,7 +102,7 @@ class Samples:
                 self.rows.problem(line, f"the energy of {sensor.device or sensor.scope} is not a number", text)
             return
         stamp = self._counted_on(sensor, stamp)
-        reading = _Reading(nanoseconds_since_1970(stamp[0]) if stamp else None, line, joules, stamp)
+        reading = _Reading(nanoseconds_since_1970(stamp[0]) if stamp else None, line, joules, stamp, range_j)
         self.counters.setdefault(sensor, []).append(reading)
 
     def _counted_on(self, sensor: Sensor, stamp: tuple[Moment, str] | None) -> tuple[Moment, str] | None:
@@ -128,24 +132,31 @@ class Samples:
             if len(readings) == 1:
                 self.rows.metric(first.line, None, place_of(sensor), None, name, first.joules, "J")
                 continue
-            steps = [after.joules - before.joules for before, after in itertools.pairwise(readings)]
-            if min(steps) < 0:  # the node or the driver started again
+            counted, lost = zip(*itertools.starmap(_counted, itertools.pairwise(readings)), strict=True)
+            if any(lost):  # the node or the driver started again
                 who = sensor.device or sensor.scope
                 self.rows.problem(last.line, f"the counter of {who} went back: what it had counted by then is lost")
             ts, origin = last.stamp or (None, None)
             self.rows.add(
                 "energy", last.line, node=sensor.node, device=sensor.device, scope=sensor.scope,
-                energy_j=sum(itertools.starmap(_counted, itertools.pairwise(readings))), method="counter",
+                energy_j=math.fsum(counted), method="counter",
                 span_s=(last.ns - first.ns) / SECOND if last.ns is not None and first.ns is not None else None,
-                ts=ts, ts_origin=origin, flag="reset" if min(steps) < 0 else None,
+                ts=ts, ts_origin=origin, flag="reset" if any(lost) else None,
             )  # fmt: skip
 
 
-def _counted(before: _Reading, after: _Reading) -> float:
-    """Joules between two readings: since a restart at least what the counter shows, and 0 for a little step back."""
-    if after.joules < before.joules / 2:
-        return after.joules
-    return max(after.joules - before.joules, 0.0)
+def _counted(before: _Reading, after: _Reading) -> tuple[float, bool]:
+    """Joules between two readings, and whether more may have been lost.
+
+    A counter whose range is known has passed it once.  Another one began anew: at least what it shows was counted.
+    Where it stepped back by a little, its reading was late.
+    """
+    step = after.joules - before.joules
+    if step >= 0:
+        return step, False
+    if after.range_j is not None and max(before.joules, after.joules) <= after.range_j:
+        return step + after.range_j, False
+    return (after.joules if after.joules < before.joules / 2 else 0.0), True
 
 
 def place_of(sensor: Sensor) -> str | None:

@@ -43,6 +43,7 @@
 --   readings           BIGINT       samples within the extent
 --   span_s             DOUBLE s     length of the extent: one for all sensors of a run that share a clock
 --   energy_j           DOUBLE J     energy within the extent, gaps within a file bridged
+--   bridged_j          DOUBLE J     part of it in gaps, where nothing was measured
 --   mean_w             DOUBLE W     energy over the time that it was integrated over
 --   coverage           DOUBLE       share of the extent outside of gaps
 --   sampling_s         DOUBLE s     sampling period: the median interval, without samples in pairs
@@ -99,6 +100,7 @@ parts AS (
 energies AS (
     SELECT sensor, bool_or(kind <> 'sampled') AS has_gap,
         sum(power_w * (part_ns / 1e9) ORDER BY a) FILTER (WHERE kind <> 'open') AS energy_j,
+        sum(power_w * (part_ns / 1e9) ORDER BY a) FILTER (WHERE kind = 'gap') AS bridged_j,
         sum(part_ns) FILTER (WHERE kind <> 'open') AS integrated_ns,
         sum(part_ns) FILTER (WHERE kind = 'sampled') AS sampled_ns
     FROM parts GROUP BY sensor),
@@ -123,7 +125,8 @@ holders AS (
         AND o.measured AND (NOT same_file OR list_has_any(s.file_ids, o.file_ids))
     GROUP BY ALL)
 SELECT m.run_id, m.node, m.device, m.scope, part_of, coalesce(readings, 0) AS readings,
-    (s.of.ends - s.of.begins) / 1e9 AS span_s, energy_j, energy_j / (integrated_ns / 1e9) AS mean_w,
+    (s.of.ends - s.of.begins) / 1e9 AS span_s, energy_j,
+    CASE WHEN energy_j IS NOT NULL THEN coalesce(bridged_j, 0) END AS bridged_j, energy_j / (integrated_ns / 1e9) AS mean_w,
     coalesce(sampled_ns, 0) / (s.of.ends - s.of.begins) AS coverage,
     period_s AS sampling_s, report.j AS reported_j, report.method AS reported_method,
     nullif(list_concat(list_filter([
