@@ -187,7 +187,7 @@ def test_sensors_side_by_side_cover_the_same_time(warehouse: Warehouse) -> None:
     """AC in UTC could be cut to the log, DC in local time could not: AC came out below DC."""
     stepped(warehouse, 60, 2, 20, devices=1)
     readings(warehouse, [(k, 1100) for k in range(141)], device="ac", scope="node_ac", file_id="ac")
-    local = [(3600 + k, 1000) for k in range(0, 141)]
+    local = [(3600 + k, 1000) for k in range(141)]
     readings(warehouse, local, device="dc", scope="node_dc", file_id="dc", ts_origin="naive")
     ac, dc = sorted(integrated(warehouse), key=lambda row: row["scope"])
     assert (ac["span_s"], ac["readings"], dc["span_s"], dc["readings"]) == (40, 41, 40, 41)

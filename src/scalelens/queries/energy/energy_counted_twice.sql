@@ -24,8 +24,8 @@
 --   scope        VARCHAR         what the sensor covers
 --   n_runs       BIGINT          runs that report it
 --   run_ids      VARCHAR[]       these runs
---   begins       TIMESTAMP_NS    begin of the first window
---   ends         TIMESTAMP_NS    end of the last one
+--   begins       TIMESTAMP       begin of the first window
+--   ends         TIMESTAMP       end of the last one
 --   once_j       DOUBLE J        energy of the time that the windows cover, counted once; NULL where only bounds are known
 --   low_j        DOUBLE J        at least
 --   high_j       DOUBLE J        at most

@@ -4,6 +4,8 @@
 --   And what does the tool itself report?
 --   Readings are weighted by time, so that uneven sampling changes nothing; there is one row per sensor, however many
 --   ranks measured it (power_readings).  Sensors nest: add up the rows whose `part_of` is NULL.
+--   What stands side by side covers the same time: the extent is one for all sensors of a run that share a clock, the
+--   run's only if the clocks of all of them can be joined to the log (else flag no_clock).
 --   A gap lies between two samples of one file that are more than three sampling periods apart.  The method bridges it,
 --   as the tools do, and `coverage` leaves it out.  A gap between two files is not bridged.
 --
@@ -28,8 +30,7 @@
 --
 -- Parameters: runs
 --   extent := 'run'          'run' is from the first to the last time of the log, 'readings' from the first to the last
---                            sample of any; 'run' means 'readings' where the log has no times (flag no_run_times), or
---                            where the clock of some readings cannot be joined to it (flag no_clock)
+--                            sample; 'run' means 'readings' where the log has no times (flag no_run_times)
 --   method := 'trapezoid'    'right' takes each sample for the time before it (as jpwr does), 'left' for the time after
 --                            it
 --

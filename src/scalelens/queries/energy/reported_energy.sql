@@ -29,8 +29,8 @@
 --   high_j           DOUBLE J        at most; NULL where a counter lost what it had counted
 --   span_s           DOUBLE s        time that is covered
 --   windows          BIGINT          energies that the tool reports
---   begins           TIMESTAMP_NS    begin of the first window; NULL where no times are known
---   ends             TIMESTAMP_NS    end of the last one
+--   begins           TIMESTAMP       begin of the first window; NULL where no times are known
+--   ends             TIMESTAMP       end of the last one
 --   is_estimated     BOOLEAN         whether all of it is a constant of the tool, not a measurement
 --   file_ids         VARCHAR[]       files that report it
 --   note             VARCHAR         why there are only bounds, or what else to know
@@ -98,8 +98,8 @@ sums AS (
 SELECT run_id, source,
     node, device, scope, method, coalesce(len(string_split(device, ',')), 1) AS n_devices,
     CASE WHEN high_j - low_j <= 1e-9 * high_j THEN high_j END AS reported_j, low_j,
-    CASE WHEN NOT is_reset THEN high_j END AS high_j, span_s, windows, make_timestamp_ns(begins_ns) AS begins,
-    make_timestamp_ns(ends_ns) AS ends, is_estimated, file_ids,
+    CASE WHEN NOT is_reset THEN high_j END AS high_j, span_s, windows, make_timestamp(begins_ns // 1000) AS begins,
+    make_timestamp(ends_ns // 1000) AS ends, is_estimated, file_ids,
     notes([
         CASE WHEN high_j - low_j > 1e-9 * high_j THEN format('from {:.6g} to {:.6g} J: ', low_j, high_j)
             || CASE WHEN clocks > 1 THEN 'nothing says whether its energies follow each other or are the same'
