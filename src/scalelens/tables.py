@@ -138,7 +138,7 @@ STORED: dict[str, tuple[Column, ...]] = {
         Column(
             "method", TEXT,
             "how the tool came to it: counter riemann_right, or the tool's name for a rule of its own: "
-            "codecarbon ear mlperf zeus",
+            "codecarbon ear mlperf omnistat zeus",
         ),
         Column("ts", _FINE_TIME, "end of the time covered; UTC unless ts_origin says otherwise"),
         Column("ts_origin", TEXT, f"{STAMP[1].meaning}, `relative` since a zero that is not known"),

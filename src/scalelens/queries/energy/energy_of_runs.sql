@@ -46,18 +46,19 @@ reported AS (
     FROM reported_energy(runs := runs)
     QUALIFY row_number() OVER (PARTITION BY run_id, node, device, scope ORDER BY low_j DESC, method) = 1),
 holders AS (
-    SELECT DISTINCT r.run_id, r.node, r.scope, true AS is_held
+    SELECT r.run_id, r.node, r.scope, arg_min(outside, position) AS part_of
     FROM reported AS r JOIN scope_nesting() USING (scope)
     JOIN reported AS o ON o.run_id = r.run_id AND o.node IS NOT DISTINCT FROM r.node AND o.scope = outside
-        AND o.low_j > 0 AND (NOT same_file OR list_has_any(r.file_ids, o.file_ids))),
+        AND o.low_j > 0 AND (NOT same_file OR list_has_any(r.file_ids, o.file_ids))
+    GROUP BY r.run_id, r.node, r.scope),
 sensors AS (
-    SELECT i.run_id, i.node, i.device, i.scope, part_of IS NOT NULL AS is_held, energy_j, energy_j AS low_j,
+    SELECT i.run_id, i.node, i.device, i.scope, part_of, energy_j, energy_j AS low_j,
         energy_j AS high_j, energy_j / mean_w AS measured_s, coverage, lowest_w, reported_j, reported_method, flags,
         'integrated' AS energy_kind
     FROM integrated AS i JOIN lowest AS l ON l.run_id = i.run_id AND l.node IS NOT DISTINCT FROM i.node
         AND l.device IS NOT DISTINCT FROM i.device AND l.scope IS NOT DISTINCT FROM i.scope
     UNION ALL
-    SELECT r.run_id, r.node, r.device, r.scope, coalesce(is_held, false), reported_j, low_j, high_j, NULL, NULL, NULL,
+    SELECT r.run_id, r.node, r.device, r.scope, part_of, reported_j, low_j, high_j, NULL, NULL, NULL,
         reported_j, r.method, NULL, 'reported'
     FROM reported AS r LEFT JOIN holders AS h
         ON h.run_id = r.run_id AND h.node IS NOT DISTINCT FROM r.node AND h.scope = r.scope
@@ -71,7 +72,8 @@ of_unit AS (
             WHEN 'node' THEN CASE row_number() OVER (PARTITION BY s.run_id, node ORDER BY device) WHEN 1 THEN 1 ELSE 0 END
             ELSE error('per is ''device'', ''package'' or ''node''') END AS units
     FROM sensors AS s JOIN facts AS f USING (run_id)
-    WHERE CASE per WHEN 'node' THEN NOT is_held ELSE scope IN ('gpu', 'gcd', 'oam', 'ipu') END),
+    WHERE CASE per WHEN 'node' THEN part_of IS NULL
+        ELSE scope IN ('gpu', 'gcd', 'oam', 'ipu') AND part_of IS DISTINCT FROM 'oam' END),
 judged AS (
     SELECT *, coalesce(devices, 0) = 0 OR per = 'node'
             OR sum(holds_devices) OVER (PARTITION BY run_id ORDER BY low_j DESC, node, device

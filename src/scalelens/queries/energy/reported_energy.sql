@@ -38,7 +38,7 @@ WITH
 by_rank AS (SELECT run_id, file_id, line, value AS stated_rank FROM params WHERE key = 'measured_by_rank'),
 -- A tool names the rank below its devices or on their line; a rank in the file's name holds for all lines.
 reports AS (
-    SELECT e.*, CASE WHEN e.method IN ('codecarbon', 'ear', 'mlperf', 'zeus') THEN e.method
+    SELECT e.*, CASE WHEN e.method IN ('codecarbon', 'ear', 'mlperf', 'omnistat', 'zeus') THEN e.method
             ELSE coalesce(nullif(array_to_string(formats, ' '), ''), 'a file') END AS source, rank_below.stated_rank AS line_rank, path_rank, any_rank
     FROM energy AS e
     ASOF LEFT JOIN (FROM by_rank WHERE line IS NOT NULL) AS rank_below
