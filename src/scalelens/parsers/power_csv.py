@@ -14,7 +14,7 @@ says its unit; else it is refused.
 
 The device is what columns gpu, gpu_id, device, uuid, domain, component, sensor, rail, socket, zone, channel, label, ...
 hold: the fewest of them that tell the sensors apart; in a wide table what the column's name says beside power and its
-unit, of gpu0 the number.  The node is a column node, host or hostname.  Words say the scope: `package-0` is a CPU,
+unit, of gpu0 the number; a mean beside the power that it is of is left out, as are powers of processes.  The node is a column node, host or hostname.  Words say the scope: `package-0` is a CPU,
 `CPU Cores` a part of it.  Where no such column tells apart rows of the same time, always as many, the file is refused:
 their powers can be of several devices.  A list of numbers without a header, in a file that is called power or watts, is
 refused: it has neither a unit nor times.
@@ -45,7 +45,8 @@ _IN_WATTS = re.compile(
 _POWER = re.compile(r"(?:^|[^a-z])(?:power|pwr|watts?)(?:$|[^a-z])", re.IGNORECASE)
 _POWER_WORD = re.compile(r"(?:^|[_ .-])(?:power|pwr|watts?|draw|usage)(?=$|[_ .-])", re.IGNORECASE)
 _NO_POWER = re.compile(
-    r"limit|cap(?:$|[^a-z])|tdp|max|min|std|energy|state|factor|management|mode|percent|pct|efficien"
+    r"limit|cap(?:$|[^a-z])|tdp|max|min|std|energy|state|factor|management|mode|percent|pct|efficien|peak|target|budget"
+    r"|baseline|idle|process(?!or)|(?:^|[^a-z])(?:apps?|pid|task|set|ppt)(?:$|[^a-z])"
     r"|graphics package",  # rocm-smi's, with a column of times that a script put before
     re.IGNORECASE,
 )
@@ -64,37 +65,10 @@ _DEVICE = re.compile(
     r"(?:gpu|device|card|ipu|accelerator|index|id|uuid)(?:[_ ]?(?:id|index|idx|uuid|num|number))?", re.IGNORECASE
 )
 _NODE = re.compile(r"node(?:_?name)?|host(?:_?name)?", re.IGNORECASE)
-_WORD = re.compile(r"(?:^|[_ .-])(?:power|pwr|watts?|draw|usage)(?=$|[_ .-])", re.IGNORECASE)
-_NO_POWER = re.compile(
-    r"limit|cap(?:$|[^a-z])|tdp|max|min|std|energy|state|factor|management|mode|percent|pct|efficien"
-    r"|graphics package",  # rocm-smi's, with a column of times that a script put before
-    re.IGNORECASE,
-)
-_SCALES = WATT_SCALES | dict.fromkeys(("milliwatt", "milliwatts"), WATT_SCALES["mw"])
-_TIME = re.compile(
-    r"(?:unix_?|epoch_?|wall_?|date_?|elapsed_?)?(?:time_?stamp|date_?time|time|elapsed|date|ts|epoch|unix)"
-    r"(?:_?utc)?(?:[_ ]?[\[(]?(seconds?|secs?|s|milliseconds?|ms|microseconds?|us|nanoseconds?|ns)[\])]?)?",
-    re.IGNORECASE,
-)
-_STEPS = re.compile(
-    r"(?:global_?|train_?)?(?:steps?|iter(?:ation)?s?|batch(?:_?idx)?|epochs?|loss)"
-    r"|(?:step|iter|batch|epoch)_?(?:time|duration).*|(?:samples|images|tokens)(?:_per_|/)s.*|throughput.*",
-    re.IGNORECASE,
-)
-_DEVICE = re.compile(
-    r"(?:gpu|device|card|ipu|accelerator|index|id|uuid)(?:[_ ]?(?:id|index|idx|uuid|num|number))?", re.IGNORECASE
-)
-_NODE = re.compile(r"node(?:_?name)?|host(?:_?name)?", re.IGNORECASE)
-_OF = {
-    "gpu": "gpu",
-    "cpu": "cpu",
-    "ipu": "ipu",
-    "ram": "memory",
-    "dram": "memory",
-    "memory": "memory",
-    "module": "module",
-}
 _WORD = re.compile(r"(?:^|[^a-z])(gpu|cpu|ipu|d?ram|memory|module)[_ ]?(\d{1,3})?(?:$|[^a-z0-9])", re.IGNORECASE)
+_SAME_AGAIN = re.compile(
+    r"(?:^|[_ .-])(?:average|avg|mean|rolling|ema|smoothed?|instant(?:aneous)?)(?=$|[_ .-])", re.IGNORECASE
+)
 _MOST = 2000  # columns
 _LONGEST = 100  # characters of a column's name
 _MOST_LINES = 200_000  # that are looked at to learn which columns name the sensors
@@ -150,7 +124,7 @@ def _layout_of(text: str) -> _Layout | None:
     if any(map(_STEPS.fullmatch, header)):
         return None
     times = [k for k, name in enumerate(header) if _TIME.fullmatch(name)]
-    powers = [column for k, name in enumerate(header) if (column := _column_of(k, name))]
+    powers = _of_sensors([column for k, name in enumerate(header) if (column := _column_of(k, name))])
     if not times or not powers:
         return None
     devices = [k for k, name in enumerate(header) if _DEVICE.fullmatch(name) or SENSOR.fullmatch(name)]
@@ -164,6 +138,15 @@ def _layout_of(text: str) -> _Layout | None:
         delimiter, header, times[0], (short if short in EPOCH_UNITS else "s") if unit else None, powers,
         devices, nodes[0] if nodes else None,
     )  # fmt: skip
+
+
+def _of_sensors(columns: list[_PowerColumn]) -> list[_PowerColumn]:
+    """One column for each sensor: a mean beside the power that it is of is the same again."""
+    kept: dict[tuple[str | None, str | None], _PowerColumn] = {}
+    for column in sorted(columns, key=lambda column: bool(_SAME_AGAIN.search(column.name))):
+        device = _SAME_AGAIN.sub("", column.device or "").strip(" _.-") or None
+        kept.setdefault((device, column.scope), column._replace(device=device))
+    return sorted(kept.values())
 
 
 def _column_of(k: int, name: str) -> _PowerColumn | None:

@@ -10,7 +10,7 @@ _SCOPES = tuple(
     for words, scope in (
         (r"wall|outlet|pdu|plug|(?:node|system|server|psu)[ _-]?ac|ac|psu\w*|chassis", "node_ac"),
         (r"(?:dc[ _-]?)?(?:node|system|server)(?:[ _-]?dc)?|dc", "node_dc"),
-        (r"total|sum|overall|all", "total"),
+        (r"total|sum|overall|combined|all", "total"),
         (r"psys|platform", "platform"),
         (r"module", "module"),
         (r"grace", "grace"),

@@ -117,8 +117,8 @@ reported AS (
             {'span_s': coalesce(span_s, -1), 'j': low_j, 'method': e.method}) AS report
     FROM reported_energy(runs := runs) AS e GROUP BY run_id, node, device, scope),
 scopes AS (
-    SELECT run_id, node, scope, list(DISTINCT file_id) AS file_ids, max(power_w) > 0 AS measured
-    FROM power_readings(runs := runs) GROUP BY run_id, node, scope),
+    SELECT run_id, node, coalesce(scope, 'other') AS scope, list(DISTINCT file_id) AS file_ids, max(power_w) > 0 AS measured
+    FROM power_readings(runs := runs) GROUP BY ALL),
 holders AS (
     SELECT s.run_id, s.node, s.scope, arg_min(outside, position) AS part_of
     FROM scopes AS s JOIN scope_nesting() USING (scope)
@@ -148,5 +148,6 @@ LEFT JOIN sensors AS s ON s.run_id = m.run_id AND s.node IS NOT DISTINCT FROM m.
 LEFT JOIN energies USING (sensor)
 LEFT JOIN reported AS e ON e.run_id = m.run_id AND e.node IS NOT DISTINCT FROM m.node
     AND e.device IS NOT DISTINCT FROM m.device AND e.scope IS NOT DISTINCT FROM m.scope
-LEFT JOIN holders AS h ON h.run_id = m.run_id AND h.node IS NOT DISTINCT FROM m.node AND h.scope = m.scope
+LEFT JOIN holders AS h ON h.run_id = m.run_id AND h.node IS NOT DISTINCT FROM m.node
+    AND h.scope = coalesce(m.scope, 'other')
 ORDER BY m.run_id, m.node, m.scope, m.device

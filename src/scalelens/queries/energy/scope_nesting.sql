@@ -2,7 +2,8 @@
 --
 -- Answers: Which energies are parts of another and must not be added to it?
 --   A GPU is a part of its module, a CPU of its Grace, everything of its node.  What a tool calls a total, and a board's
---   input rail, hold what the same file measures beside them.  No other query says what nests.
+--   input rail, hold what the same file measures beside them.  `other` is a sensor of which nothing says what it covers:
+--   it is a part of its file's total, and of its node.  No other query says what nests.
 --
 -- Helper: used by energy_integrated and reported_energy
 --
@@ -24,8 +25,8 @@ FROM (VALUES
     ('gpu gpu_part grace cpu cpu_part sysio', 'module', 3),
     ('cpu cpu_part memory sysio', 'platform', 4),
     ('gpu gpu_part module gcd oam grace cpu cpu_part memory sysio ipu platform', 'board', 5),
-    ('gpu gpu_part module gcd oam grace cpu cpu_part memory sysio ipu platform board', 'total', 6),
-    ('gpu gpu_part module gcd oam grace cpu cpu_part memory sysio ipu platform board total', 'node_dc', 7),
-    ('gpu gpu_part module gcd oam grace cpu cpu_part memory sysio ipu platform board total node_dc', 'node_ac', 8)
+    ('gpu gpu_part module gcd oam grace cpu cpu_part memory sysio ipu platform board other', 'total', 6),
+    ('gpu gpu_part module gcd oam grace cpu cpu_part memory sysio ipu platform board other total', 'node_dc', 7),
+    ('gpu gpu_part module gcd oam grace cpu cpu_part memory sysio ipu platform board other total node_dc', 'node_ac', 8)
 ) AS nesting(inside, outside, position)
 ORDER BY scope, position
