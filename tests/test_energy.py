@@ -156,6 +156,48 @@ def test_nested_scopes_name_what_holds_them(warehouse: Warehouse) -> None:
     }  # fmt: skip
 
 
+def test_a_board_holds_what_its_own_file_measures_beside_it(warehouse: Warehouse) -> None:
+    """The input rail of a Jetson holds the other rails; the board of an IPU does not hold the host's CPU."""
+    warehouse.insert("runs", [{"run_id": "jetson"}, {"run_id": "ipu"}])
+    for device, scope, watts in (("VDD_IN", "board", 12), ("VDD_CPU_GPU_CV", "sysio", 7), ("VDD_GPU", "gpu", 2)):
+        readings(warehouse, [(0, watts), (10, watts)], run_id="jetson", device=device, scope=scope)
+    readings(warehouse, [(0, 90), (10, 90)], run_id="ipu", file_id="b", device="0", scope="board")
+    readings(warehouse, [(0, 60), (10, 60)], run_id="ipu", file_id="c", device="cpu", scope="cpu")
+    energies = warehouse.ask("SELECT run_id, energy_j FROM energy_of_runs(per := 'node') ORDER BY run_id")
+    assert [row["energy_j"] for row in energies] == pytest.approx([1500, 120])
+
+
+def test_a_sensor_that_is_always_zero_holds_nothing(warehouse: Warehouse) -> None:
+    warehouse.insert("runs", [{"run_id": "r"}])
+    readings(warehouse, [(0, 0), (10, 0)], device="CPU Platform", scope="platform", flag="zero")
+    readings(warehouse, [(0, 60), (10, 60)], device="CPU Package", scope="cpu")
+    (row,) = warehouse.ask("FROM energy_of_runs(per := 'node')")
+    assert row["energy_j"] == pytest.approx(600)
+
+
+def test_an_outage_longer_than_all_samples_is_a_gap(warehouse: Warehouse) -> None:
+    warehouse.insert("runs", [{"run_id": "r"}])
+    readings(warehouse, [(k, WATTS) for k in [*range(100), *range(1100, 1200)]])
+    (row,) = integrated(warehouse)
+    assert (row["sampling_s"], row["coverage"], "gap" in row["flags"]) == (1, pytest.approx(198 / 1199), True)
+    assert row["energy_j"] - row["bridged_j"] == pytest.approx(198 * WATTS)
+
+
+def test_sensors_side_by_side_cover_the_same_time(warehouse: Warehouse) -> None:
+    """AC in UTC could be cut to the log, DC in local time could not: AC came out below DC."""
+    stepped(warehouse, 60, 2, 20, devices=1)
+    readings(warehouse, [(k, 1100) for k in range(141)], device="ac", scope="node_ac", file_id="ac")
+    local = [(3600 + k, 1000) for k in range(141)]
+    readings(warehouse, local, device="dc", scope="node_dc", file_id="dc", ts_origin="naive")
+    ac, dc = sorted(integrated(warehouse), key=lambda row: row["scope"])
+    assert (ac["span_s"], ac["readings"], dc["span_s"], dc["readings"]) == (40, 41, 40, 41)
+    warehouse.connection.execute("DELETE FROM power WHERE file_id = 'dc'")
+    local = [(86_400 * k, 1000) for k in range(3)]  # in no zone do these cover the run
+    readings(warehouse, local, device="dc", scope="node_dc", file_id="dc", ts_origin="naive")
+    ac, dc = sorted(integrated(warehouse), key=lambda row: row["scope"])
+    assert (ac["span_s"], ac["readings"]) == (140, 141) and "no_clock" in ac["flags"] and "no_clock" in dc["flags"]
+
+
 # The clock of the log
 
 

@@ -1,8 +1,13 @@
 """All that is said of a run's energy: what agrees, and what cannot all be true."""
 
+from pathlib import Path
+
 import pytest
 
+import scalelens
+from conftest import FIXTURES
 from little_warehouse import Row, Warehouse
+from scalelens.ingestion.ingest import ingest
 
 
 def said(warehouse: Warehouse) -> dict[tuple[str, str], Row]:
@@ -77,7 +82,8 @@ def test_what_no_device_draws(one_run: Warehouse, joules: float, why: str) -> No
 def test_windows_of_zeus_add_up(one_run: Warehouse) -> None:
     common = {"run_id": "r", "file_id": "z", "device": "0,1,2,3", "scope": "gpu", "span_s": 30.0, "method": "zeus"}
     one_run.insert("files", [{"file_id": "z", "formats": ["zeus_log"]}])
-    one_run.insert("energy", [common | {"line": line, "energy_j": 30_000.0} for line in (1, 2)])
+    told = [{"line": k, "energy_j": 30_000.0, "ts": k * 30 * 10**9, "ts_origin": "relative"} for k in (1, 2)]
+    one_run.insert("energy", [common | window for window in told])
     row = said(one_run)["zeus", "gpu"]
     assert (row["energy_j"], row["span_s"], row["covers"], row["mean_w"]) == (60_000, 60, 4, 250)
 
@@ -88,6 +94,93 @@ def test_windows_of_sixteen_devices_are_an_energy_per_sample(one_run: Warehouse)
     common = {"run_id": "z", "file_id": "z", "scope": "gpu", "span_s": 50.0, "method": "zeus"}
     one_run.insert("files", [{"file_id": "z", "formats": ["zeus_log"]}])
     devices = ",".join(map(str, range(16)))
-    one_run.insert("energy", [common | {"device": devices, "line": k, "energy_j": 1e5} for k in (1, 2)])
+    told = [{"line": k, "energy_j": 1e5, "ts": k * 50 * 10**9, "ts_origin": "relative"} for k in (1, 2)]
+    one_run.insert("energy", [common | {"device": devices} | window for window in told])
     [row] = one_run.ask("FROM energy_of_runs() WHERE run_id = 'z'")
     assert (row["units"], row["measured_share"], row["energy_j"]) == (16, 1, 2e5)
+
+
+# How figures are added up
+
+
+def tracked(*windows: tuple[float, float, float], **columns: str) -> list[Row]:
+    """Windows of CodeCarbon: begin and end in seconds, and joules."""
+    common = {
+        "run_id": "r",
+        "node": "a CPU",
+        "device": "0,1",
+        "scope": "gpu",
+        "method": "codecarbon",
+        "ts_origin": "naive",
+    }
+    return [
+        {"file_id": "f", "line": line, "ts": round(ends * 10**9), "span_s": ends - begins, "energy_j": joules, **common, **columns}
+        for line, (begins, ends, joules) in enumerate(windows, 2)
+    ]  # fmt: skip
+
+
+def test_trackers_of_several_machines_in_one_file_add_up(tmp_path: Path) -> None:
+    """They follow each other on one machine, and another machine ran meanwhile."""
+    ingest([FIXTURES / "codecarbon" / "machines.csv"], tmp_path / "w", jobs=1)
+    rows = {row["scope"]: row for row in scalelens.query("energy_reconciled", tmp_path / "w").to_dicts()}
+    assert {scope: row["energy_j"] for scope, row in rows.items()} == {
+        "gpu": pytest.approx(9_000_000), "cpu": pytest.approx(662_400), "memory": pytest.approx(108_000),
+        "total": pytest.approx(9_770_400),
+    }  # fmt: skip
+    assert rows["total"]["parts_j"] == pytest.approx(9_770_400) and rows["total"]["note"] is None
+    assert (rows["gpu"]["windows"], rows["gpu"]["part_of"], rows["gpu"]["covers"]) == (3, "total", 5)
+    assert rows["memory"]["addition"].startswith("estimated") and rows["gpu"]["addition"] is None
+    assert rows["cpu"]["addition"] == "1 of 2 sensors are estimated"
+
+
+def test_trackers_that_overlap_in_part_have_bounds_and_no_energy(one_run: Warehouse) -> None:
+    one_run.insert("energy", tracked((0, 100, 5000), (40.5, 160.5, 4000), (200, 210, 300)))
+    row = said(one_run)["codecarbon", "gpu"]
+    assert (row["energy_j"], row["low_j"], row["high_j"], row["span_s"]) == (None, 5300, 9300, 170.5)
+    assert row["addition"] == "from 5300 to 9300 J: windows overlap in part"
+    (row,) = one_run.ask("FROM energy_efficiency()")
+    assert row["energy_j"] is None and row["note"].startswith("the energy is from 5300 J to 9300 J")
+
+
+def test_a_window_within_another_adds_nothing(one_run: Warehouse) -> None:
+    one_run.insert("energy", tracked((0, 100, 5000), (10, 60, 2500), (60, 90, 1500), (100, 120, 800)))
+    row = said(one_run)["codecarbon", "gpu"]
+    assert (row["energy_j"], row["windows"], row["span_s"]) == (5800, 4, 120)
+
+
+def test_windows_within_another_that_hold_more_than_it_are_told(one_run: Warehouse) -> None:
+    one_run.insert("energy", tracked((0, 100, 1000), (0, 50, 900), (50, 100, 900)))
+    row = said(one_run)["codecarbon", "gpu"]
+    assert (row["energy_j"], row["low_j"], row["high_j"]) == (None, 1000, 1800)
+    assert "windows within another do not add up to it" in row["addition"]
+
+
+def test_a_total_that_is_not_the_sum_of_its_parts_says_by_how_much(one_run: Warehouse) -> None:
+    for scope, joules in (("gpu", 600), ("cpu", 300), ("total", 1000)):
+        one_run.insert("energy", tracked((0, 10, joules), scope=scope))
+    row = said(one_run)["codecarbon", "total"]
+    assert (row["parts_j"], row["note"]) == (900, "its parts (cpu, gpu) add up to 900 J, 100 J less than it")
+    assert [row["energy_j"] for row in one_run.ask("FROM energy_of_runs(per := 'node')")] == [1000]
+
+
+def test_files_without_times_are_one_energy_or_several(one_run: Warehouse) -> None:
+    measured(one_run, 80_000, devices=1)
+    one_run.insert("energy", [
+        {"run_id": "r", "file_id": "e2", "line": 0, "node": "n1", "device": "0", "scope": "gpu", "energy_j": 70_000.0,
+            "span_s": 55.0, "method": "counter"}
+    ])  # fmt: skip
+    one_run.insert("files", [{"file_id": "e2", "formats": ["e"]}])
+    row = said(one_run)["e", "gpu"]
+    assert (row["energy_j"], row["low_j"], row["high_j"]) == (None, 80_000, 150_000)
+
+
+def test_jobs_of_a_run_add_up_and_nodes_of_a_step_do(one_run: Warehouse) -> None:
+    common = {"run_id": "r", "line": 1, "nodes": 1, "elapsed_s": 60.0}
+    one_run.insert("jobs", [
+        *({**common, "file_id": "ear", "job_id": "7", "step_id": "0", "node_list": node, "energy_j": 1000.0} for node in "ab"),
+        *({**common, "file_id": "sacct", "job_id": job, "energy_j": 5000.0} for job in ("7", "8")),
+        {**common, "file_id": "seff", "job_id": "8", "energy_j": 5000.0},
+    ])  # fmt: skip
+    rows = said(one_run)
+    assert (rows["scheduler", "job"]["energy_j"], rows["scheduler", "job"]["span_s"]) == (10_000, 120)
+    assert (rows["scheduler", "job step 0"]["energy_j"], rows["scheduler", "job step 0"]["covers"]) == (2000, 2)

@@ -185,6 +185,17 @@ def runs_like_published_ones(little: Warehouse) -> None:
     little.run("without-batch", [0.96] * 12, steps={"samples": 64}, **facts)
 
 
+def trackers_of_one_machine(little: Warehouse) -> None:
+    """Two runs whose trackers measured the whole machine, the second while the first ran."""
+    common = {"node": "a CPU, 2 x a GPU", "device": "0,1", "scope": "gpu", "method": "codecarbon", "ts_origin": "naive"}
+    hour = 1_800_000_000 * 10**9
+    little.insert("runs", [{"run_id": "first"}, {"run_id": "second"}])
+    little.insert("energy", [
+        {"run_id": run_id, "file_id": run_id, "line": 2, "energy_j": joules, "span_s": span_s, "ts": hour + ends, **common}
+        for run_id, joules, span_s, ends in (("first", 360_000, 1000, 0), ("second", 72_000, 200, -300 * 10**9))
+    ])  # fmt: skip
+
+
 def devices_by_path(little: Warehouse) -> None:
     """A run whose number of devices stands in the name of its folder."""
     little.insert("params", [{"run_id": "traced", "key": "devices", "value": "2", "origin": "path"}])
@@ -196,7 +207,7 @@ ADDED = {  # what the little warehouse lacks for an answer of a query
     "inspected_collectives": inspected_operations, "rank_stages": pipeline_of_two_ranks,
     "straggler_reports": reports_of_detectors, "ras_status": status_of_ras,
     "compare_published": runs_like_published_ones, "node_scores": timers_of_two_nodes,
-    "unstated_facts": devices_by_path,
+    "unstated_facts": devices_by_path, "energy_counted_twice": trackers_of_one_machine,
 }  # fmt: skip
 
 

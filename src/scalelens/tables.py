@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 # Raise it with every change of a stored table.  Columns that an older segment lacks are NULL.
-SCHEMA_VERSION = 4  # 2: events have a class, 3: collective_benchmarks, 4: steps name what is implausible
+SCHEMA_VERSION = 5  # 2: events have a class, 3: collective_benchmarks, 4: implausible steps, 5: times of energies
 OLDEST_SCHEMA = 2  # raise it when older segments would be read wrongly: their warehouse is refused
 LONGEST_TEXT = 500  # characters of a text in `problems`
 
@@ -33,7 +33,10 @@ _RATE_SCOPES = ("global", "rank")
 OUTCOMES = (
     "completed", "oom", "collective_timeout", "time_limit", "node_failure", "cancelled", "error", "unknown",
 )  # fmt: skip
-_SCOPES = "what the sensor covers: gpu module gcd oam grace cpu memory sysio ipu board node_ac node_dc switch"
+_SCOPES = (
+    "what the sensor covers: gpu gpu_part gcd oam module grace cpu cpu_part memory sysio ipu board platform total "
+    "node_ac node_dc switch"
+)
 ORIGINS = ("sidecar", "log", "scheduler", "nccl", "environment", "path", "inferred")
 
 
@@ -120,7 +123,10 @@ STORED: dict[str, tuple[Column, ...]] = {
         Column("ts", _FINE_TIME, "time of the sample, to the nanosecond; UTC unless ts_origin says otherwise"),
         Column("ts_origin", TEXT, f"{STAMP[1].meaning}, `relative` since a zero that is not known"),
         Column("power_w", FLOAT, "watts"),
-        Column("flag", TEXT, "why the value should be doubted: na zero duplicate stale forced_zero implausible"),
+        Column(
+            "flag", TEXT,
+            "why the value should be doubted: na zero duplicate stale forced_zero implausible clock_changed clock_back",
+        ),
     ),
     "energy": (
         *KEY,
@@ -132,8 +138,11 @@ STORED: dict[str, tuple[Column, ...]] = {
         Column(
             "method", TEXT,
             "how the tool came to it: counter riemann_right, or the tool's name for a rule of its own: "
-            "codecarbon ear mlperf zeus",
+            "codecarbon ear mlperf omnistat zeus",
         ),
+        Column("ts", _FINE_TIME, "end of the time covered; UTC unless ts_origin says otherwise"),
+        Column("ts_origin", TEXT, f"{STAMP[1].meaning}, `relative` since a zero that is not known"),
+        Column("flag", TEXT, "why the value should be doubted: estimated (a constant of the tool), reset (at least)"),
     ),
     "events": (
         *KEY,

@@ -28,7 +28,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import UNREADABLE_TIME
 from scalelens.tabular.cells import first_lines, lines_of
 
-VERSION = 5
+VERSION = 6
 
 _POWERS = ("socket_power", "current_socket_power", "average_socket_power", "power_usage")
 _ENERGY = "total_energy_consumption"

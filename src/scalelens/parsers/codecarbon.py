@@ -6,12 +6,17 @@ Yields: energy, metrics, params
 Source: codecarbon/output_methods/emissions_data.py; file.py
 
 Kilowatt-hours become joules, and methods are `codecarbon`: what it could measure of each part, every 15 s, else an
-assumption.  `total` (energy_consumed) holds cpu, gpu and ram; gpu is the sum over all GPUs.  An energy of 0 or none
-was not measured.  Emissions are metrics; the powers of the file are of its last moment, no means, and left out.
+assumption.  `total` (energy_consumed) holds cpu, gpu and ram; gpu is the sum over all GPUs, whose numbers `device`
+lists.  An energy of 0 or none was not measured.  That of the memory is a constant of the tool times the time, and so is
+that of a CPU whose mean power is just the power of its last moment: flag `estimated`.  With tracking_mode `machine`
+all figures are of the whole machine, whatever else ran on it.  Emissions are metrics; the powers of the file are of its
+last moment, no means, and left out.
 
 A row is written at the end of a tracker, and at each flush: rows of one run_id behind each other whose duration grows
-go on counting, and the last one that has an energy counts for it.  Each tracker is a part.  Rows of several writers into one file damage each
-other: what has other columns than the header is a problem.
+go on counting, and the last one that has an energy counts for it.  Each tracker is a part, and a window that ends at
+its timestamp.  The file does not name the machine: `node` is what it says of it, CPU, GPUs and memory, which tells
+machines of one file apart.  Rows of several writers into one file damage each other: what has other columns than the
+header is a problem.
 
 Samples:
     timestamp,project_name,run_id,duration,emissions,cpu_power,gpu_power,cpu_energy,gpu_energy,ram_energy,energy_consumed,gpu_count
@@ -27,16 +32,18 @@ from scalelens.parsing.values import amount
 from scalelens.tabular.cells import MAY_BE_CUT, first_cells, rows_of
 from scalelens.units import ratio
 
-VERSION = 3
+VERSION = 4
 
 _ALWAYS = {"timestamp", "project_name", "duration", "emissions", "energy_consumed"}
 _JOULES = ratio("kWh", "J")
-_PARTS = {"cpu_energy": "cpu", "gpu_energy": "gpu", "ram_energy": "memory", "energy_consumed": None}
+_PARTS = {"cpu_energy": "cpu", "gpu_energy": "gpu", "ram_energy": "memory", "energy_consumed": "total"}
 _DEVICES = {"cpu_energy": "cpu", "gpu_energy": "gpu", "ram_energy": "ram", "energy_consumed": "total"}
 _FACTS = (
     "project_name", "experiment_id", "os", "python_version", "codecarbon_version", "cpu_model", "gpu_model",
     "gpu_count", "tracking_mode", "country_iso_code", "region", "pue",
 )  # fmt: skip
+_SAME = 1e-3  # by which the mean of a constant power may differ from it
+_MEASURED_S = 60.0  # of four measurements and more: a power that does not change is a constant
 _EMISSIONS = {"emissions": "kg", "water_consumed": "L"}
 
 
@@ -101,11 +108,37 @@ def _tracker_rows(tracker: list[_Row], rows: Rows) -> None:
         if energy is None and text:
             rows.problem(row.line, f"{column} is not a number of kilowatt-hours", text)
         elif energy:
+            ts, origin = stamp_of(row.values["timestamp"]) or (None, None)
             rows.add(
-                "energy", row.line, device=_DEVICES[column], scope=scope, energy_j=energy * _JOULES,
-                span_s=row.duration, method="codecarbon",
+                "energy", row.line, node=_machine(row), device=_device(column, row), scope=scope, energy_j=energy * _JOULES,
+                span_s=row.duration, method="codecarbon", ts=ts, ts_origin=origin,
+                flag="estimated" if _is_estimated(column, energy, row) else None,
             )  # fmt: skip
     for column, unit in _EMISSIONS.items():
         row = next((row for row in reversed(tracker) if row.values.get(column)), last)
         if (emitted := amount(row.values.get(column, ""))) is not None:
             rows.metric(row.line, None, None, None, column, emitted, unit)
+
+
+def _machine(row: _Row) -> str | None:
+    """What the row says of the machine, in place of its name."""
+    memory = amount(row.values.get("ram_total_size", ""))
+    said = [row.values.get("cpu_model"), row.values.get("gpu_model"), f"{memory:.4g} GB" if memory else None]
+    return ", ".join(filter(None, said)) or None
+
+
+def _device(column: str, row: _Row) -> str:
+    """The devices that an energy is of; of several GPUs the number of each."""
+    count = amount(row.values.get("gpu_count", ""))
+    if column == "gpu_energy" and count and count > 1:
+        return ",".join(map(str, range(int(count))))
+    return _DEVICES[column]
+
+
+def _is_estimated(column: str, energy_kwh: float, row: _Row) -> bool:
+    """Whether an energy is a constant times the time: always that of memory, of a CPU where its mean power says so."""
+    if column == "cpu_energy":
+        power_w = amount(row.values.get("cpu_power", ""))
+        mean_w = energy_kwh * _JOULES / row.duration if row.duration else 0.0
+        return bool(power_w and row.duration >= _MEASURED_S and abs(mean_w / power_w - 1) < _SAME)
+    return column == "ram_energy"

@@ -24,7 +24,7 @@ from scalelens.parsing.source import Source
 from scalelens.tabular.cells import first_lines, lines_of
 from scalelens.units import factors
 
-VERSION = 4
+VERSION = 5
 
 _POWERS = ("POWER", "POWR", "PWR")
 _ENERGY = "TOTEC"

@@ -23,7 +23,7 @@ from scalelens.parsing.sensors import Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import first_lines, head_lines, lines_of
 
-VERSION = 3
+VERSION = 4
 
 _METRIC = re.compile(r'(DCGM_FI_\w+) *\{((?:[^"{}]|"(?:[^"\\]|\\.)*")*)\} +(\S+)(?: +(\d+))?')
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')

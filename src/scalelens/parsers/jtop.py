@@ -21,7 +21,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import UNREADABLE_TIME, number
 from scalelens.tabular.cells import MAY_BE_CUT, rows_of
 
-VERSION = 1
+VERSION = 2
 
 _HEADER = b"time,uptime,CPU1,"
 _RAIL, _TOTAL, _CELSIUS = "Power ", "Power TOT", "Temp "

@@ -25,7 +25,7 @@ from scalelens.parsing.values import UNREADABLE_TIME
 from scalelens.tabular.cells import first_lines, lines_of
 from scalelens.units import factors
 
-VERSION = 3
+VERSION = 4
 
 _DATE = re.compile(r"(\d{4})(\d\d)(\d\d)")
 _SCALES = factors("W", "mW")

@@ -20,7 +20,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, watts
 from scalelens.parsing.stamps import line_time
 
-VERSION = 2
+VERSION = 3
 ANCHORS = ("NVSMI LOG=",)
 
 _HEADER = re.compile(r"\s*=+NVSMI LOG=+\s*\Z")

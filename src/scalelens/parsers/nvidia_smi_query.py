@@ -32,7 +32,7 @@ from scalelens.parsing.values import UNREADABLE_TIME, nanoseconds_since_1970
 from scalelens.tabular.cells import MAY_BE_CUT, first_lines, rows_of
 from scalelens.units import factors
 
-VERSION = 5
+VERSION = 6
 
 _POWERS = ("power.draw", "power.draw.average", "power.draw.instant")
 _CLOCKS = ("clocks.current.sm", "clocks.sm")

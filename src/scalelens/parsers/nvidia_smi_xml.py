@@ -21,7 +21,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, watts
 from scalelens.parsing.stamps import line_time
 
-VERSION = 2
+VERSION = 3
 ANCHORS = (
     "nvidia_smi_log>", "<timestamp>", "<driver_version>", "<cuda_version>", "<attached_gpus>", "<gpu id=\"",
     "<product_name>", "power_readings>", "power_draw>",

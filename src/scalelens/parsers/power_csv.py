@@ -12,25 +12,31 @@ since 1970 in seconds, milliseconds, microseconds or nanoseconds: for the years 
 unit in the column's name must agree.  A smaller number counts from an unknown zero (ts_origin `relative`), if the name
 says its unit; else it is refused.
 
-The device is a column gpu, gpu_id, device, uuid, ...; in a wide table what the column's name says beside power and its
-unit, of gpu0 the number.  The node is a column node, host or hostname.  A list of numbers without a header, in a file
-that is called power or watts, is refused: it has neither a unit nor times.
+The device is what columns gpu, gpu_id, device, uuid, domain, component, sensor, rail, socket, zone, channel, label, ...
+hold: the fewest of them that tell the sensors apart; in a wide table what the column's name says beside power and its
+unit, of gpu0 the number; a mean beside the power that it is of is left out, as are powers of processes.  The node is a column node, host or hostname.  Words say the scope: `package-0` is a CPU,
+`CPU Cores` a part of it.  Where no such column tells apart rows of the same time, always as many, the file is refused:
+their powers can be of several devices.  A list of numbers without a header, in a file that is called power or watts, is
+refused: it has neither a unit nor times.
 
 Samples:
     timestamp,gpu,power_w
     2026-01-02T03:04:05+01:00,0,312.5
 """
 
+import itertools
 import re
 from typing import NamedTuple
 
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.sensor_words import scope_of_words
 from scalelens.parsing.sensors import EPOCH_UNITS, UNAVAILABLE, Moment, Samples, Sensor, epoch, stamp_of, watts
 from scalelens.parsing.sensors import SCALES as WATT_SCALES
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import MAY_BE_CUT, below_comments, head_lines, lines_of
+from scalelens.tabular.sensor_columns import SENSOR, same_times, telling, would_tell
 
-VERSION = 3
+VERSION = 4
 LAST = True  # any other format comes first
 
 _IN_WATTS = re.compile(
@@ -39,7 +45,8 @@ _IN_WATTS = re.compile(
 _POWER = re.compile(r"(?:^|[^a-z])(?:power|pwr|watts?)(?:$|[^a-z])", re.IGNORECASE)
 _POWER_WORD = re.compile(r"(?:^|[_ .-])(?:power|pwr|watts?|draw|usage)(?=$|[_ .-])", re.IGNORECASE)
 _NO_POWER = re.compile(
-    r"limit|cap(?:$|[^a-z])|tdp|max|min|std|energy|state|factor|management|mode|percent|pct|efficien"
+    r"limit|cap(?:$|[^a-z])|tdp|max|min|std|energy|state|factor|management|mode|percent|pct|efficien|peak|target|budget"
+    r"|baseline|idle|process(?!or)|(?:^|[^a-z])(?:apps?|pid|task|set|ppt)(?:$|[^a-z])"
     r"|graphics package",  # rocm-smi's, with a column of times that a script put before
     re.IGNORECASE,
 )
@@ -58,18 +65,13 @@ _DEVICE = re.compile(
     r"(?:gpu|device|card|ipu|accelerator|index|id|uuid)(?:[_ ]?(?:id|index|idx|uuid|num|number))?", re.IGNORECASE
 )
 _NODE = re.compile(r"node(?:_?name)?|host(?:_?name)?", re.IGNORECASE)
-_OF = {
-    "gpu": "gpu",
-    "cpu": "cpu",
-    "ipu": "ipu",
-    "ram": "memory",
-    "dram": "memory",
-    "memory": "memory",
-    "module": "module",
-}
-_WORD = re.compile(r"(?:^|[^a-z])(" + "|".join(_OF) + r")[_ ]?(\d{1,3})?(?:$|[^a-z0-9])", re.IGNORECASE)
+_WORD = re.compile(r"(?:^|[^a-z])(gpu|cpu|ipu|d?ram|memory|module)[_ ]?(\d{1,3})?(?:$|[^a-z0-9])", re.IGNORECASE)
+_SAME_AGAIN = re.compile(
+    r"(?:^|[_ .-])(?:average|avg|mean|rolling|ema|smoothed?|instant(?:aneous)?)(?=$|[_ .-])", re.IGNORECASE
+)
 _MOST = 2000  # columns
 _LONGEST = 100  # characters of a column's name
+_MOST_LINES = 200_000  # that are looked at to learn which columns name the sensors
 _LISTED = re.compile(r"power|watt", re.IGNORECASE)
 
 
@@ -91,7 +93,7 @@ class _Layout(NamedTuple):
     time: int
     unit: str | None  # of the times, as the name says
     powers: list[_PowerColumn]
-    device: int | None
+    devices: list[int]  # columns that can name the sensor
     node: int | None
 
 
@@ -122,10 +124,10 @@ def _layout_of(text: str) -> _Layout | None:
     if any(map(_STEPS.fullmatch, header)):
         return None
     times = [k for k, name in enumerate(header) if _TIME.fullmatch(name)]
-    powers = [column for k, name in enumerate(header) if (column := _column_of(k, name))]
+    powers = _of_sensors([column for k, name in enumerate(header) if (column := _column_of(k, name))])
     if not times or not powers:
         return None
-    devices = [k for k, name in enumerate(header) if _DEVICE.fullmatch(name)]
+    devices = [k for k, name in enumerate(header) if _DEVICE.fullmatch(name) or SENSOR.fullmatch(name)]
     nodes = [k for k, name in enumerate(header) if _NODE.fullmatch(name)]
     named_time = _TIME.fullmatch(header[times[0]])
     unit = (named_time[1] or "").lower() if named_time else ""
@@ -134,8 +136,17 @@ def _layout_of(text: str) -> _Layout | None:
     )
     return _Layout(
         delimiter, header, times[0], (short if short in EPOCH_UNITS else "s") if unit else None, powers,
-        devices[0] if devices else None, nodes[0] if nodes else None,
+        devices, nodes[0] if nodes else None,
     )  # fmt: skip
+
+
+def _of_sensors(columns: list[_PowerColumn]) -> list[_PowerColumn]:
+    """One column for each sensor: a mean beside the power that it is of is the same again."""
+    kept: dict[tuple[str | None, str | None], _PowerColumn] = {}
+    for column in sorted(columns, key=lambda column: bool(_SAME_AGAIN.search(column.name))):
+        device = _SAME_AGAIN.sub("", column.device or "").strip(" _.-") or None
+        kept.setdefault((device, column.scope), column._replace(device=device))
+    return sorted(kept.values())
 
 
 def _column_of(k: int, name: str) -> _PowerColumn | None:
@@ -147,7 +158,7 @@ def _column_of(k: int, name: str) -> _PowerColumn | None:
     if _NO_POWER.search(name) or not (_POWER.search(name) or (scale and word) or ("[" in name and scale)):
         return None
     label = _POWER_WORD.sub("", match[1] if match and unit else name).strip(" _.-") or None
-    return _PowerColumn(k, name, scale, (word[2] if word else None) or label, _OF[word[1].lower()] if word else None)
+    return _PowerColumn(k, name, scale, (word[2] if word else None) or label, scope_of_words(label or ""))
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -157,6 +168,10 @@ def read(source: Source, rows: Rows) -> None:
     layout: _Layout | None = None
     usable: list[_PowerColumn] = []
     samples = Samples(rows)
+    named_by, why = _sensors_of(source)
+    if why:
+        rows.problem(1, why)
+        return
     for number, text, whole in lines_of(source):
         if text.startswith("#"):
             continue
@@ -176,7 +191,7 @@ def read(source: Source, rows: Rows) -> None:
         unread = None if whole else len(cells) - 1
         if unread is not None:
             rows.problem(number, MAY_BE_CUT, text)
-            if unread in (layout.time, layout.device, layout.node):
+            if unread in (layout.time, layout.node, *named_by):
                 continue
         if not usable:
             usable = [column for column in layout.powers if column.scale or _has_unit(cells[column.k])]
@@ -192,7 +207,9 @@ def read(source: Source, rows: Rows) -> None:
                 return  # nor will the others be
             continue
         for column in (column for column in usable if column.k != unread):
-            samples.power(number, _sensor_of(column, cells, layout), cells[column.k], stamp, column.scale or 1.0)
+            samples.power(
+                number, _sensor_of(column, cells, layout, named_by), cells[column.k], stamp, column.scale or 1.0
+            )
 
 
 def _no_time(cell: str, layout: _Layout) -> str:
@@ -205,13 +222,40 @@ def _no_time(cell: str, layout: _Layout) -> str:
     )
 
 
-def _sensor_of(column: _PowerColumn, cells: list[str], layout: _Layout) -> Sensor:
+def _sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
+    """The columns that name the sensor of a row, and why they do not."""
+    layout: _Layout | None = None
+    rows: list[list[str]] = []
+    for _, text, whole in itertools.islice(lines_of(source), _MOST_LINES):
+        if text.startswith("#"):
+            continue
+        if layout is None:
+            layout = _layout_of(text)
+            if layout is None:
+                break
+        elif whole and len(cells := _cells_of(text, layout.delimiter)) == len(layout.header) and cells != layout.header:
+            rows.append(cells)
+    if layout is None or not rows:
+        return (), None
+    named_by = telling(rows, layout.devices)
+    apart = (*named_by, layout.node) if layout.node is not None else named_by
+    devices = same_times(rows, layout.time, apart)
+    if devices == 1:
+        return named_by, None
+    column = would_tell(rows, layout.time, apart)
+    could = f"the column {layout.header[column]} would: call it sensor" if column is not None else "add one, as sensor"
+    return (), f"each time stands in {devices} rows, and no known column tells their devices apart; {could}"
+
+
+def _sensor_of(column: _PowerColumn, cells: list[str], layout: _Layout, named_by: tuple[int, ...]) -> Sensor:
     """Whose power a cell is: of the device that the row names, else of the one that the column names."""
     node = cells[layout.node] if layout.node is not None else None
-    if layout.device is None:
+    if not named_by:
         return Sensor(node, column.device, column.scope)
-    word = _WORD.search(layout.header[layout.device])
-    return Sensor(node, cells[layout.device], column.scope or (_OF[word[1].lower()] if word else None))
+    cell = " ".join(cells[k] for k in named_by)
+    integrated = any("integrated" in cells[k] for k in layout.devices)  # LibreHardwareMonitor's path of a GPU in a CPU
+    said = scope_of_words("integrated" if integrated else cell) or scope_of_words(layout.header[named_by[0]])
+    return Sensor(node, cell, column.scope or said)
 
 
 def _time_of(text: str, unit: str | None) -> tuple[Moment, str] | None:

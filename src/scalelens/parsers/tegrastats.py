@@ -21,9 +21,9 @@ from datetime import datetime
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.jetson_rails import scope_of_rail
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import doubt
+from scalelens.parsing.sensors import Moment, Samples, Sensor
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("MB (lfb ",)
 
 _HEAD = re.compile(r"(?:(\d\d-\d\d-\d{4} \d\d:\d\d:\d\d) )?RAM \d+/\d+MB \(lfb \d+x\d+[kM]B\) ")
@@ -36,24 +36,22 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
+        self.samples = Samples(rows)
 
     def take(self, line: Line) -> bool:
         text = line.text.rstrip()
         head = _HEAD.match(text)
         if not head:
             return False
-        ts = None
+        stamp: tuple[Moment, str] | None = None
         if head[1]:
             try:
-                ts = datetime.strptime(head[1], "%m-%d-%Y %H:%M:%S")
+                stamp = datetime.strptime(head[1], "%m-%d-%Y %H:%M:%S"), "naive"
             except ValueError:
                 self.rows.problem(line.number, "the line begins with no date", text)
         for rail in _RAIL.finditer(text, head.end() - 1):
-            watts, scope = int(rail[2]) / 1000, scope_of_rail(rail[1])
-            self.rows.add(
-                "power", line.number, device=rail[1], scope=scope, power_w=watts, flag=doubt(watts, scope), ts=ts,
-                ts_origin="naive" if ts else None,
-            )  # fmt: skip
+            sensor = Sensor(None, rail[1], scope_of_rail(rail[1]))
+            self.samples.power(line.number, sensor, rail[2], stamp, scale=1e-3)
         celsius = [(f"temperature {found[1]}", float(found[2]), "°C") for found in _CELSIUS.finditer(text)]
         self.rows.metrics(line.number, line.rank, line.location, None, celsius)
         return True

@@ -6,7 +6,8 @@ Yields: energy, metrics
 Source: megatron/training.py of such a fork, around ZeusMonitor.begin_window() and end_window()
 
 An energy is the sum over the GPUs that the process listed before as monitored, which are those of its own node: of a
-job of two nodes half the energy.  `device` lists them all; the node is not told.
+job of two nodes half the energy.  `device` lists them all; the node is not told.  Intervals follow each other: `ts`
+counts their seconds, without what lies between them.
 Watts are the mean of the interval, and stand with the fork's own ratios in `metrics`, at the interval's last step.
 
 Samples:
@@ -19,9 +20,10 @@ import re
 
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.sensors import SECOND
 from scalelens.parsing.values import amount
 
-VERSION = 1
+VERSION = 2
 ANCHORS = ("[Zeus] ",)
 
 _STARTED = re.compile(r".*\[Zeus\] Started monitoring GPUs: \[([\d, ]{1,500})\]")
@@ -39,6 +41,7 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.devices: dict[tuple[int | None, str | None], str] = {}
+        self.ends: dict[tuple[int | None, str | None], int] = {}  # ns that the intervals of a process have taken
 
     def take(self, line: Line) -> bool:
         if match := _STARTED.match(line.text):
@@ -56,9 +59,11 @@ class Reader:
             self.rows.problem(line.number, "the record holds a value that is not a number", line.text)
             return True
         energy_j, power_w, span_s = numbers
+        writer = line.rank, line.location
+        self.ends[writer] = self.ends.get(writer, 0) + round((span_s or 0) * SECOND)
         self.rows.add(
-            "energy", line.number, device=self.devices.get((line.rank, line.location)), scope="gpu", energy_j=energy_j,
-            span_s=span_s, method="zeus",
+            "energy", line.number, device=self.devices.get(writer), scope="gpu", energy_j=energy_j,
+            span_s=span_s, method="zeus", ts=self.ends[writer], ts_origin="relative",
         )  # fmt: skip
         others = [(name, amount(text), _UNITS.get(name)) for name, text in _RATIO.findall(ratios)]
         values = [

@@ -5,10 +5,11 @@ Versions: 0.4 to 0.15
 Yields: energy, metrics
 Source: zeus/monitor/energy.py, ZeusMonitor.end_window()
 
-A row for each window, energies in joules by device, and `elapsed_time` in seconds.  start_time is of a clock with a
-zero of its own and says nothing.  The method is `zeus`: the GPU's own counter from Volta on, before it the integral of
-polled power.  Windows may lie within each other (steps within an epoch), so their energies do not add up: the name of
-the window is a metric of the same line, with its seconds.  Summaries that Zeus's paper made of many runs are refused.
+A row for each window, energies in joules by device, and `elapsed_time` in seconds.  start_time is since 1970, or of a
+clock with a zero of its own (ts_origin `relative`): either way it tells which windows follow each other and which lie
+within another, as steps do within an epoch.  The method is `zeus`: the GPU's own counter from Volta on, before it the
+integral of polled power.  The name of the window is a metric of the same line, with its seconds.  Summaries that Zeus's
+paper made of many runs are refused.
 
 Samples:
     start_time,window_name,elapsed_time,gpu0_energy,gpu1_energy
@@ -18,11 +19,12 @@ Samples:
 import re
 
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.sensors import SECOND, Moment, epoch
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount
 from scalelens.tabular.cells import first_cells, rows_of
 
-VERSION = 1
+VERSION = 2
 
 _FIRST = ["start_time", "window_name", "elapsed_time"]
 _SUMMARY = ["dataset", "network", "batch_size", "optimizer"]
@@ -51,6 +53,7 @@ def read(source: Source, rows: Rows) -> None:
             rows.problem(number, "the row is cut, or its elapsed time is not a number", ",".join(row))
             continue
         rows.metric(number, None, None, None, row[1], span_s, "s")
+        ts, origin = _end_of(row[0], span_s)
         for column, text in zip(header[3:], row[3:], strict=True):
             device = _DEVICE.fullmatch(column)
             energy = amount(text)
@@ -60,5 +63,15 @@ def read(source: Source, rows: Rows) -> None:
                 continue
             rows.add(
                 "energy", number, device=device[2] if device[1] == "gpu" else device[1] + device[2],
-                scope=_SCOPES.get(device[1]), energy_j=energy or None, span_s=span_s, method="zeus",
+                scope=_SCOPES.get(device[1]), energy_j=energy or None, span_s=span_s, method="zeus", ts=ts,
+                ts_origin=origin,
             )  # fmt: skip
+
+
+def _end_of(start: str, span_s: float) -> tuple[Moment | None, str | None]:
+    """The end of a window: since 1970, or since the zero of its clock."""
+    ns, unit = epoch(start)
+    if ns is not None and unit == "s":
+        return ns + round(span_s * SECOND), "utc"
+    begins = amount(start)
+    return (None, None) if begins is None else (round(begins * SECOND) + round(span_s * SECOND), "relative")

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from scalelens import catalog
+from scalelens.parsing.clock_changes import LocalClock
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import YEARS_2000_TO_2100, as_utc, nanoseconds_since_1970
 from scalelens.units import factors, ratio
@@ -43,6 +44,8 @@ class _Reading(NamedTuple):
     ns: int | None
     line: int
     joules: float
+    stamp: tuple[Moment, str] | None
+    range_j: float | None  # at which the counter begins anew
 
 
 class Sensor(NamedTuple):
@@ -60,6 +63,8 @@ class Samples:
         self.rows = rows
         self.last: dict[Sensor, tuple[Moment, float]] = {}
         self.counters: dict[Sensor, list[_Reading]] = {}
+        self.clocks: dict[Sensor, LocalClock] = {}
+        self.clock_flags: dict[Sensor, str] = {}  # that no sample has yet
 
     def power(
         self, line: int, sensor: Sensor, text: str, stamp: tuple[Moment, str] | None, scale: float = 1.0
@@ -69,21 +74,25 @@ class Samples:
         if number is None:
             self.rows.problem(line, f"the power of {sensor.device or sensor.scope} is not a number of watts", text)
             return None
-        ts, origin = stamp or (None, None)
+        ts, origin = self._counted_on(sensor, stamp) or (None, None)
         devices = self.rows.params.get("devices")
         flag = doubt(number, sensor.scope, devices if isinstance(devices, int) else 1)
         if flag != "na" and ts is not None:
             if self.last.get(sensor) == (ts, number) and flag != "implausible":
                 flag = "duplicate"
             self.last[sensor] = ts, number
+            flag = flag or self.clock_flags.pop(sensor, None)
         self.rows.add(
             "power", line, node=sensor.node, device=sensor.device, scope=sensor.scope, ts=ts, ts_origin=origin,
             power_w=None if flag == "na" else number, flag=flag,
         )  # fmt: skip
         return number
 
-    def counter(self, line: int, sensor: Sensor, text: str, stamp: tuple[Moment, str] | None, scale: float) -> None:
-        """A reading of a counter of energy; `scale` converts it to joules."""
+    def counter(
+        self, line: int, sensor: Sensor, text: str, stamp: tuple[Moment, str] | None, scale: float,
+        range_j: float | None = None,
+    ) -> None:  # fmt: skip
+        """A reading of a counter of energy; `scale` converts it to joules, and past `range_j` it begins at 0 again."""
         try:
             joules = float(text) * scale
         except ValueError:
@@ -92,8 +101,18 @@ class Samples:
             if not UNAVAILABLE.fullmatch(text.strip()) and not joules >= _DCGM_BLANK * scale:
                 self.rows.problem(line, f"the energy of {sensor.device or sensor.scope} is not a number", text)
             return
-        reading = _Reading(nanoseconds_since_1970(stamp[0]) if stamp else None, line, joules)
+        stamp = self._counted_on(sensor, stamp)
+        reading = _Reading(nanoseconds_since_1970(stamp[0]) if stamp else None, line, joules, stamp, range_j)
         self.counters.setdefault(sensor, []).append(reading)
+
+    def _counted_on(self, sensor: Sensor, stamp: tuple[Moment, str] | None) -> tuple[Moment, str] | None:
+        """A local time, counted on through a change of the clock."""
+        if stamp is None or stamp[1] != "naive" or not isinstance(stamp[0], datetime):
+            return stamp
+        time, flag = self.clocks.setdefault(sensor, LocalClock()).read(stamp[0], bool(self.rows.zone))
+        if flag:
+            self.clock_flags[sensor] = flag
+        return time, stamp[1]
 
     def clock(self, line: int, sensor: Sensor, text: str) -> None:
         """The clock of the compute units in the sample of a line, in MHz: the metric `sm_clock`, in Hz."""
@@ -108,20 +127,36 @@ class Samples:
         for sensor, readings in self.counters.items():
             timed = all(reading.ns is not None for reading in readings)
             if timed:  # rows of some tools are not in the order of time
-                readings.sort()
+                readings.sort(key=lambda reading: reading[:3])
             first, last = readings[0], readings[-1]
             if len(readings) == 1:
                 self.rows.metric(first.line, None, place_of(sensor), None, name, first.joules, "J")
                 continue
-            steps = [after.joules - before.joules for before, after in itertools.pairwise(readings)]
-            if min(steps) < 0:  # the node or the driver started again
+            counted, lost = zip(*itertools.starmap(_counted, itertools.pairwise(readings)), strict=True)
+            if any(lost):  # the node or the driver started again
                 who = sensor.device or sensor.scope
                 self.rows.problem(last.line, f"the counter of {who} went back: what it had counted by then is lost")
+            ts, origin = last.stamp or (None, None)
             self.rows.add(
                 "energy", last.line, node=sensor.node, device=sensor.device, scope=sensor.scope,
-                energy_j=sum(step for step in steps if step > 0), method="counter",
+                energy_j=math.fsum(counted), method="counter",
                 span_s=(last.ns - first.ns) / SECOND if last.ns is not None and first.ns is not None else None,
+                ts=ts, ts_origin=origin, flag="reset" if any(lost) else None,
             )  # fmt: skip
+
+
+def _counted(before: _Reading, after: _Reading) -> tuple[float, bool]:
+    """Joules between two readings, and whether more may have been lost.
+
+    A counter whose range is known has passed it once.  Another one began anew: at least what it shows was counted.
+    Where it stepped back by a little, its reading was late.
+    """
+    step = after.joules - before.joules
+    if step >= 0:
+        return step, False
+    if after.range_j is not None and max(before.joules, after.joules) <= after.range_j:
+        return step + after.range_j, False
+    return (after.joules if after.joules < before.joules / 2 else 0.0), True
 
 
 def place_of(sensor: Sensor) -> str | None:

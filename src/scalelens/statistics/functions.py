@@ -9,6 +9,7 @@ import duckdb
 
 # The tables and the functions in each: a question loads only the modules that it calls.
 TABLES = {
+    "sql_energy": ("covered",),
     "sql_fits": ("fit_laws", "gain_of_doubling"),
     "sql_peers": ("benjamini_hochberg", "binomial_tail", "standing", "student_t", "true_spread"),
     "sql_runs": (

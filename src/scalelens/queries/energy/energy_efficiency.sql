@@ -40,7 +40,7 @@
 --   energy_kind          VARCHAR              integrated, reported or printed
 --   unit                 VARCHAR              device, package or node
 --   units                DOUBLE               units whose energy counts
---   energy_j             DOUBLE J             of all units
+--   energy_j             DOUBLE J             of all units; NULL where only bounds are known
 --   unit_wh              DOUBLE Wh            of one unit
 --   unit_w               DOUBLE W             of one unit, mean over the measured time
 --   tdp_w                DOUBLE W             power limit of one unit, according to the vendor (run_devices); for a GCD
@@ -95,6 +95,8 @@ SELECT e.run_id, system, model, r.precision, devices, global_batch_size, energy_
     n_steps, step_j, bounds.low AS step_j_low, bounds.high AS step_j_high, bounds.kind AS interval_kind,
     reported_j, reported_method,
     notes([
+        CASE WHEN e.energy_j IS NULL THEN format('the energy is from {:.6g} J', e.low_j)
+            || coalesce(format(' to {:.6g} J', e.high_j), ' on') || ' (energy_reconciled says why)' END,
         CASE WHEN measured_share IS NULL THEN 'the number of devices is not known: all that were measured count' END,
         CASE WHEN measured_share < 1 THEN format('{:.4g} of the devices were measured', measured_share) END,
         CASE WHEN contains(flags, 'more_measured')
@@ -103,6 +105,8 @@ SELECT e.run_id, system, model, r.precision, devices, global_batch_size, energy_
         format('{} power samples are implausible and left out', n_implausible),
         CASE WHEN contains(flags, 'no_clock')
             THEN 'the clocks of the power readings and the log cannot be joined (power_clock)' END,
+        CASE WHEN contains(flags, 'clock_changed') OR contains(flags, 'clock_back')
+            THEN 'the clock of the power readings was changed while they ran (energy_integrated)' END,
         CASE energy_kind WHEN 'reported' THEN 'the energy includes start-up, as far as the tool measured it' END]) AS note
 FROM (SELECT *, coalesce(measured_share, 1) AS share FROM energies) AS e JOIN runs AS r USING (run_id)
 LEFT JOIN work_done(runs := runs) USING (run_id) LEFT JOIN steps USING (run_id) LEFT JOIN limits USING (run_id)

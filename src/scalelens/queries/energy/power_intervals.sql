@@ -2,7 +2,9 @@
 --
 -- Answers: Between which samples is power known, and where are gaps?
 --   A gap is an interval of more than three sampling periods.  Within one file it can be bridged; between two files it
---   is open, because the tool was stopped.
+--   is open, because the tool was stopped.  The sampling period is the median of the intervals, without those shorter
+--   than a tenth of the 90 % quantile: some tools take samples in pairs.  Intervals count alike, however long they are,
+--   so that an outage does not become the period.
 --
 -- Helper: used by many queries
 --
@@ -20,7 +22,7 @@
 --   ends_ns      BIGINT ns    time of the second sample
 --   begins_w     DOUBLE W     power of the first sample
 --   ends_w       DOUBLE W     power of the second sample
---   period_s     DOUBLE s     sampling period: half of the time lies in intervals no longer than this
+--   period_s     DOUBLE s     sampling period: the median interval, without samples in pairs
 --   kind         VARCHAR      sampled, gap or open
 --   has_clock    BOOLEAN      whether the times are those of the log; else they are the readings' own, which cannot be
 --                             joined to it
@@ -34,14 +36,17 @@ intervals AS (
     SELECT *, lead(t) OVER series AS next_t, lead(power_w) OVER series AS next_w,
         file_id <> lead(file_id) OVER series AS is_seam
     FROM readings WINDOW series AS (PARTITION BY sensor ORDER BY t)),
-weighed AS (
-    SELECT *, sum(next_t - t) OVER (PARTITION BY sensor ORDER BY next_t - t) AS up_to,
-        sum(next_t - t) OVER (PARTITION BY sensor) AS total
+-- The tenth of the longest is where outages are, however long; a tenth of the others' longest is where pairs are.
+ranked AS (
+    SELECT *, next_t - t AS length, row_number() OVER (PARTITION BY sensor ORDER BY next_t - t) AS place,
+        count(*) OVER (PARTITION BY sensor) AS n
     FROM intervals WHERE next_t > t),
-timed AS (
-    SELECT *, min(next_t - t) FILTER (WHERE 2 * up_to >= total) OVER (PARTITION BY sensor) AS period FROM weighed)
+periods AS (
+    SELECT sensor, median(length) AS period
+    FROM (SELECT *, min(length) FILTER (WHERE place > 0.9 * (n - 1)) OVER (PARTITION BY sensor) AS long FROM ranked)
+    WHERE length >= long / 10 GROUP BY sensor)
 SELECT run_id, node, device, scope, sensor, t AS begins_ns, next_t AS ends_ns, power_w AS begins_w, next_w AS ends_w,
     period / 1e9 AS period_s,
     CASE WHEN next_t - t <= 3 * period THEN 'sampled' WHEN is_seam THEN 'open' ELSE 'gap' END AS kind, has_clock
-FROM timed
+FROM ranked JOIN periods USING (sensor)
 ORDER BY sensor, begins_ns

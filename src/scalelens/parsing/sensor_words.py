@@ -1,0 +1,34 @@
+"""What a sensor covers, by the words that name it: `package-0`, `dram`, `CPU Cores`, `total`, `VDD_GPU`."""
+
+import re
+
+from scalelens.parsing.jetson_rails import is_rail, scope_of_rail
+
+# The first that matches counts: the memory of a GPU is a part of it, the cores of a CPU are parts of the CPU.
+_SCOPES = tuple(
+    (re.compile(rf"(?<![a-z])(?:{words})(?![a-z])"), scope)
+    for words, scope in (
+        (r"wall|outlet|pdu|plug|(?:node|system|server|psu)[ _-]?ac|ac|psu\w*|chassis", "node_ac"),
+        (r"(?:dc[ _-]?)?(?:node|system|server)(?:[ _-]?dc)?|dc", "node_dc"),
+        (r"total|sum|overall|combined|all", "total"),
+        (r"psys|platform", "platform"),
+        (r"module", "module"),
+        (r"grace", "grace"),
+        (r"(?:gpu|card)s?[ _-]*(?:core|memory|mem|hbm|vram|soc|uncore)s?", "gpu_part"),
+        (r"[ai]gpu|integrated|pp|uncore|cores|(?:cpu|ia)[ _-]*core|^core[ #-]*$|cpu[ _-]*soc|gt", "cpu_part"),
+        (r"(?:cpu[ _-]*)?(?:dram|ram|memory|mem|ddr\d?|dimm)s?", "memory"),
+        (r"gcd", "gcd"),
+        (r"oam", "oam"),
+        (r"ipu", "ipu"),
+        (r"gpus?|cuda|nvidia|dgpu", "gpu"),
+        (r"cpus?|package|pkg|socket|processor", "cpu"),
+    )
+)  # fmt: skip
+
+
+def scope_of_words(text: str) -> str | None:
+    """The scope that a name says; None where it says none."""
+    if is_rail(text):
+        return scope_of_rail(text)
+    plain = re.sub(r"[_\d]+", " ", text.lower())
+    return next((scope for words, scope in _SCOPES if words.search(plain)), None)
