@@ -36,10 +36,8 @@ def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
         what = f"is slow at times ({row['evidence']})"
     elif row["verdict"] == "contention":
         longer, factor = percent(row["with_contention"] - 1, 0), row["contention"]
-        what = (
-            f"computes {longer} longer than its peers only because its kernels take {factor:.2f} times as long beside"
-        )
-        what += f" communication, which runs during {percent(row['beside_share'], 0)} of their time"
+        what = f"computes {longer} longer than its peers only because of communication, which runs during "
+        what += f"{percent(row['beside_share'], 0)} of its kernels' time and makes them take {factor:.2f} times as long"
     else:
         what = f"keeps the others waiting ({row['evidence']})"
     return f"{rank}{where} of {names[row['run_id']]} {what}.{cause}"
