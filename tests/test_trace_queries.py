@@ -382,3 +382,25 @@ def test_runs_select_traces(traced: Warehouse) -> None:
     for query in ("op_calls", "kernel_sequences", "annotation_summary", "trace_steps"):
         assert traced.ask(f"FROM {query}(runs := 'name = ''it''')")
         assert traced.ask(f"FROM {query}(runs := 'name = ''other''')") == []
+
+
+def test_annotations_with_sizes_are_one_and_twins_count_once(warehouse: Warehouse) -> None:
+    def twin(name: str, start: float, end: float, external: int | None, stream: int) -> Row:
+        args = None if external is None else f'{{"External id": {external}}}'
+        return event(name, "gpu_user_annotation", start, end, thread=str(stream), line=int(start), args=args)
+
+    warehouse.insert("runs", [{"run_id": "r"}])
+    warehouse.insert("events", [
+        event("step[DECODE bs=16]", "user_annotation", 0, 30, line=900),
+        event("step[DECODE bs=8]", "user_annotation", 40, 50, line=901),
+        event("conv2d", "user_annotation", 60, 61, line=902),
+        twin("step[DECODE bs=16]", 10, 40, 1, 7), twin("step[DECODE bs=16]", 20, 70, 1, 20),
+        twin("step[DECODE bs=8]", 80, 90, 2, 7), twin("other", 100, 105, None, 7), twin("other", 110, 115, None, 20),
+    ])  # fmt: skip
+    asked = "SELECT side, name, names, calls, total_ns / 1000 AS us FROM annotation_summary({})"
+    assert [tuple(row.values()) for row in warehouse.ask(asked.format(""))] == [
+        ("device", "step[DECODE bs=N]", 2, 2, 70), ("device", "other", 1, 2, 10),
+        ("host", "step[DECODE bs=N]", 2, 2, 40), ("host", "conv2d", 1, 1, 1),
+    ]  # fmt: skip
+    apart = warehouse.ask(asked.format("steps := 'hta'"))
+    assert ("device", "step[DECODE bs=16]", 1, 2, 80) in [tuple(row.values()) for row in apart]

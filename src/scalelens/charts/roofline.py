@@ -141,7 +141,7 @@ def _of_roof(peak: float | None, bandwidth: float | None, dtypes: str) -> str:
     memory = None if bandwidth is None else f"{words.short_number(bandwidth)} GB/s"
     if peak is None and memory:
         return f"Roof of memory alone for {dtypes}: {memory}; no dense peak of that type is known (peak_tflops)."
-    if memory is None:
+    if memory is None or peak is None:
         missing = "the memory bandwidth" + (" and the dense peak" if peak is None else "")
         given = "bandwidth_gb_per_s" + (" and peak_tflops" if peak is None else "")
         return f"No roofline of {dtypes}: {missing} of the device is not known ({given})."
