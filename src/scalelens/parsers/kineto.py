@@ -73,6 +73,8 @@ class _Args(msgspec.Struct, gc=False):
     rank: Any = None
 
 
+# NCCL's profiler plugin: pairs of begin and end in categories of its own.
+_OF_NCCL = re.compile(rb'\[\s*\{"name": ?"[^"]{1,80}", ?"cat": ?"[A-Z0-9_]+", ?"ph": ?"b"')
 _ASCEND = "what an Ascend NPU does has no category in this trace: queries over devices need its kernel_details.csv"
 _NOTHING = _Args()
 _ARGS = msgspec.json.Decoder(list[_Args])
@@ -81,6 +83,8 @@ _ARGS = msgspec.json.Decoder(list[_Args])
 def recognise(head: bytes, name: str) -> bool:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if re.match(rb'\{[^\[]{0,200}"(?:highres-ticks|span_indx|SpanNumber)"', text):  # TensorFlow's profiler, Paddle's
+        return False
+    if _OF_NCCL.match(text):
         return False
     if text.startswith(b"["):
         return bool(re.match(rb"\[\s*\{", text)) and all(
