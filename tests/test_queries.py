@@ -103,6 +103,18 @@ def plain_run(little: Warehouse) -> None:
     )  # fmt: skip
 
 
+def items_of_tensors(little: Warehouse) -> None:
+    """A tensor's item in each step of rank 0: the host waits for its device."""
+    common = {"run_id": "traced", "file_id": "t0", "rank": 0, "ph": "X", "process": "100", "thread": "1"}
+    spans = [("aten::item", "cpu_op", 800_000, 48_000), ("cudaStreamSynchronize", "cuda_runtime", 805_000, 25_000)]
+    little.insert(
+        "events",
+        [{**common, "line": 900 + 2 * step + n, "name": name, "category": category, "train_step": step + 1,
+          "start_ns": step * 1_000_000 + start, "duration_ns": duration}
+         for step in range(2) for n, (name, category, start, duration) in enumerate(spans)],
+    )  # fmt: skip
+
+
 def dumps_of_a_flight_recorder(little: Warehouse) -> None:
     """Three of four ranks: rank 2 did not call the second collective, in which the others wait."""
     calls = [(rank, number) for rank in range(3) for number in (1, 2) if (rank, number) != (2, 2)]
@@ -195,7 +207,7 @@ ADDED = {  # what the little warehouse lacks for an answer of a query
     "inspected_collectives": inspected_operations, "rank_stages": pipeline_of_two_ranks,
     "straggler_reports": reports_of_detectors, "ras_status": status_of_ras,
     "compare_published": runs_like_published_ones, "node_scores": timers_of_two_nodes,
-    "unstated_facts": devices_by_path,
+    "unstated_facts": devices_by_path, "blocking_calls": items_of_tensors,
 }  # fmt: skip
 
 

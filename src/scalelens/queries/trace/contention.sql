@@ -1,6 +1,6 @@
 -- Kernels beside communication and free of it: how much longer they take beside it.
 --
--- Answers: Does communication slow the kernels that run beside it, on which ranks, and which kernels most?
+-- Answers: Does communication slow the kernels beside it, and on which ranks?
 --   A collective that waits beside compute holds part of the device, and so the rank that arrives first computes
 --   longest.  That is contention, not a slow GPU: outlier_gpus compares ranks by what they compute free of it.
 --   A kernel is compared with itself: its name, at its place in the step, free of communication, on this rank or on
