@@ -64,5 +64,21 @@ def test_time_and_rate_of_each_phase(warehouse: Warehouse) -> None:
     ]  # fmt: skip
 
 
+def test_without_twins_time_on_the_device_is_that_of_the_work_launched_within(warehouse: Warehouse) -> None:
+    host = {"process": "1", "thread": "1"}
+    rows = [mark(1, "step[DECODE bs=4]", 100, 200) | host]
+    for line, launched, start, end, thread in ((10, 110, 150, 180, "1"), (20, 190, 300, 350, "1"),
+                                               (30, 205, 400, 450, "1"), (40, 120, 500, 600, "2")):  # fmt: skip
+        common = {"run_id": "r", "file_id": "f", "rank": 0, "ph": "X", "correlation": line}
+        rows += [
+            common | {"line": line, "name": "gemm", "category": "kernel", "stream": 7, "start_ns": start,
+                      "duration_ns": end - start},
+            common | {"line": line + 1, "name": "cudaLaunchKernel", "category": "cuda_runtime", "start_ns": launched,
+                      "duration_ns": 1, "process": "1", "thread": thread},
+        ]  # fmt: skip
+    (found,) = phases(warehouse, rows)
+    assert found == ("decode", 4, 1, 4, 0, 4, 100, 200, pytest.approx(4 / 200 * 1e9))
+
+
 def test_no_engine_has_no_row(warehouse: Warehouse) -> None:
     assert phases(warehouse, [mark(1, "execute_everything", 0, 10), mark(2, "step[1]", 0, 5)]) == []

@@ -7,8 +7,9 @@
 --   5 gen reqs` of TensorRT-LLM.  Where a trace has several of these for one iteration, the first of this order counts.
 --   Tokens are those that the iteration computes: of a prompt in prefill, one per request in decode (more where drafts
 --   are verified, which the annotation must say).
---   Time on the device is that of the annotation's twin, from the first to the last work launched within, over all
---   streams; a rank of a tensor-parallel group has the iterations of the others.
+--   Time on the device is from the first to the last work launched within the annotation, over all streams: that of its
+--   twins, or where the trace has none, of the work that its thread launched.  A rank of a tensor-parallel group has the
+--   iterations of the others.
 --
 -- Formula: tokens per second = sum of tokens / sum of the device times, over iterations that have both.
 --
@@ -18,7 +19,7 @@
 --
 -- Partition: run_id, light
 --
--- Sources: events, selected_runs
+-- Sources: events, gpu_events, selected_runs
 --
 -- Parameters: runs
 --   by_requests := false    true gives a row for each number of requests in an iteration
@@ -40,7 +41,7 @@
 --   tokens_per_s      DOUBLE /s    tokens over time on the device
 WITH
 marks AS (
-    SELECT run_id, file_id, rank, line, category = 'gpu_user_annotation' AS of_device, name, start_ns,
+    SELECT run_id, file_id, rank, line, process, thread, category = 'gpu_user_annotation' AS of_device, name, start_ns,
         start_ns + duration_ns AS end_ns, json_extract_string(args, '$."External id"') AS external,
         regexp_extract(name, '^execute(?:_\d+)?_context_(\d+)\((?:sq)?(\d+)[^)]*\)_generation_(\d+)\((?:sq)?(\d+)[^)]*\)',
             ['contexts', 'context_tokens', 'generations', 'generated_tokens']) AS vllm,
@@ -72,11 +73,20 @@ read AS (
     FROM chosen),
 -- An iteration on the host, and its twins on the streams of the device.
 iterations AS (
-    SELECT run_id, file_id, rank, any_value(phase) AS phase, any_value(requests) AS requests,
+    SELECT run_id, file_id, rank, min(line) AS line, any_value(phase) AS phase, any_value(requests) AS requests,
         any_value(prefill_tokens) AS prefill_tokens, any_value(decode_tokens) AS decode_tokens, any_value(tokens) AS tokens,
         max(end_ns - start_ns) FILTER (NOT of_device) AS host_ns,
-        max(end_ns) FILTER (of_device) - min(start_ns) FILTER (of_device) AS device_ns
-    FROM read GROUP BY run_id, file_id, rank, name, coalesce(external, 'line ' || line))
+        max(end_ns) FILTER (of_device) - min(start_ns) FILTER (of_device) AS twin_ns,
+        any_value(process) FILTER (NOT of_device) AS process, any_value(thread) FILTER (NOT of_device) AS thread,
+        min(start_ns) FILTER (NOT of_device) AS start_ns, max(end_ns) FILTER (NOT of_device) AS end_ns
+    FROM read GROUP BY run_id, file_id, rank, name, coalesce(external, 'line ' || line)),
+launched AS (
+    SELECT i.file_id, i.line, max(w.end_ns) - min(w.start_ns) AS work_ns
+    FROM iterations AS i JOIN gpu_events(runs := runs) AS w
+        ON w.file_id = i.file_id AND w.launch_process = i.process AND w.launch_thread = i.thread
+        AND w.launch_start_ns >= i.start_ns AND w.launch_start_ns < i.end_ns
+    WHERE twin_ns IS NULL GROUP BY ALL),
+timed AS (SELECT i.*, coalesce(twin_ns, work_ns) AS device_ns FROM iterations AS i LEFT JOIN launched USING (file_id, line))
 SELECT run_id, file_id, rank, phase, avg(requests) AS requests, count(*) AS iterations,
     CASE WHEN count(tokens) = count(*) THEN sum(tokens)::BIGINT END AS tokens,
     CASE WHEN count(prefill_tokens) = count(*) THEN sum(prefill_tokens)::BIGINT END AS prefill_tokens,
@@ -84,6 +94,6 @@ SELECT run_id, file_id, rank, phase, avg(requests) AS requests, count(*) AS iter
     sum(host_ns)::BIGINT AS host_ns, sum(device_ns)::BIGINT AS device_ns, avg(device_ns) AS device_mean_ns,
     max(device_ns) AS device_max_ns,
     sum(tokens) FILTER (device_ns > 0) / nullif(sum(device_ns) FILTER (tokens IS NOT NULL), 0) * 1e9 AS tokens_per_s
-FROM iterations
+FROM timed
 GROUP BY run_id, file_id, rank, phase, CASE WHEN by_requests THEN requests END
 ORDER BY run_id, rank, file_id, phase, requests
