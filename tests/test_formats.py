@@ -128,6 +128,9 @@ def test_same_rows_from_gzip_under_another_name(path: Path, tmp_path: Path) -> N
         "rocprof_csv",
         "ascend_kernels",
         "paddle_trace",
+        "nsys_stats",
+        "nccl_profiler",
+        "rocprof_v1",
         "nccl_tests",
         "flight_recorder",
     ):  # these find something in the name

@@ -522,3 +522,21 @@ def test_no_time_is_taken_from_stamps_next_to_a_validation(tmp_path: Path) -> No
 def test_the_total_loss_or_the_only_one_is_the_loss(names: str, loss: str | None) -> None:
     rows = Survey(iter([TableRecord(k, dict.fromkeys(names.split(), 2.5 - k), None, "") for k in range(3)]))
     assert [reading.column for reading in assign(rows.columns, {}) if reading.role == "loss"] == [loss] * bool(loss)
+
+
+PROFILES = {  # tables in which each row is something that a profiler timed
+    "kernels": "Kernel Name,Grid,Duration (ns)",
+    "calls": "Function,Process,Duration (ms)",
+    "ranges": "range,thread,time_us",
+    "without a name": "Start (ns),Duration (ns),Stream",
+}
+
+
+@pytest.mark.parametrize("header", PROFILES.values(), ids=PROFILES)
+def test_what_a_profiler_timed_is_not_a_step(tmp_path: Path, header: str) -> None:
+    named, took = ["gemm", "add", "norm"], [5.5, 3.25, 8.75]
+    first = [str(n * 40) if header.startswith("Start") else named[n % 3] for n in range(60)]
+    rows = [f"{first[n]},{took[n % 3]},{took[n % 3]}" for n in range(60)]
+    (tmp_path / "profile.csv").write_text("\n".join([header, *rows, ""]))
+    ingest([tmp_path / "profile.csv"], tmp_path / "w", jobs=1)
+    assert answer(tmp_path / "w", "SELECT count(*) FROM steps").fetchall() == [(0,)]

@@ -5,6 +5,7 @@ import io
 import itertools
 import json
 import random
+import re
 import subprocess
 import sys
 import tarfile
@@ -19,8 +20,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from asking import answer
 from conftest import FIXTURES
 from scalelens.ingestion import formats
+from scalelens.ingestion.ingest import ingest
 from scalelens.ingestion.recognize import read_rows
 from scalelens.parsers import kineto
 from scalelens.parsing import trace_events as events
@@ -347,3 +350,20 @@ def parsed(data: bytes) -> tuple[list[dict[str, Any]], str]:
     rows = Rows("f", lambda table, batch: found.extend(batch.to_pylist() if table == "events" else []))
     status, _ = read_rows(Source("/somewhere/trace.json", io.BytesIO(data), len(data), 0), formats.load(), rows)
     return found, status
+
+
+def test_work_is_linked_to_its_launch_by_flows_alone_in_a_trace_without_correlation(tmp_path: Path) -> None:
+    text = (FIXTURES / "kineto" / "linked_by_flows.json").read_text()
+    (tmp_path / "none.json").write_text(re.sub(r'\{"ph": "[sf]", "id": [89].*?\},\n', "", text))
+    ingest([FIXTURES / "kineto" / "linked_by_flows.json"], tmp_path / "linked", jobs=1)
+    ingest([tmp_path / "none.json"], tmp_path / "none", jobs=1)
+    asked = "SELECT name, kernels, kernel_ns, subtree_kernel_ns FROM op_summary()"
+    assert answer(tmp_path / "linked", asked).fetchall() == [("aten::mm", 2, 127_000, 127_000)]
+    assert answer(tmp_path / "none", asked).fetchall() == [("aten::mm", None, None, None)]
+
+
+def test_ranks_of_one_file_are_ranks(tmp_path: Path) -> None:
+    ingest([FIXTURES / "kineto" / "merged_ranks.json"], tmp_path / "w", jobs=1)
+    found = answer(tmp_path / "w", "SELECT rank, compute_ns, exposed_comm_ns FROM temporal_breakdown()").fetchall()
+    assert found == [(0, 30_500, 40_000), (1, 9_000, 20_000)]
+    assert answer(tmp_path / "w", "SELECT ranks, time_ns FROM collectives()").fetchall() == [(2, 20_000)]

@@ -104,6 +104,32 @@ def plain_run(little: Warehouse) -> None:
     )  # fmt: skip
 
 
+def items_of_tensors(little: Warehouse) -> None:
+    """A tensor's item in each step of rank 0: the host waits for its device."""
+    common = {"run_id": "traced", "file_id": "t0", "rank": 0, "ph": "X", "process": "100", "thread": "1"}
+    spans = [("aten::item", "cpu_op", 800_000, 48_000), ("cudaStreamSynchronize", "cuda_runtime", 805_000, 25_000)]
+    little.insert(
+        "events",
+        [{**common, "line": 900 + 2 * step + n, "name": name, "category": category, "train_step": step + 1,
+          "start_ns": step * 1_000_000 + start, "duration_ns": duration}
+         for step in range(2) for n, (name, category, start, duration) in enumerate(spans)],
+    )  # fmt: skip
+
+
+def iterations_of_an_engine(little: Warehouse) -> None:
+    """A prefill and two decodes of an engine on rank 0, on host and device."""
+    names = ["execute_context_2(96)_generation_0(0)", "execute_context_0(0)_generation_2(2)",
+             "execute_context_0(0)_generation_2(2)"]  # fmt: skip
+    common = {"run_id": "traced", "file_id": "t0", "rank": 0, "ph": "X", "process": "100", "thread": "1"}
+    little.insert(
+        "events",
+        [{**common, "line": 800 + 2 * n + of_device, "name": name, "args": f'{{"External id": {n}}}',
+          "category": "gpu_user_annotation" if of_device else "user_annotation",
+          "start_ns": 300_000 * n + 20_000 * of_device, "duration_ns": 100_000 + 60_000 * of_device}
+         for n, name in enumerate(names) for of_device in (False, True)],
+    )  # fmt: skip
+
+
 def dumps_of_a_flight_recorder(little: Warehouse) -> None:
     """Three of four ranks: rank 2 did not call the second collective, in which the others wait."""
     calls = [(rank, number) for rank in range(3) for number in (1, 2) if (rank, number) != (2, 2)]
@@ -208,6 +234,7 @@ ADDED = {  # what the little warehouse lacks for an answer of a query
     "straggler_reports": reports_of_detectors, "ras_status": status_of_ras,
     "compare_published": runs_like_published_ones, "node_scores": timers_of_two_nodes,
     "unstated_facts": devices_by_path, "energy_counted_twice": trackers_of_one_machine,
+    "blocking_calls": items_of_tensors, "inference_phases": iterations_of_an_engine,
 }  # fmt: skip
 
 
@@ -277,7 +304,7 @@ def test_parameters_of_one_name_are_one_parameter() -> None:
     for query in QUERIES.values():
         for parameter in query.parameters:
             said.setdefault(parameter.name, set()).add((parameter.default, parameter.meaning.split("; for")[0]))
-    assert [len(said.pop(name)) for name in ("per", "a", "b")] == [3, 2, 2]
+    assert [len(said.pop(name)) for name in ("per", "a", "b")] == [4, 2, 2]
     assert {name: len(meanings) for name, meanings in said.items()} == dict.fromkeys(said, 1)
 
 

@@ -201,3 +201,25 @@ def test_roofline(warehouse: Warehouse) -> None:
     assert (row["peak"], row["bandwidth"], row["bound"]) == (100, 1000, "compute")
     (row,) = warehouse.ask("FROM roofline(bandwidth_gb_per_s := 1)")
     assert (row["peak"], row["bandwidth"], row["bound"]) == (100, 1, "memory")
+
+
+def test_the_bias_of_a_convolution_counts_once(warehouse: Warehouse) -> None:
+    """MIOpen adds it by a call of its own within: its kernel is the convolution's, its operations are counted there."""
+    shapes = [[2, 3, 8, 8], [4, 3, 3, 3], [4], [], [], [], [], [], []]
+    concrete = ["", "", "", "[1, 1]", "[0, 0]", "[1, 1]", "False", "[0, 0]", "1"]
+    convolved = {"Input Dims": shapes, "Input type": [BF16] * 3 + ["Scalar"] * 6, "Concrete Inputs": concrete}
+    outputs = {"Input Dims": [[2, 4, 6, 6], [1, 4, 1, 1], []], "Input type": [BF16, BF16, "Scalar"]}
+    warehouse.insert("events", [
+        event(1, "aten::convolution", "cpu_op", 0, 30, convolved),
+        event(2, "hipLaunchKernel", "cuda_runtime", 5, 6, correlation=1),
+        event(3, "aten::add_", "cpu_op", 10, 20, outputs),
+        event(4, "hipLaunchKernel", "cuda_runtime", 15, 16, correlation=2),
+        event(5, "aten::add_", "cpu_op", 40, 50, outputs),
+        event(6, "hipLaunchKernel", "cuda_runtime", 45, 46, correlation=3),
+        *(event(6 + n, "k", "kernel", 100 * n, 100 * n + 7, correlation=n, stream=7, process="0") for n in (1, 2, 3)),
+    ])  # fmt: skip
+    rows = warehouse.ask("SELECT name, flops, kernels, kernel_ns FROM op_work()")
+    n = 2 * 4 * 6 * 6
+    assert [tuple(row.values()) for row in rows] == [
+        ("aten::convolution", 2 * n * 27 + n, 2, 14_000), ("aten::add_", n, 1, 7_000),
+    ]  # fmt: skip

@@ -30,6 +30,15 @@ CLASSES = {
         "ncclSymkDevKernel_AllReduce_AGxLL_R_sum_bf16",
         "oneccl_reduce_base<float, 2, 16, 1, 1, 2>",
         "EpDispatchIntraNodeKernel_bf16",
+        "void dpsk::ep::internode::combine<false, 8, __nv_bfloat16, 8, 2, 16, 24>(int4*, float*)",
+        "void deep_ep::intranode::dispatch<8, 512>(int4*, float*)",
+        "void my::intranode::notify_dispatch<8>(int const*)",
+        "nvshmemi_transfer_rma_put",
+        "void mscclpp::allreduceKernel<float>()",
+        "void multimem_one_shot_reduce_kernel<c10::BFloat16>()",
+        "put_signal_kernel",
+        "aclnnMoeDistributeDispatch_MoeDistributeDispatch",
+        "hcclAllReduce_0",
         "void mori::moe::EpCombineInterNodeKernel<float>(mori::moe::EpDispatchCombineArgs<float>)",
         "ep_combine_intranode_0",
         "void hybrid_ep::dispatch_kernel<128>()",
@@ -57,6 +66,8 @@ CLASSES = {
         "Cijk_Alik_Bljk_BBS_BH_MT128x96x64_MI16x16x16x1",
         "void transformer_engine::normalization::rmsnorm_fwd_tuned_kernel<float>()",
         "step_combine_interleaved",
+        "void dpsk::ep::cuda::get_dispatch_layout<256, 32, 8>(long const*, int*)",
+        "void cub::DeviceReduceByKeyKernel<cub::DispatchReduceByKey<long*, long*>>()",
         None,
     ],
     None: ["event_wait", "zeCommandListAppendBarrier"],
@@ -197,6 +208,23 @@ def test_a_kernel_that_may_be_communication_is_named(warehouse: Warehouse) -> No
     assert row["note"] == "may be communication, but counts as compute: fabric_sum, warp_speed_exchange"
     warehouse.connection.execute("DELETE FROM events WHERE name IN ('fabric_sum', 'warp_speed_exchange')")
     assert warehouse.column("SELECT note FROM temporal_breakdown()") == [None]
+    warehouse.insert("events", [event("void fabric::recv(int)", "kernel", 600, 700, stream=7, **work)])
+    (note,) = warehouse.column("SELECT note FROM temporal_breakdown()")
+    assert note == "may be communication, but counts as compute: void fabric::recv(int)"
+
+
+def test_tokens_between_experts_are_a_kind_of_their_own(warehouse: Warehouse) -> None:
+    names = {
+        "void deep_ep::internode::dispatch<false, 8>(int4*)": "expert_dispatch",
+        "void dpsk::ep::intranode::combine<8>(int4*)": "expert_combine",
+        "void deep_ep::internode::cached_notify<false>(int)": "expert_exchange",
+        "ncclDevKernel_AllReduce_Sum_f32_RING_LL": "all_reduce",
+    }
+    warehouse.insert("runs", [{"run_id": "r"}])
+    warehouse.insert("events", [
+        event(name, "kernel", 10 * n, 10 * n + 5, line=n, stream=20) for n, name in enumerate(names)
+    ])  # fmt: skip
+    assert warehouse.column("SELECT kind FROM collective_calls() ORDER BY start_ns") == [*names.values()]
 
 
 def test_kernels_hang_on_the_operators_around_their_launch(warehouse: Warehouse) -> None:
@@ -354,3 +382,25 @@ def test_runs_select_traces(traced: Warehouse) -> None:
     for query in ("op_calls", "kernel_sequences", "annotation_summary", "trace_steps"):
         assert traced.ask(f"FROM {query}(runs := 'name = ''it''')")
         assert traced.ask(f"FROM {query}(runs := 'name = ''other''')") == []
+
+
+def test_annotations_with_sizes_are_one_and_twins_count_once(warehouse: Warehouse) -> None:
+    def twin(name: str, start: float, end: float, external: int | None, stream: int) -> Row:
+        args = None if external is None else f'{{"External id": {external}}}'
+        return event(name, "gpu_user_annotation", start, end, thread=str(stream), line=int(start), args=args)
+
+    warehouse.insert("runs", [{"run_id": "r"}])
+    warehouse.insert("events", [
+        event("step[DECODE bs=16]", "user_annotation", 0, 30, line=900),
+        event("step[DECODE bs=8]", "user_annotation", 40, 50, line=901),
+        event("conv2d", "user_annotation", 60, 61, line=902),
+        twin("step[DECODE bs=16]", 10, 40, 1, 7), twin("step[DECODE bs=16]", 20, 70, 1, 20),
+        twin("step[DECODE bs=8]", 80, 90, 2, 7), twin("other", 100, 105, None, 7), twin("other", 110, 115, None, 20),
+    ])  # fmt: skip
+    asked = "SELECT side, name, names, calls, total_ns / 1000 AS us FROM annotation_summary({})"
+    assert [tuple(row.values()) for row in warehouse.ask(asked.format(""))] == [
+        ("device", "step[DECODE bs=N]", 2, 2, 70), ("device", "other", 1, 2, 10),
+        ("host", "step[DECODE bs=N]", 2, 2, 40), ("host", "conv2d", 1, 1, 1),
+    ]  # fmt: skip
+    apart = warehouse.ask(asked.format("steps := 'hta'"))
+    assert ("device", "step[DECODE bs=16]", 1, 2, 80) in [tuple(row.values()) for row in apart]

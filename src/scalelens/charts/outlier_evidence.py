@@ -4,7 +4,8 @@ Shows: whether a rank is slow, how far it is beyond the others and the threshold
 Query: outlier_gpus
 Encodings:
     x        rank
-    y        above: compute time over that of the peers; below: share of steps in which it exceeds the threshold
+    y        above: compute time free of communication over that of the peers; below: share of steps in which it exceeds
+             the threshold
     point    a rank, with the verdict as color and shape; those that stand out are named with their node
     line     the threshold; equal ranks are at 1
     caption  ranks, steps, peers, evidence for the ranks that are named
@@ -28,10 +29,11 @@ _VERDICTS = {
     "slow": style.Look("slow", "#D55E00", "square", [1, 0], 0),
     "intermittent": style.Look("slow at times", "#E69F00", "diamond", [1, 0], 0),
     "late": style.Look("late for another reason", "#CC79A7", "triangle-up", [1, 0], 0),
+    "contention": style.Look("slowed by communication", "#56B4E9", "triangle-down", [1, 0], 0),
     "unknown": style.Look("cannot be told", "#777777", "cross", [1, 0], 0),
     "ordinary": style.Look("ordinary", "#0072B2", "circle", [1, 0], 0),
 }
-_NAMED = ("slow", "intermittent", "late")
+_NAMED = ("slow", "intermittent", "late", "contention")
 _MOST_NAMES = 4
 _THRESHOLD = style.Look("threshold", style.INK, None, [3, 2], 0.7)
 _NAMED_LEFT_FROM = 0.8  # share of the axis from which names are left of their points

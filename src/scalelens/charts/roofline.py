@@ -55,26 +55,31 @@ def draw(
     peaks = _peaks(shown)
     looks = [look._replace(thickness=0) for look in style.looks(sorted({row["family"] for row in points}), page)]
     panel = _panel(points, looks, peaks)
-    legend = [*looks, _ROOF] if peaks else [*looks]
+    legend = [*looks, _ROOF] if any(bandwidth for _, bandwidth in peaks) else [*looks]
     return style.figure([[style.Panel(panel)]], legend, _caption(rows, shown, peaks), page)
 
 
-def _peaks(shown: pl.DataFrame) -> dict[tuple[float, float], list[str]]:
-    """Element types by the TFLOP/s and GB/s to which they are compared."""
-    dtypes: dict[tuple[float, float], list[str]] = {}
-    known = shown.select("peak", "bandwidth", "dtype").drop_nulls().unique().sort("peak", "bandwidth", "dtype")
-    for peak, bandwidth, dtype in known.iter_rows():
+_Limits = tuple[float | None, float | None]  # TFLOP/s and GB/s; None: not known
+
+
+def _peaks(shown: pl.DataFrame) -> dict[_Limits, list[str]]:
+    """Element types by the limits to which they are compared."""
+    dtypes: dict[_Limits, list[str]] = {}
+    known = shown.select("peak", "bandwidth", "dtype").drop_nulls("dtype").unique()
+    for peak, bandwidth, dtype in known.sort("peak", "bandwidth", "dtype", nulls_last=True).iter_rows():
         dtypes.setdefault((peak, bandwidth), []).append(dtype.lower().removeprefix("c10::"))
     return dtypes
 
 
-def _panel(points: Sequence[Row], looks: Sequence[style.Look], peaks: Mapping[tuple[float, float], list[str]]) -> Any:
+def _panel(points: Sequence[Row], looks: Sequence[style.Look], peaks: Mapping[_Limits, list[str]]) -> Any:
     low, high = (edge(row["intensity"] for row in points) for edge in (min, max))
     bottom, top = (edge(row["tflops_per_s"] for row in points) for edge in (min, max))
-    for peak, bandwidth in peaks:
-        ridge = _ridge(peak, bandwidth)
-        low, high = min(low, ridge / 3), max(high, 3 * ridge)
-        top = max(top, 1.5 * peak)
+    roofs = [(peak, bandwidth) for peak, bandwidth in peaks if bandwidth is not None]
+    for peak, bandwidth in roofs:
+        if peak is not None:
+            ridge = _ridge(peak, bandwidth)
+            low, high = min(low, ridge / 3), max(high, 3 * ridge)
+            top = max(top, 1.5 * peak)
     x, y = _axis("intensity", "FLOP per byte", low, high), _axis("tflops_per_s", "TFLOP/s", bottom, top)
     by = style.encodings(looks, "family")
     longest = max(row["kernel_s"] for row in points)
@@ -82,15 +87,16 @@ def _panel(points: Sequence[Row], looks: Sequence[style.Look], peaks: Mapping[tu
     tips = ["name:N", "shapes:N", "intensity:Q", "tflops_per_s:Q", "kernel_s:Q"]
     marks = alt.Chart(style.values(points)).mark_point(opacity=0.7)
     layers = [marks.encode(x, y, by["color"], by["shape"], size, tooltip=tips)]
-    return alt.layer(*layers, *(_roof(peak, bandwidth, low, high).encode(x, y) for peak, bandwidth in peaks))
+    return alt.layer(*layers, *(_roof(peak, bandwidth, low, high).encode(x, y) for peak, bandwidth in roofs))
 
 
-def _roof(peak: float, bandwidth: float, low: float, high: float) -> Any:
-    """The line that a device cannot exceed: memory limits left of the ridge, arithmetic right of it."""
+def _roof(peak: float | None, bandwidth: float, low: float, high: float) -> Any:
+    """The line that a device cannot exceed: memory limits left of the ridge, known arithmetic right of it."""
     start, end = _decades(low, high)
+    most = math.inf if peak is None else peak
     corners = [
-        {"intensity": at, "tflops_per_s": min(peak, at * bandwidth / 1000)}
-        for at in sorted({start, min(max(_ridge(peak, bandwidth), start), end), end})
+        {"intensity": at, "tflops_per_s": min(most, at * bandwidth / 1000)}
+        for at in sorted({start, min(max(_ridge(most, bandwidth), start), end), end})
     ]
     return alt.Chart(style.values(corners)).mark_line(color=_ROOF.color, strokeWidth=_ROOF.thickness, clip=True)
 
@@ -117,18 +123,26 @@ def _axis(field: str, title: str, low: float, high: float) -> Any:
     return channel(f"{field}:Q", title=title, scale=alt.Scale(type="log", domain=[start, end], nice=False), axis=axis)
 
 
-def _caption(rows: pl.DataFrame, shown: pl.DataFrame, peaks: Mapping[tuple[float, float], list[str]]) -> list[str]:
+def _caption(rows: pl.DataFrame, shown: pl.DataFrame, peaks: Mapping[_Limits, list[str]]) -> list[str]:
     total, drawn = (sum(of["kernel_s"].to_list()) for of in (rows, shown))
     lines = [
         f"{words.counted([shown.height], 'operator')} by shapes, {100 * drawn / total:.0f} % of the time of "
         "operators with shapes. The area of a marker is its time."
     ]
     lines.append("Bytes from shapes, each tensor moved once. Rates are total work over total time of kernels.")
-    for (peak, bandwidth), dtypes in peaks.items():
-        arithmetic, memory = words.short_number(peak), words.short_number(bandwidth)
-        lines.append(f"Roofline of {', '.join(dtypes)}: {arithmetic} TFLOP/s dense, {memory} GB/s.")
-    if not peaks:
-        lines.append("No roofline: the device is not in the catalog, and no peak is given.")
+    lines += [_of_roof(peak, bandwidth, ", ".join(dtypes)) for (peak, bandwidth), dtypes in peaks.items()]
     if hidden := rows.height - shown.height:
         lines.append(f"Not drawn: {words.counted([hidden], 'operator')} (least time).")
     return lines
+
+
+def _of_roof(peak: float | None, bandwidth: float | None, dtypes: str) -> str:
+    """The limits of element types, or which of them is not known."""
+    memory = None if bandwidth is None else f"{words.short_number(bandwidth)} GB/s"
+    if peak is None and memory:
+        return f"Roof of memory alone for {dtypes}: {memory}; no dense peak of that type is known (peak_tflops)."
+    if memory is None or peak is None:
+        missing = "the memory bandwidth" + (" and the dense peak" if peak is None else "")
+        given = "bandwidth_gb_per_s" + (" and peak_tflops" if peak is None else "")
+        return f"No roofline of {dtypes}: {missing} of the device is not known ({given})."
+    return f"Roofline of {dtypes}: {words.short_number(peak)} TFLOP/s dense, {memory}."

@@ -7,14 +7,16 @@ Source: libkineto/src/output_json.cpp, ChromeTraceLogger; torch/profiler/profile
 
 Times are exact: the decimal text of `ts` becomes whole nanoseconds, added to `baseTimeNanoseconds` where there is one.
 The params row `trace_clock` says what they count from: `unix`, or `relative` to a zero that the trace does not tell.
-The rank is that of `distributedInfo`, else of the file name (rank0, rank-0, rank_0), else NULL.
+The rank is that of `distributedInfo`, else of the file name (rank0, rank-0, rank_0), else NULL.  Where neither states
+one, an event whose arguments name its rank is of that one: several traces in one file (TraceLens' TraceFuse).
 
 Complete events (X), pairs of begin and end (B E, as X), instants (i I R, as i) and counters (C) are rows; a line is an
 event's place in the array.  Flows (s t f), metadata (M) and the rest are counted in params rows `trace_events_<ph>`.
+A trace without a `correlation` has that of the flows `ac2g`, from a launch to its work.
 
 An event that cannot be read is a problem, and so is a cut end; the others are kept.  Texts that are not quite JSON
 (control characters, bytes that are not UTF-8, bare nan) are mended.  The trace is read twice: its base time and the
-annotations of its steps may stand behind the events they belong to.
+annotations of its steps may come after the events they belong to.
 
 Samples:
     {"schemaVersion": 1, "deviceProperties": [], "distributedInfo": {"backend": "nccl", "rank": 1, "world_size": 2},
@@ -36,13 +38,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from scalelens.parsing.chrome_trace import ARRAY, UNREADABLE, Event, Exact, Trace
+from scalelens.parsing.chrome_trace import ARRAY, LAUNCHES, UNREADABLE, Event, Exact, Trace
+from scalelens.parsing.flow_links import FlowLinks
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.trace_events import EventColumns, Events, microseconds_as_nanoseconds, text_of, texts
 from scalelens.parsing.values import json_integer, rank_in_name
 
-VERSION = 3
+VERSION = 4
 
 _STEP = re.compile(r"ProfilerStep#\d{1,18}\Z", re.ASCII)
 _FACTS = (
@@ -67,8 +70,11 @@ class _Args(msgspec.Struct, gc=False):
     group_size: Any = msgspec.field(default=None, name="Group size")
     elements: Any = msgspec.field(default=None, name="In msg nelems")
     dtype: Any = None
+    rank: Any = None
 
 
+# NCCL's profiler plugin: pairs of begin and end in categories of its own.
+_OF_NCCL = re.compile(rb'\[\s*\{"name": ?"[^"]{1,80}", ?"cat": ?"[A-Z0-9_]+", ?"ph": ?"b"')
 _ASCEND = "what an Ascend NPU does has no category in this trace: queries over devices need its kernel_details.csv"
 _NOTHING = _Args()
 _ARGS = msgspec.json.Decoder(list[_Args])
@@ -77,6 +83,8 @@ _ARGS = msgspec.json.Decoder(list[_Args])
 def recognise(head: bytes, name: str) -> bool:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if re.match(rb'\{[^\[]{0,200}"(?:highres-ticks|span_indx|SpanNumber)"', text):  # TensorFlow's profiler, Paddle's
+        return False
+    if _OF_NCCL.match(text):
         return False
     if text.startswith(b"["):
         return bool(re.match(rb"\[\s*\{", text)) and all(
@@ -93,6 +101,7 @@ def read(source: Source, rows: Rows) -> str | None:
     alone = source.head().lstrip().startswith(b"[")  # Ascend's, and others without metadata around the events
     trace, is_ascend = Trace(source, named=alone), False
     steps = _Steps(trace)
+    links = FlowLinks(source) if trace.found == {LAUNCHES} else None
     metadata = trace.metadata()
     _facts(metadata, rows)
     job = metadata.get("distributedInfo")
@@ -108,9 +117,11 @@ def read(source: Source, rows: Rows) -> str | None:
                 isinstance(e, Event) and e.ph == "M" and b'"Ascend Hardware"' in bytes(e.args) for e in items
             )
         if kept:
-            columns["rank"] = pa.repeat(pa.scalar(rank, pa.int32()), len(kept))
+            columns |= _arguments(kept, rank)
             columns["train_step"] = steps.at(columns, base or 0)
-            rows.put_columns("events", columns | _arguments(kept))
+            if links:
+                columns["correlation"] = links.correlations(columns, base or 0)
+            rows.put_columns("events", columns)
     events.finish(trace)
     return _ASCEND if is_ascend else None
 
@@ -130,8 +141,8 @@ def _facts(metadata: dict[str, Any], rows: Rows) -> None:
         rows.param(key, value if isinstance(value, str | int | float) else None)
 
 
-def _arguments(events: list[Event]) -> EventColumns:
-    """Columns that come from the arguments of events."""
+def _arguments(events: list[Event], rank: int | None) -> EventColumns:
+    """Columns that come from the arguments of events, and the rank: that of the file, where it is known."""
     raw = [event.args or b"{}" for event in events]
     joined = b",".join(raw)
     try:
@@ -142,6 +153,9 @@ def _arguments(events: list[Event]) -> EventColumns:
     if b'"sycl queue"' in joined:
         streams = [a.queue if a.stream is None else a.stream for a in args]
     columns = {"stream": _integers(streams), "correlation": _integers([a.correlation for a in args])}
+    of_file = pa.repeat(pa.scalar(rank, pa.int32()), len(events))
+    is_merged = rank is None and b'"rank"' in joined
+    columns["rank"] = pa.array([json_integer(a.rank, 32) for a in args], pa.int32()) if is_merged else of_file
     if b'"Collective name"' in joined:
         args = [_NOTHING if a.collective is None else a for a in args]
         columns["collective"] = texts([a.collective for a in args])
@@ -164,11 +178,15 @@ def _message_bytes(args: _Args) -> int | None:
     return None if elements is None or size is None else elements * size
 
 
+# The rank that an annotation names itself, and the process and thread of one of a device.
+_Whose = tuple[int | None, tuple[str | None, str | None] | None]
+
+
 class _Steps:
-    """The spans of the annotations ProfilerStep#N: of the host, and of each stream of a device."""
+    """The spans of the annotations ProfilerStep#N: of the host of each rank, and of each stream of a device."""
 
     def __init__(self, trace: Trace) -> None:
-        spans_of: defaultdict[tuple[str | None, str | None] | None, list[tuple[int, int, int]]] = defaultdict(list)
+        spans_of: defaultdict[_Whose, list[tuple[int, int, int]]] = defaultdict(list)
         for items in trace.slices(b"ProfilerStep#"):
             spans = [e for e in items if isinstance(e, Event) and type(e.name) is str and _STEP.match(e.name)]
             exact = Exact in {*map(type, spans)}
@@ -178,19 +196,24 @@ class _Steps:
                 event, start = spans[k], int(starts[k])
                 if event.ph == "X":
                     stream = (text_of(event.pid), text_of(event.tid)) if event.cat == "gpu_user_annotation" else None
-                    spans_of[stream].append((start, start + int(durations[k]), int(event.name[len("ProfilerStep#") :])))
+                    rank = json_integer(_readable(event.args or b"{}").rank, 32) if stream is None else None
+                    spans_of[rank, stream].append(
+                        (start, start + int(durations[k]), int(event.name[len("ProfilerStep#") :]))
+                    )
         # The host comes first: a stream with spans of its own overrides it.
         self.spans = {
-            stream: np.array(sorted(spans_of[stream])).T for stream in sorted(spans_of, key=lambda s: s is not None)
+            whose: np.array(sorted(spans_of[whose])).T for whose in sorted(spans_of, key=lambda w: w[1] is not None)
         }
 
     def at(self, columns: EventColumns, base: int) -> pa.Array:
         """The step in which something starts: by the annotation of its own stream, else by that of the host."""
         times = columns["start_ns"].to_numpy() - base
         step, inside = np.zeros(len(times), np.int64), np.zeros(len(times), bool)
-        for stream, (starts, ends, steps) in self.spans.items():
+        for (rank, stream), (starts, ends, steps) in self.spans.items():
             k = np.searchsorted(starts, times, "right") - 1
             within = (k >= 0) & (times < ends[k])
+            if rank is not None and columns["rank"].null_count < len(times):
+                within &= columns["rank"].fill_null(rank).to_numpy() == rank
             if stream:
                 within &= _on(columns["process"], stream[0]) & _on(columns["thread"], stream[1])
             step, inside = np.where(within, steps[k], step), inside | within

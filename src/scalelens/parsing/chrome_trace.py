@@ -26,6 +26,8 @@ ARRAY = re.compile(rb'\A\s*\[|"traceEvents"\s*:\s*\[|\[\s*\{\s*"ph"\s*:\s*"')
 _NEXT = re.compile(rb'(\})\s*,\s*(?=\{\s*"(?:ph|name|cat|pid|tid|ts|dur|id|args|s)")')
 _CLOSED = re.compile(rb'\s*,?\s*\](?=\s*(?:\}|,\s*"|\Z))')
 SEPARATORS = b", \t\r\n"
+CORRELATION, LAUNCHES = b'"correlation"', b'"ac2g"'  # what links work of a device to the call that launched it
+LOOKED_FOR = frozenset((CORRELATION, LAUNCHES))
 # Possessive groups that may backtrack match wrongly up to Python 3.11.4 (python/cpython issue 106052).
 _STRING_OR_BRACKET = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}\[\]]', re.DOTALL)
 _SOUND = rb'(?>(?:[^"niNI-]++|"[^"\\\0-\x1f]*+"|null|-(?=\d)){1,1000})'  # each of them costs memory
@@ -58,6 +60,12 @@ class Event(Item, gc=False):
     args: msgspec.Raw = _ABSENT
 
 
+class Flow(Event, gc=False):
+    """An end of an arrow between events: where it starts on a thread, or ends there."""
+
+    id: Any = None
+
+
 class Other(Event, gc=False):
     """An event of any phase, or of none."""
 
@@ -88,6 +96,10 @@ _OF_FLOWS = [_of_phase(letter, Item) for letter in "stf"]
 _EVENT_TYPES: Any = functools.reduce(operator.or_, _OF_ROWS + _OF_FLOWS, COMPLETE)
 _EVENTS: Any = msgspec.json.Decoder(list[_EVENT_TYPES | _of_phase("M", Item)])  # type: ignore[misc]
 _NAMED: Any = msgspec.json.Decoder(list[_EVENT_TYPES | _of_phase("M", Event)])  # type: ignore[misc]
+_OF_ARROWS = [_of_phase(letter, Flow) for letter in "stf"]
+_LINKED: Any = msgspec.json.Decoder(
+    list[functools.reduce(operator.or_, _OF_ROWS + _OF_ARROWS, COMPLETE) | _of_phase("M", Item)]  # type: ignore[misc]
+)
 _ANY: tuple[Any, ...] = (msgspec.json.Decoder(list[Other]), msgspec.json.Decoder(list[Exact]))
 
 Items = list[Item | bytes]  # what stands in the array, and as bytes what should be an event
@@ -96,11 +108,12 @@ Items = list[Item | bytes]  # what stands in the array, and as bytes what should
 class Trace:
     """The text of a trace: its events a slice at a time, and the metadata around them."""
 
-    def __init__(self, source: Source, named: bool = False) -> None:
-        """`named` where the format looks at what metadata events hold."""
+    def __init__(self, source: Source, named: bool = False, flows: bool = False) -> None:
+        """`named` where the format looks at what metadata events hold, `flows` where at those of arrows."""
         self.source = source
-        self.decoder = _NAMED if named else _EVENTS
+        self.decoder = _LINKED if flows else _NAMED if named else _EVENTS
         self.head = self.tail = b""
+        self.found: set[bytes] = set()  # of LOOKED_FOR, what is in the text that was searched
         self.has_array = self.closed = self.torn = self.mended = False
 
     def slices(self, only: bytes = b"") -> Iterator[Items]:
@@ -117,6 +130,8 @@ class Trace:
                 cut = _boundary(text)
                 if cut is None and len(text) < _LARGEST:
                     continue
+            if only and cut:
+                self.found |= {key for key in LOOKED_FOR - self.found if _holds(key, left, text, cut[0])}
             if cut and block is not None and not _holds(only, left, text, cut[0]):
                 passed, text = (left, memoryview(text)[: cut[1]]), text[cut[1] :]
                 continue

@@ -21,11 +21,13 @@ _KERNELS = ("kernel", "mtia_ccp_events", "gpu_op", "cuda_graph")
 _COMMUNICATION_NAMES = (
     # Vendors' libraries: ncclKernel_*, ncclDevKernel_*, mscclKernel_*, oneccl_*, hcom_*.
     "nccl|rccl|hccl|msccl|oneccl|mccl|cncl|xccl|ccl::|hcom_",
-    "gloo|nvshmem|rocshmem|deep_ep::|userbuffers",  # Gloo, one-sided memory, DeepEP, Transformer Engine
-    # Experts' tokens there and back: DeepEP's hybrid, MORI, TensorRT-LLM, pplx.
-    "hybrid_ep::|(^|\\W)ep_?(dispatch|combine)_?int(ra|er)node|a2a_?(dispatch|combine)",
+    "gloo|nvshmem|rocshmem|userbuffers",  # Gloo, one-sided memory, Transformer Engine
+    "deep_ep::|(^|\\W)(inter|intra)node(_ll)?::|elastic_?buffer",  # DeepEP, under whatever namespace it was built
+    # Experts' tokens there and back: DeepEP's hybrid, MORI, TensorRT-LLM, pplx, FlashInfer, Ascend's.
+    "hybrid_ep::|(^|\\W)ep_?(dispatch|combine)_?int(ra|er)node|a2a_?(dispatch|combine)|moe_?(distribute|alltoall)",
     "cross_device_reduce",  # vLLM, SGLang and AITER
-    # PyTorch's symmetric memory, TensorRT-LLM, FlashInfer; not the reductions within a warp or block of one kernel.
+    "symm_?mem|multimem_|(^|\\W)(put|wait)_signal_kernel",  # PyTorch's symmetric memory, also by NVLink's multicast
+    # PyTorch's again, TensorRT-LLM, FlashInfer; not the reductions within a warp or block of one kernel.
     "(^|[^pk])all[-_]?reduce|all[-_]?gather|reduce[-_]?scatter|all[-_]?to[-_]?all|all2all",
     "collective[-_]?(permute|broadcast)|async-collective",  # XLA's
 )

@@ -125,3 +125,23 @@ def class_spans(
         running |= (np.cumsum(change, dtype=np.int64) > 0).view(np.int8) * np.int8(bit)
     lasted = np.diff(times[order])
     return [int(lasted @ (running == bits)) for bits in range(8)]
+
+
+def time_beside(starts: _Places, ends: _Places, others: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """How long any of the others runs during each span: one result for each span, the others' own included.
+
+    One start, end and flag for each span, shape (n,), in any order; of the others those that touch are one.
+    """
+    if not others.any():
+        return np.zeros(len(starts), np.int64)
+    order = np.argsort(starts[others], kind="stable")
+    begins, latest = starts[others][order], np.maximum.accumulate(ends[others][order])
+    first = np.concatenate(([True], begins[1:] > latest[:-1]))
+    begins, finishes = begins[first], latest[np.concatenate((np.flatnonzero(first)[1:] - 1, [len(latest) - 1]))]
+    before = np.concatenate(([0], np.cumsum(finishes - begins)))
+
+    def run_until(times: _Places) -> npt.NDArray[np.int64]:
+        index = np.searchsorted(begins, times, "right")
+        return before[index] - np.where(index > 0, np.maximum(finishes[index - 1] - times, 0), 0)
+
+    return run_until(ends) - run_until(starts)

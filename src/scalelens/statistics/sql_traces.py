@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from scalelens.statistics.pipeline_replay import Question, table_of, what_if
-from scalelens.statistics.spans import class_spans, innermost, launch_paths, nested
+from scalelens.statistics.spans import class_spans, innermost, launch_paths, nested, time_beside
 
 _NESTED = [
     "line", "depth", "parent_line", "self_ns", "kernels", "kernel_ns", "subtree_kernels", "subtree_kernel_ns",
@@ -67,6 +67,14 @@ def _class_spans(starts: pa.ChunkedArray, ends: pa.ChunkedArray, classes: pa.Chu
     )
 
 
+def _time_beside(starts: pa.ChunkedArray, ends: pa.ChunkedArray, others: pa.ChunkedArray) -> pa.Array:
+    """`time_beside` of Arrow columns of lists: of each list a list with an entry for each span."""
+    rows = zip(starts, ends, others, strict=True)
+    lists = [time_beside(*(column.values.to_numpy(zero_copy_only=False) for column in row)) for row in rows]
+    places = np.cumsum([0, *map(len, lists)], dtype=np.int32)
+    return pa.ListArray.from_arrays(places, pa.array(np.concatenate([np.zeros(0, np.int64), *lists])))
+
+
 def _pipeline_what_if(
     stages: pa.ChunkedArray,
     replicas: pa.ChunkedArray,
@@ -102,4 +110,5 @@ SQL_TRACES: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
         "STRUCT(question VARCHAR, healed VARCHAR, measured_s DOUBLE, replayed_s DOUBLE, what_if_s DOUBLE, "
         "reason VARCHAR)[]",
     ),
+    "time_beside": (_time_beside, ["BIGINT[]", "BIGINT[]", "BOOLEAN[]"], "BIGINT[]"),
 }

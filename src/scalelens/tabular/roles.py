@@ -5,6 +5,7 @@ is not read.  A role that two columns claim is not read either.  Both are report
 and the numbers stay metrics under their own names.
 """
 
+import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
@@ -13,6 +14,19 @@ from scalelens.errors import UserError
 from scalelens.tabular.column_names import ANY_RATE, loss_of, read_name, words_of
 from scalelens.tabular.column_values import RISING, ColumnValues
 from scalelens.tabular.role_table import ROLE, UNITS_OF_KIND, UNSURE, Role
+
+_TIMES = ("batch_time", "epoch_time", "elapsed")
+# Roles that only a table of a training has.
+_OF_TRAINING = {
+    "step", "batch", "batches", "epoch", "loss", "accuracy", "learning_rate", "grad_norm", "samples_per_s",
+    "tokens_per_s", "data_time", "batch_time", "interval_time", "running_time", "epoch_time", "tflops_per_device",
+}  # fmt: skip
+# Columns that name, row by row, what a profiler timed.
+_PROFILED = re.compile(
+    r"(?:kernel|api|range|op|operator|operation|function|dispatch|nvtx|hip|cuda)[ _-]?(?:range|call|function|api)?"
+    r"[ _-]?(?:name)?",
+    re.IGNORECASE,
+)
 
 
 class ColumnReading(NamedTuple):
@@ -66,6 +80,7 @@ def assign(
     """What each column is read as.  `mapping` comes first; without `guess` it is all there is."""
     by_column = {column: (role, unit) for role, (column, unit) in mapping.items() if column in columns}
     row, restarts = _what_a_row_is(columns, by_column)
+    row = row if _is_of_training(columns, by_column) else ""
     readings = []
     for name, values in columns.items():
         if name in by_column:
@@ -135,6 +150,18 @@ def _without_idle(readings: list[ColumnReading]) -> list[ColumnReading]:
     ]
 
 
+def _is_of_training(columns: Mapping[str, ColumnValues], by_column: Mapping[str, tuple[str, str | None]]) -> bool:
+    """Whether a table shows that it is of a training: it counts steps or epochs, or measures what only trainings do.
+
+    Each row of a profiler's table has a duration as well, of a kernel, a range or a call, which it names.
+    """
+    if any(
+        _PROFILED.fullmatch(name.strip()) and values.is_text and not values.constant for name, values in columns.items()
+    ):
+        return False
+    return any(by_column.get(name, read_name(name))[0] in _OF_TRAINING for name, values in columns.items())
+
+
 def _what_a_row_is(
     columns: Mapping[str, ColumnValues], by_column: Mapping[str, tuple[str, str | None]]
 ) -> tuple[str, int]:
@@ -186,20 +213,20 @@ def _guessed(name: str, values: ColumnValues, row: str, restarts: int) -> Column
 def _any_time(reading: ColumnReading, values: ColumnValues, row: str, restarts: int) -> ColumnReading:
     """A column that is only called time: of the step or epoch if it goes up and down, since the start if it grows.
 
+    Only in a table that shows that it is of a training: `row` is empty where none does.
     If it goes back as often as the steps begin anew, it is the time since the epoch began.
     """
-    if reading.unit and values.is_number:
+    if reading.unit and values.is_number and row:
         if values.swings and (row == "epoch" or (row == "step" and values.numbers >= RISING)):
             return reading._replace(role="epoch_time" if row == "epoch" else "batch_time")
         if values.rises or values.rises_between(restarts):
             return reading._replace(role="elapsed")
     if not values.is_number:
         return reading
+    if not row:
+        return reading._replace(choices=tuple(f"{role}={reading.column}:{reading.unit or 's'}" for role in _TIMES))
     roles = {"step": ("batch_time", "elapsed"), "epoch": ("epoch_time", "elapsed")}
-    choices = tuple(
-        f"{role}={reading.column}:{reading.unit or 's'}"
-        for role in roles.get(row, ("batch_time", "epoch_time", "elapsed"))
-    )
+    choices = tuple(f"{role}={reading.column}:{reading.unit or 's'}" for role in roles.get(row, _TIMES))
     return refused(
         reading, f"it is unclear which time {reading.column!r} is, and in which unit: use {options(choices)}",
         *choices,

@@ -6,6 +6,7 @@
 --   gpu, host   outlier_gpus names a rank of b as slow or late for that reason; likewise network, and rank where the reason
 --               is not known.  A late GPU counts only if it computes 1.05 times as long as its peers or more: some device is
 --               always the slowest
+--   contention  a rank of b takes longer by what communication beside its kernels adds (outlier_gpus)
 --   node        all ranks of a node of b are slow, and there are other nodes
 --   throttling  within b, clocks fall by 3 % or more from the first to the last third of the run while steps become longer
 --               by 2 % or more; without clocks, power is compared instead
@@ -25,7 +26,7 @@
 -- Parameters: a, b
 --
 -- Columns:
---   cause       VARCHAR    input, gpu, host, network, rank, node, throttling, allocator or periodic
+--   cause       VARCHAR    input, gpu, host, network, contention, rank, node, throttling, allocator or periodic
 --   is_there    BOOLEAN    whether b shows the sign and a does not
 --   a_sign      DOUBLE     size of the sign on the first side: a share, or slow ranks; NULL where nothing was recorded
 --   b_sign      DOUBLE     size of the sign on the second side
@@ -53,7 +54,7 @@ ranks AS (
     SELECT side, o.run_id, rank, cause, o.evidence, rank // nullif(devices_per_node, 0) AS node,
         count(*) OVER node_of = count(*) FILTER (o.verdict = 'slow') OVER node_of AND count(*) OVER node_of > 1
             AND count(*) OVER node_of < count(*) OVER (PARTITION BY o.run_id) AS is_node,
-        o.verdict = 'slow' OR o.verdict = 'late' AND NOT coalesce(o.cause = 'gpu' AND o.ratio < 1.05, false) AS stands_out
+        o.verdict IN ('slow', 'contention') OR o.verdict = 'late' AND NOT coalesce(o.cause = 'gpu' AND o.ratio < 1.05, false) AS stands_out
     FROM outlier_gpus() AS o JOIN members_of USING (run_id) JOIN runs AS r USING (run_id) WHERE rank IS NOT NULL
     WINDOW node_of AS (PARTITION BY o.run_id, rank // nullif(devices_per_node, 0))),
 slow_ranks AS (
@@ -116,6 +117,7 @@ periodic AS (
     FROM rhythms WHERE side = 'b' AND (SELECT count(*) FROM rhythms WHERE side = 'a') = 0 HAVING count(*) > 0),
 signs AS (FROM inputs UNION ALL FROM slow_ranks UNION ALL FROM throttled UNION ALL FROM fragmented UNION ALL FROM periodic)
 SELECT c.cause, f.cause IS NOT NULL AS is_there, a_sign, b_sign, evidence
-FROM (SELECT unnest(['allocator', 'gpu', 'host', 'input', 'network', 'node', 'periodic', 'rank', 'throttling']) AS cause) AS c
+FROM (SELECT unnest(['allocator', 'contention', 'gpu', 'host', 'input', 'network', 'node', 'periodic', 'rank', 'throttling'])
+    AS cause) AS c
 LEFT JOIN signs AS f USING (cause)
 ORDER BY is_there DESC, c.cause, evidence

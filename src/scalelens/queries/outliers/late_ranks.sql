@@ -7,8 +7,9 @@
 --   is at least 2/n of all waiting (3/4 is always enough), and its lateness is at least 1 % of its steps.
 --   Lateness is how much later it arrives than the last but one, summed over its collectives in the group where that
 --   sum is largest.  Three things are compared with it: how much longer than the median of that group's other ranks it
---   waits for data (`input`), computes (`gpu`), or communicates in other groups (`upstream`: it passes on what another
---   rank causes).  The first that makes up half of the lateness is the cause; if none does, it is `host`.
+--   waits for data (`input`), computes free of communication (`gpu`), computes with what communication beside it adds
+--   (`contention`), or communicates in other groups (`upstream`: it passes on what another rank causes).  The first that
+--   makes up half of the lateness is the cause; if none does, it is `host`.
 --   `network`: once all ranks have arrived, the collectives of its group take longer than those of other groups of the
 --   run with the same message, for three groups or more: z above 3.5 and 10 % longer.  Which of its ranks is the cause
 --   is not known.
@@ -38,7 +39,7 @@
 -- Columns:
 --   run_id           VARCHAR     run
 --   rank             INTEGER     rank
---   cause            VARCHAR     input, gpu, upstream, host or network; NULL where it is not late
+--   cause            VARCHAR     input, gpu, contention, upstream, host or network; NULL where it is not late
 --   process_group    VARCHAR     group in which the others wait for it most
 --   collectives      BIGINT      collectives compared with at least one other rank
 --   times_last       BIGINT      collectives at which it arrived last, alone
@@ -47,6 +48,7 @@
 --   lateness_s       DOUBLE s    lateness in that group, as defined above
 --   late_share       DOUBLE      lateness over its time in steps
 --   computes_s       DOUBLE s    how much longer than the others of the group it computes
+--   alone_s          DOUBLE s    the same of what computing takes free of communication (rank_work)
 --   loads_s          DOUBLE s    how much longer it waits for data
 --   upstream_s       DOUBLE s    how much longer it communicates in other groups
 --   network_ratio    DOUBLE      time of its groups' collectives over that of other groups, largest over the messages
@@ -66,16 +68,18 @@ most AS (
     SELECT run_id, rank AS late_rank, max_by(process_group, lateness_s) AS process_group, max(lateness_s) AS lateness_s
     FROM in_group GROUP BY ALL),
 totals AS (
-    SELECT run_id, rank, coalesce(sum(compute_s), 0) AS compute_s, coalesce(sum(data_s), 0) AS data_s,
+    SELECT run_id, rank, coalesce(sum(compute_s), 0) AS compute_s, coalesce(sum(alone_s), 0) AS alone_s, coalesce(sum(data_s), 0) AS data_s,
         coalesce(sum(communication_s), 0) AS communication_s, sum(step_s) AS step_s
     FROM rank_work(runs := runs) GROUP BY ALL),
 members AS (
-    SELECT m.run_id, late_rank, m.process_group, m.lateness_s, rank = late_rank AS itself, compute_s, data_s, step_s,
+    SELECT m.run_id, late_rank, m.process_group, m.lateness_s, rank = late_rank AS itself, compute_s, alone_s, data_s,
+        step_s,
         greatest(communication_s - busy_s, 0) AS elsewhere_s
     FROM most AS m JOIN in_group AS g USING (run_id, process_group) LEFT JOIN totals USING (run_id, rank)),
 explained AS (
     SELECT run_id, late_rank AS rank, process_group, lateness_s, max(step_s) FILTER (WHERE itself) AS step_s,
         max(compute_s) FILTER (WHERE itself) - median(compute_s) FILTER (WHERE NOT itself) AS computes_s,
+        max(alone_s) FILTER (WHERE itself) - median(alone_s) FILTER (WHERE NOT itself) AS alone_s,
         max(data_s) FILTER (WHERE itself) - median(data_s) FILTER (WHERE NOT itself) AS loads_s,
         max(elsewhere_s) FILTER (WHERE itself) - median(elsewhere_s) FILTER (WHERE NOT itself) AS upstream_s
     FROM members GROUP BY ALL),
@@ -108,10 +112,11 @@ judged AS (
     LEFT JOIN networks USING (run_id, rank))
 SELECT run_id, rank,
     CASE WHEN last_share >= 0.5 AND q < 0.05 AND blame_share >= least(2 / n_ranks, 0.75) AND late_share >= 0.01
-        THEN CASE WHEN loads_s >= lateness_s / 2 THEN 'input' WHEN computes_s >= lateness_s / 2 THEN 'gpu'
+        THEN CASE WHEN loads_s >= lateness_s / 2 THEN 'input' WHEN alone_s >= lateness_s / 2 THEN 'gpu'
+            WHEN computes_s >= lateness_s / 2 THEN 'contention'
             WHEN upstream_s >= lateness_s / 2 THEN 'upstream' ELSE 'host' END
         WHEN network_ratio IS NOT NULL THEN 'network' END AS cause,
-    process_group, collectives, times_last, blame_share, q, lateness_s, late_share, computes_s, loads_s, upstream_s,
-    network_ratio
+    process_group, collectives, times_last, blame_share, q, lateness_s, late_share, computes_s, alone_s, loads_s,
+    upstream_s, network_ratio
 FROM judged
 ORDER BY run_id, lateness_s DESC, rank

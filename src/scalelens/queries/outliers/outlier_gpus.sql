@@ -2,20 +2,24 @@
 --
 -- Answers: Is a GPU, or a whole node, slow?
 --   If a rank keeps the others waiting, is the reason its GPU, its host, its data or the network?
---   A rank is judged among its peers, the ranks of its pipeline stage, by its own compute time.  The step time does not
---   count: waiting makes it equal for all.
---   `slow`: it computes longer than the others by the threshold, less 1.5 standard errors or a quarter of the
---   threshold, and by half of the threshold in half of the steps; z is above 2 and q below 0.03 (work_scores).  Or its
---   node is slow as a whole (node_scores) and it is itself longer by half the threshold.  The cause is `gpu` where the
---   time is that of kernels.
+--   A rank is judged among its peers, the ranks of its pipeline stage, by its own compute time, free of communication.
+--   The step time does not count: waiting makes it equal for all.  Neither does what communication beside kernels adds
+--   to them: a rank that arrives first computes beside collectives that wait, and takes longer for it.
+--   `slow`: it computes longer than the others by the threshold, less what is uncertain (2.6 standard errors and a
+--   twentieth of what was taken out as contention, at most a fifth of the threshold), and by half of the threshold in
+--   half of the steps; z is above 2 and q below 0.03 (work_scores).  Or its node is slow as a whole (node_scores) and it
+--   is itself longer by half the threshold.  The cause is `gpu` where the time is that of kernels.
 --   `intermittent`: it is not slow in half of its steps, but takes longer than its own median by the threshold in a
 --   tenth of them or more, and in two at least, and the others do so too rarely for it to be chance (burst_q below
 --   0.03).
 --   `late`, if it is neither: it waits for data in half of its steps by the threshold (data_z above 3.5, data_q below
 --   0.05), or late_ranks finds it late and it does not just pass on what another rank causes.
---   `unknown`: it computes longer in half of its steps, but it has only one peer and either could be the odd one, or
---   its peers differ as much from each other, or it may be chance; or nothing of its own work is recorded.  A run whose
---   log has step times only is one row.
+--   `contention`, if it is none of these: with what communication beside its kernels adds, it computes longer by the
+--   threshold in half of its steps; the evidence has the factor (contention).
+--   `unknown`: it computes longer in half of its steps, but communication runs beside more of it than of its peers and
+--   none of its kernels shows what that adds, or it has only one peer and either could be the odd one, or its peers
+--   differ as much from each other, or it may be chance; or nothing of its own work is recorded.  A run whose log has
+--   step times only is one row.
 --   Real differences between ranks below the threshold are not a false alarm but a finding: a row without a rank says
 --   how large they are, if they are 1 % or more beyond the scatter of the steps (p below 0.01, F-test; four peers,
 --   three steps).
@@ -25,8 +29,8 @@
 --   (straggler_reports) has that as evidence too; if nothing else is recorded of it, it stays unknown.
 --
 -- Formula:
---   x = compute time / median of the stage in that step; z = (median x - 1) / max(1.4826 MAD, 0.02) among the peers;
---   ratio = the median of x over the steps.
+--   x = compute time free of communication (rank_work) / median of the stage in that step; z = (median x - 1) /
+--   max(1.4826 MAD, 0.02) among the peers; ratio = the median of x over the steps.
 --   p: the larger of a moderated t-test of the levels against the typical others, and of a binomial test of the steps
 --   in which it is longer by half the threshold.  q after Benjamini and Hochberg.  Bursts: a binomial test against how
 --   often the peers have any.
@@ -38,10 +42,12 @@
 -- Assumptions: Ranks of one stage have the same work, and devices of one model differ by about 2 %.
 --
 -- Limits: Needs each rank's own compute time: step times of one rank cannot tell.  In simulations with 3 % jitter and
---   five steps, a rank slower by 15 % is found in at least 96 % of jobs, and at most 4 % of clean jobs name a rank.
+--   five steps, a rank slower by 15 % is found in at least 96 % of jobs, and at most 4 % of clean jobs name a rank.  With 20
+--   steps of 2 % jitter one slower by 10 % is found in 95 %, whatever runs beside its kernels, and of jobs in which a
+--   rank only overlaps more with communication at most 2 % call it slow.
 --
 -- Glance: run_id rank node device verdict cause ratio flagged_share% q blame_share% compute_s n_steps peers z
---   node_ratio reason
+--   contention beside_share% node_ratio reason
 --
 -- Partition: run_id
 --
@@ -50,27 +56,30 @@
 -- Parameters: runs, tolerance_us, threshold
 --
 -- Columns:
---   run_id           VARCHAR     run
---   rank             INTEGER     rank; NULL where the row is about all ranks of the run or of the stage
---   node             VARCHAR     host name, or the ranks of its block; NULL where not known (rank_places)
---   device           VARCHAR     device as its process numbers it; NULL where not known
---   verdict          VARCHAR     slow, intermittent, late, ordinary or unknown
---   cause            VARCHAR     gpu, host, input or network
---   stage            INTEGER     pipeline stage; NULL where not known: then all ranks are peers
---   peers            BIGINT      ranks of the stage, including this one
---   n_steps          BIGINT      steps compared
---   compute_s        DOUBLE s    median of its compute time
---   ratio            DOUBLE      median over steps of its compute time over the peers' median (with two ranks: over the
---                                smaller)
---   z                DOUBLE      how far it stands out among its peers over all steps
---   flagged_share    DOUBLE      share of the steps in which it computes longer than its peers by the threshold
---   p                DOUBLE      probability of standing out so far by chance
---   q                DOUBLE      p adjusted for all ranks of the run
---   node_ratio       DOUBLE      its node over the other nodes; NULL where nodes are not compared
---   blame_share      DOUBLE      its share of the waiting at collectives that late ranks cause
---   evidence         VARCHAR     what was found, in words: computing, its node, waiting for data, arrival at
---                                collectives, detectors, power, clock
---   reason           VARCHAR     why it is not called slow or late where one may ask, and what cannot be known
+--   run_id             VARCHAR     run
+--   rank               INTEGER     rank; NULL where the row is about all ranks of the run or of the stage
+--   node               VARCHAR     host name, or the ranks of its block; NULL where not known (rank_places)
+--   device             VARCHAR     device as its process numbers it; NULL where not known
+--   verdict            VARCHAR     slow, intermittent, late, contention, ordinary or unknown
+--   cause              VARCHAR     gpu, host, input, network or contention
+--   stage              INTEGER     pipeline stage; NULL where not known: then all ranks are peers
+--   peers              BIGINT      ranks of the stage, including this one
+--   n_steps            BIGINT      steps compared
+--   compute_s          DOUBLE s    median of its compute time
+--   ratio              DOUBLE      median over steps of its compute time, free of communication, over the peers' median
+--                                  (with two ranks: over the smaller)
+--   with_contention    DOUBLE      the same with what communication beside its kernels adds
+--   contention         DOUBLE      how many times as long its kernels take beside communication; NULL where not known
+--   beside_share       DOUBLE      median over steps of the share of its kernels' time in which communication runs
+--   z                  DOUBLE      how far it stands out among its peers over all steps
+--   flagged_share      DOUBLE      share of the steps in which it computes longer than its peers by the threshold
+--   p                  DOUBLE      probability of standing out so far by chance
+--   q                  DOUBLE      p adjusted for all ranks of the run
+--   node_ratio         DOUBLE      its node over the other nodes; NULL where nodes are not compared
+--   blame_share        DOUBLE      its share of the waiting at collectives that late ranks cause
+--   evidence           VARCHAR     what was found, in words: computing, its node, waiting for data, arrival at
+--                                  collectives, detectors, power, clock
+--   reason             VARCHAR     why it is not called slow or late where one may ask, and what cannot be known
 WITH
 places AS (FROM rank_places(runs := runs)),
 scores AS MATERIALIZED (FROM work_scores(runs := runs, threshold := threshold)),
@@ -80,21 +89,25 @@ pipelines AS (
 ranks AS (
     SELECT *, w.q AS compute_q, run_id IN (FROM pipelines) AS no_stages, coalesce(l.cause, '') AS late_cause,
         coalesce(flagged >= n_steps / 2 AND flagged > 0, false) AS is_longer,
-        least(1.5 * noise, threshold / 4) AS allowance
+        least(2.6 * noise + coalesce(abs(with_contention / ratio - 1), 0) / 20, threshold / 5)
+            AS allowance, coalesce(contention IS NULL AND beside_more > 0.05, false)
+            AS is_hidden
     FROM scores AS w
     FULL JOIN late_ranks(runs := runs, tolerance_us := tolerance_us) AS l USING (run_id, rank)),
 judged AS MATERIALIZED (
     SELECT *, coalesce(bursts >= 2 AND bursts >= n_steps / 10 AND burst_q < 0.03, false)
             AND NOT no_stages AS is_bursty,
-        coalesce(on_slow_node AND ratio > 1 + threshold / 2, false) AND NOT no_stages AS is_of_node,
+        coalesce(on_slow_node AND ratio > 1 + threshold / 2, false) AND NOT no_stages AND NOT is_hidden AS is_of_node,
         is_of_node OR coalesce(excess >= threshold - allowance AND leaning >= n_steps / 2 AND z > 2
-            AND compute_q < 0.03, false) AND NOT no_stages AND (is_longer OR NOT is_bursty) AS is_slow,
+            AND compute_q < 0.03, false) AND NOT no_stages AND NOT is_hidden AND (is_longer OR NOT is_bursty) AS is_slow,
         coalesce(data_flagged >= n_data_steps / 2 AND data_z > 3.5 AND data_q < 0.05, false) AS is_starved,
-        late_cause NOT IN ('', 'upstream') AS is_late
+        late_cause NOT IN ('', 'upstream') AS is_late,
+        coalesce(contention > 1 AND contended >= n_steps / 2 AND contended > 0, false) AS is_contended
     FROM ranks),
 verdicts AS (
     SELECT *, CASE WHEN is_slow THEN 'slow' WHEN is_bursty THEN 'intermittent' WHEN is_starved OR is_late THEN 'late'
-        WHEN is_longer OR coalesce(n_steps, 0) = 0 THEN 'unknown' ELSE 'ordinary' END AS verdict
+        WHEN is_longer OR coalesce(n_steps, 0) = 0 THEN 'unknown' WHEN is_contended THEN 'contention'
+        ELSE 'ordinary' END AS verdict
     FROM judged),
 sensed AS (
     SELECT run_id, string_agg(finding, '; ' ORDER BY position) AS standing_out
@@ -118,12 +131,15 @@ differing AS (
     FROM scores WHERE n_steps > 2 AND NOT on_slow_node GROUP BY run_id, stage)
 SELECT run_id, rank, coalesce(v.node, p.node) AS node, p.device, verdict,
     CASE WHEN verdict IN ('slow', 'intermittent') THEN CASE WHEN origin = 'trace' THEN 'gpu' END
-        WHEN is_starved THEN 'input' WHEN is_late THEN late_cause END AS cause,
-    stage, peers, n_steps, compute_s, ratio, z, flagged / nullif(n_steps, 0) AS flagged_share, v.p, compute_q AS q,
+        WHEN is_starved THEN 'input' WHEN is_late THEN late_cause WHEN verdict = 'contention' THEN 'contention' END AS cause,
+    stage, peers, n_steps, compute_s, ratio, with_contention, contention, beside_share, z, flagged / nullif(n_steps, 0) AS flagged_share, v.p, compute_q AS q,
     node_ratio, blame_share,
     notes([
         CASE WHEN n_steps > 0 THEN format('computes {:.3f} times as long as its peers, {:.0f} % longer or more in {} of {} '
             || 'steps', ratio, 100 * threshold, flagged, n_steps) END,
+        CASE WHEN is_contended THEN format('beside communication, which runs during {:.0f} % of their time, its kernels take '
+            || '{:.2f} times as long: {:.3f} times its peers'' with that', 100 * beside_share, contention,
+            with_contention) END,
         CASE WHEN verdict = 'intermittent' THEN format('in {} of them {:.2f} times as long', bursts, burst_ratio) END,
         CASE WHEN is_of_node THEN format('its node as a whole takes {:.3f} times as long as the others', node_ratio) END,
         CASE WHEN data_ratio IS NOT NULL THEN format('waits for data {:.1f} % of a step longer than its peers',
@@ -148,6 +164,8 @@ SELECT run_id, rank, coalesce(v.node, p.node) AS node, p.device, verdict,
         CASE WHEN compute_s IS NULL THEN 'its compute time is not recorded, and step times, which waiting makes equal, '
             || 'do not show a slow GPU' WHEN peers < 2 THEN 'no peer was measured' END,
         CASE WHEN is_longer AND verdict NOT IN ('slow', 'intermittent') AND NOT no_stages THEN CASE
+            WHEN is_hidden THEN format('communication runs beside {:.0f} % of what it computes, more than beside its '
+                || 'peers, and no kernel shows how much longer that takes', 100 * beside_share)
             WHEN peers = 2 THEN 'it computes longer than its only peer: of two ranks, either could be the odd one'
             WHEN z <= 2 THEN format('its peers differ among themselves: spread {:.0f} %', 100 * spread)
             WHEN compute_q >= 0.03 THEN format('that it computes longer in {} of {} steps may be chance: q = {:.2g}',
@@ -181,4 +199,4 @@ FROM steps AS s JOIN runs AS r USING (run_id) LEFT JOIN sensed USING (run_id)
 WHERE s.step_s IS NOT NULL AND run_id IN (FROM selected_runs(runs := runs))
     AND run_id NOT IN (SELECT run_id FROM verdicts)
 GROUP BY run_id
-ORDER BY run_id, list_position(['slow', 'intermittent', 'late', 'unknown', 'ordinary'], verdict), rank
+ORDER BY run_id, list_position(['slow', 'intermittent', 'late', 'contention', 'unknown', 'ordinary'], verdict), rank

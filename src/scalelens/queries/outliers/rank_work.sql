@@ -4,13 +4,16 @@
 --   From a trace: the union of its compute kernels, that of its communication, and the spans of the DataLoader, in the
 --   step that launched them; a trace without ProfilerStep annotations is one step.  The last step of a trace with three
 --   or more is left out, because recording may stop within it.
+--   Kernels take longer while communication runs beside them.  `alone_s` is what computing takes free of that: the part
+--   beside communication is divided by the rank's factor of contention where that rests on half of this part, else by
+--   the factor of all ranks of its stage together.
 --   From a log with records of each rank: the time that it reports waiting for data, and forward and backward compute
 --   where Megatron prints its timers rank by rank; for ScaleLens' own runners on the CPU, the processor time of the
 --   step, which does not include waiting.  The step time itself is not a rank's own work.
 --
 -- Helper: used by late_ranks, outlier_gpus and work_scores
 --
--- Sources: events, step_annotations, gpu_events, steps, metrics, runs, selected_runs
+-- Sources: events, step_annotations, gpu_events, kernels_beside, contention, steps, metrics, runs, selected_runs
 --
 -- Parameters: runs
 --
@@ -20,6 +23,11 @@
 --   stage              INTEGER     pipeline stage, from the sizes of the run: the stage varies slowest with the rank
 --   train_step         BIGINT      step; NULL for a trace without steps
 --   compute_s          DOUBLE s    time it computes
+--   alone_s            DOUBLE s    time that its computing takes free of communication; compute_s where no factor is
+--                                  known
+--   beside_share       DOUBLE      share of its kernels' time in which communication runs, 0 to 1; NULL where it was
+--                                  not traced
+--   contention         DOUBLE      how many times as long kernels take beside communication; NULL where not known
 --   communication_s    DOUBLE s    time it communicates, including waiting
 --   data_s             DOUBLE s    time it waits for data
 --   step_s             DOUBLE s    time of the step
@@ -75,7 +83,24 @@ work AS (
     UNION ALL BY NAME
     SELECT *, CASE WHEN compute_s IS NULL THEN 'log' ELSE 'timers' END AS origin
     FROM timed FULL JOIN logged USING (run_id, rank, train_step)
-    WHERE run_id NOT IN (SELECT run_id FROM complete_steps WHERE compute_s IS NOT NULL))
-SELECT run_id, rank, CASE WHEN pp = 1 THEN 0 ELSE rank // (devices // pp) END::INTEGER AS stage, train_step, compute_s,
+    WHERE run_id NOT IN (SELECT run_id FROM complete_steps WHERE compute_s IS NOT NULL)),
+staged AS (
+    SELECT work.*, CASE WHEN pp = 1 THEN 0 ELSE rank // (devices // pp) END::INTEGER AS stage
+    FROM work LEFT JOIN (SELECT run_id, pp, devices FROM runs) USING (run_id)),
+besides AS (
+    SELECT run_id, rank, train_step, sum(beside_ns) / nullif(sum(duration_ns), 0) AS beside_share
+    FROM kernels_beside(runs := runs) WHERE class = 'compute' GROUP BY ALL),
+factors AS (
+    SELECT run_id, rank, sum(compared_ns) AS compared_ns, sum(compared_ns / factor) AS alone_ns,
+        sum(compared_ns) >= 0.5 * sum(beside_ns) AS is_enough
+    FROM contention(runs := runs, per := 'class') WHERE class = 'compute' AND factor IS NOT NULL GROUP BY ALL),
+slowed AS (
+    SELECT s.*, beside_share, CASE WHEN is_enough THEN compared_ns / alone_ns
+        ELSE sum(compared_ns) OVER of_stage / sum(alone_ns) OVER of_stage END AS contention
+    FROM staged AS s LEFT JOIN factors AS f USING (run_id, rank)
+    LEFT JOIN besides AS b ON b.run_id = s.run_id AND b.rank = s.rank AND b.train_step IS NOT DISTINCT FROM s.train_step
+    WINDOW of_stage AS (PARTITION BY s.run_id, s.stage))
+SELECT run_id, rank, stage, train_step, compute_s,
+    compute_s * (1 - coalesce(beside_share * (1 - 1 / greatest(contention, 1)), 0)) AS alone_s, beside_share, contention,
     communication_s, data_s, step_s, origin
-FROM work LEFT JOIN (SELECT run_id, pp, devices FROM runs) USING (run_id)
+FROM slowed

@@ -2,7 +2,8 @@
 --
 -- Answers: Does a rank compute longer than its peers, or wait longer for data, too often and too far for chance?
 --   Peers are the ranks of one pipeline stage, without those of nodes that are slow as a whole (node_scores); where
---   stages are not known, all ranks.  A rank's ratio is the median over steps of its time over the peers' median: z =
+--   stages are not known, all ranks.  Times are those that computing takes free of communication (rank_work).
+--   A rank's ratio is the median over steps of its time over the peers' median: z =
 --   (ratio - 1) / max(1.4826 MAD of the peers' ratios, 0.02).  Its level is the mean of the middle half of those steps,
 --   which is more precise where there are few.
 --   p is the larger of two probabilities, so both must be small.  The first is that the rank lies so far above the
@@ -10,7 +11,8 @@
 --   second is that so many of its steps exceed half the threshold, if steps of its peers do so as often as is seen, and
 --   at least one step in twenty (binomial; steps are taken as independent).  q is p adjusted after Benjamini and
 --   Hochberg over the run's ranks.
---   A burst is a step longer by the threshold than the rank's own median; burst_q is the probability of so many, if
+--   A burst is a step longer by the threshold than the rank's own median, unless communication runs beside more of it
+--   than of its peers and what that adds is not known; burst_q is the probability of so many, if
 --   they come as often as those of the peers.  Waiting for data is judged by steps in which it is longer by the
 --   threshold, as a share of the step time.
 --
@@ -21,34 +23,40 @@
 -- Parameters: runs, threshold
 --
 -- Columns:
---   run_id          VARCHAR     run
---   rank            INTEGER     rank
---   node            VARCHAR     host name, or the ranks of its block; NULL where not known
---   stage           INTEGER     pipeline stage; NULL where not known
---   origin          VARCHAR     trace, timers or log
---   peers           BIGINT      ranks of the stage whose compute time is known, including this one
---   n_steps         BIGINT      steps in which its compute time is compared
---   compute_s       DOUBLE s    median of its compute time
---   ratio           DOUBLE      median over steps of its time over the peers' median (with two ranks: over the smaller)
---   level           DOUBLE      mean of the middle half of those ratios
---   excess          DOUBLE      its level over the median of the others, less 1
---   noise           DOUBLE      standard error of a level, from the scatter of the steps
---   z               DOUBLE      how far it stands out among its peers over all steps
---   spread          DOUBLE      1.4826 MAD of the ratios of its peers
---   flagged         BIGINT      steps in which the ratio is beyond the threshold
---   leaning         BIGINT      steps above the median of the others by half the threshold
---   p               DOUBLE      probability of standing out so far by chance; NULL with fewer than three peers
---   q               DOUBLE      p adjusted for all ranks of the run
---   bursts          BIGINT      steps longer by the threshold than its own median
---   burst_ratio     DOUBLE      median of the ratio in these steps
---   burst_q         DOUBLE      probability of so many bursts by chance, adjusted for all ranks of the run
---   node_ratio      DOUBLE      its node over the other nodes; NULL where nodes are not compared
---   on_slow_node    BOOLEAN     whether its node is slow as a whole
---   n_data_steps    BIGINT      steps in which its waiting for data is compared
---   data_ratio      DOUBLE      median over steps of its waiting for data less the peers' median, over the step time
---   data_z          DOUBLE      how far that stands out
---   data_flagged    BIGINT      steps in which it is beyond the threshold
---   data_q          DOUBLE      q for these steps
+--   run_id             VARCHAR     run
+--   rank               INTEGER     rank
+--   node               VARCHAR     host name, or the ranks of its block; NULL where not known
+--   stage              INTEGER     pipeline stage; NULL where not known
+--   origin             VARCHAR     trace, timers or log
+--   peers              BIGINT      ranks of the stage whose compute time is known, including this one
+--   n_steps            BIGINT      steps in which its compute time is compared
+--   compute_s          DOUBLE s    median of its compute time
+--   ratio              DOUBLE      median over steps of its time over the peers' median (with two ranks: over the
+--                                  smaller)
+--   with_contention    DOUBLE      the same of its compute time as it was, beside communication or not
+--   contended          BIGINT      steps in which that is beyond the threshold
+--   contention         DOUBLE      how many times as long its kernels take beside communication; NULL where not known
+--   beside_share       DOUBLE      median over steps of the share of its kernels' time in which communication runs
+--   beside_more        DOUBLE      median over steps of that share less the median of its peers'
+--   level              DOUBLE      mean of the middle half of those ratios
+--   excess             DOUBLE      its level over the median of the others, less 1
+--   noise              DOUBLE      standard error of a level, from the scatter of the steps
+--   z                  DOUBLE      how far it stands out among its peers over all steps
+--   spread             DOUBLE      1.4826 MAD of the ratios of its peers
+--   flagged            BIGINT      steps in which the ratio is beyond the threshold
+--   leaning            BIGINT      steps above the median of the others by half the threshold
+--   p                  DOUBLE      probability of standing out so far by chance; NULL with fewer than three peers
+--   q                  DOUBLE      p adjusted for all ranks of the run
+--   bursts             BIGINT      steps longer by the threshold than its own median
+--   burst_ratio        DOUBLE      median of the ratio in these steps
+--   burst_q            DOUBLE      probability of so many bursts by chance, adjusted for all ranks of the run
+--   node_ratio         DOUBLE      its node over the other nodes; NULL where nodes are not compared
+--   on_slow_node       BOOLEAN     whether its node is slow as a whole
+--   n_data_steps       BIGINT      steps in which its waiting for data is compared
+--   data_ratio         DOUBLE      median over steps of its waiting for data less the peers' median, over the step time
+--   data_z             DOUBLE      how far that stands out
+--   data_flagged       BIGINT      steps in which it is beyond the threshold
+--   data_q             DOUBLE      q for these steps
 WITH
 nodes AS MATERIALIZED (FROM node_scores(runs := runs, threshold := threshold)),
 levels AS (
@@ -56,7 +64,9 @@ levels AS (
         max(peers) AS peers, count(ratio) AS n_steps, median(compute_s) AS compute_s, median(ratio) AS ratio,
         median(beyond) AS beyond, mad(beyond) AS deviation, list_sort(list(beyond)) AS in_order, n_steps // 4 AS quarter,
         list_avg(in_order[quarter + 1:n_steps - quarter]) AS inner_mean, max(loading) AS loading, count(data_ratio) AS n_data_steps,
-        median(data_ratio) AS data_ratio, count(*) FILTER (WHERE data_ratio > threshold) AS data_flagged
+        median(data_ratio) AS data_ratio, count(*) FILTER (WHERE data_ratio > threshold) AS data_flagged,
+        median(with_contention) AS with_contention, count(*) FILTER (WHERE with_contention > 1 + threshold) AS contended,
+        max(contention) AS contention, median(beside_share) AS beside_share, median(beside_more) AS beside_more
     FROM work_ratios(runs := runs) GROUP BY run_id, rank),
 with_nodes AS (
     SELECT l.*, n.ratio AS node_ratio, coalesce(n.is_slow, false) AS on_slow_node
@@ -80,9 +90,12 @@ ranks AS MATERIALIZED (
 counts AS (
     SELECT run_id, rank, count(*) FILTER (WHERE c.ratio > r.center * (1 + threshold)) AS flagged,
         count(*) FILTER (WHERE c.ratio > r.center * r.middle * (1 + threshold / 2)) AS leaning,
-        count(*) FILTER (WHERE c.ratio > burst) AS bursts, median(c.ratio) FILTER (WHERE c.ratio > burst) AS burst_ratio
-    FROM work_ratios(runs := runs) AS c JOIN (
-        SELECT *, greatest(ratio, center * middle) * (1 + threshold) AS burst FROM ranks) AS r USING (run_id, rank)
+        count(*) FILTER (WHERE is_burst) AS bursts, median(c.ratio) FILTER (WHERE is_burst) AS burst_ratio
+    FROM (
+        SELECT c.*, c.ratio > greatest(r.ratio, center * middle) * (1 + threshold)
+            AND NOT coalesce(c.contention IS NULL AND c.beside_more > 0.05, false) AS is_burst
+        FROM work_ratios(runs := runs) AS c JOIN ranks AS r USING (run_id, rank)) AS c
+    JOIN ranks AS r USING (run_id, rank)
     GROUP BY ALL),
 counted AS (
     SELECT r.*, c.* EXCLUDE (run_id, rank), CASE WHEN leaning < n_steps / 2 THEN leaning ELSE 0 END AS usual,
@@ -107,7 +120,8 @@ adjusted AS (
     SELECT run_id, unnest(list(rank)) AS rank, unnest(benjamini_hochberg(list(p))) AS q,
         unnest(benjamini_hochberg(list(burst_p))) AS burst_q, unnest(benjamini_hochberg(list(data_p))) AS data_q
     FROM tested GROUP BY run_id)
-SELECT run_id, rank, node, stage, origin, peers, n_steps, compute_s, ratio / center AS ratio, level, excess, noise, z,
+SELECT run_id, rank, node, stage, origin, peers, n_steps, compute_s, ratio / center AS ratio, with_contention,
+    contended, contention, beside_share, beside_more, level, excess, noise, z,
     spread, flagged, leaning, p, q, bursts, burst_ratio / center AS burst_ratio, burst_q, node_ratio, on_slow_node, n_data_steps,
     data_ratio, data_z, data_flagged, data_q
 FROM tested JOIN adjusted USING (run_id, rank)

@@ -22,7 +22,8 @@
 --   train_step       BIGINT          step
 --   process_group    VARCHAR         group, with the ranks that it names; `stream 1` where the trace names none
 --   kind             VARCHAR         all_reduce all_gather reduce_scatter all_to_all broadcast reduce gather scatter
---                                    send_recv barrier, else the name of the kernel
+--                                    send_recv barrier, of tokens between experts expert_dispatch expert_combine
+--                                    expert_exchange, else the name of the kernel
 --   call             BIGINT          number of the collective in its run, from 0; NULL where it is not matched
 --   matched_by       VARCHAR         sequence, order or order_in_step
 --   start_ns         BIGINT ns       start, by the clock of the rank
@@ -89,6 +90,9 @@ kinds AS (
             WHEN word LIKE '%barrier%' THEN 'barrier' WHEN word LIKE '%allreduce%' THEN 'all_reduce'
             WHEN word LIKE '%reducescatter%' THEN 'reduce_scatter' WHEN word LIKE '%allgather%' THEN 'all_gather'
             WHEN word LIKE '%alltoall%' THEN 'all_to_all' WHEN word LIKE '%broadcast%' THEN 'broadcast'
+            WHEN regexp_matches(word, 'a2a|(inter|intra)node|deepep|hybridep|moe|pplx|mori') AND collective IS NULL
+                AND annotation IS NULL THEN CASE WHEN word LIKE '%combine%' THEN 'expert_combine' WHEN word LIKE '%dispatch%'
+                    THEN 'expert_dispatch' ELSE 'expert_exchange' END
             WHEN word LIKE '%send%' OR word LIKE '%recv%' THEN 'send_recv' WHEN word LIKE '%gather%' THEN 'gather'
             WHEN word LIKE '%scatter%' THEN 'scatter' WHEN word LIKE '%reduce%' THEN 'reduce'
             ELSE coalesce(collective, annotation, regexp_extract(name, '^\w+'), name) END AS kind,

@@ -22,7 +22,8 @@
 --   start_ns             BIGINT ns    start
 --   duration_ns          BIGINT ns    duration
 --   self_ns              BIGINT ns    part of it outside of the operators within
---   kernels              BIGINT       pieces of device work that it launched itself
+--   kernels              BIGINT       pieces of device work that it launched itself; NULL, like the times, where the trace
+--                                     links no work to a launch
 --   kernel_ns            BIGINT ns    sum of their durations
 --   subtree_kernels      BIGINT       the same, including the operators within
 --   subtree_kernel_ns    BIGINT ns    sum of their durations
@@ -42,7 +43,13 @@ entries AS (
 threads AS (
     SELECT file_id, nested(list(line), list(start_ns), list(duration_ns), list(kernels), list(kernel_ns)) AS calls
     FROM entries GROUP BY file_id, process, thread),
-calls AS (SELECT file_id, unnest(calls, recursive := true) FROM threads)
+calls AS (SELECT file_id, unnest(calls, recursive := true) FROM threads),
+-- Where no work of a device is linked to a call, nobody knows what launched it.
+unlinked AS (
+    SELECT file_id, true AS is_unlinked FROM gpu_events(runs := runs, steps := steps)
+    GROUP BY file_id HAVING count(launch_start_ns) = 0)
 SELECT run_id, file_id, line, rank, train_step, name, depth, nullif(parent_line, -1) AS parent_line, start_ns, duration_ns,
-    self_ns, kernels, kernel_ns, subtree_kernels, subtree_kernel_ns
-FROM ops JOIN calls USING (file_id, line)
+    self_ns, CASE WHEN is_unlinked IS NULL THEN kernels END AS kernels, CASE WHEN is_unlinked IS NULL THEN kernel_ns END
+        AS kernel_ns, CASE WHEN is_unlinked IS NULL THEN subtree_kernels END AS subtree_kernels,
+    CASE WHEN is_unlinked IS NULL THEN subtree_kernel_ns END AS subtree_kernel_ns
+FROM ops JOIN calls USING (file_id, line) LEFT JOIN unlinked USING (file_id)

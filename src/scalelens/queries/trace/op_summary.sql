@@ -22,7 +22,8 @@
 --   calls                BIGINT       number of calls
 --   total_ns             BIGINT ns    sum of the durations on the host
 --   self_ns              BIGINT ns    part of it outside of the operators within
---   kernels              BIGINT       pieces of device work that it launched itself
+--   kernels              BIGINT       pieces of device work that it launched itself; NULL, like the times, where the trace
+--                                     links no work to a launch
 --   kernel_ns            BIGINT ns    sum of their durations
 --   subtree_kernel_ns    BIGINT ns    the same, including the operators within
 --   share                DOUBLE       share of the device time of all operators, 0 to 1

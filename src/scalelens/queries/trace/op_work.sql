@@ -6,7 +6,8 @@
 --   their spans.  Calls that launch nothing, and traces without shapes (record_shapes=True), are left out.  A
 --   multiply-add is two operations.
 --   gemm           2 M N K, and M N for a bias; each matrix moved once
---   convolution    2 times outputs times the weights of one output; backward: the same for each gradient that is computed
+--   convolution    2 times outputs times the weights of one output, and 1 per output for a bias, which is not counted
+--                  again where a call within adds it; backward: the first for each gradient that is computed
 --   attention      2 (D + Dv) B H Sq Sk, half of that if causal; backward 2.5 times that; the scores stay on the chip
 --   normalisation  5 per element and 6 per channel; backward 9 per element; inputs and outputs moved once
 --   reduction      1 per element read
@@ -41,11 +42,18 @@ families AS (
     SELECT family, unnest(operators_of(family)) AS name
     FROM (VALUES ('gemm'), ('convolution'), ('attention'), ('normalisation'), ('reduction'), ('elementwise'))
         AS listed(family)),
-operators AS (
-    SELECT e.*, family, row_number() OVER (PARTITION BY file_id, process, thread ORDER BY start_ns, line) AS position
+listed AS (
+    SELECT e.*, family, max(CASE WHEN family = 'convolution' THEN start_ns + duration_ns END) OVER (
+            PARTITION BY file_id, process, thread ORDER BY start_ns, duration_ns DESC, line
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS convolves_until_ns
     FROM events AS e JOIN families USING (name)
     WHERE category = 'cpu_op' AND duration_ns IS NOT NULL AND json_valid(args)
         AND run_id IN (FROM selected_runs(runs := runs))),
+-- A convolution that adds its bias by a call within has counted it.
+operators AS (
+    SELECT * EXCLUDE (convolves_until_ns),
+        row_number() OVER (PARTITION BY file_id, process, thread ORDER BY start_ns, line) AS position
+    FROM listed WHERE NOT (name = 'aten::add_' AND coalesce(convolves_until_ns >= start_ns + duration_ns, false))),
 launches AS (
     SELECT file_id, line, start_ns, end_ns, launch_process AS process, launch_thread AS thread,
         launch_start_ns AS launched_ns,

@@ -11,8 +11,8 @@
 -- Reference: Meta, HolisticTraceAnalysis, breakdown_analysis.
 --
 -- Limits: Kernels whose names do not show what they do count as compute.  If the trace calls such a kernel a
---   collective, or most of the time of its stream is communication, the note names it.  Kernels that wait, such as a
---   collective for a late rank, count as busy.
+--   collective, most of the time of its stream is communication, or its name speaks of sending, receiving, peers or
+--   dispatch to experts, the note names it.  Kernels that wait, such as a collective for a late rank, count as busy.
 --
 -- Glance: run_id rank train_step compute_share% exposed_comm_share% exposed_memory_share% idle_share% span_ns
 --   compute_ns exposed_comm_ns idle_ns note
@@ -56,7 +56,9 @@ doubts AS (
     SELECT run_id, file_id, rank, 'may be communication, but counts as compute: '
         || array_to_string(list(DISTINCT label ORDER BY label)[:3], ', ')
         || CASE WHEN count(DISTINCT label) > 3 THEN format(' and {} more', count(DISTINCT label) - 3) ELSE '' END AS note
-    FROM names WHERE class = 'compute' AND (is_collective OR communication_share > 0.5) GROUP BY run_id, file_id, rank)
+    FROM names WHERE class = 'compute' AND (is_collective OR communication_share > 0.5
+        OR regexp_matches(label, '(?i)(^|[^a-z])(send|recv|receive|p2p|peer|exchange|multicast|remote)([^a-z]|$)'
+            '|(^|[^a-z])(inter|intra)_?node|(^|[^a-z])(dispatch|combine)_?(kernel|tokens?|experts?)([^a-z]|$)')) GROUP BY run_id, file_id, rank)
 SELECT parts.*, compute_ns / nullif(span_ns, 0) AS compute_share,
     exposed_comm_ns / nullif(span_ns, 0) AS exposed_comm_share,
     exposed_memory_ns / nullif(span_ns, 0) AS exposed_memory_share, idle_ns / nullif(span_ns, 0) AS idle_share, note

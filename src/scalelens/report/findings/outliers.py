@@ -14,12 +14,13 @@ SQL = "FROM outlier_gpus() ORDER BY run_id, rank NULLS LAST"
 GLANCE = ("run_id", "rank", "node", "device", "verdict", "cause", "peers", "n_steps", "compute_s", "ratio",
           "flagged_share%", "evidence", "reason")  # fmt: skip
 ABOUT_TRACES = True
-_CAUSES = {"gpu": "its GPU", "host": "its host", "input": "its input of data", "network": "the network"}
+_CAUSES = {"gpu": "its GPU", "host": "its host", "input": "its input of data", "network": "the network",
+           "contention": "communication beside its kernels"}  # fmt: skip
 _SMALLEST = 0.001  # share of jobs; smaller ones are `less than 0.1 %`
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
-    odd = rows.filter(rows["verdict"].is_in(["slow", "intermittent", "late"]))
+    odd = rows.filter(rows["verdict"].is_in(["slow", "intermittent", "late", "contention"]))
     ordered = odd.sort("ratio", descending=True, nulls_last=True).iter_rows(named=True)
     return few([FindingSentence(_text_of(row, names), _doubt_of(row)) for row in ordered])
 
@@ -33,6 +34,10 @@ def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
         what = f"computes {longer} longer than its peers, in {share} of its steps"
     elif row["verdict"] == "intermittent":
         what = f"is slow at times ({row['evidence']})"
+    elif row["verdict"] == "contention":
+        longer, factor = percent(row["with_contention"] - 1, 0), row["contention"]
+        what = f"computes {longer} longer than its peers only because of communication, which runs during "
+        what += f"{percent(row['beside_share'], 0)} of its kernels' time and makes them take {factor:.2f} times as long"
     else:
         what = f"keeps the others waiting ({row['evidence']})"
     return f"{rank}{where} of {names[row['run_id']]} {what}.{cause}"
