@@ -21,10 +21,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from scalelens.charts import axes, batch_cdf, efficiency_panels, kernel_tree, scaling, style, words
+from scalelens.charts import axes, batch_cdf, efficiency_panels, exclusions, kernel_tree, scaling, style, words
 from scalelens.charts import load as charts
 from scalelens.charts.layout import SINGLE, page_of
 from scalelens.errors import UserError
+from scalelens.queries.load import load as load_queries
 from scalelens.question.answer import run_ids
 from scalelens.question.provenance import make_provenance, rows_sha256
 from scalelens.report import rendering as render
@@ -58,7 +59,8 @@ NUMBERS = {
     "device_tokens_per_s": pl.Float64, "gain_of_doubling": pl.Float64, "knee": pl.Float64, "relative": pl.Float64,
     "part_order": pl.Int64, "lost_s": pl.Float64, "percent": pl.Float64, "after_percent": pl.Float64,
     "fitted_speedup": pl.Float64, "residual": pl.Float64, "speedup_low": pl.Float64, "speedup_high": pl.Float64,
-    "score": pl.Float64, "epoch": pl.Float64, "elapsed_s": pl.Float64, "measured": pl.Float64, "n_done": pl.Int64, "n_points": pl.Int64, "ratio": pl.Float64, "flagged_share": pl.Float64,
+    "score": pl.Float64, "epoch": pl.Float64, "epochs_done": pl.Float64, "tokens": pl.Float64, "energy_j": pl.Float64,
+    "elapsed_s": pl.Float64, "measured": pl.Float64, "n_done": pl.Int64, "n_points": pl.Int64, "ratio": pl.Float64, "flagged_share": pl.Float64,
     "mfu": pl.Float64, "mfu_low": pl.Float64, "mfu_high": pl.Float64, "model_tflops": pl.Float64,
     "printed_tflops": pl.Float64, "peers": pl.Int64, "q": pl.Float64,
     "message_bytes": pl.Int64, "busbw_bytes_per_s": pl.Float64, "wrong": pl.Int64, "root": pl.Int64,
@@ -221,9 +223,33 @@ def test_base_and_counts_stand_in_the_caption():
     assert "Base of weak and strong scaling: 0.391 s a step on 1 CPU (bf16), 0.512 s (fp32)." in text
     assert "Each point: 1 run, 18 step records; median step time." in text
     assert "One run per size: no interval for the efficiency." in text
-    assert "Records left out by rule: checkpoint\u00a03, warmup\u00a08." in text
+    assert "Left out: 8 warm-up records, 3 records with a checkpoint in them." in text
     assert "mean step time" in text_of(draw("scaling/weak_and_strong", parameters={"metric": "mean_s"}))
     assert "Nothing left out." in text_of(scaling.draw(rows_of("scaling/weak_and_strong"), {}))
+
+
+def test_of_many_trainings_the_best_and_the_median_stand_out():
+    text = text_of("accuracy/many_runs")
+    assert "best: lr 14e-4 median: lr 8e-4 12 other runs" in text
+    over_tokens = text_of(draw("accuracy/many_runs", parameters={"x": "tokens", "smooth": "4"}))
+    assert "tokens [billion]" in over_tokens and "time [" not in over_tokens
+    assert "Training: the mean of the 4 records around each." in over_tokens
+    loss = text_of(draw("accuracy/many_runs", parameters={"score_name": "loss", "x": "hours"}))
+    assert "best: lr 1e-4" in loss and "time [h]" in loss
+    with pytest.raises(UserError, match="no score can be drawn over energy: no run has power readings"):
+        draw("accuracy/many_runs", parameters={"x": "energy"})
+
+
+def test_each_rule_that_leaves_records_out_has_words_for_a_caption():
+    rules = re.findall(
+        r"^--   (\w+) {3,}", load_queries()["selected_steps"].path.read_text().partition("Helper:")[0], re.M
+    )
+    assert "warmup" in rules
+    for rule in rules:
+        assert f"({rule})" not in exclusions.sentence({rule: 2})
+    assert exclusions.sentence({"warmup": 1, "first_of_epoch": 20_000}) == (
+        "Left out: 1 warm-up record, 20,000 first batches of epochs."
+    )
 
 
 def test_kinds_of_interval_are_never_drawn_alike():

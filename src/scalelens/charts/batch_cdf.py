@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, facets, style, words
+from scalelens.charts import axes, exclusions, facets, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -87,7 +87,7 @@ def draw(
 
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
     legend += [style.INTERVALS[_INTERVAL]] if elbows else []
-    caption = [*_caption(known, refused), words.exclusions(left_out)]
+    caption = [*_caption(known, refused), exclusions.sentence(left_out)]
     return style.figure(facets.panels(runs, page, panel, x, y), legend, caption, page)
 
 

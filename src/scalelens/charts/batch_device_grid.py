@@ -17,7 +17,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import facets, limits, style, words
+from scalelens.charts import exclusions, facets, limits, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -58,7 +58,7 @@ def draw(
     ]
     across = 2 if page.is_wide and len(panels) > 1 else 1
     grid = [panels[n : n + across] for n in range(0, len(panels), across)]
-    caption = [shared, *_caption(by_series, is_of_jobs), words.exclusions(left_out)]
+    caption = [shared, *_caption(by_series, is_of_jobs), exclusions.sentence(left_out)]
     return style.figure(grid, [], [sentence for sentence in caption if sentence], page)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, facets, style, words
+from scalelens.charts import axes, exclusions, facets, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -43,7 +43,7 @@ def draw(
         )
     points: list[Row] = rows.sort("series", "batch_per_device").to_dicts()
     shared = words.name_by_facts(points, _SERIES_FACTS)
-    caption = [shared, *_caption(points, parameters or {}), words.exclusions(left_out)]
+    caption = [shared, *_caption(points, parameters or {}), exclusions.sentence(left_out)]
     facets.take_from_labels(points, page.facet)
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     x = axes.of_counts("batch_per_device", "batch of a device [samples]", {row["batch_per_device"] for row in points})

@@ -20,7 +20,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, style, words
+from scalelens.charts import axes, exclusions, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -144,4 +144,4 @@ def _caption(points: Sequence[Row], shared: str, left_out: Mapping[str, int]) ->
         lines.append("Throughput of whole epochs where the log has no steps.")
     kinds = sorted({kind for point in points for kind in (point["energy_kind"] or "").split()})
     lines.append(f"Energy {', '.join(_ENERGY_KINDS.get(kind, kind) for kind in kinds)}.")
-    return [*lines, *words.notes(points), words.exclusions(left_out)]
+    return [*lines, *words.notes(points), exclusions.sentence(left_out)]

@@ -19,7 +19,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, facets, limits, style, words
+from scalelens.charts import axes, exclusions, facets, limits, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -127,4 +127,4 @@ def _caption(
             lines.append(f"{point['change'].capitalize()} change at {point['name']}: {drawn} {percent}\u00a0%.")
     if alone:
         lines.append(f"Not drawn: {words.counted([alone], 'run')} without another of the same configuration.")
-    return [*lines, words.exclusions(left_out)]
+    return [*lines, exclusions.sentence(left_out)]

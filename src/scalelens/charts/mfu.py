@@ -19,7 +19,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, style, words
+from scalelens.charts import axes, exclusions, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -57,7 +57,7 @@ def draw(
         kinds = {point["interval_kind"] for point in shares}
         legend += [style.INTERVALS[kind, "steps"] for kind in ("ci95", "range") if kind in kinds]
     grid = [panels] if page.is_wide else [[panel] for panel in panels]
-    caption = [shared, *_caption(points, rows.height - len(points)), words.exclusions(left_out)]
+    caption = [shared, *_caption(points, rows.height - len(points)), exclusions.sentence(left_out)]
     return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
 
 

@@ -22,7 +22,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, efficiency_panels, facets, style, words
+from scalelens.charts import axes, efficiency_panels, exclusions, facets, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -79,7 +79,7 @@ def draw(
     legend += [efficiency_panels.IDEAL] if efficient else []
     legend += [look for kind, look in style.INTERVALS.items() if any(row["interval"] == kind for row in points)]
     grid = _grid(efficient, growing, looks, page)
-    return style.figure(grid, legend, [*caption, words.exclusions(left_out)], page)
+    return style.figure(grid, legend, [*caption, exclusions.sentence(left_out)], page)
 
 
 def _why_nothing_is_drawn(undrawn: Sequence[Row]) -> tuple[str, str]:

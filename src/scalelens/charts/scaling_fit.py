@@ -21,7 +21,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, facets, limits, style, words
+from scalelens.charts import axes, exclusions, facets, limits, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -72,7 +72,7 @@ def draw(
     legend += [_FAR] if any(_is_far(point) for point in points) else []
     legend += [style.INTERVALS[_INTERVAL]] if any(point["speedup_low"] is not None for point in points) else []
     without = rows["series"].n_unique() - len(labels)
-    caption = [f"{shared}." if shared else "", *_caption(points, labels, without), words.exclusions(left_out)]
+    caption = [f"{shared}." if shared else "", *_caption(points, labels, without), exclusions.sentence(left_out)]
     return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from scalelens.charts import axes, efficiency_panels, facets, style, words
+from scalelens.charts import axes, efficiency_panels, exclusions, facets, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -61,7 +61,7 @@ def draw(
     intervals = [look for kind, look in style.INTERVALS.items() if any(row["interval"] == kind for row in points)]
     caption = [*filter(None, [shared]), *_caption(points, panels, notes, rows.height - known.height)]
     legend: list[style.Look | style.IntervalLook] = [*looks, efficiency_panels.IDEAL, *intervals]
-    return style.figure(facets.grid(charts, columns), legend, [*caption, words.exclusions(left_out)], page)
+    return style.figure(facets.grid(charts, columns), legend, [*caption, exclusions.sentence(left_out)], page)
 
 
 def _panels(points: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:

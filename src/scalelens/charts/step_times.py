@@ -20,7 +20,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, facets, limits, style, words
+from scalelens.charts import axes, exclusions, facets, limits, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -159,7 +159,7 @@ def _caption(points: Sequence[Row], left_out: Mapping[str, int]) -> list[str]:
         lines += [f"{of[0].get('name')}: {pace}." if len(runs) > 1 else words.sentence(pace)] if texts else []
     if any(len(of) < of[0]["n_steps"] for of in runs):
         lines.append("Drawn: of records at one place the fastest and the slowest.")
-    return [*lines, words.exclusions(left_out)]
+    return [*lines, exclusions.sentence(left_out)]
 
 
 def _range(counts: Sequence[int]) -> str:

@@ -122,7 +122,7 @@ def encodings(drawn: Sequence[Look], field: str = "label") -> dict[str, Any]:
 
     return {
         "color": alt.Color(f"{field}:N", scale=scale([look.color for look in drawn]), legend=None),
-        "shape": alt.Shape(f"{field}:N", scale=scale([look.shape for look in drawn]), legend=None),
+        "shape": alt.Shape(f"{field}:N", scale=scale([look.shape or "circle" for look in drawn]), legend=None),
         "strokeDash": alt.StrokeDash(f"{field}:N", scale=scale([look.dash for look in drawn]), legend=None),
         "strokeWidth": alt.StrokeWidth(f"{field}:N", scale=scale([look.thickness for look in drawn]), legend=None),
     }

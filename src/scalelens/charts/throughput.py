@@ -16,7 +16,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, facets, limits, style, words
+from scalelens.charts import axes, exclusions, facets, limits, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -59,7 +59,7 @@ def draw(
         return chart.mark_point(opacity=0.85).encode(x, y, by["color"], by["shape"], tooltip=tips)
 
     hidden = rows.height - known.height
-    caption = [shared, *_caption(points, work, hidden), words.exclusions(left_out)]
+    caption = [shared, *_caption(points, work, hidden), exclusions.sentence(left_out)]
     grid = facets.panels(points, page, panel, x, y)
     return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
 

@@ -182,14 +182,6 @@ def natural(text: str) -> list[tuple[bool, float, str]]:
     return [(part.isdigit(), float(part) if part.isdigit() else 0.0, part) for part in re.split(r"(\d+)", text)]
 
 
-def exclusions(left_out: Mapping[str, int]) -> str:
-    """The last sentence of a caption: how many records the query left out, by rule."""
-    if not left_out:
-        return "Nothing left out."
-    rules = ", ".join(f"{rule}\u00a0{short_number(count)}" for rule, count in sorted(left_out.items()))
-    return f"Records left out by rule: {rules}."
-
-
 _UNITS = {
     "_bytes_per_s": "bytes/s", "_samples_per_s": "samples/s", "_tokens_per_s": "tokens/s", "_per_s": "1/s", "_s": "s",
     "_ns": "ns", "_us": "µs", "_ms": "ms", "_j": "J", "_w": "W", "_wh": "Wh", "_bytes": "bytes",

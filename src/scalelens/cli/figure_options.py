@@ -44,6 +44,7 @@ Colors = Annotated[
 
 Sql = Annotated[str | None, typer.Option(metavar="SQL", help="Rows to draw.", rich_help_panel=OWN)]
 Mark = Annotated[str, typer.Option(metavar="line|bar|point", help="What to draw.", rich_help_panel=OWN)]
-X = Annotated[str | None, typer.Option(metavar="COLUMN", help="Across.", rich_help_panel=OWN)]
+_ALONG = "Across. Of accuracy: epochs, steps, tokens, hours or energy."
+X = Annotated[str | None, typer.Option(metavar="COLUMN", help=_ALONG, rich_help_panel=OWN)]
 Y = Annotated[str | None, typer.Option(metavar="COLUMN", help="Upwards, a number.", rich_help_panel=OWN)]
 Color = Annotated[str, typer.Option(metavar="COLUMN", help="What sets series apart.", rich_help_panel=OWN)]

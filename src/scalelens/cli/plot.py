@@ -52,6 +52,8 @@ def plot(
 
     scalelens plot batch_cdf runs="devices = 8" -o cdf.svg --label "step time [s]=time of a batch [s]"
 
+    scalelens plot accuracy --x tokens score_name=loss smooth=20 -o loss.pdf
+
     scalelens plot --sql "FROM batch_stats() JOIN runs USING (run_id)" --mark point --x devices --y step_s -o own.pdf
     """
     from scalelens.charts.own import Marks
@@ -70,7 +72,8 @@ def plot(
         marks = Marks(mark, *_both(x, y), color)
         drawn = plotting.plot_sql(warehouse, sql, marks, output, chosen, tuple(folders or ()))
     else:
-        drawn = plotting.plot(warehouse, kind, output, pairs(parameters), chosen, tuple(folders or ()))
+        given = pairs(parameters) | ({"x": x} if x else {})
+        drawn = plotting.plot(warehouse, kind, output, given, chosen, tuple(folders or ()))
     plotting.save_beside(drawn, data, caption_file)
     for path in filter(None, (output, data, caption_file)):
         errors.print(f"{path}", markup=False)
