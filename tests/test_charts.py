@@ -124,7 +124,11 @@ def marks(spec: dict) -> list[dict]:
 
 def text_of(case) -> str:
     """What a reader of a case or of a chart reads, drawn for real."""
-    svg = svg_of(case) if isinstance(case, str) else render.svg_of(render.specification(case, {}))
+    return text_of_spec(spec_of(case) if isinstance(case, str) else render.specification(case, {}))
+
+
+def text_of_spec(spec: dict) -> str:
+    svg = render.svg_of(spec)
     return " ".join(
         "".join(text.itertext()) for text in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
     )
@@ -223,9 +227,40 @@ def test_base_and_counts_stand_in_the_caption():
     assert "Base of weak and strong scaling: 0.391 s a step on 1 CPU (bf16), 0.512 s (fp32)." in text
     assert "Each point: 1 run, 18 step records; median step time." in text
     assert "One run per size: no interval for the efficiency." in text
-    assert "Left out: 8 warm-up records, 3 records with a checkpoint in them." in text
+    assert "Left out: 8 warm-up records, 3 records with a checkpoint." in text
     assert "mean step time" in text_of(draw("scaling/weak_and_strong", parameters={"metric": "mean_s"}))
     assert "Nothing left out." in text_of(scaling.draw(rows_of("scaling/weak_and_strong"), {}))
+
+
+def test_a_legend_keeps_what_distinguishes():
+    text = text_of("throughput/frameworks")
+    assert "pytorch · resnet50 · amp · A100" in text and "pytorch · resnet50 · amp · V100" in text
+    text = text_of("throughput/nodes")
+    assert "gpt-7b · batch 4 per GPU · tp 4 gpt-7b · batch 8 per GPU · tp 4" in text
+    assert "torchtitan · bf16 · GH200." in text and "4096" not in text.partition("Each point")[0]
+    assert "tokens/s per GPU, log." in text, "the large model would lie on the ground"
+
+
+def test_long_labels_leave_out_what_follows_from_the_rest():
+    rows = rows_of("throughput/nodes").with_columns(
+        device_model=pl.lit("NVIDIA H100 80GB HBM3 of a node") + pl.col("model")
+    )
+    assert "NVIDIA" in text_of(draw("throughput/nodes", rows, page=page_of({"width": "double"})))
+    text = text_of(draw("throughput/nodes", rows))
+    assert "NVIDIA" not in text and "gpt-7b · batch 8 per GPU" in text
+
+
+def test_nodes_stand_below_the_devices():
+    text = text_of("throughput/nodes")
+    assert "GPUsnodes" in text, "two lines"
+    x = next(mark["encoding"]["x"] for mark in marks(spec_of("throughput/nodes")) if "devices" in str(mark))
+    assert "datum.value == 16 ? '2'" in x["axis"]["labelExpr"]
+    renamed = render.adjusted(spec_of("throughput/nodes"), page_of({"labels": ["GPUs=GH200", "nodes=blades"]}), len)
+    assert "GH200blades" in text_of_spec(renamed)
+    limits = render.adjusted(spec_of("energy_scaling/strong"), page_of({"log": "GCDs"}), len)
+    assert limits["vconcat"], "an axis of two lines is named by its first"
+    one_node = rows_of("throughput/nodes").with_columns(nodes=pl.lit(1))
+    assert "nodes" not in text_of(draw("throughput/nodes", one_node))
 
 
 def test_of_many_trainings_the_best_and_the_median_stand_out():

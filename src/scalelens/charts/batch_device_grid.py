@@ -17,7 +17,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import exclusions, facets, limits, style, words
+from scalelens.charts import exclusions, facets, limits, naming, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -45,7 +45,7 @@ def draw(
             "see what there is: scalelens query runs_overview",
         )
     points: list[Row] = several.sort("series", "devices", "batch_per_device").to_dicts()
-    shared = words.name_by_facts(points, _SERIES_FACTS)
+    shared = naming.name_by_facts(points, _SERIES_FACTS)
     by_series: dict[str, list[Row]] = {}
     for point in points:
         by_series.setdefault(point["label"], []).append(point)

@@ -20,7 +20,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, exclusions, style, words
+from scalelens.charts import axes, exclusions, naming, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -46,7 +46,7 @@ def draw(
             "see what is known: scalelens query energy_efficiency",
         )
     points: list[Row] = rows.sort("series", "devices", "global_batch_size").to_dicts()
-    shared, labels = words.apart(dict.fromkeys(point["series"] for point in points))
+    shared, labels = naming.apart(dict.fromkeys(point["series"] for point in points))
     for point in points:
         point["label"] = labels[point["series"]]
         _add_token_ranges(point)

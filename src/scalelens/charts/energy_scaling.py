@@ -20,7 +20,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, exclusions, style, words
+from scalelens.charts import axes, exclusions, naming, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -49,7 +49,7 @@ def draw(
             "see what is known: scalelens query energy_efficiency; scalelens query scaling",
         )
     points: list[Row] = compared.to_dicts()
-    shared = words.name_series(points)
+    shared = naming.name_series(points)
     several = len({point["scaling"] for point in points}) > 1
     for point in points:
         point["label"] = " · ".join(filter(None, (point["label"], point["scaling"] if several else "")))

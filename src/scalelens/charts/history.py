@@ -19,7 +19,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, exclusions, facets, limits, style, words
+from scalelens.charts import axes, exclusions, facets, limits, naming, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -53,7 +53,7 @@ def draw(
     limits.check_marks(repeated.height, "runs")
     alone = rows.height - repeated.height
     points: list[Row] = repeated.sort("series", "run_number").to_dicts()
-    shared, labels = words.apart(dict.fromkeys(point["series"] for point in points))
+    shared, labels = naming.apart(dict.fromkeys(point["series"] for point in points))
     for point in points:
         point["label"] = labels[point["series"]]
     facets.take_from_labels(points, page.facet)

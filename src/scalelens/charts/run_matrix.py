@@ -19,7 +19,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import limits, style, words
+from scalelens.charts import limits, naming, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -66,7 +66,7 @@ def _name_rows(cells: Sequence[Row]) -> str:
     The query sorts by configuration, then by devices: a size that is not larger than the previous one begins another
     configuration, of the same name if they differ in a setting that is not part of the name.
     """
-    shared, labels = words.apart(dict.fromkeys(cell["configuration"] for cell in cells))
+    shared, labels = naming.apart(dict.fromkeys(cell["configuration"] for cell in cells))
     before: Row = {"study": None, "configuration": None, "devices": 0}
     number = 1
     for cell in cells:

@@ -22,7 +22,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, efficiency_panels, exclusions, facets, style, words
+from scalelens.charts import axes, efficiency_panels, exclusions, facets, naming, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -68,7 +68,7 @@ def draw(
     if not points:
         raise UserError(*_why_nothing_is_drawn(undrawn))
     shared = [
-        words.name_series(group, whose) for group, whose in ((efficient, ""), (growing, "Growing model: ")) if group
+        naming.name_series(group, whose) for group, whose in ((efficient, ""), (growing, "Growing model: ")) if group
     ]
     efficiency_panels.judge(points)
     notes = efficiency_panels.mark_notes(points)

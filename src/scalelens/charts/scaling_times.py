@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from scalelens.charts import axes, efficiency_panels, exclusions, facets, style, words
+from scalelens.charts import axes, efficiency_panels, exclusions, facets, naming, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -45,7 +45,7 @@ def draw(
     points: list[Row] = known.sort(
         "series", pl.col("metric").replace_strict(times, range(len(times))), "devices", -pl.col("speedup"), "run_id"
     ).to_dicts()
-    shared = words.name_series(points)
+    shared = naming.name_series(points)
     panels = dict(sorted(_panels(points).items(), key=lambda panel: page.position(panel[0][0])))
     facets.check(len(panels))
     efficiency_panels.judge(points)

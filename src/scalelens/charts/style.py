@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import altair as alt
 
+from scalelens.charts import words
 from scalelens.charts.layout import SINGLE, Page, in_order
 from scalelens.charts.limits import CHOOSE_RUNS, check_count
 from scalelens.charts.words import SIZE, shorten, text_width, wrap
@@ -180,7 +181,7 @@ def _as_short_as(caption: Sequence[str], height: float, room: float) -> str:
     kept = list(caption)
     while True:
         missing = len(caption) - len(kept)
-        more = [f"({missing} more: --caption-file.)"] if missing else []
+        more = [f"(Shortened by {words.counted([missing], 'sentence')}.)"] if missing else []
         text = " ".join([*kept, *more])
         if len(kept) <= 2 or len(wrap(text, room)) * _LINE <= height:
             return text
@@ -242,6 +243,11 @@ def interval_layers(rows: Sequence[Row], kind: tuple[str, str], x: Any, ends: tu
 
 
 _SAMPLE = 18  # points: length of the sample of a look in the legend
+
+
+def legend_room(page: Page) -> float:
+    """Width of the longest label that a legend shows whole."""
+    return page.points - 2 * MARGIN - Y_AXIS - _SAMPLE - 3
 
 
 def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping[str, str]) -> Any:

@@ -21,6 +21,7 @@ from scalelens.question.answer import run_ids
 from scalelens.question.inputs import NEEDED_FOR_INPUTS
 from scalelens.question.provenance import Provenance
 from scalelens.question.question import Question, call
+from scalelens.question.run_names import RUN_NAMES
 from scalelens.question.session import Session, ask, in_session
 from scalelens.report import other_figures, rendering
 from scalelens.report.files import write_file
@@ -64,7 +65,7 @@ def plot(
     page = page_of(settings)
     if page.facet and not hasattr(chart, "FACETS"):
         raise UserError(f"the chart {name} takes no facet", f"it has panels of its own, or one run; {_with_facets()}")
-    about = f"{_question_of(chart, parameters or {}).statement}; exclusions {NEEDED_FOR_INPUTS}"
+    about = f"{_question_of(chart, parameters or {}).statement}; exclusions {NEEDED_FOR_INPUTS}; {RUN_NAMES}"
     try:
         plotted = in_session(
             root, lambda session: draw(session, name, parameters or {}, settings), query_folders, about
@@ -88,11 +89,18 @@ def draw(session: Session, name: str, parameters: Mapping[str, Any], settings: _
     left_out = _left_out_of(session, run_ids(answer.table), question.parameters)
     texts = {key: str(value) for key, value in question.parameters.items()}
     try:
-        figure = chart.draw(answer.frame, left_out, texts, page)
+        figure = chart.draw(_with_names(session, answer.frame), left_out, texts, page)
     except UserError as refusal:
         raise (refusal if answer.table.num_rows else _NothingToDrawError(f"{refusal}")) from None
     made = {"chart": name, "parameters": texts, "settings": dict(settings), "renderer": renderer()}
     return Plotted(figure, answer.frame, answer.provenance(made), page)
+
+
+def _with_names(session: Session, rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with the names by which tables call the runs, which no two runs share."""
+    if not {"run_id", "name"} <= set(rows.columns):
+        return rows
+    return rows.with_columns(name=pl.col("run_id").replace(session.run_names))
 
 
 def _question_of(chart: ModuleType, given: Mapping[str, Any], further: Sequence[str] = ()) -> Question:
