@@ -356,7 +356,10 @@ def test_means_are_labelled_and_running_means_refused():
 
 def test_elbows_are_marked_and_runs_without_one_are_counted() -> None:
     text = text_of("batch_cdf/elbows")
-    assert "Circle: elbow, with the interval of its share. Without an elbow: 1 run (few), 1 run (no tail)." in text
+    assert (
+        "Circle: elbow, with the interval of its share. Without an elbow: 1 run (no tail), 1 run (too few records)."
+        in text
+    )
     assert "Circle" not in text_of("batch_cdf/ranks")
 
 
@@ -843,3 +846,37 @@ def test_more_marks_than_a_figure_can_show_are_refused(case: str) -> None:
     many = pl.concat([rows] * (40_000 // rows.height))  # some rows of a case have no value
     with pytest.raises(UserError, match="more than one chart can show"):
         charts.find(case.partition("/")[0]).draw(many, {}, {})
+
+
+def test_a_long_tail_does_not_press_the_body_flat():
+    text = text_of("batch_cdf/long_tail")
+    (curve,) = [mark for mark in marks(spec_of("batch_cdf/long_tail")) if mark["mark"]["type"] == "line"]
+    low, high = curve["encoding"]["x"]["scale"]["domain"]
+    rows = rows_of("batch_cdf/long_tail")
+    assert (low, curve["mark"]["clip"]) == (pytest.approx(rows["step_s"].min()), True)
+    assert rows.filter(pl.col("cdf") >= 0.95)["step_s"].min() < high < rows["step_s"].max() / 4
+    slowest = words.short_number(rows["step_s"].max())
+    assert re.search(rf"Beyond the axis: the slowest [\d.]+\u00a0% of the records of a run, up to {slowest} s\.", text)
+    whole = text_of(draw("batch_cdf/long_tail", page=page_of({"log": "x"})))
+    assert "step time [s], logarithmic" in whole and "Beyond" not in whole
+    part = render.specification(draw("batch_cdf/long_tail", page=page_of({"xlim": f"{low}:{2 * low}"})), {})
+    domains = [mark["encoding"]["x"]["scale"]["domain"] for mark in marks(part) if mark["mark"]["type"] == "line"]
+    assert domains == [[low, 2 * low]]
+
+
+def test_circles_of_elbows_do_not_cover_each_other():
+    rows = rows_of("batch_cdf/elbows")
+    again = rows.with_columns(run_id=pl.lit("x") + pl.col("run_id"), name=pl.lit("again"))
+    spec = draw("batch_cdf/elbows", pl.concat([rows, again]))
+    spec = render.specification(spec, {})
+    circles, dots = ([mark for mark in marks(spec) if mark["mark"].get("filled") is False],
+                     [mark for mark in marks(spec) if mark["mark"].get("size") == 5])  # fmt: skip
+    count = rows["elbow_number"].count()
+    assert [len(mark["data"]["values"]) for mark in (*circles, *dots)] == [count, count]
+
+
+def test_ends_of_an_x_axis():
+    spec = render.adjusted(spec_of("throughput/nodes"), page_of({"xlim": "8:32"}), len)
+    shown = [mark for mark in marks(spec) if mark["encoding"].get("x", {}).get("field") == "devices"]
+    assert {tuple(mark["encoding"]["x"]["scale"]["domain"]) for mark in shown} == {(8, 32)}
+    assert all(mark["mark"]["clip"] for mark in shown)

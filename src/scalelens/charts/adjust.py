@@ -24,17 +24,23 @@ def adjusted(spec: _Spec, page: Page, height_of: Callable[[_Spec], float]) -> _S
     Raises UserError for texts and axes that the figure does not have, and for values that a log. axis cannot show.
     """
     spec = _renamed(spec, page.labels) if page.labels else copy.deepcopy(spec)
-    for title, limits in page.limits.items():
-        for view, y, _ in _axes(spec, title or "y"):
-            y["scale"] = (y.get("scale") or {}) | {"domain": list(limits), "nice": False}
-            _free_ticks(y)
-            y["axis"]["labelFlush"] = True  # a label that sticks out would move the title of its panel
-            view["mark"]["clip"] = True  # what lies outside would cover the legend or the caption
+    for default, of_page in (("y", page.limits), ("x", page.x_limits)):
+        for title, limits in of_page.items():
+            _limit(_axes(spec, title or default), limits)
     for axis in page.logarithmic:
         _make_logarithmic(spec, axis)
     if page.height_mm:
         _fit_height(spec, page.height_mm * POINTS_PER_MM / page.scale, height_of)
     return spec
+
+
+def _limit(axes: Sequence["_Axis"], limits: tuple[float, float]) -> None:
+    """Gives axes other ends."""
+    for view, channel, _ in axes:
+        channel["scale"] = (channel.get("scale") or {}) | {"domain": list(limits), "nice": False}
+        _free_ticks(channel)
+        channel["axis"]["labelFlush"] = True  # a label that sticks out would move the title of its panel
+        view["mark"]["clip"] = True  # what lies outside would cover the legend or the caption
 
 
 def panels(spec: _Spec) -> list[_Spec]:

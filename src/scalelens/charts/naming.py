@@ -65,7 +65,7 @@ def name_by_facts(
     named = [fact for fact in facts if len(known[fact]) > 1]
     _label(points, named)
     if any(words.text_width(point["label"]) > room for point in points):
-        named = _telling(points, named)
+        named = telling(points, named)
         _label(points, named)
     for alike in _by_label(points):  # one run states what another does not
         differing = [fact for fact in facts if len({point[fact] for point in alike}) > 1]
@@ -82,7 +82,7 @@ def name_by_facts(
     return f"{' · '.join(shared)}." if shared else ""
 
 
-def _telling(points: Sequence[Mapping[str, Any]], facts: Sequence[str]) -> list[str]:
+def telling(points: Sequence[Mapping[str, Any]], facts: Sequence[str]) -> list[str]:
     """The facts that tell the rows apart, without those that follow from the ones before them."""
     telling: list[str] = []
     kinds = 1

@@ -20,6 +20,9 @@ FontSize = Annotated[float | None, typer.Option(help="Of small text, in points."
 Limits = Annotated[
     list[str] | None, typer.Option(metavar="[TITLE=]LOW:HIGH", help="Ends of a y axis.", rich_help_panel=AXES)
 ]
+XLimits = Annotated[
+    list[str] | None, typer.Option(metavar="[TITLE=]LOW:HIGH", help="Ends of an x axis.", rich_help_panel=AXES)
+]
 Log = Annotated[
     list[str] | None, typer.Option(metavar="x|y|TITLE", help="Axis to make logarithmic.", rich_help_panel=AXES)
 ]
