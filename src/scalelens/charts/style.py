@@ -228,7 +228,9 @@ def _at(field: str) -> Any:
     return channel(f"{field}:Q", scale=None, axis=None)
 
 
-def interval_layers(rows: Sequence[Row], kind: tuple[str, str], x: Any, ends: tuple[str, str], color: Any) -> list[Any]:
+def interval_layers(
+    rows: Sequence[Row], kind: tuple[str, str], x: Any, ends: tuple[str, str], color: Any, **mark: Any
+) -> list[Any]:
     """Layers for the intervals of one kind.  `ends` are the columns of their lower and upper ends, or NULL."""
     fields = (x.shorthand.partition(":")[0], "label", *ends)
     known = [{name: row[name] for name in fields} for row in rows if row.get(ends[0]) is not None]
@@ -236,9 +238,9 @@ def interval_layers(rows: Sequence[Row], kind: tuple[str, str], x: Any, ends: tu
         return []
     look, chart = INTERVALS[kind], alt.Chart(values(known))
     low, high = (f"{end}:Q" for end in ends)
-    rule = chart.mark_rule(strokeWidth=look.thickness, strokeDash=list(look.dash))
+    rule = chart.mark_rule(strokeWidth=look.thickness, strokeDash=list(look.dash), **mark)
     layers = [rule.encode(x, alt.Y(low), color, y2=high)]
-    cap = chart.mark_tick(orient="horizontal", size=look.cap, thickness=look.thickness, opacity=1)
+    cap = chart.mark_tick(orient="horizontal", size=look.cap, thickness=look.thickness, opacity=1, **mark)
     return layers + [cap.encode(x, alt.Y(end), color) for end in (low, high) if look.cap]
 
 

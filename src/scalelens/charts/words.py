@@ -37,6 +37,15 @@ def shorten(text: str, width: float) -> str:
     return kept
 
 
+def cut(text: str, width: float) -> str:
+    """A text of at most `width` points.  A longer text loses its end."""
+    kept = text
+    while kept and text_width(kept) > width:
+        text = text[:-1]
+        kept = f"{text}…"
+    return kept
+
+
 # Widths of Arial's letters in thousandths of the font size.
 _LETTERS = {
     "'": 191, "ijl": 222, "|": 260, " \u00a0!,./:;[]\\Ift": 278, "()-`r·°": 333, "{}": 334, '"': 355, "*": 389,

@@ -89,16 +89,19 @@ def draw(session: Session, name: str, parameters: Mapping[str, Any], settings: _
     left_out = _left_out_of(session, run_ids(answer.table), question.parameters)
     texts = {key: str(value) for key, value in question.parameters.items()}
     try:
-        figure = chart.draw(_with_names(session, answer.frame), left_out, texts, page)
+        figure = chart.draw(_with_names(session, chart, answer.frame), left_out, texts, page)
     except UserError as refusal:
         raise (refusal if answer.table.num_rows else _NothingToDrawError(f"{refusal}")) from None
     made = {"chart": name, "parameters": texts, "settings": dict(settings), "renderer": renderer()}
     return Plotted(figure, answer.frame, answer.provenance(made), page)
 
 
-def _with_names(session: Session, rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows with the names by which tables call the runs, which no two runs share."""
-    if not {"run_id", "name"} <= set(rows.columns):
+def _with_names(session: Session, chart: ModuleType, rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with the names by which tables call the runs, which no two runs share.
+
+    The column `name` of some queries is that of a kernel or an operator.
+    """
+    if "name" not in getattr(chart, "FACTS", ()):
         return rows
     return rows.with_columns(name=pl.col("run_id").replace(session.run_names))
 
