@@ -263,6 +263,43 @@ def test_nodes_stand_below_the_devices():
     assert "nodes" not in text_of(draw("throughput/nodes", one_node))
 
 
+def test_a_heat_map_spans_its_colors():
+    spec = spec_of("batch_device_grid/one_missing")
+    (scale,) = {
+        json.dumps(m["encoding"]["color"]["scale"]["domain"]) for m in marks(spec) if m["mark"]["type"] == "rect"
+    }
+    lowest = rows_of("batch_device_grid/one_missing")["relative"].min()
+    assert json.loads(scale) == [pytest.approx(100 * lowest), 100]
+    rows = rows_of("step_heatmap/slow_rank_and_step")
+    spread = rows.with_columns(compute_ns=pl.col("compute_ns") * (1 + pl.col("train_step") % 4))
+    assert "50 % longer or more" in text_of(draw("step_heatmap/slow_rank_and_step", spread))
+    with pytest.raises(UserError, match="no map to draw; for one batch: scalelens plot throughput"):
+        draw("batch_device_grid/one_missing", rows_of("batch_device_grid/one_missing").with_columns(devices=pl.lit(4)))
+
+
+def test_steps_of_one_rank_are_bars():
+    rows = rows_of("step_heatmap/slow_rank_and_step").filter(pl.col("rank") == 2)
+    spec = render.specification(draw("step_heatmap/slow_rank_and_step", rows), {})
+    (bars,) = [mark for mark in marks(spec) if mark["mark"]["type"] == "bar"]
+    assert bars["encoding"]["y"]["title"] == "compute per step [ms]" and "White" not in spec["description"]
+
+
+def test_a_series_of_one_size_has_no_panel_of_times():
+    rows = rows_of("scaling_times/two_precisions")
+    fewer = rows.filter(~pl.col("series").str.contains("fp32") | (pl.col("devices") == rows["devices"].min()))
+    text = text_of(draw("scaling_times/two_precisions", fewer))
+    assert "fp32" not in text and "without an efficiency or another size" in text
+
+
+def test_studies_and_settings_have_no_inner_words():
+    rows = rows_of("run_matrix/holes")
+    other = rows.with_columns(
+        study=pl.lit("ResNet#V#.#/logs"), configuration=pl.col("configuration") + " · device_model a100"
+    )
+    text = text_of(draw("run_matrix/holes", pl.concat([rows, other])))
+    assert "ResNet*V*/logs" in text and "· A100" in text
+
+
 def test_of_many_trainings_the_best_and_the_median_stand_out():
     text = text_of("accuracy/many_runs")
     assert "best: lr 14e-4 median: lr 8e-4 12 other runs" in text
@@ -556,9 +593,11 @@ def test_roofline_is_drawn_where_peaks_are_given():
     drawn = draw("roofline/families")
     assert "Roofline of bfloat16: 989 TFLOP/s dense, 3350 GB/s." in text_of(drawn)
     unknown = rows_of("roofline/families").with_columns(peak=pl.lit(None, pl.Float64))
-    assert "No roofline: the device is not in the catalog, and no peak is given." in text_of(
-        draw("roofline/families", unknown)
+    text = text_of(draw("roofline/families", unknown))
+    assert (
+        "The peak of the device is not known. Broken: the highest rates that operators reached, 573.7 TFLOP/s" in text
     )
+    assert "highest rates reached" in text and "roofline" not in text.partition("FLOP per byte")[0]
     (line,) = [m for m in marks(render.specification(drawn, {})) if m["mark"]["type"] == "line"]
     assert [(row["intensity"], row["tflops_per_s"]) for row in line["data"]["values"]] == [
         (0.1, pytest.approx(0.335)), (pytest.approx(295.2, rel=1e-3), pytest.approx(989)), (10000.0, 989.0),

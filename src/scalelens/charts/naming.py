@@ -118,5 +118,7 @@ def fact_text(point: Mapping[str, Any], fact: str) -> str:
     value = point[fact]
     if fact == "batch_per_device":
         return f"batch {value:g} per {words.unit([point])}"
+    if fact == "device_model":
+        return value.upper() if value.islower() else f"{value}"  # some queries compare them in lower case
     name = {"seq_length": "sequence ", "tp": "tp ", "pp": "pp ", "cp": "cp "}.get(fact, "")
     return words.devices(point) if fact == "devices" else f"{name}{value}"

@@ -26,6 +26,7 @@ from scalelens.errors import UserError
 
 QUERY = "run_matrix"
 
+_MASKED = re.compile(r"#(?:\.#)*")
 MOST_STUDIES, MOST_ROWS = 4, 30
 _ROW = 12.5  # height of a configuration in points
 _GAP = 1.5  # between cells
@@ -54,10 +55,15 @@ def draw(
     limits.check_count(len(studies), MOST_STUDIES, "studies", hint)
     shared = _name_rows(cells)
     limits.check_count(len({(cell["study"], cell["label"]) for cell in cells}), MOST_ROWS, "configurations", hint)
-    grid = [[_panel(study if len(studies) > 1 else "", of_study, page)] for study, of_study in studies.items()]
+    grid = [[_panel(_title(study) if len(studies) > 1 else "", of_study, page)] for study, of_study in studies.items()]
     legend = [look for state, look in _STATES.items() if any(cell["state"] == state for cell in cells)]
     caption = [f"{shared}." if shared else "", *_caption(cells)]
     return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
+
+
+def _title(study: str) -> str:
+    """A system; or folders, with a star for the numbers in which those of a study differ."""
+    return _MASKED.sub("*", study)
 
 
 def _name_rows(cells: Sequence[Row]) -> str:

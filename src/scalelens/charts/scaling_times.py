@@ -37,6 +37,7 @@ def draw(
 ) -> Any:
     """The figure of the rows of `scaling_times`.  Raises UserError if no series has an efficiency."""
     known = rows.filter(pl.col("efficiency").is_not_null())
+    known = known.filter(pl.col("devices").n_unique().over("series", "metric") > 1)  # a base alone says nothing
     if known.is_empty():
         raise UserError(
             "there is no series with an efficiency to draw", "see the column note of: scalelens query scaling_times"
@@ -79,7 +80,8 @@ def _caption(
     """Counts, what marks mean, the bases of the lines of each panel, intervals."""
     most_runs = max(row["n_runs"] for row in points)
     lines = [f"Each point: {words.counted([row['n_runs'] for row in points], 'run')}.", *notes]
-    lines.append(f"Bases, in the order of the legend: {'; '.join(_bases(panels))}.")
+    has_several_times = len({row["metric"] for row in points}) > 1
+    lines.append(f"Bases{', in the order of the legend' if has_several_times else ''}: {'; '.join(_bases(panels))}.")
     if any(row["efficiency_kind"] for row in points):
         lines.append("Bars join the intervals of the point and of its base.")
     else:
@@ -90,14 +92,14 @@ def _caption(
     if missing := [time for metric, time in _TIMES.items() if all(row["metric"] != metric for row in points)]:
         lines.append(f"No log says the {' or the '.join(missing)}.")
     if hidden:
-        lines.append(f"Not drawn: {words.counted([hidden], 'point')} without an efficiency.")
+        lines.append(f"Not drawn: {words.counted([hidden], 'point')} without an efficiency or another size.")
     return lines
 
 
 def _bases(panels: Mapping[tuple[str, str], Sequence[Row]]) -> list[str]:
     """`fp32 on 8 GCDs 0.5004, 319.2, 323.8 s` of each panel."""
     texts = []
-    for (name, _), part in panels.items():
+    for (name, kind), part in panels.items():
         times = ", ".join(words.short_number(row["time_s"]) for row in part if row["is_base"])
-        texts.append(f"{name} on {words.devices(part[0])} {times} s".strip())
+        texts.append(f"{name or kind} on {words.devices(part[0])} {times} s")
     return texts

@@ -29,6 +29,7 @@ from scalelens.report.provenance_in_files import renderer
 from scalelens.report.text.csv_text import csv_text
 
 _Settings = Mapping[str, Any]
+_NAME = "name of the run"  # what headers of queries say of it
 OWN_SQL = "sql"  # stands for the name of a chart in the provenance of a figure of one's own SQL
 _ORDERED = re.compile(r"\bORDER\s+BY\b", re.IGNORECASE)
 
@@ -101,7 +102,8 @@ def _with_names(session: Session, chart: ModuleType, rows: pl.DataFrame) -> pl.D
 
     The column `name` of some queries is that of a kernel or an operator.
     """
-    if "name" not in getattr(chart, "FACTS", ()):
+    meanings = {column.name: column.meaning for column in session.queries[chart.QUERY].columns}
+    if "run_id" not in rows.columns or "name" not in rows.columns or meanings.get("name", _NAME) != _NAME:
         return rows
     return rows.with_columns(name=pl.col("run_id").replace(session.run_names))
 
