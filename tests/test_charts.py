@@ -21,7 +21,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from scalelens.charts import axes, batch_cdf, efficiency_panels, exclusions, kernel_tree, scaling, style, words
+from scalelens.charts import axes, batch_cdf, efficiency_panels, exclusions, kernel_tree, naming, scaling, style, words
 from scalelens.charts import load as charts
 from scalelens.charts.layout import SINGLE, page_of
 from scalelens.errors import UserError
@@ -219,7 +219,9 @@ def test_three_times_share_their_axes_and_have_bases_of_their_own():
     text = text_of("scaling_times/two_precisions")
     assert "Bases, in the order of the legend: amp on 8 GCDs 0.2803, 184.3, 187.6 s; fp32 on 8 GCDs 0.5004" in text
     batches = rows_of("scaling_times/two_precisions").filter(pl.col("metric") == "t_b")
-    assert "No log says the training part of the epoch or the epoch." in text_of(draw("scaling_times/x", batches))
+    assert "The logs do not time the training part of the epoch or the epoch." in text_of(
+        draw("scaling_times/x", batches)
+    )
 
 
 def test_base_and_counts_stand_in_the_caption():
@@ -277,6 +279,26 @@ def test_a_heat_map_spans_its_colors():
         draw("batch_device_grid/one_missing", rows_of("batch_device_grid/one_missing").with_columns(devices=pl.lit(4)))
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (0.2312, 0.2534, [0.24, 0.25]), (0.99, 1.09, [1.0, 1.02, 1.04, 1.06, 1.08]), (0.17, 0.71, [0.2, 0.3, 0.4, 0.5, 0.6, 0.7]),
+        (1200, 1900, [1200, 1400, 1600, 1800]),
+    ],
+)  # fmt: skip
+def test_ticks_have_short_labels(low, high, ticks):
+    assert axes.ticks_between(low, high) == pytest.approx(ticks)
+
+
+def test_names_of_devices_are_written_as_vendors_do():
+    assert (
+        naming.plain("device_model nvidia a100 sxm4 40gb, micro_batch_size 4")
+        == "NVIDIA A100 SXM4 40GB, micro batch size 4"
+    )
+    assert naming.device_name("amd instinct mi250x") == "AMD Instinct MI250X"
+    assert naming.device_name("Tesla V100-SXM2") == "Tesla V100-SXM2"
+
+
 def test_steps_of_one_rank_are_bars():
     rows = rows_of("step_heatmap/slow_rank_and_step").filter(pl.col("rank") == 2)
     spec = render.specification(draw("step_heatmap/slow_rank_and_step", rows), {})
@@ -296,7 +318,8 @@ def test_studies_and_settings_have_no_inner_words():
     other = rows.with_columns(
         study=pl.lit("ResNet#V#.#/logs"), configuration=pl.col("configuration") + " · device_model a100"
     )
-    text = text_of(draw("run_matrix/holes", pl.concat([rows, other])))
+    twice = other.with_columns(configuration=pl.col("configuration").str.replace("a100", "v100"))
+    text = text_of(draw("run_matrix/holes", pl.concat([rows, other, twice])))
     assert "ResNet*V*/logs" in text and "· A100" in text
 
 

@@ -11,6 +11,7 @@ from scalelens.charts import words
 HEADROOM = 1.06  # of a y axis above its last tick, whose label would stick out of the panel
 _LOGARITHMIC_FROM = 10  # highest value over lowest
 _FLAT_BELOW = 40  # highest value over lowest, from which an axis from 0 does not show the low ones apart
+_MOST_LETTERS = 4  # of a label left of a panel
 _FOUR_LETTERS_FROM = 0.01  # lowest value whose label has room left of a panel in full
 _MOST_TICKS = 12  # of a logarithmic axis; else only powers of ten
 THOUSANDS_FROM, BRIEF_FROM, BRIEF_TO = 10_000, 0.001, "1e15"  # labels such as 20k; others as 2e-4 or 2e+15
@@ -111,6 +112,16 @@ def ticks(highest: float) -> list[float]:
     """Round values from 0 to the first that is not below `highest`, at most seven."""
     step = next(s for e in range(-12, 308) for s in (10.0**e, 2 * 10.0**e, 5 * 10.0**e) if highest <= 6 * s)
     return [n * step for n in range(math.ceil(highest / step) + 1)]
+
+
+def ticks_between(low: float, high: float) -> list[float]:
+    """Round values from `low` to `high`, at most seven, whose labels have room left of a panel; two at least."""
+    steps = [(e, s * 10.0**e) for e in range(-12, 308) for s in (1, 2, 5)]
+    for exponent, step in (each for each in steps if high - low <= 6 * each[1]):
+        values = [n * step for n in range(math.ceil(low / step), math.floor(high / step) + 1)]
+        if len(f"{high:.{max(0, -exponent)}f}") <= _MOST_LETTERS or len(values) <= 2:
+            return values
+    return [low, high]
 
 
 def is_logarithmic(low: float, high: float) -> bool:

@@ -260,7 +260,7 @@ def _caption(known: pl.DataFrame, refused: pl.DataFrame) -> list[str]:
     lines.append(f"{counts} ({kinds}). Marker: the median.")
     lines += _about_elbows(known)
     if max(run["n_steps"] for run in runs) > int(PARAMETERS["cdf_slots"]):
-        lines.append("Drawn: the corners of each curve that its line does not cover.")
+        lines.append("Curves are drawn as finely as their lines are wide.")
     for reason, count in sorted(Counter(re.sub(r"\d+ |: see .*", "", why) for why in refused["reason"]).items()):
         only = refused.to_dicts()[0] if refused.height == 1 else {}
         which = run_labels.fact(only, "name") or run_labels.fact(only, "run_id") or words.counted([count], "run")

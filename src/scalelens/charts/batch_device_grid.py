@@ -50,7 +50,8 @@ def draw(
             "for one batch: scalelens plot throughput; for one number of devices: scalelens plot batch_size_curve",
         )
     points: list[Row] = several.sort("series", "devices", "batch_per_device").to_dicts()
-    shared = naming.name_by_facts(points, _SERIES_FACTS)
+    room = style.panel_width(2 if page.is_wide else 1, page) * style.SMALL / style.LARGE
+    shared = naming.name_by_facts(points, _SERIES_FACTS, room=room)
     by_series: dict[str, list[Row]] = {}
     for point in points:
         by_series.setdefault(point["label"], []).append(point)

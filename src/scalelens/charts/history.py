@@ -65,7 +65,8 @@ def draw(
     x = facets.over(x, (point["run_number"] for point in points), page)
     low, high = _ends(points)
     scale = alt.Scale(domain=[low, high], nice=False, zero=False, padding=6)
-    axis = alt.Axis(tickCount=5, **axes.even_labels(high))
+    ticks = axes.ticks_between(low, high)
+    axis = alt.Axis(values=ticks, tickCount=len(ticks), **axes.even_labels(high))
     y = alt.Y("run_value:Q", title=_TITLES[points[0]["measure"]], scale=scale, axis=axis)
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
     legend += [style.INTERVALS[kind, "steps"] for kind in _kinds(points)]

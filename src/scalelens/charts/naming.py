@@ -7,15 +7,22 @@ from typing import Any
 
 from scalelens.charts import words
 
+_DEVICE = re.compile(r"\bdevice_model ([^,·]+)")
+_SHORT = re.compile(r"\d|^nvidia$|^.{1,3}$")  # words of a device's name that are written in capitals
 _SETTING = re.compile(r"(?:^|(?<=, ))([a-z]+(?:_[a-z]+)+) (?=\S)")
 
 
 def plain(settings: str) -> str:
     """Settings as a query joins them, in words: `A100` for `device_model a100`, `micro batch size 4`."""
-    return _SETTING.sub(lambda name: name[1].replace("_", " ") + " ", _DEVICE.sub(lambda m: m[1].upper(), settings))
+    named = _DEVICE.sub(lambda device: device_name(device[1]), settings)
+    return _SETTING.sub(lambda name: name[1].replace("_", " ") + " ", named)
 
 
-_DEVICE = re.compile(r"\bdevice_model ([^,·]+)")
+def device_name(model: str) -> str:
+    """A model of a device, which queries compare in lower case: `NVIDIA A100 SXM4`, `AMD Instinct MI250X`."""
+    if not model.islower():
+        return model
+    return " ".join(word.upper() if _SHORT.search(word) else word.capitalize() for word in model.split(" "))
 
 
 def apart(names: Iterable[str]) -> tuple[str, dict[str, str]]:
@@ -119,6 +126,6 @@ def fact_text(point: Mapping[str, Any], fact: str) -> str:
     if fact == "batch_per_device":
         return f"batch {value:g} per {words.unit([point])}"
     if fact == "device_model":
-        return value.upper() if value.islower() else f"{value}"  # some queries compare them in lower case
+        return device_name(value)
     name = {"seq_length": "sequence ", "tp": "tp ", "pp": "pp ", "cp": "cp "}.get(fact, "")
     return words.devices(point) if fact == "devices" else f"{name}{value}"

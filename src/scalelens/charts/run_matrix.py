@@ -26,6 +26,7 @@ from scalelens.errors import UserError
 
 QUERY = "run_matrix"
 
+_DEVICE = re.compile(r" · device_model [^·]+(?= ·|$)")  # named where two configurations differ in it alone
 _MASKED = re.compile(r"#(?:\.#)*")
 MOST_STUDIES, MOST_ROWS = 4, 30
 _ROW = 12.5  # height of a configuration in points
@@ -72,7 +73,11 @@ def _name_rows(cells: Sequence[Row]) -> str:
     The query sorts by configuration, then by devices: a size that is not larger than the previous one begins another
     configuration, of the same name if they differ in a setting that is not part of the name.
     """
-    shared, labels = naming.apart(dict.fromkeys(cell["configuration"] for cell in cells))
+    names = dict.fromkeys(cell["configuration"] for cell in cells)
+    without = {name: _DEVICE.sub("", name) for name in names}
+    needed = [name for name in names if list(without.values()).count(without[name]) > 1]
+    shared, told = naming.apart(name if name in needed else without[name] for name in names)
+    labels = {name: told[name if name in needed else without[name]] for name in names}
     before: Row = {"study": None, "configuration": None, "devices": 0}
     number = 1
     for cell in cells:

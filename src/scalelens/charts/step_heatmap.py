@@ -8,7 +8,7 @@ Encodings:
     y        a rank, from the top
     color    time in which the device computed, against the median over all ranks and steps: blue for shorter, orange
              and darker for longer; the classes begin at 2 and 10 %, so that noise does not fill the map, and further
-             out where a tenth of the cells is more than 25 or 50 % from the median
+             out where a quarter of the cells is more than that from the median
     panel    one; if there are too many ranks or steps, they are grouped, and one panel shows the median of each group,
              another one its longest time, so that no hiccup is lost; of one rank alone bars, from 0
     caption  ranks, steps, the median, the shortest and the longest, which part of the traces, what was grouped
@@ -34,7 +34,7 @@ PARAMETERS = {"per": "step"}
 # darker for longer, so that the order is seen in gray too.
 _COLORS = ("#dff1ff", "#a9d8f5", "#c0c0c0", "#e08214", "#8c2d04")
 _LIMITS = ((2, 10), (5, 25), (10, 50))  # percent from the median at which the classes begin, for more and more spread
-_FAR_SHARE = 0.1  # of the cells that may lie in the outer classes before the next limits are taken
+_FAR_SHARE = 0.25  # of the cells that may lie in the outer classes before the next limits are taken
 MOST_RANKS, MOST_STEPS = 64, 256  # rows and columns of the map: more would be thinner than two points
 _FEW_CELLS = 2000  # so few are separated by white lines, which would cover more cells
 
