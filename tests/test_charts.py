@@ -331,6 +331,8 @@ def test_of_many_trainings_the_best_and_the_median_stand_out():
     assert "Training: the mean of the 4 records around each." in over_tokens
     loss = text_of(draw("accuracy/many_runs", parameters={"score_name": "loss", "x": "hours"}))
     assert "best: lr 1e-4" in loss and "time [h]" in loss
+    diverging = rows_of("accuracy/many_runs").with_columns(score=10 ** (8 * pl.col("score")))
+    assert "loss, log." in text_of(draw("accuracy/many_runs", diverging, parameters={"score_name": "loss"}))
     with pytest.raises(UserError, match="no score can be drawn over energy: no run has power readings"):
         draw("accuracy/many_runs", parameters={"x": "energy"})
 

@@ -288,7 +288,7 @@ def test_series_differ_in_grey():
 @pytest.mark.parametrize(
     "fills",
     [
-        [color for _, color in step_heatmap.CLASSES.values()],
+        [*step_heatmap.COLORS],
         [color for _, color in temporal_breakdown.PARTS.values()],
     ],
 )

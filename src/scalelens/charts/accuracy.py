@@ -5,7 +5,7 @@ Query: accuracy_course
 Encodings:
     x        left: the epochs done, if the records say them, else the step; right: the time since the run began.  With
              `--x epochs`, `steps`, `tokens`, `hours` or `energy` one panel, against that
-    y        the score: accuracy in percent, or the loss
+    y        the score: accuracy in percent, or the loss, logarithmic where it spans a factor of 1000
     color    a run; of more than twelve the best and the median, the others are thin and gray
     marker   a validation, joined by a line
     thin     records of the training itself, or with `smooth=20` the mean of 20 around each
@@ -31,6 +31,7 @@ FACETS = True
 FACTS = ("name", "model")
 
 _SLOTS = 400  # of each panel; the lowest and the highest record of a slot are drawn
+_LOGARITHMIC_FROM = 1000  # highest score over lowest
 _TRAINING = style.Look("training", style.INK, None, [1, 0], 0.5)
 _VALIDATION = style.Look("validation", style.INK, "circle", [1, 0], 1)
 _CLOCKS = {
@@ -109,18 +110,25 @@ def _all_validated(rows: pl.DataFrame) -> bool:
 def _panel(rows: pl.DataFrame, known: pl.DataFrame, way: Way, score: str, looks: Sequence[style.Look]) -> Any:
     """Scores against one axis, which is the same in all panels."""
     rows = rows.filter(pl.col(way.field).is_not_null())
-    ends = float(known["score"].min()), float(known["score"].max())  # type: ignore[arg-type]
-    room = (ends[1] - ends[0]) * 0.04 or 1
-    y = alt.Y(
-        "score:Q",
-        title=score,
-        scale=alt.Scale(domain=[ends[0] - room, ends[1] + room], nice=False),
-        axis=alt.Axis(tickCount=5, **axes.even_labels(max(map(abs, ends)))),
-    )
+    y = _scores(known["score"], score)
     x, by = way.axis(known), style.encodings(looks)
     pale = [look.label for look in looks if look.shape is None]  # drawn first, so that the others cover them
     behind, before = (rows.filter(is_pale) for is_pale in (pl.col("label").is_in(pale), ~pl.col("label").is_in(pale)))
     return alt.layer(*_lines(behind, way.field, x, y, by, is_pale=True), *_lines(before, way.field, x, y, by))
+
+
+def _scores(scores: pl.Series, title: str) -> Any:
+    """The y axis; logarithmic where a loss begins so high that nothing of its course would be seen."""
+    low, high = float(scores.min()), float(scores.max())  # type: ignore[arg-type]
+    if 0 < low * _LOGARITHMIC_FROM <= high:
+        return axes.from_zero_or_logarithmic("score", title, (low, high))
+    room = (high - low) * 0.04 or 1
+    return alt.Y(
+        "score:Q",
+        title=title,
+        scale=alt.Scale(domain=[low - room, high + room], nice=False),
+        axis=alt.Axis(tickCount=5, **axes.even_labels(max(abs(low), abs(high)))),
+    )
 
 
 def _lines(rows: pl.DataFrame, field: str, x: Any, y: Any, by: Mapping[str, Any], is_pale: bool = False) -> list[Any]:
@@ -174,7 +182,9 @@ def _caption(
     if "elapsed" in fields:
         clocks = [_CLOCKS.get(clock, clock) for clock in sorted(filter(None, rows["clock"].unique()))]
         lines += [f"Time {' or '.join(clocks)}."] if clocks else []
-    lines += [f"Not drawn: {words.counted([count], 'run')} without {what}." for what, count in undrawn.items() if count]
+    for count in dict.fromkeys(filter(None, undrawn.values())):
+        over = " or ".join(what for what, runs in undrawn.items() if runs == count)
+        lines.append(f"Not drawn over {over}: {words.counted([count], 'run')}.")
     if max(counts) > _SLOTS:
         lines.append(f"Long runs: the lowest and the highest record in each {_SLOTS}th of the axis.")
     return [*lines, "No record is left out."]

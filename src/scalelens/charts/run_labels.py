@@ -8,6 +8,7 @@ from scalelens.charts import naming, words
 from scalelens.charts.style import Row
 
 TELLING = ("system", "model", "precision", "device_model", "devices", "batch")  # the last by `batch`
+_KIND = "kind"  # of a run's records, empty for single steps
 ONE_STEP = "single steps"  # the query's label for runs whose records are single steps
 
 
@@ -19,10 +20,10 @@ def labels(rows: pl.DataFrame, room: float) -> dict[str, str]:
     runs = rows.unique("run_id", maintain_order=True).to_dicts()
     tells_kind = rows["label"].n_unique() > 1
     kinds = ["" if not tells_kind or run["label"] == ONE_STEP else run["label"] for run in runs]
-    facts = [
-        {name: fact(run, name) for name in TELLING} | {"kind": kind} for run, kind in zip(runs, kinds, strict=True)
-    ]
-    names = [fact for fact in facts[0] if len({row[fact] for row in facts}) > 1]
+    facts = [{name: fact(run, name) for name in TELLING} | {_KIND: kind} for run, kind in zip(runs, kinds, strict=True)]
+    # What one run alone states does not set it apart from those that do not say; names do, where nothing else does.
+    known = {name: {row[name] for row in facts} - ({""} if name != _KIND else set()) for name in facts[0]}
+    names = [name for name in facts[0] if len(known[name]) > 1]
     texts = [[row[fact] for fact in names if row[fact]] for row in facts]
     if any(words.text_width(" · ".join(label)) > room for label in texts):
         names = naming.telling(facts, names)

@@ -56,7 +56,8 @@ def draw(
     charts, columns = [], facets.across(len(panels), page)
     for k, ((name, kind), part) in enumerate(panels.items()):
         panel = efficiency_panels.efficiency(part, looks, top, x, has_axis=k % columns == 0)
-        first, *further = filter(None, (name, kind, part[0]["batch"]))
+        batch = part[0]["batch"]
+        first, *further = filter(None, (name, kind, "" if batch in name else batch))
         title = facets.title(first, further, columns, page)
         charts.append((name, panel.properties(title=title)))
     intervals = [look for kind, look in style.INTERVALS.items() if any(row["interval"] == kind for row in points)]

@@ -32,7 +32,7 @@ PARAMETERS = {"per": "step"}
 
 # Of the classes, from the shortest time to the longest: blue for shorter, orange for longer, gray between them; and
 # darker for longer, so that the order is seen in gray too.
-_COLORS = ("#dff1ff", "#a9d8f5", "#c0c0c0", "#e08214", "#8c2d04")
+COLORS = ("#dff1ff", "#a9d8f5", "#c0c0c0", "#e08214", "#8c2d04")
 _LIMITS = ((2, 10), (5, 25), (10, 50))  # percent from the median at which the classes begin, for more and more spread
 _FAR_SHARE = 0.25  # of the cells that may lie in the outer classes before the next limits are taken
 MOST_RANKS, MOST_STEPS = 64, 256  # rows and columns of the map: more would be thinner than two points
@@ -117,7 +117,7 @@ def _classes(ratios: pl.Series) -> dict[str, tuple[float, str]]:
         f"{near} to {far} % longer": 1 + far / 100,
         f"{far} % longer or more": math.inf,
     }
-    return {label: (most, color) for (label, most), color in zip(longest.items(), _COLORS, strict=True)}
+    return {label: (most, color) for (label, most), color in zip(longest.items(), COLORS, strict=True)}
 
 
 def _classified(cells: pl.DataFrame, middle: float, classes: Mapping[str, tuple[float, str]]) -> list[Row]:
