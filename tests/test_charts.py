@@ -643,7 +643,7 @@ def test_power_over_time_shades_what_the_log_says_and_breaks_at_gaps():
     }  # fmt: skip
     rows = rows_of("power_over_time/four_gpus")
     unjoined = rows.filter(pl.col("phase").is_null()).with_columns(has_clock=pl.lit(False))
-    assert "the run has no log on the clock of the readings" in text_of(draw("power_over_time/four_gpus", unjoined))
+    assert "no log of the run shares the clock of the readings" in text_of(draw("power_over_time/four_gpus", unjoined))
     with pytest.raises(UserError, match="of one run, not of 2"):
         draw("power_over_time/four_gpus", pl.concat([rows, rows.with_columns(run_id=pl.lit("s"))]))
     with pytest.raises(UserError, match="no power readings"):
