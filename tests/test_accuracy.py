@@ -138,3 +138,67 @@ def test_mlperfs_own_times(corpus: Path, tmp_path: Path) -> None:
     assert len(rows) >= 4
     for ours, span, clock in rows:
         assert clock == "run start" and span - 1.5 < ours <= span
+
+
+# The course, for the chart
+
+
+def course(warehouse: Warehouse, arguments: str = "", phase: str = "train") -> list[Row]:
+    return warehouse.ask(f"FROM accuracy_course({arguments}) WHERE phase = '{phase}'")
+
+
+def counted_epochs(warehouse: Warehouse, first: int, records: int, per_epoch: int) -> None:
+    """Records that only count their epochs, and a validation after each epoch but the last."""
+    training(warehouse, [0.1 * (k + 1) for k in range(records)])
+    for table in ("steps", "step_times"):
+        warehouse.connection.execute(f"UPDATE {table} SET epoch = {first} + (step - 1) // {per_epoch}")
+    for epoch in range(records // per_epoch):
+        validation(warehouse, epoch=first + epoch, accuracy=0.5, line=1000 + epoch)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_values_of_a_counted_epoch_end_at_its_end(warehouse: Warehouse, first: int) -> None:
+    counted_epochs(warehouse, first, records=10, per_epoch=4)
+    assert [row["epochs_done"] for row in course(warehouse)] == [
+        *(0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2),
+        *(2.25, 2.5),  # cut in its middle
+    ]
+    assert [row["epochs_done"] for row in course(warehouse, phase="validation")] == [1, 2]
+
+
+def test_an_epoch_that_began_before_the_log_is_placed_from_its_end(warehouse: Warehouse) -> None:
+    training(warehouse, [0.1] * 6)
+    warehouse.connection.execute("UPDATE steps SET epoch = CASE WHEN step <= 1 THEN 5 WHEN step <= 5 THEN 6 ELSE 7 END")
+    assert [row["epochs_done"] for row in course(warehouse)] == [5, 5.25, 5.5, 5.75, 6, 6.25]
+
+
+def test_fractions_of_epochs_are_kept(warehouse: Warehouse) -> None:
+    training(warehouse, [0.1] * 3)
+    warehouse.connection.execute("UPDATE steps SET epoch = step / 2")
+    assert [row["epochs_done"] for row in course(warehouse)] == [0.5, 1, 1.5]
+
+
+def test_nothing_says_how_much_of_the_only_epoch_is_done(warehouse: Warehouse) -> None:
+    training(warehouse, [0.1] * 3)
+    warehouse.connection.execute("UPDATE steps SET epoch = 0")
+    assert {row["epochs_done"] for row in course(warehouse)} == {None}
+
+
+def test_smoothing_is_a_mean_around_each_record_of_the_training(warehouse: Warehouse) -> None:
+    counted_epochs(warehouse, 0, records=5, per_epoch=2)
+    assert [row["score"] for row in course(warehouse, "smooth := 3")] == pytest.approx([0.15, 0.2, 0.3, 0.4, 0.45])
+    assert {row["score"] for row in course(warehouse, "smooth := 3", "validation")} == {0.5}
+
+
+def test_tokens_and_energy_up_to_a_value(warehouse: Warehouse) -> None:
+    training(warehouse, [0.1, 0.2, 0.3, 0.4])
+    for table in ("steps", "step_times"):
+        warehouse.connection.execute(f"UPDATE {table} SET step = 5 * step, tokens = 100")
+    warehouse.connection.execute("UPDATE steps SET energy_j = 3")
+    assert [row["tokens"] for row in course(warehouse, "x := 'tokens'")] == [500, 1000, 1500, 2000]
+    assert [row["energy_j"] for row in course(warehouse, "x := 'energy'")] == [12, 72, 132, 192], "of 4 devices"
+    warehouse.connection.execute("UPDATE steps SET energy_j = NULL WHERE step = 15")
+    assert [row["energy_j"] for row in course(warehouse, "x := 'energy'")] == [12, 72, None, None]
+    assert {row["tokens"] for row in course(warehouse)} == {None}
+    with pytest.raises(duckdb.Error, match="x is"):
+        course(warehouse, "x := 'miles'")

@@ -21,10 +21,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from scalelens.charts import axes, batch_cdf, efficiency_panels, kernel_tree, scaling, style, words
+from scalelens.charts import axes, batch_cdf, efficiency_panels, exclusions, kernel_tree, naming, scaling, style, words
 from scalelens.charts import load as charts
 from scalelens.charts.layout import SINGLE, page_of
 from scalelens.errors import UserError
+from scalelens.queries.load import load as load_queries
 from scalelens.question.answer import run_ids
 from scalelens.question.provenance import make_provenance, rows_sha256
 from scalelens.report import rendering as render
@@ -58,7 +59,8 @@ NUMBERS = {
     "device_tokens_per_s": pl.Float64, "gain_of_doubling": pl.Float64, "knee": pl.Float64, "relative": pl.Float64,
     "part_order": pl.Int64, "lost_s": pl.Float64, "percent": pl.Float64, "after_percent": pl.Float64,
     "fitted_speedup": pl.Float64, "residual": pl.Float64, "speedup_low": pl.Float64, "speedup_high": pl.Float64,
-    "score": pl.Float64, "epoch": pl.Float64, "elapsed_s": pl.Float64, "measured": pl.Float64, "n_done": pl.Int64, "n_points": pl.Int64, "ratio": pl.Float64, "flagged_share": pl.Float64,
+    "score": pl.Float64, "epoch": pl.Float64, "epochs_done": pl.Float64, "tokens": pl.Float64, "energy_j": pl.Float64,
+    "elapsed_s": pl.Float64, "measured": pl.Float64, "n_done": pl.Int64, "n_points": pl.Int64, "ratio": pl.Float64, "flagged_share": pl.Float64,
     "mfu": pl.Float64, "mfu_low": pl.Float64, "mfu_high": pl.Float64, "model_tflops": pl.Float64,
     "printed_tflops": pl.Float64, "peers": pl.Int64, "q": pl.Float64,
     "message_bytes": pl.Int64, "busbw_bytes_per_s": pl.Float64, "wrong": pl.Int64, "root": pl.Int64,
@@ -122,7 +124,11 @@ def marks(spec: dict) -> list[dict]:
 
 def text_of(case) -> str:
     """What a reader of a case or of a chart reads, drawn for real."""
-    svg = svg_of(case) if isinstance(case, str) else render.svg_of(render.specification(case, {}))
+    return text_of_spec(spec_of(case) if isinstance(case, str) else render.specification(case, {}))
+
+
+def text_of_spec(spec: dict) -> str:
+    svg = render.svg_of(spec)
     return " ".join(
         "".join(text.itertext()) for text in ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
     )
@@ -213,7 +219,9 @@ def test_three_times_share_their_axes_and_have_bases_of_their_own():
     text = text_of("scaling_times/two_precisions")
     assert "Bases, in the order of the legend: amp on 8 GCDs 0.2803, 184.3, 187.6 s; fp32 on 8 GCDs 0.5004" in text
     batches = rows_of("scaling_times/two_precisions").filter(pl.col("metric") == "t_b")
-    assert "No log says the training part of the epoch or the epoch." in text_of(draw("scaling_times/x", batches))
+    assert "The logs do not time the training part of the epoch or the epoch." in text_of(
+        draw("scaling_times/x", batches)
+    )
 
 
 def test_base_and_counts_stand_in_the_caption():
@@ -221,9 +229,124 @@ def test_base_and_counts_stand_in_the_caption():
     assert "Base of weak and strong scaling: 0.391 s a step on 1 CPU (bf16), 0.512 s (fp32)." in text
     assert "Each point: 1 run, 18 step records; median step time." in text
     assert "One run per size: no interval for the efficiency." in text
-    assert "Records left out by rule: checkpoint\u00a03, warmup\u00a08." in text
+    assert "Left out: 8 warm-up records, 3 records with a checkpoint." in text
     assert "mean step time" in text_of(draw("scaling/weak_and_strong", parameters={"metric": "mean_s"}))
     assert "Nothing left out." in text_of(scaling.draw(rows_of("scaling/weak_and_strong"), {}))
+
+
+def test_a_legend_keeps_what_distinguishes():
+    text = text_of("throughput/frameworks")
+    assert "pytorch · resnet50 · amp · A100" in text and "pytorch · resnet50 · amp · V100" in text
+    text = text_of("throughput/nodes")
+    assert "gpt-7b · batch 4 per GPU · tp 4 gpt-7b · batch 8 per GPU · tp 4" in text
+    assert "torchtitan · bf16 · GH200." in text and "4096" not in text.partition("Each point")[0]
+    assert "tokens/s per GPU, log." in text, "the large model would lie on the ground"
+
+
+def test_long_labels_leave_out_what_follows_from_the_rest():
+    rows = rows_of("throughput/nodes").with_columns(
+        device_model=pl.lit("NVIDIA H100 80GB HBM3 of a node") + pl.col("model")
+    )
+    assert "NVIDIA" in text_of(draw("throughput/nodes", rows, page=page_of({"width": "double"})))
+    text = text_of(draw("throughput/nodes", rows))
+    assert "NVIDIA" not in text and "gpt-7b · batch 8 per GPU" in text
+
+
+def test_nodes_stand_below_the_devices():
+    text = text_of("throughput/nodes")
+    assert "GPUsnodes" in text, "two lines"
+    x = next(mark["encoding"]["x"] for mark in marks(spec_of("throughput/nodes")) if "devices" in str(mark))
+    assert "datum.value == 16 ? '2'" in x["axis"]["labelExpr"]
+    renamed = render.adjusted(spec_of("throughput/nodes"), page_of({"labels": ["GPUs=GH200", "nodes=blades"]}), len)
+    assert "GH200blades" in text_of_spec(renamed)
+    limits = render.adjusted(spec_of("energy_scaling/strong"), page_of({"log": "GCDs"}), len)
+    assert limits["vconcat"], "an axis of two lines is named by its first"
+    one_node = rows_of("throughput/nodes").with_columns(nodes=pl.lit(1))
+    assert "nodes" not in text_of(draw("throughput/nodes", one_node))
+
+
+def test_a_heat_map_spans_its_colors():
+    spec = spec_of("batch_device_grid/one_missing")
+    (scale,) = {
+        json.dumps(m["encoding"]["color"]["scale"]["domain"]) for m in marks(spec) if m["mark"]["type"] == "rect"
+    }
+    lowest = rows_of("batch_device_grid/one_missing")["relative"].min()
+    assert json.loads(scale) == [pytest.approx(100 * lowest), 100]
+    rows = rows_of("step_heatmap/slow_rank_and_step")
+    spread = rows.with_columns(compute_ns=pl.col("compute_ns") * (1 + pl.col("train_step") % 4))
+    assert "50 % longer or more" in text_of(draw("step_heatmap/slow_rank_and_step", spread))
+    with pytest.raises(UserError, match="no map to draw; for one batch: scalelens plot throughput"):
+        draw("batch_device_grid/one_missing", rows_of("batch_device_grid/one_missing").with_columns(devices=pl.lit(4)))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (0.2312, 0.2534, [0.24, 0.25]), (0.99, 1.09, [1.0, 1.02, 1.04, 1.06, 1.08]), (0.17, 0.71, [0.2, 0.3, 0.4, 0.5, 0.6, 0.7]),
+        (1200, 1900, [1200, 1400, 1600, 1800]),
+    ],
+)  # fmt: skip
+def test_ticks_have_short_labels(low, high, ticks):
+    assert axes.ticks_between(low, high) == pytest.approx(ticks)
+
+
+def test_names_of_devices_are_written_as_vendors_do():
+    assert (
+        naming.plain("device_model nvidia a100 sxm4 40gb, micro_batch_size 4")
+        == "NVIDIA A100 SXM4 40GB, micro batch size 4"
+    )
+    assert naming.device_name("amd instinct mi250x") == "AMD Instinct MI250X"
+    assert naming.device_name("Tesla V100-SXM2") == "Tesla V100-SXM2"
+
+
+def test_steps_of_one_rank_are_bars():
+    rows = rows_of("step_heatmap/slow_rank_and_step").filter(pl.col("rank") == 2)
+    spec = render.specification(draw("step_heatmap/slow_rank_and_step", rows), {})
+    (bars,) = [mark for mark in marks(spec) if mark["mark"]["type"] == "bar"]
+    assert bars["encoding"]["y"]["title"] == "compute per step [ms]" and "White" not in spec["description"]
+
+
+def test_a_series_of_one_size_has_no_panel_of_times():
+    rows = rows_of("scaling_times/two_precisions")
+    fewer = rows.filter(~pl.col("series").str.contains("fp32") | (pl.col("devices") == rows["devices"].min()))
+    text = text_of(draw("scaling_times/two_precisions", fewer))
+    assert "fp32" not in text and "without an efficiency or another size" in text
+
+
+def test_studies_and_settings_have_no_inner_words():
+    rows = rows_of("run_matrix/holes")
+    other = rows.with_columns(
+        study=pl.lit("ResNet#V#.#/logs"), configuration=pl.col("configuration") + " · device_model a100"
+    )
+    twice = other.with_columns(configuration=pl.col("configuration").str.replace("a100", "v100"))
+    text = text_of(draw("run_matrix/holes", pl.concat([rows, other, twice])))
+    assert "ResNet*V*/logs" in text and "· A100" in text
+
+
+def test_of_many_trainings_the_best_and_the_median_stand_out():
+    text = text_of("accuracy/many_runs")
+    assert "best: lr 14e-4 median: lr 8e-4 12 other runs" in text
+    over_tokens = text_of(draw("accuracy/many_runs", parameters={"x": "tokens", "smooth": "4"}))
+    assert "tokens [billion]" in over_tokens and "time [" not in over_tokens
+    assert "Training: the mean of the 4 records around each." in over_tokens
+    loss = text_of(draw("accuracy/many_runs", parameters={"score_name": "loss", "x": "hours"}))
+    assert "best: lr 1e-4" in loss and "time [h]" in loss
+    diverging = rows_of("accuracy/many_runs").with_columns(score=10 ** (8 * pl.col("score")))
+    assert "loss, log." in text_of(draw("accuracy/many_runs", diverging, parameters={"score_name": "loss"}))
+    with pytest.raises(UserError, match="no score can be drawn over energy: no run has power readings"):
+        draw("accuracy/many_runs", parameters={"x": "energy"})
+
+
+def test_each_rule_that_leaves_records_out_has_words_for_a_caption():
+    rules = re.findall(
+        r"^--   (\w+) {3,}", load_queries()["selected_steps"].path.read_text().partition("Helper:")[0], re.M
+    )
+    assert "warmup" in rules
+    for rule in rules:
+        assert f"({rule})" not in exclusions.sentence({rule: 2})
+    assert exclusions.sentence({"warmup": 1, "first_of_epoch": 20_000}) == (
+        "Left out: 1 warm-up record, 20,000 first batches of epochs."
+    )
 
 
 def test_kinds_of_interval_are_never_drawn_alike():
@@ -295,7 +418,10 @@ def test_means_are_labelled_and_running_means_refused():
 
 def test_elbows_are_marked_and_runs_without_one_are_counted() -> None:
     text = text_of("batch_cdf/elbows")
-    assert "Circle: elbow, with the interval of its share. Without an elbow: 1 run (few), 1 run (no tail)." in text
+    assert (
+        "Circle: elbow, with the interval of its share. Without an elbow: 1 run (no tail), 1 run (too few records)."
+        in text
+    )
     assert "Circle" not in text_of("batch_cdf/ranks")
 
 
@@ -492,11 +618,22 @@ def test_roofline_is_drawn_where_peaks_are_given():
     drawn = draw("roofline/families")
     assert "Roofline of bfloat16: 989 TFLOP/s dense, 3350 GB/s." in text_of(drawn)
     unknown = rows_of("roofline/families").with_columns(peak=pl.lit(None, pl.Float64))
-    drawn = text_of(draw("roofline/families", unknown))
-    assert "Roof of memory alone for" in drawn and "no dense peak of that type is known (peak_tflops)" in drawn
+    memory_alone = text_of(draw("roofline/families", unknown))
+    assert "Roof of memory alone for" in memory_alone and "no dense peak of that type is known" in memory_alone
     nothing = unknown.with_columns(bandwidth=pl.lit(None, pl.Float64))
-    missing = "the memory bandwidth and the dense peak of the device is not known (bandwidth_gb_per_s and peak_tflops)"
-    assert missing in text_of(draw("roofline/families", nothing))
+    text = text_of(draw("roofline/families", nothing))
+    assert (
+        "the memory bandwidth and the dense peak of the device is not known (bandwidth_gb_per_s and peak_tflops)"
+        in text
+    )
+    assert "Broken line: the highest rates that operators reached, 573.7 TFLOP/s" in text
+    assert "highest rates reached" in text
+    (line,) = [m for m in marks(render.specification(drawn, {})) if m["mark"]["type"] == "line"]
+    assert [(row["intensity"], row["tflops_per_s"]) for row in line["data"]["values"]] == [
+        (0.1, pytest.approx(0.335)), (pytest.approx(295.2, rel=1e-3), pytest.approx(989)), (10000.0, 989.0),
+    ]  # fmt: skip
+    assert "5 operators by shapes, 100 % of the time" in text_of(drawn)
+    assert "Not drawn: 1 operator (least time)." in text_of(drawn)
 
 
 def test_power_over_time_shades_what_the_log_says_and_breaks_at_gaps():
@@ -511,7 +648,7 @@ def test_power_over_time_shades_what_the_log_says_and_breaks_at_gaps():
     }  # fmt: skip
     rows = rows_of("power_over_time/four_gpus")
     unjoined = rows.filter(pl.col("phase").is_null()).with_columns(has_clock=pl.lit(False))
-    assert "the run has no log on the clock of the readings" in text_of(draw("power_over_time/four_gpus", unjoined))
+    assert "no log of the run shares the clock of the readings" in text_of(draw("power_over_time/four_gpus", unjoined))
     with pytest.raises(UserError, match="of one run, not of 2"):
         draw("power_over_time/four_gpus", pl.concat([rows, rows.with_columns(run_id=pl.lit("s"))]))
     with pytest.raises(UserError, match="no power readings"):
@@ -778,3 +915,37 @@ def test_more_marks_than_a_figure_can_show_are_refused(case: str) -> None:
     many = pl.concat([rows] * (40_000 // rows.height))  # some rows of a case have no value
     with pytest.raises(UserError, match="more than one chart can show"):
         charts.find(case.partition("/")[0]).draw(many, {}, {})
+
+
+def test_a_long_tail_does_not_press_the_body_flat():
+    text = text_of("batch_cdf/long_tail")
+    (curve,) = [mark for mark in marks(spec_of("batch_cdf/long_tail")) if mark["mark"]["type"] == "line"]
+    low, high = curve["encoding"]["x"]["scale"]["domain"]
+    rows = rows_of("batch_cdf/long_tail")
+    assert (low, curve["mark"]["clip"]) == (pytest.approx(rows["step_s"].min()), True)
+    assert rows.filter(pl.col("cdf") >= 0.95)["step_s"].min() < high < rows["step_s"].max() / 4
+    slowest = words.short_number(rows["step_s"].max())
+    assert re.search(rf"Beyond the axis: the slowest [\d.]+\u00a0% of the records of a run, up to {slowest} s\.", text)
+    whole = text_of(draw("batch_cdf/long_tail", page=page_of({"log": "x"})))
+    assert "step time [s], logarithmic" in whole and "Beyond" not in whole
+    part = render.specification(draw("batch_cdf/long_tail", page=page_of({"xlim": f"{low}:{2 * low}"})), {})
+    domains = [mark["encoding"]["x"]["scale"]["domain"] for mark in marks(part) if mark["mark"]["type"] == "line"]
+    assert domains == [[low, 2 * low]]
+
+
+def test_circles_of_elbows_do_not_cover_each_other():
+    rows = rows_of("batch_cdf/elbows")
+    again = rows.with_columns(run_id=pl.lit("x") + pl.col("run_id"), name=pl.lit("again"))
+    spec = draw("batch_cdf/elbows", pl.concat([rows, again]))
+    spec = render.specification(spec, {})
+    circles, dots = ([mark for mark in marks(spec) if mark["mark"].get("filled") is False],
+                     [mark for mark in marks(spec) if mark["mark"].get("size") == 5])  # fmt: skip
+    count = rows["elbow_number"].count()
+    assert [len(mark["data"]["values"]) for mark in (*circles, *dots)] == [count, count]
+
+
+def test_ends_of_an_x_axis():
+    spec = render.adjusted(spec_of("throughput/nodes"), page_of({"xlim": "8:32"}), len)
+    shown = [mark for mark in marks(spec) if mark["encoding"].get("x", {}).get("field") == "devices"]
+    assert {tuple(mark["encoding"]["x"]["scale"]["domain"]) for mark in shown} == {(8, 32)}
+    assert all(mark["mark"]["clip"] for mark in shown)

@@ -76,12 +76,13 @@ def boxes(svg: str) -> Iterator[tuple[str, float, float, float, float]]:
         moved = re.match(r"translate\(([-\d.e]+),\s*([-\d.e]+)\)(?:\s*rotate\(([-\d.]+))?", node.get("transform", ""))
         if moved:
             x, y = x + float(moved[1]), y + float(moved[2])
-        text = "".join(node.itertext())
+        lines = ["".join(line.itertext()) for line in node.iter(f"{SVG}tspan")] or ["".join(node.itertext())]
+        text = " ".join(lines)
         if node.tag == f"{SVG}text" and text and node.get("opacity") != "0":
             size = float(node.get("font-size").removesuffix("px"))
-            length = words.text_width(text) * size / words.SIZE
+            length = max(map(words.text_width, lines)) * size / words.SIZE
             start = {"middle": length / 2, "end": length}.get(node.get("text-anchor"), 0)
-            flat = (-start, -0.7 * size, length - start, 0.2 * size)
+            flat = (-start, -0.7 * size, length - start, (0.2 + 1.2 * (len(lines) - 1)) * size)
             if moved and moved[3]:  # -90 degrees: along the text is upwards
                 flat = (flat[1], -flat[2], flat[3], -flat[0])
             yield text, x + flat[0], y + flat[1], x + flat[2], y + flat[3]
@@ -117,7 +118,7 @@ def test_caption_takes_at_most_a_third_and_counts_what_it_leaves_out(case):
     caption, whole = spec_of(case)["vconcat"][-1], spec_of(case)["description"]
     assert caption["height"] < render.size_of(svg_of(case))[1] / 3
     text = " ".join(row["text"] for row in caption["layer"][1]["data"]["values"])
-    said = re.search(r" \((\d+) more: --caption-file\.\)$", text)
+    said = re.search(r" \(Shortened by (\d+) sentences?\.\)$", text)
     assert said or text == whole
     assert not said or whole.endswith(text[: said.start()].rsplit(". ", 1)[1]), "what was left out is said last"
 
@@ -206,11 +207,11 @@ def test_logarithmic_axes():
 
 
 def test_height_and_font_size(tmp_path):
-    wanted = page_of({"height": "90mm", "font_size": 9})
+    wanted = page_of({"height": "100mm", "font_size": 9})
     render.save(draw("scaling/repeats", page=wanted), tmp_path / "f.pdf", {}, wanted)
     with pikepdf.open(tmp_path / "f.pdf") as pdf:
         _, _, width, height = (float(end) / 72 * 25.4 for end in pdf.pages[0].MediaBox)
-    assert (width, height) == (pytest.approx(86.4, abs=0.1), pytest.approx(90, abs=1))
+    assert (width, height) == (pytest.approx(86.4, abs=0.1), pytest.approx(100, abs=1))
     assert wanted.scale == pytest.approx(9 / 7) and page_of({"width": "slides"}).font_size == 10
     with pytest.raises(UserError, match="no room for the panels"):
         adjusted("scaling/repeats", height="30mm")
@@ -287,7 +288,7 @@ def test_series_differ_in_grey():
 @pytest.mark.parametrize(
     "fills",
     [
-        [color for _, color in step_heatmap.CLASSES.values()],
+        [*step_heatmap.COLORS],
         [color for _, color in temporal_breakdown.PARTS.values()],
     ],
 )

@@ -197,9 +197,9 @@ class Study:
 
         `settings` are those of `[figure.NAME]` in a `scalelens.toml`, as the options of `scalelens plot`:
         `{"width": "ieee-single", "height": "60mm", "font_size": 8, "title": "...", "caption": False,
-        "labels": {"old": "new"}, "order": ["a", "b"], "colors": {"a": "#D55E00"}, "ylim": "0:100", "log": "x",
-        "facet": "precision"}`.  A sidecar is not read.  `parameters` are those of the chart's query.  The result has
-        the Altair `chart`, the `rows` that it shows, and their `provenance`.
+        "labels": {"old": "new"}, "order": ["a", "b"], "colors": {"a": "#D55E00"}, "xlim": "1:8", "ylim": "0:100",
+        "log": "x", "facet": "precision"}`.  A sidecar is not read.  `parameters` are those of the chart's query.  The
+        result has the Altair `chart`, the `rows` that it shows, and their `provenance`.
         """
         from scalelens.report import plotting
 

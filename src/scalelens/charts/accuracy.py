@@ -3,12 +3,13 @@
 Shows: what a run has learned, and when; runs that learn equally per step may differ in time.
 Query: accuracy_course
 Encodings:
-    x        left: the epoch, if the records have one, else the step; right: the time since the run began
-    y        the score: accuracy in percent, or the loss
-    color    a run
+    x        left: the epochs done, if the records say them, else the step; right: the time since the run began.  With
+             `--x epochs`, `steps`, `tokens`, `hours` or `energy` one panel, against that
+    y        the score: accuracy in percent, or the loss, logarithmic where it spans a factor of 1000
+    color    a run; of more than twelve the best and the median, the others are thin and gray
     marker   a validation, joined by a line
-    thin     records of the training itself
-    caption  records, and where the time starts; no record is left out
+    thin     records of the training itself, or with `smooth=20` the mean of 20 around each
+    caption  records, where an epoch's values stand, and where the time starts; no record is left out
 Source: figures of accuracy against epoch and time in the results of MLPerf Training and of DAWNBench
 """
 
@@ -19,21 +20,23 @@ import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, facets, style, words
+from scalelens.charts.highlights import highlights
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
+from scalelens.charts.way import Way, ways
 from scalelens.errors import UserError
-from scalelens.units import factors
 
 QUERY = "accuracy_course"
 FACETS = True
 FACTS = ("name", "model")
 
 _SLOTS = 400  # of each panel; the lowest and the highest record of a slot are drawn
+_LOGARITHMIC_FROM = 1000  # highest score over lowest
 _TRAINING = style.Look("training", style.INK, None, [1, 0], 0.5)
 _VALIDATION = style.Look("validation", style.INK, "circle", [1, 0], 1)
-_UNITS_OF_TIME = factors("h", "min", "s")
 _CLOCKS = {
-    "run start": "the start of the run", "first record": "the first record", "sum of steps": "the sum of its steps",
+    "run start": "since the start of the run", "first record": "since the first record",
+    "sum of steps": "as the sum of the steps so far",
 }  # fmt: skip
 
 
@@ -43,73 +46,93 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `accuracy_course`.  Raises UserError without scores, or with too many runs."""
-    score = (parameters or {}).get("score_name", "accuracy")
+    """The figure of the rows of `accuracy_course`.  Raises UserError without scores, or without the axis asked for."""
+    parameters = parameters or {}
+    score = parameters.get("score_name", "accuracy")
     known = rows.filter(pl.col("score").is_not_null())
     if known.is_empty():
         raise UserError(f"no run says a score of the name {score}", "for the loss: score_name=loss")
     if score == "accuracy":
         known = known.with_columns(pl.col("score") * 100)
-    known = _named(known)
-    looks = style.looks(sorted(known["label"].unique(), key=words.natural), page)
-    longest = float(known["elapsed_s"].max() or 0)  # type: ignore[arg-type]
-    unit, seconds = next(each for each in _UNITS_OF_TIME.items() if each[1] == 1 or longest >= 2 * each[1])
-    known = known.with_columns(elapsed=pl.col("elapsed_s") / seconds)
-    place = "step" if known["epoch"].has_nulls() else "epoch"
-    title = "accuracy [%]" if score == "accuracy" else score
-    sides = [(field, name) for field, name in ((place, place), ("elapsed", f"time [{unit}]")) if known[field].count()]
-    if not sides:
-        raise UserError("the scores have neither a step nor a time", "see: scalelens query accuracy_curve")
+    drawn_ways = ways(known, parameters.get("x", ""))
+    known = known.with_columns(way.values() for way in drawn_ways)
+    undrawn = {way.what: _runs_without(known, way) for way in drawn_ways}
+    known = known.filter(pl.any_horizontal(pl.col(way.field).is_not_null() for way in drawn_ways))
+    known, looks = _labeled(known, score, page)
+    phases = _phases(known)
+    title = " ".join([*(phases if len(phases) == 1 else ()), "accuracy [%]" if score == "accuracy" else score])
     parts = facets.parts(known.unique("run_id").to_dicts(), page)
-    facets.check(len(parts) * len(sides))
+    facets.check(len(parts) * len(drawn_ways))
     grid = []
     for name, runs in parts.items():
         part = known.filter(pl.col("run_id").is_in([run["run_id"] for run in runs]))
-        charts = [_panel(part, known, field, axis, title, looks) for field, axis in sides]
-        titled = [facets.titled(chart, name, len(sides), page, has_axes=True) for chart in charts]
+        charts = [_panel(part, known, way, title, looks) for way in drawn_ways]
+        titled = [facets.titled(chart, name, len(drawn_ways), page, has_axes=True) for chart in charts]
         panels = [style.Panel(chart, name=name) for chart in titled]
         grid += [panels] if page.is_wide else [[panel] for panel in panels]
-    phases = set(known["phase"].unique())
     legend: list[style.Look | style.IntervalLook] = [_as_drawn(look, phases) for look in looks if len(looks) > 1]
-    legend += [_VALIDATION] if phases - {"train"} else []
-    legend += [_TRAINING] if "train" in phases else []
-    return style.figure(grid, legend, _caption(known), page)
+    legend += [_VALIDATION, _TRAINING] if len(phases) > 1 else []
+    return style.figure(grid, legend, _caption(known, drawn_ways, undrawn, parameters), page)
 
 
-def _as_drawn(look: style.Look, phases: set[str | None]) -> style.Look:
+def _phases(rows: pl.DataFrame) -> list[str]:
+    phases = set(rows["phase"].unique())
+    return [*(["validation"] if phases - {"train"} else []), *(["training"] if "train" in phases else [])]
+
+
+def _as_drawn(look: style.Look, phases: Sequence[str]) -> style.Look:
     """Looks of runs, whose lines differ only in color and dash."""
-    lines = _TRAINING if phases == {"train"} else _VALIDATION
-    return look._replace(shape=None, thickness=1.5 * lines.thickness)
+    lines = _TRAINING if phases == ["training"] else _VALIDATION
+    return look._replace(shape=None, thickness=1.5 * lines.thickness if look.shape else look.thickness)
 
 
-def _named(rows: pl.DataFrame) -> pl.DataFrame:
-    """Each run by its name, with its id if two runs have the same name."""
+def _labeled(rows: pl.DataFrame, score: str, page: Page) -> tuple[pl.DataFrame, Sequence[style.Look]]:
+    """The rows with a label of their run, and the looks of the labels; many runs share a label."""
     alike = pl.col("run_id").n_unique().over("name") > 1
     short = pl.concat_str(pl.col("name"), pl.lit(" · "), pl.col("run_id").str.head(6))
-    return rows.with_columns(label=pl.when(alike).then(short).otherwise(pl.col("name")))
+    rows = rows.with_columns(label=pl.when(alike).then(short).otherwise(pl.col("name")))
+    names = dict(rows.select("run_id", "label").unique().iter_rows())
+    if len(names) <= style.MOST_SERIES:
+        return rows, style.looks(sorted(names.values(), key=words.natural), page)
+    is_lower_better = score != "accuracy"
+    judged = rows.filter(pl.col("phase").ne_missing("train")) if _all_validated(rows) else rows
+    best = pl.min("score") if is_lower_better else pl.max("score")
+    chosen = highlights(names, dict(judged.group_by("run_id").agg(best).iter_rows()), is_lower_better, page)
+    labels = pl.col("run_id").replace_strict(dict(chosen.labels))
+    return rows.with_columns(label=labels), chosen.looks
 
 
-def _panel(
-    rows: pl.DataFrame, known: pl.DataFrame, field: str, title: str, score: str, looks: Sequence[style.Look]
-) -> Any:
-    """Scores against one of the two axes, which are the same in all panels."""
-    rows = rows.filter(pl.col(field).is_not_null())
-    ends = float(known["score"].min()), float(known["score"].max())  # type: ignore[arg-type]
-    largest = float(known[field].max())  # type: ignore[arg-type]
-    x = alt.X(
-        f"{field}:Q",
-        title=title,
-        scale=alt.Scale(domain=[min(0.0, float(known[field].min())), largest or 1], nice=False, padding=4),  # type: ignore[arg-type]
-        axis=alt.Axis(tickCount=5, labelFlush=True, labelOverlap="greedy", **axes.labels(largest)),
-    )
-    room = (ends[1] - ends[0]) * 0.04 or 1
-    y = alt.Y(
+def _all_validated(rows: pl.DataFrame) -> bool:
+    """Whether every run has a validation, which then ranks them; else the training does."""
+    return rows.filter(pl.col("phase").ne_missing("train"))["run_id"].n_unique() == rows["run_id"].n_unique()
+
+
+def _panel(rows: pl.DataFrame, known: pl.DataFrame, way: Way, score: str, looks: Sequence[style.Look]) -> Any:
+    """Scores against one axis, which is the same in all panels."""
+    rows = rows.filter(pl.col(way.field).is_not_null())
+    y = _scores(known["score"], score)
+    x, by = way.axis(known), style.encodings(looks)
+    pale = [look.label for look in looks if look.shape is None]  # drawn first, so that the others cover them
+    behind, before = (rows.filter(is_pale) for is_pale in (pl.col("label").is_in(pale), ~pl.col("label").is_in(pale)))
+    return alt.layer(*_lines(behind, way.field, x, y, by, is_pale=True), *_lines(before, way.field, x, y, by))
+
+
+def _scores(scores: pl.Series, title: str) -> Any:
+    """The y axis; logarithmic where a loss begins so high that nothing of its course would be seen."""
+    low, high = float(scores.min()), float(scores.max())  # type: ignore[arg-type]
+    if 0 < low * _LOGARITHMIC_FROM <= high:
+        return axes.from_zero_or_logarithmic("score", title, (low, high))
+    room = (high - low) * 0.04 or 1
+    return alt.Y(
         "score:Q",
-        title=score,
-        scale=alt.Scale(domain=[ends[0] - room, ends[1] + room], nice=False),
-        axis=alt.Axis(tickCount=5),
+        title=title,
+        scale=alt.Scale(domain=[low - room, high + room], nice=False),
+        axis=alt.Axis(tickCount=5, **axes.even_labels(max(abs(low), abs(high)))),
     )
-    by = style.encodings(looks)
+
+
+def _lines(rows: pl.DataFrame, field: str, x: Any, y: Any, by: Mapping[str, Any], is_pale: bool = False) -> list[Any]:
+    """Lines of the training, thin, and of validations, with their points."""
     order, group = alt.Order(f"{field}:Q"), "part:N"
     layers = []
     trained = _reduced(rows.filter(pl.col("phase") == "train"), field)
@@ -119,29 +142,49 @@ def _panel(
     validated = _reduced(rows.filter(pl.col("phase").ne_missing("train")), field)
     if validated:
         chart = alt.Chart(style.values(validated))
-        line = chart.mark_line(strokeWidth=_VALIDATION.thickness)
+        line = chart.mark_line(strokeWidth=(_TRAINING if is_pale else _VALIDATION).thickness)
         layers.append(line.encode(x, y, by["color"], by["strokeDash"], detail=group, order=order))
-        layers.append(chart.mark_point(size=9).encode(x, y, by["color"], by["shape"], tooltip=["label:N", "score:Q"]))
-    return alt.layer(*layers)
+    if validated and not is_pale:
+        points = chart.mark_point(size=9)
+        layers.append(points.encode(x, y, by["color"], by["shape"], tooltip=["label:N", "score:Q"]))
+    return layers
 
 
 def _reduced(rows: pl.DataFrame, field: str) -> list[Row]:
     """The lowest and the highest record in each slot of the axis; lines join the records of one attempt."""
     width = (float(rows[field].max() or 0) - float(rows[field].min() or 0)) / _SLOTS or 1  # type: ignore[arg-type]
-    part = pl.concat_str("label", pl.lit("/"), pl.col("attempt").cast(pl.String).fill_null("0"))
+    part = pl.concat_str("run_id", pl.lit("/"), pl.col("attempt").cast(pl.String).fill_null("0"))
     placed = rows.with_columns(part=part, slot=(pl.col(field) / width).floor()).sort("score")
     slots = placed.group_by("part", "slot", maintain_order=True)
     ends = pl.concat([slots.first(), slots.last()]).select("label", "part", field, "score").unique()
     return ends.sort("label", "part", field, "score").to_dicts()
 
 
-def _caption(rows: pl.DataFrame) -> list[str]:
+def _runs_without(rows: pl.DataFrame, way: Way) -> int:
+    """How many runs have no value on an axis."""
+    return int(rows.filter(pl.col(way.field).is_null().all().over("run_id"))["run_id"].n_unique())
+
+
+def _caption(
+    rows: pl.DataFrame, drawn_ways: Sequence[Way], undrawn: Mapping[str, int], parameters: Mapping[str, str]
+) -> list[str]:
     counts = rows.group_by("run_id").agg(pl.max("n_points"))["n_points"].to_list()
     models = sorted({model for model in rows["model"].unique() if model})
     lines = [f"{', '.join(models)}."] if models else []
-    lines.append(f"{words.counted([len(counts)], 'run')}, each of {words.counted(counts, 'record')}.")
-    clocks = [_CLOCKS.get(clock, clock) for clock in sorted(filter(None, rows["clock"].unique()))]
-    lines += [f"Time since {' or '.join(clocks)}."] if clocks else []
+    of = "of" if len(counts) == 1 else "each of"
+    lines.append(f"{words.counted([len(counts)], 'run')}, {of} {words.counted(counts, 'record')}.")
+    smooth = int(parameters.get("smooth") or 1)
+    if smooth > 1 and (rows["phase"] == "train").any():
+        lines.append(f"Training: the mean of the {smooth} records around each.")
+    fields = {way.field for way in drawn_ways}
+    if "epochs_done" in fields and (rows["epochs_done"] != rows["epoch"]).any():
+        lines.append("The log counts whole epochs: the records of one are spread over it, the last stands at its end.")
+    if "elapsed" in fields:
+        clocks = [_CLOCKS.get(clock, clock) for clock in sorted(filter(None, rows["clock"].unique()))]
+        lines += [f"Time {' or '.join(clocks)}."] if clocks else []
+    for count in dict.fromkeys(filter(None, undrawn.values())):
+        over = " or ".join(what for what, runs in undrawn.items() if runs == count)
+        lines.append(f"Not drawn over {over}: {words.counted([count], 'run')}.")
     if max(counts) > _SLOTS:
-        lines.append(f"Of each {_SLOTS}th of the axis the lowest and the highest record of a run.")
+        lines.append(f"Long runs: the lowest and the highest record in each {_SLOTS}th of the axis.")
     return [*lines, "No record is left out."]

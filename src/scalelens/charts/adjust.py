@@ -4,11 +4,10 @@ It works on the Vega-Lite of any chart, so charts need not know about it.
 """
 
 import copy
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from scalelens.charts.axes import labels, ticks_of_decades
+from scalelens.charts.axes import labels, logarithmic
 from scalelens.charts.layout import POINTS_PER_MM, Page
 from scalelens.errors import UserError
 
@@ -17,7 +16,6 @@ _SHOWN = ("title", "subtitle", "text", "domain", "sort")  # keys of texts outsid
 _HIDDEN = ("colour", "shape", "run_id", "file_id", "series")  # fields of rows that a figure does not show as text
 _MOST_TEXTS = 30  # in a message
 _LOWEST_PANEL = 20  # points
-_MOST_TICKS = 12  # of a logarithmic axis; else only powers of ten
 
 
 def adjusted(spec: _Spec, page: Page, height_of: Callable[[_Spec], float]) -> _Spec:
@@ -26,17 +24,23 @@ def adjusted(spec: _Spec, page: Page, height_of: Callable[[_Spec], float]) -> _S
     Raises UserError for texts and axes that the figure does not have, and for values that a log. axis cannot show.
     """
     spec = _renamed(spec, page.labels) if page.labels else copy.deepcopy(spec)
-    for title, limits in page.limits.items():
-        for view, y, _ in _axes(spec, title or "y"):
-            y["scale"] = (y.get("scale") or {}) | {"domain": list(limits), "nice": False}
-            _free_ticks(y)
-            y["axis"]["labelFlush"] = True  # a label that sticks out would move the title of its panel
-            view["mark"]["clip"] = True  # what lies outside would cover the legend or the caption
+    for default, of_page in (("y", page.limits), ("x", page.x_limits)):
+        for title, limits in of_page.items():
+            _limit(_axes(spec, title or default), limits)
     for axis in page.logarithmic:
         _make_logarithmic(spec, axis)
     if page.height_mm:
         _fit_height(spec, page.height_mm * POINTS_PER_MM / page.scale, height_of)
     return spec
+
+
+def _limit(axes: Sequence["_Axis"], limits: tuple[float, float]) -> None:
+    """Gives axes other ends."""
+    for view, channel, _ in axes:
+        channel["scale"] = (channel.get("scale") or {}) | {"domain": list(limits), "nice": False}
+        _free_ticks(channel)
+        channel["axis"]["labelFlush"] = True  # a label that sticks out would move the title of its panel
+        view["mark"]["clip"] = True  # what lies outside would cover the legend or the caption
 
 
 def panels(spec: _Spec) -> list[_Spec]:
@@ -80,7 +84,7 @@ def _axes(spec: _Spec, name: str) -> list[_Axis]:
             axes = [_Axis(view, view["encoding"].get(channel, {}), rows) for view, rows in _views(panel, above)]
             axes = [axis for axis in axes if axis.channel.get("type") == "quantitative"]
             # A panel without a title shares the axis of the panel on its left.
-            title = next((axis.channel["title"] for axis in axes if axis.channel.get("title")), title)
+            title = next((_title(axis.channel) for axis in axes if axis.channel.get("title")), title)
             by_title.setdefault(title, []).extend(axes)
     if name in by_title:
         return by_title[name]
@@ -94,6 +98,11 @@ def _axes(spec: _Spec, name: str) -> list[_Axis]:
             f"the figure has several {name} axes: {'; '.join(filter(None, by_title))}", f"name one, such as '{example}'"
         )
     return next(iter(by_title.values()))
+
+
+def _title(channel: _Spec) -> str:
+    """The title of an axis; of several lines the first, which names what is drawn."""
+    return str(channel["title"] if isinstance(channel["title"], str) else channel["title"][0])
 
 
 def _free_ticks(axis: _Spec) -> None:
@@ -110,19 +119,16 @@ def _make_logarithmic(spec: _Spec, name: str) -> None:
         raise UserError("a logarithmic axis cannot show 0 or less", f"do without --log {name}")
     if any(view["mark"]["type"] in ("bar", "area", "rect") for view, _, _ in axes):
         raise UserError("bars begin at 0, which a logarithmic axis does not have", f"do without --log {name}")
-    low, high = min(values) / 1.2, max(values) * 1.2
-    ticks = [tick for tick in ticks_of_decades(low, high) if low <= tick <= high]
-    if len(ticks) > _MOST_TICKS:
-        ticks = [tick for tick in ticks if math.log10(tick) == round(math.log10(tick))]
+    ends, ticks = logarithmic(min(values), max(values))
     for _, channel, _ in axes:
-        scale = {"type": "log", "domain": [low, high], "nice": False}
+        scale = {"type": "log", "domain": ends, "nice": False}
         kept = {key: value for key, value in (channel.get("scale") or {}).items() if key == "padding"}
         channel["scale"] = kept | scale
         _free_ticks(channel)
         if len(ticks) > 1:  # Vega would label 90 and 200, but not 100
-            channel["axis"] |= {"values": ticks, "tickCount": len(ticks), "labelOverlap": "greedy", **labels(high)}
+            channel["axis"] |= {"values": ticks, "tickCount": len(ticks), "labelOverlap": "greedy", **labels(ends[1])}
         if channel.get("title"):
-            channel["title"] = f"{channel['title']}, log."
+            channel["title"] = f"{_title(channel)}, log."
 
 
 def _values(axis: _Axis) -> list[float]:

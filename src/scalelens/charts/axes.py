@@ -10,6 +10,10 @@ from scalelens.charts import words
 
 HEADROOM = 1.06  # of a y axis above its last tick, whose label would stick out of the panel
 _LOGARITHMIC_FROM = 10  # highest value over lowest
+_FLAT_BELOW = 40  # highest value over lowest, from which an axis from 0 does not show the low ones apart
+_MOST_LETTERS = 4  # of a label left of a panel
+_FOUR_LETTERS_FROM = 0.01  # lowest value whose label has room left of a panel in full
+_MOST_TICKS = 12  # of a logarithmic axis; else only powers of ten
 THOUSANDS_FROM, BRIEF_FROM, BRIEF_TO = 10_000, 0.001, "1e15"  # labels such as 20k; others as 2e-4 or 2e+15
 _OVERHANG = 12  # points beyond the first and the last tick, for markers and labels
 
@@ -21,8 +25,25 @@ _BYTES_LABEL = (
 
 
 def of_devices(rows: Sequence[Mapping[str, Any]], overhang: float = _OVERHANG) -> Any:
-    """The x axis of numbers of devices."""
-    return of_counts("devices", f"{words.unit(rows)}s", {row["devices"] for row in rows}, overhang)
+    """The x axis of numbers of devices, with the nodes below them where the rows know those."""
+    x = of_counts("devices", f"{words.unit(rows)}s", {row["devices"] for row in rows}, overhang)
+    if nodes := _nodes(rows):
+        below = " : ".join(f"datum.value == {devices} ? '{count}'" for devices, count in nodes.items())
+        x["axis"]["labelExpr"] = f"[datum.label, {below} : '']"
+        x["title"] = [x["title"], "nodes"]
+    return x
+
+
+def _nodes(rows: Sequence[Mapping[str, Any]]) -> dict[int, str]:
+    """The nodes of each number of devices; empty where they would say nothing more."""
+    nodes: dict[int, set[int]] = {}
+    for row in rows:
+        if row.get("nodes"):
+            nodes.setdefault(row["devices"], set()).add(row["nodes"])
+    counts = {count for several in nodes.values() for count in several}
+    if len(nodes) < 2 or counts == {1} or all(several == {devices} for devices, several in nodes.items()):
+        return {}
+    return {devices: ", ".join(map(str, sorted(several))) for devices, several in sorted(nodes.items())}
 
 
 def of_counts(field: str, title: str | None, counts: Iterable[int], overhang: float = _OVERHANG) -> Any:
@@ -34,7 +55,7 @@ def of_counts(field: str, title: str | None, counts: Iterable[int], overhang: fl
         f"{field}:Q",
         title=title,
         scale=alt.Scale(type="log", base=2, domain=domain, nice=False, padding=padding),
-        axis=alt.Axis(values=values, tickCount=len(values), format="d", labelOverlap="greedy", labelSeparation=3),
+        axis=alt.Axis(values=values, tickCount=len(values), format="d", labelOverlap="greedy", labelSeparation=1),
     )
 
 
@@ -93,9 +114,46 @@ def ticks(highest: float) -> list[float]:
     return [n * step for n in range(math.ceil(highest / step) + 1)]
 
 
+def ticks_between(low: float, high: float) -> list[float]:
+    """Round values from `low` to `high`, at most seven, whose labels have room left of a panel; two at least."""
+    steps = [(e, s * 10.0**e) for e in range(-12, 308) for s in (1, 2, 5)]
+    for exponent, step in (each for each in steps if high - low <= 6 * each[1]):
+        values = [n * step for n in range(math.ceil(low / step), math.floor(high / step) + 1)]
+        if len(f"{high:.{max(0, -exponent)}f}") <= _MOST_LETTERS or len(values) <= 2:
+            return values
+    return [low, high]
+
+
 def is_logarithmic(low: float, high: float) -> bool:
     """Whether the values differ too much for a linear axis to show the low ones apart."""
     return high >= _LOGARITHMIC_FROM * low > 0
+
+
+def from_zero_or_logarithmic(field: str, title: str, values: Iterable[float]) -> Any:
+    """A y axis from 0, or a logarithmic one where values of other runs would lie flat on the ground."""
+    known = list(values)
+    low, high = min(known), max(known)
+    if not 0 < low * _FLAT_BELOW <= high:
+        return from_zero(field, title, high)
+    ends, ticks = logarithmic(low, high)
+    return alt.Y(
+        f"{field}:Q",
+        title=f"{title}, log.",
+        scale=alt.Scale(type="log", domain=ends, nice=False),
+        axis=alt.Axis(
+            values=ticks, tickCount=len(ticks), labelOverlap="greedy",
+            **labels(high if low >= _FOUR_LETTERS_FROM else BRIEF_FROM),
+        ),
+    )  # fmt: skip
+
+
+def logarithmic(low: float, high: float) -> tuple[list[float], list[float]]:
+    """The ends of a logarithmic axis, and its ticks: 1, 2 and 5 of each decade, or powers of ten."""
+    ends = [low / 1.2, high * 1.2]
+    ticks = [tick for tick in ticks_of_decades(*ends) if ends[0] <= tick <= ends[1]]
+    if len(ticks) > _MOST_TICKS:
+        ticks = [tick for tick in ticks if math.log10(tick) == round(math.log10(tick))]
+    return ends, ticks
 
 
 def ticks_of_decades(low: float, high: float) -> list[float]:

@@ -4,14 +4,16 @@ Shows: which share of the steps took at most how long, one curve per run.  The f
     hides, are visible at once.
 Query: batch_cdf
 Encodings:
-    x        time of a step in seconds, logarithmic if the slowest takes ten times the fastest; relative to the median
-             of its run if the medians differ by a factor of ten, which would hide everything else
+    x        time of a step in seconds, up to the 95th percentile of the slowest run where a tail would press the body
+             of the distribution into a quarter of the width; logarithmic if what is shown spans a factor of ten.
+             `--xlim 0.2:0.4` shows another part, `--log x` the whole.  Relative to the median of its run if the
+             medians differ by a factor of ten, which would hide everything else
     y        share of the steps in percent
     curve    a run, by color, shape and dash; named by what sets the runs apart, and by its median if x is relative
-    point    p50, where the curve reaches one half
-    circle   elbows, from the query `elbow`, with the 95 % interval of their share
-    caption  runs, steps, what a record is, what was left out, which runs have no distribution and why, whether
-             invisible corners were dropped
+    point    the median, where the curve reaches one half
+    circle   elbows, from the query `elbow`, with the 95 % interval of their share; a dot where it would cover another
+    caption  runs, steps, what a record is, what is beyond the axis, what was left out, which runs have no distribution
+             and why, whether invisible corners were dropped
 Source: T. Hoefler, R. Belli, Scientific Benchmarking of Parallel Computing Systems, SC'15, rules 5 and 12
 """
 
@@ -24,7 +26,7 @@ from typing import Any, NamedTuple
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, facets, style, words
+from scalelens.charts import axes, exclusions, facets, run_labels, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -32,11 +34,15 @@ from scalelens.errors import UserError
 QUERY = "batch_cdf"
 FACETS = True
 MOST_RUNS = style.MOST_SERIES * facets.MOST_PANELS
-FACTS = ("name", "system", "model", "precision", "devices", "device_unit", "global_batch_size")
+FACTS = ("name", "system", "model", "precision", "device_model", "devices", "device_unit", "global_batch_size")
 PARAMETERS = {"cdf_slots": "10000"}  # finer than the grid of the widest page: nobody sees corners within a slot
 
-_ONE_STEP = "single steps"  # the query's label for runs whose records are single steps
 _INTERVAL = ("ci95", "steps")  # kind and scope of the interval of an elbow's share
+_REASONS = {"few": "too few records", "quantized": "rounded times"}  # why a run has no elbow, in words
+_BODY = 0.95  # share of a run's steps that its body holds
+_ROOM_BESIDE_BODY = 1.15  # length of the axis over that of the body
+_LONG_TAIL = 4  # length of the whole axis over that of the body from which only the body is shown
+_CIRCLE, _DOT = 6.0, 5  # points: diameter of a circle with its line; area of a dot
 _RELATIVE_FROM = 10  # ratio of the largest to the smallest median of a run
 DOTS_PER_POINT = 5  # of the grid for thinning curves: a dot is a sixth of the line's width
 
@@ -56,28 +62,29 @@ def draw(
             f"there is no distribution of step times to draw{f' ({reasons})' if reasons else ''}",
             "see what the runs hold: scalelens query batch_stats",
         )
-    known = known.with_columns(batch=_batch(known))
-    labels = _labels(known)
+    known = known.with_columns(batch=run_labels.batch(known))
+    room = style.legend_room(page)
+    labels = run_labels.labels(known, room)
     medians_s = _medians_s(known)
     is_relative = max(medians_s.values()) > _RELATIVE_FROM * min(medians_s.values())
     if is_relative:
-        labels = {run: f"{label} · {words.short_number(medians_s[run])} s" for run, label in labels.items()}
+        at = {run: f" · {words.short_number(median_s)} s" for run, median_s in medians_s.items()}
+        labels = run_labels.labels(known, room - max(map(words.text_width, at.values())))
+        labels = {run: f"{label}{at[run]}" for run, label in labels.items()}
         known = known.with_columns(pl.col("step_s") / pl.col("run_id").replace_strict(medians_s))
     runs = [run | {"label": labels[run["run_id"]]} for run in known.unique("run_id", maintain_order=True).to_dicts()]
     facets.take_from_labels(runs, page.facet)
     labels = {run["run_id"]: run["label"] for run in runs}
     looks = style.looks(sorted(set(labels.values()), key=words.natural), page)
-    extent = Extent(*known.select(low=pl.min("step_s"), high=pl.max("step_s")).row(0))
+    extent = _extent(known, page)
     curves = {f"{run}": curve_rows(curve, extent, page.points) for (run,), curve in known.group_by("run_id")}
     medians: dict[str, list[Row]] = {
         run: [{"step_s": half_s, "percent": 50}] for run, half_s in _medians_s(known).items()
     }
     elbows = _elbows(known)
+    _part_circles([elbow for of_run in elbows.values() for elbow in of_run], extent, page)
     x, y = _axes(extent, sorted(set(known["label"])), is_relative)
-    x, y = (
-        facets.over(x, extent, page),
-        facets.over(y, (0, 100 * axes.HEADROOM), page),
-    )  # titles have the same height
+    y = facets.over(y, (0, 100 * axes.HEADROOM), page)  # titles have the same height
 
     def panel(part: Sequence[Row], y: Any) -> Any:
         def of_part(rows_of: Mapping[str, Sequence[Row]]) -> list[Row]:
@@ -87,7 +94,7 @@ def draw(
 
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
     legend += [style.INTERVALS[_INTERVAL]] if elbows else []
-    caption = [*_caption(known, refused), words.exclusions(left_out)]
+    caption = [*_caption(known, refused), *_beyond(known, extent, is_relative), exclusions.sentence(left_out)]
     return style.figure(facets.panels(runs, page, panel, x, y), legend, caption, page)
 
 
@@ -97,8 +104,8 @@ def _panel(
     """The curves of runs, with their medians and elbows."""
     by = style.encodings(looks)
     half = alt.Chart(style.values([{"percent": 50}])).mark_rule(color=style.GRAY, strokeWidth=0.5, strokeDash=[2, 1.5])
-    lines = alt.Chart(style.values(curves)).mark_line(interpolate="step-after")
-    points = alt.Chart(style.values(medians)).mark_point()
+    lines = alt.Chart(style.values(curves)).mark_line(interpolate="step-after", clip=True)
+    points = alt.Chart(style.values(medians)).mark_point(clip=True)
     return alt.layer(
         half.encode(y="percent:Q"),
         lines.encode(x, y, by["color"], by["strokeDash"], by["strokeWidth"]),
@@ -129,27 +136,77 @@ def _elbow_marks(elbows: Sequence[Row], x: Any, y: Any, color: Any) -> list[Any]
     """Open circles, and bars for the intervals of their shares."""
     if not elbows:
         return []
-    circles = alt.Chart(style.values(elbows)).mark_point(shape="circle", filled=False, fill="white", strokeWidth=0.8)
-    bars = style.interval_layers(elbows, _INTERVAL, x, ("percent_low", "percent_high"), color)
-    return [*bars, circles.encode(x, y, color, tooltip=["label:N", "step_s:Q", "percent:Q"])]
+    tips = ["label:N", "step_s:Q", "percent:Q"]
+    circle = {"shape": "circle", "filled": False, "fill": "white", "strokeWidth": 0.8, "clip": True}
+    dot = {"shape": "circle", "size": _DOT, "clip": True}
+    layers = style.interval_layers(elbows, _INTERVAL, x, ("percent_low", "percent_high"), color)
+    for is_apart, mark in ((False, dot), (True, circle)):
+        part = [elbow for elbow in elbows if elbow["is_apart"] == is_apart]
+        layers += [alt.Chart(style.values(part)).mark_point(**mark).encode(x, y, color, tooltip=tips)] if part else []
+    return layers
+
+
+def _part_circles(elbows: Sequence[Row], extent: "Extent", page: Page) -> None:
+    """Says of each elbow whether its circle is apart from those before it, on one panel over the whole width."""
+    width, height = style.panel_width(1, page), style.WIDE_HEIGHT if page.is_wide else style.HEIGHT
+    placed: list[tuple[float, float]] = []
+    for elbow in sorted(elbows, key=lambda elbow: (elbow["step_s"], elbow["percent"])):
+        place = extent.place(elbow["step_s"]) * width, elbow["percent"] / 100 * height
+        elbow["is_apart"] = all(math.dist(place, other) >= _CIRCLE for other in placed)
+        placed += [place] if elbow["is_apart"] else []
 
 
 class Extent(NamedTuple):
-    """The fastest and the slowest step of all runs, in seconds."""
+    """The ends of the axis, in seconds or relative to the medians."""
 
     low: float
     high: float
+    asked_for_log: bool = False
 
     @property
     def is_log(self) -> bool:
-        return axes.is_logarithmic(self.low, self.high)
+        return self.low > 0 and (self.asked_for_log or axes.is_logarithmic(self.low, self.high))
+
+    def place(self, time: float) -> float:
+        """Where a time is on the axis, 0 at its start and 1 at its end."""
+        if self.high == self.low:
+            return 0.5
+        if self.is_log:
+            return math.log(time / self.low) / math.log(self.high / self.low)
+        return (time - self.low) / (self.high - self.low)
+
+
+def _extent(known: pl.DataFrame, page: Page) -> Extent:
+    """What the page asks for; else the whole, or the body of the distributions where their tail is long."""
+    asked_for_log = bool(page.logarithmic)
+    if page.x_limits:
+        return Extent(*next(iter(page.x_limits.values())), asked_for_log)
+    low, high = known.select(low=pl.min("step_s"), high=pl.max("step_s")).row(0)
+    body = known.filter(pl.col("cdf") >= _BODY).group_by("run_id").agg(pl.min("step_s"))["step_s"].max()
+    end = low + _ROOM_BESIDE_BODY * (float(body) - low)  # type: ignore[arg-type]
+    is_tail_long = high - low > _LONG_TAIL * (end - low) > 0
+    return Extent(low, end if is_tail_long and not asked_for_log else high, asked_for_log)
+
+
+def _beyond(known: pl.DataFrame, extent: Extent, is_relative: bool) -> list[str]:
+    """Which steps the axis does not show."""
+    slowest = float(known["step_s"].max())  # type: ignore[arg-type]
+    if slowest <= extent.high:
+        return []
+    shown = known.filter(pl.col("step_s") <= extent.high).group_by("run_id").agg(pl.max("cdf"))
+    shares = [100 * (1 - share) for share in shown["cdf"]]
+    low, high = min(shares), max(shares)
+    many = f"{high:.2g}" if f"{low:.2g}" == f"{high:.2g}" else f"{low:.2g} to {high:.2g}"
+    end = f"{words.short_number(slowest)}{' times the median' if is_relative else ' s'}"
+    return [f"Beyond the axis: the slowest {many}\u00a0% of the records of a run, up to {end}."]
 
 
 def _axes(extent: Extent, kinds: list[str], is_relative: bool) -> tuple[Any, Any]:
     """The x and y axis of curves with records of these kinds."""
     parts = ["step time over the run's median" if is_relative else "step time [s]"]
-    if len(kinds) == 1 and kinds != [_ONE_STEP]:
+    if len(kinds) == 1 and kinds != [run_labels.ONE_STEP]:
         parts += kinds
+    domain = [extent.low, extent.high] if extent.high > extent.low else None
     ticks: dict[str, Any] = {"tickCount": 6}
     if extent.is_log:
         parts.append("logarithmic")
@@ -158,12 +215,14 @@ def _axes(extent: Extent, kinds: list[str], is_relative: bool) -> tuple[Any, Any
     x = alt.X(
         "step_s:Q",
         title=", ".join(parts),
-        scale=alt.Scale(type="log" if extent.is_log else "linear", zero=False, nice=False, padding=8),
+        scale=alt.Scale(type="log" if extent.is_log else "linear", zero=False, nice=False, padding=8)
+        if domain is None
+        else alt.Scale(type="log" if extent.is_log else "linear", domain=domain, nice=False, padding=8),
         axis=alt.Axis(labelOverlap="greedy", labelSeparation=3, **axes.labels(extent.high), **ticks),
     )
     y = alt.Y(
         "percent:Q",
-        title="share of steps [%]" if kinds == [_ONE_STEP] else "share of records [%]",
+        title="share of steps [%]" if kinds == [run_labels.ONE_STEP] else "share of records [%]",
         scale=alt.Scale(domain=[0, 100]),
         axis=alt.Axis(values=[0, 25, 50, 75, 100], tickCount=5),
     )
@@ -177,6 +236,8 @@ def curve_rows(curve: pl.DataFrame, extent: Extent, width: int) -> list[Row]:
     the last corner in each of its columns are kept, so the curve looks the same.
     """
     place = pl.col("step_s").log() if extent.is_log else pl.col("step_s")
+    beyond = pl.col("step_s") > extent.high
+    curve = curve.filter(~beyond | ~beyond.shift(1, fill_value=False))
     span = (math.log(extent.high / extent.low) if extent.is_log else extent.high - extent.low) or 1.0
     column = (place / span * width * DOTS_PER_POINT).floor()
     kept = curve.with_columns(column=column).filter(
@@ -187,66 +248,23 @@ def curve_rows(curve: pl.DataFrame, extent: Extent, width: int) -> list[Row]:
     return [{"step_s": corners[0]["step_s"], "percent": 0}, *corners]
 
 
-def _labels(rows: pl.DataFrame) -> dict[str, str]:
-    """Label of each run: the facts that set it apart, else its name, else its id."""
-    runs = rows.unique("run_id", maintain_order=True).to_dicts()
-    facts = [[_fact(run, fact) for fact in ("system", "model", "precision", "devices", "batch")] for run in runs]
-    differ = [len(set(column)) > 1 for column in zip(*facts, strict=True)]
-    labels = [[text for text, tells in zip(row, differ, strict=True) if tells and text] for row in facts]
-    for further in ("name", "run_id"):
-        same = [labels.count(label) > 1 for label in labels]
-        labels = [
-            [*label, _fact(run, further)] if alike else label
-            for label, run, alike in zip(labels, runs, same, strict=True)
-        ]
-    tells_kind = rows["label"].n_unique() > 1
-    return {
-        run["run_id"]: " · ".join([*label, run["label"]] if tells_kind and run["label"] != _ONE_STEP else label)
-        for run, label in zip(runs, labels, strict=True)
-    }
-
-
-def _batch(known: pl.DataFrame) -> Any:
-    """The batch of each run in words: the batch per device if it is the same on different numbers of devices."""
-    if not {"global_batch_size", "devices"} <= set(known.columns):
-        return pl.lit(None, pl.String)
-    of_device = known["global_batch_size"] / known["devices"]
-    if known["devices"].n_unique() > 1 and of_device.n_unique() == 1 and of_device[0] is not None:
-        return pl.lit(f"batch {of_device[0]:g} per {words.unit(known.to_dicts())}")
-    batch = pl.col("global_batch_size")
-    return pl.when(batch.is_not_null()).then(pl.format("batch {}", batch))
-
-
-def _fact(run: Row, fact: str) -> str:
-    """A fact of a run in words; empty if it is unknown."""
-    value = run.get(fact)
-    if value is None:
-        return ""
-    if fact == "devices":
-        return words.devices(run)
-    return f"run {value[:8]}" if fact == "run_id" else f"{value}"
-
-
 def _caption(known: pl.DataFrame, refused: pl.DataFrame) -> list[str]:
     """What the runs share, counts, what a record is, and which runs are not drawn."""
     runs = known.unique("run_id", maintain_order=True).to_dicts()
-    facts = [
-        {_fact(run, fact) for run in runs} for fact in ("name", "system", "model", "precision", "devices", "batch")
-    ]
+    facts = [{run_labels.fact(run, fact) for run in runs} for fact in ("name", *run_labels.TELLING)]
     shared = " · ".join(values.pop() for values in facts if len(values) == 1 and "" not in values)
     records = words.counted([run["n_steps"] for run in runs], "record")
     kinds = ", ".join(sorted({run["label"] for run in runs}))
     counts = f"1 run of {records}" if len(runs) == 1 else f"{len(runs)} runs of {records} each"
     lines = [f"{shared}."] if shared else []
-    lines.append(f"{counts} ({kinds}). Marker: p50, without an interval.")
+    lines.append(f"{counts} ({kinds}). Marker: the median.")
     lines += _about_elbows(known)
     if max(run["n_steps"] for run in runs) > int(PARAMETERS["cdf_slots"]):
-        lines.append("Drawn: the corners of each curve that its line does not cover.")
-    for reason, count in sorted(Counter(re.sub(r"\d+ ", "", why) for why in refused["reason"]).items()):
-        which = (
-            [_fact(run, "name") or _fact(run, "run_id") for run in refused.to_dicts()] if refused.height == 1 else []
-        )
-        lines.append(f"Not drawn: {which[0] if which else words.counted([count], 'run')} ({reason}).")
+        lines.append("Curves are drawn as finely as their lines are wide.")
+    for reason, count in sorted(Counter(re.sub(r"\d+ |: see .*", "", why) for why in refused["reason"]).items()):
+        only = refused.to_dicts()[0] if refused.height == 1 else {}
+        which = run_labels.fact(only, "name") or run_labels.fact(only, "run_id") or words.counted([count], "run")
+        lines.append(f"Not drawn: {which} ({reason}).")
     return lines
 
 
@@ -257,7 +275,7 @@ def _about_elbows(known: pl.DataFrame) -> list[str]:
         lines.append("Circle: elbow, with the interval of its share.")
     if "note" in known.columns:
         runs = known.filter(pl.col("note").is_not_null()).unique("run_id")
-        reasons = Counter(reason.partition(":")[0] for reason in runs["note"])
+        reasons = Counter(_REASONS.get(why := reason.partition(":")[0], why) for reason in runs["note"])
         counts = [f"{words.counted([count], 'run')} ({reason})" for reason, count in sorted(reasons.items())]
         lines += [f"Without an elbow: {', '.join(counts)}."] if counts else []
     return lines

@@ -5,7 +5,8 @@ Query: batch_device_grid
 Encodings:
     x        devices
     y        batch of a device in samples, the largest at the top; with `per=job`, the global batch
-    color    throughput of a device against the best of the series, darker for more; with `per=job`, of the whole job
+    color    throughput of a device against the best of the series, darker for more, from the lowest of the figure on;
+             with `per=job`, of the whole job
     number   the same in percent; with `per=job`, samples per second
     caption  series, the best combination with its throughput, runs, what was left out; a blank cell was not measured
 Source: heat map of throughput over batch and devices in C. John et al., CARAML (SC'24 workshops)
@@ -17,7 +18,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import facets, limits, style, words
+from scalelens.charts import exclusions, facets, limits, naming, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -26,9 +27,9 @@ QUERY = "batch_device_grid"
 _SERIES_FACTS = ("system", "model", "precision", "device_model")
 
 _MOST_PANELS = 6
-_DARK_FROM = 50  # percent from which the number in a cell is white
+_DARK_FROM = 0.5  # of the way from the lowest to 100 %, from where on the number in a cell is white
 ROW_HEIGHT, LOWEST_MAP = 30, 66  # points
-_COLORS = ["#eef4fb", "#08468b"]  # of 0 and of 100 %
+_COLORS = ["#eef4fb", "#08468b"]  # of the lowest and of 100 %
 
 
 def draw(
@@ -37,28 +38,35 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `batch_device_grid`.  Raises UserError if no series has two combinations."""
-    several = rows.filter(pl.len().over("series") > 1, pl.col("relative").is_not_null())
+    """The figure of the rows of `batch_device_grid`.  Raises UserError if no series has two batches and two sizes."""
+    known = rows.filter(pl.col("relative").is_not_null())
+    is_map = pl.all_horizontal(
+        pl.col(of).n_unique().over("series") > 1 for of in ("devices", "batch_per_device")
+    )  # fmt: skip
+    several = known.filter(is_map)
     if several.is_empty():
         raise UserError(
-            "there are no runs that differ in devices or batch alone",
-            "see what there is: scalelens query runs_overview",
+            "no series has both two batches of a device and two numbers of devices: there is no map to draw",
+            "for one batch: scalelens plot throughput; for one number of devices: scalelens plot batch_size_curve",
         )
     points: list[Row] = several.sort("series", "devices", "batch_per_device").to_dicts()
-    shared = words.name_by_facts(points, _SERIES_FACTS)
+    room = style.panel_width(2 if page.is_wide else 1, page) * style.SMALL / style.LARGE
+    shared = naming.name_by_facts(points, _SERIES_FACTS, room=room)
     by_series: dict[str, list[Row]] = {}
     for point in points:
         by_series.setdefault(point["label"], []).append(point)
     limits.check_count(len(by_series), _MOST_PANELS, "maps", "choose runs, for example runs=\"model = 'resnet50'\"")
     is_of_jobs = (parameters or {}).get("per") == "job"
     by_series = dict(sorted(by_series.items(), key=lambda series: (page.position(series[0]), series[0])))
+    lowest = 100 * min(point["relative"] for point in points)
     panels = [
-        style.Panel(_map(cells, name, is_of_jobs, page), height=_height(cells, page), name=name)
+        style.Panel(_map(cells, name, is_of_jobs, lowest, page), height=_height(cells, page), name=name)
         for name, cells in by_series.items()
     ]
     across = 2 if page.is_wide and len(panels) > 1 else 1
     grid = [panels[n : n + across] for n in range(0, len(panels), across)]
-    caption = [shared, *_caption(by_series, is_of_jobs), words.exclusions(left_out)]
+    flat = known["series"].n_unique() - len(by_series)
+    caption = [shared, *_caption(by_series, is_of_jobs, flat), exclusions.sentence(left_out)]
     return style.figure(grid, [], [sentence for sentence in caption if sentence], page)
 
 
@@ -68,7 +76,7 @@ def _height(cells: Sequence[Row], page: Page) -> float:
     return min(style.WIDE_HEIGHT if page.is_wide else style.HEIGHT, max(LOWEST_MAP, ROW_HEIGHT * batches))
 
 
-def _map(cells: Sequence[Row], name: str, is_of_jobs: bool, page: Page) -> Any:
+def _map(cells: Sequence[Row], name: str, is_of_jobs: bool, lowest: float, page: Page) -> Any:
     drawn = [
         {
             "devices": cell["devices"],
@@ -83,9 +91,10 @@ def _map(cells: Sequence[Row], name: str, is_of_jobs: bool, page: Page) -> Any:
     order = sorted({cell["batch"] for cell in drawn}, reverse=True)
     title = "global batch" if is_of_jobs else "batch of a device"
     y = alt.Y("batch:O", title=title, sort=order, axis=alt.Axis(labelOverlap="greedy", **bare))
-    color = alt.Color("percent:Q", scale=alt.Scale(domain=[0, 100], range=_COLORS), legend=None)
+    color = alt.Color("percent:Q", scale=alt.Scale(domain=[lowest, 100], range=_COLORS), legend=None)
     chart = alt.Chart(style.values(drawn))
-    ink = alt.condition(f"datum.percent >= {_DARK_FROM}", alt.value("white"), alt.value(style.INK))
+    dark_from = lowest + _DARK_FROM * (100 - lowest)
+    ink = alt.condition(f"datum.percent >= {dark_from:.4g}", alt.value("white"), alt.value(style.INK))
     cell = chart.mark_rect(stroke="white", strokeWidth=0.5).encode(x, y, color, tooltip=["percent:Q"])
     text = chart.mark_text().encode(x, y, text="text:N", color=ink)
     return facets.titled(alt.layer(cell, text), name, 2 if page.is_wide else 1, page, has_axes=True)
@@ -95,9 +104,9 @@ def _batch(cell: Row, is_of_jobs: bool) -> float:
     return float(cell["batch_per_device"] * (cell["devices"] if is_of_jobs else 1))
 
 
-def _caption(by_series: Mapping[str, Sequence[Row]], is_of_jobs: bool) -> list[str]:
+def _caption(by_series: Mapping[str, Sequence[Row]], is_of_jobs: bool, flat: int) -> list[str]:
     lines = [
-        "Number: samples/s of the whole job, the global batch over the time of a step. Colour: share of the best."
+        "Number: samples/s of the whole job, the global batch over the time of a step. Color: share of the best."
         if is_of_jobs
         else "Number: throughput of a device, its batch over the time of a step, in percent of the best of its map."
     ]
@@ -113,5 +122,7 @@ def _caption(by_series: Mapping[str, Sequence[Row]], is_of_jobs: bool) -> list[s
         )
     runs = words.counted([cell["n_runs"] for cells in by_series.values() for cell in cells], "run")
     lines.append(f"Each cell: {runs}. Without a cell: not measured.")
+    if flat:
+        lines.append(f"Not drawn: {flat} series of one batch or one number of devices.")
     notes = dict.fromkeys(cell["note"] for cells in by_series.values() for cell in cells if cell["note"])
     return lines + [words.sentence(note) for note in notes]

@@ -17,7 +17,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, facets, style, words
+from scalelens.charts import axes, exclusions, facets, naming, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -42,8 +42,8 @@ def draw(
             "there are no runs that differ in their batch alone", "see what there is: scalelens query runs_overview"
         )
     points: list[Row] = rows.sort("series", "batch_per_device").to_dicts()
-    shared = words.name_by_facts(points, _SERIES_FACTS)
-    caption = [shared, *_caption(points, parameters or {}), words.exclusions(left_out)]
+    shared = naming.name_by_facts(points, _SERIES_FACTS, room=style.legend_room(page))
+    caption = [shared, *_caption(points, parameters or {}), exclusions.sentence(left_out)]
     facets.take_from_labels(points, page.facet)
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     x = axes.of_counts("batch_per_device", "batch of a device [samples]", {row["batch_per_device"] for row in points})

@@ -18,7 +18,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, facets, style, words
+from scalelens.charts import axes, facets, naming, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -92,7 +92,7 @@ def _fact_text(point: Row, fact: str) -> str:
     if point[fact] is None:
         return f"unknown {fact}"
     what = {"root": "root ", "run_id": "run ", "file_of_unknown_test": "file "}.get(fact, "")
-    return f"{what}{words.fact_text(point, fact)}"
+    return f"{what}{naming.fact_text(point, fact)}"
 
 
 def _rates(rates: Sequence[float]) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, limits, style, words
+from scalelens.charts import axes, exclusions, limits, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -59,5 +59,5 @@ def draw(
     counts = " and ".join(
         f"{words.counted([sum(point['side'] == side for point in points)], 'run')} of {side}" for side in ("a", "b")
     )
-    caption = [f"{counts}; a point is the {statistic} of a run's records.", words.exclusions(left_out)]
+    caption = [f"{counts}; a point is the {statistic} of a run's records.", exclusions.sentence(left_out)]
     return style.figure([[style.Panel(alt.layer(*layers))]], legend, caption, page)

@@ -20,7 +20,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, style, words
+from scalelens.charts import axes, exclusions, naming, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -46,7 +46,7 @@ def draw(
             "see what is known: scalelens query energy_efficiency",
         )
     points: list[Row] = rows.sort("series", "devices", "global_batch_size").to_dicts()
-    shared, labels = words.apart(dict.fromkeys(point["series"] for point in points))
+    shared, labels = naming.apart(dict.fromkeys(point["series"] for point in points))
     for point in points:
         point["label"] = labels[point["series"]]
         _add_token_ranges(point)
@@ -144,4 +144,4 @@ def _caption(points: Sequence[Row], shared: str, left_out: Mapping[str, int]) ->
         lines.append("Throughput of whole epochs where the log has no steps.")
     kinds = sorted({kind for point in points for kind in (point["energy_kind"] or "").split()})
     lines.append(f"Energy {', '.join(_ENERGY_KINDS.get(kind, kind) for kind in kinds)}.")
-    return [*lines, *words.notes(points), words.exclusions(left_out)]
+    return [*lines, *words.notes(points), exclusions.sentence(left_out)]

@@ -20,7 +20,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, style, words
+from scalelens.charts import axes, exclusions, naming, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -49,7 +49,7 @@ def draw(
             "see what is known: scalelens query energy_efficiency; scalelens query scaling",
         )
     points: list[Row] = compared.to_dicts()
-    shared = words.name_series(points)
+    shared = naming.name_series(points)
     several = len({point["scaling"] for point in points}) > 1
     for point in points:
         point["label"] = " · ".join(filter(None, (point["label"], point["scaling"] if several else "")))
@@ -60,7 +60,7 @@ def draw(
         grid = [[*grid[0], panel]] if page.is_wide else [*grid, [panel]]
     legend: list[style.Look | style.IntervalLook] = [*(look for look in looks if look.label), _BASE_AND_IDEAL]
     legend += [style.INTERVALS["range", "runs"]] if any(point["relative_low"] is not None for point in points) else []
-    caption = [shared, *_caption(points, rows.height - compared.height), words.exclusions(left_out)]
+    caption = [shared, *_caption(points, rows.height - compared.height), exclusions.sentence(left_out)]
     return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from scalelens.charts import style, words
+from scalelens.charts import naming, style, words
 from scalelens.charts.layout import Page
 from scalelens.charts.limits import CHOOSE_RUNS, check_count
 from scalelens.charts.style import Row
@@ -47,14 +47,15 @@ def check(count: int, hint: str = CHOOSE_RUNS) -> None:
 def take_from_labels(points: Sequence[Row], column: str) -> None:
     """Removes the value of the column from each row's label, because the title of the panel has it."""
     for point in points if column else ():
-        value = words.fact_text(point, column)
+        value = naming.fact_text(point, column)
         point["label"] = " · ".join(part for part in point["label"].split(" · ") if part != value)
 
 
-def across(count: int, page: Page, x_title: str = "") -> int:
+def across(count: int, page: Page, x_title: str | Sequence[str] = "") -> int:
     """How many panels are side by side: as many as have room for the title below them, in rows of equal length."""
     most = WIDE if page.is_wide else NARROW
-    wide = words.text_width(x_title) * style.LARGE / style.SMALL
+    lines = [x_title] if isinstance(x_title, str) else x_title
+    wide = max(map(words.text_width, lines)) * style.LARGE / style.SMALL
     most = next((n for n in range(most, 1, -1) if wide <= style.panel_width(n, page)), 1)
     rows = -(-count // most)
     return -(-count // rows)

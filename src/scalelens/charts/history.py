@@ -5,7 +5,8 @@ Shows: since when runs are slower or faster, and by how much: a point for each r
 Query: history
 Encodings:
     x        number of the run in its series, in the order of time
-    y        value of the run, with its interval within the run
+    y        value of the run, with its interval within the run; an interval much longer than the runs differ is cut at
+             the edge of the panel
     color    series, named by what sets it apart
     line     level: geometric mean of the runs up to the next change
     rule     change of level; broken where the change is weak
@@ -19,7 +20,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, facets, limits, style, words
+from scalelens.charts import axes, exclusions, facets, limits, naming, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -32,6 +33,7 @@ _TITLES = {
     "step_j": "energy of a step [J]", "sample_j": "energy of a sample [J]", "power_w": "power of a device [W]",
     "peak_memory_bytes": "peak memory [bytes]",
 }  # fmt: skip
+_LONGEST_INTERVAL = 0.5  # that the axis makes room for, of the difference of the values
 _RATES = ("samples_per_s", "tokens_per_s")
 
 
@@ -53,21 +55,36 @@ def draw(
     limits.check_marks(repeated.height, "runs")
     alone = rows.height - repeated.height
     points: list[Row] = repeated.sort("series", "run_number").to_dicts()
-    shared, labels = words.apart(dict.fromkeys(point["series"] for point in points))
+    shared, labels = naming.apart(dict.fromkeys(point["series"] for point in points))
     for point in points:
         point["label"] = labels[point["series"]]
     facets.take_from_labels(points, page.facet)
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     x = alt.X("run_number:Q", title="run, in order of time", scale=alt.Scale(zero=False, nice=False, padding=8),
               axis=alt.Axis(format="d", tickMinStep=1))  # fmt: skip
-    axis = alt.Axis(**axes.even_labels(max(point["run_value"] for point in points)))
-    y = alt.Y("run_value:Q", title=_TITLES[points[0]["measure"]], scale=alt.Scale(zero=False), axis=axis)
     x = facets.over(x, (point["run_number"] for point in points), page)
-    y = facets.over(y, (point[end] for point in points for end in ("run_value", "low", "high")), page)
+    low, high = _ends(points)
+    scale = alt.Scale(domain=[low, high], nice=False, zero=False, padding=6)
+    ticks = axes.ticks_between(low, high)
+    axis = alt.Axis(values=ticks, tickCount=len(ticks), **axes.even_labels(high))
+    y = alt.Y("run_value:Q", title=_TITLES[points[0]["measure"]], scale=scale, axis=axis)
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
     legend += [style.INTERVALS[kind, "steps"] for kind in _kinds(points)]
     grid = facets.panels(points, page, lambda part, y: _panel(part, looks, x, y), x, y)
-    return style.figure(grid, legend, _caption(points, alone, shared, parameters or {}, left_out), page)
+    caption = _caption(points, alone, shared, parameters or {}, left_out)
+    if any(point[end] is not None and not low <= point[end] <= high for point in points for end in ("low", "high")):
+        caption.insert(-1, "Intervals that leave the panel are cut at its edge.")
+    return style.figure(grid, legend, caption, page)
+
+
+def _ends(points: Sequence[Row]) -> tuple[float, float]:
+    """The ends of the y axis: those of the values, and of intervals that are not much longer than these differ."""
+    values = [point[name] for point in points for name in ("run_value", "level")]
+    low, high = min(values), max(values)
+    room = _LONGEST_INTERVAL * (high - low) or _LONGEST_INTERVAL * abs(high) / 10
+    ends = [point[end] for point in points for end in ("low", "high") if point[end] is not None]
+    kept = [end for end in ends if low - room <= end <= high + room]
+    return min([low, *kept]), max([high, *kept])
 
 
 def _kinds(points: Sequence[Row]) -> list[str]:
@@ -83,7 +100,7 @@ def _panel(points: Sequence[Row], looks: Sequence[style.Look], x: Any, y: Any) -
     layers += [_levels(points, x, by["color"])]
     for kind in _kinds(points):
         of_kind = [point for point in points if point["interval_kind"] == kind]
-        layers += style.interval_layers(of_kind, (kind, "steps"), x, ("low", "high"), by["color"])
+        layers += style.interval_layers(of_kind, (kind, "steps"), x, ("low", "high"), by["color"], clip=True)
     layers += [chart.mark_point().encode(x, y, by["color"], by["shape"], tooltip=["name:N", "run_value:Q"])]
     return alt.layer(*(layer for layer in layers if layer is not None))
 
@@ -127,4 +144,4 @@ def _caption(
             lines.append(f"{point['change'].capitalize()} change at {point['name']}: {drawn} {percent}\u00a0%.")
     if alone:
         lines.append(f"Not drawn: {words.counted([alone], 'run')} without another of the same configuration.")
-    return [*lines, words.exclusions(left_out)]
+    return [*lines, exclusions.sentence(left_out)]

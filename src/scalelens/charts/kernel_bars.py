@@ -5,19 +5,21 @@ if the text is indented, `indent`.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import altair as alt
 import polars as pl
 
 from scalelens.charts import axes, limits, style, words
+from scalelens.charts.kernel_names import short_names
 from scalelens.charts.layout import Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
+_OPERATOR = "operator"
 # Colors, light because text is written on them, and their names in the legend.
 _KINDS_OF_WORK = {
-    "operator": ("operator", "#dfe7e1"),
+    _OPERATOR: ("operator", "#dfe7e1"),
     "compute": ("compute", "#a6cee3"),
     "communication": ("communication", "#fdbf6f"),
     "memory": ("copies and fills", "#d9d9d9"),
@@ -38,11 +40,27 @@ def what_is_summed(rows: pl.DataFrame, parameters: Mapping[str, str] | None) -> 
     return f"{traces} of one run, {words.part_of_traces(parameters)}: sums over all."
 
 
-def bar_text(name: str, calls: int, indent: float, page: Page) -> str:
-    """Name and number of calls, shortened to the width of the figure."""
-    room = page.points - 2 * style.MARGIN - style.Y_AXIS - style.STROKES - 6 - indent
-    times = f" · {words.short_number(calls)} ×"
-    return words.shorten(name, room - words.text_width(times)) + times
+class Named(NamedTuple):
+    """What a bar is called."""
+
+    name: str
+    calls: int
+    kind: str
+    indent: float = 0
+
+
+def bar_texts(named: Sequence[Named], page: Page) -> list[str]:
+    """Names with their numbers of calls, within the width of the figure.  A kernel has one name in all of its bars."""
+    times = [f" · {words.short_number(bar.calls)} ×" for bar in named]
+    width = page.points - 2 * style.MARGIN - style.Y_AXIS - style.STROKES - 6
+    rooms: dict[str, float] = {}
+    for bar, often in zip(named, times, strict=True):
+        room = width - bar.indent - words.text_width(often)
+        rooms[bar.name] = min(room, rooms.get(bar.name, room))
+    kernels = [name for name in rooms if any(bar.name == name and bar.kind != _OPERATOR for bar in named)]
+    short = {name: words.shorten(name, room) for name, room in rooms.items()}
+    short |= dict(zip(kernels, short_names(kernels, [rooms[name] for name in kernels]), strict=True))
+    return [f"{short[bar.name]}{often}" for bar, often in zip(named, times, strict=True)]
 
 
 def panel(bars: Sequence[Row]) -> Any:

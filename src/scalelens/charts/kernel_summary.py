@@ -7,7 +7,8 @@ Encodings:
     y        a kernel, labeled by its share of the sum of all durations in percent, the largest first
     x        sum of its durations in milliseconds, from 0
     color    compute, communication, or copies and fills
-    text     its name, without the middle if it is too long, and how often it ran
+    text     its name and how often it ran; template arguments are shortened first, and kernels that would look alike
+             show what is their own
     caption  traces, kernels that are not drawn and their share, which part of the traces
 Source: the kernel breakdown of Holistic Trace Analysis, without its bar of others
 """
@@ -38,15 +39,17 @@ def draw(
         share=pl.col("total_ns") / pl.col("total_ns").sum()
     )
     shown, rest = sums.head(_MOST_KERNELS), sums.slice(_MOST_KERNELS)
+    kernels = shown.to_dicts()
+    named = [kernel_bars.Named(row["name"] or "without a name", row["calls"], row["class"]) for row in kernels]
     bars = [
         {
             "place": k,
             "share": f"{100 * row['share']:.1f}",
             "total_ms": row["total_ns"] / 1e6,
             "kind": row["class"],
-            "text": kernel_bars.bar_text(row["name"] or "without a name", row["calls"], 0, page),
+            "text": text,
         }
-        for k, row in enumerate(shown.iter_rows(named=True))
+        for k, (row, text) in enumerate(zip(kernels, kernel_bars.bar_texts(named, page), strict=True))
     ]
     undrawn = f"{words.counted([rest.height], 'other name')}, {100 * rest['share'].sum():.1f} % of device time"
     caption = [

@@ -99,15 +99,20 @@ def _join_only_callees(branch: _Branch) -> None:
 
 def _bars(root: _Branch, page: Page) -> list[Row]:
     """A bar for each branch that is drawn, from the top."""
-    bars = []
-    for k, (depth, branch) in enumerate(_from_the_top(root, _largest(root))):
-        indent = min(depth, _DEEPEST_INDENT) * INDENT
-        bars.append({
+    drawn = list(_from_the_top(root, _largest(root)))
+    indents = [min(depth, _DEEPEST_INDENT) * INDENT for depth, _ in drawn]
+    named = [
+        kernel_bars.Named(branch.name, branch.calls, branch.kind, indent)
+        for indent, (_, branch) in zip(indents, drawn, strict=True)
+    ]
+    texts = kernel_bars.bar_texts(named, page)
+    return [
+        {
             "place": k, "share": f"{100 * branch.total_ns / root.total_ns:.1f}",
-            "total_ms": branch.total_ns / 1e6, "kind": branch.kind, "indent": indent,
-            "text": kernel_bars.bar_text(branch.name, branch.calls, indent, page),
-        })  # fmt: skip
-    return bars
+            "total_ms": branch.total_ns / 1e6, "kind": branch.kind, "indent": indent, "text": text,
+        }
+        for k, (indent, text, (_, branch)) in enumerate(zip(indents, texts, drawn, strict=True))
+    ]  # fmt: skip
 
 
 def _largest(root: _Branch) -> set[int]:

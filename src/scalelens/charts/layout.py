@@ -40,6 +40,7 @@ class Page(NamedTuple):
     order: tuple[str, ...] = ()  # series and panels that come first
     colors: Mapping[str, str] = {}  # of series by name, or by their number from 0
     limits: Mapping[str, tuple[float, float]] = {}  # of y axes by title; "" means all
+    x_limits: Mapping[str, tuple[float, float]] = {}  # of x axes
     logarithmic: tuple[str, ...] = ()  # x, y or titles of axes
     facet: str = ""  # column by which the rows are split into panels
 
@@ -146,7 +147,7 @@ def _colors(value: Any) -> dict[str, Any]:
     return {"colors": colors}
 
 
-def _limits(value: Any) -> dict[str, Any]:
+def _limits(value: Any) -> dict[str, tuple[float, float]]:
     """`0:100`, or `efficiency [%]=0:100` for one of several axes."""
     given = value if isinstance(value, Mapping | str) else list(value)
     texts = given.items() if isinstance(given, Mapping) else [
@@ -160,7 +161,7 @@ def _limits(value: Any) -> dict[str, Any]:
         limits[title] = (_number(low), _number(high))
         if limits[title][0] >= limits[title][1]:
             raise UserError(f"'{text}' has no room between its ends", "write LOW:HIGH, for example 0:100")
-    return {"limits": limits}
+    return limits
 
 
 def _flag(value: Any) -> bool:
@@ -178,7 +179,8 @@ _SETTINGS: Mapping[str, Any] = {
     "labels": lambda value: {"labels": _pairs(value, "OLD=NEW")},
     "order": lambda value: {"order": tuple(_texts(value))},
     "colors": _colors,
-    "ylim": _limits,
+    "ylim": lambda value: {"limits": _limits(value)},
+    "xlim": lambda value: {"x_limits": _limits(value)},
     "log": lambda value: {"logarithmic": (value,) if isinstance(value, str) else tuple(value)},  # titles contain commas
     "facet": lambda value: {"facet": str(value)},
 }

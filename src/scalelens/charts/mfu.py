@@ -19,14 +19,14 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, style, words
+from scalelens.charts import axes, exclusions, naming, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "mfu"
-FACTS = ("device_unit", "framework", "system")
-_SERIES_FACTS = ("system", "framework", "model", "precision")
+FACTS = ("device_unit", "framework", "system", "nodes", "device_model", *naming.FURTHER_FACTS)
+_SERIES_FACTS = ("system", "framework", "model", "precision", "device_model")
 
 _PRINTED = style.Look("ring: as printed by the tool", style.GRAY, "circle", [1, 0], 0, is_hollow=True)
 _RING_SIZE = 34  # area of a ring, which surrounds a marker, in square points
@@ -47,7 +47,7 @@ def draw(
     for point in points:
         point["series"] = " ".join(f"{point[fact]}" for fact in _SERIES_FACTS)
         point |= {name: None if point[name] is None else 100 * point[name] for name in ("mfu", "mfu_low", "mfu_high")}
-    shared = words.name_by_facts(points, _SERIES_FACTS)
+    shared = naming.name_by_facts(points, _SERIES_FACTS, naming.FURTHER_FACTS, style.legend_room(page))
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     legend: list[style.Look | style.IntervalLook] = [look._replace(thickness=0) for look in looks if look.label]
     legend += [_PRINTED] if any(point["printed_tflops"] for point in points) else []
@@ -57,7 +57,7 @@ def draw(
         kinds = {point["interval_kind"] for point in shares}
         legend += [style.INTERVALS[kind, "steps"] for kind in ("ci95", "range") if kind in kinds]
     grid = [panels] if page.is_wide else [[panel] for panel in panels]
-    caption = [shared, *_caption(points, rows.height - len(points)), words.exclusions(left_out)]
+    caption = [shared, *_caption(points, rows.height - len(points)), exclusions.sentence(left_out)]
     return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
 
 

@@ -143,14 +143,17 @@ def _sensor(point: Row) -> tuple[Any, Any, Any]:
 
 
 def _names(points: Sequence[Row]) -> dict[tuple[Any, Any, Any], str]:
-    """Names of sensors: the device, the node if there are several, the scope if needed."""
+    """Names of sensors: the device, the node if there are several, the scope if needed, and before a bare number."""
     sensors = list(dict.fromkeys(map(_sensor, points)))
     nodes = {node for node, _, _ in sensors}
     devices = [(node, device) for node, device, _ in sensors]
     names = {}
     for node, device, scope in sensors:
         parts = [node] if len(nodes) > 1 else []
-        parts += [device, scope] if devices.count((node, device)) > 1 else [device]
+        if f"{device}".isdigit():
+            parts += [words.unit([{"device_unit": scope}]), device]  # `GPU 0`
+        else:
+            parts += [device, scope] if devices.count((node, device)) > 1 else [device]
         names[node, device, scope] = " ".join(filter(None, parts)) or "power"
     return names
 
@@ -166,7 +169,7 @@ def _caption(points: Sequence[Row], sensors: int, phases: int) -> list[str]:
     if len({point["segment"] for point in points}) > 1:
         lines.append("Lines break where nothing was measured for more than three sampling periods.")
     if not first["has_clock"]:
-        lines.append("Time starts at the first sample: the run has no log on the clock of the readings (power_clock).")
+        lines.append("Time starts at the first sample: no log of the run shares the clock of the readings.")
     elif phases:
         lines.append("Time starts at the first time in the log. White: the log says nothing of that time.")
     else:

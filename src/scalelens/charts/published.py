@@ -21,7 +21,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, facets, limits, style, words
+from scalelens.charts import axes, exclusions, facets, limits, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -65,7 +65,7 @@ def draw(
     is_any_different = any(point["differs"] for point in points)
     legend = [*(look._replace(dash=[1, 0], thickness=0) for look in looks), _EQUAL]
     legend += [_DIFFERENT] if is_any_different else []
-    return style.figure(grid, legend, [*_caption(numbers, points), words.exclusions(left_out)], page)
+    return style.figure(grid, legend, [*_caption(numbers, points), exclusions.sentence(left_out)], page)
 
 
 def _panel(

@@ -6,7 +6,8 @@ Encodings:
     x        floating-point operations per byte moved, from shapes, logarithmic
     y        TFLOP/s achieved, logarithmic
     point    an operator with its shapes, by family in color and shape, its area the time it takes
-    line     the roofline of each element type with a given peak and bandwidth, or one from the catalog
+    line     the roofline of each element type with a given peak and bandwidth, or one from the catalog; broken, where
+             neither is known, the highest rates that operators reached
     caption  how many operators, which share of the time they take, peaks, what is not drawn
 Source: S. Williams, A. Waterman, D. Patterson, Roofline, CACM 52(4), 2009
 """
@@ -29,6 +30,7 @@ _COVERED = 0.99  # share of the time that is drawn: the other operators would on
 _MOST_OPERATORS = 400
 _POWER = "'1e' + round(log(datum.value) / LN10)"  # label of a tick; its format would write 1e+2
 _ROOF = style.Look("roofline", style.INK, None, [1, 0], 1)
+_REACHED = style.Look("highest rates reached", style.GRAY, None, [3, 2], 0.8)
 
 
 def draw(
@@ -54,12 +56,14 @@ def draw(
     points = shown.select("name", "family", "shapes", "intensity", "tflops_per_s", "kernel_s").to_dicts()
     peaks = _peaks(shown)
     looks = [look._replace(thickness=0) for look in style.looks(sorted({row["family"] for row in points}), page)]
-    panel = _panel(points, looks, peaks)
-    legend = [*looks, _ROOF] if any(bandwidth for _, bandwidth in peaks) else [*looks]
-    return style.figure([[style.Panel(panel)]], legend, _caption(rows, shown, peaks), page)
+    roofs = [(peak, bandwidth) for peak, bandwidth in peaks if bandwidth is not None]
+    roof, roofs = (_ROOF, roofs) if roofs else (_REACHED, [_reached(known)])
+    panel = _panel(points, looks, roofs, roof)
+    return style.figure([[style.Panel(panel)]], [*looks, roof], _caption(rows, shown, peaks, roofs), page)
 
 
 _Limits = tuple[float | None, float | None]  # TFLOP/s and GB/s; None: not known
+_Roof = tuple[float | None, float]  # the same of a line that is drawn
 
 
 def _peaks(shown: pl.DataFrame) -> dict[_Limits, list[str]]:
@@ -71,10 +75,15 @@ def _peaks(shown: pl.DataFrame) -> dict[_Limits, list[str]]:
     return dtypes
 
 
-def _panel(points: Sequence[Row], looks: Sequence[style.Look], peaks: Mapping[_Limits, list[str]]) -> Any:
+def _reached(known: pl.DataFrame) -> _Roof:
+    """The most TFLOP/s and GB/s of any operator: what the device can do at least."""
+    gb_per_s = 1000 * known["tflops_per_s"] / known["intensity"]
+    return float(known["tflops_per_s"].max()), float(gb_per_s.max())  # type: ignore[arg-type]
+
+
+def _panel(points: Sequence[Row], looks: Sequence[style.Look], roofs: Sequence[_Roof], roof: style.Look) -> Any:
     low, high = (edge(row["intensity"] for row in points) for edge in (min, max))
     bottom, top = (edge(row["tflops_per_s"] for row in points) for edge in (min, max))
-    roofs = [(peak, bandwidth) for peak, bandwidth in peaks if bandwidth is not None]
     for peak, bandwidth in roofs:
         if peak is not None:
             ridge = _ridge(peak, bandwidth)
@@ -87,18 +96,21 @@ def _panel(points: Sequence[Row], looks: Sequence[style.Look], peaks: Mapping[_L
     tips = ["name:N", "shapes:N", "intensity:Q", "tflops_per_s:Q", "kernel_s:Q"]
     marks = alt.Chart(style.values(points)).mark_point(opacity=0.7)
     layers = [marks.encode(x, y, by["color"], by["shape"], size, tooltip=tips)]
-    return alt.layer(*layers, *(_roof(peak, bandwidth, low, high).encode(x, y) for peak, bandwidth in roofs))
+    return alt.layer(*layers, *(_roof(of, low, high, roof).encode(x, y) for of in roofs))
 
 
-def _roof(peak: float | None, bandwidth: float, low: float, high: float) -> Any:
+def _roof(of: _Roof, low: float, high: float, look: style.Look) -> Any:
     """The line that a device cannot exceed: memory limits left of the ridge, known arithmetic right of it."""
+    peak, bandwidth = of
     start, end = _decades(low, high)
     most = math.inf if peak is None else peak
     corners = [
         {"intensity": at, "tflops_per_s": min(most, at * bandwidth / 1000)}
         for at in sorted({start, min(max(_ridge(most, bandwidth), start), end), end})
     ]
-    return alt.Chart(style.values(corners)).mark_line(color=_ROOF.color, strokeWidth=_ROOF.thickness, clip=True)
+    return alt.Chart(style.values(corners)).mark_line(
+        color=look.color, strokeWidth=look.thickness, strokeDash=list(look.dash), clip=True
+    )
 
 
 def _ridge(peak: float, bandwidth: float) -> float:
@@ -123,7 +135,9 @@ def _axis(field: str, title: str, low: float, high: float) -> Any:
     return channel(f"{field}:Q", title=title, scale=alt.Scale(type="log", domain=[start, end], nice=False), axis=axis)
 
 
-def _caption(rows: pl.DataFrame, shown: pl.DataFrame, peaks: Mapping[_Limits, list[str]]) -> list[str]:
+def _caption(
+    rows: pl.DataFrame, shown: pl.DataFrame, peaks: Mapping[_Limits, list[str]], roofs: Sequence[_Roof]
+) -> list[str]:
     total, drawn = (sum(of["kernel_s"].to_list()) for of in (rows, shown))
     lines = [
         f"{words.counted([shown.height], 'operator')} by shapes, {100 * drawn / total:.0f} % of the time of "
@@ -131,6 +145,9 @@ def _caption(rows: pl.DataFrame, shown: pl.DataFrame, peaks: Mapping[_Limits, li
     ]
     lines.append("Bytes from shapes, each tensor moved once. Rates are total work over total time of kernels.")
     lines += [_of_roof(peak, bandwidth, ", ".join(dtypes)) for (peak, bandwidth), dtypes in peaks.items()]
+    if not any(bandwidth for _, bandwidth in peaks):
+        arithmetic, memory = (words.short_number(rate or 0) for rate in roofs[0])
+        lines.append(f"Broken line: the highest rates that operators reached, {arithmetic} TFLOP/s and {memory} GB/s.")
     if hidden := rows.height - shown.height:
         lines.append(f"Not drawn: {words.counted([hidden], 'operator')} (least time).")
     return lines

@@ -19,13 +19,15 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import limits, style, words
+from scalelens.charts import limits, naming, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "run_matrix"
 
+_DEVICE = re.compile(r" · device_model [^·]+(?= ·|$)")  # named where two configurations differ in it alone
+_MASKED = re.compile(r"#(?:\.#)*")
 MOST_STUDIES, MOST_ROWS = 4, 30
 _ROW = 12.5  # height of a configuration in points
 _GAP = 1.5  # between cells
@@ -54,10 +56,15 @@ def draw(
     limits.check_count(len(studies), MOST_STUDIES, "studies", hint)
     shared = _name_rows(cells)
     limits.check_count(len({(cell["study"], cell["label"]) for cell in cells}), MOST_ROWS, "configurations", hint)
-    grid = [[_panel(study if len(studies) > 1 else "", of_study, page)] for study, of_study in studies.items()]
+    grid = [[_panel(_title(study) if len(studies) > 1 else "", of_study, page)] for study, of_study in studies.items()]
     legend = [look for state, look in _STATES.items() if any(cell["state"] == state for cell in cells)]
     caption = [f"{shared}." if shared else "", *_caption(cells)]
     return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
+
+
+def _title(study: str) -> str:
+    """A system; or folders, with a star for the numbers in which those of a study differ."""
+    return _MASKED.sub("*", study)
 
 
 def _name_rows(cells: Sequence[Row]) -> str:
@@ -66,7 +73,11 @@ def _name_rows(cells: Sequence[Row]) -> str:
     The query sorts by configuration, then by devices: a size that is not larger than the previous one begins another
     configuration, of the same name if they differ in a setting that is not part of the name.
     """
-    shared, labels = words.apart(dict.fromkeys(cell["configuration"] for cell in cells))
+    names = dict.fromkeys(cell["configuration"] for cell in cells)
+    without = {name: _DEVICE.sub("", name) for name in names}
+    needed = [name for name in names if list(without.values()).count(without[name]) > 1]
+    shared, told = naming.apart(name if name in needed else without[name] for name in names)
+    labels = {name: told[name if name in needed else without[name]] for name in names}
     before: Row = {"study": None, "configuration": None, "devices": 0}
     number = 1
     for cell in cells:

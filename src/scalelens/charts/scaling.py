@@ -23,7 +23,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, efficiency_panels, facets, size_rates, style, words
+from scalelens.charts import axes, efficiency_panels, exclusions, facets, naming, size_rates, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -72,7 +72,7 @@ def draw(
     if not points:
         raise UserError(*_why_nothing_is_drawn(undrawn))
     shared = [
-        words.name_series(group, whose) for group, whose in ((efficient, ""), (growing, "Growing model: ")) if group
+        naming.name_series(group, whose) for group, whose in ((efficient, ""), (growing, "Growing model: ")) if group
     ]
     efficiency_panels.judge(points)
     notes = efficiency_panels.mark_notes(points)
@@ -83,7 +83,7 @@ def draw(
     legend += [efficiency_panels.IDEAL] if efficient else []
     legend += [look for kind, look in style.INTERVALS.items() if any(row["interval"] == kind for row in points)]
     grid = _grid(efficient, growing, looks, page)
-    return style.figure(grid, legend, [*caption, words.exclusions(left_out)], page)
+    return style.figure(grid, legend, [*caption, exclusions.sentence(left_out)], page)
 
 
 def _why_nothing_is_drawn(undrawn: Sequence[Row]) -> tuple[str, str]:

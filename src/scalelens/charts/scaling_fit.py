@@ -21,7 +21,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, facets, limits, style, words
+from scalelens.charts import axes, exclusions, facets, limits, naming, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -52,7 +52,7 @@ def draw(
     if fitted.is_empty():
         raise UserError("there is no series of four sizes, which a fit needs", "see: scalelens query scaling_fit")
     points: list[Row] = fitted.sort("series", "law", "devices").to_dicts()
-    shared, labels = words.apart(dict.fromkeys(point["series"] for point in points))
+    shared, labels = naming.apart(dict.fromkeys(point["series"] for point in points))
     limits.check_count(len(labels), _MOST_PANELS, "series", "choose runs, for example runs=\"model = 'resnet50'\"")
     labels = dict(sorted(labels.items(), key=lambda series: page.position(series[1])))
     across = 2 if page.is_wide and len(labels) > 1 else 1
@@ -72,7 +72,7 @@ def draw(
     legend += [_FAR] if any(_is_far(point) for point in points) else []
     legend += [style.INTERVALS[_INTERVAL]] if any(point["speedup_low"] is not None for point in points) else []
     without = rows["series"].n_unique() - len(labels)
-    caption = [f"{shared}." if shared else "", *_caption(points, labels, without), words.exclusions(left_out)]
+    caption = [f"{shared}." if shared else "", *_caption(points, labels, without), exclusions.sentence(left_out)]
     return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from scalelens.charts import axes, efficiency_panels, facets, style, words
+from scalelens.charts import axes, efficiency_panels, exclusions, facets, naming, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -37,6 +37,7 @@ def draw(
 ) -> Any:
     """The figure of the rows of `scaling_times`.  Raises UserError if no series has an efficiency."""
     known = rows.filter(pl.col("efficiency").is_not_null())
+    known = known.filter(pl.col("devices").n_unique().over("series", "metric") > 1)  # a base alone says nothing
     if known.is_empty():
         raise UserError(
             "there is no series with an efficiency to draw", "see the column note of: scalelens query scaling_times"
@@ -45,7 +46,7 @@ def draw(
     points: list[Row] = known.sort(
         "series", pl.col("metric").replace_strict(times, range(len(times))), "devices", -pl.col("speedup"), "run_id"
     ).to_dicts()
-    shared = words.name_series(points)
+    shared = naming.name_series(points)
     panels = dict(sorted(_panels(points).items(), key=lambda panel: page.position(panel[0][0])))
     facets.check(len(panels))
     efficiency_panels.judge(points)
@@ -55,13 +56,14 @@ def draw(
     charts, columns = [], facets.across(len(panels), page)
     for k, ((name, kind), part) in enumerate(panels.items()):
         panel = efficiency_panels.efficiency(part, looks, top, x, has_axis=k % columns == 0)
-        first, *further = filter(None, (name, kind, part[0]["batch"]))
+        batch = part[0]["batch"]
+        first, *further = filter(None, (name, kind, "" if batch in name else batch))
         title = facets.title(first, further, columns, page)
         charts.append((name, panel.properties(title=title)))
     intervals = [look for kind, look in style.INTERVALS.items() if any(row["interval"] == kind for row in points)]
     caption = [*filter(None, [shared]), *_caption(points, panels, notes, rows.height - known.height)]
     legend: list[style.Look | style.IntervalLook] = [*looks, efficiency_panels.IDEAL, *intervals]
-    return style.figure(facets.grid(charts, columns), legend, [*caption, words.exclusions(left_out)], page)
+    return style.figure(facets.grid(charts, columns), legend, [*caption, exclusions.sentence(left_out)], page)
 
 
 def _panels(points: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
@@ -79,7 +81,8 @@ def _caption(
     """Counts, what marks mean, the bases of the lines of each panel, intervals."""
     most_runs = max(row["n_runs"] for row in points)
     lines = [f"Each point: {words.counted([row['n_runs'] for row in points], 'run')}.", *notes]
-    lines.append(f"Bases, in the order of the legend: {'; '.join(_bases(panels))}.")
+    has_several_times = len({row["metric"] for row in points}) > 1
+    lines.append(f"Bases{', in the order of the legend' if has_several_times else ''}: {'; '.join(_bases(panels))}.")
     if any(row["efficiency_kind"] for row in points):
         lines.append("Bars join the intervals of the point and of its base.")
     else:
@@ -88,16 +91,16 @@ def _caption(
     if any(row["repeats"] for row in points):
         lines.append("Rings: single repeats that differ more than they should, with their range.")
     if missing := [time for metric, time in _TIMES.items() if all(row["metric"] != metric for row in points)]:
-        lines.append(f"No log says the {' or the '.join(missing)}.")
+        lines.append(f"The logs do not time the {' or the '.join(missing)}.")
     if hidden:
-        lines.append(f"Not drawn: {words.counted([hidden], 'point')} without an efficiency.")
+        lines.append(f"Not drawn: {words.counted([hidden], 'point')} without an efficiency or another size.")
     return lines
 
 
 def _bases(panels: Mapping[tuple[str, str], Sequence[Row]]) -> list[str]:
     """`fp32 on 8 GCDs 0.5004, 319.2, 323.8 s` of each panel."""
     texts = []
-    for (name, _), part in panels.items():
+    for (name, kind), part in panels.items():
         times = ", ".join(words.short_number(row["time_s"]) for row in part if row["is_base"])
-        texts.append(f"{name} on {words.devices(part[0])} {times} s".strip())
+        texts.append(f"{name or kind} on {words.devices(part[0])} {times} s")
     return texts

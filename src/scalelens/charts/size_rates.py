@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from scalelens.charts import axes, efficiency_panels, style, words
+from scalelens.charts import axes, efficiency_panels, exclusions, naming, style, words
 from scalelens.charts.layout import Page
 from scalelens.charts.style import Row
 
@@ -19,7 +19,7 @@ IDEAL = style.Look("ideal, from the smallest size", style.GRAY, None, [3, 2], 0.
 
 def figure(points: list[Row], left_out: Mapping[str, int], page: Page) -> Any:
     """The figure of series without an efficiency, and with `samples_per_s` at each size."""
-    shared = words.name_series(points)
+    shared = naming.name_series(points)
     efficiency_panels.judge(points)
     notes = [note for note in efficiency_panels.mark_notes(points) if "No log names the model" not in note]
     looks = style.looks(sorted({row["label"] for row in points}, key=words.natural), page)
@@ -33,7 +33,7 @@ def figure(points: list[Row], left_out: Mapping[str, int], page: Page) -> Any:
         *notes,
         f"Smallest size: {bases}.",
     ]
-    return style.figure([[style.Panel(_panel(points, looks))]], legend, [*caption, words.exclusions(left_out)], page)
+    return style.figure([[style.Panel(_panel(points, looks))]], legend, [*caption, exclusions.sentence(left_out)], page)
 
 
 def _panel(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:

@@ -20,7 +20,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, facets, limits, style, words
+from scalelens.charts import axes, exclusions, facets, limits, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -151,16 +151,12 @@ def _caption(points: Sequence[Row], left_out: Mapping[str, int]) -> list[str]:
     kind = " (means of several steps)" if firsts[0]["value_kind"] == "interval_mean" else ""
     records = words.counted([first["n_steps"] for first in firsts], "record")
     each = f"{len(runs)} runs, each of " if len(runs) > 1 else ""
-    lines.append(f"{each}{records}{kind}, {_range([first['n_excluded'] for first in firsts])} left out.")
+    lines.append(f"{each}{records}{kind}.")
     for of in runs:
         verdicts = [attempt[0]["verdict"] for attempt in _by_attempt(of).values()]
         texts = dict.fromkeys(_VERDICTS[verdict] for verdict in verdicts if verdict)
         pace = "; ".join(texts)
         lines += [f"{of[0].get('name')}: {pace}." if len(runs) > 1 else words.sentence(pace)] if texts else []
     if any(len(of) < of[0]["n_steps"] for of in runs):
-        lines.append("Drawn: of records at one place the fastest and the slowest.")
-    return [*lines, words.exclusions(left_out)]
-
-
-def _range(counts: Sequence[int]) -> str:
-    return f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+        lines.append("Of records at one place, the fastest and the slowest are drawn.")
+    return [*lines, exclusions.sentence(left_out)]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import altair as alt
 
+from scalelens.charts import words
 from scalelens.charts.layout import SINGLE, Page, in_order
 from scalelens.charts.limits import CHOOSE_RUNS, check_count
 from scalelens.charts.words import SIZE, shorten, text_width, wrap
@@ -122,7 +123,7 @@ def encodings(drawn: Sequence[Look], field: str = "label") -> dict[str, Any]:
 
     return {
         "color": alt.Color(f"{field}:N", scale=scale([look.color for look in drawn]), legend=None),
-        "shape": alt.Shape(f"{field}:N", scale=scale([look.shape for look in drawn]), legend=None),
+        "shape": alt.Shape(f"{field}:N", scale=scale([look.shape or "circle" for look in drawn]), legend=None),
         "strokeDash": alt.StrokeDash(f"{field}:N", scale=scale([look.dash for look in drawn]), legend=None),
         "strokeWidth": alt.StrokeWidth(f"{field}:N", scale=scale([look.thickness for look in drawn]), legend=None),
     }
@@ -180,7 +181,7 @@ def _as_short_as(caption: Sequence[str], height: float, room: float) -> str:
     kept = list(caption)
     while True:
         missing = len(caption) - len(kept)
-        more = [f"({missing} more: --caption-file.)"] if missing else []
+        more = [f"(Shortened by {words.counted([missing], 'sentence')}.)"] if missing else []
         text = " ".join([*kept, *more])
         if len(kept) <= 2 or len(wrap(text, room)) * _LINE <= height:
             return text
@@ -227,7 +228,9 @@ def _at(field: str) -> Any:
     return channel(f"{field}:Q", scale=None, axis=None)
 
 
-def interval_layers(rows: Sequence[Row], kind: tuple[str, str], x: Any, ends: tuple[str, str], color: Any) -> list[Any]:
+def interval_layers(
+    rows: Sequence[Row], kind: tuple[str, str], x: Any, ends: tuple[str, str], color: Any, **mark: Any
+) -> list[Any]:
     """Layers for the intervals of one kind.  `ends` are the columns of their lower and upper ends, or NULL."""
     fields = (x.shorthand.partition(":")[0], "label", *ends)
     known = [{name: row[name] for name in fields} for row in rows if row.get(ends[0]) is not None]
@@ -235,13 +238,18 @@ def interval_layers(rows: Sequence[Row], kind: tuple[str, str], x: Any, ends: tu
         return []
     look, chart = INTERVALS[kind], alt.Chart(values(known))
     low, high = (f"{end}:Q" for end in ends)
-    rule = chart.mark_rule(strokeWidth=look.thickness, strokeDash=list(look.dash))
+    rule = chart.mark_rule(strokeWidth=look.thickness, strokeDash=list(look.dash), **mark)
     layers = [rule.encode(x, alt.Y(low), color, y2=high)]
-    cap = chart.mark_tick(orient="horizontal", size=look.cap, thickness=look.thickness, opacity=1)
+    cap = chart.mark_tick(orient="horizontal", size=look.cap, thickness=look.thickness, opacity=1, **mark)
     return layers + [cap.encode(x, alt.Y(end), color) for end in (low, high) if look.cap]
 
 
 _SAMPLE = 18  # points: length of the sample of a look in the legend
+
+
+def legend_room(page: Page) -> float:
+    """Width of the longest label that a legend shows whole."""
+    return page.points - 2 * MARGIN - Y_AXIS - _SAMPLE - 3
 
 
 def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping[str, str]) -> Any:

@@ -35,6 +35,9 @@ PARTS = {
 _MOST_RANKS = 64
 
 
+_BAR, _LOWEST = 22, 34  # points: height of a bar, and of a panel, whose title needs room
+
+
 def draw(
     rows: pl.DataFrame,
     left_out: Mapping[str, int],
@@ -54,7 +57,9 @@ def draw(
     for number, row in enumerate(traces, 1):
         row["label"] = str(row["rank"] if ranked else number)
     legend = [style.swatch(part, color) for part, (_, color) in PARTS.items()]
-    return style.figure([[style.Panel(_bars(traces, kind))]], legend, _caption(traces, kind, parameters), page)
+    height = min(style.WIDE_HEIGHT if page.is_wide else style.HEIGHT, max(_LOWEST, _BAR * len(traces)))
+    panel = style.Panel(_bars(traces, kind), height=height)
+    return style.figure([[panel]], legend, _caption(traces, kind, parameters), page)
 
 
 def _bars(traces: list[Row], kind: str) -> Any:

@@ -4,8 +4,11 @@ Shows: throughput per device: a level line is perfect scaling, and repeats and c
 Query: throughput
 Encodings:
     x        devices, logarithmic, a tick at each size that was run
-    y        tokens per second of a device if all runs have them, else samples; from 0
-    point    a run, by the color and shape of its series; no line joins runs that may differ in more than devices
+             below them the nodes, where they are known
+    y        tokens per second of a device if all runs have them, else samples; from 0, or logarithmic where runs differ
+             by a factor of 40
+    point    a run, by the color and shape of its series, which is named by what sets it apart: system, framework,
+             model, precision, device, batch, sequence length, parallelism; no line joins runs that may differ in more
     caption  what the series share, runs, records, what the rates hold, what was left out
 Source: bars of images and tokens per second and device in the results of MLPerf and of CARAML (SC'24 workshops)
 """
@@ -16,15 +19,16 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, facets, limits, style, words
+from scalelens.charts import axes, exclusions, facets, limits, naming, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "throughput"
 FACETS = True
-FACTS = ("device_unit", "framework", "system")
-_SERIES_FACTS = ("system", "framework", "model", "precision")
+FACTS = ("device_unit", "framework", "system", "device_model", *naming.FURTHER_FACTS)
+_SERIES_FACTS = ("system", "framework", "model", "precision", "device_model")
+_FURTHER_FACTS = ("batch_per_device", *naming.FURTHER_FACTS)
 
 
 def draw(
@@ -44,12 +48,12 @@ def draw(
     points: list[Row] = known.sort("model", "precision", "devices", "run_id").to_dicts()
     for point in points:
         point["series"] = " ".join(f"{point[fact]}" for fact in _SERIES_FACTS)
-    shared = words.name_by_facts(points, _SERIES_FACTS)
+    shared = naming.name_by_facts(points, _SERIES_FACTS, _FURTHER_FACTS, style.legend_room(page))
     facets.take_from_labels(points, page.facet)
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     legend: list[style.Look | style.IntervalLook] = [look._replace(thickness=0) for look in looks if look.label]
     title = f"{work}/s per {words.unit(points)}"
-    x, y = axes.of_devices(points), axes.from_zero(rate, title, max(point[rate] for point in points))
+    x, y = axes.of_devices(points), axes.from_zero_or_logarithmic(rate, title, (point[rate] for point in points))
     by = style.encodings(looks)
 
     def panel(part: Sequence[Row], y: Any) -> Any:
@@ -59,7 +63,7 @@ def draw(
         return chart.mark_point(opacity=0.85).encode(x, y, by["color"], by["shape"], tooltip=tips)
 
     hidden = rows.height - known.height
-    caption = [shared, *_caption(points, work, hidden), words.exclusions(left_out)]
+    caption = [shared, *_caption(points, work, hidden), exclusions.sentence(left_out)]
     grid = facets.panels(points, page, panel, x, y)
     return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
 

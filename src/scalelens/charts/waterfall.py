@@ -33,6 +33,7 @@ _WHOLES = {
     "trace": "Trace: 100 % is the elapsed time of the devices, computing is left of it.",
 }
 _PARTS_LEFT = {"log": "usual steps", "trace": "computing"}
+_LEAST = 0.05  # percent that a part takes, at least, to have a bar
 
 
 def draw(
@@ -50,7 +51,7 @@ def draw(
     names: list[str] = []
     panels = []
     for number, part in enumerate(shown, 1):
-        bars = part.to_dicts()
+        bars = [bar for bar in part.to_dicts() if bar["part"] == "left" or abs(bar["percent"]) >= _LEAST]
         names.append(f"{bars[0]['name'] or bars[0]['run_id'][:8]} ({bars[0]['source']})")
         is_lowest = number == len(shown)
         title = "" if len(shown) == 1 else names[-1]

@@ -37,6 +37,15 @@ def shorten(text: str, width: float) -> str:
     return kept
 
 
+def cut(text: str, width: float) -> str:
+    """A text of at most `width` points.  A longer text loses its end."""
+    kept = text
+    while kept and text_width(kept) > width:
+        text = text[:-1]
+        kept = f"{text}…"
+    return kept
+
+
 # Widths of Arial's letters in thousandths of the font size.
 _LETTERS = {
     "'": 191, "ijl": 222, "|": 260, " \u00a0!,./:;[]\\Ift": 278, "()-`r·°": 333, "{}": 334, '"': 355, "*": 389,
@@ -130,64 +139,9 @@ def joined(alike: Sequence[str]) -> str:
     return NUMBER.sub(lambda _: next(ranges), alike[0])
 
 
-def apart(names: Iterable[str]) -> tuple[str, dict[str, str]]:
-    """For names such as `gpt · bf16 · lumi`: the parts that all share, and the other parts of each name."""
-    tokens = {name: name.split(" · ") for name in names}
-    first = next(iter(tokens.values()), [])
-    shared = [token for token in first if all(token in parts for parts in tokens.values())]
-    labels = {name: " · ".join(token for token in parts if token not in shared) for name, parts in tokens.items()}
-    return " · ".join(shared), labels
-
-
-def name_series(points: Sequence[dict[str, Any]], whose: str = "") -> str:
-    """Gives each row a `label`, what sets its series apart, and its `batch`.  Returns what all share, as a sentence."""
-    # The last part of a name is the kind of scaling with the batch: `weak (batch 8 per device)`.
-    names = {row["series"]: row["series"].rpartition(" · ") for row in points}
-    batches = {name: "".join(re.findall(r"\(([^,)]*)", last)) for name, (_, _, last) in names.items()}
-    shared, labels = apart(dict.fromkeys(first for first, _, _ in names.values()))
-    for row in points:
-        row["label"], row["batch"] = labels[names[row["series"]][0]], batches[row["series"]]
-    for label, kind in {(row["label"], row["scaling"]) for row in points}:
-        same = [row for row in points if row["scaling"] == kind and row["label"] == label]
-        if len({row["series"] for row in same}) > 1:
-            for row in same:
-                row["name"] = " · ".join(filter(None, (label, row["batch"])))
-    for row in points:
-        row["label"] = row.pop("name", row["label"])
-    return f"{whose}{shared}." if shared else ""
-
-
-def name_by_facts(points: Sequence[dict[str, Any]], facts: Sequence[str]) -> str:
-    """Gives each row a `label`, the facts that set its series apart.  Returns what all share, as a sentence."""
-    values = {fact: {point[fact] for point in points} for fact in facts}
-    for point in points:
-        parts = [fact_text(point, fact) for fact in facts if len(values[fact]) > 1 and point[fact] is not None]
-        point["label"] = " · ".join(parts)
-    for label in {point["label"] for point in points}:
-        alike = [point for point in points if point["label"] == label]
-        if len({point["series"] for point in alike}) > 1:
-            for point in alike:
-                point["label"] = " · ".join(filter(None, (label, f"as run {point['series'][:6]}")))
-    shared = [fact_text(points[0], fact) for fact in facts if len(values[fact]) == 1 and points[0][fact] is not None]
-    return f"{' · '.join(shared)}." if shared else ""
-
-
-def fact_text(point: Mapping[str, Any], fact: str) -> str:
-    """A fact of a run, for a label."""
-    return devices(point) if fact == "devices" else f"{point[fact]}"
-
-
 def natural(text: str) -> list[tuple[bool, float, str]]:
     """A key that sorts `batch 16` before `batch 128`."""
     return [(part.isdigit(), float(part) if part.isdigit() else 0.0, part) for part in re.split(r"(\d+)", text)]
-
-
-def exclusions(left_out: Mapping[str, int]) -> str:
-    """The last sentence of a caption: how many records the query left out, by rule."""
-    if not left_out:
-        return "Nothing left out."
-    rules = ", ".join(f"{rule}\u00a0{short_number(count)}" for rule, count in sorted(left_out.items()))
-    return f"Records left out by rule: {rules}."
 
 
 _UNITS = {

@@ -20,6 +20,9 @@ FontSize = Annotated[float | None, typer.Option(help="Of small text, in points."
 Limits = Annotated[
     list[str] | None, typer.Option(metavar="[TITLE=]LOW:HIGH", help="Ends of a y axis.", rich_help_panel=AXES)
 ]
+XLimits = Annotated[
+    list[str] | None, typer.Option(metavar="[TITLE=]LOW:HIGH", help="Ends of an x axis.", rich_help_panel=AXES)
+]
 Log = Annotated[
     list[str] | None, typer.Option(metavar="x|y|TITLE", help="Axis to make logarithmic.", rich_help_panel=AXES)
 ]
@@ -44,6 +47,7 @@ Colors = Annotated[
 
 Sql = Annotated[str | None, typer.Option(metavar="SQL", help="Rows to draw.", rich_help_panel=OWN)]
 Mark = Annotated[str, typer.Option(metavar="line|bar|point", help="What to draw.", rich_help_panel=OWN)]
-X = Annotated[str | None, typer.Option(metavar="COLUMN", help="Across.", rich_help_panel=OWN)]
+_ALONG = "Across. Of accuracy: epochs, steps, tokens, hours or energy."
+X = Annotated[str | None, typer.Option(metavar="COLUMN", help=_ALONG, rich_help_panel=OWN)]
 Y = Annotated[str | None, typer.Option(metavar="COLUMN", help="Upwards, a number.", rich_help_panel=OWN)]
 Color = Annotated[str, typer.Option(metavar="COLUMN", help="What sets series apart.", rich_help_panel=OWN)]

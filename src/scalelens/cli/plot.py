@@ -28,6 +28,7 @@ def plot(
     width: opts.Width = None,
     height: opts.Height = None,
     font_size: opts.FontSize = None,
+    xlim: opts.XLimits = None,
     ylim: opts.Limits = None,
     log: opts.Log = None,
     title: opts.Title = None,
@@ -50,7 +51,11 @@ def plot(
 
     scalelens plot scaling -o scaling.pdf --width ieee-single
 
-    scalelens plot batch_cdf runs="devices = 8" -o cdf.svg --label "step time [s]=time of a batch [s]"
+    scalelens plot batch_cdf --xlim 0.2:0.4 -o body.pdf
+
+    scalelens plot batch_cdf runs="devices = 8" --log x -o cdf.svg --label "step time [s]=time of a batch [s]"
+
+    scalelens plot accuracy --x tokens score_name=loss smooth=20 -o loss.pdf
 
     scalelens plot --sql "FROM batch_stats() JOIN runs USING (run_id)" --mark point --x devices --y step_s -o own.pdf
     """
@@ -62,7 +67,8 @@ def plot(
         raise UserError("no file to draw to", f"name one with -o {kind}.pdf")
     chosen = {
         "width": width, "height": height, "font_size": font_size, "title": title, "caption": caption,
-        "labels": label, "order": order, "colors": colors, "ylim": ylim, "log": log, "facet": facet,
+        "labels": label, "order": order, "colors": colors, "xlim": xlim, "ylim": ylim,
+        "log": log, "facet": facet,
     }  # fmt: skip
     chosen = {key: value for key, value in chosen.items() if value is not None}
     chosen = {**settings.figure_settings(kind, Path.cwd()), **chosen}
@@ -70,7 +76,8 @@ def plot(
         marks = Marks(mark, *_both(x, y), color)
         drawn = plotting.plot_sql(warehouse, sql, marks, output, chosen, tuple(folders or ()))
     else:
-        drawn = plotting.plot(warehouse, kind, output, pairs(parameters), chosen, tuple(folders or ()))
+        given = pairs(parameters) | ({"x": x} if x else {})
+        drawn = plotting.plot(warehouse, kind, output, given, chosen, tuple(folders or ()))
     plotting.save_beside(drawn, data, caption_file)
     for path in filter(None, (output, data, caption_file)):
         errors.print(f"{path}", markup=False)

@@ -22,6 +22,7 @@ from scalelens.question.empty import reasons
 from scalelens.question.inputs import NEEDED_FOR_INPUTS
 from scalelens.question.provenance import Provenance
 from scalelens.question.question import Question, call
+from scalelens.question.run_names import RUN_NAMES
 from scalelens.question.session import Session, ask, in_session
 from scalelens.report import other_figures, rendering
 from scalelens.report.files import write_file
@@ -29,6 +30,7 @@ from scalelens.report.provenance_in_files import renderer
 from scalelens.report.text.csv_text import csv_text
 
 _Settings = Mapping[str, Any]
+_NAME = "name of the run"  # what headers of queries say of it
 OWN_SQL = "sql"  # stands for the name of a chart in the provenance of a figure of one's own SQL
 _ORDERED = re.compile(r"\bORDER\s+BY\b", re.IGNORECASE)
 
@@ -65,7 +67,7 @@ def plot(
     page = page_of(settings)
     if page.facet and not hasattr(chart, "FACETS"):
         raise UserError(f"the chart {name} takes no facet", f"it has panels of its own, or one run; {_with_facets()}")
-    about = f"{_question_of(chart, parameters or {}).statement}; exclusions {NEEDED_FOR_INPUTS}"
+    about = f"{_question_of(chart, parameters or {}).statement}; exclusions {NEEDED_FOR_INPUTS}; {RUN_NAMES}"
     try:
         plotted = in_session(
             root, lambda session: draw(session, name, parameters or {}, settings), query_folders, about
@@ -95,12 +97,23 @@ def draw(session: Session, name: str, parameters: Mapping[str, Any], settings: _
     left_out = _left_out_of(session, run_ids(answer.table), question.parameters)
     texts = {key: str(value) for key, value in question.parameters.items()}
     try:
-        figure = chart.draw(answer.frame, left_out, texts, page)
+        figure = chart.draw(_with_names(session, chart, answer.frame), left_out, texts, page)
     except UserError as refusal:
         nothing = _NothingToDrawError(str(refusal).partition("; ")[0])
         raise (refusal if answer.table.num_rows else nothing) from None
     made = {"chart": name, "parameters": texts, "settings": dict(settings), "renderer": renderer()}
     return Plotted(figure, answer.frame, answer.provenance(made), page)
+
+
+def _with_names(session: Session, chart: ModuleType, rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with the names by which tables call the runs, which no two runs share.
+
+    The column `name` of some queries is that of a kernel or an operator.
+    """
+    meanings = {column.name: column.meaning for column in session.queries[chart.QUERY].columns}
+    if "run_id" not in rows.columns or "name" not in rows.columns or meanings.get("name", _NAME) != _NAME:
+        return rows
+    return rows.with_columns(name=pl.col("run_id").replace(session.run_names))
 
 
 def _question_of(chart: ModuleType, given: Mapping[str, Any], further: Sequence[str] = ()) -> Question:

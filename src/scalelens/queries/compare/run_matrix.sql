@@ -15,7 +15,8 @@
 --
 -- Columns:
 --   study            VARCHAR      system, or folders with numbers masked
---   configuration    VARCHAR      model, number format, framework, and how it scales
+--   configuration    VARCHAR      model, number format, framework, device, and how it
+--                                 scales
 --   devices          INTEGER      devices
 --   state            VARCHAR      done (a run of this size timed its steps, epochs or itself, and did not fail), failed
 --                                 or missing
@@ -30,7 +31,8 @@ timed AS (
 scalings AS (SELECT run_id, min(value) AS scaling FROM params WHERE key = 'scaling' GROUP BY run_id),
 judged AS (
     SELECT r.run_id, coalesce(system, study, '') AS study, held, r.devices, outcome, outcome_line,
-        concat_ws(' · ', model, r.precision, framework, scaling, labels) AS configuration,
+        concat_ws(' · ', model, r.precision, framework, nullif(regexp_extract(held, 'device_model [^,]+'), ''), scaling, labels)
+            AS configuration,
         t.run_id IS NOT NULL AND outcome IN ('completed', 'unknown', 'time_limit', 'cancelled') AS is_done,
         CASE WHEN t.run_id IS NULL AND outcome IN ('completed', 'unknown') THEN 'no time was logged'
             ELSE outcome || coalesce(format(' (line {})', outcome_line), '') END AS why

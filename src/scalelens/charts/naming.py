@@ -1,0 +1,131 @@
+"""Names of series and runs in a figure: what sets them apart is in the legend, what they share in the caption."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from scalelens.charts import words
+
+_DEVICE = re.compile(r"\bdevice_model ([^,·]+)")
+_SHORT = re.compile(r"\d|^nvidia$|^.{1,3}$")  # words of a device's name that are written in capitals
+_SETTING = re.compile(r"(?:^|(?<=, ))([a-z]+(?:_[a-z]+)+) (?=\S)")
+
+
+def plain(settings: str) -> str:
+    """Settings as a query joins them, in words: `A100` for `device_model a100`, `micro batch size 4`."""
+    named = _DEVICE.sub(lambda device: device_name(device[1]), settings)
+    return _SETTING.sub(lambda name: name[1].replace("_", " ") + " ", named)
+
+
+def device_name(model: str) -> str:
+    """A model of a device, which queries compare in lower case: `NVIDIA A100 SXM4`, `AMD Instinct MI250X`."""
+    if not model.islower():
+        return model
+    return " ".join(word.upper() if _SHORT.search(word) else word.capitalize() for word in model.split(" "))
+
+
+def apart(names: Iterable[str]) -> tuple[str, dict[str, str]]:
+    """For names such as `gpt · bf16 · lumi`: the parts that all share, and the other parts of each name."""
+    tokens = {name: [plain(token) for token in name.split(" · ")] for name in names}
+    first = next(iter(tokens.values()), [])
+    shared = [token for token in first if all(token in parts for parts in tokens.values())]
+    labels = {name: " · ".join(token for token in parts if token not in shared) for name, parts in tokens.items()}
+    return " · ".join(shared), labels
+
+
+def name_series(points: Sequence[dict[str, Any]], whose: str = "") -> str:
+    """Gives each row a `label`, what sets its series apart, and its `batch`.  Returns what all share, as a sentence."""
+    # The last part of a name is the kind of scaling with the batch: `weak (batch 8 per device)`.
+    names = {row["series"]: row["series"].rpartition(" · ") for row in points}
+    batches = {name: "".join(re.findall(r"\(([^,)]*)", last)) for name, (_, _, last) in names.items()}
+    shared, labels = apart(dict.fromkeys(first for first, _, _ in names.values()))
+    for row in points:
+        row["label"], row["batch"] = labels[names[row["series"]][0]], batches[row["series"]]
+    for label, kind in {(row["label"], row["scaling"]) for row in points}:
+        same = [row for row in points if row["scaling"] == kind and row["label"] == label]
+        if len({row["series"] for row in same}) > 1:
+            for row in same:
+                row["name"] = " · ".join(filter(None, (label, row["batch"])))
+    for row in points:
+        row["label"] = row.pop("name", row["label"])
+    return f"{whose}{shared}." if shared else ""
+
+
+FURTHER_FACTS = ("seq_length", "tp", "pp", "cp")  # that tell runs of one model and size apart
+_MOST_LABELS = 12  # as many series as a chart can show
+
+
+def name_by_facts(
+    points: Sequence[dict[str, Any]], facts: Sequence[str], further: Sequence[str] = (), room: float = math.inf
+) -> str:
+    """Gives each row a `label`, the facts that set its series apart.  Returns what all share, as a sentence.
+
+    `further` facts are named where runs of the same size would have one label, unless there would be too many.  Labels
+    wider than `room` leave out facts that follow from the others.
+    """
+    for fact in further:
+        tells = _alike_without(points, facts, fact)
+        if tells and len({tuple(point[name] for name in (*facts, fact)) for point in points}) <= _MOST_LABELS:
+            facts = (*facts, fact)
+    known = {fact: {point[fact] for point in points} - {None} for fact in facts}
+    named = [fact for fact in facts if len(known[fact]) > 1]
+    _label(points, named)
+    if any(words.text_width(point["label"]) > room for point in points):
+        named = telling(points, named)
+        _label(points, named)
+    for alike in _by_label(points):  # one run states what another does not
+        differing = [fact for fact in facts if len({point[fact] for point in alike}) > 1]
+        _label(alike, [fact for fact in facts if fact in named or fact in differing])
+    for alike in _by_label(points):
+        if len({point["series"] for point in alike}) > 1:
+            for point in alike:
+                point["label"] = " · ".join(filter(None, (point["label"], f"as run {point['series'][:6]}")))
+    shared = []
+    for fact in (fact for fact in facts if len(known[fact]) == 1):
+        example = next(point for point in points if point[fact] is not None)
+        is_partial = any(point[fact] is None for point in points)
+        shared.append(fact_text(example, fact) + (" where stated" if is_partial else ""))
+    return f"{' · '.join(shared)}." if shared else ""
+
+
+def telling(points: Sequence[Mapping[str, Any]], facts: Sequence[str]) -> list[str]:
+    """The facts that tell the rows apart, without those that follow from the ones before them."""
+    telling: list[str] = []
+    kinds = 1
+    for fact in facts:
+        more = len({tuple(point[name] for name in (*telling, fact)) for point in points})
+        if more > kinds:
+            telling, kinds = [*telling, fact], more
+    return telling
+
+
+def _label(points: Sequence[dict[str, Any]], facts: Sequence[str]) -> None:
+    for point in points:
+        point["label"] = " · ".join(fact_text(point, fact) for fact in facts if point[fact] is not None)
+
+
+def _by_label(points: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    labels: dict[str, list[dict[str, Any]]] = {}
+    for point in points:
+        labels.setdefault(point["label"], []).append(point)
+    return list(labels.values())
+
+
+def _alike_without(points: Sequence[Mapping[str, Any]], facts: Sequence[str], fact: str) -> bool:
+    """Whether runs on equally many devices differ in a fact, and in none of the others."""
+    values: dict[Any, set[Any]] = {}
+    for point in points:
+        values.setdefault((point["devices"], *(point[name] for name in facts)), set()).add(point[fact])
+    return any(len(several) > 1 for several in values.values())
+
+
+def fact_text(point: Mapping[str, Any], fact: str) -> str:
+    """A fact of a run, for a label."""
+    value = point[fact]
+    if fact == "batch_per_device":
+        return f"batch {value:g} per {words.unit([point])}"
+    if fact == "device_model":
+        return device_name(value)
+    name = {"seq_length": "sequence ", "tp": "tp ", "pp": "pp ", "cp": "cp "}.get(fact, "")
+    return words.devices(point) if fact == "devices" else f"{name}{value}"
