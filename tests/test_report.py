@@ -17,7 +17,9 @@ from command_line import app
 from logs import megatron_line
 from scalelens.errors import UserError
 from scalelens.report import rendering
-from scalelens.report.content import MOST_ROWS, Content, ReportTable, chart, content_of
+from scalelens.report.articles import Article, chart, in_order
+from scalelens.report.asking import MOST_ROWS, ReportTable
+from scalelens.report.content import Content, content_of
 from scalelens.report.findings import (
     collectives,
     contradictions,
@@ -31,7 +33,8 @@ from scalelens.report.findings import (
     stuck,
 )
 from scalelens.report.glance import GlanceBlock
-from scalelens.report.html import listed, page, table
+from scalelens.report.html import listed, page
+from scalelens.report.html_tables import table
 from scalelens.report.text.sentences import MOST, FindingSentence, few
 from scalelens.report.text.table_columns import TableColumn
 
@@ -105,9 +108,17 @@ def test_sentence_of_a_slow_rank() -> None:
     assert [one.text for one in said] == [
         "Rank 17 on n0042 of job A computes 14 % longer than its peers, in 96 % of its steps. Cause: its GPU."
     ]
-    assert said[0].doubt == "50 steps, among 63 others; by accident in 0.1 % of such jobs."
+    assert said[0].weight == pytest.approx(0.14)
+    assert said[0].doubt == "50 steps, compared with 63 other ranks; by accident in 0.1 % of such jobs."
     said = outliers.sentences(pl.DataFrame([row | {"q": 1e-9, "n_steps": 1, "peers": 2}]), NAMES)
-    assert said[0].doubt == "1 step, among 1 other; by accident in less than 0.1 % of such jobs."
+    assert said[0].doubt == (
+        "1 step, too few to rely on, compared with 1 other rank; by accident in less than 0.1 % of such jobs."
+    )
+    assert said[0].weight == 0, "a rank that stands out in one step changes no conclusion"
+    late = row | {"verdict": "late", "cause": "host", "q": 1.0, "evidence": "last at 21 of 21 collectives"}
+    said = outliers.sentences(pl.DataFrame([late]), NAMES)
+    assert said[0].text == "Rank 17 on n0042 of job A keeps the others waiting. Cause: its host."
+    assert said[0].doubt == "50 steps, compared with 63 other ranks. Evidence: last at 21 of 21 collectives."
     assert outliers.nothing(pl.DataFrame([ordinary])) == "1 rank compared, none stands out."
 
 
@@ -127,6 +138,7 @@ def test_sentence_of_a_benchmark_of_collectives() -> None:
         (
             "job A: all_reduce out of place reaches 23.04 GB/s of bus bandwidth, at 1,048,576 bytes.",
             "The highest of 10 measurements; 3 had wrong values.",
+            0.0,
         )
     ]
 
@@ -142,30 +154,40 @@ def test_shares_of_the_loss_add_up() -> None:
 
 def test_sentences_of_failures_and_contradictions() -> None:
     rows = pl.DataFrame({"run_id": ["a", "b"], "outcome": ["oom", "oom"]})
-    assert failures.sentences(rows, NAMES)[0].text == "2 runs ended out of memory (job A, job B)."
-    facts = {"run_id": ["a", "a"], "key": ["devices"] * 2, "value": ["8", "4"], "origin": ["log", "nccl"]}
-    said = contradictions.sentences(pl.DataFrame(facts | {"chosen": [True, False]}), NAMES)
-    assert said == [("job A: its sources name different devices: 8 (log), 4 (nccl).", "This page uses 8.")]
+    assert failures.sentences(rows, NAMES)[0].text == "2 runs ran out of memory: job A, job B."
+    facts = {"run_id": ["a", "a", "b", "b"], "key": ["devices"] * 4, "value": ["8", "4"] * 2,
+             "origin": ["log", "nccl"] * 2, "chosen": [True, False] * 2}  # fmt: skip
+    said = contradictions.sentences(pl.DataFrame(facts), NAMES)
+    assert [one.text for one in said] == ["job A, job B: the number of devices is 8 by the log, 4 by NCCL's lines."]
+    assert said[0].doubt == "This page uses 8. With the other value, what follows from it differs by 50 %."
+    names = pl.DataFrame(facts | {"key": ["system"] * 4, "value": ["X86", "SPR"] * 2})
+    said = contradictions.sentences(names, NAMES)
+    assert [(one.doubt, one.weight) for one in said] == [("This page uses X86.", 0.0)]
 
 
 def test_sentences_of_pace_and_slow_steps() -> None:
     slower = {"run_id": "a", "verdict": "slowing", "steady_s": 0.55, "before_s": 0.5, "steady_from_step": 300,
-              "n_steps": 400, "note": None, "change_steps": "300"}  # fmt: skip
+              "n_steps": 400, "note": None, "change_steps": "300", "step_s": 0.51, "mean_s": 0.52}  # fmt: skip
     said = pace.sentences(pl.DataFrame([slower]), NAMES)
     assert said[0].text == "job A is 10.0 % slower from step 300 on: 0.55 s a step."
     unsteady = slower | {"verdict": "unsteady", "steady_s": None, "change_steps": "26 45"}
     said = pace.sentences(pl.DataFrame([unsteady]), NAMES)
-    assert said[0].text == "job A has no steady pace: other levels begin at steps 26, 45."
+    assert said[0].text == "job A has no steady pace: it changes at steps 26, 45."
+    assert not pace.sentences(pl.DataFrame([slower | {"steady_s": 0.505}]), NAMES), "1 % is only in the table"
     assert pace.nothing(pl.DataFrame([slower]).clear()) == "No log has the time of a step."
     slow = {"run_id": "b", "class": "periodic", "n_slow": 9, "cost_share": 0.12, "cost_s": 6.0, "fast_s": 0.1,
             "slowest_s": 1.0, "period_steps": 100, "first_step": 7, "last_step": 807}  # fmt: skip
     last = slow | {"class": "isolated", "n_slow": 1, "period_steps": None, "first_step": 63, "last_step": 63}
     said = slow_steps.sentences(pl.DataFrame([slow, slow | {"cost_share": 0.001}, last, last | {"n_slow": 2}]), NAMES)
     assert [one.text for one in said] == [
-        "job B: 12.0 % of its time went into 9 slow steps in a rhythm, every 100 steps (between steps 7 and 807).",
-        "job B: 12.0 % of its time went into 1 isolated slow step (step 63).",
-        "job B: 12.0 % of its time went into 2 isolated slow steps (steps 63 and 63).",
+        "job B: 12.0 % of its step time is the extra cost of 9 slow steps in a rhythm, every 100 steps "
+        "(between steps 7 and 807).",
+        "job B: 12.0 % of its step time is the extra cost of 1 isolated slow step (step 63).",
+        "job B: 12.0 % of its step time is the extra cost of 2 isolated slow steps (steps 63 and 63).",
     ]
+    assert {one.weight for one in said} == {0.12}
+    end = slow_steps.sentences(pl.DataFrame([last | {"class": "last"}]), NAMES)[0]
+    assert (end.text, end.weight) == ("job B: its last step (63) takes 1 s instead of 100 ms.", 0.0)
 
 
 def test_texts_of_a_chart_in_a_page_fit_in_any_font(content: Content) -> None:
@@ -204,14 +226,13 @@ def test_a_doubt_that_all_sentences_share_is_said_once() -> None:
     assert "For each" not in listed([one, other._replace(doubt="2 traced ranks.")])
 
 
-def test_a_chart_that_refuses_names_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chart_that_refuses_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise UserError("15 lines are more than one chart can show (12)", "choose runs")
 
-    monkeypatch.setattr("scalelens.report.content.draw", refuse)
-    assert chart(Mock(), "batch_cdf").refusal == (
-        "No chart batch_cdf: 15 lines are more than one chart can show (12); choose runs. "
-        "The command is: scalelens plot batch_cdf -o batch_cdf.pdf"
+    monkeypatch.setattr("scalelens.report.articles.draw", refuse)
+    assert chart(Mock(), "batch_cdf", {}, {}).refusal == (
+        "There is no figure here: 15 lines are more than one chart can show (12); choose runs."
     )
 
 

@@ -9,19 +9,29 @@ from scalelens.report.text.sentences import FindingSentence, few, percent, plura
 if TYPE_CHECKING:
     import polars as pl
 
-PLACE = 30
+PLACE = 120
 SQL = "FROM outlier_gpus() ORDER BY run_id, rank NULLS LAST"
 GLANCE = ("run_id", "rank", "node", "device", "verdict", "cause", "peers", "n_steps", "compute_s", "ratio",
           "flagged_share%", "evidence", "reason")  # fmt: skip
 ABOUT_TRACES = True
 _CAUSES = {"gpu": "its GPU", "host": "its host", "input": "its input of data", "network": "the network"}
+CHARTS = (("outlier_evidence", {}),)
 _SMALLEST = 0.001  # share of jobs; smaller ones are `less than 0.1 %`
+_FEW_STEPS = 5  # with fewer, a rank that stands out may be chance
+_UNMEASURED = 0.05  # weight of ranks that are slow at times, or late
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     odd = rows.filter(rows["verdict"].is_in(["slow", "intermittent", "late"]))
     ordered = odd.sort("ratio", descending=True, nulls_last=True).iter_rows(named=True)
-    return few([FindingSentence(_text_of(row, names), _doubt_of(row)) for row in ordered])
+    return few([FindingSentence(_text_of(row, names), _doubt_of(row), _weight_of(row)) for row in ordered])
+
+
+def _weight_of(row: Mapping[str, Any]) -> float:
+    """The share of the time by which a slow rank holds up all others."""
+    if (row["n_steps"] or 0) < _FEW_STEPS:
+        return 0.0
+    return min(row["ratio"] - 1, 1.0) if row["verdict"] == "slow" else _UNMEASURED
 
 
 def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
@@ -32,9 +42,9 @@ def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
         longer, share = percent(row["ratio"] - 1, 0), percent(row["flagged_share"], 0)
         what = f"computes {longer} longer than its peers, in {share} of its steps"
     elif row["verdict"] == "intermittent":
-        what = f"is slow at times ({row['evidence']})"
+        what = "is slow at times"
     else:
-        what = f"keeps the others waiting ({row['evidence']})"
+        what = "keeps the others waiting"
     return f"{rank}{where} of {names[row['run_id']]} {what}.{cause}"
 
 
@@ -42,9 +52,12 @@ def _doubt_of(row: Mapping[str, Any]) -> str:
     share = (
         "" if row["q"] is None else percent(row["q"]) if row["q"] >= _SMALLEST else f"less than {percent(_SMALLEST)}"
     )
-    chance = f"; by accident in {share} of such jobs" if share else ""
+    chance = f"; by accident in {share} of such jobs" if share and row["verdict"] == "slow" else ""
     others = max((row["peers"] or 1) - 1, 0)  # the rank is one of its peers
-    return f"{plural(row['n_steps'] or 0, 'step')}, among {plural(others, 'other')}{chance}."
+    steps = row["n_steps"] or 0
+    short = ", too few to rely on" if steps < _FEW_STEPS else ""
+    evidence = f" Evidence: {row['evidence']}." if row["verdict"] != "slow" and row["evidence"] else ""
+    return f"{plural(steps, 'step')}{short}, compared with {plural(others, 'other rank')}{chance}.{evidence}"
 
 
 def nothing(rows: "pl.DataFrame") -> str:

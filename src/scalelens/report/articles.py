@@ -1,0 +1,120 @@
+"""The articles of a report: each a question with its sentences, its chart and its table."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
+
+from scalelens.errors import UserError
+from scalelens.report import rendering
+from scalelens.report.asking import Asking, ReportTable
+from scalelens.report.plotting import draw
+from scalelens.report.text.sentences import FindingSentence
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Modules = Sequence[tuple[str, ModuleType]]
+LEAST_WEIGHT = 0.05  # a finding changes a conclusion from a difference of 5 % on
+_MOST_CHART_BYTES = 400_000  # a drawing that is larger would make the page slow
+_WIDE = {"width": "double"}  # settings of the charts
+_HEADLINE = ({"width": "150mm"}, {"width": "single"})  # of the chart on the first screen: of wide and of narrow ones
+
+
+class Chart(NamedTuple):
+    """A drawing for wide screens, one for narrow ones where they differ, or why there is none."""
+
+    svg: str
+    refusal: str
+    narrow: str = ""
+
+
+class Article(NamedTuple):
+    """A question with what was found."""
+
+    name: str
+    question: str
+    sentences: list[FindingSentence]
+    nothing: str  # said where there are no sentences
+    chart: Chart | None
+    table: ReportTable
+    inputs_sha256: str
+    n_inputs: int
+    is_minor: bool  # its question changes no conclusion by itself
+
+    @property
+    def weight(self) -> float:
+        return max((sentence.weight for sentence in self.sentences), default=0.0)
+
+    @property
+    def changes_conclusions(self) -> bool:
+        return self.weight >= LEAST_WEIGHT
+
+    @property
+    def is_a_remark(self) -> bool:
+        """Whether it stands last: it says nothing, or nothing that changes a conclusion."""
+        return not self.sentences or (self.is_minor and not self.changes_conclusions)
+
+
+def headline_of(asking: Asking, modules: Modules, rows: Mapping[str, "pl.DataFrame"]) -> tuple[str, Chart | None]:
+    """The first answer that can be drawn: the name of its finding, and its chart in two widths."""
+    for name, module in modules:
+        if getattr(module, "CHARTS", ()) and module.sentences(rows[name], asking.names):
+            narrow = _first_chart(asking, module, _HEADLINE[1])
+            if narrow.svg:
+                asking.drawn.clear()
+                return name, _first_chart(asking, module, _HEADLINE[0])._replace(narrow=narrow.svg)
+    return "", None
+
+
+def in_order(articles: list[Article]) -> list[Article]:
+    """What changes a conclusion first, by weight; then answers; what changes none last."""
+    return sorted(articles, key=lambda one: (-one.weight if one.changes_conclusions else 0, one.is_a_remark))
+
+
+def article(asking: Asking, name: str, module: ModuleType, rows: "pl.DataFrame", drawn: Chart | None) -> Article:
+    """A finding with its chart, which is drawn where something was found."""
+    sentences = module.sentences(rows, asking.names)
+    inputs = asking.inputs(rows["run_id"] if "run_id" in rows.columns else None)
+    shown = drawn or (_first_chart(asking, module, _WIDE) if sentences and hasattr(module, "CHARTS") else None)
+    return Article(
+        name,
+        (module.__doc__ or "").strip(),
+        sentences,
+        "" if sentences else module.nothing(rows),
+        shown,
+        asking.table(module.SQL, module.GLANCE, rows),
+        hashlib.sha256("\n".join(inputs).encode()).hexdigest(),
+        len(inputs),
+        getattr(module, "IS_REMARK", False),
+    )
+
+
+def _first_chart(asking: Asking, module: ModuleType, settings: Mapping[str, str]) -> Chart:
+    """The first of a finding's charts that can be drawn, else why its first one cannot.
+
+    A chart that an earlier finding shows is not repeated.
+    """
+    refused = Chart("", "")
+    for name, parameters in module.CHARTS:
+        chosen = f"{name} {dict(parameters)}"
+        if chosen in asking.drawn:
+            return Chart("", "")
+        drawn = chart(asking, name, parameters, settings)
+        if drawn.svg:
+            asking.drawn.add(chosen)
+            return drawn
+        refused = refused if refused.refusal else drawn
+    return refused
+
+
+def chart(asking: Asking, name: str, parameters: Mapping[str, str], settings: Mapping[str, str]) -> Chart:
+    """Draws a chart.  One that refuses, or would be too large, says why."""
+    try:
+        drawn = draw(asking.session, name, parameters, settings)
+    except UserError as refusal:
+        return Chart("", f"There is no figure here: {refusal}.")
+    svg = rendering.drawing(drawn.chart, drawn.provenance, drawn.page)
+    if len(svg) > _MOST_CHART_BYTES:
+        return Chart("", f"The figure is too large for this page: scalelens plot {name} -o {name}.pdf")
+    return Chart(svg, "")
