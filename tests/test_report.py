@@ -2,8 +2,8 @@
 
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
+from datetime import datetime
 from html import unescape
 from pathlib import Path
 from unittest.mock import Mock
@@ -14,20 +14,25 @@ from typer.testing import CliRunner
 
 import scalelens
 from command_line import app
-from logs import megatron_line
 from scalelens.errors import UserError
 from scalelens.report import rendering
-from scalelens.report.articles import Article, chart, in_order
+from scalelens.report.articles import chart
 from scalelens.report.asking import MOST_ROWS, ReportTable
 from scalelens.report.content import Content, content_of
 from scalelens.report.findings import (
     collectives,
     contradictions,
     device_time,
+    energy,
+    energy_sources,
     failures,
     losses,
+    mlperf,
     outliers,
     pace,
+    power,
+    quality,
+    repeats,
     scaling,
     slow_steps,
     stuck,
@@ -35,27 +40,11 @@ from scalelens.report.findings import (
 from scalelens.report.glance import GlanceBlock
 from scalelens.report.html import listed, page
 from scalelens.report.html_tables import table
+from scalelens.report.key_numbers import key_numbers
+from scalelens.report.subject import subject_of
 from scalelens.report.text.sentences import MOST, FindingSentence, few
 from scalelens.report.text.table_columns import TableColumn
 
-STUDY = """using world size: {devices}, data-parallel size: {devices}, tensor-model-parallel size: 1, \
-pipeline-model-parallel size: 1
------------------------- arguments ------------------------
-  hidden_size ..................................... 512
-  num_attention_heads ............................. 8
-  num_layers ...................................... 4
-  padded_vocab_size ............................... 32000
--------------------- end of arguments ---------------------
-"""
-TYPE_A_WORD = """<script>addEventListener("load", () => {
-  const filter = document.getElementById("filter");
-  filter.value = "WORD";
-  filter.dispatchEvent(new Event("input"));
-  const shown = [...document.querySelectorAll("tbody tr")].filter((row) => !row.matches(".away"));
-  const others = shown.filter((row) => !row.textContent.includes("WORD")).length;
-  const requests = performance.getEntriesByType("resource").length;
-  document.title = `${shown.length} rows, ${others} others, ${requests} requests`;
-});</script>"""
 DEMO = Path(scalelens.__file__).parent / "demo" / "logs"
 GOLDEN = Path(__file__).parent / "fixtures" / "report" / "demo.txt"
 HOSTILE = "x\"><img src=x onerror=document.title='hacked'>$$\\input{x}'"
@@ -74,9 +63,10 @@ def written(content: Content, title: str = "demo") -> str:
 
 def words_of(content: Content) -> str:
     """What was asked and said, without numbers of charts and tables."""
-    lines = []
+    lines = [f"# {content.subject.title}", *(f"{name}: {text}" for name, text in content.subject.facts.items())]
+    lines += [" | ".join(number) for number in content.numbers]
     for article in content.articles:
-        lines.append(f"# {article.question}")
+        lines.append(f"# {article.question}" + (f" (weight {article.weight:.3f})" if article.weight else ""))
         lines += [f"{said.text} | {said.doubt}" for said in article.sentences] or [article.nothing]
     return "\n".join(lines) + "\n"
 
@@ -190,6 +180,98 @@ def test_sentences_of_pace_and_slow_steps() -> None:
     assert (end.text, end.weight) == ("job B: its last step (63) takes 1 s instead of 100 ms.", 0.0)
 
 
+def test_sentences_of_repeats_and_energies_that_differ() -> None:
+    row = {"series": "s", "devices": 16, "is_unlike": True, "factor": 7.01, "run_ids": ["a", "b"]}
+    said = repeats.sentences(pl.DataFrame([row, row | {"series": "t"}]), NAMES)
+    assert said == [
+        (
+            "job A, job B: 2 runs on 16 devices have the same settings and differ by a factor of 7.01.",
+            "No log says why. They have no efficiency.",
+            1.0,
+        )
+    ], "the same repeats in two series are one finding"
+    sums = {"run_id": "a", "source": "scheduler", "scope": "job", "energy_j": 3.6e6, "note": "less than its devices"}
+    said = energy_sources.sentences(pl.DataFrame([sums, sums | {"note": None}]), NAMES)
+    assert [(one.text, one.doubt) for one in said] == [
+        ("job A: 1 kWh of the job by scheduler cannot be right with the rest.", "Less than its devices.")
+    ]
+
+
+def test_energy_begins_with_the_most_work_per_watt_hour() -> None:
+    row = {"run_id": "a", "energy_j": 36_000.0, "units": 1.0, "unit": "device", "tokens_per_wh": 1234.5,
+           "samples_per_wh": None, "energy_kind": "integrated", "coverage": 0.5, "note": None}  # fmt: skip
+    better = row | {"run_id": "b", "tokens_per_wh": 2000.0, "units": 4.0, "energy_j": 8.755e7}
+    rows = pl.DataFrame([row, better])
+    assert [one.text for one in energy.sentences(rows, NAMES)] == [
+        "job B: 2,000 tokens per Wh; 24.32 kWh on 4 devices.", "job A: 1,234 tokens per Wh; 10 Wh on 1 device.",
+    ]  # fmt: skip
+    assert energy.number(rows, NAMES) == ("2,000 tokens/Wh", "best work per energy", "job B")
+    alone = pl.DataFrame([row | {"tokens_per_wh": None}], schema_overrides={"tokens_per_wh": pl.Float64})
+    assert energy.number(alone, NAMES) == ("10 Wh", "largest energy of a run", "job A")
+
+
+def test_sentences_of_mlperf_scores_and_of_accuracies() -> None:
+    row = {"submitter": "acme", "system": "box", "benchmark": "bert", "minutes": 5.371, "n_results": 10,
+           "n_converged": 9, "nodes": 1, "devices": 8, "note": None}  # fmt: skip
+    assert mlperf.sentences(pl.DataFrame([row]), NAMES) == [
+        (
+            "bert: 5.371 min on box (1 node, 8 devices).",
+            "Mean of 10 results without the fastest and the slowest; 9 reached the target.",
+            0.0,
+        )
+    ]
+    value = {"score_name": "accuracy", "run_id": "a", "phase": "validation", "n_values": 3, "first_score": 0.2,
+             "last_score": 0.7, "best_score": 0.76, "epoch": 3.0, "step": 30}  # fmt: skip
+    loss = value | {"score_name": "loss", "phase": "train", "run_id": "b", "first_score": 11.0, "last_score": 2.5}
+    rows = pl.DataFrame([loss, loss | {"run_id": "a"}, value])
+    assert [one.text for one in quality.sentences(rows, NAMES)] == [
+        "job A: highest accuracy in validation 76.0 %.", "job B: the loss of training goes from 11 to 2.5.",
+    ]  # fmt: skip
+    assert quality.number(rows, NAMES) == ("76.0 %", "best validation accuracy", "job A")
+
+
+def test_the_power_of_several_sensors_is_energy_over_time(tmp_path: Path) -> None:
+    (tmp_path / "power.csv").write_text(
+        "timestamp, index, power.draw [W]\n"
+        + "".join(
+            f"2024/01/01 10:00:{second:02}.000, {card}, {watts} W\n"
+            for second in range(0, 21, 10)
+            for card, watts in ((0, 100), (1, 300))
+        )
+    )
+    scalelens.ingest(tmp_path / "power.csv", warehouse=tmp_path / "w")
+    rows = scalelens.open(tmp_path / "w").sql(power.SQL)
+    assert [(row["sensors"], row["mean_w"]) for row in rows.iter_rows(named=True)] == [(2, 200.0)]
+    said = power.sentences(rows, dict.fromkeys(rows["run_id"], "power"))
+    assert said[0].text == "power: 200 W on average (2 gpu sensors)."
+
+
+def test_what_a_report_is_about() -> None:
+    facts = {"run_id": "a", "framework": "pytorch", "model": "ResNet50", "system": None, "device_model": "A100",
+             "device_unit": "gpu", "devices": 8, "precision": "amp", "started_at": datetime(2024, 3, 1, 9),
+             "ended_at": datetime(2024, 3, 2), "has_steps": True}  # fmt: skip
+    rows = [facts, facts | {"model": "resnet50", "devices": 32}, facts | {"model": "resnet50", "devices": 1}]
+    told = subject_of(pl.DataFrame(rows, schema_overrides={"system": pl.String}))
+    assert told.title == "resnet50 on A100", "a model is named as most logs name it"
+    assert told.facts == {
+        "System": "", "Model": "resnet50", "Devices": "1 to 32 GPUs, A100", "Framework": "pytorch", "Precision": "amp",
+        "Dates": "1 March 2024 to 2 March 2024",
+    }  # fmt: skip
+    several = [facts | {"model": name, "system": "LUMI", "device_unit": unit} for name, unit in
+               (("bert", "gpu"), ("gpt", "gcd"), ("ssd", "gpu"))]  # fmt: skip
+    told = subject_of(pl.DataFrame(several))
+    assert (told.title, told.facts["Devices"]) == ("bert, gpt and 1 more on LUMI", "8 devices, A100")
+
+
+def test_a_folder_with_few_findings_has_numbers_of_its_runs() -> None:
+    overview = pl.DataFrame({"run_id": ["a", "b"], "outcome": ["unknown", "completed"], "devices": [8, None],
+                             "n_records": [5, 7]})  # fmt: skip
+    assert key_numbers(overview, NAMES, [], {}) == [
+        ("2", "runs", "1 completed, 1 of unknown outcome"), ("8", "devices, at most", "job A"),
+        ("12", "step records", "in 2 runs"),
+    ]  # fmt: skip
+
+
 def test_texts_of_a_chart_in_a_page_fit_in_any_font(content: Content) -> None:
     charts = [article.chart.svg for article in content.articles if article.chart and article.chart.svg]
     texts = [text for svg in charts for text in re.findall(r"<text[^>]*>[^<]*</text>", svg)]
@@ -293,53 +375,3 @@ def test_trace_keeps_no_warehouse_and_asks_of_traces_alone(tmp_path: Path) -> No
     text = output.read_text(encoding="utf-8")
     assert not (tmp_path / "w").exists()
     assert "Which kernels take the time?" in text and "How well does the training scale?" not in text
-
-
-@pytest.mark.skipif(not shutil.which("chromium"), reason="needs chromium")
-def test_script_runs_in_chromium(content: Content, tmp_path: Path) -> None:
-    (tmp_path / "report.html").write_text(written(content, HOSTILE), encoding="utf-8")
-    command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
-    shown = subprocess.run(
-        [*command, "--dump-dom", f"file://{tmp_path / 'report.html'}"], capture_output=True, text=True, timeout=120
-    ).stdout
-    assert re.search(r'<div class="tools">', shown)  # the script took `hidden` away
-    assert "<title>hacked" not in shown
-
-
-def filtered(text: str, word: str, folder: Path) -> tuple[int, int, int]:
-    """Types a word into the filter of a page.  Returns the rows then shown, those without the word, and the requests."""
-    page = folder / "filtered.html"
-    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)  # it lets no other script run
-    page.write_text(text + TYPE_A_WORD.replace("WORD", word), encoding="utf-8")
-    command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
-    ran = subprocess.run(
-        [*command, "--enable-logging=stderr", "--dump-dom", f"file://{page}"],
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    assert "CONSOLE" not in ran.stderr
-    rows, others, requests = re.findall(r"<title>(\d+) rows, (\d+) others, (\d+) requests", ran.stdout)[0]
-    return int(rows), int(others), int(requests)
-
-
-@pytest.mark.skipif(not shutil.which("chromium"), reason="needs chromium")
-def test_filter_leaves_the_rows_with_a_word(content: Content, tmp_path: Path) -> None:
-    rows, *rest = filtered(written(content), "gpt-r1", tmp_path)
-    assert rows > 0 and rest == [0, 0]
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not shutil.which("chromium"), reason="needs chromium")
-def test_report_of_200_runs_is_small_and_its_filter_works(tmp_path: Path) -> None:
-    for run in range(200):
-        system, devices = ("lumi", "leonardo")[run % 2], 8 * 2 ** (run // 2 % 5)
-        folder = tmp_path / "logs" / system / f"n{devices // 8}-r{run // 10}"
-        folder.mkdir(parents=True)
-        records = [megatron_line(step, (8000 + run) / devices) for step in range(1, 13)]
-        (folder / "train.log").write_text(STUDY.format(devices=devices) + "".join(records))
-    (tmp_path / "logs" / "scalelens.toml").write_text('templates = ["{system}/*/*"]\n')
-    page = tmp_path / "report.html"
-    arguments = ["report", str(tmp_path / "logs"), "-w", str(tmp_path / "w"), "-o", str(page)]
-    assert CliRunner().invoke(app, arguments).exit_code == 0
-    assert page.stat().st_size < 5_000_000
-    rows, *rest = filtered(page.read_text(encoding="utf-8"), "leonardo", tmp_path)
-    assert rows >= 100 and rest == [0, 0]

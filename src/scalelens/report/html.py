@@ -92,23 +92,23 @@ def _findings(content: Content) -> str:
 def _finding(article: Article, headline: str) -> str:
     figure = ""
     if article.name == headline:
-        figure = '<p class="remark"><a href="#summary">The figure stands at the top of this page.</a></p>'
+        figure = '<p class="remark link"><a href="#summary">The figure stands at the top of this page.</a></p>'
     elif article.chart and article.chart.svg:
         figure = drawing(article.chart, article.name)
     elif article.chart and article.chart.refusal:
         figure = f'<p class="remark">{inert(article.chart.refusal)}</p>'
     return (
         f'<article id="{article.name}"{" class=wrong" if article.changes_conclusions else ""}>'
-        f"<h3>{inert(article.question)}</h3>\n{listed(article.sentences)}\n{figure}\n{_evidence(article, printed=True)}"
+        f"<h3>{inert(article.question)}</h3>\n{listed(article.sentences)}\n{figure}\n{_evidence(article)}"
         "</article>"
     )
 
 
-def _evidence(article: Article, printed: bool = False) -> str:
+def _evidence(article: Article) -> str:
     """The rows and the SQL of a finding."""
     made_from = f"Of {plural(article.n_inputs, 'file')}; sha256 of their ids: {article.inputs_sha256}"
     sql = f"<pre>{inert(article.table.sql)}</pre><p class=remark>{made_from}</p>"
-    return _folded("Table", table(article.table), printed) + _folded("SQL", sql)
+    return _folded("Table", table(article.table)) + _folded("SQL", sql)
 
 
 def listed(sentences: Sequence[FindingSentence]) -> str:
@@ -158,8 +158,6 @@ def _files(content: Content) -> str:
     return f"{lines}\n{_folded('All ' + plural(content.files.n_rows, 'file'), table(content.files))}"
 
 
-def _folded(summary: str, inner: str, printed: bool = False) -> str:
-    """A part that opens on a click; it is on paper only if `printed`."""
-    return (
-        f"<details{' data-print=1' if printed else ''}><summary>{summary}</summary>{inner}</details>" if inner else ""
-    )
+def _folded(summary: str, inner: str) -> str:
+    """A part that opens on a click; it is on paper only where it is open."""
+    return f"<details><summary>{summary}</summary>{inner}</details>" if inner else ""

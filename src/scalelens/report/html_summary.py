@@ -58,10 +58,10 @@ def _numbers(numbers: Sequence[KeyNumber]) -> str:
 
 def _figure(article: Article) -> str:
     assert article.chart
-    message = article.sentences[0]
+    more = f'<p class="remark link"><a href="#{article.name}">All about this</a></p>'
     return (
-        f'<div class="answer"><h2>{inert(article.question)}</h2><p>{inert(message.text)}</p>'
-        f'{drawing(article.chart, "first")}<p class="remark"><a href="#{article.name}">All about this</a></p></div>'
+        f'<div class="answer"><h2>{inert(article.question)}</h2><p>{inert(article.sentences[0].text)}</p>'
+        f"{drawing(article.chart, 'first')}{more}</div>"
     )
 
 
@@ -72,7 +72,7 @@ def _warnings(content: Content) -> str:
         return f"<p>{inert(_nothing(content))}</p>"
     items = "".join(
         f'<li>{inert(sentence.text)} <span class="doubt">{inert(sentence.doubt)}</span> '
-        f'<a href="#{article.name}">More</a></li>'
+        f'<a class="link" href="#{article.name}">More</a></li>'
         for article, sentence in ((article, _heaviest(article)) for article in changing[:_MOST_WARNINGS])
     )
     rest = len(changing) - _MOST_WARNINGS

@@ -16,7 +16,6 @@ byId("open").addEventListener("click", () => {
   for (const part of details) part.open = open;
   byId("open").textContent = open ? "Close all tables" : "Open all tables";
 });
-addEventListener("beforeprint", () => details.filter((part) => part.dataset.print).forEach((part) => { part.open = true; }));
 
 const rows = all("tbody tr").map((row) => ({ row, text: row.textContent.toLowerCase() }));
 byId("filter").addEventListener("input", (event) => {
