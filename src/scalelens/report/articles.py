@@ -96,11 +96,11 @@ def _first_chart(asking: Asking, module: ModuleType, settings: Mapping[str, str]
     A chart that an earlier finding shows is not repeated.
     """
     refused = Chart("", "")
-    for name, parameters in module.CHARTS:
-        chosen = f"{name} {dict(parameters)}"
+    for chosen in module.CHARTS:
         if chosen in asking.drawn:
             return Chart("", "")
-        drawn = chart(asking, name, parameters, settings)
+        name, *parameters = chosen.split()
+        drawn = chart(asking, name, dict(pair.split("=") for pair in parameters), settings)
         if drawn.svg:
             asking.drawn.add(chosen)
             return drawn

@@ -5,7 +5,8 @@ A finding is a module whose docstring is the question, with
     PLACE = 10                          its position among the findings that weigh the same
     SQL = "FROM outlier_gpus()"         the rows that it rests on, one SELECT
     GLANCE = ("run_id", "ratio%")       the columns to show; % after the name of a share makes it a percentage
-    CHARTS = (("scaling", {}),)         optional: charts with their parameters; the first that can be drawn is shown
+    CHARTS = ("scaling",)               optional: charts, the first that can be drawn is shown; parameters follow the
+                                        name: "accuracy score_name=loss"
     ABOUT_TRACES = True                 optional: it is about traces, too, not only about logs
     IS_REMARK = True                    optional: it changes no conclusion unless a sentence has weight
     def sentences(rows, names): ...     what was found, the most important first: a list of FindingSentence

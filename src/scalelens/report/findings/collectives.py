@@ -14,7 +14,7 @@ SELECT run_id, test, place, count(*) AS measurements, count(*) FILTER (wrong > 0
        max(busbw_bytes_per_s) AS busbw_bytes_per_s, arg_max(message_bytes, busbw_bytes_per_s) AS message_bytes
 FROM collective_benchmarks() GROUP BY run_id, test, place ORDER BY run_id, test, place DESC"""
 GLANCE = ("run_id", "test", "place", "busbw_bytes_per_s", "message_bytes", "measurements", "with_wrong_values")
-CHARTS = (("collective_benchmarks", {}),)
+CHARTS = ("collective_benchmarks",)
 NUMBER_PLACE = 70
 _PLACES = {"out": "out of place", "in": "in place"}
 

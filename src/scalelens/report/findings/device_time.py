@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 PLACE = 70
 SQL = "FROM temporal_breakdown() ORDER BY run_id, rank, file_id"
 GLANCE = ("run_id", "rank", "span_ns", "compute_share%", "exposed_comm_share%", "exposed_memory_share%", "idle_share%")
-CHARTS = (("temporal_breakdown", {}), ("step_heatmap", {}))
+CHARTS = ("temporal_breakdown", "step_heatmap")
 NUMBER_PLACE = 60
 ABOUT_TRACES = True
 _SPENT = {"compute_ns": "compute", "exposed_comm_ns": "communicate without computing",

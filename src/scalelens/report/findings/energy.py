@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 PLACE = 18
-CHARTS = (("energy_by_batch", {}), ("energy_scaling", {}), ("power_over_time", {}))
+CHARTS = ("energy_by_batch", "energy_scaling", "power_over_time")
 NUMBER_PLACE = 30
 SQL = "FROM energy_efficiency() ORDER BY run_id"
 GLANCE = ("run_id", "devices", "global_batch_size", "energy_j", "unit", "units", "unit_w", "tdp_share%", "coverage%",

@@ -17,7 +17,7 @@ FROM kernel_summary() GROUP BY run_id, class, name
 QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY sum(total_ns) DESC, name) <= 20
 ORDER BY run_id, total_ns DESC, name"""
 GLANCE = ("run_id", "class", "name", "calls", "total_ns", "share%", "min_ns", "max_ns")
-CHARTS = (("kernel_summary", {}),)
+CHARTS = ("kernel_summary",)
 ABOUT_TRACES = True
 _LONGEST_NAME = 70
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 PLACE = 30
 SQL = "FROM mfu() ORDER BY run_id"
-CHARTS = (("mfu", {}),)
+CHARTS = ("mfu",)
 NUMBER_PLACE = 40
 GLANCE = ("run_id", "model", "precision", "devices", "device", "mfu%", "formula_used", "peak_tflops", "model_tflops",
           "printed_tflops", "n_steps", "reason", "note")  # fmt: skip

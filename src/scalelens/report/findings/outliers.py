@@ -15,7 +15,7 @@ GLANCE = ("run_id", "rank", "node", "device", "verdict", "cause", "peers", "n_st
           "flagged_share%", "evidence", "reason")  # fmt: skip
 ABOUT_TRACES = True
 _CAUSES = {"gpu": "its GPU", "host": "its host", "input": "its input of data", "network": "the network"}
-CHARTS = (("outlier_evidence", {}),)
+CHARTS = ("outlier_evidence",)
 _SMALLEST = 0.001  # share of jobs; smaller ones are `less than 0.1 %`
 _FEW_STEPS = 5  # with fewer, a rank that stands out may be chance
 _UNMEASURED = 0.05  # weight of ranks that are slow at times, or late

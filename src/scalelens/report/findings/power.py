@@ -15,7 +15,7 @@ SELECT run_id, scope, count(DISTINCT (node, device)) AS sensors, sum(energy_j) A
        max(span_s) AS span_s, min(coverage) AS coverage, sum(readings) AS readings
 FROM energy_integrated() GROUP BY run_id, scope ORDER BY run_id, energy_j DESC, scope"""
 GLANCE = ("run_id", "scope", "sensors", "mean_w", "energy_j", "span_s", "coverage%", "readings")
-CHARTS = (("power_over_time", {}),)
+CHARTS = ("power_over_time",)
 NUMBER_PLACE = 65
 
 

@@ -21,7 +21,7 @@ FROM (SELECT *, row_number() OVER (ORDER BY attempt, step, epoch, elapsed_s, lin
 GROUP BY run_id, phase
 ORDER BY score_name, phase DESC, best_score DESC, run_id"""
 GLANCE = ("run_id", "score_name", "phase", "n_values", "first_score", "last_score", "best_score", "epoch", "step")
-CHARTS = (("accuracy", {}), ("accuracy", {"score_name": "loss"}))
+CHARTS = ("accuracy", "accuracy score_name=loss")
 NUMBER_PLACE = 55
 _LEAST_VALUES = 2
 

@@ -18,7 +18,7 @@ GLANCE = ("series", "devices", "factor", "run_ids", "is_unlike")
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     """The repeats of one size, whatever series they are in."""
-    result = {}
+    result: dict[tuple[str, ...], FindingSentence] = {}
     for row in rows.iter_rows(named=True):
         runs = tuple(row["run_ids"])
         named, size = few_of([names[run] for run in runs]), f"{len(runs)} runs on {row['devices']} devices"

@@ -12,7 +12,7 @@ PLACE = 10
 SQL = "FROM scaling()"
 GLANCE = ("series", "devices", "nodes", "n_runs", "n_steps", "step_s", "speedup", "efficiency%", "samples_per_s",
           "tflops_per_device", "note")  # fmt: skip
-CHARTS = (("scaling", {}), ("throughput", {}))
+CHARTS = ("scaling", "throughput")
 NUMBER_PLACE = 10
 
 

@@ -13,7 +13,7 @@ SQL = """
 SELECT b.*, devices, device_unit FROM batch_stats() AS b LEFT JOIN runs USING (run_id) ORDER BY run_id"""
 GLANCE = ("run_id", "n_steps", "step_s", "p95_s", "p99_s", "mean_s", "samples_per_s", "tokens_per_s", "n_excluded",
           "value_kinds", "note")  # fmt: skip
-CHARTS = (("batch_cdf", {}), ("throughput", {}))
+CHARTS = ("batch_cdf", "throughput")
 NUMBER_PLACE = 50
 
 
