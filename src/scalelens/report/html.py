@@ -94,7 +94,7 @@ def _finding(article: Article, headline: str) -> str:
     if article.name == headline:
         figure = '<p class="remark link"><a href="#summary">The figure stands at the top of this page.</a></p>'
     elif article.chart and article.chart.svg:
-        figure = drawing(article.chart, article.name)
+        figure = drawing(article, article.name)
     elif article.chart and article.chart.refusal:
         figure = f'<p class="remark">{inert(article.chart.refusal)}</p>'
     return (

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Sequence
 
-from scalelens.report.articles import Article, Chart
+from scalelens.report.articles import Article
 from scalelens.report.content import Content
 from scalelens.report.html_tables import inert
 from scalelens.report.text.sentences import FindingSentence, KeyNumber
 
 _MOST_WARNINGS = 2
 _UNKNOWN = "<dd class=unknown>not in the logs</dd>"
+_EMPTY = re.compile(r' role="graphics-symbol" aria-roledescription="[a-z]+ mark container"(?=/>)')
 _ID = re.compile(r'(\bid="|url\(#|href="#)')
 
 
@@ -26,16 +27,17 @@ def summary(content: Content) -> str:
     )
 
 
-def drawing(chart: Chart, name: str) -> str:
-    """The SVG of a chart, and a smaller one for narrow screens.  Each keeps its ids to itself."""
-    if not chart.narrow:
-        return f"<figure>{_own_ids(chart.svg, name)}</figure>"
-    wide, narrow = _own_ids(chart.svg, name), _own_ids(chart.narrow, f"{name}-narrow")
-    return f'<figure><div class="wide">{wide}</div><div class="narrow">{narrow}</div></figure>'
+def drawing(article: Article, name: str) -> str:
+    """The SVG of a chart, and a smaller one for narrow screens.  It scrolls where neither fits, by keys as well."""
+    assert article.chart
+    wide, narrow = _in_a_page(article.chart.svg, name), _in_a_page(article.chart.narrow, f"{name}-narrow")
+    shown = f'<div class="wide">{wide}</div><div class="narrow">{narrow}</div>' if narrow else wide
+    return f'<figure tabindex="0" role="group" aria-label="{inert(f"Figure: {article.question}")}">{shown}</figure>'
 
 
-def _own_ids(svg: str, name: str) -> str:
-    return _ID.sub(lambda found: f"{found[1]}{name}-", svg)
+def _in_a_page(svg: str, name: str) -> str:
+    """A drawing that keeps its ids to itself, and whose empty groups are no pictures without a name."""
+    return _ID.sub(lambda found: f"{found[1]}{name}-", _EMPTY.sub("", svg))
 
 
 def _facts(content: Content) -> str:
@@ -57,11 +59,10 @@ def _numbers(numbers: Sequence[KeyNumber]) -> str:
 
 
 def _figure(article: Article) -> str:
-    assert article.chart
     more = f'<p class="remark link"><a href="#{article.name}">All about this</a></p>'
     return (
         f'<div class="answer"><h2>{inert(article.question)}</h2><p>{inert(article.sentences[0].text)}</p>'
-        f"{drawing(article.chart, 'first')}{more}</div>"
+        f"{drawing(article, 'first')}{more}</div>"
     )
 
 
