@@ -620,6 +620,21 @@ def test_a_cancelled_job_that_reports_an_error_is_no_contradiction(tmp_path: Pat
     assert ask(home, DISPUTED) == []
 
 
+def test_the_world_size_of_deepspeed_in_another_file_is_that_of_a_group(tmp_path: Path, home: Path) -> None:
+    settings = (
+        "using world size: {}, data-parallel-size: 16, tensor-model-parallel size: 8, pipeline-model-parallel size: 8\n"
+    )
+    said = "[2026-01-02 06:38:26,359] [INFO] [config.py:752:print]   world_size ................... {}\n"
+    for devices, world, disputed in ((1024, 16, 0), (1024, 512, 2)):
+        logs = tmp_path / f"logs-{world}"
+        logs.mkdir()
+        (logs / "job-77.out").write_text(settings.format(devices) + "".join(map(megatron_line, range(1, 6))))
+        (logs / "job-77.err").write_text(said.format(world))
+        ingest([logs], home / str(world))
+        assert ask(home / str(world), "SELECT count(DISTINCT value) FROM params WHERE key = 'devices'") == [(2,)]
+        assert len(ask(home / str(world), f"FROM ({DISPUTED}) WHERE key = 'devices'")) == disputed
+
+
 def test_the_shape_of_a_model_that_a_sidecar_gives_goes_first(tmp_path: Path, home: Path) -> None:
     write_log(tmp_path / "logs" / "train.log")
     write_sidecar(tmp_path / "logs", "[facts]\nnum_layers = 2\nhidden_size = 4\nseq_length = 8\nparameters = 100\n")
