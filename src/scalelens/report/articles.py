@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
+from scalelens.database.texts import sql_text
 from scalelens.errors import UserError
 from scalelens.report import rendering
 from scalelens.report.asking import Asking, ReportTable
@@ -60,10 +61,10 @@ def headline_of(asking: Asking, modules: Modules, rows: Mapping[str, "pl.DataFra
     """The first answer that can be drawn: the name of its finding, and its chart in two widths."""
     for name, module in modules:
         if getattr(module, "CHARTS", ()) and module.sentences(rows[name], asking.names):
-            narrow = _first_chart(asking, module, _HEADLINE[1])
+            narrow = _first_chart(asking, module, rows[name], _HEADLINE[1])
             if narrow.svg:
                 asking.drawn.clear()
-                return name, _first_chart(asking, module, _HEADLINE[0])._replace(narrow=narrow.svg)
+                return name, _first_chart(asking, module, rows[name], _HEADLINE[0])._replace(narrow=narrow.svg)
     return "", None
 
 
@@ -76,7 +77,7 @@ def article(asking: Asking, name: str, module: ModuleType, rows: "pl.DataFrame",
     """A finding with its chart, which is drawn where something was found."""
     sentences = module.sentences(rows, asking.names)
     inputs = asking.inputs(rows["run_id"] if "run_id" in rows.columns else None)
-    shown = drawn or (_first_chart(asking, module, _WIDE) if sentences and hasattr(module, "CHARTS") else None)
+    shown = drawn or (_first_chart(asking, module, rows, _WIDE) if sentences and hasattr(module, "CHARTS") else None)
     return Article(
         name,
         (module.__doc__ or "").strip(),
@@ -90,7 +91,18 @@ def article(asking: Asking, name: str, module: ModuleType, rows: "pl.DataFrame",
     )
 
 
-def _first_chart(asking: Asking, module: ModuleType, settings: Mapping[str, str]) -> Chart:
+def _drawn(asking: Asking, chosen: str, module: ModuleType, rows: "pl.DataFrame", settings: Mapping[str, str]) -> Chart:
+    """A chart of all runs; else, where it shows one run only, of the run that the finding is most about."""
+    name, *pairs = chosen.split()
+    parameters = dict(pair.split("=") for pair in pairs)
+    of_all = chart(asking, name, parameters, settings)
+    if of_all.svg or not hasattr(module, "run_to_draw") or rows.is_empty():
+        return of_all
+    run = sql_text(module.run_to_draw(rows))
+    return chart(asking, name, parameters | {"runs": f"run_id = {run}"}, settings)
+
+
+def _first_chart(asking: Asking, module: ModuleType, rows: "pl.DataFrame", settings: Mapping[str, str]) -> Chart:
     """The first of a finding's charts that can be drawn, else why its first one cannot.
 
     A chart that an earlier finding shows is not repeated.
@@ -99,8 +111,7 @@ def _first_chart(asking: Asking, module: ModuleType, settings: Mapping[str, str]
     for chosen in module.CHARTS:
         if chosen in asking.drawn:
             return Chart("", "")
-        name, *parameters = chosen.split()
-        drawn = chart(asking, name, dict(pair.split("=") for pair in parameters), settings)
+        drawn = _drawn(asking, chosen, module, rows, settings)
         if drawn.svg:
             asking.drawn.add(chosen)
             return drawn

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from scalelens.report.text.sentences import FindingSentence, few, few_of, percent
+from scalelens.report.text.sentences import FindingSentence, few, few_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,19 +38,20 @@ def _sentence(key: str, said: Sequence[tuple[str, str]], chosen: str, runs: Sequ
         by_value.setdefault(value, []).append(_ORIGINS.get(origin, origin))
     values = ", ".join(f"{value} by {' and '.join(origins)}" for value, origins in by_value.items())
     text = f"{few_of(runs)}: the {_FACTS.get(key, key.replace('_', ' '))} is {values}."
-    weight = _share_off(list(by_value), chosen) if key in _COUNTED else 0.0
+    factor = _factor(list(by_value), chosen) if key in _COUNTED else 1.0
     used = f"This page uses {chosen}." if chosen else "This page uses none of them."
-    return FindingSentence(text, f"{used} With the other value, what follows from it differs by {percent(weight, 0)}."
-                           if weight else used, weight)  # fmt: skip
+    if factor > 1:
+        used += f" With the other value, what follows from it differs by a factor of {factor:.3g}."
+    return FindingSentence(text, used, min(factor - 1, 1.0))
 
 
-def _share_off(values: Sequence[str], chosen: str) -> float:
-    """By how much the furthest value differs from the chosen one, at most 1; 0 where they are no numbers."""
+def _factor(values: Sequence[str], chosen: str) -> float:
+    """The factor between the chosen value and the furthest from it; 1 where they are not positive numbers."""
     try:
         sizes, used = [float(value) for value in values], float(chosen or values[0])
     except ValueError:
-        return 0.0
-    return min(max(abs(size / used - 1) for size in sizes), 1.0) if used else 0.0
+        return 1.0
+    return max(max(size / used, used / size) for size in sizes) if min(*sizes, used) > 0 else 1.0
 
 
 def nothing(rows: "pl.DataFrame") -> str:

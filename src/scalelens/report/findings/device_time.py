@@ -44,5 +44,9 @@ def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
     return KeyNumber(percent(share), "of the traced time in computation", traces)
 
 
+def run_to_draw(rows: "pl.DataFrame") -> str:
+    return str(rows.sort("span_ns", "run_id", descending=[True, False], nulls_last=True)["run_id"][0])
+
+
 def nothing(rows: "pl.DataFrame") -> str:
     return "No trace of a device was read."

@@ -55,5 +55,9 @@ def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
     return KeyNumber(watt_hours(best["energy_j"]), "largest energy of a run", names[best["run_id"]])
 
 
+def run_to_draw(rows: "pl.DataFrame") -> str:
+    return str(rows.sort("energy_j", "run_id", descending=[True, False], nulls_last=True)["run_id"][0])
+
+
 def nothing(rows: "pl.DataFrame") -> str:
     return "No run has a measured energy."

@@ -35,5 +35,9 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
     return few(result)
 
 
+def run_to_draw(rows: "pl.DataFrame") -> str:
+    return str(rows.sort("total_ns", "run_id", descending=[True, False], nulls_last=True)["run_id"][0])
+
+
 def nothing(rows: "pl.DataFrame") -> str:
     return "No kernel of a device is in a trace."

@@ -60,6 +60,11 @@ def _doubt_of(row: Mapping[str, Any]) -> str:
     return f"{plural(steps, 'step')}{short}, compared with {plural(others, 'other rank')}{chance}.{evidence}"
 
 
+def run_to_draw(rows: "pl.DataFrame") -> str:
+    odd = rows.filter(rows["verdict"].is_in(["slow", "intermittent", "late"]))
+    return str(odd.sort("ratio", "run_id", descending=[True, False], nulls_last=True)["run_id"][0])
+
+
 def nothing(rows: "pl.DataFrame") -> str:
     if rows.is_empty():
         return "No rank can be compared: there are no runs."

@@ -1,7 +1,7 @@
 """How much power do the devices draw?"""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scalelens.report.text.sentences import FindingSentence, KeyNumber, amount, few, plural
 
@@ -22,11 +22,15 @@ NUMBER_PLACE = 65
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     result = []
     for row in rows.filter(rows["mean_w"].is_not_null()).iter_rows(named=True):
-        scope = row["scope"].replace("_", " ")
-        sensors = plural(row["sensors"], f"{scope} sensor")
+        sensors = plural(row["sensors"], f"{_scope_of(row)} sensor".strip())
         text = f"{names[row['run_id']]}: {amount(row['mean_w'])} W on average ({sensors})."
         result.append(FindingSentence(text, f"Energy over time, of {plural(int(row['readings']), 'reading')}."))
     return few(result)
+
+
+def _scope_of(row: Mapping[str, Any]) -> str:
+    """What a sensor covers, in words; empty where no file says."""
+    return (row["scope"] or "").replace("_", " ")
 
 
 def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
@@ -34,8 +38,12 @@ def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
     if known.is_empty():
         return None
     most = known.row(0, named=True)
-    whose = f"{most['scope'].replace('_', ' ')}, {names[most['run_id']]}"
+    whose = ", ".join(filter(None, [_scope_of(most), names[most["run_id"]]]))
     return KeyNumber(f"{amount(most['mean_w'])} W", "largest mean power of a sensor", whose)
+
+
+def run_to_draw(rows: "pl.DataFrame") -> str:
+    return str(rows.sort("energy_j", "run_id", descending=[True, False], nulls_last=True)["run_id"][0])
 
 
 def nothing(rows: "pl.DataFrame") -> str:
