@@ -81,7 +81,7 @@ def test_what_changes_a_conclusion_is_on_the_first_screen_and_first_among_the_fi
 
 def test_the_first_screen_says_where_nothing_changes_a_conclusion(content: Content) -> None:
     assert not any(article.changes_conclusions for article in content.articles)
-    assert "Nothing was found that changes a result by 5 % or more." in page(content, "", [])
+    assert "Nothing was found that changes a result by 3 % or more." in page(content, "", [])
 
 
 def test_without_a_title_the_page_is_named_by_the_logs(content: Content) -> None:

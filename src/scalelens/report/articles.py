@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Modules = Sequence[tuple[str, ModuleType]]
-LEAST_WEIGHT = 0.05  # a finding changes a conclusion from a difference of 5 % on
+LEAST_WEIGHT = 0.03  # a finding changes a conclusion from a difference on that jobs of one system seldom show
 _MOST_CHART_BYTES = 400_000  # a drawing that is larger would make the page slow
 _WIDE = {"width": "double"}  # settings of the charts
 _HEADLINE = ({"width": "150mm"}, {"width": "single"})  # of the chart on the first screen: of wide and of narrow ones

@@ -59,11 +59,10 @@ def _numbers(numbers: Sequence[KeyNumber]) -> str:
 
 
 def _figure(article: Article) -> str:
+    # What changes a conclusion is said beside the figure.
+    message = "" if article.changes_conclusions else f"<p>{inert(article.sentences[0].text)}</p>"
     more = f'<p class="remark link"><a href="#{article.name}">All about this</a></p>'
-    return (
-        f'<div class="answer"><h2>{inert(article.question)}</h2><p>{inert(article.sentences[0].text)}</p>'
-        f"{drawing(article, 'first')}{more}</div>"
-    )
+    return f'<div class="answer"><h2>{inert(article.question)}</h2>{message}{drawing(article, "first")}{more}</div>'
 
 
 def _warnings(content: Content) -> str:
@@ -90,6 +89,6 @@ def _nothing(content: Content) -> str:
     if not content.counts:
         return "No file holds a run, so there is nothing to conclude."
     return (
-        "Nothing was found that changes a result by 5 % or more. What was checked, and what could not be, is listed "
+        "Nothing was found that changes a result by 3 % or more. What was checked, and what could not be, is listed "
         "under Also checked."
     )

@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 PLACE = 70
-SQL = "FROM temporal_breakdown() ORDER BY run_id, rank, file_id"
+SQL = """
+FROM temporal_breakdown() ORDER BY max(span_ns) OVER (PARTITION BY run_id) DESC, run_id, rank, file_id"""
 GLANCE = ("run_id", "rank", "span_ns", "compute_share%", "exposed_comm_share%", "exposed_memory_share%", "idle_share%")
 CHARTS = ("temporal_breakdown", "step_heatmap")
 NUMBER_PLACE = 60
@@ -20,7 +21,7 @@ _LEAST_SHARE = 0.0005  # a smaller share would be printed as 0.0 %
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
-    """One sentence per run, the busiest first: total time over total time."""
+    """One sentence per run: total time over total time."""
     result = []
     for (run,), group in rows.group_by("run_id", maintain_order=True):
         span_ns = sum(group["span_ns"].to_list())
@@ -45,7 +46,7 @@ def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
 
 
 def run_to_draw(rows: "pl.DataFrame") -> str:
-    return str(rows.sort("span_ns", "run_id", descending=[True, False], nulls_last=True)["run_id"][0])
+    return str(rows["run_id"][0])
 
 
 def nothing(rows: "pl.DataFrame") -> str:

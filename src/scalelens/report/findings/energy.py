@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 PLACE = 18
-CHARTS = ("energy_by_batch", "energy_scaling", "power_over_time")
+CHARTS = ("energy_by_batch", "energy_scaling")
 NUMBER_PLACE = 30
 SQL = "FROM energy_efficiency() ORDER BY run_id"
 GLANCE = ("run_id", "devices", "global_batch_size", "energy_j", "unit", "units", "unit_w", "tdp_share%", "coverage%",
@@ -53,10 +53,6 @@ def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
         if best[column] is not None:
             return KeyNumber(f"{amount(best[column])} {what}/Wh", "best work per energy", names[best["run_id"]])
     return KeyNumber(watt_hours(best["energy_j"]), "largest energy of a run", names[best["run_id"]])
-
-
-def run_to_draw(rows: "pl.DataFrame") -> str:
-    return str(rows.sort("energy_j", "run_id", descending=[True, False], nulls_last=True)["run_id"][0])
 
 
 def nothing(rows: "pl.DataFrame") -> str:

@@ -15,7 +15,7 @@ SELECT run_id, class, name, sum(calls) AS calls, sum(total_ns) AS total_ns,
        min(min_ns) AS min_ns, max(max_ns) AS max_ns
 FROM kernel_summary() GROUP BY run_id, class, name
 QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY sum(total_ns) DESC, name) <= 20
-ORDER BY run_id, total_ns DESC, name"""
+ORDER BY sum(sum(total_ns)) OVER (PARTITION BY run_id) DESC, run_id, total_ns DESC, name"""
 GLANCE = ("run_id", "class", "name", "calls", "total_ns", "share%", "min_ns", "max_ns")
 CHARTS = ("kernel_summary",)
 ABOUT_TRACES = True
@@ -36,7 +36,7 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
 
 
 def run_to_draw(rows: "pl.DataFrame") -> str:
-    return str(rows.sort("total_ns", "run_id", descending=[True, False], nulls_last=True)["run_id"][0])
+    return str(rows["run_id"][0])
 
 
 def nothing(rows: "pl.DataFrame") -> str:

@@ -17,20 +17,25 @@ ABOUT_TRACES = True
 _CAUSES = {"gpu": "its GPU", "host": "its host", "input": "its input of data", "network": "the network"}
 CHARTS = ("outlier_evidence",)
 _SMALLEST = 0.001  # share of jobs; smaller ones are `less than 0.1 %`
-_FEW_STEPS = 5  # with fewer, a rank that stands out may be chance
-_UNMEASURED = 0.05  # weight of ranks that are slow at times, or late
+_FEW_STEPS = 5  # with fewer, jitter passes for slowness
+_FAR_RATIO = 1.25  # jitter of single steps seldom makes a rank so slow
+_UNMEASURED = 0.03  # weight of ranks that are slow at times, or late
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
-    odd = rows.filter(rows["verdict"].is_in(["slow", "intermittent", "late"]))
-    ordered = odd.sort("ratio", descending=True, nulls_last=True).iter_rows(named=True)
+    ordered = _odd(rows).sort("ratio", descending=True, nulls_last=True).iter_rows(named=True)
     return few([FindingSentence(_text_of(row, names), _doubt_of(row), _weight_of(row)) for row in ordered])
+
+
+def _odd(rows: "pl.DataFrame") -> "pl.DataFrame":
+    """Ranks that stand out: over a few steps only those that do so far beyond the jitter of single steps."""
+    odd = rows.filter(rows["verdict"].is_in(["slow", "intermittent", "late"]))
+    far = ((odd["verdict"] == "slow") & (odd["ratio"] >= _FAR_RATIO)).fill_null(False)
+    return odd.filter((odd["n_steps"] >= _FEW_STEPS).fill_null(False) | far)
 
 
 def _weight_of(row: Mapping[str, Any]) -> float:
     """The share of the time by which a slow rank holds up all others."""
-    if (row["n_steps"] or 0) < _FEW_STEPS:
-        return 0.0
     return min(row["ratio"] - 1, 1.0) if row["verdict"] == "slow" else _UNMEASURED
 
 
@@ -55,14 +60,13 @@ def _doubt_of(row: Mapping[str, Any]) -> str:
     chance = f"; by accident in {share} of such jobs" if share and row["verdict"] == "slow" else ""
     others = max((row["peers"] or 1) - 1, 0)  # the rank is one of its peers
     steps = row["n_steps"] or 0
-    short = ", too few to rely on" if steps < _FEW_STEPS else ""
+    short = ", too few to be sure" if steps < _FEW_STEPS else ""
     evidence = f" Evidence: {row['evidence']}." if row["verdict"] != "slow" and row["evidence"] else ""
     return f"{plural(steps, 'step')}{short}, compared with {plural(others, 'other rank')}{chance}.{evidence}"
 
 
 def run_to_draw(rows: "pl.DataFrame") -> str:
-    odd = rows.filter(rows["verdict"].is_in(["slow", "intermittent", "late"]))
-    return str(odd.sort("ratio", "run_id", descending=[True, False], nulls_last=True)["run_id"][0])
+    return str(_odd(rows).sort("ratio", "run_id", descending=[True, False], nulls_last=True)["run_id"][0])
 
 
 def nothing(rows: "pl.DataFrame") -> str:
@@ -72,4 +76,7 @@ def nothing(rows: "pl.DataFrame") -> str:
     reasons = Counter(reason for reason in rows["reason"] if reason)
     why = "; ".join(f"{reason} ({plural(count, 'row')})" for reason, count in reasons.most_common(2))
     looked = f"{plural(compared.height, 'rank')} compared, none stands out." if compared.height else "It is not known."
+    brief = int(rows["verdict"].is_in(["slow", "intermittent", "late"]).sum())
+    if brief:
+        looked = f"{plural(brief, 'rank')} stood out in fewer than {_FEW_STEPS} steps, which is too few to tell."
     return f"{looked} {why[:1].upper()}{why[1:]}." if why else looked

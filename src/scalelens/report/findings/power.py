@@ -13,7 +13,8 @@ SQL = """
 SELECT run_id, scope, count(DISTINCT (node, device)) AS sensors, sum(energy_j) AS energy_j,
        sum(energy_j) / sum(energy_j / nullif(mean_w, 0)) AS mean_w,
        max(span_s) AS span_s, min(coverage) AS coverage, sum(readings) AS readings
-FROM energy_integrated() GROUP BY run_id, scope ORDER BY run_id, energy_j DESC, scope"""
+FROM energy_integrated() GROUP BY run_id, scope
+ORDER BY max(sum(energy_j)) OVER (PARTITION BY run_id) DESC, run_id, energy_j DESC, scope"""
 GLANCE = ("run_id", "scope", "sensors", "mean_w", "energy_j", "span_s", "coverage%", "readings")
 CHARTS = ("power_over_time",)
 NUMBER_PLACE = 65
@@ -43,7 +44,7 @@ def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
 
 
 def run_to_draw(rows: "pl.DataFrame") -> str:
-    return str(rows.sort("energy_j", "run_id", descending=[True, False], nulls_last=True)["run_id"][0])
+    return str(rows["run_id"][0])
 
 
 def nothing(rows: "pl.DataFrame") -> str:
