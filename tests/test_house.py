@@ -199,7 +199,19 @@ PROTOCOL = {
     "cli": {"PANEL", "CONTEXT_SETTINGS"},
     "parsers": {*FORMAT, "COLUMNS", "HEADER", "SHAPE"},
     "parsing": FORMAT,
-    "report.findings": {"PLACE", "SQL", "GLANCE", "CHART", "ABOUT_TRACES", "sentences", "nothing"},
+    "report.findings": {
+        "PLACE",
+        "SQL",
+        "GLANCE",
+        "CHARTS",
+        "ABOUT_TRACES",
+        "IS_REMARK",
+        "NUMBER_PLACE",
+        "sentences",
+        "nothing",
+        "number",
+        "run_to_draw",
+    },  # fmt: skip
     "tabular": FORMAT,
 }
 

@@ -29,7 +29,7 @@ def report(
     title: Annotated[str, typer.Option(help="Title of the page; without one, what the logs are about.")] = "",
     folders: QueryFolders = None,
 ) -> None:
-    """Write one offline page for a browser or as two pages of paper: a summary first, then the findings by weight.
+    """Write one offline page, for the screen and for paper: a summary first, then the findings by weight.
 
     Each finding has its chart, table, SQL and doubts; runs, further tables and files follow.
 

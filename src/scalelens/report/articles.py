@@ -22,7 +22,7 @@ _WIDE = {"width": "double"}  # settings of the charts
 _HEADLINE = ({"width": "150mm"}, {"width": "single"})  # of the chart on the first screen: of wide and of narrow ones
 
 
-class Chart(NamedTuple):
+class _Chart(NamedTuple):
     """A drawing for wide screens, one for narrow ones where they differ, or why there is none."""
 
     svg: str
@@ -37,7 +37,7 @@ class Article(NamedTuple):
     question: str
     sentences: list[FindingSentence]
     nothing: str  # said where there are no sentences
-    chart: Chart | None
+    chart: _Chart | None
     table: ReportTable
     inputs_sha256: str
     n_inputs: int
@@ -57,7 +57,7 @@ class Article(NamedTuple):
         return not self.sentences or (self.is_minor and not self.changes_conclusions)
 
 
-def headline_of(asking: Asking, modules: Modules, rows: Mapping[str, "pl.DataFrame"]) -> tuple[str, Chart | None]:
+def headline_of(asking: Asking, modules: Modules, rows: Mapping[str, "pl.DataFrame"]) -> tuple[str, _Chart | None]:
     """The first answer that can be drawn: the name of its finding, and its chart in two widths."""
     for name, module in modules:
         if getattr(module, "CHARTS", ()) and module.sentences(rows[name], asking.names):
@@ -73,7 +73,7 @@ def in_order(articles: list[Article]) -> list[Article]:
     return sorted(articles, key=lambda one: (-one.weight if one.changes_conclusions else 0, one.is_a_remark))
 
 
-def article(asking: Asking, name: str, module: ModuleType, rows: "pl.DataFrame", drawn: Chart | None) -> Article:
+def article(asking: Asking, name: str, module: ModuleType, rows: "pl.DataFrame", drawn: _Chart | None) -> Article:
     """A finding with its chart, which is drawn where something was found."""
     sentences = module.sentences(rows, asking.names)
     inputs = asking.inputs(rows["run_id"] if "run_id" in rows.columns else None)
@@ -91,7 +91,9 @@ def article(asking: Asking, name: str, module: ModuleType, rows: "pl.DataFrame",
     )
 
 
-def _drawn(asking: Asking, chosen: str, module: ModuleType, rows: "pl.DataFrame", settings: Mapping[str, str]) -> Chart:
+def _drawn(
+    asking: Asking, chosen: str, module: ModuleType, rows: "pl.DataFrame", settings: Mapping[str, str]
+) -> _Chart:
     """A chart of all runs; else, where it shows one run only, of the run that the finding is most about."""
     name, *pairs = chosen.split()
     parameters = dict(pair.split("=") for pair in pairs)
@@ -102,15 +104,15 @@ def _drawn(asking: Asking, chosen: str, module: ModuleType, rows: "pl.DataFrame"
     return chart(asking, name, parameters | {"runs": f"run_id = {run}"}, settings)
 
 
-def _first_chart(asking: Asking, module: ModuleType, rows: "pl.DataFrame", settings: Mapping[str, str]) -> Chart:
+def _first_chart(asking: Asking, module: ModuleType, rows: "pl.DataFrame", settings: Mapping[str, str]) -> _Chart:
     """The first of a finding's charts that can be drawn, else why its first one cannot.
 
     A chart that an earlier finding shows is not repeated.
     """
-    refused = Chart("", "")
+    refused = _Chart("", "")
     for chosen in module.CHARTS:
         if chosen in asking.drawn:
-            return Chart("", "")
+            return _Chart("", "")
         drawn = _drawn(asking, chosen, module, rows, settings)
         if drawn.svg:
             asking.drawn.add(chosen)
@@ -119,13 +121,13 @@ def _first_chart(asking: Asking, module: ModuleType, rows: "pl.DataFrame", setti
     return refused
 
 
-def chart(asking: Asking, name: str, parameters: Mapping[str, str], settings: Mapping[str, str]) -> Chart:
+def chart(asking: Asking, name: str, parameters: Mapping[str, str], settings: Mapping[str, str]) -> _Chart:
     """Draws a chart.  One that refuses, or would be too large, says why."""
     try:
         drawn = draw(asking.session, name, parameters, settings)
     except UserError as refusal:
-        return Chart("", f"There is no figure here: {refusal}.")
+        return _Chart("", f"There is no figure here: {refusal}.")
     svg = rendering.drawing(drawn.chart, drawn.provenance, drawn.page)
     if len(svg) > _MOST_CHART_BYTES:
-        return Chart("", f"The figure is too large for this page: scalelens plot {name} -o {name}.pdf")
-    return Chart(svg, "")
+        return _Chart("", f"The figure is too large for this page: scalelens plot {name} -o {name}.pdf")
+    return _Chart(svg, "")
