@@ -58,13 +58,17 @@ class Article(NamedTuple):
 
 
 def headline_of(asking: Asking, modules: Modules, rows: Mapping[str, "pl.DataFrame"]) -> tuple[str, _Chart | None]:
-    """The first answer that can be drawn: the name of its finding, and its chart in two widths."""
-    for name, module in modules:
-        if getattr(module, "CHARTS", ()) and module.sentences(rows[name], asking.names):
-            narrow = _first_chart(asking, module, rows[name], _HEADLINE[1])
-            if narrow.svg:
-                asking.drawn.clear()
-                return name, _first_chart(asking, module, rows[name], _HEADLINE[0])._replace(narrow=narrow.svg)
+    """The first answer whose own chart can be drawn, else one of its other charts: its finding, in two widths."""
+    found = [(name, module) for name, module in modules if hasattr(module, "CHARTS")]
+    found = [(name, module) for name, module in found if module.sentences(rows[name], asking.names)]
+    of_their_own = [(name, module, module.CHARTS[:1]) for name, module in found]
+    others = [(name, module, module.CHARTS[1:]) for name, module in found]
+    for name, module, charts in (*of_their_own, *others):
+        narrow = _first_chart(asking, module, charts, rows[name], _HEADLINE[1])
+        if narrow.svg:
+            asking.drawn.clear()
+            wide = _first_chart(asking, module, charts, rows[name], _HEADLINE[0])
+            return name, wide._replace(narrow=narrow.svg)
     return "", None
 
 
@@ -77,7 +81,9 @@ def article(asking: Asking, name: str, module: ModuleType, rows: "pl.DataFrame",
     """A finding with its chart, which is drawn where something was found."""
     sentences = module.sentences(rows, asking.names)
     inputs = asking.inputs(rows["run_id"] if "run_id" in rows.columns else None)
-    shown = drawn or (_first_chart(asking, module, rows, _WIDE) if sentences and hasattr(module, "CHARTS") else None)
+    shown = drawn or (
+        _first_chart(asking, module, module.CHARTS, rows, _WIDE) if sentences and hasattr(module, "CHARTS") else None
+    )
     return Article(
         name,
         (module.__doc__ or "").strip(),
@@ -104,13 +110,15 @@ def _drawn(
     return chart(asking, name, parameters | {"runs": f"run_id = {run}"}, settings)
 
 
-def _first_chart(asking: Asking, module: ModuleType, rows: "pl.DataFrame", settings: Mapping[str, str]) -> _Chart:
+def _first_chart(
+    asking: Asking, module: ModuleType, charts: Sequence[str], rows: "pl.DataFrame", settings: Mapping[str, str]
+) -> _Chart:
     """The first of a finding's charts that can be drawn, else why its first one cannot.
 
     A chart that an earlier finding shows is not repeated.
     """
     refused = _Chart("", "")
-    for chosen in module.CHARTS:
+    for chosen in charts:
         if chosen in asking.drawn:
             return _Chart("", "")
         drawn = _drawn(asking, chosen, module, rows, settings)

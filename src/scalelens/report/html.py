@@ -52,7 +52,7 @@ def page(content: Content, title: str, commands: Sequence[str], folder: str = ""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     parts = {
         "findings": _findings(content),
-        "runs": table(content.runs) or "<p>No file holds a run.</p>",
+        "runs": table(content.runs, "Runs") or "<p>No file holds a run.</p>",
         "answers": _answers(content),
         "checked": _checked(content),
         "files": _files(content),
@@ -108,7 +108,7 @@ def _evidence(article: Article) -> str:
     """The rows and the SQL of a finding."""
     made_from = f"Of {plural(article.n_inputs, 'file')}; sha256 of their ids: {article.inputs_sha256}"
     sql = f"<pre>{inert(article.table.sql)}</pre><p class=remark>{made_from}</p>"
-    return _folded("Table", table(article.table)) + _folded("SQL", sql)
+    return _folded("Table", table(article.table, article.question)) + _folded("SQL", sql)
 
 
 def listed(sentences: Sequence[FindingSentence]) -> str:
@@ -140,7 +140,7 @@ def _answers(content: Content) -> str:
         if query.topic != topic:
             topic = query.topic
             parts.append(f"<h3>{inert(topic.capitalize())}</h3>")
-        inner = f'{table(rows)}<p class="remark">scalelens explain {query.name}</p>'
+        inner = f'{table(rows, query.title)}<p class="remark">scalelens explain {query.name}</p>'
         parts.append(_folded(inert(query.title), inner))
     return "\n".join(parts) or "<p>There is nothing to answer from.</p>"
 
@@ -149,13 +149,13 @@ def _files(content: Content) -> str:
     """All files, and what was not understood."""
     if not content.files.n_rows:
         return "<p>No file was read.</p>"
-    problems = table(content.problems)
+    problems = table(content.problems, "Lines that were not understood")
     lines = (
         f"<h3>Lines that were not understood</h3>\n{problems}"
         if problems
         else "<p>Every line of a known format was understood.</p>"
     )
-    return f"{lines}\n{_folded('All ' + plural(content.files.n_rows, 'file'), table(content.files))}"
+    return f"{lines}\n{_folded('All ' + plural(content.files.n_rows, 'file'), table(content.files, 'All files'))}"
 
 
 def _folded(summary: str, inner: str) -> str:

@@ -14,16 +14,16 @@ def inert(text: str) -> str:
     return html.escape(visible(text, lines=True))
 
 
-def table(given: ReportTable) -> str:
-    """The blocks of an answer, and the number of rows without room."""
-    shown = "\n".join(map(_block, given.blocks))
+def table(given: ReportTable, label: str = "Table") -> str:
+    """The blocks of an answer, and the number of rows without room.  `label` names a block without a heading."""
+    shown = "\n".join(_block(block, label) for block in given.blocks)
     n_shown = sum(len(one.columns[0].texts) for one in given.blocks if one.columns)
     rest = given.n_rows - n_shown
     more = f'<p class="remark">{rest:,} more rows, or rows that are alike (×).</p>' if rest > 0 else ""
     return shown + more
 
 
-def _block(given: GlanceBlock) -> str:
+def _block(given: GlanceBlock, label: str) -> str:
     heading = f"<caption>{inert(given.heading)}</caption>" if given.heading else ""
     heads = "".join(
         f'<th scope="col"{_side(column)}><button type="button">{inert(column.header)}</button></th>'
@@ -37,9 +37,9 @@ def _block(given: GlanceBlock) -> str:
     remarks = "".join(
         f'<p class="remark">{inert(f"{few_of(keys)}: {text}")}</p>' for text, keys in given.remarks.items()
     )
-    label = inert(given.heading or "Table")
+    named = inert(f"{label}: {given.heading}" if given.heading else label)
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table>{heading}'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{named}"><table>{heading}'
         f"<thead><tr>{heads}</tr></thead>\n<tbody>{lines}</tbody></table></div>{remarks}"
     )
 

@@ -36,7 +36,8 @@ def _sentence(key: str, said: Sequence[tuple[str, str]], chosen: str, runs: Sequ
     by_value: dict[str, list[str]] = {}
     for value, origin in said:
         by_value.setdefault(value, []).append(_ORIGINS.get(origin, origin))
-    values = ", ".join(f"{value} by {' and '.join(origins)}" for value, origins in by_value.items())
+    unit = " s" if key == "step_s" else ""
+    values = ", ".join(f"{value}{unit} by {' and '.join(origins)}" for value, origins in by_value.items())
     text = f"{few_of(runs)}: the {_FACTS.get(key, key.replace('_', ' '))} is {values}."
     factor = _factor(list(by_value), chosen) if key in _COUNTED else 1.0
     used = f"This page uses {chosen}." if chosen else "This page uses none of them."
