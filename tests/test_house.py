@@ -193,13 +193,17 @@ FORMAT = {
     "Reader",
     "ColumnReader",
 }
+FINDING = {
+    "PLACE", "SQL", "GLANCE", "CHARTS", "ABOUT_TRACES", "IS_REMARK", "NUMBER_PLACE", "sentences", "nothing", "number",
+    "run_to_draw",
+}  # fmt: skip
 PROTOCOL = {
     "audit.identities": {"find"},
     "charts": {"QUERY", "FACTS", "FACETS", "PARAMETERS", "MOST_RUNS", "draw"},
     "cli": {"PANEL", "CONTEXT_SETTINGS"},
     "parsers": {*FORMAT, "COLUMNS", "HEADER", "SHAPE"},
     "parsing": FORMAT,
-    "report.findings": {"PLACE", "SQL", "GLANCE", "CHART", "ABOUT_TRACES", "sentences", "nothing"},
+    "report.findings": FINDING,
     "tabular": FORMAT,
 }
 

@@ -583,6 +583,58 @@ def test_a_file_named_n2048_that_describes_n128_is_a_contradiction(tmp_path: Pat
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("key", "said", "other", "disagree"),
+    [
+        ("system", "PRIMERGY", "primergy-pytorch", False),
+        ("system", "POD64", "IPU-POD64", False),
+        ("system", "X86", "8-nodes-SPR", True),
+        ("device_model", "NVIDIA B200", "B200-SXM-180GB", False),
+        ("device_model", "NVIDIA H100 80GB HBM3", "NVIDIA H100-SXM-80GB", False),
+        ("device_model", "NVIDIA A100-SXM4-40GB", "NVIDIA A100-SXM4-80GB", True),
+        ("device_model", "NVIDIA A100-SXM4-40GB", "NVIDIA H100-SXM-80GB", True),
+    ],
+)
+def test_a_short_and_a_long_name_do_not_disagree(
+    tmp_path: Path, home: Path, key: str, said: str, other: str, disagree: bool
+) -> None:
+    facts = {"system_name": "box", "number_of_nodes": "2", "accelerators_per_node": "4",
+             "host_processors_per_node": "2", "accelerator_model_name": "A100", "framework": "PyTorch"}  # fmt: skip
+    facts["system_name" if key == "system" else "accelerator_model_name"] = other
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "systems" / f"{facts['system_name']}.json").write_text(json.dumps(facts, indent=1))
+    write_log(tmp_path / "results" / facts["system_name"] / "deepcam" / "result_0.txt")
+    write_sidecar(tmp_path, f'[facts]\n{key} = "{said}"\n')
+    ingest([tmp_path], home)
+    assert ask(home, f"SELECT count(DISTINCT value) FROM params WHERE key = '{key}'") == [(2,)]
+    assert bool(ask(home, f"FROM ({DISPUTED}) WHERE key = '{key}'")) == disagree
+
+
+def test_a_cancelled_job_that_reports_an_error_is_no_contradiction(tmp_path: Path, home: Path) -> None:
+    error = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
+    killed = "slurmstepd: error: *** JOB 77 ON n1 CANCELLED AT 2024-03-01T12:00:00 DUE TO TIME LIMIT ***\n"
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "train.log").write_text("".join(map(megatron_line, range(1, 6))) + error + killed)
+    ingest([tmp_path / "logs"], home)
+    assert ask(home, "SELECT count(DISTINCT value) > 1 FROM params WHERE key = 'outcome'") == [(True,)]
+    assert ask(home, DISPUTED) == []
+
+
+def test_the_world_size_of_deepspeed_in_another_file_is_that_of_a_group(tmp_path: Path, home: Path) -> None:
+    settings = (
+        "using world size: {}, data-parallel-size: 16, tensor-model-parallel size: 8, pipeline-model-parallel size: 8\n"
+    )
+    said = "[2026-01-02 06:38:26,359] [INFO] [config.py:752:print]   world_size ................... {}\n"
+    for devices, world, disputed in ((1024, 16, 0), (1024, 512, 2)):
+        logs = tmp_path / f"logs-{world}"
+        logs.mkdir()
+        (logs / "job-77.out").write_text(settings.format(devices) + "".join(map(megatron_line, range(1, 6))))
+        (logs / "job-77.err").write_text(said.format(world))
+        ingest([logs], home / str(world))
+        assert ask(home / str(world), "SELECT count(DISTINCT value) FROM params WHERE key = 'devices'") == [(2,)]
+        assert len(ask(home / str(world), f"FROM ({DISPUTED}) WHERE key = 'devices'")) == disputed
+
+
 def test_the_shape_of_a_model_that_a_sidecar_gives_goes_first(tmp_path: Path, home: Path) -> None:
     write_log(tmp_path / "logs" / "train.log")
     write_sidecar(tmp_path / "logs", "[facts]\nnum_layers = 2\nhidden_size = 4\nseq_length = 8\nparameters = 100\n")

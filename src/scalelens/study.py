@@ -206,14 +206,14 @@ class Study:
         return plotting.plot(self.root, name, None if path is None else Path(path), parameters, settings, self._folders)
 
     def report(self, path: AnyPath, *, title: str = "", traces_alone: bool = False) -> Path:
-        """Writes one offline page, findings first.
+        """Writes one offline page: a summary, then the findings by weight.
 
         >>> study.report("report.html").name
         'report.html'
         """
         from scalelens.report.html import write_report
 
-        return write_report(self.root, Path(path), title or self.root.name, traces_alone, self._folders)
+        return write_report(self.root, Path(path), title, traces_alone, self._folders, folder=self.root.name)
 
     def compare(self, a: str, b: str, **parameters: Any) -> "polars.DataFrame":
         """Whether b is slower than a, by how much, and how sure that is: one row.

@@ -26,10 +26,12 @@ def report(
         bool,
         typer.Option("--trace", help="Only what traces say; the files are read into a warehouse that is not kept."),
     ] = False,
-    title: Annotated[str, typer.Option(help="Title of the page.")] = "",
+    title: Annotated[str, typer.Option(help="Title of the page; without one, what the logs are about.")] = "",
     folders: QueryFolders = None,
 ) -> None:
-    """Write one offline page: findings first, each with its chart, table, SQL and doubts; then runs, answers and files.
+    """Write one offline page, for the screen and for paper: a summary first, then the findings by weight.
+
+    Each finding has its chart, table, SQL and doubts; runs, further tables and files follow.
 
     Examples:
 
@@ -49,7 +51,7 @@ def report(
             raise UserError(f"there is no warehouse at {root}", "name a folder of logs: scalelens report logs/")
         named = ", ".join(path.name or str(path) for path in paths or [warehouse])
         again = _commands(paths or [], output, warehouse, trace)
-        write_report(root, output, title or f"{named} · ScaleLens report", trace, tuple(folders or ()), again)
+        write_report(root, output, title, trace, tuple(folders or ()), again, named)
     errors.print(f"{output}  {output.stat().st_size / 1e6:.1f} MB", markup=False)
 
 

@@ -6,7 +6,8 @@ Yields: params
 Source: deepspeed/runtime/config.py, DeepSpeedConfig.print()
 
 The batch sizes, the number of devices, the precision, ZeRO's stage and steps_per_print.  With model parallelism the
-engine's world is one data-parallel group: a world_size that divides the devices that the log has named is `dp`.
+engine's world is one data-parallel group: a world_size that divides the devices that the log has named is `dp`, and
+else it is `devices` only by inference, so that what another file of the run says goes first.
 
 Samples:
     [2026-01-02 06:38:26,359] [INFO] [config.py:752:print]   train_batch_size ............. 64
@@ -18,7 +19,7 @@ import re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 2
+VERSION = 3
 _FACTS = {
     "world_size": "devices", "train_batch_size": "global_batch_size", "steps_per_print": "steps_per_print",
     "train_micro_batch_size_per_gpu": "micro_batch_size", "zero_optimization_stage": "zero_stage",
@@ -42,8 +43,12 @@ class Reader:
         key, value = match[1], match[2]
         if key in _FACTS and value.isdecimal():
             fact, count, devices = _FACTS[key], int(value), self.rows.params.get("devices")
-            is_of_a_group = fact == "devices" and devices and 0 < count < devices and devices % count == 0
-            self.rows.param("dp" if is_of_a_group else fact, count, line.number)
+            if fact != "devices":
+                self.rows.param(fact, count, line.number)
+            elif devices and 0 < count < devices and devices % count == 0:
+                self.rows.param("dp", count, line.number)
+            else:
+                self.rows.param("devices", count, line.number, origin="inferred")
         elif key in _PRECISIONS and value == "True":
             self.rows.param("precision", _PRECISIONS[key], line.number)
         return True

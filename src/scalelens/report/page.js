@@ -2,7 +2,7 @@
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 const root = document.documentElement;
 const byId = (id) => document.getElementById(id);
-document.querySelector(".tools").hidden = false;
+for (const tools of all(".tools")) tools.hidden = false;
 
 byId("theme").addEventListener("click", () => {
   const asked = root.dataset.theme;
@@ -14,9 +14,8 @@ const details = all("details");
 byId("open").addEventListener("click", () => {
   const open = details.some((part) => !part.open);
   for (const part of details) part.open = open;
-  byId("open").textContent = open ? "Close all" : "Open all";
+  byId("open").textContent = open ? "Close all tables" : "Open all tables";
 });
-addEventListener("beforeprint", () => details.filter((part) => part.dataset.print).forEach((part) => { part.open = true; }));
 
 const rows = all("tbody tr").map((row) => ({ row, text: row.textContent.toLowerCase() }));
 byId("filter").addEventListener("input", (event) => {
@@ -27,7 +26,7 @@ byId("filter").addEventListener("input", (event) => {
     row.classList.toggle("away", !fits);
     shown += fits;
   }
-  byId("count").textContent = words.length ? `${shown} of ${rows.length} rows in all tables` : "";
+  byId("count").textContent = words.length ? `${shown} of ${rows.length} rows` : "";
 });
 
 const number = (text) => (/^[-+]?[\d.]/.test(text) ? parseFloat(text.replaceAll(",", "")) : NaN);

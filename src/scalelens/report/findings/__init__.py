@@ -2,13 +2,18 @@
 
 A finding is a module whose docstring is the question, with
 
-    PLACE = 10                          its position on the page: what went wrong comes first
+    PLACE = 10                          its position among the findings that weigh the same
     SQL = "FROM outlier_gpus()"         the rows that it rests on, one SELECT
     GLANCE = ("run_id", "ratio%")       the columns to show; % after the name of a share makes it a percentage
-    CHART = "scaling"                   optional: the chart that shows it
+    CHARTS = ("scaling",)               optional: charts, the first that can be drawn is shown; parameters follow the
+                                        name: "accuracy score_name=loss"
+    def run_to_draw(rows): ...          optional: the run to draw where a chart shows a single one
     ABOUT_TRACES = True                 optional: it is about traces, too, not only about logs
+    IS_REMARK = True                    optional: it changes no conclusion unless a sentence has weight
     def sentences(rows, names): ...     what was found, the most important first: a list of FindingSentence
     def nothing(rows): ...              the sentence if there is none: what was checked, and what is not known
+    def number(rows, names): ...        optional: its KeyNumber for the first screen, or None
+    NUMBER_PLACE = 10                   which numbers go first where there are more than the first screen shows
 
 `rows` are the rows of the SQL as a polars DataFrame; `names` are the names of runs by id.
 """

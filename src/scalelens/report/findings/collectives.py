@@ -3,18 +3,19 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from scalelens.report.text.sentences import FindingSentence, few, plural
+from scalelens.report.text.sentences import FindingSentence, KeyNumber, few, plural
 
 if TYPE_CHECKING:
     import polars as pl
 
-PLACE = 120
+PLACE = 90
 SQL = """
 SELECT run_id, test, place, count(*) AS measurements, count(*) FILTER (wrong > 0) AS with_wrong_values,
        max(busbw_bytes_per_s) AS busbw_bytes_per_s, arg_max(message_bytes, busbw_bytes_per_s) AS message_bytes
 FROM collective_benchmarks() GROUP BY run_id, test, place ORDER BY run_id, test, place DESC"""
 GLANCE = ("run_id", "test", "place", "busbw_bytes_per_s", "message_bytes", "measurements", "with_wrong_values")
-CHART = "collective_benchmarks"
+CHARTS = ("collective_benchmarks",)
+NUMBER_PLACE = 70
 _PLACES = {"out": "out of place", "in": "in place"}
 
 
@@ -28,6 +29,15 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
         wrong = f"; {row['with_wrong_values']} had wrong values" if row["with_wrong_values"] else ""
         result.append(FindingSentence(text, f"The highest of {plural(row['measurements'], 'measurement')}{wrong}."))
     return few(result)
+
+
+def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
+    known = rows.filter(rows["busbw_bytes_per_s"] > 0).sort("busbw_bytes_per_s", descending=True)
+    if known.is_empty():
+        return None
+    best = known.row(0, named=True)
+    whose = f"{best['test'] or 'unknown test'}, {names[best['run_id']]}"
+    return KeyNumber(f"{best['busbw_bytes_per_s'] / 1e9:.4g} GB/s", "best bus bandwidth", whose)
 
 
 def nothing(rows: "pl.DataFrame") -> str:

@@ -1,28 +1,58 @@
 """Do the sources agree with each other?"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from scalelens.report.text.sentences import FindingSentence, few
+from scalelens.report.text.sentences import FindingSentence, few, few_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-PLACE = 20
+PLACE = 220
+IS_REMARK = True
 SQL = "FROM contradictions() ORDER BY run_id, key, chosen DESC, origin, value"
 GLANCE = ("run_id", "key", "value", "unit", "origin", "line", "chosen")
+# Facts whose size goes into speed, efficiency and energy.
+_COUNTED = ("devices", "global_batch_size", "seq_length", "step_s")
+_FACTS = {"devices": "number of devices", "global_batch_size": "global batch", "seq_length": "sequence length",
+          "step_s": "time of a step", "device_model": "device", "parameters": "number of parameters"}  # fmt: skip
+_ORIGINS = {"log": "the log", "scheduler": "the scheduler", "nccl": "NCCL's lines", "path": "the path",
+            "environment": "the system's description", "sidecar": "scalelens.toml",
+            "inferred": "inference"}  # fmt: skip
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
-    result = []
+    """One sentence for all runs whose sources say the same."""
+    runs: dict[tuple[str, tuple[tuple[str, str], ...], str], list[str]] = {}
     for (run, key), group in rows.group_by("run_id", "key", maintain_order=True):
-        values = dict.fromkeys(f"{row['value']} ({row['origin']})" for row in group.iter_rows(named=True))
-        chosen = group.filter(group["chosen"])["value"]
-        text = f"{names[str(run)]}: its sources name different {str(key).replace('_', ' ')}: {', '.join(values)}."
-        result.append(
-            FindingSentence(text, f"This page uses {chosen[0]}." if len(chosen) else "This page uses none of them.")
-        )
-    return few(result)
+        said = dict.fromkeys((row["value"], row["origin"]) for row in group.iter_rows(named=True))
+        chosen = group.filter(group["chosen"])["value"].to_list()
+        runs.setdefault((str(key), tuple(said), chosen[0] if chosen else ""), []).append(names[str(run)])
+    result = [_sentence(key, said, chosen, whose) for (key, said, chosen), whose in runs.items()]
+    return few(sorted(result, key=lambda sentence: -sentence.weight))
+
+
+def _sentence(key: str, said: Sequence[tuple[str, str]], chosen: str, runs: Sequence[str]) -> FindingSentence:
+    by_value: dict[str, list[str]] = {}
+    for value, origin in said:
+        by_value.setdefault(value, []).append(_ORIGINS.get(origin, origin))
+    unit = " s" if key == "step_s" else ""
+    values = ", ".join(f"{value}{unit} by {' and '.join(origins)}" for value, origins in by_value.items())
+    text = f"{few_of(runs)}: the {_FACTS.get(key, key.replace('_', ' '))} is {values}."
+    factor = _factor(list(by_value), chosen) if key in _COUNTED else 1.0
+    used = f"This page uses {chosen}." if chosen else "This page uses none of them."
+    if factor > 1:
+        used += f" With the other value, what follows from it differs by a factor of {factor:.3g}."
+    return FindingSentence(text, used, min(factor - 1, 1.0))
+
+
+def _factor(values: Sequence[str], chosen: str) -> float:
+    """The factor between the chosen value and the furthest from it; 1 where they are not positive numbers."""
+    try:
+        sizes, used = [float(value) for value in values], float(chosen or values[0])
+    except ValueError:
+        return 1.0
+    return max(max(size / used, used / size) for size in sizes) if min(*sizes, used) > 0 else 1.0
 
 
 def nothing(rows: "pl.DataFrame") -> str:

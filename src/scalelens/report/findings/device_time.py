@@ -3,15 +3,17 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from scalelens.report.text.sentences import FindingSentence, few, percent, plural
+from scalelens.report.text.sentences import FindingSentence, KeyNumber, few, percent, plural
 
 if TYPE_CHECKING:
     import polars as pl
 
-PLACE = 100
-SQL = "FROM temporal_breakdown() ORDER BY run_id, rank, file_id"
+PLACE = 70
+SQL = """
+FROM temporal_breakdown() ORDER BY max(span_ns) OVER (PARTITION BY run_id) DESC, run_id, rank, file_id"""
 GLANCE = ("run_id", "rank", "span_ns", "compute_share%", "exposed_comm_share%", "exposed_memory_share%", "idle_share%")
-CHART = "temporal_breakdown"
+CHARTS = ("temporal_breakdown", "step_heatmap")
+NUMBER_PLACE = 60
 ABOUT_TRACES = True
 _SPENT = {"compute_ns": "compute", "exposed_comm_ns": "communicate without computing",
          "exposed_memory_ns": "copy without computing or communicating", "idle_ns": "are idle"}  # fmt: skip
@@ -32,6 +34,19 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
         doubt = f"{plural(group.height, 'traced rank')}{by_rank}."
         result.append(FindingSentence(f"{names[str(run)]}: the devices {spent} of the traced time.", doubt))
     return few(result)
+
+
+def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
+    span_ns = sum(rows["span_ns"].to_list())
+    if not span_ns:
+        return None
+    share = sum(rows["compute_ns"].to_list()) / span_ns
+    traces = f"of {plural(rows.height, 'trace')} of {plural(rows['run_id'].n_unique(), 'run')}"
+    return KeyNumber(percent(share), "of the traced time in computation", traces)
+
+
+def run_to_draw(rows: "pl.DataFrame") -> str:
+    return str(rows["run_id"][0])
 
 
 def nothing(rows: "pl.DataFrame") -> str:

@@ -1,36 +1,58 @@
-"""Work per watt-hour"""
+"""How much work does a watt-hour give?"""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scalelens.report.text.sentences import FindingSentence, few, percent
+from scalelens.report.text.sentences import FindingSentence, KeyNumber, amount, few, percent, plural, watt_hours
 
 if TYPE_CHECKING:
     import polars as pl
 
-PLACE = 90
+PLACE = 18
+CHARTS = ("energy_by_batch", "energy_scaling")
+NUMBER_PLACE = 30
 SQL = "FROM energy_efficiency() ORDER BY run_id"
 GLANCE = ("run_id", "devices", "global_batch_size", "energy_j", "unit", "units", "unit_w", "tdp_share%", "coverage%",
           "samples_per_wh", "tokens_per_wh", "energy_kind", "note")  # fmt: skip
 
 
+_WORK = {"tokens_per_wh": "tokens", "samples_per_wh": "samples"}
+
+
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
-    measured = rows.filter(rows["energy_j"].is_not_null()).sort("energy_j", "run_id", descending=[True, False])
-    return few([FindingSentence(_text_of(row, names), _doubt_of(row)) for row in measured.iter_rows(named=True)])
+    return few([FindingSentence(_text_of(row, names), _doubt_of(row)) for row in _most_work_first(rows)])
+
+
+def _most_work_first(rows: "pl.DataFrame") -> list[dict[str, Any]]:
+    measured = rows.filter(rows["energy_j"].is_not_null())
+    order = ["tokens_per_wh", "samples_per_wh", "energy_j", "run_id"]
+    return measured.sort(order, descending=[True, True, True, False], nulls_last=True).to_dicts()
 
 
 def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    text = f"{names[row['run_id']]}: {row['energy_j'] / 3600:.4g} Wh on {row['units'] or 0:g} {row['unit']}s"
-    for column, what in (("tokens_per_wh", "tokens"), ("samples_per_wh", "samples")):
+    energy = f"{watt_hours(row['energy_j'])} on {plural(row['units'] or 0, row['unit'])}"
+    for column, what in _WORK.items():
         if row[column] is not None:
-            return f"{text}, {row[column]:,.4g} {what} per Wh."
-    return f"{text}."
+            return f"{names[row['run_id']]}: {amount(row[column])} {what} per Wh; {energy}."
+    return f"{names[row['run_id']]}: {energy}."
 
 
 def _doubt_of(row: Mapping[str, Any]) -> str:
     covered = f"; sensors cover {percent(row['coverage'], 0)} of the run" if row["coverage"] is not None else ""
     note = f"; {row['note']}" if row["note"] else ""
     return f"Energy {row['energy_kind']}{covered}{note}."
+
+
+def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
+    """The most work per watt-hour; without known work the largest energy."""
+    measured = _most_work_first(rows)
+    if not measured:
+        return None
+    best = measured[0]
+    for column, what in _WORK.items():
+        if best[column] is not None:
+            return KeyNumber(f"{amount(best[column])} {what}/Wh", "best work per energy", names[best["run_id"]])
+    return KeyNumber(watt_hours(best["energy_j"]), "largest energy of a run", names[best["run_id"]])
 
 
 def nothing(rows: "pl.DataFrame") -> str:

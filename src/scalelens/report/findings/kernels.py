@@ -8,16 +8,16 @@ from scalelens.report.text.sentences import FindingSentence, few, percent, plura
 if TYPE_CHECKING:
     import polars as pl
 
-PLACE = 110
+PLACE = 80
 SQL = """
 SELECT run_id, class, name, sum(calls) AS calls, sum(total_ns) AS total_ns,
        sum(total_ns) / sum(sum(total_ns)) OVER (PARTITION BY run_id) AS share,
        min(min_ns) AS min_ns, max(max_ns) AS max_ns
 FROM kernel_summary() GROUP BY run_id, class, name
 QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY sum(total_ns) DESC, name) <= 20
-ORDER BY run_id, total_ns DESC, name"""
+ORDER BY sum(sum(total_ns)) OVER (PARTITION BY run_id) DESC, run_id, total_ns DESC, name"""
 GLANCE = ("run_id", "class", "name", "calls", "total_ns", "share%", "min_ns", "max_ns")
-CHART = "kernel_summary"
+CHARTS = ("kernel_summary",)
 ABOUT_TRACES = True
 _LONGEST_NAME = 70
 
@@ -33,6 +33,10 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
             FindingSentence(text, "Share of the sum of all kernels and copies; those that overlap count each.")
         )
     return few(result)
+
+
+def run_to_draw(rows: "pl.DataFrame") -> str:
+    return str(rows["run_id"][0])
 
 
 def nothing(rows: "pl.DataFrame") -> str:

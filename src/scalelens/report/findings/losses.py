@@ -9,7 +9,7 @@ from scalelens.report.text.sentences import FindingSentence, few, percent, plura
 if TYPE_CHECKING:
     import polars as pl
 
-PLACE = 65
+PLACE = 60
 SQL = "FROM efficiency_tree() WHERE train_step IS NULL ORDER BY parallel_efficiency, run_id"
 GLANCE = ("run_id", "ranks", "devices", "parallel_efficiency%", "load_balance%", "communication_efficiency%",
           "orchestration_efficiency%", "computation_scalability%", "note")  # fmt: skip

@@ -4,13 +4,15 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from scalelens.report.text.sentences import FindingSentence, percent, plural
+from scalelens.report.text.sentences import FindingSentence, KeyNumber, percent, plural
 
 if TYPE_CHECKING:
     import polars as pl
 
-PLACE = 80
+PLACE = 30
 SQL = "FROM mfu() ORDER BY run_id"
+CHARTS = ("mfu",)
+NUMBER_PLACE = 40
 GLANCE = ("run_id", "model", "precision", "devices", "device", "mfu%", "formula_used", "peak_tflops", "model_tflops",
           "printed_tflops", "n_steps", "reason", "note")  # fmt: skip
 
@@ -28,6 +30,14 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
         doubt = f"{plural(group.height, 'run')}; dense peak of {best['device']}: {peak}."
         result.append(FindingSentence(f"{text}.", doubt))
     return result
+
+
+def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
+    known = rows.filter(rows["mfu"].is_not_null()).sort("mfu", "run_id", descending=[True, False])
+    if known.is_empty():
+        return None
+    best = known.row(0, named=True)
+    return KeyNumber(percent(best["mfu"]), "best MFU", f"{names[best['run_id']]}, formula {best['formula_used']}")
 
 
 def nothing(rows: "pl.DataFrame") -> str:

@@ -9,20 +9,38 @@ from scalelens.report.text.sentences import FindingSentence, few, percent, plura
 if TYPE_CHECKING:
     import polars as pl
 
-PLACE = 30
+PLACE = 120
 SQL = "FROM outlier_gpus() ORDER BY run_id, rank NULLS LAST"
 GLANCE = ("run_id", "rank", "node", "device", "verdict", "cause", "peers", "n_steps", "compute_s", "ratio",
           "flagged_share%", "evidence", "reason")  # fmt: skip
 ABOUT_TRACES = True
+CHARTS = ("outlier_evidence",)
 _CAUSES = {"gpu": "its GPU", "host": "its host", "input": "its input of data", "network": "the network",
            "contention": "communication beside its kernels"}  # fmt: skip
 _SMALLEST = 0.001  # share of jobs; smaller ones are `less than 0.1 %`
+_FEW_STEPS = 5  # with fewer, jitter passes for slowness
+_FAR_RATIO = 1.25  # jitter of single steps seldom makes a rank so slow
+_UNMEASURED = 0.03  # weight of ranks that are slow at times, or late
+_NO_FAULT = 0.01  # of ranks that only overlap more: no device is slow
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
+    ordered = _odd(rows).sort("ratio", descending=True, nulls_last=True).iter_rows(named=True)
+    return few([FindingSentence(_text_of(row, names), _doubt_of(row), _weight_of(row)) for row in ordered])
+
+
+def _odd(rows: "pl.DataFrame") -> "pl.DataFrame":
+    """Ranks that stand out: over a few steps only those that do so far beyond the jitter of single steps."""
     odd = rows.filter(rows["verdict"].is_in(["slow", "intermittent", "late", "contention"]))
-    ordered = odd.sort("ratio", descending=True, nulls_last=True).iter_rows(named=True)
-    return few([FindingSentence(_text_of(row, names), _doubt_of(row)) for row in ordered])
+    far = ((odd["verdict"] == "slow") & (odd["ratio"] >= _FAR_RATIO)).fill_null(False)
+    return odd.filter((odd["n_steps"] >= _FEW_STEPS).fill_null(False) | far)
+
+
+def _weight_of(row: Mapping[str, Any]) -> float:
+    """The share of the time by which a slow rank holds up all others."""
+    if row["verdict"] == "contention":
+        return _NO_FAULT
+    return min(row["ratio"] - 1, 1.0) if row["verdict"] == "slow" else _UNMEASURED
 
 
 def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
@@ -33,13 +51,13 @@ def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
         longer, share = percent(row["ratio"] - 1, 0), percent(row["flagged_share"], 0)
         what = f"computes {longer} longer than its peers, in {share} of its steps"
     elif row["verdict"] == "intermittent":
-        what = f"is slow at times ({row['evidence']})"
+        what = "is slow at times"
     elif row["verdict"] == "contention":
         longer, factor = percent(row["with_contention"] - 1, 0), row["contention"]
         what = f"computes {longer} longer than its peers only because of communication, which runs during "
         what += f"{percent(row['beside_share'], 0)} of its kernels' time and makes them take {factor:.2f} times as long"
     else:
-        what = f"keeps the others waiting ({row['evidence']})"
+        what = "keeps the others waiting"
     return f"{rank}{where} of {names[row['run_id']]} {what}.{cause}"
 
 
@@ -47,9 +65,16 @@ def _doubt_of(row: Mapping[str, Any]) -> str:
     share = (
         "" if row["q"] is None else percent(row["q"]) if row["q"] >= _SMALLEST else f"less than {percent(_SMALLEST)}"
     )
-    chance = f"; by accident in {share} of such jobs" if share else ""
+    chance = f"; by accident in {share} of such jobs" if share and row["verdict"] == "slow" else ""
     others = max((row["peers"] or 1) - 1, 0)  # the rank is one of its peers
-    return f"{plural(row['n_steps'] or 0, 'step')}, among {plural(others, 'other')}{chance}."
+    steps = row["n_steps"] or 0
+    short = ", too few to be sure" if steps < _FEW_STEPS else ""
+    evidence = f" Evidence: {row['evidence']}." if row["verdict"] != "slow" and row["evidence"] else ""
+    return f"{plural(steps, 'step')}{short}, compared with {plural(others, 'other rank')}{chance}.{evidence}"
+
+
+def run_to_draw(rows: "pl.DataFrame") -> str:
+    return str(_odd(rows).sort("ratio", "run_id", descending=[True, False], nulls_last=True)["run_id"][0])
 
 
 def nothing(rows: "pl.DataFrame") -> str:
@@ -59,4 +84,7 @@ def nothing(rows: "pl.DataFrame") -> str:
     reasons = Counter(reason for reason in rows["reason"] if reason)
     why = "; ".join(f"{reason} ({plural(count, 'row')})" for reason, count in reasons.most_common(2))
     looked = f"{plural(compared.height, 'rank')} compared, none stands out." if compared.height else "It is not known."
+    brief = int(rows["verdict"].is_in(["slow", "intermittent", "late"]).sum())
+    if brief:
+        looked = f"{plural(brief, 'rank')} stood out in fewer than {_FEW_STEPS} steps, which is too few to tell."
     return f"{looked} {why[:1].upper()}{why[1:]}." if why else looked

@@ -3,16 +3,17 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scalelens.report.text.sentences import FindingSentence, few, percent, plural
+from scalelens.report.text.sentences import FindingSentence, KeyNumber, few, percent, plural
 
 if TYPE_CHECKING:
     import polars as pl
 
-PLACE = 60
+PLACE = 10
 SQL = "FROM scaling()"
 GLANCE = ("series", "devices", "nodes", "n_runs", "n_steps", "step_s", "speedup", "efficiency%", "samples_per_s",
           "tflops_per_device", "note")  # fmt: skip
-CHART = "scaling"
+CHARTS = ("scaling", "throughput")
+NUMBER_PLACE = 10
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
@@ -23,7 +24,12 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
         if largest["devices"] != largest["baseline_devices"]:
             result.append((largest["efficiency"], FindingSentence(_text_of(str(series), largest), _doubt_of(largest))))
     result.sort(key=lambda pair: (pair[0] is None, pair[0] or 0.0))
-    return few([sentence for _, sentence in result])
+    known = [efficiency for efficiency, _ in result if efficiency is not None]
+    told = [sentence for _, sentence in result]
+    if len(known) > 1:
+        text = f"{percent(known[0])} to {percent(known[-1])} of ideal at the largest size, over {len(known)} series."
+        told.insert(0, FindingSentence(text))
+    return few(told)
 
 
 def _text_of(series: str, row: Mapping[str, Any]) -> str:
@@ -43,6 +49,31 @@ def _doubt_of(row: Mapping[str, Any]) -> str:
         sure = f"{kind} {percent(row['efficiency_low'])} to {percent(row['efficiency_high'])}"
     note = f" {row['note'][:1].upper()}{row['note'][1:]}." if row["note"] else ""
     return f"{sure}; {plural(row['n_runs'], 'run')}, {plural(row['n_steps'] or 0, 'step record')}.{note}"
+
+
+def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
+    """The best efficiency at the largest size; where no model is known, the gain in throughput."""
+    grown = rows.filter(rows["devices"] > rows["baseline_devices"])
+    known = grown.filter(grown["efficiency"].is_not_null())
+    if known.is_empty():
+        known = grown.filter(grown["speedup"].is_not_null())
+    if known.is_empty():
+        return _of_growing(grown)
+    best = known.sort("devices", "speedup", descending=True).row(0, named=True)
+    against = f"against {best['baseline_devices']}: {best['series']}"
+    if best["efficiency"] is None:
+        return KeyNumber(f"{best['speedup']:.3g} ×", f"the throughput, on {best['devices']} devices", against)
+    return KeyNumber(percent(best["efficiency"]), f"efficiency on {best['devices']} devices", against)
+
+
+def _of_growing(grown: "pl.DataFrame") -> KeyNumber | None:
+    """Where the model grows with the devices: what a device does at the largest size."""
+    known = grown.filter(grown["tflops_per_device"].is_not_null())
+    if known.is_empty():
+        return None
+    best = known.sort("devices", "tflops_per_device", descending=True).row(0, named=True)
+    value, size = f"{best['tflops_per_device']:.3g} TFLOP/s", f"per device on {best['devices']} devices"
+    return KeyNumber(value, size, f"the model grows: {best['series']}")
 
 
 def nothing(rows: "pl.DataFrame") -> str:

@@ -8,12 +8,17 @@ from scalelens.report.text.sentences import FindingSentence, few, percent, plura
 if TYPE_CHECKING:
     import polars as pl
 
-PLACE = 40
+PLACE = 100
 SQL = """
+WITH slow AS (
+    SELECT s.* REPLACE (if(class = 'isolated' AND step = last_of_run, 'last', class) AS class)
+    FROM slow_steps() AS s
+    LEFT JOIN (SELECT run_id, max(step) AS last_of_run FROM step_times GROUP BY run_id) USING (run_id)
+    WHERE class IS NOT NULL)
 SELECT run_id, class, count(*) AS n_slow, sum(cost_s) AS cost_s, sum(cost_percent) / 100 AS cost_share,
        max(step_s) AS slowest_s, any_value(fast_s) AS fast_s, min(period_steps) AS period_steps,
        min(step) AS first_step, max(step) AS last_step
-FROM slow_steps() WHERE class IS NOT NULL GROUP BY run_id, class ORDER BY cost_share DESC, run_id, class"""
+FROM slow GROUP BY run_id, class ORDER BY class = 'last', cost_share DESC, run_id, class"""
 GLANCE = ("run_id", "class", "n_slow", "cost_share%", "cost_s", "slowest_s", "fast_s", "period_steps", "first_step",
           "last_step")  # fmt: skip
 _LEAST_SHARE = 0.01  # of the time; smaller shares are only in the table
@@ -23,14 +28,23 @@ _WORDS = {"first_of_epoch": "slow first {} of epochs", "regime_shift": "{} of a 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     costly = rows.filter(rows["cost_share"] >= _LEAST_SHARE).iter_rows(named=True)
-    return few([FindingSentence(_text_of(row, names), _doubt_of(row)) for row in costly])
+    return few([FindingSentence(_text_of(row, names), _doubt_of(row), _weight_of(row)) for row in costly])
+
+
+def _weight_of(row: Mapping[str, Any]) -> float:
+    """The last step holds the end of the program, and says nothing about the pace."""
+    return 0.0 if row["class"] == "last" else float(row["cost_share"])
 
 
 def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    if row["class"] == "last":
+        slowest, fast = seconds(row["slowest_s"]), seconds(row["fast_s"])
+        return f"{names[row['run_id']]}: its last step ({row['last_step']}) takes {slowest} instead of {fast}."
     steps = "step" if row["n_slow"] == 1 else "steps"
     rhythm = f", every {row['period_steps']} steps" if row["period_steps"] else ""
     what = f"{row['n_slow']} {_WORDS[row['class']].format(steps)}{rhythm}"
-    return f"{names[row['run_id']]}: {percent(row['cost_share'])} of its time went into {what} ({_where(row)})."
+    cost = f"{percent(row['cost_share'])} of its step time is the extra cost of {what}"
+    return f"{names[row['run_id']]}: {cost} ({_where(row)})."
 
 
 def _where(row: Mapping[str, Any]) -> str:
@@ -42,8 +56,10 @@ def _where(row: Mapping[str, Any]) -> str:
 
 
 def _doubt_of(row: Mapping[str, Any]) -> str:
-    slowest = f"the slowest takes {seconds(row['slowest_s'])}"
-    return f"{seconds(row['cost_s'])} beyond the fast mode of {seconds(row['fast_s'])}; {slowest}."
+    if row["class"] == "last":
+        return f"{percent(row['cost_share'])} of the time of its steps; the median does not contain it, a mean does."
+    slowest = f"the slowest takes {seconds(row['slowest_s'])} instead of {seconds(row['fast_s'])}"
+    return f"They cost {seconds(row['cost_s'])} more than ordinary steps; {slowest}."
 
 
 def nothing(rows: "pl.DataFrame") -> str:

@@ -3,16 +3,18 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from scalelens.report.text.sentences import FindingSentence, plural, seconds
+from scalelens.report.text.sentences import FindingSentence, KeyNumber, amount, plural, seconds
 
 if TYPE_CHECKING:
     import polars as pl
 
-PLACE = 70
-SQL = "FROM batch_stats() ORDER BY run_id"
+PLACE = 20
+SQL = """
+SELECT b.*, devices, device_unit FROM batch_stats() AS b LEFT JOIN runs USING (run_id) ORDER BY run_id"""
 GLANCE = ("run_id", "n_steps", "step_s", "p95_s", "p99_s", "mean_s", "samples_per_s", "tokens_per_s", "n_excluded",
           "value_kinds", "note")  # fmt: skip
-CHART = "batch_cdf"
+CHARTS = ("batch_cdf", "throughput")
+NUMBER_PLACE = 50
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
@@ -31,6 +33,23 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
         "Runs with other batches or settings are not comparable by their step time."
     )
     return [FindingSentence(f"{text}.", doubt)]
+
+
+def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
+    """The median step and the throughput of the run with the most devices, the fastest of them."""
+    timed = rows.filter(rows["step_s"].is_not_null())
+    if timed.is_empty():
+        return None
+    order = ["devices", "tokens_per_s", "samples_per_s", "step_s", "run_id"]
+    largest = timed.sort(order, descending=[True, True, True, False, False], nulls_last=True).row(0, named=True)
+    work = "tokens" if largest["tokens_per_s"] else "samples"
+    rate = largest[f"{work}_per_s"]
+    facts = [
+        f"{amount(rate)} {work}/s" if rate else "",
+        plural(largest["devices"], "device") if largest["devices"] else "",
+        names[largest["run_id"]],
+    ]
+    return KeyNumber(seconds(largest["step_s"]), "median step", ", ".join(filter(None, facts)))
 
 
 def nothing(rows: "pl.DataFrame") -> str:

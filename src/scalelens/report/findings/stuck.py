@@ -8,7 +8,7 @@ from scalelens.report.text.sentences import FindingSentence, few, plural
 if TYPE_CHECKING:
     import polars as pl
 
-PLACE = 15
+PLACE = 130
 SQL = "FROM stuck_collectives() ORDER BY run_id, process_group, rank"
 GLANCE = ("run_id", "process_group", "rank", "verdict", "waits_in", "called", "last_common", "n_ranks", "missing_ranks",
           "state")  # fmt: skip
@@ -18,7 +18,7 @@ _WORDS = {"behind": "did not call", "mismatch": "calls another kind or size of",
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     odd = rows.filter(rows["verdict"].is_in(list(_WORDS))).iter_rows(named=True)
-    return few([FindingSentence(_text_of(row, names), _doubt_of(row)) for row in odd])
+    return few([FindingSentence(_text_of(row, names), _doubt_of(row), 1.0) for row in odd])
 
 
 def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
@@ -36,4 +36,4 @@ def _doubt_of(row: Mapping[str, Any]) -> str:
 def nothing(rows: "pl.DataFrame") -> str:
     if rows.is_empty():
         return "No dump of a flight recorder was read."
-    return f"{plural(rows.height, 'place')} of ranks in their groups looked at; none is behind the others."
+    return f"All {plural(rows.height, 'position')} of ranks in their groups agree: none is behind the others."

@@ -7,10 +7,22 @@ MOST = 6  # sentences of one kind; the table has the rest
 
 
 class FindingSentence(NamedTuple):
-    """A finding in words, and what qualifies it: counts, intervals, notes."""
+    """A finding in words, and what qualifies it: counts, intervals, notes.
+
+    `weight` is how much a reader's conclusion would change: about the share by which a number of the page would differ.
+    """
 
     text: str
     doubt: str = ""
+    weight: float = 0.0
+
+
+class KeyNumber(NamedTuple):
+    """A number of the first screen: `95.9 %`, `efficiency at 256 GPUs`, and what it is of."""
+
+    value: str
+    label: str
+    remark: str = ""
 
 
 def few(sentences: Sequence[FindingSentence]) -> list[FindingSentence]:
@@ -19,9 +31,14 @@ def few(sentences: Sequence[FindingSentence]) -> list[FindingSentence]:
     return [*sentences[:MOST], *([FindingSentence(f"The table has {rest:,} more.")] if rest > 0 else [])]
 
 
-def plural(count: int, what: str) -> str:
-    """`1 run`, `2 runs`."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+def plural(count: float, what: str) -> str:
+    """`1 run`, `2 runs`, `0.5 runs`."""
+    return f"{amount(count)} {what}{'' if count == 1 else 's'}"
+
+
+def amount(value: float) -> str:
+    """A number with four significant digits, never with an exponent of ten for large ones: `24,320`, `0.8139`."""
+    return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.4g}"
 
 
 def percent(value: float, decimals: int = 1) -> str:
@@ -30,8 +47,20 @@ def percent(value: float, decimals: int = 1) -> str:
 
 
 def seconds(value: float) -> str:
-    """A time with four significant digits, in ms below 0.2 s."""
-    return f"{value * 1e3:.4g} ms" if value < 0.2 else f"{value:.4g} s"
+    """A time with four significant digits, in a unit that suits it."""
+    for least, size, unit in ((7200, 3600, "h"), (600, 60, "min"), (0.2, 1, "s"), (2e-4, 1e-3, "ms")):
+        if value >= least:
+            return f"{value / size:.4g} {unit}"
+    return f"{value * 1e6:.4g} µs"
+
+
+def watt_hours(joules: float) -> str:
+    """An energy in Wh, kWh or MWh."""
+    hours = joules / 3600
+    for least, size, unit in ((1e6, 1e6, "MWh"), (1e3, 1e3, "kWh")):
+        if hours >= least:
+            return f"{hours / size:.4g} {unit}"
+    return f"{hours:.4g} Wh"
 
 
 def few_of(names: Sequence[str], most: int = 4) -> str:

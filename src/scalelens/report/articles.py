@@ -1,0 +1,141 @@
+"""The articles of a report: each a question with its sentences, its chart and its table."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
+
+from scalelens.database.texts import sql_text
+from scalelens.errors import UserError
+from scalelens.report import rendering
+from scalelens.report.asking import Asking, ReportTable
+from scalelens.report.plotting import draw
+from scalelens.report.text.sentences import FindingSentence
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Modules = Sequence[tuple[str, ModuleType]]
+LEAST_WEIGHT = 0.03  # a finding changes a conclusion from a difference on that jobs of one system seldom show
+_MOST_CHART_BYTES = 400_000  # a drawing that is larger would make the page slow
+_WIDE = {"width": "double"}  # settings of the charts
+_HEADLINE = ({"width": "150mm"}, {"width": "single"})  # of the chart on the first screen: of wide and of narrow ones
+
+
+class _Chart(NamedTuple):
+    """A drawing for wide screens, one for narrow ones where they differ, or why there is none."""
+
+    svg: str
+    refusal: str
+    narrow: str = ""
+
+
+class Article(NamedTuple):
+    """A question with what was found."""
+
+    name: str
+    question: str
+    sentences: list[FindingSentence]
+    nothing: str  # said where there are no sentences
+    chart: _Chart | None
+    table: ReportTable
+    inputs_sha256: str
+    n_inputs: int
+    is_minor: bool  # its question changes no conclusion by itself
+
+    @property
+    def weight(self) -> float:
+        return max((sentence.weight for sentence in self.sentences), default=0.0)
+
+    @property
+    def changes_conclusions(self) -> bool:
+        return self.weight >= LEAST_WEIGHT
+
+    @property
+    def is_a_remark(self) -> bool:
+        """Whether it stands last: it says nothing, or nothing that changes a conclusion."""
+        return not self.sentences or (self.is_minor and not self.changes_conclusions)
+
+
+def headline_of(asking: Asking, modules: Modules, rows: Mapping[str, "pl.DataFrame"]) -> tuple[str, _Chart | None]:
+    """The first answer whose own chart can be drawn, else one of its other charts: its finding, in two widths."""
+    found = [(name, module) for name, module in modules if hasattr(module, "CHARTS")]
+    found = [(name, module) for name, module in found if module.sentences(rows[name], asking.names)]
+    of_their_own = [(name, module, module.CHARTS[:1]) for name, module in found]
+    others = [(name, module, module.CHARTS[1:]) for name, module in found]
+    for name, module, charts in (*of_their_own, *others):
+        narrow = _first_chart(asking, module, charts, rows[name], _HEADLINE[1])
+        if narrow.svg:
+            asking.drawn.clear()
+            wide = _first_chart(asking, module, charts, rows[name], _HEADLINE[0])
+            return name, wide._replace(narrow=narrow.svg)
+    return "", None
+
+
+def in_order(articles: list[Article]) -> list[Article]:
+    """What changes a conclusion first, by weight; then answers; what changes none last."""
+    return sorted(articles, key=lambda one: (-one.weight if one.changes_conclusions else 0, one.is_a_remark))
+
+
+def article(asking: Asking, name: str, module: ModuleType, rows: "pl.DataFrame", drawn: _Chart | None) -> Article:
+    """A finding with its chart, which is drawn where something was found."""
+    sentences = module.sentences(rows, asking.names)
+    inputs = asking.inputs(rows["run_id"] if "run_id" in rows.columns else None)
+    shown = drawn or (
+        _first_chart(asking, module, module.CHARTS, rows, _WIDE) if sentences and hasattr(module, "CHARTS") else None
+    )
+    return Article(
+        name,
+        (module.__doc__ or "").strip(),
+        sentences,
+        "" if sentences else module.nothing(rows),
+        shown,
+        asking.table(module.SQL, module.GLANCE, rows),
+        hashlib.sha256("\n".join(inputs).encode()).hexdigest(),
+        len(inputs),
+        getattr(module, "IS_REMARK", False),
+    )
+
+
+def _drawn(
+    asking: Asking, chosen: str, module: ModuleType, rows: "pl.DataFrame", settings: Mapping[str, str]
+) -> _Chart:
+    """A chart of all runs; else, where it shows one run only, of the run that the finding is most about."""
+    name, *pairs = chosen.split()
+    parameters = dict(pair.split("=") for pair in pairs)
+    of_all = chart(asking, name, parameters, settings)
+    if of_all.svg or not hasattr(module, "run_to_draw") or rows.is_empty():
+        return of_all
+    run = sql_text(module.run_to_draw(rows))
+    return chart(asking, name, parameters | {"runs": f"run_id = {run}"}, settings)
+
+
+def _first_chart(
+    asking: Asking, module: ModuleType, charts: Sequence[str], rows: "pl.DataFrame", settings: Mapping[str, str]
+) -> _Chart:
+    """The first of a finding's charts that can be drawn, else why its first one cannot.
+
+    A chart that an earlier finding shows is not repeated.
+    """
+    refused = _Chart("", "")
+    for chosen in charts:
+        if chosen in asking.drawn:
+            return _Chart("", "")
+        drawn = _drawn(asking, chosen, module, rows, settings)
+        if drawn.svg:
+            asking.drawn.add(chosen)
+            return drawn
+        refused = refused if refused.refusal else drawn
+    return refused
+
+
+def chart(asking: Asking, name: str, parameters: Mapping[str, str], settings: Mapping[str, str]) -> _Chart:
+    """Draws a chart.  One that refuses, or would be too large, says why."""
+    try:
+        drawn = draw(asking.session, name, parameters, settings)
+    except UserError as refusal:
+        return _Chart("", f"There is no figure here: {refusal}.")
+    svg = rendering.drawing(drawn.chart, drawn.provenance, drawn.page)
+    if len(svg) > _MOST_CHART_BYTES:
+        return _Chart("", f"The figure is too large for this page: scalelens plot {name} -o {name}.pdf")
+    return _Chart(svg, "")

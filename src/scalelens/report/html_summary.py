@@ -1,0 +1,94 @@
+"""The first screen of a report as HTML: what it is about, four numbers, one figure, what changes a conclusion."""
+
+import re
+from collections.abc import Sequence
+
+from scalelens.report.articles import Article
+from scalelens.report.content import Content
+from scalelens.report.html_tables import inert
+from scalelens.report.text.sentences import FindingSentence, KeyNumber
+
+_MOST_WARNINGS = 2
+_UNKNOWN = "<dd class=unknown>not in the logs</dd>"
+_EMPTY = re.compile(r' role="graphics-symbol" aria-roledescription="[a-z]+ mark container"(?=/>)')
+_ID = re.compile(r'(\bid="|url\(#|href="#)')
+
+
+def summary(content: Content) -> str:
+    """The first screen.  Its figure is the first answer that can be drawn; its warnings weigh most."""
+    shown = next((article for article in content.articles if article.name == content.headline), None)
+    warns = any(article.changes_conclusions for article in content.articles)
+    figure = _figure(shown) if shown and shown.chart else ""
+    return (
+        f"{_facts(content)}\n{_numbers(content.numbers)}\n"
+        f'<div class="first{"" if figure else " alone"}">{figure}\n'
+        f'<div class="warnings{"" if warns else " none"}"><h2>What changes a conclusion</h2>'
+        f"{_warnings(content)}</div></div>"
+    )
+
+
+def drawing(article: Article, name: str) -> str:
+    """The SVG of a chart, and a smaller one for narrow screens.  It scrolls where neither fits, by keys as well."""
+    assert article.chart
+    wide, narrow = _in_a_page(article.chart.svg, name), _in_a_page(article.chart.narrow, f"{name}-narrow")
+    shown = f'<div class="wide">{wide}</div><div class="narrow">{narrow}</div>' if narrow else wide
+    return f'<figure tabindex="0" role="group" aria-label="{inert(f"Figure: {article.question}")}">{shown}</figure>'
+
+
+def _in_a_page(svg: str, name: str) -> str:
+    """A drawing that keeps its ids to itself, and whose empty groups are no pictures without a name."""
+    return _ID.sub(lambda found: f"{found[1]}{name}-", _EMPTY.sub("", svg))
+
+
+def _facts(content: Content) -> str:
+    """What the logs say they are about; what they do not say is named."""
+    entries = "".join(
+        f"<div><dt>{inert(name)}</dt>" + (f"<dd>{inert(text)}</dd></div>" if text else f"{_UNKNOWN}</div>")
+        for name, text in content.subject.facts.items()
+    )
+    return f'<dl class="facts">{entries}</dl>'
+
+
+def _numbers(numbers: Sequence[KeyNumber]) -> str:
+    tiles = "".join(
+        f"<div><dt>{inert(one.label)}</dt><dd><strong>{inert(one.value)}</strong>"
+        f"<span>{inert(one.remark)}</span></dd></div>"
+        for one in numbers
+    )
+    return f'<dl class="numbers">{tiles}</dl>'
+
+
+def _figure(article: Article) -> str:
+    # What changes a conclusion is said beside the figure.
+    message = "" if article.changes_conclusions else f"<p>{inert(article.sentences[0].text)}</p>"
+    more = f'<p class="remark link"><a href="#{article.name}">All about this</a></p>'
+    return f'<div class="answer"><h2>{inert(article.question)}</h2>{message}{drawing(article, "first")}{more}</div>'
+
+
+def _warnings(content: Content) -> str:
+    """The heaviest sentence of each finding that changes a conclusion, of the first two."""
+    changing = [article for article in content.articles if article.changes_conclusions]
+    if not changing:
+        return f"<p>{inert(_nothing(content))}</p>"
+    items = "".join(
+        f'<li>{inert(sentence.text)} <span class="doubt">{inert(sentence.doubt)}</span> '
+        f'<a class="link" href="#{article.name}">More</a></li>'
+        for article, sentence in ((article, _heaviest(article)) for article in changing[:_MOST_WARNINGS])
+    )
+    rest = len(changing) - _MOST_WARNINGS
+    more = f'<p class="remark">{rest} more below.</p>' if rest > 0 else ""
+    return f"<ul>{items}</ul>{more}"
+
+
+def _heaviest(article: Article) -> FindingSentence:
+    return max(article.sentences, key=lambda sentence: sentence.weight)
+
+
+def _nothing(content: Content) -> str:
+    """What was looked at, where nothing was found."""
+    if not content.counts:
+        return "No file holds a run, so there is nothing to conclude."
+    return (
+        "Nothing was found that changes a result by 3 % or more. What was checked, and what could not be, is listed "
+        "under Also checked."
+    )

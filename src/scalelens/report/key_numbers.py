@@ -1,0 +1,49 @@
+"""The four numbers of a report's first screen: those of its runs, then those that its findings give."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from scalelens.report.articles import Modules
+from scalelens.report.text.sentences import KeyNumber
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_MOST = 4
+_OUTCOMES = {
+    "completed": "completed", "oom": "out of memory", "collective_timeout": "timed out in a collective",
+    "time_limit": "reached the time limit", "node_failure": "lost a node", "error": "ended with an error",
+    "cancelled": "cancelled", "unknown": "of unknown outcome",
+}  # fmt: skip
+
+
+def key_numbers(
+    overview: "pl.DataFrame", names: Mapping[str, str], modules: Modules, rows: Mapping[str, "pl.DataFrame"]
+) -> list[KeyNumber]:
+    """The numbers that most readers ask for first.  `rows` are the answers of the findings by name."""
+    with_number = sorted((module.NUMBER_PLACE, name, module) for name, module in modules if hasattr(module, "number"))
+    of_findings = (module.number(rows[name], names) for _, name, module in with_number)
+    found = [number for number in of_findings if number is not None]
+    return [_of_outcomes(overview), *found, *_of_runs(overview, names)][:_MOST]
+
+
+def _of_outcomes(overview: "pl.DataFrame") -> KeyNumber:
+    """How many runs there are, and how they ended."""
+    counts = Counter(overview["outcome"])
+    ordered = sorted(counts.items(), key=lambda pair: (pair[0] != "completed", pair[0] == "unknown", -pair[1], pair[0]))
+    ended = [f"{count:,} {_OUTCOMES.get(outcome, outcome)}" for outcome, count in ordered]
+    return KeyNumber(f"{overview.height:,}", "run" if overview.height == 1 else "runs", ", ".join(ended))
+
+
+def _of_runs(overview: "pl.DataFrame", names: Mapping[str, str]) -> Iterator[KeyNumber]:
+    """Numbers for folders whose findings have few."""
+    sized = overview.filter(overview["devices"].is_not_null()).sort("devices", "run_id", descending=[True, False])
+    if sized.height:
+        largest = sized.row(0, named=True)
+        devices = largest["devices"]
+        yield KeyNumber(f"{devices:,}", f"device{'' if devices == 1 else 's'}, at most", names[largest["run_id"]])
+    n_records = int(overview["n_records"].sum() or 0)
+    if n_records:
+        n_runs = int((overview["n_records"] > 0).sum())
+        yield KeyNumber(f"{n_records:,}", "step records", f"in {n_runs:,} run{'' if n_runs == 1 else 's'}")

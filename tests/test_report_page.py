@@ -1,0 +1,170 @@
+"""The page of a report as a reader sees it: in a browser and on paper."""
+
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import scalelens
+from chromium import NEEDS_CHROMIUM, Page, chromium
+from command_line import app
+from logs import megatron_line
+from scalelens.report.articles import Article
+from scalelens.report.asking import ReportTable
+from scalelens.report.content import Content, content_of
+from scalelens.report.html import page
+from scalelens.report.text.sentences import FindingSentence
+
+STUDY = """using world size: {devices}, data-parallel size: {devices}, tensor-model-parallel size: 1, \
+pipeline-model-parallel size: 1
+------------------------ arguments ------------------------
+  hidden_size ..................................... 512
+  num_attention_heads ............................. 8
+  num_layers ...................................... 4
+  padded_vocab_size ............................... 32000
+-------------------- end of arguments ---------------------
+"""
+DEMO = Path(scalelens.__file__).parent / "demo" / "logs"
+HOSTILE = "x\"><img src=x onerror=document.title='hacked'>"
+WIDTHS = (400, 1280, 1600)
+SHOWN_ROWS = "[...document.querySelectorAll('tbody tr')].filter((row) => !row.matches('.away'))"
+FILTER = """{{ const filter = document.getElementById("filter"); filter.value = "{}";
+filter.dispatchEvent(new Event("input")); {}.map((row) => row.textContent) }}"""
+SORT = """(() => {{ const table = document.querySelector("#runs table");
+const button = [...table.querySelectorAll("th button")].find((one) => one.textContent.startsWith("{}"));
+button.click();
+const place = button.parentElement.cellIndex;
+return [button.parentElement.ariaSort, [...table.tBodies[0].rows].map((row) => row.cells[place].textContent)]; }})()"""
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> Content:
+    warehouse = tmp_path_factory.mktemp("report") / "w"
+    scalelens.ingest(DEMO, warehouse=warehouse)
+    return content_of(warehouse)
+
+
+@pytest.fixture(scope="module")
+def path(content: Content, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("page") / "report.html"
+    file.write_text(page(content, HOSTILE, ["scalelens report"]), encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
+    with chromium(tmp_path_factory.mktemp("browser")) as opened:
+        yield opened
+
+
+def an_article(name: str, *sentences: FindingSentence, is_minor: bool = False) -> Article:
+    rows = ReportTable([], 0, "FROM runs")
+    return Article(name, f"What of {name}?", [*sentences], "Nothing.", None, rows, "0" * 64, 1, is_minor)
+
+
+def test_what_changes_a_conclusion_is_on_the_first_screen_and_first_among_the_findings(content: Content) -> None:
+    light, heavy = FindingSentence("a is slow.", "Of 9.", 0.06), FindingSentence("b is slower.", "Of 8.", 0.3)
+    articles = [
+        an_article("heavy", light, heavy), an_article("answer", FindingSentence("c takes 1 s.")),
+        an_article("ended", FindingSentence("d ended."), is_minor=True), an_article("empty"),
+    ]  # fmt: skip
+    text = page(content._replace(articles=articles, headline=""), "", [])
+    first, _, rest = text.partition('<section id="findings">')
+    findings, _, last = rest.partition('<section id="runs">')
+    assert "b is slower." in first and "a is slow." not in first, "the heaviest sentence of a finding"
+    assert findings.index("a is slow.") < findings.index("c takes 1 s.")
+    assert "d ended." not in findings and "Nothing." not in findings
+    assert last.index("d ended.") < last.index("Nothing."), "what says nothing stands last"
+
+
+def test_the_first_screen_says_where_nothing_changes_a_conclusion(content: Content) -> None:
+    assert not any(article.changes_conclusions for article in content.articles)
+    assert "Nothing was found that changes a result by 3 % or more." in page(content, "", [])
+
+
+def test_without_a_title_the_page_is_named_by_the_logs(content: Content) -> None:
+    (heading,) = re.findall("<h1>(.*?)</h1>", page(content, "", [], "study"))
+    assert unescape(heading) == content.subject.title
+    unknown = content._replace(subject=content.subject._replace(title=""))
+    assert re.findall("<h1>(.*?)</h1>", page(unknown, "", [], "a<b")) == ["a&lt;b"]
+
+
+def test_drawings_of_a_page_share_no_ids(content: Content) -> None:
+    ids = re.findall(r' id="([^"]+)"', page(content, "", []))
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'(?:url\(|href=")#([^")]+)', page(content, "", []))) <= set(ids)
+
+
+@NEEDS_CHROMIUM
+def test_the_browser_hears_what_a_page_says_and_sees_what_it_asks_for(browser: Page, tmp_path: Path) -> None:
+    loud = tmp_path / "loud.html"
+    loud.write_text("<script>console.warn('loud'); fetch('beside.json').catch(() => 0)</script>", encoding="utf-8")
+    browser.open(loud, 400)
+    assert any("loud" in str(one) for one in browser.said)
+    assert [url.rpartition("/")[2] for url in browser.requests] == ["beside.json"]
+
+
+@NEEDS_CHROMIUM
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page_is_quiet_and_fits_its_window(browser: Page, path: Path, width: int) -> None:
+    browser.open(path, width)
+    assert browser.run("document.querySelector('.tools').hidden") is False, "the script ran"
+    assert browser.run("document.title").startswith(HOSTILE)
+    assert browser.run("document.documentElement.scrollWidth <= innerWidth"), "nothing sticks out"
+    small = browser.run("getComputedStyle(document.querySelector('.narrow')).display") != "none"
+    assert small == (width == 400), "a narrow screen has a figure of its own"
+    browser.run("document.getElementById('open').click()")
+    browser.run("document.getElementById('theme').click()")
+    assert browser.run("[...document.querySelectorAll('details')].every((part) => part.open)")
+    assert (browser.said, browser.requests) == ([], [])
+
+
+@NEEDS_CHROMIUM
+def test_tables_sort_and_filter(browser: Page, path: Path) -> None:
+    browser.open(path, 1280)
+    rows = browser.run(FILTER.format("GPT-r1", SHOWN_ROWS))
+    assert rows and all("gpt-r1" in row for row in rows)
+    browser.run(FILTER.format("", SHOWN_ROWS))
+    for order, button in (("ascending", "step"), ("descending", "step")):
+        said, texts = browser.run(SORT.format(button))
+        times = [float(text) for text in texts if text]
+        assert said == order and len(times) > 2
+        assert times == sorted(times, reverse=order == "descending")
+        assert not any(texts[len(times) :]), "unknown values stand last in both orders"
+    assert (browser.said, browser.requests) == ([], [])
+
+
+@NEEDS_CHROMIUM
+def test_the_summary_is_on_the_first_two_sheets_of_paper(browser: Page, path: Path) -> None:
+    import pikepdf
+
+    browser.open(path, 1280)
+    (path.parent / "page.pdf").write_bytes(browser.pdf())
+    with pikepdf.open(path.parent / "page.pdf") as pdf:
+        assert [round(float(side)) for side in pdf.pages[0].mediabox[2:]] == pytest.approx([595, 842], abs=1), "A4"
+        assert 2 <= len(pdf.pages) <= 6, "closed tables are not on paper"
+    # On paper a millimeter is 96 / 25.4 pixels; the sheet has margins of 14 mm.
+    browser.on_paper(round((210 - 28) * 96 / 25.4))
+    bottom = browser.run("document.getElementById('summary').getBoundingClientRect().bottom + scrollY")
+    assert bottom < 2 * (297 - 28) * 96 / 25.4
+
+
+@pytest.mark.slow
+@NEEDS_CHROMIUM
+def test_report_of_200_runs_is_small_and_its_filter_works(browser: Page, tmp_path: Path) -> None:
+    for run in range(200):
+        system, devices = ("lumi", "leonardo")[run % 2], 8 * 2 ** (run // 2 % 5)
+        folder = tmp_path / "logs" / system / f"n{devices // 8}-r{run // 10}"
+        folder.mkdir(parents=True)
+        records = [megatron_line(step, (8000 + run) / devices) for step in range(1, 13)]
+        (folder / "train.log").write_text(STUDY.format(devices=devices) + "".join(records))
+    (tmp_path / "logs" / "scalelens.toml").write_text('templates = ["{system}/*/*"]\n')
+    file = tmp_path / "report.html"
+    arguments = ["report", str(tmp_path / "logs"), "-w", str(tmp_path / "w"), "-o", str(file)]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert file.stat().st_size < 5_000_000
+    browser.open(file, 1280)
+    rows = browser.run(FILTER.format("leonardo", SHOWN_ROWS))
+    assert len(rows) >= 100 and all("leonardo" in row for row in rows)
