@@ -55,7 +55,7 @@ def draw(
     by_series: dict[str, list[Row]] = {}
     for point in points:
         by_series.setdefault(point["label"], []).append(point)
-    limits.check_count(len(by_series), _MOST_PANELS, "maps", "choose runs, for example runs=\"model = 'resnet50'\"")
+    limits.check_count(len(by_series), _MOST_PANELS, "maps", limits.CHOOSE_RUNS)
     is_of_jobs = (parameters or {}).get("per") == "job"
     by_series = dict(sorted(by_series.items(), key=lambda series: (page.position(series[0]), series[0])))
     lowest = 100 * min(point["relative"] for point in points)

@@ -50,7 +50,7 @@ def draw(
     if repeated.is_empty():
         raise UserError(
             f"each of the {rows.height} runs is the only one of its configuration: there is no history to draw",
-            "see what sets them apart: scalelens query differences a=RUN b=RUN",
+            'see what sets them apart: scalelens query differences a="{run}" b="{other}"',
         )
     limits.check_marks(repeated.height, "runs")
     alone = rows.height - repeated.height

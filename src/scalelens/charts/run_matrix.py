@@ -52,7 +52,7 @@ def draw(
     studies: dict[str, list[Row]] = {}
     for cell in cells:
         studies.setdefault(cell["study"], []).append(cell)
-    hint = "choose runs, for example runs=\"system = 'lumi'\""
+    hint = limits.CHOOSE_RUNS
     limits.check_count(len(studies), MOST_STUDIES, "studies", hint)
     shared = _name_rows(cells)
     limits.check_count(len({(cell["study"], cell["label"]) for cell in cells}), MOST_ROWS, "configurations", hint)

@@ -53,7 +53,7 @@ def draw(
         raise UserError("there is no series of four sizes, which a fit needs", "see: scalelens query scaling_fit")
     points: list[Row] = fitted.sort("series", "law", "devices").to_dicts()
     shared, labels = naming.apart(dict.fromkeys(point["series"] for point in points))
-    limits.check_count(len(labels), _MOST_PANELS, "series", "choose runs, for example runs=\"model = 'resnet50'\"")
+    limits.check_count(len(labels), _MOST_PANELS, "series", limits.CHOOSE_RUNS)
     labels = dict(sorted(labels.items(), key=lambda series: page.position(series[1])))
     across = 2 if page.is_wide and len(labels) > 1 else 1
     panels = [

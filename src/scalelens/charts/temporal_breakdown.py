@@ -50,7 +50,7 @@ def draw(
         raise UserError("there is no work of a device to draw", "see what the traces hold: scalelens query trace_steps")
     traces = _traces(known)
     ranked = len({row["run_id"] for row in traces}) == 1 and all(row["rank"] is not None for row in traces)
-    hint = "choose runs, for example runs=\"name LIKE '%baseline%'\", or draw the chart step_heatmap"
+    hint = f"{limits.CHOOSE_RUNS}, or draw the chart step_heatmap"
     most, kind = (_MOST_RANKS, "rank") if ranked else (style.MOST_SERIES, "trace")
     limits.check_count(len(traces), most, f"{kind}s", hint)
     _name_traces(traces)

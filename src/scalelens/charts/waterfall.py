@@ -46,7 +46,7 @@ def draw(
     if rows.is_empty():
         raise UserError("there is no run to draw", "see what is known of the runs: scalelens query runs_overview")
     shown = rows.partition_by(["run_id", "source"], maintain_order=True)
-    hint = "choose runs, for example runs=\"name LIKE '%baseline%'\""
+    hint = limits.CHOOSE_RUNS
     limits.check_count(len(shown), _MOST_PANELS, "waterfalls", hint)
     names: list[str] = []
     panels = []

@@ -99,8 +99,9 @@ def draw(session: Session, name: str, parameters: Mapping[str, Any], settings: _
     try:
         figure = chart.draw(_with_names(session, chart, answer.frame), left_out, texts, page)
     except UserError as refusal:
-        nothing = _NothingToDrawError(str(refusal).partition("; ")[0])
-        raise (refusal if answer.table.num_rows else nothing) from None
+        if not answer.table.num_rows:
+            raise _NothingToDrawError(str(refusal).partition("; ")[0]) from None
+        raise UserError(_with_runs(str(refusal), session, run_ids(answer.table))) from None
     made = {"chart": name, "parameters": texts, "settings": dict(settings), "renderer": renderer()}
     return Plotted(figure, answer.frame, answer.provenance(made), page)
 
@@ -167,7 +168,16 @@ def _check_runs(session: Session, runs: str, most: int) -> None:
         "SELECT count(DISTINCT run_id) FROM steps WHERE phase = 'train' AND value_kind IN ('instant', 'interval_mean') "
         f"AND step_s > 0 AND run_id IN (FROM {call('selected_runs', {'runs': runs})})"
     )))  # fmt: skip
-    check_count(counted.frame.item(), most, "runs with times of steps", CHOOSE_RUNS)
+    try:
+        check_count(counted.frame.item(), most, "runs with times of steps", CHOOSE_RUNS)
+    except UserError as refusal:
+        raise UserError(_with_runs(str(refusal), session, sorted(session.run_names))) from None
+
+
+def _with_runs(refusal: str, session: Session, runs: Sequence[str]) -> str:
+    """A refusal with names of runs where a chart leaves room for them."""
+    names = [*(session.run_names.get(run, run) for run in runs[:2]), *("", "")]
+    return refusal.replace("{run}", names[0]).replace("{other}", names[1])
 
 
 def _left_out_of(session: Session, runs: Sequence[str], parameters: Mapping[str, Any]) -> dict[str, int]:

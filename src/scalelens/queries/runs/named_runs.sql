@@ -52,7 +52,7 @@ nearest AS (
     SELECT list(name ORDER BY jaro_winkler_similarity(name, text) DESC, name) AS names FROM wanted LEFT JOIN named ON true)
 SELECT run_id, name, is_pair, NULL AS complaint FROM fitting
 UNION ALL
-SELECT NULL, NULL, false, format('{}: no run is called ''{}''; {}', of, text,
+SELECT NULL, NULL, false, format('{}: {}; {}', of, if(text = '', 'name a run', format('no run is called ''{}''', text)),
     coalesce('there are ' || array_to_string(names[:4], ', ')
         || if(len(names) > 4, format(' and {} more (scalelens query run_names)', len(names) - 4), '')
         || '; or write key=value or a condition', 'the warehouse has no runs'))
