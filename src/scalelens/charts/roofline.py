@@ -144,10 +144,16 @@ def _caption(
         "operators with shapes. The area of a marker is its time."
     ]
     lines.append("Bytes from shapes, each tensor moved once. Rates are total work over total time of kernels.")
-    lines += [_of_roof(peak, bandwidth, ", ".join(dtypes)) for (peak, bandwidth), dtypes in peaks.items()]
-    if not any(bandwidth for _, bandwidth in peaks):
+    if any(bandwidth for _, bandwidth in peaks):
+        lines += [_of_roof(peak, bandwidth, ", ".join(dtypes)) for (peak, bandwidth), dtypes in peaks.items()]
+    else:
         arithmetic, memory = (words.short_number(rate or 0) for rate in roofs[0])
-        lines.append(f"Broken line: the highest rates that operators reached, {arithmetic} TFLOP/s and {memory} GB/s.")
+        missing = (
+            "bandwidth of the device is" if any(peak for peak, _ in peaks) else "bandwidth and peak of the device are"
+        )
+        lines.append(
+            f"The {missing} not known. Broken line: the highest rates reached, {arithmetic} TFLOP/s and {memory} GB/s."
+        )
     if hidden := rows.height - shown.height:
         lines.append(f"Not drawn: {words.counted([hidden], 'operator')} (least time).")
     return lines

@@ -120,7 +120,7 @@ common_pieces AS (
 apart AS (
     SELECT name, held, study, held_of_model, string_agg(piece, ', ' ORDER BY piece) AS apart
     FROM pieces ANTI JOIN common_pieces USING (name, piece) WHERE piece <> '' GROUP BY name, held, study, held_of_model)
-SELECT concat_ws(' · ', m.name, apart, what_is_equal) AS series, scaling, run_ids, system, model, parameters,
+SELECT concat_ws(' · ', nullif(m.name, ''), apart, what_is_equal) AS series, scaling, run_ids, system, model, parameters,
     m.precision, nodes, devices, global_batch_size, n_runs, n_steps, time_s,
     CASE interval_of WHEN 'runs' THEN if(scatter IS NULL, between_runs.low, repeat_times_s[1]) ELSE within_run.low END AS time_s_low,
     CASE interval_of WHEN 'runs' THEN if(scatter IS NULL, between_runs.high, repeat_times_s[-1]) ELSE within_run.high END
