@@ -4,10 +4,10 @@
 --   Two texts for the same number do not disagree; nor do a short and a long name of a system or of a device (A100,
 --   NVIDIA A100-SXM4-40GB), amp in a path with fp16 or bf16, numbers of parameters within 1 %, two ways of failing (a
 --   cancelled job reports errors, too), the ranks of a run on CPUs with its sockets, or the world_size of DeepSpeed,
---   which is that of a data-parallel group, with the devices.  `step_s` is the time of a step if two sources of it disagree by more than they leave open: that of
---   origin `log` was used, such as the elapsed seconds of a progress bar, and the `inferred` one, such as its rate, was not.
---   An `inferred` `global_batch_size` beside a smaller one is what the devices compute at once, micro-batch times
---   data-parallel size: the smaller one is not possible.
+--   which is that of a data-parallel group, with the devices.  `step_s` is the time of a step if two sources of it
+--   disagree by more than they leave open: that of origin `log` was used, such as the elapsed seconds of a progress
+--   bar, and the `inferred` one, such as its rate, was not.  An `inferred` `global_batch_size` beside a smaller one is
+--   what the devices compute at once, micro-batch times data-parallel size: the smaller one is not possible.
 --
 -- Glance: key value chosen origin run_id~ line~
 --
@@ -48,7 +48,8 @@ compared AS (
         -- A100 of `NVIDIA A100-SXM4-40GB`, and 40GB.
         regexp_extract(lower(c.normal_value), '\b[a-z]{0,3}\d{2,4}[a-z]?\b') AS device,
         regexp_extract(lower(chosen_value), '\b[a-z]{0,3}\d{2,4}[a-z]?\b') AS chosen_device,
-        regexp_extract(lower(c.normal_value), '\d+ ?gb') AS memory, regexp_extract(lower(chosen_value), '\d+ ?gb') AS chosen_memory
+        regexp_extract(lower(c.normal_value), '\d+ ?gb') AS memory,
+        regexp_extract(lower(chosen_value), '\d+ ?gb') AS chosen_memory
     FROM candidates AS c LEFT JOIN chosen_values AS t USING (run_id, key)),
 disputed AS (
     SELECT run_id, key FROM compared GROUP BY run_id, key
