@@ -4,11 +4,14 @@ import gzip
 import io
 import itertools
 import json
+import logging
 import random
 import re
 import subprocess
 import sys
 import tarfile
+import types
+import warnings
 import zlib
 from collections import Counter, defaultdict
 from decimal import Decimal
@@ -16,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,6 +33,7 @@ from scalelens.parsers import kineto
 from scalelens.parsing import trace_events as events
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
+from scalelens.traces.critical_path import critical_path
 
 HTA = "traces/facebookresearch__HolisticTraceAnalysis/tests/data/"
 TRACELENS = "traces/AMD-AGI__TraceLens/tests/traces/"
@@ -367,3 +372,39 @@ def test_ranks_of_one_file_are_ranks(tmp_path: Path) -> None:
     found = answer(tmp_path / "w", "SELECT rank, compute_ns, exposed_comm_ns FROM temporal_breakdown()").fetchall()
     assert found == [(0, 30_500, 40_000), (1, 9_000, 20_000)]
     assert answer(tmp_path / "w", "SELECT ranks, time_ns FROM collectives()").fetchall() == [(2, 20_000)]
+
+
+class _Hta:
+    """In the place of Holistic Trace Analysis: a path, and what it prints, logs and warns of on the way."""
+
+    empty = False
+
+    def __init__(self, trace_files: dict[int, str], include_last_profiler_step: bool) -> None:
+        print("parsing")
+        logging.getLogger("hta").warning("no shortcut for %s", trace_files)
+
+    def critical_path_analysis(self, rank: int, annotation: str, instance: int) -> tuple["_Hta", bool]:
+        warnings.warn("an event has no parent", stacklevel=1)
+        return self, True
+
+    def get_critical_path_breakdown(self) -> "_Hta":
+        return self
+
+    def __getitem__(self, column: str) -> Any:
+        return pa.array({"bound_by": ["cpu_bound"], "s_name": ["aten::mm"], "duration": [12.5]}[column])
+
+
+def test_what_hta_prints_and_warns_of_stays_from_the_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    analysis: Any = types.ModuleType("hta.trace_analysis")
+    analysis.TraceAnalysis = _Hta
+    monkeypatch.setitem(sys.modules, "hta", types.ModuleType("hta"))
+    monkeypatch.setitem(sys.modules, "hta.trace_analysis", analysis)
+    ingest([FIXTURES / "kineto" / "ns_base.json"], tmp_path / "w", jobs=1)
+    capfd.readouterr()
+    rank = answer(tmp_path / "w", "SELECT coalesce(any_value(rank), 0) FROM events").fetchall()[0][0]
+    found = critical_path(tmp_path / "w", rank=rank)
+    assert found.rows() == [("cpu_bound", "aten::mm", 1, 12.5, 1.0)]
+    assert capfd.readouterr() == ("", "")
+    assert logging.root.manager.disable == logging.NOTSET

@@ -27,7 +27,7 @@ _NEXT = re.compile(rb'(\})\s*,\s*(?=\{\s*"(?:ph|name|cat|pid|tid|ts|dur|id|args|
 _CLOSED = re.compile(rb'\s*,?\s*\](?=\s*(?:\}|,\s*"|\Z))')
 SEPARATORS = b", \t\r\n"
 CORRELATION, LAUNCHES = b'"correlation"', b'"ac2g"'  # what links work of a device to the call that launched it
-LOOKED_FOR = frozenset((CORRELATION, LAUNCHES))
+_LOOKED_FOR = frozenset((CORRELATION, LAUNCHES))
 # Possessive groups that may backtrack match wrongly up to Python 3.11.4 (python/cpython issue 106052).
 _STRING_OR_BRACKET = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}\[\]]', re.DOTALL)
 _SOUND = rb'(?>(?:[^"niNI-]++|"[^"\\\0-\x1f]*+"|null|-(?=\d)){1,1000})'  # each of them costs memory
@@ -113,7 +113,7 @@ class Trace:
         self.source = source
         self.decoder = _LINKED if flows else _NAMED if named else _EVENTS
         self.head = self.tail = b""
-        self.found: set[bytes] = set()  # of LOOKED_FOR, what is in the text that was searched
+        self.found: set[bytes] = set()  # of _LOOKED_FOR, what is in the text that was searched
         self.has_array = self.closed = self.torn = self.mended = False
 
     def slices(self, only: bytes = b"") -> Iterator[Items]:
@@ -131,7 +131,7 @@ class Trace:
                 if cut is None and len(text) < _LARGEST:
                     continue
             if only and cut:
-                self.found |= {key for key in LOOKED_FOR - self.found if _holds(key, left, text, cut[0])}
+                self.found |= {key for key in _LOOKED_FOR - self.found if _holds(key, left, text, cut[0])}
             if cut and block is not None and not _holds(only, left, text, cut[0]):
                 passed, text = (left, memoryview(text)[: cut[1]]), text[cut[1] :]
                 continue

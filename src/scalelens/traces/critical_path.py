@@ -11,8 +11,11 @@ Columns:
 """
 
 import contextlib
-import sys
+import io
+import logging
 import tempfile
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,10 +69,23 @@ def _pieces_of(trace: Path, rank: int, annotation: str, instance: int) -> Any:
     """The pieces of the path, a pandas DataFrame, or None where HTA says that it failed."""
     from hta.trace_analysis import TraceAnalysis
 
-    with contextlib.redirect_stdout(sys.stderr):  # HTA prints, and stdout belongs to the answer
+    with _silence():
         analysis = TraceAnalysis(trace_files={rank: str(trace)}, include_last_profiler_step=True)
         graph, success = analysis.critical_path_analysis(rank, annotation, instance)
         return graph.get_critical_path_breakdown() if success else None
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    """Keeps what HTA prints, logs and warns of from the terminal: thousands of lines of a trace that it can follow."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
 
 
 def _trace_of(root: Path, rank: int, run: str) -> str:
