@@ -945,3 +945,8 @@ def test_ends_of_an_x_axis():
     shown = [mark for mark in marks(spec) if mark["encoding"].get("x", {}).get("field") == "devices"]
     assert {tuple(mark["encoding"]["x"]["scale"]["domain"]) for mark in shown} == {(8, 32)}
     assert all(mark["mark"]["clip"] for mark in shown)
+
+
+def test_a_bare_number_of_a_sensor_says_what_it_is():
+    rows = rows_of("power_over_time/four_gpus").with_columns(device=pl.col("device").str.replace("pynvml:", ""))
+    assert "GPU 0 GPU 1 GPU 2 GPU 3" in text_of(draw("power_over_time/four_gpus", rows))

@@ -434,3 +434,12 @@ def test_ticks_of_an_axis_made_logarithmic(values, ticks):
         r'"values": (\[[^\]]*\]), "tickCount"|"tickCount": \d+, "values": (\[[^\]]*\])', json.dumps(spec)
     )
     assert ticks in [json.loads(a or b) for a, b in found]
+
+
+def test_parts_of_an_axis_are_drawn_the_same_again():
+    spec = adjusted("throughput/nodes", xlim="8:32")
+    first, second = render.svg_of(spec), render.svg_of(spec)
+    (name,) = set(re.findall(r'id="(clip[^"]+)"', first))
+    assert f"url(#{name})" in first and first == second
+    other = render.svg_of(adjusted("throughput/nodes", xlim="8:16"))
+    assert name not in other, "both may stand on one page"

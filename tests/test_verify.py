@@ -57,6 +57,14 @@ def said(ran: "Ran", code: int, verdict: str, *texts: str) -> None:
 # The same
 
 
+def test_a_part_of_an_axis_is_the_same(run: "Run", home: Path) -> None:
+    path = home / "part.svg"
+    run("plot", "batch_cdf", "--xlim", "0.1:5", "-o", path, "-w", home / "w")
+    said(verify(run, path), 0, "same")
+    refused = run("plot", "throughput", "--x", "steps", "-o", path, "-w", home / "w")
+    assert refused.code == 2 and "'x' is not a parameter of throughput" in refused.err
+
+
 @pytest.mark.parametrize("suffix", FIGURES)
 def test_a_figure_is_the_same(run: "Run", home: Path, suffix: str) -> None:
     path = home / f"cdf.{suffix}"

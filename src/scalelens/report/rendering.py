@@ -3,6 +3,7 @@
 The same chart always gives the same bytes, without a network: fonts and JavaScript come with vl-convert.
 """
 
+import hashlib
 import html
 import io
 import json
@@ -37,6 +38,7 @@ from scalelens.version import __version__
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _PPI = 300
 _TEXT = re.compile(r"<text([^>]*)>([^<]*)</text>")
+_CLIP = re.compile(r"(?<=id=\")clip\d+(?=\")|(?<=url\(#)clip\d+(?=\))")
 _FONT_SIZE = re.compile(r'font-size="([\d.]{1,20})px"')
 
 
@@ -87,7 +89,14 @@ def height_of(spec: dict[str, Any]) -> float:
 
 
 def svg_of(spec: dict[str, Any]) -> str:
-    return str(vl_convert.vegalite_to_svg(spec, vl_version=vega_lite_version(), allowed_base_urls=[]))
+    """The drawing.  Vega numbers its clip paths on from drawing to drawing; here they are named by what is drawn.
+
+    Several drawings may stand on one page, where a name must be that of one path.
+    """
+    svg = str(vl_convert.vegalite_to_svg(spec, vl_version=vega_lite_version(), allowed_base_urls=[]))
+    drawn = hashlib.blake2b(_CLIP.sub("", svg).encode(), digest_size=4).hexdigest()
+    names = {name: f"clip-{drawn}-{k}" for k, name in enumerate(dict.fromkeys(_CLIP.findall(svg)))}
+    return _CLIP.sub(lambda clip: names[clip[0]], svg)
 
 
 def size_of(svg: str) -> tuple[float, float]:
