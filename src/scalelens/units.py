@@ -20,7 +20,8 @@ _FACTORS: dict[tuple[str, str], dict[str, int | str]] = {  # by quantity and bas
     },
     ("power", "W"): {"mW": "1e-3", "W": 1, "kW": 1000, "MW": "1e6"},
     ("energy", "J"): {
-        "mJ": "1e-3", "J": 1, "kJ": 1000, "MJ": "1e6", "GJ": "1e9", "Wh": 3600, "kWh": "3.6e6", "MWh": "3.6e9",
+        "uJ": "1e-6", "mJ": "1e-3", "J": 1, "kJ": 1000, "MJ": "1e6", "GJ": "1e9",
+        "Wh": 3600, "kWh": "3.6e6", "MWh": "3.6e9",
     },
     ("bytes", "B"): {
         "B": 1, "bytes": 1, "kB": 1000, "KB": 1000, "MB": "1e6", "GB": "1e9", "TB": "1e12", "Gbit": "0.125e9",

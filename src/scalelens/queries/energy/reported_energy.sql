@@ -68,7 +68,7 @@ chosen AS (
     GROUP BY r.run_id, r.source, r.node, r.device, r.scope, r.method),
 kept AS (
     SELECT r.*, epoch_ns(ts) AS ends_ns, ends_ns - (span_s * 1e9)::BIGINT AS begins_ns,
-        CASE WHEN span_s IS NULL OR ts IS NULL THEN concat_ws(' ', 'no time', r.file_id, energy_j, span_s)
+        CASE WHEN span_s IS NULL OR ts IS NULL THEN concat_ws(' ', 'no time', energy_j, span_s)
             WHEN ts_origin = 'relative' THEN 'relative ' || r.file_id ELSE ts_origin END AS clock
     FROM of_ranks AS r LEFT JOIN chosen AS c ON c.run_id = r.run_id AND c.source = r.source
         AND c.node IS NOT DISTINCT FROM r.node
