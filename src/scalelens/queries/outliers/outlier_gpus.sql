@@ -42,9 +42,9 @@
 -- Assumptions: Ranks of one stage have the same work, and devices of one model differ by about 2 %.
 --
 -- Limits: Needs each rank's own compute time: step times of one rank cannot tell.  In simulations with 3 % jitter and
---   five steps, a rank slower by 15 % is found in at least 96 % of jobs, and at most 4 % of clean jobs name a rank.  With 20
---   steps of 2 % jitter one slower by 10 % is found in 95 %, whatever runs beside its kernels, and of jobs in which a
---   rank only overlaps more with communication at most 2 % call it slow.
+--   five steps, a rank slower by 15 % is found in at least 96 % of jobs, and at most 4 % of clean jobs name a rank.  With
+--   20 steps that scatter by 1 % and kernels that scatter by 5 %, one slower by 10 % is found in 95 %, whatever runs
+--   beside its kernels, and of jobs in which a rank only overlaps more with communication at most 2 % call it slow.
 --
 -- Glance: run_id rank node device verdict cause ratio flagged_share% q blame_share% compute_s n_steps peers z
 --   contention beside_share% node_ratio reason
