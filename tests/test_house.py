@@ -199,7 +199,7 @@ FINDING = {
 }  # fmt: skip
 PROTOCOL = {
     "audit.identities": {"find"},
-    "charts": {"QUERY", "FACTS", "FACETS", "PARAMETERS", "MOST_RUNS", "draw"},
+    "charts": {"QUERY", "FACTS", "FACETS", "PARAMETERS", "MOST_RUNS", "INSTEAD", "draw"},
     "cli": {"PANEL", "CONTEXT_SETTINGS"},
     "parsers": {*FORMAT, "COLUMNS", "HEADER", "SHAPE"},
     "parsing": FORMAT,

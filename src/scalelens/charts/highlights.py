@@ -12,14 +12,14 @@ _MEDIAN = style.Look("", style.COLORS[1], "square", [4, 1.5], 1.4, True)
 _OTHER = style.Look("", _PALE, None, [1, 0], 0.5, True)
 
 
-class Highlights(NamedTuple):
+class _Highlights(NamedTuple):
     """The label of each run, and the looks of the labels."""
 
     labels: Mapping[str, str]
     looks: Sequence[style.Look]
 
 
-def highlights(names: Mapping[str, str], values: Mapping[str, float], is_lower_better: bool, page: Page) -> Highlights:
+def highlights(names: Mapping[str, str], values: Mapping[str, float], is_lower_better: bool, page: Page) -> _Highlights:
     """The best run and the median one, of runs by their names and the values that rank them."""
     ranked = sorted(names, key=lambda run: (values[run] if is_lower_better else -values[run], names[run], run))
     best, median = ranked[0], ranked[(len(ranked) - 1) // 2]
@@ -27,7 +27,7 @@ def highlights(names: Mapping[str, str], values: Mapping[str, float], is_lower_b
     labels = dict.fromkeys(ranked, others)
     labels |= {median: f"median: {names[median]}", best: f"best: {names[best]}"}
     looks = [_BEST._replace(label=labels[best]), _MEDIAN._replace(label=labels[median]), _OTHER._replace(label=others)]
-    return Highlights(labels, [_in_color(look, page) for look in looks])
+    return _Highlights(labels, [_in_color(look, page) for look in looks])
 
 
 def _in_color(look: style.Look, page: Page) -> style.Look:

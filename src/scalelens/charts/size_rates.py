@@ -14,7 +14,7 @@ from scalelens.charts.style import Row
 
 _UNKNOWN = "No log names the model: throughput instead of an efficiency."
 _ROOM = 1.15  # around the data, as a factor
-IDEAL = style.Look("ideal, from the smallest size", style.GRAY, None, [3, 2], 0.7)
+_IDEAL = style.Look("ideal, from the smallest size", style.GRAY, None, [3, 2], 0.7)
 
 
 def figure(points: list[Row], left_out: Mapping[str, int], page: Page) -> Any:
@@ -23,7 +23,7 @@ def figure(points: list[Row], left_out: Mapping[str, int], page: Page) -> Any:
     efficiency_panels.judge(points)
     notes = [note for note in efficiency_panels.mark_notes(points) if "No log names the model" not in note]
     looks = style.looks(sorted({row["label"] for row in points}, key=words.natural), page)
-    legend = [*(look for look in looks if look.label), IDEAL]
+    legend = [*(look for look in looks if look.label), _IDEAL]
     base = [row for row in points if row["is_base"]]
     bases = ", ".join(f"{words.short_number(row['samples_per_s'])} samples/s on {words.devices(row)}" for row in base)
     caption = [
@@ -50,7 +50,7 @@ def _panel(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:
     axis = alt.Axis(values=axes.ticks_of_decades(low, high), format="~s")
     x, y = axes.of_devices(points), alt.Y("samples_per_s:Q", title="throughput [samples/s]", scale=scale, axis=axis)
     line = alt.Chart(style.values(ideal)).mark_line(
-        color=IDEAL.color, strokeDash=IDEAL.dash, strokeWidth=IDEAL.thickness
+        color=_IDEAL.color, strokeDash=_IDEAL.dash, strokeWidth=_IDEAL.thickness
     )
     series = efficiency_panels.series_layers(points, looks, x, y, "samples_per_s")
     return alt.layer(line.encode(x=x, y=alt.Y("ideal:Q", scale=scale), detail="series:N"), *series)

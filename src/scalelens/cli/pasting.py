@@ -18,7 +18,7 @@ _ADVISED = re.compile(rf"\bscalelens (?:{_ASKED})\b(?: (?:[\w=.-]*\"[^\"]*\"|[\w
 def pasted(words: Sequence[str], warehouse: Path, folders: Sequence[Path] = ()) -> str:
     """A command as the shell takes it, of the same warehouse and the same folders of queries."""
     of_folders = (word for folder in folders for word in ("--queries", _quoted(str(folder))))
-    return " ".join(["scalelens", *map(_quoted, words), *of_folders]) + of_warehouse(warehouse)
+    return " ".join(["scalelens", *map(_quoted, words), *of_folders]) + _of_warehouse(warehouse)
 
 
 def in_warehouse(text: str) -> str:
@@ -35,7 +35,7 @@ def _named_on_command_line() -> str:
     return next(named, "")
 
 
-def of_warehouse(warehouse: Path) -> str:
+def _of_warehouse(warehouse: Path) -> str:
     """The option that names a warehouse, where a command does not find it without."""
     is_found = warehouse == WAREHOUSE or os.environ.get("SCALELENS_WAREHOUSE") == str(warehouse)
     return "" if is_found else f" -w {_quoted(str(warehouse))}"

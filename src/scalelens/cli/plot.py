@@ -1,7 +1,7 @@
 """Draw a chart for a paper."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -60,18 +60,15 @@ def plot(
     scalelens plot --sql "FROM batch_stats() JOIN runs USING (run_id)" --mark point --x devices --y step_s -o own.pdf
     """
     from scalelens.charts.own import Marks
-    from scalelens.report import plotting, settings
+    from scalelens.report import plotting
 
     kind = _kind(name, sql)
     if output is None:
         raise UserError("no file to draw to", f"name one with -o {kind}.pdf")
-    chosen = {
-        "width": width, "height": height, "font_size": font_size, "title": title, "caption": caption,
-        "labels": label, "order": order, "colors": colors, "xlim": xlim, "ylim": ylim,
-        "log": log, "facet": facet,
-    }  # fmt: skip
-    chosen = {key: value for key, value in chosen.items() if value is not None}
-    chosen = {**settings.figure_settings(kind, Path.cwd()), **chosen}
+    chosen = _settings(
+        kind, width=width, height=height, font_size=font_size, title=title, caption=caption, labels=label, order=order,
+        colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet,
+    )  # fmt: skip
     if sql is not None:
         marks = Marks(mark, *_both(x, y), color)
         drawn = plotting.plot_sql(warehouse, sql, marks, output, chosen, tuple(folders or ()))
@@ -79,8 +76,14 @@ def plot(
         given = pairs(parameters) | ({"x": x} if x else {})
         drawn = plotting.plot(warehouse, kind, output, given, chosen, tuple(folders or ()))
     plotting.save_beside(drawn, data, caption_file)
-    for path in filter(None, (output, data, caption_file)):
-        errors.print(f"{path}", markup=False)
+    errors.print("\n".join(str(path) for path in (output, data, caption_file) if path), markup=False)
+
+
+def _settings(kind: str, **given: Any) -> dict[str, Any]:
+    """The settings of a figure: those of scalelens.toml, and above them those that were given."""
+    from scalelens.report.settings import figure_settings
+
+    return figure_settings(kind, Path.cwd()) | {key: value for key, value in given.items() if value is not None}
 
 
 def _kind(name: str | None, sql: str | None) -> str:

@@ -23,7 +23,7 @@ _NEEDED = {"trace": {"events"}, "energy": {"power", "energy"}}
 _SAME_ROWS = {"step_times": "steps", "_step_times_of": "steps"}
 
 
-class Reason(NamedTuple):
+class _Reason(NamedTuple):
     """What keeps a question without rows, the commands of `remedy` among it, and the runs that it is true of."""
 
     reason: str
@@ -40,20 +40,20 @@ class Reason(NamedTuple):
         return f"for {self.one_run}, {self.remedy}" if self.one_run else self.remedy
 
 
-def reasons(session: "Session", question: Question) -> list[Reason]:
+def reasons(session: "Session", question: Question) -> list[_Reason]:
     """Why a query has no rows, the first reason first; at least one.  The session has all queries."""
     assert question.query
     if not _has_rows(session, "runs"):
-        return [Reason(f"there are no runs in {session.root}", "read some with: scalelens ingest logs/")]
+        return [_Reason(f"there are no runs in {session.root}", "read some with: scalelens ingest logs/")]
     runs = str(question.parameters.get("runs", "")).strip()
     if runs and not _has_rows(session, f"selected_runs(runs := {literal(runs)})"):
-        return [Reason(f"no run fulfills {runs}", "see the runs with: scalelens query runs_overview")]
+        return [_Reason(f"no run fulfills {runs}", "see the runs with: scalelens query runs_overview")]
     query = session.queries[question.query]
     found = _of_runs(session, question, query) if query.when_empty else []
-    return found or _missing(session, query) or [Reason("the records hold nothing for it", _explained(query))]
+    return found or _missing(session, query) or [_Reason("the records hold nothing for it", _explained(query))]
 
 
-def _of_runs(session: "Session", question: Question, query: Query) -> list[Reason]:
+def _of_runs(session: "Session", question: Question, query: Query) -> list[_Reason]:
     """What the query named in the header says of the runs."""
     other = session.queries[query.when_empty or ""]
     takes = {parameter.name for parameter in other.parameters}
@@ -64,20 +64,20 @@ def _of_runs(session: "Session", question: Question, query: Query) -> list[Reaso
     return [_of_reason(reason, rows, session.run_names) for reason, rows in of_reason.items()]
 
 
-def _of_reason(reason: str, rows: list[Mapping[str, Any]], names: Mapping[str, str]) -> Reason:
+def _of_reason(reason: str, rows: list[Mapping[str, Any]], names: Mapping[str, str]) -> _Reason:
     remedy = rows[0]["remedy"]
     is_of_one = any(row["remedy"] != remedy for row in rows)
-    return Reason(reason, remedy, len(rows), names.get(rows[0]["run_id"], "") if is_of_one else "")
+    return _Reason(reason, remedy, len(rows), names.get(rows[0]["run_id"], "") if is_of_one else "")
 
 
-def _missing(session: "Session", query: Query) -> list[Reason]:
+def _missing(session: "Session", query: Query) -> list[_Reason]:
     """That no file was read of the kinds that the query needs, if none was."""
     read = _tables_of(session.queries, query)
     needed = [table for table in _MEASURED if table in read & _NEEDED.get(query.topic, {*_MEASURED})]
     if not needed or any(_has_rows(session, f"main.{table}") for table in needed):
         return []
     kinds = " and no ".join(_MEASURED[table] for table in (needed if query.topic in _NEEDED else needed[:1]))
-    return [Reason(f"no {kinds} was read", _explained(query))]
+    return [_Reason(f"no {kinds} was read", _explained(query))]
 
 
 def _tables_of(queries: Mapping[str, Query], query: Query) -> set[str]:
