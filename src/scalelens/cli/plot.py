@@ -51,8 +51,6 @@ def plot(
 
     scalelens plot scaling -o scaling.pdf --width ieee-single
 
-    scalelens plot batch_cdf --xlim 0.2:0.4 -o body.pdf
-
     scalelens plot batch_cdf runs="devices = 8" --log x -o cdf.svg --label "step time [s]=time of a batch [s]"
 
     scalelens plot accuracy --x tokens score_name=loss smooth=20 -o loss.pdf
@@ -62,9 +60,7 @@ def plot(
     from scalelens.charts.own import Marks
     from scalelens.report import plotting
 
-    kind = _kind(name, sql)
-    if output is None:
-        raise UserError("no file to draw to", f"name one with -o {kind}.pdf")
+    kind, output = _asked(name, sql, output)
     chosen = _settings(
         kind, width=width, height=height, font_size=font_size, title=title, caption=caption, labels=label, order=order,
         colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet,
@@ -83,14 +79,17 @@ def _settings(kind: str, **given: Any) -> dict[str, Any]:
     """The settings of a figure: those of scalelens.toml, and above them those that were given."""
     from scalelens.report.settings import figure_settings
 
-    return figure_settings(kind, Path.cwd()) | {key: value for key, value in given.items() if value is not None}
+    return {**figure_settings(kind, Path.cwd()), **{key: value for key, value in given.items() if value is not None}}
 
 
-def _kind(name: str | None, sql: str | None) -> str:
-    """What the settings of the figure stand below: its chart, or `sql`."""
+def _asked(name: str | None, sql: str | None, output: Path | None) -> tuple[str, Path]:
+    """What the settings of the figure stand below, its chart or `sql`, and the file to draw to."""
     if (name is None) == (sql is None):
         raise UserError("name a chart, or give --sql", "list the charts with: scalelens charts")
-    return name or "sql"
+    kind = name or "sql"
+    if output is None:
+        raise UserError("no file to draw to", f"name one with -o {kind}.pdf")
+    return kind, output
 
 
 def _both(x: str | None, y: str | None) -> tuple[str, str]:
