@@ -62,7 +62,7 @@ def test_energy_is_that_of_numpy(warehouse: Warehouse, seed: int) -> None:
     for row, energy_j, (times, _) in zip(rows, joules, sensors, strict=True):
         period, within = np.median(np.diff(times)), ((times >= BEGINS_S) & (times <= ENDS_S)).sum()
         assert numbers(row) == pytest.approx({"readings": within, "span_s": span_s, "energy_j": energy_j,
-            "mean_w": energy_j / span_s, "coverage": 1.0, "sampling_s": period, "n_implausible": 0}, rel=1e-12)  # fmt: skip
+            "mean_w": energy_j / span_s, "coverage": 1.0, "sampling_s": period, "n_implausible": 0, "bridged_j": 0.0}, rel=1e-12)  # fmt: skip
     (row,) = warehouse.ask("FROM energy_efficiency()")
     step_j = np.array([sum(integral(*sensor, end - step, end) for sensor in sensors)
         for end, step in zip(until, steps, strict=True)])  # fmt: skip

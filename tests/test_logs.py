@@ -150,8 +150,8 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "fairseq": {(WINDOW, JOB), (RUNNING, JOB)},  # since the record before; of old, since the epoch began
     "fleetx": {(WINDOW, NO_RATE)},
     # Tables are what their columns say: a rate per device, or of nobody knows whom.
-    "generic_csv": {(ONE, RANK), (ONE, NO_RATE), (WINDOW, NO_RATE)},
-    "generic_json": {(ONE, NO_RATE)},
+    "generic_csv": {(ONE, RANK), (ONE, NO_RATE), (WINDOW, NO_RATE), (RUN, JOB), (RUN, NO_RATE)},
+    "generic_json": {(ONE, NO_RATE), (RUN, NO_RATE)},
     "generic_jsonl": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # what the time stamps tell is a mean
     "generic_lines": {(ONE, NO_RATE), (WINDOW, NO_RATE), (WINDOW, RANK), (RUNNING, NO_RATE)},
     "gnmt": {(ONE, NO_RATE)},  # a batch; its mean over the epoch is left out

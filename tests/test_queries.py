@@ -574,7 +574,7 @@ def test_a_run_of_which_nothing_is_left_is_still_there(warehouse: Warehouse) -> 
     warehouse.run("a", [124.0, 129.0, 128.0], steps={"skipped_steps": 1})
     (row,) = warehouse.ask("FROM batch_stats()")
     assert (row["n_steps"], row["n_excluded"], row["step_s"], row["samples_per_s"]) == (0, 3, None, None)
-    assert row["note"] == "all records are left out: exclude := 'none' includes them"
+    assert row["note"] == "all records are left out (exclude=none includes them)"
 
 
 def test_a_time_that_is_no_number_is_no_record(warehouse: Warehouse) -> None:

@@ -42,7 +42,7 @@ def test_epochs_choose_among_rates_of_epochs(warehouse: Warehouse, arguments: st
     warehouse.ask("UPDATE steps SET epoch = step, step = NULL")
     (row,) = warehouse.ask(f"SELECT printed_samples_per_s AS rate, note FROM throughput({arguments})")
     assert row["rate"] == (rate and pytest.approx(rate))
-    assert ("all records are left out: exclude := 'none' includes them" in (row["note"] or "")) == (rate is None)
+    assert ("all records are left out (exclude=none includes them)" in (row["note"] or "")) == (rate is None)
     assert warehouse.column(f"SELECT printed_samples_per_s FROM runs_overview({arguments})") == [row["rate"]]
 
 

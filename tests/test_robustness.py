@@ -444,7 +444,8 @@ def test_prefixes_change_only_rank_and_place(path: Path) -> None:
 def but_ranks(result: Result) -> dict[str, list[dict[str, Any]]]:
     """Rows without what says or follows from whose a line is."""
     tables = result.without("rank", "place", "text")
-    tables["params"] = [row for row in tables.get("params", []) if row["key"] != "outcome_rank"]
+    of_whom = ("outcome_rank", "outcome_text")
+    tables["params"] = [row for row in tables.get("params", []) if row["key"] not in of_whom]
     return tables
 
 

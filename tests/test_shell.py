@@ -129,7 +129,7 @@ def test_a_copy_needs_no_warehouse(warehouse: Path, tmp_path: Path, run: Run) ->
     assert run("connect", "-o", file, "--copy", "-w", home).code == 0
     shutil.rmtree(home)
     with duckdb.connect(file, read_only=True) as connection:
-        assert connection.execute("SELECT name, outcome FROM runs").fetchall() == [("run", "unknown")]
+        assert connection.execute("SELECT name, outcome FROM runs").fetchall() == [(warehouse.parent.name, "unknown")]
         assert connection.execute("SELECT count(*) FROM step_times").fetchall() == [(5,)]
 
 

@@ -68,15 +68,13 @@ def test_a_part_of_an_axis_is_the_same(run: "Run", home: Path) -> None:
 @pytest.mark.parametrize("suffix", FIGURES)
 def test_a_figure_is_the_same(run: "Run", home: Path, suffix: str) -> None:
     path = home / f"cdf.{suffix}"
-    run("plot", "batch_cdf", "warmup=3", "exclude=none", "-o", path, "-w", home / "w", "--width", "double")
+    run("plot", "batch_cdf", "exclude=none", "-o", path, "-w", home / "w", "--width", "double")
     said(verify(run, path), 0, "same", "all 2 files hold the bytes that were read")
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_table_is_the_same(run: "Run", home: Path, format: str) -> None:
-    path = written(
-        run, home, "batch_stats", format, "warmup=3", "exclude=none", "--where", "step_s > 1", "--limit", "9"
-    )
+    path = written(run, home, "batch_stats", format, "exclude=none", "--where", "step_s > 1", "--limit", "9")
     said(verify(run, path), 0, "same")
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))  # as git may do
     said(verify(run, path), 0, "same")

@@ -874,7 +874,7 @@ def test_a_log_and_its_twin_in_json_are_one_run() -> None:
     (run,) = runs({"a/20260506.log": steps_of(None), "a/20260506.log.json": steps_of(None)})
     assert reasons(run) == {"/r/a/20260506.log": "file", "/r/a/20260506.log.json": "twin"}
     assert run.parts[0].path == "/r/a/20260506.log"
-    assert run.name == "20260506"
+    assert run.name == "a"  # a date alone tells nothing
     found = runs({"a/one.log": power(), "a/one.log.json": steps_of(None)})  # the text holds no steps
     assert [reasons(run) for run in found] == [{"/r/a/one.log.json": "folder", "/r/a/one.log": "folder"}]
 

@@ -13,7 +13,7 @@ from scalelens.warehouse.records import segment
 
 _RUNS = Path(__file__).with_name("runs.sql")
 _INFERRED = Path(__file__).with_name("inferred_params.sql")
-_STEP_TIMES = Path(__file__).with_name("step_times.sql")
+STEP_TIMES = Path(__file__).with_name("step_times.sql")
 SMALL_BYTES = 1 << 16  # of segments: some thousand steps, read in a few milliseconds
 # Tables that have rows besides those of the segments, and the table of record_tables.py with these rows.
 _MORE_ROWS = {"params": "_path_params", "problems": "_sidecar_problems"}
@@ -88,7 +88,7 @@ def no_rows(columns: tuple[Column, ...]) -> str:
 
 def step_times() -> str:
     """The statement that creates the view `step_times`."""
-    return Template(_STEP_TIMES.read_text(encoding="utf-8")).substitute(what="VIEW step_times", kind="", chosen="")
+    return Template(STEP_TIMES.read_text(encoding="utf-8")).substitute(what="VIEW step_times", kind="", chosen="")
 
 
 def step_times_macro() -> str:
@@ -97,7 +97,7 @@ def step_times_macro() -> str:
         trim(runs) = '' OR run_id IN (FROM query('SELECT run_id FROM runs WHERE true' || and_selected(runs))))
         AND (NOT of_epochs OR epoch IS NOT NULL)"""
     what = "MACRO _step_times_of(runs := '', of_epochs := false)"
-    return Template(_STEP_TIMES.read_text(encoding="utf-8")).substitute(what=what, kind="TABLE", chosen=chosen)
+    return Template(STEP_TIMES.read_text(encoding="utf-8")).substitute(what=what, kind="TABLE", chosen=chosen)
 
 
 def inferred_params() -> str:

@@ -6,6 +6,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from scalelens.parsing.values import integer
+from scalelens.units import UNITS
 
 # The columns that say which report a table is of, and the category of its rows.
 _REPORTS = (
@@ -14,7 +15,6 @@ _REPORTS = (
     ({"RangeId", "Lvl"}, "nvtx"),  # nvtx_pushpop_trace
 )
 _TIMED = re.compile(r"(Start|Duration|End) \((ns|us|µs|μs|ms|s)\)")
-_NANOSECONDS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
 _DEVICE = re.compile(r"(.+?) \((\d+)\)")
 _DIGITS = 18  # that a column holds
 _IN_COLUMNS = {"Strm", "Stream", "CorrId", "CorrID", "Device", "Name", "PID", "Pid", "TID", "Tid"}
@@ -64,7 +64,7 @@ def _exactly(category: str, name: str) -> str:
 
 def _nanoseconds(cell: str, unit: str) -> int | None:
     try:
-        exact = Decimal(cell.replace(",", "")) * _NANOSECONDS[unit]
+        exact = Decimal(cell.replace(",", "")) * UNITS[unit].factor / UNITS["ns"].factor
         return round(exact) if abs(exact) < 1 << 62 else None
     except (InvalidOperation, ValueError, OverflowError):
         return None

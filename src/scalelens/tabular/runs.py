@@ -71,7 +71,7 @@ def _scope_of_rate(table: StepTable, records: Sequence[TableRecord], rows: Rows)
         return rate and rate.unit
     size = next(role for role in _SIZES if role in table.columns)
     points = [(table.value(record, size), table.value(record, "samples_per_s")) for record in records]
-    known = sorted((devices, rate) for devices, rate in points if devices and rate)
+    known = sorted((n, per_s) for n, per_s in points if n and per_s and n > 0 and per_s > 0)
     (fewest, slow), (most, fast) = (known[0], known[-1]) if known else ((1.0, 1.0), (1.0, 1.0))
     if most > fewest and fast / slow >= (most / fewest) ** 0.5:
         return "global"

@@ -40,7 +40,7 @@
 --   n_records      BIGINT      records that the score is a mean of
 --   elapsed_s      DOUBLE s    time elapsed, by `clock`
 --   clock          VARCHAR     run start, first record, or sum of steps
---   tokens         DOUBLE      tokens up to here; NULL unless x is 'tokens'
+--   tokens         DOUBLE tokens    tokens up to here; NULL unless x is 'tokens'
 --   energy_j       DOUBLE J    energy of all devices up to here; NULL unless x is 'energy'
 --   n_points       BIGINT      rows of the run before thinning
 WITH

@@ -31,14 +31,14 @@
 --   phase             VARCHAR      prefill, decode or mixed; of SGLang also others, such as target_verify
 --   requests          DOUBLE       mean number of requests in an iteration
 --   iterations        BIGINT       number of iterations
---   tokens            BIGINT       tokens that they compute; NULL where one does not say how many
+--   tokens            DOUBLE tokens    tokens that they compute; NULL where one does not say how many
 --   prefill_tokens    BIGINT       of prompts
 --   decode_tokens     BIGINT       of requests that generate
 --   host_ns           BIGINT ns    sum of their times on the host
 --   device_ns         BIGINT ns    sum of their times on the device; NULL where the trace has none
 --   device_mean_ns    DOUBLE ns    mean of these
 --   device_max_ns     BIGINT ns    longest
---   tokens_per_s      DOUBLE /s    tokens over time on the device
+--   tokens_per_s      DOUBLE tokens/s    tokens over time on the device
 WITH
 marks AS (
     SELECT run_id, file_id, rank, line, process, thread, category = 'gpu_user_annotation' AS of_device, name, start_ns,
@@ -88,7 +88,7 @@ launched AS (
     WHERE twin_ns IS NULL GROUP BY ALL),
 timed AS (SELECT i.*, coalesce(twin_ns, work_ns) AS device_ns FROM iterations AS i LEFT JOIN launched USING (file_id, line))
 SELECT run_id, file_id, rank, phase, avg(requests) AS requests, count(*) AS iterations,
-    CASE WHEN count(tokens) = count(*) THEN sum(tokens)::BIGINT END AS tokens,
+    CASE WHEN count(tokens) = count(*) THEN sum(tokens)::DOUBLE END AS tokens,
     CASE WHEN count(prefill_tokens) = count(*) THEN sum(prefill_tokens)::BIGINT END AS prefill_tokens,
     CASE WHEN count(decode_tokens) = count(*) THEN sum(decode_tokens)::BIGINT END AS decode_tokens,
     sum(host_ns)::BIGINT AS host_ns, sum(device_ns)::BIGINT AS device_ns, avg(device_ns) AS device_mean_ns,
