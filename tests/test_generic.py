@@ -262,6 +262,7 @@ def test_interleaved_runs_of_one_table_are_apart(tmp_path: Path) -> None:
         ("step,what\n1,mix\n2,stir\n", "without a number beside its steps"),
         ("step,metric,value\n1,loss,2.5\n1,lr,0.1\n", "one value in each row, which metric names"),
         ("rank,model,step_ms\n0,a,250\n1,b,251\n", "model differs from row to row"),
+        ("gpus,step_ms\n" + 11 * "4,250\n" + "8,251\n", "gpus differs from row to row"),  # steps, or repeats?
         ('{"a": 1.5}\n{"a": 2.5}\n', "without a step, an epoch"),
         ('{"world_size": 4, "per_rank": [{"mean_step_sec": 0.5}]}', "without a number of devices and a mean"),
         ("a log, of two\nlines, of text\n", "no known format"),

@@ -110,7 +110,7 @@ def test_a_name_that_was_shown_keeps_its_runs_when_others_come(warehouse: Wareho
         ("amp 16 nodes", ["amp16"]), ("AMP 16 nodes", ["amp16"]), ("fp32", ["fp321", "fp3216", "fp322"]),
         ("resnet50 amp 16 nodes 64 devices", ["amp16"]), ("resnet50 a…16 nodes", ["amp16"]), ("fp3216", ["fp3216"]),
         ("precision=amp", ["amp1", "amp16", "amp2"]), ("nodes = 2", ["amp2", "fp322"]), ("nodes = 5", []),
-        ("resnet5", []), ("16 nodes resnet50", []), ("nope=1", []), ("", []),
+        ("resnet5", []), ("fp3", []), ("16 nodes resnet50", []), ("nope=1", []), ("", []),
     ],
 )  # fmt: skip
 def test_a_text_means_the_runs_that_it_fits(warehouse: Warehouse, text: str, runs: list[str]) -> None:

@@ -39,7 +39,7 @@ class Group(TyperGroup):
 
 @contextmanager
 def _brackets_as_text(*with_help: Any) -> Iterator[None]:
-    """Square brackets in texts of help are no markup of rich while the help is printed."""
+    """While help is printed, rich takes the square brackets in it as text, not as markup."""
     from rich.markup import escape
 
     texts = [getattr(one, "help", None) for one in with_help]

@@ -9,7 +9,7 @@ A column of times (a date, or a number since 1970) and one or more whose names e
 each a sensor named by what stands before it, or by a column domain, zone, name, socket, ...  A counter passes its
 largest value and begins at 0 again, after a few minutes to hours.  A column max_energy_range_uj says at which value: the
 energy is then exact, as long as it passes it once between two rows.  Without it the energy is what was counted at
-least (flag `reset`).  Values that go up and down are no counter and are refused, as are rows of the same time that no
+least (flag `reset`).  Values that go up and down are not a counter and are refused, as are rows of the same time that no
 known column tells apart.
 
 Samples:

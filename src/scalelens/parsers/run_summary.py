@@ -27,7 +27,7 @@ from scalelens.parsing.values import json_count, json_number, number
 from scalelens.tabular.cells import nested_values
 from scalelens.tabular.column_names import metric_unit, read_name
 from scalelens.tabular.role_table import ROLE, UNITS_OF_KIND
-from scalelens.tabular.steps import RUN_SETTINGS
+from scalelens.tabular.runs import RUN_SETTINGS
 
 VERSION = 2
 LAST = True  # any other format comes first

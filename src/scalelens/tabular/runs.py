@@ -1,6 +1,7 @@
 """A table of runs: a row for each size of a study, such as `devices,images_per_s`."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import number
@@ -11,6 +12,10 @@ from scalelens.tabular.role_table import ROLE
 from scalelens.tabular.roles import ColumnReading, options
 from scalelens.tabular.table import StepTable
 
+RUN_SETTINGS = (
+    "run", "devices", "nodes", "devices_per_node", "model", "precision", "dataset", "system", "device_model",
+    "global_batch_size", "micro_batch_size", "seq_length", "job_id",
+)  # fmt: skip
 _SIZES = ("devices", "nodes")
 # What a row says of its run, and the column of `steps` for it.
 _MEASURED = {
@@ -23,10 +28,26 @@ _OF_RECORDS = {
     "step", "batch", "epoch", "rank", "place", "phase", "timestamp", "elapsed", "interval_time", "running_time",
 }  # fmt: skip
 _MOST_RUNS = 1000
+_MOST_REPEATS = 10  # of one run
 
 
-def is_of_runs(survey: Survey, readings: Sequence[ColumnReading]) -> bool:
-    """Whether each row of a table is a run: sizes that differ from row to row beside a time or a rate."""
+def runs_in(
+    survey: Survey, readings: Sequence[ColumnReading], records: Callable[[], Iterable[TableRecord]]
+) -> list[TableRecord]:
+    """The rows of a table in which each is a run; empty where they are not.
+
+    Many rows of the same settings are more likely steps than repeats: then nothing tells which.
+    """
+    if not _has_sizes_and_speeds(survey, readings):
+        return []
+    settings = [reading.column for reading in readings if reading.is_text or reading.role in RUN_SETTINGS]
+    found = [*records()]
+    alike = Counter(tuple(str(record.cells.get(column)) for column in settings) for record in found)
+    return found if max(alike.values()) <= _MOST_REPEATS else []
+
+
+def _has_sizes_and_speeds(survey: Survey, readings: Sequence[ColumnReading]) -> bool:
+    """Whether sizes differ from row to row beside a time or a rate, and nothing counts records."""
     roles = {reading.role: reading.column for reading in readings if reading.role}
     sizes = [survey.columns[roles[role]] for role in _SIZES if role in roles]
     varies = any(not values.constant and values.numbers <= _MOST_RUNS for values in sizes)

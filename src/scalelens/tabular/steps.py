@@ -27,7 +27,7 @@ from scalelens.tabular.column_names import metric_unit
 from scalelens.tabular.column_values import Survey
 from scalelens.tabular.role_table import ROLE
 from scalelens.tabular.roles import ColumnReading, assign, column_and_unit
-from scalelens.tabular.runs import is_of_runs, write_runs
+from scalelens.tabular.runs import RUN_SETTINGS, runs_in, write_runs
 from scalelens.tabular.table import FINE, OF_RUN, Counting, StepTable
 
 # Roles that are numbers of a row of `steps`, and their columns.
@@ -36,10 +36,6 @@ _MEASURED = {
     "learning_rate": "learning_rate", "grad_norm": "grad_norm", "peak_memory": "peak_memory_bytes",
     "tflops_per_device": "tflops_per_device", "global_batch_size": "samples",
 }  # fmt: skip
-RUN_SETTINGS = (
-    "run", "devices", "nodes", "devices_per_node", "model", "precision", "dataset", "system", "device_model",
-    "global_batch_size", "micro_batch_size", "seq_length", "job_id",
-)  # fmt: skip
 _LABELS = ("run", "rank", "place", "phase", "epoch", "devices", "nodes", "model", "precision", "job_id")
 # Beside a column `value`, one of these columns names the value in each row.
 _NAME_COLUMNS = ("name", "metric", "metric_name", "tag", "key")
@@ -53,8 +49,8 @@ def read_table(source: Source, rows: Rows, records: RecordReader) -> str | None:
     survey = Survey(records(source))
     readings = assign(survey.columns, rows.mapping)
     rows.assigned = readings
-    if is_of_runs(survey, readings):
-        write_runs(rows, [*records(source)], survey, readings)
+    if runs := runs_in(survey, readings, lambda: records(source)):
+        write_runs(rows, runs, survey, readings)
         return None
     if lacking := lacks(survey, readings):
         return lacking

@@ -3,7 +3,8 @@
 -- Answers: Which runs does a name mean?
 --   `key=value` means all runs whose column of `runs` or label has that value, unless a run is called so.  Any other text is a name, and the first of these that fits a run counts: an id; a name as in
 --   `run_names`; the name of a file, a folder or the model, as the run's name begins; some words of a run in their
---   order (`amp 16 nodes`); a name that was shortened, with … for what was left out; the beginning of an id.
+--   order (`amp 16 nodes`); a name that was shortened, with … for what was left out; the first characters of an
+--   id, four at least.
 --   Where no run is called so there is one row, which says so; none where `key` is a column and no run has the value.
 --
 -- Helper: used by two_sides and selected_runs
@@ -36,7 +37,7 @@ by_name AS (
             THEN 4
         WHEN contains(text, '…') AND (regexp_full_match(name, replace(regexp_escape(text), '…', '.*'))
             OR regexp_full_match(words[1], replace(regexp_escape(text), '…', '.*'))) THEN 5
-        WHEN starts_with(run_id, text) THEN 6 END AS closeness
+        WHEN length(text) >= 4 AND starts_with(run_id, text) THEN 6 END AS closeness
     FROM named, wanted WHERE text <> ''),
 closest AS (
     SELECT run_id, name FROM by_name WHERE closeness IS NOT NULL QUALIFY closeness = min(closeness) OVER ()),

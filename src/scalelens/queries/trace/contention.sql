@@ -44,7 +44,7 @@
 --   factor           DOUBLE       how many times as long the same kernels take beside communication
 --   compared_ns      BIGINT ns    part of `beside_ns` in kernels that also run free, on which the factor rests
 --   added_ns         BIGINT ns    how much longer these took than they would have free of communication
---   note             VARCHAR      why there is no factor
+--   note             VARCHAR      why the factor is missing
 WITH
 kernels AS (
     SELECT *, CASE per WHEN 'kernel' THEN name WHEN 'class' THEN NULL ELSE error('per is ''kernel'' or ''class''') END AS label,
