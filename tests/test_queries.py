@@ -61,7 +61,7 @@ ARGUMENTS = {  # of queries that say nothing without them
     "accuracy_curve": "score_name := 'conversion_eff'",
     "time_to_accuracy": "score_name := 'conversion_eff', target := 0.9",
     "two_sides": TWO_SIDES,
-    "named_runs": "selector := 'gpt', of := 'a'",
+    "named_runs": "selector := 'gpt-', of := 'a'",
     "compare": TWO_SIDES,
     "compared_runs": TWO_SIDES,
     "compare_evidence": TWO_SIDES,
