@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from command_line import app
 from scalelens.charts import adjust, layout, own, step_heatmap, style, temporal_breakdown, words
 from scalelens.charts import load as charts
+from scalelens.charts.dark import darkened
 from scalelens.charts.layout import page_of
 from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
@@ -217,6 +218,42 @@ def test_height_and_font_size(tmp_path):
         adjusted("scaling/repeats", height="30mm")
 
 
+def luminance(color: str) -> float:
+    """Relative luminance, as WCAG 2 defines it."""
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    parts = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+
+def contrast(one: str, other: str) -> float:
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("name", charts.load())
+def test_a_dark_figure_is_the_same_drawing_with_texts_that_can_be_read(name):
+    light, dark = adjusted(FIRST[name]), adjusted(FIRST[name], theme="dark")
+
+    def without_colors(spec: dict) -> str:
+        return re.sub(r'"(#[0-9a-fA-F]{6}|white|black)"', '"color"', json.dumps(spec))
+
+    assert without_colors(light) == without_colors(dark)
+    ground = dark["config"]["background"]
+    fills = set(re.findall(r'<text[^>]*fill="(#[0-9a-f]{6})"', render.svg_of(dark)))
+    assert fills and all(fill == ground or contrast(fill, ground) >= 4.5 for fill in fills)  # on a light cell, or here
+
+
+def test_on_dark_ground_a_scale_keeps_its_order_and_a_chosen_color_stays():
+    grays = [darkened({"fill": f"#{level:02x}{level:02x}{level:02x}"}, ())["fill"] for level in range(0, 256, 5)]
+    assert grays == sorted(grays, reverse=True, key=luminance)
+    assert all(contrast(a, b) > 1.02 for a, b in itertools.pairwise(grays[::3]))
+    row = {"name": "#222222", "colour": "#222222"}
+    spec = {"data": {"values": [row]}, "mark": {"fill": "#222222", "stroke": "#123456"}}
+    dark = darkened(spec, ["#123456"])
+    assert dark["data"]["values"] == [{"name": "#222222", "colour": dark["mark"]["fill"]}], "a name is no color"
+    assert dark["mark"]["stroke"] == "#123456"
+
+
 def test_without_a_caption():
     assert "Base of weak" not in json.dumps(adjusted("scaling/repeats", caption=False)["vconcat"])
     assert "Base of weak" in adjusted("scaling/repeats", caption=False)["description"]
@@ -227,7 +264,7 @@ def test_without_a_caption():
     [
         ({"with": "3"}, "'with' is not a setting of a figure; there are: width, "),
         ({"width": "3"}, "'3' is not a length"), ({"width": "wide"}, "name one of single, double, ieee-single"),
-        ({"font_size": "big"}, "'big' is not a number"), ({"font_size": 1}, "from 3 to 60"),
+        ({"theme": "blue"}, "'blue' is not a theme; write light or dark"), ({"font_size": "big"}, "'big' is not a number"), ({"font_size": 1}, "from 3 to 60"),
         ({"labels": "a"}, "not of the form OLD=NEW"), ({"colors": "red"}, "'red' is not a color"),
         ({"ylim": "5:1"}, "no room between"), ({"ylim": "5"}, "LOW:HIGH"), ({"caption": "no"}, "neither true nor false"),
     ],

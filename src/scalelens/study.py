@@ -196,7 +196,7 @@ class Study:
         Plotted(10 rows)
 
         `settings` are those of `[figure.NAME]` in a `scalelens.toml`, as the options of `scalelens plot`:
-        `{"width": "ieee-single", "height": "60mm", "font_size": 8, "title": "...", "caption": False,
+        `{"width": "ieee-single", "height": "60mm", "font_size": 8, "theme": "dark", "title": "...", "caption": False,
         "labels": {"old": "new"}, "order": ["a", "b"], "colors": {"a": "#D55E00"}, "xlim": "1:8", "ylim": "0:100",
         "log": "x", "facet": "precision"}`.  A sidecar is not read.  `parameters` are those of the chart's query.  The
         result has the Altair `chart`, the `rows` that it shows, and their `provenance`.

@@ -1,4 +1,4 @@
-"""What a user can change in a finished figure: texts, the ends of y axes, logarithmic axes, the height.
+"""What a user can change in a finished figure: texts, the ends of y axes, logarithmic axes, the height, dark ground.
 
 It works on the Vega-Lite of any chart, so charts need not know about it.
 """
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scalelens.charts.axes import labels, logarithmic
+from scalelens.charts.dark import darkened
 from scalelens.charts.layout import POINTS_PER_MM, Page
 from scalelens.errors import UserError
 
@@ -31,7 +32,7 @@ def adjusted(spec: _Spec, page: Page, height_of: Callable[[_Spec], float]) -> _S
         _make_logarithmic(spec, axis)
     if page.height_mm:
         _fit_height(spec, page.height_mm * POINTS_PER_MM / page.scale, height_of)
-    return spec
+    return darkened(spec, page.colors.values()) if page.is_dark else spec
 
 
 def _limit(axes: Sequence["_Axis"], limits: tuple[float, float]) -> None:

@@ -42,6 +42,7 @@ class Page(NamedTuple):
     limits: Mapping[str, tuple[float, float]] = {}  # of y axes by title; "" means all
     x_limits: Mapping[str, tuple[float, float]] = {}  # of x axes
     logarithmic: tuple[str, ...] = ()  # x, y or titles of axes
+    is_dark: bool = False  # light marks on dark ground, for slides and screens
     facet: str = ""  # column by which the rows are split into panels
 
     @property
@@ -164,6 +165,12 @@ def _limits(value: Any) -> dict[str, tuple[float, float]]:
     return limits
 
 
+def _theme(value: Any) -> dict[str, Any]:
+    if value not in ("light", "dark"):
+        raise UserError(f"'{value}' is not a theme", "write light or dark")
+    return {"is_dark": value == "dark"}
+
+
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise UserError(f"'{value}' is neither true nor false", "write caption = false")
@@ -174,6 +181,7 @@ _SETTINGS: Mapping[str, Any] = {
     "width": _width,
     "height": lambda value: {"height_mm": _millimeters(value)},
     "font_size": _font_size,
+    "theme": _theme,
     "title": lambda value: {"title": str(value)},
     "caption": lambda value: {"has_caption": _flag(value)},
     "labels": lambda value: {"labels": _pairs(value, "OLD=NEW")},

@@ -17,6 +17,9 @@ CaptionFile = Annotated[Path | None, typer.Option(help="Write the caption as tex
 Width = Annotated[str | None, typer.Option(metavar="WIDTH", help=f"{_WIDTHS}; or 86mm, 3.4in.", rich_help_panel=AXES)]
 Height = Annotated[str | None, typer.Option(metavar="LENGTH", help="Of the whole: 60mm.", rich_help_panel=AXES)]
 FontSize = Annotated[float | None, typer.Option(help="Of small text, in points.", rich_help_panel=AXES)]
+Theme = Annotated[
+    str | None, typer.Option(metavar="light|dark", help="Dark: light marks on dark ground.", rich_help_panel=AXES)
+]
 Limits = Annotated[
     list[str] | None, typer.Option(metavar="[TITLE=]LOW:HIGH", help="Ends of a y axis.", rich_help_panel=AXES)
 ]

@@ -28,6 +28,7 @@ def plot(
     width: opts.Width = None,
     height: opts.Height = None,
     font_size: opts.FontSize = None,
+    theme: opts.Theme = None,
     xlim: opts.XLimits = None,
     ylim: opts.Limits = None,
     log: opts.Log = None,
@@ -62,8 +63,8 @@ def plot(
 
     kind, output = _asked(name, sql, output)
     chosen = _settings(
-        kind, width=width, height=height, font_size=font_size, title=title, caption=caption, labels=label, order=order,
-        colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet,
+        kind, width=width, height=height, font_size=font_size, theme=theme, title=title, caption=caption, labels=label,
+        order=order, colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet,
     )  # fmt: skip
     if sql is not None:
         marks = Marks(mark, *_both(x, y), color)

@@ -175,7 +175,7 @@ _HTML = """<!DOCTYPE html>
 <meta name="{name}" content="{provenance}">
 <title>{title}</title>
 <style>
-body {{ margin: 2em; }}
+body {{ margin: 2em; background: {ground}; }}
 </style>
 <script>{library}</script>
 </head>
@@ -202,6 +202,7 @@ def _html(spec: dict[str, Any], provenance: Provenance, page: Page) -> bytes:
         provenance=html.escape(as_text(provenance)),
         title=html.escape(f"{provenance.get('chart', 'chart')} · ScaleLens"),
         library=vl_convert.javascript_bundle(vl_version=vega_lite_version()),  # type: ignore[call-arg]
+        ground=spec.get("config", {}).get("background", "white"),
         spec=written,
     )
     return content.encode()
