@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -47,38 +48,54 @@ def repeats(warehouse: Warehouse) -> list[list[str]]:
     return sorted(sorted(row["runs"]) for row in rows)
 
 
+def changed(warehouse: Warehouse, of: str, settings: Sequence[Row]) -> None:
+    """A study whose run c has other values of some settings."""
+    columns = {row["setting"]: value_of(row) for row in settings if row["setting"] in COLUMNS}
+    study(warehouse, of, **columns)
+    for row in settings:
+        if row["setting"] not in COLUMNS:
+            state(warehouse, f"{of}c", row["keys"].split()[-1], value_of(row))
+
+
+def value_of(setting: Row) -> Any:
+    value = VALUES[setting["kind"]]
+    return int(value) if setting["setting"] in COLUMNS and setting["kind"] in ("count", "split") else value
+
+
 @cache
-def of_settings() -> dict[str, tuple[list[list[str]], list[Row]]]:
-    """For each setting, which runs are repeats where run c has another value, and what differs between a and c."""
+def of_settings() -> tuple[list[list[str]], dict[str, Row]]:
+    """Which runs are repeats, in a study for each setting in which run c has another value of it; and what differs
+    where all of them have another value.
+    """
     warehouse = Warehouse()
     for setting in SETTINGS:
-        name, value = setting["setting"], VALUES[setting["kind"]]
-        is_column = name in COLUMNS
-        number = setting["kind"] in ("count", "split")
-        study(warehouse, f"{name}-", **({name: int(value) if number else value} if is_column else {}))
-        if not is_column:
-            state(warehouse, f"{name}-c", setting["keys"].split()[-1], value)
+        changed(warehouse, f"{setting['setting']}-", [setting])
     rows = repeats(warehouse)
-    answers = {}
-    for setting in SETTINGS:
-        of = f"{setting['setting']}-"
-        differences = warehouse.ask(f"FROM differences(a := '{of}a', b := '{of}c')")
-        answers[setting["setting"]] = [row for row in rows if row[0].startswith(of)], differences
-    return answers
+    changed(warehouse, "all-", SETTINGS)
+    return rows, {row["setting"]: row for row in warehouse.ask("FROM differences(a := 'all-a', b := 'all-c')")}
+
+
+def test_all_settings_that_differ_are_told() -> None:
+    assert set(of_settings()[1]) == {row["setting"] for row in SETTINGS}
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda row: row["setting"])
 def test_a_performance_setting_keeps_runs_apart_and_a_neutral_one_does_not(setting: Row) -> None:
     name = setting["setting"]
-    found, differences = of_settings()[name]
+    rows, differences = of_settings()
     alike = [f"{name}-{run}" for run in "abc"]
     apart = setting["class"] == "performance" and name != "dp"  # dp follows from devices, tp, pp and cp
+    found = [row for row in rows if row[0].startswith(f"{name}-")]
     assert alike not in found if apart else found == [alike]
-    if name == "devices":
-        return  # c is a size of its own then
-    assert [row["setting"] for row in differences] == [name]
-    assert differences[0]["class"] == setting["class"]
-    assert differences[0]["verdict"] == ("differs" if STUDY.get(name) else "only b says it")
+    assert differences[name]["class"] == setting["class"]
+    is_stated = STUDY.get(name) or name == "devices"
+    assert differences[name]["verdict"] == ("differs" if is_stated else "only b says it")
+
+
+@pytest.mark.parametrize("name", ["precision", "zero_stage", "tp"])
+def test_a_single_setting_that_differs_is_the_only_one_told(warehouse: Warehouse, name: str) -> None:
+    changed(warehouse, "", [row for row in SETTINGS if row["setting"] == name])
+    assert [row["setting"] for row in warehouse.ask("FROM differences(a := 'a', b := 'c')")] == [name]
 
 
 @pytest.mark.parametrize(("key", "value"), [
