@@ -303,8 +303,15 @@ def test_what_advice_points_at_is_there(run: Run, tmp_path: Path, advice: str) -
     assert ask_sql(home, statement).height
 
 
-@pytest.mark.parametrize("metric", ["t_b", "mean_s", "t_ep", "t_tr", "throughput", "tflops"])
-@pytest.mark.parametrize("kind", ["samples_per_s", "tflops_per_device", "no devices", "times", "losses"])
+METRICS = ("t_b", "mean_s", "t_ep", "t_tr", "throughput", "tflops")
+KINDS = ("samples_per_s", "tflops_per_device", "no devices", "times", "losses")
+
+
+@pytest.mark.parametrize(("kind", "metric"), [
+    # by day each kind with two metrics and each metric with a kind
+    pytest.param(kind, metric, marks=() if (k - n) % len(METRICS) in (0, 3) else pytest.mark.slow)
+    for n, kind in enumerate(KINDS) for k, metric in enumerate(METRICS)
+])  # fmt: skip
 def test_what_was_typed_is_never_advised(run: Run, tmp_path: Path, kind: str, metric: str) -> None:
     """`run` holds every command of the tests to it; commands that are advised can be pasted."""
     logs, home = tmp_path / "logs", tmp_path / "w"

@@ -133,7 +133,16 @@ def study_of_examples(folder_of_examples):
         yield study
 
 
-@pytest.mark.parametrize(("name", "value"), [*EXAMPLES, ("scalelens", scalelens), ("Study", scalelens.Study)])
+def of_docstring(name: str, value):
+    """Functions that hand a question to a study of their own are tried nightly, the study's methods always."""
+    passes_on = name.startswith("scalelens.") and hasattr(scalelens.Study, name.partition(".")[2])
+    return pytest.param(name, value, marks=pytest.mark.slow if passes_on else ())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [of_docstring(*example) for example in (*EXAMPLES, ("scalelens", scalelens), ("Study", scalelens.Study))],
+)
 def test_the_example_of_a_docstring(name, value, folder_of_examples, study_of_examples, monkeypatch):
     monkeypatch.chdir(folder_of_examples)
     given = {"scalelens": scalelens, "study": study_of_examples}

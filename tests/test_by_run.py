@@ -62,7 +62,9 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-@pytest.mark.parametrize("name", BY_RUN)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if k % 4 == 0 else pytest.mark.slow) for k, name in enumerate(BY_RUN)]
+)
 def test_runs_asked_apart_say_what_all_at_once_say(several: Path, name: str, request: pytest.FixtureRequest) -> None:
     at_once = session_of(several).ask(Question(name)).frame
     request.getfixturevalue("as_large")

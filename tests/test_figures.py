@@ -38,8 +38,13 @@ def adjusted(case: str, **settings) -> dict:
 # Every chart in every format.
 
 
+IN_EACH_FORMAT = ("batch_device_grid", "kernel_tree", "scaling")  # by day; all others nightly
+
+
 @pytest.mark.parametrize("suffix", list(render.WRITERS))
-@pytest.mark.parametrize("name", charts.load())
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in IN_EACH_FORMAT else pytest.mark.slow) for name in charts.load()]
+)
 def test_every_chart_in_every_format(name, suffix, tmp_path):
     path = tmp_path / f"figure{suffix}"
     said = make_provenance({"chart": name}, "SELECT 1 AS one", {}, pl.DataFrame({"one": [1]}), {})
@@ -232,13 +237,15 @@ def contrast(one: str, other: str) -> float:
 
 @pytest.mark.parametrize("name", charts.load())
 def test_a_dark_figure_is_the_same_drawing_with_texts_that_can_be_read(name):
-    light, dark = adjusted(FIRST[name]), adjusted(FIRST[name], theme="dark")
+    light = spec_of(FIRST[name])
+    dark = darkened(light, ())
 
     def without_colors(spec: dict) -> str:
         return re.sub(r'"(#[0-9a-fA-F]{6}|white|black)"', '"color"', json.dumps(spec))
 
     assert without_colors(light) == without_colors(dark)
     ground = dark["config"]["background"]
+    assert adjusted("scaling/repeats", theme="dark")["config"]["background"] == ground
     fills = set(re.findall(r'<text[^>]*fill="(#[0-9a-f]{6})"', render.svg_of(dark)))
     assert fills and all(fill == ground or contrast(fill, ground) >= 4.5 for fill in fills)  # on a light cell, or here
 
