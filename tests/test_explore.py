@@ -333,7 +333,7 @@ def test_the_command_draws_the_values_of_the_picture(browser: Page, path: Path, 
 
 @pytest.mark.slow
 @NEEDS_CHROMIUM
-def test_5000_runs_are_drawn_within_a_second(browser: Page, tmp_path: Path) -> None:
+def test_5000_runs_are_drawn_in_a_second_of_processor_time(browser: Page, tmp_path: Path) -> None:
     for run in range(5000):
         folder = tmp_path / "logs" / ("lumi", "leonardo")[run % 2] / f"r{run}"
         folder.mkdir(parents=True)
@@ -344,5 +344,8 @@ def test_5000_runs_are_drawn_within_a_second(browser: Page, tmp_path: Path) -> N
     file = write_explore(tmp_path / "w", tmp_path / "explore.html")
     assert file.stat().st_size < 5_000_000
     opened(browser, file)
-    opened(browser, file)  # the browser itself has started
-    assert int(browser.run("document.documentElement.dataset.drawn")) < 1000
+    # Processor time of the page's main thread: others use the machine as well.
+    browser._call("Performance.enable", timeDomain="threadTicks")
+    opened(browser, file)
+    taken = {metric["name"]: metric["value"] for metric in browser._call("Performance.getMetrics")["metrics"]}
+    assert 0 < taken["TaskDuration"] < 1
