@@ -20,24 +20,46 @@ import scalelens
 DEMO = Path(scalelens.__file__).resolve().parent / "demo" / "logs"
 ABOUT = """<!-- Written by docs/notebook.py -->
 
-The same as a notebook for Jupyter: [first-study.ipynb](first-study.ipynb). [In a notebook](python.md) explains each call.
+For Jupyter: [first-study.ipynb](first-study.ipynb). What each call does: [in a notebook](python.md).
 
 """
 CELLS = [
-    ("markdown", "# From a folder to three figures\n\nThe logs of the demo: ResNet-50 and a small GPT on one and two CPUs."),
+    (
+        "markdown",
+        "# From a folder to three figures\n\nThe logs of the demo: ResNet-50 and a small GPT on one and two CPUs.",
+    ),
     ("code", 'import scalelens\n\nstudy = scalelens.open("study")\nprint(study.ingest("logs"))'),
     ("markdown", "## What was run?"),
-    ("code", 'study.runs().select("name", "model", "precision", "devices", "global_batch_size", "outcome").sort("name")'),
-    ("markdown", "## How well does it scale?\n\nOne run per size, so there is no interval for the efficiency, and the caption says so."),
-    ("code", 'study.query("scaling", select="model, precision, scaling, devices, step_s, efficiency", sort="model,precision,scaling,devices")'),
+    (
+        "code",
+        'study.runs().select("name", "model", "precision", "devices", "global_batch_size", "outcome").sort("name")',
+    ),
+    (
+        "markdown",
+        "## How well does it scale?\n"
+        "\n"
+        "One run per size, so there is no interval for the efficiency, and "
+        "the caption says so.",
+    ),
+    (
+        "code",
+        'study.query("scaling", select="model, precision, scaling, devices, step_s, efficiency", '
+        'sort="model,precision,scaling,devices")',
+    ),
     ("code", 'study.plot("scaling")'),
     ("markdown", "## Are the steps of a run alike?"),
     ("code", 'study.plot("batch_cdf")'),
     ("markdown", "## What happened during one run?"),
-    ("code", """study.plot("step_times", runs="name = 'gpt-r1'")"""),
+    ("code", 'study.plot("step_times", runs="name = \'gpt-r1\'")'),
     ("markdown", "## Pass it on\n\nThe figure at the width of a column, and a page with all that was found."),
-    ("code", 'study.plot("scaling", "scaling.pdf", settings={"width": "ieee-single"})\nstudy.report("report.html")\nstudy.close()'),
-]  # fmt: skip
+    (
+        "code",
+        'study.plot("scaling", "scaling.pdf", '
+        'settings={"width": "ieee-single"})\n'
+        'study.report("report.html")\n'
+        "study.close()",
+    ),
+]
 
 
 def main(folder: Path) -> None:
