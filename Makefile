@@ -27,7 +27,7 @@ bench: $(VENV)/tested
 	$(BIN)/python benchmarks/ingest.py
 
 site: $(VENV)/documented
-	$(BIN)/mkdocs build --quiet --clean
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --clean
 	$(BIN)/python docs/pictures.py build/site/gallery
 
 man: $(VENV)/installed

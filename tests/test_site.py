@@ -1,5 +1,7 @@
 """The pages that a new user reads first: their commands run on the demo's logs, their links lead somewhere."""
 
+import importlib
+import itertools
 import re
 import shlex
 import shutil
@@ -11,9 +13,12 @@ from pathlib import Path
 import pytest
 import typer.testing
 
+from chromium import NEEDS_CHROMIUM, chromium
 from command_line import app
 from conftest import ROOT
+from reference import PRINTED
 from scalelens.charts import load as charts
+from scalelens.queries import load as queries
 
 DOCS = ROOT / "docs"
 LOGS = ROOT / "src" / "scalelens" / "demo" / "logs"
@@ -39,12 +44,15 @@ NOT_IN_THE_DEMO = {
     "temporal_breakdown": "a trace of a GPU",
 }
 MADE_UP_ARGUMENTS = {"energy_by_batch": "\"runs=devices = 4 AND model = 'resnet50'\" "}
+SEARCH = """(async () => { document.querySelector("[data-md-toggle=search]").click();
+const field = document.querySelector("[data-md-component=search-query]");
+field.focus(); field.value = "elbow"; field.dispatchEvent(new KeyboardEvent("keyup", { bubbles: true }));
+for (let k = 0; k < 300 && !document.querySelector(".md-search-result__item"); k += 1) {
+  await new Promise((done) => setTimeout(done, 100)); } })()"""
 ON_MADE_UP = "-w made-up-warehouse "
-GALLERY = """# Gallery
+GALLERY = f"""# Gallery
 
-Printed from the code; do not edit.
-
-Every chart, each by the command above its picture. `make site` draws the pictures. [Which figure](figures.md) helps to
+{PRINTED}Every chart, each by the command above its picture. `make site` draws the pictures. [Which figure](figures.md) helps to
 choose. The [figures of the studies](#figures-of-studies) stand at the end.
 
 Half of them are drawn from the logs of the demo: ResNet-50 and a small GPT on one and two CPUs, each run once. The
@@ -138,13 +146,25 @@ def test_page_of_figures_has_every_command_of_the_gallery() -> None:
     assert sorted(named) == sorted(f"plot {name} {ARGUMENTS.get(name, '')}-o {name}.pdf" for name in charts.load())
 
 
-@pytest.mark.parametrize("page", ["start.md", "faq.md", "figures.md"])
-def test_commands_of_a_page_run(page: str, folder: Path) -> None:
+@pytest.mark.parametrize(
+    "page", ["start.md", "faq.md", "figures.md", pytest.param("elsewhere.md", marks=pytest.mark.slow)]
+)
+def test_commands_of_a_page_run(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     commands = commands_of(page)
+    if "scalelens ingest traces/" in (DOCS / page).read_text():
+        monkeypatch.syspath_prepend(DOCS / "studies")
+        importlib.import_module("gpu_traces").write_traces(folder / "traces")
     assert commands
     for command in commands:
         result = invoke(command)
         assert result.exit_code == 0, f"{command}\n{result.output}\n{result.exception}"
+
+
+def test_tables_of_those_who_come_from_elsewhere_name_what_there_is() -> None:
+    rows = re.findall(r"^\|.+\| (.+) \|$", (DOCS / "elsewhere.md").read_text(), re.MULTILINE)
+    named = re.findall(r"scalelens query (\w+)", "\n".join(rows))
+    known = {name for name, query in queries.load().items() if not query.is_helper}
+    assert len(named) > 8 and set(named) <= known
 
 
 def test_page_of_installing_names_the_extras() -> None:
@@ -174,3 +194,23 @@ def test_links_of_a_page_lead_somewhere(page: str) -> None:
 def test_every_page_is_in_the_menu_of_the_site() -> None:
     menu = re.findall(r"^ +- ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
     assert sorted(menu) == PAGES
+
+
+@pytest.mark.slow
+@NEEDS_CHROMIUM
+def test_the_site_is_read_and_searched_from_the_disk(tmp_path: Path) -> None:
+    pytest.importorskip("material", reason="the site needs requirements-docs.txt")
+    subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", tmp_path / "site"], cwd=ROOT, check=True
+    )
+    pages = ("index.html", "queries.html", "studies/tamu.html", "elsewhere.html")
+    with chromium(tmp_path / "browser") as browser:
+        for width, page in itertools.product((400, 1600), pages):
+            browser.open(tmp_path / "site" / page, width)
+            asked = [url for url in browser.requests if not url.startswith(("file:", "data:"))]
+            assert (browser.said, asked) == ([], []), page
+            assert browser.run("document.documentElement.scrollWidth <= innerWidth"), page
+            assert browser.run("document.querySelector('.md-footer__link') !== null"), f"{page} has a way on"
+        browser.run(SEARCH)
+        assert browser.run("document.querySelectorAll('.md-search-result__item').length") > 1
+        assert browser.requests and not any(url.startswith("http") for url in browser.requests)

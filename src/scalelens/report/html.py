@@ -16,6 +16,7 @@ from scalelens.report.content import Content, content_of
 from scalelens.report.files import write_file
 from scalelens.report.html_summary import drawing, summary
 from scalelens.report.html_tables import inert, table
+from scalelens.report.neighbors import link_to
 from scalelens.report.text.sentences import FindingSentence, plural
 from scalelens.version import __version__
 
@@ -42,13 +43,14 @@ def write_report(
     content = content_of(root, traces_alone, query_folders)
     place = shlex.quote(str(root))
     commands = commands or [f"scalelens report -w {place} -o {shlex.quote(str(path))}"]
-    write_file(path, page(content, title, commands, folder or root.name).encode(errors="replace"))
+    text = page(content, title, commands, folder or root.name, link_to("explore", path))
+    write_file(path, text.encode(errors="replace"))
     return path
 
 
-def page(content: Content, title: str, commands: Sequence[str], folder: str = "") -> str:
-    """The whole page.  `commands` reproduce it."""
-    script = (_FOLDER / "page.js").read_text(encoding="utf-8")
+def page(content: Content, title: str, commands: Sequence[str], folder: str = "", beside: str = "") -> str:
+    """The whole page.  `commands` reproduce it; `beside` is a link to a page that lies beside it."""
+    script = "".join((_FOLDER / name).read_text(encoding="utf-8") for name in ("common.js", "page.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     parts = {
         "findings": _findings(content),
@@ -65,13 +67,18 @@ def page(content: Content, title: str, commands: Sequence[str], folder: str = ""
         version=__version__,
         title=inert(heading),
         style=(_FOLDER / "page.css").read_text(encoding="utf-8"),
-        origin=inert(f"{plural(content.files.n_rows, 'file')}{f' in {folder}' if folder else ''}, read by ScaleLens."),
+        origin=inert(f"{plural(content.files.n_rows, 'file')}{f' in {folder}' if folder else ''}, read by ScaleLens.")
+        + beside,
         summary=summary(content),
         navigation=_navigation(content),
         main=main,
         footer=f"ScaleLens {__version__}. This page loads nothing from a network.",
         script=script,
     )
+
+
+def _origin(content: Content, folder: str) -> str:
+    return f"{plural(content.files.n_rows, 'file')}{f' in {folder}' if folder else ''}, read by ScaleLens."
 
 
 def _navigation(content: Content) -> str:

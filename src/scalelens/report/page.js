@@ -1,15 +1,3 @@
-"use strict";
-const all = (selector, within = document) => [...within.querySelectorAll(selector)];
-const root = document.documentElement;
-const byId = (id) => document.getElementById(id);
-for (const tools of all(".tools")) tools.hidden = false;
-
-byId("theme").addEventListener("click", () => {
-  const asked = root.dataset.theme;
-  const dark = asked ? asked === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.dataset.theme = dark ? "light" : "dark";
-});
-
 const details = all("details");
 byId("open").addEventListener("click", () => {
   const open = details.some((part) => !part.open);
@@ -52,18 +40,11 @@ for (const button of all("th button")) {
 }
 
 // A mark says in its aria-label what it shows; those of legends and captions begin with their place on the paper.
-const tip = byId("tip");
-const hide = () => { tip.hidden = true; };
-const short = (value) => Number(value).toLocaleString("en", { maximumSignificantDigits: 6 });
 const rounded = (part) => part.replace(/: (-?\d+\.\d+)$/, (_, value) => `: ${short(value)}`);
 document.addEventListener("pointermove", (event) => {
   const mark = event.target.closest?.("figure [role=graphics-symbol][aria-label]");
   const label = mark?.getAttribute("aria-label");
   if (!label || /^[xy]2?: /.test(label) || label.includes("-axis")) return hide();
-  tip.textContent = label.split("; ").filter((part) => !part.endsWith(": ")).map(rounded).join("\n");
-  tip.hidden = false;
-  tip.style.left = `${Math.max(0, Math.min(event.clientX + 12, innerWidth - tip.offsetWidth - 8))}px`;
-  tip.style.top = `${Math.max(0, Math.min(event.clientY + 12, innerHeight - tip.offsetHeight - 8))}px`;
+  const lines = label.split("; ").filter((part) => !part.endsWith(": ")).map(rounded);
+  showTip(lines.join("\n"), event.clientX, event.clientY);
 });
-addEventListener("scroll", hide, { passive: true });
-addEventListener("keydown", (event) => { if (event.key === "Escape") hide(); });
