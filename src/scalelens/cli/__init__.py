@@ -2,7 +2,7 @@
 
 A module is a command if it has a function of its own name.  Its PANEL says where the help lists it; its
 CONTEXT_SETTINGS, if it has any, go to click.  Exit codes: 0 done, 1 the answer is no, 2 wrong use or unreadable input,
-130 interrupted.
+3 `verify`: the values are the same and the picture was not compared, 130 interrupted.
 """
 
 import importlib

@@ -43,7 +43,7 @@ def numbers(
     chosen = named | pairs(selectors, "effFull=scaling.efficiency[devices=256]")
     if not chosen:
         raise UserError(f"no number is named, neither here nor in [numbers] of {settings or _SIDECAR}", "name one")
-    text, _, _ = numbers_text(warehouse, chosen, tuple(folders or ()))
+    text, *_ = numbers_text(warehouse, chosen, tuple(folders or ()))
     write_file(output, text.encode())
     errors.print(f"{len(chosen)} numbers in {output}      check them later: scalelens verify {output}", markup=False)
 
