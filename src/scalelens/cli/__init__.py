@@ -12,7 +12,7 @@ from types import ModuleType
 
 import typer
 
-from scalelens.cli.output import errors
+from scalelens.cli.output import errors, say
 from scalelens.cli.pasting import in_warehouse
 from scalelens.cli.plain_arguments import Command, Group
 from scalelens.cli.startup import reduce_overhead
@@ -74,10 +74,10 @@ def scalelens(
     context: typer.Context, version: bool = typer.Option(False, "--version", help="Print the version.")
 ) -> None:
     if version:
-        typer.echo(f"scalelens {__version__}")
+        say(f"scalelens {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        say(context.get_help())
         raise typer.Exit(2)
 
 

@@ -14,6 +14,7 @@ import typer
 
 import scalelens
 from scalelens.folders import files_of, user_folders
+from scalelens.inert import visible
 from scalelens.queries.header import parameters_of
 from scalelens.warehouse.root import DEFAULT_WAREHOUSE
 
@@ -28,7 +29,8 @@ def _silent(offers: Callable[[typer.Context], _Offers]) -> Callable[..., list[tu
 
     def completion(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
         try:
-            return [(word, meaning) for word, meaning in offers(ctx) if word.startswith(incomplete)]
+            found = [(word, visible(meaning)) for word, meaning in offers(ctx) if word.startswith(incomplete)]
+            return [(word, meaning) for word, meaning in found if visible(word) == word]
         except Exception:
             return []
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from scalelens.errors import UserError
+from scalelens.inert import visible
 from scalelens.report.columns import Columns
 
 if TYPE_CHECKING:
@@ -24,6 +25,11 @@ class _Errors:
 
 
 errors = _Errors()
+
+
+def say(text: str) -> None:
+    """Prints lines that are a result, whatever they hold."""
+    to_stdout(lambda: sys.stdout.write(f"{visible(text, lines=True)}\n"))
 
 
 class Format(StrEnum):

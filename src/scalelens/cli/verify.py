@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 
 from scalelens.cli.options import WAREHOUSE, QueryFolders, WarehouseOption
+from scalelens.cli.output import say
 from scalelens.errors import UserError
-from scalelens.inert import visible
 
 PANEL = "Draw"
 _EXIT_CODES = {"different": 1, "cannot": 2, "values": 3, "same": 0}  # the worst first
@@ -47,6 +47,5 @@ def verify(
         except UserError as error:
             verdict, sentences = "cannot", [str(error)]
         verdicts.add(verdict)
-        said = "; ".join(sentences) or "made again byte for byte"
-        typer.echo(visible(f"{path}: {_WORDS.get(verdict, verdict)}: {said}"))
+        say(f"{path}: {_WORDS.get(verdict, verdict)}: {'; '.join(sentences) or 'made again byte for byte'}")
     raise typer.Exit(next(code for verdict, code in _EXIT_CODES.items() if verdict in verdicts))
