@@ -161,7 +161,7 @@ def test_errors_are_inert(home: Path, terminal: Callable[..., str]) -> None:
 
 
 def test_completions_are_inert() -> None:
-    offered = completions._silent(lambda _: [("a", EVERY), (f"a{EVERY}", "meaning")])(None, "a")
+    offered = completions.silent(lambda _: [("a", EVERY), (f"a{EVERY}", "meaning")])(None, "a")
     assert [word for word, _ in offered] == ["a"] and inert(offered[0][1]) > 0
 
 

@@ -10,7 +10,9 @@ from typing import Any
 
 # Control characters of ASCII and Latin-1, marks that turn the direction of writing or end a line, and what XML does not
 # allow.
-_CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\uffff]")
+_CONTROL = re.compile(
+    "[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb\ufffe\uffff]"
+)
 _BEYOND_ASCII = re.compile(_CONTROL.pattern.replace("\0-\x1f", ""))
 _EXCEPT_LINES = re.compile(rf"(?![\n\t]){_CONTROL.pattern}")
 FORMULA = r"^[=+@-]"  # begins what a spreadsheet computes

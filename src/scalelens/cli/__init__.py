@@ -91,9 +91,9 @@ def main() -> None:
         errors.print(f"scalelens: {in_warehouse(str(error))}", markup=False)
         sys.exit(2)
     except OSError as error:
-        if error.filename is None:
-            raise
-        errors.print(f"scalelens: {error.filename!a}: {error.strerror}; name another path", markup=False)
+        place = "" if error.filename is None else f"{error.filename!a}: "
+        remedy = "free some space, or name another path" if error.filename is None else "name another path"
+        errors.print(f"scalelens: {place}{error.strerror or error}; {remedy}", markup=False)
         sys.exit(2)
     except SystemExit as ending:
         if ending.code == 130:  # typer's code for ^C

@@ -36,8 +36,8 @@ def numbers(
 
     scalelens numbers stepFull="batch_stats(warmup=5).step_s[run='n32']"
     """
-    from scalelens.report.files import write_file
     from scalelens.report.number_macros import numbers_text
+    from scalelens.whole_files import write_file
 
     named = _numbers_of(settings or _SIDECAR, required=settings is not None)
     chosen = named | pairs(selectors, "effFull=scaling.efficiency[devices=256]")

@@ -19,14 +19,14 @@ _BODY = re.compile(r"(?<=^\\midrule\n)(?:.*\n)*?(?=\\bottomrule$)", re.MULTILINE
 _HEADING = r"\multicolumn{"
 
 
-class FileParts(NamedTuple):
+class _FileParts(NamedTuple):
     """Both can be compared with those of another file."""
 
     values: Any  # what was drawn or printed of the rows; None for a picture, from which they cannot be read
     words: Any  # everything else
 
 
-def parts_of(content: bytes, said: Mapping[str, Any]) -> FileParts:
+def parts_of(content: bytes, said: Mapping[str, Any]) -> _FileParts:
     """Of a file whose provenance is `said`.  Raises ValueError where the file is not of the kind that this names."""
     if "chart" in said:
         return _figure(content)
@@ -34,22 +34,22 @@ def parts_of(content: bytes, said: Mapping[str, Any]) -> FileParts:
     if "numbers" in said:
         lines = without_provenance(text).splitlines()
         macros = [line for line in lines if line.startswith(_MACRO)]
-        return FileParts(macros, [line.startswith(_MACRO) or line for line in lines])
+        return _FileParts(macros, [line.startswith(_MACRO) or line for line in lines])
     kinds = {"envelope": _envelope, "markdown": _markdown, "latex": _latex}
     return kinds[str(said["format"])](text)
 
 
-def _figure(content: bytes) -> FileParts:
+def _figure(content: bytes) -> _FileParts:
     """A specification holds the values that it draws; of a picture there are only bytes."""
     if content.startswith(b"{"):
         spec = _strict_json(content.decode())
         del spec["usermeta"]["scalelens"]
-        return FileParts(_drawn(spec), spec)
+        return _FileParts(_drawn(spec), spec)
     if content.startswith(b"<"):
         text = without_provenance(content.decode())
         found = _SPEC.search(text)
-        return FileParts(found and _drawn(_strict_json(found[1])), text)
-    return FileParts(None, content)
+        return _FileParts(found and _drawn(_strict_json(found[1])), text)
+    return _FileParts(None, content)
 
 
 def _drawn(spec: Any) -> list[Any]:
@@ -63,7 +63,7 @@ def _drawn(spec: Any) -> list[Any]:
     return own + [rows for key, inner in spec.items() if key not in ("data", "usermeta") for rows in _drawn(inner)]
 
 
-def _envelope(text: str) -> FileParts:
+def _envelope(text: str) -> _FileParts:
     envelope = _strict_json(text)
     del envelope["provenance"]
     rows, doubts = envelope.pop("rows"), envelope.pop("doubts")
@@ -75,7 +75,7 @@ def _envelope(text: str) -> FileParts:
     ]
     keys = _unnumbered([row["key"] for row in rows])
     values = Counter((key, _hashable({**row, "key": ""})) for key, row in zip(keys, rows, strict=True))
-    return FileParts(values, [envelope, doubts == told or doubts])
+    return _FileParts(values, [envelope, doubts == told or doubts])
 
 
 def _hashable(value: Any) -> Any:
@@ -90,13 +90,13 @@ def _unnumbered(keys: list[str]) -> list[str]:
     return bare if numbered(bare) == keys else keys
 
 
-def _markdown(text: str) -> FileParts:
+def _markdown(text: str) -> _FileParts:
     head, rule, *rest = without_provenance(text).split("\n")
     n_rows = next((k for k, line in enumerate(rest) if not line.startswith("| ")), len(rest))
-    return FileParts([head, rule, Counter(rest[:n_rows])], rest[n_rows:])
+    return _FileParts([head, rule, Counter(rest[:n_rows])], rest[n_rows:])
 
 
-def _latex(text: str) -> FileParts:
+def _latex(text: str) -> _FileParts:
     """Rows below a heading stay below it."""
     bare = without_provenance(text)
     groups: list[Any] = []
@@ -107,7 +107,7 @@ def _latex(text: str) -> FileParts:
                 groups += [line, Counter()]
             else:
                 groups[-1][line] += 1
-    return FileParts(groups, _BODY.sub("", bare))
+    return _FileParts(groups, _BODY.sub("", bare))
 
 
 class _Number(NamedTuple):

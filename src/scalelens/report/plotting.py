@@ -25,9 +25,9 @@ from scalelens.question.question import Question, call
 from scalelens.question.run_names import RUN_NAMES
 from scalelens.question.session import Session, ask, in_session
 from scalelens.report import other_figures, rendering
-from scalelens.report.files import write_file
 from scalelens.report.provenance_in_files import renderer
 from scalelens.report.text.csv_text import csv_text
+from scalelens.whole_files import write_file
 
 _Settings = Mapping[str, Any]
 _NAME = "name of the run"  # what headers of queries say of it

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from scalelens.errors import UserError
 from scalelens.question.question import question_in
 from scalelens.report.bundling import tables_of
-from scalelens.report.files import write_file
 from scalelens.report.written import write
 from scalelens.tables import STORED
 from scalelens.warehouse.check import damages_of
+from scalelens.whole_files import write_file
 
 if TYPE_CHECKING:
     import polars as pl

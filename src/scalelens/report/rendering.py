@@ -25,7 +25,6 @@ from scalelens.charts.layout import POINTS_PER_MM, SINGLE, Page
 from scalelens.errors import UserError
 from scalelens.inert import visible_throughout
 from scalelens.question.provenance import Provenance
-from scalelens.report.files import write_file
 from scalelens.report.provenance_in_files import (
     METADATA_NAME,
     NAMESPACE,
@@ -34,6 +33,7 @@ from scalelens.report.provenance_in_files import (
     vega_lite_version,
 )
 from scalelens.version import __version__
+from scalelens.whole_files import write_file
 
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _PPI = 300
