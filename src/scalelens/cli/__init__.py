@@ -12,10 +12,11 @@ from types import ModuleType
 
 import typer
 
-from scalelens.cli.output import errors, say
+from scalelens.cli.output import discard_stdout, errors, say
 from scalelens.cli.pasting import in_warehouse
 from scalelens.cli.plain_arguments import Command, Group
-from scalelens.cli.startup import reduce_overhead
+from scalelens.cli.refusals import end_for_lack_of_memory, is_for_lack_of_memory, refusal_of
+from scalelens.cli.startup import open_streams, reduce_overhead
 from scalelens.errors import UserError
 from scalelens.version import __version__
 
@@ -82,18 +83,27 @@ def scalelens(
 
 
 def main() -> None:
-    """Runs the command line.  A mistake of the user is one line on stderr."""
+    """Runs the command line.  A mistake of the user, or what the system refuses, is one line on stderr."""
+    open_streams()
     reduce_overhead(sys.argv[1:2])
-    app = make_app(*sys.argv[1:2])  # to load all commands takes as long as a third of a small question
     try:
+        _run()
+    except BaseException as error:
+        if is_for_lack_of_memory(error):
+            end_for_lack_of_memory()
+        raise
+
+
+def _run() -> None:
+    try:
+        app = make_app(*sys.argv[1:2])  # to load all commands takes as long as a third of a small question
         app(standalone_mode=True)
     except UserError as error:
         errors.print(f"scalelens: {in_warehouse(str(error))}", markup=False)
         sys.exit(2)
     except OSError as error:
-        place = "" if error.filename is None else f"{error.filename!a}: "
-        remedy = "free some space, or name another path" if error.filename is None else "name another path"
-        errors.print(f"scalelens: {place}{error.strerror or error}; {remedy}", markup=False)
+        errors.print(f"scalelens: {refusal_of(error)}", markup=False)
+        discard_stdout()
         sys.exit(2)
     except SystemExit as ending:
         if ending.code == 130:  # typer's code for ^C
