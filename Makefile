@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test nightly lint bench site man release-check test-megatron-0.19 clean
+.PHONY: demo test test-oldest test-newest nightly lint bench site man release-check test-megatron-0.19 clean
 
 demo: $(VENV)/installed
 	$(BIN)/scalelens demo -o demo-output
@@ -13,7 +13,14 @@ demo: $(VENV)/installed
 test: $(VENV)/tested
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-nightly: $(VENV)/tested
+# Each in an environment of its own: the oldest packages that pyproject.toml admits, and the newest that there are.
+test-oldest test-newest: test-%:
+	$(PYTHON) -m venv --clear .venv-$*
+	$(PYTHON) tests/minima.py pyproject.toml > .venv-$*/minima.txt
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check $(if $(filter oldest,$*),--constraint .venv-$*/minima.txt) --editable . --requirement requirements-test.txt
+	.venv-$*/bin/python -m pytest -n 2 --dist worksteal
+
+nightly: $(VENV)/tested test-oldest test-newest
 	$(BIN)/python -m pytest -m slow
 	nice $(BIN)/python tests/fuzz_in_shards.py 1000000
 
@@ -66,4 +73,4 @@ $(VENV)/documented: $(VENV)/installed requirements-docs.txt
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-megatron-0.19 demo-output build/site build/release
+	rm -rf $(VENV) .venv-oldest .venv-newest .venv-megatron-0.19 demo-output build/site build/release

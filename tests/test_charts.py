@@ -800,11 +800,10 @@ def test_what_cannot_be_written_leaves_the_older_figure(figure, tmp_path, monkey
     old = tmp_path / "f.json"
     old.write_text("old")
 
-    def full(path, content):
-        path.touch()
+    def full(handle):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(UserError, match=r"f\.json: No space left"):
         render.save(figure, old, SAID)
     assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]

@@ -58,7 +58,7 @@ def test_printed_table(
 
 def printed(rows: pl.DataFrame, name: str, width: int, monkeypatch: pytest.MonkeyPatch) -> str:
     console = Console(file=io.StringIO(), width=width, highlight=False)
-    monkeypatch.setattr(terminal_tables, "Console", lambda **_: console)
+    monkeypatch.setattr(terminal_tables, "results", lambda: console)
     monkeypatch.setattr(terminal_tables, "errors", console)
     columns = {column.name: column for column in QUERIES[name].columns}
     terminal_tables.show_at_a_glance(Columns(rows.to_arrow()), QUERIES[name].glance, columns, {})

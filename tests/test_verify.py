@@ -13,8 +13,9 @@ from logs import megatron_line
 from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
 from scalelens.question.provenance import make_provenance, rows_sha256
-from scalelens.report import verification
+from scalelens.report import provenance_changes
 from scalelens.report.provenance_in_files import latex_comment, markdown_comment, provenance_of
+from scalelens.version import __version__
 
 if TYPE_CHECKING:
     from command_line import Ran, Run
@@ -212,7 +213,15 @@ def test_another_version_is_said_and_is_no_difference(run: "Run", home: Path) ->
     envelope = json.loads(path.read_text())
     envelope["provenance"]["scalelens"] = "0.0.1"
     path.write_text(json.dumps(envelope))
-    said(verify(run, path), 0, "same", "made by scalelens 0.0.1", "was not compared")
+    said(verify(run, path), 0, "same", "made by scalelens 0.0.1")
+
+
+@pytest.mark.parametrize("suffix", ["svg", "json"])
+def test_a_picture_of_another_version_is_not_certified(run: "Run", home: Path, suffix: str) -> None:
+    path = home / f"cdf.{suffix}"
+    run("plot", "batch_cdf", "-o", path, "-w", home / "w")
+    path.write_text(path.read_text().replace(__version__, "0.0.1"))
+    said(verify(run, path), 3, "values same, picture not compared", "made by scalelens 0.0.1")
 
 
 # Cannot
@@ -311,8 +320,8 @@ def test_which_rows_and_columns_differ() -> None:
     rows = pl.DataFrame({"run": ["a", "b", "c"], "devices": [1, 2, 4], "step_s": [1.0, 2.0, 3.0]})
     told = make_provenance({}, "FROM x", {}, rows, {})
     other = rows.with_columns(step_s=pl.Series([1.0, 2.5, 3.0]))
-    assert verification.different_rows(told, other) == ["1 of 3 rows differ, in step_s: run b, devices 2"]
-    assert verification.different_rows(told, rows.head(2))[0].startswith(
+    assert provenance_changes.different_rows(told, other) == ["1 of 3 rows differ, in step_s: run b, devices 2"]
+    assert provenance_changes.different_rows(told, rows.head(2))[0].startswith(
         "there are 2 rows, and there were 3; 0 of them"
     )
 

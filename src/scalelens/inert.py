@@ -1,14 +1,19 @@
 """Text of files as it may be shown: nothing in it acts on a terminal, a spreadsheet or a renderer.
 
 A model's name can hold escape sequences that change a terminal, and a control character in a drawing ends the whole
-process that draws it.  JSON and Parquet keep a text as it was: JSON escapes by itself, and Parquet is read by programs.
+process that draws it.  JSON and Parquet keep a text as it was: JSON writes such characters as escapes, which a program
+reads as the text and a terminal as letters, and Parquet is read by programs.
 """
 
 import re
 from typing import Any
 
-# Control characters of ASCII and Latin-1, marks that turn the direction of writing, and what XML does not allow.
-_CONTROL = re.compile("[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+# Control characters of ASCII and Latin-1, marks that turn the direction of writing or end a line, and what XML does not
+# allow.
+_CONTROL = re.compile(
+    "[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb\ufffe\uffff]"
+)
+_BEYOND_ASCII = re.compile(_CONTROL.pattern.replace("\0-\x1f", ""))
 _EXCEPT_LINES = re.compile(rf"(?![\n\t]){_CONTROL.pattern}")
 FORMULA = r"^[=+@-]"  # begins what a spreadsheet computes
 NUMBER = r"^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf|nan)$"
@@ -22,6 +27,11 @@ def visible(text: str, lines: bool = False) -> str:
 def _escaped(match: re.Match[str]) -> str:
     code = ord(match[0])
     return {"\n": r"\n", "\t": r"\t", "\r": r"\r"}.get(match[0], rf"\x{code:02x}" if code < 256 else rf"\u{code:04x}")
+
+
+def escaped_in_json(text: str) -> str:
+    """JSON in which the characters that JSON itself lets stand are escapes, too: a program reads the same text."""
+    return _BEYOND_ASCII.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def visible_throughout(value: Any) -> Any:

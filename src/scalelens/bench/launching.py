@@ -11,6 +11,7 @@ from scalelens.bench.job_script import entries, job_script, submit_script, syste
 from scalelens.bench.limits import check_limits
 from scalelens.bench.request import Request
 from scalelens.errors import UserError
+from scalelens.whole_files import write_file
 
 _RUNNERS = Path(__file__).parent.parent / "runners"
 _NEEDS = {"vision": "torch", "language": "megatron.core"}
@@ -81,10 +82,10 @@ def write_study(
     for size, text in texts.items():
         (out / f"n{size}").mkdir(parents=True, exist_ok=True)  # Slurm does not make the folder of its output
         path = out / f"{request.workload}-n{size}.sh"
-        path.write_text(text)
+        write_file(path, text.encode())
         scripts.append(path)
     submit = out / "submit.sh"
-    submit.write_text(submit_script(scripts, one_at_a_time))
+    write_file(submit, submit_script(scripts, one_at_a_time).encode())
     return [*scripts, submit]
 
 
@@ -99,4 +100,5 @@ def _write_sidecar(out: Path, workload: str, system: str | None) -> None:
     if path.exists():
         return
     facts = f'\n[facts]\nsystem = "{system}"\n' if system else ""
-    path.write_text(f'# What the logs do not say themselves.\n{facts}\n[labels]\nworkload = "{workload}"\n')
+    text = f'# What the logs do not say themselves.\n{facts}\n[labels]\nworkload = "{workload}"\n'
+    write_file(path, text.encode())

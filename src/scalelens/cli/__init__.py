@@ -2,7 +2,7 @@
 
 A module is a command if it has a function of its own name.  Its PANEL says where the help lists it; its
 CONTEXT_SETTINGS, if it has any, go to click.  Exit codes: 0 done, 1 the answer is no, 2 wrong use or unreadable input,
-130 interrupted.
+3 `verify`: the values are the same and the picture was not compared, 130 interrupted.
 """
 
 import importlib
@@ -12,10 +12,11 @@ from types import ModuleType
 
 import typer
 
-from scalelens.cli.output import errors
+from scalelens.cli.output import discard_stdout, errors, say
 from scalelens.cli.pasting import in_warehouse
 from scalelens.cli.plain_arguments import Command, Group
-from scalelens.cli.startup import reduce_overhead
+from scalelens.cli.refusals import end_for_lack_of_memory, is_for_lack_of_memory, refusal_of
+from scalelens.cli.startup import open_streams, reduce_overhead
 from scalelens.errors import UserError
 from scalelens.version import __version__
 
@@ -74,26 +75,35 @@ def scalelens(
     context: typer.Context, version: bool = typer.Option(False, "--version", help="Print the version.")
 ) -> None:
     if version:
-        typer.echo(f"scalelens {__version__}")
+        say(f"scalelens {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+        say(context.get_help())
         raise typer.Exit(2)
 
 
 def main() -> None:
-    """Runs the command line.  A mistake of the user is one line on stderr."""
+    """Runs the command line.  A mistake of the user, or what the system refuses, is one line on stderr."""
+    open_streams()
     reduce_overhead(sys.argv[1:2])
-    app = make_app(*sys.argv[1:2])  # to load all commands takes as long as a third of a small question
     try:
+        _run()
+    except BaseException as error:
+        if is_for_lack_of_memory(error):
+            end_for_lack_of_memory()
+        raise
+
+
+def _run() -> None:
+    try:
+        app = make_app(*sys.argv[1:2])  # to load all commands takes as long as a third of a small question
         app(standalone_mode=True)
     except UserError as error:
         errors.print(f"scalelens: {in_warehouse(str(error))}", markup=False)
         sys.exit(2)
     except OSError as error:
-        if error.filename is None:
-            raise
-        errors.print(f"scalelens: {error.filename!a}: {error.strerror}; name another path", markup=False)
+        errors.print(f"scalelens: {refusal_of(error)}", markup=False)
+        discard_stdout()
         sys.exit(2)
     except SystemExit as ending:
         if ending.code == 130:  # typer's code for ^C

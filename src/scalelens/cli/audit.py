@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from scalelens.cli.options import OutputFormat, QueryFolders
-from scalelens.cli.output import errors, show
+from scalelens.cli.output import errors, say, show
 from scalelens.errors import UserError
-from scalelens.inert import visible
 from scalelens.warehouse.root import root_of
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def audit(
     findings += _warehouse_findings(document, warehouse, claims, write, tuple(folders or ()))
     if format is None:
         for line in lines_of(findings, min(shutil.get_terminal_size().columns, _WIDEST)):
-            typer.echo(visible(line))
+            say(line)
     else:
         show(rows_of(findings), format)
     raise typer.Exit(1 if any(finding.kind in ACCUSING for finding in findings) else 0)

@@ -4,15 +4,20 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from scalelens.cli.options import WAREHOUSE, QueryFolders, WarehouseOption
+from scalelens.cli.anonymous import leaving
+from scalelens.cli.options import WAREHOUSE, Anonymous, QueryFolders, WarehouseOption
 from scalelens.cli.output import errors
 from scalelens.errors import UserError
 
+if TYPE_CHECKING:
+    from scalelens.report.pseudonyms import Pseudonyms
+
 PANEL = "Draw"
+_ASKED = ("statement", "refined", "parameters", "settings", "numbers", "sql")  # of a provenance: may hold names
 _Known = Mapping[str, tuple[bytes, dict[str, Any]]]  # contents and provenances of the files by name
 
 
@@ -21,6 +26,7 @@ def bundle(
     files: Annotated[list[Path], typer.Argument(help="Figures, tables, envelopes and files of numbers of the paper.")],
     warehouse: WarehouseOption = WAREHOUSE,
     folders: QueryFolders = None,
+    anonymous: Anonymous = False,
 ) -> None:
     """Put together what others need to make figures and tables again, as an artifact evaluation asks.
 
@@ -40,11 +46,14 @@ def bundle(
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".bundle-") as place:
         made = Path(place, "bundle")
         (made / "expected").mkdir(parents=True)
-        for name, (content, _) in known.items():
-            (made / "expected" / name).write_bytes(content)
         for own in asked:
             shutil.copytree(own, made / "queries", dirs_exist_ok=True)
-        _fill(made, warehouse, known, asked)
+        with leaving(warehouse, anonymous) as (root, told):
+            if told:
+                known = {name: _made_again(Path(name), said, root, told, asked) for name, (_, said) in known.items()}
+            for name, (content, _) in known.items():
+                (made / "expected" / name).write_bytes(content)
+            _fill(made, root, known, asked)
         made.rename(folder)
     errors.print(f"{len(files)} files in {folder}      make them again: sh {folder}/make.sh", markup=False)
 
@@ -66,6 +75,19 @@ def _checked(path: Path, warehouse: Path, folders: tuple[Path, ...]) -> tuple[by
     for doubt in found.doubts:
         errors.print(f"{path}: {doubt}", markup=False)
     return path.read_bytes(), said
+
+
+def _made_again(
+    path: Path, said: dict[str, Any], root: Path, told: "Pseudonyms", folders: tuple[Path, ...]
+) -> tuple[bytes, dict[str, Any]]:
+    """A file of a warehouse with pseudonyms, and its provenance."""
+    from scalelens.report.anonymous import anonymous
+    from scalelens.report.provenance_in_files import provenance_in
+    from scalelens.report.remaking import remade
+
+    asked = {key: anonymous(value, told) if key in _ASKED else value for key, value in said.items()}
+    content = remade(path, asked, root, folders).content
+    return content, provenance_in(content, path)
 
 
 def _fill(made: Path, warehouse: Path, known: _Known, folders: tuple[Path, ...]) -> None:

@@ -5,8 +5,7 @@ from typing import Annotated
 import typer
 
 from scalelens.cli.options import WAREHOUSE, WarehouseOption
-from scalelens.cli.output import errors
-from scalelens.inert import visible
+from scalelens.cli.output import errors, say
 
 PANEL = "Read"
 
@@ -29,7 +28,7 @@ def check(
         Warehouse(warehouse).fold(0, accept_damage=True)
     report = checking.check(warehouse, quick)
     for damage in report.damages:
-        typer.echo(visible(damage))
+        say(damage)
     for note in report.notes:
         errors.print(note, markup=False)
     found = f"{len(report.damages)} damaged or missing" if report.damages else "no damage"

@@ -14,6 +14,7 @@ import typer
 
 import scalelens
 from scalelens.folders import files_of, user_folders
+from scalelens.inert import visible
 from scalelens.queries.header import parameters_of
 from scalelens.warehouse.root import DEFAULT_WAREHOUSE
 
@@ -23,19 +24,20 @@ _QUERY_OF_CHART = re.compile(r"^QUERY = \"(\w+)\"$", re.MULTILINE)
 _Offers = Iterable[tuple[str, str]]  # words, each with what it means
 
 
-def _silent(offers: Callable[[typer.Context], _Offers]) -> Callable[..., list[tuple[str, str]]]:
+def silent(offers: Callable[[typer.Context], _Offers]) -> Callable[..., list[tuple[str, str]]]:
     """Offers as typer asks for them: those that begin as the word does, and none where something fails."""
 
     def completion(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
         try:
-            return [(word, meaning) for word, meaning in offers(ctx) if word.startswith(incomplete)]
+            found = [(word, visible(meaning)) for word, meaning in offers(ctx) if word.startswith(incomplete)]
+            return [(word, meaning) for word, meaning in found if visible(word) == word]
         except Exception:
             return []
 
     return completion
 
 
-@_silent
+@silent
 def query_names(context: typer.Context) -> _Offers:
     for name, path in sorted(_query_files(context).items()):
         text = path.read_text(encoding="utf-8")
@@ -43,7 +45,7 @@ def query_names(context: typer.Context) -> _Offers:
             yield name, text.partition("\n")[0].lstrip("- ").rstrip(".")
 
 
-@_silent
+@silent
 def chart_names(context: typer.Context) -> _Offers:
     for name, path in sorted(_chart_files().items()):
         text = path.read_text(encoding="utf-8")
@@ -51,7 +53,7 @@ def chart_names(context: typer.Context) -> _Offers:
             yield name, text.lstrip('"').partition("\n")[0].rstrip(".")
 
 
-@_silent
+@silent
 def query_parameters(context: typer.Context) -> _Offers:
     """Of the query that is named before them, or of the query of that chart."""
     name = str(context.params.get("name") or context.command.name).replace("-", "_")
@@ -65,7 +67,7 @@ def query_parameters(context: typer.Context) -> _Offers:
             yield f"{parameter.name}=", f"{parameter.default} {parameter.meaning}"
 
 
-@_silent
+@silent
 def run_names(context: typer.Context) -> _Offers:
     from scalelens.question.question import Question
     from scalelens.question.session import ask

@@ -7,7 +7,7 @@ import typer
 
 from scalelens.cli.completions import query_names
 from scalelens.cli.options import QueryFolders
-from scalelens.cli.output import Format
+from scalelens.cli.output import Format, say
 from scalelens.cli.tables import tables
 from scalelens.errors import UserError
 
@@ -43,20 +43,20 @@ def explain(
     from scalelens.tables import documented
 
     if name is None:
-        typer.echo(_START)
+        say(_START)
         return
     queries = load_queries(tuple(folders or ()))
     loaded = load_formats()
     formats = {name_of(module): (module.__doc__ or "").strip() for module in (*loaded.of_lines, *loaded.of_files)}
     if name in queries:
         shown = page if everything or not sys.stdout.isatty() else first_screen
-        typer.echo(shown(queries[name]))
+        say(shown(queries[name]))
     elif name in formats:
-        typer.echo(formats[name])
+        say(formats[name])
     elif name in documented():
         tables(name, Format.table)
     elif found := columns_named(name, queries):
-        typer.echo(found)
+        say(found)
     else:
         names_by_kind = {"queries": sorted(queries), "formats": sorted(formats), "tables": documented()}
         lists = "; the ".join(f"{kind} {', '.join(names)}" for kind, names in names_by_kind.items())

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from scalelens.cli.options import WAREHOUSE, WarehouseOption
+from scalelens.cli.anonymous import leaving
+from scalelens.cli.options import WAREHOUSE, Anonymous, WarehouseOption
 from scalelens.cli.output import errors
 from scalelens.errors import UserError
 
@@ -18,6 +19,7 @@ def export(
     delta: Annotated[
         str | None, typer.Option("--delta", metavar="URI", help="Write Delta tables there: a folder or s3://...")
     ] = None,
+    anonymous: Anonymous = False,
 ) -> None:
     """Write the tables for other programs, as Parquet or Delta.
 
@@ -31,5 +33,6 @@ def export(
 
     if (folder is None) == (delta is None):
         raise UserError("export needs one place to write to", "name a new folder, or --delta URI")
-    rows = export_parquet(warehouse, folder) if folder else export_delta(warehouse, str(delta))
+    with leaving(warehouse, anonymous) as (root, _):
+        rows = export_parquet(root, folder) if folder else export_delta(root, str(delta))
     errors.print(f"{len(rows)} tables with {sum(rows.values()):,} rows are written", markup=False)

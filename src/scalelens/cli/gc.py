@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from scalelens.cli.options import WAREHOUSE, WarehouseOption
-from scalelens.cli.output import errors
+from scalelens.cli.output import errors, say
 
 PANEL = "Read"
 
@@ -24,6 +24,6 @@ def gc(
 
     garbage = collecting.gc(warehouse, dry_run)
     for file in garbage:
-        typer.echo(f"{file.path.parent.name}/{file.path.name}: {file.why}")
+        say(f"{file.path.parent.name}/{file.path.name}: {file.why}")
     size = sum(file.size_bytes for file in garbage) / 1e6
     errors.print(f"{len(garbage)} files of {size:,.1f} MB {'would be' if dry_run else 'are'} removed")

@@ -18,6 +18,7 @@ from scalelens.cli.options import (
     WarehouseOption,
     checked_zone,
 )
+from scalelens.cli.output import say
 
 if TYPE_CHECKING:
     from scalelens.warehouse.records import Entry
@@ -63,7 +64,7 @@ def ingest(
     if slurm:
         flags = {"--strict": strict, "--documents": documents, "--reread": reread}
         values = {"--tz": [tz] if tz else [], "--map": mapping or [], "--formats": _resolved(formats)}
-        typer.echo(job_array(slurm, paths, warehouse, flags, values), nl=False)
+        say(job_array(slurm, paths, warehouse, flags, values).rstrip("\n"))
         return
     bar = ProgressBar()
     with bar:

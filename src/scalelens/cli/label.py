@@ -68,6 +68,7 @@ def label(
     scalelens label --label cooling=water --run 'train-{job}.out' --run 'power/{job}/*' logs/
     """
     from scalelens.runs.sidecar import SIDECAR_NAME
+    from scalelens.whole_files import write_file
 
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder}", "give the folder in which the paths of the template begin")
@@ -88,10 +89,7 @@ def label(
     if dry_run:
         errors.print("nothing was written (--dry-run)")
         return
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{path} cannot be written ({error.strerror})", "check the folder's permissions") from None
+    write_file(path, text.encode())
     errors.print(f"wrote {path}      next: scalelens ingest {folder}", markup=False)
 
 

@@ -36,14 +36,14 @@ def numbers(
 
     scalelens numbers stepFull="batch_stats(warmup=5).step_s[run='n32']"
     """
-    from scalelens.report.files import write_file
     from scalelens.report.number_macros import numbers_text
+    from scalelens.whole_files import write_file
 
     named = _numbers_of(settings or _SIDECAR, required=settings is not None)
     chosen = named | pairs(selectors, "effFull=scaling.efficiency[devices=256]")
     if not chosen:
         raise UserError(f"no number is named, neither here nor in [numbers] of {settings or _SIDECAR}", "name one")
-    text, _, _ = numbers_text(warehouse, chosen, tuple(folders or ()))
+    text, *_ = numbers_text(warehouse, chosen, tuple(folders or ()))
     write_file(output, text.encode())
     errors.print(f"{len(chosen)} numbers in {output}      check them later: scalelens verify {output}", markup=False)
 

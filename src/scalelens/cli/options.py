@@ -39,6 +39,9 @@ QueryFolders = Annotated[list[Path] | None, typer.Option("--queries", help="Fold
 Unsafe = Annotated[
     bool, typer.Option("--unsafe", help="Let SQL read and write other files, as DuckDB can.", show_default=False)
 ]
+Anonymous = Annotated[
+    bool, typer.Option("--anonymous", help="Pseudonyms for users, hosts, accounts, jobs, paths.", show_default=False)
+]
 OutputFormat = Annotated[
     Format | None, typer.Option("--format", help="Output format; a table on a terminal, else CSV.")
 ]

@@ -1,5 +1,6 @@
 """Prints results on stdout in the format asked for.  Everything else goes to stderr, by `errors`."""
 
+import contextlib
 import io
 import os
 import sys
@@ -8,6 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from scalelens.errors import UserError
+from scalelens.inert import visible
 from scalelens.report.columns import Columns
 
 if TYPE_CHECKING:
@@ -24,6 +26,11 @@ class _Errors:
 
 
 errors = _Errors()
+
+
+def say(text: str) -> None:
+    """Prints lines that are a result, whatever they hold."""
+    to_stdout(lambda: sys.stdout.write(f"{visible(text, lines=True)}\n"))
 
 
 class Format(StrEnum):
@@ -59,9 +66,15 @@ def to_stdout(write: Callable[[], object]) -> None:
         write()
         sys.stdout.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_stdout()
         if not isinstance(error, BrokenPipeError):  # `| head` has all that it wants
             raise UserError(f"the result cannot be written ({error.strerror})", "write it to another place") from None
+
+
+def discard_stdout() -> None:
+    """Lets go of what is not written yet, so that Python does not try again at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _write_rows(rows: "pl.DataFrame", format: Format) -> None:

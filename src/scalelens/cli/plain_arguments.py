@@ -12,13 +12,16 @@ from typing import Any, get_args
 
 from typer.core import TyperCommand, TyperGroup
 
+from scalelens.inert import visible
+
 
 class Command(TyperCommand):
     """A command that converts plain arguments itself."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         _take_plainly(self.get_params(ctx))
-        return super().parse_args(ctx, args)
+        with _inert_refusals():
+            return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         with _brackets_as_text(self, *self.get_params(ctx)):
@@ -30,11 +33,28 @@ class Group(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         _take_plainly(self.get_params(ctx))
-        return super().parse_args(ctx, args)
+        with _inert_refusals():
+            return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        with _inert_refusals():
+            return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         with _brackets_as_text(self, *self.commands.values()):
             super().format_help(ctx, formatter)
+
+
+@contextmanager
+def _inert_refusals() -> Iterator[None]:
+    """What typer says of arguments that it does not know; a shell may have made them of names of files."""
+    try:
+        yield
+    except Exception as refusal:
+        for name in ("message", "option_name", "param_hint"):
+            if isinstance(text := getattr(refusal, name, None), str):
+                setattr(refusal, name, visible(text))
+        raise
 
 
 @contextmanager

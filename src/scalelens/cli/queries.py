@@ -55,9 +55,10 @@ def queries(
 
 def _print_names(rows: list[dict[str, str]]) -> None:
     """Prints the names of the queries of each topic, and how to go on: one screen."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    from scalelens.cli.inert_console import results
 
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(no_wrap=True, style="bold")
@@ -65,17 +66,18 @@ def _print_names(rows: list[dict[str, str]]) -> None:
     for topic in dict.fromkeys(row["topic"] for row in rows):
         names = ", ".join(row["name"] for row in rows if row["topic"] == topic)
         table.add_row(Text(topic), Text(names))
-    Console(highlight=False).print(table)
+    results().print(table)
     errors.print("with their questions: scalelens queries scaling; one of them: scalelens explain scaling", style="dim")
 
 
 def _print_by_topic(rows: list[dict[str, str]]) -> None:
     """Prints a heading for each topic, and a name and a question for each query below it."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False)
+    from scalelens.cli.inert_console import results
+
+    console = results()
     width = max((len(row["name"]) for row in rows), default=0)
     for topic in dict.fromkeys(row["topic"] for row in rows):
         console.print(Text(topic, style="bold"))

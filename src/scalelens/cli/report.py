@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from scalelens.cli.options import WAREHOUSE, QueryFolders, WarehouseOption
+from scalelens.cli.anonymous import leaving
+from scalelens.cli.options import WAREHOUSE, Anonymous, QueryFolders, WarehouseOption
 from scalelens.cli.output import errors
 from scalelens.errors import UserError
 
@@ -28,6 +29,7 @@ def report(
     ] = False,
     title: Annotated[str, typer.Option(help="Title of the page; without one, what the logs are about.")] = "",
     folders: QueryFolders = None,
+    anonymous: Anonymous = False,
 ) -> None:
     """Write one offline page, for the screen and for paper: a summary first, then the findings by weight.
 
@@ -51,7 +53,10 @@ def report(
             raise UserError(f"there is no warehouse at {root}", "name a folder of logs: scalelens report logs/")
         named = ", ".join(path.name or str(path) for path in paths or [warehouse])
         again = _commands(paths or [], output, warehouse, trace)
-        write_report(root, output, title, trace, tuple(folders or ()), again, named)
+        if anonymous:
+            named, again = "", ["scalelens report -w warehouse -o report.html"]
+        with leaving(root, anonymous) as (shown, _):
+            write_report(shown, output, title, trace, tuple(folders or ()), again, named or "warehouse")
     errors.print(f"{output}  {output.stat().st_size / 1e6:.1f} MB", markup=False)
 
 

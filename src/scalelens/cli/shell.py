@@ -6,10 +6,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import typer
-
 from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, Unsafe, WarehouseOption
-from scalelens.cli.output import errors, show
+from scalelens.cli.output import errors, say, show
 from scalelens.errors import UserError
 
 PANEL = "Ask"
@@ -49,7 +47,7 @@ def shell(
         if statement in (".quit", ".exit"):
             return
         if statement.startswith("."):
-            typer.echo("  ".join(names[statement]) if statement in names else _HELP)
+            say("  ".join(names[statement]) if statement in names else _HELP)
             continue
         try:
             show(session.ask(Question(sql=statement, unsafe=unsafe)).frame, format)

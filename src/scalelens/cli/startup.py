@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 
 _COLLECTED_AFTER = 50_000  # new objects
 
@@ -14,5 +15,21 @@ def reduce_overhead(words: list[str]) -> None:
     which may.
     """
     gc.set_threshold(_COLLECTED_AFTER)
+    if not os.environ.get("POLARS_MAX_THREADS", "1").strip("0").isdigit():  # polars ends the process that says 0
+        del os.environ["POLARS_MAX_THREADS"]
     if words != ["bench"]:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
+def open_streams() -> None:
+    """Opens what the caller has closed, so that no file of ours gets the number of stdout, and is written to as such.
+
+    Whoever writes a result to a stdout that was closed is told so: it is open for reading alone.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            handle = os.open(os.devnull, os.O_WRONLY if name == "stderr" else os.O_RDONLY)
+            if handle != number:
+                os.dup2(handle, number)
+                os.close(handle)
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115

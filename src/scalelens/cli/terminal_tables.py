@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from scalelens.cli.inert_console import errors
+from scalelens.cli.inert_console import errors, results
 from scalelens.inert import visible
 from scalelens.report.columns import Columns
 from scalelens.report.glance import GlanceBlock, blocks, first_rows, fitted, within
@@ -34,7 +34,7 @@ def show_at_a_glance(
     `has_options`: whether the command has --limit and --all; else --format csv is what shows the rest.  `n_rows` is how
     many rows there are, where `rows` are the first of them.
     """
-    console = Console(highlight=False)
+    console = results()
     rest = "--all" if has_options else "--format csv"
     most = _ROWS_AT_A_GLANCE if most is None else most
     folds = any("~" in name for name in names)
@@ -92,7 +92,7 @@ def print_table(rows: Columns, n_rows: int | None = None) -> None:
 
     `n_rows` is how many rows there are, where `rows` are the first of them.
     """
-    console = Console(highlight=False)
+    console = results()
     shown = rows.head(_ROWS_SHOWN)
     first = rows.columns[0] if rows.columns else ""
     groups = shown.indexes_by(first) if first and (rows.is_text(first) or first == "series") else []

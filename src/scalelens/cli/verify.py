@@ -6,11 +6,12 @@ from typing import Annotated
 import typer
 
 from scalelens.cli.options import WAREHOUSE, QueryFolders, WarehouseOption
+from scalelens.cli.output import say
 from scalelens.errors import UserError
-from scalelens.inert import visible
 
 PANEL = "Draw"
-_EXIT_CODES = {"same": 0, "different": 1, "cannot": 2}
+_EXIT_CODES = {"different": 1, "cannot": 2, "values": 3, "same": 0}  # the worst first
+_WORDS = {"values": "values same, picture not compared"}
 
 
 def verify(
@@ -24,9 +25,11 @@ def verify(
 ) -> None:
     """Say whether a figure or table is still what the logs give.
 
-    It is made again from the warehouse and compared, and the logs that it rests on are hashed again.  Each file gets
-    a line: same, different (what, and which file) or cannot (be checked, and why).  Exit code 0 if all are the same,
-    1 if one is different, 2 if one cannot be checked and none is different.
+    It is made again from the warehouse and compared, the parts of the warehouse that it rests on are held against
+    their digests, and its logs are hashed again.  Each file gets a line: same, different (what, and which file), cannot
+    (be checked, and why), or values same, picture not compared, where another version of ScaleLens, of the renderer or
+    of a query made it.  Exit code 1 if a file is different, else 2 if one cannot be checked, else 3 if of one only the
+    values were compared, else 0.
 
     Examples:
 
@@ -44,5 +47,5 @@ def verify(
         except UserError as error:
             verdict, sentences = "cannot", [str(error)]
         verdicts.add(verdict)
-        typer.echo(visible(f"{path}: {verdict}: {'; '.join(sentences) or 'made again byte for byte'}"))
-    raise typer.Exit(next(_EXIT_CODES[verdict] for verdict in ("different", "cannot", "same") if verdict in verdicts))
+        say(f"{path}: {_WORDS.get(verdict, verdict)}: {'; '.join(sentences) or 'made again byte for byte'}")
+    raise typer.Exit(next(code for verdict, code in _EXIT_CODES.items() if verdict in verdicts))

@@ -7,10 +7,12 @@ import duckdb
 
 from scalelens.database.connect import create_tables, damaged_segment, needed_tables
 from scalelens.database.opening import opened
+from scalelens.database.record_tables import RecordTables
 from scalelens.errors import UserError
 from scalelens.tables import STORED
 from scalelens.version import __version__
 from scalelens.warehouse.log import Warehouse
+from scalelens.whole_files import whole_file
 
 _READ_FROM = "v1.4.0"  # the oldest DuckDB that opens the file: its own shell is often older than the library
 
@@ -27,26 +29,29 @@ def write_dated_file(root: Path, path: Path, copy: bool = False) -> None:
     if path.exists():
         raise UserError(f"{path} is there already", "name another file, or remove it")
     warehouse = Warehouse(root.resolve())
-    needed = needed_tables(None, {})
-    records = opened(warehouse, warehouse.texts(), needed)
-    being_written = path.with_name(f".{path.name}.tmp")
-    being_written.unlink(missing_ok=True)
+    records = opened(warehouse, warehouse.texts(), needed_tables(None, {}))
     try:
-        with duckdb.connect(being_written, config={"storage_compatibility_version": _READ_FROM}) as connection:
-            create_tables(connection, warehouse, records, needed)
+        with whole_file(path) as part:
+            _write(part, warehouse, records, copy)
+    except (OSError, duckdb.Error) as error:
+        if copy and "parquet" in str(error).lower():
+            raise damaged_segment(warehouse, duckdb.Error(str(error))) from None
+        reason = next(iter(str(error).splitlines()), "no reason is given")
+        raise UserError(f"{path} cannot be written ({reason})", "name another place") from None
+
+
+def _write(part: Path, warehouse: Warehouse, records: RecordTables, copy: bool) -> None:
+    try:
+        with duckdb.connect(part, config={"storage_compatibility_version": _READ_FROM}) as connection:
+            create_tables(connection, warehouse, records, needed_tables(None, {}))
             connection.execute(
                 "CREATE TABLE about AS SELECT ? AS warehouse, ? AS scalelens_version, ? AS made_at_utc",
                 [str(warehouse.root), __version__, datetime.now(UTC).replace(tzinfo=None)],
             )
             if copy:
                 _copy_rows(connection)
-        being_written.rename(path)
-    except (OSError, duckdb.IOException) as error:
-        if copy and "parquet" in str(error).lower():
-            raise damaged_segment(warehouse, duckdb.Error(str(error))) from None
-        raise UserError(f"{path} cannot be written ({str(error).splitlines()[0]})", "name another place") from None
     finally:
-        being_written.unlink(missing_ok=True)
+        part.with_name(f"{part.name}.wal").unlink(missing_ok=True)  # where the disk was full
 
 
 def _copy_rows(connection: duckdb.DuckDBPyConnection) -> None:

@@ -1,6 +1,7 @@
 """Looks at one file without a warehouse: which format takes which lines, and what no format understands."""
 
 import contextlib
+import os
 import tarfile
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from scalelens.tabular.cells import header_of
 from scalelens.tabular.preset import preset_text
 from scalelens.tabular.roles import listing, mapped
 from scalelens.tabular.unknown_logs.log_preset import line_listing, line_preset_text
+from scalelens.whole_files import write_file
 
 _COUNTS_SCHEMA = pl.Schema(
     {
@@ -94,13 +96,9 @@ def _write_preset(preset: Path, path: Path, text: str) -> None:
         )
     if preset.suffix != ".py" or not preset.stem.isidentifier():
         raise UserError(f"{preset} is not a name for a format file", "name one such as my_metrics.py")
-    try:
-        with preset.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise UserError(
-            f"{preset} cannot be written ({error.strerror})", "name a new file in a folder of yours"
-        ) from None
+    if os.path.lexists(preset):
+        raise UserError(f"{preset} cannot be written (File exists)", "name a new file in a folder of yours")
+    write_file(preset, text.encode())
 
 
 def _identified_sidecar(path: Path, text: str) -> tuple[str, pl.DataFrame]:

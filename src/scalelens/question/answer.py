@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from scalelens.queries.header import Query, QueryColumn
 
-_DOUBTS = ("warning", "note", "reason", "abstention")  # columns that hold sentences
+DOUBTS = ("warning", "note", "reason", "abstention")  # columns that hold sentences
 # Columns that say what a row is about, in the order of a key.
 _IDENTITY = (
     "series", "run_id", "run", "name", "system", "model", "node", "place", "device", "rank", "scope", "attempt",
@@ -100,7 +100,7 @@ class Answer:
     def doubts(self) -> list[_Doubt]:
         """What the rows say against themselves, row by row."""
         rows = zip(self.keys, self.frame.iter_rows(named=True), strict=True)
-        return [_Doubt(key, column, row[column]) for key, row in rows for column in _DOUBTS if row.get(column)]
+        return [_Doubt(key, column, row[column]) for key, row in rows for column in DOUBTS if row.get(column)]
 
     @cached_property
     def inputs(self) -> dict[str, str]:
@@ -122,12 +122,17 @@ class Answer:
 
 def _row_keys(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     """A name for each row; a second one of a name ends in #2."""
-    keys = ["/".join(f"{name}={value}" for name, value in row.items() if value is not None) for row in rows]
+    return numbered("/".join(f"{name}={value}" for name, value in row.items() if value is not None) for row in rows)
+
+
+def numbered(keys: Iterable[str]) -> list[str]:
+    """Keys of rows, none of them twice and none empty."""
     seen: Counter[str] = Counter()
-    for index, key in enumerate(keys):
+    found = []
+    for key in keys:
         seen[key] += 1
-        keys[index] = f"{key}#{seen[key]}" if seen[key] > 1 or not key else key
-    return keys
+        found.append(f"{key}#{seen[key]}" if seen[key] > 1 or not key else key)
+    return found
 
 
 def run_ids(rows: "pa.Table") -> list[str]:

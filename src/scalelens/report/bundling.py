@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from scalelens.database.connect import needed_tables
+from scalelens.inert import escaped_in_json
 from scalelens.queries.load import load
 from scalelens.question.provenance import Provenance
 from scalelens.tables import STORED
@@ -131,7 +132,9 @@ def _packages() -> dict[str, str]:
 def write_texts(folder: Path, content: Mapping[str, Any], has_queries: bool, has_all_runs: bool) -> None:
     """Writes everything of a bundle except the warehouse and the files."""
     made_by = content["made_by"]
-    (folder / "MANIFEST.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (folder / "MANIFEST.json").write_text(
+        escaped_in_json(json.dumps(content, indent=1, ensure_ascii=False)) + "\n", encoding="utf-8"
+    )
     part = (
         "all runs, because the answer depends on which others there are"
         if has_all_runs

@@ -6,6 +6,7 @@ docs/envelope.md describes it.  The number in SCHEMA rises when a key goes or ch
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from scalelens.inert import escaped_in_json
 from scalelens.report.text.json_text import plain_rows
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def envelope_text(answer: "Answer", provenance: Mapping[str, Any]) -> str:
         "provenance": provenance,
     }
     text = msgspec.json.Encoder(decimal_format="number").encode(envelope)
-    return msgspec.json.format(text, indent=1).decode() + "\n"
+    return escaped_in_json(msgspec.json.format(text, indent=1).decode()) + "\n"
 
 
 def _columns_of(answer: "Answer") -> list[dict[str, Any]]:

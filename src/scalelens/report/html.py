@@ -13,12 +13,12 @@ from string import Template
 
 from scalelens.report.articles import Article
 from scalelens.report.content import Content, content_of
-from scalelens.report.files import write_file
 from scalelens.report.html_summary import drawing, summary
 from scalelens.report.html_tables import inert, table
 from scalelens.report.neighbors import link_to
 from scalelens.report.text.sentences import FindingSentence, plural
 from scalelens.version import __version__
+from scalelens.whole_files import write_file
 
 _FOLDER = Path(__file__).parent
 _PARTS = {

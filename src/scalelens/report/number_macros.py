@@ -28,8 +28,8 @@ _USE = "% Use \\SI{\\name}{\\nameUnit} of siunitx, or \\name{} alone.  \\nameLow
 
 def numbers_text(
     root: Path, selectors: Mapping[str, str], folders: tuple[Path, ...] = ()
-) -> tuple[str, dict[str, Any], "pl.DataFrame"]:
-    """The file of numbers, its provenance, and the values as rows.
+) -> tuple[str, dict[str, Any], dict[str, str], "pl.DataFrame"]:
+    """The file of numbers, its provenance, the files that it rests on, and the values as rows.
 
     Raises UserError for a name that LaTeX cannot hold and for a selector that does not match one value.
     """
@@ -55,7 +55,7 @@ def numbers_text(
     rows = pl.DataFrame([_as_row(number) for number in found], schema_overrides={"run_ids": pl.List(pl.String)})
     made = make_provenance({"numbers": [*selectors.items()]}, sql, inputs, rows, queries)
     lines = (comment(_described(number)) + "".join(_macros(number)) for number in found)
-    return _USE + latex_comment(made) + "".join(lines), made, rows
+    return _USE + latex_comment(made) + "".join(lines), made, inputs, rows
 
 
 def _check_names(selectors: Mapping[str, str]) -> None:

@@ -25,9 +25,9 @@ from scalelens.question.question import Question, call
 from scalelens.question.run_names import RUN_NAMES
 from scalelens.question.session import Session, ask, in_session
 from scalelens.report import other_figures, rendering
-from scalelens.report.files import write_file
 from scalelens.report.provenance_in_files import renderer
 from scalelens.report.text.csv_text import csv_text
+from scalelens.whole_files import write_file
 
 _Settings = Mapping[str, Any]
 _NAME = "name of the run"  # what headers of queries say of it
@@ -46,6 +46,7 @@ class Plotted(NamedTuple):
     rows: pl.DataFrame
     provenance: Provenance
     page: Page = SINGLE
+    inputs: Mapping[str, str] = {}  # names of all files that it rests on, by id
 
     def __repr__(self) -> str:
         return f"Plotted({self.rows.height} rows)"
@@ -103,7 +104,7 @@ def draw(session: Session, name: str, parameters: Mapping[str, Any], settings: _
             raise _NothingToDrawError(str(refusal).partition("; ")[0]) from None
         raise UserError(_with_runs(str(refusal), session, run_ids(answer.table))) from None
     made = {"chart": name, "parameters": texts, "settings": dict(settings), "renderer": renderer()}
-    return Plotted(figure, answer.frame, answer.provenance(made), page)
+    return Plotted(figure, answer.frame, answer.provenance(made), page, answer.inputs)
 
 
 def _with_names(session: Session, chart: ModuleType, rows: pl.DataFrame) -> pl.DataFrame:
@@ -157,7 +158,7 @@ def plot_sql(
     figure = own.draw(rows, marks, page)
     texts = {key: value for key, value in marks._asdict().items() if value}
     made = {"chart": OWN_SQL, "parameters": texts, "settings": settings, "renderer": renderer()}
-    plotted = Plotted(figure, rows, answer.provenance(made), page)
+    plotted = Plotted(figure, rows, answer.provenance(made), page, answer.inputs)
     rendering.save(figure, path, plotted.provenance, page)
     return plotted
 

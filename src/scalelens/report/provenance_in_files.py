@@ -58,26 +58,40 @@ def _unfolded(comment: str) -> str:
     return "".join(line.removeprefix("%+").rstrip() for line in comment.splitlines())
 
 
+# Where each kind of file holds it, by how the file begins: what a log says in a cell must not be taken for it.
 _PLACES = (
-    (rb"<scalelens:provenance[^>]*>(.*?)</scalelens:provenance>", html.unescape),
-    (rb'<meta name="scalelens:provenance" content="(.*?)">', html.unescape),
-    (rb"tEXtscalelens:provenance\0([ -~]*)", str),  # and perhaps bytes of the checksum, which follows it
-    (rb"^% scalelens:provenance\r?\n((?:%\+[ -~]*\r?\n)+)", _unfolded),
-    (rb"^<!-- scalelens:provenance ([ -~]*) -->", str),
+    (b"%PDF", rb"<scalelens:provenance[^>]*>(.*?)</scalelens:provenance>", html.unescape),
+    (b"<svg", rb"<scalelens:provenance[^>]*>(.*?)</scalelens:provenance>", html.unescape),
+    (b"<!DOCTYPE", rb'<meta name="scalelens:provenance" content="(.*?)">', html.unescape),
+    # perhaps with bytes of the checksum, which follows it
+    (b"\x89PNG", rb"tEXtscalelens:provenance\0([ -~]*)", str),
+    (b"", rb"^% scalelens:provenance\r?\n((?:%\+[ -~]*\r?\n)+)", _unfolded),
+    (b"", rb"^<!-- scalelens:provenance ([ -~]*) -->\r?$", str),
 )
+_KINDS = {"inputs": dict, "definitions": dict, "columns": dict, "row_hashes": list, "n_inputs": int, "rows": int}
 
 
 def provenance_of(path: Path) -> dict[str, Any]:
     """Provenance of a file that ScaleLens wrote.  Raises UserError where a file holds none."""
+    return provenance_in(content_of(path), path)
+
+
+def content_of(path: Path) -> bytes:
+    """The bytes of a figure or a table.  Raises UserError where it cannot be read."""
     try:
-        content = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}", "name a figure or a table") from None
-    for pattern, plain in _PLACES:
-        if match := re.search(pattern, content, re.DOTALL | re.MULTILINE):
-            return _checked(path, plain(match[1].decode()))
+
+
+def provenance_in(content: bytes, path: Path) -> dict[str, Any]:
+    """Provenance in the bytes of a file that ScaleLens wrote.  Raises UserError where they hold none."""
     if content.lstrip().startswith(b"{"):
         return _checked(path, content.decode("utf-8", "replace"), ("usermeta", "scalelens"), ("provenance",))
+    for start, pattern, plain in _PLACES:
+        match = re.search(pattern, content, re.DOTALL | re.MULTILINE) if content.startswith(start) else None
+        if match:
+            return _checked(path, plain(match[1].decode("utf-8", "replace")))
     if path.suffix.lower() in (".csv", ".tsv"):
         raise UserError(
             f"{path} does not say where it comes from, because CSV has no comment that every reader skips",
@@ -86,18 +100,39 @@ def provenance_of(path: Path) -> dict[str, Any]:
     raise UserError(f"{path} does not say where it comes from", "only what scalelens wrote does")
 
 
+def without_provenance(text: str) -> str:
+    """A table or a page without what it says of where it comes from."""
+    for start, pattern, _ in _PLACES:
+        if text.startswith(start.decode("latin-1")):
+            text, found = re.subn(pattern.decode("latin-1"), "", text, count=1, flags=re.DOTALL | re.MULTILINE)
+            if found:
+                break
+    return text
+
+
 def _checked(path: Path, text: str, *places: tuple[str, ...]) -> dict[str, Any]:
     """The provenance in a JSON text, at one of `places` in it.  Raises UserError where it is not whole."""
     try:
-        found, _ = json.JSONDecoder().raw_decode(text)
-        for place in places or ((),):
-            inner = found
-            for key in place:
-                inner = inner.get(key) if isinstance(inner, dict) else None
-            if isinstance(inner, dict) and isinstance(inner.get("sql"), str):
-                if isinstance(inner.get("inputs"), list):  # the first version wrote no names
-                    inner["inputs"] = dict.fromkeys(inner["inputs"], "")
-                return inner
+        found, _ = json.JSONDecoder().raw_decode(text.lstrip())
     except (ValueError, RecursionError):
-        raise UserError(f"what {path} says of where it comes from is damaged", "make the file again") from None
+        raise _damaged(path) from None
+    for place in places or ((),):
+        inner = found
+        for key in place:
+            inner = inner.get(key) if isinstance(inner, dict) else None
+        if isinstance(inner, dict) and isinstance(inner.get("sql"), str):
+            if isinstance(inner.get("inputs"), list):  # the first version wrote no names
+                inner["inputs"] = {str(file_id): "" for file_id in inner["inputs"]}
+            texts = (*inner.get("inputs", {}).values(), *inner.get("row_hashes", ())) if _is_whole(inner) else (None,)
+            if not all(isinstance(text, str) for text in texts):
+                raise _damaged(path)
+            return inner
     raise UserError(f"{path} does not say where it comes from", "only what scalelens wrote does")
+
+
+def _is_whole(said: dict[str, Any]) -> bool:
+    return all(isinstance(said.get(key, kind()), kind) for key, kind in _KINDS.items())
+
+
+def _damaged(path: Path) -> UserError:
+    return UserError(f"what {path} says of where it comes from is damaged", "make the file again")

@@ -1,24 +1,32 @@
 """A figure, a table or a file of numbers made again from what it says of itself."""
 
+import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scalelens.errors import UserError
 from scalelens.question.question import question_in
+from scalelens.report.bundling import tables_of
 from scalelens.report.written import write
+from scalelens.tables import STORED
+from scalelens.warehouse.check import damages_of
+from scalelens.whole_files import write_file
 
 if TYPE_CHECKING:
     import polars as pl
 
     from scalelens.report.verification import Verification
 
+_HIDES_NAMES = re.compile(r"\bquery(?:_table)?\b\s*\(", re.IGNORECASE)
+
 
 class _Remade(NamedTuple):
     content: bytes
     provenance: Mapping[str, Any]
-    rows: Callable[[], "pl.DataFrame"]
+    inputs: Mapping[str, str]  # all of them, by id; a provenance lists few
+    rows: "pl.DataFrame"
 
 
 def remade(path: Path, said: Mapping[str, Any], root: Path, folders: tuple[Path, ...] = ()) -> _Remade:
@@ -34,7 +42,7 @@ def remade(path: Path, said: Mapping[str, Any], root: Path, folders: tuple[Path,
         if "numbers" in said:
             return _numbers(said, root, folders)
         text, answer, provenance = write(root, question_in(said), said["format"], bool(said.get("glance")), folders)
-        return _Remade(text.encode(), provenance, lambda: answer.frame)
+        return _Remade(text.encode(), provenance, answer.inputs, answer.frame)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UserError(f"what it says of itself is damaged ({error!r})", "make the file again") from None
 
@@ -50,14 +58,19 @@ def _figure(path: Path, said: Mapping[str, Any], root: Path, folders: tuple[Path
             made = plot_sql(root, said["sql"], Marks(**parameters), again, settings, folders)
         else:
             made = plot(root, said["chart"], again, parameters, settings, folders)
-        return _Remade(again.read_bytes(), made.provenance, lambda: made.rows)
+        return _Remade(again.read_bytes(), made.provenance, made.inputs, made.rows)
 
 
 def _numbers(said: Mapping[str, Any], root: Path, folders: tuple[Path, ...]) -> _Remade:
     from scalelens.report.number_macros import numbers_text
 
-    text, made, rows = numbers_text(root, dict(said["numbers"]), folders)
-    return _Remade(text.encode(), made, lambda: rows)
+    text, made, inputs, rows = numbers_text(root, dict(said["numbers"]), folders)
+    return _Remade(text.encode(), made, inputs, rows)
+
+
+def _tables(statement: str, folders: tuple[Path, ...]) -> set[str]:
+    """Stored tables that a statement reads; all where it may put a name together."""
+    return {*STORED} if _HIDES_NAMES.search(statement) else tables_of([statement], folders)
 
 
 def verified(
@@ -68,27 +81,28 @@ def verified(
     What was made again is kept in the folder `copies`.  Raises UserError where the file cannot be read.
     """
     from scalelens.report.input_faults import faults_of
-    from scalelens.report.provenance_in_files import provenance_of
+    from scalelens.report.provenance_in_files import content_of, provenance_in
     from scalelens.report.verification import Verification, compared
 
-    said = provenance_of(path)
+    content = content_of(path)
+    said = provenance_in(content, path)
+    damages: list[str] = []
     try:
         made = remade(path, said, root, folders)
+        damages = damages_of(root, _tables(str(made.provenance["sql"]), folders))
         if copies:
             copies.mkdir(parents=True, exist_ok=True)
-            (copies / path.name).write_bytes(made.content)
-        content = path.read_bytes() if "chart" in said else path.read_bytes().replace(b"\r\n", b"\n")
-        found = compared(said, made.provenance, content, made.content, made.rows)
-        inputs = said.get("inputs") or (
-            made.provenance.get("inputs", {}) if said["inputs_sha256"] == made.provenance["inputs_sha256"] else {}
-        )
+            write_file(copies / path.name, made.content)
+        found = compared(said, content if "chart" in said else content.replace(b"\r\n", b"\n"), made)
+        inputs = {**said.get("inputs", {}), **made.inputs}
     except UserError as error:
         found, inputs = Verification([], [f"it cannot be made again: {error}"], []), said.get("inputs", {})
+    found.doubts.extend(damages)
     faults = faults_of(root, inputs) if sources else []
-    if not sources:
-        found.remarks.append("the logs were not looked at")
-    elif not faults and found.verdict == "same":
-        found.remarks.append(f"all {said['n_inputs']} files hold the bytes that were read")
     found.doubts.extend(fault.sentence for fault in faults if fault.is_gone)
     found.differences.extend(fault.sentence for fault in faults if not fault.is_gone)
+    if not sources:
+        found.remarks.append("the logs were not looked at")
+    elif found.verdict in ("same", "values"):
+        found.remarks.append(f"all {len(inputs)} files hold the bytes that were read")
     return found

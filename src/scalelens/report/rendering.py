@@ -3,6 +3,7 @@
 The same chart always gives the same bytes, without a network: fonts and JavaScript come with vl-convert.
 """
 
+import contextlib
 import hashlib
 import html
 import io
@@ -25,7 +26,6 @@ from scalelens.charts.layout import POINTS_PER_MM, SINGLE, Page
 from scalelens.errors import UserError
 from scalelens.inert import visible_throughout
 from scalelens.question.provenance import Provenance
-from scalelens.report.files import write_file
 from scalelens.report.provenance_in_files import (
     METADATA_NAME,
     NAMESPACE,
@@ -34,9 +34,11 @@ from scalelens.report.provenance_in_files import (
     vega_lite_version,
 )
 from scalelens.version import __version__
+from scalelens.whole_files import write_file
 
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _PPI = 300
+_ADDRESSES_BYTES = 75 << 30  # reserved by V8, which runs Vega; it uses few of them
 _TEXT = re.compile(r"<text([^>]*)>([^<]*)</text>")
 _CLIP = re.compile(r"(?<=id=\")clip\d+(?=\")|(?<=url\(#)clip\d+(?=\))")
 _FONT_SIZE = re.compile(r'font-size="([\d.]{1,20})px"')
@@ -93,10 +95,24 @@ def svg_of(spec: dict[str, Any]) -> str:
 
     Several drawings may stand on one page, where a name must be that of one path.
     """
+    _check_addresses()
     svg = str(vl_convert.vegalite_to_svg(spec, vl_version=vega_lite_version(), allowed_base_urls=[]))
     drawn = hashlib.blake2b(_CLIP.sub("", svg).encode(), digest_size=4).hexdigest()
     names = {name: f"clip-{drawn}-{k}" for k, name in enumerate(dict.fromkeys(_CLIP.findall(svg)))}
     return _CLIP.sub(lambda clip: names[clip[0]], svg)
+
+
+def _check_addresses() -> None:
+    """Raises UserError where the engine that draws would end this process, because it cannot reserve addresses."""
+    with contextlib.suppress(ImportError):
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY and limit < _ADDRESSES_BYTES:
+            raise UserError(
+                f"this process may use {limit / 1e9:,.0f} GB of addresses, which are too few to draw figures",
+                "draw where the limit is higher: ulimit -v unlimited",
+            )
 
 
 def size_of(svg: str) -> tuple[float, float]:

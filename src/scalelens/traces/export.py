@@ -11,11 +11,11 @@ from pathlib import Path
 
 import msgspec
 
-from scalelens.errors import UserError
 from scalelens.question.session import Session
 from scalelens.traces.chrome_events import ChromeEvent, Lanes, arrows, chrome_event
 from scalelens.traces.cut import Cut, cut_of, events_of
 from scalelens.traces.marks import verdicts, waits
+from scalelens.whole_files import write_file
 
 
 def export(
@@ -36,10 +36,7 @@ def export(
         *(chrome_event(mark, lanes, cut.base_ns) for mark in marks),
     ]
     text = _document(cut, [*lanes.names(), *written], len(marks))
-    try:
-        path.write_bytes(gzip.compress(text, mtime=0) if path.suffix == ".gz" else text)
-    except OSError as error:
-        raise UserError(f"{path} cannot be written ({error.strerror})", "name another file with -o") from None
+    write_file(path, gzip.compress(text, mtime=0) if path.suffix == ".gz" else text)
     return len(events), len(marks)
 
 

@@ -63,6 +63,32 @@ def check(root: Path, quick: bool = False) -> _CheckResult:
     return _CheckResult(damages, notes, len(live.records), count)
 
 
+def damages_of(root: Path, tables: Collection[str]) -> list[str]:
+    """The segments of some tables that are altered or missing, each with the command that repairs it.
+
+    Those that `compact` replaced meanwhile are not missing.
+    """
+    warehouse = Warehouse(root)
+    while True:
+        records, live = warehouse.names(), warehouse.live()
+        entries: dict[str, list[Entry]] = defaultdict(list)
+        for entry in live.providers.values():
+            entries[entry.batch].append(entry)
+        parts = [(batch, table) for batch in live.batches.values() for table in batch.tables if table in tables]
+        names = [segment(table, batch.id) for batch, table in parts]
+        warehouse.files.fetch(warehouse.segments, names)
+        faults = [
+            fault_of_bytes(warehouse.segments / name, batch.segments.get(table))
+            for name, (batch, table) in zip(names, parts, strict=True)
+        ]
+        if not any(faults) or warehouse.names() == records:
+            return [
+                f"segments/{name} {fault}{_mend_segment(warehouse, entries[batch.id])}"
+                for name, fault, (batch, _) in zip(names, faults, parts, strict=True)
+                if fault
+            ]
+
+
 def _fault_of_size(stored: FileStatus | None, written: Segment | None) -> str | None:
     """What is wrong with the size of a segment; None if it is what was written, as far as that is known."""
     if stored is None:

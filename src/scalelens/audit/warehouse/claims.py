@@ -22,8 +22,8 @@ from scalelens.audit.warehouse.measures import Measure, measure_of, measure_of_u
 from scalelens.errors import UserError
 from scalelens.queries.header import QueryColumn
 from scalelens.question.session import Session
-from scalelens.report.files import write_file
 from scalelens.report.selectors import SELECTOR, SelectedValue, is_number, selected_value
+from scalelens.whole_files import write_file
 
 _LINE = '"77 % at 64 nodes" = "scaling.efficiency[devices=256]"'
 _WORDS_AROUND = 5  # of a number, in a proposed claim

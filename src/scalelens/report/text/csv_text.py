@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 FEW_ROWS = 1000  # polars writes more rows faster, its loading included
 _NEEDS_QUOTES = frozenset(',"\n\r')
-_CONTROL_OR_FORMULA = r"^[=+@-]|[\p{Cc}\p{Cf}\p{Cn}]"  # the characters in the classes of polars' expressions
+_CONTROL_OR_FORMULA = (
+    r"^[=+@-]|[\p{Cc}\p{Cf}\p{Cn}\p{Zl}\p{Zp}]"  # the characters in the classes of polars' expressions
+)
 _PLAIN = (  # types that polars writes as this module does
     "null", "boolean", "integer", "float64", "decimal", "date", "time", "timestamp", "string", "large_string",
     "string_view", "dictionary",

@@ -3,6 +3,8 @@
 import math
 from typing import TYPE_CHECKING, Any
 
+from scalelens.inert import escaped_in_json
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -11,7 +13,7 @@ def json_text(rows: "pl.DataFrame") -> str:
     """Rows as a JSON array of objects."""
     import msgspec
 
-    return msgspec.json.Encoder(decimal_format="number").encode(plain_rows(rows)).decode()
+    return escaped_in_json(msgspec.json.Encoder(decimal_format="number").encode(plain_rows(rows)).decode())
 
 
 def plain_rows(rows: "pl.DataFrame") -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from scalelens.inert import visible
 from scalelens.report.columns import Columns
 from scalelens.report.text.cells import cell
 from scalelens.units import ratio
@@ -120,10 +121,10 @@ def _plain_text(value: Any, is_run: bool, runs: Mapping[str, str]) -> str:
     """A value without a unit.  Runs have their names, a long list of runs its first ones; times end at the minute."""
     if isinstance(value, list) and is_run:
         more = f" and {len(value) - _RUNS_NAMED} more" if len(value) > _RUNS_NAMED else ""
-        return ", ".join(runs.get(run_id, run_id) for run_id in value[:_RUNS_NAMED]) + more
+        return ", ".join(visible(runs.get(run_id, run_id)) for run_id in value[:_RUNS_NAMED]) + more
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M}"
-    return runs.get(value, cell(value)) if is_run else cell(value)
+    return cell(runs.get(value, value)) if is_run else cell(value)
 
 
 def _probability(value: float | None) -> str:
@@ -168,7 +169,7 @@ def decimals_of(sizes: Sequence[float], most: int) -> int:
 def header(name: str) -> str:
     """A column's name without its unit, in words."""
     stem = next((name.removesuffix(suffix) for suffix in _SUFFIXES if name.endswith(suffix)), name)
-    return _OTHER_NAMES.get(name, stem.removeprefix("n_").replace("_", " "))
+    return _OTHER_NAMES.get(name, visible(stem.removeprefix("n_").replace("_", " ")))
 
 
 def _scale(unit: str | None, middle: float) -> tuple[str | None, float]:

@@ -1,0 +1,291 @@
+"""Files that were changed by hand are never certified: attacks on everything that says where it comes from.
+
+Each file is made once, and made again once.  Every attack changes its bytes and asks `compared`, as `verify` does.
+"""
+
+import hashlib
+import json
+import random
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from conftest import ROOT
+from scalelens.errors import UserError
+from scalelens.ingestion.ingest import ingest
+from scalelens.question.question import Question
+from scalelens.report.file_parts import parts_of
+from scalelens.report.plotting import plot
+from scalelens.report.provenance_in_files import provenance_in, without_provenance
+from scalelens.report.remaking import remade, verified
+from scalelens.report.verification import compared
+from scalelens.report.written import write
+
+LOGS = ROOT / "src" / "scalelens" / "demo" / "logs"
+TABLES = {"a.json": ("batch_stats", "envelope"), "a.md": ("batch_stats", "markdown"), "a.tex": ("scaling", "latex")}
+FIGURES = ("f.json", "f.svg", "f.html", "f.pdf", "f.png")
+IN_SUITE = [*TABLES, "f.json", "f.svg"]
+BINARY = (".pdf", ".png")  # the attack may hit what they say of their version
+PICTURES = ("f.svg", "f.pdf", "f.png")  # no value can be read from them
+TOKEN = {
+    ".json": rb'-?\d[\d.eE+-]*|"(?:[^"\\]|\\.)*"', ".md": rb"(?<=\| )[^|\n]+(?= \|)", ".tex": rb"(?<=& )[^&\n\\]+(?= [&\\])",
+}  # fmt: skip
+
+
+class Attacked(NamedTuple):
+    """A file, and what it is when made again."""
+
+    path: Path
+    content: bytes
+    made: Any
+
+    def verdict(self, content: bytes) -> str:
+        try:
+            return compared(provenance_in(content, self.path), content, self.made).verdict
+        except UserError:
+            return "cannot"
+
+
+@pytest.fixture(scope="module")
+def attacked(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Attacked]:
+    home = tmp_path_factory.mktemp("attacked")
+    ingest([LOGS], home / "w", jobs=1)
+
+    @cache
+    def made(name: str) -> Attacked:
+        path = home / name
+        if name in TABLES:
+            query, format = TABLES[name]
+            path.write_text(write(home / "w", Question(query), format, format == "latex")[0])
+        else:
+            plot(home / "w", "scaling", path)
+        content = path.read_bytes()
+        return Attacked(path, content, remade(path, provenance_in(content, path), home / "w"))
+
+    return made
+
+
+def shown(file: Attacked) -> list[range]:
+    """Where the bytes are that people read: all but the provenance."""
+    text = file.content.decode("latin-1")
+    if file.path.suffix in BINARY:
+        return [range(len(text))]
+    bare = without_provenance(text) if file.path.name != "a.json" and file.path.name != "f.json" else ""
+    if not bare:  # JSON: from a key that follows it, or up to it
+        where = text.index('"provenance": {') if '"provenance": {' in text else text.index('"usermeta": {')
+        return [range(text.index('"rows": ['), text.index('"doubts": ['))] if "doubts" in text else [range(where)]
+    start = next(k for k, (a, b) in enumerate(zip(text, bare + "\0", strict=False)) if a != b)
+    return [range(start), range(start + len(text) - len(bare), len(text))]
+
+
+def tokens(file: Attacked) -> list[tuple[int, int]]:
+    pattern = TOKEN.get(file.path.suffix, rb"[\d.]{2,12}")
+    return [
+        found.span()
+        for part in shown(file)
+        for found in re.compile(pattern).finditer(file.content, part.start, part.stop)
+    ]
+
+
+def attacks(file: Attacked, number: int, seed: int = 1) -> Iterator[bytes]:
+    """Bytes of values changed, removed and added; values swapped, moved and doubled."""
+    dice, spans, content = random.Random(seed), tokens(file), file.content
+    assert len(spans) > 10
+    while number:
+        (a, b), (c, d) = sorted(dice.sample(spans, 2))
+        place, byte = dice.randrange(a, b), bytes([dice.choice(b'0123456789.-+eEabz "&|\\{}<>\n\t,:\0\xff')])
+        changed = {
+            "byte": content[:place] + byte + content[place + 1 :],
+            "removed": content[:place] + content[place + 1 :],
+            "added": content[:place] + byte + content[place:],
+            "swapped": content[:a] + content[c:d] + content[b:c] + content[a:b] + content[d:],
+            "moved": content[:a] + content[b:c] + content[a:b] + content[c:],
+            "emptied": content[:a] + content[b:],
+            "doubled": content[:c] + content[a:b] + content[c:],
+        }[dice.choice(["byte", "removed", "added", "swapped", "moved", "emptied", "doubled"])]
+        if not means_the_same(file, changed):
+            number -= 1
+            yield changed
+
+
+def means_the_same(file: Attacked, changed: bytes) -> bool:
+    """Whether an attack hit nothing: the same bytes, JSON that Python reads as the same, or rows in another order."""
+    if changed == file.content:
+        return True
+    if file.path.suffix in (".md", ".tex"):
+        return sorted(changed.splitlines()) == sorted(file.content.splitlines()) and rows_only(file, changed)
+    if file.path.suffix == ".json":
+        try:
+            return as_read(changed) == as_read(file.content)
+        except ValueError:
+            return False
+    return False
+
+
+def as_read(content: bytes) -> Any:
+    """JSON with its numbers as they are written, and rows in any order."""
+    told = json.loads(content, parse_float="#{}".format, parse_int="#{}".format)
+    return {**told, "rows": sorted(json.dumps(row, sort_keys=True) for row in told.get("rows", []))}
+
+
+def rows_only(file: Attacked, changed: bytes) -> bool:
+    """Whether only lines between the head and the foot of the table have moved."""
+    pairs = zip(changed.splitlines(), file.content.splitlines(), strict=True)
+    return all(b"&" in was or b"|" in was for was, now in pairs if was != now)
+
+
+def not_certified(file: Attacked, number: int) -> None:
+    assert file.verdict(file.content) == "same"
+    for changed in attacks(file, number):
+        found = file.verdict(changed)
+        assert found in ("different", "cannot") or (found == "values" and file.path.suffix in BINARY), changed
+
+
+@pytest.mark.parametrize("name", IN_SUITE)
+def test_no_changed_value_is_certified(attacked: Callable[[str], Attacked], name: str) -> None:
+    not_certified(attacked(name), 60)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*TABLES, *FIGURES])
+def test_no_changed_value_is_certified_in_many_attacks(attacked: Callable[[str], Attacked], name: str) -> None:
+    not_certified(attacked(name), 300 if name == "f.html" else 1500)
+
+
+# What a file says of itself
+
+OTHERS = {"scalelens": "0.0.1", "definitions": {}, "renderer": "by hand"}  # what only says who made it
+
+
+def saying(file: Attacked, **lies: Any) -> bytes:
+    """The file, with other facts in its provenance."""
+    if file.path.suffix == ".json":
+        whole = json.loads(file.content)
+        (whole["usermeta"]["scalelens"] if "usermeta" in whole else whole["provenance"]).update(lies)
+        return json.dumps(whole).encode()
+    said, text = json.dumps(json.loads(json.dumps(file.made.provenance)) | lies), file.content.decode()
+    if file.path.suffix == ".tex":
+        lines = "".join(f"%+{said[k : k + 90]}\n" for k in range(0, len(said), 90))
+        return re.sub(r"(?:%\+.*\n)+", lambda _: lines, text, count=1).encode()
+    escaped = said.replace("--", "-\\u002d").replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    pattern = (
+        r"(?<=<!-- scalelens:provenance ).*(?= -->)" if file.path.suffix == ".md" else r"(?<=provenance:\">).*?(?=</)"
+    )
+    return re.sub(pattern, lambda _: escaped, text, count=1).encode()
+
+
+@pytest.mark.parametrize("lie", OTHERS)
+@pytest.mark.parametrize("name", IN_SUITE)
+def test_who_claims_another_version_is_compared_all_the_same(
+    attacked: Callable[[str], Attacked], name: str, lie: str
+) -> None:
+    file = attacked(name)
+    other = saying(file, **{lie: OTHERS[lie]})
+    assert file.verdict(other) == ("values" if name.startswith("f.") else "same")
+    lying = Attacked(file.path, other, file.made)
+    for changed in [] if name in PICTURES else attacks(lying, 10):
+        assert lying.verdict(changed) in ("different", "cannot", "values"), changed
+        assert name.startswith("f.") or lying.verdict(changed) != "values"
+
+
+@pytest.mark.parametrize("name", IN_SUITE)
+def test_a_list_of_inputs_that_was_shortened(attacked: Callable[[str], Attacked], name: str) -> None:
+    """Else nobody would look at the log that was changed."""
+    file = attacked(name)
+    inputs = dict(list(file.made.provenance["inputs"].items())[1:])
+    digest = hashlib.sha256("\n".join(sorted(inputs)).encode()).hexdigest()
+    for lies in ({"inputs": inputs}, {"inputs": inputs, "inputs_sha256": digest, "n_inputs": len(inputs)},
+                 {"n_inputs": 1}, {"inputs": {}}, {"rows": 1}, {"columns": {}}, {"row_hashes": []},
+                 {"inputs": inputs, "scalelens": "0.0.1"}):  # fmt: skip
+        assert file.verdict(saying(file, **lies)) == "different", lies
+
+
+def test_what_a_file_says_of_itself_may_be_of_any_kind(attacked: Callable[[str], Attacked]) -> None:
+    file = attacked("a.json")
+    for key in json.loads(json.dumps(file.made.provenance)):
+        for lie in (None, 1, "x", [1], {"x": [None]}):
+            if lie != file.made.provenance[key]:
+                assert file.verdict(saying(file, **{key: lie})) in ("different", "cannot", "same"), (key, lie)
+
+
+# Rows and their places
+
+
+def rows_of(file: Attacked) -> list[bytes]:
+    return [line for line in file.content.splitlines(keepends=True) if line.endswith(rb"\\" + b"\n") and b"&" in line]
+
+
+def test_a_row_stays_below_its_heading_and_inside_its_table(attacked: Callable[[str], Attacked]) -> None:
+    file = attacked("a.tex")
+    _, first, second, other, *_ = rows_of(file)
+    one_place, another = (lambda a, b: file.content.replace(a + b, b + a, 1)), file.content.replace(first, b"", 1)
+    assert file.verdict(one_place(first, second)) == "same"
+    assert (
+        file.verdict(file.content.replace(first, b"@", 1).replace(other, first, 1).replace(b"@", other, 1))
+        == "different"
+    )
+    for after in (b"\\end{tabular}\n", b"\\bottomrule\n", b"\\toprule\n"):
+        assert file.verdict(another.replace(after, after + first, 1)) == "different"
+
+
+def test_values_of_two_rows_of_an_envelope_are_not_rows(attacked: Callable[[str], Attacked]) -> None:
+    """Each value has a line of its own, so that as lines nothing but the order would have changed."""
+    file = attacked("a.json")
+    rows = json.loads(file.content)["rows"]
+    lines = [f'"step_s": {row["values"]["step_s"]},\n'.encode() for row in rows[:2]]
+    swapped = file.content.replace(lines[0], b"@", 1).replace(lines[1], lines[0], 1).replace(b"@", lines[1], 1)
+    assert sorted(swapped.splitlines()) == sorted(file.content.splitlines()) and swapped != file.content
+    assert file.verdict(swapped) == "different"
+
+
+def test_rows_of_an_envelope_may_stand_in_any_order(attacked: Callable[[str], Attacked]) -> None:
+    file = attacked("a.json")
+    whole = json.loads(file.content)
+    whole["rows"].reverse()
+    assert file.verdict(json.dumps(whole).encode()) == "different"  # the doubts stand in the old order
+    whole["doubts"].reverse()
+    assert file.verdict(json.dumps(whole).encode()) == "same"
+
+
+def test_a_name_that_stands_twice(attacked: Callable[[str], Attacked]) -> None:
+    """Python reads the second, others the first."""
+    file = attacked("a.json")
+    twice = file.content.replace(b'"step_s": ', b'"step_s": 9.9, "step_s": ', 1)
+    assert json.loads(twice) == json.loads(file.content) and file.verdict(twice) == "different"
+
+
+def test_rows_that_are_alike_are_numbered_in_any_order() -> None:
+    def envelope(*rows: tuple[str, int]) -> bytes:
+        told = [{"key": key, "values": {"run_id": "a", "note": None, "n": n}} for key, n in rows]
+        return json.dumps({"rows": told, "doubts": [], "provenance": {}}).encode()
+
+    said = {"format": "envelope"}
+    first = parts_of(envelope(("run_id=a", 1), ("run_id=a#2", 2)), said)
+    assert first == parts_of(envelope(("run_id=a", 2), ("run_id=a#2", 1)), said)
+    assert first != parts_of(envelope(("run_id=a", 1), ("run_id=a#3", 2)), said)
+    assert first != parts_of(envelope(("run_id=a#2", 1), ("run_id=a", 2)), said)
+
+
+def test_what_a_log_says_is_not_taken_for_where_a_file_comes_from() -> None:
+    planted = '<meta name="scalelens:provenance" content="x"> tEXtscalelens:provenance\0{}'
+    content = json.dumps({"rows": [planted], "provenance": {"sql": "FROM x"}}).encode()
+    assert provenance_in(content, Path("a.json")) == {"sql": "FROM x"}
+
+
+def test_an_altered_segment_gives_no_certificate(attacked: Callable[[str], Attacked], tmp_path: Path) -> None:
+    file = attacked("a.md")
+    copy = shutil.copytree(file.path.parent / "w", tmp_path / "w")
+    segment = next((copy / "segments").glob("steps-*"))
+    content = bytearray(segment.read_bytes())
+    content[-5] ^= 1  # the length of the footer, in its last bytes, would not even be read as Parquet
+    place = content.index(b"created_by") if b"created_by" in content else len(content) - 40
+    content[-5] ^= 1
+    content[place] ^= 0x20
+    segment.write_bytes(content)
+    found = verified(file.path, copy, sources=False)
+    assert found.verdict in ("cannot", "different") and any(segment.name in text for text in found.doubts), found
