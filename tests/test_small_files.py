@@ -1,0 +1,185 @@
+"""Small files stay small: what a database, an HDF5 file or a template costs is bounded by its size, by counting."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from conftest import FIXTURES
+from nsight import capture, two_processes
+from scalelens.parsing import sqlite_file
+from scalelens.parsing.source import open_source
+from test_robustness import Result, read_source
+
+COUNTING = "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n LIMIT 16000000)"
+
+
+def read_file(path: Path) -> Result:
+    source = open_source(path)
+    try:
+        return read_source(source)
+    finally:
+        source.close()
+
+
+def altered(path: Path, *statements: str) -> Path:
+    with sqlite3.connect(path) as base:
+        for statement in statements:
+            base.execute(statement)
+    base.close()
+    return path
+
+
+# SQLite
+
+
+def test_views_of_a_capture_are_not_read(tmp_path: Path) -> None:
+    tables = two_processes()
+    kernels = tables.pop("CUPTI_ACTIVITY_KIND_KERNEL")
+    assert kernels
+    view = f"""CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS {COUNTING} SELECT k AS start, k + 1 AS "end", 0 AS deviceId,
+        0 AS contextId, 7 AS streamId, k AS correlationId, 1677721600 AS globalPid, 3 AS demangledName,
+        3 AS shortName FROM n"""
+    result = read_file(altered(capture(tmp_path / "a.sqlite", tables), view))
+    names = [row["category"] for row in result.tables["events"]]
+    assert names and "kernel" not in names
+    assert "the capture holds no kernel" in (result.note or "")
+
+
+def test_computed_columns_and_virtual_tables_are_not_read(tmp_path: Path) -> None:
+    path = altered(
+        capture(tmp_path / "a.sqlite", {}),
+        "CREATE TABLE computed (a INTEGER, b TEXT AS (printf('%200000s', a)))",
+        "CREATE VIRTUAL TABLE places USING rtree(id, low, high)",
+        "CREATE VIEW many AS SELECT a.value FROM StringIds a, StringIds b",
+        "CREATE TABLE plain (a INTEGER)",
+    )
+    source = open_source(path)
+    with sqlite_file.sqlite_database(source) as database:
+        assert "plain" in database.columns and "StringIds" in database.columns
+        assert not {"computed", "places", "many"} & database.columns.keys()
+        with pytest.raises(sqlite3.DatabaseError, match="prohibited"):
+            database.rows("SELECT * FROM many")
+    source.close()
+
+
+def test_a_join_of_alike_keys_is_bounded_by_the_bytes_of_the_file(tmp_path: Path) -> None:
+    """A row of each of two tables is 8 bytes: a thousand of each gave a million rows."""
+    path = tmp_path / "a.db"
+    path.write_bytes((FIXTURES / "rocpd" / "one_process.sqlite").read_bytes())
+    with sqlite3.connect(path) as base:
+        strings = next(
+            name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE name GLOB 'rocpd_string_*'")
+        )
+        regions = strings.replace("string", "region")
+        for table in (strings, regions):
+            for _ in range(9):
+                base.execute(f"INSERT INTO {table} SELECT * FROM {table} LIMIT 500")
+    base.close()
+    result = read_file(path)
+    assert 0 < len(result.tables["events"]) < sqlite_file._ROWS + path.stat().st_size / sqlite_file._BYTES_OF_ROW
+    assert "far more rows or text than its size allows" in result.problems[-1]
+
+
+def test_a_text_that_each_row_is_given_is_bounded(tmp_path: Path) -> None:
+    """The value that a new column has by default is in no row, and in each one that is read."""
+    path = capture(tmp_path / "a.sqlite", {"MPI_RANKS": [(k, k) for k in range(20_000)]})
+    altered(path, f"ALTER TABLE MPI_RANKS ADD COLUMN text DEFAULT '{'x' * 100_000}'")
+    source = open_source(path)
+    with sqlite_file.sqlite_database(source) as database, pytest.raises(sqlite_file.TooCostlyError, match="text"):
+        database.rows("SELECT text FROM MPI_RANKS")
+    source.close()
+
+
+def test_instructions_are_counted_and_time_is_not(tmp_path: Path) -> None:
+    path = capture(tmp_path / "a.sqlite", {"MPI_RANKS": [(k, k) for k in range(2_000)]})
+    source = open_source(path)
+    with sqlite_file.sqlite_database(source) as database, pytest.raises(sqlite_file.TooCostlyError, match="far longer"):
+        database.rows("SELECT count(*) FROM MPI_RANKS a, MPI_RANKS b, MPI_RANKS c")
+    source.close()
+
+
+# HDF5
+
+
+def frame(path: Path, make: Callable[[h5py.Group], None]) -> Path:
+    """A frame as pandas writes it, with a table that `make` makes."""
+    with h5py.File(path, "w") as file:
+        group = file.create_group("jpwr")
+        group.attrs["pandas_type"], group.attrs["nblocks"] = np.bytes_("frame"), 1
+        group["block0_items"] = np.array([b"timestamps", b"rocm:0"])
+        make(group)
+    return path
+
+
+def samples_of(count: int) -> np.ndarray:
+    return np.array([[1.79e9 + k, 90.0 + k] for k in range(count)])
+
+
+def elsewhere(group: h5py.Group) -> None:
+    secret = Path(group.file.filename).with_name("secret")
+    secret.write_bytes(samples_of(9).tobytes())
+    group.create_dataset("block0_values", (9, 2), "f8", external=[(str(secret), 0, 144)])
+
+
+def virtual(group: h5py.Group) -> None:
+    other = Path(group.file.filename).with_name("other.h5")
+    with h5py.File(other, "w") as file:
+        file["x"] = samples_of(9)
+    layout = h5py.VirtualLayout((9, 2), "f8")
+    layout[:] = h5py.VirtualSource(str(other), "x", (9, 2))
+    group.create_virtual_dataset("block0_values", layout)
+
+
+def linked(group: h5py.Group) -> None:
+    other = Path(group.file.filename).with_name("other.h5")
+    with h5py.File(other, "w") as file:
+        file["x"] = samples_of(9)
+    group["block0_values"] = h5py.ExternalLink(str(other), "x")
+
+
+def unwritten(group: h5py.Group) -> None:
+    group.create_dataset("block0_values", (4_000_000, 2), "f8", chunks=(1000, 2), fillvalue=1.79e9)
+
+
+def packed(group: h5py.Group) -> None:
+    group.create_dataset("block0_values", (400_000, 2), "f8", np.full((400_000, 2), 1.79e9), compression=9)
+
+
+def endless(group: h5py.Group) -> None:
+    group["block0_values"] = samples_of(9)
+    group.attrs["nblocks"] = 10**9
+
+
+def again(group: h5py.Group) -> None:
+    """One table under 60 names."""
+    group["block0_values"] = samples_of(900)
+    group.attrs["nblocks"] = 60
+    for k in range(1, 60):
+        group[f"block{k}_values"], group[f"block{k}_items"] = group["block0_values"], group["block0_items"]
+
+
+REFUSED = {
+    elsewhere: "lies in another file", virtual: "lies in another file", linked: "is a link",
+    unwritten: "more numbers than the file has bytes for", packed: "more numbers than the file has bytes for",
+    endless: "a frame of 1000000000 tables", again: "more numbers than the file has bytes for",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", REFUSED, ids=lambda make: make.__name__)
+def test_numbers_that_are_not_in_the_file_are_refused(tmp_path: Path, make: Callable[[h5py.Group], None]) -> None:
+    result = read_file(frame(tmp_path / "power.h5", make))
+    assert not result.tables.get("power")
+    assert len(result.problems) == 1 and REFUSED[make] in result.problems[0]
+
+
+def test_numbers_that_were_packed_are_read(tmp_path: Path) -> None:
+    noisy = samples_of(900) + np.random.default_rng(1).random((900, 2))
+
+    def make(group: h5py.Group) -> None:
+        group.create_dataset("block0_values", (900, 2), "f8", noisy, compression=4, shuffle=True)
+
+    assert len(read_file(frame(tmp_path / "power.h5", make)).tables["power"]) == 900
