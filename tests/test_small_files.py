@@ -1,5 +1,7 @@
 """Small files stay small: what a database, an HDF5 file or a template costs is bounded by its size, by counting."""
 
+import random
+import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +14,8 @@ from conftest import FIXTURES
 from nsight import capture, two_processes
 from scalelens.parsing import sqlite_file
 from scalelens.parsing.source import open_source
+from scalelens.runs import name_patterns
+from scalelens.runs.templates import compiled
 from test_robustness import Result, read_source
 
 COUNTING = "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n LIMIT 16000000)"
@@ -183,3 +187,55 @@ def test_numbers_that_were_packed_are_read(tmp_path: Path) -> None:
         group.create_dataset("block0_values", (900, 2), "f8", noisy, compression=4, shuffle=True)
 
     assert len(read_file(frame(tmp_path / "power.h5", make)).tables["power"]) == 900
+
+
+# Path templates
+
+
+PIECES = {
+    "{a}": "(?P<a>[^/]+)", "{b}": "(?P<b>[^/]+)", "{k:int}": r"(?<![0-9])(?P<k>[0-9]{1,18}(?![0-9]))", "*": "[^/]*?",
+    "-": "-", "n": "n", "x1": "x1",
+}  # fmt: skip
+
+
+def test_templates_fit_as_a_regular_expression_does() -> None:
+    """The longest text that the rest leaves, part by part, and as many folders for `**`."""
+    chance, fitted = random.Random(3), 0
+    for _ in range(2_000):
+        folders, expression = [], ""
+        for _ in range(chance.randint(1, 3)):
+            pieces = chance.sample(sorted(PIECES), chance.randint(1, 5))
+            folders.append("**" if chance.random() < 0.2 else "".join(pieces))
+            of_name = "[^/]+" if pieces == ["*"] else "".join(PIECES[piece] for piece in pieces)
+            expression += "(?:[^/]+/)*" if folders[-1] == "**" else of_name + "/"
+        try:
+            template = compiled("/".join(folders))
+        except ValueError:  # parts beside each other, or of one name
+            continue
+        filled = re.sub(r"\{[^}]*\}|\*+", lambda _: chance.choice(("a", "12", "n-n", "x1x1", "7-n")), "/".join(folders))
+        match = re.match(expression, filled + "/")
+        expected = (
+            {key: str(int(value)) if key == "k" else value for key, value in match.groupdict().items()}
+            if match
+            else None
+        )
+        assert template.match(filled) == expected, ("/".join(folders), filled)
+        fitted += match is not None
+    assert fitted > 300
+
+
+def test_a_name_costs_its_length_however_many_parts_a_template_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seven parts and a name of 243 letters did not end; steps are counted, over all pieces of the template."""
+    compared = 0
+    ends = name_patterns._ends
+
+    def counted(piece: name_patterns.Piece, name: str, fits: list[bool]) -> list[int]:
+        nonlocal compared
+        compared += len(fits)
+        return ends(piece, name, fits)
+
+    monkeypatch.setattr(name_patterns, "_ends", counted)
+    template = compiled("-".join(f"{{p{k}}}" for k in range(7)) + "-end")
+    assert template.match("-" * 243) is None
+    assert 0 < compared <= 15 * 244
+    assert compiled("/".join(["**", "*"] * 9) + "/end").match("/".join("a" * 60)) is None
