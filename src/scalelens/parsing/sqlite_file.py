@@ -131,7 +131,7 @@ def sqlite_database(source: Source) -> Iterator[Database]:
     """
     with contextlib.ExitStack() as opened:
         path = Path(source.path)
-        if not _is_plain(path):
+        if source.is_held or not _is_plain(path):
             copy = opened.enter_context(tempfile.NamedTemporaryFile(suffix=".sqlite"))
             for block in source.chunks():
                 copy.write(block)
