@@ -284,4 +284,3 @@ def test_a_sidecar_of_another_owner_than_the_logs_is_named(log: Path, tmp_path: 
     os.chown(log.parent / "scalelens.toml", 12345, -1)
     report = ingest([log.parent], tmp_path / "w", jobs=1)
     assert [sentence for sentence in report.remarks if "belongs to somebody else" in sentence]
-    assert len(text_of(100.0)) > sources.CHUNK

@@ -27,6 +27,11 @@ def write_dated_file(root: Path, path: Path, copy: bool = False) -> None:
     if path.exists():
         raise UserError(f"{path} is there already", "name another file, or remove it")
     warehouse = Warehouse(root.resolve())
+    with warehouse.files.reading():
+        _write(warehouse, path, copy)
+
+
+def _write(warehouse: Warehouse, path: Path, copy: bool) -> None:
     needed = needed_tables(None, {})
     records = opened(warehouse, warehouse.texts(), needed)
     being_written = path.with_name(f".{path.name}.tmp")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scalelens.errors import UserError
+from scalelens.warehouse.readers import Reading, held_back, remove_segments
 
 ABANDONED_S = 24 * 3600  # age from which a file that no record names is taken for the remains of a killed process
 
@@ -85,6 +86,18 @@ class LocalFiles:
     def remove(self, folder: Path, names: Iterable[str]) -> None:
         for name in names:
             (folder / name).unlink(missing_ok=True)
+
+    def reading(self) -> Reading:
+        """Says that somebody reads from now on; call it before the log is read."""
+        return Reading(self.folder)
+
+    def remove_segments(self, names: Iterable[str]) -> None:
+        """Removes segments that were replaced; those that a reader may have begun with, when it has ended."""
+        remove_segments(self.folder, names)
+
+    def held_back(self) -> set[str]:
+        """Names of segments that were replaced and wait for readers to end."""
+        return held_back(self.folder)
 
     def keep_young(self, paths: Iterable[Path]) -> None:
         """Makes files look new."""
