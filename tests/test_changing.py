@@ -1,5 +1,6 @@
 """Files that change while they are read or in between, rows of newer versions, and sidecars that others may write."""
 
+import errno
 import hashlib
 import os
 import tarfile
@@ -12,6 +13,7 @@ import pytest
 from asking import answer
 from command_line import Run
 from logs import megatron_line
+from scalelens.errors import UserError
 from scalelens.ingestion import batch
 from scalelens.ingestion.ingest import ingest
 from scalelens.ingestion.walk import _may_be_of_others
@@ -284,3 +286,37 @@ def test_a_sidecar_of_another_owner_than_the_logs_is_named(log: Path, tmp_path: 
     os.chown(log.parent / "scalelens.toml", 12345, -1)
     report = ingest([log.parent], tmp_path / "w", jobs=1)
     assert [sentence for sentence in report.remarks if "belongs to somebody else" in sentence]
+
+
+# File systems that cannot link
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, error: int, *names: str) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(error, os.strerror(error))
+
+    for name in names:
+        monkeypatch.setattr(os, name, refused)
+
+
+@pytest.mark.parametrize("error", [errno.EPERM, errno.ENOTSUP, errno.EXDEV, errno.EMLINK, errno.ENOSYS])
+def test_without_hard_links_a_commit_is_a_rename(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    log.write_bytes(text_of(100.0, 5))
+    refuse(monkeypatch, error, "link")
+    ingest([log], tmp_path / "w", jobs=1)
+    log.write_bytes(text_of(200.0, 5))
+    ingest([log], tmp_path / "w", jobs=1)
+    assert steps_in(tmp_path) == [(0.2, 5, True)] and len(Warehouse(tmp_path / "w").names()) == 2
+
+
+def test_where_no_file_can_be_given_a_name_nothing_is_read(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log.write_bytes(text_of(100.0, 5))
+    refuse(monkeypatch, errno.EPERM, "link", "rename")
+    monkeypatch.setattr(batch, "read_rows", lambda *_: pytest.fail("it was read"))
+    with pytest.raises(UserError, match="neither links nor renames a file"):
+        ingest([log], tmp_path / "w", jobs=1)
+    assert not any((tmp_path / "w" / "_log").iterdir())

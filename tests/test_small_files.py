@@ -1,10 +1,24 @@
 """Small files stay small: what a database, an HDF5 file or a template costs is bounded by its size, by counting."""
 
+import importlib
+import pkgutil
 import random
 import re
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from re._constants import (  # type: ignore[import-not-found]
+    ASSERT,
+    ASSERT_NOT,
+    AT,
+    BRANCH,
+    MAX_REPEAT,
+    MAXREPEAT,
+    MIN_REPEAT,
+    SUBPATTERN,
+)
+from re._parser import parse  # type: ignore[import-not-found]
+from typing import Any
 
 import h5py
 import numpy as np
@@ -239,3 +253,49 @@ def test_a_name_costs_its_length_however_many_parts_a_template_has(monkeypatch: 
     assert template.match("-" * 243) is None
     assert 0 < compared <= 15 * 244
     assert compiled("/".join(["**", "*"] * 9) + "/end").match("/".join("a" * 60)) is None
+
+
+# Patterns
+
+
+def endless_beginnings(items: Iterable[tuple[Any, Any]]) -> bool:
+    """Whether a pattern begins with a repetition without an end, and needs something after it.
+
+    Where such a pattern is searched for, each letter of a long run begins it anew.  What stands before the run ends
+    that: `(?<!\\w)\\w+=`.
+    """
+    items = [*items]
+    for place, (kind, given) in enumerate(items):
+        if kind in (AT, ASSERT, ASSERT_NOT):
+            return False
+        if kind is SUBPATTERN:
+            return endless_beginnings([*given[3], *items[place + 1 :]])
+        if kind is BRANCH:
+            return any(endless_beginnings([*branch, *items[place + 1 :]]) for branch in given[1])
+        if kind in (MAX_REPEAT, MIN_REPEAT):
+            optional = all(kind in (MAX_REPEAT, MIN_REPEAT) and given[0] == 0 for kind, given in items[place + 1 :])
+            return given[1] is MAXREPEAT and not optional
+        return False
+    return False
+
+
+def patterns_that_are_searched() -> Iterator[tuple[str, re.Pattern[Any]]]:
+    for package in ("parsers", "parsing", "tabular", "ingestion", "runs"):
+        folder = importlib.import_module(f"scalelens.{package}").__path__
+        for found in pkgutil.walk_packages(folder, f"scalelens.{package}."):
+            module = importlib.import_module(found.name)
+            code = Path(str(module.__file__)).read_text()
+            for name, value in vars(module).items():
+                if isinstance(value, re.Pattern) and re.search(rf"\b{name}\.(?:search|find|sub|split)", code):
+                    yield f"{found.name}.{name}", value
+
+
+def test_no_pattern_that_is_searched_begins_without_an_end() -> None:
+    found = {
+        name
+        for name, pattern in patterns_that_are_searched()
+        if endless_beginnings(parse(pattern.pattern, pattern.flags & ~re.UNICODE))
+    }
+    assert not found
+    assert endless_beginnings(parse(r"(\w+)=")) and not endless_beginnings(parse(r"(?<!\w)(\w+)="))
+    assert endless_beginnings(parse(r"a|\s*b")) and not endless_beginnings(parse(r"\d+(?:\.\d+)?"))

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from scalelens.parsing.attempts import KEPT, Launch
 from scalelens.parsing.number_fields import LONGEST_FIELD, Integers, numbers_between, stands_at, windows
 
+_LONGEST_FORM = 1 << 14  # bytes of a record that is learned; a window of this width is cut for each record
 FEWEST_RECORDS = 16  # of one form that are read by columns
 _MEAN = rb" *\( *[-+0.eEnaif]+ *\)"
 _LINE_FEED, _BLANK = ord("\n"), ord(" ")
@@ -198,7 +199,7 @@ class Block:
 
 def form_of(text: str, head: str, delimiter: str) -> RecordForm | None:
     """The form of a record; None where a field is not one number between fixed texts."""
-    if not head or not text.isascii() or not text.startswith(head + delimiter):
+    if not head or len(text) > _LONGEST_FORM or not text.isascii() or not text.startswith(head + delimiter):
         return None
     *fields, last = text[len(head) + 1 :].split(delimiter)
     closed = not last
@@ -220,7 +221,7 @@ def form_of_named(text: str) -> RecordForm | None:
     """
     head, *fields = text.split("=")
     matches = [_NUMBERS_FIRST.fullmatch(field) for field in fields]
-    if not text.isascii() or not head or not fields or None in matches:
+    if len(text) > _LONGEST_FORM or not text.isascii() or not head or not fields or None in matches:
         return None
     read = [
         FieldForm(match[1], b" *" + re.escape(re.sub(r"\d", "0", match[3])).encode(), match[2].count(",") + 1)

@@ -50,6 +50,9 @@ class Bucket(LocalFiles):
             for folder in folders:
                 self.s3.create_dir(self.key(folder))
 
+    def check_commits(self, folder: Path) -> None:
+        """An object appears whole or not at all."""
+
     def reading(self) -> Reading:
         """Readers have copies on this machine, which stay."""
         return Reading(None)
