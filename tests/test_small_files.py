@@ -26,11 +26,11 @@ import pytest
 
 from conftest import FIXTURES
 from nsight import capture, two_processes
-from scalelens.parsing import sqlite_file
+from scalelens.parsing import chrome_trace, sqlite_file
 from scalelens.parsing.source import open_source
 from scalelens.runs import name_patterns
 from scalelens.runs.templates import compiled
-from test_robustness import Result, read_source
+from test_robustness import Result, read, read_source
 
 COUNTING = "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n LIMIT 16000000)"
 
@@ -299,3 +299,25 @@ def test_no_pattern_that_is_searched_begins_without_an_end() -> None:
     assert not found
     assert endless_beginnings(parse(r"(\w+)=")) and not endless_beginnings(parse(r"(?<!\w)(\w+)="))
     assert endless_beginnings(parse(r"a|\s*b")) and not endless_beginnings(parse(r"\d+(?:\.\d+)?"))
+
+
+# JSON
+
+
+@pytest.mark.parametrize("part", [b'{"a":', b'{"a": {}, "b":', b'[{"a":', b'{"ph": "X", "args": {'])
+def test_objects_within_objects_are_looked_at_a_few_times_each(part: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them was searched for its end, two hundred levels deep: 600 KB took a minute.  Tokens are counted."""
+    looked, closing = 0, chrome_trace._Search.closing
+
+    def counted(self: chrome_trace._Search, text: bytes, start: int) -> int | None:
+        nonlocal looked
+        before = self.tokens_left
+        found = closing(self, text, start)
+        looked += before - self.tokens_left
+        return found
+
+    monkeypatch.setattr(chrome_trace._Search, "closing", counted)
+    content = b'{"traceEvents": [' + part * (200_000 // len(part))
+    result = read(content, "trace.json")
+    assert (result.status, result.tables.get("events")) == ("partial", None)
+    assert 0 < looked <= 4 * (chrome_trace._TOKENS + chrome_trace._TOKENS_PER_BYTE * len(content))
