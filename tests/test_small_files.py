@@ -1,6 +1,7 @@
 """Small files stay small: what a database, an HDF5 file or a template costs is bounded by its size, by counting."""
 
 import importlib
+import io
 import pkgutil
 import random
 import re
@@ -18,16 +19,22 @@ from re._constants import (  # type: ignore[import-not-found]
     SUBPATTERN,
 )
 from re._parser import parse  # type: ignore[import-not-found]
+from types import ModuleType
 from typing import Any
 
 import h5py
 import numpy as np
 import pytest
 
+import adversarial
 from conftest import FIXTURES
 from nsight import capture, two_processes
+from scalelens.ingestion import formats
+from scalelens.ingestion.recognize import read_rows
 from scalelens.parsing import chrome_trace, sqlite_file
-from scalelens.parsing.source import open_source
+from scalelens.parsing.format_file import name_of
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source, open_source
 from scalelens.runs import name_patterns
 from scalelens.runs.templates import compiled
 from test_robustness import Result, read, read_source
@@ -321,3 +328,43 @@ def test_objects_within_objects_are_looked_at_a_few_times_each(part: bytes, monk
     result = read(content, "trace.json")
     assert (result.status, result.tables.get("events")) == ("partial", None)
     assert 0 < looked <= 4 * (chrome_trace._TOKENS + chrome_trace._TOKENS_PER_BYTE * len(content))
+
+
+# Every format
+
+
+LOADED = formats.load()
+FORMATS = sorted({*LOADED.of_lines, *LOADED.of_files}, key=name_of)
+SIZE, BYTES_OF_ROW = 24_000, 8  # of a file, and of its shortest row
+
+
+@pytest.mark.parametrize("way", ["one_line", "counted"])
+def test_rows_are_no_more_than_bytes_allow(way: str) -> None:
+    """Records that follow in one line, and ever other numbers or words, over the samples of all formats."""
+    for format in FORMATS:
+        attack = next((attack for attack in adversarial.attacks(format) if attack.way == way), None)
+        if attack:
+            content, rows = attack.make(SIZE), Rows("f", lambda *_: None)
+            read_rows(Source(attack.name, io.BytesIO(content), len(content), 0), LOADED, rows)
+            rows.flush()
+            count = sum(rows.rows_by_format.values()) + sum(rows.problems_by_format.values())
+            assert count <= len(content) / BYTES_OF_ROW, f"{attack[:3]} gives {count} rows of {len(content)} bytes"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", FORMATS, ids=name_of)
+def test_no_small_file_is_slow_or_large(format: ModuleType) -> None:
+    """Attacks of 250 KB on every format: ten times the processor time of honest files of the size, and 500 MB.
+
+    What no format takes is read as lines that nobody knows, so that such a log is honest too.
+    """
+    size = 250_000
+    costs = {attack: adversarial.cost_of(attack, size, LOADED) for attack in adversarial.attacks(format)}
+    unknown = next(other for other in FORMATS if name_of(other) == "generic_lines")
+    fallback = adversarial.cost_of(next(adversarial.attacks(unknown)), size, LOADED)
+    honest = [fallback, *(cost for attack, cost in costs.items() if attack.way == "honest")]
+    honest_s = max(cost.seconds for cost in honest if cost)
+    for attack, cost in costs.items():
+        assert cost and cost.rows >= 0, f"{attack[:3]} was ended"
+        assert cost.seconds < 10 * honest_s, f"{attack[:3]} took {cost.seconds:.1f} s, an honest file {honest_s:.1f} s"
+        assert cost.peak_bytes < 500 << 20, f"{attack[:3]} took {cost.peak_bytes >> 20} MB"
