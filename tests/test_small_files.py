@@ -335,14 +335,13 @@ def test_objects_within_objects_are_looked_at_a_few_times_each(part: bytes, monk
 
 LOADED = formats.load()
 FORMATS = sorted({*LOADED.of_lines, *LOADED.of_files}, key=name_of)
-SIZE, BYTES_OF_ROW = 24_000, 8  # of a file, and of its shortest row
+SIZE, BYTES_OF_ROW = 20_000, 6  # of a file, and of its shortest row
 
 
-@pytest.mark.parametrize("way", ["one_line", "counted"])
-def test_rows_are_no_more_than_bytes_allow(way: str) -> None:
-    """Records that follow in one line, and ever other numbers or words, over the samples of all formats."""
+def test_rows_are_no_more_than_bytes_allow() -> None:
+    """Records that follow in one line, over the samples of all formats."""
     for format in FORMATS:
-        attack = next((attack for attack in adversarial.attacks(format) if attack.way == way), None)
+        attack = next((attack for attack in adversarial.attacks(format) if attack.way == "one_line"), None)
         if attack:
             content, rows = attack.make(SIZE), Rows("f", lambda *_: None)
             read_rows(Source(attack.name, io.BytesIO(content), len(content), 0), LOADED, rows)
