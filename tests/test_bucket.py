@@ -4,6 +4,7 @@ The server is moto's, over HTTP.  Another machine is another folder of copies.
 """
 
 import contextlib
+import itertools
 import os
 import random
 import shutil
@@ -466,6 +467,43 @@ def test_a_bucket_that_may_not_be_read_or_written_is_said(
         for command in (("ingest", str(logs)), ("query", "scaling"), ("check",), ("compact",)):
             one_line(run(*command, "-w", str(store.root)), str(store.root), "access is denied", "AWS_ACCESS_KEY_ID")
     assert steps_by_path(store.root) == {"0.log": 5}
+
+
+def slowed(monkeypatch: pytest.MonkeyPatch, refused: Callable[[int, dict[str, Any]], bool]) -> None:
+    """The server answers some requests, by their number and what they ask, with 503 Slow Down."""
+    from moto.moto_server.werkzeug_app import DomainDispatcherApplication
+
+    answer, number = DomainDispatcherApplication.__call__, itertools.count(1)
+
+    def refusing(self: Any, asked: dict[str, Any], start: Any) -> Any:
+        if not refused(next(number), asked):
+            return answer(self, asked, start)
+        body = b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
+        start("503 Slow Down", [("Content-Type", "application/xml"), ("Content-Length", str(len(body)))])
+        return [body]
+
+    monkeypatch.setattr(DomainDispatcherApplication, "__call__", refusing)
+
+
+def test_a_server_that_refuses_some_requests_is_asked_again(
+    store: Store, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        slowed(patched, lambda number, _: number % 3 == 0)
+        ingest([logs], store.root)
+        assert steps_by_path(store.root) == {"0.log": 5, "1.log": 5, "2.log": 5}
+
+
+def test_a_server_that_takes_no_object_loses_nothing_of_before(
+    store: Store, logs: Path, run: "Run", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest([logs / "0.log"], store.root)
+    with monkeypatch.context() as patched:
+        slowed(patched, lambda _, asked: asked["REQUEST_METHOD"] in ("PUT", "POST"))
+        one_line(run("ingest", str(logs), "-w", str(store.root)), str(store.root), "cannot be written or read")
+    assert steps_by_path(store.root) == {"0.log": 5}
+    ingest([logs], store.root)
+    assert steps_by_path(store.root) == {"0.log": 5, "1.log": 5, "2.log": 5}
 
 
 def test_a_server_that_is_not_there_is_said(store: Store, logs: Path) -> None:

@@ -61,6 +61,7 @@ def ingest(
     reread: bool = False,
     shard: str | None = None,
     dask: str | None = None,
+    trust_sidecars: bool = False,
 ) -> "IngestReport":
     """Reads files and folders into a warehouse; the arguments are those of `Study.ingest`.
 
@@ -69,7 +70,7 @@ def ingest(
     """
     return Study(warehouse).ingest(
         *paths, jobs=jobs, format_folders=format_folders, documents=documents, dry_run=dry_run, on_progress=on_progress,
-        time_zone=time_zone, columns=columns, reread=reread, shard=shard, dask=dask,
+        time_zone=time_zone, columns=columns, reread=reread, shard=shard, dask=dask, trust_sidecars=trust_sidecars,
     )  # fmt: skip
 
 

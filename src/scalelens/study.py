@@ -78,6 +78,7 @@ class Study:
         reread: bool = False,
         shard: str | None = None,
         dask: str | None = None,
+        trust_sidecars: bool = False,
     ) -> "IngestReport":
         """Reads files and folders into the warehouse; a notebook shows the report that it returns.
 
@@ -89,7 +90,8 @@ class Study:
         known, and returns the function that is called with bytes read.  `time_zone`: of times that name none, such as
         "Europe/Berlin".  `columns`: what columns of tables are, `["batch_time=col:ms"]`.  `reread`: read files that
         have not changed, too.  `shard="2/8"`: read the second of eight parts of the files; other processes read the
-        others.  `dask`: a cluster that reads, the address of its scheduler, "local" or "slurm".
+        others.  `dask`: a cluster that reads, the address of its scheduler, "local" or "slurm".  `trust_sidecars`: read
+        a scalelens.toml above `paths` that somebody else may have written, too.
         """
         from scalelens.ingestion import ingest
         from scalelens.ingestion.shards import shard_of
@@ -107,6 +109,7 @@ class Study:
             reread,
             shard_of(shard) if shard else None,
             dask,
+            trust_sidecars,
         )
 
     def query(

@@ -40,6 +40,9 @@ def ingest(
     ] = None,
     documents: Annotated[bool, typer.Option(help="Read documents and source code as if they were logs.")] = False,
     reread: Annotated[bool, typer.Option("--reread", "--again", help="Read files that have not changed, too.")] = False,
+    sidecars: Annotated[
+        bool, typer.Option("--sidecars", help="Read a scalelens.toml above that somebody else may have written.")
+    ] = False,
     mapping: ColumnMapping = None,
     formats: FormatFolders = None,
     shard: ShardOfWork = None,
@@ -49,7 +52,8 @@ def ingest(
     """Read logs, power files and traces into the warehouse.
 
     Files that have not changed are skipped; the rows of a file that has changed are replaced.  A scalelens.toml in or
-    above the folders is read too (see: scalelens label).
+    above the folders is read too (see: scalelens label); one above is named, and not read from a folder into which
+    anybody may write.
 
     Columns of a CSV that no format knows are read by their names.  It is printed what each is read as; --map corrects
     it.
@@ -62,7 +66,7 @@ def ingest(
     from scalelens.ingestion.shards import job_array, shard_of
 
     if slurm:
-        flags = {"--strict": strict, "--documents": documents, "--reread": reread}
+        flags = {"--strict": strict, "--documents": documents, "--reread": reread, "--sidecars": sidecars}
         values = {"--tz": [tz] if tz else [], "--map": mapping or [], "--formats": _resolved(formats)}
         say(job_array(slurm, paths, warehouse, flags, values).rstrip("\n"))
         return
@@ -81,6 +85,7 @@ def ingest(
             reread,
             shard_of(shard) if shard else None,
             dask,
+            sidecars,
         )
     summarise(report, warehouse, dry_run)
     if strict and (report.unreadable or not all(map(_is_understood, report.entries))):

@@ -28,8 +28,8 @@ def summarise(report: "IngestReport", warehouse: Path, dry_run: bool) -> None:
     _print_not_understood(report.entries)
     for line in report.unreadable:
         errors.print(f"cannot be read: {line}", markup=False)
-    for fault in report.faults:
-        errors.print(fault, markup=False)
+    for sentence in (*report.remarks, *report.faults):
+        errors.print(sentence, markup=False)
     if report.unchanged:
         errors.print(f"{report.unchanged} files have not changed since they were read")
     for damage in report.damages:

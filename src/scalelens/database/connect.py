@@ -4,6 +4,7 @@ import contextlib
 import os
 import tempfile
 import uuid
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -51,8 +52,15 @@ def connect(
     Raises UserError where there is no warehouse at `root`, or one written by a newer version.
     """
     warehouse = Warehouse(root)
-    records = opened(warehouse, warehouse.texts(), needed_tables(about, queries))
-    return connect_to(warehouse, records, about, queries, closed)
+    reading = warehouse.files.reading()
+    try:
+        records = opened(warehouse, warehouse.texts(), needed_tables(about, queries))
+        connection = connect_to(warehouse, records, about, queries, closed)
+    except BaseException:
+        reading.release()
+        raise
+    weakref.finalize(connection, reading.release)
+    return connection
 
 
 def connect_to(

@@ -29,9 +29,9 @@ def write_dated_file(root: Path, path: Path, copy: bool = False) -> None:
     if path.exists():
         raise UserError(f"{path} is there already", "name another file, or remove it")
     warehouse = Warehouse(root.resolve())
-    records = opened(warehouse, warehouse.texts(), needed_tables(None, {}))
     try:
-        with whole_file(path) as part:
+        with warehouse.files.reading(), whole_file(path) as part:
+            records = opened(warehouse, warehouse.texts(), needed_tables(None, {}))
             _write(part, warehouse, records, copy)
     except (OSError, duckdb.Error) as error:
         if copy and "parquet" in str(error).lower():

@@ -5,6 +5,7 @@ of a format costs one line.
 """
 
 import contextlib
+import re
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,6 +25,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import OutOfTimeError, Source, open_source
 from scalelens.runs.sidecar import sidecar_of
 from scalelens.tabular.roles import mapped
+from scalelens.version import __version__
 from scalelens.warehouse.live import Live
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Entry
@@ -32,6 +34,8 @@ from scalelens.warehouse.writer import BatchWriter
 Progress = Callable[[int], None]  # called with the number of stored bytes just read
 # Until a block of this size is freed, glibc returns each freed block of a text to the system and requests it again.
 _KEPT_BY_MALLOC = 16 << 20  # bytes
+_READINGS = 3  # of a file that is changed while it is read
+_CHANGING = "it is changed each time it is read; ingest it again when nothing writes to it"
 
 
 class IngestOptions(NamedTuple):
@@ -53,10 +57,28 @@ def known_contents(live: Live, formats: Formats, options: IngestOptions) -> Cont
     if options.reread:
         return contents
     for file_id, entry in live.providers.items():
+        if is_of_newer(entry):
+            contents.add((file_id, _zone_in(entry.parser_version)))
+            continue
         current, committed = reader_version(formats, entry.formats, options, None), entry.parser_version
         if f"{committed} ".startswith(f"{current} "):
             contents.add((file_id, committed.removeprefix(current).strip() or None))
     return contents
+
+
+def is_of_newer(entry: Entry) -> bool:
+    """Whether a newer version of ScaleLens has read a file: this one would know less of it."""
+    return _version_numbers(entry.read_by) > _version_numbers(__version__)
+
+
+def _version_numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d{1,9}", version)[:3])
+
+
+def _zone_in(parser_version: str) -> str | None:
+    """The zone that ends what `reader_version` gives."""
+    last = parser_version.split(" ")[2:][-1:]
+    return last[0] if last and "=" not in last[0] else None
 
 
 def reader_version(formats: Formats, taken_by: list[str], options: IngestOptions, zone: str | None) -> str:
@@ -79,7 +101,7 @@ def read_batch(
     """
     writer = BatchWriter(store) if store else None
     gathered = GatheredRows(writer.write) if writer else None
-    reader = _FileReader(options, formats, contents, writer, gathered, progress)
+    reader = _FileReader(options, formats, contents, writer, gathered, progress, set())
     entries: list[Entry] = []
     pool = pa.default_memory_pool()
     pa.set_memory_pool(pa.system_memory_pool())  # Arrow's own pool keeps 50 MB more of freed memory
@@ -92,7 +114,7 @@ def read_batch(
                     entries.append(entry)
             if writer and gathered:
                 gathered.flush()
-                writer.commit(entries)
+                writer.commit(entries, reader.void)
     except BaseException:
         if writer:
             writer.abandon()
@@ -100,6 +122,14 @@ def read_batch(
     finally:
         pa.set_memory_pool(pool)
     return entries
+
+
+def new_entry(source: Source) -> Entry:
+    """The entry of a file before it is read."""
+    return Entry(
+        source.path, size_bytes=source.size_bytes, modified_ns=source.modified_ns, changed_ns=source.changed_ns,
+        read_by=__version__,
+    )  # fmt: skip
 
 
 class _FileReader(NamedTuple):
@@ -111,29 +141,41 @@ class _FileReader(NamedTuple):
     writer: BatchWriter | None  # takes the rows, except in a dry run
     gathered: GatheredRows | None  # of small files, on their way to the writer
     progress: Progress
+    void: set[str]  # contents under which rows were written of a file that another process changed meanwhile
 
     def read(self, file: WalkedFile) -> Iterator[Entry]:
-        """The entry of a file; where it is an archive, those of its members too."""
-        try:
-            source = open_source(file.path)
-        except OSError as error:
-            yield Entry(file.path, status="unknown", note=f"cannot be read: {error.strerror}", size_bytes=-1)
-            return
-        with contextlib.closing(source):
-            if is_sidecar(file.path):
-                yield self.read_sidecar(source)
-                self.progress(file.size_bytes)
-            elif is_archive(file.path):
-                yield from self.read_archive(source, file)
-            else:
-                yield self.read_source(source, file.zone, self.progress)
+        """The entry of a file; where it is an archive, those of its members too.
+
+        A file that is changed while it is read is read again, so that no rows stand under the digest of other bytes.
+        """
+        for _ in range(_READINGS):
+            try:
+                source = open_source(file.path)
+            except OSError as error:
+                yield Entry(file.path, status="unknown", note=f"cannot be read: {error.strerror}", size_bytes=-1)
+                return
+            with contextlib.closing(source):
+                if is_sidecar(file.path):
+                    yield self.read_sidecar(source)
+                    self.progress(file.size_bytes)
+                    return
+                if is_archive(file.path):
+                    yield from self.read_archive(source, file)
+                    return
+                entry = self.read_source(source, file.zone, self.progress)
+                if entry.status == "duplicate" or not entry.file_id or source.still_has(entry.file_id):
+                    yield entry
+                    return
+            self.void.add(entry.file_id)
+            self.contents.discard((entry.file_id, file.zone))
+        yield Entry(file.path, status="unknown", note=_CHANGING, size_bytes=-1)
 
     def read_archive(self, source: Source, file: WalkedFile) -> Iterator[Entry]:
         """The entries of an archive's members, then that of the archive itself.
 
         After a fault of the disk or the folder of temporary files the next ingest tries the archive again.
         """
-        entry = Entry(file.path, size_bytes=source.size_bytes, modified_ns=source.modified_ns)
+        entry = new_entry(source)
         entry.parser_version = self.version([], file.zone)
         count, note = 0, ""
         unread: list[tuple[str, str]] = []
@@ -176,12 +218,14 @@ class _FileReader(NamedTuple):
 
     def read_source(self, source: Source, zone: str | None, progress: Progress) -> Entry:
         """Hashes a file or a member of an archive, finds out what it is, and writes its rows."""
-        entry = Entry(source.path, size_bytes=source.size_bytes, modified_ns=source.modified_ns)
+        entry = new_entry(source)
         try:
             entry.file_id = source.digest()
         except OSError as error:
             entry.status, entry.note = "unknown", f"cannot be read: {error.strerror or error}"
             return entry
+        if entry.file_id in self.void:
+            return Entry(source.path, status="unknown", note=_CHANGING, size_bytes=-1)
         if (entry.file_id, zone) in self.contents:
             entry.status, entry.note = "duplicate", "the same content was read already"
             entry.parser_version = self.version([], zone)
@@ -209,7 +253,7 @@ class _FileReader(NamedTuple):
 
     def read_sidecar(self, source: Source) -> Entry:
         """Stores the text of a sidecar.  What it means for each file is decided when the warehouse is opened."""
-        entry = Entry(source.path, size_bytes=source.size_bytes, modified_ns=source.modified_ns)
+        entry = new_entry(source)
         try:
             entry.file_id, entry.sidecar = source.digest(), sidecar_text(source)
         except OSError as error:

@@ -4,20 +4,40 @@ Logs come before traces.  Each batch is one commit: it can be queried while the 
 goes on where it stopped.  Reading never raises, regardless of what a file holds.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from scalelens.ingestion.batch import IngestOptions, Progress, known_contents, read_batch, reader_version
+import msgspec
+
+from scalelens.ingestion.batch import (
+    IngestOptions,
+    Progress,
+    is_of_newer,
+    known_contents,
+    read_batch,
+    reader_version,
+)
 from scalelens.ingestion.clusters import on_dask
 from scalelens.ingestion.formats import Formats, load
 from scalelens.ingestion.processes import default_jobs, in_parallel, interruptible
 from scalelens.ingestion.report_text import one_line, page
 from scalelens.ingestion.shards import Shard
-from scalelens.ingestion.walk import WalkedFile, gone_sidecars, sidecar_texts, sidecars_above, walk
-from scalelens.parsing.source import COMPRESSED
+from scalelens.ingestion.walk import (
+    WalkedFile,
+    foreign_sidecars,
+    gone_sidecars,
+    sidecar_texts,
+    sidecars_above,
+    walk,
+)
+from scalelens.parsing.archive_names import is_archive
+from scalelens.parsing.source import COMPRESSED, open_source
 from scalelens.runs.sidecar import Sidecars
 from scalelens.tabular.roles import mapped
+from scalelens.version import __version__
 from scalelens.warehouse.live import Live, roots
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Entry
@@ -39,13 +59,14 @@ class IngestReport(NamedTuple):
     unreadable: list[str]
     faults: list[str]  # of sidecars
     damages: list[str]  # of the warehouse
+    remarks: Sequence[str] = ()  # on sidecars that lie elsewhere, and on rows of a newer version
 
     def __repr__(self) -> str:
         return one_line(self.entries, self.unchanged, len(self.all_faults()))
 
     def _repr_html_(self) -> str:
         """What notebooks show: what was read, and what was not."""
-        return page(self.entries, repr(self), self.all_faults())
+        return page(self.entries, repr(self), [*self.all_faults(), *self.remarks])
 
     def all_faults(self) -> list[str]:
         """What could not be opened, and what is wrong with sidecars and with the warehouse."""
@@ -66,6 +87,7 @@ def ingest(
     reread: bool = False,
     shard: Shard | None = None,
     dask: str | None = None,
+    trust_sidecars: bool = False,
 ) -> IngestReport:
     """Reads all files below `paths` into the warehouse; files that have not changed are skipped.
 
@@ -73,7 +95,8 @@ def ingest(
     read.  `dry_run` reads and reports, and writes nothing.  `columns` says what columns of tables are:
     `batch_time=col:ms`.  `time_zone` is that of naive times where no sidecar names one.  `reread` reads files that have
     not changed, too: this repairs a warehouse whose segments or records are damaged.  `shard` is the part of the files
-    to be read, `dask` the cluster that reads them: an address, `local` or `slurm`.
+    to be read, `dask` the cluster that reads them: an address, `local` or `slurm`.  `trust_sidecars` reads sidecars
+    above `paths` that somebody else may have written.
     Raises UserError for a path that does not exist, a warehouse that cannot be written, or a meaningless mapping.
     """
     mapped(columns)  # raises before anything is written
@@ -85,13 +108,15 @@ def ingest(
         store.sweep()
     given = list(paths)
     unreadable: list[str] = []
-    files, sidecars = _files_and_sidecars(given, unreadable, time_zone)
+    remarks: list[str] = []
+    files, sidecars = _files_and_sidecars(given, unreadable, time_zone, remarks, trust_sidecars)
     if shard:
         files = [file for file in files if shard.holds(file)]
     live, damages = store.read() if store.exists() else (Live({}, {}, {}, []), [])
     if not dry_run and (gone := gone_sidecars(live.paths, given)):
         store.forget(gone)
-    todo = files if reread else _changed(files, live, formats, options)
+    todo = files if reread else _changed(files, live, formats, options, None if dry_run else store)
+    remarks += [] if reread else _of_newer_versions(files, live)
     todo.sort(key=lambda file: (file.path.lower().endswith(_TRACE_SUFFIXES), file.path))
     progress = on_progress(len(todo), sum(file.size_bytes for file in todo)) if on_progress and todo else _ignore
     jobs = jobs or default_jobs()
@@ -110,7 +135,9 @@ def ingest(
     if not dry_run:
         damages = _after_ingest(store, given, reread, whole=shard is None)
     faults = [str(fault) for fault in sidecars.faults]
-    return IngestReport(entries, len(files) - len(todo), unreadable, faults, [str(damage) for damage in damages])
+    return IngestReport(
+        entries, len(files) - len(todo), unreadable, faults, [str(damage) for damage in damages], remarks
+    )
 
 
 def _elsewhere(
@@ -123,11 +150,59 @@ def _elsewhere(
     return in_parallel(batches, options, workers, progress)
 
 
-def _changed(files: list[WalkedFile], live: Live, formats: Formats, options: IngestOptions) -> list[WalkedFile]:
-    """Files whose rows the warehouse does not hold as they are now."""
+def _changed(
+    files: list[WalkedFile], live: Live, formats: Formats, options: IngestOptions, store: Warehouse | None
+) -> list[WalkedFile]:
+    """Files whose rows the warehouse does not hold as they are now.
+
+    Where the time of the last change alone is another, the bytes are hashed: `rsync -t` and `cp -p` put other bytes
+    under the same size and time of modification.  If they are the same, `store` takes a note of the new time.
+    """
     lost = live.without_rows()
+    changed, touched = [], []
+    for file in files:
+        entry = live.paths.get(file.path)
+        if file.path in lost or not is_current(entry, file, formats, options):
+            changed.append(file)
+        elif entry and entry.changed_ns not in (0, file.changed_ns):
+            touched.append((file, entry))
+    with ThreadPoolExecutor(default_jobs()) as pool:
+        digests = [*pool.map(_digest_of, [file for file, _ in touched])]
+    noted = []
+    for (file, entry), digest in zip(touched, digests, strict=True):
+        if digest != entry.file_id:
+            changed.append(file)
+        elif not is_archive(file.path):  # whose members count because their entries are no older than its own
+            noted.append(_touched(entry, file))
+    if store and noted:
+        store.commit([], noted)
+    return changed
+
+
+def _digest_of(file: WalkedFile) -> str:
+    """The digest of the bytes of a file as it is now; empty where it cannot be read."""
+    try:
+        with contextlib.closing(open_source(file.path)) as source:
+            return source.digest()
+    except OSError:
+        return ""
+
+
+def _touched(entry: Entry, file: WalkedFile) -> Entry:
+    """The entry of a file that has the same bytes; another entry, of this path or another one, provides its rows."""
+    return msgspec.structs.replace(entry, batch="", changed_ns=file.changed_ns, committed_ns=0, order=0)
+
+
+def _of_newer_versions(files: list[WalkedFile], live: Live) -> list[str]:
+    """A sentence on files that newer versions of ScaleLens have read, and which are as they were then."""
+    entries = [entry for file in files if (entry := live.paths.get(file.path)) and _is_unwritten(entry, file)]
+    newer = [entry for entry in entries if is_of_newer(entry)]
+    if not newer:
+        return []
+    versions = ", ".join(sorted({entry.read_by for entry in newer}))
     return [
-        file for file in files if file.path in lost or not is_current(live.paths.get(file.path), file, formats, options)
+        f"{len(newer)} files were read by scalelens {versions}, and this is {__version__}: "
+        "their rows stay as they are; --reread reads them with this version"
     ]
 
 
@@ -172,24 +247,28 @@ def _holds_all(given: list[Path], live: Live) -> bool:
 
 
 def _files_and_sidecars(
-    given: list[Path], unreadable: list[str], zone: str | None
+    given: list[Path], unreadable: list[str], zone: str | None, remarks: list[str], trust_sidecars: bool
 ) -> tuple[list[WalkedFile], Sidecars]:
     """Files below `given` with the zone of their naive times, and the sidecars in and above these folders."""
     walked = list(walk(given, unreadable))
-    walked += sidecars_above(given, {file.path for file in walked})
+    remarks += foreign_sidecars(walked)
+    walked += sidecars_above(given, {file.path for file in walked}, remarks, trust_sidecars)
     sidecars = Sidecars(sidecar_texts(walked))
     return [file._replace(zone=sidecars.zone_of(file.path) or zone) for file in walked], sidecars
 
 
 def is_current(entry: Entry | None, file: WalkedFile, formats: Formats, options: IngestOptions) -> bool:
-    """Whether a file was read as it is now, by today's formats."""
-    return (
-        entry is not None
-        and (entry.size_bytes, entry.modified_ns) == (file.size_bytes, file.modified_ns)
-        and entry.parser_version
-        == reader_version(formats, entry.formats, options, None if entry.sidecar else file.zone)
-        and not (options.documents and entry.status == "document")
-    )
+    """Whether a file was read as it is now, by today's formats or by those of a newer version."""
+    if entry is None or not _is_unwritten(entry, file):
+        return False
+    zone = None if entry.sidecar else file.zone
+    by_todays = entry.parser_version == reader_version(formats, entry.formats, options, zone)
+    return (by_todays or is_of_newer(entry)) and not (options.documents and entry.status == "document")
+
+
+def _is_unwritten(entry: Entry, file: WalkedFile) -> bool:
+    """Whether a file has the size and the time of modification that it had when it was read whole."""
+    return (entry.size_bytes, entry.modified_ns) == (file.size_bytes, file.modified_ns) and entry.parser_version != ""
 
 
 def batched(files: list[WalkedFile], workers: int) -> Iterator[list[WalkedFile]]:

@@ -24,6 +24,7 @@ class WalkedFile(NamedTuple):
     size_bytes: int
     modified_ns: int
     zone: str | None = None  # of its naive times
+    changed_ns: int = 0  # when its bytes, its name or its owner changed last
 
 
 def walk(paths: Iterable[Path], unreadable: list[str]) -> Iterator[WalkedFile]:
@@ -56,9 +57,12 @@ def walk(paths: Iterable[Path], unreadable: list[str]) -> Iterator[WalkedFile]:
                 unreadable.append(f"{str(path)!a}: its name is not UTF-8, rename it")
             elif str(path) not in seen:
                 seen.add(str(path))
-                yield WalkedFile(
-                    str(root if root.is_dir() else root.parent), str(path), status.st_size, status.st_mtime_ns
-                )
+                above = root if root.is_dir() else root.parent
+                yield _walked(above, path, status)
+
+
+def _walked(root: Path, path: Path, status: os.stat_result) -> WalkedFile:
+    return WalkedFile(str(root), str(path), status.st_size, status.st_mtime_ns, changed_ns=status.st_ctime_ns)
 
 
 def _below(
@@ -88,14 +92,39 @@ def _below(
                 yield from _below(target, unreadable, top, followed)
 
 
-def sidecars_above(given: Iterable[Path], walked: set[str]) -> Iterator[WalkedFile]:
-    """Sidecars in the folders above `given`, without those in `walked`: they apply to the files below, too."""
+def sidecars_above(
+    given: Iterable[Path], walked: set[str], remarks: list[str] | None = None, trusted: bool = False
+) -> Iterator[WalkedFile]:
+    """Sidecars in the folders above `given`, without those in `walked`: they apply to the files below, too.
+
+    `remarks` takes a sentence on each.  One that somebody else may have put there is only read if it is `trusted`.
+    """
+    remarks = [] if remarks is None else remarks
     for folder in dict.fromkeys(folder for path in given for folder in path.resolve().parents):
         path = folder / SIDECAR_NAME
         with contextlib.suppress(OSError):
             status = path.stat()
-            if stat.S_ISREG(status.st_mode) and str(path) not in walked:
-                yield WalkedFile(str(folder), str(path), status.st_size, status.st_mtime_ns)
+            if not stat.S_ISREG(status.st_mode) or str(path) in walked:
+                continue
+            if not trusted and _may_be_of_others(folder.stat(), status):
+                remarks.append(f"{path} is not read: anybody may write into its folder; --sidecars reads it")
+                continue
+            remarks.append(f"{path} is read too: it lies above what was named")
+            yield _walked(folder, path, status)
+
+
+def _may_be_of_others(folder: os.stat_result, file: os.stat_result) -> bool:
+    """Whether a file lies in a folder into which anybody may write, and either belongs to somebody else."""
+    return bool(folder.st_mode & stat.S_IWOTH) and {folder.st_uid, file.st_uid} != {os.getuid()}
+
+
+def foreign_sidecars(files: Iterable[WalkedFile]) -> Iterator[str]:
+    """A sentence on each sidecar that belongs to somebody else than the folder that was named."""
+    for file in files:
+        if is_sidecar(file.path):
+            with contextlib.suppress(OSError):
+                if os.stat(file.path).st_uid != os.stat(file.root).st_uid:
+                    yield f"{file.path} belongs to somebody else than {file.root}"
 
 
 def sidecar_texts(files: Iterable[WalkedFile]) -> dict[str, str]:

@@ -26,7 +26,7 @@ from scalelens.tabular.cells import first_lines, head_lines, lines_of
 VERSION = 4
 
 _METRIC = re.compile(r'(DCGM_FI_\w+) *\{((?:[^"{}]|"(?:[^"\\]|\\.)*")*)\} +(\S+)(?: +(\d+))?')
-_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+_LABEL = re.compile(r'(?<!\w)(\w+)="((?:[^"\\]|\\.)*)"')
 _POWERS = ("DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_POWER_USAGE_INSTANT")
 _CPU = "DCGM_FI_DEV_CPU_POWER_UTIL_CURRENT"
 _ENERGY = "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"

@@ -49,7 +49,7 @@ _LOGGER = re.compile(
     r"(?:\[[\d :,-]+\] \[[A-Z]+\] \[[\w.:]+\] |\[INFO [\d :-]+\] )?$"
 )
 _PROGRESS = re.compile(r"\[Rank (\d+)\] step=(\d+), skipped=(\d+), lr=\[([^\]]*)\]")
-_NAMES = re.compile(r"(\w+)=")
+_NAMES = re.compile(r"(?<!\w)(\w+)=")
 _RANK = re.compile(r"\[Rank (\d{1,9})\] step$")  # at the end of a head
 _MEGATRON = ("megatron", "gpt-neox", "primus")
 _GIBI = pa.scalar(float(2**30), FLOAT)  # without a type, Arrow would look for time libraries each time

@@ -84,7 +84,7 @@ _KEYS = {
 _STAMP = re.compile(r"^\s*(?:\[\d+\] )?(?:\[INFO\] )?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)[ :,.]")
 _BENCHMARK = re.compile(rf"\[INFO\] \d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d: +throughput = '{_N}'\s*\Z")
 _MEAN_RATE = re.compile(rf"mean throughput: {_N} imgs/sec")
-_ARGUMENT = re.compile(r"(\w+)=('[^']*'|[\w.+-]+)[,)]")
+_ARGUMENT = re.compile(r"(?<!\w)(\w+)=('[^']*'|[\w.+-]+)[,)]")
 _ARGUMENTS = {
     "max_len": "seq_length",
     "model": "model",

@@ -25,7 +25,9 @@ VERSION = 2
 
 _MAGIC = b"\x89HDF\r\n\x1a\n"
 _JOULES = ratio("Wh", "J")
-_LARGEST = 100_000_000  # numbers in a table: a day of sixteen devices at 100 ms has 14 million
+_MOST_UNPACKED = 10  # how many times its bytes a table may have that was packed; jpwr packs none
+_BYTES_OF_NUMBER = 4  # at least: jpwr's have 8
+_MOST_BLOCKS = 64  # pandas has one for each type of column
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -36,8 +38,9 @@ def read(source: Source, rows: Rows) -> None:
     import h5py  # 15 MB of memory that few folders need
 
     try:
-        with h5py.File(io.BytesIO(source.read()), "r") as file:
-            kind, columns = _table(file["jpwr"])
+        content = source.read()
+        with h5py.File(io.BytesIO(content), "r") as file:
+            kind, columns = _table(own_member(file, "jpwr"), len(content))
     except Exception as error:  # whatever HDF5 says of a damaged file
         rows.problem(None, f"the HDF5 file is cut, damaged, or not as jpwr writes it ({type(error).__name__}: {error})")
         return
@@ -76,30 +79,61 @@ def read(source: Source, rows: Rows) -> None:
             )  # fmt: skip
 
 
-def _table(group: Any) -> tuple[str, dict[str, Sequence[float]]]:
+class _Stored:
+    """Datasets of a file whose numbers are in the file: none that lie elsewhere, or are only said to be there."""
+
+    def __init__(self, group: Any, size_bytes: int) -> None:
+        self.group, self.left_bytes = group, size_bytes * _MOST_UNPACKED
+
+    def array(self, name: str) -> Any:
+        """A dataset as an array.  Raises ValueError where it must not be read."""
+        dataset = own_member(self.group, name)
+        if dataset.external or dataset.is_virtual:
+            raise ValueError(f"{name} lies in another file")
+        packed = dataset.id.get_create_plist().get_nfilters() > 0
+        held_bytes = dataset.id.get_storage_size() * (_MOST_UNPACKED if packed else 1)
+        self.left_bytes -= dataset.nbytes if packed else dataset.nbytes * _MOST_UNPACKED
+        if dataset.nbytes > held_bytes or self.left_bytes < 0:
+            raise ValueError(f"{name} has more numbers than the file has bytes for")
+        return dataset[()]
+
+    def numbers(self, name: str) -> Any | None:
+        """The numbers of a dataset; None where it holds something else, such as pickled text."""
+        kind = own_member(self.group, name).dtype
+        return self.array(name) if kind.kind in "iuf" and kind.itemsize >= _BYTES_OF_NUMBER else None
+
+    def names(self, name: str) -> list[str]:
+        if own_member(self.group, name).dtype.kind != "S":
+            raise ValueError(f"{name} holds no names")
+        return [text.decode("utf-8", "replace") for text in self.array(name).tolist()]
+
+
+def own_member(group: Any, name: str) -> Any:
+    """A member of a group.  A link could lead to any file that the reader may read, and is not followed."""
+    import h5py
+
+    if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+        raise ValueError(f"{name} is a link, or is not there")
+    return group[name]
+
+
+def _table(group: Any, size_bytes: int) -> tuple[str, dict[str, Sequence[float]]]:
     """Whether pandas wrote a frame or a series, and its numbers by the name of their column.
 
     Raises whatever h5py does, and KeyError or ValueError for another layout.
     """
+    stored = _Stored(group, size_bytes)
     kind = group.attrs["pandas_type"].decode()
     if kind == "series":
-        numbers = [[number] for number in _array(group["values"]).tolist()]
-        return kind, dict(zip(_names(group["index"]), numbers, strict=True))
+        numbers = [[number] for number in stored.array("values").tolist()]
+        return kind, dict(zip(stored.names("index"), numbers, strict=True))
     columns: dict[str, Sequence[float]] = {}
-    for k in range(int(group.attrs["nblocks"])):
-        values = group[f"block{k}_values"]
-        if values.dtype.kind in "iuf":
-            columns |= zip(_names(group[f"block{k}_items"]), _array(values).T.tolist(), strict=True)
+    blocks = int(group.attrs["nblocks"])
+    if blocks > _MOST_BLOCKS:
+        raise ValueError(f"a frame of {blocks} tables")
+    for k in range(blocks):
+        if (values := stored.numbers(f"block{k}_values")) is not None:
+            columns |= zip(stored.names(f"block{k}_items"), values.T.tolist(), strict=True)
     if len({len(column) for column in columns.values()}) > 1:
         raise ValueError("columns of several lengths")
     return kind, columns
-
-
-def _names(values: Any) -> list[str]:
-    return [name.decode("utf-8", "replace") for name in _array(values).tolist()]
-
-
-def _array(values: Any) -> Any:
-    if values.size > _LARGEST:
-        raise ValueError(f"a table of {values.size} numbers")
-    return values[()]

@@ -25,6 +25,7 @@ from collections.abc import Iterator
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import HEAD, Source
+from scalelens.parsing.sqlite_file import MAGIC, sqlite_database
 from scalelens.parsing.values import number
 
 VERSION = 1
@@ -44,7 +45,6 @@ _MEASURES = {
     "tflopspat": "tflops_per_device",
 }  # fmt: skip
 _SUFFIX = re.compile(r"_(?:avg|last)\Z")
-_SQLITE = b"SQLite format 3\0"
 _IPU = re.compile(r"\b(?:GC200|GC2|Bow|IPU|M2000|POD\d+)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d{1,9}")
 _NAME = re.compile(r"[\w.-]+:\s*\Z")
@@ -53,7 +53,7 @@ _ResultTable = list[tuple[int, list[str]]]
 
 
 def recognise(head: bytes, name: str) -> bool:
-    if head.startswith(_SQLITE):
+    if head.startswith(MAGIC):
         page = int.from_bytes(head[16:18], "big")
         if len(head) < HEAD and (page < 512 or len(head) % page):
             return False
@@ -69,8 +69,8 @@ def recognise(head: bytes, name: str) -> bool:
 
 def read(source: Source, rows: Rows) -> None:
     begun = False
-    content = b"".join(source.utf8())
-    for table in _in_database(content, rows) if content.startswith(_SQLITE) else _in_text(content):
+    is_database = source.head().startswith(MAGIC)
+    for table in _in_database(source, rows) if is_database else _in_text(b"".join(source.utf8())):
         (_, header), *records = table
         for line, values in records:
             if len(values) != len(header):
@@ -133,20 +133,17 @@ def _in_text(content: bytes) -> Iterator[_ResultTable]:
         yield table
 
 
-def _in_database(content: bytes, rows: Rows) -> Iterator[_ResultTable]:
+def _in_database(source: Source, rows: Rows) -> Iterator[_ResultTable]:
     """The tables of a database; line is the place of the row."""
-    with sqlite3.connect(":memory:") as base:
-        try:
-            base.deserialize(content)
-            names = [name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-            for name in names:
-                cursor = base.execute('SELECT * FROM "{}"'.format(name.replace('"', '""')))
-                header = [column[0] for column in cursor.description]
-                if _is_header(header):
-                    values = [["" if value is None else str(value) for value in row] for row in cursor]
+    try:
+        with sqlite_database(source) as database:
+            for name, columns in database.columns.items():
+                if _is_header([*columns]):
+                    header, records = database.table(name)
+                    values = [["" if value is None else str(value) for value in record] for record in records]
                     yield [(0, header), *enumerate(values, 1)]
-        except sqlite3.Error as error:
-            rows.problem(None, f"the database is damaged ({error})")
+    except sqlite3.Error as error:
+        rows.problem(None, f"the database is damaged ({error})")
 
 
 def _cells(line: str) -> list[str]:

@@ -38,7 +38,7 @@ from scalelens.parsing.stamps import line_time
 from scalelens.parsing.values import integer
 from scalelens.tables import FLOAT
 
-VERSION = 4
+VERSION = 5
 ANCHORS = ("iteration ",)
 
 _NUMBER = r"[-+]?(?:\d[\d,]*+\.?\d*+(?:[eE][-+]?\d+)?|nan|inf)"
@@ -56,6 +56,7 @@ _BEHIND_LAST = re.compile(
     r"\s*(?:samples|tokens|TFLOPs|Tokens|hip|rocm|rank-\d)"
 )  # fields of forks, behind the nan counter
 _LAST_UNCLOSED = re.compile(r"usage_ratio:\s*[\d./GMKB]+%\s*$")  # Primus does not close its last field
+_LONGEST_RECORD = 4096  # bytes of a line that are searched for a word, however many records follow in it
 _COUNTED = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _SCALE = {"K": 1e-9, "M": 1e-6, "G": 1e-3, "T": 1.0, "P": 1e3}
 
@@ -134,12 +135,14 @@ class Reader:
                 self.rows.problem(line.number, "the record is cut before its first value", line.text)
                 return True
             return False
-        taken = False
+        taken, before = False, line.text[: starts[0].start()]
         for start, end in zip(starts, [*(s.start() for s in starts[1:]), len(line.text)], strict=True):
-            taken |= self.record(line, start, line.text[start.end() : end])
+            text = line.text[start.end() : end]
+            taken |= self.record(line, start, before, text)
+            before = text.rpartition("number of nan iterations:")[2].partition("|")[2]  # what the record left over
         return taken
 
-    def record(self, line: Line, start: re.Match[str], text: str) -> bool:
+    def record(self, line: Line, start: re.Match[str], before: str, text: str) -> bool:
         """One record: the text behind `iteration N/ M |`, and what stands before it."""
         *fields, rest = text.split("|")
         if "elapsed time per iteration (" not in text:
@@ -148,7 +151,6 @@ class Reader:
                 return False  # another tool's `iteration N/M |`, such as NeMo 2's
             self.rows.problem(line.number, "the record is cut before its time", line.text)
             return True
-        before = line.text[: start.start()]
         leading = (
             before.rsplit("|", 1)[0].split("|") if before.rstrip().endswith("|") else []
         )  # NeoX: samples/sec comes first
@@ -316,13 +318,14 @@ class Reader:
     def facts(self, line: Line, row: dict[str, Any], metrics: list[_Metric]) -> None:
         """Which member of the family prints such records."""
         names = {name for name, _, _ in metrics}
+        text = line.text[:_LONGEST_RECORD]
         if any(name.startswith(("hip mem", "rocm mem")) for name in names):
             framework = "primus"
-        elif "approx flops per GPU" in line.text or "lm_loss:" in line.text:
+        elif "approx flops per GPU" in text or "lm_loss:" in text:
             framework = "gpt-neox"
         elif (
             ("consumed tokens" in names and "tokens/sec/gpu" not in names)
-            or "lm-loss:" in line.text
+            or "lm-loss:" in text
             or self.rows.params.get("deepspeed") == "True"
         ):
             framework = "megatron-deepspeed"

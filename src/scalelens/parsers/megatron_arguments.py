@@ -36,7 +36,7 @@ _SIZES = {
 }
 _ARGUMENT = re.compile(r"  ([A-Za-z_][\w-]*) *(\.*) *(.*)$")
 _PRIMUS_ARGUMENT = re.compile(r"  ([A-Za-z_]\w*)\s*: (.*) \((\w+)\)\s*$")
-_NEOX = re.compile(r"(.*?)\.*(?:updated|default)$")
+_NEOX = re.compile(r"(.*?)(?<!\.)\.*(?:updated|default)$")
 _CANONICAL = {
     "world_size": "devices", "data_parallel_size": "dp",
     "tensor_model_parallel_size": "tp", "model_parallel_size": "tp",

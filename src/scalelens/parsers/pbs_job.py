@@ -32,7 +32,7 @@ LATER = (
 _START = re.compile(r"\s*Job Id ?: +(\d{1,18}(?:\[\d+\])?)(?:\.[\w.-]+)?\s*\Z")
 _REPORT = re.compile(r"\s*Resource Usage on (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d):\s*\Z")
 _FIELD = re.compile(r"    ([A-Za-z_]+(?:\.\w+)?) = (.*?)\s*\Z")
-_REPORTED = re.compile(r"(?:^|  )\s*(Exit Status|NGPUs Requested|Walltime Used): +(\S+)")
+_REPORTED = re.compile(r"(?:^\s*|(?<=\s\s))(Exit Status|NGPUs Requested|Walltime Used): +(\S+)")
 _SPAN = re.compile(r"(\d{1,6}):(\d\d):(\d\d)")
 _HOST = re.compile(r"(?:^|\+)([\w-]+)")
 _TIMES = {

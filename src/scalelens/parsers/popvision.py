@@ -20,11 +20,11 @@ from typing import Any
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import HEAD, Source
+from scalelens.parsing.sqlite_file import MAGIC, sqlite_database
 
 VERSION = 1
 
 _ARCHIVE = b"!<arch>\n"
-_SQLITE = b"SQLite format 3\0"
 _KEYS = re.compile(rb'"(?:poptorch|popart|popxl|popvision|poplar(?:_?[Vv]ersion)?)"\s*:')
 _SUFFIXES = {
     "pvti": (".pvti",), "profile": ("profile.pop", "serialized_graph.capnp"), "cbor": ("debug.cbor",),
@@ -57,7 +57,7 @@ def read(source: Source, rows: Rows) -> str | None:
         _archive(source, rows)
     elif what == "json":
         _description(source, rows)
-    elif head.startswith(_SQLITE):
+    elif head.startswith(MAGIC):
         _tables(source, rows)
     else:
         rows.problem(None, f"{_NAMES[what]} {_NEEDS_SDK}")
@@ -109,11 +109,10 @@ def _description(source: Source, rows: Rows) -> None:
 
 def _tables(source: Source, rows: Rows) -> None:
     """A trace that is a database: its layout is not public, so that its tables are named and no more."""
-    with sqlite3.connect(":memory:") as base:
-        try:
-            base.deserialize(b"".join(source.utf8()))
-            names = [name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        except sqlite3.Error as error:
-            rows.problem(None, f"the database is damaged ({error})")
-            return
-    rows.problem(None, f"PopVision's trace (tables {', '.join(sorted(names)) or 'none'}) {_NEEDS_SDK}")
+    try:
+        with sqlite_database(source) as database:
+            names = sorted(database.columns)
+    except sqlite3.Error as error:
+        rows.problem(None, f"the database is damaged ({error})")
+        return
+    rows.problem(None, f"PopVision's trace (tables {', '.join(names) or 'none'}) {_NEEDS_SDK}")

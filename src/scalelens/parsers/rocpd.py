@@ -6,9 +6,9 @@ Yields: events, params
 Source: ROCm/rocm-systems projects/rocprofiler-sdk/source/share/rocprofiler-sdk-rocpd/rocpd_tables.sql and rocpd_views.sql,
     source/lib/output/generateRocpd.cpp, which fills them
 
-The views without a suffix are read, which unite the tables of a merged database.  Rows are joined from the outside, as
-the tool's own views drop a kernel that has no event.  Kernels are category kernel, copies gpu_memcpy, API calls and
-markers of their domain in lower case; a marker is named by its message.  Of device work `process` is the GPU by its
+The tables are read, whose names end in a guid and of which a merged database has several, never the views over them.
+Rows are joined from the outside, as the tool's own views drop a kernel that has no event.  Kernels are category kernel,
+copies gpu_memcpy, API calls and markers of their domain in lower case; a marker is named by its message.  Of device work `process` is the GPU by its
 number among GPUs, of the host the process id.  Instants, counters and allocations are not read.  Times count from a
 clock of the node: `trace_clock` is relative.  `correlation` ties a call to what it launches, in one process; the n-th
 process of a file, from 0, has n * 2^32 added to its own.  `line` counts the records over all tables read.
@@ -18,6 +18,7 @@ processes are parts, and so runs, of their own.
 """
 
 import json
+import re
 import sqlite3
 from typing import Any
 
@@ -27,7 +28,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.sqlite_file import MAGIC, Database, sqlite_database
 from scalelens.parsing.values import integer, json_integer, rank_in_name
 
-VERSION = 1
+VERSION = 2
 
 _SIZES = ("workgroup_size_x", "workgroup_size_y", "workgroup_size_z", "grid_size_x", "grid_size_y", "grid_size_z")
 _NEEDED = {
@@ -43,6 +44,7 @@ _NEEDED = {
                           "event_id"},
     "rocpd_region": {"guid", "pid", "tid", "name_id", "start", "end", "event_id"},
 }  # fmt: skip
+_GUID = r"(?:_[0-9a-f]+)*"
 _NAMED = "LEFT JOIN rocpd_string s ON s.id = x.name_id AND s.guid = x.guid"
 _CALLED = "LEFT JOIN rocpd_event e ON e.id = x.event_id AND e.guid = x.guid"
 # Each gives guid, pid, start, end, correlation, name, category, process, thread, stream and arguments.
@@ -81,7 +83,7 @@ def recognise(head: bytes, name: str) -> bool:
 def read(source: Source, rows: Rows) -> str | None:
     try:
         with sqlite_database(source) as database:
-            lacking = [view for view, columns in _NEEDED.items() if not columns <= database.columns.get(view, set())]
+            lacking = _united(database)
             if lacking:
                 rows.problem(None, f"the database lacks columns of schema 3 in {', '.join(lacking)}: it is not read")
                 return None
@@ -97,6 +99,18 @@ def read(source: Source, rows: Rows) -> str | None:
         rows.problem(None, f"the database is cut or damaged ({error}): what was read before is kept")
         return None
     return "nothing says which ranks its processes are: each is a run of its own" if len(owners) > 1 else None
+
+
+def _united(database: Database) -> list[str]:
+    """Gives the tables of each kind one name; returns the kinds that lack columns."""
+    lacking = []
+    for kind, needed in _NEEDED.items():
+        tables = [table for table in database.columns if re.fullmatch(kind + _GUID, table, re.IGNORECASE)]
+        if tables and all(needed <= database.columns[table] for table in tables):
+            database.unite(kind, tables, needed)
+        else:
+            lacking.append(kind)
+    return lacking
 
 
 def _processes_of(database: Database, name: str, rows: Rows) -> tuple[_Owners, int | None]:

@@ -37,9 +37,9 @@ VERSION = 1
 _RECORDS = re.compile(rb'"buffer_records"\s*:\s*\{')
 _RECORD = re.compile(rb'\{\s*"size"\s*:\s*\d+\s*,\s*"kind"\s*:')
 _BETWEEN = re.compile(
-    rb'(?:\]\s*,\s*"\w+"\s*:\s*\[\s*)+(?=\{\s*"size"|\Z)'
+    rb'(?:\]\s*,\s*"\w+"\s*:\s*\[\s*){1,100}(?=\{\s*"size"|\Z)'
 )  # the end of one array and the start of another
-_END = re.compile(rb'(?:\A\s*"\w+"\s*:\s*\[)?\s*\]\s*(?:,\s*"\w+"\s*:\s*\[\s*\]\s*)*\}\s*\}\s*\]\s*\}\s*\Z')
+_END = re.compile(rb'(?:\A\s*"\w+"\s*:\s*\[|(?<!\s))\s*\]\s*(?:,\s*"\w+"\s*:\s*\[\s*\]\s*)*\}\s*\}\s*\]\s*\}\s*\Z')
 _WINDOW = 1 << 16
 
 

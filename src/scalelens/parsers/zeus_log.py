@@ -31,7 +31,7 @@ _STEPS = re.compile(
     r".*\[Zeus\] Steps (\d{1,12})-(\d{1,12}): Energy=[\d.]{1,20} Wh \((\d[\d.]{0,20}) J\), Avg Power=(\d[\d.]{0,20}) W,"
     r" Time=(\d[\d.]{0,20}) s((?:, [\w/]{1,30}=\d[\d.]{0,20})*)"
 )
-_RATIO = re.compile(r"([\w/]+)=([\d.]+)")
+_RATIO = re.compile(r"(?<![\w/])([\w/]+)=([\d.]+)")
 _UNITS = {"Samples/Wh": "samples/Wh", "Tokens/J": "tokens/J"}
 
 

@@ -20,6 +20,7 @@ from scalelens.parsing.source import Source
 _SLICE = 1 << 20  # bytes decoded at once
 _LARGEST = 1 << 18  # bytes of an event that is found where its neighbors are damaged
 LONGEST_HEAD = 64 << 20  # bytes of metadata before or after the events
+_TOKENS, _TOKENS_PER_BYTE = 100_000, 2  # of a damaged text that are looked at; a whole one has up to 0.3 a byte
 _DEEPEST_JSON = 100  # objects within objects; what is deeper is damage, and its end is not worth the search
 
 ARRAY = re.compile(rb'\A\s*\[|"traceEvents"\s*:\s*\[|\[\s*\{\s*"ph"\s*:\s*"')
@@ -193,11 +194,15 @@ class Trace:
     def _one_by_one(self, text: bytes, final: bool) -> tuple[Items, bytes]:
         """Events of a damaged text, and what is left of it."""
         items: Items = []
+        search = _Search(_TOKENS + _TOKENS_PER_BYTE * len(text))
         at, bad = 0, None  # up to where the text is done; where damage began that lasts until the next event
         while (start := text.find(b"{", at)) >= 0:
             if bad is None and text[at:start].strip(SEPARATORS):
                 bad = at
-            end = _closing(text, start)
+            end = search.closing(text, start)
+            if search.tokens_left < 0:  # nested so that each object would be searched again and again
+                bad = start if bad is None else bad
+                break
             if end is None and not final and len(text) - start < _LARGEST:
                 return items + ([] if bad is None else [text[bad:start]]), text[start:]
             event = self._event(text[start:end]) if end else None
@@ -258,16 +263,23 @@ def _boundary(text: bytes) -> tuple[int, int] | None:
     return None
 
 
-def _closing(text: bytes, start: int) -> int | None:
-    """Where the object ends that begins at `start`."""
-    depth = 0
-    for token in _STRING_OR_BRACKET.finditer(text, start, start + _LARGEST):
-        depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(token[0], 0)
-        if depth == 0:
-            return token.end()
-        if depth > _DEEPEST_JSON:
-            break
-    return None
+class _Search:
+    """Looks for the ends of objects in a text, and for no more than so many tokens."""
+
+    def __init__(self, tokens: int) -> None:
+        self.tokens_left = tokens
+
+    def closing(self, text: bytes, start: int) -> int | None:
+        """Where the object ends that begins at `start`."""
+        depth = 0
+        for token in _STRING_OR_BRACKET.finditer(text, start, start + _LARGEST):
+            self.tokens_left -= 1
+            depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(token[0], 0)
+            if depth == 0:
+                return token.end()
+            if depth > _DEEPEST_JSON or self.tokens_left < 0:
+                break
+        return None
 
 
 def _tries(text: bytes) -> Iterator[tuple[bytes, bool]]:

@@ -18,6 +18,8 @@ import pyarrow.compute as pc
 from scalelens.parsing.attempts import KEPT, Launch
 from scalelens.parsing.number_fields import LONGEST_FIELD, Integers, numbers_between, stands_at, windows
 
+_LONGEST_FORM = 1 << 14  # bytes of a record that is learned; a window of this width is cut for each record
+_LONGEST_FIELD_TEXT = 160  # letters of a field, its name and its numbers
 FEWEST_RECORDS = 16  # of one form that are read by columns
 _MEAN = rb" *\( *[-+0.eEnaif]+ *\)"
 _LINE_FEED, _BLANK = ord("\n"), ord(" ")
@@ -198,12 +200,15 @@ class Block:
 
 def form_of(text: str, head: str, delimiter: str) -> RecordForm | None:
     """The form of a record; None where a field is not one number between fixed texts."""
-    if not head or not text.isascii() or not text.startswith(head + delimiter):
+    if not head or len(text) > _LONGEST_FORM or not text.isascii() or not text.startswith(head + delimiter):
         return None
     *fields, last = text[len(head) + 1 :].split(delimiter)
     closed = not last
-    matches = [_FIELD.fullmatch(field) for field in (fields if closed else [*fields, last])]
-    if not fields or None in matches:
+    of_form = fields if closed else [*fields, last]
+    if not fields or max(map(len, of_form)) > _LONGEST_FIELD_TEXT:
+        return None
+    matches = [_FIELD.fullmatch(field) for field in of_form]
+    if None in matches:
         return None
     read = [
         FieldForm(match[1], (_MEAN if match[3] else b"") + b" *" + match[4].strip().encode())
@@ -220,7 +225,7 @@ def form_of_named(text: str) -> RecordForm | None:
     """
     head, *fields = text.split("=")
     matches = [_NUMBERS_FIRST.fullmatch(field) for field in fields]
-    if not text.isascii() or not head or not fields or None in matches:
+    if len(text) > _LONGEST_FORM or not text.isascii() or not head or not fields or None in matches:
         return None
     read = [
         FieldForm(match[1], b" *" + re.escape(re.sub(r"\d", "0", match[3])).encode(), match[2].count(",") + 1)

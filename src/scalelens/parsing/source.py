@@ -6,6 +6,7 @@ rows as a copy of it.  A damaged or cut compressed stream gives all bytes before
 
 import bz2
 import codecs
+import contextlib
 import functools
 import hashlib
 import io
@@ -28,6 +29,7 @@ _XZ_MEMORY = 256 << 20  # for its dictionary; `xz -9` needs 65 MB
 MOST_RATIO = 2000  # what unpacks to more times its size is not a log: gzip cannot pass 1,032
 RATIO_FROM = 64 << 20  # unpacked bytes below which the ratio is not looked at
 _MOST_UNPACKED = 1 << 40
+_RACY_NS = 2 * 10**9  # a file that was written so short a time ago may be written again without another time
 SPARE_S, SLOWEST_BYTES_PER_S = 60, 50_000  # processor time of a content; Megatron's records take 1/200 of it
 _GZIP, _ZSTD, _XZ, _BZIP2 = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\x00", b"BZh"
 _INFLATE_ERROR: Any = isal_zlib.error
@@ -41,10 +43,15 @@ class OutOfTimeError(OSError):
 class Source:
     """One file, or one member of an archive (`logs.tar.gz!run/rank0.log`)."""
 
-    def __init__(self, path: str, stored: BinaryIO, size_bytes: int, modified_ns: int) -> None:
+    def __init__(
+        self, path: str, stored: BinaryIO, size_bytes: int, modified_ns: int, opened_as: os.stat_result | None = None
+    ) -> None:
         self.path = path
         self.size_bytes = size_bytes
         self.modified_ns = modified_ns
+        self.changed_ns = opened_as.st_ctime_ns if opened_as else 0  # of the file's name, owner or bytes
+        self._opened_as = opened_as
+        self._opened_ns = time.time_ns()
         self.damage: str | None = None
         self.progress: Callable[[int], None] | None = None  # called with the number of stored bytes just read
         self._stored = stored
@@ -64,10 +71,32 @@ class Source:
         sha, block = hashlib.sha256(), b""
         for block in self._blocks(CHUNK):
             sha.update(block)
-        if self.size_bytes <= CHUNK:
+        if self.is_held:
             self._stored.close()
             self._stored = io.BytesIO(block)
         return sha.hexdigest()
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the file is read from memory, once it was hashed."""
+        return self.size_bytes <= CHUNK
+
+    def still_has(self, digest: str) -> bool:
+        """Whether the bytes that were read have the digest that they had before: a larger file is read twice.
+
+        What was not written to meanwhile is not hashed again; what only grew has the same bytes where it was read.
+        """
+        was, now = self._opened_as, None
+        if self.is_held or was is None:
+            return True
+        with contextlib.suppress(OSError):
+            now = os.stat(self.path)
+        if now and now.st_ino != was.st_ino:
+            return False
+        if now and _written(now) == _written(was) and self._opened_ns - was.st_mtime_ns > _RACY_NS:
+            return True
+        only_grew = now is None or now.st_size > was.st_size or now.st_mtime_ns == was.st_mtime_ns
+        return only_grew and self.digest() == digest
 
     def head(self) -> bytes:
         """First 64 KB of the content."""
@@ -186,6 +215,10 @@ class Source:
             self.damage = "the compressed stream is cut"
 
 
+def _written(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
 def encoding_of(head: bytes) -> tuple[str | None, int]:
     """Codec to convert from (None for UTF-8 and other byte text) and the length of the byte order mark."""
     if head.startswith(codecs.BOM_UTF8):
@@ -207,4 +240,4 @@ def open_source(path: Path | str) -> Source:
     """Opens a file as it is now."""
     stored = open(path, "rb")  # noqa: SIM115
     status = os.fstat(stored.fileno())
-    return Source(str(path), stored, status.st_size, status.st_mtime_ns)
+    return Source(str(path), stored, status.st_size, status.st_mtime_ns, status)

@@ -1,6 +1,12 @@
-"""An SQLite database of a tool, read as it stands: read-only, without a lock, in batches of rows."""
+"""An SQLite database of a tool, read as it stands: read-only, without a lock, in batches of rows.
+
+A database is a program as well: a view of a few bytes can count without an end.  So tables alone are read, never views,
+virtual tables or computed columns, and what a database costs is bounded by its size, counted in rows, in bytes of text
+and in instructions of SQLite.
+"""
 
 import contextlib
+import itertools
 import sqlite3
 import tempfile
 from collections.abc import Iterator
@@ -11,23 +17,110 @@ from scalelens.parsing.source import Source
 
 MAGIC = b"SQLite format 3\0"
 _BATCH = 10_000  # rows: more would leave the cache between fetching and converting them
+_PIECE = 500  # rows that are fetched before their bytes are counted
+# What any database may cost, and how much more for each of its bytes.  A row takes at least 4 bytes; texts repeat where
+# a kernel's name is joined to each of its launches; real captures take up to 0.5 instructions a byte.
+_ROWS, _BYTES_OF_ROW = 10_000, 4
+_TEXT_BYTES, _TEXT_PER_BYTE = 16 << 20, 32
+_INSTRUCTIONS, _INSTRUCTIONS_PER_BYTE, _COUNTED_INSTRUCTIONS = 1_000_000, 20, 10_000
+_LIMITS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: 256 << 10,  # bytes of a text, and of a row
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 1_000_000, sqlite3.SQLITE_LIMIT_COLUMN: 500, sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 100,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0, sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 1,
+}  # fmt: skip
+
+
+class TooCostlyError(sqlite3.DataError):
+    """Reading a database gives or takes far more than its size allows."""
 
 
 class Database:
-    """What `sqlite_database` opens."""
+    """What `sqlite_database` opens.  `columns` has the columns of each table."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, size_bytes: int) -> None:
         self._connection = connection
-        names = self.rows("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
-        self.columns = {name: {column[1] for column in self.rows(f'PRAGMA table_info("{name}")')} for (name,) in names}
+        self._own_views: set[str] = set()
+        self._rows_left = _ROWS + size_bytes // _BYTES_OF_ROW
+        self._text_left = _TEXT_BYTES + size_bytes * _TEXT_PER_BYTE
+        self._instructions_left = _INSTRUCTIONS + size_bytes * _INSTRUCTIONS_PER_BYTE
+        self._spent: str | None = None
+        for limit, value in _LIMITS.items():
+            connection.setlimit(limit, value)
+        connection.text_factory = self._text
+        connection.set_authorizer(self._authorized)
+        connection.set_progress_handler(self._count, _COUNTED_INSTRUCTIONS)
+        stored = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND sql LIKE 'CREATE TABLE %'"
+        columns = {name: self._stored_columns(name) for (name,) in self.rows(stored)}
+        self.columns = {name: stored for name, stored in columns.items() if stored}
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        return self._connection.execute(sql).fetchall()
+        return [row for batch in self.batches(sql) for row in batch]
 
     def batches(self, sql: str) -> Iterator[list[tuple[Any, ...]]]:
-        cursor = self._connection.execute(sql)
-        while rows := cursor.fetchmany(_BATCH):
+        cursor = self._execute(sql)
+        while True:
+            rows: list[tuple[Any, ...]] = []
+            while len(rows) < _BATCH and (piece := self._fetched(cursor)):
+                rows += piece
+            if not rows:
+                return
             yield rows
+
+    def table(self, name: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """The columns of a table in their order, and its rows."""
+        columns = [column[1] for column in self.rows(f"PRAGMA table_xinfo({quoted(name)})")]
+        return columns, self.rows(f"SELECT * FROM main.{quoted(name)}")
+
+    def unite(self, name: str, tables: list[str], columns: set[str]) -> None:
+        """The rows of several tables under one name, in place of a view of the database."""
+        chosen = ", ".join(map(quoted, sorted(columns)))
+        parts = " UNION ALL ".join(f"SELECT {chosen} FROM main.{quoted(table)}" for table in tables)
+        self._own_views.add(name)
+        self._execute(f"CREATE TEMP VIEW {quoted(name)} AS {parts}")
+
+    def _stored_columns(self, table: str) -> set[str]:
+        """Columns whose values are stored.  A table that computes others is left out: `*` would name them."""
+        columns = self.rows(f"PRAGMA table_xinfo({quoted(table)})")
+        return set() if any(column[6] for column in columns) else {column[1] for column in columns}
+
+    def _fetched(self, cursor: sqlite3.Cursor) -> list[tuple[Any, ...]]:
+        with self._bounded():
+            piece = cursor.fetchmany(_PIECE)
+        self._rows_left -= len(piece)
+        if bytes in {*map(type, itertools.chain.from_iterable(piece))}:
+            self._text_left -= sum(len(value) for row in piece for value in row if type(value) is bytes)
+        if self._rows_left < 0 or self._text_left < 0:
+            raise TooCostlyError("it gives far more rows or text than its size allows")
+        return piece
+
+    def _execute(self, sql: str) -> sqlite3.Cursor:
+        with self._bounded():
+            return self._connection.execute(sql)
+
+    @contextlib.contextmanager
+    def _bounded(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise TooCostlyError(self._spent) if self._spent else error from None
+
+    def _text(self, text: bytes) -> str:
+        self._text_left -= len(text)
+        if self._text_left < 0:
+            raise TooCostlyError("it gives far more text than its size allows")
+        return text.decode("utf-8", "replace")
+
+    def _count(self) -> bool:
+        """Called by SQLite from time to time; True ends the statement."""
+        self._instructions_left -= _COUNTED_INSTRUCTIONS
+        if self._instructions_left < 0:
+            self._spent = "reading it takes far longer than its size allows"
+        return self._spent is not None
+
+    def _authorized(self, action: int, one: str | None, two: str | None, base: str | None, within: str | None) -> int:
+        """Whether SQLite may do something: nothing is read through a view that the database brings."""
+        foreign = action == sqlite3.SQLITE_READ and within is not None and within not in self._own_views
+        return sqlite3.SQLITE_DENY if foreign else sqlite3.SQLITE_OK
 
 
 @contextlib.contextmanager
@@ -38,7 +131,7 @@ def sqlite_database(source: Source) -> Iterator[Database]:
     """
     with contextlib.ExitStack() as opened:
         path = Path(source.path)
-        if not _is_plain(path):
+        if source.is_held or not _is_plain(path):
             copy = opened.enter_context(tempfile.NamedTemporaryFile(suffix=".sqlite"))
             for block in source.chunks():
                 copy.write(block)
@@ -46,8 +139,11 @@ def sqlite_database(source: Source) -> Iterator[Database]:
             path = Path(copy.name)
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
         opened.callback(connection.close)
-        connection.text_factory = lambda text: text.decode("utf-8", "replace")
-        yield Database(connection)
+        yield Database(connection, path.stat().st_size)
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _is_plain(path: Path) -> bool:

@@ -158,7 +158,8 @@ class Session:
         if executor or (by_run and is_large):
             from scalelens.question.by_run import pieces_by_run
 
-            yield from pieces_by_run(self.warehouse, question, self.queries, executor)
+            with self.warehouse.files.reading():
+                yield from pieces_by_run(self.warehouse, question, self.queries, executor)
             return
         self.helpers.share(question.statement)
         if is_large:

@@ -60,7 +60,13 @@ def part_of_warehouse(root: Path, target: Path, tables: set[str], contents: set[
 
     Rows of other contents that share a segment with them are erased.
     """
-    warehouse, part = Warehouse(root), Warehouse(target)
+    warehouse = Warehouse(root)
+    with warehouse.files.reading():
+        _write_part(warehouse, Warehouse(target), tables, contents)
+    compact(target)
+
+
+def _write_part(warehouse: Warehouse, part: Warehouse, tables: set[str], contents: set[str] | None) -> None:
     live = warehouse.live()
     part.log.mkdir(parents=True)
     part.segments.mkdir()
@@ -80,7 +86,6 @@ def part_of_warehouse(root: Path, target: Path, tables: set[str], contents: set[
         segments = {table: stored for table, stored in batch.segments.items() if table in kept}
         batches.append(Batch(batch_id, kept, batch.file_ids, batch.schema, segments))
     part.commit(batches, entries)
-    compact(target)
 
 
 def tables_of(statements: Iterable[str], query_folders: tuple[Path, ...]) -> set[str]:

@@ -14,7 +14,9 @@ _JOB_ID = re.compile(r"(?:(?:^|[-_.])(?!(?:19|20)\d{6}[._-])(?=\d{5,}\.(?:out|er
 
 _PACKED = re.compile(r"\.(?:gz|zst|xz|bz2)\Z")
 _RANK = re.compile(r"(?<![A-Za-z])(?:local_rank|rank|worker)[-_.]?\d+", re.IGNORECASE)
-_DETAILS = re.compile(rf"(?:(?:^|[-_.]){_RANK.pattern}|[-_.](?:gpu[-_.]?)?(?:power|energy|trace))+\Z", re.IGNORECASE)
+_DETAILS = re.compile(
+    rf"(?:(?:^|[-_.]){_RANK.pattern}|[-_.](?:gpu[-_.]?)?(?:power|energy|trace)){{1,40}}\Z", re.IGNORECASE
+)
 # The two outputs of a process: standard output and standard error, by the suffix or the whole name of a file.
 _ERRORS = re.compile(r"(?:^|\.)(?:err|stderr)\Z|\.e(?=\d+\Z)", re.IGNORECASE)
 _SENSED = {"power", "energy", "params", "metrics", "problems"}  # tables that a file of power or energy may fill

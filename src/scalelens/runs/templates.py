@@ -10,6 +10,17 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from scalelens.runs.name_patterns import (
+    ANY_FOLDERS,
+    NUMBER_PATTERNS,
+    Choice,
+    Literal,
+    NamePattern,
+    Piece,
+    Star,
+    Text,
+    values_in_path,
+)
 from scalelens.tables import RUN_FACTS
 
 _SHAPE_COUNTS = ("num_layers", "hidden_size", "num_experts")  # a model's shape, which `model_flops` reads
@@ -22,10 +33,6 @@ FACT_KINDS = {
     if column.name != "outcome"
 } | {**dict.fromkeys(_SHAPE_COUNTS, "count"), **_OF_BATCH}
 WORDS = {"device_unit": ("gpu", "gcd", "ipu", "hpu", "cpu")}
-_KIND_PATTERNS = {
-    "count": r"0*[1-9][0-9]{0,8}(?![0-9])", "number": r"[0-9]{1,18}(?:\.[0-9]{1,18})?(?![0-9])",
-    "int": r"[0-9]{1,18}(?![0-9])", "text": r"[^/]+",
-}  # fmt: skip
 _LONGEST_TEMPLATE = 500
 _TEMPLATE_TOKEN = re.compile(r"\{([^{}]*)\}|(\*+)|([{}])|([^{}*]+)")
 _PLACEHOLDER = re.compile(r"([^:]*)(?::(.*))?")
@@ -37,17 +44,16 @@ class Template(NamedTuple):
 
     text: str
     line: int  # of the sidecar
-    pattern: re.Pattern[str]
+    patterns: tuple[NamePattern | None, ...]  # of each folder
     kinds: dict[str, str]
 
     def match(self, inside: str) -> dict[str, str] | None:
         """Values of the named parts; None if the template does not fit the path."""
-        match = self.pattern.match(inside + "/")
-        if not match:
+        values = values_in_path(self.patterns, inside.split("/"))
+        if values is None:
             return None
         return {
-            name: str(int(value)) if self.kinds[name] in ("int", "count") else value
-            for name, value in match.groupdict().items()
+            name: str(int(value)) if self.kinds[name] in ("int", "count") else value for name, value in values.items()
         }
 
 
@@ -61,15 +67,16 @@ def compiled(text: str, line: int = 1) -> Template:
             f"the template '{text}' is not a path below the sidecar's folder; write it without / . .. first"
         )
     kinds: dict[str, str] = {}
-    pattern = "".join("(?:[^/]+/)*" if name == "**" else _name_pattern(name, text, kinds) + "/" for name in folders)
-    return Template(text, line, re.compile(pattern), kinds)
+    patterns = tuple(ANY_FOLDERS if name == "**" else _name_pattern(name, text, kinds) for name in folders)
+    return Template(text, line, patterns, kinds)
 
 
-def _name_pattern(name: str, template: str, kinds: dict[str, str]) -> str:
-    """Regular expression for one folder or file of a template; adds the kinds of its named parts to `kinds`."""
+def _name_pattern(name: str, template: str, kinds: dict[str, str]) -> NamePattern:
+    """Pattern of one folder or file of a template; adds the kinds of its named parts to `kinds`."""
     if name == "*":
-        return "[^/]+"
-    pattern, before = "", ""
+        return (Text(None),)
+    pieces: list[Piece] = []
+    before = ""
     for token in _TEMPLATE_TOKEN.finditer(name):
         part, stars, brace, literal = token.groups()
         if brace:
@@ -83,12 +90,21 @@ def _name_pattern(name: str, template: str, kinds: dict[str, str]) -> str:
             if key in kinds:
                 raise ValueError(f"the template '{template}' names '{key}' twice; give the second another name")
             kinds[key] = kind
-            not_within_number = "" if before[-1:].isdigit() or kind == "text" else "(?<![0-9])"
-            pattern += f"{not_within_number}(?P<{key}>{'|'.join(WORDS[key]) if key in WORDS else _KIND_PATTERNS[kind]})"
+            pieces.append(_piece(key, kind, within_number=before[-1:].isdigit()))
         else:
-            pattern += "[^/]*?" if stars else re.escape(literal)
+            pieces.append(Star() if stars else Literal(literal))
         before = token[0]
-    return pattern
+    return tuple(pieces)
+
+
+def _piece(key: str, kind: str, within_number: bool) -> Piece:
+    """The pattern of a named part."""
+    if key in WORDS:
+        return Choice(key, tuple(map(re.compile, WORDS[key])))
+    if kind == "text":
+        return Text(key)
+    not_within_number = "" if within_number else "(?<![0-9])"
+    return Choice(key, tuple(re.compile(not_within_number + pattern) for pattern in NUMBER_PATTERNS[kind]))
 
 
 def _named_part(part: str, template: str) -> tuple[str, str]:

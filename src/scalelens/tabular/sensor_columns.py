@@ -13,11 +13,14 @@ SENSOR = re.compile(
     r"(?:[_ ]?(?:name|id|index|label|type))?",
     re.IGNORECASE,
 )
-_NUMBER = re.compile(r"[-+.\deE]+ ?[a-zA-Z%]*")
+_MOST_COMBINED = 8  # columns of which every combination is tried
+_NUMBER = re.compile(r"[-+.\deE]++ ?[a-zA-Z%]*")
 
 
 def telling(rows: Sequence[Sequence[str]], columns: Sequence[int]) -> tuple[int, ...]:
     """The fewest of these columns that tell as many sensors apart as all of them, the first such."""
+    if len(columns) > _MOST_COMBINED:
+        return tuple(columns)
     sensors = len({tuple(row[k] for k in columns) for row in rows})
     for count in range(len(columns)):
         for chosen in itertools.combinations(columns, count + 1):

@@ -6,7 +6,7 @@ one, `read_table` guesses.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -199,10 +199,16 @@ class _RowWriter:
         if any(value is not None for column, value in measured.items() if column not in idle):
             rows.add("steps", record.line, **row, phase=phase, **measured)
         rows.attempt = attempt
-        values = ((column, number(record.cells.get(column)), unit) for column, unit in self.units.items())
+        values = ((column, number(record.cells.get(column)), unit) for column, unit in self.units_in(record))
         named = [(column, value, unit) for column, value, unit in values if value is not None]
         if named:  # without steps, the number of the epoch distinguishes the rows
             rows.metrics(record.line, rank, place, step if self.counts else table.count(record, "epoch"), named)
+
+    def units_in(self, record: TableRecord) -> Iterable[tuple[str, str | None]]:
+        """The metrics that a record may hold: of objects that name ever others, its own alone are looked at."""
+        if len(record.cells) >= len(self.units):
+            return self.units.items()
+        return [(column, self.units[column]) for column in record.cells if column in self.units]
 
     def measured(self, record: TableRecord, stamp: tuple[datetime, str] | None) -> dict[str, Any]:
         """The columns of a row of `steps`, except the time of the step."""
@@ -286,7 +292,7 @@ class _RowWriter:
             if not fits:
                 what = {"stamp": "time stamp", "count": "whole number"}.get(kind, "number")
                 self.rows.problem(record.line, f"{reading.column} is not a {what}", record.text)
-        for column in self.units:
+        for column, _ in self.units_in(record):
             value = record.cells.get(column)
             if number(value) is None and not is_blank(value):
                 self.rows.problem(record.line, f"{column} is not a number", record.text)

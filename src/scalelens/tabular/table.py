@@ -47,7 +47,7 @@ class StepTable:
         undecided = any(choice.startswith("batch_time=") for reading in readings for choice in reading.choices)
         stamped = "timestamp" in self.columns and not {"step", "batch"}.isdisjoint(self.columns)
         self.by_stamps = by_stamps and stamped and not undecided and _BY_STAMPS_UNLESS.isdisjoint(self.columns)
-        self.evaluated = [reading.column for reading in self.metrics if _EVALUATED.search(reading.column)]
+        self.evaluated = {reading.column for reading in self.metrics if _EVALUATED.search(reading.column)}
 
     def cell(self, record: TableRecord, role: str) -> Any:
         reading = self.columns.get(role)
@@ -67,7 +67,7 @@ class StepTable:
         """The time since the start.  By a stamp it is unknown beside a validation, which lies before it or after it."""
         if not self.by_stamps:
             return self.value(record, "elapsed")
-        evaluated = any(number(record.cells.get(column)) is not None for column in self.evaluated)
+        evaluated = any(number(record.cells[column]) is not None for column in self.evaluated & record.cells.keys())
         return (stamp[0] - _DAY_BEGINS).total_seconds() if stamp and not evaluated else None
 
     def count(self, record: TableRecord, role: str) -> int | None:

@@ -21,6 +21,7 @@ from pyarrow import fs
 from scalelens.errors import UserError
 from scalelens.folders import cache_folder
 from scalelens.warehouse.files import ABANDONED_S, FileStatus, LocalFiles, temporary_in
+from scalelens.warehouse.readers import Reading
 from scalelens.warehouse.records import digest
 from scalelens.warehouse.root import BucketPath
 from scalelens.warehouse.s3_faults import s3_errors_explained
@@ -48,6 +49,19 @@ class Bucket(LocalFiles):
         with self.explained():
             for folder in folders:
                 self.s3.create_dir(self.key(folder))
+
+    def check_commits(self, folder: Path) -> None:
+        """An object appears whole or not at all."""
+
+    def reading(self) -> Reading:
+        """Readers have copies on this machine, which stay."""
+        return Reading(None)
+
+    def remove_segments(self, names: Iterable[str]) -> None:
+        self.remove(self.folder / "segments", names)
+
+    def held_back(self) -> set[str]:
+        return set()
 
     def exists(self, folder: Path) -> bool:
         return folder.name in self.names(folder.parent)

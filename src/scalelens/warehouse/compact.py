@@ -132,7 +132,7 @@ def erase(warehouse: Warehouse, replaced: Live) -> None:
     needed = {segment(table, batch.id) for batch in live.batches.values() for table in batch.tables}
     known = {segment(table, batch.id) for batch in replaced.batches.values() for table in batch.tables}
     with io_errors_explained(warehouse.files.folder):
-        warehouse.files.remove(warehouse.segments, known - needed)
+        warehouse.files.remove_segments(known - needed)
         for path in warehouse.cache.glob("*.bin"):  # may contain facts about forgotten files
             path.unlink(missing_ok=True)
     gc(warehouse.root)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scalelens.errors import UserError
+from scalelens.warehouse.readers import Reading, held_back, remove_segments
 
 ABANDONED_S = 24 * 3600  # age from which a file that no record names is taken for the remains of a killed process
 
@@ -78,6 +79,24 @@ class LocalFiles:
             temporary.unlink(missing_ok=True)
         sync_folder(final.parent)
 
+    def check_commits(self, folder: Path) -> None:
+        """Raises UserError where no file can be given a name in one step, which a commit is."""
+        first, second = temporary_in(folder), temporary_in(folder)
+        try:
+            first.touch()
+            _link_once(first, second)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            raise UserError(
+                f"the file system of {folder.parent} neither links nor renames a file ({error.strerror}), so that "
+                "nothing can be committed there",
+                "give -w a folder on another file system",
+            ) from None
+        finally:
+            first.unlink(missing_ok=True)
+            second.unlink(missing_ok=True)
+
     def publish(self, temporary: Path, final: Path) -> None:
         """Gives a finished file its final name, which no other file has."""
         temporary.rename(final)
@@ -85,6 +104,18 @@ class LocalFiles:
     def remove(self, folder: Path, names: Iterable[str]) -> None:
         for name in names:
             (folder / name).unlink(missing_ok=True)
+
+    def reading(self) -> Reading:
+        """Says that somebody reads from now on; call it before the log is read."""
+        return Reading(self.folder)
+
+    def remove_segments(self, names: Iterable[str]) -> None:
+        """Removes segments that were replaced; those that a reader may have begun with, when it has ended."""
+        remove_segments(self.folder, names)
+
+    def held_back(self) -> set[str]:
+        """Names of segments that were replaced and wait for readers to end."""
+        return held_back(self.folder)
 
     def keep_young(self, paths: Iterable[Path]) -> None:
         """Makes files look new."""
@@ -107,7 +138,10 @@ def temporary_in(folder: Path) -> Path:
 
 
 def _link_once(temporary: Path, final: Path) -> None:
-    """Gives a finished file its final name by link(), or by rename() if the file system has no links."""
+    """Gives a finished file its final name by link(), or by rename() if the file system has no links.
+
+    A rename replaces a file of that name, which has the same bytes: the name holds their digest.
+    """
     try:
         os.link(temporary, final)
     except OSError as error:

@@ -47,12 +47,13 @@ def _garbage_of(warehouse: Warehouse) -> list[_Garbage]:
                     old[folder / name] = stored.size_bytes
     live = warehouse.live()
     named = {segment(table, batch.id) for batch in live.batches.values() for table in batch.tables}
+    held_back = warehouse.files.held_back()
     garbage = []
     for path, size in sorted(old.items()):
         if path.name.startswith(".") and path.suffix == ".tmp":
             garbage.append(_Garbage(path, size, "a process was killed while it wrote it"))
         elif path.name in live.folded:
             garbage.append(_Garbage(path, size, "another record replaces it"))
-        elif path.suffix == ".parquet" and path.name not in named:
+        elif path.suffix == ".parquet" and path.name not in named | held_back:
             garbage.append(_Garbage(path, size, "no record names it"))
     return garbage

@@ -58,6 +58,7 @@ class Warehouse:
             if names and self.log.name not in names:
                 raise UserError(f"{self.root} holds other files", "give -w a new or empty folder")
             self.files.create([self.log, self.segments])  # the log first: it shows others that this is a warehouse
+            self.files.check_commits(self.log)
 
     def texts(self) -> Texts:
         """The bytes of each record, or what is wrong with it.  Raises UserError if there is no warehouse."""

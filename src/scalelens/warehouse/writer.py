@@ -111,9 +111,9 @@ class BatchWriter:
         """Bytes of the row groups written so far."""
         return sum(self._temporary(table).stat().st_size for table in self._writers)
 
-    def commit(self, entries: list[Entry]) -> None:
-        """Commits the rows with the entries of their files."""
-        batch = self.finish({entry.file_id for entry in entries if entry.batch == self.id})
+    def commit(self, entries: list[Entry], void: set[str]) -> None:
+        """Commits the rows with the entries of their files.  Those of `void` contents are named, and never count."""
+        batch = self.finish({entry.file_id for entry in entries if entry.batch == self.id} | void)
         with io_errors_explained(self.warehouse.files.folder):
             self.warehouse.commit([batch] if batch else [], entries)
 

@@ -1,0 +1,203 @@
+"""Files made to be slow or large: the pieces of each format's own samples, again and again, in many ways.
+
+An attack is known by its format, its way and its size: the same three give the same bytes.  `python
+tests/adversarial.py 1000000 out.csv` tries all of them at that size, each in a process of its own, and writes what each took.
+"""
+
+import csv
+import io
+import os
+import random
+import re
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from scalelens.ingestion import formats
+from scalelens.ingestion.recognize import read_rows
+from scalelens.parsing.format_file import name_of, samples
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
+
+FIXTURES = Path(__file__).resolve().parent / "fixtures"
+TOKEN = re.compile(rb"[A-Za-z_]+|\d+|[ \t]+|\n|[^\w\s]|.", re.DOTALL)
+LONGEST_SEED = 200_000
+SECONDS = 60  # of processor time, after which the kernel ends the process of an attack
+
+
+class Seed(NamedTuple):
+    """What a format reads: its sample lines, or a fixture."""
+
+    name: str  # of a file
+    content: bytes
+
+
+def seeds(format: object) -> list[Seed]:
+    """The samples of a format as one text, and the largest of its fixtures."""
+    name = name_of(format)  # type: ignore[arg-type]
+    lines = samples(format)  # type: ignore[arg-type]
+    found = [Seed("job.log", "\n".join(lines).encode() + b"\n")] if lines else []
+    files = [path for path in (FIXTURES / name).rglob("*") if path.is_file() and not is_golden(path)]
+    files = sorted(files, key=lambda path: (path.stat().st_size, path.name))
+    files = [path for path in files if 0 < path.stat().st_size < LONGEST_SEED and path.suffix not in (".gz", ".zst")]
+    return found + [Seed(path.name, path.read_bytes()) for path in files[-1:]]
+
+
+def is_golden(path: Path) -> bool:
+    return path.suffix == ".status" or bool(re.search(r"\.[a-z_]+\.csv\Z", path.name))
+
+
+def filled(before: bytes, part: bytes, behind: bytes, size: int) -> bytes:
+    return before + part * max(1, (size - len(before) - len(behind)) // max(1, len(part))) + behind
+
+
+def honest(seed: Seed, chance: random.Random, size: int) -> bytes:
+    """The seed again and again."""
+    return filled(b"", seed.content, b"", size)
+
+
+def one_line(seed: Seed, chance: random.Random, size: int) -> bytes:
+    return filled(b"", seed.content.replace(b"\n", b" "), b"\n", size)
+
+
+def token_repeated(seed: Seed, chance: random.Random, size: int) -> bytes:
+    """One token, or two or three beside each other, fills the file."""
+    tokens = [*TOKEN.finditer(seed.content)]
+    first = chance.randrange(len(tokens))
+    last = min(len(tokens) - 1, first + chance.choice((0, 0, 1, 2)))
+    part = seed.content[tokens[first].start() : tokens[last].end()]
+    return filled(seed.content[: tokens[last].end()], part, seed.content[tokens[last].end() :], size)
+
+
+def foreign_repeated(seed: Seed, chance: random.Random, size: int) -> bytes:
+    """What patterns and parsers like to repeat, anywhere in the seed."""
+    parts = (b" ", b"\t", b"9", b"a", b"0.", b",", b'"', b"'", b"\\", b"[", b"{", b"(", b"<a>", b'{"a":', b"[[", b"=",
+             b"x=1 ", b"x: 1, ", b"1,", b"a,", b"| ", b"-", b"_", b"%", b"\r", b"\x1b[", b"\x1b[0m", b"[0]:", b"0: ",
+             b"\n ", b"\n", b"/", b";", b"&", b"\0", b"1e9 ", b"\xff", b"\xef\xbb\xbf", b"1:", b"2024-")  # fmt: skip
+    tokens = [*TOKEN.finditer(seed.content)]
+    at = chance.choice(tokens).end()
+    return filled(seed.content[:at], chance.choice(parts), seed.content[at:], size)
+
+
+def cut_lines(seed: Seed, chance: random.Random, size: int) -> bytes:
+    """A line cut at one place, as often as fits."""
+    line = chance.choice([line for line in seed.content.splitlines() if line.strip()] or [b"x"])
+    tokens = [*TOKEN.finditer(line)]
+    return filled(seed.content, line[: chance.choice(tokens).end()] + b"\n", b"", size)
+
+
+def counted(seed: Seed, chance: random.Random, size: int) -> bytes:
+    """Other numbers, or other words, in each copy of a line: many steps, ranks, keys, hosts and kernels."""
+    lines = [line for line in seed.content.splitlines(keepends=True) if line.strip()] or [b"x 1\n"]
+    line = chance.choice(lines)
+    kind = rb"\d+" if chance.random() < 0.5 else rb"[A-Za-z]\w*"
+    places = [*re.finditer(kind, line)] or [*re.finditer(rb".", line)]
+    place, out, length, number = chance.choice(places), [seed.content], len(seed.content), 0
+    backwards = chance.random() < 0.3
+    while length < size:
+        number += 1
+        shown = 10_000_000 - number if backwards else number
+        kept = b"" if place[0].isdigit() else place[0]
+        out.append(line[: place.start()] + kept + b"%d" % shown + line[place.end() :])
+        length += len(out[-1])
+    return b"".join(out)
+
+
+def all_counted(seed: Seed, chance: random.Random, size: int) -> bytes:
+    """Every number of the seed counts up with each copy."""
+    numbers, out, length, copy = re.compile(rb"\d+"), [], 0, 0
+    while length < size:
+        copy += 1
+        out.append(numbers.sub(lambda found: b"%d" % (int(found[0][:12]) + copy), seed.content))  # noqa: B023
+        length += len(out[-1])
+    return b"".join(out)
+
+
+def shuffled(seed: Seed, chance: random.Random, size: int) -> bytes:
+    """Lines, or tokens, of the seed in random order."""
+    pieces = seed.content.splitlines(keepends=True) if chance.random() < 0.5 else TOKEN.findall(seed.content)
+    out, length = [seed.content], len(seed.content)
+    while length < size:
+        out += (more := chance.choices(pieces, k=1000))
+        length += sum(map(len, more))
+    return b"".join(out)
+
+
+Way = Callable[[Seed, random.Random, int], bytes]
+WAYS: dict[Way, int] = {  # how often each is tried on a seed
+    one_line: 1, token_repeated: 2, foreign_repeated: 3, cut_lines: 1, counted: 2, all_counted: 1, shuffled: 1,
+}  # fmt: skip
+
+
+class Attack(NamedTuple):
+    format: str
+    way: str
+    number: int
+    name: str  # of the file
+    make: Callable[[int], bytes]  # bytes of a file of about this size
+
+
+def attacks(format: object) -> Iterator[Attack]:
+    """Attacks on a format; those of `honest` come first, one for each seed."""
+    name = name_of(format)  # type: ignore[arg-type]
+    for place, seed in enumerate(seeds(format)):
+        for way, count in {honest: 1, **WAYS}.items():
+            for number in range(count):
+                known = f"{name} {place} {way.__name__} {number}"
+                yield Attack(
+                    name, way.__name__, 100 * place + number, seed.name,
+                    lambda size, way=way, seed=seed, known=known: way(seed, random.Random(known), size)[: size + 4096],  # type: ignore[misc]
+                )  # fmt: skip
+
+
+class Cost(NamedTuple):
+    seconds: float  # of processor time
+    peak_bytes: int  # held by the process
+    rows: int
+
+
+def cost_of(attack: Attack, size: int, loaded: formats.Formats) -> Cost | None:
+    """What reading costs, in a process of its own; None where the kernel had to end it."""
+    content = attack.make(size)
+    into, out = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(into)
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+        resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+        begin = time.process_time()
+        rows = Rows("f", lambda *_: None)
+        try:
+            read_rows(Source(attack.name, io.BytesIO(content), len(content), 0), loaded, rows)
+            rows.flush()
+            count = sum(rows.rows_by_format.values())
+        except BaseException as error:
+            sys.stderr.write(f"{attack.format} {attack.way} {attack.number}: {error!r}\n")
+            count = -1
+        os.write(out, f"{time.process_time() - begin} {count}".encode())
+        os._exit(0)
+    os.close(out)
+    with open(into, "rb") as pipe:
+        said = pipe.read().split()
+    _, _, usage = os.wait4(child, 0)
+    return Cost(float(said[0]), usage.ru_maxrss << 10, int(said[1])) if said else None
+
+
+def main(size: int, path: Path, names: list[str]) -> None:
+    loaded = formats.load()
+    with path.open("w", newline="") as file:
+        out = csv.writer(file)
+        for format in sorted({*loaded.of_lines, *loaded.of_files}, key=name_of):
+            if names and name_of(format) not in names:
+                continue
+            for attack in attacks(format):
+                cost = cost_of(attack, size, loaded)
+                out.writerow([*attack[:4], *(cost or ("killed", "", ""))])
+                file.flush()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:])

@@ -1,0 +1,369 @@
+"""Small files stay small: what a database, an HDF5 file or a template costs is bounded by its size, by counting."""
+
+import importlib
+import io
+import pkgutil
+import random
+import re
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from re._constants import (  # type: ignore[import-not-found]
+    ASSERT,
+    ASSERT_NOT,
+    AT,
+    BRANCH,
+    MAX_REPEAT,
+    MAXREPEAT,
+    MIN_REPEAT,
+    SUBPATTERN,
+)
+from re._parser import parse  # type: ignore[import-not-found]
+from types import ModuleType
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+import adversarial
+from conftest import FIXTURES
+from nsight import capture, two_processes
+from scalelens.ingestion import formats
+from scalelens.ingestion.recognize import read_rows
+from scalelens.parsing import chrome_trace, sqlite_file
+from scalelens.parsing.format_file import name_of
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source, open_source
+from scalelens.runs import name_patterns
+from scalelens.runs.templates import compiled
+from test_robustness import Result, read, read_source
+
+COUNTING = "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n LIMIT 16000000)"
+
+
+def read_file(path: Path) -> Result:
+    source = open_source(path)
+    try:
+        return read_source(source)
+    finally:
+        source.close()
+
+
+def altered(path: Path, *statements: str) -> Path:
+    with sqlite3.connect(path) as base:
+        for statement in statements:
+            base.execute(statement)
+    base.close()
+    return path
+
+
+# SQLite
+
+
+def test_views_of_a_capture_are_not_read(tmp_path: Path) -> None:
+    tables = two_processes()
+    kernels = tables.pop("CUPTI_ACTIVITY_KIND_KERNEL")
+    assert kernels
+    view = f"""CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS {COUNTING} SELECT k AS start, k + 1 AS "end", 0 AS deviceId,
+        0 AS contextId, 7 AS streamId, k AS correlationId, 1677721600 AS globalPid, 3 AS demangledName,
+        3 AS shortName FROM n"""
+    result = read_file(altered(capture(tmp_path / "a.sqlite", tables), view))
+    names = [row["category"] for row in result.tables["events"]]
+    assert names and "kernel" not in names
+    assert "the capture holds no kernel" in (result.note or "")
+
+
+def test_computed_columns_and_virtual_tables_are_not_read(tmp_path: Path) -> None:
+    path = altered(
+        capture(tmp_path / "a.sqlite", {}),
+        "CREATE TABLE computed (a INTEGER, b TEXT AS (printf('%200000s', a)))",
+        "CREATE VIRTUAL TABLE places USING rtree(id, low, high)",
+        "CREATE VIEW many AS SELECT a.value FROM StringIds a, StringIds b",
+        "CREATE TABLE plain (a INTEGER)",
+    )
+    source = open_source(path)
+    with sqlite_file.sqlite_database(source) as database:
+        assert "plain" in database.columns and "StringIds" in database.columns
+        assert not {"computed", "places", "many"} & database.columns.keys()
+        with pytest.raises(sqlite3.DatabaseError, match="prohibited"):
+            database.rows("SELECT * FROM many")
+    source.close()
+
+
+def test_a_join_of_alike_keys_is_bounded_by_the_bytes_of_the_file(tmp_path: Path) -> None:
+    """A row of each of two tables is 8 bytes: a thousand of each gave a million rows."""
+    path = tmp_path / "a.db"
+    path.write_bytes((FIXTURES / "rocpd" / "one_process.sqlite").read_bytes())
+    with sqlite3.connect(path) as base:
+        strings = next(
+            name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE name GLOB 'rocpd_string_*'")
+        )
+        regions = strings.replace("string", "region")
+        for table in (strings, regions):
+            for _ in range(9):
+                base.execute(f"INSERT INTO {table} SELECT * FROM {table} LIMIT 500")
+    base.close()
+    result = read_file(path)
+    assert 0 < len(result.tables["events"]) < sqlite_file._ROWS + path.stat().st_size / sqlite_file._BYTES_OF_ROW
+    assert "far more rows or text than its size allows" in result.problems[-1]
+
+
+def test_a_text_that_each_row_is_given_is_bounded(tmp_path: Path) -> None:
+    """The value that a new column has by default is in no row, and in each one that is read."""
+    path = capture(tmp_path / "a.sqlite", {"MPI_RANKS": [(k, k) for k in range(20_000)]})
+    altered(path, f"ALTER TABLE MPI_RANKS ADD COLUMN text DEFAULT '{'x' * 100_000}'")
+    source = open_source(path)
+    with sqlite_file.sqlite_database(source) as database, pytest.raises(sqlite_file.TooCostlyError, match="text"):
+        database.rows("SELECT text FROM MPI_RANKS")
+    source.close()
+
+
+def test_instructions_are_counted_and_time_is_not(tmp_path: Path) -> None:
+    path = capture(tmp_path / "a.sqlite", {"MPI_RANKS": [(k, k) for k in range(2_000)]})
+    source = open_source(path)
+    with sqlite_file.sqlite_database(source) as database, pytest.raises(sqlite_file.TooCostlyError, match="far longer"):
+        database.rows("SELECT count(*) FROM MPI_RANKS a, MPI_RANKS b, MPI_RANKS c")
+    source.close()
+
+
+# HDF5
+
+
+def frame(path: Path, make: Callable[[h5py.Group], None]) -> Path:
+    """A frame as pandas writes it, with a table that `make` makes."""
+    with h5py.File(path, "w") as file:
+        group = file.create_group("jpwr")
+        group.attrs["pandas_type"], group.attrs["nblocks"] = np.bytes_("frame"), 1
+        group["block0_items"] = np.array([b"timestamps", b"rocm:0"])
+        make(group)
+    return path
+
+
+def samples_of(count: int) -> np.ndarray:
+    return np.array([[1.79e9 + k, 90.0 + k] for k in range(count)])
+
+
+def elsewhere(group: h5py.Group) -> None:
+    secret = Path(group.file.filename).with_name("secret")
+    secret.write_bytes(samples_of(9).tobytes())
+    group.create_dataset("block0_values", (9, 2), "f8", external=[(str(secret), 0, 144)])
+
+
+def virtual(group: h5py.Group) -> None:
+    other = Path(group.file.filename).with_name("other.h5")
+    with h5py.File(other, "w") as file:
+        file["x"] = samples_of(9)
+    layout = h5py.VirtualLayout((9, 2), "f8")
+    layout[:] = h5py.VirtualSource(str(other), "x", (9, 2))
+    group.create_virtual_dataset("block0_values", layout)
+
+
+def linked(group: h5py.Group) -> None:
+    other = Path(group.file.filename).with_name("other.h5")
+    with h5py.File(other, "w") as file:
+        file["x"] = samples_of(9)
+    group["block0_values"] = h5py.ExternalLink(str(other), "x")
+
+
+def unwritten(group: h5py.Group) -> None:
+    group.create_dataset("block0_values", (4_000_000, 2), "f8", chunks=(1000, 2), fillvalue=1.79e9)
+
+
+def packed(group: h5py.Group) -> None:
+    group.create_dataset("block0_values", (400_000, 2), "f8", np.full((400_000, 2), 1.79e9), compression=9)
+
+
+def endless(group: h5py.Group) -> None:
+    group["block0_values"] = samples_of(9)
+    group.attrs["nblocks"] = 10**9
+
+
+def again(group: h5py.Group) -> None:
+    """One table under 60 names."""
+    group["block0_values"] = samples_of(900)
+    group.attrs["nblocks"] = 60
+    for k in range(1, 60):
+        group[f"block{k}_values"], group[f"block{k}_items"] = group["block0_values"], group["block0_items"]
+
+
+REFUSED = {
+    elsewhere: "lies in another file", virtual: "lies in another file", linked: "is a link",
+    unwritten: "more numbers than the file has bytes for", packed: "more numbers than the file has bytes for",
+    endless: "a frame of 1000000000 tables", again: "more numbers than the file has bytes for",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", REFUSED, ids=lambda make: make.__name__)
+def test_numbers_that_are_not_in_the_file_are_refused(tmp_path: Path, make: Callable[[h5py.Group], None]) -> None:
+    result = read_file(frame(tmp_path / "power.h5", make))
+    assert not result.tables.get("power")
+    assert len(result.problems) == 1 and REFUSED[make] in result.problems[0]
+
+
+def test_numbers_that_were_packed_are_read(tmp_path: Path) -> None:
+    noisy = samples_of(900) + np.random.default_rng(1).random((900, 2))
+
+    def make(group: h5py.Group) -> None:
+        group.create_dataset("block0_values", (900, 2), "f8", noisy, compression=4, shuffle=True)
+
+    assert len(read_file(frame(tmp_path / "power.h5", make)).tables["power"]) == 900
+
+
+# Path templates
+
+
+PIECES = {
+    "{a}": "(?P<a>[^/]+)", "{b}": "(?P<b>[^/]+)", "{k:int}": r"(?<![0-9])(?P<k>[0-9]{1,18}(?![0-9]))", "*": "[^/]*?",
+    "-": "-", "n": "n", "xl": "xl",
+}  # fmt: skip
+
+
+def test_templates_fit_as_a_regular_expression_does() -> None:
+    """The longest text that the rest leaves, part by part, and as many folders for `**`."""
+    chance, fitted = random.Random(3), 0
+    for _ in range(2_000):
+        folders, expression = [], ""
+        for _ in range(chance.randint(1, 3)):
+            pieces = chance.sample(sorted(PIECES), chance.randint(1, 5))
+            folders.append("**" if chance.random() < 0.2 else "".join(pieces))
+            of_name = "[^/]+" if pieces == ["*"] else "".join(PIECES[piece] for piece in pieces)
+            expression += "(?:[^/]+/)*" if folders[-1] == "**" else of_name + "/"
+        try:
+            template = compiled("/".join(folders))
+        except ValueError:  # parts beside each other, or of one name
+            continue
+        filled = re.sub(r"\{[^}]*\}|\*+", lambda _: chance.choice(("a", "12", "n-n", "xlxl", "7-n")), "/".join(folders))
+        match = re.match(expression, filled + "/")
+        expected = (
+            {key: str(int(value)) if key == "k" else value for key, value in match.groupdict().items()}
+            if match
+            else None
+        )
+        assert template.match(filled) == expected, ("/".join(folders), filled)
+        fitted += match is not None
+    assert fitted > 300
+
+
+def test_a_name_costs_its_length_however_many_parts_a_template_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seven parts and a name of 243 letters did not end; steps are counted, over all pieces of the template."""
+    compared = 0
+    ends = name_patterns._ends
+
+    def counted(piece: name_patterns.Piece, name: str, fits: list[bool]) -> list[int]:
+        nonlocal compared
+        compared += len(fits)
+        return ends(piece, name, fits)
+
+    monkeypatch.setattr(name_patterns, "_ends", counted)
+    template = compiled("-".join(f"{{p{k}}}" for k in range(7)) + "-end")
+    assert template.match("-" * 243) is None
+    assert 0 < compared <= 15 * 244
+    assert compiled("/".join(["**", "*"] * 9) + "/end").match("/".join("a" * 60)) is None
+
+
+# Patterns
+
+
+def endless_beginnings(items: Iterable[tuple[Any, Any]]) -> bool:
+    """Whether a pattern begins with a repetition without an end, and needs something after it.
+
+    Where such a pattern is searched for, each letter of a long run begins it anew.  What stands before the run ends
+    that: `(?<!\\w)\\w+=`.
+    """
+    items = [*items]
+    for place, (kind, given) in enumerate(items):
+        if kind in (AT, ASSERT, ASSERT_NOT):
+            return False
+        if kind is SUBPATTERN:
+            return endless_beginnings([*given[3], *items[place + 1 :]])
+        if kind is BRANCH:
+            return any(endless_beginnings([*branch, *items[place + 1 :]]) for branch in given[1])
+        if kind in (MAX_REPEAT, MIN_REPEAT):
+            optional = all(kind in (MAX_REPEAT, MIN_REPEAT) and given[0] == 0 for kind, given in items[place + 1 :])
+            return given[1] is MAXREPEAT and not optional
+        return False
+    return False
+
+
+def patterns_that_are_searched() -> Iterator[tuple[str, re.Pattern[Any]]]:
+    for package in ("parsers", "parsing", "tabular", "ingestion", "runs"):
+        folder = importlib.import_module(f"scalelens.{package}").__path__
+        for found in pkgutil.walk_packages(folder, f"scalelens.{package}."):
+            module = importlib.import_module(found.name)
+            code = Path(str(module.__file__)).read_text()
+            for name, value in vars(module).items():
+                if isinstance(value, re.Pattern) and re.search(rf"\b{name}\.(?:search|find|sub|split)", code):
+                    yield f"{found.name}.{name}", value
+
+
+def test_no_pattern_that_is_searched_begins_without_an_end() -> None:
+    found = {
+        name
+        for name, pattern in patterns_that_are_searched()
+        if endless_beginnings(parse(pattern.pattern, pattern.flags & ~re.UNICODE))
+    }
+    assert not found
+    assert endless_beginnings(parse(r"(\w+)=")) and not endless_beginnings(parse(r"(?<!\w)(\w+)="))
+    assert endless_beginnings(parse(r"a|\s*b")) and not endless_beginnings(parse(r"\d+(?:\.\d+)?"))
+
+
+# JSON
+
+
+@pytest.mark.parametrize("part", [b'{"a":', b'{"a": {}, "b":', b'[{"a":', b'{"ph": "X", "args": {'])
+def test_objects_within_objects_are_looked_at_a_few_times_each(part: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them was searched for its end, two hundred levels deep: 600 KB took a minute.  Tokens are counted."""
+    looked, closing = 0, chrome_trace._Search.closing
+
+    def counted(self: chrome_trace._Search, text: bytes, start: int) -> int | None:
+        nonlocal looked
+        before = self.tokens_left
+        found = closing(self, text, start)
+        looked += before - self.tokens_left
+        return found
+
+    monkeypatch.setattr(chrome_trace._Search, "closing", counted)
+    content = b'{"traceEvents": [' + part * (200_000 // len(part))
+    result = read(content, "trace.json")
+    assert (result.status, result.tables.get("events")) == ("partial", None)
+    assert 0 < looked <= 4 * (chrome_trace._TOKENS + chrome_trace._TOKENS_PER_BYTE * len(content))
+
+
+# Every format
+
+
+LOADED = formats.load()
+FORMATS = sorted({*LOADED.of_lines, *LOADED.of_files}, key=name_of)
+SIZE, BYTES_OF_ROW = 20_000, 6  # of a file, and of its shortest row
+
+
+def test_rows_are_no_more_than_bytes_allow() -> None:
+    """Records that follow in one line, over the samples of all formats."""
+    for format in FORMATS:
+        attack = next((attack for attack in adversarial.attacks(format) if attack.way == "one_line"), None)
+        if attack:
+            content, rows = attack.make(SIZE), Rows("f", lambda *_: None)
+            read_rows(Source(attack.name, io.BytesIO(content), len(content), 0), LOADED, rows)
+            rows.flush()
+            count = sum(rows.rows_by_format.values()) + sum(rows.problems_by_format.values())
+            assert count <= len(content) / BYTES_OF_ROW, f"{attack[:3]} gives {count} rows of {len(content)} bytes"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("format", FORMATS, ids=name_of)
+def test_no_small_file_is_slow_or_large(format: ModuleType) -> None:
+    """Attacks of 250 KB on every format: ten times the processor time of honest files of the size, and 500 MB.
+
+    What no format takes is read as lines that nobody knows, so that such a log is honest too.
+    """
+    size = 250_000
+    costs = {attack: adversarial.cost_of(attack, size, LOADED) for attack in adversarial.attacks(format)}
+    unknown = next(other for other in FORMATS if name_of(other) == "generic_lines")
+    fallback = adversarial.cost_of(next(adversarial.attacks(unknown)), size, LOADED)
+    honest = [fallback, *(cost for attack, cost in costs.items() if attack.way == "honest")]
+    honest_s = max(cost.seconds for cost in honest if cost)
+    for attack, cost in costs.items():
+        assert cost and cost.rows >= 0, f"{attack[:3]} was ended"
+        assert cost.seconds < 10 * honest_s, f"{attack[:3]} took {cost.seconds:.1f} s, an honest file {honest_s:.1f} s"
+        assert cost.peak_bytes < 500 << 20, f"{attack[:3]} took {cost.peak_bytes >> 20} MB"
