@@ -58,12 +58,12 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
         if table in _TRACES:
             first, last = _ends(rows["start_ns"]) if "start_ns" in rows.column_names else (None, None)
             self.add_traced(rows["rank"].unique().to_pylist(), first, last)
-        elif table == "steps":  # of records in the order of their steps, of one attempt and one rank
-            names = ("rank", "step", "attempt", "ts_origin")
-            columns = {name: rows[name] for name in names if name in rows.column_names}
-            ends = [{name: column[k].as_py() for name, column in columns.items()} for k in (0, -1)]
-            if "ts" in rows.column_names:  # a clock may go back
-                ends[0]["ts"], ends[1]["ts"] = _ends(rows["ts"])
+        elif table == "steps":  # of one rank
+            ends: list[_Row] = [{}, {}]
+            for name in {"rank", "step", "attempt", "ts", "ts_origin"} & {*rows.column_names}:
+                ranges = name in ("step", "attempt", "ts")
+                both = _ends(rows[name]) if ranges else (rows[name][0].as_py(), rows[name][-1].as_py())
+                ends[0][name], ends[1][name] = both
             for take in _TAKEN_FROM[table]:
                 take(self, ends)
 
