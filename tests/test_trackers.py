@@ -7,18 +7,23 @@ import random
 import sqlite3
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+import scalelens
 from conftest import FIXTURES
+from logs import megatron_line
 from scalelens.parsing import leveldb_log
 from scalelens.parsing.source import open_source
 from test_formats import tables_of
 from trackers import (
+    BEGAN,
     BLOCK,
     HEADER,
     HISTORY,
+    environment,
     field,
     history,
     items,
@@ -243,6 +248,61 @@ def test_newer_rows_in_a_journal_are_told(tmp_path: Path) -> None:
     path = trackio_database(tmp_path / "p.db", {"a": [(0, 0.0, {"loss": 1.0})]})
     (tmp_path / "p.db-wal").write_bytes(b"x" * 100)
     assert "p.db-wal (100 bytes) may have newer rows" in (read_rows(open_source(path), LOADED, Rows())[1] or "")
+
+
+def study(
+    folder: Path, name: str = "slurm.out", job: str | None = None, late_s: float = 0.0, timed: bool = True
+) -> Path:
+    """A Slurm output beside the folder of W&B, in local time two hours ahead of UTC."""
+    lines = []
+    for k in range(1, 30):
+        began = datetime.fromtimestamp(BEGAN + 2.5 * k + late_s + 7200, UTC)
+        line = megatron_line(10 * k).lstrip()
+        lines.append(
+            f" [{began:%Y-%m-%d %H:%M:%S}] {line if timed else line.replace('elapsed time per iteration', 'x')}"
+        )
+    (folder / name).write_text("".join(lines))
+    tracked = folder / "wandb" / "offline-run-20260921_141320-abc"
+    (tracked / "files").mkdir(parents=True)
+    records = [run("a", {}), *([environment({"job_id": job})] if job else [])]
+    records += [history(k - 1, 2.5 * k, {"train/global_step": 10 * k, "loss": 1.0, "mfu": 0.4}) for k in range(1, 30)]
+    (tracked / "run-abc.wandb").write_bytes(wandb_file(records))
+    (tracked / "files" / "config.yaml").write_text("wandb_version: 1\n\nlr:\n  desc: null\n  value: 0.1\n")
+    return folder
+
+
+def members(folder: Path) -> list[tuple]:
+    warehouse = folder.with_name("warehouse")
+    scalelens.ingest(folder, warehouse=warehouse)
+    connection = scalelens.connect(warehouse)
+    sql = "SELECT count(DISTINCT run_id), list(why ORDER BY why) FROM members"
+    counted = "SELECT count(*), count(step_s) FROM step_times"
+    return [*connection.execute(sql).fetchall(), *connection.execute(counted).fetchall()]
+
+
+def test_a_log_and_what_the_tracker_kept_of_it_are_one_run(tmp_path: Path) -> None:
+    """By their times: both began and ended together, in clocks of two zones."""
+    (tmp_path / "study").mkdir()
+    assert members(study(tmp_path / "study")) == [(1, ["file", "times", "twin"]), (29, 29)]
+
+
+def test_a_job_id_joins_a_tracker_with_the_log(tmp_path: Path) -> None:
+    (tmp_path / "study").mkdir()
+    found = members(study(tmp_path / "study", "slurm-4711123.out", "4711123", late_s=3600.0 * 0.1))
+    assert found[0][0] == 1 and "twin" in found[0][1] and found[1] == (29, 29)
+
+
+def test_neighbors_are_not_one_run(tmp_path: Path) -> None:
+    (tmp_path / "study").mkdir()
+    assert members(study(tmp_path / "study", late_s=100.0))[0][0] == 2
+
+
+def test_the_runs_of_a_database_stay_apart(tmp_path: Path) -> None:
+    folder = tmp_path / "study"
+    folder.mkdir()
+    runs = [{"name": "trained", "metrics": [("loss", 1.0, 0, 0)]}, {"name": "failed", "params": {"tp": "8"}}]
+    mlflow_database(folder / "mlflow.db", runs)
+    assert members(folder)[0] == (2, ["file", "file"])
 
 
 WANDB_SCRIPT = """

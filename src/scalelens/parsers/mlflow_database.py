@@ -128,6 +128,7 @@ def _by_run(database: Database, query: str) -> Iterator[tuple[Any, Iterator[_Row
 
 def _write_run(run: _Row, rows: Rows) -> None:
     line, run_id, name, status, began, ended, _, experiment = run
+    rows.param("tracker", "mlflow", line)
     rows.param("mlflow_run_id", str(run_id), line)
     rows.param("run_name", str(name)[:500] if name else None, line)
     rows.param("experiment_name", str(experiment)[:500] if experiment else None, line)
@@ -169,7 +170,7 @@ def _write_metrics(values: Iterator[_Row], rows: Rows) -> bool:
             system.take(line, key, number, (stamp, "utc"), step)
         else:
             records.take(line, str(key), number, ms, step)
-    return write_history(records.finish(), _OWN, rows).lacks_times and records.history.records > 0
+    return write_history(records.finish(), _OWN, rows).lacks_times and records.history.records > 1
 
 
 class _Records:

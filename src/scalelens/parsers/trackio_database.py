@@ -116,6 +116,7 @@ class _Runs:
         """The records of a run.  Returns whether its step may count anything."""
         history, last, attempt = History(), None, 0
         for line, name, text, stamp, step in records:
+            self.rows.param("tracker", "trackio", line)
             self.rows.param("run_name", str(name)[:500], line)
             values = dict(_numbers(self.object_of(line, text)))
             if json_integer(step) is not None:
@@ -124,7 +125,7 @@ class _Runs:
             if time := stamp_of(str(stamp)):
                 values["_timestamp"] = nanoseconds_since_1970(time[0]) / 1e9
             history.add(line, values, attempt)
-        return write_history(history, _OWN, self.rows).lacks_times and history.records > 0
+        return write_history(history, _OWN, self.rows).lacks_times and history.records > 1
 
     def system(self, records: Iterator[_Row]) -> None:
         system = SystemMetrics(self.rows)

@@ -230,12 +230,13 @@ class _Run:
             self.rows.add("phases", number, phase="run", span_s=float(runtime_s), origin="logged")
 
     def finish(self) -> str | None:
+        self.rows.param("tracker", "wandb")
         configuration = {name: value for name, value in self.configuration.items() if name != "_wandb"}
         write_configuration(configuration, self.rows, self.configured or None)
         found = write_history(self.history, _OWN, self.rows, False, {"_runtime": "s"})
         for name, (line, value) in self.summary.items():
             self.rows.metric(line, None, None, None, name, value)
-        if self.history.records and found.lacks_times:
+        if self.history.records > 1 and found.lacks_times:
             notes = [
                 "_step may count calls of log(): times of steps need a column that counts steps, or --map step=_step"
             ]
@@ -246,7 +247,9 @@ class _Run:
         if not self.environment:
             notes.append("the machine and the command are not in it: wandb-metadata.json has them")
         if self.output_lines:
-            notes.append(f"{self.output_lines:,} output lines are not read here: files/output.log has them")
+            notes.append(
+                f"{self.output_lines:,} output lines are not read here, but in files/output.log if the client wrote it"
+            )
         return "; ".join(notes) or None
 
 
