@@ -12,6 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+FIXTURES = (
+    "wandb_run", "mlflow_database", "trackio_database", "clearml_metrics", "clearml_task", "comet_messages",
+    "neptune_operations", "aim_repository",
+)  # fmt: skip
 HEADER = b":W&B\xe1\xbe\x00"
 BLOCK = 1 << 15
 BEGAN = 1_790_000_000  # seconds since 1970
@@ -217,9 +221,83 @@ def trackio_runs() -> dict[str, list[tuple[int, float, dict[str, Any]]]]:
     return {"counted": counted, "together": sent_together}
 
 
+def clearml_events() -> list[list[dict[str, Any]]]:
+    scalars = [
+        {"timestamp": BEGAN * 1000 + 2500 * k, "type": "training_stats_scalar", "task": "offline-1", "iter": 10 * k,
+         "metric": name, "variant": series, "value": value, "method": "get"}
+        for k in range(6) for name, series, value in (("loss", "loss", 6 / (k + 1)), ("accuracy", "train", 0.1 * k))
+    ]  # fmt: skip
+    best = {**scalars[0], "metric": "Summary", "variant": "best", "iter": -(1 << 31), "value": 0.5}
+    monitor = {**scalars[0], "metric": ":monitor:gpu", "variant": "gpu_0_utilization", "iter": 30, "value": 97.0}
+    return [scalars[:6], [*scalars[6:], best, monitor]]
+
+
+def clearml_task() -> dict[str, Any]:
+    entries = {"lr": "0.1", "micro_batch_size": "4", "net/hidden_size": "1024"}
+    settings = {name: {"name": name, "section": "General", "value": value} for name, value in entries.items()}
+    return {
+        "hyperparams": {"General": settings}, "id": "offline-1", "name": "first", "offline_folder": "/tmp/offline-1",
+        "project_name": "p", "tags": ["x"], "type": "training",
+    }  # fmt: skip
+
+
+def comet_messages() -> list[dict[str, Any]]:
+    def message(kind: str, **content: Any) -> dict[str, Any]:
+        return {"payload": {"local_timestamp": BEGAN * 1000, "message_id": 1, **content}, "type": kind}
+
+    def metric(name: str, value: float, step: int | None, seconds: float) -> dict[str, Any]:
+        values = {"epoch": None, "metricName": name, "metricValue": value, "step": step}
+        return message("metric_msg", local_timestamp=round((BEGAN + seconds) * 1000), metric=values)
+
+    logged = [metric(name, 1 / (k + 1), 10 * k, 2.5 * k) for k in range(6) for name in ("train/loss", "norm")]
+    settings = [("lr", 0.1), ("net|hidden_size", 1024), ("micro_batch_size", 4)]
+    parameters = [
+        message("parameter_msg", param={"paramName": name, "paramValue": value, "step": None})
+        for name, value in settings
+    ]
+    return [
+        message("file_name", file_name="train.py"), message("system_details", command=["train.py"], hostname="node1"),
+        message("log_other", key="Name", value="first"), *parameters, metric("sys.gpu.0.gpu_utilization", 97.0, None, 0.0),
+        *logged,
+    ]  # fmt: skip
+
+
+def neptune_operations() -> list[dict[str, Any]]:
+    def operation(kind: str, path: str, **content: Any) -> dict[str, Any]:
+        return {"obj": {"type": kind, "path": path.split("/"), **content}, "version": 1, "at": BEGAN}
+
+    def values(path: str, value: float, step: int | None, seconds: float) -> dict[str, Any]:
+        return operation("LogFloats", path, values=[{"value": value, "step": step, "ts": BEGAN + seconds}])
+
+    return [
+        operation("AssignString", "sys/name", value="first"), operation("AssignString", "monitoring/a/hostname", value="n1"),
+        operation("AssignFloat", "parameters/lr", value=0.1), operation("AssignInt", "parameters/micro_batch_size", value=4),
+        values("monitoring/a/cpu", 5.0, None, 0.0), *(values("train/loss", 1 / (k + 1), 10 * k, 2.5 * k) for k in range(6)),
+        *(values("uncounted", float(k), None, 20.0 + k) for k in range(3)),
+    ]  # fmt: skip
+
+
+def aim_repository(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    database = sqlite3.connect(path)
+    database.executescript("""
+        CREATE TABLE run (id INTEGER PRIMARY KEY, hash VARCHAR, name VARCHAR, is_archived BOOLEAN, finalized_at DATETIME,
+            experiment_id INTEGER);
+        CREATE TABLE run_tag (run_id INTEGER, tag_id INTEGER);
+    """)
+    database.close()
+
+
 def write_fixtures(folder: Path) -> None:
-    for name in ("wandb_run", "mlflow_database", "trackio_database"):
+    for name in FIXTURES:
         (folder / name).mkdir(exist_ok=True)
+    aim_repository(folder / "aim_repository" / "run_metadata.sqlite")
+    (folder / "clearml_task" / "task.json").write_text(json.dumps(clearml_task()))
+    for place, lines in (
+        ("clearml_metrics/metrics.jsonl", clearml_events()), ("comet_messages/messages.json", comet_messages()),
+        ("neptune_operations/data-1.log", neptune_operations()),
+    ):  # fmt: skip
+        (folder / place).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     (folder / "wandb_run" / "finished.wandb").write_bytes(wandb_file(small_run()))
     (folder / "wandb_run" / "killed.wandb").write_bytes(wandb_file(small_run(ended=False))[:-9])
     mlflow_database(folder / "mlflow_database" / "mlflow.sqlite", mlflow_runs())

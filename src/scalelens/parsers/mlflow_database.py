@@ -32,13 +32,11 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.sqlite_file import MAGIC, Database, sqlite_database, stored_columns, unread_journal
 from scalelens.parsing.system_metrics import SystemMetrics, is_of_system
 from scalelens.parsing.values import YEARS_2000_TO_2100, json_integer
-from scalelens.tabular.history.columns import History
-from scalelens.tabular.history.meanings import Own
+from scalelens.tabular.history.values import OWN, Values
 from scalelens.tabular.history.writing import write_history
 
 VERSION = 1
 
-_OWN = Own("_step", "_timestamp")
 _NEEDED = {
     "runs": {"run_uuid", "name", "status", "start_time", "end_time", "lifecycle_stage", "experiment_id"},
     "metrics": {"key", "value", "timestamp", "run_uuid", "step", "is_nan"},
@@ -159,47 +157,15 @@ def _write_tags(values: list[_Row], rows: Rows) -> None:
 
 def _write_metrics(values: Iterator[_Row], rows: Rows) -> bool:
     """The metrics of a run.  Returns whether it has records whose step may count anything."""
-    records, system = _Records(), SystemMetrics(rows)
+    records, system = Values(), SystemMetrics(rows)
     for line, key, value, ms, step, is_nan in values:
         if not isinstance(value, int | float) or not _is_time(ms) or json_integer(step) is None:
             rows.problem(line, "the metric has no value, no time or no step", f"{key}: {value}")
             continue
         number = math.nan if is_nan else math.copysign(math.inf, value) if abs(value) > _INFINITY else float(value)
-        if is_of_system(key) or key in _OWN:
+        if is_of_system(key) or key in OWN:
             stamp = datetime.fromtimestamp(ms / 1000, UTC).replace(tzinfo=None)
             system.take(line, key, number, (stamp, "utc"), step)
         else:
-            records.take(line, str(key), number, ms, step)
-    return write_history(records.finish(), _OWN, rows).lacks_times and records.history.records > 1
-
-
-class _Records:
-    """Values that come one after the other, as records."""
-
-    def __init__(self) -> None:
-        self.history = History()
-        self.last: dict[str, int] = {}  # step of each name in this attempt
-        self.attempt = 0
-        self.line, self.step = 0, 0
-        self.values: dict[str, float] = {}
-
-    def take(self, line: int, key: str, value: float, ms: int, step: int) -> None:
-        restarts = step < self.last.get(key, step)
-        if restarts or step != self.step or key in self.values:
-            self._close()
-        if restarts:
-            self.attempt += 1
-            self.last = {}
-        if not self.values:
-            self.line, self.step, self.values = line, step, {"_step": float(step), "_timestamp": ms / 1000}
-        self.last[key] = step
-        self.values.setdefault(key, value)
-
-    def finish(self) -> History:
-        self._close()
-        return self.history
-
-    def _close(self) -> None:
-        if self.values:
-            self.history.add(self.line, self.values, self.attempt)
-        self.values = {}
+            records.take(line, str(key), number, ms / 1000, step)
+    return write_history(records.finish(), OWN, rows).lacks_times and records.history.records > 1

@@ -31,13 +31,12 @@ from scalelens.parsing.system_metrics import SystemMetrics
 from scalelens.parsing.values import json_integer, json_number_or_nan, nanoseconds_since_1970
 from scalelens.tabular.cells import nested_values
 from scalelens.tabular.history.columns import History
-from scalelens.tabular.history.meanings import Own
+from scalelens.tabular.history.values import OWN
 from scalelens.tabular.history.writing import write_history
 
 VERSION = 1
 
 _TABLE = re.compile(rb"TABLE (?:IF NOT EXISTS )?\"?metrics\"? ?\([^)]*\bmetrics\b")
-_OWN = Own("_step", "_timestamp")
 _NEEDED = {"id", "timestamp", "run_name", "step", "metrics"}
 _NOT_NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 _LONGEST = 1 << 20  # characters of a record
@@ -125,7 +124,7 @@ class _Runs:
             if time := stamp_of(str(stamp)):
                 values["_timestamp"] = nanoseconds_since_1970(time[0]) / 1e9
             history.add(line, values, attempt)
-        return write_history(history, _OWN, self.rows).lacks_times and history.records > 1
+        return write_history(history, OWN, self.rows).lacks_times and history.records > 1
 
     def system(self, records: Iterator[_Row]) -> None:
         system = SystemMetrics(self.rows)

@@ -5,7 +5,7 @@ runs, whatever their names say.  Otherwise the first rule that applies decides:
 
 sidecar     a sidecar names the same run for them
 folder      they belong to one JUBE workpackage, in its folders or in JUBE's files next to them, to one MLflow run, or
-            to one W&B run
+            to one run of a tracker
 result      an MLPerf result is a run of its own
 job id      they have the same job id, in names or contents, and were ingested from one root; a file that names none has
             that of a file with the same name and another suffix
@@ -46,7 +46,11 @@ from scalelens.runs.trackers import attach_trackers, with_twins
 from scalelens.warehouse.live import Live
 from scalelens.warehouse.records import Entry
 
-_WANDB = re.compile(r"(.*/(?:offline-)?run-\d{8}_\d{6}-[^/]+)/(?:files/)?[^/]+\Z")
+# The folder or the archive of one run: of W&B, ClearML, Comet and Neptune.
+_TRACKED = re.compile(
+    r"(.*/(?:(?:offline-)?run-\d{8}_\d{6}-[^/]+|offline-[0-9a-f]{32}(?:\.zip)?|[0-9a-f]{32}\.zip|run__[0-9a-f-]{36}[^/]*))"
+    r"[/!](?:files/)?[^/]+\Z"
+)
 _MLFLOW = re.compile(r"(.*/[0-9a-f]{32})/(?:meta\.yaml(?:\.\w+)?|metrics/.*)\Z")
 
 
@@ -87,7 +91,7 @@ def join(live: Live, described_folders: Mapping[str, str] | None = None) -> Join
             of_package = list(_runs_of_workpackage(group, leftovers))
             workpackages |= {(run.parts[0].file_id, run.parts[0].part): key for run in of_package}
             runs += of_package
-        elif rule in ("wandb", "tracker"):
+        elif rule in ("tracked", "tracker"):
             runs.append(Run(with_twins(group), "folder" if len(group) > 1 else "file"))
         elif rule == "mlflow":
             runs.append(Run(group, "folder" if len(group) > 1 else "file"))
@@ -185,8 +189,8 @@ def _rule_of(part: Part, described_folders: Mapping[str, str]) -> tuple[str, obj
         return "result", None
     if run_folder := _MLFLOW.match(part.path):
         return "mlflow", run_folder[1]
-    if run_folder := _WANDB.match(part.path):
-        return "wandb", run_folder[1]
+    if run_folder := _TRACKED.match(part.path):
+        return "tracked", run_folder[1]
     if part.facts.of_tracker:
         return "tracker", (part.path, part.part)
     if part.is_result:
