@@ -19,6 +19,7 @@ from scalelens.parsing.format_file import defect, name_of
 from scalelens.parsing.recurring_lines import Recurring, RecurringLines
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import HEAD, Source, encoding_of
+from scalelens.parsing.sqlite_file import MAGIC, schema_of
 from scalelens.tabular.roles import in_words
 
 _DOCUMENT_SUFFIXES = (
@@ -31,11 +32,8 @@ _NUMBER = re.compile(rb"\d+(?:\.\d+)?")
 _RECURS = 10  # lines that differ in their numbers alone
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\b\x1b"})  # bytes that no log prints
 _UNREAD = (  # first bytes of files that are known and not read, with the reason
-    (
-        b"SQLite format 3\0",
-        "an SQLite database, which is not read; export what it holds (MLflow: to a folder of files)",
-    ),
-    (b":W&B", "W&B's own record of a run, which is not read; export its history as CSV or JSON lines"),
+    (MAGIC, "an SQLite database of no known tool; export what it holds as CSV"),
+    (b":W&B", "W&B's own record of a run, of a version that is not known; export its history as CSV or JSON lines"),
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive, which is not read; unpack it (7z x FILE) and ingest the folder"),
     (b"Rar!\x1a\7", "a RAR archive, which is not read; unpack it (unrar x FILE) and ingest the folder"),
     (b"\0\5\x16\7", "what macOS keeps beside a file of another name, without the file itself"),
@@ -61,6 +59,8 @@ def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = Fa
     text = head[mark:].decode(codec, "replace").encode() if codec else head[mark:]
     if note := stand_in(text):
         return "unknown", note
+    if text.startswith(MAGIC):
+        text += schema_of(source)
     for format in _owners(formats.first, text, source.name):
         return _read_by_file_format(format, source, rows)
     if status_and_reason := why_passed_over(head, source, documents):

@@ -26,6 +26,7 @@ Samples:
 import re
 import shlex
 
+from scalelens.parsing.configurations import ARGUMENTS
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.tables import RUN_FACTS
@@ -49,14 +50,6 @@ _END = re.compile(r"(?:[;|&]+|\d?>>?.*|<.*)\Z")
 _OPTION = re.compile(r"--?([A-Za-z][\w.-]*)(?:=(.*))?\Z", re.DOTALL)
 _OVERRIDES = re.compile(r"config_overrides|model_config_overrides|override_config|override")
 _PAIRS = re.compile(r"[\w.]+=[^=,]*(?:,[\w.]+=[^=,]*)*")
-# Arguments that mean one thing, whoever wrote the script.
-_WHOLE_FACTS = {
-    "per_device_train_batch_size": "micro_batch_size", "micro_batch_size": "micro_batch_size",
-    "global_batch_size": "global_batch_size", "seq_length": "seq_length",
-    "tensor_model_parallel_size": "tp", "tensor_parallel_size": "tp", "tp": "tp",
-    "pipeline_model_parallel_size": "pp", "pipeline_parallel_size": "pp", "pp": "pp",
-    "context_parallel_size": "cp", "data_parallel_size": "dp",
-}  # fmt: skip
 _NAMED_MODEL = ("model", "model_name_or_path", "arch")
 _PRECISIONS = ("bf16", "fp16")
 _RESERVED = {fact.name for fact in RUN_FACTS}
@@ -180,8 +173,8 @@ def _facts_of(arguments: dict[str, str]) -> dict[str, set[str]]:
     """Columns of `runs` that the arguments say, each with all values."""
     facts: dict[str, set[str]] = {}
     for name, value in arguments.items():
-        if name in _WHOLE_FACTS and value.isdecimal() and 0 < len(value) <= 9 and int(value):
-            facts.setdefault(_WHOLE_FACTS[name], set()).add(str(int(value)))
+        if name in ARGUMENTS and value.isdecimal() and 0 < len(value) <= 9 and int(value):
+            facts.setdefault(ARGUMENTS[name], set()).add(str(int(value)))
         elif name in _NAMED_MODEL and value != "True":
             facts.setdefault("model", set()).add(value)
         elif name in _PRECISIONS and value.lower() == "true":

@@ -20,6 +20,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
+from scalelens.parsing.protobuf import fields, signed
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 
@@ -54,9 +55,9 @@ def read(source: Source, rows: Rows) -> None:
     timed = _TimedSteps(rows)
     for number, payload in enumerate(_frames(source, rows), 1):
         try:
-            event = {field: value for field, value in _fields(payload) if field in (1, 2, 5)}
+            event = {field: value for field, value in fields(payload) if field in (1, 2, 5)}
             wall = struct.unpack("<d", event[1])[0] if 1 in event else math.nan
-            values = [_scalar(value) for field, value in _fields(event.get(5, b"")) if field == 1]
+            values = [_scalar(value) for field, value in fields(event.get(5, b"")) if field == 1]
         except (ValueError, struct.error, TypeError):
             rows.problem(number, "the event is damaged")
             continue
@@ -129,46 +130,15 @@ def _frames(source: Source, rows: Rows) -> Iterator[bytes]:
         rows.problem(count + 1, "the file is cut within an event")
 
 
-def _fields(message: Any) -> Iterator[tuple[int, Any]]:
-    """Number and value of each field of a protobuf message: a number for a varint, else bytes."""
-    at = 0
-    while at < len(message):
-        key, at = _varint(message, at)
-        kind, size = key & 7, {1: 8, 5: 4}.get(key & 7)
-        if kind == 0:
-            value, at = _varint(message, at)
-            yield key >> 3, value
-            continue
-        if kind == 2:
-            size, at = _varint(message, at)
-        if size is None or at + size > len(message):
-            raise ValueError("no such field")
-        yield key >> 3, message[at : at + size]
-        at += size
-
-
-def _varint(message: bytes, at: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(0, 70, 7):
-        if at >= len(message):
-            break
-        byte = message[at]
-        at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, at
-    raise ValueError("no number")
-
-
 def _scalar(message: bytes) -> tuple[str, float | None]:
     """Tag and number of a summary's value; None for a value that is not a scalar."""
-    value = {field: content for field, content in _fields(message) if field in (1, 2, 8)}
+    value = {field: content for field, content in fields(message) if field in (1, 2, 8)}
     tag = value.get(1, b"").decode("utf-8", "replace")
     if 2 in value:
         return tag, float(struct.unpack("<f", value[2])[0])
     numbers: list[float] = []
     dtype = 0
-    for field, content in _fields(value.get(8, b"")):
+    for field, content in fields(value.get(8, b"")):
         if field == 1:
             dtype = content
         elif field == 4 and dtype in _FORMATS and len(content) == struct.calcsize(_FORMATS[dtype]):
@@ -176,5 +146,5 @@ def _scalar(message: bytes) -> tuple[str, float | None]:
         elif field in _NUMBERS and len(content) == struct.calcsize(_NUMBERS[field]):
             numbers += struct.unpack(_NUMBERS[field], content)
         elif field in (7, 10) and isinstance(content, int):
-            numbers.append(content - 2**64 if content >= 2**63 else content)
+            numbers.append(signed(content))
     return tag, float(numbers[0]) if len(numbers) == 1 else None

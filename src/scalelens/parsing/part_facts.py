@@ -38,6 +38,8 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
     traced_at: tuple[int, int] | None = None  # starts of the first and last event, if the trace has a base
     clocks: list[str] = []  # `ts_origin` of its times: steps, phases and power samples
     of_lines: bool = False  # whether line formats read it
+    of_tracker: bool = False  # whether a tracker kept it
+    timed: bool = False  # whether its steps have times
     of_training: bool = False  # whether it states what only a training does
     folders: list[str] = []  # folders that it describes, relative to its own
     job_id: str | None = None
@@ -58,14 +60,15 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
         if table in _TRACES:
             first, last = _ends(rows["start_ns"]) if "start_ns" in rows.column_names else (None, None)
             self.add_traced(rows["rank"].unique().to_pylist(), first, last)
-        elif table == "steps":  # of records in the order of their steps, of one attempt and one rank
-            names = ("rank", "step", "attempt", "ts_origin")
-            columns = {name: rows[name] for name in names if name in rows.column_names}
-            ends = [{name: column[k].as_py() for name, column in columns.items()} for k in (0, -1)]
-            if "ts" in rows.column_names:  # a clock may go back
-                ends[0]["ts"], ends[1]["ts"] = _ends(rows["ts"])
+        elif table == "steps":  # of one rank
+            ends: list[_Row] = [{}, {}]
+            for name in {"rank", "step", "attempt", "ts", "ts_origin"} & {*rows.column_names}:
+                ranges = name in ("step", "attempt", "ts")
+                both = _ends(rows[name]) if ranges else (rows[name][0].as_py(), rows[name][-1].as_py())
+                ends[0][name], ends[1][name] = both
             for take in _TAKEN_FROM[table]:
                 take(self, ends)
+            self.timed |= "step_s" in rows.column_names and rows["step_s"].null_count < rows.num_rows
 
     def count(self, table: str, rows: int) -> None:
         self.rows[table] = self.rows.get(table, 0) + rows
@@ -106,6 +109,7 @@ def _take_steps(facts: PartFacts, rows: Sequence[_Row]) -> None:
         facts.steps[rank] = (min(low, *steps), max(high, *steps))
     all_sum_up = all(row.get("value_kind") in _WHOLE_RUN and row.get("step") is None for row in rows)
     facts.summary = all_sum_up and facts.summary is not False
+    facts.timed |= any(row.get("step_s") is not None for row in rows)
     facts.attempts = max(facts.attempts, 1 + max(row.get("attempt") or 0 for row in rows))
 
 
@@ -115,6 +119,8 @@ def _take_params(facts: PartFacts, rows: Sequence[_Row]) -> None:
         facts.of_training |= key in _OF_TRAININGS
         if key == "job_id":
             facts.job_id = facts.job_id or str(value)
+        elif key == "tracker":
+            facts.of_tracker = True
         elif key == "outcome":
             facts.outcomes.append((str(value), row["line"]))
         elif key == "measured_by_rank":

@@ -16,6 +16,7 @@ from typing import Any
 from scalelens.parsing.source import Source
 
 MAGIC = b"SQLite format 3\0"
+_LONGEST_SCHEMA = 1 << 16
 _BATCH = 10_000  # rows: more would leave the cache between fetching and converting them
 _PIECE = 500  # rows that are fetched before their bytes are counted
 # What any database may cost, and how much more for each of its bytes.  A row takes at least 4 bytes; texts repeat where
@@ -144,6 +145,33 @@ def sqlite_database(source: Source) -> Iterator[Database]:
 
 def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def stored_columns(database: Database) -> dict[str, set[str]]:
+    """The columns of each table.  Views are left out: they may compute without an end."""
+    views = {name for (name,) in database.rows("SELECT name FROM sqlite_master WHERE type = 'view'")}
+    return {name: columns for name, columns in database.columns.items() if name not in views}
+
+
+def schema_of(source: Source) -> bytes:
+    """The tables of a database with their columns, as text: in a large one they may stand anywhere."""
+    try:
+        with sqlite_database(source) as database:
+            tables = [f"TABLE {name} ({' '.join(sorted(columns))})" for name, columns in database.columns.items()]
+    except sqlite3.Error:
+        return b""
+    return "\n".join(tables)[:_LONGEST_SCHEMA].encode("utf-8", "replace")
+
+
+def unread_journal(path: str) -> str | None:
+    """What to say where newer rows of a database may lie in a journal beside it."""
+    journal = Path(f"{path}-wal")
+    with contextlib.suppress(OSError):
+        if size := journal.stat().st_size:
+            return (
+                f"{journal.name} ({size:,} bytes) may have newer rows: `sqlite3 FILE 'PRAGMA wal_checkpoint'` adds them"
+            )
+    return None
 
 
 def _is_plain(path: Path) -> bool:

@@ -4,7 +4,8 @@ A run is one training job with one configuration.  Two logs that both contain th
 runs, whatever their names say.  Otherwise the first rule that applies decides:
 
 sidecar     a sidecar names the same run for them
-folder      they belong to one JUBE workpackage, in its folders or in JUBE's files next to them, or to one MLflow run
+folder      they belong to one JUBE workpackage, in its folders or in JUBE's files next to them, to one MLflow run, or
+            to one run of a tracker
 result      an MLPerf result is a run of its own
 job id      they have the same job id, in names or contents, and were ingested from one root; a file that names none has
             that of a file with the same name and another suffix
@@ -12,7 +13,8 @@ name        a log without steps has the name of a log with steps, but for the su
             to its output and to its errors
 folder      they complement each other: logs and traces of several ranks; a power file next to the only log, in a folder
             below it, or in a folder with the name of the log; power files of one launch
-times       they were written while the run was, and no other run nearby was
+times       they were written while the run was, and no other run nearby was; a tracker's file and the log beside its
+            folder also if they name the same job
 file        the file is a run of its own
 
 Times that do not overlap keep apart what a folder would join.  Two training logs are never joined because they lie in
@@ -40,9 +42,15 @@ from scalelens.runs.results import attach_results, attach_systems
 from scalelens.runs.run import Run
 from scalelens.runs.sidecar import Sidecars
 from scalelens.runs.submissions import described_results, is_result
+from scalelens.runs.trackers import attach_trackers, with_twins
 from scalelens.warehouse.live import Live
 from scalelens.warehouse.records import Entry
 
+# The folder or the archive of one run: of W&B, ClearML, Comet and Neptune.
+_TRACKED = re.compile(
+    r"(.*/(?:(?:offline-)?run-\d{8}_\d{6}-[^/]+|offline-[0-9a-f]{32}(?:\.zip)?|[0-9a-f]{32}\.zip|run__[0-9a-f-]{36}[^/]*))"
+    r"[/!](?:files/)?[^/]+\Z"
+)
 _MLFLOW = re.compile(r"(.*/[0-9a-f]{32})/(?:meta\.yaml(?:\.\w+)?|metrics/.*)\Z")
 
 
@@ -83,11 +91,13 @@ def join(live: Live, described_folders: Mapping[str, str] | None = None) -> Join
             of_package = list(_runs_of_workpackage(group, leftovers))
             workpackages |= {(run.parts[0].file_id, run.parts[0].part): key for run in of_package}
             runs += of_package
+        elif rule in ("tracked", "tracker"):
+            runs.append(Run(with_twins(group), "folder" if len(group) > 1 else "file"))
         elif rule == "mlflow":
             runs.append(Run(group, "folder" if len(group) > 1 else "file"))
         else:
             runs += split_by_rank(group, rule, leftovers)
-    runs = attach_captures(merge_ranks(runs, ties), ties)
+    runs = attach_trackers(attach_captures(merge_ranks(runs, ties), ties), ties)
     attach_leftovers(leftovers, runs, ties)
     attach_results(results, runs, workpackages, ties)
     _attach_twins(twins, runs)
@@ -179,6 +189,10 @@ def _rule_of(part: Part, described_folders: Mapping[str, str]) -> tuple[str, obj
         return "result", None
     if run_folder := _MLFLOW.match(part.path):
         return "mlflow", run_folder[1]
+    if run_folder := _TRACKED.match(part.path):
+        return "tracked", run_folder[1]
+    if part.facts.of_tracker:
+        return "tracker", (part.path, part.part)
     if part.is_result:
         return "result file", (part.path, part.part)
     if part.job_id:

@@ -41,6 +41,9 @@ _OTHER_LOSS = {
 _WITHIN = re.compile(
     r"(?:metrics|scalars|values|payload|fields|record|logs?|data(?=\.(?!time)))\."
 )  # what objects are called that hold the numbers of a record
+_GROUP = re.compile(
+    r"\A(?:perf|performance|trainer|optim|optimizer)/(?=.)"
+)  # in which charts of trackers stand together
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BRACKETS = re.compile(r"[(\[{]\s*([^()\[\]{}]*?)\s*[)\]}]\s*$")
 _SLASH = re.compile(
@@ -64,7 +67,7 @@ class _NameReading(NamedTuple):
 def words_of(name: str) -> tuple[str, str | None]:
     """A name as words joined by `_`, and its unit if it has one: `stepTime (ms)` is `step_time`, `ms`."""
     unit: str | None = None
-    text = _CAMEL.sub("_", name.strip()).lower()
+    text = _GROUP.sub("", _CAMEL.sub("_", name.strip()).lower(), count=1)
     if match := _BRACKETS.search(text):
         unit, text = SPELT.get(match[1]), text[: match.start()]
         if unit is None:

@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from scalelens.parsing.values import number
+import numpy as np
+
+from scalelens.parsing.values import YEARS_2000_TO_2100, number
 from scalelens.tabular.cells import TableRecord, is_blank, time_stamp
 from scalelens.tabular.column_names import read_name
 
@@ -72,6 +74,40 @@ class ColumnValues:
         self.leaps += amount > before + 1
         self.stays |= amount == before
         return amount
+
+    def take_numbers(self, values: np.ndarray, before: float | None) -> float | None:
+        """`take` of many numbers of one series.  Returns the last one."""
+        values = values[np.isfinite(values)]
+        if not len(values):
+            return before
+        first = float(values[0])
+        if self.constant:
+            self.first = self.first or f"{first:.15g}"
+            self.constant = bool((values == float(self.first)).all())
+        if self.stamps == self.numbers + self.texts:
+            self.stamps += int(stamp_scales(values)[1].sum())
+        self.numbers += len(values)
+        if self.decimals < _MOST_DECIMALS:
+            self.decimals = max(self.decimals, _decimals_of_all(values))
+        earlier = np.concatenate(([first - 1 if before is None else before], values[:-1]))
+        self.falls += int((values < earlier).sum())
+        self.leaps += int((values > earlier + 1).sum())
+        self.stays |= bool((values == earlier).any())
+        return float(values[-1])
+
+
+def stamp_scales(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How many units of each number are a second, if it is a time since 1970; and which numbers are one."""
+    scales, known = np.ones(len(values)), np.zeros(len(values), bool)
+    for scale in (1.0, 1e3, 1e6, 1e9):
+        fits = (values / scale > YEARS_2000_TO_2100[0]) & (values / scale < YEARS_2000_TO_2100[1])
+        scales[fits] = scale
+        known |= fits
+    return scales, known
+
+
+def _decimals_of_all(values: np.ndarray) -> int:
+    return next((k for k in range(_MOST_DECIMALS) if (np.round(values, k) == values).all()), _MOST_DECIMALS)
 
 
 def _decimals_of(number: str) -> int:

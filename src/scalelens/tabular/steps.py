@@ -28,14 +28,8 @@ from scalelens.tabular.column_values import Survey
 from scalelens.tabular.role_table import ROLE
 from scalelens.tabular.roles import ColumnReading, assign, column_and_unit
 from scalelens.tabular.runs import RUN_SETTINGS, runs_in, write_runs
-from scalelens.tabular.table import FINE, OF_RUN, Counting, StepTable
+from scalelens.tabular.table import FINE, MEASURED, OF_RUN, Counting, StepTable
 
-# Roles that are numbers of a row of `steps`, and their columns.
-_MEASURED = {
-    "data_time": "data_s", "samples_per_s": "samples_per_s", "loss": "loss", "accuracy": "accuracy",
-    "learning_rate": "learning_rate", "grad_norm": "grad_norm", "peak_memory": "peak_memory_bytes",
-    "tflops_per_device": "tflops_per_device", "global_batch_size": "samples",
-}  # fmt: skip
 _LABELS = ("run", "rank", "place", "phase", "epoch", "devices", "nodes", "model", "precision", "job_id")
 # Beside a column `value`, one of these columns names the value in each row.
 _NAME_COLUMNS = ("name", "metric", "metric_name", "tag", "key")
@@ -214,7 +208,7 @@ class _RowWriter:
         """The columns of a row of `steps`, except the time of the step."""
         table = self.table
         values: dict[str, Any] = {
-            column: table.value(record, role) for role, column in _MEASURED.items() if role in table.columns
+            column: table.value(record, role) for role, column in MEASURED.items() if role in table.columns
         }
         if stamp:
             values |= {"ts": stamp[0], "ts_origin": stamp[1]}

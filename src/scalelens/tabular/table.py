@@ -17,11 +17,17 @@ _PHASES = {
 }  # fmt: skip
 OF_RUN = ("run", "devices", "nodes", "model", "precision", "job_id")  # another value is another run
 FINE = 10  # times the resolution of a clock: its differences are times from there on
+# Roles that are numbers of a row of `steps`, and their columns.
+MEASURED = {
+    "data_time": "data_s", "samples_per_s": "samples_per_s", "loss": "loss", "accuracy": "accuracy",
+    "learning_rate": "learning_rate", "grad_norm": "grad_norm", "peak_memory": "peak_memory_bytes",
+    "tflops_per_device": "tflops_per_device", "global_batch_size": "samples",
+}  # fmt: skip
 _PAUSE = 5  # usual spans between records: a longer one is a pause
 _IN_BURSTS = 0.02  # of the time lies between records that follow one another as usual; the rest are pauses
-_MOST_RECORDS = 10_000  # by which the time stamps are judged, and whether steps have several records
-_EVALUATED = re.compile(r"(?<![a-z])(?:eval|valid|val(?![a-z])|test(?![a-z]))", re.IGNORECASE)
-_BY_STAMPS_UNLESS = {"batch_time", "interval_time", "running_time", "elapsed"}
+MOST_RECORDS = 10_000  # by which the time stamps are judged, and whether steps have several records
+EVALUATED = re.compile(r"(?<![a-z])(?:eval|valid|val(?![a-z])|test(?![a-z]))", re.IGNORECASE)
+BY_STAMPS_UNLESS = {"batch_time", "interval_time", "running_time", "elapsed"}
 _DAY_BEGINS = datetime(1970, 1, 1)
 
 
@@ -46,8 +52,8 @@ class StepTable:
         ]
         undecided = any(choice.startswith("batch_time=") for reading in readings for choice in reading.choices)
         stamped = "timestamp" in self.columns and not {"step", "batch"}.isdisjoint(self.columns)
-        self.by_stamps = by_stamps and stamped and not undecided and _BY_STAMPS_UNLESS.isdisjoint(self.columns)
-        self.evaluated = {reading.column for reading in self.metrics if _EVALUATED.search(reading.column)}
+        self.by_stamps = by_stamps and stamped and not undecided and BY_STAMPS_UNLESS.isdisjoint(self.columns)
+        self.evaluated = {reading.column for reading in self.metrics if EVALUATED.search(reading.column)}
 
     def cell(self, record: TableRecord, role: str) -> Any:
         reading = self.columns.get(role)
@@ -101,11 +107,11 @@ class Counting:
         self.restarts = self.restarts and in_epochs
         if not in_epochs and not (counts and (table.by_stamps or "elapsed" in table.columns)):
             return
-        stamps = _Stamps()
+        stamps = Stamps()
         last: dict[tuple[Any, ...], tuple[float, int]] = {}
         least: int | None = None
         if not in_epochs:
-            records = itertools.islice(records, _MOST_RECORDS)
+            records = itertools.islice(records, MOST_RECORDS)
         most = batches = seen = again = 0
         for record in records:
             step, epoch = table.step_in_log(record), table.value(record, "epoch") if in_epochs else 0.0
@@ -117,7 +123,7 @@ class Counting:
             self.restarts |= before is not None and epoch > before[0] and step <= before[1]
             seen, again = seen + 1, again + (before == (epoch, step))
             last[whose] = epoch, step
-            if table.by_stamps and seen <= _MOST_RECORDS:
+            if table.by_stamps and seen <= MOST_RECORDS:
                 stamps.take(whose, table.elapsed_s(record, table.stamp(record)))
         self.repeats = 2 * again > seen
         table.by_stamps = table.by_stamps and stamps.tell
@@ -136,7 +142,7 @@ class Counting:
         return int(epoch) * self.batches + step - self.lowest
 
 
-class _Stamps:
+class Stamps:
     """The time stamps of a table, and whether they tell the time of its steps."""
 
     def __init__(self) -> None:

@@ -1,0 +1,39 @@
+"""Values that a tracker keeps one by one, as records: those of one step that come one after the other."""
+
+from scalelens.tabular.history.columns import History
+from scalelens.tabular.history.meanings import Own
+
+OWN = Own("_step", "_timestamp")
+
+
+class Values:
+    """Gathers values.  A name whose step goes back begins another attempt."""
+
+    def __init__(self) -> None:
+        self.history = History()
+        self.last: dict[str, int] = {}  # step of each name in this attempt
+        self.attempt = 0
+        self.line, self.step = 0, 0
+        self.values: dict[str, float] = {}
+
+    def take(self, line: int, name: str, value: float, seconds: float, step: int) -> None:
+        """A value at a step, and when it was logged in seconds since 1970."""
+        restarts = step < self.last.get(name, step)
+        if restarts or step != self.step or name in self.values:
+            self._close()
+        if restarts:
+            self.attempt += 1
+            self.last = {}
+        if not self.values:
+            self.line, self.step, self.values = line, step, {OWN.step: float(step), OWN.clock: seconds}
+        self.last[name] = step
+        self.values.setdefault(name, value)
+
+    def finish(self) -> History:
+        self._close()
+        return self.history
+
+    def _close(self) -> None:
+        if self.values:
+            self.history.add(self.line, self.values, self.attempt)
+        self.values = {}
