@@ -1,7 +1,6 @@
-"""Bars of runs of one size, the fastest first, with their names inside: the form of `throughput` without a second size."""
+"""Bars of runs of one size, the fastest first, with their names inside: what `throughput` draws without a second size."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import altair as alt
 
