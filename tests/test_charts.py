@@ -243,6 +243,17 @@ def test_a_legend_keeps_what_distinguishes():
     assert "tokens/s per GPU, log." in text, "the large model would lie on the ground"
 
 
+def test_runs_of_one_size_are_bars_with_their_names():
+    rows = rows_of("throughput/nodes").filter(pl.col("device_tokens_per_s").is_not_null())
+    rows = rows.with_columns(devices=pl.lit(16), name=pl.format("run-{}", pl.int_range(pl.len())))
+    text = text_of(draw("throughput/nodes", rows))
+    fastest = rows.sort("device_tokens_per_s", descending=True)["name"][0]
+    assert text.index(f"{fastest} · ") < min(text.index(f"{name} · ") for name in rows["name"] if name != fastest)
+    assert "on 16 GPUs" in text and "Each bar: 1 run" in text
+    one = text_of(draw("throughput/nodes", rows.head(1)))
+    assert "Each point: 1 run" in one, "one run alone is a point"
+
+
 def test_long_labels_leave_out_what_follows_from_the_rest():
     rows = rows_of("throughput/nodes").with_columns(
         device_model=pl.lit("NVIDIA H100 80GB HBM3 of a node") + pl.col("model")

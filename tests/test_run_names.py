@@ -152,3 +152,15 @@ def test_a_condition_without_runs_names_the_query_that_shows_them(warehouse: War
 def test_rows_of_people_are_sorted_by_the_numbers_in_names() -> None:
     rows = Columns(pa.table({"run_id": ["a", "b", "c"]}))
     assert by_names(rows, {"a": "n16", "b": "n2", "c": "n1"})["run_id"] == ["c", "b", "a"]
+
+
+def test_files_that_only_their_names_tell_apart_are_named_by_them(warehouse: Warehouse) -> None:
+    for every in (1, 10):
+        warehouse.run(f"c{every}", name="h100", path=f"/s/h100/ckpt{every}.csv")
+    for k in (1, 2):
+        warehouse.run(f"{k}abcd", name="twins", path=f"/s/{k}/log.csv")
+    assert {run: name for run, name in names(warehouse).items() if run[0] == "c"} == {
+        "c1": "h100 ckpt1", "c10": "h100 ckpt10",
+    }  # fmt: skip
+    assert meant(warehouse, "h100 ckpt10") == ["c10"]
+    assert meant(warehouse, "ckpt1") == ["c1"]

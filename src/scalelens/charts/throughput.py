@@ -10,6 +10,7 @@ Encodings:
     point    a run, by the color and shape of its series, which is named by what sets it apart: system, framework,
              model, precision, device, batch, sequence length, parallelism; no line joins runs that may differ in more
     caption  what the series share, runs, records, what the rates hold, what was left out
+    bar      a run with its name, the fastest first, where all runs had the same number of devices
 Source: bars of images and tokens per second and device in the results of MLPerf and of CARAML (SC'24 workshops)
 """
 
@@ -19,14 +20,14 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, exclusions, facets, limits, naming, style, words
+from scalelens.charts import axes, exclusions, facets, limits, naming, run_rates, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "throughput"
 FACETS = True
-FACTS = ("device_unit", "framework", "system", "device_model", *naming.FURTHER_FACTS)
+FACTS = ("name", "device_unit", "framework", "system", "device_model", *naming.FURTHER_FACTS)
 _SERIES_FACTS = ("system", "framework", "model", "precision", "device_model")
 _FURTHER_FACTS = ("batch_per_device", *naming.FURTHER_FACTS)
 
@@ -49,6 +50,11 @@ def draw(
     for point in points:
         point["series"] = " ".join(f"{point[fact]}" for fact in _SERIES_FACTS)
     shared = naming.name_by_facts(points, _SERIES_FACTS, _FURTHER_FACTS, style.legend_room(page))
+    hidden = rows.height - known.height
+    if known["devices"].n_unique() == 1 and 1 < len(points) <= run_rates.MOST_RUNS and not page.facet:
+        title = f"{work}/s per {words.unit(points)}, on {words.devices(points[0])}"
+        caption = [shared, *_caption(points, work, hidden, "bar"), exclusions.sentence(left_out)]
+        return style.figure([[run_rates.panel(points, rate, title, page)]], [], [*filter(None, caption)], page)
     facets.take_from_labels(points, page.facet)
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     legend: list[style.Look | style.IntervalLook] = [look._replace(thickness=0) for look in looks if look.label]
@@ -62,15 +68,14 @@ def draw(
         tips = ["label:N", "run_id:N", f"{rate}:Q"]
         return chart.mark_point(opacity=0.85).encode(x, y, by["color"], by["shape"], tooltip=tips)
 
-    hidden = rows.height - known.height
-    caption = [shared, *_caption(points, work, hidden), exclusions.sentence(left_out)]
+    caption = [shared, *_caption(points, work, hidden, "point"), exclusions.sentence(left_out)]
     grid = facets.panels(points, page, panel, x, y)
     return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
 
 
-def _caption(points: Sequence[Row], work: str, hidden: int) -> list[str]:
+def _caption(points: Sequence[Row], work: str, hidden: int, mark: str) -> list[str]:
     steps = words.counted([point["n_steps"] for point in points], "record")
-    lines = [f"Each point: 1 run of {steps}; total {work} over total time, stalls included."]
+    lines = [f"Each {mark}: 1 run of {steps}; total {work} over total time, stalls included."]
     if hidden:
         lines.append(f"Not drawn: {words.counted([hidden], 'run')} without devices or {work}.")
     return lines

@@ -12,6 +12,7 @@ step did not end the job: only what follows the last step counts, but for what t
 cancelled after srun reported a task's failure was cancelled because of that.  Another job's id begins another run.  A
 launcher that is interrupted (SIGINT, or SIGTERM to itself) was cancelled, and so was a process that SIGINT ended.  A
 process killed by SIGKILL is an error: that memory was the reason is said by Slurm, PBS, LSF or the kernel, or not at all.
+A traceback says what happened in its last line.  One that Python prints as ignored ends nothing.
 
 Samples:
     slurmstepd: error: *** JOB 4711002 ON node08 CANCELLED AT 2026-01-02T04:05:06 DUE TO TIME LIMIT ***
@@ -25,6 +26,7 @@ Samples:
     [rank3]:[E1206 10:11:12.345678 ProcessGroupNCCL.cpp:629] [PG 0 Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7)
     [E ProcessGroupNCCL.cpp:607] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=7)
     Traceback (most recent call last):
+    Exception ignored in atexit callback: <function close at 0x7f00>
     =>> PBS: job killed: walltime 7215 exceeded limit 7200
     TERM_RUNLIMIT: job killed after reaching LSF run time limit.
     Root Cause (first observed failure):
@@ -43,7 +45,7 @@ from typing import NamedTuple
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 6
+VERSION = 7
 ANCHORS = (
     "CANCELLED AT", "FAILED (non-zero exit", "out of memory", "Out of memory", "OutOfMemoryError", "oom_kill event",
     "oom-kill event", "MemoryError", "OOM when allocating", "emory limit", "can't allocate memory", "std::bad_alloc",
@@ -54,6 +56,7 @@ ANCHORS = (
     "core dumped", "failed (exitcode: ", "exits with return code = ", "Root Cause (first", "MPI_ABORT was invoked",
     "noticed that process rank ", "Process name: [", "RANK ", "called MPI_Abort(", " died from signal ",
     " exited with code ", "Main process received SIG", "srun: sending Ctrl-C to ", "Signal 2 (SIGINT) received by PID ",
+    "Exception ignored ", "Error in atexit._run_exitfuncs:",
 )  # fmt: skip
 
 _STOPPED = re.compile(r"\*\*\* (JOB|STEP) (\d+)\S* ON (\S+) (?:CANCELLED AT (\S+)( DUE TO [A-Z ]+)?|FAILED \(non-zero)")
@@ -112,7 +115,11 @@ _TEXTS = (  # the worst first
 _ROOT = re.compile(r"\s*Root Cause \(first observed failure\)")
 _CAUSE = re.compile(r"\s*(?:\[\d+\]:|(time|host|rank|exitcode|error_file|traceback) *: (\S+))")
 _TERMINATED = "-15"  # torchrun ended it, as another rank had failed
-_BEGINS = re.compile(r"\s*Traceback \(most recent call last\):\s*\Z")  # the message comes after it
+_BEGINS = re.compile(r"(?:\w+: )?\s*Traceback \(most recent call last\):\s*\Z")  # the message comes after it
+_MESSAGE = re.compile(r"(?:[A-Z]\w*|(?:\w+\.)+\w+)(?::\s|\s*\Z)")
+_OF_TRACEBACK = re.compile(rf"\s+\S|{_MESSAGE.pattern}")
+_IGNORED = re.compile(r"\s*(?:Exception ignored (?:in|on)\b|Error in atexit\._run_exitfuncs:)")
+_OF_IGNORED = re.compile(rf"{_BEGINS.pattern}|{_OF_TRACEBACK.pattern}")
 _LONGEST_TEXT = 200  # characters of the line that says how the job ended
 _MOST_ENDS = 1000  # lines of one part and outcome that are kept
 
@@ -136,6 +143,7 @@ class Reader:
         self.stopped: dict[tuple[int, str], tuple[int, int, str]] = {}  # that line, and one in which Slurm ends a step
         self.cause: dict[str, str] = {}  # that torchrun names, being read
         self.causes: list[tuple[str, int, int, int]] = []  # their time, line, rank and part
+        self.opened: _End | None = None  # a traceback whose message has not come yet
 
     def take(self, line: Line) -> bool:
         self.claims = None
@@ -155,18 +163,29 @@ class Reader:
             if pattern.search(line.text):
                 self.tell(outcome, line.number, line.text, "scheduler")
                 return True
-        for outcome, pattern in _TEXTS:
-            if pattern.search(line.text):
-                match = _RANK.search(line.text)
-                rank = int(match[1]) if match else line.rank
-                self.keep(outcome, _End(line.number, rank, "srun: " in line.text, line.text))
-                if _FAILED.search(line.text):
-                    self.failed = line.number
-                return True
+        if _IGNORED.match(line.text):
+            self.claims = _OF_IGNORED
+            return True
+        if end := self.told(line):
+            if _BEGINS.fullmatch(line.text):
+                self.opened, self.claims = end, _OF_TRACEBACK
+            return True
         if _ROOT.match(line.text):
             self.cause, self.claims = {}, _CAUSE
             return True
         return False
+
+    def told(self, line: Line) -> _End | None:
+        """What a line tells of the end of a process, kept."""
+        for outcome, pattern in _TEXTS:
+            if pattern.search(line.text):
+                match = _RANK.search(line.text)
+                end = _End(line.number, int(match[1]) if match else line.rank, "srun: " in line.text, line.text)
+                self.keep(outcome, end)
+                if _FAILED.search(line.text):
+                    self.failed = line.number
+                return end
+        return None
 
     def tell(self, outcome: str, line: int, text: str, origin: str = "log") -> None:
         """How the job ended, and the line that says so."""
@@ -184,6 +203,11 @@ class Reader:
         ends.append(end)
 
     def more(self, line: Line) -> None:
+        if self.claims is _OF_IGNORED:
+            return
+        if self.claims is _OF_TRACEBACK:
+            self.message(line)
+            return
         match = _CAUSE.match(line.text)
         if not match or not match[1]:
             return
@@ -191,6 +215,17 @@ class Reader:
         code, rank = self.cause.get("exitcode"), self.cause.get("rank", "")
         if match[1] == "exitcode" and code != _TERMINATED and re.fullmatch(r"\d{1,9}", rank):
             self.causes.append((self.cause.get("time", ""), line.number, int(rank), self.rows.part))
+
+    def message(self, line: Line) -> None:
+        """The last line of a traceback, as far to the left as its first: an outcome of its own, or what its error was."""
+        indent = len(self.opened.text) - len(self.opened.text.lstrip()) if self.opened else 0
+        said = line.text[indent:]
+        if said[:1].isspace():
+            return
+        self.claims = None
+        ends = self.ends.get((self.rows.part, "error"), [])
+        if not self.told(line) and self.opened in ends and _MESSAGE.match(said):
+            ends[ends.index(self.opened)] = self.opened._replace(text=said)
 
     def last_step(self, part: int) -> int:
         """The line of the last step of a part; 0 where it has none."""

@@ -13,7 +13,7 @@ milliseconds.  A header that comes again is where another call wrote behind the 
 
 The device is the column that tells the devices of a sweep apart: index, uuid, pci.bus_id, gpu; a column index that is
 the same for all of them says nothing, and that is a problem's sentence.  Without such a column GPUs are numbered by
-their order in a sweep, if all sweeps are as long: a problem says so.  Without a header there must be one time and one
+their order in a sweep, if nearly all sweeps are as long: a problem says so.  A sweep that stalls halfway is one sweep.  Without a header there must be one time and one
 power in watts, else it is not told which number is the power.
 
 Samples:
@@ -22,17 +22,17 @@ Samples:
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, place_of, stamp_of
 from scalelens.parsing.source import Source
+from scalelens.parsing.sweeps import places_in_sweeps
 from scalelens.parsing.values import UNREADABLE_TIME, nanoseconds_since_1970
 from scalelens.tabular.cells import MAY_BE_CUT, first_lines, rows_of
 from scalelens.units import factors
 
-VERSION = 6
+VERSION = 7
 
 _POWERS = ("power.draw", "power.draw.average", "power.draw.instant")
 _CLOCKS = ("clocks.current.sm", "clocks.sm")
@@ -43,7 +43,6 @@ _TIME = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}")
 _IN_WATTS = re.compile(r"\d+\.\d+ W")
 _BITS = re.compile(r"0x[0-9A-Fa-f]{1,16}")
 _SCALES = factors("W", "mW")
-_SWEEP_NS = 50_000_000  # a sweep of a node's GPUs takes a few milliseconds; nobody samples more often than this
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -143,9 +142,11 @@ def read(source: Source, rows: Rows) -> None:
             1, "no column names the device, and the sweeps differ in length: nobody can tell whose power it is"
         )
         return
-    if len(set(places.values())) > 1:
+    several = len(set(places.values())) > 1
+    if several:
         rows.problem(1, f"no column names the device: numbered by their order in a sweep of {max(places.values()) + 1}")
     samples = Samples(rows)
+    broken: list[int] = []  # lines of sweeps in which rows are missing
     timeless = 0
     for number, cells, layout in _tables(source, rows):
         stamp = stamp_of(cells[layout.time]) if layout.time is not None else None
@@ -156,7 +157,10 @@ def read(source: Source, rows: Rows) -> None:
             continue
         column = layout.devices.get(device or "")
         named = cells[column] if column is not None else None
-        if device is None and len(set(places.values())) > 1:
+        if device is None and several:
+            if stamp and number not in places:
+                broken.append(number)
+                continue
             named = str(places[number]) if number in places else None
         for scope, k, unit in layout.powers:
             if unit is None or unit in _SCALES:
@@ -165,6 +169,8 @@ def read(source: Source, rows: Rows) -> None:
             else:
                 rows.problem(number, f"power in {unit} is not known", ",".join(cells))
         _limits(number, cells, layout, samples, Sensor(None, named, "gpu"))
+    if broken:
+        rows.problem(broken[0], f"rows are missing in a sweep: its device is not known; {len(broken)} such rows")
     if timeless:
         rows.problem(timeless, "there is no column of times: no energy follows from the powers")
 
@@ -188,18 +194,10 @@ def _device_of(source: Source) -> tuple[str | None, str | None]:
 
 
 def _in_sweeps(source: Source) -> dict[int, int] | None:
-    """Lines and their place in the sweep; None where sweeps have several lengths, but for a last one that is cut."""
-    places: dict[int, int] = {}
-    began, lengths = None, []
-    for number, cells, layout in _tables(source):
-        stamp = stamp_of(cells[layout.time]) if layout.time is not None else None
-        if stamp is None:
-            continue
-        ns = nanoseconds_since_1970(stamp[0])
-        if began is None or not 0 <= ns - began < _SWEEP_NS:
-            began = ns
-            lengths.append(0)
-        places[number] = lengths[-1]
-        lengths[-1] += 1
-    usual = Counter(lengths[:-1] or lengths)
-    return places if len(usual) <= 1 and lengths[-1:] <= [*usual][:1] else None
+    """Lines and their place in the sweep; None where it cannot be told."""
+    stamps = (
+        (number, stamp)
+        for number, cells, layout in _tables(source)
+        if layout.time is not None and (stamp := stamp_of(cells[layout.time]))
+    )
+    return places_in_sweeps((number, nanoseconds_since_1970(stamp[0])) for number, stamp in stamps)

@@ -15,6 +15,7 @@ without.
 Samples:
     [rank0]:[titan] 2026-05-03 01:27:07,868 - root - INFO - step:  3  loss:  5.48931  grad_norm:  0.3290  memory:  5.52GiB(17.60%)  tps: 1,201  tflops: 1.22  mfu: 0.39%
     [2026-02-28 14:29:23,662786][I][components/metrics:515:log] step:  1  loss:  8.13834  grad_norm:  1.3149  memory:  8.29GiB(12.96%)  tps: 8,550  tflops: 0.61  mfu: 0.21%
+    [rank0]:2026-01-02 22:58:48,120 -  step: 50  loss: 4.0000  grad_norm: 5.7450  memory: 58.66GiB(41.96%)  tps: 5,700  tflops: 265.84  mfu: 26.88%
     2024-07-03 01:27:07,868 - root - INFO - step: 10  loss:  7.4893  memory: 35.52GiB(37.35%)  wps: 8,201  mfu: 40.39%
     [titan] 2026-05-03 01:27:07,868 - root - INFO - validate step: 20  loss:  5.4893  memory:  5.52GiB(17.60%)  tps: 1,201
     [titan] 2026-05-03 01:27:07,868 - root - INFO - Training starts at step 1, with local batch size 8, global batch size 32, sequence length 2048, total steps 100 (warmup 2)
@@ -27,11 +28,11 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time
 
-VERSION = 4
+VERSION = 5
 ANCHORS = ("step: ", "Training starts at step ")
 
 _N = r"(-?(?:\d[\d,]*(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))"
-_RECORD = re.compile(rf"(?:^|- |\] )(validate )?step: +(\d+)  loss: +{_N}  (?=[a-z_]+: )")
+_RECORD = re.compile(rf"(?:^|- +|\] )(validate )?step: +(\d+)  loss: +{_N}  (?=[a-z_]+: )")
 _CUT = re.compile(r"- INFO - (?:validate )?step: [\d ]*(?:loss: *[\d.]*|l?o?s?s?) *$")
 _FIELD = re.compile(rf"([a-z_]+): +(?:{_N}(%|GiB|s)?|N/A)(?:\({_N}%\))?(?:  |\s*$)")
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3,6})(?: - |\]\[)")

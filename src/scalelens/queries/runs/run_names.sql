@@ -3,7 +3,7 @@
 -- Answers: What are the runs called, and which id has each?
 --   A name begins with that of the run's file or folder, or with its model where these tell nothing (slurm-3665238,
 --   log).  Runs that share it get what tells them apart, in this order: precision, data set, system, device, nodes,
---   devices, batch, sequence, parallelism, framework; then the job, a folder, the part of the file; the id last.
+--   devices, batch, sequence, parallelism, framework; then the job, a folder, the file, its part; the id last.
 --   A name that was shown once still means its runs when others came: any of a run's words in their order name it, and
 --   `two_sides` lists the runs that a text fits.
 --
@@ -51,9 +51,15 @@ levels AS (
     GROUP BY name),
 by_folder AS (
     SELECT j.* EXCLUDE (name), concat_ws(' ', name, j.folders[l.k]) AS name FROM by_job AS j LEFT JOIN levels AS l USING (name)),
+-- Then their files' names, which told nothing by themselves (trace_3, ckpt500), where no two are the same.
+by_file AS (
+    SELECT * REPLACE (if(count(*) OVER alike > 1 AND count(DISTINCT file) OVER alike = count(*) OVER alike,
+        concat_ws(' ', name, file), name) AS name)
+    FROM (SELECT *, nullif(regexp_extract(path, '([^/]+?)(\.[A-Za-z]\w{0,8}){0,3}$', 1), own) AS file FROM by_folder)
+    WINDOW alike AS (PARTITION BY name)),
 by_part AS (
     SELECT * REPLACE (if(count(*) OVER (PARTITION BY name) > 1, concat_ws(' ', name, part), name) AS name)
-    FROM by_folder),
+    FROM by_file),
 -- As many characters of the ids as tell all apart that need one, at least four.
 alike AS (FROM by_part QUALIFY count(*) OVER (PARTITION BY name) > 1),
 lengths AS (
@@ -61,6 +67,6 @@ lengths AS (
         SELECT k FROM alike, range(4, 25) AS t(k) GROUP BY k HAVING count(DISTINCT left(run_id, k)) = count(*)))
 SELECT run_id,
     if(run_id IN (SELECT run_id FROM alike), name || ' ' || left(run_id, (SELECT k FROM lengths)), name) AS name,
-    list_filter([own, nullif(model, own)] || known || [job] || folders || [part], lambda word: word <> '') AS words, path
+    list_filter([own, nullif(model, own)] || known || [job] || folders || [file, part], lambda word: word <> '') AS words, path
 FROM by_part
 ORDER BY run_id
