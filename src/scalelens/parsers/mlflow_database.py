@@ -29,7 +29,7 @@ from typing import Any
 from scalelens.parsing.configurations import write_configuration
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.sqlite_file import MAGIC, Database, sqlite_database, stored_columns, unread_journal
+from scalelens.parsing.sqlite_file import MAGIC, Database, sqlite_database, unread_journal
 from scalelens.parsing.system_metrics import SystemMetrics, is_of_system
 from scalelens.parsing.values import YEARS_2000_TO_2100, json_integer
 from scalelens.tabular.history.values import OWN, Values
@@ -70,7 +70,7 @@ def read(source: Source, rows: Rows) -> str | None:
     notes = [unread_journal(source.path)]
     try:
         with sqlite_database(source) as database:
-            stored = stored_columns(database)
+            stored = database.columns
             lacking = [table for table, columns in _NEEDED.items() if not columns <= stored.get(table, set())]
             if lacking:
                 rows.problem(None, f"the database lacks columns of MLflow's in {', '.join(lacking)}: it is not read")
@@ -93,7 +93,7 @@ def _read_runs(database: Database, rows: Rows) -> Iterator[str]:
             _write_run(run, rows)
     facts = {"params": _write_parameters, "tags": _write_tags}
     for table, write in facts.items():
-        if {"run_uuid", "key", "value"} <= stored_columns(database).get(table, set()):
+        if {"run_uuid", "key", "value"} <= database.columns.get(table, set()):
             for run, values in _by_run(database, _PARAMS if table == "params" else _TAGS):
                 if run in kept:
                     _at(rows, kept[run])

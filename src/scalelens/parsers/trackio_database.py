@@ -26,7 +26,7 @@ from scalelens.parsing.configurations import write_configuration
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import stamp_of
 from scalelens.parsing.source import Source
-from scalelens.parsing.sqlite_file import MAGIC, Database, sqlite_database, stored_columns, unread_journal
+from scalelens.parsing.sqlite_file import MAGIC, Database, sqlite_database, unread_journal
 from scalelens.parsing.system_metrics import SystemMetrics
 from scalelens.parsing.values import json_integer, json_number_or_nan, nanoseconds_since_1970
 from scalelens.tabular.cells import nested_values
@@ -52,7 +52,7 @@ def read(source: Source, rows: Rows) -> str | None:
     notes = [unread_journal(source.path)]
     try:
         with sqlite_database(source) as database:
-            if not stored_columns(database).get("metrics", set()) >= _NEEDED:
+            if not database.columns.get("metrics", set()) >= _NEEDED:
                 rows.problem(None, "the database lacks columns of trackio's table metrics: it is not read")
                 return None
             notes.append(_Runs(database, rows).read())
@@ -69,7 +69,7 @@ class _Runs:
         self.parts: dict[Any, int] = {}
 
     def read(self) -> str | None:
-        uncounted, stored = 0, stored_columns(self.database)
+        uncounted, stored = 0, self.database.columns
         for table, write in (
             ("configs", self.configuration),
             ("metrics", self.history),

@@ -147,12 +147,6 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def stored_columns(database: Database) -> dict[str, set[str]]:
-    """The columns of each table.  Views are left out: they may compute without an end."""
-    views = {name for (name,) in database.rows("SELECT name FROM sqlite_master WHERE type = 'view'")}
-    return {name: columns for name, columns in database.columns.items() if name not in views}
-
-
 def schema_of(source: Source) -> bytes:
     """The tables of a database with their columns, as text: in a large one they may stand anywhere."""
     try:
