@@ -19,7 +19,6 @@ from scalelens.errors import UserError
 from scalelens.question.question import Question
 from scalelens.question.session import Session, in_session
 from scalelens.report.explore.rows import as_json, rows_of_kinds
-from scalelens.report.files import write_file
 from scalelens.report.html_tables import inert
 from scalelens.report.neighbors import link_to
 from scalelens.report.provenance_in_files import vega_lite_version
@@ -27,6 +26,7 @@ from scalelens.report.subject import SQL as SUBJECT_SQL
 from scalelens.report.subject import subject_of
 from scalelens.report.text.sentences import plural
 from scalelens.version import __version__
+from scalelens.whole_files import write_file
 
 _FOLDER = Path(__file__).parent
 _SCRIPTS = ("rows", "filters", "picture", "table", "leaving", "controls")
