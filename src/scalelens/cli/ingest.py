@@ -12,6 +12,7 @@ from scalelens.cli.options import (
     WAREHOUSE,
     ColumnMapping,
     DaskCluster,
+    ForeignSidecars,
     FormatFolders,
     JobArray,
     ShardOfWork,
@@ -21,6 +22,8 @@ from scalelens.cli.options import (
 from scalelens.cli.output import say
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from scalelens.warehouse.records import Entry
 
 PANEL = "Read"
@@ -40,9 +43,7 @@ def ingest(
     ] = None,
     documents: Annotated[bool, typer.Option(help="Read documents and source code as if they were logs.")] = False,
     reread: Annotated[bool, typer.Option("--reread", "--again", help="Read files that have not changed, too.")] = False,
-    sidecars: Annotated[
-        bool, typer.Option("--sidecars", help="Read a scalelens.toml above that somebody else may have written.")
-    ] = False,
+    sidecars: ForeignSidecars = False,
     mapping: ColumnMapping = None,
     formats: FormatFolders = None,
     shard: ShardOfWork = None,
@@ -55,8 +56,7 @@ def ingest(
     above the folders is read too (see: scalelens label); one above is named, and not read from a folder into which
     anybody may write.
 
-    Columns of a CSV that no format knows are read by their names.  It is printed what each is read as; --map corrects
-    it.
+    Columns of a CSV that no format knows are read by their names; what each is read as is printed, --map corrects it.
 
     Examples:  scalelens ingest logs/      scalelens ingest logs/ -w study --tz Europe/Stockholm
     scalelens ingest metrics.csv --dry-run --map batch_time=iter_time:ms --map step=it
@@ -70,8 +70,7 @@ def ingest(
         values = {"--tz": [tz] if tz else [], "--map": mapping or [], "--formats": _resolved(formats)}
         say(job_array(slurm, paths, warehouse, flags, values).rstrip("\n"))
         return
-    bar = ProgressBar()
-    with bar:
+    with ProgressBar() as bar:
         report = ingestion.ingest(
             paths,
             warehouse,
@@ -113,8 +112,9 @@ class ProgressBar:
             console=errors, disable=not sys.stderr.isatty(), transient=False,
         )  # fmt: skip
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> "Self":
         self.progress.start()
+        return self
 
     def __exit__(self, *_: object) -> None:
         self.progress.stop()

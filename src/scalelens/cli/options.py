@@ -22,6 +22,9 @@ ColumnMapping = Annotated[
     list[str] | None,
     typer.Option("--map", metavar="ROLE=COLUMN[:UNIT]", help="What a column of a CSV is: batch_time=iter_time:ms."),
 ]
+ForeignSidecars = Annotated[
+    bool, typer.Option("--sidecars", help="Read a scalelens.toml above that somebody else may have written.")
+]
 FormatFolders = Annotated[list[Path] | None, typer.Option("--formats", help="Folder with format files of your own.")]
 ShardOfWork = Annotated[
     str | None,

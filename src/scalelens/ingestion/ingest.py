@@ -121,23 +121,27 @@ def ingest(
     progress = on_progress(len(todo), sum(file.size_bytes for file in todo)) if on_progress and todo else _ignore
     jobs = jobs or default_jobs()
     batches = list(batched(todo, 1 if dry_run else jobs))
-    entries: list[Entry] = []
     with interruptible(progress) as progress:
         if dry_run or (not dask and min(jobs, len(batches)) < 2):
-            contents = known_contents(live, formats, options)
-            for batch in batches:
-                entries += read_batch(batch, options, formats, contents, progress, None if dry_run else store)
-        elif batches:
-            for entries_of_batch in _elsewhere(batches, options, dask, jobs, progress):
-                entries += entries_of_batch
+            read = _here(batches, options, formats, live, progress, None if dry_run else store)
+        else:
+            read = _elsewhere(batches, options, dask, jobs, progress)
+        entries = [entry for of_batch in read for entry in of_batch]
         if not dry_run and any(entry.status == "duplicate" for entry in entries):
             entries = with_lost_contents(entries, todo, store, options, formats, progress)
     if not dry_run:
         damages = _after_ingest(store, given, reread, whole=shard is None)
-    faults = [str(fault) for fault in sidecars.faults]
-    return IngestReport(
-        entries, len(files) - len(todo), unreadable, faults, [str(damage) for damage in damages], remarks
-    )
+    faults, damaged = [str(fault) for fault in sidecars.faults], [str(damage) for damage in damages]
+    return IngestReport(entries, len(files) - len(todo), unreadable, faults, damaged, remarks)
+
+
+def _here(
+    batches: list[list[WalkedFile]], options: IngestOptions, formats: Formats, live: Live, progress: Progress,
+    store: Warehouse | None,
+) -> Iterator[list[Entry]]:  # fmt: skip
+    """Entries of each batch, read by this process."""
+    contents = known_contents(live, formats, options)
+    return (read_batch(batch, options, formats, contents, progress, store) for batch in batches)
 
 
 def _elsewhere(
@@ -145,6 +149,8 @@ def _elsewhere(
 ) -> Iterator[list[Entry]]:
     """Entries of each batch, read by other processes: those of a cluster, or of this machine."""
     workers = min(jobs, len(batches))
+    if not batches:
+        return iter(())
     if dask:
         return on_dask(batches, options, dask, workers, progress)
     return in_parallel(batches, options, workers, progress)
