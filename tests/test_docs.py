@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,18 +13,16 @@ import typer.testing
 
 from command_line import app
 from conftest import FIXTURES, ROOT
+from reference import PRINTED, examples_in, formats_page, queries_page
 from scalelens.charts import load as charts
 from scalelens.ingestion import formats
 from scalelens.ingestion.ingest import ingest
 from scalelens.parsers import generic_csv, generic_lines
 from scalelens.parsing.format_file import name_of
-from scalelens.queries import explain
 from scalelens.queries import load as queries
 from scalelens.tables import MEANINGS, documented
 from scalelens.tabular.column_names import SPELLINGS
 from scalelens.tabular.role_table import ROLES, UNITS_OF_KIND
-
-PRINTED = "Printed from the code; do not edit.\n\n"
 
 GENERIC = """A CSV, or a file with a JSON object in each line, that no other format knows is read by the names of its columns.
 `scalelens identify metrics.csv` shows what each column is read as, `scalelens ingest --dry-run` does so for a folder,
@@ -57,18 +57,45 @@ def test_tables_page(golden) -> None:
 
 
 def test_queries_page(golden) -> None:
-    pages = ["# Queries\n\n", PRINTED]
-    for query in sorted(queries.load().values(), key=lambda query: query.name):
-        pages.append(f"## {query.name}\n\n```\n{explain.page(query, with_sql=False)}\n```\n\n")
-    golden("".join(pages), ROOT / "docs" / "queries.md")
+    page = ROOT / "docs" / "queries.md"
+    golden(queries_page(examples_in(page.read_text())), page)
 
 
 def test_formats_page(golden) -> None:
     loaded = formats.load()
-    pages = ["# Formats\n\n", PRINTED]
-    for module in sorted((*loaded.of_lines, *loaded.of_files), key=name_of):
-        pages.append(f"## {name_of(module)}\n\n```\n{(module.__doc__ or '').strip()}\n```\n\n")
-    golden("".join(pages), ROOT / "docs" / "formats.md")
+    golden(formats_page(sorted((*loaded.of_lines, *loaded.of_files), key=name_of)), ROOT / "docs" / "formats.md")
+
+
+# Queries that ask for a parameter, and columns without paths; the names are those of the demo's runs.
+ARGUMENTS = {
+    "compare": "a=fp32-r1 b=bf16-r1", "compare_evidence": "a=fp32-r1 b=bf16-r1", "differences": "a=fp32-r1 b=bf16-r1",
+    "compared_runs": "a=fp32-r1 b=bf16-r1", "accuracy_course": "score_name=loss",
+    "run_names": "--columns name,run_id", "not_compared": "--columns run_id,reason",
+}  # fmt: skip
+
+
+@pytest.mark.slow  # a hundred queries of two warehouses
+def test_examples_of_the_queries_page(golden, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    subprocess.run([sys.executable, ROOT / "docs" / "studies" / "gallery.py", "made-up"], check=True)
+    ingest([ROOT / "src" / "scalelens" / "demo" / "logs"], tmp_path / "scalelens-warehouse", jobs=1)
+    ingest([tmp_path / "made-up"], tmp_path / "made-up-warehouse", jobs=1)
+    found = {name: example(name) for name, query in queries.load().items() if not query.is_helper}
+    assert sum(map(bool, found.values())) > 65
+    assert not any(str(place) in text for text in found.values() for place in (tmp_path, ROOT)), "no path of a machine"
+    golden(queries_page(found), ROOT / "docs" / "queries.md")
+
+
+def example(name: str) -> str:
+    """A command that asks a query, with what it prints: of the demo's logs, else of those that are made up; else nothing."""
+    for place in ("", " -w made-up-warehouse"):
+        command = f"query {name} {ARGUMENTS.get(name, '')}".strip() + f"{place} --limit 6"
+        result = typer.testing.CliRunner().invoke(app, [*shlex.split(command), "--format", "table"])
+        text = re.sub(r" +$", "", result.stdout, flags=re.MULTILINE).strip("\n")
+        if result.exit_code == 0 and "\n" in text and "```" not in text:
+            return f"```console\n$ scalelens {command}\n{text}\n```"
+    return ""
 
 
 def test_generic_page(golden) -> None:

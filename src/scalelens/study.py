@@ -215,6 +215,16 @@ class Study:
 
         return write_report(self.root, Path(path), title, traces_alone, self._folders, folder=self.root.name)
 
+    def explore(self, path: AnyPath, *, title: str = "") -> Path:
+        """Writes one offline page to look around in: runs, sizes, epochs, slow steps and kernels.
+
+        >>> study.explore("explore.html").name
+        'explore.html'
+        """
+        from scalelens.report.explore.page import write_explore
+
+        return write_explore(self.root, Path(path), title, self._folders)
+
     def compare(self, a: str, b: str, **parameters: Any) -> "polars.DataFrame":
         """Whether b is slower than a, by how much, and how sure that is: one row.
 
