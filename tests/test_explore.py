@@ -301,7 +301,7 @@ def test_every_control_is_reached_by_the_keyboard(browser: Page, path: Path) -> 
     for _ in range(60):
         page._call("Input.dispatchKeyEvent", type="keyDown", key="Tab", code="Tab", windowsVirtualKeyCode=9)
         reached.append(page.run("document.activeElement.id || document.activeElement.textContent.slice(0, 9)"))
-    ids = ["x", "y", "color", "mark", "log-x", "log-y", "figure", "svg", "csv", "copy", "command", "wide"]
+    ids = ["x", "y", "color", "mark", "log-x", "log-y", "intervals", "figure", "svg", "csv", "copy", "command", "wide"]
     assert [name for name in reached if name in ids][: len(ids)] == [*ids[:-1], "wide"], reached
     unnamed = """[...document.querySelectorAll("button, input, select")].filter((one) =>
     !one.textContent.trim() && !one.ariaLabel && !one.labels?.length).length"""
@@ -326,7 +326,15 @@ def test_the_command_draws_the_values_of_the_picture(browser: Page, path: Path, 
     shown = as_saved(page, "devices", "step_s")
     assert len(shown) == RUNS and drawn_by_its_command(page, tmp_path) == shown
     assert "range, steps of one run" in legend_of(tmp_path), "its intervals are not those of repeats"
+    for kind in ("runs", "sizes"):
+        press(page, f'#kinds [data-name="{kind}"]')
+        choose(page, y="step_s")
+        page.run("{ const one = document.getElementById('intervals'); if (one.checked) one.click(); }")
+        page.run(SETTLE)
+        shown = as_saved(page, "devices", "step_s")
+        assert drawn_by_its_command(page, tmp_path) == shown and "range, steps" not in legend_of(tmp_path), kind
     # A text with quotes of the shell and of SQL, a range, and columns of several joins.
+    opened(browser, path)
     choose(page, x="mean_s", y="line", color="run")
     type_in(page, "file contains", HOSTILE[:8].lower())
     type_in(page, "step [s] from", "0.1")

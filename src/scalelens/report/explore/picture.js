@@ -3,7 +3,7 @@ let view = null;
 let draws = 0;
 const ends = () => {
   const columns = [`${state.y}_low`, `${state.y}_high`].map((name) => state.kind.column.get(name));
-  return columns.every(Boolean) ? columns.map((column) => column.values) : null;
+  return state.intervals && columns.every(Boolean) ? columns.map((column) => column.values) : null;
 };
 const labelOf = (column, value) => {
   if (!column) return "";
