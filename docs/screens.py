@@ -17,7 +17,7 @@ def main(warehouse: Path) -> None:
     from chromium import chromium
 
     with tempfile.TemporaryDirectory() as folder, chromium(Path(folder)) as page:
-        for name, write in (("report", write_report), ("explore", write_explore)):
+        for name, write in (("explore", write_explore), ("report", write_report)):
             page.open(write(warehouse, Path(folder, f"{name}.html")), **SIZE)
             page.run("new Promise((done) => setTimeout(done, 1000))")
             shot = page._call("Page.captureScreenshot", format="png")

@@ -131,6 +131,10 @@ def points(spec: Any, x: str, y: str) -> list[tuple[Any, Any]]:
     return next(filter(None, (points(part, x, y) for part in spec.values())), [])
 
 
+def legend_of(folder: Path) -> str:
+    return (folder / "again.json").read_text()
+
+
 def as_saved(page: Page, x: str, y: str) -> list[tuple[Any, Any]]:
     """x and y of the rows that the page shows, as numbers where they are."""
     known = [(row[x], row[y]) for row in saved_rows(page) if row[x] and row[y]]
@@ -202,6 +206,7 @@ def test_the_page_is_quiet_inert_and_fits_its_window(browser: Page, path: Path, 
 def test_choosers_draw_their_columns_with_units(browser: Page, path: Path) -> None:
     page = opened(browser, path)
     assert page.run(TEXT.format("heading")) == "step [s] by devices"
+    assert "Through a point: 95 % interval, or range" in page.run(TEXT.format("counted"))
     first = page.run("[...document.getElementById('x').options].map((one) => one.textContent)")
     assert first.index("run") > first.index("step [s]"), "numbers first"
     choose(page, x="run", y="n_records", color="devices")
@@ -296,7 +301,7 @@ def test_every_control_is_reached_by_the_keyboard(browser: Page, path: Path) -> 
     for _ in range(60):
         page._call("Input.dispatchKeyEvent", type="keyDown", key="Tab", code="Tab", windowsVirtualKeyCode=9)
         reached.append(page.run("document.activeElement.id || document.activeElement.textContent.slice(0, 9)"))
-    ids = ["x", "y", "color", "mark", "log-x", "log-y", "figure", "svg", "csv", "copy", "command", "wide"]
+    ids = ["x", "y", "color", "mark", "log-x", "log-y", "intervals", "figure", "svg", "csv", "copy", "command", "wide"]
     assert [name for name in reached if name in ids][: len(ids)] == [*ids[:-1], "wide"], reached
     unnamed = """[...document.querySelectorAll("button, input, select")].filter((one) =>
     !one.textContent.trim() && !one.ariaLabel && !one.labels?.length).length"""
@@ -320,7 +325,16 @@ def test_the_command_draws_the_values_of_the_picture(browser: Page, path: Path, 
     page = opened(browser, path)
     shown = as_saved(page, "devices", "step_s")
     assert len(shown) == RUNS and drawn_by_its_command(page, tmp_path) == shown
+    assert "range, steps of one run" in legend_of(tmp_path), "its intervals are not those of repeats"
+    for kind in ("runs", "sizes"):
+        press(page, f'#kinds [data-name="{kind}"]')
+        choose(page, y="step_s")
+        page.run("{ const one = document.getElementById('intervals'); if (one.checked) one.click(); }")
+        page.run(SETTLE)
+        shown = as_saved(page, "devices", "step_s")
+        assert drawn_by_its_command(page, tmp_path) == shown and "range, steps" not in legend_of(tmp_path), kind
     # A text with quotes of the shell and of SQL, a range, and columns of several joins.
+    opened(browser, path)
     choose(page, x="mean_s", y="line", color="run")
     type_in(page, "file contains", HOSTILE[:8].lower())
     type_in(page, "step [s] from", "0.1")

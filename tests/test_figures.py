@@ -371,6 +371,18 @@ def test_own_rows_may_have_any_type_of_number(kind):
     assert "2 rows of an SQL" in text_of(own.draw(rows, own.Marks("point", "devices", "step_s"), layout.SINGLE))
 
 
+def test_an_interval_of_own_sql_is_drawn_as_what_its_rows_say_it_is() -> None:
+    rows = pl.DataFrame(
+        {"devices": [8, 16], "efficiency": [1.0, 0.9], "efficiency_low": [None, 0.8], "efficiency_high": [None, 0.95],
+         "interval_kind": ["ci95", "ci95"], "efficiency_kind": [None, "range"], "interval_of": ["steps", "runs"],
+         "n_steps": [90, 90]}
+    )  # fmt: skip
+    marks_of = own.Marks("point", "devices", "efficiency")
+    assert "range, repeated runs" in text_of(own.draw(rows, marks_of, layout.SINGLE))
+    of_steps = rows.with_columns(efficiency_kind=pl.lit("ci95"), interval_of=pl.lit("steps"))
+    assert "95 % interval, steps of one run" in text_of(own.draw(of_steps, marks_of, layout.SINGLE))
+
+
 def test_panels_of_own_rows():
     drawn = own.draw(ROWS, own.Marks("line", "devices", "step_s"), page_of({"facet": "precision"}))
     assert "precision bf16" in text_of(drawn)

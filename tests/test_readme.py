@@ -9,6 +9,7 @@ import pytest
 from command_line import Run
 from conftest import ROOT
 from scalelens.charts import load as charts
+from scalelens.ingestion import formats
 from scalelens.queries.load import load
 from scalelens.report.provenance_in_files import provenance_of
 from test_docs import COMMANDS
@@ -35,6 +36,12 @@ def test_the_questions_name_queries_that_people_ask() -> None:
     known = {name for name, query in load().items() if not query.is_helper}
     assert len(named) > 50 and [name for name in named if name not in known] == []
     assert len(named) == len(set(named)), "each once"
+
+
+def test_it_counts_the_formats() -> None:
+    known = formats.load()
+    (said,) = re.findall(r"more than (\d+) formats", README)
+    assert int(said) < len(known.of_lines) + len(known.of_files)
 
 
 def test_the_commands_that_it_names_exist() -> None:

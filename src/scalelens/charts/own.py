@@ -1,7 +1,7 @@
 """A figure of the rows of a user's SQL: lines, bars or points of two columns.
 
 If the rows have columns `Y_low` and `Y_high`, the ends of an interval of Y, the intervals are drawn; `interval_kind`
-says of which kind they are.  Column names become titles of axes, with the unit at their end in brackets.
+(or `Y_kind`) says of which kind they are.  Column names become titles of axes, with the unit at their end in brackets.
 """
 
 from collections import Counter
@@ -88,11 +88,17 @@ def _check_single(points: Sequence[Row], marks: Marks) -> None:
 
 
 def _interval_kind(rows: pl.DataFrame, y: str) -> tuple[str, str] | None:
-    """How the interval of Y is drawn: as a range, unless every row says that it is a 95 % interval."""
+    """How the interval of Y is drawn: as a range, unless every row that has one says that it is a 95 % interval."""
     if not {f"{y}_low", f"{y}_high"} <= set(rows.columns):
         return None
-    kinds = set(rows["interval_kind"].drop_nulls()) if "interval_kind" in rows.columns else set()
-    return ("ci95" if kinds == {"ci95"} else "range", "steps" if "n_steps" in rows.columns else "runs")
+    drawn = rows.filter(pl.col(f"{y}_low").is_not_null())
+    kinds = _values(drawn, f"{y}_kind" if f"{y}_kind" in rows.columns else "interval_kind")
+    of_steps = "n_steps" in rows.columns and _values(drawn, "interval_of") != {"runs"}
+    return ("ci95" if kinds == {"ci95"} else "range", "steps" if of_steps else "runs")
+
+
+def _values(rows: pl.DataFrame, column: str) -> set[str]:
+    return set(rows[column].drop_nulls()) if column in rows.columns else set()
 
 
 def _panel(

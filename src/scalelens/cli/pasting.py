@@ -10,10 +10,10 @@ from pathlib import Path
 
 from scalelens.cli.options import WAREHOUSE
 
-_ASKED = "|".join((
-    "query", "plot", "sql", "report", "explore", "compare", "history", "next-runs", "check", "compact", "gc", "ingest",
-    "forget", "connect", "export", "shell", "numbers",
-))  # fmt: skip
+_ASKED = (
+    "query|plot|sql|report|explore|compare|history|next-runs|check|compact|gc|ingest|forget|connect|export|shell|"
+    "numbers"
+)
 # A command with its words, up to what ends it in a sentence.
 _ADVISED = re.compile(rf"\bscalelens (?:{_ASKED})\b(?: (?:[\w=.-]*\"[^\"]*\"|[\w=.-]*'[^']*'|[^\s;,()\"']+))*")
 

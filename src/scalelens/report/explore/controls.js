@@ -14,6 +14,7 @@ const fillChoosers = () => {
 const update = async () => {
   const rows = fitting();
   const drawing = draw(rows);
+  byId("intervals").disabled = !state.kind.column.has(`${state.y}_low`);
   if (!root.dataset.drawn) await drawing; // the first picture comes before the table
   showFilters();
   showRows(rows);
@@ -49,6 +50,7 @@ for (const name of ["x", "y", "color", "mark"]) {
 for (const axis of ["x", "y"]) {
   byId(`log-${axis}`).addEventListener("change", (event) => { state.log[axis] = event.target.checked; update(); });
 }
+byId("intervals").addEventListener("change", (event) => { state.intervals = event.target.checked; update(); });
 let waiting = 0;
 let wasWide = innerWidth;
 addEventListener("resize", () => {

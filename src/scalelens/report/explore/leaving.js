@@ -7,10 +7,13 @@ const quoted = (word) => {
 const sqlOf = (one) => {
   const { kind } = state;
   const active = [...state.filters].filter(([name]) => kind.column.has(name));
-  const used = new Set([one.x.name, one.y.name, one.color?.name, ...active.map(([name]) => name), ...(one.around ? [`${one.y.name}_low`, `${one.y.name}_high`, "interval_kind"] : [])]);
+  const used = new Set([one.x.name, one.y.name, one.color?.name, ...active.map(([name]) => name), ...(one.around ? [`${one.y.name}_low`, `${one.y.name}_high`, "interval_kind", "n_steps"] : [])]);
   const joins = kind.joins.map((join) => [join.sql, join.columns.filter((name) => used.has(name))]).filter(([, names]) => names.length);
   const conditions = [kind.where, ...active.map(([name, filter]) => condition(kind.column.get(name), filter))].filter(Boolean);
-  return `FROM ${kind.source}${joins.map(([sql, names]) => sql.replace("{}", names.join(", "))).join("")}${conditions.length ? ` WHERE ${conditions.join(" AND ")}` : ""}`;
+  // `plot` draws an interval where the rows have its ends.
+  const own = [`${one.y.name}_low`, `${one.y.name}_high`].filter((name) => kind.column.has(name) && !kind.joins.some((join) => join.columns.includes(name)));
+  const chosen = !one.around && own.length === 2 ? `SELECT * EXCLUDE (${own.join(", ")}) ` : "";
+  return `${chosen}FROM ${kind.source}${joins.map(([sql, names]) => sql.replace("{}", names.join(", "))).join("")}${conditions.length ? ` WHERE ${conditions.join(" AND ")}` : ""}`;
 };
 const commandOf = (one) => {
   const log = ["x", "y"].flatMap((axis) => (one.log[axis] ? ["--log", axis] : []));

@@ -3,12 +3,24 @@ let view = null;
 let draws = 0;
 const ends = () => {
   const columns = [`${state.y}_low`, `${state.y}_high`].map((name) => state.kind.column.get(name));
-  return columns.every(Boolean) ? columns.map((column) => column.values) : null;
+  return state.intervals && columns.every(Boolean) ? columns.map((column) => column.values) : null;
 };
 const labelOf = (column, value) => {
   if (!column) return "";
   if (value === null) return "unknown";
   return column.type === "flag" ? (value ? "True" : "False") : visible(`${value}`);
+};
+
+// What the line through a point is: a 95 % interval or a range, of the steps of a run or of repeated runs.
+const saidOfIntervals = (rows) => {
+  if (!rows.length) return "";
+  const { column } = state.kind;
+  const valuesOf = (name) => new Set(column.has(name) ? rows.map((row) => column.get(name).values[row]) : []);
+  const kinds = valuesOf(column.has(`${state.y}_kind`) ? `${state.y}_kind` : "interval_kind");
+  const of = valuesOf("interval_of");
+  const what = kinds.size === 1 && kinds.has("ci95") ? "95 % interval" : kinds.has("ci95") ? "95 % interval, or range where there is none" : "range";
+  const scope = of.size > 1 ? "the steps of a run, or repeated runs" : of.has("runs") ? "repeated runs" : "the steps of a run";
+  return `Through a point: ${what}, of ${scope}.`;
 };
 
 // What can be drawn of what was asked for, and why not the rest.
@@ -32,10 +44,12 @@ const chosen = (rows) => {
     mark = "point";
   }
   const around = ends();
+  if (around) remarks.push(saidOfIntervals(drawn.filter((row) => around[0][row] !== null)));
   const isPositive = { x: drawn.every((row) => x.values[row] > 0), y: drawn.every((row) => [y.values, ...(around ?? [])].every((values) => values[row] === null || values[row] > 0)) };
-  const log = { x: state.log.x && x.isNumber && mark !== "bar" && isPositive.x, y: state.log.y && mark !== "bar" && isPositive.y };
+  const isOfCounts = ["devices", "nodes"].includes(x.name); // logarithmic already
+  const log = { x: state.log.x && !isOfCounts && x.isNumber && mark !== "bar" && isPositive.x, y: state.log.y && mark !== "bar" && isPositive.y };
   for (const [axis, column] of [["x", x], ["y", y]]) {
-    if (state.log[axis] && !log[axis]) remarks.push(`A logarithmic axis cannot show ${mark === "bar" ? "bars" : column.isNumber ? "0 or less" : "texts"}.`);
+    if (state.log[axis] && !log[axis] && !(axis === "x" && isOfCounts)) remarks.push(`A logarithmic axis cannot show ${mark === "bar" ? "bars" : column.isNumber ? "0 or less" : "texts"}.`);
   }
   return { x, y, color, labels: color ? labels : [""], mark, log, drawn, remarks, around };
 };

@@ -11,7 +11,7 @@ for (const kind of data.kinds) {
 
 // What the reader chose: a kind of rows, what stands where, which rows, in which order.
 const state = {
-  kind: data.kinds[0], x: "", y: "", color: "", mark: "point", log: { x: false, y: false },
+  kind: data.kinds[0], x: "", y: "", color: "", mark: "point", log: { x: false, y: false }, intervals: true,
   filters: new Map(), sort: null, count: 100, wide: false,
 };
 
