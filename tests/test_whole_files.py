@@ -27,7 +27,7 @@ LOGS = ROOT / "src" / "scalelens" / "demo" / "logs"
 COMMANDS = {
     "f.svg": "plot scaling -o {}/f.svg", "f.pdf": "plot scaling -o {}/f.pdf", "f.png": "plot scaling -o {}/f.png",
     "f.html": "plot scaling -o {}/f.html", "f.json": "plot scaling -o {}/f.json", "r.html": "report -o {}/r.html",
-    "rows.csv": "plot scaling -o {}/g.svg --data {}/rows.csv", "n.tex": "numbers a=scaling.step_s[devices=2,name='gpt-weak-r2'] -o {}/n.tex",
+    "rows.csv": "plot scaling -o {}/g.svg --data {}/rows.csv", "n.tex": "numbers a=batch_stats.step_s[run='gpt-weak-r2'] -o {}/n.tex",
     "t": "export {}/t", "d.duckdb": "connect -o {}/d.duckdb", "e.duckdb": "connect --copy -o {}/e.duckdb",
     "b": "bundle {}/b {}/../t.md", "again": "verify {}/../t.md --remade {}/again",
 }  # fmt: skip
