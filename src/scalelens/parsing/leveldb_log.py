@@ -40,8 +40,12 @@ def records(source: Source, header: int, damaged: _Damaged) -> Iterator[tuple[in
                 )
                 at = size
                 break
-            record = joined.take(kind, block[at + _FRAGMENT.size : end])
-            at = end
+            content, at = block[at + _FRAGMENT.size : end], end
+            if kind == _FULL and not joined.is_open:  # as almost all are
+                yield joined.number, content
+                joined.number += 1
+                continue
+            record = joined.take(kind, content)
             if record is not None:
                 yield joined.number, record
                 joined.number += 1
