@@ -244,6 +244,12 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "verl": {(ONE, JOB)},  # tokens of the job over the step's time
     "verl_config": {(ONE, JOB)},  # the records of verl in its fixture
     "vietocr": {(WINDOW, NO_RATE)},  # sums since the line before
+    # Differences of the stamps of a tracker, or a column that the script calls the time of a step.
+    "clearml_metrics": {(WINDOW, NO_RATE)},
+    "comet_messages": {(WINDOW, NO_RATE)},
+    "mlflow_database": {(WINDOW, NO_RATE)},
+    "wandb_run": {(WINDOW, NO_RATE)},
+    "trackio_database": {(WINDOW, NO_RATE), (ONE, NO_RATE)},
     "xtuner": {(ONE, RANK)},  # data_time and time of one rank
 }
 

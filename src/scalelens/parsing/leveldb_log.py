@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterator
 
 from scalelens.parsing.source import Source
 
-BLOCK = 1 << 15
+_BLOCK = 1 << 15
 MOST_BYTES = 64 << 20  # of a record
 _FULL, _FIRST, _LAST = 1, 2, 4  # 3 is a fragment in the middle
 _FRAGMENT = struct.Struct("<IHB")  # checksum of what follows the length, length, type
 _MOST_DAMAGE = 20  # places that are named one by one
 _CUT = "the file is cut within this record: it is not read"
 
-Damaged = Callable[[int, str], None]  # takes the number of a record and a sentence
+_Damaged = Callable[[int, str], None]  # takes the number of a record and a sentence
 
 
-def records(source: Source, header: int, damaged: Damaged) -> Iterator[tuple[int, bytes]]:
+def records(source: Source, header: int, damaged: _Damaged) -> Iterator[tuple[int, bytes]]:
     """Number and bytes of each record, from 1.  `header` is how many bytes stand before the first one."""
     joined = _Fragments(damaged)
     for start, block in _blocks(source):
@@ -29,7 +29,7 @@ def records(source: Source, header: int, damaged: Damaged) -> Iterator[tuple[int
         while size - at >= _FRAGMENT.size:
             crc, length, kind = _FRAGMENT.unpack_from(block, at)
             end = at + _FRAGMENT.size + length
-            if end > size and size < BLOCK:
+            if end > size and size < _BLOCK:
                 break  # the file ends here
             if end > size or not _FULL <= kind <= _LAST or zlib.crc32(block[at + 6 : end]) != crc:
                 zeros = block.count(0, at) == size - at
@@ -40,12 +40,16 @@ def records(source: Source, header: int, damaged: Damaged) -> Iterator[tuple[int
                 )
                 at = size
                 break
-            record = joined.take(kind, block[at + _FRAGMENT.size : end])
-            at = end
+            content, at = block[at + _FRAGMENT.size : end], end
+            if kind == _FULL and not joined.is_open:  # as almost all are
+                yield joined.number, content
+                joined.number += 1
+                continue
+            record = joined.take(kind, content)
             if record is not None:
                 yield joined.number, record
                 joined.number += 1
-        if size < BLOCK and at < size:
+        if size < _BLOCK and at < size:
             damaged(joined.number, _CUT)
             return
     if joined.is_open:
@@ -55,7 +59,7 @@ def records(source: Source, header: int, damaged: Damaged) -> Iterator[tuple[int
 class _Fragments:
     """The fragments of the record that is being read."""
 
-    def __init__(self, damaged: Damaged) -> None:
+    def __init__(self, damaged: _Damaged) -> None:
         self.number = 1  # of the record
         self.is_open = False
         self._damaged = damaged
@@ -100,9 +104,9 @@ def _blocks(source: Source) -> Iterator[tuple[int, bytes]]:
     start, rest = 0, b""
     for chunk in source.chunks():
         rest = rest + chunk if rest else chunk
-        whole = len(rest) - len(rest) % BLOCK
-        for at in range(0, whole, BLOCK):
-            yield start + at, rest[at : at + BLOCK]
+        whole = len(rest) - len(rest) % _BLOCK
+        for at in range(0, whole, _BLOCK):
+            yield start + at, rest[at : at + _BLOCK]
         start, rest = start + whole, rest[whole:]
     if rest:
         yield start, rest

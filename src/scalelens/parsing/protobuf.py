@@ -13,21 +13,21 @@ def fields(message: Any) -> Iterator[tuple[int, Any]]:
     """Number and content of each field: an integer for a varint, else bytes."""
     at = 0
     while at < len(message):
-        key, at = varint(message, at)
+        key, at = _varint(message, at)
         kind, size = key & 7, _SIZES.get(key & 7)
         if kind == 0:
-            value, at = varint(message, at)
+            value, at = _varint(message, at)
             yield key >> 3, value
             continue
         if kind == 2:
-            size, at = varint(message, at)
+            size, at = _varint(message, at)
         if size is None or at + size > len(message):
             raise ValueError("no such field")
         yield key >> 3, message[at : at + size]
         at += size
 
 
-def varint(message: bytes, at: int) -> tuple[int, int]:
+def _varint(message: bytes, at: int) -> tuple[int, int]:
     """An integer that begins at a byte, and the byte after it."""
     value = 0
     for shift in range(0, 70, 7):

@@ -13,7 +13,7 @@ import numpy as np
 
 from scalelens.tabular.column_values import ColumnValues
 
-MOST_COLUMNS = 5000
+_MOST_COLUMNS = 5000
 _MOST_ROWS, _LEAST_ROWS = 1 << 13, 1 << 5  # of a block
 _VALUES = 1 << 17  # of a block, about
 _IN_MEMORY = 16 << 20  # bytes of blocks
@@ -90,7 +90,7 @@ class History:
         name = name[:_LONGEST_NAME]
         series = self._series.get(name)
         if series is None:
-            if len(self._series) >= MOST_COLUMNS:
+            if len(self._series) >= _MOST_COLUMNS:
                 self.left_out += 1
                 self._idle.rows, self._idle.values = array("i"), array("d")
                 return self._idle

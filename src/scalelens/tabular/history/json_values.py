@@ -11,7 +11,7 @@ from scalelens.tabular.cells import lines_of
 from scalelens.tabular.history.values import OWN, Values
 from scalelens.tabular.history.writing import write_history
 
-NO_STEP = "nothing shows what a step counts: times of steps need a column that counts steps, or --map step=_step"
+_NO_STEP = "nothing shows what a step counts: times of steps need a column that counts steps, or --map step=_step"
 
 
 def json_lines(source: Source, rows: Rows, kind: type) -> Iterator[tuple[int, Any]]:
@@ -48,4 +48,4 @@ class LoggedValues:
     def finish(self) -> str | None:
         """Writes the rows.  Returns a note where no times of steps could be made."""
         found = write_history(self.values.finish(), OWN, self.rows)
-        return NO_STEP if found.lacks_times and self.values.history.records > 1 else None
+        return _NO_STEP if found.lacks_times and self.values.history.records > 1 else None
