@@ -122,10 +122,10 @@ class Source:
         held: list[bytes] = []
         left = max(RATIO_FROM, MOST_RATIO_HELD * self.size_bytes)
         for block in blocks:
+            held.append(block[:left])
             if len(block) > left:
                 self.damage = f"it unpacks to more than {MOST_RATIO_HELD} times its size, too much to be held at once"
                 break
-            held.append(block)
             left -= len(block)
         return b"".join(held)
 
