@@ -7,6 +7,7 @@ goes on where it stopped.  Reading never raises, regardless of what a file holds
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -104,9 +105,7 @@ def ingest(
     if not dry_run:
         store.create()
         store.sweep()
-    given = list(paths)
-    unreadable: list[str] = []
-    remarks: list[str] = []
+    given, unreadable, remarks = list(paths), list[str](), list[str]()
     files, sidecars = _files_and_sidecars(given, unreadable, time_zone, remarks, trust_sidecars)
     if shard:
         files = [file for file in files if shard.holds(file)]
@@ -119,23 +118,20 @@ def ingest(
     progress = on_progress(len(todo), sum(file.size_bytes for file in todo)) if on_progress and todo else _ignore
     jobs = jobs or default_jobs()
     batches = list(batched(todo, 1 if dry_run else jobs))
-    entries: list[Entry] = []
     with interruptible(progress) as progress:
+        here = None if dry_run else store
         if dry_run or (not dask and min(jobs, len(batches)) < 2):
             contents = known_contents(live, formats, options)
-            for batch in batches:
-                entries += read_batch(batch, options, formats, contents, progress, None if dry_run else store)
-        elif batches:
-            for entries_of_batch in _elsewhere(batches, options, dask, jobs, progress):
-                entries += entries_of_batch
+            read = [read_batch(batch, options, formats, contents, progress, here) for batch in batches]
+        else:
+            read = [*_elsewhere(batches, options, dask, jobs, progress)] if batches else []
+        entries = [*chain.from_iterable(read)]
         if not dry_run and any(entry.status == "duplicate" for entry in entries):
             entries = with_lost_contents(entries, todo, store, options, formats, progress)
     if not dry_run:
         damages = _after_ingest(store, given, reread, whole=shard is None)
-    faults = [str(fault) for fault in sidecars.faults]
-    return IngestReport(
-        entries, len(files) - len(todo), unreadable, faults, [str(damage) for damage in damages], remarks
-    )
+    faults, unchanged = [str(fault) for fault in sidecars.faults], len(files) - len(todo)
+    return IngestReport(entries, unchanged, unreadable, faults, [*map(str, damages)], remarks)
 
 
 def _elsewhere(
