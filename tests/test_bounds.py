@@ -297,3 +297,14 @@ def test_no_line_costs_more_than_its_length(module: ModuleType) -> None:
     for way in slow:
         short, long = (min(seconds(way, size) for _ in range(3)) for size in (2_000, 16_000))
         assert long < 30 * short, f"{way[0]!r} and {way[1]!r} again and again: {short:.3f} s, then {long:.3f} s"
+
+
+def test_what_a_format_holds_at_once_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A megabyte of gzip unpacks to a gigabyte, which formats of small documents would hold at once."""
+    monkeypatch.setattr(sources, "RATIO_FROM", 4 * MB)
+    stored = gzip.compress(b'{"step": 1}' + b" " * (20 * MB))
+    assert len(stored) * sources.MOST_RATIO_HELD < 4 * MB
+    for read in (Source.read, Source.text):
+        source = Source("summary.json.gz", io.BytesIO(stored), len(stored), 0)
+        assert 3 * MB < len(read(source)) <= 4 * MB
+        assert source.damage and "too much to be held at once" in source.damage

@@ -72,20 +72,9 @@ def ingest(
         return
     with ProgressBar() as bar:
         report = ingestion.ingest(
-            paths,
-            warehouse,
-            jobs,
-            tuple(formats or ()),
-            documents,
-            dry_run,
-            bar.begin,
-            checked_zone(tz),
-            tuple(mapping or ()),
-            reread,
-            shard_of(shard) if shard else None,
-            dask,
-            sidecars,
-        )
+            paths, warehouse, jobs, tuple(formats or ()), documents, dry_run, bar.begin, checked_zone(tz),
+            tuple(mapping or ()), reread, shard_of(shard) if shard else None, dask, sidecars,
+        )  # fmt: skip
     summarise(report, warehouse, dry_run)
     if strict and (report.unreadable or not all(map(_is_understood, report.entries))):
         raise typer.Exit(1)

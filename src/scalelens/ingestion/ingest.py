@@ -7,6 +7,7 @@ goes on where it stopped.  Reading never raises, regardless of what a file holds
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,7 +42,6 @@ from scalelens.version import __version__
 from scalelens.warehouse.live import Live, roots
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Entry
-from scalelens.warehouse.remains import leaves_no_empty_warehouse
 from scalelens.warehouse.stored_records import Damage
 
 _UNPACKED_BATCH_BYTES = 64 << 20
@@ -73,7 +73,6 @@ class IngestReport(NamedTuple):
         return [*self.unreadable, *self.faults, *self.damages]
 
 
-@leaves_no_empty_warehouse
 def ingest(
     paths: Iterable[Path],
     warehouse: Path,
@@ -106,9 +105,7 @@ def ingest(
     if not dry_run:
         store.create()
         store.sweep()
-    given = list(paths)
-    unreadable: list[str] = []
-    remarks: list[str] = []
+    given, unreadable, remarks = list(paths), list[str](), list[str]()
     files, sidecars = _files_and_sidecars(given, unreadable, time_zone, remarks, trust_sidecars)
     if shard:
         files = [file for file in files if shard.holds(file)]
@@ -122,26 +119,19 @@ def ingest(
     jobs = jobs or default_jobs()
     batches = list(batched(todo, 1 if dry_run else jobs))
     with interruptible(progress) as progress:
+        here = None if dry_run else store
         if dry_run or (not dask and min(jobs, len(batches)) < 2):
-            read = _here(batches, options, formats, live, progress, None if dry_run else store)
+            contents = known_contents(live, formats, options)
+            read = [read_batch(batch, options, formats, contents, progress, here) for batch in batches]
         else:
-            read = _elsewhere(batches, options, dask, jobs, progress)
-        entries = [entry for of_batch in read for entry in of_batch]
+            read = [*_elsewhere(batches, options, dask, jobs, progress)] if batches else []
+        entries = [*chain.from_iterable(read)]
         if not dry_run and any(entry.status == "duplicate" for entry in entries):
             entries = with_lost_contents(entries, todo, store, options, formats, progress)
     if not dry_run:
         damages = _after_ingest(store, given, reread, whole=shard is None)
-    faults, damaged = [str(fault) for fault in sidecars.faults], [str(damage) for damage in damages]
-    return IngestReport(entries, len(files) - len(todo), unreadable, faults, damaged, remarks)
-
-
-def _here(
-    batches: list[list[WalkedFile]], options: IngestOptions, formats: Formats, live: Live, progress: Progress,
-    store: Warehouse | None,
-) -> Iterator[list[Entry]]:  # fmt: skip
-    """Entries of each batch, read by this process."""
-    contents = known_contents(live, formats, options)
-    return (read_batch(batch, options, formats, contents, progress, store) for batch in batches)
+    faults, unchanged = [str(fault) for fault in sidecars.faults], len(files) - len(todo)
+    return IngestReport(entries, unchanged, unreadable, faults, [*map(str, damages)], remarks)
 
 
 def _elsewhere(
@@ -149,8 +139,6 @@ def _elsewhere(
 ) -> Iterator[list[Entry]]:
     """Entries of each batch, read by other processes: those of a cluster, or of this machine."""
     workers = min(jobs, len(batches))
-    if not batches:
-        return iter(())
     if dask:
         return on_dask(batches, options, dask, workers, progress)
     return in_parallel(batches, options, workers, progress)

@@ -105,7 +105,7 @@ def _records(source: Source) -> Iterator[_Record]:
 
 
 def _of_json(source: Source) -> Iterator[_Record]:
-    text = b"".join(source.utf8()).decode("utf-8", "replace")
+    text = source.text().decode("utf-8", "replace")
     decoder, end, number = json.JSONDecoder(), 0, 1
     while (start := _DOCUMENT.match(text, end).end()) < len(text):  # type: ignore[union-attr]
         number += text.count("\n", end, start)

@@ -64,7 +64,7 @@ def read(source: Source, rows: Rows) -> str | None:
     if _PICKLE.match(source.head()):
         dicts = filled_dicts(source.read())
     else:
-        dicts = _dicts_of_json(b"".join(source.utf8()).decode("utf-8-sig", "replace"))
+        dicts = _dicts_of_json(source.text().decode("utf-8-sig", "replace"))
     calls: list[_Dict] = []
     groups: dict[str, _Dict] = {}
     try:

@@ -46,7 +46,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> None:
-    text = b"".join(source.utf8()).decode("utf-8", "replace")
+    text = source.text().decode("utf-8", "replace")
     try:
         summary = json.loads(text)  # it may hold NaN, which stricter readers refuse
     except (ValueError, RecursionError):

@@ -49,7 +49,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 def read(source: Source, rows: Rows) -> None:
     try:
-        state = json.loads(b"".join(source.utf8()))  # it may hold NaN, which stricter readers refuse
+        state = json.loads(source.text())  # it may hold NaN, which stricter readers refuse
     except (ValueError, RecursionError) as error:
         rows.problem(None, f"the file is not a whole JSON object ({error})")
         return

@@ -41,7 +41,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> None:
-    text = b"".join(source.utf8()).decode("utf-8", "replace")
+    text = source.text().decode("utf-8", "replace")
     whole, _, cut = text.rpartition("\n")
     lines = [line.rstrip("\r").split(",") for line in whole.split("\n")]
     header = lines[0]

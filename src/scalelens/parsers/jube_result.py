@@ -70,7 +70,7 @@ def recognise(head: bytes, name: str) -> bool:
 def read(source: Source, rows: Rows) -> None:
     begun = False
     is_database = source.head().startswith(MAGIC)
-    for table in _in_database(source, rows) if is_database else _in_text(b"".join(source.utf8())):
+    for table in _in_database(source, rows) if is_database else _in_text(source.text()):
         (_, header), *records = table
         for line, values in records:
             if len(values) != len(header):

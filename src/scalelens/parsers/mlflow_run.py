@@ -45,7 +45,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> None:
-    text = b"".join(source.utf8()).decode("utf-8", "replace")
+    text = source.text().decode("utf-8", "replace")
     entries = {
         match[1]: (match[2].strip("'\""), n)
         for n, line in enumerate(text.splitlines(), 1)

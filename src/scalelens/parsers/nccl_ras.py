@@ -46,7 +46,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> str | None:
-    text = b"".join(source.utf8()).decode("utf-8-sig", "replace")
+    text = source.text().decode("utf-8-sig", "replace")
     line = 0
     for number, said in enumerate(_statuses(text, rows), 1):
         for key, fact in (("nccl_version", "nccl_version"), ("timestamp", "nccl_ras_time")):

@@ -38,7 +38,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> None:
-    text = b"".join(source.utf8()).decode("utf-8", "replace").removeprefix("\ufeff")
+    text = source.text().decode("utf-8", "replace").removeprefix("\ufeff")
     try:
         report = json.loads(text)
     except (ValueError, RecursionError):

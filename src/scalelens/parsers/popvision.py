@@ -72,7 +72,7 @@ _NAMES = {
 
 def _archive(source: Source, rows: Rows) -> None:
     """An ar archive: names and sizes of its members."""
-    content = b"".join(source.utf8())
+    content = source.text()
     at, count, size = len(_ARCHIVE), 0, 0
     while at + 60 <= len(content):
         header = content[at : at + 60]
@@ -92,7 +92,7 @@ def _archive(source: Source, rows: Rows) -> None:
 def _description(source: Source, rows: Rows) -> None:
     """framework.json or app.json: numbers and short texts, by their path."""
     try:
-        content = json.loads(b"".join(source.utf8())[: 16 * _LIMIT])
+        content = json.loads(source.text()[: 16 * _LIMIT])
     except (ValueError, RecursionError):
         rows.problem(None, "the description is cut, or its JSON is damaged")
         return

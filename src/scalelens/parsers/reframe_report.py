@@ -52,7 +52,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> str | None:
-    text = b"".join(source.utf8()).decode("utf-8-sig", "replace")
+    text = source.text().decode("utf-8-sig", "replace")
     try:
         report = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -8,10 +8,11 @@ Source: ROCm/rocm-systems projects/rocprofiler-sdk/source/share/rocprofiler-sdk-
 
 The tables are read, whose names end in a guid and of which a merged database has several, never the views over them.
 Rows are joined from the outside, as the tool's own views drop a kernel that has no event.  Kernels are category kernel,
-copies gpu_memcpy, API calls and markers of their domain in lower case; a marker is named by its message.  Of device work `process` is the GPU by its
-number among GPUs, of the host the process id.  Instants, counters and allocations are not read.  Times count from a
-clock of the node: `trace_clock` is relative.  `correlation` ties a call to what it launches, in one process; the n-th
-process of a file, from 0, has n * 2^32 added to its own.  `line` counts the records over all tables read.
+copies gpu_memcpy, API calls and markers of their domain in lower case; a marker is named by its message.  Of device
+work `process` is the GPU by its number among GPUs, of the host the process id.  Instants, counters and allocations are
+not read.  Times count from a clock of the node: `trace_clock` is relative.  `correlation` ties a call to what it
+launches, in one process; the n-th process of a file, from 0, has n * 2^32 added to its own.  `line` counts the records
+over all tables read.
 
 The rank is that of the launcher's variables, else of the file name, where the file holds one process.  Several
 processes are parts, and so runs, of their own.

@@ -50,7 +50,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> str | None:
-    text = b"".join(source.utf8())
+    text = source.text()
     try:
         summary = json.loads(text) if len(text) < _LIMIT else None
     except (ValueError, RecursionError) as error:

@@ -53,7 +53,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> None:
-    text = b"".join(source.utf8()).decode("utf-8", "replace").lstrip("\ufeff")
+    text = source.text().decode("utf-8", "replace").lstrip("\ufeff")
     job = None
     for number, fields in _of_json(text, rows) if text.lstrip().startswith("{") else _of_lines(text, rows):
         match = _ID.fullmatch(fields.get("JobID") or fields.get("JobIDRaw") or "")

@@ -47,7 +47,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> None:
-    text = b"".join(source.utf8())
+    text = source.text()
     rows.param("system", _SUFFIX.sub("", source.name.rpartition("/")[2], count=1), origin="path")
     try:
         facts = json.loads(text[:_LIMIT])

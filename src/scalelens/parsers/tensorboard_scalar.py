@@ -62,7 +62,7 @@ def read(source: Source, rows: Rows) -> None:
 
 def _points(source: Source, rows: Rows) -> Iterator[tuple[int, list[Any]]]:
     """Number and cells of each point: the line of a CSV, the place in a JSON list."""
-    text = b"".join(source.utf8())[:_LIMIT].decode("utf-8", "replace").lstrip("\ufeff")
+    text = source.text()[:_LIMIT].decode("utf-8", "replace").lstrip("\ufeff")
     if text.lstrip().startswith("["):
         try:
             listed = json.loads(text)

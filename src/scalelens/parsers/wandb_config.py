@@ -34,7 +34,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 def read(source: Source, rows: Rows) -> None:
     key = None
-    text = b"".join(source.utf8()).decode("utf-8", "replace")
+    text = source.text().decode("utf-8", "replace")
     for number, line in enumerate(text.splitlines(), 1):
         line = line.rstrip()
         if not line.startswith((" ", "#", "-")):

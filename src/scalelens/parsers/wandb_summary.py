@@ -32,7 +32,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> None:
-    text = b"".join(source.utf8()).decode("utf-8", "replace")
+    text = source.text().decode("utf-8", "replace")
     try:
         summary = json.loads(text)
     except (ValueError, RecursionError):

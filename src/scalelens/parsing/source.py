@@ -28,6 +28,7 @@ _PIECE = 8 << 20  # unpacked bytes taken from a decompressor at once
 _XZ_MEMORY = 256 << 20  # for its dictionary; `xz -9` needs 65 MB
 MOST_RATIO = 2000  # what unpacks to more times its size is not a log: gzip cannot pass 1,032
 RATIO_FROM = 64 << 20  # unpacked bytes below which the ratio is not looked at
+MOST_RATIO_HELD = 50  # the same of a format that needs all of the content at once
 _MOST_UNPACKED = 1 << 40
 _RACY_NS = 2 * 10**9  # a file that was written so short a time ago may be written again without another time
 SPARE_S, SLOWEST_BYTES_PER_S = 60, 50_000  # processor time of a content; Megatron's records take 1/200 of it
@@ -110,8 +111,23 @@ class Source:
         return self._head
 
     def read(self) -> bytes:
-        """All of the content."""
-        return b"".join(self.chunks())
+        """All of the content; of a compressed stream no more than memory is to hold of a file of its size."""
+        return self._held(self.chunks())
+
+    def text(self) -> bytes:
+        """All of the content as `utf8` gives it, as far as `read` does."""
+        return self._held(self.utf8())
+
+    def _held(self, blocks: Iterator[bytes]) -> bytes:
+        held: list[bytes] = []
+        left = max(RATIO_FROM, MOST_RATIO_HELD * self.size_bytes)
+        for block in blocks:
+            held.append(block[:left])
+            if len(block) > left:
+                self.damage = f"it unpacks to more than {MOST_RATIO_HELD} times its size, too much to be held at once"
+                break
+            left -= len(block)
+        return b"".join(held)
 
     def chunks(self, size: int = CHUNK) -> Iterator[bytes]:
         """The content in blocks of about `size` bytes, decompressed.
