@@ -30,6 +30,6 @@ def export(
     from scalelens.database.export import export_delta, export_parquet
 
     if (folder is None) == (delta is None):
-        raise UserError("export needs one place to write to", "name a new folder, or --delta URI")
+        raise UserError("export needs exactly one destination", "name a new folder, or --delta URI")
     rows = export_parquet(warehouse, folder) if folder else export_delta(warehouse, str(delta))
     errors.print(f"{len(rows)} tables with {sum(rows.values()):,} rows are written", markup=False)

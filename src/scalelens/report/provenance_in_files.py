@@ -80,10 +80,10 @@ def provenance_of(path: Path) -> dict[str, Any]:
         return _checked(path, content.decode("utf-8", "replace"), ("usermeta", "scalelens"), ("provenance",))
     if path.suffix.lower() in (".csv", ".tsv"):
         raise UserError(
-            f"{path} does not say where it comes from, because CSV has no comment that every reader skips",
+            f"{path} has no provenance record, because CSV has no comment that every reader skips",
             "write a table that can be checked by --format envelope, latex or markdown",
         )
-    raise UserError(f"{path} does not say where it comes from", "only what scalelens wrote does")
+    raise UserError(f"{path} has no provenance record", "only files written by scalelens have one")
 
 
 def _checked(path: Path, text: str, *places: tuple[str, ...]) -> dict[str, Any]:
@@ -99,5 +99,5 @@ def _checked(path: Path, text: str, *places: tuple[str, ...]) -> dict[str, Any]:
                     inner["inputs"] = dict.fromkeys(inner["inputs"], "")
                 return inner
     except (ValueError, RecursionError):
-        raise UserError(f"what {path} says of where it comes from is damaged", "make the file again") from None
-    raise UserError(f"{path} does not say where it comes from", "only what scalelens wrote does")
+        raise UserError(f"the provenance record of {path} is damaged", "make the file again") from None
+    raise UserError(f"{path} has no provenance record", "only files written by scalelens have one")

@@ -5,6 +5,7 @@ runs, whatever their names say.  Otherwise the first rule that applies decides:
 
 sidecar     a sidecar names the same run for them
 folder      they belong to one JUBE workpackage, in its folders or in JUBE's files next to them, or to one MLflow run
+export      they are scalars of one run that TensorBoard's page exported, which names it in each (run-RUN-tag-TAG.csv)
 result      an MLPerf result is a run of its own
 job id      they have the same job id, in names or contents, and were ingested from one root; a file that names none has
             that of a file with the same name and another suffix
@@ -85,6 +86,8 @@ def join(live: Live, described_folders: Mapping[str, str] | None = None) -> Join
             runs += of_package
         elif rule == "mlflow":
             runs.append(Run(group, "folder" if len(group) > 1 else "file"))
+        elif rule == "export":
+            runs.append(Run(group, "name" if len(group) > 1 else "file"))
         else:
             runs += split_by_rank(group, rule, leftovers)
     runs = attach_captures(merge_ranks(runs, ties), ties)
@@ -179,6 +182,8 @@ def _rule_of(part: Part, described_folders: Mapping[str, str]) -> tuple[str, obj
         return "result", None
     if run_folder := _MLFLOW.match(part.path):
         return "mlflow", run_folder[1]
+    if part.exported_run:
+        return "export", (part.root, part.exported_run)
     if part.is_result:
         return "result file", (part.path, part.part)
     if part.job_id:

@@ -39,7 +39,7 @@ def export(
     try:
         path.write_bytes(gzip.compress(text, mtime=0) if path.suffix == ".gz" else text)
     except OSError as error:
-        raise UserError(f"{path} cannot be written ({error.strerror})", "name another file with -o") from None
+        raise UserError(f"cannot write {path} ({error.strerror})", "name another file with -o") from None
     return len(events), len(marks)
 
 
