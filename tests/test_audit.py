@@ -343,7 +343,7 @@ def test_what_is_no_text_is_refused(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "a.pdf").write_bytes(b"%PDF")
     one_line(run("audit", tmp_path / "a.txt"), "is not text in UTF-8")
-    one_line(run("audit", tmp_path / "a.pdf"), "is not a text of a known kind")
+    one_line(run("audit", tmp_path / "a.pdf"), "is not a text file of a known type")
     one_line(run("audit", tmp_path / "none.md"), "cannot be read")
 
 

@@ -258,7 +258,7 @@ def test_a_script_with_gaps_is_not_submitted(tmp_path: Path) -> None:
 def test_an_unknown_system_is_named(tmp_path: Path) -> None:
     done = bench("vision", "--slurm", "--system", "lumy", "--out", tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "nothing is known of a system 'lumy'; known are lumi, frontier, leonardo" in done.stderr
+    assert "no catalog entry for the system 'lumy'; known are lumi, frontier, leonardo" in done.stderr
 
 
 SLURM = {

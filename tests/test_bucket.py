@@ -455,7 +455,7 @@ def test_what_is_no_warehouse_is_said(store: Store, logs: Path, run: "Run") -> N
     for command in (("ingest", str(logs)), ("query", "scaling")):
         one_line(run(*command, "-w", "s3://not-there/all"), "s3://not-there/all", "there is no such bucket")
     store.client.put_object(Bucket=store.bucket, Key="thesis/main.tex", Body=b"x")
-    one_line(run("ingest", str(logs), "-w", f"s3://{store.bucket}/thesis"), "holds other files")
+    one_line(run("ingest", str(logs), "-w", f"s3://{store.bucket}/thesis"), "contains other files")
 
 
 def test_a_bucket_that_may_not_be_read_or_written_is_said(

@@ -286,7 +286,7 @@ def test_a_heat_map_spans_its_colors():
     rows = rows_of("step_heatmap/slow_rank_and_step")
     spread = rows.with_columns(compute_ns=pl.col("compute_ns") * (1 + pl.col("train_step") % 4))
     assert "50 % longer or more" in text_of(draw("step_heatmap/slow_rank_and_step", spread))
-    with pytest.raises(UserError, match="no map to draw; for one batch: scalelens plot throughput"):
+    with pytest.raises(UserError, match="no map to draw: .* for one batch: scalelens plot throughput -o"):
         draw("batch_device_grid/one_missing", rows_of("batch_device_grid/one_missing").with_columns(devices=pl.lit(4)))
 
 
@@ -577,7 +577,7 @@ def test_a_bar_of_the_kernel_tree_holds_those_below_it():
     )
     few = rows.filter(pl.col("class") == "communication")
     assert "A bar holds those indented below it." in text_of(draw("kernel_tree/two_ranks", few))
-    with pytest.raises(UserError, match="no work of a device"):
+    with pytest.raises(UserError, match="no device activity"):
         draw("kernel_tree/two_ranks", rows.clear())
 
 

@@ -195,7 +195,7 @@ def test_a_warehouse_that_is_a_file_is_refused(run: Run, logs: Path, tmp_path: P
 
 
 def test_a_folder_with_other_content_is_no_warehouse(run: Run, logs: Path) -> None:
-    one_line(run("ingest", logs, "-w", logs), "holds other files", "new or empty folder")
+    one_line(run("ingest", logs, "-w", logs), "contains other files", "new or empty folder")
     assert sorted(path.name for path in logs.iterdir()) == ["0.log", "1.log", "notes.txt"]
 
 
@@ -250,7 +250,7 @@ def test_a_result_that_cannot_be_written_is_said(home: Path, shape: str) -> None
         _, err = process.communicate()
     assert process.returncode == 2
     *_, last = err.decode().splitlines()
-    assert last.startswith("scalelens: the result cannot be written (No space left on device); ")
+    assert last.startswith("scalelens: cannot write the result (No space left on device); ")
     assert b"Traceback" not in err
 
 
@@ -814,3 +814,15 @@ def test_the_library_does_what_its_docstring_says(tmp_path: Path) -> None:
     assert scalelens.connect(study).sql("FROM runs").fetchall()
     named = re.findall(r"scalelens\.(\w+)\(", inspect.getdoc(scalelens) or "")
     assert named and all(hasattr(scalelens, name) for name in named)
+
+
+def test_a_refused_figure_names_one_that_can_be_drawn(run: Run, tmp_path: Path) -> None:
+    for run_name in ("a", "b"):
+        points = "".join(f"{1.7e9 + k},{k},{60 + k}\n" for k in range(9))
+        (tmp_path / f"run-{run_name}-tag-Top1_val.csv").write_text(f"Wall time,Step,Value\n{points}")
+    home = tmp_path / "w"
+    run("ingest", tmp_path, "-w", home)
+    for chart in ("scaling", "accuracy"):
+        refused = run("plot", chart, "-o", tmp_path / "x.svg", "-w", home).err
+        assert 'scalelens plot accuracy score_name="Top1_val" -o accuracy.pdf' in refused
+    assert run("plot", "accuracy", "score_name=Top1_val", "-o", tmp_path / "x.svg", "-w", home).code == 0

@@ -117,7 +117,7 @@ def test_a_cluster_that_cannot_be_used_is_one_line(
     logs: Path, tmp_path: Path, run: "Run", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("scalelens.ingestion.clusters.CONNECT_S", 1)
-    for where, said in (("tcp://127.0.0.1:1", "--dask"), ("no address", "--dask"), ("slurm", "sbatch is not here")):
+    for where, said in (("tcp://127.0.0.1:1", "--dask"), ("no address", "--dask"), ("slurm", "sbatch was not found")):
         with pytest.raises(UserError, match=said):
             ingest([logs], tmp_path / "w", dask=where)
-    assert "sbatch is not here" in run("ingest", logs, "-w", tmp_path / "w", "--dask", "slurm").err
+    assert "sbatch was not found" in run("ingest", logs, "-w", tmp_path / "w", "--dask", "slurm").err

@@ -37,9 +37,9 @@ def test_polars_reads_back_all_tables(home: Path, tmp_path: Path, run: "Run") ->
 
 def test_a_folder_with_files_is_left_alone(home: Path, tmp_path: Path, run: "Run") -> None:
     ran = run("export", tmp_path, "-w", home)
-    assert ran.code == 2 and "holds other files" in ran.err
+    assert ran.code == 2 and "contains other files" in ran.err
     for arguments in ((), (tmp_path / "new", "--delta", str(tmp_path / "d"))):
-        assert "one place" in run("export", *arguments, "-w", home).err
+        assert "exactly one destination" in run("export", *arguments, "-w", home).err
 
 
 def test_a_failure_leaves_nothing(home: Path, tmp_path: Path, run: "Run", monkeypatch: pytest.MonkeyPatch) -> None:

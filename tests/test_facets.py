@@ -129,5 +129,8 @@ def test_columns_and_charts_without_a_facet(two_runs: Path) -> None:
     options = ["-w", two_runs / "w", "-o", two_runs / "no.svg", "--facet"]
     assert "there is no column 'colour' to make panels of; there are: " in run("plot", "batch_cdf", *options, "colour")
     refused = run("plot", "step_heatmap", *options, "name")
-    assert "the chart step_heatmap takes no facet; it has panels of its own, or one run; these take one: acc" in refused
+    assert (
+        "the chart step_heatmap cannot be split into panels; it has panels of its own, or one run; these take one: acc"
+        in refused
+    )
     assert not (two_runs / "no.svg").exists()

@@ -219,7 +219,7 @@ def test_height_and_font_size(tmp_path):
         _, _, width, height = (float(end) / 72 * 25.4 for end in pdf.pages[0].MediaBox)
     assert (width, height) == (pytest.approx(86.4, abs=0.1), pytest.approx(100, abs=1))
     assert wanted.scale == pytest.approx(9 / 7) and page_of({"width": "slides"}).font_size == 10
-    with pytest.raises(UserError, match="no room for the panels"):
+    with pytest.raises(UserError, match="the panels do not fit"):
         adjusted("scaling/repeats", height="30mm")
 
 
@@ -273,7 +273,7 @@ def test_without_a_caption():
         ({"width": "3"}, "'3' is not a length"), ({"width": "wide"}, "name one of single, double, ieee-single"),
         ({"theme": "blue"}, "'blue' is not a theme; write light or dark"), ({"font_size": "big"}, "'big' is not a number"), ({"font_size": 1}, "from 3 to 60"),
         ({"labels": "a"}, "not of the form OLD=NEW"), ({"colors": "red"}, "'red' is not a color"),
-        ({"ylim": "5:1"}, "no room between"), ({"ylim": "5"}, "LOW:HIGH"), ({"caption": "no"}, "neither true nor false"),
+        ({"ylim": "5:1"}, "is an empty range"), ({"ylim": "5"}, "LOW:HIGH"), ({"caption": "no"}, "neither true nor false"),
     ],
 )  # fmt: skip
 def test_settings_that_cannot_be(settings, said):
@@ -402,7 +402,7 @@ def test_panels_of_own_rows():
 def test_own_rows_that_cannot_be_drawn(marks_of, said):
     with pytest.raises(UserError, match=said):
         own.draw(ROWS, marks_of, layout.SINGLE)
-    with pytest.raises(UserError, match="no row has both"):
+    with pytest.raises(UserError, match="no row has values in both"):
         own.draw(ROWS.clear(), own.Marks("line", "devices", "step_s"), layout.SINGLE)
 
 

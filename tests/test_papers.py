@@ -379,9 +379,9 @@ def test_a_bundle_holds_what_is_needed_and_no_more(run: "Run", paper: Path, tmp_
 def test_what_cannot_be_bundled(run: "Run", paper: Path, tmp_path: Path) -> None:
     bundle, path = tmp_path / "b", tmp_path / "cdf.svg"
     path.write_text((paper / "cdf.svg").read_text().replace("#0072B2", "#0072B3"))
-    one_line(run("bundle", bundle, path, "-w", paper / "w"), "is not what the warehouse gives", "make it again")
+    one_line(run("bundle", bundle, path, "-w", paper / "w"), "does not match the warehouse", "regenerate it")
     one_line(run("bundle", bundle, path, paper / "cdf.svg", "-w", paper / "w"), "two files have the name cdf.svg")
-    one_line(run("bundle", tmp_path, path, "-w", paper / "w"), "is there already")
+    one_line(run("bundle", tmp_path, path, "-w", paper / "w"), "already exists")
     (tmp_path / "a.csv").write_text("a\n")
-    one_line(run("bundle", bundle, tmp_path / "a.csv", "-w", paper / "w"), "does not say where it comes from")
+    one_line(run("bundle", bundle, tmp_path / "a.csv", "-w", paper / "w"), "has no provenance record")
     assert sorted(os.listdir(tmp_path)) == ["a.csv", "cdf.svg"]

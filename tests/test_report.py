@@ -246,7 +246,7 @@ def test_the_power_of_several_sensors_is_energy_over_time(tmp_path: Path) -> Non
     rows = scalelens.open(tmp_path / "w").sql(power.SQL)
     assert [(row["sensors"], row["mean_w"]) for row in rows.iter_rows(named=True)] == [(2, 200.0)]
     said = power.sentences(rows, dict.fromkeys(rows["run_id"], "power"))
-    assert said[0].text == "power: 200 W on average (2 gpu sensors)."
+    assert said[0].text == "power: 200 W on average (2 GPU sensors)."
 
 
 def test_what_a_report_is_about() -> None:

@@ -136,7 +136,7 @@ def test_a_copy_needs_no_warehouse(warehouse: Path, tmp_path: Path, run: Run) ->
 def test_a_file_that_is_there_is_kept(warehouse: Path, tmp_path: Path, run: Run) -> None:
     file = tmp_path / "study.duckdb"
     file.write_text("mine")
-    one_line(run("connect", "-o", file, "-w", warehouse), "is there already")
+    one_line(run("connect", "-o", file, "-w", warehouse), "already exists")
     assert file.read_text() == "mine"
     one_line(run("connect", "-o", tmp_path / "no/x.duckdb", "-w", warehouse), "cannot be written")
     one_line(run("connect", "-o", tmp_path / "y.duckdb", "-w", tmp_path / "none"))

@@ -155,8 +155,8 @@ MISTAKES = [
     ('tz = "Europe/Berlin"\ntemplate = "{system}"\n', 2, "'template' is not a key of a sidecar; write 'templates'"),
     ("[facts]\n[systems.lumi]\nnodes = 4\n", 2,
      "'systems' is not a key of a sidecar; use one of templates, runs, tz, facts, labels, numbers, figure"),
-    ("# tz = 3\n\ntz = 3\n", 3, "there is no time zone 3; name one such as Europe/Berlin or UTC"),
-    ('tz = "Mars"\n', 1, "there is no time zone 'Mars'; name one such as Europe/Berlin or UTC"),
+    ("# tz = 3\n\ntz = 3\n", 3, "unknown time zone 3; use a name such as Europe/Berlin or UTC"),
+    ('tz = "Mars"\n', 1, "unknown time zone 'Mars'; use a name such as Europe/Berlin or UTC"),
     ('templates = "{system}"\n', 1, 'templates is not a list of texts; write templates = ["..."]'),
     ("runs = [1]\n", 1, 'runs is not a list of texts; write runs = ["..."]'),
     ('# templates = ["{a}{b}"]\ntemplates = [\n  "{a}",\n  "{a}{b}",\n]\n', 4,
@@ -692,7 +692,7 @@ def test_label_shows_the_difference_and_replaces_only_when_told(run: Run, logs: 
     assert (ran.code, ran.out) == (2, "")
     assert difference in ran.err
     assert ran.err.endswith(
-        f"scalelens: {logs / SIDECAR_NAME} exists and says something else; edit it, or replace it with --force\n"
+        f"scalelens: {logs / SIDECAR_NAME} exists with other content; edit it, or replace it with --force\n"
     )
     assert (logs / SIDECAR_NAME).read_text() == before
     assert run(*new, "--dry-run").code == 0
@@ -715,13 +715,13 @@ def test_force_replaces_a_sidecar_that_is_wrong(run: Run, logs: Path) -> None:
         (("--run", "{a:x}"), "'x' in the template '{a:x}' is not a type; write {a} or {a:int}"),
         (
             ("--template", "x/{system}"),
-            "no template fits any file, such as alps/BF16/n01/train.log; templates begin in LOGS",
+            "no template matches any file, such as alps/BF16/n01/train.log; templates begin in LOGS",
         ),
         (("--label", "nodes=eight"), "nodes is not a whole number above 0: 'eight'"),
         (("--label", "Cooling=1"), "'Cooling' is not a name for a label; use lower-case letters, digits and _"),
         (("--label", "cooling"), "'cooling' is not of the form KEY=VALUE; write for example cooling=water"),
         (("--label", "a=\udcff"), r"'\udcff' is not UTF-8; write it in UTF-8"),
-        (("--tz", "Mars"), "there is no time zone 'Mars'; name one such as Europe/Berlin or UTC"),
+        (("--tz", "Mars"), "unknown time zone 'Mars'; use a name such as Europe/Berlin or UTC"),
     ],
 )
 def test_wrong_use_is_one_line_and_writes_nothing(run: Run, logs: Path, arguments: tuple[str, ...], said: str) -> None:
@@ -739,7 +739,7 @@ def test_label_names_the_line_of_a_sidecar_that_is_wrong(run: Run, logs: Path) -
     path = write_sidecar(logs / "alps", "tz = 3\n[labels]\ncooling = []\n")
     assert run("label", logs) == (2, "", (
         f"{path}, line 3: the label cooling is not a text or a number: []\n"
-        f"scalelens: {path}, line 1: there is no time zone 3; name one such as Europe/Berlin or UTC\n"
+        f"scalelens: {path}, line 1: unknown time zone 3; use a name such as Europe/Berlin or UTC\n"
     ))  # fmt: skip
 
 

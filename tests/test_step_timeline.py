@@ -115,7 +115,7 @@ def test_streams_with_little_work_give_way() -> None:
 def test_what_one_timeline_cannot_show() -> None:
     with pytest.raises(UserError, match="97 ranks are more than one chart can show"):
         step_timeline.draw(rows_of_lanes(97, 1), {})
-    with pytest.raises(UserError, match="no work of a device in that step to draw; see which steps"):
+    with pytest.raises(UserError, match="that step contains no device activity to draw; see which steps"):
         step_timeline.draw(rows_of_lanes(1, 1).clear(), {})
     two = pl.concat([rows_of_lanes(1, 1), rows_of_lanes(1, 1).with_columns(run_id=pl.lit("s"))])
     with pytest.raises(UserError, match="a step of one run, not of 2"):

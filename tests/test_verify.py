@@ -253,9 +253,9 @@ def test_another_warehouse(run: "Run", home: Path) -> None:
     ("name", "content", "reason"),
     [
         ("a.csv", "a,b\n1,2\n", "CSV has no comment that every reader skips; write a table"),
-        ("a.tex", "hello", "does not say where it comes from"),
-        ("a.json", "{}", "does not say where it comes from"),
-        ("a.json", '{"usermeta": 3}', "does not say where it comes from"),
+        ("a.tex", "hello", "has no provenance record"),
+        ("a.json", "{}", "has no provenance record"),
+        ("a.json", '{"usermeta": 3}', "has no provenance record"),
         ("a.md", "<!-- scalelens:provenance {broken -->", "is damaged"),
         ("a.md", '<!-- scalelens:provenance {"sql": "x", "chart": "scaling"} -->', "damaged"),
         ("a.md", '<!-- scalelens:provenance {"sql": "x", "unsafe": true} -->', "--unsafe"),

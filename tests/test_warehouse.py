@@ -444,7 +444,7 @@ def test_a_damaged_segment_is_said(logs: Path, home: Path) -> None:
 def test_a_folder_with_other_content_is_left_alone(logs: Path, tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "main.tex").write_text("x")
-    with pytest.raises(UserError, match="holds other files"):
+    with pytest.raises(UserError, match="contains other files"):
         ingest([logs], tmp_path / "thesis")
     assert [path.name for path in (tmp_path / "thesis").iterdir()] == ["main.tex"]
 
@@ -840,6 +840,16 @@ def test_output_and_errors_of_a_job_are_one_run() -> None:
     assert run.why == "job id"
     (run,) = runs({"a/sweep.o123456": steps_of(None), "b/sweep.e123456": power()})  # of PBS
     assert (run.why, run.name) == ("job id", "sweep")
+
+
+def test_scalars_that_tensorboard_exported_of_a_run_are_one_run() -> None:
+    scalar = {"rows": {"metrics": 8}, "steps": {}, "attempts": 1}
+    files = [f"{tag}/run-r50_gpux{n}-tag-{tag}.csv" for tag in ("Top1_val", "loss") for n in (4, 8)]
+    found = runs(dict.fromkeys([*files, "loss/other.csv"], scalar))
+    assert [(run.name, run.why, len(run.parts)) for run in found] == [
+        ("r50_gpux4", "name", 2), ("r50_gpux8", "name", 2), ("other", "file", 1),
+    ]  # fmt: skip
+    assert len(runs(dict.fromkeys(files, scalar), {files[0]: "/r/Top1_val"})) == 3, "of one root"
 
 
 def test_a_job_id_counts_within_one_root() -> None:

@@ -31,7 +31,9 @@ _LARGEST = 20_000_000
 def read(path: Path) -> Document:
     """Reads a file.  Raises UserError if it is not a text of a known kind."""
     if path.suffix.lower() not in _SUFFIXES:
-        raise UserError(f"{path} is not a text of a known kind", f"give a file that ends in {', '.join(_SUFFIXES)}")
+        raise UserError(
+            f"{path} is not a text file of a known type", f"give a file that ends in {', '.join(_SUFFIXES)}"
+        )
     try:
         if path.stat().st_size > _LARGEST:
             raise UserError(f"{path} is larger than {_LARGEST // 10**6} MB", "give the text alone")

@@ -68,7 +68,7 @@ def write_study(
     """
     known = systems()
     if system is not None and system not in known:
-        raise UserError(f"nothing is known of a system '{system}'", f"known are {', '.join(known)}; or leave it out")
+        raise UserError(f"no catalog entry for the system '{system}'", f"known are {', '.join(known)}; or leave it out")
     facts = known[system] if system else {}
     usual = [option.removeprefix("--qos=") for option in entries(facts, "options") if option.startswith("--qos=")]
     for size in nodes:

@@ -117,9 +117,9 @@ def _make_logarithmic(spec: _Spec, name: str) -> None:
         return
     values = [value for axis in axes for value in _values(axis)]
     if not values or min(values) <= 0:
-        raise UserError("a logarithmic axis cannot show 0 or less", f"do without --log {name}")
+        raise UserError("a logarithmic axis cannot show 0 or less", f"leave out --log {name}")
     if any(view["mark"]["type"] in ("bar", "area", "rect") for view, _, _ in axes):
-        raise UserError("bars begin at 0, which a logarithmic axis does not have", f"do without --log {name}")
+        raise UserError("bars start at 0, which a logarithmic axis cannot show", f"leave out --log {name}")
     ends, ticks = logarithmic(min(values), max(values))
     for _, channel, _ in axes:
         scale = {"type": "log", "domain": ends, "nice": False}
@@ -147,7 +147,7 @@ def _fit_height(spec: _Spec, points: float, height_of: Callable[[_Spec], float])
         whole = sum(map(max, rows))
         share = (whole + points - height_of(spec)) / whole
         if share * min(map(min, rows)) < _LOWEST_PANEL:
-            raise UserError("there is no room for the panels in that height", "give more, or leave the caption out")
+            raise UserError("the panels do not fit in that height", "allow more height, or turn the caption off")
         for panel in panels(spec):
             panel["height"] *= share
 

@@ -46,8 +46,9 @@ def draw(
     several = known.filter(is_map)
     if several.is_empty():
         raise UserError(
-            "no series has both two batches of a device and two numbers of devices: there is no map to draw",
-            "for one batch: scalelens plot throughput; for one number of devices: scalelens plot batch_size_curve",
+            "there is no map to draw: no series has at least two batches per device and two numbers of devices",
+            "for one batch: scalelens plot throughput -o throughput.pdf; "
+            "for one number of devices: scalelens plot batch_size_curve -o batch_size_curve.pdf",
         )
     points: list[Row] = several.sort("series", "devices", "batch_per_device").to_dicts()
     room = style.panel_width(2 if page.is_wide else 1, page) * style.SMALL / style.LARGE

@@ -39,7 +39,7 @@ def draw(
     """The figure of the rows of `batch_size_curve`.  Raises UserError if no series has two batches."""
     if rows.is_empty():
         raise UserError(
-            "there are no runs that differ in their batch alone", "see what there is: scalelens query runs_overview"
+            "no two runs differ only in their batch size", "see what there is: scalelens query runs_overview"
         )
     points: list[Row] = rows.sort("series", "batch_per_device").to_dicts()
     shared = naming.name_by_facts(points, _SERIES_FACTS, room=style.legend_room(page))

@@ -33,7 +33,7 @@ def draw(
     """The figure of the rows of `compared_runs`.  Raises UserError if a side has no value."""
     known = rows.filter(pl.col("run_value").is_not_null())
     if known["side"].n_unique() < 2:
-        raise UserError("a side has no run with a value", "see: scalelens query compared_runs a=... b=...")
+        raise UserError("one side has no run with a value", "see: scalelens query compared_runs a=... b=...")
     limits.check_marks(known.height, "runs", "choose fewer for a and b")
     points: list[Row] = known.to_dicts()
     for number, point in enumerate(points, start=1):

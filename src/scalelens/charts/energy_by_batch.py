@@ -42,7 +42,7 @@ def draw(
     """The figure of the rows of `energy_by_batch`.  Raises UserError if no run has both a batch and an energy."""
     if rows.is_empty():
         raise UserError(
-            "there are no runs whose batch size and energy are known",
+            "no run has both a known batch size and a measured energy",
             "see what is known: scalelens query energy_efficiency",
         )
     points: list[Row] = rows.sort("series", "devices", "global_batch_size").to_dicts()

@@ -45,11 +45,13 @@ def draw(
 ) -> Any:
     """The figure of the rows of `history`.  Raises UserError if no configuration has two runs with a value."""
     if rows.is_empty():
-        raise UserError("no run has both a time and a value", "see what there is: scalelens query run_values")
+        raise UserError("no run has both a date and a value", "see what there is: scalelens query run_values")
     repeated = rows.filter(pl.len().over("series") > 1)
+    if rows.height == 1:
+        raise UserError("one run has no history to draw", "see what there is: scalelens query run_values")
     if repeated.is_empty():
         raise UserError(
-            f"each of the {rows.height} runs is the only one of its configuration: there is no history to draw",
+            f"there is no history to draw: each of the {rows.height} runs is the only one of its configuration",
             'see what sets them apart: scalelens query differences a="{run}" b="{other}"',
         )
     limits.check_marks(repeated.height, "runs")

@@ -128,7 +128,7 @@ def _pairs(value: Any, example: str) -> dict[str, str]:
         # Names in a figure may contain an equals sign; their replacements seldom do.
         old, equals, new = text.rpartition("=")
         if not equals or not old:
-            raise UserError(f"'{text}' is not of the form {example}", "quote it where it holds spaces")
+            raise UserError(f"'{text}' is not of the form {example}", "quote it if it contains spaces")
         pairs[old] = new
     return pairs
 
@@ -161,7 +161,7 @@ def _limits(value: Any) -> dict[str, tuple[float, float]]:
             raise UserError(f"'{text}' is not of the form LOW:HIGH", "write for example 0:100")
         limits[title] = (_number(low), _number(high))
         if limits[title][0] >= limits[title][1]:
-            raise UserError(f"'{text}' has no room between its ends", "write LOW:HIGH, for example 0:100")
+            raise UserError(f"'{text}' is an empty range", "write LOW:HIGH, for example 0:100")
     return limits
 
 

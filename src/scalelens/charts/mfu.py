@@ -42,7 +42,7 @@ def draw(
     """The figure of the rows of `mfu`.  Raises UserError if no run has devices and operations."""
     known = rows.filter(pl.col("model_tflops").is_not_null(), pl.col("devices").is_not_null())
     if known.is_empty():
-        raise UserError("there are no runs whose operations are known", "see the column reason of: scalelens query mfu")
+        raise UserError("no run has a known operation count", "see the column reason of: scalelens query mfu")
     points: list[Row] = known.sort("model", "precision", "devices", "run_id").to_dicts()
     for point in points:
         point["series"] = " ".join(f"{point[fact]}" for fact in _SERIES_FACTS)
@@ -100,5 +100,5 @@ def _caption(points: Sequence[Row], hidden: int) -> list[str]:
     if hidden:
         lines.append(f"Not drawn: {words.counted([hidden], 'run')} without devices or a known shape.")
     if any(point["mfu"] is None for point in points) and any(point["mfu"] is not None for point in points):
-        lines.append("Without an MFU: runs whose device or its peak is not known.")
+        lines.append("Without an MFU: runs whose device, or its peak, is unknown.")
     return lines

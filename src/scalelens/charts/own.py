@@ -41,7 +41,7 @@ def draw(rows: pl.DataFrame, marks: Marks, page: Page) -> Any:
     for name in known.select(cs.by_name(marks.x, marks.y) & cs.float()).columns:
         known = known.filter(pl.col(name).is_finite())
     if known.is_empty():
-        raise UserError(f"no row has both {marks.x} and {marks.y}", "see the rows: scalelens sql")
+        raise UserError(f"no row has values in both {marks.x} and {marks.y}", "see the rows: scalelens sql")
     limits.check_count(known.height, _MOST_ROWS, "rows", "aggregate them in the SQL")
     points: list[Row] = [row | {"label": facets.text_of(row, marks.color)} for row in known.iter_rows(named=True)]
     _check_single(points, marks)

@@ -47,7 +47,7 @@ def draw(
 ) -> Any:
     """The figure of the rows of `run_matrix`.  Raises UserError without runs, or with too many."""
     if rows.is_empty():
-        raise UserError("no run says how many devices it had", "name them in a sidecar: scalelens label --help")
+        raise UserError("no log states the number of devices", "name them in a sidecar: scalelens label --help")
     cells: list[Row] = rows.to_dicts()
     studies: dict[str, list[Row]] = {}
     for cell in cells:

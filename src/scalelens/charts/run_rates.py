@@ -1,4 +1,4 @@
-"""Bars of runs of one size, the fastest first, their names inside: what `throughput` draws without a second size."""
+"""Bars of runs of one size, the fastest first, with their names inside: `throughput` without a second size."""
 
 from collections.abc import Sequence
 

@@ -50,7 +50,9 @@ def draw(
     """The figure of the rows of `scaling_fit_points`.  Raises UserError if no series has a fit."""
     fitted = rows.filter(pl.col("fitted_speedup").is_not_null())
     if fitted.is_empty():
-        raise UserError("there is no series of four sizes, which a fit needs", "see: scalelens query scaling_fit")
+        raise UserError(
+            "a fit needs a series of at least four sizes, and there is none", "see: scalelens query scaling_fit"
+        )
     points: list[Row] = fitted.sort("series", "law", "devices").to_dicts()
     shared, labels = naming.apart(dict.fromkeys(point["series"] for point in points))
     limits.check_count(len(labels), _MOST_PANELS, "series", limits.CHOOSE_RUNS)

@@ -47,15 +47,14 @@ def draw(
     """The figure of the rows of `step_timeline`.  Raises UserError without work of a device, or for several runs."""
     if rows.is_empty():
         raise UserError(
-            "there is no work of a device in that step to draw",
+            "that step contains no device activity to draw",
             "see which steps the traces hold: scalelens query trace_steps",
         )
     limits.check_one_run(rows, "a step")
     named = rows.with_columns(lane_rank=pl.coalesce(pl.col("rank").cast(pl.String), pl.col("file_id").str.head(6)))
     lanes = _lanes(named)
-    limits.check_count(
-        lanes["lane_rank"].n_unique(), _MOST_LANES, "ranks", "see their times: scalelens plot temporal_breakdown"
-    )
+    advice = "see their times: scalelens plot temporal_breakdown -o temporal_breakdown.pdf"
+    limits.check_count(lanes["lane_rank"].n_unique(), _MOST_LANES, "ranks", advice)
     shown = _shown(lanes)
     bars = named.join(shown.select("file_id", "process", "stream", "lane"), ["file_id", "process", "stream"],
                       nulls_equal=True).sort("lane", "begins_ns", "class")  # fmt: skip

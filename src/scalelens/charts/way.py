@@ -56,7 +56,7 @@ _EPOCHS, _STEPS = Way("epochs_done", "epochs_done", "epochs"), Way("step", "step
 _TOKENS, _ENERGY = Way("tokens_done", "tokens", "tokens"), Way("energy", "energy_j", "energy of the steps")
 _TIME = Way("elapsed", "elapsed_s", "time")
 _MISSING = {
-    "epochs": "the logs name no epochs, or one alone",
+    "epochs": "the logs name no epochs, or only one",
     "steps": "the logs name no steps",
     "tokens": "the logs state neither tokens nor a global batch and a sequence length",
     "hours": "the logs have neither times of steps nor time stamps",

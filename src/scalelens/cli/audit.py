@@ -82,7 +82,7 @@ def _warehouse_findings(
     """What a warehouse says of the text, and of claims about it; a file of claims is written where one is asked for."""
     if warehouse is None:
         if claims or write:
-            raise UserError("claims are about a warehouse", "name it: -w FOLDER")
+            raise UserError("checking claims needs a warehouse", "name it: -w FOLDER")
         return []
     from scalelens.audit.warehouse.claims import broken_claims, read_claims, write_claims
     from scalelens.audit.warehouse.matching import Auditor

@@ -99,6 +99,6 @@ def _submit(script: Path) -> None:
     try:
         code = subprocess.run(["bash", str(script)], check=False).returncode
     except OSError as error:
-        raise UserError(f"the jobs cannot be submitted ({error.strerror})", f"run {script} yourself") from None
+        raise UserError(f"cannot submit the jobs ({error.strerror})", f"run {script} yourself") from None
     if code:
         raise UserError("the jobs were not submitted", f"see above; then run {script}")

@@ -37,7 +37,7 @@ def bundle(
     """
     asked = tuple(folders or ())
     if folder.exists():
-        raise UserError(f"{folder} is there already", "name a new folder")
+        raise UserError(f"{folder} already exists", "name a new folder")
     names = [path.name for path in files]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise UserError(f"two files have the name {twice[0]}", "rename one of them")
@@ -67,11 +67,11 @@ def _checked(path: Path, warehouse: Path, folders: tuple[Path, ...]) -> tuple[by
     said = provenance_of(path)
     chart = charts().get(said.get("chart", ""))
     if chart and not chart.__name__.startswith("scalelens.charts."):
-        raise UserError(f"{path} is drawn by a chart of yours, which a bundle does not hold", "leave it out")
+        raise UserError(f"{path} is drawn by your own chart, which a bundle cannot include", "leave it out")
     found = verified(path, warehouse, folders)
     if found.differences or not found.is_identical:
         reasons = [*found.differences, *found.doubts, *found.remarks]
-        raise UserError(f"{path} is not what the warehouse gives: {reasons[0]}", "make it again first")
+        raise UserError(f"{path} does not match the warehouse: {reasons[0]}", "regenerate it first")
     for doubt in found.doubts:
         errors.print(f"{path}: {doubt}", markup=False)
     return path.read_bytes(), said
@@ -104,7 +104,7 @@ def _fill(made: Path, warehouse: Path, known: _Known, folders: tuple[Path, ...])
             write_texts(made, manifest(warehouse, known), bool(folders), chosen is None)
             return
         shutil.rmtree(made / "warehouse")
-    raise UserError("the files do not come out byte for byte the same from a copy", "report this as a defect")
+    raise UserError("copying the bundle did not reproduce its files byte for byte", "report this as a defect")
 
 
 def _same_from(made: Path, known: _Known, folders: tuple[Path, ...]) -> bool:

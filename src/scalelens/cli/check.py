@@ -12,7 +12,7 @@ PANEL = "Read"
 
 def check(
     warehouse: WarehouseOption = WAREHOUSE,
-    quick: Annotated[bool, typer.Option("--quick", help="Of segments, compare the size alone.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Compare only the sizes of segments.")] = False,
     accept: Annotated[bool, typer.Option("--accept", help="Give up what damaged or missing records said.")] = False,
 ) -> None:
     """Check that no byte of the warehouse is altered or missing.

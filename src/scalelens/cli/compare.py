@@ -119,7 +119,7 @@ def share_of(text: str) -> float:
     """`3%` or `0.03` as a share.  Raises UserError for anything else."""
     number = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(%?)\s*", text)
     if not number:
-        raise UserError(f"{text} is no share", "write 3% or 0.03")
+        raise UserError(f"{text} is not a share", "write 3% or 0.03")
     return float(number[1]) / (100 if number[2] else 1)
 
 

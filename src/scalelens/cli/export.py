@@ -32,7 +32,7 @@ def export(
     from scalelens.database.export import export_delta, export_parquet
 
     if (folder is None) == (delta is None):
-        raise UserError("export needs one place to write to", "name a new folder, or --delta URI")
+        raise UserError("export needs exactly one destination", "name a new folder, or --delta URI")
     with leaving(warehouse, anonymous) as (root, _):
         rows = export_parquet(root, folder) if folder else export_delta(root, str(delta))
     errors.print(f"{len(rows)} tables with {sum(rows.values()):,} rows are written", markup=False)

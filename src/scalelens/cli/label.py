@@ -82,7 +82,7 @@ def label(
     if text is not None and existing is not None and existing != text:
         _print_difference(existing, text)
         if not force and not dry_run:
-            raise UserError(f"{path} exists and says something else", "edit it, or replace it with --force")
+            raise UserError(f"{path} exists with other content", "edit it, or replace it with --force")
     _preview(sidecars, folder, paths, format)
     if text is None:
         return
@@ -146,7 +146,7 @@ def _preview(sidecars: "Sidecars", folder: Path, paths: list[str], format: Forma
             unfit.append(name)
     if any(sidecar.templates for sidecar in sidecars.by_folder.values()) and unfit:
         if len(unfit) == len(paths):
-            raise UserError(f"no template fits any file, such as {unfit[0]}", f"templates begin in {folder}")
+            raise UserError(f"no template matches any file, such as {unfit[0]}", f"templates begin in {folder}")
         errors.print(f"no template fits  {len(unfit)}   {few_of(unfit)}", markup=False)
     columns = dict.fromkeys(("file", *(key for row in rows for key in row if any(other.get(key) for other in rows))))
     show(pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String)), format)

@@ -62,7 +62,7 @@ def checked_zone(name: str | None) -> str | None:
     from scalelens.runs.sidecar_values import is_zone
 
     if name is not None and not is_zone(name):
-        raise UserError(f"there is no time zone '{name}'", "name one such as Europe/Berlin or UTC")
+        raise UserError(f"unknown time zone '{name}'", "use a name such as Europe/Berlin or UTC")
     return name
 
 

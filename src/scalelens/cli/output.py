@@ -57,7 +57,7 @@ def show(rows: "pl.DataFrame", format: Format | None) -> None:
 def check_terminal(format: Format | None) -> None:
     """Raises UserError where a terminal would get what only programs read."""
     if format is Format.parquet and sys.stdout.isatty():
-        raise UserError("parquet is for programs, and this is a terminal", "write it to a file: ... > rows.parquet")
+        raise UserError("Parquet is binary and cannot be shown on a terminal", "write it to a file: ... > rows.parquet")
 
 
 def to_stdout(write: Callable[[], object]) -> None:
@@ -68,7 +68,7 @@ def to_stdout(write: Callable[[], object]) -> None:
     except OSError as error:
         discard_stdout()
         if not isinstance(error, BrokenPipeError):  # `| head` has all that it wants
-            raise UserError(f"the result cannot be written ({error.strerror})", "write it to another place") from None
+            raise UserError(f"cannot write the result ({error.strerror})", "write it elsewhere") from None
 
 
 def discard_stdout() -> None:

@@ -89,7 +89,7 @@ def _asked(name: str | None, sql: str | None, output: Path | None) -> tuple[str,
         raise UserError("name a chart, or give --sql", "list the charts with: scalelens charts")
     kind = name or "sql"
     if output is None:
-        raise UserError("no file to draw to", f"name one with -o {kind}.pdf")
+        raise UserError("no file to draw to", f"choose a file with -o {kind}.pdf")
     return kind, output
 
 

@@ -26,7 +26,7 @@ def beside_published(
     names = list(dict.fromkeys(row["name"] for row in rows("published")))
     if name not in names:
         meant = f"{did_you_mean(name, names, 1)} ".lstrip()
-        raise UserError(f"nothing is published as '{name}'", f"{meant}There are {', '.join(names)}")
+        raise UserError(f"no published table is called '{name}'", f"{meant}There are {', '.join(names)}")
     texts = [text for text in given if text is not None]
     parameters = pairs([text for text in texts if _PARAMETER.match(text)], "warmup=3")
     conditions = [text for text in texts if not _PARAMETER.match(text)]

@@ -13,7 +13,7 @@ PANEL = "Ask"
 
 
 def queries(
-    topic: Annotated[str | None, typer.Argument(help="A topic, for its queries alone, each with its question.")] = None,
+    topic: Annotated[str | None, typer.Argument(help="A topic: list only its queries, each with its question.")] = None,
     folders: QueryFolders = None,
     format: OutputFormat = None,
     everything: Annotated[bool, typer.Option("--all", help="Helpers of other queries, too.")] = False,

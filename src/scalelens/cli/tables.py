@@ -13,7 +13,7 @@ PANEL = "Ask"
 
 
 def tables(
-    name: Annotated[str | None, typer.Argument(help="A table, for its columns alone.")] = None,
+    name: Annotated[str | None, typer.Argument(help="A table: list only its columns.")] = None,
     format: OutputFormat = None,
 ) -> None:
     """List the tables, or the columns of one, with their meaning.  A file or a pipe gets the columns of all.

@@ -164,7 +164,7 @@ def _read_segments(connection: duckdb.DuckDBPyConnection, statement: str, wareho
         raise KeyboardInterrupt from None
     except duckdb.OutOfMemoryException as error:
         reason = str(error).strip().splitlines()[0]
-        raise UserError(f"{warehouse.root}: {reason}", "ask where there is more memory") from None
+        raise UserError(f"{warehouse.root}: {reason}", "run the query on a machine with more memory") from None
     except duckdb.Error as error:
         raise damaged_segment(warehouse, error) from None
 

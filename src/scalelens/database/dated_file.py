@@ -27,7 +27,7 @@ def write_dated_file(root: Path, path: Path, copy: bool = False) -> None:
     Raises UserError where there is no warehouse, or where the file is there already or cannot be written.
     """
     if path.exists():
-        raise UserError(f"{path} is there already", "name another file, or remove it")
+        raise UserError(f"{path} already exists", "name another file, or remove it")
     warehouse = Warehouse(root.resolve())
     try:
         with warehouse.files.reading(), whole_file(path) as part:

@@ -49,7 +49,7 @@ def duckdb_errors_as_user_errors() -> Iterator[None]:
 def as_user_error(error: Exception) -> UserError:
     """An error of DuckDB or polars in one line."""
     if isinstance(error, UnicodeEncodeError) or _NOT_UTF_8 in str(error):
-        return UserError("the question holds bytes that are not UTF-8", "write it in UTF-8")
+        return UserError("the query contains bytes that are not valid UTF-8", "write it in UTF-8")
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = " ".join(line for line in lines if not re.match(r"LINE \d+:|\^", line))
     if text.startswith(_REFUSED):  # said by a query of ours: what is wrong, and what to do

@@ -27,7 +27,7 @@ def export_parquet(root: Path, folder: Path) -> dict[str, int]:
     folder = folder.resolve()
     with io_errors_explained(folder):
         if folder.exists() and any(folder.iterdir()):
-            raise UserError(f"{folder} holds other files", "name a new or empty folder")
+            raise UserError(f"{folder} contains other files", "name a new or empty folder")
         connection = connect(root, {})
         unfinished = folder.with_name(f".{folder.name}-{secrets.token_hex(4)}.tmp")
         unfinished.mkdir(parents=True)
@@ -84,4 +84,4 @@ def _as_delta(connection: duckdb.DuckDBPyConnection, table: str) -> duckdb.DuckD
 
 def _failed(table: str, error: Exception) -> UserError:
     reason = str(error).strip().splitlines()[0]
-    return UserError(f"the table {table} cannot be written ({reason})", "mend that and export again")
+    return UserError(f"cannot write the table {table} ({reason})", "fix this and export again")

@@ -167,7 +167,7 @@ def _path_params(runs: list[Run]) -> Iterator[_Row]:
         if part.job_id and not any(other.facts.job_id or "job_id" in other.statements for other in run.parts):
             yield {"file_id": part.file_id, "part": part.part, "key": "job_id", "value": part.job_id, "origin": "path"}
         stated = next((count for other in run.parts if (count := other.facts.settings.get("devices"))), None)
-        facts = facts_of(part.path, part.root, stated) if part.facts.steps else {}
+        facts = facts_of(part.path, part.root, stated) if part.facts.steps or part.exported_run else {}
         for key, value in facts.items():
             yield {"file_id": part.file_id, "part": part.part, "key": key, "value": value, "origin": "path"}
         per_node = run.statements.get("devices_per_node")

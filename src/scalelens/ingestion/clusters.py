@@ -109,7 +109,9 @@ def _cluster_at(where: str, workers: int) -> Iterator[Any]:
 def _slurm_cluster() -> Any:
     """A cluster in Slurm jobs, by Dask's own settings of this machine (`jobqueue.yaml`)."""
     if not shutil.which("sbatch"):
-        raise UserError("sbatch is not here", "run it where Slurm is, or give --dask the address of a scheduler")
+        raise UserError(
+            "sbatch was not found", "run it where Slurm is installed, or pass --dask the address of a scheduler"
+        )
     try:
         import dask
         from dask_jobqueue import SLURMCluster

@@ -189,7 +189,7 @@ def _partition(sections: dict[str, list[str]]) -> str:
 def _sections(path: Path, header: list[str]) -> tuple[str, dict[str, list[str]]]:
     """Title of a header, and the lines below each heading."""
     if not header or not header[0]:
-        raise UserError(f"{path}: the first line is not a title", "begin the file with a comment: -- What it shows.")
+        raise UserError(f"{path}: the first line must be a title", "begin the file with a comment: -- What it shows.")
     sections: dict[str, list[str]] = {}
     for number, line in enumerate(header[1:], start=2):
         if heading := _HEADING.match(line):
@@ -220,7 +220,7 @@ def _text(path: Path, heading: str, lines: list[str]) -> str:
     """Text below a heading: the words beside it, then the lines indented below.  A line may be indented further."""
     text = "\n".join(line.removeprefix("  ") for line in lines).strip()
     if not text:
-        raise UserError(f"{path}: '{heading}:' says nothing", "write it, or leave the heading out")
+        raise UserError(f"{path}: '{heading}:' is empty", "write it, or leave the heading out")
     return text
 
 
@@ -249,5 +249,5 @@ def _select(path: Path, sql: str) -> str:
     except duckdb.Error as error:
         raise UserError(f"{path}: {str(error).strip().splitlines()[0]}", "correct the SQL") from None
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-        raise UserError(f"{path}: a query is one SELECT below its header", "put the parts into WITH")
+        raise UserError(f"{path}: a query must be a single SELECT after its header", "put the parts into WITH")
     return sql.strip().rstrip(";").rstrip()

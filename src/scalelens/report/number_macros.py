@@ -64,7 +64,8 @@ def _check_names(selectors: Mapping[str, str]) -> None:
         if not re.fullmatch("[A-Za-z]+", name):
             letters = re.sub("[^A-Za-z]", "", re.sub(r"\d", lambda digit: _WORDS[int(digit[0])], name))
             raise UserError(
-                f"'{name}' cannot be the name of a macro, which has letters alone", f"call it {letters or 'someName'}"
+                f"'{name}' cannot be the name of a macro, which may contain only letters",
+                f"call it {letters or 'someName'}",
             )
         if name.startswith("end"):
             raise UserError(f"LaTeX defines no macro whose name begins with 'end', such as '{name}'", "rename it")

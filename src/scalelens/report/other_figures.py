@@ -6,25 +6,44 @@ from scalelens.charts.style import MOST_SERIES
 from scalelens.question.question import Question
 from scalelens.question.session import ask
 
+# How names of accuracies and losses begin, or go on after a sign: Top1_val, train/loss.
+_SCORE = r"(?i)^([\w/. -]*[^a-z])?(acc|top.?1|prec.?1|map|bleu|dice|iou|loss)[\w/. -]*$"
+_FEWEST_RECORDS = 3  # of a run, as two of them may be warm-up
+# The name of the run with the most rows of a table.
+_LARGEST_RUN = (
+    "SELECT name FROM run_names() JOIN ({} GROUP BY run_id ORDER BY count(*) DESC, run_id LIMIT 1) USING (run_id)"
+)
 # A command, and the rows that it needs: the first with a row is named.  {} is what the row says.
 _SHOWN_BY = (
     (
         "plot batch_cdf -o batch_cdf.pdf",
-        "SELECT '' FROM steps WHERE phase = 'train' AND value_kind = 'instant' AND step_s > 0 "
-        f"HAVING count(DISTINCT run_id) BETWEEN 1 AND {MOST_SERIES}",
+        "SELECT '' FROM steps WHERE phase = 'train' AND step_s > 0 "
+        f"HAVING bool_or(value_kind = 'instant') AND count(DISTINCT run_id) <= {MOST_SERIES}",
     ),
     (
         "plot throughput -o throughput.pdf",
-        "SELECT '' FROM steps JOIN runs USING (run_id) WHERE phase = 'train' AND samples_per_s > 0 "
-        "HAVING count(DISTINCT devices) > 1",
+        "SELECT '' FROM steps JOIN runs USING (run_id) WHERE phase = 'train' AND devices > 0 "
+        "AND (samples_per_s > 0 OR step_s > 0 AND coalesce(samples, tokens) > 0) "
+        f"HAVING count(DISTINCT run_id) > 1 AND count(*) >= {_FEWEST_RECORDS} * count(DISTINCT run_id)",
     ),
     (
-        "plot step_times runs=\"run_id = '{}'\" -o step_times.pdf",
-        "SELECT run_id FROM steps WHERE phase = 'train' AND step_s > 0 GROUP BY run_id "
-        "ORDER BY count(*) DESC, run_id LIMIT 1",
+        'plot step_times runs="{}" -o step_times.pdf',
+        _LARGEST_RUN.format("SELECT run_id FROM steps WHERE phase = 'train' AND step_s > 0"),
     ),
-    ("plot kernel_summary -o kernel_summary.pdf", "SELECT '' FROM events WHERE category = 'kernel' LIMIT 1"),
-    ("plot power_over_time -o power_over_time.pdf", "SELECT '' FROM power LIMIT 1"),
+    (
+        "plot accuracy score_name=loss -o accuracy.pdf",
+        "SELECT '' FROM steps WHERE phase = 'train' AND loss IS NOT NULL LIMIT 1",
+    ),
+    (
+        'plot accuracy score_name="{}" -o accuracy.pdf',
+        rf"SELECT name FROM metrics WHERE step IS NOT NULL AND regexp_matches(name, '{_SCORE}') "
+        "GROUP BY name ORDER BY name ILIKE '%loss%', name ILIKE '%train%', count(*) DESC, name LIMIT 1",
+    ),
+    (
+        'plot kernel_summary runs="{}" -o kernel_summary.pdf',
+        _LARGEST_RUN.format("SELECT run_id FROM events WHERE category = 'kernel'"),
+    ),
+    ('plot power_over_time runs="{}" -o power_over_time.pdf', _LARGEST_RUN.format("SELECT run_id FROM power")),
     ("query collective_benchmarks", "SELECT '' FROM collective_benchmarks LIMIT 1"),
     ("query op_summary", "SELECT '' FROM events LIMIT 1"),
     ("query batch_stats", "SELECT '' FROM steps LIMIT 1"),
@@ -33,7 +52,11 @@ _SHOWN_BY = (
 
 def remedy(root: Path, refused: str) -> str:
     """A command that shows what the warehouse holds, other than the chart that was `refused`; empty if none does."""
-    offered = [(command, rows) for command, rows in _SHOWN_BY if not command.startswith(f"plot {refused} ")]
+    offered = [
+        (command, rows)
+        for command, rows in _SHOWN_BY
+        if "score_name" in command or not command.startswith(f"plot {refused} ")
+    ]
     statement = "SELECT " + ", ".join(f"({rows})" for _, rows in offered)
     (found,) = ask(root, Question(sql=statement)).frame.rows()
     for (command, _), value in zip(offered, found, strict=True):

@@ -67,7 +67,9 @@ def plot(
     chart, settings = find(name), dict(settings or {})
     page = page_of(settings)
     if page.facet and not hasattr(chart, "FACETS"):
-        raise UserError(f"the chart {name} takes no facet", f"it has panels of its own, or one run; {_with_facets()}")
+        raise UserError(
+            f"the chart {name} cannot be split into panels", f"it has panels of its own, or one run; {_with_facets()}"
+        )
     about = f"{_question_of(chart, parameters or {}).statement}; exclusions {NEEDED_FOR_INPUTS}; {RUN_NAMES}"
     try:
         plotted = in_session(

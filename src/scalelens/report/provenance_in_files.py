@@ -94,10 +94,10 @@ def provenance_in(content: bytes, path: Path) -> dict[str, Any]:
             return _checked(path, plain(match[1].decode("utf-8", "replace")))
     if path.suffix.lower() in (".csv", ".tsv"):
         raise UserError(
-            f"{path} does not say where it comes from, because CSV has no comment that every reader skips",
+            f"{path} has no provenance record, because CSV has no comment that every reader skips",
             "write a table that can be checked by --format envelope, latex or markdown",
         )
-    raise UserError(f"{path} does not say where it comes from", "only what scalelens wrote does")
+    raise UserError(f"{path} has no provenance record", "only files written by scalelens have one")
 
 
 def without_provenance(text: str) -> str:
@@ -127,7 +127,7 @@ def _checked(path: Path, text: str, *places: tuple[str, ...]) -> dict[str, Any]:
             if not all(isinstance(text, str) for text in texts):
                 raise _damaged(path)
             return inner
-    raise UserError(f"{path} does not say where it comes from", "only what scalelens wrote does")
+    raise UserError(f"{path} has no provenance record", "only files written by scalelens have one")
 
 
 def _is_whole(said: dict[str, Any]) -> bool:
@@ -135,4 +135,4 @@ def _is_whole(said: dict[str, Any]) -> bool:
 
 
 def _damaged(path: Path) -> UserError:
-    return UserError(f"what {path} says of where it comes from is damaged", "make the file again")
+    return UserError(f"the provenance record of {path} is damaged", "make the file again")

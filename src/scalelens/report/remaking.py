@@ -35,7 +35,7 @@ def remade(path: Path, said: Mapping[str, Any], root: Path, folders: tuple[Path,
     Raises UserError where it cannot be made again.
     """
     if said.get("unsafe"):
-        raise UserError("it was asked for with --unsafe, so it may rest on files that nobody knows", "ask without")
+        raise UserError("it was made with --unsafe, so it may depend on files that are not recorded", "ask without")
     try:
         if "chart" in said:
             return _figure(path, said, root, folders)
@@ -44,7 +44,7 @@ def remade(path: Path, said: Mapping[str, Any], root: Path, folders: tuple[Path,
         text, answer, provenance = write(root, question_in(said), said["format"], bool(said.get("glance")), folders)
         return _Remade(text.encode(), provenance, answer.inputs, answer.frame)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UserError(f"what it says of itself is damaged ({error!r})", "make the file again") from None
+        raise UserError(f"its provenance record is damaged ({error!r})", "make the file again") from None
 
 
 def _figure(path: Path, said: Mapping[str, Any], root: Path, folders: tuple[Path, ...]) -> _Remade:

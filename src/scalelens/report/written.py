@@ -37,7 +37,7 @@ def write(
     if format == "markdown":
         return f"{markdown(answer.frame)}\n{markdown_comment(provenance)}", answer, provenance
     if format != "latex":
-        raise UserError(f"'{format}' is not a format that says where it comes from", "write an envelope")
+        raise UserError(f"'{format}' does not record where the result comes from", "write an envelope")
     query = answer.query if at_a_glance and answer.table.num_rows else None
     has_glance = query and glance_of(query, answer.table.column_names)
     table = _latex_glance(answer, query) if query and has_glance else full_table(answer.frame)

@@ -6,6 +6,7 @@ runs, whatever their names say.  Otherwise the first rule that applies decides:
 sidecar     a sidecar names the same run for them
 folder      they belong to one JUBE workpackage, in its folders or in JUBE's files next to them, to one MLflow run, or
             to one run of a tracker
+export      they are scalars of one run that TensorBoard's page exported, which names it in each (run-RUN-tag-TAG.csv)
 result      an MLPerf result is a run of its own
 job id      they have the same job id, in names or contents, and were ingested from one root; a file that names none has
             that of a file with the same name and another suffix
@@ -95,6 +96,8 @@ def join(live: Live, described_folders: Mapping[str, str] | None = None) -> Join
             runs.append(Run(with_twins(group), "folder" if len(group) > 1 else "file"))
         elif rule == "mlflow":
             runs.append(Run(group, "folder" if len(group) > 1 else "file"))
+        elif rule == "export":
+            runs.append(Run(group, "name" if len(group) > 1 else "file"))
         else:
             runs += split_by_rank(group, rule, leftovers)
     runs = attach_trackers(attach_captures(merge_ranks(runs, ties), ties), ties)
@@ -193,6 +196,8 @@ def _rule_of(part: Part, described_folders: Mapping[str, str]) -> tuple[str, obj
         return "tracked", run_folder[1]
     if part.facts.of_tracker:
         return "tracker", (part.path, part.part)
+    if part.exported_run:
+        return "export", (part.root, part.exported_run)
     if part.is_result:
         return "result file", (part.path, part.part)
     if part.job_id:

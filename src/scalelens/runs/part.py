@@ -17,6 +17,7 @@ _RANK = re.compile(r"(?<![A-Za-z])(?:local_rank|rank|worker)[-_.]?\d+", re.IGNOR
 _DETAILS = re.compile(
     rf"(?:(?:^|[-_.]){_RANK.pattern}|[-_.](?:gpu[-_.]?)?(?:power|energy|trace)){{1,40}}\Z", re.IGNORECASE
 )
+_EXPORT = re.compile(r"run-(.+)-tag-[^/]+\.(?:csv|json)\Z")  # of a scalar, by TensorBoard's page
 # The two outputs of a process: standard output and standard error, by the suffix or the whole name of a file.
 _ERRORS = re.compile(r"(?:^|\.)(?:err|stderr)\Z|\.e(?=\d+\Z)", re.IGNORECASE)
 _SENSED = {"power", "energy", "params", "metrics", "problems"}  # tables that a file of power or energy may fill
@@ -59,6 +60,14 @@ class Part(NamedTuple):
             return self.statements["job_id"].value
         in_name = _JOB_ID.search(self.path.rpartition("/")[2])
         return self.facts.job_id or (in_name[1] if in_name else self.namesakes_job)
+
+    @property
+    def exported_run(self) -> str | None:
+        """The run that TensorBoard names in the file that it exported a scalar to."""
+        if not set(self.facts.rows) <= {"metrics", "problems"}:
+            return None
+        export = _EXPORT.match(_PACKED.sub("", self.path.rpartition("/")[2]))
+        return export[1] if export else None
 
     @property
     def base(self) -> str:

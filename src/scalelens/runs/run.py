@@ -84,6 +84,8 @@ class Run(NamedTuple):
 
     @property
     def _stem(self) -> str:
+        if exported := self.parts[0].exported_run:
+            return exported
         name = self.parts[0].path.rpartition("/")[2]
         return name.split(".", 1)[0] or name
 

@@ -167,7 +167,7 @@ def sidecar_of(path: str, text: str) -> tuple[_Sidecar, list[_Fault]]:
             fault(_line_of(lines, key), f"'{key}' is not a key of a sidecar; {suggestion(key, KEYS)}")
     zone = content.get("tz")
     if zone is not None and not is_zone(zone):
-        fault(_line_of(lines, "tz"), f"there is no time zone {in_message(zone)}; name one such as Europe/Berlin or UTC")
+        fault(_line_of(lines, "tz"), f"unknown time zone {in_message(zone)}; use a name such as Europe/Berlin or UTC")
         zone = None
     templates, runs = (_templates_of(content.get(key, []), key, lines, fault) for key in ("templates", "runs"))
     always = {

@@ -57,7 +57,7 @@ def compare_groups(first: Sequence[RunValue], second: Sequence[RunValue]) -> Gro
     2008), and `unit` is `steps`.
     """
     if not first or not second:
-        return _without(None, "a side has no run with a value")
+        return _without(None, "one side has no run with a value")
     if min(run.value for run in (*first, *second)) <= 0:
         return _without(None, "a ratio needs values above 0")
     logs = [np.log([run.value for run in side]) for side in (first, second)]

@@ -56,7 +56,7 @@ def mapped(texts: Iterable[str]) -> dict[str, tuple[str, str | None]]:
                 f"--map {text} does not name a role", f"use ROLE=COLUMN[:UNIT], with a role of {', '.join(ROLE)}"
             ) from None
         if role.name in columns:
-            raise UserError(f"--map gives {role.name} two columns", "name one")
+            raise UserError(f"--map assigns two columns to {role.name}", "name one")
         columns[role.name] = column_and_unit(role, column.strip())
     return columns
 

@@ -56,7 +56,7 @@ class Warehouse:
         with io_errors_explained(self.files.folder):
             names = self.files.names(self.files.folder)
             if names and self.log.name not in names:
-                raise UserError(f"{self.root} holds other files", "give -w a new or empty folder")
+                raise UserError(f"{self.root} contains other files", "give -w a new or empty folder")
             self.files.create([self.log, self.segments])  # the log first: it shows others that this is a warehouse
             self.files.check_commits(self.log)
 

@@ -77,4 +77,4 @@ def _of_growing(grown: "pl.DataFrame") -> KeyNumber | None:
 
 
 def nothing(rows: "pl.DataFrame") -> str:
-    return "No two runs differ in their size alone. What keeps each out: scalelens query not_compared."
+    return "No two runs differ only in size. Why each run is left out: scalelens query not_compared."
