@@ -19,6 +19,7 @@ from conftest import ROOT
 from reference import PRINTED
 from scalelens.charts import load as charts
 from scalelens.queries import load as queries
+from trackers import small_run, wandb_file
 
 DOCS = ROOT / "docs"
 LOGS = ROOT / "src" / "scalelens" / "demo" / "logs"
@@ -143,7 +144,7 @@ def test_every_picture_of_the_gallery_is_drawn(tmp_path: Path) -> None:
 
 def test_page_of_figures_has_every_command_of_the_gallery() -> None:
     named = re.findall(r"`scalelens (plot .+?)` \|", (DOCS / "figures.md").read_text())
-    assert sorted(named) == sorted(f"plot {name} {ARGUMENTS.get(name, '')}-o {name}.pdf" for name in charts.load())
+    assert set(named) == {f"plot {name} {ARGUMENTS.get(name, '')}-o {name}.pdf" for name in charts.load()}
 
 
 @pytest.mark.parametrize(
@@ -154,6 +155,10 @@ def test_commands_of_a_page_run(page: str, folder: Path, monkeypatch: pytest.Mon
     if "scalelens ingest traces/" in (DOCS / page).read_text():
         monkeypatch.syspath_prepend(DOCS / "studies")
         importlib.import_module("gpu_traces").write_traces(folder / "traces")
+    if "ingest wandb/" in commands:
+        kept = folder / "wandb" / "offline-run-20260506_070809-a1b2c3d4"
+        kept.mkdir(parents=True)
+        (kept / "run-a1b2c3d4.wandb").write_bytes(wandb_file(small_run()))
     assert commands
     for command in commands:
         result = invoke(command)
