@@ -16,7 +16,7 @@ from logs import megatron_line
 from scalelens.errors import UserError
 from scalelens.ingestion import batch
 from scalelens.ingestion.ingest import ingest
-from scalelens.ingestion.walk import _may_be_of_others
+from scalelens.ingestion.walk import may_be_of_others
 from scalelens.parsing.source import CHUNK, Source
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Entry
@@ -273,10 +273,10 @@ def test_whose_a_folder_is_decides_only_where_anybody_may_write() -> None:
         return os.stat_result((mode, 0, 0, 1, owner, 0, 0, 0, 0, 0))
 
     me, other = os.getuid(), os.getuid() + 1
-    assert not _may_be_of_others(status(0o755, other), status(0o644, other))
-    assert not _may_be_of_others(status(0o777, me), status(0o644, me))
-    assert _may_be_of_others(status(0o1777, other), status(0o644, me))
-    assert _may_be_of_others(status(0o777, me), status(0o644, other))
+    assert not may_be_of_others(status(0o755, other), status(0o644, other))
+    assert not may_be_of_others(status(0o777, me), status(0o644, me))
+    assert may_be_of_others(status(0o1777, other), status(0o644, me))
+    assert may_be_of_others(status(0o777, me), status(0o644, other))
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")

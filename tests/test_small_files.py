@@ -248,14 +248,14 @@ def test_templates_fit_as_a_regular_expression_does() -> None:
 def test_a_name_costs_its_length_however_many_parts_a_template_has(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seven parts and a name of 243 letters did not end; steps are counted, over all pieces of the template."""
     compared = 0
-    ends = name_patterns._ends
+    ends = name_patterns.ends_of
 
     def counted(piece: name_patterns.Piece, name: str, fits: list[bool]) -> list[int]:
         nonlocal compared
         compared += len(fits)
         return ends(piece, name, fits)
 
-    monkeypatch.setattr(name_patterns, "_ends", counted)
+    monkeypatch.setattr(name_patterns, "ends_of", counted)
     template = compiled("-".join(f"{{p{k}}}" for k in range(7)) + "-end")
     assert template.match("-" * 243) is None
     assert 0 < compared <= 15 * 244
@@ -314,16 +314,16 @@ def test_no_pattern_that_is_searched_begins_without_an_end() -> None:
 @pytest.mark.parametrize("part", [b'{"a":', b'{"a": {}, "b":', b'[{"a":', b'{"ph": "X", "args": {'])
 def test_objects_within_objects_are_looked_at_a_few_times_each(part: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of them was searched for its end, two hundred levels deep: 600 KB took a minute.  Tokens are counted."""
-    looked, closing = 0, chrome_trace._Search.closing
+    looked, closing = 0, chrome_trace.Search.closing
 
-    def counted(self: chrome_trace._Search, text: bytes, start: int) -> int | None:
+    def counted(self: chrome_trace.Search, text: bytes, start: int) -> int | None:
         nonlocal looked
         before = self.tokens_left
         found = closing(self, text, start)
         looked += before - self.tokens_left
         return found
 
-    monkeypatch.setattr(chrome_trace._Search, "closing", counted)
+    monkeypatch.setattr(chrome_trace.Search, "closing", counted)
     content = b'{"traceEvents": [' + part * (200_000 // len(part))
     result = read(content, "trace.json")
     assert (result.status, result.tables.get("events")) == ("partial", None)

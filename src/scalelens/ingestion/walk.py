@@ -106,14 +106,14 @@ def sidecars_above(
             status = path.stat()
             if not stat.S_ISREG(status.st_mode) or str(path) in walked:
                 continue
-            if not trusted and _may_be_of_others(folder.stat(), status):
+            if not trusted and may_be_of_others(folder.stat(), status):
                 remarks.append(f"{path} is not read: anybody may write into its folder; --sidecars reads it")
                 continue
             remarks.append(f"{path} is read too: it lies above what was named")
             yield _walked(folder, path, status)
 
 
-def _may_be_of_others(folder: os.stat_result, file: os.stat_result) -> bool:
+def may_be_of_others(folder: os.stat_result, file: os.stat_result) -> bool:
     """Whether a file lies in a folder into which anybody may write, and either belongs to somebody else."""
     return bool(folder.st_mode & stat.S_IWOTH) and {folder.st_uid, file.st_uid} != {os.getuid()}
 

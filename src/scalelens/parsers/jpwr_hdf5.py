@@ -40,7 +40,7 @@ def read(source: Source, rows: Rows) -> None:
     try:
         content = source.read()
         with h5py.File(io.BytesIO(content), "r") as file:
-            kind, columns = _table(own_member(file, "jpwr"), len(content))
+            kind, columns = _table(_own_member(file, "jpwr"), len(content))
     except Exception as error:  # whatever HDF5 says of a damaged file
         rows.problem(None, f"the HDF5 file is cut, damaged, or not as jpwr writes it ({type(error).__name__}: {error})")
         return
@@ -87,7 +87,7 @@ class _Stored:
 
     def array(self, name: str) -> Any:
         """A dataset as an array.  Raises ValueError where it must not be read."""
-        dataset = own_member(self.group, name)
+        dataset = _own_member(self.group, name)
         if dataset.external or dataset.is_virtual:
             raise ValueError(f"{name} lies in another file")
         packed = dataset.id.get_create_plist().get_nfilters() > 0
@@ -99,16 +99,16 @@ class _Stored:
 
     def numbers(self, name: str) -> Any | None:
         """The numbers of a dataset; None where it holds something else, such as pickled text."""
-        kind = own_member(self.group, name).dtype
+        kind = _own_member(self.group, name).dtype
         return self.array(name) if kind.kind in "iuf" and kind.itemsize >= _BYTES_OF_NUMBER else None
 
     def names(self, name: str) -> list[str]:
-        if own_member(self.group, name).dtype.kind != "S":
+        if _own_member(self.group, name).dtype.kind != "S":
             raise ValueError(f"{name} holds no names")
         return [text.decode("utf-8", "replace") for text in self.array(name).tolist()]
 
 
-def own_member(group: Any, name: str) -> Any:
+def _own_member(group: Any, name: str) -> Any:
     """A member of a group.  A link could lead to any file that the reader may read, and is not followed."""
     import h5py
 

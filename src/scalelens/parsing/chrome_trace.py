@@ -194,7 +194,7 @@ class Trace:
     def _one_by_one(self, text: bytes, final: bool) -> tuple[Items, bytes]:
         """Events of a damaged text, and what is left of it."""
         items: Items = []
-        search = _Search(_TOKENS + _TOKENS_PER_BYTE * len(text))
+        search = Search(_TOKENS + _TOKENS_PER_BYTE * len(text))
         at, bad = 0, None  # up to where the text is done; where damage began that lasts until the next event
         while (start := text.find(b"{", at)) >= 0:
             if bad is None and text[at:start].strip(SEPARATORS):
@@ -263,7 +263,7 @@ def _boundary(text: bytes) -> tuple[int, int] | None:
     return None
 
 
-class _Search:
+class Search:
     """Looks for the ends of objects in a text, and for no more than so many tokens."""
 
     def __init__(self, tokens: int) -> None:

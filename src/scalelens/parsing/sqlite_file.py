@@ -69,19 +69,19 @@ class Database:
 
     def table(self, name: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         """The columns of a table in their order, and its rows."""
-        columns = [column[1] for column in self.rows(f"PRAGMA table_xinfo({quoted(name)})")]
-        return columns, self.rows(f"SELECT * FROM main.{quoted(name)}")
+        columns = [column[1] for column in self.rows(f"PRAGMA table_xinfo({_quoted(name)})")]
+        return columns, self.rows(f"SELECT * FROM main.{_quoted(name)}")
 
     def unite(self, name: str, tables: list[str], columns: set[str]) -> None:
         """The rows of several tables under one name, in place of a view of the database."""
-        chosen = ", ".join(map(quoted, sorted(columns)))
-        parts = " UNION ALL ".join(f"SELECT {chosen} FROM main.{quoted(table)}" for table in tables)
+        chosen = ", ".join(map(_quoted, sorted(columns)))
+        parts = " UNION ALL ".join(f"SELECT {chosen} FROM main.{_quoted(table)}" for table in tables)
         self._own_views.add(name)
-        self._execute(f"CREATE TEMP VIEW {quoted(name)} AS {parts}")
+        self._execute(f"CREATE TEMP VIEW {_quoted(name)} AS {parts}")
 
     def _stored_columns(self, table: str) -> set[str]:
         """Columns whose values are stored.  A table that computes others is left out: `*` would name them."""
-        columns = self.rows(f"PRAGMA table_xinfo({quoted(table)})")
+        columns = self.rows(f"PRAGMA table_xinfo({_quoted(table)})")
         return set() if any(column[6] for column in columns) else {column[1] for column in columns}
 
     def _fetched(self, cursor: sqlite3.Cursor) -> list[tuple[Any, ...]]:
@@ -143,7 +143,7 @@ def sqlite_database(source: Source) -> Iterator[Database]:
         yield Database(connection, path.stat().st_size)
 
 
-def quoted(name: str) -> str:
+def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 

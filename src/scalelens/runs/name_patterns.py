@@ -93,7 +93,7 @@ def values_in(pattern: NamePattern, name: str) -> dict[str, str] | None:
     fits = [False] * len(name) + [True]  # by place: whether what follows a piece fits from there
     ends: list[list[int]] = []  # of each piece from the last one: where it ends if it begins at a place, else -1
     for piece in reversed(pattern):
-        ends.append(_ends(piece, name, fits))
+        ends.append(ends_of(piece, name, fits))
         fits = [end >= 0 for end in ends[-1]]
     if not fits[0]:
         return None
@@ -106,7 +106,7 @@ def values_in(pattern: NamePattern, name: str) -> dict[str, str] | None:
     return values
 
 
-def _ends(piece: Piece, name: str, fits: list[bool]) -> list[int]:
+def ends_of(piece: Piece, name: str, fits: list[bool]) -> list[int]:
     """By place of a name: where a piece that begins there ends, so that the rest fits; -1 where it cannot."""
     size = len(fits)
     if isinstance(piece, Text):

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 FOLDER = "_readers"
-GRACE_S = 3600
+_GRACE_S = 3600
 _REPLACED = "replaced-"
 
 
@@ -37,7 +37,7 @@ class Reading:
         if path and self.process == os.getpid():
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
-                remove_replaced(path.parents[1])
+                _remove_replaced(path.parents[1])
 
     def __enter__(self) -> None:
         pass
@@ -58,10 +58,10 @@ def remove_segments(root: Path, names: Iterable[str]) -> None:
     temporary = waiting.with_name(f".{waiting.name}")
     temporary.write_text("\n".join(names), encoding="utf-8")
     temporary.rename(waiting)
-    remove_replaced(root)
+    _remove_replaced(root)
 
 
-def remove_replaced(root: Path) -> None:
+def _remove_replaced(root: Path) -> None:
     """Removes what waited for readers that have ended."""
     waiting = _waiting(root)
     began = _began(root) if waiting else []
@@ -109,7 +109,7 @@ def _began(root: Path) -> list[int]:
     for path in paths:
         with contextlib.suppress(FileNotFoundError):
             start = path.stat().st_mtime_ns
-            if _is_gone(path.name) or now_ns - start > GRACE_S * 10**9:
+            if _is_gone(path.name) or now_ns - start > _GRACE_S * 10**9:
                 path.unlink(missing_ok=True)
             else:
                 began.append(start)
