@@ -232,6 +232,16 @@ def test_a_database_may_hold_anything(damage: str, tmp_path: Path) -> None:
     assert not tables.get("steps") or "UPDATE runs" in damage
 
 
+def test_a_damaged_name_in_a_schema_is_no_failure(tmp_path: Path) -> None:
+    content = (FIXTURES / "mlflow_database" / "mlflow.sqlite").read_bytes()
+    for damage in (b"CREATE TABLE m\xe5trics (", b"CREATE TABLE m\xe5tri(s ("):
+        changed = content.replace(b"CREATE TABLE metrics (", damage)
+        assert changed != content
+        status, tables = read(tmp_path / "mlflow.db", changed)
+        assert status in ("partial", "unknown")
+        assert not [row for row in tables.get("problems", []) if "please report" in row["reason"]]
+
+
 def test_infinite_and_missing_numbers_of_mlflow_come_back(tmp_path: Path) -> None:
     metrics = [("a", math.nan, 0, 0), ("b", math.inf, 0, 0), ("c", -math.inf, 0, 0)]
     found = read(mlflow_database(tmp_path / "mlflow.db", [{"name": "a", "metrics": metrics}]))[1]["metrics"]

@@ -48,7 +48,10 @@ def sqlite_database(source: Source) -> Iterator[Database]:
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
         opened.callback(connection.close)
         connection.text_factory = lambda text: text.decode("utf-8", "replace")
-        yield Database(connection)
+        try:
+            yield Database(connection)
+        except UnicodeDecodeError:  # sqlite3 names what is damaged, and expects UTF-8
+            raise sqlite3.DatabaseError("a name in its schema is damaged") from None
 
 
 def stored_columns(database: Database) -> dict[str, set[str]]:
