@@ -140,7 +140,10 @@ def sqlite_database(source: Source) -> Iterator[Database]:
             path = Path(copy.name)
         connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
         opened.callback(connection.close)
-        yield Database(connection, path.stat().st_size)
+        try:
+            yield Database(connection, path.stat().st_size)
+        except UnicodeDecodeError:  # sqlite3 names what is damaged, and expects UTF-8
+            raise sqlite3.DatabaseError("a name in its schema is damaged") from None
 
 
 def _quoted(name: str) -> str:
