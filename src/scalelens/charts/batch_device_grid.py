@@ -47,8 +47,7 @@ def draw(
     if several.is_empty():
         raise UserError(
             "there is no map to draw: no series has at least two batches per device and two numbers of devices",
-            "for one batch: scalelens plot throughput -o throughput.pdf; "
-            "for one number of devices: scalelens plot batch_size_curve -o batch_size_curve.pdf",
+            "for one batch: scalelens plot throughput -o throughput.pdf",
         )
     points: list[Row] = several.sort("series", "devices", "batch_per_device").to_dicts()
     room = style.panel_width(2 if page.is_wide else 1, page) * style.SMALL / style.LARGE
