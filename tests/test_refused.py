@@ -26,7 +26,7 @@ def started(*words: object, shell: str = 'exec "$@"', folder: Path | None = None
 def refused(ran: Any, *said: str) -> None:
     assert ran.returncode == 2 and "Traceback" not in ran.stderr, ran
     assert all(text in ran.stderr for text in said), ran.stderr
-    assert len(ran.stderr.splitlines()) == 1, ran.stderr
+    assert len(ran.stderr.strip().splitlines()) == 1, ran.stderr
 
 
 @pytest.mark.parametrize("words", [["explain", "mfu"], ["--help"]])
