@@ -42,6 +42,7 @@ from scalelens.version import __version__
 from scalelens.warehouse.live import Live, roots
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Entry
+from scalelens.warehouse.remains import leaves_no_empty_warehouse
 from scalelens.warehouse.stored_records import Damage
 
 _UNPACKED_BATCH_BYTES = 64 << 20
@@ -73,6 +74,7 @@ class IngestReport(NamedTuple):
         return [*self.unreadable, *self.faults, *self.damages]
 
 
+@leaves_no_empty_warehouse
 def ingest(
     paths: Iterable[Path],
     warehouse: Path,
