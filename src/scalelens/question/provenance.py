@@ -56,6 +56,7 @@ def comparable(rows: pl.DataFrame) -> pl.DataFrame:
     ]
     return rows.with_columns(
         cs.float().round_sig_figs(12),
+        cs.by_dtype(pl.Null).cast(pl.String),  # which older versions of polars cannot sort
         *(pl.col(name).list.eval(pl.element().cast(pl.String)).list.join(" ") for name in lists),
         *(pl.Series(name, map(repr, rows[name].to_list()), pl.String) for name in others),
     )
