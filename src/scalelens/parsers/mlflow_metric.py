@@ -8,7 +8,7 @@ Source: mlflow/store/tracking/file_store.py, _log_run_metric()
 A line per value: time in milliseconds since 1970, value, step.  The name is that of the file below `metrics`, with its
 folders; what a value is a mean of, and what a step counts, is not said.  The time is the metric `wall_time`, in
 seconds since 1970: whatever lies between two of them is in their difference.  Metrics that MLflow measures by itself
-(system/...) count their own samples as steps.  Runs kept in a database (mlflow.db) are not read.
+(system/...) count their own samples as steps.  Runs kept in a database: see mlflow_database.
 
 Samples:
     1714979309512 0.6875 50
