@@ -41,7 +41,9 @@ def test_all_streams_closed(tmp_path: Path) -> None:
 
 
 def test_a_full_device() -> None:
-    refused(started("explain", "mfu", shell='exec "$@" > /dev/full'), "cannot write the result (No space left on device)")
+    refused(
+        started("explain", "mfu", shell='exec "$@" > /dev/full'), "cannot write the result (No space left on device)"
+    )
 
 
 def test_a_folder_that_was_removed(tmp_path: Path) -> None:
