@@ -221,6 +221,11 @@ ACCUSED = {
     "rate": ("The parallel efficiency e(n) = p(1)/p(n), where p(n) is the throughput per GPU.", "e(n) = p(1)/p(n)"),
     "power": ("The node took 350 Wh in 2.0 h, a mean power of 17.5 W.", "energy / time = mean power"),
     "efficiency": ("A speedup of 14.2 on 16 GPUs is an efficiency of 98 %.", "efficiency = speedup / devices"),
+    "rows that are alike follow any formula": (
+        "| rank | exposed share [%] | span [ms] |\n|--|--|--|\n| 0 | 15.8 | 283.3 |\n| 1 | 15.7 | 283.2 |\n"
+        "| 2 | 15.8 | 283.3 |\n| 3 | 15.8 | 283.2 |\n| 4 | 15.7 | 283.2 |\n| 5 | 3.2 | 283.4 |\n",
+        None,
+    ),
     "above one": ("This is a parallel efficiency of 112 %.", "efficiency ≤ 1"),
     "above one, and its speedup is not": (
         "| GPUs | speedup | efficiency |\n|--|--|--|\n| 1 | 1.00 | 1.00 |\n| 2 | 1.90 | 0.95 |\n| 4 | 3.64 | 1.91 |\n",

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 
-from scalelens.audit.agreement import LEAST_AGREEING, agreed, gap, shared_values
+from scalelens.audit.agreement import LEAST_AGREEING, MEASURED_TWICE, agreed, gap, shared_values
 from scalelens.audit.document import TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.groups import own_group, split_rows
@@ -65,9 +65,16 @@ def factors(table: TextTable, columns: list[int], formula: Formula) -> list[tupl
 
 
 def holds(table: TextTable, columns: list[int], formula: Formula) -> bool:
-    """Whether more than three rows have numbers, and a clear majority follows the formula with one factor."""
-    bounds = [each for _, _, each in factors(table, columns, formula)]
-    return len(bounds) > LEAST_AGREEING and agreed(shared_values(bounds), bounds)
+    """Whether more than three rows have numbers, and a clear majority follows the formula with one factor.
+
+    Rows that are all alike follow any formula with some factor, so those that follow have to differ among themselves.
+    """
+    rows = factors(table, columns, formula)
+    bounds = [each for _, _, each in rows]
+    if len(bounds) <= LEAST_AGREEING or not agreed(shared := shared_values(bounds), bounds):
+        return False
+    claimed = sorted((value(numbers[0]) for _, numbers, each in rows if not gap(shared, each)), key=middle)
+    return gap(claimed[-1], claimed[0]) > MEASURED_TWICE
 
 
 def finding(table: TextTable, numbers: tuple[Number, ...], formula: Formula, factor: Bounds, identity: str) -> Finding:
