@@ -125,10 +125,14 @@ def _mend_segment(warehouse: Warehouse, entries: list[Entry]) -> str:
 
 
 def _mend_record(warehouse: Warehouse, live: Live, damage: Damage) -> str:
-    """The command that reads again whatever the record may have contained, which nothing else tells."""
+    """The command that reads again whatever the record may have contained, which nothing else tells.
+
+    What is damaged may be a folder's name: those that are there count, as long as there is one.
+    """
     folders = {*roots(live)}
-    with contextlib.suppress(OSError, UnicodeDecodeError):
-        folders |= {name.decode() for name in _ROOT_IN_RECORD.findall((warehouse.log / damage.name).read_bytes())}
+    with contextlib.suppress(OSError, ValueError):
+        named = {name.decode() for name in _ROOT_IN_RECORD.findall((warehouse.log / damage.name).read_bytes())}
+        folders |= {name for name in named if os.path.exists(name)} or named
     return _ingest_again(warehouse, sorted(folders)) if folders else "scalelens ingest --again, with your folders"
 
 
