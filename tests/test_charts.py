@@ -681,7 +681,7 @@ def test_panels_of_energy_by_batch():
         assert said in text
     text = text_of("energy_by_batch/repeats")
     assert "samples/Wh, log." in text and "Wh per device" in text and "range, repeated runs" in text
-    with pytest.raises(UserError, match="batch size and energy are known"):
+    with pytest.raises(UserError, match="a known batch size and a measured energy"):
         draw("energy_by_batch/repeats", rows_of("energy_by_batch/repeats").clear())
 
 
@@ -822,7 +822,7 @@ def test_what_cannot_be_written_leaves_the_older_figure(figure, tmp_path, monkey
 
 def test_what_says_nothing_of_its_origin(tmp_path):
     (tmp_path / "f.svg").write_text("<svg/>")
-    with pytest.raises(UserError, match="does not say"):
+    with pytest.raises(UserError, match="has no provenance record"):
         provenance_of(tmp_path / "f.svg")
     with pytest.raises(UserError, match="cannot read"):
         provenance_of(tmp_path / "g.svg")

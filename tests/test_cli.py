@@ -793,7 +793,7 @@ def test_a_folder_of_queries_may_be_named_by_the_environment(
         ("-- Answers: Which steps took too long?", "--", "'Answers:'"),
         ("SELECT run_id", "SELEC run_id", "slow_steps.sql"),
         ("FROM step_times", "FROM nowhere", "slow_steps.sql"),
-        ("SELECT run_id", "DROP TABLE runs; SELECT run_id", "one SELECT"),
+        ("SELECT run_id", "DROP TABLE runs; SELECT run_id", "single SELECT"),
     ],
 )
 def test_a_file_that_is_no_query_is_said(run: Run, home: Path, tmp_path: Path, old: str, new: str, said: str) -> None:

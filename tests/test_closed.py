@@ -1,5 +1,6 @@
 """A question reads the warehouse and nothing else: `sql`, `query` and the conditions that go into them."""
 
+import gc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,7 @@ import pytest
 from asking import connect
 from command_line import one_line
 from scalelens.ingestion.ingest import ingest
+from scalelens.warehouse.readers import FOLDER
 from test_warehouse import write_logs
 
 if TYPE_CHECKING:
@@ -50,6 +52,9 @@ def test_a_statement_reads_the_warehouse_alone(home: Path, run: "Run") -> None:
     before = sorted(home.parent.rglob("*"))
     for statement in statements(home):
         one_line(run("sql", statement, "-w", home), "--unsafe")
+    gc.collect()  # readers end with their connections, which errors still hold
+    assert [*(home / FOLDER).iterdir()] == []
+    (home / FOLDER).rmdir()
     assert sorted(home.parent.rglob("*")) == before
 
 
