@@ -75,11 +75,11 @@ def columns(run: str, piece: Piece) -> pa.Table:
     })  # fmt: skip
 
 
+@pytest.mark.parametrize("jobs", [20, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_a_rank_slower_by_a_tenth_is_named_and_one_that_only_overlaps_more_is_not(
-    warehouse: Warehouse, setting: str
+    warehouse: Warehouse, setting: str, jobs: int
 ) -> None:
-    jobs = 100
     chance = np.random.default_rng(len(setting))
     insert(warehouse, [job(chance, setting) for _ in range(jobs)])
     said = {(row["run_id"], row["rank"]): row["verdict"] for row in warehouse.ask("FROM outlier_gpus()")}
