@@ -92,8 +92,19 @@ def asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "ask", ask)
 
 
+def of_each_type() -> set[str]:
+    """Queries that have a column of each type among them; all others are written nightly."""
+    chosen: dict[str, str] = {}
+    for name, query in sorted(load().items()):
+        for column in query.columns:
+            chosen.setdefault(column.type, name)
+    return {*chosen.values(), *TWO_SIDES, "scaling", "runs_overview", "kernel_summary", "lost_time"}
+
+
 @pytest.mark.usefixtures("asked_once")
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in of_each_type() else pytest.mark.slow) for name in QUERIES]
+)
 def test_each_query_is_written_in_each_format(
     monkeypatch: pytest.MonkeyPatch, home: Path, sides: tuple[str, str], name: str
 ) -> None:
