@@ -45,7 +45,7 @@ def test_a_folder_with_files_is_left_alone(home: Path, tmp_path: Path, run: "Run
 def test_a_failure_leaves_nothing(home: Path, tmp_path: Path, run: "Run", monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporting, "FILE_BYTES", "no number")
     before = {*tmp_path.iterdir()}
-    assert "cannot be written" in run("export", tmp_path / "out", "-w", home).err
+    assert "cannot write the table" in run("export", tmp_path / "out", "-w", home).err
     assert {*tmp_path.iterdir()} == before
 
 
