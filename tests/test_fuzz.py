@@ -31,8 +31,8 @@ def test_random_inputs(trial: fuzzing.Trial, tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["label", "9" * 400], "File name too long"),
-        (["sql", "SELECT '\udcff'"], "not UTF-8"),
-        (["query", "scaling", "runs=\udcff"], "not UTF-8"),
+        (["sql", "SELECT '\udcff'"], "not valid UTF-8"),
+        (["query", "scaling", "runs=\udcff"], "not valid UTF-8"),
     ],
 )
 def test_a_command_line_that_was_found_is_one_line(
