@@ -248,6 +248,16 @@ def test_infinite_and_missing_numbers_of_mlflow_come_back(tmp_path: Path) -> Non
     assert math.isnan(found[0]["value"]) and [row["value"] for row in found[1:]] == [math.inf, -math.inf]
 
 
+def test_power_in_a_folder_of_mlflow_is_power_of_its_device(tmp_path: Path) -> None:
+    folder = tmp_path / "mlruns" / "1" / ("0" * 32) / "metrics" / "system"
+    folder.mkdir(parents=True)
+    measured = b"1790000000500 310.5 0\n1790000010500 320.25 1\n"
+    (row, other) = read(folder / "gpu_3_power_usage_watts", measured)[1]["power"]
+    assert (row["device"], row["power_w"], row["ts_origin"], other["power_w"]) == ("3", 310.5, "utc", 320.25)
+    used = read(folder / "gpu_3_utilization_percentage", measured)[1]
+    assert values(used, "system/gpu_3_utilization_percentage") == [(0, 310.5), (1, 320.25)]
+
+
 def test_stamps_of_records_that_were_sent_together_are_no_times(tmp_path: Path) -> None:
     sent = [(10 * k, 1.5 + 30 * (k // 10), {"loss": 1.0}) for k in range(40)]
     tables = read(trackio_database(tmp_path / "p.db", {"a": sent}))[1]
@@ -298,6 +308,17 @@ def test_a_log_and_what_the_tracker_kept_of_it_are_one_run(tmp_path: Path) -> No
     """By their times: both began and ended together, in clocks of two zones."""
     (tmp_path / "study").mkdir()
     assert members(study(tmp_path / "study")) == [(1, ["file", "times", "twin"]), (29, 29)]
+
+
+def test_printed_lines_that_the_tracker_kept_count_once(tmp_path: Path) -> None:
+    """W&B's output.log repeats what the job printed; without a time of a step in it, the tracker's counts."""
+    for name, timed in (("timed", True), ("untimed", False)):
+        folder = tmp_path / name / "study"
+        folder.mkdir(parents=True)
+        (files,) = study(folder, timed=timed).glob("wandb/*/files")
+        (files / "output.log").write_text("a line more\n" + (folder / "slurm.out").read_text())
+        run, steps = members(folder)
+        assert run[0] == 1 and steps == (29, 29 if timed else 28)
 
 
 def test_a_job_id_joins_a_tracker_with_the_log(tmp_path: Path) -> None:
