@@ -21,7 +21,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from trackers import BEGAN, HISTORY, SUMMARY, field, mlflow_database, run, wandb_file
 
-
 _LOGGED = {"train/loss": "0.0000000000000000", "lr": "0.001", "tokens_per_s": "1000.25"}
 _OWN = {"_step": "1000000", "_runtime": "250000.00", "_timestamp": f"{BEGAN}.00"}
 _BEFORE, _BEFORE_S = 1_000_000, 250_000  # steps and seconds of the run before: so many digits has each number

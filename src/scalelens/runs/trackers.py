@@ -1,7 +1,7 @@
 """What a tracker kept of a run whose log is elsewhere: both are one run, and the same step counts once.
 
-The log counts, as it is what the training printed, unless only the tracker has times of steps.  The other is a twin, and
-so are the printed lines that the tracker kept as well (W&B's output.log).
+The log counts, as it is what the training printed, unless only the tracker has times of steps.  The other is a twin,
+and so are the printed lines that the tracker kept as well (W&B's output.log).
 """
 
 import posixpath
