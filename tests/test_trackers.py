@@ -23,6 +23,7 @@ from trackers import (
     BLOCK,
     HEADER,
     HISTORY,
+    OUTPUT,
     environment,
     field,
     history,
@@ -319,6 +320,25 @@ def test_printed_lines_that_the_tracker_kept_count_once(tmp_path: Path) -> None:
         (files / "output.log").write_text("a line more\n" + (folder / "slurm.out").read_text())
         run, steps = members(folder)
         assert run[0] == 1 and steps == (29, 29 if timed else 28)
+
+
+def test_printed_lines_within_the_record_are_its_log(tmp_path: Path) -> None:
+    """In the folder of the run, as a file alone, and beside output.log or the job's output, which repeat them."""
+    printed = [field(OUTPUT, field(3, megatron_line(10 * k))) for k in range(1, 30)]
+    logged = [history(k - 1, 2.5 * k, {"train/global_step": 10 * k, "loss": 1.0}) for k in range(1, 30)]
+    content = wandb_file([run("a", {}), *logged, *printed])
+    for name in ("alone", "folder", "copied"):
+        folder = tmp_path / name / "study"
+        tracked = folder if name == "alone" else folder / "wandb" / "offline-run-20260921_141320-abc"
+        (tracked / "files").mkdir(parents=True)
+        (tracked / "run-abc.wandb").write_bytes(content)
+        if name == "copied":
+            lines = "".join(megatron_line(10 * k) for k in range(1, 30))
+            (tracked / "files" / "output.log").write_text(f"a line more\n{lines}")
+        (run_count, why), steps = members(folder)
+        assert (run_count, why.count("twin"), steps) == (1, 1, (29, 29)), name
+    tables = read(tmp_path / "alone" / "study" / "run-abc.wandb")[1]
+    assert [row["line"] for row in tables["steps"] if row["part"] == 1] == list(range(1, 30))
 
 
 def test_a_job_id_joins_a_tracker_with_the_log(tmp_path: Path) -> None:

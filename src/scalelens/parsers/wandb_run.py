@@ -17,9 +17,12 @@ nothing shows what it counts, no time of a step is made of the stamps, and the n
 
 Settings are facts under their own names and canonical ones, last values last; so are name, group, project, tags, host,
 GPU and command, where the client keeps them here: before 0.20 they stand in wandb-metadata.json.  Power of GPUs is
-`power`, their use and memory are metrics with their device; clients before 0.18 average over 30 s.  Output lines are
-not read here: files/output.log beside the record has them.  The client writes in blocks of 32 KiB: what a killed run
-logged last may be missing.
+`power`, their use and memory are metrics with their device; clients before 0.18 average over 30 s.  The client writes in
+blocks of 32 KiB: what a killed run logged last may be missing.
+
+Output lines are read as the log that they are, in a part of their own, where `line` counts them, unless they stand in
+files/output.log beside the record: clients of 0.19, 0.29 and 0.30 leave it empty or write none while they are offline.
+A step that the log has as well counts once.
 """
 
 from collections.abc import Callable
@@ -45,6 +48,7 @@ from scalelens.parsing.wandb_messages import (
     read_item,
     stamp_of,
 )
+from scalelens.parsing.wandb_output import Output
 from scalelens.tabular.history.meanings import Own
 from scalelens.tabular.history.wandb_records import HistoryRecords
 from scalelens.tabular.history.writing import write_history
@@ -60,7 +64,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> str | None:
-    run = _Run(rows)
+    run = _Run(rows, Output(source.path))
     for number, record in records(source, len(_MAGIC), rows.problem):
         try:
             run.take(number, record)
@@ -72,17 +76,16 @@ def read(source: Source, rows: Rows) -> str | None:
 class _Run:
     """What the records of a file say."""
 
-    def __init__(self, rows: Rows) -> None:
-        self.rows = rows
+    def __init__(self, rows: Rows, output: Output) -> None:
+        self.rows, self.output = rows, output
         self.records = HistoryRecords()
         self.facts = RunFacts(rows)
         self.system = SystemMetrics(rows)
         self.summary: dict[str, tuple[int, float]] = {}  # line and last value
-        self.output_lines = 0
         self.takes: dict[int, Callable[[int, Any], None]] = {
             CONFIG: self.facts.take_configuration, STATS: self.take_stats, RUN: self.facts.take_run,
             EXIT: self.facts.take_exit, HEADER: self.facts.take_header, ENVIRONMENT: self.facts.take_environment,
-            HISTORY: self.records.take, SUMMARY: self.take_summary, OUTPUT: self.take_output,
+            HISTORY: self.records.take, SUMMARY: self.take_summary, OUTPUT: self.output.take,
         }  # fmt: skip
 
     def take(self, number: int, record: bytes) -> None:
@@ -107,9 +110,6 @@ class _Run:
             if name and value is not None:
                 self.summary[name] = number, value
 
-    def take_output(self, number: int, record: bytes) -> None:
-        self.output_lines += record.count(b"\n")
-
     def take_stats(self, number: int, record: bytes) -> None:
         stamp, values = None, []
         for field, value in fields(record):
@@ -127,6 +127,7 @@ class _Run:
         found = write_history(self.records.history, _OWN, self.rows, False, {"_runtime": "s"})
         for name, (line, value) in self.summary.items():
             self.rows.metric(line, None, None, None, name, value)
+        self.rows.printed = self.output.printed
         return "; ".join(self.notes(found.lacks_times and self.records.history.records > 1)) or None
 
     def notes(self, uncounted: bool) -> list[str]:
@@ -139,8 +140,6 @@ class _Run:
             notes.append("the run did not end, or is still running: what it logged last may not be written yet")
         if not self.facts.knows_machine:
             notes.append("the machine and the command are not in it: wandb-metadata.json has them")
-        if self.output_lines:
-            notes.append(
-                f"{self.output_lines:,} output lines are not read here, but in files/output.log if the client wrote it"
-            )
+        if self.output.lines:
+            notes.append(f"{self.output.lines:,} output lines are in it{self.output.unread_because}")
         return notes
