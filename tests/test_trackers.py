@@ -398,3 +398,48 @@ def test_what_mlflow_writes_is_read(tmp_path: Path) -> None:
     assert status == "ok"
     assert [(row["step"], row["loss"]) for row in tables["steps"]] == [(10 * k, 1 / (k + 1)) for k in range(10)]
     assert values(tables, "norm") == [(10 * k, k / 7) for k in range(10)]
+
+
+TOOLS = {  # what a script does, and what it leaves
+    "trackio": ("""
+import trackio
+trackio.init(project="p", name="n", config={"micro_batch_size": 4}, embed=False)
+for k in range(12):
+    trackio.log({"loss": 1 / (k + 1), "norm": k / 7}, step=10 * k)
+trackio.finish()
+""", "**/p.db"),
+    "comet_ml": ("""
+import comet_ml
+experiment = comet_ml.OfflineExperiment(project_name="p", workspace="w", offline_directory=".", display_summary_level=0)
+experiment.log_parameters({"micro_batch_size": 4})
+for k in range(12):
+    experiment.log_metrics({"loss": 1 / (k + 1), "norm": k / 7}, step=10 * k)
+experiment.end()
+import glob, zipfile
+zipfile.ZipFile(glob.glob("*.zip")[0]).extract("messages.json")
+""", "messages.json"),
+    "neptune": ("""
+import neptune
+run = neptune.init_run(mode="offline", project="w/p")
+run["micro_batch_size"] = 4
+for k in range(12):
+    run["loss"].append(1 / (k + 1), step=10 * k)
+    run["norm"].append(k / 7, step=10 * k)
+run.stop()
+""", ".neptune/offline/*/data-1.log"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_what_other_trackers_write_is_read(tool: str, tmp_path: Path) -> None:
+    if importlib.util.find_spec(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+    script, place = TOOLS[tool]
+    environment = os.environ | {"TRACKIO_DIR": str(tmp_path), "HOME": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, env=environment, timeout=300)
+    (path,) = tmp_path.glob(place)
+    status, tables = read(path)
+    assert status == "ok"
+    assert [(row["step"], row["loss"]) for row in tables["steps"]] == [(10 * k, 1 / (k + 1)) for k in range(12)]
+    assert values(tables, "norm") == [(10 * k, k / 7) for k in range(12)]
+    assert ("micro_batch_size", "4") in {(row["key"], row["value"]) for row in tables["params"]}
