@@ -24,7 +24,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.source import HEAD, Source
+from scalelens.parsing.source import Source
 from scalelens.parsing.sqlite_file import MAGIC, sqlite_database
 from scalelens.parsing.values import number
 
@@ -54,9 +54,6 @@ _ResultTable = list[tuple[int, list[str]]]
 
 def recognise(head: bytes, name: str) -> bool:
     if head.startswith(MAGIC):
-        page = int.from_bytes(head[16:18], "big")
-        if len(head) < HEAD and (page < 512 or len(head) % page):
-            return False
         declared = re.findall(rb"CREATE TABLE \w+ \(([^)]*)\)", head)
         return any(
             _is_header([c.split()[0] for c in d.decode("utf-8", "replace").split(",") if c.split()]) for d in declared
