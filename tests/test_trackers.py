@@ -243,6 +243,15 @@ def test_a_damaged_name_in_a_schema_is_no_failure(tmp_path: Path) -> None:
         assert not [row for row in tables.get("problems", []) if "please report" in row["reason"]]
 
 
+def test_a_cut_database_is_not_taken_for_a_whole_one(tmp_path: Path) -> None:
+    """SQLite takes what is missing of the last page for zeros, and refuses a file that lacks whole pages."""
+    content = (FIXTURES / "mlflow_database" / "mlflow.sqlite").read_bytes()
+    for missing in (100, 5000):
+        status, tables = read(tmp_path / "mlflow.db", content[:-missing])
+        assert status in ("partial", "unknown")
+        assert "cut or damaged" in tables["problems"][-1]["reason"]
+
+
 def test_infinite_and_missing_numbers_of_mlflow_come_back(tmp_path: Path) -> None:
     metrics = [("a", math.nan, 0, 0), ("b", math.inf, 0, 0), ("c", -math.inf, 0, 0)]
     found = read(mlflow_database(tmp_path / "mlflow.db", [{"name": "a", "metrics": metrics}]))[1]["metrics"]

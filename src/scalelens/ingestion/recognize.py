@@ -19,7 +19,7 @@ from scalelens.parsing.format_file import defect, name_of
 from scalelens.parsing.recurring_lines import Recurring, RecurringLines
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import HEAD, Source, encoding_of
-from scalelens.parsing.sqlite_file import MAGIC, schema_of
+from scalelens.parsing.sqlite_file import MAGIC, fault_of, schema_of
 from scalelens.tabular.roles import in_words
 
 _DOCUMENT_SUFFIXES = (
@@ -129,6 +129,8 @@ def why_passed_over(head: bytes, source: Source, documents: bool) -> tuple[str, 
     """Status and reason of a file whose lines are not read; None for a text that may be a log."""
     if "!" in source.path and is_archive(source.path):
         return "unknown", _ARCHIVE_WITHIN
+    if head.startswith(MAGIC) and (fault := fault_of(source)):
+        return "unknown", f"an SQLite database that is cut or damaged ({fault})"
     for magic, reason in _UNREAD:
         if head.startswith(magic):
             return "unknown", reason
