@@ -130,7 +130,10 @@ def why_passed_over(head: bytes, source: Source, documents: bool) -> tuple[str, 
     if "!" in source.path and is_archive(source.path):
         return "unknown", _ARCHIVE_WITHIN
     if head.startswith(MAGIC) and (fault := fault_of(source)):
-        return "unknown", f"an SQLite database that is cut or damaged ({fault})"
+        return (
+            "unknown",
+            f"an SQLite database that is cut or damaged ({fault}); copy it again, or export what it holds as CSV",
+        )
     for magic, reason in _UNREAD:
         if head.startswith(magic):
             return "unknown", reason

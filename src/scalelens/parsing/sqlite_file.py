@@ -128,8 +128,8 @@ class Database:
 def sqlite_database(source: Source) -> Iterator[Database]:
     """Opens the database of a source; what is compressed or in an archive is unpacked to a temporary file.
 
-    `immutable` keeps SQLite from locks and from journals beside the file.  Raises sqlite3.Error for a damaged file, and at
-    the end for one that is cut: SQLite takes what is missing of a page for zeros.
+    `immutable` keeps SQLite from locks and from journals beside the file.  Raises sqlite3.Error for a damaged file, and
+    at the end for one that is cut: SQLite takes what is missing of a page for zeros.
     """
     with contextlib.ExitStack() as opened:
         path = Path(source.path)
