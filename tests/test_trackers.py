@@ -4,6 +4,7 @@ import importlib.util
 import math
 import os
 import random
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -346,6 +347,9 @@ def test_printed_lines_within_the_record_are_its_log(tmp_path: Path) -> None:
             (tracked / "files" / "output.log").write_text(f"a line more\n{lines}")
         (run_count, why), steps = members(folder)
         assert (run_count, why.count("twin"), steps) == (1, 1, (29, 29)), name
+    shutil.make_archive(str(tmp_path / "packed" / "study" / "all"), "gztar", folder)
+    (run_count, why), steps = members(tmp_path / "packed" / "study")
+    assert (run_count, why.count("twin"), steps) == (1, 2, (29, 29))  # the archive has both copies of the lines
     tables = read(tmp_path / "alone" / "study" / "run-abc.wandb")[1]
     assert [row["line"] for row in tables["steps"] if row["part"] == 1] == list(range(1, 30))
 

@@ -30,8 +30,6 @@ class Output:
 
 def _why_unread(path: str) -> str:
     """Why the lines are not read from the record, as the end of a sentence; nothing where they are."""
-    if "!" in path:
-        return ", not read within an archive; unpack it if it has no files/output.log"
     beside = Path(path).parent / "files" / "output.log"
     with contextlib.suppress(OSError):
         if beside.stat().st_size:  # some clients leave it empty while they are offline

@@ -18,6 +18,7 @@ from scalelens.runs.settings import Settings
 from scalelens.runs.times import span_of
 
 _FOLDER = re.compile(r"(.*)/wandb/[^/]+\Z")  # of the folder of a W&B run, that in which the training was started
+_RECORD = ".wandb"  # which may hold the printed lines as well, as a part of their own
 _END = timedelta(seconds=15)  # between the last record of a log and of a tracker
 _FARTHEST_ZONE = timedelta(hours=15)
 
@@ -31,8 +32,11 @@ def with_twins(parts: list[Part]) -> list[Part]:
         part.facts.timed for part in logs if part.facts.of_tracker
     )
 
+    others = any(not part.facts.of_tracker and not part.path.endswith(_RECORD) for part in logs)
+
     def is_twin(part: Part) -> bool:
-        return bool(part.facts.steps) and part.facts.of_tracker != tracker_counts
+        is_copy = others and not part.facts.of_tracker and part.path.endswith(_RECORD)
+        return bool(part.facts.steps) and (is_copy or part.facts.of_tracker != tracker_counts)
 
     marked = [part._replace(joined_by="twin") if is_twin(part) else part for part in parts]
     return sorted(marked, key=lambda part: (not part.facts.steps, part.joined_by == "twin"))
