@@ -248,6 +248,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "clearml_metrics": {(WINDOW, NO_RATE)},
     "comet_messages": {(WINDOW, NO_RATE)},
     "mlflow_database": {(WINDOW, NO_RATE)},
+    "wandb_history": {(WINDOW, NO_RATE)},
     "wandb_run": {(WINDOW, NO_RATE)},
     "trackio_database": {(WINDOW, NO_RATE), (ONE, NO_RATE)},
     "xtuner": {(ONE, RANK)},  # data_time and time of one rank

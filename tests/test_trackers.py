@@ -4,6 +4,7 @@ import importlib.util
 import math
 import os
 import random
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from trackers import (
     BLOCK,
     HEADER,
     HISTORY,
+    OUTPUT,
     environment,
     field,
     history,
@@ -242,10 +244,29 @@ def test_a_damaged_name_in_a_schema_is_no_failure(tmp_path: Path) -> None:
         assert not [row for row in tables.get("problems", []) if "please report" in row["reason"]]
 
 
+def test_a_cut_database_is_not_taken_for_a_whole_one(tmp_path: Path) -> None:
+    """SQLite takes what is missing of the last page for zeros, and refuses a file that lacks whole pages."""
+    content = (FIXTURES / "mlflow_database" / "mlflow.sqlite").read_bytes()
+    for missing in (100, 5000):
+        status, tables = read(tmp_path / "mlflow.db", content[:-missing])
+        assert status in ("partial", "unknown")
+        assert "cut or damaged" in tables["problems"][-1]["reason"]
+
+
 def test_infinite_and_missing_numbers_of_mlflow_come_back(tmp_path: Path) -> None:
     metrics = [("a", math.nan, 0, 0), ("b", math.inf, 0, 0), ("c", -math.inf, 0, 0)]
     found = read(mlflow_database(tmp_path / "mlflow.db", [{"name": "a", "metrics": metrics}]))[1]["metrics"]
     assert math.isnan(found[0]["value"]) and [row["value"] for row in found[1:]] == [math.inf, -math.inf]
+
+
+def test_power_in_a_folder_of_mlflow_is_power_of_its_device(tmp_path: Path) -> None:
+    folder = tmp_path / "mlruns" / "1" / ("0" * 32) / "metrics" / "system"
+    folder.mkdir(parents=True)
+    measured = b"1790000000500 310.5 0\n1790000010500 320.25 1\n"
+    (row, other) = read(folder / "gpu_3_power_usage_watts", measured)[1]["power"]
+    assert (row["device"], row["power_w"], row["ts_origin"], other["power_w"]) == ("3", 310.5, "utc", 320.25)
+    used = read(folder / "gpu_3_utilization_percentage", measured)[1]
+    assert values(used, "system/gpu_3_utilization_percentage") == [(0, 310.5), (1, 320.25)]
 
 
 def test_stamps_of_records_that_were_sent_together_are_no_times(tmp_path: Path) -> None:
@@ -298,6 +319,39 @@ def test_a_log_and_what_the_tracker_kept_of_it_are_one_run(tmp_path: Path) -> No
     """By their times: both began and ended together, in clocks of two zones."""
     (tmp_path / "study").mkdir()
     assert members(study(tmp_path / "study")) == [(1, ["file", "times", "twin"]), (29, 29)]
+
+
+def test_printed_lines_that_the_tracker_kept_count_once(tmp_path: Path) -> None:
+    """W&B's output.log repeats what the job printed; without a time of a step in it, the tracker's counts."""
+    for name, timed in (("timed", True), ("untimed", False)):
+        folder = tmp_path / name / "study"
+        folder.mkdir(parents=True)
+        (files,) = study(folder, timed=timed).glob("wandb/*/files")
+        (files / "output.log").write_text("a line more\n" + (folder / "slurm.out").read_text())
+        run, steps = members(folder)
+        assert run[0] == 1 and steps == (29, 29 if timed else 28)
+
+
+def test_printed_lines_within_the_record_are_its_log(tmp_path: Path) -> None:
+    """In the folder of the run, as a file alone, and beside output.log or the job's output, which repeat them."""
+    printed = [field(OUTPUT, field(3, megatron_line(10 * k))) for k in range(1, 30)]
+    logged = [history(k - 1, 2.5 * k, {"train/global_step": 10 * k, "loss": 1.0}) for k in range(1, 30)]
+    content = wandb_file([run("a", {}), *logged, *printed])
+    for name in ("alone", "folder", "copied"):
+        folder = tmp_path / name / "study"
+        tracked = folder if name == "alone" else folder / "wandb" / "offline-run-20260921_141320-abc"
+        (tracked / "files").mkdir(parents=True)
+        (tracked / "run-abc.wandb").write_bytes(content)
+        if name == "copied":
+            lines = "".join(megatron_line(10 * k) for k in range(1, 30))
+            (tracked / "files" / "output.log").write_text(f"a line more\n{lines}")
+        (run_count, why), steps = members(folder)
+        assert (run_count, why.count("twin"), steps) == (1, 1, (29, 29)), name
+    shutil.make_archive(str(tmp_path / "packed" / "study" / "all"), "gztar", folder)
+    (run_count, why), steps = members(tmp_path / "packed" / "study")
+    assert (run_count, why.count("twin"), steps) == (1, 2, (29, 29))  # the archive has both copies of the lines
+    tables = read(tmp_path / "alone" / "study" / "run-abc.wandb")[1]
+    assert [row["line"] for row in tables["steps"] if row["part"] == 1] == list(range(1, 30))
 
 
 def test_a_job_id_joins_a_tracker_with_the_log(tmp_path: Path) -> None:
@@ -357,3 +411,48 @@ def test_what_mlflow_writes_is_read(tmp_path: Path) -> None:
     assert status == "ok"
     assert [(row["step"], row["loss"]) for row in tables["steps"]] == [(10 * k, 1 / (k + 1)) for k in range(10)]
     assert values(tables, "norm") == [(10 * k, k / 7) for k in range(10)]
+
+
+TOOLS = {  # what a script does, and what it leaves
+    "trackio": ("""
+import trackio
+trackio.init(project="p", name="n", config={"micro_batch_size": 4}, embed=False)
+for k in range(12):
+    trackio.log({"loss": 1 / (k + 1), "norm": k / 7}, step=10 * k)
+trackio.finish()
+""", "**/p.db"),
+    "comet_ml": ("""
+import comet_ml
+experiment = comet_ml.OfflineExperiment(project_name="p", workspace="w", offline_directory=".", display_summary_level=0)
+experiment.log_parameters({"micro_batch_size": 4})
+for k in range(12):
+    experiment.log_metrics({"loss": 1 / (k + 1), "norm": k / 7}, step=10 * k)
+experiment.end()
+import glob, zipfile
+zipfile.ZipFile(glob.glob("*.zip")[0]).extract("messages.json")
+""", "messages.json"),
+    "neptune": ("""
+import neptune
+run = neptune.init_run(mode="offline", project="w/p")
+run["micro_batch_size"] = 4
+for k in range(12):
+    run["loss"].append(1 / (k + 1), step=10 * k)
+    run["norm"].append(k / 7, step=10 * k)
+run.stop()
+""", ".neptune/offline/*/data-1.log"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_what_other_trackers_write_is_read(tool: str, tmp_path: Path) -> None:
+    if importlib.util.find_spec(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+    script, place = TOOLS[tool]
+    environment = os.environ | {"TRACKIO_DIR": str(tmp_path), "HOME": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, env=environment, timeout=300)
+    (path,) = tmp_path.glob(place)
+    status, tables = read(path)
+    assert status == "ok"
+    assert [(row["step"], row["loss"]) for row in tables["steps"]] == [(10 * k, 1 / (k + 1)) for k in range(12)]
+    assert values(tables, "norm") == [(10 * k, k / 7) for k in range(12)]
+    assert ("micro_batch_size", "4") in {(row["key"], row["value"]) for row in tables["params"]}

@@ -246,7 +246,7 @@ def comet_messages() -> list[dict[str, Any]]:
         return {"payload": {"local_timestamp": BEGAN * 1000, "message_id": 1, **content}, "type": kind}
 
     def metric(name: str, value: float, step: int | None, seconds: float) -> dict[str, Any]:
-        values = {"epoch": None, "metricName": name, "metricValue": value, "step": step}
+        values = {"epoch": step and step // 20, "metricName": name, "metricValue": value, "step": step}
         return message("metric_msg", local_timestamp=round((BEGAN + seconds) * 1000), metric=values)
 
     logged = [metric(name, 1 / (k + 1), 10 * k, 2.5 * k) for k in range(6) for name in ("train/loss", "norm")]

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Any
+from typing import IO, Any
 
 from scalelens.errors import UserError
 from scalelens.ingestion.formats import Formats
@@ -19,7 +19,7 @@ from scalelens.parsing.format_file import defect, name_of
 from scalelens.parsing.recurring_lines import Recurring, RecurringLines
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import HEAD, Source, encoding_of
-from scalelens.parsing.sqlite_file import MAGIC, schema_of
+from scalelens.parsing.sqlite_file import MAGIC, fault_of, schema_of
 from scalelens.tabular.roles import in_words
 
 _DOCUMENT_SUFFIXES = (
@@ -62,7 +62,7 @@ def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = Fa
     if text.startswith(MAGIC):
         text += schema_of(source)
     for format in _owners(formats.first, text, source.name):
-        return _read_by_file_format(format, source, rows)
+        return _read_by_file_format(format, source, rows, formats)
     if status_and_reason := why_passed_over(head, source, documents):
         return status_and_reason
     dispatcher = LineDispatcher(formats.of_lines, rows)
@@ -98,8 +98,8 @@ def _read_training_lines(
     return "; ".join(filter(None, (lacking, _report_training(recurring, rows)))) or None
 
 
-def _read_by_file_format(format: Any, source: Source, rows: Rows) -> tuple[str, str | None]:
-    """Reads a file by the format that recognized it."""
+def _read_by_file_format(format: Any, source: Source, rows: Rows, formats: Formats) -> tuple[str, str | None]:
+    """Reads a file by the format that recognized it, and by line formats what a run printed into it."""
     rows.format = name_of(format)
     rows.taken[rows.format] = 1
     note = None
@@ -109,13 +109,31 @@ def _read_by_file_format(format: Any, source: Source, rows: Rows) -> tuple[str, 
         raise
     except Exception as error:
         rows.problem(None, defect(rows.format, error))
+    if rows.printed:
+        _read_printed(rows.printed, formats, rows)
     return _finished(source, rows, note)
+
+
+def _read_printed(printed: IO[bytes], formats: Formats, rows: Rows) -> None:
+    """Reads lines of a log within a file as another part of it; `line` counts these lines there."""
+    rows.new_part()
+    dispatcher = LineDispatcher(formats.of_lines, rows)
+    printed.seek(0)
+    dispatcher.read(iter(lambda: printed.read(TEXT_BLOCK), b""))
+    printed.close()
+    rows.flush()
+    dispatcher.conclude()
 
 
 def why_passed_over(head: bytes, source: Source, documents: bool) -> tuple[str, str] | None:
     """Status and reason of a file whose lines are not read; None for a text that may be a log."""
     if "!" in source.path and is_archive(source.path):
         return "unknown", _ARCHIVE_WITHIN
+    if head.startswith(MAGIC) and (fault := fault_of(source)):
+        return (
+            "unknown",
+            f"an SQLite database that is cut or damaged ({fault}); copy it again, or export what it holds as CSV",
+        )
     for magic, reason in _UNREAD:
         if head.startswith(magic):
             return "unknown", reason

@@ -42,7 +42,8 @@ def read(source: Source, rows: Rows) -> str | None:
         if kind == "metric_msg" and isinstance(metric := content.get("metric"), dict):
             ms, context = json_number(content.get("local_timestamp")), metric.get("context") or content.get("context")
             name = f"{context}/{metric.get('metricName')}" if context else metric.get("metricName")
-            values.take(line, name, metric.get("metricValue"), ms and ms / 1000, metric.get("step"))
+            step, epoch = metric.get("step"), metric.get("epoch")
+            values.take(line, name, metric.get("metricValue"), ms and ms / 1000, step, epoch)
         elif kind == "parameter_msg" and isinstance(parameter := content.get("param"), dict):
             first = line if not settings else first
             settings[str(parameter.get("paramName")).replace("|", ".")] = parameter.get("paramValue")

@@ -2,15 +2,19 @@
 
 Tool: Weights & Biases client and its web page
 Versions: 0.8 to 0.2x
-Yields: metrics
+Yields: steps, metrics
 Source: wandb/apis/public/runs.py, history() and scan_history(), written by whoever exports; the page's "Export CSV"
 
-A row per call of log(), with the keys logged then, `_step`, and `_timestamp` or `_runtime`.  `_timestamp` becomes the
-metric `wall_time`, in seconds since 1970, `_runtime` keeps its name: seconds since the start, and whatever lies between
-two rows is in their difference.  Metrics keep their names; what they are means of is not said.  history() gives a
-sample of 500 rows, scan_history() all.  A chart's table begins with `Step` and has a column per run and metric,
-`RUN - METRIC`; those of the smallest and the largest value drawn at a step (`RUN - METRIC__MIN`, `__MAX`) say the same
-where nothing was smoothed, and are left.
+A row per call of log(), with the keys logged then, `_step`, and `_timestamp` or `_runtime`.  Numbers have the roles that
+columns of a CSV have by their names (docs/generic.md); all others are metrics, and so is `_runtime`, in seconds since
+the start.  The step is the column that the script counts steps in, as `train/global_step`, else `_step`.  history() gives
+a sample of 500 rows, and scan_history(keys=...) those that have the keys: rows may be missing, so leaps of `_step` show
+nothing here.  Times of steps need a column that says them, or the script's own count of steps; `--map step=_step` says
+that `_step` is one.  Each is a mean since the row before, with whatever lies between.  A step that goes back is a restart.
+
+A chart's table begins with `Step` and has a column per run and metric, `RUN - METRIC`: all are metrics under these
+names.  Those of the smallest and the largest value drawn at a step (`RUN - METRIC__MIN`, `__MAX`) say the same where
+nothing was smoothed, and are left.
 
 Samples:
     {"_step": 50, "_runtime": 731.2, "_timestamp": 1714979309.5, "loss": 1.5, "train/images_per_s": 812.5}
@@ -25,12 +29,18 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import json_number, number
 from scalelens.tabular.cells import cells_of, lines_of, nested_values
+from scalelens.tabular.history.columns import History
+from scalelens.tabular.history.meanings import Own
+from scalelens.tabular.history.writing import write_history
 
-VERSION = 1
+VERSION = 2
 
 _FIRST_ROW = re.compile(rb'\s*\{[^\n]*"_step"\s*:[^\n]*\}\s*(?:\n|\Z)')
 _TIMED = re.compile(rb'"_(?:timestamp|runtime)"\s*:')
 _DRAWN = ("__MIN", "__MAX")
+_OWN = Own("_step", "_timestamp", ("_runtime",), leaps_tell=False)
+_IN_MS = 1e11  # a stamp above it is not in seconds
+_NO_STEP = "`_step` may count calls of log(): times of steps need a column that counts steps, or --map step=_step"
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -46,21 +56,27 @@ def _is_chart(names: list[str]) -> bool:
     return names[:1] == ["Step"] and any(f"{name}__MIN" in names and " - " in name for name in names[1:])
 
 
-def read(source: Source, rows: Rows) -> None:
-    last = None
+def read(source: Source, rows: Rows) -> str | None:
+    history, last = History(), None
     for line, values in _records(source, rows):
-        stamp, step = values.pop("_timestamp", None), values.pop("_step" if "_step" in values else "Step", None)
-        if step is None or step != step or abs(step) >= 1 << 62 or step != int(step):
+        step = values.get("_step", values.get("Step"))
+        if step is None or step != step or abs(step) >= 1 << 53 or step != int(step):
             rows.problem(line, "the row has no step, or its step is not a whole number", str(values))
             continue
         rows.attempt += last is not None and step < last
         last = step
-        if stamp is not None and 0 < stamp / (1000 if stamp > 1e11 else 1) < 1e11:
-            rows.metric(line, None, None, int(step), "wall_time", stamp / (1000 if stamp > 1e11 else 1), "s")
-        if (runtime := values.pop("_runtime", None)) is not None:
-            rows.metric(line, None, None, int(step), "_runtime", runtime, "s")
-        named = [(name, value, None) for name, value in values.items() if not name.endswith(_DRAWN)]
-        rows.metrics(line, None, None, int(step), named)
+        if "_step" in values:
+            if (stamp := values.get("_timestamp", 0.0)) > _IN_MS:
+                values["_timestamp"] = stamp / 1000
+            history.add(line, values, rows.attempt)
+        else:
+            named = [(name, value, None) for name, value in values.items() if not name.endswith((*_DRAWN, "Step"))]
+            rows.metrics(line, None, None, int(step), named)
+    if not history.records:
+        return None
+    rows.param("tracker", "wandb")
+    found = write_history(history, _OWN, rows, units={"_runtime": "s"})
+    return _NO_STEP if found.lacks_times and history.records > 1 else None
 
 
 def _records(source: Source, rows: Rows) -> Iterator[tuple[int, dict[str, float]]]:

@@ -19,7 +19,7 @@ import operator
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -93,6 +93,7 @@ class Rows:
         self.rows_by_format: dict[str | None, int] = {}  # rows other than problems, by format
         self.problems_by_format: dict[str | None, int] = {}
         self.parts: dict[int, PartFacts] = {}
+        self.printed: IO[bytes] | None = None  # lines of a log that a file format found within its file
         self._doubts = Doubts()
         self._format_of_steps: str | None = None  # the last format that gave some
         self._write = write

@@ -128,7 +128,8 @@ class Database:
 def sqlite_database(source: Source) -> Iterator[Database]:
     """Opens the database of a source; what is compressed or in an archive is unpacked to a temporary file.
 
-    `immutable` keeps SQLite from locks and from journals beside the file.  Raises sqlite3.Error for a damaged file.
+    `immutable` keeps SQLite from locks and from journals beside the file.  Raises sqlite3.Error for a damaged file, and
+    at the end for one that is cut: SQLite takes what is missing of a page for zeros.
     """
     with contextlib.ExitStack() as opened:
         path = Path(source.path)
@@ -144,6 +145,17 @@ def sqlite_database(source: Source) -> Iterator[Database]:
             yield Database(connection, path.stat().st_size)
         except UnicodeDecodeError:  # sqlite3 names what is damaged, and expects UTF-8
             raise sqlite3.DatabaseError("a name in its schema is damaged") from None
+        _refuse_cut(path)
+
+
+def _refuse_cut(path: Path) -> None:
+    """Raises sqlite3.Error where a file is shorter than its header says, if that is up to date."""
+    with path.open("rb") as file:
+        header = file.read(100)
+    size_bytes, page_bytes = path.stat().st_size, int.from_bytes(header[16:18], "big")
+    whole_bytes = int.from_bytes(header[28:32], "big") * (1 << 16 if page_bytes == 1 else page_bytes)
+    if header[24:28] == header[92:96] and size_bytes < whole_bytes:
+        raise sqlite3.DatabaseError(f"it has {size_bytes:,} of {whole_bytes:,} bytes")
 
 
 def _quoted(name: str) -> str:
@@ -152,12 +164,19 @@ def _quoted(name: str) -> str:
 
 def schema_of(source: Source) -> bytes:
     """The tables of a database with their columns, as text: in a large one they may stand anywhere."""
-    try:
-        with sqlite_database(source) as database:
-            tables = [f"TABLE {name} ({' '.join(sorted(columns))})" for name, columns in database.columns.items()]
-    except sqlite3.Error:
-        return b""
+    tables: list[str] = []
+    with contextlib.suppress(sqlite3.Error), sqlite_database(source) as database:
+        tables += [f"TABLE {name} ({' '.join(sorted(columns))})" for name, columns in database.columns.items()]
     return "\n".join(tables)[:_LONGEST_SCHEMA].encode("utf-8", "replace")
+
+
+def fault_of(source: Source) -> str | None:
+    """Why a database cannot be opened, or not in full."""
+    try:
+        with sqlite_database(source):
+            return None
+    except sqlite3.Error as error:
+        return str(error)
 
 
 def unread_journal(path: str) -> str | None:

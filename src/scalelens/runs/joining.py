@@ -52,6 +52,7 @@ _TRACKED = re.compile(
     r"(.*/(?:(?:offline-)?run-\d{8}_\d{6}-[^/]+|offline-[0-9a-f]{32}(?:\.zip)?|[0-9a-f]{32}\.zip|run__[0-9a-f-]{36}[^/]*))"
     r"[/!](?:files/)?[^/]+\Z"
 )
+_TRACKED_ALONE = re.compile(r"(.*\.wandb)(?:\.\w+)?\Z")  # a record, and the log within it
 _MLFLOW = re.compile(r"(.*/[0-9a-f]{32})/(?:meta\.yaml(?:\.\w+)?|metrics/.*)\Z")
 
 
@@ -192,7 +193,7 @@ def _rule_of(part: Part, described_folders: Mapping[str, str]) -> tuple[str, obj
         return "result", None
     if run_folder := _MLFLOW.match(part.path):
         return "mlflow", run_folder[1]
-    if run_folder := _TRACKED.match(part.path):
+    if run_folder := _TRACKED.match(part.path) or _TRACKED_ALONE.match(part.path):
         return "tracked", run_folder[1]
     if part.facts.of_tracker:
         return "tracker", (part.path, part.part)

@@ -1,6 +1,7 @@
 """What a tracker kept of a run whose log is elsewhere: both are one run, and the same step counts once.
 
-The log counts, as it is what the training printed, unless only the tracker has times of steps.  The other is a twin.
+The log counts, as it is what the training printed, unless only the tracker has times of steps.  The other is a twin,
+and so are the printed lines that the tracker kept as well (W&B's output.log).
 """
 
 import posixpath
@@ -17,21 +18,25 @@ from scalelens.runs.settings import Settings
 from scalelens.runs.times import span_of
 
 _FOLDER = re.compile(r"(.*)/wandb/[^/]+\Z")  # of the folder of a W&B run, that in which the training was started
+_RECORD = ".wandb"  # which may hold the printed lines as well, as a part of their own
 _END = timedelta(seconds=15)  # between the last record of a log and of a tracker
 _FARTHEST_ZONE = timedelta(hours=15)
 
 
 def with_twins(parts: list[Part]) -> list[Part]:
     """The parts of one run; where a log and a tracker have its steps, one of them is a twin, and comes later."""
-    logs = [part for part in parts if part.facts.steps]
+    logs = [part for part in parts if part.facts.steps and (part.facts.of_tracker or part.joined_by != "twin")]
     if not any(part.facts.of_tracker for part in logs) or all(part.facts.of_tracker for part in logs):
         return sorted(parts, key=lambda part: not part.facts.steps)
     tracker_counts = not any(part.facts.timed for part in logs if not part.facts.of_tracker) and any(
         part.facts.timed for part in logs if part.facts.of_tracker
     )
 
+    others = any(not part.facts.of_tracker and not part.path.endswith(_RECORD) for part in logs)
+
     def is_twin(part: Part) -> bool:
-        return bool(part.facts.steps) and part.facts.of_tracker != tracker_counts
+        is_copy = others and not part.facts.of_tracker and part.path.endswith(_RECORD)
+        return bool(part.facts.steps) and (is_copy or part.facts.of_tracker != tracker_counts)
 
     marked = [part._replace(joined_by="twin") if is_twin(part) else part for part in parts]
     return sorted(marked, key=lambda part: (not part.facts.steps, part.joined_by == "twin"))
@@ -64,13 +69,19 @@ def attach_trackers(runs: list[Run], ties: list[Tie]) -> list[Run]:
     of_log: dict[str, list[Part]] = {}
     for run in runs:
         if found := joined.get(run.run_id):
-            own = [part if part.joined_by else part._replace(joined_by=found[1]) for part in run.parts]
-            of_log.setdefault(found[0].run_id, []).extend(own)
+            of_log.setdefault(found[0].run_id, []).extend(_joined(part, found[1]) for part in run.parts)
     return [
         run._replace(parts=with_twins([*run.parts, *of_log.get(run.run_id, [])])) if run.run_id in of_log else run
         for run in runs
         if run.run_id not in joined
     ]
+
+
+def _joined(part: Part, rule: str) -> Part:
+    """A part of a tracker's run, beside the log.  What the tracker kept of the printed lines repeats the log."""
+    if part.facts.of_tracker:
+        return part._replace(joined_by=rule)
+    return part._replace(joined_by="twin" if part.facts.steps else part.joined_by or rule)
 
 
 def _places(part: Part) -> Iterator[_Place]:
@@ -100,8 +111,9 @@ def _are_one(tracker: Run, log: Run, kind: str) -> bool:
 
 
 def _times(run: Run) -> tuple[datetime, datetime] | None:
-    """The first and the last time of the steps of a run."""
-    facts = [part.facts for part in run.parts if part.facts.steps]
+    """The first and the last time of the steps of a run: of a tracker's those that it noted, in its own clock."""
+    tracked = _is_tracked(run)
+    facts = [part.facts for part in run.parts if part.facts.steps and part.facts.of_tracker == tracked]
     starts, ends = [one.started_at for one in facts if one.started_at], [one.ended_at for one in facts if one.ended_at]
     return (min(starts), max(ends)) if starts and ends else None
 

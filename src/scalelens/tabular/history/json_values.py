@@ -6,7 +6,7 @@ from typing import Any
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import YEARS_2000_TO_2100
+from scalelens.parsing.values import YEARS_2000_TO_2100, json_number
 from scalelens.tabular.cells import lines_of
 from scalelens.tabular.history.values import OWN, Values
 from scalelens.tabular.history.writing import write_history
@@ -33,7 +33,7 @@ class LoggedValues:
     def __init__(self, rows: Rows) -> None:
         self.rows, self.values = rows, Values()
 
-    def take(self, line: int, name: Any, value: Any, seconds: Any, step: Any) -> None:
+    def take(self, line: int, name: Any, value: Any, seconds: Any, step: Any, epoch: Any = None) -> None:
         """A value with its time in seconds since 1970; without a step or a time it is a metric alone."""
         if not isinstance(value, int | float) or isinstance(value, bool) or not isinstance(name, str):
             self.rows.problem(line, "the metric has no name, or its value is not a number", f"{name}: {value}")
@@ -41,7 +41,7 @@ class LoggedValues:
         number = float(value) if abs(value) < 1 << 1000 else float("nan")
         known = isinstance(seconds, int | float) and YEARS_2000_TO_2100[0] < seconds < YEARS_2000_TO_2100[1]
         if type(step) is int and abs(step) < 1 << 53 and known and name not in OWN:
-            self.values.take(line, name, number, float(seconds), step)
+            self.values.take(line, name, number, float(seconds), step, json_number(epoch))
         else:
             self.rows.metric(line, None, None, None, name, number)
 

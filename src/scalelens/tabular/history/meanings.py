@@ -24,6 +24,7 @@ class Own(NamedTuple):
     step: str  # what it counts is the script's affair: the calls of log(), where the script says nothing else
     clock: str  # seconds since 1970
     others: tuple[str, ...] = ()  # of no role
+    leaps_tell: bool = True  # whether all records are there: else its step leaps where some are missing
 
 
 class Meanings(NamedTuple):
@@ -64,7 +65,8 @@ def meanings_of(
     by_role = {one.role: one for one in readings if one.role}
     step = by_role["step"].column if "step" in by_role else own.step
     look = looks.get(step)
-    counts_steps |= step != own.step or "step" in mapping or (look is not None and 2 * look.leaps >= look.numbers)
+    leaps = look is not None and own.leaps_tell and 2 * look.leaps >= look.numbers
+    counts_steps |= step != own.step or "step" in mapping or leaps
     goes_back = look is not None and look.falls > history.restarts  # as where several counts are mixed
     found = Meanings(
         [one for one in readings if one.column != own.step], by_role, step, counts_steps and not goes_back,

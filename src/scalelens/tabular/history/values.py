@@ -15,9 +15,10 @@ class Values:
         self.attempt = 0
         self.line, self.step = 0, 0
         self.values: dict[str, float] = {}
+        self.epoch: float | None = None
 
-    def take(self, line: int, name: str, value: float, seconds: float, step: int) -> None:
-        """A value at a step, and when it was logged in seconds since 1970."""
+    def take(self, line: int, name: str, value: float, seconds: float, step: int, epoch: float | None = None) -> None:
+        """A value at a step, and when it was logged in seconds since 1970.  A tracker may keep the epoch beside it."""
         restarts = step < self.last.get(name, step)
         if restarts or step != self.step or name in self.values:
             self._close()
@@ -28,6 +29,8 @@ class Values:
             self.line, self.step, self.values = line, step, {OWN.step: float(step), OWN.clock: seconds}
         self.last[name] = step
         self.values.setdefault(name, value)
+        if epoch is not None:
+            self.epoch = epoch
 
     def finish(self) -> History:
         self._close()
@@ -35,5 +38,6 @@ class Values:
 
     def _close(self) -> None:
         if self.values:
-            self.history.add(self.line, self.values, self.attempt)
-        self.values = {}
+            beside = {} if self.epoch is None else {"epoch": self.epoch}
+            self.history.add(self.line, beside | self.values, self.attempt)
+        self.values, self.epoch = {}, None
