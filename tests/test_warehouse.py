@@ -721,7 +721,9 @@ LIMITED = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 600
 def test_files_that_may_not_grow_are_one_error(tmp_path: Path, home: Path) -> None:
     pytest.importorskip("resource")
     logs = write_logs(tmp_path / "logs", 2, 2000)
-    run = subprocess.run([sys.executable, "-c", LIMITED, "ingest", logs, "-w", home], capture_output=True, text=True)
+    run = subprocess.run(
+        [sys.executable, "-B", "-c", LIMITED, "ingest", logs, "-w", home], capture_output=True, text=True
+    )
     assert (run.returncode, len(run.stderr.splitlines())) == (2, 1), run.stderr
     assert str(home) in run.stderr
     ingest([logs], home)

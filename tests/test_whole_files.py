@@ -36,13 +36,18 @@ ALIKE = ("d.duckdb", "e.duckdb", "t", "b")  # hold a time, or are folders
 
 @contextmanager
 def disk_of(size_bytes: int) -> Iterator[None]:
-    """No file grows beyond this size, as on a disk that is full."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    """No file grows beyond this size, as on a disk that is full.
+
+    Python would keep half of what it compiled then, and fail to import it ever after.
+    """
+    before, compiles = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
     resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, before[1]))
+    sys.dont_write_bytecode = True
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        sys.dont_write_bytecode = compiles
 
 
 @pytest.fixture(scope="module")
