@@ -34,7 +34,7 @@ def whole_file(path: Path) -> Iterator[Path]:
         if mode is not None:
             part.chmod(mode)
         part.replace(path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror or error}", "choose another place with -o") from None
     finally:
@@ -52,8 +52,8 @@ def _mode_of(path: Path) -> int | None:
         return None
 
 
-def _sync_folder(folder: Path) -> None:
-    """Makes a new name survive a crash, if the system can do that."""
+def sync_folder(folder: Path) -> None:
+    """Makes new names in a folder survive a crash, if the system can do that."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from scalelens.errors import UserError
 from scalelens.warehouse.readers import Reading, held_back, remove_segments
+from scalelens.whole_files import sync_folder
 
 ABANDONED_S = 24 * 3600  # age from which a file that no record names is taken for the remains of a killed process
 
@@ -148,16 +149,6 @@ def _link_once(temporary: Path, final: Path) -> None:
         if error.errno not in _NO_LINKS:
             raise
         os.rename(temporary, final)
-
-
-def sync_folder(folder: Path) -> None:
-    """Makes new names in a folder survive a crash, if the system can do that."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 @contextlib.contextmanager

@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from scalelens.tables import SCHEMA_VERSION, SCHEMAS
-from scalelens.warehouse.files import io_errors_explained, sync_folder
+from scalelens.warehouse.files import io_errors_explained
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Batch, Entry, Segment, segment
+from scalelens.whole_files import sync_folder
 
 ROW_GROUP_BYTES = 2 << 20  # of rows as Arrow
 _FEW_BYTES = 1 << 16
