@@ -113,13 +113,13 @@ def test_a_report_holds_no_name(home: Path, run: "Run", tmp_path: Path) -> None:
 
 
 def test_names_are_words_and_the_longest_counts() -> None:
-    told = Pseudonyms(["/work/x"])
+    told = Pseudonyms(["/logs/x"])
     told.learn("USER=ann HOSTNAME=node7 BatchHost=node71 --account=ann_gpu JobId=123456 nid[001-004]")
     told.settle()
     assert told.text("annual ann node7 node71 node7.x ann_gpu 1234567 123456 nid[001-004]").split() == [
         "annual", "user-1", "host-2", "host-3", "host-2.x", "account-1", "1234567", "1000001", "host-1",
     ]  # fmt: skip
     assert (
-        told.text("/work/x/a.log and /scratch/q/b and 3/4 and http://a/b/c")
+        told.text("/logs/x/a.log and /scratch/q/b and 3/4 and http://a/b/c")
         == "/path-1/a.log and /path-2 and 3/4 and http://a/b/c"
     )

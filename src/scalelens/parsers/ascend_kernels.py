@@ -9,7 +9,7 @@ Every row is a task of the device, of category kernel, whether its cores, its CP
 are rows too, whose accelerator is HCCL or COMMUNICATION.  Real files held: the durations of all others add up to
 Computing of step_trace_time.csv, and those of the collectives to Communication.
 
-Times are microseconds since 1970, with a tab behind them against spreadsheets; they become whole nanoseconds, exactly.
+Times are microseconds since 1970, with a tab after them, so that spreadsheets keep them as text; they become whole nanoseconds, exactly.
 `train_step` is Step Id, `stream` the stream where the level tells it, `process` Device_id, the device in its node.  No
 rank stands in the file: it is that of the file's name (rank0), else NULL.  What else a row says is in `args`.  A
 collective whose name is not known as one gets the category communication, counts nowhere, and is a problem.

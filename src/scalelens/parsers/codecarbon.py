@@ -12,7 +12,7 @@ that of a CPU whose mean power is just the power of its last moment: flag `estim
 all figures are of the whole machine, whatever else ran on it.  Emissions are metrics; the powers of the file are of its
 last moment, no means, and left out.
 
-A row is written at the end of a tracker, and at each flush: rows of one run_id behind each other whose duration grows
+A row is written at the end of a tracker, and at each flush: consecutive rows of one run_id whose duration grows
 go on counting, and the last one that has an energy counts for it.  Each tracker is a part, and a window that ends at
 its timestamp.  The file does not name the machine: `node` is what it says of it, CPU, GPUs and memory, which tells
 machines of one file apart.  Rows of several writers into one file damage each other: what has other columns than the

@@ -5,7 +5,7 @@ Versions: any
 Yields: params
 Source: bash, shell_builtins/set; deepspeed/launcher/runner.py, main(); deepspeed/launcher/launch.py, main()
 
-Every argument behind the script (`*.py` or `-m module`) becomes a row of `params` under its own name, with underscores;
+Every argument after the script (`*.py` or `-m module`) becomes a row of `params` under its own name, with underscores;
 an argument without a value is True, `--no-x` is x = False.  `--config_overrides a=1,b=2` and the like give a and b.
 What `runs` asks for gets its name there where the argument can mean nothing else, and nothing else of the file says it.
 Arguments of launchers are passed over: their counts are of one node, or of ranks that are no devices.
@@ -127,7 +127,7 @@ def _open_quotation_closed(text: str) -> list[str]:
 
 
 def _arguments_of(words: list[str]) -> dict[str, str]:
-    """Arguments behind the script, by name; none where there is no script, or no option with two dashes."""
+    """Arguments after the script, by name; none where there is no script, or no option with two dashes."""
     start = _script_end(words)
     arguments: dict[str, str] = {}
     name, values, is_named = "", list[str](), False
@@ -146,7 +146,7 @@ def _arguments_of(words: list[str]) -> dict[str, str]:
 
 
 def _script_end(words: list[str]) -> int:
-    """Place behind the script or module that is run; 0 where there is none."""
+    """Place after the script or module that is run; 0 where there is none."""
     is_python = False
     for place, word in enumerate(words):
         if _SCRIPT.fullmatch(word):

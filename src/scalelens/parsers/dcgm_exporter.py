@@ -7,7 +7,7 @@ Source: dcgm-exporter internal/pkg/rendermetrics; etc/default-counters.csv
 
 DCGM_FI_DEV_POWER_USAGE and its _INSTANT are watts of a GPU, DCGM_FI_DEV_CPU_POWER_UTIL_CURRENT of a Grace CPU,
 DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION millijoules since the driver was loaded.  Where there is both, the instant power is
-left out.  The time is the one behind the number (milliseconds), else that of a line with nothing but a time before it;
+left out.  The time is the one after the number (milliseconds), else that of a line with nothing but a time before it;
 a page by itself has none.  One reading of a counter is not an energy but a metric.  The label device is not the number of
 the GPU, gpu is.
 

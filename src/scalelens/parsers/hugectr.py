@@ -8,7 +8,7 @@ Source: HugeCTR/src/pybind/model.cpp, Model::fit()
 The time is that of all iterations since the record before, with the evaluations between the two.  What an evaluation
 took is printed as well, and is taken off; it is a metric, because MLPerf's lines have the phase.  The global batch stands
 in a line of its own or in MLPerf's.  A loss is read where the line shows that its last digit is there: six decimals, or
-the learning rate behind it.
+the learning rate after it.
 
 Samples:
     [HCTR][16:16:19.658][INFO][RK0][main]: Iter: 100 Time(100 iters): 0.583125s Loss: 0.13225 lr:0.004

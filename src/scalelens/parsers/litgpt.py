@@ -1,7 +1,7 @@
 """LitGPT's line of an iteration.
 
 Tool: LitGPT, lit-gpt, lit-llama and what was made from them
-Versions: 2023 (iter time behind a comma) and later
+Versions: 2023 (iter time after a comma) and later
 Yields: steps, metrics, params
 Source: litgpt/pretrain.py, fit(); litgpt/finetune/full.py, fit()
 

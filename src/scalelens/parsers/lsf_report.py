@@ -1,4 +1,4 @@
-"""LSF's report of a job, before or behind the job's own output.
+"""LSF's report of a job, before or after the job's own output.
 
 Tool: bsub
 Versions: LSF 9 to 10

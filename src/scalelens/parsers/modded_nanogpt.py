@@ -1,4 +1,4 @@
-"""modded-nanogpt's lines of a step, behind the source of the program that the log begins with.
+"""modded-nanogpt's lines of a step, after the source of the program that the log begins with.
 
 Tool: modded-nanogpt, and the speed runs made from it
 Versions: 2024 and later; times in ms, later some in s

@@ -6,7 +6,7 @@ Yields: steps, metrics, params
 Source: nanotron/trainer.py, train_step_logs(); nanotron/logging/base.py, LoggerWriter
 
 The time is that of the iteration before the line, on the rank that prints, the last stage's.  Every number is printed
-with three digits and K, M, G or T behind it: a batch of 1.02K is one of 1024, which the log does not say, so that only
+with three digits and K, M, G or T after it: a batch of 1.02K is one of 1024, which the log does not say, so that only
 a batch below a thousand is read as one.  Memory is what the lines without an iteration say.
 
 Samples:

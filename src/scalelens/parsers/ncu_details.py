@@ -75,7 +75,7 @@ def _plain(text: str, mark: str | None) -> str:
 
 
 def _records(source: Source) -> Iterator[tuple[int, str, dict[str, str]]]:
-    """Lines behind the header, with their cells by column; without cells where the line is cut."""
+    """Lines after the header, with their cells by column; without cells where the line is cut."""
     header: list[str] = []
     for line, text, complete in lines_of(source):
         if _HEADER.match(text):

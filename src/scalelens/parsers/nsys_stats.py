@@ -4,11 +4,11 @@ Tool: NVIDIA Nsight Systems, nsys stats --format csv
 Versions: 2021 to 2026 (gpukernsum and cuda_gpu_kern_sum, and their like): summaries by the tables that others quote,
     real files of cuda_gpu_trace and nvtx_pushpop_trace
 Yields: metrics, events, params
-Source: nsys stats: a table for each report, after lines of progress, with a blank line behind it
+Source: nsys stats: a table for each report, after lines of progress, with a blank line after it
 
 Each row becomes metrics named `WHAT of KIND NAME`.  The kind follows from the columns: kernel, call (of CUDA or of the
 operating system), range (NVTX) or operation (copies and fills).  Kernels of older versions have a row for each grid and
-block, which then stand behind the name.  Times become seconds, sizes bytes: the header says the unit, MB are 10^6.
+block, which then stand after the name.  Times become seconds, sizes bytes: the header says the unit, MB are 10^6.
 Percentages are left out, as they follow from the totals.  A sum over a whole recording is no time of a step.
 
 Each row of a trace (cuda_gpu_trace, cuda_api_trace, nvtx_pushpop_trace) becomes an event: of category kernel, gpu_memcpy,

@@ -9,7 +9,7 @@ Columns are the fields that were asked for, by name; of power.draw, power.draw.a
 first that there is (power.draw is the mean of a second from Ampere on, but for GA100).  module.power.draw is of the
 module, which holds the GPU.  clocks.current.sm is the metric sm_clock, and clocks_event_reasons.active, which older
 drivers call clocks_throttle_reasons.active, is clock_event_reasons, NVML's bits as a number.  Times are local (--tz).  A sweep reads one GPU after the other, so their stamps differ by
-milliseconds.  A header that comes again is where another call wrote behind the first.
+milliseconds.  A header that comes again is where another call wrote after the first.
 
 The device is the column that tells the devices of a sweep apart: index, uuid, pci.bus_id, gpu; a column index that is
 the same for all of them says nothing, and that is a problem's sentence.  Without such a column GPUs are numbered by

@@ -1,4 +1,4 @@
-"""PBS' description of a job, qstat -f, and the report of it that an epilogue prints behind the job's output.
+"""PBS' description of a job, qstat -f, and the report of it that an epilogue prints after the job's output.
 
 Tool: qstat -f, qstat -xf; the epilogue of NCI's Gadi
 Versions: OpenPBS and PBS Professional 13 to 2022, Torque 2 to 6
@@ -64,7 +64,7 @@ class Reader:
         self.hosts, self.claims = None, re.compile(r"[ \t]+\S")
         self.row = {"job_id": match[1], "ended_at": self.ended}
         self.rows.put("jobs", line.number, self.row)
-        if self.ended:  # an epilogue, behind the output of the job
+        if self.ended:  # an epilogue, after the output of the job
             self.rows.job_ended(line.number)
         self.ended = None
         return True

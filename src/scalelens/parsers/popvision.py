@@ -78,7 +78,7 @@ def _archive(source: Source, rows: Rows) -> None:
         header = content[at : at + 60]
         length = header[48:58].strip()
         if header[58:60] != b"`\n" or not re.fullmatch(rb"\d{1,12}", length):
-            rows.problem(None, f"the archive is damaged behind {count} members")
+            rows.problem(None, f"the archive is damaged after {count} members")
             return
         if not header.startswith(b"/"):  # the tables of names and symbols
             count, size = count + 1, size + int(length)

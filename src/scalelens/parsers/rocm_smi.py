@@ -7,7 +7,7 @@ Source: rocm_smi.py, showPower() and printCSV()
 
 A row for each card, or a line of JSON for all of them; the column is `Average Graphics Package Power (W)` (to MI200), `Current Socket Graphics Package
 Power (W)` (MI300) or both.  The only time is that of a column timestamp which a script put before the others, or
-that of a line with nothing but a time, as `date +%s` prints it, which holds for the rows behind it.  Without one the
+that of a line with nothing but a time, as `date +%s` prints it, which holds for the rows after it.  Without one the
 powers stand without a time, and a problem says so.  `N/A (Secondary die)`: the other card of an MI250 has the power of
 both, so it is a whole OAM.
 

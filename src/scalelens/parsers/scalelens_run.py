@@ -8,7 +8,7 @@ Source: src/scalelens/runners/runlog.py, open_log(); vision.py and language.py, 
 A JSON object for each event: `run` holds the settings of the run, `facts` what may differ between its ranks and
 restarts (host, versions, environment), `step` one step of one rank by its own clock, `phase` a span, `end` how it
 ended.  Numbers of a `step` that have no column of their own become `metrics`.  The rank of the record holds, whatever
-the launcher's prefix says.  Text behind the object does no harm.
+the launcher's prefix says.  Text after the object does no harm.
 
 Samples:
     :::SCALELENS {"event": "run", "rank": 0, "framework": "pytorch", "model": "resnet50", "precision": "bf16", "devices": 2}
