@@ -375,6 +375,19 @@ def test_nvidias_gpus_are_sampled_by_nvidia_smi(tmp_path: Path) -> None:
     assert 5 < count < 60
 
 
+@pytest.mark.parametrize("answer", ["0, [N/A]\\n1, [N/A]", 'Field "power.draw.instant" is not a valid field to query.'])
+def test_the_mean_of_a_second_is_sampled_where_there_is_no_other(answer: str, tmp_path: Path) -> None:
+    loop = f"""#!/bin/bash
+case "$*" in
+    *instant*) printf '{answer}\\n{answer}\\n{answer}\\n'; exit 2;;
+esac
+while sleep 0.02; do printf "0, 101.50\\n1, [N/A]\\n"; done
+"""
+    program(tmp_path / "bin", "nvidia-smi", loop)
+    assert power(tmp_path / "out", "sleep", "1", path=tmp_path / "bin").returncode == 0
+    assert [row[:3] for row in power_of(tmp_path / "out")] == [("pynvml:0", "gpu", 101.5), ("pynvml:1", "gpu", None)]
+
+
 def test_amds_and_grace_hoppers_sensors_are_read_from_hwmon(tmp_path: Path) -> None:
     for k, (name, watts) in enumerate((("amdgpu", 90_000_000), ("k10temp", None), ("amdgpu", None))):
         sensor = tmp_path / f"hwmon/hwmon{k}"

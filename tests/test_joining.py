@@ -291,6 +291,36 @@ def test_a_bar_in_the_errors_counts_the_steps_of_the_output(tmp_path: Path) -> N
     assert runs_in_folder(files, tmp_path) == [["a.err", "a.out"], ["b.log"], ["b.out"]]
 
 
+def printed(outcome: str = "oom", **facts: Any) -> PartFacts:
+    """What a launcher printed of a job that ended before its first step."""
+    return PartFacts({"params": 3}, of_lines=True, of_training=True, outcomes=[(outcome, 7)], **facts)
+
+
+def started() -> PartFacts:
+    """What a rank logged of it."""
+    return PartFacts({"params": 3, "phases": 1}, of_lines=True, of_training=True)
+
+
+@pytest.mark.parametrize(
+    ("files", "is_joined"),
+    [
+        ({"rank0.log": log(0), "rank1.log": log(1), "job.out": printed()}, True),
+        ({"rank0.log": started(), "rank1.log": started(), "job.out": printed()}, True),
+        ({"rank0.log": log(0, settings={"tp": "2"}), "job.out": printed(settings={"tp": "2", "pp": "4"})}, True),
+        ({"rank0.log": log(0, settings={"tp": "2"}), "job.out": printed(settings={"tp": "4"})}, False),
+        ({"rank0.log": log(0, outcomes=[("completed", 9)]), "job.out": printed()}, False),
+        ({"rank0.log": log(0), "job.out": printed(), "other.out": printed()}, False),
+        ({"good.log": log(None), "bad.log": printed()}, False),
+        ({"rank0.log": log(0), "other.log": log(None), "job.out": printed()}, False),
+    ],
+)
+def test_what_a_launcher_printed_beside_the_logs_of_ranks_is_of_their_run(
+    tmp_path: Path, files: Files, is_joined: bool
+) -> None:
+    runs = members(tmp_path, {f"/s/{name}": facts for name, facts in files.items()})
+    assert (len(runs) == 1) is is_joined, runs
+
+
 def test_of_several_runs_a_file_joins_the_only_one_at_its_time(tmp_path: Path) -> None:
     naive = {"clocks": ["naive"]}
     first, later = log(None, START, **naive), log(None, START + 3 * HOUR, **naive)

@@ -284,6 +284,7 @@ def test_a_killed_job_leaves_whole_lines(tmp_path: Path, sign: signal.Signals) -
         (["--pp", "4", "--global-batch-size", "3", "--micro-batch-size", "2"], "not a multiple of 2, one micro-batch a replica"),
         (["--precision", "bf16"], "megatron-core needs GPUs for bf16"),
         (["--sequence-parallel", "--tp", "4"], "sequence parallel"),
+        (["--sequence-parallel"], "it needs --tp 2 or more"),
         (["--shape", "toy-llama", "--tp", "4"], "2 heads of keys cannot be shared equally by --tp 4"),
         (["--shape", "toy-moe", "--tp", "2"], "only beside --sequence-parallel"),
         (["--accumulation", "4", "--global-batch-size", "16"], "not allowed with"),

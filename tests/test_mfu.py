@@ -9,6 +9,7 @@ import pytest
 import scalelens
 from conftest import CORPUS
 from little_warehouse import Row, Warehouse
+from running import runner_module
 from scalelens.ingestion.ingest import ingest
 from scalelens.statistics.model_work import ImageWork, image_model_work
 
@@ -335,11 +336,38 @@ def test_a_log_of_rates_alone_shows_them(warehouse: Warehouse) -> None:
         ("vit_l_16", "224", 61.55),
         ("vit_base_patch16_224", None, 17.56),
         ("vit_h_14", "518", 1016.72),
+        ("mobilenet_v2", "224", 0.3008),
+        ("EfficientNet-B0", "224", 0.3860),
+        ("inception-v3", "299", 5.713 + 0.0057),  # and the auxiliary head, which torchvision leaves out
     ],
 )
 def test_images_by_their_layers(model: str, size: str | None, published: float) -> None:
     work = image_model_work(model, size)
     assert work.flops == pytest.approx(2 * 3 * published * 1e9, rel=3e-3)
+
+
+@pytest.mark.parametrize("size", [(299, 299), (224, 224), (330, 310), (65, 97)])
+@pytest.mark.parametrize("name", ["resnet50", "resnet101", "inception_v3", "mobilenet_v2", "efficientnet_b0"])
+def test_images_as_the_runners_models_compute_them(name: str, size: tuple[int, int]) -> None:
+    torch = pytest.importorskip("torch")
+    with torch.device("meta"):
+        model = runner_module("vision_models").MODELS[name](1000).train()
+        images = torch.empty(2, 3, *size)
+    counted = 0
+
+    def count(layer: Any, inputs: Any, output: Any) -> None:
+        nonlocal counted
+        counted += 2 * layer.weight[0].numel() * output[0].numel()
+
+    for layer in model.modules():
+        if isinstance(layer, torch.nn.Conv2d | torch.nn.Linear):
+            layer.register_forward_hook(count)
+    work = image_model_work(name, f"{size[0]}x{size[1]}")
+    if name == "inception_v3" and min(size) < 299:
+        assert work.flops is None
+        return
+    model(images)
+    assert work.flops == 3 * counted
 
 
 def test_a_unet_by_its_layers() -> None:
@@ -372,6 +400,10 @@ def test_a_unet_by_its_layers() -> None:
         ("wide_resnet50_2", "224", None, "does not say its layers"),
         ("resnet50", None, None, "image_size = ... under [labels]"),
         ("vit_b_16", "200", None, "not whole patches of 16"),
+        ("mobilenet_v3", "224", None, "does not say its layers"),
+        ("efficientnet_v2", "224", None, "does not say its layers"),
+        ("inception_v4", "299", None, "does not say its layers"),
+        ("inception_v3", "224", None, "on images of 299 pixels and more"),
         ("unet", "256", None, "unet_channels = ... under [labels]"),
         ("unet", "250", 64, "cannot be halved 4 times"),
     ],

@@ -54,7 +54,13 @@ def two_ranks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     ("name", "parameters", "tensors"),
-    [("resnet50", 25_557_032, 161), ("resnet101", 44_549_160, 314), ("inception_v3", 27_161_264, 292)],
+    [
+        ("resnet50", 25_557_032, 161),
+        ("resnet101", 44_549_160, 314),
+        ("inception_v3", 27_161_264, 292),
+        ("mobilenet_v2", 3_504_872, 158),
+        ("efficientnet_b0", 5_288_548, 213),
+    ],
 )
 def test_models_are_torchvisions(vision: ModuleType, name: str, parameters: int, tensors: int) -> None:
     with torch.device("meta"):
@@ -81,6 +87,22 @@ def test_models_are_torchvisions(vision: ModuleType, name: str, parameters: int,
             "Mixed_7c.branch3x3dbl_3b.conv.weight": (384, 384, 3, 1),
             "Mixed_7c.branch_pool.conv.weight": (192, 2048, 1, 1),
             "fc.bias": (1000,),
+        },
+        "mobilenet_v2": {
+            "features.0.0.weight": (32, 3, 3, 3),
+            "features.1.conv.1.weight": (16, 32, 1, 1),
+            "features.4.conv.1.0.weight": (144, 1, 3, 3),
+            "features.17.conv.3.bias": (320,),
+            "features.18.0.weight": (1280, 320, 1, 1),
+            "classifier.1.weight": (1000, 1280),
+        },
+        "efficientnet_b0": {
+            "features.1.0.block.1.fc1.weight": (8, 32, 1, 1),
+            "features.3.1.block.1.0.weight": (240, 1, 5, 5),
+            "features.4.2.block.2.fc2.bias": (480,),
+            "features.7.0.block.3.1.weight": (320,),
+            "features.8.0.weight": (1280, 320, 1, 1),
+            "classifier.1.bias": (1000,),
         },
     }[name]
     assert {name: shapes.get(name) for name in expected} == expected
@@ -113,7 +135,7 @@ def test_learning_rate_grows_with_the_batch_and_by_steps(vision: ModuleType, mon
 def test_five_steps_are_traced_because_two_cannot_name_a_slow_rank(vision: ModuleType, monkeypatch) -> None:
     monkeypatch.setattr(sys, "argv", ["vision.py", "--out", "nowhere"])
     args = vision.arguments()
-    assert (args.profile_steps, args.warmup_steps) == (5, 6)
+    assert (args.profile_steps, args.warmup_steps) == (5, 7)
 
 
 def test_one_process_logs_every_event(one_rank: Path) -> None:
@@ -240,6 +262,7 @@ def test_restart_after_a_kill_is_another_attempt(one_rank: Path, tmp_path: Path)
     [
         (["--device", "cpu", "--precision", "tf32"], "tf32 is a mode of NVIDIA's GPUs"),
         (["--model", "inception_v3", "--image-size", "224"], "needs images of 299 pixels"),
+        (["--model", "resnet101", "--image-size", "32", "--batch-per-device", "1"], "more than 32 pixels, or 2 images"),
         (["--validation-steps", "-1"], "needs --data"),
         (["--slow-rank", "2"], "ranks are 0 to 1"),
         (["--global-batch-size", "9"], "cannot be shared equally by 2 devices"),
@@ -252,6 +275,33 @@ def test_what_cannot_run_is_refused(vision: ModuleType, monkeypatch, capsys, opt
     with pytest.raises(SystemExit, match="2"):
         vision.arguments()
     assert sentence in capsys.readouterr().err
+
+
+FAILING = """
+import argparse, pathlib, sys
+import measuring, runlog, torch
+args = argparse.Namespace(out=pathlib.Path(sys.argv[1]), profile_steps=2, warmup_steps=3)
+log, say = runlog.open_log(args.out / "rank0.log")
+with runlog.ending(log), measuring.profiler(args, 3) as tracer:
+    tracer.step()
+    torch.ones(3) @ torch.ones(4 if len(sys.argv) == 2 else 3)
+    raise torch.OutOfMemoryError("no memory")
+"""
+
+
+@pytest.mark.parametrize(("words", "outcome"), [([], "error"), (["long"], "oom")])
+def test_an_error_within_the_traced_steps_is_logged_and_ends_in_a_traceback(
+    tmp_path: Path, words: list[str], outcome: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FAILING, str(tmp_path), *words], cwd=RUNNERS, capture_output=True, text=True
+    )
+    assert done.returncode == 1, (
+        done.stderr
+    )  # not -11: a profiler that still records at the end is a segmentation fault
+    (end,) = records(tmp_path / "rank0.log")
+    assert (end["event"], end["outcome"]) == ("end", outcome)
+    assert end["outcome_text"].rpartition(": ")[2] in done.stderr
 
 
 @pytest.fixture(scope="module")

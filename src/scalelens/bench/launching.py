@@ -1,5 +1,6 @@
 """Starts the runners: on this machine by torchrun, on a cluster by Slurm scripts that a user can read and change."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -39,10 +40,11 @@ def run_here(workload: str, nproc: int, out: Path, power: bool, options: list[st
     package = _NEEDS[workload]
     if find_spec("torch") is None or find_spec(package.partition(".")[0]) is None:
         raise UserError(f"{package} is not installed here", "pip install 'scalelens[run]', or see --slurm")
+    runner = [str(_RUNNERS / f"{workload}.py"), "--out", str(out), *options]
+    _check_options(runner, nproc)
     out.mkdir(parents=True, exist_ok=True)
     _write_sidecar(out, workload, None)
-    words = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(nproc)]
-    words += [str(_RUNNERS / f"{workload}.py"), "--out", str(out), *options]
+    words = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(nproc), *runner]
     if power:
         words = [sys.executable, str(_RUNNERS / "power.py"), "--out", str(out), "--", *words]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, errors="replace")
@@ -57,6 +59,19 @@ def run_here(workload: str, nproc: int, out: Path, power: bool, options: list[st
     except KeyboardInterrupt:
         process.wait()  # ^C reached it too; it writes its last lines
         raise
+
+
+def _check_options(runner: list[str], nproc: int) -> None:
+    """Lets one process check the options before torchrun starts many, each of which would complain."""
+    ranks = {"RANK": "0", "WORLD_SIZE": str(nproc), "LOCAL_WORLD_SIZE": str(nproc)}
+    words = [sys.executable, *runner, "--check"]
+    answer = subprocess.run(words, capture_output=True, text=True, errors="replace", env={**os.environ, **ranks})
+    if answer.returncode:
+        sentence = answer.stderr.rstrip().rpartition("error: ")[2]
+        script = Path(runner[0]).name
+        raise UserError(
+            f"{script}: {sentence}", f"scalelens bench {script.removesuffix('.py')} -- --help lists its options"
+        )
 
 
 def write_study(

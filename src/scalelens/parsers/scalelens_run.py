@@ -29,7 +29,7 @@ from scalelens import tables
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 2
+VERSION = 3
 ANCHORS = (":::SCALELENS ",)
 
 _WHOLE, _SMALL = Annotated[int, Meta(ge=0, le=2**63 - 1)], Annotated[int, Meta(ge=0, le=2**31 - 1)]
@@ -54,7 +54,7 @@ _HEAD: Any = defstruct("Head", [("rank", _SMALL | None, None), ("time", _SECONDS
 _RUN = _record_type(tables.RUN_FACTS)
 _STEP = _record_type(tables.STORED["steps"], step=_WHOLE, step_s=_SECONDS, phase=Literal[tables.PHASES_OF_STEPS])
 _PHASE = _record_type(tables.STORED["phases"], phase=Literal[_PHASES], span_s=_SECONDS)
-_END = _record_type((), outcome=Literal[tables.OUTCOMES])
+_END = defstruct("End", [("outcome", Literal[tables.OUTCOMES]), ("outcome_text", str | None, None)])
 
 
 class Reader:
@@ -103,7 +103,10 @@ class Reader:
                 row["attempt"] = self.attempt(row, again=False)
                 self.rows.put("phases", line.number, row)
             case "end":
-                self.rows.param("outcome", convert(record, _END).outcome, line.number)
+                end = convert(record, _END)
+                self.rows.param("outcome", end.outcome, line.number)
+                if end.outcome_text:
+                    self.rows.param("outcome_text", end.outcome_text, line.number)
             case event:
                 raise ValidationError(f"there is no event {json.dumps(event)[:40]}")
 

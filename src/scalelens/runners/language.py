@@ -26,7 +26,7 @@ from language_data import MicroBatches  # noqa: E402
 from language_shapes import SHAPES, arguments_of  # noqa: E402
 from measuring import DeviceClock, clock, profiler, use_device, warmup_steps  # noqa: E402
 from megatron_log import MegatronLog, tflops_per_device  # noqa: E402
-from runlog import LOCAL_WORLD, RANK, WORLD, device, facts, open_log  # noqa: E402
+from runlog import LOCAL_WORLD, RANK, WORLD, checked, device, ending, facts, open_log  # noqa: E402
 from torch import distributed  # noqa: E402
 
 GPUS = torch.cuda.device_count()
@@ -67,6 +67,7 @@ def options():
         "--out", type=Path, default=Path("results", f"language-n{WORLD}"),
         help="folder for logs and traces; a restart adds to it; default %(default)s",
     )  # fmt: skip
+    parser.add_argument("--check", action="store_true", help="check these options, and run nothing")
     return parser
 
 
@@ -94,6 +95,8 @@ def arguments():
         parser.error(
             f"a global batch of {args.global_batch_size} is not a multiple of {at_once}, one micro-batch a replica"
         )
+    if args.sequence_parallel and args.tp == 1:
+        parser.error("--sequence-parallel shares a sequence among tensor parallel ranks: it needs --tp 2 or more")
     if args.device == "cpu" and (args.precision != "fp32" or args.sequence_parallel or args.distributed_optimizer):
         parser.error("megatron-core needs GPUs for bf16, fp16, sequence parallel and the distributed optimizer")
     if args.save and importlib.util.find_spec("psutil") is None:
@@ -103,8 +106,13 @@ def arguments():
 
 
 def main():
-    args = arguments()
+    args = checked(arguments())
     log, say = open_log(args.out / f"rank{RANK}.log")
+    with ending(log):
+        run(args, log, say)
+
+
+def run(args, log, say):
     set_up_distributed(args)
     from language_model import build, load_weights, save_weights  # not before megatron is set up for the CPU
     from megatron.core import parallel_state
@@ -120,13 +128,13 @@ def main():
         load_weights(args.load, model, optimizer)
         log("phase", phase="checkpoint", step=0, span_s=clock() - start)
     batches = MicroBatches(args, parallel_state.get_data_parallel_rank())
-    train(args, model, optimizer, rates, batches, timers, megatron_log, log)
+    with profiler(args, args.steps) as tracer:
+        train(args, model, optimizer, rates, batches, timers, megatron_log, tracer, log)
     if args.save:
         start = clock()
         save_weights(args.save, model)
         log("phase", phase="checkpoint", step=args.steps, span_s=clock() - start)
     distributed.destroy_process_group()
-    log("end", outcome="completed")
 
 
 def set_up_distributed(args):
@@ -168,12 +176,11 @@ def settings(args, model):
     }  # fmt: skip
 
 
-def train(args, model, optimizer, rates, batches, timers, megatron_log, log):
+def train(args, model, optimizer, rates, batches, timers, megatron_log, tracer, log):
     from language_model import forward_backward
 
-    device_clock, tracer = DeviceClock(args.device == "cuda"), profiler(args, args.steps)
+    device_clock = DeviceClock(args.device == "cuda")
     model.train()
-    tracer.start()
     log("phase", phase="startup", step=0, span_s=clock() - STARTED)
     begin = clock()
     timers("interval-time", log_level=0).start(barrier=True)
@@ -205,7 +212,6 @@ def train(args, model, optimizer, rates, batches, timers, megatron_log, log):
         )  # fmt: skip
         megatron_log.add(step, loss, done, rate, grad_norm)
     log("phase", phase="train", step=args.steps, span_s=clock() - begin, samples=args.steps * args.global_batch_size)
-    tracer.stop()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What the runners measure with: the device, its clock, and a profiler of a few steps."""
 # mypy: ignore-errors
 
+import contextlib
 import os
 import time
 
@@ -55,17 +56,23 @@ class DeviceClock:
 
 
 def warmup_steps(args):
-    """Traced steps are slower, and the one after them waits for the slowest writer: no statistic may use them."""
-    return max(args.warmup_steps, args.profile_steps + 1 if args.profile_steps else 0)
+    """Traced steps are slower, and the one after them waits for the slowest writer: no statistic may use them.
+
+    Nor may it use the first, which is not traced: it chooses algorithms, by kernels that no later step has.
+    """
+    return max(args.warmup_steps, args.profile_steps + 2 if args.profile_steps else 0)
 
 
+@contextlib.contextmanager
 def profiler(args, steps):
     """Traces --profile-steps of the warm-up, all but its last step, into trace_rankR.json.gz.
 
-    Before them it records one step that it throws away, because a profiler's start is slow.
+    Before them it records one step that it throws away, because a profiler's start is slow.  It is stopped after an
+    error too: a process that ends while it records ends with a segmentation fault.
     """
     idle = args.warmup_steps - args.profile_steps - 1 if args.profile_steps else steps + 1
-    return torch.profiler.profile(
+    with torch.profiler.profile(
         schedule=torch.profiler.schedule(wait=idle, warmup=1, active=max(args.profile_steps, 1), repeat=1),
         on_trace_ready=lambda tracer: tracer.export_chrome_trace(str(args.out / f"trace_rank{RANK}.json.gz")),
-    )
+    ) as tracer:
+        yield tracer

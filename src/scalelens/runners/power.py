@@ -10,6 +10,7 @@ does not show them.  Each kind of sensor has a file power.HOST.PID.csv with jpwr
 
 import argparse
 import glob
+import math
 import os
 import re
 import shutil
@@ -95,23 +96,36 @@ def sample_hwmon(args, files, done):
 
 
 def sample_nvidia(args, done):
-    ask = ["nvidia-smi", "--query-gpu=index,power.draw", "--format=csv,noheader,nounits", "-lms", str(args.interval_ms)]
-    process = subprocess.Popen(ask, stdout=subprocess.PIPE, text=True)
-    threading.Thread(target=lambda: (done.wait(), process.terminate()), daemon=True).start()
-    samples, row = None, {}
-    for line in process.stdout:
-        index, _, watts = (part.strip() for part in line.partition(","))
-        index = f"pynvml:{index}"
-        if index in row:  # the next round begins
+    """From Ampere on power.draw is the mean of the last second and lags by half of it; older drivers have no other."""
+    for field in ("power.draw.instant", "power.draw"):
+        ask = ["nvidia-smi", f"--query-gpu=index,{field}", "--format=csv,noheader,nounits"]
+        process = subprocess.Popen([*ask, "-lms", str(args.interval_ms)], stdout=subprocess.PIPE, text=True)
+        threading.Thread(
+            target=lambda process: (done.wait(), process.terminate()), args=(process,), daemon=True
+        ).start()
+        samples = None
+        for row in sweeps(process.stdout):
+            if not samples and field != "power.draw" and all(map(math.isnan, row.values())):
+                process.terminate()
+                break
             samples = samples or Samples(args.out, row)
             samples.add(row)
+        if samples:
+            samples.file.close()
+            return
+
+
+def sweeps(lines):
+    """Watts by jpwr's names of devices, one dict for each round of nvidia-smi; nan for what is no number."""
+    row = {}
+    for line in lines:
+        index, comma, watts = (part.strip() for part in line.partition(","))
+        index = f"pynvml:{index}"
+        if index in row:  # the next round begins
+            yield row
             row = {}
-        try:
-            row[index] = float(watts)
-        except ValueError:
-            row[index] = float("nan")  # [N/A]
-    if samples:
-        samples.file.close()
+        if comma:
+            row[index] = float(watts) if re.fullmatch(r"\d+(\.\d+)?", watts) else float("nan")  # [N/A]
 
 
 def sample_rocm(args, done):

@@ -1,11 +1,13 @@
 """What the runners share: the log of structured lines, and the facts of a run.
 
 Rank R writes rankR.log.  Each line is `:::SCALELENS ` and a JSON object.  The event `run` holds the settings, `facts`
-what may differ between ranks and restarts, `step` one step of this rank, `phase` a span of time, `end` how it ended.
+what may differ between ranks and restarts, `step` one step of this rank, `phase` a span of time, `end` how it ended:
+an error too, with its first words.
 """
 # mypy: ignore-errors
 
 import atexit
+import contextlib
 import json
 import os
 import platform
@@ -68,6 +70,23 @@ def open_log(path):
     atexit.register(write)
     threading.Thread(target=write_until_signal, daemon=True).start()
     return log, say
+
+
+def checked(args):
+    """The arguments; with --check, which whoever starts many ranks may ask first, the process ends here."""
+    return sys.exit() if args.check else args
+
+
+@contextlib.contextmanager
+def ending(log):
+    """Logs how the run ended.  After ^C the thread does it."""
+    try:
+        yield
+    except Exception as fault:
+        text = f"{type(fault).__name__}: {fault}"
+        log("end", outcome="oom" if "OutOfMemory" in text else "error", outcome_text=text[:500])
+        raise
+    log("end", outcome="completed")
 
 
 def facts():

@@ -1,4 +1,6 @@
-"""ResNet-50, ResNet-101 or Inception-v3 under DistributedDataParallel.  Needs only Linux and torch 2.4 or newer.
+"""ResNet-50, ResNet-101, Inception-v3, MobileNet-v2 or EfficientNet-B0 under DistributedDataParallel.
+
+Needs only Linux and torch 2.4 or newer.
 
 One process        python vision.py --out runs/n1
 Four GPUs          torchrun --standalone --nproc_per_node 4 vision.py --precision amp --batch-per-device 256 --out n4
@@ -19,10 +21,10 @@ STARTED = time.perf_counter()  # before torch: its import is most of the start o
 
 import torch  # noqa: E402
 from measuring import DeviceClock, clock, profiler, use_device, warmup_steps  # noqa: E402
-from runlog import LOCAL_WORLD, RANK, WORLD, device, facts, open_log  # noqa: E402
+from runlog import LOCAL_WORLD, RANK, WORLD, checked, device, ending, facts, open_log  # noqa: E402
 from torch import distributed, nn  # noqa: E402
 from vision_data import Batches  # noqa: E402
-from vision_models import MODELS, loss_of  # noqa: E402
+from vision_models import DEPTHWISE, MODELS, loss_of  # noqa: E402
 
 GPUS = torch.cuda.device_count()
 AUTOCAST = {"fp32": None, "tf32": None, "amp": torch.float16, "bf16": torch.bfloat16}
@@ -57,6 +59,7 @@ def options():
         "--out", type=Path, default=Path("results", f"vision-n{WORLD}"),
         help="folder for logs and traces; a restart adds to it; default %(default)s",
     )  # fmt: skip
+    parser.add_argument("--check", action="store_true", help="check these options, and run nothing")
     return parser
 
 
@@ -77,17 +80,25 @@ def arguments():
     args.batch_per_device, rest = divmod(args.global_batch_size, WORLD)
     if rest:
         parser.error(f"a global batch of {args.global_batch_size} cannot be shared equally by {WORLD} devices")
+    if args.model != "inception_v3" and args.batch_per_device == 1 and args.image_size <= 32:
+        parser.error("batch normalization needs more than one value: more than 32 pixels, or 2 images per device")
     args.warmup_steps = warmup_steps(args)
     return args
 
 
 def main():
-    args = arguments()
+    args = checked(arguments())
     log, say = open_log(args.out / f"rank{RANK}.log")
+    with ending(log):
+        run(args, log, say)
+
+
+def run(args, log, say):
     gpu = args.device == "cuda"
     use_device(gpu)
     if gpu:
-        torch.backends.cudnn.benchmark = True
+        # Where each channel has a convolution of its own, trying all algorithms took half a minute on an H100.
+        torch.backends.cudnn.benchmark = args.model not in DEPTHWISE
         torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = args.precision == "tf32"
     else:
         keep_memory()
@@ -99,10 +110,10 @@ def main():
     if WORLD > 1:
         distributed.init_process_group("nccl" if gpu else "gloo")
         model = nn.parallel.DistributedDataParallel(model)
-    train(args, model, training, validation, log, say)
+    with profiler(args, args.epochs * training.steps) as tracer:
+        train(args, model, training, validation, tracer, log, say)
     if WORLD > 1:
         distributed.destroy_process_group()
-    log("end", outcome="completed")
 
 
 def keep_memory():
@@ -141,16 +152,15 @@ def settings(args, model, steps):
     }  # fmt: skip
 
 
-def train(args, model, training, validation, log, say):
+def train(args, model, training, validation, tracer, log, say):
     gpu, steps = args.device == "cuda", training.steps
     optimizer = sgd(args, model)
     scaler = torch.amp.GradScaler(args.device, enabled=args.precision == "amp")
     autocast = torch.autocast(args.device, AUTOCAST[args.precision], enabled=AUTOCAST[args.precision] is not None)
-    device_clock, tracer = DeviceClock(gpu), profiler(args, args.epochs * steps)
+    device_clock, last = DeviceClock(gpu), args.epochs * steps
     own = clock if gpu else time.thread_time  # on the CPU the time of this thread: waiting and others do not count
     ballast = torch.ones(512, 512, device=args.device)
 
-    tracer.start()
     log("phase", phase="startup", step=0, span_s=clock() - STARTED)
     for epoch in range(args.epochs):
         epoch_start = clock()
@@ -181,8 +191,8 @@ def train(args, model, training, validation, log, say):
                 data_s=data_s, device_s=device_clock.seconds(), cpu_s=None if gpu else own() - busy, loss=loss.item(),
                 samples=args.global_batch_size, learning_rate=rate,
             )  # fmt: skip
-            if RANK == 0 and step % 10 == 0:
-                say(f"epoch {epoch} step {step} loss {loss:.3f} {step_s:.4f} s/step")
+            if RANK == 0 and (step % 10 == 0 or step in (1, last)):  # with its time it is known for a copy of the log
+                say(f"{time.strftime('%F %T')} epoch {epoch} step {step} loss {loss:.3f} {step_s:.4f} s/step")
         epoch_end = {"epoch": epoch, "step": (epoch + 1) * steps}
         samples = args.global_batch_size * steps
         log("phase", phase="train", **epoch_end, span_s=clock() - epoch_start, samples=samples)
@@ -191,7 +201,6 @@ def train(args, model, training, validation, log, say):
             seen = validate(args, epoch, model, validation, autocast, device_clock, log)
             log("phase", phase="validation", **epoch_end, span_s=clock() - start, samples=seen)
         log("phase", phase="epoch", **epoch_end, span_s=clock() - epoch_start, samples=samples)
-    tracer.stop()
 
 
 @torch.no_grad()

@@ -4,6 +4,7 @@
 import torch
 from torch import nn
 from torch.nn import functional
+from vision_mobile import EfficientNetB0, MobileNetV2
 
 
 class Bottleneck(nn.Module):
@@ -165,10 +166,13 @@ def initialise(model):
         nn.init.kaiming_normal_(convolution.weight, mode="fan_out", nonlinearity="relu")
 
 
+DEPTHWISE = {"mobilenet_v2", "efficientnet_b0"}
 MODELS = {
     "resnet50": lambda classes: ResNet((3, 4, 6, 3), classes),
     "resnet101": lambda classes: ResNet((3, 4, 23, 3), classes),
     "inception_v3": Inception3,
+    "mobilenet_v2": MobileNetV2,
+    "efficientnet_b0": EfficientNetB0,
 }
 
 

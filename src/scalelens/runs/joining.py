@@ -12,14 +12,15 @@ job id      they have the same job id, in names or contents, and were ingested f
             that of a file with the same name and another suffix
 name        a log without steps has the name of a log with steps, but for the suffix or the rank; what a process writes
             to its output and to its errors
-folder      they complement each other: logs and traces of several ranks; a power file next to the only log, in a folder
-            below it, or in a folder with the name of the log; power files of one launch
+folder      they complement each other: logs and traces of several ranks, and what their launcher printed beside them; a
+            power file next to the only log, in a folder below it, or in a folder with the name of the log; power files
+            of one launch
 times       they were written while the run was, and no other run nearby was; a tracker's file and the log beside its
             folder also if they name the same job
 file        the file is a run of its own
 
 Times that do not overlap keep apart what a folder would join.  Two training logs are never joined because they lie in
-one folder, even if only one of them has steps.
+one folder, even if only one of them has steps, but for a launcher's beside those of its ranks.
 
 A row of a result table belongs to the run with its job id, or to a run of the same benchmark with the same settings.
 A file that repeats the records of another in a second form is the `twin` of that one: it belongs to the same run, and

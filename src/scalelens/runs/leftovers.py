@@ -1,7 +1,8 @@
 """Files without a run of their own, such as power files, join a run nearby, or each other, or stay alone.
 
-The log of a training that has no steps joins a run if its name or its times say so, and never because of its folder
-alone.  Other files join the only run in their folder; of several, the only one at whose time they were written.
+The log of a training that has no steps joins a run if its name or its times say so, and because of its folder only
+where it is what the launcher printed beside the logs of the ranks.  Other files join the only run in their folder; of
+several, the only one at whose time they were written.
 """
 
 import posixpath
@@ -11,6 +12,7 @@ from scalelens.runs.lookups import Lookup, Tie
 from scalelens.runs.part import Part
 from scalelens.runs.power_launches import launches
 from scalelens.runs.run import Run
+from scalelens.runs.settings import Settings
 from scalelens.runs.times import MINUTE_NS, Span, SpansByClock, span_of
 
 _TRACE_MARGIN_NS = 15 * MINUTE_NS  # a trace of the first steps may end before the first record of a log
@@ -22,10 +24,11 @@ def attach_leftovers(leftovers: list[list[Part]], runs: list[Run], ties: list[Ti
     nearby = _RunsNearby(runs, ties)
     without_log = Lookup[Part]("folder without log", ties)
     traces = Counter(parts[0].folder for parts in leftovers if parts[0].facts.traced)  # groups of traces by folder
-    for parts in sorted(leftovers, key=lambda parts: (not parts[0].is_log, not parts[0].facts.traced)):  # stable
+    launched = Counter(parts[0].folder for parts in leftovers if parts[0].is_log and not parts[0].is_of_rank)
+    for parts in sorted(leftovers, key=_turn):
         first = parts[0]
         if first.is_log:
-            run, rule = nearby.run_of_log(first)
+            run, rule = nearby.run_of_log(first, is_only=launched[first.folder] == 1)
         elif first.facts.traced:
             run, rule = nearby.run_of_traces(parts, is_only=traces[first.folder] == 1)
         else:
@@ -40,6 +43,11 @@ def attach_leftovers(leftovers: list[list[Part]], runs: list[Run], ties: list[Ti
             without_log.gather(first.folder, first, first)
     for _, group in without_log.groups():
         runs += launches(group)
+
+
+def _turn(parts: list[Part]) -> tuple[bool, bool, bool]:
+    """Logs come first, those of ranks before others, then traces."""
+    return not parts[0].is_log, not parts[0].is_of_rank, not parts[0].facts.traced
 
 
 class _RunsNearby:
@@ -59,11 +67,14 @@ class _RunsNearby:
         for part in {part.base: part for part in run.parts if {"steps", "phases"} & set(part.facts.rows)}.values():
             self._by_log.offer(part.base, run, part)
 
-    def run_of_log(self, part: Part) -> _Found:
-        """The run of a training log without steps."""
+    def run_of_log(self, part: Part, is_only: bool) -> _Found:
+        """The run of a training log without steps; `is_only` if no other log of its folder but those of ranks."""
         if named := self._named(part):
             return named, "name"
-        return self._at_the_time_of(span_of([part]), part.folder, self._by_folder.seek(part.folder, part)), "times"
+        nearby = self._by_folder.seek(part.folder, part)
+        if is_only and len(nearby) == 1 and _is_launchers(part, nearby[0]):
+            return nearby[0], "folder"
+        return self._at_the_time_of(span_of([part]), part.folder, nearby), "times"
 
     def run_of_traces(self, parts: list[Part], is_only: bool) -> _Found:
         """The run of traces; `is_only` if no others are in their folder.  It has no other traces of their ranks."""
@@ -120,3 +131,20 @@ class _RunsNearby:
         if k is None or any(nearby[other].parts[0].facts.steps for other in spans.unknown):
             return None
         return nearby[k] if not spans.unknown or spans.is_mostly_within(k, span) else None
+
+
+def _is_launchers(part: Part, run: Run) -> bool:
+    """Whether a log without steps may be what the launcher of a run printed: ranks alone logged it, nothing differs.
+
+    A run that was completed has no part in how another one ended.
+    """
+    logs = [other for other in run.parts if other.is_log]
+    outcomes = [{outcome for outcome, _ in one.facts.outcomes} for one in (part, *logs)]
+    is_contradicted = outcomes[0] and outcomes[0] != {"completed"} and {"completed"} in outcomes[1:]
+    return (
+        not part.is_of_rank
+        and bool(logs)
+        and all(other.is_of_rank for other in logs)
+        and Settings(logs).agree_with(part, ignored="model")
+        and not is_contradicted
+    )

@@ -101,6 +101,11 @@ class Part(NamedTuple):
         return bool(self.facts.steps and self.ranks)
 
     @property
+    def is_of_rank(self) -> bool:
+        """Whether it is the log of a rank: by its steps or, where it has none, by its name."""
+        return self.logs_ranks if self.facts.steps else _RANK.search(posixpath.basename(self.path)) is not None
+
+    @property
     def is_sensed(self) -> bool:
         """Whether it contains power or energy, and nothing but measurements."""
         return bool({"power", "energy"} & set(self.facts.rows)) and set(self.facts.rows) <= _SENSED

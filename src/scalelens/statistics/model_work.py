@@ -29,6 +29,21 @@ _VIT = re.compile(
     rf"(?:vit|deit)[-_ ]?({'|'.join(sorted(_VITS, key=len, reverse=True))})[-_/ ]?(?:patch)?(\d+)(?:[-_](\d+))?$"
 )
 
+# Expansion, kernel, stride, outputs, blocks of each stage
+_MOBILE = {
+    "mobilenet": (
+        (1, 3, 1, 16, 1), (6, 3, 2, 24, 2), (6, 3, 2, 32, 3), (6, 3, 2, 64, 4), (6, 3, 1, 96, 3), (6, 3, 2, 160, 3),
+        (6, 3, 1, 320, 1),
+    ),  # v2 of width 1: Sandler et al., arXiv 1801.04381, table 2
+    "efficientnet": (
+        (1, 3, 1, 16, 1), (6, 3, 2, 24, 2), (6, 5, 2, 40, 2), (6, 3, 2, 80, 3), (6, 5, 1, 112, 3), (6, 5, 2, 192, 4),
+        (6, 3, 1, 320, 1),
+    ),  # B0: Tan and Le, arXiv 1905.11946, table 1
+}  # fmt: skip
+_MOBILE_NAME = re.compile(r"(mobilenet|efficientnet)[-_ ]?(?:v2|b0)(?:[-_]1[._]0)?$")
+_SMALLEST_INCEPTION = 299
+_INCEPTION = re.compile(r"inception[-_ ]?v?3$")
+
 _UNET_LEVELS = 4  # Ronneberger et al., arXiv 1505.04597, figure 1
 
 
@@ -50,7 +65,9 @@ def image_model_work(model: str, image_size: str | None, channels: int | None = 
     """
     name = model.strip().lower()
     vit = _VIT.match(name)
-    if not (vit or name == "unet" or _RESNET.match(name)):
+    mobile = _MOBILE_NAME.match(name)
+    mobile = mobile if mobile and ("v2" in name) == (mobile[1] == "mobilenet") else None
+    if not (vit or mobile or name == "unet" or _RESNET.match(name) or _INCEPTION.match(name)):
         return ImageWork(None, False, "the name of the model does not say its layers")
     edges = [int(number) for number in re.findall(r"\d+", image_size or (vit and vit[3]) or "")][-2:]
     if not edges:
@@ -58,6 +75,13 @@ def image_model_work(model: str, image_size: str | None, channels: int | None = 
     height, width = edges[0], edges[-1]
     if resnet := _RESNET.match(name):
         return ImageWork(_TRAINING * _resnet_forward(resnet[1], height, width), True, None)
+    if mobile:
+        return ImageWork(_TRAINING * _mobile_forward(mobile[1], height, width), True, None)
+    if _INCEPTION.match(name):
+        if min(height, width) < _SMALLEST_INCEPTION:
+            reason = f"Inception-v3 trains on images of {_SMALLEST_INCEPTION} pixels and more"
+            return ImageWork(None, True, reason)
+        return ImageWork(_TRAINING * _inception_forward(height, width), True, None)
     if vit:
         patch = int(vit[2])
         if height % patch or width % patch:
@@ -104,6 +128,77 @@ def _resnet_forward(depth: str, height: int, width: int) -> float:
                 flops += _convolution(inputs, outputs, 1, height, width)
             inputs = outputs
     return flops + 2.0 * inputs * CLASSES
+
+
+def _mobile_forward(kind: str, height: int, width: int) -> float:
+    """Forward pass of MobileNet-v2 or EfficientNet-B0: inverted residuals, the latter with squeeze and excitation."""
+    height, width, inputs = _halved(height), _halved(width), 32
+    flops = _convolution(_RGB, inputs, 3, height, width)
+    for expansion, kernel, stride, outputs, blocks in _MOBILE[kind]:
+        for block in range(blocks):
+            wide = expansion * inputs
+            flops += _convolution(inputs, wide, 1, height, width) if expansion > 1 else 0.0
+            if stride == 2 and not block:
+                height, width = _halved(height), _halved(width)
+            flops += _convolution(1, wide, kernel, height, width)  # depthwise: each channel by itself
+            if kind == "efficientnet":
+                flops += 2 * _convolution(wide, max(1, inputs // 4), 1, 1, 1)
+            flops += _convolution(wide, outputs, 1, height, width)
+            inputs = outputs
+    return flops + _convolution(inputs, 1280, 1, height, width) + 2.0 * 1280 * CLASSES
+
+
+def _inception_forward(height: int, width: int) -> float:
+    """Forward pass of Inception-v3 in training, with its auxiliary head: Szegedy et al., arXiv 1512.00567, table 1.
+
+    Names of the blocks are torchvision's.
+    """
+
+    def cut(edge: int, taps: int = 3, stride: int = 2) -> int:
+        return (edge - taps) // stride + 1
+
+    def pixels() -> int:
+        return height * width
+
+    def chain(inputs: int, *links: tuple[int, int]) -> float:
+        """Convolutions one after the other: outputs, and taps of a kernel."""
+        flops = 0.0
+        for outputs, taps in links:
+            flops += 2.0 * inputs * outputs * taps * pixels()
+            inputs = outputs
+        return flops
+
+    height, width = cut(height), cut(width)
+    flops = chain(_RGB, (32, 9))
+    height, width = height - 2, width - 2
+    flops += chain(32, (32, 9), (64, 9))
+    height, width = cut(height), cut(width)
+    flops += chain(64, (80, 1))
+    height, width = height - 2, width - 2
+    flops += chain(80, (192, 9))
+    height, width = cut(height), cut(width)
+    for inputs, pooled in ((192, 32), (256, 64), (288, 64)):  # 5b to 5d
+        flops += chain(inputs, (64, 1)) + chain(inputs, (48, 1), (64, 25)) + chain(inputs, (pooled, 1))
+        flops += chain(inputs, (64, 1), (96, 9), (96, 9))
+    flops += chain(288, (64, 1), (96, 9))  # 6a
+    height, width = cut(height), cut(width)
+    flops += chain(288, (384, 9)) + chain(96, (96, 9))
+    for middle in (128, 160, 160, 192):  # 6b to 6e
+        flops += 2 * chain(768, (192, 1)) + chain(768, (middle, 1), (middle, 7), (192, 7))
+        flops += chain(768, (middle, 1), *[(middle, 7)] * 3, (192, 7))
+    flops += _auxiliary_forward(cut(height, 5, 3), cut(width, 5, 3))
+    flops += chain(768, (192, 1)) + chain(768, (192, 1), (192, 7), (192, 7))  # 7a
+    height, width = cut(height), cut(width)
+    flops += chain(192, (320, 9)) + chain(192, (192, 9))
+    for inputs in (1280, 2048):  # 7b and 7c
+        flops += chain(inputs, (320, 1)) + chain(inputs, (192, 1)) + chain(inputs, (384, 1)) + chain(inputs, (448, 1))
+        flops += chain(448, (384, 9)) + 2 * chain(384, (768, 3))
+    return flops + 2.0 * 2048 * CLASSES
+
+
+def _auxiliary_forward(height: int, width: int) -> float:
+    head = _convolution(768, 128, 1, height, width) + _convolution(128, 768, 5, height - 4, width - 4)
+    return head + 2.0 * 768 * CLASSES
 
 
 def _vit_forward(size: str, patch: int, height: int, width: int) -> float:
