@@ -120,6 +120,7 @@ _MESSAGE = re.compile(r"(?:[A-Z]\w*|(?:\w+\.)+\w+)(?::\s|\s*\Z)")
 _OF_TRACEBACK = re.compile(rf"\s+\S|{_MESSAGE.pattern}")
 _IGNORED = re.compile(r"\s*(?:Exception ignored (?:in|on)\b|Error in atexit\._run_exitfuncs:)")
 _OF_IGNORED = re.compile(rf"{_BEGINS.pattern}|{_OF_TRACEBACK.pattern}")
+_RECORD = re.compile(r"\s*:::\w+ \{")  # a structured line says itself how the job ended, to the format that reads it
 _LONGEST_TEXT = 200  # characters of the line that says how the job ended
 _MOST_ENDS = 1000  # lines of one part and outcome that are kept
 
@@ -147,6 +148,8 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         self.claims = None
+        if _RECORD.match(line.text):
+            return False
         if stopped := _STOPPED.search(line.text):
             self.rows.job(stopped[2], line.number, "scheduler")
             reason = stopped[5] or ""
