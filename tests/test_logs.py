@@ -178,6 +178,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
         (RUNNING, NO_RATE),
     },  # or samples of arrays; time per step when the epoch is over; else the mean so far
     "levanter": {(ONE, JOB)},
+    "lightning_metrics": {(WINDOW, NO_RATE)},  # by ThroughputMonitor's seconds of training
     "lightning_progress": {(WINDOW, NO_RATE)},  # differences of means since the start
     "litgpt": {(ONE, NO_RATE)},
     "llamafactory_log": {(WINDOW, NO_RATE)},  # differences of the elapsed time

@@ -2,13 +2,15 @@
 
 Tool: Lightning (pytorch_lightning, lightning.pytorch, Fabric), CSVLogger
 Versions: 1.0 to 2.x
-Yields: metrics
-Source: lightning/fabric/loggers/csv_logs.py, _ExperimentWriter.save()
+Yields: metrics, steps
+Source: lightning/fabric/loggers/csv_logs.py, _ExperimentWriter.save(); lightning/pytorch/callbacks/throughput_monitor.py
 
 The columns are whatever was logged, with `epoch` and `step`, in order of name (before 2.0: of appearance); cells of
-what was not logged at that step are empty.  There is no time, unless somebody logged one: nothing here is a step's
-time.  A resumed run writes another file.  A table with a column of times, or without empty cells or that order, is left
-to others.
+what was not logged at that step are empty.  There is no time, unless somebody logged one.  ThroughputMonitor does:
+`train/time` are seconds of training since its start, without validation, and `train/batches` those done by then.  What
+passes between two such rows is the mean of the steps between them; a count that falls begins anew, and what came before
+the first row of a resumed run is not known.  A resumed run writes another file.  A table with a column of times, or
+without empty cells or that order, is left to others.
 
 Samples:
     epoch,lr-SGD,step,train_loss,val_acc,val_loss
@@ -18,12 +20,13 @@ Samples:
 
 import re
 from itertools import islice
+from typing import NamedTuple
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import MAY_BE_CUT, first_lines, head_lines, rows_of
 
-VERSION = 2
+VERSION = 3
 
 _NAME = re.compile(r"[A-Za-z_][\w./|@ -]*\Z")
 _TIME = re.compile(r"(?:^|_)(?:time|elapsed|duration|timestamp|seconds|ms|wall)(?:_|$)", re.IGNORECASE)
@@ -39,8 +42,40 @@ def recognise(head: bytes, name: str) -> bool:
     return sparse and (names == sorted(names) or names[-2:] == ["epoch", "step"] or names[:2] == ["epoch", "step"])
 
 
+class _Done(NamedTuple):
+    """How far the training was at a row of ThroughputMonitor."""
+
+    steps: int
+    batches: float
+    time_s: float
+
+
+_START = _Done(0, 0, 0.0)
+
+
+def _timed(rows: Rows, number: int, step: int | None, values: dict[str, float], before: _Done) -> _Done:
+    """Adds the mean step time since the row before, where a row has ThroughputMonitor's; returns how far it is."""
+    separator = next((mark for mark in "/|-_." if f"train{mark}batches" in values), "")
+    time_s = values.get(f"train{separator}time")
+    if not separator or time_s is None or step is None:
+        return before
+    now = _Done(step + 1, values[f"train{separator}batches"], time_s)
+    before = _START if now.batches <= before.batches or now.steps <= before.steps else before
+    steps, passed_s = now.steps - before.steps, now.time_s - before.time_s
+    if passed_s > 0 and (before != _START or now.batches >= now.steps):
+        row = {"attempt": 0, "phase": "train", "step": step, "step_s": passed_s / steps, "averaged_steps": steps}
+        row |= {"epoch": _whole(values.get("epoch")), "value_kind": "instant" if steps == 1 else "interval_mean"}
+        rows.put("steps", number, row)
+    return now
+
+
+def _whole(value: float | None) -> int | None:
+    return int(value) if value is not None and value == int(value) else None
+
+
 def read(source: Source, rows: Rows) -> None:
     names: list[str] = []
+    before = _START
     for number, cells, whole in rows_of(source):
         if not names:
             names = cells
@@ -63,4 +98,5 @@ def read(source: Source, rows: Rows) -> None:
                 continue
             if name != "step" and value == value:
                 values.append((name, value, None))
+        before = _timed(rows, number, step, {name: value for name, value, _ in values}, before)
         rows.metrics(number, None, None, step, values)
