@@ -440,6 +440,18 @@ for k in range(12):
     run["norm"].append(k / 7, step=10 * k)
 run.stop()
 """, ".neptune/offline/*/data-1.log"),
+    "clearml": ("""
+from clearml import Task
+Task.set_offline(True)
+task = Task.init("p", "n", auto_connect_frameworks=False, auto_resource_monitoring=False)
+task.connect({"micro_batch_size": 4})
+for k in range(12):
+    task.get_logger().report_scalar("loss", "loss", 1 / (k + 1), 10 * k)
+    task.get_logger().report_scalar("norm", "norm", k / 7, 10 * k)
+task.close()
+import glob, zipfile
+zipfile.ZipFile(glob.glob(".clearml/cache/offline/*.zip")[0]).extractall("session", ["metrics.jsonl", "task.json"])
+""", "session/*.json*"),
 }  # fmt: skip
 
 
@@ -450,9 +462,37 @@ def test_what_other_trackers_write_is_read(tool: str, tmp_path: Path) -> None:
     script, place = TOOLS[tool]
     environment = os.environ | {"TRACKIO_DIR": str(tmp_path), "HOME": str(tmp_path)}
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, env=environment, timeout=300)
-    (path,) = tmp_path.glob(place)
-    status, tables = read(path)
-    assert status == "ok"
+    tables: dict[str, list[dict]] = {}
+    for path in sorted(tmp_path.glob(place)):
+        status, of_file = read(path)
+        assert status == "ok"
+        tables = {name: tables.get(name, []) + of_file.get(name, []) for name in {*tables, *of_file}}
     assert [(row["step"], row["loss"]) for row in tables["steps"]] == [(10 * k, 1 / (k + 1)) for k in range(12)]
     assert values(tables, "norm") == [(10 * k, k / 7) for k in range(12)]
     assert ("micro_batch_size", "4") in {(row["key"], row["value"]) for row in tables["params"]}
+
+
+KILLED = "import os, signal, time; time.sleep(2); os.kill(os.getpid(), signal.SIGKILL)"
+KILLED_RUNS = {
+    "wandb": (WANDB_SCRIPT.replace("run.finish()", KILLED), "wandb/offline-run-*/run-*.wandb"),
+    "mlflow": (f"{MLFLOW_SCRIPT}    {KILLED}\n", "mlflow.db"),
+    "trackio": (TOOLS["trackio"][0].replace("trackio.finish()", KILLED), "**/p.db"),
+    "neptune": (TOOLS["neptune"][0].replace("run.stop()", KILLED), ".neptune/*/*/data-1.log"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tool", KILLED_RUNS)
+def test_what_a_killed_run_left_is_the_beginning_of_what_it_logged(tool: str, tmp_path: Path) -> None:
+    if importlib.util.find_spec(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+    script, place = KILLED_RUNS[tool]
+    environment = os.environ | {"TRACKIO_DIR": str(tmp_path), "WANDB_SILENT": "true", "HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=environment, timeout=300)
+    assert done.returncode == -9
+    (path,) = tmp_path.glob(place)
+    status, tables = read(path)
+    assert status == "ok"
+    logged = [(row["step"], row["loss"]) for row in tables["steps"]]
+    assert logged == [(10 * k, 1 / (k + 1)) for k in range(len(logged))]
+    assert len(logged) >= 10 or tool == "wandb"  # W&B writes a block of its record at a time
