@@ -1,0 +1,189 @@
+"""The process that holds the study.  It is apart from the one that speaks the protocol: whatever a question needs, that
+one goes on, and starts another where this one takes too long, too much memory, or ends.
+
+Both send frames over pipes: the number of bytes, then MessagePack.
+"""
+
+import contextlib
+import os
+import queue
+import resource
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import msgspec
+
+import scalelens
+from scalelens.assistant.load import arguments_of, tools_for
+from scalelens.database.errors import UNSAFE
+from scalelens.errors import UserError
+from scalelens.inert import visible, visible_throughout
+from scalelens.report.envelopes import json_of
+
+_MOST_BYTES = 8 << 30  # of memory that a question may write to
+_LENGTH = struct.Struct("<Q")
+_LONGEST_REASON = 6_000  # characters
+_ENDED = "the question needed more memory or time than it may have, and was stopped"
+
+
+class Settings(NamedTuple):
+    """What the server was started with."""
+
+    warehouse: str
+    root: str | None = None
+    writes: bool = False
+    query_folders: Sequence[str] = ()
+
+
+class Told(NamedTuple):
+    """The answer to a call, as text, and pictures."""
+
+    text: str
+    pictures: Sequence[bytes] = ()
+    is_error: bool = False
+
+
+class Worker:
+    """Starts the process, and asks it one call after the other."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._turn = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._start()
+
+    def call(self, tool: str, arguments: Mapping[str, Any], limit_s: float) -> Told:
+        """The answer of a tool.  A process that gives none in time, or dies, is replaced."""
+        with self._turn:
+            if self._process is None or self._process.poll() is not None:
+                self._start()
+            assert self._process and self._process.stdin and self._process.stdout
+            timer = threading.Timer(limit_s, self._kill)
+            timer.start()
+            try:
+                _send(self._process.stdin, {"tool": tool, "arguments": arguments})
+                told = _received(self._process.stdout)
+            except OSError:
+                told = None
+            finally:
+                timer.cancel()
+            if told is None:
+                self._kill()
+                self._start()
+                return refusal(f"{_ENDED} (after at most {limit_s:g} s)", "ask for fewer runs or rows")
+            return msgspec.convert(told, Told)
+
+    def close(self) -> None:
+        self._kill()
+
+    def _start(self) -> None:
+        code = "import sys; sys.path[:0] = {!r}; from scalelens.assistant.worker import main; main()"
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", code.format([str(Path(scalelens.__file__).parent.parent)])],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+        assert self._process.stdin
+        with contextlib.suppress(OSError):
+            _send(self._process.stdin, self._settings)
+
+    def _kill(self) -> None:
+        """Ends the process, and those that it started."""
+        if self._process is not None and self._process.poll() is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+
+def refusal(reason: str, remedy: str = "") -> Told:
+    """An answer that says why there is none.  It may quote a log, such as the names of runs that there are."""
+    text = f"{reason}; {remedy}" if remedy else reason
+    text = visible(text.encode("utf-8", "replace").decode()[:_LONGEST_REASON], lines=True)
+    return Told(json_of({"error": "refused", "untrusted_reason": text}), (), True)
+
+
+# Within the process
+
+
+def main() -> None:
+    """Answers calls until the other end of the pipe is closed, and ends at once then, in the middle of a question, too."""
+    calls, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)  # what a library prints must not stand among the answers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with contextlib.suppress(ValueError, OSError):
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        most = _MOST_BYTES if hard == resource.RLIM_INFINITY else min(hard, _MOST_BYTES)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+    waiting: queue.Queue[Any] = queue.Queue()
+    settings = _received(calls)
+    threading.Thread(target=_listen, args=(calls, waiting), daemon=True).start()
+    office = Office(msgspec.convert(settings, Settings))
+    office.open()
+    while True:
+        call = waiting.get()
+        _send(answers, office.answer(call["tool"], call["arguments"]))
+        with contextlib.suppress(Exception):  # a question says what is wrong
+            office.desk.prepare()
+
+
+def _listen(calls: BinaryIO, waiting: "queue.Queue[Any]") -> None:
+    while (call := _received(calls)) is not None:
+        waiting.put(call)
+    with contextlib.suppress(OSError):
+        os.killpg(os.getpgid(0), signal.SIGKILL)
+    os._exit(0)
+
+
+def _send(pipe: Any, message: Any) -> None:
+    content = msgspec.msgpack.encode(message)
+    pipe.write(_LENGTH.pack(len(content)) + content)
+    pipe.flush()
+
+
+def _received(pipe: Any) -> Any:
+    """The next message; None where there is none left."""
+    length = pipe.read(_LENGTH.size)
+    if len(length) < _LENGTH.size:
+        return None
+    content = pipe.read(_LENGTH.unpack(length)[0])
+    return msgspec.msgpack.decode(content) if len(content) == _LENGTH.unpack(length)[0] else None
+
+
+class Office:
+    """Answers calls of tools with the desk that they share."""
+
+    def __init__(self, settings: Settings) -> None:
+        from scalelens.assistant.desk import Desk
+
+        self.tools = tools_for(map(Path, settings.query_folders))
+        self.desk = Desk(settings.warehouse, settings.root, settings.writes, settings.query_folders)
+
+    def open(self) -> None:
+        """Opens the warehouse before the first question; where that fails, the question says why."""
+        with contextlib.suppress(Exception):
+            self.desk.study.in_session(lambda session: session.run_names)
+
+    def answer(self, name: str, given: Any) -> Told:
+        """The answer of a tool; whatever goes wrong is an answer, too."""
+        try:
+            if name not in self.tools:
+                raise UserError("there is no tool of that name", f"there are {', '.join(self.tools)}")
+            tool = self.tools[name]
+            reply = tool.answer(self.desk, arguments_of(tool, given))
+            pictures = [picture for picture in reply.pictures if picture]
+            return Told(json_of(visible_throughout(reply.content)), pictures)
+        except UserError as error:
+            return refusal(str(error).replace(UNSAFE, "this server does nothing else"))
+        except (OSError, MemoryError) as error:
+            return refusal(f"the system refused it ({type(error).__name__})", "try again, or ask for less")
+        except Exception as error:
+            traceback.print_exc()
+            return refusal(f"{name} failed ({type(error).__name__})", "this is a defect of ScaleLens: please report it")
