@@ -133,7 +133,7 @@ class Desk:
         from scalelens.audit.warehouse.matching import Auditor
 
         auditor = Auditor(self.study.root, self.folders)
-        assert auditor.known.values is not None and auditor.known.other_values is not None  # asks for them
+        assert auditor.known.values is not None  # asks for them
         return auditor
 
 

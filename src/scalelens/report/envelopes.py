@@ -173,7 +173,8 @@ def _origin(
     row: Mapping[str, Any], runs: Iterable[str], place_of_file: Mapping[str, int], place_of_run: Mapping[str, int]
 ) -> list[str]:
     file_id, line = row.get("file_id"), row.get("line")
+    found = []
     if isinstance(file_id, str) and file_id in place_of_file:
         place = f"f{place_of_file[file_id]}"
-        return [f"{place}:{line}" if isinstance(line, int) else place]
-    return [f"r{place_of_run[run]}" for run in runs if run in place_of_run] or ["all"]
+        found = [f"{place}:{line}" if isinstance(line, int) else place]
+    return [*found, *(f"r{place_of_run[run]}" for run in runs if run in place_of_run)] or ["all"]
