@@ -13,6 +13,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -29,6 +30,7 @@ from scalelens.report.envelopes import json_of
 
 _MOST_BYTES = 8 << 30  # of memory that a question may write to
 _LENGTH = struct.Struct("<Q")
+_ENDS_WITHIN_S = 1.0
 _LONGEST_REASON = 6_000  # characters
 _ENDED = "the question needed more memory or time than it may have, and was stopped"
 
@@ -81,6 +83,12 @@ class Worker:
             return msgspec.convert(told, Told)
 
     def close(self) -> None:
+        """Lets the process end by itself, if it does so at once."""
+        if self._process is not None and self._process.stdin:
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_ENDS_WITHIN_S)
         self._kill()
 
     def _start(self) -> None:
@@ -112,7 +120,7 @@ def refusal(reason: str, remedy: str = "") -> Told:
 
 
 def main() -> None:
-    """Answers calls until the other end of the pipe is closed, and ends at once then, in the middle of a question, too."""
+    """Answers calls until the other end of the pipe is closed; then ends, in the middle of a question, too."""
     calls, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
@@ -127,16 +135,18 @@ def main() -> None:
     threading.Thread(target=_listen, args=(calls, waiting), daemon=True).start()
     office = Office(msgspec.convert(settings, Settings))
     office.open()
-    while True:
-        call = waiting.get()
+    while (call := waiting.get()) is not None:
         _send(answers, office.answer(call["tool"], call["arguments"]))
         with contextlib.suppress(Exception):  # a question says what is wrong
             office.desk.prepare()
+    office.desk.study.close()
 
 
 def _listen(calls: BinaryIO, waiting: "queue.Queue[Any]") -> None:
     while (call := _received(calls)) is not None:
         waiting.put(call)
+    waiting.put(None)
+    time.sleep(_ENDS_WITHIN_S)  # a question may be carried out, perhaps by other processes
     with contextlib.suppress(OSError):
         os.killpg(os.getpgid(0), signal.SIGKILL)
     os._exit(0)

@@ -5,6 +5,8 @@ contradicts other numbers of the text) or untraceable (no query that its words n
 or impossible; say of the untraceable where it comes from, or leave it out.
 """
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -21,6 +23,18 @@ _KINDS = {"inconsistent": "impossible"}
 _ORDER = ("impossible", "stale", "untraceable", "reproduced")
 
 
+_COLUMN = re.compile(r"SELECT (\w+) FROM ")
+# What words name a statistic, and which columns hold it.
+_STATISTICS = {
+    "median": re.compile(r"\bmedian\b", re.IGNORECASE),
+    "mean": re.compile(r"\b(?:mean|average)\b", re.IGNORECASE),
+    "percentile": re.compile(r"\bpercentiles?\b|\bp\d\d\b|\bquantiles?\b", re.IGNORECASE),
+}
+_COLUMNS_OF = {
+    "median": re.compile(r"step_s|median_\w+"), "mean": re.compile(r"mean_\w+"), "percentile": re.compile(r"p\d+_\w+"),
+}  # fmt: skip
+
+
 class Arguments(msgspec.Struct, forbid_unknown_fields=True):
     text: Annotated[
         str, msgspec.Meta(description="The answer, as text or Markdown.", min_length=1, max_length=LONGEST_TEXT)
@@ -35,7 +49,8 @@ def answer(desk: "Desk", given: Arguments) -> "Reply":
     from scalelens.audit.warehouse.text import findings_of
 
     document = document_of(given.text, "answer", ".md")
-    findings = [*inconsistencies(document), *findings_of(document, desk.auditor())]
+    found = (_of_named_statistic(finding) for finding in findings_of(document, desk.auditor()))
+    findings = [*inconsistencies(document), *found]
     findings.sort(key=lambda finding: _ORDER.index(_kind(finding)))
     kinds = [_kind(finding) for finding in findings]
     content = {
@@ -49,6 +64,19 @@ def answer(desk: "Desk", given: Arguments) -> "Reply":
         ],
     }  # fmt: skip
     return Reply(fitted_list(content, "findings", "check a shorter text"))
+
+
+def _of_named_statistic(finding: "Finding") -> "Finding":
+    """A median that only a mean or a percentile reproduces is not reproduced."""
+    number, column = finding.numbers[0], _COLUMN.match(finding.evidence)
+    if finding.kind != "reproduced" or not column or number.table is not None:
+        return finding
+    named = {name for name, words in _STATISTICS.items() if words.search(number.words)}
+    has = next((name for name, columns in _COLUMNS_OF.items() if columns.fullmatch(column[1])), None)
+    if not named or has is None or has in named:
+        return finding
+    sentence = f"{number.text} {number.unit}: only {column[1]} has it, and the sentence names another statistic"
+    return replace(finding, kind="untraceable", sentence=sentence)
 
 
 def _kind(finding: "Finding") -> str:
