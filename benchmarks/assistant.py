@@ -20,7 +20,6 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 from questions import NAMES, copy_logs, facts_of, played, script_of  # noqa: E402
-
 from scalelens.assistant.worker import Office, Settings  # noqa: E402
 from scalelens.ingestion.ingest import ingest  # noqa: E402
 
@@ -38,7 +37,9 @@ async def called(client: Any, tool: str, **arguments: Any) -> tuple[float, int]:
 
 
 async def by_the_protocol(warehouse: Path) -> None:
-    parameters = mcp.StdioServerParameters(command=sys.executable, args=["-m", "scalelens", "mcp", "-w", str(warehouse)], env={**os.environ})
+    parameters = mcp.StdioServerParameters(
+        command=sys.executable, args=["-m", "scalelens", "mcp", "-w", str(warehouse)], env={**os.environ}
+    )
     began = time.perf_counter()
     async with mcp.Client(mcp.stdio_client(parameters)) as client:
         tools = (await client.list_tools()).tools
@@ -78,7 +79,9 @@ def questions(folder: Path) -> None:
             n_calls += len(texts)
             n_right += abs(value - facts[question["answer"]]) <= 1e-4 * abs(facts[question["answer"]])
     print(f"{n_right} questions answered in {n_calls} calls and {sum(lengths):,} characters")
-    print(f"an answer: median {median(lengths):,.0f}, 95 % below {quantiles(lengths, n=20)[-1]:,.0f}, longest {max(lengths):,}")
+    print(
+        f"an answer: median {median(lengths):,.0f}, 95 % below {quantiles(lengths, n=20)[-1]:,.0f}, longest {max(lengths):,}"
+    )
 
 
 def main() -> None:

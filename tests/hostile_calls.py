@@ -43,7 +43,9 @@ URIS = (
 )  # fmt: skip
 
 
-def calls(tools: dict[str, list[str]], folder: Path, outside: Path, number: int, seed: int = 1) -> Iterator[tuple[str, Any]]:
+def calls(
+    tools: dict[str, list[str]], folder: Path, outside: Path, number: int, seed: int = 1
+) -> Iterator[tuple[str, Any]]:
     """Tools with arguments; a tool of the name `resource` is one to be read.  `tools` has the parameters of each."""
 
     def filled(value: Any) -> Any:
@@ -95,7 +97,16 @@ def plant(folder: Path) -> list[str]:
         "".join(json.dumps({"step": step, "loss": 1.0, text["metric"]: 2.0}) + "\n" for step in range(3))
     )
     events = [
-        {"ph": "X", "cat": "kernel", "name": f"{text['kernel']} gemm", "pid": 0, "tid": 7, "ts": 10, "dur": 5, "args": {"stream": 7}},
+        {
+            "ph": "X",
+            "cat": "kernel",
+            "name": f"{text['kernel']} gemm",
+            "pid": 0,
+            "tid": 7,
+            "ts": 10,
+            "dur": 5,
+            "args": {"stream": 7},
+        },
         {"ph": "X", "cat": "user_annotation", "name": text["annotation"], "pid": 1, "tid": 1, "ts": 1, "dur": 50},
         {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 2, "dur": 9},
     ]

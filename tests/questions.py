@@ -38,7 +38,10 @@ def copy_logs(name: str, folder: Path) -> Path:
             if path.is_dir():
                 shutil.copytree(path, folder / path.name)
             else:
-                shutil.copy(path, folder / (path.name if not path.name.startswith("trace_") else f"{path.parent.name}_{path.name}"))
+                shutil.copy(
+                    path,
+                    folder / (path.name if not path.name.startswith("trace_") else f"{path.parent.name}_{path.name}"),
+                )
     return folder
 
 

@@ -164,7 +164,9 @@ def test_a_tool_of_a_query_is_offered_where_the_query_is(study: Path, tmp_path: 
         (own / f"{name}.sql").write_text(
             "-- One.\n--\n-- Answers: Is it one?\n--\n-- Sources: runs\n--\n-- Parameters:\n--   devices := 8    devices\n"
             "--\n-- Columns:\n--   run_id    VARCHAR    run\n--   n         INTEGER    its devices\n"
-            "SELECT run_id, devices AS n FROM runs WHERE devices < devices_of(devices)\n".replace("devices_of(devices)", "8")
+            "SELECT run_id, devices AS n FROM runs WHERE devices < devices_of(devices)\n".replace(
+                "devices_of(devices)", "8"
+            )
         )
     assert {"blame", "forecast"} <= tools_for([own]).keys()
     office = Office(Settings(str(study), query_folders=[str(own)]))
@@ -192,13 +194,21 @@ def test_the_command_refuses_what_cannot_be_served(run: "Run", study: Path, tmp_
 def test_pages_of_an_answer_are_all_of_it(ask: Callable[..., dict[str, Any]]) -> None:
     whole, offset = [], 0
     while True:
-        answer = ask("sql", statement="SELECT file_id, line, name FROM events ORDER BY file_id, line, name LIMIT 450", offset=offset, limit=200)
+        answer = ask(
+            "sql",
+            statement="SELECT file_id, line, name FROM events ORDER BY file_id, line, name LIMIT 450",
+            offset=offset,
+            limit=200,
+        )
         whole += column(answer, "line")
         if answer["truncated"] is None:
             break
         offset = answer["truncated"]["next_offset"]
         assert "offset" in answer["truncated"]["how"]
-    expected = ask("sql", statement="SELECT list(line) AS lines, count(*) AS n FROM (SELECT line FROM events ORDER BY file_id, line, name LIMIT 450)")
+    expected = ask(
+        "sql",
+        statement="SELECT list(line) AS lines, count(*) AS n FROM (SELECT line FROM events ORDER BY file_id, line, name LIMIT 450)",
+    )
     assert len(whole) == column(expected, "n")[0] == 450
     assert whole[:50] == column(expected, "lines")[0][:50]
 
@@ -236,12 +246,18 @@ def test_columns_that_are_asked_for_keep_their_doubts(ask: Callable[..., dict[st
 def test_an_empty_answer_says_why(ask: Callable[..., dict[str, Any]]) -> None:
     assert "power" in ask("ask", question="energy_integrated")["empty_because"][0]["untrusted_reason"]
     assert "power is empty" in ask("sql", statement="SELECT * FROM power")["empty_because"][0]["untrusted_reason"]
-    assert "conditions" in ask("sql", statement="SELECT * FROM steps WHERE step < 0")["empty_because"][0]["untrusted_reason"]
+    assert (
+        "conditions"
+        in ask("sql", statement="SELECT * FROM steps WHERE step < 0")["empty_because"][0]["untrusted_reason"]
+    )
 
 
 def test_a_comparison_says_what_differs(ask: Callable[..., dict[str, Any]]) -> None:
     answer = ask("compare", a="fp32-r1", b="bf16-r1")
-    assert column(answer, "verdict") and ["precision", "performance", "fp32", "bf16"] in answer["untrusted_settings"]["rows"]
+    assert (
+        column(answer, "verdict")
+        and ["precision", "performance", "fp32", "bf16"] in answer["untrusted_settings"]["rows"]
+    )
     assert {run["untrusted_name"] for run in answer["runs"]} == {"fp32-r1", "bf16-r1"}
 
 
@@ -292,7 +308,11 @@ def test_a_source_shows_no_secret(tmp_path: Path) -> None:
     (tmp_path / "job.log").write_text(f"WANDB_API_KEY=0123456789abcdef0123\n\x1b[2J{'x' * 100_000}\n" * 3)
     ingest([tmp_path / "job.log"], tmp_path / "w", jobs=1)
     told = Office(Settings(str(tmp_path / "w"))).answer("source", {"file": "job.log", "line": 2})
-    assert "0123456789" not in told.text and "WANDB_API_KEY=***" in told.text and "\\x1b[2J" in told.text.replace("\\\\", "\\")
+    assert (
+        "0123456789" not in told.text
+        and "WANDB_API_KEY=***" in told.text
+        and "\\x1b[2J" in told.text.replace("\\\\", "\\")
+    )
     assert len(told.text) < 4_000
 
 
@@ -366,7 +386,11 @@ def play(name: str, logs: Path, warehouse: Path) -> list[int]:
         assert len(question["calls"]) <= 3
         value, texts = played(question, facts, call)
         expected = facts[question["answer"]]
-        assert math.isclose(value, expected, rel_tol=question.get("tolerance", 1e-6)), (question["ask"], value, expected)
+        assert math.isclose(value, expected, rel_tol=question.get("tolerance", 1e-6)), (
+            question["ask"],
+            value,
+            expected,
+        )
         assert max(map(len, texts)) <= LONGEST
     assert median(lengths) < 8_000
     return lengths
@@ -377,7 +401,9 @@ def test_there_are_sixty_questions() -> None:
     assert len(NAMES) >= 6 and len(asked) >= 60
 
 
-@pytest.mark.parametrize(("name", "place"), [(name, place) for name in NAMES for place in script_of(name).get("corpus", [])])
+@pytest.mark.parametrize(
+    ("name", "place"), [(name, place) for name in NAMES for place in script_of(name).get("corpus", [])]
+)
 def test_the_same_questions_about_logs_of_others(name: str, place: str, corpus: Path, tmp_path: Path) -> None:
     play(name, CORPUS / place, tmp_path / "w")
 
@@ -424,7 +450,9 @@ def runs_of(office: Office) -> list[dict[str, Any]]:
 
 
 def test_an_answer_that_contradicts_itself_is_impossible(ask: Callable[..., dict[str, Any]]) -> None:
-    answer = ask("check_answer", text="The job went from 1 GPU to 8 GPUs with a speedup of 12 and an efficiency of 40 %.")
+    answer = ask(
+        "check_answer", text="The job went from 1 GPU to 8 GPUs with a speedup of 12 and an efficiency of 40 %."
+    )
     assert answer["counts"]["impossible"] and answer["verdict"].startswith("wrong")
 
 
@@ -528,7 +556,10 @@ def every_call(office: Office, one_of: int) -> Iterator[tuple[str, dict[str, Any
     yield "sql", {"statement": "SELECT struct_pack(k := key), [value], map([key], [value]) FROM params"}
     yield from (("identify", {"path": str(path)}) for path in office.desk.root.rglob("*.*") if path.is_file())  # type: ignore[union-attr]
     yield from ((tool, {}) for tool in ("overview", "list_questions", "history", "plot"))
-    yield "ingest", {"paths": [path.name for path in office.desk.root.iterdir() if not path.is_symlink()], "dry_run": True}  # type: ignore[union-attr]
+    yield (
+        "ingest",
+        {"paths": [path.name for path in office.desk.root.iterdir() if not path.is_symlink()], "dry_run": True},
+    )  # type: ignore[union-attr]
     yield "check_answer", {"text": "The step takes 0.5 s and 8 GPUs reach 90 % efficiency."}
     yield "plot", {"chart": "step_times"}
 
@@ -551,7 +582,9 @@ def test_a_question_without_end_is_stopped_and_the_next_is_answered(study: Path)
         worker.close()
 
 
-def test_a_defect_is_an_answer(office: Office, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_defect_is_an_answer(
+    office: Office, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def broken(*_: Any) -> Told:
         raise KeyError(hostile_calls.OUTSIDE)
 

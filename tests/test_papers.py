@@ -266,7 +266,9 @@ def check_envelope(envelope: dict[str, Any]) -> None:
     said = [(doubt["column"], doubt["untrusted_text"]) for doubt in envelope["doubts"]]
     assert len(set(said)) == len(said) and all(text for _, text in said), "each once"
     for doubt in envelope["doubts"]:
-        assert doubt["column"] not in names and doubt["rows"] and set(doubt["rows"]) <= set(range(len(envelope["rows"])))
+        assert (
+            doubt["column"] not in names and doubt["rows"] and set(doubt["rows"]) <= set(range(len(envelope["rows"])))
+        )
     check_origins(envelope)
     inputs = envelope["provenance"]["inputs"]
     assert envelope["inputs_sha256"] == hashlib.sha256("\n".join(sorted(inputs)).encode()).hexdigest()
@@ -300,7 +302,11 @@ def test_an_envelope_of_a_query(run: "Run", warehouse: Path, name: str) -> None:
     check_envelope(envelope)
     assert envelope["query"] == name and all(told["meaning"] for told in envelope["columns"])
     rows = json.loads(run("query", name, "-w", warehouse, "--format", "json").out)
-    assert isinstance(rows, list) and [{key: row.get(key) for key in told} for told, row in zip(rows, rows_as_objects(envelope), strict=True)] == rows
+    assert (
+        isinstance(rows, list)
+        and [{key: row.get(key) for key in told} for told, row in zip(rows, rows_as_objects(envelope), strict=True)]
+        == rows
+    )
 
 
 def test_an_envelope_of_sql(run: "Run", warehouse: Path) -> None:

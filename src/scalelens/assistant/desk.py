@@ -1,6 +1,7 @@
 """What the tools share: the open study, what may be read and written, and the way from a question to an answer."""
 
 import os
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -83,7 +84,6 @@ class Desk:
     ) -> dict[str, Any]:
         """The same within a session, in so many characters; `rests_on` are the runs of rows that name none."""
         from scalelens.question.empty import told_reasons
-
         from scalelens.report.envelopes import content_of
 
         asked = session.ask(question)
@@ -98,18 +98,18 @@ class Desk:
         names = answer.frame.columns
         for name in wanted:
             if name not in (*names, "*"):
-                raise UserError(f"there is no column '{name}'", did_you_mean(name, names) or f"there are {', '.join(names)}")
+                raise UserError(
+                    f"there is no column '{name}'", did_you_mean(name, names) or f"there are {', '.join(names)}"
+                )
         if "*" in wanted or not (wanted or answer.query):
             return names
         if wanted:
             return [name for name in names if name in wanted or name == "run_id"]
         assert answer.query
         glance = {name.rstrip("%~") for name in answer.query.glance}
-        kept = {
-            name for name in names
-            if name.removesuffix("_low").removesuffix("_high").removesuffix("_kind") in glance or name == "interval_kind"
-        }  # fmt: skip
-        return [name for name in names if name in kept or name in ("run_id", "file_id", "line")] if glance else names
+        always = ("run_id", "file_id", "line", "interval_kind")
+        kept = [name for name in names if name in always or re.sub("_(low|high|kind)$", "", name) in glance]
+        return kept if glance else names
 
     def prepare(self) -> None:
         """Begins to ask what `auditor` holds texts against, beside what else is asked.

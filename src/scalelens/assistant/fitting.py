@@ -12,9 +12,7 @@ _LONGEST_LIST = 50
 _SHORT_ID = 12  # of the hash of a file
 
 
-def fitted_rows(
-    content: Mapping[str, Any], rest: Mapping[str, Any], first: int, room: int = LONGEST
-) -> dict[str, Any]:
+def fitted_rows(content: Mapping[str, Any], rest: Mapping[str, Any], first: int, room: int = LONGEST) -> dict[str, Any]:
     """The content of an answer with as many of its rows as there is room for.
 
     `content` is that of `report.envelopes.content_of`, `rest` the keys that follow it; `first` is the place of the
@@ -67,9 +65,7 @@ def _first_rows(content: Mapping[str, Any], count: int) -> dict[str, Any]:
     files.update(place for _, run in runs for place in run["files"])
     new_file = {old: new for new, old in enumerate(sorted(files))}
     new_run = {f"r{old}": f"r{new}" for new, (old, _) in enumerate(runs)}
-    doubts = (
-        {**doubt, "rows": [place for place in doubt["rows"] if place < count]} for doubt in content["doubts"]
-    )
+    doubts = ({**doubt, "rows": [place for place in doubt["rows"] if place < count]} for doubt in content["doubts"])
     return {
         **content,
         "rows": content["rows"][:count],
@@ -98,9 +94,7 @@ def _shortened(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def _without_meanings(content: Mapping[str, Any], room: int) -> dict[str, Any]:
     """The columns by name alone; then as many of them as there is room for."""
-    columns = [
-        {key: value for key, value in column.items() if key != "meaning"} for column in content["columns"]
-    ]
+    columns = [{key: value for key, value in column.items() if key != "meaning"} for column in content["columns"]]
     bare = {**content, "columns": columns}
     fits = _most_that_fits(
         len(columns), lambda count: len(json_of({**bare, "columns": columns[:count]})) <= room - _LONGEST_CELL

@@ -47,7 +47,9 @@ def _opened(entry: "Entry") -> Source:
                 source.close()
         return open_source(entry.path)
     except (OSError, ValueError, EOFError):
-        raise UserError("the file that was read is gone or cannot be read", "its rows are still there: ask those") from None
+        raise UserError(
+            "the file that was read is gone or cannot be read", "its rows are still there: ask those"
+        ) from None
 
 
 def _holds(source: Source, entry: "Entry") -> bool:

@@ -24,9 +24,9 @@ Runs = Annotated[
         examples=["devices = 8 AND precision = 'bf16'"], max_length=5_000,
     ),
 ]  # fmt: skip
-Value = str | float | int | bool | None
+_Value = str | float | int | bool | None
 Parameters = Annotated[
-    dict[str, Value],
+    dict[str, _Value],
     Meta(
         description="Parameters of the query; `explain` lists them.  `runs`, `epochs`, `warmup`, `exclude` are common.",
         examples=[{"runs": "devices = 8", "warmup": 5}],

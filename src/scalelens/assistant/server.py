@@ -50,7 +50,10 @@ def server_of(settings: Settings, worker: Worker) -> "Server[Any]":
         return types.CallToolResult(content=content, is_error=told.is_error)
 
     async def list_resources(context: Any, parameters: Any) -> types.ListResourcesResult:
-        listed = [types.Resource(uri=uri, name=name, description=text, mime_type="application/json") for uri, name, text in RESOURCES]
+        listed = [
+            types.Resource(uri=uri, name=name, description=text, mime_type="application/json")
+            for uri, name, text in RESOURCES
+        ]
         return types.ListResourcesResult(resources=listed)
 
     async def list_templates(context: Any, parameters: Any) -> types.ListResourceTemplatesResult:

@@ -17,7 +17,9 @@ def mcp(
     root: Annotated[
         Path | None, typer.Option("--root", help="Folder below which files may be read: identify, ingest, verify.")
     ] = None,
-    write: Annotated[bool, typer.Option("--write", help="Let the assistant read new files into the warehouse.")] = False,
+    write: Annotated[
+        bool, typer.Option("--write", help="Let the assistant read new files into the warehouse.")
+    ] = False,
     folders: QueryFolders = None,
 ) -> None:
     """Serve a warehouse to an assistant, by the Model Context Protocol over standard input and output.
@@ -46,7 +48,7 @@ def mcp(
     from scalelens.assistant.worker import Settings, Worker
 
     own_queries = [str(folder.resolve()) for folder in folders or ()]
-    settings = Settings(str(warehouse), root and str(root.resolve()), write, own_queries)
+    settings = Settings(str(warehouse), str(root.resolve()) if root else None, write, own_queries)
     worker = Worker(settings)  # opens the warehouse while the protocol is loaded
     try:
         from scalelens.assistant.server import serve

@@ -36,7 +36,9 @@ def files_of_runs(connection: duckdb.DuckDBPyConnection, runs: Iterable[str]) ->
     files: dict[str, list[str]] = {}
     if chosen:
         statement = f"SELECT DISTINCT run_id, file_id FROM members WHERE run_id IN ({chosen}) ORDER BY ALL"
-        for run_id, file_id in zip(*(column.to_pylist() for column in table_of(connection, statement).columns), strict=True):
+        for run_id, file_id in zip(
+            *(column.to_pylist() for column in table_of(connection, statement).columns), strict=True
+        ):
             files.setdefault(run_id, []).append(file_id)
     return files
 

@@ -106,7 +106,9 @@ def _is_ours(name: str, answer: "Answer") -> bool:
     if _plain(name) in _plain(answer.sql) or re.fullmatch(r"count_star\(\)|col(?:umn)?\d+", name):
         return True
     of_tables = {column.name for columns in documented().values() for column in columns}
-    return name in of_tables or any(name == column.name for query in answer.queries.values() for column in query.columns)
+    return name in of_tables or any(
+        name == column.name for query in answer.queries.values() for column in query.columns
+    )
 
 
 def _plain(text: str) -> str:

@@ -74,7 +74,11 @@ def _envelope(text: str) -> _FileParts:
     ]
     told = [doubt._asdict() for doubt in doubts_in(held, DOUBTS)]
     as_told = [
-        {"column": doubt["column"], "text": doubt["untrusted_text"], "rows": [int(place.digits) for place in doubt["rows"]]}
+        {
+            "column": doubt["column"],
+            "text": doubt["untrusted_text"],
+            "rows": [int(place.digits) for place in doubt["rows"]],
+        }
         for doubt in doubts
     ]
     values = Counter(map(_hashable, map(list, zip(rows, origins, held, strict=True))))

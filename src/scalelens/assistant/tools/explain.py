@@ -1,4 +1,4 @@
-"""What a query computes (definition, formula, assumptions, limits, parameters, columns); or a table, a format, a column."""
+"""What a query computes (definition, formula, limits, parameters, columns); or a table, a format, a column."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,8 +16,8 @@ class Arguments(msgspec.Struct, forbid_unknown_fields=True):
     name: Annotated[
         str,
         msgspec.Meta(
-            description="A query, table, format or column; `tables` and `formats` list these.", examples=["scaling", "steps", "megatron"],
-            min_length=1, max_length=200,
+            description="A query, table, format or column; `tables` and `formats` list these.",
+            examples=["scaling", "steps", "megatron"], min_length=1, max_length=200,
         ),
     ]  # fmt: skip
     sql: Annotated[bool, msgspec.Meta(description="Its SQL, too.")] = False
@@ -32,7 +32,7 @@ def answer(desk: "Desk", given: Arguments) -> "Reply":
 
 
 def page_of(name: str, desk: "Desk", with_sql: bool = False) -> str:
-    """The documentation of a query, a table, a format or a column.  Raises UserError where there is none of the name."""
+    """The documentation of a query, table, format or column.  Raises UserError where there is none of the name."""
     from scalelens.ingestion.formats import load as load_formats
     from scalelens.parsing.format_file import name_of
     from scalelens.queries.explain import columns_named, page
@@ -56,4 +56,7 @@ def page_of(name: str, desk: "Desk", with_sql: bool = False) -> str:
     if found := columns_named(name, queries):
         return found
     known = {**queries, **formats, **documented()}
-    raise UserError(f"there is no query, table, format or column '{name}'", did_you_mean(name, known) or "list_questions lists queries")
+    raise UserError(
+        f"there is no query, table, format or column '{name}'",
+        did_you_mean(name, known) or "list_questions lists queries",
+    )

@@ -1,4 +1,4 @@
-"""A measure over the runs of one configuration in time: since when is it slower, by how much, and what changed there."""
+"""A measure over the runs of one configuration in time: since when is it slower, by how much, what changed there."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 

@@ -15,11 +15,13 @@ _MOST_PICTURE_BYTES = 1_000_000
 
 
 class Arguments(msgspec.Struct, forbid_unknown_fields=True):
-    chart: Annotated[str, msgspec.Meta(description="Name of a chart.", examples=["scaling", "step_times"], max_length=100)] = ""
-    parameters: Parameters = {}
-    also: Annotated[
-        Literal["", "pdf", "svg"], msgspec.Meta(description="A second file for a paper, of this kind.")
+    chart: Annotated[
+        str, msgspec.Meta(description="Name of a chart.", examples=["scaling", "step_times"], max_length=100)
     ] = ""
+    parameters: Parameters = {}
+    also: Annotated[Literal["", "pdf", "svg"], msgspec.Meta(description="A second file for a paper, of this kind.")] = (
+        ""
+    )
 
 
 def answer(desk: "Desk", given: Arguments) -> "Reply":

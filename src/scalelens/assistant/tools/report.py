@@ -1,4 +1,4 @@
-"""Write the report: one offline page in a temporary folder, its findings by weight, and a picture of its first figure."""
+"""Write the report: an offline page in a temporary folder, its findings by weight, a picture of its first figure."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 

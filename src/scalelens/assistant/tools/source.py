@@ -1,4 +1,4 @@
-"""The lines of a file around a row: a path or file_id of `files` in an answer, and the line after its colon in `from`."""
+"""The lines of a file around a row: a path or file_id of `files` in an answer, and the line that `from` has."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 

@@ -1,4 +1,4 @@
-"""Whether figures and tables that ScaleLens wrote are still what the logs give; files below --root, or that `plot` made."""
+"""Whether figures and tables that ScaleLens wrote are still what the logs give: below --root, or made by `plot`."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +15,9 @@ LIMIT_S = 300
 
 
 class Arguments(msgspec.Struct, forbid_unknown_fields=True):
-    files: Annotated[list[FilePath], msgspec.Meta(description="Figures, tables, envelopes.", min_length=1, max_length=20)]
+    files: Annotated[
+        list[FilePath], msgspec.Meta(description="Figures, tables, envelopes.", min_length=1, max_length=20)
+    ]
 
 
 def answer(desk: "Desk", given: Arguments) -> "Reply":
