@@ -23,7 +23,7 @@ STATEMENTS = (
     "SELECT * FROM range(1000000000000)", "SELECT repeat('x', 100000)", "SELECT 1) UNION (SELECT 2", "SELECT '\0'",
     "EXPLAIN ANALYZE COPY runs TO '{folder}/z.csv'", "PIVOT runs ON name USING count(*)", "SELECT x'00'::BLOB", "SHOW TABLES",
     "WITH RECURSIVE t AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM t WHERE n < 1000) FROM t", "DESCRIBE runs",
-    "SELECT CAST(text AS INTEGER) FROM problems", "SELECT error(name) FROM runs", "BEGIN", "SELECT \ud800", "CHECKPOINT",
+    "SELECT CAST(text AS INTEGER) FROM problems", "SELECT error(name) FROM runs", "BEGIN", "CHECKPOINT",
     "SELECT struct_pack(a := name) FROM runs", "SELECT * FROM query('SELECT * FROM read_text(''{outside}'')')",
     "SELECT [name] FROM runs", "SELECT map([name], [1]) FROM runs", "VALUES ('x')", "SUMMARIZE runs",
 )  # fmt: skip

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import re
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -116,7 +117,8 @@ def test_a_client_lists_and_calls_every_tool(small: Path) -> None:
             arguments = example_of(tool.description) if tool.name != "verify" else {"files": [drawn]}
             result = await client.call_tool(tool.name, arguments)
             text = result.content[0].text
-            assert not result.is_error and len(text) <= LONGEST, (tool.name, text)
+            assert len(text) <= LONGEST and json.loads(text)
+            assert not result.is_error or hasattr(tools_for()[tool.name], "QUERY"), (tool.name, text)
             if tool.name in ("plot", "report"):
                 (picture,) = result.content[1:]
                 assert picture.mime_type == "image/png" and picture.data.startswith("iVBOR")
@@ -138,6 +140,33 @@ def test_a_client_lists_and_calls_every_tool(small: Path) -> None:
     before = contents_of(small)
     with_client(work, "-w", str(small / "w"), "--root", str(small / "logs"))
     assert contents_of(small) == before, "nothing is written, neither into the warehouse nor beside the logs"
+
+
+def test_lines_that_are_no_calls_do_not_end_the_server(small: Path) -> None:
+    """Written to the pipe itself, because a client would not send them."""
+    pytest.importorskip("mcp")
+    begin = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    call = {"name": "sql", "arguments": {"statement": "SELECT 42 AS n"}}
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": begin}).encode(),
+        b'{"jsonrpc": "2.0", "method": "notifications/initialized"}', b"{", b"[]", b"null", b"\xff\xfe\x00", b"x" * 3_000_000,
+        b"[" * 100_000, b'{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "sql"}}',
+        b'{"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "sql", "arguments": {"statement": "\\ud800"}}}',
+        b'{"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {"name": 5, "arguments": [1]}}',
+        b'{"jsonrpc": "2.0", "id": 5, "method": "nothing"}',
+        b'{"jsonrpc": "2.0", "id": 6, "method": "tools/call", "params": {"name": "ask", "arguments": {"limit": 1e999}}}',
+        json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": call}).encode(),
+    ]  # fmt: skip
+    command = [sys.executable, "-m", "scalelens", "mcp", "-w", str(small / "w")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
+        assert server.stdin and server.stdout
+        server.stdin.write(b"\n".join(lines) + b"\n")
+        server.stdin.flush()
+        answers = (json.loads(line) for line in server.stdout)
+        last = next(answer for answer in answers if answer.get("id") == 7)
+        server.stdin.close()
+        assert json.loads(last["result"]["content"][0]["text"])["rows"] == [[42]]
+        assert server.wait(20) == 0
 
 
 def contents_of(folder: Path) -> dict[str, bytes]:
@@ -162,17 +191,15 @@ def test_a_tool_of_a_query_is_offered_where_the_query_is(study: Path, tmp_path: 
     own.mkdir()
     for name in ("blame", "forecast"):
         (own / f"{name}.sql").write_text(
-            "-- One.\n--\n-- Answers: Is it one?\n--\n-- Sources: runs\n--\n-- Parameters:\n--   devices := 8    devices\n"
+            "-- One.\n--\n-- Answers: Is it one?\n--\n-- Sources: runs\n--\n-- Parameters:\n--   most := 8    devices\n"
             "--\n-- Columns:\n--   run_id    VARCHAR    run\n--   n         INTEGER    its devices\n"
-            "SELECT run_id, devices AS n FROM runs WHERE devices < devices_of(devices)\n".replace(
-                "devices_of(devices)", "8"
-            )
+            "SELECT run_id, devices AS n FROM runs WHERE devices <= most\n"
         )
     assert {"blame", "forecast"} <= tools_for([own]).keys()
     office = Office(Settings(str(study), query_folders=[str(own)]))
     for name in ("blame", "forecast"):
-        answer = json.loads(office.answer(name, {"parameters": {"devices": 4}}).text)
-        assert answer["query"] == name and answer["rows_in_all"] == 8
+        answer = json.loads(office.answer(name, {"parameters": {"most": 1}}).text)
+        assert answer["query"] == name and set(column(answer, "n")) == {1}
 
 
 def test_without_the_package_the_command_says_what_to_install(

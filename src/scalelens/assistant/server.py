@@ -24,7 +24,7 @@ _NOT_FOUND = -32002
 
 def serve(settings: Settings, worker: Worker) -> None:
     """Serves one client over standard input and output, until it closes them."""
-    anyio.run(_serve, server_of(settings, worker))
+    anyio.run(_serve, _server_of(settings, worker))
 
 
 async def _serve(server: "Server[Any]") -> None:
@@ -32,7 +32,7 @@ async def _serve(server: "Server[Any]") -> None:
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
-def server_of(settings: Settings, worker: Worker) -> "Server[Any]":
+def _server_of(settings: Settings, worker: Worker) -> "Server[Any]":
     """The server of a worker; what it knows of the tools are their texts."""
     tools = tools_for(map(Path, settings.query_folders))
 

@@ -92,9 +92,9 @@ class Worker:
         self._kill()
 
     def _start(self) -> None:
-        code = "import sys; sys.path[:0] = {!r}; from scalelens.assistant.worker import main; main()"
+        code = "import sys; sys.path.insert(0, sys.argv[1]); from scalelens.assistant.worker import work; work()"
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", code.format([str(Path(scalelens.__file__).parent.parent)])],
+            [sys.executable, "-P", "-c", code, str(Path(scalelens.__file__).parent.parent)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
         assert self._process.stdin
@@ -119,7 +119,7 @@ def refusal(reason: str, remedy: str = "") -> Told:
 # Within the process
 
 
-def main() -> None:
+def work() -> None:
     """Answers calls until the other end of the pipe is closed; then ends, in the middle of a question, too."""
     calls, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     with open(os.devnull, "rb") as nothing:

@@ -22,7 +22,7 @@ _IDENTITY = (
 )  # fmt: skip
 
 
-class Doubt(NamedTuple):
+class _Doubt(NamedTuple):
     """A sentence that some rows hold against themselves."""
 
     column: str
@@ -139,14 +139,14 @@ class Answer:
         return make_provenance(made, self.sql, self.inputs, self.frame, needed_by(self.sql, self.queries))
 
 
-def doubts_in(rows: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> list[Doubt]:
+def doubts_in(rows: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> list[_Doubt]:
     """What rows say against themselves, each sentence once, in the order in which they come."""
     found: dict[tuple[str, str], list[int]] = {}
     for place, row in enumerate(rows):
         for column in columns:
             if row.get(column):
                 found.setdefault((column, row[column]), []).append(place)
-    return [Doubt(column, text, places) for (column, text), places in found.items()]
+    return [_Doubt(column, text, places) for (column, text), places in found.items()]
 
 
 def run_ids(rows: "pa.Table") -> list[str]:

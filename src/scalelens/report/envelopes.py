@@ -1,6 +1,6 @@
 """An answer as an envelope: JSON for programs and assistants, with what a list of rows leaves out.
 
-docs/envelope.md describes it.  The number in SCHEMA rises when a key goes or changes its meaning, not for a new key.
+docs/envelope.md describes it.  The number in the schema rises when a key goes or changes its meaning, not for a new key.
 """
 
 import math
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from scalelens.question.answer import Answer
 
-SCHEMA = "scalelens-envelope/2"
+_SCHEMA = "scalelens-envelope/2"
 _RUNS = ("run_id", "run_ids", "from_run_ids", "to_run_ids")  # columns that name the runs of a row
 _MOST_FILES = 8  # of a run that are named one by one
 _TEXTS = ("string", "array", "object")  # types of values that may hold text of a log
@@ -64,7 +64,7 @@ def content_of(
     shown = [name for name in names or answer.frame.columns if name not in doubts]
     rows = plain_rows(answer.frame)
     return {
-        "schema": SCHEMA,
+        "schema": _SCHEMA,
         "query": answer.question.query,
         "title": answer.query.title if answer.query else None,
         "parameters": answer.question.parameters,

@@ -28,10 +28,10 @@ def answer(desk: "Desk", given: Arguments) -> "Reply":
     from scalelens.assistant.desk import Reply
     from scalelens.assistant.fitting import fitted_text
 
-    return Reply(fitted_text("text", page_of(given.name, desk, given.sql), given.start, {"name": given.name}))
+    return Reply(fitted_text("text", _page_of(given.name, desk, given.sql), given.start, {"name": given.name}))
 
 
-def page_of(name: str, desk: "Desk", with_sql: bool = False) -> str:
+def _page_of(name: str, desk: "Desk", with_sql: bool = False) -> str:
     """The documentation of a query, table, format or column.  Raises UserError where there is none of the name."""
     from scalelens.ingestion.formats import load as load_formats
     from scalelens.parsing.format_file import name_of

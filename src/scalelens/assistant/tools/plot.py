@@ -31,11 +31,11 @@ def answer(desk: "Desk", given: Arguments) -> "Reply":
     if not given.chart:
         charts = {name: (chart.__doc__ or "").strip().splitlines()[0] for name, chart in sorted(load().items())}
         return Reply({"charts": charts})
-    content, picture = drawn(desk, given.chart, given.parameters, [given.also] if given.also else [])
+    content, picture = _drawn(desk, given.chart, given.parameters, [given.also] if given.also else [])
     return Reply(content, [picture])
 
 
-def drawn(desk: "Desk", chart: str, parameters: dict[str, Any], others: list[str]) -> tuple[dict[str, Any], bytes]:
+def _drawn(desk: "Desk", chart: str, parameters: dict[str, Any], others: list[str]) -> tuple[dict[str, Any], bytes]:
     """What is said of a chart that is drawn, and its picture."""
     import tempfile
     from pathlib import Path
