@@ -599,14 +599,20 @@ def test_a_question_without_end_is_stopped_and_the_next_is_answered(study: Path)
     try:
         endless = "SELECT count(*) FROM range(10000000) AS a, range(10000000) AS b WHERE a.range * b.range % 7 = 3"
         began = time.monotonic()
-        stopped = worker.call("sql", {"statement": endless}, 2.5)
+        worker.call("overview", {}, 60)
+        stopped = worker.call("sql", {"statement": endless}, 1)
         assert stopped.is_error and "was stopped" in stopped.text and time.monotonic() - began < 20
         assert json.loads(worker.call("sql", {"statement": "SELECT 42 AS n"}, 60).text)["rows"] == [[42]]
         worker._process.kill()  # type: ignore[union-attr]
         worker._process.wait()  # type: ignore[union-attr]
         assert json.loads(worker.call("sql", {"statement": "SELECT 43 AS n"}, 60).text)["rows"] == [[43]]
+        scratch = Path(worker._scratch)
+        spilled = "FROM range(200000000) ORDER BY hash(range)"
+        assert worker.call("sql", {"statement": f"SELECT count(*) AS n FROM ({spilled})"}, 0.5).text
+        assert scratch.is_dir() and not list(scratch.rglob("*.tmp*")), "what DuckDB put aside is gone"
     finally:
         worker.close()
+    assert not scratch.exists()
 
 
 def test_a_defect_is_an_answer(

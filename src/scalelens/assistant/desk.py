@@ -43,18 +43,24 @@ _FIRST_PAGE = Page()
 class Desk:
     """One open study.  `root` is the folder below which files may be read, if any; `writes` allows `ingest`."""
 
-    def __init__(self, warehouse: str, root: str | None, writes: bool, query_folders: Sequence[str] = ()) -> None:
+    def __init__(
+        self, warehouse: str, root: str | None, writes: bool, query_folders: Sequence[str] = (), drawings: str = ""
+    ) -> None:
         self.folders = tuple(map(Path, query_folders))
         self.study = Study(warehouse, self.folders)
         self.root = None if root is None else Path(os.path.realpath(root))
         self.writes = writes
+        self._drawings = drawings
         self._beside = ThreadPoolExecutor(1)
         self._auditor: tuple[Session, Future[Auditor]] | None = None
 
     @cached_property
     def temporary(self) -> Path:
         """A folder of this server for what it draws; it stays, because its files are for the user."""
-        return Path(tempfile.mkdtemp(prefix="scalelens-")).resolve()
+        if not self._drawings:
+            return Path(tempfile.mkdtemp(prefix="scalelens-")).resolve()
+        os.makedirs(self._drawings, mode=0o700, exist_ok=True)
+        return Path(self._drawings).resolve()
 
     def path_below(self, name: str, *also: Path) -> Path:
         """A path that may be read: below the root, or below one of `also`.  Raises UserError for any other."""

@@ -8,10 +8,13 @@ import contextlib
 import os
 import queue
 import resource
+import secrets
+import shutil
 import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -28,7 +31,8 @@ from scalelens.errors import UserError
 from scalelens.inert import visible, visible_throughout
 from scalelens.report.envelopes import json_of
 
-_MOST_BYTES = 8 << 30  # of memory that a question may write to
+_MOST_BYTES = 4 << 30  # of memory that a question may write to, as little as on a shared login node
+_THREAD_BYTES = 32 << 20  # of a core: libraries start threads for each, whose stacks count
 _LENGTH = struct.Struct("<Q")
 _ENDS_WITHIN_S = 1.0
 _LONGEST_REASON = 6_000  # characters
@@ -42,6 +46,7 @@ class Settings(NamedTuple):
     root: str | None = None
     writes: bool = False
     query_folders: Sequence[str] = ()
+    drawings: str = ""  # folder for figures and reports; made when the first is drawn
 
 
 class Told(NamedTuple):
@@ -56,7 +61,9 @@ class Worker:
     """Starts the process, and asks it one call after the other."""
 
     def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+        named = os.path.join(tempfile.gettempdir(), f"scalelens-{secrets.token_hex(8)}")
+        self._settings = settings._replace(drawings=settings.drawings or named)
+        self._scratch = tempfile.mkdtemp(prefix="scalelens-")  # where DuckDB puts what memory cannot hold
         self._turn = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._start()
@@ -90,12 +97,14 @@ class Worker:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_ENDS_WITHIN_S)
         self._kill()
+        shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _start(self) -> None:
         code = "import sys; sys.path.insert(0, sys.argv[1]); from scalelens.assistant.worker import work; work()"
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", code, str(Path(scalelens.__file__).parent.parent)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
+            env={**os.environ, "TMPDIR": self._scratch},
         )  # fmt: skip
         assert self._process.stdin
         with contextlib.suppress(OSError):
@@ -107,6 +116,8 @@ class Worker:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
+            for name in os.listdir(self._scratch):  # it had no time to remove them
+                shutil.rmtree(os.path.join(self._scratch, name), ignore_errors=True)
 
 
 def refusal(reason: str, remedy: str = "") -> Told:
@@ -126,10 +137,7 @@ def work() -> None:
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)  # what a library prints must not stand among the answers
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with contextlib.suppress(ValueError, OSError):
-        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        most = _MOST_BYTES if hard == resource.RLIM_INFINITY else min(hard, _MOST_BYTES)
-        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+    _bound_memory()
     waiting: queue.Queue[Any] = queue.Queue()
     settings = _received(calls)
     threading.Thread(target=_listen, args=(calls, waiting), daemon=True).start()
@@ -142,11 +150,22 @@ def work() -> None:
     office.desk.study.close()
 
 
+def _bound_memory() -> None:
+    """Lets the system refuse memory to a question that takes far too much, unless SCALELENS_MEMORY allows more."""
+    with contextlib.suppress(ValueError, OSError):
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        most = _MOST_BYTES + _THREAD_BYTES * (os.cpu_count() or 1)
+        if not os.environ.get("SCALELENS_MEMORY") and not 0 <= hard < most:
+            resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+
+
 def _listen(calls: BinaryIO, waiting: "queue.Queue[Any]") -> None:
     while (call := _received(calls)) is not None:
         waiting.put(call)
     waiting.put(None)
     time.sleep(_ENDS_WITHIN_S)  # a question may be carried out, perhaps by other processes
+    if os.path.basename(tempfile.gettempdir()).startswith("scalelens-"):  # whoever made it may be dead
+        shutil.rmtree(tempfile.gettempdir(), ignore_errors=True)
     with contextlib.suppress(OSError):
         os.killpg(os.getpgid(0), signal.SIGKILL)
     os._exit(0)
@@ -174,7 +193,7 @@ class Office:
         from scalelens.assistant.desk import Desk
 
         self.tools = tools_for(map(Path, settings.query_folders))
-        self.desk = Desk(settings.warehouse, settings.root, settings.writes, settings.query_folders)
+        self.desk = Desk(settings.warehouse, settings.root, settings.writes, settings.query_folders, settings.drawings)
 
     def open(self) -> None:
         """Opens the warehouse before the first question; where that fails, the question says why."""

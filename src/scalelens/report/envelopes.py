@@ -1,6 +1,6 @@
 """An answer as an envelope: JSON for programs and assistants, with what a list of rows leaves out.
 
-docs/envelope.md describes it.  The number in the schema rises when a key goes or changes its meaning, not for a new key.
+docs/envelope.md describes it.  The number in the schema rises when a key goes or changes its meaning.
 """
 
 import math
