@@ -296,6 +296,8 @@ def test_a_comparison_says_what_differs(ask: Callable[..., dict[str, Any]]) -> N
         ("ask", {"question": "scaling", "limit": 0}, "`int` >= 1"),
         ("ask", {"question": "scaling", "lines": 3}, "unknown field `lines`"),
         ("ask", {}, "missing required field `question`"),
+        ("ask", {"question": "scaling", "where": "true; SELECT 1 AS efficiency"}, "more than a condition"),
+        ("ask", {"question": "scaling", "sort": "devices; SELECT 1 AS efficiency"}, "more than a condition"),
         ("sql", {"statement": "COPY runs TO 'x'"}, "may write"),
         ("sql", {"statement": "SELECT * FROM read_text('/etc/passwd')"}, "this server does nothing else"),
         ("compare", {"a": "nope", "b": "bf16-r1"}, "no run is called 'nope'"),

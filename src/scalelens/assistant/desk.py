@@ -90,8 +90,11 @@ class Desk:
     ) -> dict[str, Any]:
         """The same within a session, in so many characters; `rests_on` are the runs of rows that name none."""
         from scalelens.question.empty import told_reasons
+        from scalelens.question.question import EVERYTHING
         from scalelens.report.envelopes import content_of
 
+        if question.select != EVERYTHING and len(_statements_in(session, question.statement)) != 1:
+            raise UserError("`where` and `sort` hold more than a condition and columns", "ask by `sql` instead")
         asked = session.ask(question)
         answer, in_all = asked.part(page.offset, page.limit)
         names = self._columns_of(answer, page.columns)
@@ -167,15 +170,20 @@ def sql_rows(session: "Session", statement: str, page: Page) -> dict[str, Any]:
 
 def _bounded(session: "Session", statement: str, page: Page) -> tuple[str, bool]:
     """A statement that gives the rows of a page and one more; another than one SELECT stays as it is."""
-    from scalelens.database.errors import duckdb_errors_as_user_errors
-
-    with duckdb_errors_as_user_errors():
-        statement.encode()
-        parts = session.connection.extract_statements(statement)
+    parts = _statements_in(session, statement)
     if len(parts) != 1 or str(parts[0].type).rpartition(".")[2] != "SELECT":
         return statement, False
     text = parts[0].query.strip().rstrip(";")
     return f"FROM (\n{text}\n) LIMIT {page.limit + 1} OFFSET {page.offset}", True
+
+
+def _statements_in(session: "Session", text: str) -> list[Any]:
+    """The statements of a text, parsed and not carried out.  Raises UserError where it is no SQL."""
+    from scalelens.database.errors import duckdb_errors_as_user_errors
+
+    with duckdb_errors_as_user_errors():
+        text.encode()
+        return session.connection.extract_statements(text)
 
 
 def _no_rows(session: "Session", statement: str) -> list[dict[str, str]]:

@@ -34,7 +34,7 @@ from scalelens.report.envelopes import json_of
 _MOST_BYTES = 4 << 30  # of memory that a question may write to, as little as on a shared login node
 _THREAD_BYTES = 32 << 20  # of a core: libraries start threads for each, whose stacks count
 _LENGTH = struct.Struct("<Q")
-_ENDS_WITHIN_S = 1.0
+_ENDS_WITHIN_S = _IDLE_AFTER_S = 1.0
 _LONGEST_REASON = 6_000  # characters
 _ENDED = "the question needed more memory or time than it may have, and was stopped"
 
@@ -143,11 +143,19 @@ def work() -> None:
     threading.Thread(target=_listen, args=(calls, waiting), daemon=True).start()
     office = Office(msgspec.convert(settings, Settings))
     office.open()
-    while (call := waiting.get()) is not None:
+    while (call := _next_call(waiting, office)) is not None:
         _send(answers, office.answer(call["tool"], call["arguments"]))
-        with contextlib.suppress(Exception):  # a question says what is wrong
-            office.desk.prepare()
+        office.prepare()
     office.desk.study.close()
+
+
+def _next_call(waiting: "queue.Queue[Any]", office: "Office") -> Any:
+    """The next call; None where there will be none.  Where there is none yet, what many calls need is prepared."""
+    try:
+        return waiting.get(timeout=_IDLE_AFTER_S)
+    except queue.Empty:
+        office.prepare()
+        return waiting.get()
 
 
 def _bound_memory() -> None:
@@ -199,6 +207,10 @@ class Office:
         """Opens the warehouse before the first question; where that fails, the question says why."""
         with contextlib.suppress(Exception):
             self.desk.study.in_session(lambda session: session.run_names)
+
+    def prepare(self) -> None:
+        with contextlib.suppress(Exception):  # a question says what is wrong
+            self.desk.prepare()
 
     def answer(self, name: str, given: Any) -> Told:
         """The answer of a tool; whatever goes wrong is an answer, too."""

@@ -15,6 +15,7 @@ EXAMPLE: dict[str, Any] = {}
 _FILES = "SELECT status, count(*)::INT AS n FROM files GROUP BY ALL ORDER BY ALL"
 _OUTCOMES = "SELECT outcome, count(*)::INT AS n FROM runs GROUP BY ALL ORDER BY ALL"
 _PROBLEMS = "SELECT count(*)::INT AS n FROM problems"
+_MOST_RUNS = 20
 _MEASURED = ("steps", "phases", "metrics", "power", "energy", "events", "collective_benchmarks", "jobs")
 # A question worth asking where a table has rows.
 _WORTH_ASKING = {
@@ -55,7 +56,8 @@ def _overview(desk: "Desk", session: "Session") -> dict[str, Any]:
         "hints": [
             "problems: sql with FROM problems; contradictions: ask contradictions",
             "what statistics leave out, and by which rule: ask exclusions",
+            "further runs: ask runs_overview with offset, or with a condition in where",
         ],
     }
     room = LONGEST - len(json_of(content)) - len('"runs":')
-    return {**content, "runs": desk.content(session, Question("runs_overview"), Page(), room)}
+    return {**content, "runs": desk.content(session, Question("runs_overview"), Page(limit=_MOST_RUNS), room)}
