@@ -65,8 +65,11 @@ def calls(
     every += [(name, {}) for name in ("", "nothing", "__import__", "x" * 1000)]
     dice.shuffle(every)
     slow = ("plot", "report")  # they draw: few of these are enough
-    kept = [call for call in every if call[0] not in slow] + [call for call in every if call[0] in slow][:5]
-    chosen = kept if number >= len(kept) else [kept[round(k * len(kept) / number)] for k in range(number)]
+    quick, drawn = ([call for call in every if (call[0] in slow) == wanted] for wanted in (False, True))
+    if number < len(quick):
+        chosen = [quick[round(k * len(quick) / number)] for k in range(number)]
+    else:
+        chosen = [*quick, *drawn[:10]]
     return ((tool, filled(arguments)) for tool, arguments in chosen)
 
 
