@@ -56,4 +56,6 @@ def _drawn(desk: "Desk", chart: str, parameters: dict[str, Any], others: list[st
         "inputs_sha256": plotted.provenance["inputs_sha256"],
         "next": "verify takes these files",
     }
-    return content, picture if len(picture) <= _MOST_PICTURE_BYTES else b""
+    if len(picture) > _MOST_PICTURE_BYTES:
+        return {**content, "picture": "too large to be sent; it is in the file"}, b""
+    return content, picture
