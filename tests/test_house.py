@@ -197,7 +197,9 @@ FINDING = {
     "PLACE", "SQL", "GLANCE", "CHARTS", "ABOUT_TRACES", "IS_REMARK", "NUMBER_PLACE", "sentences", "nothing", "number",
     "run_to_draw",
 }  # fmt: skip
+TOOL = {"EXAMPLE", "QUERY", "CHANGES", "LIMIT_S", "Arguments", "answer"}
 PROTOCOL = {
+    "assistant.tools": TOOL,
     "audit.identities": {"find"},
     "charts": {"QUERY", "FACTS", "FACETS", "PARAMETERS", "MOST_RUNS", "INSTEAD", "draw"},
     "cli": {"PANEL", "CONTEXT_SETTINGS"},

@@ -233,12 +233,13 @@ def test_a_number_rests_on_its_base(run: "Run", warehouse: Path, tmp_path: Path)
 
 ENVELOPE: dict[str, type | tuple[type, ...]] = {
     "schema": str, "query": (str, type(None)), "title": (str, type(None)), "parameters": dict, "columns": list,
-    "key_columns": list, "rows": list, "doubts": list, "sql": str, "definition": (str, type(None)), "inputs_sha256": str,
-    "provenance": dict,
+    "key_columns": list, "rows": list, "doubts": list, "from": list, "runs": list, "files": list, "rows_in_all": int,
+    "truncated": type(None), "empty_because": list, "sql": str, "inputs_sha256": str, "provenance": dict,
 }  # fmt: skip
 COLUMN: dict[str, type | tuple[type, ...]] = {
     "name": str, "type": str, "unit": (str, type(None)), "meaning": (str, type(None)),
 }  # fmt: skip
+UNTRUSTED = ("string", "array", "object")  # types of values that may hold text of a log
 TYPES: dict[str, Any] = {
     "string": str,
     "integer": int,
@@ -251,23 +252,48 @@ TYPES: dict[str, Any] = {
 
 def check_envelope(envelope: dict[str, Any]) -> None:
     """What docs/envelope.md promises."""
-    assert envelope["schema"] == "scalelens-envelope/1"
+    assert envelope["schema"] == "scalelens-envelope/2"
     assert {key: isinstance(value, ENVELOPE[key]) for key, value in envelope.items()} == dict.fromkeys(ENVELOPE, True)
     names = [column["name"] for column in envelope["columns"]]
-    for told in envelope["columns"]:
+    for told in map(dict, envelope["columns"]):
+        assert told.pop("untrusted", False) == (told["type"] in UNTRUSTED)
         assert {key: isinstance(value, COLUMN[key]) for key, value in told.items()} == dict.fromkeys(COLUMN, True)
     assert set(envelope["key_columns"]) <= set(names)
-    keys = [row["key"] for row in envelope["rows"]]
-    assert len(set(keys)) == len(keys) and all(keys)
+    assert envelope["rows_in_all"] == len(envelope["rows"]) == len(envelope["from"])
     for row in envelope["rows"]:
-        assert list(row["values"]) == names
-        for told in envelope["columns"]:
-            value = row["values"][told["name"]]
+        for told, value in zip(envelope["columns"], row, strict=True):
             assert value is None or isinstance(value, TYPES[told["type"]]), told
+    said = [(doubt["column"], doubt["untrusted_text"]) for doubt in envelope["doubts"]]
+    assert len(set(said)) == len(said) and all(text for _, text in said), "each once"
     for doubt in envelope["doubts"]:
-        assert doubt["key"] in keys and doubt["column"] in names and doubt["text"]
+        assert (
+            doubt["column"] not in names and doubt["rows"] and set(doubt["rows"]) <= set(range(len(envelope["rows"])))
+        )
+    check_origins(envelope)
     inputs = envelope["provenance"]["inputs"]
     assert envelope["inputs_sha256"] == hashlib.sha256("\n".join(sorted(inputs)).encode()).hexdigest()
+
+
+def check_origins(envelope: dict[str, Any]) -> None:
+    """Each row names runs or files that are listed; each of these is listed because a row names it."""
+    named = {name.partition(":")[0] for origin in envelope["from"] for name in origin}
+    assert all(envelope["from"]), "each row comes from somewhere"
+    runs = {f"r{place}": run for place, run in enumerate(envelope["runs"])}
+    files = {f"f{place}" for place, _ in enumerate(envelope["files"])}
+    assert named - {"all"} <= runs.keys() | files and runs.keys() <= named
+    of_runs = {f"f{place}" for run in runs.values() for place in run["files"]}
+    assert of_runs | (named & files) == files
+    assert all(len(run["files"]) == min(run["n_files"], 8) for run in runs.values())
+
+
+def rows_as_objects(envelope: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of an envelope as `--format json` has them."""
+    names = [column["name"] for column in envelope["columns"]]
+    rows = [dict(zip(names, row, strict=True)) for row in envelope["rows"]]
+    for doubt in envelope["doubts"]:
+        for place in doubt["rows"]:
+            rows[place][doubt["column"]] = doubt["untrusted_text"]
+    return rows
 
 
 @pytest.mark.parametrize("name", ["scaling", "batch_stats", "runs_overview", "exclusions", "temporal_breakdown", "mfu"])
@@ -276,7 +302,11 @@ def test_an_envelope_of_a_query(run: "Run", warehouse: Path, name: str) -> None:
     check_envelope(envelope)
     assert envelope["query"] == name and all(told["meaning"] for told in envelope["columns"])
     rows = json.loads(run("query", name, "-w", warehouse, "--format", "json").out)
-    assert [row["values"] for row in envelope["rows"]] == rows and isinstance(rows, list)
+    assert (
+        isinstance(rows, list)
+        and [{key: row.get(key) for key in told} for told, row in zip(rows, rows_as_objects(envelope), strict=True)]
+        == rows
+    )
 
 
 def test_an_envelope_of_sql(run: "Run", warehouse: Path) -> None:
@@ -285,36 +315,75 @@ def test_an_envelope_of_sql(run: "Run", warehouse: Path) -> None:
     )
     envelope = json.loads(run("sql", statement, "-w", warehouse, "--format", "envelope").out)
     check_envelope(envelope)
-    assert envelope["sql"] == statement and envelope["query"] is None and envelope["rows"][0]["key"] == "#1"
-    assert envelope["rows"][0]["values"]["f"] is None
+    assert envelope["sql"] == statement and envelope["query"] is None and envelope["from"] == [["all"], ["all"]]
+    assert rows_as_objects(envelope)[0]["f"] is None
 
 
 @pytest.mark.parametrize(
     ("command", "keys"),
     [
-        (["compare", "fp32-r1", "bf16-r1"], ["measure=step_s"]),
-        (["next-runs", "model=gpt-toy", "model=resnet50", "--within", "5%"], ["side=a", "side=b"]),
+        (["compare", "fp32-r1", "bf16-r1"], [["step_s"]]),
+        (["next-runs", "model=gpt-toy", "model=resnet50", "--within", "5%"], [["a"], ["b"]]),
         (["compare", "--published", "caraml/gpt-ipu", "devices = 1"], []),
         (["history", "runs=model = 'gpt-toy'"], None),
     ],
 )
-def test_an_envelope_of_a_command(run: "Run", warehouse: Path, command: list[str], keys: list[str] | None) -> None:
+def test_an_envelope_of_a_command(
+    run: "Run", warehouse: Path, command: list[str], keys: list[list[str]] | None
+) -> None:
     ran = run(*command, "-w", warehouse, "--format", "envelope")
     envelope = json.loads(ran.out)
     check_envelope(envelope)
-    found = [row["key"] for row in envelope["rows"]]
-    assert (found == keys) if keys is not None else (found and all("run_id=" in key for key in found))
+    found = keys_of(envelope)
+    assert (found == keys) if keys is not None else (found and "run_id" in envelope["key_columns"])
     path = warehouse.parent / "command.json"
     path.write_text(ran.out)
     assert run("verify", path, "-w", warehouse, "--no-sources").code == 0, "the SQL in it gives the same rows"
 
 
-def test_keys_stay_when_other_rows_go(run: "Run", warehouse: Path) -> None:
-    def keys(*more: str) -> list[str]:
-        out = run("query", "scaling", "-w", warehouse, "--format", "envelope", *more).out
-        return [row["key"] for row in json.loads(out)["rows"]]
+def keys_of(envelope: dict[str, Any]) -> list[list[Any]]:
+    """What each row is about."""
+    return [[row[name] for name in envelope["key_columns"]] for row in rows_as_objects(envelope)]
 
-    assert set(keys("--where", "devices = 2")) < set(keys())
+
+def test_keys_stay_when_other_rows_go(run: "Run", warehouse: Path) -> None:
+    def keys(*more: str) -> list[list[Any]]:
+        return keys_of(json.loads(run("query", "scaling", "-w", warehouse, "--format", "envelope", *more).out))
+
+    every, some = keys(), keys("--where", "devices = 2")
+    assert all(every.count(key) == 1 for key in every), "no two rows are about the same"
+    assert some and len(some) < len(every) and all(key in every for key in some)
+
+
+def test_an_empty_envelope_says_why(run: "Run", warehouse: Path) -> None:
+    envelope = json.loads(run("query", "energy_integrated", "-w", warehouse, "--format", "envelope").out)
+    check_envelope(envelope)
+    assert envelope["rows"] == [] and "power" in envelope["empty_because"][0]["untrusted_reason"]
+    path = warehouse.parent / "empty.json"
+    path.write_text(json.dumps(envelope))
+    assert run("verify", path, "-w", warehouse, "--no-sources").code == 0
+    path.write_text(json.dumps({**envelope, "empty_because": []}))
+    assert run("verify", path, "-w", warehouse, "--no-sources").code == 1
+
+
+def test_a_row_of_a_line_leads_to_it(run: "Run", warehouse: Path) -> None:
+    statement = "SELECT file_id, line, step_s FROM steps WHERE step = 7 AND rank = 0"
+    envelope = json.loads(run("sql", statement, "-w", warehouse, "--format", "envelope").out)
+    check_envelope(envelope)
+    for (file_id, line, _), (origin,) in zip(envelope["rows"], envelope["from"], strict=True):
+        place, _, number = origin.removeprefix("f").partition(":")
+        file = envelope["files"][int(place)]
+        assert (file["file_id"], int(number)) == (file_id, line)
+        logged = (LOGS / file["untrusted_path"]).read_text().splitlines()[line - 1]
+        assert '"step": 7' in logged
+
+
+def test_a_name_that_a_pivot_made_of_a_value_is_marked(run: "Run", warehouse: Path) -> None:
+    statement = "PIVOT (SELECT outcome, name FROM runs) ON name USING count(*)"
+    envelope = json.loads(run("sql", statement, "-w", warehouse, "--format", "envelope").out)
+    names = {column["name"]: column.get("untrusted_name") for column in envelope["columns"]}
+    assert names.pop("outcome") is None
+    assert set(names) == {f"column_{place}" for place in range(2, len(names) + 2)} and "bf16-r1" in names.values()
 
 
 def test_the_page_on_envelopes_names_every_key() -> None:

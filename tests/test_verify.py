@@ -216,6 +216,12 @@ def test_another_version_is_said_and_is_no_difference(run: "Run", home: Path) ->
     said(verify(run, path), 0, "same", "made by scalelens 0.0.1")
 
 
+def test_an_envelope_of_another_schema_cannot_be_checked(run: "Run", home: Path) -> None:
+    path = written(run, home, "batch_stats", "envelope")
+    path.write_text(path.read_text().replace("scalelens-envelope/2", "scalelens-envelope/1"))
+    said(verify(run, path), 2, "cannot", "an envelope of another version (scalelens-envelope/1): write it again")
+
+
 @pytest.mark.parametrize("suffix", ["svg", "json"])
 def test_a_picture_of_another_version_is_not_certified(run: "Run", home: Path, suffix: str) -> None:
     path = home / f"cdf.{suffix}"

@@ -234,41 +234,61 @@ def test_a_row_stays_below_its_heading_and_inside_its_table(attacked: Callable[[
 
 
 def test_values_of_two_rows_of_an_envelope_are_not_rows(attacked: Callable[[str], Attacked]) -> None:
-    """Each value has a line of its own, so that as lines nothing but the order would have changed."""
+    """Two values change places; each row would still be there if values were compared by themselves."""
     file = attacked("a.json")
-    rows = json.loads(file.content)["rows"]
-    lines = [f'"step_s": {row["values"]["step_s"]},\n'.encode() for row in rows[:2]]
-    swapped = file.content.replace(lines[0], b"@", 1).replace(lines[1], lines[0], 1).replace(b"@", lines[1], 1)
-    assert sorted(swapped.splitlines()) == sorted(file.content.splitlines()) and swapped != file.content
-    assert file.verdict(swapped) == "different"
+    whole = json.loads(file.content)
+    place = [column["name"] for column in whole["columns"]].index("step_s")
+    first, second = whole["rows"][:2]
+    first[place], second[place] = second[place], first[place]
+    assert file.verdict(json.dumps(whole).encode()) == "different"
 
 
 def test_rows_of_an_envelope_may_stand_in_any_order(attacked: Callable[[str], Attacked]) -> None:
     file = attacked("a.json")
     whole = json.loads(file.content)
+    assert whole["doubts"]
     whole["rows"].reverse()
-    assert file.verdict(json.dumps(whole).encode()) == "different"  # the doubts stand in the old order
-    whole["doubts"].reverse()
+    assert file.verdict(json.dumps(whole).encode()) == "different"  # the doubts and origins stand in the old order
+    whole["from"].reverse()
+    last = len(whole["rows"]) - 1
+    for doubt in whole["doubts"]:
+        doubt["rows"] = sorted(last - place for place in doubt["rows"])
+    whole["doubts"].sort(key=lambda doubt: doubt["rows"][0])
     assert file.verdict(json.dumps(whole).encode()) == "same"
+
+
+@pytest.mark.parametrize("lost", ["row", "column", "untrusted_text"])
+def test_a_doubt_that_is_lost_or_moved_is_found(attacked: Callable[[str], Attacked], lost: str) -> None:
+    file = attacked("a.json")
+    whole = json.loads(file.content)
+    if lost == "row":
+        whole["doubts"][0]["rows"].pop()
+    else:
+        whole["doubts"][0][lost] += "x"
+    assert file.verdict(json.dumps(whole).encode()) == "different"
+    whole = json.loads(file.content)
+    whole["from"][0] = ["all"]
+    assert file.verdict(json.dumps(whole).encode()) == "different"
 
 
 def test_a_name_that_stands_twice(attacked: Callable[[str], Attacked]) -> None:
     """Python reads the second, others the first."""
     file = attacked("a.json")
-    twice = file.content.replace(b'"step_s": ', b'"step_s": 9.9, "step_s": ', 1)
+    twice = file.content.replace(b'"sql": ', b'"sql": "x", "sql": ', 1)
     assert json.loads(twice) == json.loads(file.content) and file.verdict(twice) == "different"
 
 
-def test_rows_that_are_alike_are_numbered_in_any_order() -> None:
-    def envelope(*rows: tuple[str, int]) -> bytes:
-        told = [{"key": key, "values": {"run_id": "a", "note": None, "n": n}} for key, n in rows]
-        return json.dumps({"rows": told, "doubts": [], "provenance": {}}).encode()
+def test_rows_that_are_alike_stand_in_any_order() -> None:
+    def envelope(*rows: tuple[str, int], doubtful: int = 0) -> bytes:
+        told = [{"column": "note", "untrusted_text": "few", "rows": [doubtful]}]
+        origins = [["r0"] for _ in rows]
+        return json.dumps({"rows": rows, "from": origins, "doubts": told, "provenance": {}}).encode()
 
     said = {"format": "envelope"}
-    first = parts_of(envelope(("run_id=a", 1), ("run_id=a#2", 2)), said)
-    assert first == parts_of(envelope(("run_id=a", 2), ("run_id=a#2", 1)), said)
-    assert first != parts_of(envelope(("run_id=a", 1), ("run_id=a#3", 2)), said)
-    assert first != parts_of(envelope(("run_id=a#2", 1), ("run_id=a", 2)), said)
+    first = parts_of(envelope(("a", 1), ("a", 2)), said)
+    assert first == parts_of(envelope(("a", 2), ("a", 1), doubtful=1), said)
+    assert first != parts_of(envelope(("a", 2), ("a", 1)), said), "the doubt is about the other row"
+    assert first != parts_of(envelope(("a", 1), ("a", 1)), said)
 
 
 def test_what_a_log_says_is_not_taken_for_where_a_file_comes_from() -> None:

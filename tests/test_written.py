@@ -62,7 +62,9 @@ def rows_of(text: bytes, shape: str) -> list[Any] | None:
     if shape == Format.json:
         return list(json.loads(text))
     if shape == Format.envelope:
-        return [row["values"] for row in json.loads(text)["rows"]]
+        envelope = json.loads(text)
+        names = [column.get("untrusted_name", column["name"]) for column in envelope["columns"]]
+        return [dict(zip(names, row, strict=True)) for row in envelope["rows"]]
     if shape == Format.csv:
         return [*csv.DictReader(io.StringIO(text.decode()))]
     return pl.read_parquet(io.BytesIO(text)).to_dicts() if shape == Format.parquet else None

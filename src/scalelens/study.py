@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scalelens.old_names import with_old_arguments
 from scalelens.warehouse.root import DEFAULT_WAREHOUSE, root_of
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from scalelens.report.verification import Verification
 
 AnyPath = str | PathLike[str]
+_Result = TypeVar("_Result")
 
 
 class Study:
@@ -287,6 +288,14 @@ class Study:
 
     def _ask(self, question: "Question") -> "polars.DataFrame":
         """Rows of an answer, from records as they are now."""
+        return self.in_session(lambda session: session.ask(question).frame)
+
+    def in_session(self, work: "Callable[[Session], _Result]") -> "_Result":
+        """What `work` makes of the open warehouse, its records as they are now; for programs that ask many questions.
+
+        >>> study.in_session(lambda session: len(session.run_names))
+        8
+        """
         from scalelens.database.errors import SegmentError
         from scalelens.question.session import Session
         from scalelens.warehouse.log import Warehouse
@@ -298,7 +307,7 @@ class Study:
                 self.close()
                 self._session, self._records = Session(self.root, self._folders), records
             try:
-                return self._session.ask(question).frame
+                return work(self._session)
             except SegmentError:
                 self.close()
                 if store.names() == records:

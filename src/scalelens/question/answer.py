@@ -1,6 +1,5 @@
 """What a question gave: rows, what their columns are, what to doubt, and where all of it comes from."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -24,11 +23,11 @@ _IDENTITY = (
 
 
 class _Doubt(NamedTuple):
-    """A sentence that a row holds against itself."""
+    """A sentence that some rows hold against themselves."""
 
-    key: str  # of the row
     column: str
     text: str
+    rows: list[int]  # their places, from 0
 
 
 class _Asked(Protocol):
@@ -38,6 +37,10 @@ class _Asked(Protocol):
 
     @property
     def run_names(self) -> Mapping[str, str]: ...
+    @property
+    def file_names(self) -> Mapping[str, str]: ...
+
+    def files_of(self, runs: Iterable[str]) -> dict[str, list[str]]: ...
 
 
 class Answer:
@@ -85,27 +88,43 @@ class Answer:
         known = {column.name: column for column in self.query.columns} if self.query else {}
         return {name: known[name] for name in self._first.column_names if name in known}
 
-    @cached_property
-    def keys(self) -> list[str]:
-        """A name for each row, which stays the same as long as what the row is about does."""
-        if not self.key_columns:
-            return _row_keys([{}] * self.frame.height)
-        return _row_keys(self.frame.select(self.key_columns).iter_rows(named=True))
-
     @property
     def key_columns(self) -> list[str]:
         return [name for name in _IDENTITY if name in self._first.column_names]
 
     @property
-    def doubts(self) -> list[_Doubt]:
-        """What the rows say against themselves, row by row."""
-        rows = zip(self.keys, self.frame.iter_rows(named=True), strict=True)
-        return [_Doubt(key, column, row[column]) for key, row in rows for column in DOUBTS if row.get(column)]
+    def doubt_columns(self) -> list[str]:
+        """Columns of a query that hold what its rows say against themselves; of the user's own SQL nothing is known."""
+        return [name for name in DOUBTS if self.query and name in self._first.column_names]
+
+    def part(self, first: int, most: int) -> "tuple[Answer, int]":
+        """The same answer with at most so many rows from a place on, and how many rows there are in all.
+
+        Pieces that are not wanted are not held.
+        """
+        import pyarrow as pa
+
+        parts, seen = [self._first.slice(0, 0)], 0
+        for piece in self.pieces:
+            start, end = max(first - seen, 0), first + most - seen
+            if end > 0 and start < piece.num_rows:
+                parts.append(piece.slice(start, end - start))
+            seen += piece.num_rows
+        return Answer(self.question, self.queries, pa.concat_tables(parts), iter(()), self._session), seen
 
     @cached_property
     def inputs(self) -> dict[str, str]:
         """Names of the files that the answer rests on, by id (sha256 of the contents)."""
         return self._session.inputs(self)
+
+    @property
+    def file_names(self) -> Mapping[str, str]:
+        """Names of the files of the warehouse, by id."""
+        return self._session.file_names
+
+    def files_of(self, runs: Iterable[str]) -> dict[str, list[str]]:
+        """Ids of the files of each of some runs."""
+        return self._session.files_of(runs)
 
     @property
     def run_names(self) -> Mapping[str, str]:
@@ -120,19 +139,14 @@ class Answer:
         return make_provenance(made, self.sql, self.inputs, self.frame, needed_by(self.sql, self.queries))
 
 
-def _row_keys(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """A name for each row; a second one of a name ends in #2."""
-    return numbered("/".join(f"{name}={value}" for name, value in row.items() if value is not None) for row in rows)
-
-
-def numbered(keys: Iterable[str]) -> list[str]:
-    """Keys of rows, none of them twice and none empty."""
-    seen: Counter[str] = Counter()
-    found = []
-    for key in keys:
-        seen[key] += 1
-        found.append(f"{key}#{seen[key]}" if seen[key] > 1 or not key else key)
-    return found
+def doubts_in(rows: Iterable[Mapping[str, Any]], columns: Iterable[str]) -> list[_Doubt]:
+    """What rows say against themselves, each sentence once, in the order in which they come."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for place, row in enumerate(rows):
+        for column in columns:
+            if row.get(column):
+                found.setdefault((column, row[column]), []).append(place)
+    return [_Doubt(column, text, places) for (column, text), places in found.items()]
 
 
 def run_ids(rows: "pa.Table") -> list[str]:

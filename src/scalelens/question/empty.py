@@ -53,6 +53,14 @@ def reasons(session: "Session", question: Question) -> list[_Reason]:
     return found or _missing(session, query) or [_Reason("the records hold nothing for it", _explained(query))]
 
 
+def told_reasons(session: "Session", question: Question) -> list[dict[str, str]]:
+    """The same for programs.  A sentence may name what a log says."""
+    return [
+        {"untrusted_reason": reason.what, "untrusted_remedy": reason.what_to_do}
+        for reason in reasons(session, question)
+    ]
+
+
 def _of_runs(session: "Session", question: Question, query: Query) -> list[_Reason]:
     """What the query named in the header says of the runs."""
     other = session.queries[query.when_empty or ""]

@@ -25,12 +25,25 @@ def inputs_of(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse, runs:
         f"SELECT file_id FROM members WHERE {of_runs} "
         f"UNION SELECT file_id FROM params WHERE origin = 'sidecar' AND {of_runs}"
     )
-    names = _names_of(warehouse.live())
+    names = names_of(warehouse.live())
     found = table_of(connection, statement)["file_id"].to_pylist()
     return {file_id: names.get(file_id, "") for file_id in found}
 
 
-def _names_of(live: Live) -> dict[str, str]:
+def files_of_runs(connection: duckdb.DuckDBPyConnection, runs: Iterable[str]) -> dict[str, list[str]]:
+    """Ids of the files of each of some runs, in order."""
+    chosen = ", ".join(map(sql_text, runs))
+    files: dict[str, list[str]] = {}
+    if chosen:
+        statement = f"SELECT DISTINCT run_id, file_id FROM members WHERE run_id IN ({chosen}) ORDER BY ALL"
+        for run_id, file_id in zip(
+            *(column.to_pylist() for column in table_of(connection, statement).columns), strict=True
+        ):
+            files.setdefault(run_id, []).append(file_id)
+    return files
+
+
+def names_of(live: Live) -> dict[str, str]:
     """Names of contents: their paths below the folder that was given to `ingest`, so that no home folder is told."""
     names: dict[str, str] = {}
     for path, entry in sorted(live.paths.items()):

@@ -18,7 +18,7 @@ from scalelens.queries.header import is_builtin
 from scalelens.queries.load import load
 from scalelens.question.answer import Answer, run_ids
 from scalelens.question.checks import check
-from scalelens.question.inputs import inputs_of
+from scalelens.question.inputs import files_of_runs, inputs_of, names_of
 from scalelens.question.once import SharedHelpers
 from scalelens.question.question import EVERYTHING, Question
 from scalelens.question.run_names import RUN_NAMES, names_by_id
@@ -141,6 +141,15 @@ class Session:
         rows = answer.table if is_whole else self.ask(answer.question.all_rows).table
         return inputs_of(self.connection, self.warehouse, run_ids(rows))
 
+    def files_of(self, runs: Iterable[str]) -> dict[str, list[str]]:
+        """Ids of the files of each of some runs."""
+        return files_of_runs(self.connection, runs)
+
+    @cached_property
+    def file_names(self) -> dict[str, str]:
+        """Names of files by id: their paths below the folder that was given to `ingest`."""
+        return names_of(self.warehouse.live())
+
     @cached_property
     def run_names(self) -> dict[str, str]:
         """What to call the runs, by id."""
@@ -154,7 +163,7 @@ class Session:
                 f"{question.query}, asked so, is about all runs at once: a cluster cannot share it",
                 "leave --dask out; it is for queries that say Partition: run_id, without --where, --sort or --limit",
             )
-        is_large = self._is_large
+        is_large = self.is_large
         if executor or (by_run and is_large):
             from scalelens.question.by_run import pieces_by_run
 
@@ -175,7 +184,7 @@ class Session:
         return all_builtin and self.queries[question.query].is_asked_by_run(question.parameters)
 
     @property
-    def _is_large(self) -> bool:
+    def is_large(self) -> bool:
         """Whether there are many bytes of segments."""
         left = LARGE_BYTES
         with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(self.warehouse.segments) as files:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from scalelens.question.answer import DOUBTS, numbered
+from scalelens.question.answer import DOUBTS, doubts_in
 from scalelens.report.provenance_in_files import without_provenance
 
 _SPEC = re.compile(r'^vegaEmbed\("#figure", (.*)\)\.then\(', re.MULTILINE)
@@ -64,30 +64,33 @@ def _drawn(spec: Any) -> list[Any]:
 
 
 def _envelope(text: str) -> _FileParts:
+    """Each row with its doubts and where it comes from, which name rows by their places."""
     envelope = _strict_json(text)
     del envelope["provenance"]
-    rows, doubts = envelope.pop("rows"), envelope.pop("doubts")
-    told = [
-        {"key": row["key"], "column": column, "text": row["values"][column]}
-        for row in rows
-        for column in DOUBTS
-        if row["values"].get(column)
+    rows, origins, doubts = envelope["rows"], envelope["from"], envelope["doubts"]
+    held = [
+        {doubt["column"]: doubt["untrusted_text"] for doubt in doubts if _Number(str(place)) in doubt["rows"]}
+        for place in range(len(rows))
     ]
-    keys = _unnumbered([row["key"] for row in rows])
-    values = Counter((key, _hashable({**row, "key": ""})) for key, row in zip(keys, rows, strict=True))
-    return _FileParts(values, [envelope, doubts == told or doubts])
+    told = [doubt._asdict() for doubt in doubts_in(held, DOUBTS)]
+    as_told = [
+        {
+            "column": doubt["column"],
+            "text": doubt["untrusted_text"],
+            "rows": [int(place.digits) for place in doubt["rows"]],
+        }
+        for doubt in doubts
+    ]
+    values = Counter(map(_hashable, map(list, zip(rows, origins, held, strict=True))))
+    others = {key: value for key, value in envelope.items() if key not in ("rows", "from", "doubts")}
+    same = as_told == told and all({*doubt} == {"column", "untrusted_text", "rows"} for doubt in doubts)
+    return _FileParts(values, [others, same or doubts])
 
 
 def _hashable(value: Any) -> Any:
     if isinstance(value, dict):
         return ("object", *sorted((name, _hashable(inner)) for name, inner in value.items()))
     return ("array", *map(_hashable, value)) if isinstance(value, list) else (type(value).__name__, value)
-
-
-def _unnumbered(keys: list[str]) -> list[str]:
-    """Keys of rows without what tells those that are alike apart, which follows from their order."""
-    bare = [re.sub(r"#\d+$", "", key) for key in keys]
-    return bare if numbered(bare) == keys else keys
 
 
 def _markdown(text: str) -> _FileParts:

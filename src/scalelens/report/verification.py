@@ -1,6 +1,7 @@
 """Whether a file is still what the warehouse gives: its provenance first, then what it shows."""
 
 import json
+import re
 from collections.abc import Mapping
 from itertools import chain
 from typing import NamedTuple, Protocol
@@ -58,10 +59,18 @@ def compared(old: Provenance, old_bytes: bytes, made: _Made) -> Verification:
     differences = inputs or ([f"what it says of itself is not so: {few(untrue)}"] if untrue else [])
     if old_bytes == made.content or differences:
         return Verification(differences, [], changes, old_bytes == made.content)
+    if version := _other_schema(old_bytes, made.content):
+        return Verification([], [f"it is an envelope of another version ({version}): write it again"], changes)
     if not changes and old.get("inputs") != new.get("inputs"):
         changes = ["the files that it rests on have other names now"]
         return _compared_parts(old, old_bytes, made, [], changes)
     return _compared_parts(old, old_bytes, made, changes, changes)
+
+
+def _other_schema(old: bytes, new: bytes) -> str:
+    """The schema of an envelope, where the one that was made again has another."""
+    was, now = (re.match(rb'\s*\{\s*"schema": ?"(scalelens-envelope/\d+)"', content) for content in (old, new))
+    return was[1].decode() if was and now and was[1] != now[1] else ""
 
 
 def _compared_parts(old: Provenance, old_bytes: bytes, made: _Made, versions: _Texts, remarks: _Texts) -> Verification:

@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalelens.errors import UserError
+from scalelens.question.empty import told_reasons
 from scalelens.question.inputs import NEEDED_FOR_INPUTS
 from scalelens.question.question import Question
 from scalelens.question.run_names import RUN_NAMES
-from scalelens.question.session import ask
+from scalelens.question.session import Session, ask
 from scalelens.report.columns import Columns
 from scalelens.report.envelopes import envelope_text
 from scalelens.report.glance import by_names, glance_of, shows_runs
@@ -33,7 +34,7 @@ def write(
     told = question.told() | {"format": str(format)} | ({"glance": at_a_glance} if question.query else {})
     provenance = answer.provenance(told)
     if format == "envelope":
-        return envelope_text(answer, provenance), answer, provenance
+        return envelope_text(answer, provenance, _why_empty(root, answer, folders)), answer, provenance
     if format == "markdown":
         return f"{markdown(answer.frame)}\n{markdown_comment(provenance)}", answer, provenance
     if format != "latex":
@@ -42,6 +43,14 @@ def write(
     has_glance = query and glance_of(query, answer.table.column_names)
     table = _latex_glance(answer, query) if query and has_glance else full_table(answer.frame)
     return f"{PACKAGES}{latex_comment(provenance)}{table}", answer, provenance
+
+
+def _why_empty(root: Path, answer: "Answer", folders: tuple[Path, ...]) -> list[dict[str, str]]:
+    """Why a query has no rows; nothing where it has some, and of the user's own SQL."""
+    if answer.table.num_rows or answer.question.query is None:
+        return []
+    with Session(root, folders) as session:
+        return told_reasons(session, answer.question)
 
 
 def _latex_glance(answer: "Answer", query: "Query") -> str:
