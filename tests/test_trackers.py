@@ -99,6 +99,15 @@ def test_the_summary_of_the_script_is_kept_and_that_of_the_client_is_not(tmp_pat
     assert values(tables, "other") == [(0, 2.0)]
 
 
+def test_the_summary_that_the_client_writes_before_its_record_is_not_kept(tmp_path: Path) -> None:
+    logged = {"loss": 1.0, "other": 0.0, "_step": 0, "_runtime": 0.5, "_timestamp": BEGAN + 0.5}
+    own = summary({"best": 7.0}, by_script=True)
+    tables = of_wandb(tmp_path, summary(logged), history(0, 0.5, logged), summary(logged), own)
+    assert values(tables, "best") == [(None, 7.0)]
+    assert values(tables, "other") == [(0, 0.0)]
+    assert not [row for row in tables["metrics"] if row["step"] is None and row["name"] != "best"]
+
+
 def test_typed_items_are_read(tmp_path: Path) -> None:
     """The definition of the messages has fields for integers, beside those for JSON."""
     typed = field(2, "count") + field(5, 12)

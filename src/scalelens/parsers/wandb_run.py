@@ -92,7 +92,10 @@ class _Run:
         """A record.  Most are a number and the history or the summary of a step, and nothing else."""
         kind, at = only_field(record)
         if kind == HISTORY:
+            first = self.records.history.records == 0
             self.records.take(number, record, at)
+            if first:
+                self.forget_copies()
             return
         if kind == SUMMARY and self.records.repeated_by(record, at):
             return
@@ -109,6 +112,11 @@ class _Run:
             name, value = read_item(item) if field == 1 else ("", None)
             if name and value is not None:
                 self.summary[name] = number, value
+
+    def forget_copies(self) -> None:
+        """Drops what the client copied into the summary before it wrote the first record of the history, as 0.29 does."""
+        for name in [name for name, (_, value) in self.summary.items() if self.records.last(name) == value]:
+            del self.summary[name]
 
     def take_stats(self, number: int, record: bytes) -> None:
         stamp, values = None, []

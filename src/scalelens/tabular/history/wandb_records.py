@@ -43,6 +43,11 @@ class HistoryRecords:
                 if field == 1:
                     self._take_item(row, item)
 
+    def last(self, name: str) -> float | None:
+        """The last value of a name that is not nested, if it has one."""
+        series = self._single.get(name.encode())
+        return series.values[-1] if series and series.values else None
+
     def repeated_by(self, record: bytes, at: int) -> bool:
         """Whether the client made this summary of the history by itself, as it does after each of its records."""
         if record[at : at + 1] != _BEGINS_WITH_ITEM or record[at + 1] >= _SHORT:
