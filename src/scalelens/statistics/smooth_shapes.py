@@ -6,6 +6,7 @@ same times.  The second must be more likely by far.  Where times get rare and th
 """
 
 from collections.abc import Callable
+from functools import partial
 from math import log, pi
 from typing import NamedTuple
 
@@ -21,7 +22,8 @@ _CLEAR = 25.0  # of it, from which on no third beginning of a fit is tried
 _BY_CHANCE = 0.001  # that a window beyond the body holds so many more times than the one before it
 _OFFSETS = (1.0, 0.1, 10.0)  # interquartile ranges from the threshold to the first record, from which the fit begins
 _WORST = 1e300
-_EFFORT = {"maxiter": 200, "xatol": 1e-2, "fatol": 1e-2}
+_NORMAL = 0.02  # shape below which a log-gamma distribution is taken for a normal one
+_EFFORT = {"maxiter": 60, "ftol": 1e-6}
 
 
 class _Weighted(NamedTuple):
@@ -32,7 +34,7 @@ class _Weighted(NamedTuple):
     nearest: float  # from the threshold to the first of them, at least: where the two meet, likelihoods have no bound
 
 
-Cost = Callable[[Values, _Weighted], float]
+Family = Callable[[Values, Values], tuple[Values, Values, tuple[Values, ...]]]
 
 
 def is_explained(ordered: Values, end_s: float) -> bool:
@@ -80,47 +82,60 @@ def _thinned(times: Values, lightness: float, nearest: float) -> _Weighted:
     return _Weighted(times, np.full(len(times), lightness), nearest)
 
 
-def _least(cost: Cost, data: _Weighted, offset: float) -> float:
+def _least(family: Family, data: _Weighted, offset: float) -> float:
     """The least cost of a family, found from a threshold that lies `offset` before the first time."""
     from scipy.optimize import minimize
 
     logs = np.log(data.times + offset)
     middle = float(np.average(logs, weights=data.weights))
     scale = float(np.sqrt(np.average((logs - middle) ** 2, weights=data.weights)))
+
+    def cost(at: Values) -> tuple[float, Values]:
+        beyond = np.exp(min(at[0], 50.0))
+        from_threshold = data.times + data.nearest + beyond
+        logs = np.log(from_threshold)
+        density, by_log, by_others = family(logs, at[1:])
+        gradient = [data.weights @ ((by_log - 1) * beyond / from_threshold), *(data.weights @ each for each in by_others)]
+        total = -float(data.weights @ (density - logs))
+        if not np.isfinite(total) or not np.all(np.isfinite(gradient)):
+            return _WORST, np.zeros(len(at))
+        return total, -np.array(gradient)
+
     with np.errstate(all="ignore"):
-        found = minimize(cost, [log(offset), middle, log(scale), 0.0], (data,), "Nelder-Mead", options=_EFFORT)
+        found = minimize(cost, [log(offset), middle, log(scale), 0.0], jac=True, method="L-BFGS-B", options=_EFFORT)
     return float(found.fun)
 
 
-def _generalized_gamma(at: Values, data: _Weighted) -> float:
-    """Cost of the generalized gamma distribution: lognormal, Weibull, exponential, gamma, Fréchet; in limits Gumbel, normal.
+def _generalized_gamma(logs: Values, at: Values) -> tuple[Values, Values, tuple[Values, ...]]:
+    """The generalized gamma distribution: lognormal, Weibull, exponential, gamma, Fréchet; in limits Gumbel and normal.
 
     The logarithm of the time from the threshold has the log-gamma distribution of Prentice (Biometrika 61, 1974).
+    Returned are the logarithm of its density and the derivatives, by the logarithms and by each parameter.
     """
-    from scipy.special import gammaln
+    from scipy.special import digamma, gammaln
 
-    logs = np.log(data.times + data.nearest + np.exp(at[0]))
-    place, shape = (logs - at[1]) / np.exp(at[2]), at[3]
-    if abs(shape) < 1e-3:
-        density = -0.5 * place**2 - 0.5 * log(2 * pi)
+    scale, shape = np.exp(at[1]), at[2]
+    place = (logs - at[0]) / scale
+    if abs(shape) < _NORMAL:
+        density, by_place = -0.5 * place**2 - 0.5 * log(2 * pi), -place
+        by_shape = -(place**3) / 6
     else:
-        k = shape**-2
-        density = log(abs(shape)) - gammaln(k) + k * (log(k) + shape * place - np.exp(shape * place))
-    return _cost(data.weights, density - at[2] - logs)
+        k, power = shape**-2, np.exp(shape * place)
+        density = log(abs(shape)) - gammaln(k) + k * (log(k) + shape * place - power)
+        by_place = (1 - power) / shape
+        by_k = log(k) + 1 - digamma(k) + shape * place - power
+        by_shape = 1 / shape - 2 * k / shape * by_k + k * place * (1 - power)
+    return density - at[1], by_place / scale, (-by_place / scale, -place * by_place - 1, by_shape)
 
 
-def _burr(at: Values, data: _Weighted) -> float:
-    """Cost of the Burr distribution: log-logistic, Pareto; in limits logistic and what falls off more slowly."""
-    logs = np.log(data.times + data.nearest + np.exp(at[0]))
-    slope, shape = 1.8 * np.exp(-at[2]), np.exp(at[3])
-    place = slope * (logs - at[1])
-    return _cost(data.weights, np.log(slope * shape) + place - (shape + 1) * np.logaddexp(0, place) - logs)
-
-
-def _cost(weights: Values, density: Values) -> float:
-    """Minus the logarithm of the likelihood; large where the parameters are beyond what can be computed."""
-    cost = -float(weights @ density)
-    return cost if np.isfinite(cost) else _WORST
+def _burr(logs: Values, at: Values) -> tuple[Values, Values, tuple[Values, ...]]:
+    """The same of the Burr distribution: log-logistic, Pareto; in limits logistic and what falls off more slowly."""
+    slope, shape = 1.8 * np.exp(-at[1]), np.exp(at[2])
+    place = slope * (logs - at[0])
+    above = np.logaddexp(0, place)
+    by_place = 1 - (shape + 1) * np.exp(place - above)
+    density = log(slope * shape) + place - (shape + 1) * above
+    return density, slope * by_place, (-slope * by_place, -1 - place * by_place, 1 - shape * above)
 
 
 def _cost_of_body_and_tail(body: _Weighted, tail: _Weighted, end: float) -> float:
@@ -128,17 +143,26 @@ def _cost_of_body_and_tail(body: _Weighted, tail: _Weighted, end: float) -> floa
     n_body, n_tail = float(body.weights.sum()), float(tail.weights.sum())
     n = n_body + n_tail
     shares = -n_body * log(n_body / n) - n_tail * log(n_tail / n)
+    with_end = body._replace(times=np.append(body.times, end), weights=np.append(body.weights, 1.0))
+    return shares + _least(partial(_cut_lognormal, n=n_body), with_end, 3.0) + _cost_of_tail(tail)
 
-    def cost(at: Values, data: _Weighted) -> float:
-        from scipy.special import log_ndtr
 
-        offset = data.nearest + np.exp(at[0])
-        logs = np.log(data.times + offset)
-        place = (logs - at[1]) / np.exp(at[2])
-        inside = log_ndtr((np.log(end + offset) - at[1]) / np.exp(at[2]))
-        return _cost(data.weights, -0.5 * place**2 - 0.5 * log(2 * pi) - at[2] - logs - inside)
+def _cut_lognormal(logs: Values, at: Values, n: float) -> tuple[Values, Values, tuple[Values, ...]]:
+    """The same of the lognormal distribution of n times, cut at the last one, which is its end and costs nothing.
 
-    return shares + _least(cost, body, 3.0) + _cost_of_tail(tail)
+    The third parameter has no effect.
+    """
+    from scipy.special import log_ndtr
+
+    scale = np.exp(at[1])
+    place = (logs - at[0]) / scale
+    inside = log_ndtr(place[-1])
+    by_end = np.exp(-0.5 * place[-1] ** 2 - 0.5 * log(2 * pi) - inside)  # of the logarithm of what lies before the end
+    density = -0.5 * place**2 - 0.5 * log(2 * pi) - at[1] - inside
+    by_middle, by_scale = (place + by_end) / scale, place**2 - 1 + by_end * place[-1]
+    by_log = -place / scale
+    density[-1], by_log[-1], by_middle[-1], by_scale[-1] = logs[-1], 1 - n * by_end / scale, 0.0, 0.0
+    return density, by_log, (by_middle, by_scale, np.zeros(len(logs)))
 
 
 def _cost_of_tail(tail: _Weighted) -> float:
