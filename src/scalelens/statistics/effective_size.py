@@ -24,7 +24,7 @@ _Lengths = npt.NDArray[np.int64]
 _BLOCKS = ((10, 0.7507),)
 _BLOCKS_WHERE_PERSISTENT = ((5, 0.4984), (4, 0.3793))
 _PERSISTENT = 0.25  # n_eff / n below which few blocks are asked as well
-_ALIKE = 0.8  # n_eff / n below which long memory is looked for
+_ALIKE = 0.85  # n_eff / n by lag 1 and the positive sequence below which long memory is looked for
 _FEWEST_OF_SPECTRUM = 32  # values: fewer show no spectrum
 SHORT_LAGS = 32  # autocovariances up to here cost less one by one than by a Fourier transform
 _MOST_IN_SINGLE_PRECISION = 1 << 24  # whole numbers up to here are exact in 32 bits
@@ -208,6 +208,7 @@ def effective_size(
     signs, lengths = rows_of(_signs_of(values, np.asarray(median)[..., None]), n)
     share = np.atleast_1d((1 - alike) / (1 + alike))
     share = np.minimum(share, 1 / correlation_times(signs, lengths))
+    is_alike = share < _ALIKE
     for blocks, worth in _BLOCKS:
         share = np.minimum(share, block_effective_shares(signs, lengths, blocks, worth))
     rows = np.flatnonzero(share < _PERSISTENT)
@@ -215,7 +216,7 @@ def effective_size(
         for blocks, worth in _BLOCKS_WHERE_PERSISTENT:
             of_blocks = block_effective_shares(signs[rows], lengths[rows], blocks, worth)
             share[rows] = np.minimum(share[rows], of_blocks)
-    for row in np.flatnonzero((share < _ALIKE) & (lengths >= _FEWEST_OF_SPECTRUM)):
+    for row in np.flatnonzero((is_alike | (share < _PERSISTENT)) & (lengths >= _FEWEST_OF_SPECTRUM)):
         of_mean = variance_of_mean(signs[row, : lengths[row]].astype(np.float64))
         share[row] = min(share[row], 1 / of_mean) if of_mean > 0 else share[row]
     return np.asarray((lengths * share).reshape(values.shape[:-1]))
