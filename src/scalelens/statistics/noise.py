@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scalelens.statistics.medians import Values
+from scalelens.statistics.significance import student_t
 
 RUNS_A_SIDE = (1, 3, 5, 10)
 FEWEST = 10  # repeats that calibrate by themselves: their 45 pairs show what one of twenty is
@@ -48,7 +49,8 @@ def smallest_difference(logs: Values, runs: int) -> float:
     """The difference beyond which 5 % of pairs of groups of so many runs lie, of logarithms of identical runs, as a share.
 
     One run a side: of all pairs of the runs.  More: of means over runs drawn with replacement, the same draws each time,
-    widened by sqrt(n / (n - 1)) because runs around their own mean scatter by less.
+    widened by sqrt(n / (n - 1)) because runs around their own mean scatter by less, and by Student's t because the scatter
+    of few runs is itself uncertain: with a heavy tail it has few degrees of freedom.
     """
     n = len(logs)
     if runs == 1:
@@ -56,8 +58,22 @@ def smallest_difference(logs: Values, runs: int) -> float:
     else:
         drawn = np.random.default_rng(20261126).integers(n, size=(2, _PAIRS, runs))
         first, second = logs[drawn].mean(axis=2)
-        apart = np.abs(first - second) * sqrt(n / (n - 1))
+        apart = np.abs(first - second) * sqrt(n / (n - 1)) * _widening(logs)
     return float(np.expm1(np.quantile(apart, 1 - _FALSE_ALARMS)))
+
+
+def _widening(logs: Values) -> float:
+    """Half-width of a 95 % interval by Student's t over that of the normal distribution.
+
+    The degrees of freedom are half of those of a variance that is as uncertain as that of the values, 2 n / (kurtosis - 1): the
+    kurtosis of few values is too small where the tail is heavy.
+    """
+    squares = (logs - np.mean(logs)) ** 2
+    if not np.any(squares > 0):
+        return 1.0
+    kurtosis = float(np.mean(squares**2) / np.mean(squares) ** 2)
+    freedom = len(logs) / max(kurtosis - 1, 1.0)
+    return float(student_t(np.array([freedom]))[0]) / 1.96
 
 
 def runs_to_see(difference: float, least: Sequence[float]) -> int | None:

@@ -27,7 +27,7 @@
 --
 -- Glance: measure a_mean b_mean ratio verdict a_runs b_runs a_steps b_steps interval_of sentence note
 --
--- Sources: two_sides, run_values, differences, noise_catalog, settings_catalog
+-- Sources: two_sides, run_values, differences, runs, noise_catalog, settings_catalog
 --
 -- Parameters: epochs, warmup, exclude, a, b, measure, quantile
 --   least_of_interest := 0.01  share up to which a difference is of no practical interest
@@ -57,6 +57,11 @@
 --   precedent        DOUBLE     largest ratio that identical runs ever showed
 --   runs_needed      BIGINT     runs on each side, those that exist included, that would settle it; NULL where it is
 --                               settled, cannot be compared, or 200 are too few
+--   noise_of         VARCHAR    runs that the noise is of: those of a side, from ten repeats on, else published ones
+--   least_1          DOUBLE     smallest difference that one run a side shows at 5 % false alarms, as a share
+--   least_3          DOUBLE     the same of three runs a side
+--   least_5          DOUBLE     of five runs a side
+--   least_10         DOUBLE     of ten runs a side
 --   sentence         VARCHAR    the answer in words
 --   note             VARCHAR    why there is no verdict or no interval, and what to doubt
 --   other_measure    VARCHAR    measure that would compare the work done, where this one cannot; else NULL
@@ -93,13 +98,27 @@ other_work AS (
     FROM differences(a := a, b := b)
     WHERE class = 'performance' AND setting IN (SELECT setting FROM settings_catalog WHERE varies_with = 'model'
         OR setting IN ('dataset', 'seq_length', 'image_size'))),
-noisiest AS (
-    SELECT max(largest_ratio) AS precedent, arg_max([least_1, least_3, least_5, least_10], least_1) AS least_of_noisiest
-    FROM noise_catalog),
+systems AS (SELECT string_agg(DISTINCT lower(system), ' ') AS system FROM members JOIN runs USING (run_id)),
+nearest AS (
+    SELECT format('{} runs of {} on {}, assumed', n_runs, workload, c.system) AS published,
+        [least_1, least_3, least_5, least_10] AS published_least
+    FROM noise_catalog AS c, systems AS s
+    ORDER BY coalesce(regexp_matches(s.system, pattern), false) DESC, least_1 DESC LIMIT 1),
+precedents AS (SELECT max(largest_ratio) AS precedent FROM noise_catalog),
+noises AS (
+    SELECT a_noise.least_1 IS NOT NULL AS is_of_a, is_of_a OR b_noise.least_1 IS NOT NULL AS is_own,
+        if(is_of_a, a_noise, b_noise) AS own_noise
+    FROM (SELECT noise_of_runs([run.value FOR run IN a_list]) AS a_noise, noise_of_runs([run.value FOR run IN b_list]) AS b_noise
+        FROM both_sides)),
+limits AS (
+    SELECT CASE WHEN is_own THEN 'the repeats of ' || if(is_of_a, 'a', 'b') ELSE published END AS noise_of,
+        CASE WHEN is_own THEN [own_noise.least_1, own_noise.least_3, own_noise.least_5, own_noise.least_10]
+            ELSE published_least END AS least
+    FROM noises, nearest),
 groups AS (
     SELECT *, compare_groups(a_list, b_list) AS result,
         repeats_to_settle(a_list, b_list, least_of_interest::DOUBLE).repeats::BIGINT AS repeats_needed
-    FROM both_sides, varying_settings, other_work, noisiest),
+    FROM both_sides, varying_settings, other_work, precedents, limits),
 estimated AS (
     SELECT *, result.ratio AS ratio,
         if(is_rate, 1 / result.ratio, result.ratio) - 1 AS slowdown,
@@ -154,7 +173,8 @@ SELECT measure AS measure, a_runs, b_runs, a_steps, b_steps, a_mean, b_mean, rat
     no_verdict IS NULL AS comparable, verdict,
     CASE WHEN is_beyond_precedent THEN 'precedent' WHEN verdict <> 'inconclusive' THEN 'interval' END AS verdict_by, precedent,
     CASE WHEN verdict = 'inconclusive' AND no_verdict IS NULL THEN if(result.unit = 'steps',
-        greatest(repeats_needed, runs_to_see(ratio - 1, least_of_noisiest)), repeats_needed) END AS runs_needed,
+        greatest(repeats_needed, runs_to_see(ratio - 1, least)), repeats_needed) END AS runs_needed,
+    noise_of, least[1] AS least_1, least[2] AS least_3, least[3] AS least_5, least[4] AS least_10,
     CASE WHEN slowdown IS NULL OR no_verdict IS NOT NULL OR result.unit IS NULL THEN difference
         WHEN is_beyond_precedent THEN 'within these runs ' || difference || format('; identical runs were never more than '
             || '{:.2f} times apart, so this is a verdict by precedent, from one run on each side', precedent)
