@@ -103,7 +103,9 @@ SMOOTH: dict[str, Callable[[Random, int], Values]] = {
     "half normal": lambda rng, n: 1 + np.abs(rng.standard_normal(n)),
     "Student's t": lambda rng, n: 1 + 0.01 * rng.standard_t(rng.uniform(2.5, 6), n),
     "Laplace": lambda rng, n: 1 + 0.01 * rng.laplace(size=n),
-    "normal and exponential": lambda rng, n: 1 + 0.05 * rng.standard_normal(n) + rng.exponential(rng.uniform(0.05, 0.2), n),
+    "normal and exponential": lambda rng, n: (
+        1 + 0.05 * rng.standard_normal(n) + rng.exponential(rng.uniform(0.05, 0.2), n)
+    ),
 }
 
 

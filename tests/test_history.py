@@ -227,7 +227,9 @@ def test_unlike_devices_and_unknown_ones_are_never_pooled(warehouse: Warehouse) 
         times = [level, 1.01 * level] * 20
         device = "V100" if day < 6 else "A100"
         warehouse.run(f"known{day}", times, model="m", devices=4, device_model=device, started_at=start)
-        warehouse.run(f"half{day}", times, model="m", devices=2, device_model=device if day < 6 else None, started_at=start)
+        warehouse.run(
+            f"half{day}", times, model="m", devices=2, device_model=device if day < 6 else None, started_at=start
+        )
         warehouse.run(f"unknown{day}", times, model="m", started_at=start)
     assert changes(warehouse) == []
     series = warehouse.column("SELECT series FROM history()")

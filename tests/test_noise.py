@@ -68,7 +68,7 @@ def test_limits_of_the_first_half_hold_on_the_second(name: str) -> None:
 @pytest.mark.parametrize("machine", MACHINES)
 def test_limits_hold_on_runs_that_come_later(machine: str, seed: int, series: int) -> None:
     """Of fifty runs that calibrate, over many machines of a kind: on average at most 6.5 %, and 80 % are found."""
-    false, found = {k: 0.0 for k in RUNS_A_SIDE}, []
+    false, found = dict.fromkeys(RUNS_A_SIDE, 0.0), []
     for number in range(series):
         chosen = np.random.SeedSequence([seed, number])
         random = np.random.default_rng(chosen)
@@ -136,7 +136,9 @@ def test_two_modes_put_few_runs_apart() -> None:
 # In SQL
 
 
-def repeats(warehouse: Warehouse, n: int, system: str, side: str = "r", level: float = 1.0, scatter: float = 0.02) -> None:
+def repeats(
+    warehouse: Warehouse, n: int, system: str, side: str = "r", level: float = 1.0, scatter: float = 0.02
+) -> None:
     random = np.random.default_rng(n)
     for k in range(n):
         times = level * np.exp(scatter * random.standard_normal() + 0.003 * random.standard_normal(60))
@@ -178,7 +180,12 @@ def two_runs(warehouse: Warehouse, ratio: float, first: Row | None = None, secon
 
 @pytest.mark.parametrize(
     ("ratio", "verdict", "by"),
-    [(36.0, "slower", "precedent"), (1.6, "slower", "precedent"), (1.2, "inconclusive", None), (0.1, "faster", "precedent")],
+    [
+        (36.0, "slower", "precedent"),
+        (1.6, "slower", "precedent"),
+        (1.2, "inconclusive", None),
+        (0.1, "faster", "precedent"),
+    ],
 )
 def test_beyond_what_identical_runs_ever_showed_is_a_verdict(
     warehouse: Warehouse, ratio: float, verdict: str, by: str | None

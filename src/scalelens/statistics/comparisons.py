@@ -92,8 +92,8 @@ def compare_groups(first: Sequence[RunValue], second: Sequence[RunValue]) -> Gro
     if chance_of_modes(len(first), len(second)) > _MOST_BY_MODES:
         half = max(half, log(LARGEST_RATIO))
         reason = (
-            f"{len(first)} against {len(second)} runs are too few to tell a difference from slow and fast runs of the same "
-            f"job: the interval reaches as far as identical runs were ever apart, {LARGEST_RATIO:.2f} times"
+            f"{len(first)} against {len(second)} runs are too few to tell a difference from slow and fast runs of the "
+            f"same job: the interval reaches as far as identical runs were ever apart, {LARGEST_RATIO:.2f} times"
         )
     return GroupRatio(exp(ratio), exp(ratio - half), exp(ratio + half), "ci95", "runs", between, within, reason)
 

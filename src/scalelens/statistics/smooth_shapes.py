@@ -95,7 +95,10 @@ def _least(family: Family, data: _Weighted, offset: float) -> float:
         from_threshold = data.times + data.nearest + beyond
         logs = np.log(from_threshold)
         density, by_log, by_others = family(logs, at[1:])
-        gradient = [data.weights @ ((by_log - 1) * beyond / from_threshold), *(data.weights @ each for each in by_others)]
+        gradient = [
+            data.weights @ ((by_log - 1) * beyond / from_threshold),
+            *(data.weights @ each for each in by_others),
+        ]
         total = -float(data.weights @ (density - logs))
         if not np.isfinite(total) or not np.all(np.isfinite(gradient)):
             return _WORST, np.zeros(len(at))
