@@ -430,6 +430,7 @@ def documented() -> dict[str, tuple[Column, ...]]:
     stored = {name: (RUN_ID, columns[0], columns[2], *columns[3:], columns[1]) for name, columns in STORED.items()}
     catalogs = {
         "devices_catalog": DEVICES, "systems_catalog": SYSTEMS, "settings_catalog": SETTINGS,
-        "noise_catalog": NOISE, "published": PUBLISHED, "published_documents": DOCUMENTS, "published_identities": IDENTITIES,
+        "noise_catalog": NOISE, "published": PUBLISHED, "published_documents": DOCUMENTS,
+        "published_identities": IDENTITIES,
     }  # fmt: skip
     return {"files": FILES, "members": MEMBERS, "runs": _RUNS, **stored, "step_times": _STEP_TIMES, **catalogs}

@@ -41,10 +41,10 @@ def noise(values: Values) -> Noise:
     """Noise of values above 0 of identical runs in the order of time, shape (n,)."""
     n = len(values)
     if n < 2 or np.min(values) <= 0:
-        return Noise(*[None] * 9)
+        return Noise(None, None, None, None, None, None, None, None, None)
     logs = np.log(values)
-    least = [smallest_difference(logs, k) if n >= FEWEST else None for k in RUNS_A_SIDE]
-    return Noise(float(np.std(logs, ddof=1)), float(np.exp(np.ptp(logs))), *least, *_slow_mode(logs))
+    one, three, five, ten = (smallest_difference(logs, k) if n >= FEWEST else None for k in RUNS_A_SIDE)
+    return Noise(float(np.std(logs, ddof=1)), float(np.exp(np.ptp(logs))), one, three, five, ten, *_slow_mode(logs))
 
 
 def smallest_difference(logs: Values, runs: int) -> float:

@@ -2,7 +2,8 @@
 
 A long right side is no tail: an exponential or lognormal distribution bends everywhere.  Two smooth families with a
 threshold, a scale and two shapes are fitted to all times, and a body with another distribution beyond its end to the
-same times.  The second must be more likely by far.  Where times get rare and then frequent again, nothing need be fitted.
+same times.  The second must be more likely by far.  Where times get rare and then frequent again, nothing is
+fitted.
 """
 
 from collections.abc import Callable
@@ -53,7 +54,7 @@ def is_explained(ordered: Values, end_s: float) -> bool:
     parts = [_thinned((part - ordered[0]) / width, lightness, 1 / len(ordered)) for part in (body, tail)]
     times, weights = (np.concatenate([part[column] for part in parts]) for column in (0, 1))
     both = _Weighted(times, weights, 1 / len(ordered))
-    limit = _cost_of_body_and_tail(*parts, (end_s - ordered[0]) / width) + _GAIN
+    limit = _cost_of_body_and_tail(parts[0], parts[1], (end_s - ordered[0]) / width) + _GAIN
     nearest = np.inf
     for offset in _OFFSETS:
         for family in (_generalized_gamma, _burr):

@@ -78,9 +78,11 @@ def _noise_of_runs(series: pa.ChunkedArray) -> pa.Array:
 def _runs_to_see(differences: pa.ChunkedArray, least: pa.ChunkedArray) -> pa.Array:
     """`runs_to_see` of Arrow columns; NULL where a number is not known."""
     rows = zip(differences.to_pylist(), least.to_pylist(), strict=True)
-    known = [None not in (difference, *(limits or [None])) for difference, limits in rows]
-    rows = zip(known, differences.to_pylist(), least.to_pylist(), strict=True)
-    return pa.array([runs_to_see(row[1], row[2]) if row[0] else None for row in rows], type=pa.int64())
+    found = [
+        None if difference is None or not limits or None in limits else runs_to_see(difference, limits)
+        for difference, limits in rows
+    ]
+    return pa.array(found, type=pa.int64())
 
 
 SQL_RUNS: dict[str, tuple[Callable[..., Any], list[str], str]] = {
