@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 _Values = npt.NDArray[np.float64]
 
-LONGEST = 512  # values that are looked at: neighbours of a longer series are added up first
+_LONGEST = 512  # values that are looked at: neighbours of a longer series are added up first
 _MEMORIES = (0.0, 0.09, 0.18, 0.27, 0.36, 0.45)  # orders of fractional differencing; from 0.5 on there is no mean
 _LIKENESSES = (0.0, 0.25, 0.5, 0.7, 0.85, 0.95)  # coefficients of an autoregressive series of first order
 _NOISES = (0.0, 0.5, 2.0, 8.0)  # variance of white noise on top, in units of that of the series below it
@@ -52,7 +52,7 @@ def variance_of_mean(values: _Values) -> float:
     The likelihood of a model is Whittle's.  Each model counts by it, in a power mean of their variances: of a short
     series, in which models cannot be told apart, the large ones count for more.
     """
-    apart = max(len(values) // LONGEST, 1)
+    apart = max(len(values) // _LONGEST, 1)
     summed = values[: len(values) // apart * apart].reshape(-1, apart).mean(axis=1)
     n = len(summed)
     power = np.abs(np.fft.rfft(summed - summed.mean()))[1 : (n + 1) // 2] ** 2 / n

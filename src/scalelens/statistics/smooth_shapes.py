@@ -35,7 +35,7 @@ class _Weighted(NamedTuple):
     nearest: float  # from the threshold to the first of them, at least: where the two meet, likelihoods have no bound
 
 
-Family = Callable[[Values, Values], tuple[Values, Values, tuple[Values, ...]]]
+_Family = Callable[[Values, Values], tuple[Values, Values, tuple[Values, ...]]]
 
 
 def is_explained(ordered: Values, end_s: float) -> bool:
@@ -83,7 +83,7 @@ def _thinned(times: Values, lightness: float, nearest: float) -> _Weighted:
     return _Weighted(times, np.full(len(times), lightness), nearest)
 
 
-def _least(family: Family, data: _Weighted, offset: float) -> float:
+def _least(family: _Family, data: _Weighted, offset: float) -> float:
     """The least cost of a family, found from a threshold that lies `offset` before the first time."""
     from scipy.optimize import minimize
 
