@@ -296,8 +296,9 @@ def test_the_command(demo_runs: Path, run: Run) -> None:
     ran = run("compare", "fp32-r1", "bf16-r1", "-w", demo_runs, "--format", "csv")
     assert ran.code == 0
     assert "precision: fp32 -> bf16" in ran.err
-    assert "inconclusive: within these runs b is " in ran.err
-    assert run("compare", "fp32-r1", "bf16-r1", "--fail-above", "3%", "--strict", "-w", demo_runs).code == 1
+    assert "faster: within these runs b is " in ran.err and "a verdict by precedent" in ran.err
+    assert run("compare", "fp32-r1", "bf16-r1", "--fail-above", "3%", "--strict", "-w", demo_runs).code == 0
+    assert run("compare", "bf16-r1", "fp32-r1", "--fail-above", "3%", "-w", demo_runs).code == 1
     one_line(run("compare", "fp32-r1", "bf16-r1", "--fail-above", "much", "-w", demo_runs), "write 3% or 0.03")
     plan = run("next-runs", "fp32-r1", "bf16-r1", "-w", demo_runs, "--format", "csv")
     assert plan.code == 0

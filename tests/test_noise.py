@@ -216,6 +216,27 @@ def test_of_other_or_unknown_work_there_is_no_verdict_by_precedent(
     assert row["verdict"] == "inconclusive" and said in row["note"]
 
 
+@pytest.mark.parametrize(
+    ("minutes", "nodes", "independent"), [(10, "n1", 1), (90, "n1", 4), (10, None, 4), (10, "n{}", 4)]
+)
+def test_runs_of_one_hour_on_the_same_nodes_count_as_one(
+    warehouse: Warehouse, minutes: int, nodes: str | None, independent: int
+) -> None:
+    random = np.random.default_rng(9)
+    for side, level in (("a", 1.0), ("b", 1.1)):
+        for k in range(4):
+            times = level * np.exp(0.001 * random.standard_normal(60))
+            start = datetime(2026, 11, 1 + (side == "b")) + k * timedelta(minutes=minutes)
+            warehouse.run(f"{side}{k}", times, model="m", devices=4, global_batch_size=8, started_at=start)
+            job = {"run_id": f"{side}{k}", "job_id": f"{side}{k}"}
+            warehouse.insert("jobs", [job | {"node_list": nodes.format(k)}] if nodes else [])
+    condition = "run_id LIKE ''{}%''".format
+    (row,) = warehouse.ask(f"FROM compare(a := '{condition('a')}', b := '{condition('b')}')")
+    assert (row["a_runs"], row["b_runs"]) == (4, 4)
+    assert row["verdict"] == ("inconclusive" if independent == 1 else "slower")
+    assert ("4 runs of a on the same nodes within an hour count as one" in (row["note"] or "")) == (independent == 1)
+
+
 def test_next_runs_names_what_the_noise_asks_for(warehouse: Warehouse) -> None:
     row = two_runs(warehouse, 1.05)
     plans = warehouse.ask("FROM next_runs(a := 'a', b := 'b')")

@@ -5,9 +5,10 @@
 --   runs.  With repeats the run is the unit: the interval is Welch's t interval of the mean logarithms.  A side with a
 --   single run is taken to scatter as the runs of the other side do.  With one run on each side the interval is about
 --   these two runs only: two runs of the same job differ by more than their steps show.  Then there is a verdict by
---   precedent alone, which is not significance: where both sides do the same work and the ratio, less what is uncertain
---   within the runs, is beyond the largest that identical runs of a published system ever showed (noise_catalog).
---   Any other is `inconclusive`, with the runs on each side that would settle it.
+--   precedent alone, which is not significance: where both sides do the same work, their records are of one kind and the
+--   ratio of medians, less what is uncertain within the runs, is beyond the largest that identical runs of a published
+--   system ever showed (noise_catalog).  Any other is `inconclusive`, with the runs on each side that would settle it.
+--   Runs of a side on the same nodes within an hour of each other count as one (independent_values).
 --   `slower` and `faster` mean that the whole interval lies beyond the threshold, `equivalent` that it lies within.
 --   There is no verdict where the runs of a side are not repeats of each other, where a step is not the same work on
 --   both sides, or where the records are means of several steps and the question is how slow single steps are.
@@ -27,7 +28,7 @@
 --
 -- Glance: measure a_mean b_mean ratio verdict a_runs b_runs a_steps b_steps interval_of sentence note
 --
--- Sources: two_sides, run_values, differences, runs, noise_catalog, settings_catalog
+-- Sources: two_sides, run_values, independent_values, differences, runs, noise_catalog, settings_catalog
 --
 -- Parameters: epochs, warmup, exclude, a, b, measure, quantile
 --   least_of_interest := 0.01  share up to which a difference is of no practical interest
@@ -68,8 +69,7 @@
 WITH
 members AS (FROM two_sides(a := a, b := b)),
 compared AS (
-    SELECT side, m.run_id, v.* EXCLUDE (run_id),
-        {'value': run_value, 'low': low, 'high': high, 'kind': interval_kind, 'n_eff': n_eff} AS run
+    SELECT side, m.run_id, v.* EXCLUDE (run_id)
     FROM members AS m LEFT JOIN run_values(epochs := epochs, warmup := warmup, exclude := exclude, measure := measure,
         quantile := quantile) AS v USING (run_id)),
 both_sides AS (
@@ -78,8 +78,6 @@ both_sides AS (
         sum(n_steps) FILTER (side = 'a')::BIGINT AS a_steps, sum(n_steps) FILTER (side = 'b')::BIGINT AS b_steps,
         exp(avg(ln(run_value)) FILTER (side = 'a' AND run_value > 0)) AS a_mean,
         exp(avg(ln(run_value)) FILTER (side = 'b' AND run_value > 0)) AS b_mean,
-        coalesce(list(run ORDER BY run_id) FILTER (side = 'a' AND run_value IS NOT NULL), []) AS a_list,
-        coalesce(list(run ORDER BY run_id) FILTER (side = 'b' AND run_value IS NOT NULL), []) AS b_list,
         max(averaged_steps) AS averaged_steps, count(DISTINCT value_kinds) > 1 AS unlike_kinds,
         string_agg(DISTINCT value_kinds, ' and ' ORDER BY value_kinds) AS value_kinds,
         count(samples) = count(*) OR count(tokens) = count(*) AS is_known_work,
@@ -88,6 +86,14 @@ both_sides AS (
         measure IN ('step_s', 'samples_per_s', 'tokens_per_s') AS is_speed,
         if(is_speed, ['slower', 'faster'], ['more', 'less']) AS word
     FROM compared),
+independent AS (
+    SELECT coalesce(list(run ORDER BY run_id) FILTER (side = 'a'), []) AS a_list,
+        coalesce(list(run ORDER BY run_id) FILTER (side = 'b'), []) AS b_list,
+        string_agg(format('{} runs of {} on the same nodes within an hour count as one', n_runs, side), '; '
+            ORDER BY side, run_id) FILTER (n_runs > 1) AS alike_runs
+    FROM (SELECT *, {'value': run_value, 'low': low, 'high': high, 'kind': interval_kind, 'n_eff': n_eff} AS run
+        FROM independent_values(a := a, b := b, epochs := epochs, warmup := warmup, exclude := exclude,
+            measure := measure, quantile := quantile))),
 varying_settings AS (
     SELECT string_agg(setting || ' (' || CASE verdict WHEN 'varies within b' THEN b_value ELSE a_value END || ')', ', ')
         AS settings
@@ -109,7 +115,7 @@ noises AS (
     SELECT a_noise.least_1 IS NOT NULL AS is_of_a, is_of_a OR b_noise.least_1 IS NOT NULL AS is_own,
         if(is_of_a, a_noise, b_noise) AS own_noise
     FROM (SELECT noise_of_runs([run.value FOR run IN a_list]) AS a_noise, noise_of_runs([run.value FOR run IN b_list]) AS b_noise
-        FROM both_sides)),
+        FROM independent)),
 limits AS (
     SELECT CASE WHEN is_own THEN 'the repeats of ' || if(is_of_a, 'a', 'b') ELSE published END AS noise_of,
         CASE WHEN is_own THEN [own_noise.least_1, own_noise.least_3, own_noise.least_5, own_noise.least_10]
@@ -118,7 +124,7 @@ limits AS (
 groups AS (
     SELECT *, compare_groups(a_list, b_list) AS result,
         repeats_to_settle(a_list, b_list, least_of_interest::DOUBLE).repeats::BIGINT AS repeats_needed
-    FROM both_sides, varying_settings, other_work, precedents, limits),
+    FROM both_sides, independent, varying_settings, other_work, precedents, limits),
 estimated AS (
     SELECT *, result.ratio AS ratio,
         if(is_rate, 1 / result.ratio, result.ratio) - 1 AS slowdown,
@@ -136,7 +142,8 @@ estimated AS (
                 THEN 'records that are means of steps do not show how slow single steps are' END AS no_verdict
     FROM groups),
 with_precedent AS (
-    SELECT *, (no_verdict IS NULL AND result.unit = 'steps' AND is_known_work AND work_settings IS NULL AND quantile = 0.5
+    SELECT *, (no_verdict IS NULL AND result.unit = 'steps' AND is_known_work AND work_settings IS NULL AND NOT unlike_kinds
+        AND quantile = 0.5
         AND abs(ln(ratio)) - 1.96 * result.within_runs > ln(precedent)) IS TRUE AS is_beyond_precedent
     FROM estimated),
 judged AS (
@@ -184,7 +191,7 @@ SELECT measure AS measure, a_runs, b_runs, a_steps, b_steps, a_mean, b_mean, rat
         WHEN verdict = 'inconclusive'
             THEN difference || format('; whether by more than {:.3g} % is not settled', 100 * least_of_interest)
         ELSE difference END AS sentence,
-    notes([no_verdict, result.reason,
+    notes([no_verdict, result.reason, alike_runs,
         CASE WHEN result.unit = 'steps' AND no_verdict IS NULL AND work_settings IS NOT NULL
             THEN 'no verdict by precedent: the work differs in ' || work_settings
             WHEN result.unit = 'steps' AND no_verdict IS NULL AND NOT is_known_work

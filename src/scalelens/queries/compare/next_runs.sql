@@ -21,7 +21,7 @@
 --
 -- Glance: side runs_done more_runs repeats even_repeats chance% between_runs% within_runs% run_s nodes node_hours note
 --
--- Sources: two_sides, run_values, compare, runs, jobs, repeat_commands
+-- Sources: two_sides, run_values, independent_values, compare, runs, jobs, repeat_commands
 --
 -- Parameters: epochs, warmup, exclude, a, b, measure, quantile
 --   least_of_interest := 0.01    share up to which a difference is of no practical interest
@@ -46,14 +46,15 @@
 WITH
 members_of AS (FROM two_sides(a := a, b := b)),
 compared AS (
-    SELECT side, m.run_id, v.* EXCLUDE (run_id),
-        {'value': run_value, 'low': low, 'high': high, 'kind': interval_kind, 'n_eff': n_eff} AS run
+    SELECT side, m.run_id, v.* EXCLUDE (run_id)
     FROM members_of AS m LEFT JOIN run_values(epochs := epochs, warmup := warmup, exclude := exclude,
         measure := measure, quantile := quantile) AS v USING (run_id)),
 lists AS (
-    SELECT coalesce(list(run ORDER BY run_id) FILTER (side = 'a' AND run_value IS NOT NULL), []) AS a_list,
-        coalesce(list(run ORDER BY run_id) FILTER (side = 'b' AND run_value IS NOT NULL), []) AS b_list
-    FROM compared),
+    SELECT coalesce(list(run ORDER BY run_id) FILTER (side = 'a'), []) AS a_list,
+        coalesce(list(run ORDER BY run_id) FILTER (side = 'b'), []) AS b_list
+    FROM (SELECT *, {'value': run_value, 'low': low, 'high': high, 'kind': interval_kind, 'n_eff': n_eff} AS run
+        FROM independent_values(a := a, b := b, epochs := epochs, warmup := warmup, exclude := exclude,
+            measure := measure, quantile := quantile))),
 plans AS (
     SELECT CASE WHEN to_within > 0 THEN repeats_to_size(a_list, b_list, to_within::DOUBLE)
         ELSE repeats_to_settle(a_list, b_list, least_of_interest::DOUBLE) END AS plan FROM lists),
