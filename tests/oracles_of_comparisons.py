@@ -139,7 +139,7 @@ def compare(study: Study, row: Row) -> Row:
     half = scipy.stats.t.ppf(0.975, sum(squares) ** 2 / sum(shares)) * sqrt(sum(squares))
     low, high = np.exp(np.mean(logs[1]) - np.mean(logs[0]) + np.array([-half, half]))
     ratio = scipy.stats.gmean(times_of(b)) / scipy.stats.gmean(times_of(a))
-    errors = sum(within_sides, [])
+    errors = [error for side in within_sides for error in side]
     return {
         "a_runs": len(a), "b_runs": len(b), "a_steps": len(a) * N_KEPT, "b_steps": len(b) * N_KEPT,
         "a_mean": scipy.stats.gmean(times_of(a)), "b_mean": scipy.stats.gmean(times_of(b)),
