@@ -11,7 +11,7 @@ from scalelens.statistics.significance import student_t
 _WIDTH_95 = 2 * 1.96  # standard errors from one end of a 95 % interval of a normal estimate to the other
 # The largest ratio of two runs of one published series of identical jobs: `largest_ratio` in catalog/noise.csv.
 LARGEST_RATIO = 1.366
-_MOST_BY_MODES = 0.05  # chance that two modes put the sides apart, up to which their scatter is believed
+_MOST_BY_MODES = 0.036  # chance that two modes put the sides apart, up to which their scatter is believed
 _FEW = 3  # degrees of freedom below which a side does not show that it is steadier than the other
 _RANGE_WIDTH = 2.8  # range of n values over the standard error of their median, over sqrt(n): 2 to 3.4 for n of 6 to 39
 
@@ -55,9 +55,9 @@ def compare_groups(first: Sequence[RunValue], second: Sequence[RunValue]) -> Gro
     either way round.  The run is the unit: what varies from step to step has gone into the value of a run.  A group
     never counts as steadier between its runs than each of them is within: three runs that a log rounds to the same
     digits prove nothing; nor do two or three runs count as steadier than both sides together.  Where one side has one
-    run, it is taken to scatter as the other side does.  Where the runs are
-    so few that all of one side may be of a fast mode and all of the other of a slow one, the interval reaches at least
-    as far as identical runs were ever apart (`LARGEST_RATIO`).
+    run, it is taken to scatter as the other side does, and the interval reaches as far as the farthest run of that.
+    Where the runs are so few that all of one side may be of a fast mode and all of the other of a slow one, it reaches
+    at least as far as identical runs were ever apart (`LARGEST_RATIO`).
 
     With one run a side the scatter between runs is not known.  The interval is then of these two runs alone: the
     distances to the ends of theirs, as logarithms, added in quadrature (Zou and Donner, Statistics in Medicine 27,
@@ -89,6 +89,9 @@ def compare_groups(first: Sequence[RunValue], second: Sequence[RunValue]) -> Gro
         return _without(exp(ratio), "runs of equal values do not show how they scatter")
     half = float(student_t(np.array([float(freedom)]))[0]) * spread
     reason = None if len(known) == 2 else "one side is one run: it is taken to scatter as the other side does"
+    if len(known) == 1:
+        repeated = logs[0] if len(first) > 1 else logs[1]
+        half = max(half, float(np.max(np.abs(repeated - np.mean(repeated)))))
     if chance_of_modes(len(first), len(second)) > _MOST_BY_MODES:
         half = max(half, log(LARGEST_RATIO))
         reason = (
