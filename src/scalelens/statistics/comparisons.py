@@ -13,6 +13,7 @@ _WIDTH_95 = 2 * 1.96  # standard errors from one end of a 95 % interval of a nor
 LARGEST_RATIO = 1.366
 _MOST_BY_MODES = 0.036  # chance that two modes put the sides apart, up to which their scatter is believed
 _FEW = 3  # degrees of freedom below which a side does not show that it is steadier than the other
+_BEYOND = 1.25  # times the distance of the farthest of repeated runs, up to which a single run may be like them
 _RANGE_WIDTH = 2.8  # range of n values over the standard error of their median, over sqrt(n): 2 to 3.4 for n of 6 to 39
 
 
@@ -55,7 +56,7 @@ def compare_groups(first: Sequence[RunValue], second: Sequence[RunValue]) -> Gro
     either way round.  The run is the unit: what varies from step to step has gone into the value of a run.  A group
     never counts as steadier between its runs than each of them is within: three runs that a log rounds to the same
     digits prove nothing; nor do two or three runs count as steadier than both sides together.  Where one side has one
-    run, it is taken to scatter as the other side does, and the interval reaches as far as the farthest run of that.
+    run, it is taken to scatter as the other does, and the interval reaches a quarter beyond the farthest run of that.
     Where the runs are so few that all of one side may be of a fast mode and all of the other of a slow one, it reaches
     at least as far as identical runs were ever apart (`LARGEST_RATIO`).
 
@@ -91,7 +92,7 @@ def compare_groups(first: Sequence[RunValue], second: Sequence[RunValue]) -> Gro
     reason = None if len(known) == 2 else "one side is one run: it is taken to scatter as the other side does"
     if len(known) == 1:
         repeated = logs[0] if len(first) > 1 else logs[1]
-        half = max(half, float(np.max(np.abs(repeated - np.mean(repeated)))))
+        half = max(half, _BEYOND * float(np.max(np.abs(repeated - np.mean(repeated)))))
     if chance_of_modes(len(first), len(second)) > _MOST_BY_MODES:
         half = max(half, log(LARGEST_RATIO))
         reason = (
