@@ -237,6 +237,13 @@ def test_runs_of_one_hour_on_the_same_nodes_count_as_one(
     assert ("4 runs of a on the same nodes within an hour count as one" in (row["note"] or "")) == (independent == 1)
 
 
+def test_how_work_is_split_is_no_other_work(warehouse: Warehouse) -> None:
+    for run, level, split in (("a", 1.0, 2), ("b", 10.0, 4)):
+        times = level * np.exp(0.01 * np.random.default_rng(5).standard_normal(100))
+        warehouse.run(run, times, model="m", devices=4, global_batch_size=8, tp=split)
+    assert compared(warehouse)["verdict_by"] == "precedent"
+
+
 def test_next_runs_names_what_the_noise_asks_for(warehouse: Warehouse) -> None:
     row = two_runs(warehouse, 1.05)
     plans = warehouse.ask("FROM next_runs(a := 'a', b := 'b')")

@@ -102,8 +102,9 @@ other_work AS (
     SELECT string_agg(setting || ' (' || coalesce(a_value, 'not stated') || ' -> ' || coalesce(b_value, 'not stated') || ')',
             ', ') AS work_settings
     FROM differences(a := a, b := b)
-    WHERE class = 'performance' AND setting IN (SELECT setting FROM settings_catalog WHERE varies_with = 'model'
-        OR setting IN ('dataset', 'seq_length', 'image_size'))),
+    WHERE class = 'performance' AND setting NOT IN ('tp', 'pp', 'vp', 'ep', 'etp')  -- they split the work
+        AND setting IN (SELECT setting FROM settings_catalog WHERE varies_with = 'model'
+            OR setting IN ('dataset', 'seq_length', 'image_size'))),
 systems AS (SELECT string_agg(DISTINCT lower(system), ' ') AS system FROM members JOIN runs USING (run_id)),
 nearest AS (
     SELECT format('{} runs of {} on {}, assumed', n_runs, workload, c.system) AS published,
