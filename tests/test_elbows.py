@@ -122,6 +122,21 @@ def test_a_smooth_tail_is_no_elbow(shape: str, n: int, many: int, seed: int) -> 
     assert wrong <= 0.1 * many + (2 * np.sqrt(0.09 * many) if many < 100 else 0)
 
 
+def test_wild_times_raise_nothing() -> None:
+    """Tails over many powers of ten, ties, and gaps of a million."""
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        n = int(rng.integers(80, 300))
+        for times in (
+            1e-9 + rng.pareto(rng.uniform(0.2, 3), n) * 10 ** rng.uniform(-6, 6),
+            np.exp(rng.uniform(0.1, 8) * rng.standard_normal(n)),
+            np.where(rng.random(n) < 0.1, 1e6, 1) + 1e-6 * rng.random(n),
+            np.where(rng.random(n) < 0.6, rng.uniform(1.06, 1.5, n), 1 + 0.01 * rng.standard_normal(n)),
+            np.r_[np.ones(n // 2), 1 + rng.random(n - n // 2)],
+        ):
+            assert elbows(times).reason or elbows(times).elbows
+
+
 def test_the_reason_is_one_smooth_distribution() -> None:
     found = elbows(np.random.default_rng(2).exponential(1, 500) + 0.1)
     assert found.elbows == [] and found.departure

@@ -106,7 +106,9 @@ def _least(family: _Family, data: _Weighted, offset: float) -> float:
         return total, -np.array(gradient)
 
     with np.errstate(all="ignore"):
-        found = minimize(cost, [log(offset), middle, log(scale), 0.0], jac=True, method="L-BFGS-B", options=_EFFORT)
+        found = minimize(
+            cost, [log(offset), middle, log(max(scale, 1e-9)), 0.0], jac=True, method="L-BFGS-B", options=_EFFORT
+        )
     return float(found.fun)
 
 
@@ -125,9 +127,9 @@ def _generalized_gamma(logs: Values, at: Values) -> tuple[Values, Values, tuple[
         by_shape = -(place**3) / 6
     else:
         k, power = shape**-2, np.exp(shape * place)
-        density = log(abs(shape)) - gammaln(k) + k * (log(k) + shape * place - power)
+        density = np.log(abs(shape)) - gammaln(k) + k * (np.log(k) + shape * place - power)
         by_place = (1 - power) / shape
-        by_k = log(k) + 1 - digamma(k) + shape * place - power
+        by_k = np.log(k) + 1 - digamma(k) + shape * place - power
         by_shape = 1 / shape - 2 * k / shape * by_k + k * place * (1 - power)
     return density - at[1], by_place / scale, (-by_place / scale, -place * by_place - 1, by_shape)
 
@@ -138,7 +140,7 @@ def _burr(logs: Values, at: Values) -> tuple[Values, Values, tuple[Values, ...]]
     place = slope * (logs - at[0])
     above = np.logaddexp(0, place)
     by_place = 1 - (shape + 1) * np.exp(place - above)
-    density = log(slope * shape) + place - (shape + 1) * above
+    density = np.log(slope * shape) + place - (shape + 1) * above
     return density, slope * by_place, (-slope * by_place, -1 - place * by_place, 1 - shape * above)
 
 
