@@ -126,17 +126,26 @@ def batch_size_curve(study: Study, row: Row) -> Row:
 def compare(study: Study, row: Row) -> Row:
     a, b = cells(study)[1, 8], [run for run in study.values() if run.precision == "fp32"]
     logs = [np.log(times_of(side)) for side in (a, b)]
-    test = scipy.stats.ttest_ind(logs[1], logs[0], equal_var=False)
-    low, high = np.exp(test.confidence_interval(0.95))
-    ratio = scipy.stats.gmean(times_of(b)) / scipy.stats.gmean(times_of(a))
-    errors = [log(within(run)[1] / within(run)[0]) / (2 * 1.96) for run in a + b]
     freedom = [len(side) - 1 for side in logs]
+    within_sides = [[log(within(run)[1] / within(run)[0]) / (2 * 1.96) for run in side] for side in (a, b)]
+    # A side is no steadier than its runs are within, and two or three runs no steadier than both sides together.
+    variances = [max(np.var(side, ddof=1), np.mean(np.square(of))) for side, of in zip(logs, within_sides, strict=True)]
+    pooled = np.average(variances, weights=freedom)
+    squares = [
+        max(variance, pooled if len(side) <= 3 else 0) / len(side)
+        for variance, side in zip(variances, logs, strict=True)
+    ]
+    shares = [square**2 / degrees for square, degrees in zip(squares, freedom, strict=True)]
+    half = scipy.stats.t.ppf(0.975, sum(squares) ** 2 / sum(shares)) * sqrt(sum(squares))
+    low, high = np.exp(np.mean(logs[1]) - np.mean(logs[0]) + np.array([-half, half]))
+    ratio = scipy.stats.gmean(times_of(b)) / scipy.stats.gmean(times_of(a))
+    errors = [error for side in within_sides for error in side]
     return {
         "a_runs": len(a), "b_runs": len(b), "a_steps": len(a) * N_KEPT, "b_steps": len(b) * N_KEPT,
         "a_mean": scipy.stats.gmean(times_of(a)), "b_mean": scipy.stats.gmean(times_of(b)),
         "ratio": ratio, "ratio_low": low, "ratio_high": high, "slowdown": ratio - 1, "slowdown_low": low - 1,
         "slowdown_high": high - 1, "within_runs": sqrt(np.mean(np.square(errors))),
-        "between_runs": sqrt(np.average([np.var(side, ddof=1) for side in logs], weights=freedom)),
+        "between_runs": sqrt(pooled),
     }  # fmt: skip
 
 
@@ -152,7 +161,10 @@ def history(study: Study, row: Row) -> Row:
         "level": scipy.stats.gmean(levels[place >= change])}  # fmt: skip
     if place == change:
         expected["slowdown"] = scipy.stats.gmean(levels[1]) / scipy.stats.gmean(levels[0]) - 1
-        expected["p_value"] = (len(alike) - 1) * scipy.stats.ttest_ind(*map(np.log, levels)).pvalue
+        logs = np.log(np.concatenate(levels))
+        far = 4 * scipy.stats.median_abs_deviation(logs, scale=1 / 1.4826)
+        clipped = np.clip(logs, np.median(logs) - far, np.median(logs) + far)
+        expected["p_value"] = (len(alike) - 1) * scipy.stats.ttest_ind(clipped[:change], clipped[change:]).pvalue
     return expected
 
 

@@ -21,11 +21,12 @@ GIVEN = {  # what a row is of, and facts of its run
     "run_number", "attempt", "epoch", "step", "line", "nodes", "devices", "baseline_devices", "largest_devices",
     "global_batch_size", "averaged_steps", "gain_wanted",
 }  # fmt: skip
-ELSEWHERE = {  # tests of the function itself: test_statistics, test_elbows, test_fits
+ELSEWHERE = {  # tests of the function itself: test_statistics, test_elbows, test_fits, test_noise
     "batch_stats": {"n_eff"},
     "batch_cdf": {"elbow_number", "elbow_share_low", "elbow_share_high"},
     "slow_steps": {"fast_s", "limit_s", "period_steps"},
     "diminishing_returns": {"devices_low", "devices_high"},
+    "compare": {"precedent", "runs_needed", "least_1", "least_3", "least_5", "least_10"},
 }
 ROOTS = {"fitted_low": 1e-9, "fitted_high": 1e-9}  # two searches for a root of a flat function
 DIFFERENCES = {  # of like numbers: their last digits are gone

@@ -106,3 +106,34 @@ def test_equal_devices_are_seldom_said_to_differ(warehouse: Warehouse, steps: in
     chance = np.random.default_rng(steps)
     named(warehouse, [1 + 0.03 * chance.standard_normal((16, steps)) for _ in range(200)])
     assert warehouse.column("SELECT count(*) FROM outlier_gpus() WHERE rank IS NULL")[0] <= 0.03 * 200
+
+
+@pytest.mark.parametrize("scatter", [0.03, 0.04, 0.05])
+@pytest.mark.parametrize("ranks", [8, 16])
+def test_of_devices_that_scatter_by_more_than_is_usual_no_second_one_is_named(
+    warehouse: Warehouse, ranks: int, scatter: float
+) -> None:
+    """One is slower by 30 %; the others differ by up to 5 % (one standard deviation), and are as they are."""
+    chance = np.random.default_rng([ranks, round(1000 * scatter)])
+    made = []
+    for _ in range(100):
+        times = (1 + scatter * chance.standard_normal((ranks, 1))) * (1 + 0.01 * chance.standard_normal((ranks, 20)))
+        times[0] *= 1.3
+        made.append(times)
+    slow = [said.get("slow", set()) | said.get("intermittent", set()) for said in named(warehouse, made)]
+    assert sum(0 in ranks_named for ranks_named in slow) >= 90
+    assert sum(bool(ranks_named - {0}) for ranks_named in slow) <= 5
+
+
+def test_the_device_times_of_our_own_runner_are_read(warehouse: Warehouse) -> None:
+    chance = np.random.default_rng(1)
+    times = job(chance, 8, 20)
+    times[5] *= 1.2
+    named(warehouse, [times])
+    warehouse.connection.execute("UPDATE metrics SET name = 'device_s'")
+    rows = warehouse.ask("FROM outlier_gpus() WHERE rank IS NOT NULL")
+    assert {row["rank"]: (row["verdict"], row["cause"]) for row in rows if row["verdict"] != "ordinary"} == {
+        5: ("slow", "gpu")
+    }
+    (reason,) = {row["reason"] for row in rows if row["verdict"] == "ordinary"}
+    assert "includes its waiting for others" in reason

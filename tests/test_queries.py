@@ -64,6 +64,7 @@ ARGUMENTS = {  # of queries that say nothing without them
     "named_runs": "selector := 'gpt-', of := 'a'",
     "compare": TWO_SIDES,
     "compared_runs": TWO_SIDES,
+    "independent_values": TWO_SIDES,
     "compare_evidence": TWO_SIDES,
     "next_runs": TWO_SIDES,
     "compared_traces": "a := 'traced', b := 'one'",

@@ -120,6 +120,33 @@ def test_a_level_that_holds_little_may_not_be_the_last() -> None:
     assert state.reason == "the last level holds 50 of 400 records: it may not be the final one"
 
 
+@pytest.mark.parametrize("n", [10, 39, 40, 200])
+def test_times_that_only_grow_are_slowing(n: int) -> None:
+    """Forty records from 38 to 489 s, each larger than the last, were once too short to tell."""
+    random = np.random.default_rng(n)
+    growing = [
+        np.linspace(38, 489, n), np.geomspace(1, 3, n), np.cumsum(random.exponential(1, n)) + 5,
+        np.sort(random.uniform(1, 2, n)), 1 + np.arange(n) ** 2 / n**2, np.sort(np.round(random.uniform(1, 9, n), 3)),
+    ]  # fmt: skip
+    for values in growing:
+        state = steadiness(values)
+        assert (state.verdict, state.first) == ("slowing", None)
+        assert state.reason and f"each of {n} records is longer" in state.reason
+        assert steadiness(values[::-1]).verdict == "warming"
+
+
+def test_nine_records_or_growth_of_less_than_a_percent_are_no_trend() -> None:
+    assert steadiness(np.linspace(1, 2, 9)).verdict == "too_short"
+    assert "longer" not in (steadiness(np.linspace(1, 1.005, 30)).reason or "")
+    assert "longer" not in (steadiness(np.repeat([1.0, 1.1, 1.2], 10)).reason or "")
+
+
+def test_independent_records_are_never_taken_for_a_trend() -> None:
+    random = np.random.default_rng(2)
+    for _ in range(2000):
+        assert steadiness(1 + 0.1 * random.random(10)).verdict == "too_short"
+
+
 # In SQL
 
 

@@ -322,6 +322,24 @@ SETTINGS: tuple[Column, ...] = (
     Column("keys", TEXT, "names that frameworks give it, separated by blanks, the most telling first"),
     Column("meaning", TEXT, "what it is"),
 )
+NOISE: tuple[Column, ...] = (
+    Column("place", SMALL, "order of the rows, from 1"),
+    Column("system", TEXT, "machine on which the runs were made"),
+    Column("pattern", TEXT, "regular expression for its names in logs, in lower case"),
+    Column("workload", TEXT, "what was run"),
+    Column("period", TEXT, "in how much time"),
+    Column("n_runs", INT, "identical runs"),
+    Column("scatter", FLOAT, "standard deviation of the logarithm of their times"),
+    Column("largest_ratio", FLOAT, "ratio of the slowest to the fastest"),
+    Column("least_1", FLOAT, "smallest difference that one run a side shows at 5 % false alarms, as a share"),
+    Column("least_3", FLOAT, "the same of three runs a side"),
+    Column("least_5", FLOAT, "of five runs a side"),
+    Column("least_10", FLOAT, "of ten runs a side"),
+    Column("slow_share", FLOAT, "share of the runs in a slow mode; NULL where there is none"),
+    Column("slow_by", FLOAT, "median of the slow runs over that of the others, less 1"),
+    Column("source", TEXT, "where the times are published"),
+)
+
 PUBLISHED: tuple[Column, ...] = (
     Column("place", SMALL, "order of the rows, from 1"),
     Column("name", TEXT, "document and table or topic: caraml/gpt-ipu; published_documents has the documents"),
@@ -387,6 +405,7 @@ MEANINGS: dict[str, str] = {
     "devices_catalog": "a device: its peaks, memory and power",
     "systems_catalog": "a supercomputer: its nodes and devices",
     "settings_catalog": "a setting: can it change the speed?",
+    "noise_catalog": "how far identical runs of a published system lie apart",
     "published": "a number that others published",
     "published_documents": "where published numbers come from",
     "published_identities": "a published number that follows from others",
@@ -411,6 +430,7 @@ def documented() -> dict[str, tuple[Column, ...]]:
     stored = {name: (RUN_ID, columns[0], columns[2], *columns[3:], columns[1]) for name, columns in STORED.items()}
     catalogs = {
         "devices_catalog": DEVICES, "systems_catalog": SYSTEMS, "settings_catalog": SETTINGS,
-        "published": PUBLISHED, "published_documents": DOCUMENTS, "published_identities": IDENTITIES,
+        "noise_catalog": NOISE, "published": PUBLISHED, "published_documents": DOCUMENTS,
+        "published_identities": IDENTITIES,
     }  # fmt: skip
     return {"files": FILES, "members": MEMBERS, "runs": _RUNS, **stored, "step_times": _STEP_TIMES, **catalogs}

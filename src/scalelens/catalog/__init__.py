@@ -1,5 +1,5 @@
 """Facts about devices and systems, each row with its source, the settings of runs, and published results:
-`devices.csv`, `systems.csv`, `settings.csv`, `published/`.
+`devices.csv`, `systems.csv`, `settings.csv`, `noise.csv`, `published/`.
 
 Peaks are dense.  `fp32_tflops` is the peak with the full precision of fp32: of AMD's matrix units, of NVIDIA's plain
 cores.  An empty cell is a figure without a known source.  `pattern` is a regular expression for the names that logs
@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from scalelens.catalog.printed_numbers import printed_number
-from scalelens.tables import DEVICES, DOCUMENTS, IDENTITIES, PUBLISHED, SETTINGS, SYSTEMS, Column, schema
+from scalelens.tables import DEVICES, DOCUMENTS, IDENTITIES, NOISE, PUBLISHED, SETTINGS, SYSTEMS, Column, schema
 
 CATALOG_FOLDER = Path(__file__).parent
 STUDIES = ("caraml", "epicure", "frontier", "pdc", "tamu")
@@ -23,6 +23,7 @@ CATALOGS = {
     "devices_catalog": (("devices.csv",), DEVICES),
     "systems_catalog": (("systems.csv",), SYSTEMS),
     "settings_catalog": (("settings.csv",), SETTINGS),
+    "noise_catalog": (("noise.csv",), NOISE),
     "published": (tuple(f"published/{study}.csv" for study in STUDIES), PUBLISHED),
     "published_documents": (("published/documents.csv",), DOCUMENTS),
     "published_identities": (("published/identities.csv",), IDENTITIES),

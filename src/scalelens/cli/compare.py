@@ -8,6 +8,7 @@ import typer
 
 from scalelens.cli.compare_hints import print_next, print_trace_diff
 from scalelens.cli.completions import query_parameters, run_names
+from scalelens.cli.noise_beside import RUNS_A_SIDE, print_noise
 from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, WarehouseOption, pairs
 from scalelens.cli.output import errors
 from scalelens.cli.published_sides import beside_published
@@ -79,6 +80,7 @@ def compare(
     row = answers["compare"].frame.row(0, named=True)
     _print_answer(row)
     members = answers["two_sides"].frame
+    print_noise(row["noise_of"], [row[f"least_{k}"] for k in RUNS_A_SIDE])
     print_next(row, [*sides.values(), *(parameters or ())], members, warehouse, own_queries)
     if "compared_traces" in answers and _print_traces(answers["compared_traces"].frame):
         print_trace_diff(members, warehouse)
@@ -174,6 +176,12 @@ def exit_code(row: dict[str, Any], limit: float, strict: bool) -> int:
     """0 no regression above the limit, 1 one; what cannot be told is 0 with a warning, and 1 if strict."""
     said = f"{100 * limit:g} %"
     low, high = row["slowdown_low"], row["slowdown_high"]
+    if row.get("verdict_by") == "precedent":
+        if row["slowdown"] > 0 and (1 + row["slowdown"]) / row["precedent"] - 1 > limit:
+            errors.print(f"a regression of more than {said}, by precedent", style="bold red", markup=False)
+            return 1
+        if row["slowdown"] < 0:
+            return 0
     if row["interval_of"] == "runs" and row["comparable"] and low > limit:
         errors.print(f"a regression of more than {said}", style="bold red", markup=False)
         return 1

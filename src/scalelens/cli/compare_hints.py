@@ -28,6 +28,8 @@ def print_next(
         kept = [word for word in words if not word.startswith("measure=")]
         _print_command(f"the same of work done: {pasted(['compare', *kept, f'measure={other}'], warehouse)}")
     elif answer["verdict"] == "inconclusive" and answer["comparable"]:
+        if answer["runs_needed"]:
+            errors.print(f"about {answer['runs_needed']} runs on each side would settle it", markup=False)
         _print_command(f"how many repeats would tell: {pasted(['next-runs', *words], warehouse)}")
 
 

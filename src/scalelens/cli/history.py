@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from scalelens.cli.completions import query_parameters
+from scalelens.cli.noise_beside import print_noise_of_history
 from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, WarehouseOption, pairs
 from scalelens.cli.output import errors
 from scalelens.cli.written import show_answer
@@ -45,6 +46,7 @@ def history(
     given: dict[str, Any] = {**pairs(parameters), **({"since": since} if since else {})}
     answer = ask(warehouse, Question("history", parameters=given), tuple(folders or ()), also=RUN_NAMES)
     show_answer(warehouse, answer, format, tuple(folders or ()))
+    print_noise_of_history(answer.frame)
     worse = False
     for row in answer.frame.iter_rows(named=True):
         if row["change"]:

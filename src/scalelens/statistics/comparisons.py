@@ -9,6 +9,11 @@ import numpy as np
 from scalelens.statistics.significance import student_t
 
 _WIDTH_95 = 2 * 1.96  # standard errors from one end of a 95 % interval of a normal estimate to the other
+# The largest ratio of two runs of one published series of identical jobs: `largest_ratio` in catalog/noise.csv.
+LARGEST_RATIO = 1.366
+_MOST_BY_MODES = 0.036  # chance that two modes put the sides apart, up to which their scatter is believed
+_FEW = 3  # degrees of freedom below which a side does not show that it is steadier than the other
+_BEYOND = 1.25  # times the distance of the farthest of repeated runs, up to which a single run may be like them
 _RANGE_WIDTH = 2.8  # range of n values over the standard error of their median, over sqrt(n): 2 to 3.4 for n of 6 to 39
 
 
@@ -50,7 +55,10 @@ def compare_groups(first: Sequence[RunValue], second: Sequence[RunValue]) -> Gro
     is to normal ones (Kalibera and Jones, Rigorous Benchmarking in Reasonable Time, 2013, section 7), and the same
     either way round.  The run is the unit: what varies from step to step has gone into the value of a run.  A group
     never counts as steadier between its runs than each of them is within: three runs that a log rounds to the same
-    digits prove nothing.  Where one side has one run, it is taken to scatter as the other side does.
+    digits prove nothing; nor do two or three runs count as steadier than both sides together.  Where one side has one
+    run, it is taken to scatter as the other does, and the interval reaches a quarter beyond the farthest run of that.
+    Where the runs are so few that all of one side may be of a fast mode and all of the other of a slow one, it reaches
+    at least as far as identical runs were ever apart (`LARGEST_RATIO`).
 
     With one run a side the scatter between runs is not known.  The interval is then of these two runs alone: the
     distances to the ends of theirs, as logarithms, added in quadrature (Zou and Donner, Statistics in Medicine 27,
@@ -73,6 +81,7 @@ def compare_groups(first: Sequence[RunValue], second: Sequence[RunValue]) -> Gro
     known = [variance for variance in found if variance]
     between = sqrt(sum(variance * freedom for variance, freedom in known) / sum(freedom for _, freedom in known))
     if len(known) == 2:
+        known = [(max(variance, between**2) if freedom < _FEW else variance, freedom) for variance, freedom in known]
         shares = [variance / len(values) for (variance, _), values in zip(known, logs, strict=True)]
         spread, freedom = _welch(shares, [freedom for _, freedom in known])
     else:
@@ -81,7 +90,26 @@ def compare_groups(first: Sequence[RunValue], second: Sequence[RunValue]) -> Gro
         return _without(exp(ratio), "runs of equal values do not show how they scatter")
     half = float(student_t(np.array([float(freedom)]))[0]) * spread
     reason = None if len(known) == 2 else "one side is one run: it is taken to scatter as the other side does"
+    if len(known) == 1:
+        repeated = logs[0] if len(first) > 1 else logs[1]
+        half = max(half, _BEYOND * float(np.max(np.abs(repeated - np.mean(repeated)))))
+    if chance_of_modes(len(first), len(second)) > _MOST_BY_MODES:
+        half = max(half, log(LARGEST_RATIO))
+        reason = (
+            f"{len(first)} against {len(second)} runs are too few to tell a difference from slow and fast runs of the "
+            f"same job: the interval reaches as far as identical runs were ever apart, {LARGEST_RATIO:.2f} times"
+        )
     return GroupRatio(exp(ratio), exp(ratio - half), exp(ratio + half), "ci95", "runs", between, within, reason)
+
+
+def chance_of_modes(n: int, m: int) -> float:
+    """Chance that two modes put n runs and m runs of the same job apart: one side all slow, the other all fast.
+
+    For the share of slow runs that makes it largest: 50 % for one run a side, 6.7 % for one against five, 3.1 % for
+    three against three.
+    """
+    slow = np.linspace(0.0, 1.0, 201)
+    return float(np.max(slow**n * (1 - slow) ** m + slow**m * (1 - slow) ** n))
 
 
 def _welch(shares: Sequence[float], freedoms: Sequence[int]) -> tuple[float, float]:

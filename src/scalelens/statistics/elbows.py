@@ -7,6 +7,7 @@ import numpy as np
 
 from scalelens.statistics.level_shifts import long_run_variance
 from scalelens.statistics.medians import Values
+from scalelens.statistics.smooth_shapes import is_explained
 
 _FEWEST = 80  # records: of fewer, one of twenty series without a tail seems to have one
 _FEWEST_DISTINCT = 10  # distinct times: fewer are steps of a clock, and each of them bends the curve
@@ -116,6 +117,8 @@ def elbows(values: Values) -> _Elbows:
     if len(modes) >= _MANY_MODES:
         times = ", ".join(f"{mode:.4g}" for mode in modes)
         return _Elbows(fast, departure, [], f"several modes: at {times} s, each with a fifth of the records or more")
+    if is_explained(ordered, fast.end_s):
+        return _Elbows(fast, departure, [], "one smooth distribution: it explains body and tail together")
     found: list[Corner] = []
     tail, mode = ordered, fast
     while len(found) < _MOST_ELBOWS:

@@ -6,7 +6,9 @@ import numpy as np
 
 from scalelens.statistics.medians import Values
 
-_FEWEST = 2  # runs on each side of a change: one slow run is an outlier, not a level
+_FEWEST = 2  # runs of the last level: one slow run is an outlier, not a level
+_LASTING = 4  # runs of every other level: of runs that are slow one by one, four in a row are too rare to be seen
+_FARTHEST = 4.0  # robust sigma that a run counts for at most, so that one of 30 % is no more than a slow one
 _LENIENT = 0.2  # p-value at which a part is cut further, before the cuts are judged together: a short bump is two cuts
 WEAK, STRICT = 0.05, 0.01  # chance that a series without any change has a point, about
 
@@ -60,25 +62,19 @@ def shifts_between_runs(values: Values) -> list[ChangePoint]:
     is multiplied by the places where a cut could be, so that a long series has no more false points than a short one.
     The test is one of logarithms: half as fast and twice as slow are changes of one size.
 
+    A level lasts.  Single slow runs are clipped to four robust sigma before they are tested, and two of them side by
+    side are no level unless they are the last.
+
     Runs are taken as independent.  What drifts, or alternates between modes for days, has points that are no events.
     """
     logs = np.log(values)
-    cuts: list[int] = []
-    parts = [(0, len(logs))]
-    while parts:
-        start, end = parts.pop()
-        if end - start < 2 * _FEWEST:
-            continue
-        cut = start + _FEWEST + int(np.argmax(energy_statistics(logs[start:end])))
-        if t_test(logs[start:cut], logs[cut:end]) < _LENIENT:
-            cuts.append(cut)
-            parts += [(start, cut), (cut, end)]
-    cuts.sort()
+    cuts = _candidates(logs)
     while cuts:
         p_values = _p_values(logs, cuts)
-        if max(p_values) <= WEAK:
+        brief = _cut_of_a_brief_level(len(logs), cuts, p_values)
+        if brief is None and max(p_values) <= WEAK:
             break
-        del cuts[int(np.argmax(p_values))]
+        del cuts[int(np.argmax(p_values)) if brief is None else brief]
     if not cuts:
         return []
     ends = [0, *cuts, len(logs)]
@@ -89,9 +85,49 @@ def shifts_between_runs(values: Values) -> list[ChangePoint]:
     ]
 
 
+def _candidates(logs: Values) -> list[int]:
+    """Places at which the level may change, in order."""
+    cuts: list[int] = []
+    parts = [(0, len(logs))]
+    while parts:
+        start, end = parts.pop()
+        if end - start < 2 * _FEWEST:
+            continue
+        part = _clipped(logs[start:end])
+        cut = _FEWEST + int(np.argmax(energy_statistics(part)))
+        if t_test(part[:cut], part[cut:]) < _LENIENT:
+            cuts.append(start + cut)
+            parts += [(start, start + cut), (start + cut, end)]
+    return sorted(cuts)
+
+
+def _clipped(logs: Values) -> Values:
+    """The values of two levels, none farther than four robust sigma from their median."""
+    middle = np.median(logs)
+    sigma = 1.4826 * np.median(np.abs(logs - middle))
+    if sigma == 0:
+        return logs
+    return np.asarray(np.clip(logs, middle - _FARTHEST * sigma, middle + _FARTHEST * sigma))
+
+
+def _cut_of_a_brief_level(n: int, cuts: list[int], p_values: list[float]) -> int | None:
+    """Which cut to take out, because a level that is not the last has too few runs; None where there is no such level.
+
+    Of the two ends of the briefest level, that with the larger p-value.
+    """
+    ends = [0, *cuts, n]
+    brief = [(ends[k + 1] - ends[k], k) for k in range(len(cuts)) if ends[k + 1] - ends[k] < _LASTING]
+    if not brief:
+        return None
+    level = min(brief)[1]
+    return max((k for k in (level - 1, level) if k >= 0), key=lambda k: p_values[k])
+
+
 def _p_values(logs: Values, cuts: list[int]) -> list[float]:
     """P-value of each cut, between the levels before and after it."""
-    positions = len(logs) - 1
     ends = [0, *cuts, len(logs)]
-    tests = [t_test(logs[ends[k] : cut], logs[cut : ends[k + 2]]) for k, cut in enumerate(cuts)]
-    return [min(1.0, positions * p_value) for p_value in tests]
+    tests = []
+    for k, cut in enumerate(cuts):
+        both = _clipped(logs[ends[k] : ends[k + 2]])
+        tests.append(t_test(both[: cut - ends[k]], both[cut - ends[k] :]))
+    return [min(1.0, (len(logs) - 1) * p_value) for p_value in tests]

@@ -9,6 +9,8 @@ _Values = npt.NDArray[np.float64]
 
 EXPECTED = 0.02  # spread of devices of one model, as a share: what is assumed before any is measured
 _MAD_EFFICIENCY = 0.37  # of the normal distribution: Rousseeuw and Croux, J. Am. Stat. Assoc. 88, 1993
+_FEWEST_FREE = 3  # degrees of freedom from which on the scatter among the others can refute it,
+_REFUTED = 0.05  # where it would be so large by chance more seldom
 WORTH = 8  # devices that this expectation counts for beside those measured
 
 
@@ -33,10 +35,11 @@ def standing(levels: _Values, noise: float, typical: npt.NDArray[np.bool_]) -> S
 
     `noise` is the standard error of a level.  The variance among the others is estimated from few, so that it is mixed
     with an expected one, EXPECTED² + noise², that counts for WORTH others (Smyth, Stat. Appl. Genet. Mol. Biol. 3(1),
-    2004).  Without it, one of 8 that is slower by 15 % would be missed whenever the other 7 scatter by chance.
+    2004).  Without it, one of 8 that is slower by 15 % would be missed whenever the other 7 scatter by chance.  Where
+    the others scatter by far more, they refute the expectation, and their own variance alone counts.
     NaN where there is no other.  All values are shares of the median: they are near 1.
     """
-    from scipy.special import stdtr
+    from scipy.special import chdtrc, stdtr
 
     middle = _median_of_others(levels, typical)
     core = typical & _in_core(levels, typical)
@@ -45,10 +48,13 @@ def standing(levels: _Values, noise: float, typical: npt.NDArray[np.bool_]) -> S
     sums, sums_of_squares = total - np.where(core, levels, 0), squares - np.where(core, levels**2, 0)
     freedom = np.maximum(others - 1, 0)
     deviations = np.maximum(sums_of_squares - sums**2 / np.maximum(others, 1), 0)
-    variance = (WORTH * (EXPECTED**2 + noise**2) + deviations) / (WORTH + freedom)
+    expected = EXPECTED**2 + noise**2
+    is_refuted = (freedom >= _FEWEST_FREE) & (chdtrc(np.maximum(freedom, 1), deviations / expected) < _REFUTED)
+    worth = np.where(is_refuted, 0, WORTH)
+    variance = (worth * expected + deviations) / np.maximum(worth + freedom, 1)
     of_median = 1 + np.where(others > 2, np.pi / 2, 1) / np.maximum(others, 1)  # the middle is uncertain itself
     beyond = (levels - middle) / np.sqrt(variance * of_median)
-    return Standing(middle, np.where(others > 0, stdtr(WORTH + freedom, -beyond), np.nan))
+    return Standing(middle, np.where(others > 0, stdtr(np.maximum(worth + freedom, 1), -beyond), np.nan))
 
 
 def true_spread(levels: _Values, noise: float, steps: int) -> Spread:

@@ -78,7 +78,7 @@ def _plan(
         reason = f"one run a side does not show how runs scatter: {_PILOT} of each show it" if known else found.reason
         return Plan(float(_PILOT) if known else None, None, None, None, found.within_runs, reason)
     sides = _Side.of(first), _Side.of(second)
-    least = max(side.n for side in sides)
+    least = max(_PILOT, *(side.n for side in sides))  # fewer may each be of another mode
 
     def chance(runs: int) -> float:
         return float(np.mean(settled(*_continuations(*sides, runs))))

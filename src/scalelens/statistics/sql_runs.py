@@ -9,6 +9,7 @@ import pyarrow as pa
 from scalelens.statistics.comparisons import GroupRatio, RunValue, compare_groups
 from scalelens.statistics.histories import ChangePoint, shifts_between_runs
 from scalelens.statistics.medians import Interval
+from scalelens.statistics.noise import Noise, noise, runs_to_see
 from scalelens.statistics.quantiles import quantile_interval
 from scalelens.statistics.repeats import Plan, repeats_to_settle, repeats_to_size
 
@@ -68,8 +69,26 @@ def _shifts_between_runs(series: pa.ChunkedArray) -> pa.Array:
     return pa.array([[point._asdict() for point in points] for points in found], type=kind)
 
 
+def _noise_of_runs(series: pa.ChunkedArray) -> pa.Array:
+    """`noise` of each list of an Arrow array."""
+    found = [noise(np.array(values or [], float))._asdict() for values in series.to_pylist()]
+    return pa.array(found, type=_arrow(Noise._fields))
+
+
+def _runs_to_see(differences: pa.ChunkedArray, least: pa.ChunkedArray) -> pa.Array:
+    """`runs_to_see` of Arrow columns; NULL where a number is not known."""
+    rows = zip(differences.to_pylist(), least.to_pylist(), strict=True)
+    found = [
+        None if difference is None or not limits or None in limits else runs_to_see(difference, limits)
+        for difference, limits in rows
+    ]
+    return pa.array(found, type=pa.int64())
+
+
 SQL_RUNS: dict[str, tuple[Callable[..., Any], list[str], str]] = {
     "shifts_between_runs": (_shifts_between_runs, ["DOUBLE[]"], _sql(ChangePoint._fields) + "[]"),
+    "noise_of_runs": (_noise_of_runs, ["DOUBLE[]"], _sql(Noise._fields)),
+    "runs_to_see": (_runs_to_see, ["DOUBLE", "DOUBLE[]"], "BIGINT"),
     "compare_groups": (_compare_groups, [_RUN, _RUN], _sql(GroupRatio._fields)),
     "quantile_interval": (_quantile_interval, ["DOUBLE[]", "DOUBLE"], _sql(Interval._fields)),
     "repeats_to_settle": (_repeats(repeats_to_settle), [_RUN, _RUN, "DOUBLE"], _sql(Plan._fields)),

@@ -12,6 +12,7 @@ from scalelens.statistics.medians import Values
 _ALIKE = 0.01  # levels that differ by less are one level: Barrett et al. (OOPSLA'17) ignore small changes as well
 _EPISODE = 0.05  # share of the records: a shorter level that is not the first is an episode, no state of the run
 _SETTLED = 0.2  # share of the records that the last level must hold, or nobody knows whether the run stays there
+_FEWEST_RISING = 10  # records that are each larger than the last: of independent ones 1 in 3.6 million series
 _FEWEST_ALIKE = 8  # uncorrelated records that the series must be worth
 
 
@@ -33,6 +34,9 @@ def steadiness(values: Values) -> _Steadiness:
     What comes before is slower (`warming`), faster (`slowing`) or neither (`unsteady`).
     """
     n = len(values)
+    trend = _trend(values)
+    if trend:
+        return trend
     if n < FEWEST:
         return _Steadiness("too_short", None, [], None, None, f"{n} records: {FEWEST} are needed")
     changes = level_shifts(values)
@@ -60,6 +64,23 @@ def steadiness(values: Values) -> _Steadiness:
     return _Steadiness(
         verdict, first, changes, float(np.median(values[first:])), float(np.median(values[:first])), None
     )
+
+
+def _trend(values: Values) -> _Steadiness | None:
+    """The verdict on times of which each is longer than the last, or each shorter; None for any others.
+
+    Rounded times may tie, in less than half of the steps.
+    """
+    n = len(values)
+    if n < _FEWEST_RISING or _against(float(values[0]), float(values[-1])) == 0:
+        return None
+    steps = np.diff(values)
+    rises, falls = int(np.count_nonzero(steps > 0)), int(np.count_nonzero(steps < 0))
+    if min(rises, falls) > 0 or max(rises, falls) < max(_FEWEST_RISING - 1, (n - 1) / 2):
+        return None
+    verdict, word = ("slowing", "longer") if rises else ("warming", "shorter")
+    reason = f"each of {n} records is {word} than the one before, from {values[0]:.4g} to {values[-1]:.4g} s: no level"
+    return _Steadiness(verdict, None, [], None, None, reason)
 
 
 def _states(changes: list[int], n: int) -> list[int]:

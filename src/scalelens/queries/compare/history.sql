@@ -1,11 +1,12 @@
 -- A measure over time for the runs of one configuration, with the runs at which its level changes.
 --
 -- Answers: Since when is it slower, by how much, and what changed then?
---   Runs of one series agree in system, model, precision, devices, global batch, sequence length and `series_by`; what
---   else changed between them is what a history is about.  Change points are found by E-divisive with a t-test
---   (`shifts_between_runs` in statistics/histories.py).  A point is `strong`, or `weak` if it would vanish were only one
---   series in a hundred, not one in twenty, allowed a point by chance.  Both levels have two runs or more.  Runs
---   without a time are not included.
+--   Runs of one series agree in system, model, precision, devices and their model, global batch, sequence length and
+--   `series_by`; what else changed between them is what a history is about.  A run that states one of these is in no
+--   series with a run that does not, and a run whose number of devices is not known is in no series with any other.  Change points are found by E-divisive with a t-test
+--   (`shifts_between_runs` in statistics/histories.py), on values that are clipped to four robust sigma.  A point is `strong`, or `weak` if it would vanish were only one
+--   series in a hundred, not one in twenty, allowed a point by chance.  The last level has two runs or more, every other
+--   four.  Runs without a time are not included.
 --
 -- Formula: Cut where the energy distance k m / (k + m) (2 E|x - y| - E|x - x'| - E|y - y'|) of the two parts is
 --   largest; keep a cut whose t-test of the logarithms, its p multiplied by the number of possible cuts, is at most
@@ -17,9 +18,10 @@
 --
 -- Assumptions: Runs are independent of each other.
 --
--- Limits: A level has two runs or more, so a single slow run is not a level.  A change of 5 % is found within two runs
+-- Limits: A level has two runs or more at the end and four before it, so single slow runs are no level.  A change of 5 % is found within two runs
 --   in nine of ten cases if runs scatter by 1.25 % or less, and within five runs at a scatter of 2 %.  At most 5 % of
---   series of 50 runs have a false point if asked once; asked after each run, 20 % have one, and 7 % a strong one.
+--   series have a false point if asked once, also where a slow node hits some runs or scatter has a heavy tail; asked
+--   after each of 50 runs, 19 % have one, and 5 % a strong one.
 --
 -- Glance: series started_at name run_value level change slowdown% p_value changed
 --
@@ -51,8 +53,9 @@ extra AS (
     FROM query('SELECT r.run_id, extra FROM runs AS r, LATERAL (SELECT '
         || CASE WHEN trim(series_by) = '' THEN 'NULL' ELSE series_by END || ') AS extra')),
 dated AS (
-    SELECT concat_ws(' · ', system, model, r.precision, devices || ' ' || coalesce(upper(device_unit), 'device') || if(devices = 1, '', 's'),
-            'batch ' || global_batch_size, 'seq ' || seq_length, extra) AS series,
+    SELECT concat_ws(' · ', system, model, r.precision, device_model, devices || ' ' || coalesce(upper(device_unit), 'device') || if(devices = 1, '', 's'),
+            'batch ' || global_batch_size, 'seq ' || seq_length, extra,
+            CASE WHEN devices IS NULL THEN 'devices not known: ' || run_id END) AS series,
         run_id, name, started_at, run_value, low, high, interval_kind
     FROM run_values(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, measure := measure,
         quantile := quantile) JOIN runs AS r USING (run_id) JOIN extra USING (run_id)

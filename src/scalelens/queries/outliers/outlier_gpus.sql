@@ -130,7 +130,7 @@ differing AS (
         max(ratio) AS ratio, true_spread(list(level), any_value(noise), max(n_steps)) AS apart
     FROM scores WHERE n_steps > 2 AND NOT on_slow_node GROUP BY run_id, stage)
 SELECT run_id, rank, coalesce(v.node, p.node) AS node, p.device, verdict,
-    CASE WHEN verdict IN ('slow', 'intermittent') THEN CASE WHEN origin = 'trace' THEN 'gpu' END
+    CASE WHEN verdict IN ('slow', 'intermittent') THEN CASE WHEN origin IN ('trace', 'device') THEN 'gpu' END
         WHEN is_starved THEN 'input' WHEN is_late THEN late_cause WHEN verdict = 'contention' THEN 'contention' END AS cause,
     stage, peers, n_steps, compute_s, ratio, with_contention, contention, beside_share, z, flagged / nullif(n_steps, 0) AS flagged_share, v.p, compute_q AS q,
     node_ratio, blame_share,
@@ -157,7 +157,9 @@ SELECT run_id, rank, coalesce(v.node, p.node) AS node, p.device, verdict,
             || 'the peers: label the run with pp' END,
         CASE WHEN is_of_node THEN 'the whole node is slow: something that its ranks share, such as power, cooling or the '
             || 'host, is more likely than each of its GPUs' END,
-        CASE WHEN verdict IN ('slow', 'intermittent') AND origin <> 'trace'
+        CASE WHEN origin = 'device' AND verdict = 'ordinary' THEN 'the time between two events on a device includes its '
+            || 'waiting for others: that it is equal does not show that all devices are equally fast' END,
+        CASE WHEN verdict IN ('slow', 'intermittent') AND origin NOT IN ('trace', 'device')
             THEN 'the times come from timers on the host: they do not distinguish GPU and host' END,
         CASE WHEN verdict = 'intermittent' AND n_steps < 10
             THEN format('{} steps are too few for a pattern: profile more', n_steps) END,

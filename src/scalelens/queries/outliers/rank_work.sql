@@ -9,7 +9,8 @@
 --   the factor of all ranks of its stage together.
 --   From a log with records of each rank: the time that it reports waiting for data, and forward and backward compute
 --   where Megatron prints its timers rank by rank; for ScaleLens' own runners on the CPU, the processor time of the
---   step, which does not include waiting.  The step time itself is not a rank's own work.
+--   step, which does not include waiting.  On GPUs they log `device_s`, the time between two events on the device, which
+--   includes what a rank waits for others there.  The step time itself is not a rank's own work.
 --
 -- Helper: used by late_ranks, outlier_gpus and work_scores
 --
@@ -31,7 +32,7 @@
 --   communication_s    DOUBLE s    time it communicates, including waiting
 --   data_s             DOUBLE s    time it waits for data
 --   step_s             DOUBLE s    time of the step
---   origin             VARCHAR     trace, timers or log
+--   origin             VARCHAR     trace, timers, device (events on the device, as ScaleLens' runners log) or log
 WITH
 marks AS (
     SELECT run_id, rank, train_step, sum(duration_ns) AS step_ns
@@ -67,10 +68,13 @@ complete_steps AS (
         OR max(train_step) OVER (PARTITION BY run_id) - min(train_step) OVER (PARTITION BY run_id) < 2),
 timed AS (
     SELECT run_id, rank, step AS train_step,
-        sum(value / CASE unit WHEN 'ms' THEN 1e3 ELSE 1 END) AS compute_s
-    FROM metrics
-    WHERE name IN ('forward-compute', 'backward-compute', 'cpu_s') AND stat = 'value' AND unit IN ('ms', 's')
-        AND rank IS NOT NULL AND step IS NOT NULL AND run_id IN (FROM selected_runs(runs := runs))
+        coalesce(sum(seconds) FILTER (name <> 'device_s'), sum(seconds) FILTER (name = 'device_s')) AS compute_s,
+        bool_and(name = 'device_s') AS by_device
+    FROM (
+        SELECT run_id, rank, step, name, value / CASE unit WHEN 'ms' THEN 1e3 ELSE 1 END AS seconds FROM metrics
+        WHERE name IN ('forward-compute', 'backward-compute', 'cpu_s', 'device_s') AND stat = 'value'
+            AND unit IN ('ms', 's') AND rank IS NOT NULL AND step IS NOT NULL
+            AND run_id IN (FROM selected_runs(runs := runs)))
     GROUP BY ALL),
 logged AS (
     SELECT run_id, rank, step AS train_step, avg(data_s) AS data_s, avg(step_s) AS step_s
@@ -81,7 +85,8 @@ logged AS (
 work AS (
     SELECT *, 'trace' AS origin FROM complete_steps
     UNION ALL BY NAME
-    SELECT *, CASE WHEN compute_s IS NULL THEN 'log' ELSE 'timers' END AS origin
+    SELECT * EXCLUDE (by_device),
+        CASE WHEN compute_s IS NULL THEN 'log' WHEN by_device THEN 'device' ELSE 'timers' END AS origin
     FROM timed FULL JOIN logged USING (run_id, rank, train_step)
     WHERE run_id NOT IN (SELECT run_id FROM complete_steps WHERE compute_s IS NOT NULL)),
 staged AS (

@@ -27,7 +27,7 @@
 --   rank               INTEGER     rank
 --   node               VARCHAR     host name, or the ranks of its block; NULL where not known
 --   stage              INTEGER     pipeline stage; NULL where not known
---   origin             VARCHAR     trace, timers or log
+--   origin             VARCHAR     trace, timers, device or log
 --   peers              BIGINT      ranks of the stage whose compute time is known, including this one
 --   n_steps            BIGINT      steps in which its compute time is compared
 --   compute_s          DOUBLE s    median of its compute time

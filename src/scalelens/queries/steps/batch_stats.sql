@@ -12,8 +12,8 @@
 --   step_s is the median of the records, mean_s = sum(t k) / sum(k), with t the time of a step and k the steps that a
 --   record is a mean of; samples_per_s = sum(W k) / sum(t k), with W the samples of a step.
 --   Interval of the median: order statistics j = floor(n (0.5 - 0.98 / sqrt(n_eff)) + 0.5) and n + 1 - j, widened by
---   what the rounding of the times hides.  n_eff is the smallest of three estimates: by lag 1, by the initial positive
---   sequence, by block means.
+--   what the rounding of the times hides.  n_eff is the smallest of four estimates: by lag 1, by the initial positive
+--   sequence, by block means, by the spectrum (long memory).
 --
 -- Reference: Hoefler and Belli, SC'15, section 3.1, and Le Boudec, Performance Evaluation of Computer and
 --   Communication Systems, 2010 (interval); Geyer, Statistical Science 7, 1992 (initial positive sequence).

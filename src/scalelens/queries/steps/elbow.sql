@@ -4,7 +4,9 @@
 --   These are two questions.  Departure: where records leave the fast mode, which ends 4 robust sigma above its median;
 --   below a share of one half, the median is a time of slow steps.  Elbow: the largest distance between the
 --   distribution and its chord from there on, winsorized at 0.999; where the tail has no mode of its own, the end of
---   the fast mode (statistics/elbows.py).  Without an elbow there is one row that says why.
+--   the fast mode (statistics/elbows.py).  A long right side alone is no elbow: where one smooth distribution explains
+--   all times nearly as well as a body and a tail do, there is none (statistics/smooth_shapes.py).  Without an elbow
+--   there is one row that says why.
 --
 -- Formula:
 --   Fast mode: its end is the median of its records + 4 sigma, with sigma their interquartile range / 1.349, starting
@@ -18,7 +20,8 @@
 -- Assumptions: The fastest fifth of the records belongs to the fast mode.
 --
 -- Limits: No elbow below 80 records or 10 distinct times, without three records beyond the fast mode and a 0.999
---   quantile beyond max(6 sigma, 5 %), or with three modes of a fifth each.
+--   quantile beyond max(6 sigma, 5 %), or with three modes of a fifth each.  Smooth distributions (lognormal, exponential,
+--   Pareto, gamma, Weibull and others) have one in at most 10 % of cases.
 --
 -- Glance: run_id n_steps fast_s departure_share% elbow_share% elbow_s median_contaminated label epochs reason
 --
@@ -51,7 +54,8 @@
 --   departure_s_high        DOUBLE s    time of the record at departure_share_high
 --   fast_s                  DOUBLE s    median of the fast mode
 --   median_contaminated     BOOLEAN     whether more than half of the records are beyond the departure
---   reason                  VARCHAR     why there is no elbow: few, quantized, no tail, several modes, means
+--   reason                  VARCHAR     why there is no elbow: few, quantized, no tail, several modes, one
+--                                       smooth distribution, means
 WITH
 pooled AS (
     SELECT *, elbows(CASE WHEN reason IS NULL THEN times_s END) AS shape

@@ -5,7 +5,8 @@
 --   do not change the pace.  Change points are found in the ranks of the times, with a penalty that allows for
 --   correlated neighbors (statistics/level_shifts.py).  Levels within 1 % are one level; a level of less than 5 % of
 --   the records is an episode, unless it is the first.  `exclude := 'steady'` leaves out what comes before
---   `steady_from_step`.
+--   `steady_from_step`.  Ten records or more of which each is longer than the one before are `slowing`, and `warming`
+--   where each is shorter.
 --
 -- Formula:
 --   Change points by circular binary segmentation of the ranks, with a penalty that grows with the long-run variance.
@@ -17,7 +18,8 @@
 --
 -- Limits: The last level must contain a fifth of the records, or the run is not steady from any step on.  A series that
 --   is worth fewer than 8 independent records is too_short.  A slow drift may look like steps, and the verdict is about
---   this run only.
+--   this run only.  Modes that last for tens of steps are levels like any other: a process that changes between two of
+--   them has a verdict other than `steady` in most runs (docs/statistics.md).
 --
 -- Glance: run_id verdict n_steps steady_from_step steady_s before_s n_before attempt change_steps note
 --
