@@ -36,6 +36,7 @@ NOT_IN_THE_DEMO = {
     "history": "two runs or more of one configuration",
     "kernel_summary": "a trace of a GPU",
     "kernel_tree": "a trace of a GPU",
+    "memory_over_time": "a snapshot of PyTorch's memory with its history",
     "outlier_evidence": "the compute times of each rank",
     "power_over_time": "a power log beside the log of a run",
     "roofline": "a trace of a GPU with the shapes of the operators (`record_shapes=True`)",
@@ -58,8 +59,8 @@ choose. The [figures of the studies](#figures-of-studies) stand at the end.
 
 Half of them are drawn from the logs of the demo: ResNet-50 and a small GPT on one and two CPUs, each run once. The
 demo has no GPU, no power and no second night. For the other charts the script docs/studies/gallery.py of the source
-makes logs up, in the formats of PyTorch's profiler, `scalelens bench vision`, jpwr and nccl-tests. No number in them
-was measured.
+makes logs up, in the formats of PyTorch's profiler and its snapshots of memory, `scalelens bench vision`, jpwr and
+nccl-tests. No number in them was measured.
 
 ```
 python docs/studies/gallery.py made-up

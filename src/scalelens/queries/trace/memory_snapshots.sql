@@ -5,7 +5,7 @@
 --   `reserved` is what PyTorch took from the device, in segments; `allocated` the blocks in use; `requested` what was
 --   asked for, without rounding.  Free memory in a segment that also holds something in use is `stranded`: emptying the
 --   cache does not give it back.
---   An allocation that failed although as much was free in the segments failed by fragmentation: the note says so.
+--   An allocation that failed although as much was reserved and unused failed by fragmentation, or by rounding: see the note.
 --
 -- Formula: free = reserved - allocated - awaiting; fragmentation = 1 - largest free block / free.  At the peak: unused =
 --   reserved - requested, which holds rounding as well as free blocks.
@@ -92,12 +92,13 @@ SELECT coalesce(s.run_id, h.run_id) AS run_id, coalesce(s.file_id, h.file_id) AS
     notes([
         CASE WHEN h.file_id IS NULL THEN 'no history was recorded: the peak is not known' END,
         CASE WHEN fragmented > 0 THEN format('{} of {} failed allocations asked for no more than was reserved and unused: '
-            'fragmentation', fragmented, ooms) END,
-        CASE WHEN h.file_id IS NOT NULL AND older_bytes > 0 THEN format('{:.1f} MB were allocated before the history began',
-            older_bytes / 1e6) END,
-        CASE WHEN abs(last_requested - CASE WHEN s.file_id IS NULL THEN 0 ELSE requested_bytes END) > 0
-            THEN format('the history ends {:+.1f} MB off the blocks of the snapshot',
-                (last_requested - coalesce(requested_bytes, 0)) / 1e6) END]) AS note
+            'fragmentation, or rounding', fragmented, ooms) END,
+        CASE WHEN h.file_id IS NOT NULL AND older_bytes > 0
+            THEN formatReadableDecimalSize(older_bytes::BIGINT) || ' were allocated before the history began' END,
+        CASE WHEN last_requested <> CASE WHEN s.file_id IS NULL THEN 0 ELSE requested_bytes END
+            THEN format('at the end of the history {} are held, in the blocks of the snapshot {}',
+                formatReadableDecimalSize(last_requested), formatReadableDecimalSize(coalesce(requested_bytes, 0)::BIGINT))
+        END]) AS note
 FROM states AS s FULL JOIN histories AS h ON h.file_id = s.file_id AND h.device IS NOT DISTINCT FROM s.device
 LEFT JOIN failures AS f ON f.file_id = h.file_id AND f.device IS NOT DISTINCT FROM h.device
 LEFT JOIN older AS o ON o.file_id = h.file_id AND o.device IS NOT DISTINCT FROM h.device
