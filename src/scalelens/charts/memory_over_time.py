@@ -1,7 +1,7 @@
 """Memory of a device over time, from a snapshot of PyTorch's allocator.
 
-Shows: what tensors ask for, and what the allocator reserves from the device for them; where the peak is, and how much of
-    what is reserved no tensor uses at that moment.
+Shows: what tensors ask for, and what the allocator reserves from the device for them; where the peak is, and how
+    much of what is reserved no tensor uses at that moment.
 Query: memory_over_time
 Encodings:
     x        time since the first entry of the history; entries, where the snapshot has no times
@@ -9,7 +9,7 @@ Encodings:
     line     asked for, as an area; reserved, as a line
     point    the peak of what was asked for; a cross where an allocation failed
     caption  run, rank and device, entries, what was thinned, the peak and what was reserved then
-Source: PyTorch, "Active Memory Timeline" of memory_viz; Z. Zhang et al., "Understanding GPU memory 1" (PyTorch blog, 2023)
+Source: "Active Memory Timeline" of torch/cuda/_memory_viz.py; "Understanding GPU memory 1", PyTorch's blog, 2023
 """
 
 from collections.abc import Mapping, Sequence

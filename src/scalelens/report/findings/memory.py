@@ -13,11 +13,12 @@ SQL = """
 WITH sites AS (
     SELECT file_id, device, arg_max(site, bytes) AS largest_site, max(share) AS largest_share
     FROM memory_by_site() WHERE site IS NOT NULL GROUP BY ALL)
-SELECT s.*, largest_site, largest_share, unused_at_peak_bytes / nullif(peak_requested_bytes + unused_at_peak_bytes, 0) AS unused_share
+SELECT s.*, largest_site, largest_share,
+    unused_at_peak_bytes / nullif(peak_requested_bytes + unused_at_peak_bytes, 0) AS unused_share
 FROM memory_snapshots() AS s LEFT JOIN sites AS w ON w.file_id = s.file_id AND w.device IS NOT DISTINCT FROM s.device
 ORDER BY peak_requested_bytes DESC NULLS LAST, run_id, rank, file_id, device"""
-GLANCE = ("run_id", "rank", "device", "peak_requested_bytes", "unused_at_peak_bytes", "peak_reserved_bytes", "allocated_bytes",
-          "free_bytes", "fragmentation%", "ooms", "largest_site", "largest_share%", "note")  # fmt: skip
+GLANCE = ("run_id", "rank", "device", "peak_requested_bytes", "unused_at_peak_bytes", "peak_reserved_bytes",
+          "allocated_bytes", "free_bytes", "fragmentation%", "ooms", "largest_site", "largest_share%", "note")  # fmt: skip
 CHARTS = ("memory_over_time",)
 ABOUT_TRACES = True
 IS_REMARK = True
@@ -50,7 +51,8 @@ def _whose(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
 
 
 def _doubt(row: Mapping[str, Any]) -> str:
-    said = f"Peak in {plural(row['entries'], 'recorded event')} of the allocator; memory that other libraries take is not in it."
+    events = plural(row["entries"], "recorded event")
+    said = f"Peak in {events} of the allocator; memory that other libraries take is not in it."
     return f"{said} {row['note']}" if row["note"] else said
 
 
