@@ -1,7 +1,7 @@
 """Writes logs for the pictures of the gallery that the demo cannot give: `python docs/studies/gallery.py FOLDER`.
 
 All numbers are made up.  The formats are those of the tools: PyTorch's profiler and its snapshots of memory,
-`scalelens bench vision`, jpwr, and nccl-tests.  The nights of a job that becomes slower are those of the study `slower`.
+`scalelens bench vision`, jpwr, and nccl-tests.  The nights of a job that becomes slower are of the study `slower`.
 """
 
 import json

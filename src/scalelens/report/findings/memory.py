@@ -18,7 +18,8 @@ SELECT s.*, largest_site, largest_share,
 FROM memory_snapshots() AS s LEFT JOIN sites AS w ON w.file_id = s.file_id AND w.device IS NOT DISTINCT FROM s.device
 ORDER BY peak_requested_bytes DESC NULLS LAST, run_id, rank, file_id, device"""
 GLANCE = ("run_id", "rank", "device", "peak_requested_bytes", "unused_at_peak_bytes", "peak_reserved_bytes",
-          "allocated_bytes", "free_bytes", "fragmentation%", "ooms", "largest_site", "largest_share%", "note")  # fmt: skip
+          "allocated_bytes", "free_bytes", "fragmentation%", "ooms", "largest_site", "largest_share%",
+          "note")  # fmt: skip
 CHARTS = ("memory_over_time",)
 ABOUT_TRACES = True
 IS_REMARK = True
