@@ -10,6 +10,7 @@ import pytest
 
 import scalelens
 from allocator import Allocator, random_snapshots
+from conftest import FIXTURES
 from scalelens.parsing.call_sites import call_site
 
 OLDER = "allocated before the history began"
@@ -70,6 +71,30 @@ def test_the_state_is_what_the_blocks_say(tmp_path: Path) -> None:
         held[block["site"]] = held.get(block["site"], 0) + block["requested_size"]
     rows = asked(warehouse, "memory_by_site", moment="snapshot")
     assert {row["site"].split()[1] if row["site"] else "before": row["bytes"] for row in rows} == held
+
+
+# What torch.cuda.memory_stats() said at the end of the run, on an H100 with PyTorch 2.11: peaks of what was asked for and
+# reserved; asked for, allocated and reserved at the end.
+OF_PYTORCH = {
+    "resnet50": (5_830_299_280, 7_029_653_504, 311_361_772, 314_808_320, 7_029_653_504),  # history without the model
+    "transformer": (1_117_825_316, 1_570_766_848, 277_957_660, 280_638_976, 1_570_766_848),  # stacks with C++
+}
+
+
+@pytest.mark.parametrize("name", OF_PYTORCH)
+def test_real_snapshots_say_what_pytorch_counted(tmp_path: Path, name: str) -> None:
+    scalelens.ingest(FIXTURES / "memory_snapshots" / f"{name}.pickle.gz", warehouse=tmp_path / "w")
+    (row,) = asked(tmp_path / "w", "memory_snapshots")
+    columns = ("peak_requested_bytes", "peak_reserved_bytes", "requested_bytes", "allocated_bytes", "reserved_bytes")
+    assert tuple(row[column] for column in columns) == OF_PYTORCH[name]
+    sites = asked(tmp_path / "w", "memory_by_site")
+    assert sum(site["bytes"] for site in sites) == row["peak_requested_bytes"]
+    named = {site["site"]: round(site["share"], 3) for site in sites if site["share"] > 0.07}
+    assert named == {
+        "resnet50": {"resnet.py:155 forward": 0.242, "resnet.py:154 forward": 0.242, "resnet.py:147 forward": 0.084,
+                     "resnet.py:146 forward": 0.084},
+        "transformer": {"mem.py:23 <module>": 0.804, "backward: AddmmBackward0": 0.071},
+    }[name]  # fmt: skip
 
 
 def test_thinning_keeps_the_peaks(tmp_path: Path) -> None:
