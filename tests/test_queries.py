@@ -227,6 +227,30 @@ def devices_by_path(little: Warehouse) -> None:
     little.insert("params", [{"run_id": "traced", "key": "devices", "value": "2", "origin": "path"}])
 
 
+def power_beside_traces(little: Warehouse) -> None:
+    """The device of rank 0 takes 300 W, and 500 W from the second millisecond on."""
+    clock = {"run_id": "traced", "key": "trace_clock", "value": "unix", "origin": "inferred"}
+    little.insert("params", [{**clock, "file_id": file} for file in ("t0", "t1")])
+    common = {"run_id": "traced", "file_id": "watts", "node": "n", "scope": "gpu", "ts_origin": "utc", "device": "0"}
+    little.insert("power", [{**common, "line": n, "ts": n * 100_000, "power_w": 300.0 if n < 10 else 500.0}
+                            for n in range(41)])  # fmt: skip
+
+
+def exchange_of_experts(little: Warehouse) -> None:
+    """Two exchanges of two ranks: in the first rank 1 gets three quarters of the tokens, the second is even."""
+    sent = [[[10, 30], [15, 45]], [[20, 20], [20, 20]]]
+    common = {"ph": "X", "category": "kernel", "name": "ncclDevKernel_SendRecv(...)", "stream": 9, "process_group": "5"}
+    little.insert("runs", [{"run_id": "experts"}])
+    little.insert(
+        "events",
+        [{**common, "run_id": "experts", "file_id": f"x{rank}", "rank": rank, "line": call, "start_ns": 1000 * call + rank,
+          "duration_ns": 100 - rank, "collective": "all_to_allv", "dtype": "BFloat16", "group_size": 2,
+          "message_bytes": 2 * sum(splits[rank]), "args": f'{{"In msg nelems": {sum(splits[rank])}, "Out msg nelems": '
+          f'{sum(split[rank] for split in splits)}, "In split size": "{splits[rank]}"}}'}
+         for call, splits in enumerate(sent) for rank in range(2)],
+    )  # fmt: skip
+
+
 def snapshot_of_memory(little: Warehouse) -> None:
     """Two allocations of which one is given back, one from before, and a free block between what is left."""
     little.insert("runs", [{"run_id": "held"}])
@@ -259,7 +283,8 @@ ADDED = {  # what the little warehouse lacks for an answer of a query
     "compare_published": runs_like_published_ones, "node_scores": timers_of_two_nodes,
     "unstated_facts": devices_by_path, "energy_counted_twice": trackers_of_one_machine,
     "blocking_calls": items_of_tensors, "inference_phases": iterations_of_an_engine,
-    "memory_allocations": snapshot_of_memory, "memory_by_site": snapshot_of_memory,
+    "expert_balance": exchange_of_experts, "energy_of_trace": power_beside_traces, "trace_power": power_beside_traces,
+    "inference_iterations": iterations_of_an_engine, "memory_allocations": snapshot_of_memory, "memory_by_site": snapshot_of_memory,
     "memory_over_time": snapshot_of_memory, "memory_snapshots": snapshot_of_memory, "memory_totals": snapshot_of_memory,
 }  # fmt: skip
 
