@@ -23,7 +23,7 @@ _JUST_BEFORE_NS = 50_000  # from the end of the last work to that of its step on
 _WORK, _HOST, _LAUNCH, _GAP = "work", "host", "launch", "gap"
 
 
-class Piece(NamedTuple):
+class _Piece(NamedTuple):
     """A piece of the path, in ns since the first event of the run."""
 
     train_step: int | None
@@ -42,7 +42,7 @@ class _Recorded(NamedTuple):
     place: _Integers  # of each node in the order of the graph
 
 
-def paths_of(trace: Trace) -> list[Piece]:
+def paths_of(trace: Trace) -> list[_Piece]:
     """The path of each step, the last piece first.  Raises ValueError where too much work has no launch."""
     ranks = ranks_of(trace)
     graph = graph_of(ranks, trace.collective)
@@ -50,13 +50,13 @@ def paths_of(trace: Trace) -> list[Piece]:
     times = np.where(trace.events.role == WORK, trace.events.end, trace.events.start)
     recorded = _recorded(graph, trace, times)
     steps = steps_of(trace, launched_by, times)
-    pieces: list[Piece] = []
+    pieces: list[_Piece] = []
     numbers = trace.train_step[steps.begins]
     for number in np.unique(numbers):
         of_step = numbers == number
         last, begun_ns = _ends_of(steps, of_step, times)
         step = None if number < 0 else int(number)
-        pieces += (Piece(step, *piece) for piece in _path(graph, trace, recorded, last, begun_ns))
+        pieces += (_Piece(step, *piece) for piece in _path(graph, trace, recorded, last, begun_ns))
     return pieces
 
 

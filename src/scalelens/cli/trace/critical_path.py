@@ -9,7 +9,7 @@ from scalelens.cli.options import WAREHOUSE, OutputFormat, WarehouseOption
 from scalelens.cli.output import show
 
 
-class Finder(StrEnum):
+class _Finder(StrEnum):
     """Who finds the path."""
 
     warehouse = "warehouse"
@@ -21,8 +21,8 @@ def critical_path(
     run: Annotated[str, typer.Option(help="Beginning of a run's id.")] = "",
     step: Annotated[int | None, typer.Option(help="This step alone.")] = None,
     by: Annotated[
-        Finder, typer.Option(help="The warehouse, across ranks, or Holistic Trace Analysis, for one rank.")
-    ] = Finder.warehouse,
+        _Finder, typer.Option(help="The warehouse, across ranks, or Holistic Trace Analysis, for one rank.")
+    ] = _Finder.warehouse,
     annotation: Annotated[
         str, typer.Option(help="With --by hta: the beginning of the names of the spans that count as steps.")
     ] = "ProfilerStep",

@@ -18,8 +18,8 @@
 --
 -- Assumptions: Clocks are equal once clock_offsets are subtracted.
 --
--- Limits: see trace_replays: where the trace does not say what a call or a stream waits for, it is taken to be the work that
---   ended just before.  Several paths may be equally long; this is one of them.
+-- Limits: Where the trace does not say what a call or a stream waits for, it is taken to be the work that ended just before;
+--   what else is missed says trace_replays.  Several paths may be equally long; this is one of them.
 --
 -- Glance: run_id train_step kind rank name pieces duration_ns share% longest_ns reason
 --
