@@ -64,7 +64,8 @@ NUMBERS = {
     "mfu": pl.Float64, "mfu_low": pl.Float64, "mfu_high": pl.Float64, "model_tflops": pl.Float64,
     "printed_tflops": pl.Float64, "peers": pl.Int64, "q": pl.Float64,
     "message_bytes": pl.Int64, "busbw_bytes_per_s": pl.Float64, "wrong": pl.Int64, "root": pl.Int64,
-    "requested_bytes": pl.Int64, "reserved_bytes": pl.Int64, "at_s": pl.Float64, "entries": pl.Int64,
+    "device_ns": pl.Int64, "iterations": pl.Int64, "requests": pl.Float64, "beside_ns": pl.Int64, "added_ns": pl.Int64,
+    "compared_ns": pl.Int64, "requested_bytes": pl.Int64, "reserved_bytes": pl.Int64, "at_s": pl.Float64, "entries": pl.Int64,
     "elbow_number": pl.Int64, "elbow_share_low": pl.Float64, "elbow_share_high": pl.Float64,
 }  # fmt: skip
 LEFT_OUT = {"warmup": 8, "checkpoint": 3}
@@ -470,7 +471,8 @@ def test_thinned_curve_passes_through_the_same_dots():
 
 NOTHING = [
     "scaling/repeats", "batch_cdf/ranks", "temporal_breakdown/slow_rank", "kernel_summary/two_ranks", "kernel_tree/two_ranks",
-    "collective_arrivals/three_ranks", "roofline/families", "memory_over_time/failed_once",
+    "collective_arrivals/three_ranks", "roofline/families", "memory_over_time/failed_once", "contention/first_to_arrive",
+    "inference_phases/two_ranks",
 ]  # fmt: skip
 
 

@@ -30,10 +30,12 @@ ARGUMENTS = {
     "waterfall": "\"runs=model = 'gpt-toy'\" ",
 }
 NOT_IN_THE_DEMO = {
+    "contention": "traces of GPUs, one per rank, with communication beside computing",
     "collective_benchmarks": "the output of nccl-tests or rccl-tests",
     "energy_by_batch": "logs of runs with several batch sizes, and their power or energy",
     "energy_scaling": "logs of runs on several numbers of devices, and their power or energy",
     "history": "two runs or more of one configuration",
+    "inference_phases": "a trace of a serving engine (vLLM, SGLang, TensorRT-LLM) on a GPU",
     "kernel_summary": "a trace of a GPU",
     "kernel_tree": "a trace of a GPU",
     "memory_over_time": "a snapshot of PyTorch's memory with its history",

@@ -159,6 +159,26 @@ def memory_snapshot() -> dict[str, object]:
     return {"segments": [{**segment, "blocks": blocks}], "device_traces": [memory.history]}
 
 
+def serving() -> str:
+    """A rank of a serving engine: prompts of 2048 tokens now and then, and requests that generate in between.
+
+    Its kernels are left out: other pictures show those of one run.
+    """
+    rng, events, time_us = random.Random(3), [], 0.0
+    for number in range(120):
+        prompts, requests = (1 if number % 6 == 0 else 0), 24 + number % 8
+        requests = 0 if number % 30 == 0 else requests
+        name = f"execute_context_{prompts}({2048 * prompts})_generation_{requests}({requests})"
+        length_us = (14_000 * prompts + (9_000 + 40 * requests if requests else 0)) * rng.gauss(1, 0.02)
+        common = {"ph": "X", "ts": round(time_us, 3), "name": name, "args": {"External id": number}}
+        events += [
+            {**common, "cat": "user_annotation", "pid": 100, "tid": 100, "dur": 900.0},
+            {**common, "cat": "gpu_user_annotation", "pid": 0, "tid": 7, "dur": round(length_us, 3)},
+        ]
+        time_us += length_us + 600
+    return json.dumps({"schemaVersion": 1, "distributedInfo": {"rank": 0, "world_size": 1}, "traceEvents": events})
+
+
 def main(folder: Path) -> None:
     logs = {f"sizes/n{n}": (n, 256, STEP_S * (1 + 0.05 * math.log2(n / 4))) for n in (4, 8, 16, 32, 64)}
     logs |= {f"batches/b{b}": (4, b, 0.02 + STEP_S * b / 256) for b in (16, 32, 64, 128)}
@@ -173,6 +193,8 @@ def main(folder: Path) -> None:
     for devices in (8, 16):
         (folder / "collectives" / f"gpus{devices}.log").write_text(collectives(devices))
     write_traces(folder / "traces")
+    (folder / "serving").mkdir()
+    (folder / "serving" / "rank0.json").write_text(serving())
     (folder / "memory").mkdir()
     (folder / "memory" / "rank0_memory.pickle").write_bytes(pickle.dumps(memory_snapshot()))
     slower.main(folder / "nights")
