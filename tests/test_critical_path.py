@@ -75,6 +75,45 @@ def test_the_end_of_a_step_that_comes_just_after_its_work_waited_for_it(traces: 
     assert path(traces) == {("launch", 0, "gemm"): 12, ("compute", 0, "gemm"): 500, ("host", 0, "end of the step"): 18}
 
 
+def test_works_of_a_stream_that_overlap_by_rounding_follow_each_other(traces: Warehouse) -> None:
+    """The first ends a nanosecond after the second starts; both were launched long before."""
+    rank = Rank(begin=0)
+    rank.launch(0, 12, 500.001, name="first")
+    rank.launch(20, 512, 100, name="second")
+    rank.call(40, 573, "cudaDeviceSynchronize")
+    rank.write(traces, 615)
+    assert path(traces) == {
+        ("launch", 0, "first"): 12, ("compute", 0, "first"): 500, ("compute", 0, "second"): 100,
+        ("host", 0, "end of the step"): 3,
+    }  # fmt: skip
+
+
+def test_work_that_starts_before_the_one_it_follows_has_ended_still_follows_it(traces: Warehouse) -> None:
+    """By programmatic dependent launch, here 20 microseconds before."""
+    rank = Rank(begin=0)
+    rank.launch(0, 12, 500, name="first")
+    rank.launch(20, 492, 120, name="second")
+    rank.call(40, 573, "cudaDeviceSynchronize")
+    rank.write(traces, 615)
+    assert path(traces) == {
+        ("launch", 0, "first"): 12, ("compute", 0, "first"): 480, ("compute", 0, "second"): 120,
+        ("host", 0, "end of the step"): 3,
+    }  # fmt: skip
+
+
+def test_work_that_waits_for_no_known_reason_waited_for_its_busy_device(traces: Warehouse) -> None:
+    """A kernel of another stream, launched early, starts 30 microseconds after the kernel that filled the device."""
+    rank = Rank(begin=0)
+    rank.launch(0, 12, 500, name="long")
+    rank.launch(20, 542, 100, name="late", stream=8)
+    rank.call(40, 603, "cudaDeviceSynchronize")
+    rank.write(traces, 645)
+    assert path(traces) == {
+        ("launch", 0, "long"): 12, ("compute", 0, "long"): 500, ("gap", 0, "late"): 30, ("compute", 0, "late"): 100,
+        ("host", 0, "end of the step"): 3,
+    }  # fmt: skip
+
+
 def test_work_without_launches_has_no_path(traces: Warehouse) -> None:
     rank = Rank(begin=0)
     rank.row("gemm", "kernel", 0, 100, correlation=900, stream=7)

@@ -15,11 +15,13 @@ import numpy.typing as npt
 from scalelens.statistics.kernel_graph import Graph, graph_of
 from scalelens.statistics.kernel_replay import Steps, Trace, ranks_of, steps_of
 from scalelens.statistics.kernel_trace import END, WORK
+from scalelens.statistics.kernel_waits import SLACK_NS
 
 _Times = npt.NDArray[np.float64]
 _Integers = npt.NDArray[np.int64]
 
 _JUST_BEFORE_NS = 50_000  # from the end of the last work to that of its step on the host
+_TIE_NS = 1
 _WORK, _HOST, _LAUNCH, _GAP = "work", "host", "launch", "gap"
 
 
@@ -100,16 +102,32 @@ def _path(
                 yield _WORK, node, int(begin), int(at)
                 at = begin
         event = int(recorded.event[node]) if recorded.event[node] >= 0 else event
-        before = _started_by(graph, recorded, node, at)
-        if node < events and role[node] == END:
+        before, ready_ns = _started_by(graph, recorded, node, at)
+        if event == node and role[node] == END:
             before = _waited_for(trace, recorded, node, before)
-        until = begun_ns if before is None else max(recorded.done[before], begun_ns)
+        elif event >= 0 and role[event] == WORK and at - ready_ns > SLACK_NS:
+            before = _busy_with(trace, recorded, event, at, before)
+        until = begun_ns if before is None else min(max(recorded.done[before], begun_ns), at)
         if until < at:
             yield _kind(role, recorded, before, event), event, int(until), int(at)
             at = until
         if before is None:
             return
         node = before
+
+
+def _busy_with(trace: Trace, recorded: _Recorded, event: int, at: float, before: int | None) -> int | None:
+    """What kept a work waiting longer than all that it is known to wait for: the work of its device that ended last.
+
+    It waited for an event that the trace does not name, or for room on the device.
+    """
+    is_work = (trace.events.role == WORK) & (trace.rank == trace.rank[event])
+    done = np.where(
+        is_work & (trace.events.start < at) & (trace.events.end <= at + SLACK_NS), trace.events.end, -np.inf
+    )
+    done[event] = -np.inf
+    last = int(np.argmax(done))
+    return last if done[last] > (-np.inf if before is None else recorded.done[before]) else before
 
 
 def _waited_for(trace: Trace, recorded: _Recorded, end: int, before: int | None) -> int | None:
@@ -132,12 +150,21 @@ def _kind(role: _Integers, recorded: _Recorded, before: int | None, event: int) 
     return _LAUNCH if known and role[recorded.event[before]] != WORK else _GAP
 
 
-def _started_by(graph: Graph, recorded: _Recorded, node: int, at: float) -> int | None:
-    """Of all that a node waits for, what let it start last by the lags in between; None where it waits for nothing."""
+def _started_by(graph: Graph, recorded: _Recorded, node: int, at: float) -> tuple[int | None, float]:
+    """Of all that a node waits for, what let it start last by the lags in between, and when it was let.
+
+    None where it waits for nothing.  Of several that would have let it start at the same time, it is the one that was
+    done last.
+    """
     place = recorded.place[node]
     edges = slice(graph.firsts[place], graph.firsts[place + 1])
     before = graph.order[graph.edges.earlier[edges]]
     done = recorded.done[before]
     ready = done + graph.edges.host_ns[edges] + graph.edges.device_ns[edges]
-    possible = done <= at  # clocks differ a little, and waits that were guessed may be wrong
-    return int(before[np.argmax(np.where(possible, ready, -np.inf))]) if possible.any() else None
+    # Work may start before the one that it follows has ended, which its lag says.  Beyond the slack, which is for
+    # clocks and rounding, a wait that was guessed is wrong.
+    possible = np.flatnonzero(np.minimum(done, ready) <= at + SLACK_NS)
+    if not len(possible):
+        return None, -np.inf
+    last = possible[ready[possible] >= ready[possible].max() - _TIE_NS]
+    return int(before[last[np.argmax(done[last])]]), float(ready[possible].max())

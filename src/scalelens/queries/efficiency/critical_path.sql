@@ -18,8 +18,9 @@
 --
 -- Assumptions: Clocks are equal once clock_offsets are subtracted.
 --
--- Limits: Where the trace does not say what a call or a stream waits for, it is taken to be the work that ended just before;
---   what else is missed says trace_replays.  Several paths may be equally long; this is one of them.
+-- Limits: Where the trace does not say what a call or a stream waits for, it is taken to be the work that ended just before,
+--   and work that starts later than all that it is known to wait for is taken to wait for its busy device; what else is
+--   missed says trace_replays.  Several paths may be equally long; this is one of them.
 --
 -- Glance: run_id train_step kind rank name pieces duration_ns share% longest_ns reason
 --
