@@ -191,6 +191,27 @@ def test_a_cut_snapshot_keeps_what_stands_before(tmp_path: Path) -> None:
     assert {devices for _, devices in counts} == {1}
 
 
+def test_odd_values_are_problems_and_cost_no_more_than_themselves(tmp_path: Path) -> None:
+    """Lists where a text belongs, nested deeper than Python prints; sizes beyond any device; one list named often."""
+    deep: list[Any] = []
+    for _ in range(200):
+        deep = [deep]
+    snapshot = small().snapshot()
+    entry = {"action": "alloc", "addr": 1, "size": 1, "frames": [{"filename": deep, "name": deep, "line": deep}]}
+    odd = [entry | {"action": deep}, entry | {"size": 1 << 60}, entry | {"size": deep}, dict(entry)]
+    snapshot["device_traces"] = [odd] * 3 + [deep]
+    snapshot["segments"] += [
+        snapshot["segments"][0] | {"blocks": [{"state": deep, "size": 5}], "segment_pool_id": (deep, {})}
+    ]
+    warehouse = ingested(tmp_path, snapshot)
+    reasons = (
+        scalelens.connect(warehouse).sql("SELECT reason, count(*) FROM problems GROUP BY ALL ORDER BY ALL").fetchall()
+    )
+    assert reasons == [("the block has no size or no state", 1), ("the entry has no known action or no size", 3)]
+    assert asked(warehouse, "memory_over_time")[0]["entries"] == 1
+    assert [row["site"] for row in asked(warehouse, "memory_by_site")] == ["model.py:10 a", "model.py:10 d", None]
+
+
 @pytest.mark.parametrize(
     ("frames", "site"),
     [

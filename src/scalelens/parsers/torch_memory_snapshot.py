@@ -29,7 +29,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from scalelens.parsing.call_sites import CallSite, call_site
+from scalelens.parsing.call_sites import MOST_FRAMES, CallSite, call_site
 from scalelens.parsing.plain_pickle import filled_dicts
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
@@ -45,6 +45,7 @@ _ACTIONS = {
 }  # fmt: skip
 _WITH_SITE = {"alloc", "oom", "segment_alloc", "segment_map"}
 _STATES = {"active_allocated", "active_awaiting_free", "active_pending_free", "inactive"}
+_MOST_BYTES = 1 << 50
 _NANOSECONDS = 1000  # of a microsecond
 
 _Dict = dict[str, Any]
@@ -88,6 +89,23 @@ def _dicts_of_json(text: bytes) -> Iterator[_Dict]:
     yield from found
 
 
+def _bytes(value: Any) -> int | None:
+    """A number of bytes; None for what no device has."""
+    count = json_count(value)
+    return count if count is not None and count < _MOST_BYTES else None
+
+
+def _pool(pool: Any) -> list[int] | None:
+    """The id of a pool of memory, two integers; None for the usual one."""
+    is_id = isinstance(pool, list | tuple) and len(pool) == 2 and all(isinstance(part, int) for part in pool)
+    return [*pool] if is_id and any(pool) else None
+
+
+def _shown(value: Any) -> str:
+    """What stands in the place of a value: a pickle may nest lists deeper than Python can print."""
+    return value if isinstance(value, str) else str(value) if isinstance(value, int | float) else type(value).__name__
+
+
 class _Entry(NamedTuple):
     """What is kept of an entry of the history, of which there may be millions."""
 
@@ -114,6 +132,7 @@ class _Snapshot:
         self._devices: list[int] = []
         self._annotations: list[tuple[int, _Dict]] = []
         self._sites: dict[tuple[int, ...], CallSite | None] = {}
+        self._named: set[int] = set()  # lists that were walked: a file may name one a million times
 
     def take(self, found: _Dict) -> None:
         if "action" in found:
@@ -134,18 +153,18 @@ class _Snapshot:
 
     def _segment(self, segment: _Dict) -> None:
         number, device, address = self.number, json_count(segment.get("device")), json_count(segment.get("address"))
-        size = json_count(segment.get("total_size"))
+        size = _bytes(segment.get("total_size"))
         blocks, self._blocks = self._blocks, []
         if size is None:
-            self.rows.problem(number, "the segment has no size", str(segment.get("total_size")))
+            self.rows.problem(number, "the segment has no size", _shown(segment.get("total_size")))
             return
         self.segments += 1
         if device is not None:
             self._devices.append(device)
-        pool = segment.get("segment_pool_id")
+        expandable = segment.get("is_expandable")
         args = {
-            "device": device, "address": address, "bytes": size, "is_expandable": segment.get("is_expandable"),
-            "pool": list(pool) if isinstance(pool, list | tuple) and len(pool) == 2 and any(pool) else None,
+            "device": device, "address": address, "bytes": size, "pool": _pool(segment.get("segment_pool_id")),
+            "is_expandable": expandable if isinstance(expandable, bool) else None,
         }  # fmt: skip
         kind = segment.get("segment_type")
         self._add(
@@ -157,16 +176,16 @@ class _Snapshot:
 
     def _block(self, line: int, block: _Dict, device: int | None, segment: int | None, at: int | None) -> int | None:
         """A block's row.  Where the next one starts: old versions do not say it."""
-        size, state = json_count(block.get("size")), block.get("state")
-        if size is None or state not in _STATES:
-            self.rows.problem(line, "the block has no size or no state", str(state))
+        size, state = _bytes(block.get("size")), block.get("state")
+        if size is None or not isinstance(state, str) or state not in _STATES:
+            self.rows.problem(line, "the block has no size or no state", _shown(state))
             return None
         address = json_count(block.get("address"))
         address = at if address is None else address
-        requested, frames = json_count(block.get("requested_size")), block.get("frames")
+        requested, frames = _bytes(block.get("requested_size")), block.get("frames")
         history = block.get("history")  # PyTorch 1.13 and 2.0
         if isinstance(history, list) and history and isinstance(history[0], dict):
-            requested = json_count(history[0].get("real_size")) if requested is None else requested
+            requested = _bytes(history[0].get("real_size")) if requested is None else requested
             frames = history[0].get("frames") if frames is None else frames
         is_used = state != "inactive"
         args = {"device": device, "address": address, "segment": segment, "bytes": size}
@@ -178,7 +197,9 @@ class _Snapshot:
 
     def _name_devices(self, traces: Any) -> None:
         for device, trace in enumerate(traces):
-            for entry in trace if isinstance(trace, list | tuple) else ():
+            is_new = isinstance(trace, list | tuple) and id(trace) not in self._named
+            self._named.add(id(trace))
+            for entry in trace if is_new else ():
                 if known := self._history.pop(id(entry), None):
                     self._entry(known, device)
 
@@ -196,21 +217,21 @@ class _Snapshot:
 
     def _kept(self, found: _Dict) -> _Entry:
         action = found.get("action")
-        site = self._site_of(found.get("frames")) if action in _WITH_SITE else None
+        site = self._site_of(found.get("frames")) if isinstance(action, str) and action in _WITH_SITE else None
         get = found.get
         return _Entry(
             self.number, action, get("addr"), get("size"), get("stream"), get("time_us"), get("device_free"), site
         )
 
     def _entry(self, entry: _Entry, device: int | None) -> None:
-        size = json_count(entry.size)
-        if entry.action not in _ACTIONS or size is None:
-            self.rows.problem(entry.number, "the entry has no known action or no size", str(entry.action))
+        size = _bytes(entry.size)
+        if not isinstance(entry.action, str) or entry.action not in _ACTIONS or size is None:
+            self.rows.problem(entry.number, "the entry has no known action or no size", _shown(entry.action))
             return
         self.entries += 1
         args = {"device": device, "address": json_count(entry.address), "bytes": size}
         if entry.action == "oom":
-            args["device_free_bytes"] = json_count(entry.device_free)
+            args["device_free_bytes"] = _bytes(entry.device_free)
         self._add(entry.number, "memory_history", entry.action, entry.site, entry.stream, args, entry.time_us)
 
     def _add(
@@ -230,7 +251,7 @@ class _Snapshot:
     def _site_of(self, frames: Any) -> CallSite | None:
         if not isinstance(frames, list) or not frames:
             return None
-        key = tuple(map(id, frames))
+        key = tuple(map(id, frames[:MOST_FRAMES]))
         if key not in self._sites:
             self._sites[key] = call_site(frames)
         self.sites += 1

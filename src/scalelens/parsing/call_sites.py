@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-_MOST_FRAMES = 512  # of a stack that are looked at
+MOST_FRAMES = 512  # of a stack that are looked at
 _MOST_KEPT = 24  # innermost frames outside of the framework that a path names
-_LONGEST_NAME = 200
+_LONGEST_NAME, _LONGEST_PATH = 200, 2000
 
 # Folders and files of PyTorch and of what it generates, wherever it is installed or built.
 _FRAMEWORK = re.compile(
@@ -34,13 +34,13 @@ def call_site(frames: Any) -> CallSite | None:
     """
     if not isinstance(frames, Sequence) or isinstance(frames, str):
         return None
-    read = [frame for frame in frames[:_MOST_FRAMES] if isinstance(frame, dict)]
+    read = [frame for frame in frames[:MOST_FRAMES] if isinstance(frame, dict)]
     own = [frame for frame in read if _PYTHON.search(_file(frame)) and not _FRAMEWORK.search(_file(frame))]
     if own:
         named = [_named(frame) for frame in own[:_MOST_KEPT]]
         return CallSite(named[0], " / ".join(reversed(named)))
     for frame in read:
-        if found := _BACKWARD.search(str(frame.get("name", ""))[: 4 * _LONGEST_NAME]):
+        if found := _BACKWARD.search(_text(frame.get("name"))[: 4 * _LONGEST_NAME]):
             return CallSite(f"backward: {found[1]}", f"backward: {found[1]}")
     for frame in read:
         if _PYTHON.search(_file(frame)):
@@ -49,11 +49,15 @@ def call_site(frames: Any) -> CallSite | None:
 
 
 def _file(frame: dict[Any, Any]) -> str:
-    return str(frame.get("filename", "")).replace("\\", "/")
+    return _text(frame.get("filename"))[-_LONGEST_PATH:].replace("\\", "/")
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _named(frame: dict[Any, Any]) -> str:
     """`train.py:42 forward`: the last part of the path, line and function."""
     line = frame.get("line")
     place = _file(frame).rpartition("/")[2][-_LONGEST_NAME:]
-    return f"{place}:{line if isinstance(line, int) else '?'} {str(frame.get('name', ''))[:_LONGEST_NAME]}".strip()
+    return f"{place}:{line if isinstance(line, int) else '?'} {_text(frame.get('name'))[:_LONGEST_NAME]}".strip()

@@ -25,9 +25,9 @@
 --   path           VARCHAR         frames outside of PyTorch, the outermost first
 WITH
 objects AS (
-    SELECT run_id, file_id, line, rank, category, name, (args->>'device')::INTEGER AS device,
-        (args->>'address')::BIGINT AS address, (args->>'bytes')::BIGINT AS size,
-        (args->>'requested_bytes')::BIGINT AS requested, args->>'site' AS site, args->>'path' AS path
+    SELECT run_id, file_id, line, rank, category, name, TRY_CAST(args->>'device' AS INTEGER) AS device,
+        TRY_CAST(args->>'address' AS BIGINT) AS address, TRY_CAST(args->>'bytes' AS BIGINT) AS size,
+        TRY_CAST(args->>'requested_bytes' AS BIGINT) AS requested, args->>'site' AS site, args->>'path' AS path
     FROM events
     WHERE category IN ('memory_history', 'memory_block') AND name IN ('alloc', 'free_requested', 'free_completed',
             'active_allocated', 'active_awaiting_free')

@@ -42,7 +42,7 @@
 --   note             VARCHAR         why there is no answer, or what to know
 WITH
 files_read AS (
-    SELECT run_id, file_id, rank, (args->>'device')::INTEGER AS device, count(*) FILTER (category = 'memory_history') AS entries
+    SELECT run_id, file_id, rank, TRY_CAST(args->>'device' AS INTEGER) AS device, count(*) FILTER (category = 'memory_history') AS entries
     FROM events
     WHERE category IN ('memory_history', 'memory_segment') AND run_id IN (FROM selected_runs(runs := runs))
     GROUP BY ALL),

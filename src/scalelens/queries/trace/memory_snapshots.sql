@@ -47,8 +47,8 @@
 --   note                    VARCHAR         what to know or doubt
 WITH
 objects AS (
-    SELECT run_id, file_id, rank, line, category, name, start_ns, (args->>'device')::INTEGER AS device,
-        (args->>'bytes')::BIGINT AS size, (args->>'requested_bytes')::BIGINT AS requested,
+    SELECT run_id, file_id, rank, line, category, name, start_ns, TRY_CAST(args->>'device' AS INTEGER) AS device,
+        TRY_CAST(args->>'bytes' AS BIGINT) AS size, TRY_CAST(args->>'requested_bytes' AS BIGINT) AS requested,
         coalesce(args->>'segment', args->>'address') AS segment
     FROM events
     WHERE category IN ('memory_history', 'memory_block', 'memory_segment')

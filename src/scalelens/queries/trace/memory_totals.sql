@@ -22,8 +22,8 @@
 --   reserved_bytes     BIGINT bytes    of all segments after it
 WITH
 entries AS (
-    SELECT run_id, file_id, rank, line, name, start_ns, (args->>'device')::INTEGER AS device,
-        (args->>'bytes')::BIGINT AS size
+    SELECT run_id, file_id, rank, line, name, start_ns, TRY_CAST(args->>'device' AS INTEGER) AS device,
+        TRY_CAST(args->>'bytes' AS BIGINT) AS size
     FROM events
     WHERE category IN ('memory_history', 'memory_segment') AND run_id IN (FROM selected_runs(runs := runs))),
 history AS (
