@@ -92,10 +92,10 @@ def _caption(known: pl.DataFrame, phases: list[str]) -> list[str]:
     counts, rates = [], []
     for phase in phases:
         of_phase, word = known.filter(pl.col("phase") == phase), phase.replace("_", " ")
-        counts.append(f"{words.short_number(of_phase['iterations'].sum())} {word}")
-        known_rates = of_phase["tokens_per_s"].drop_nulls()
-        if len(known_rates):
-            low, high = (words.short_number(value) for value in (known_rates.min(), known_rates.max()))
+        counts.append(f"{words.short_number(int(of_phase['iterations'].sum()))} {word}")
+        known_rates: list[float] = of_phase["tokens_per_s"].drop_nulls().to_list()
+        if known_rates:
+            low, high = (words.short_number(value) for value in (min(known_rates), max(known_rates)))
             rates.append(f"{word} {low if low == high else f'{low} to {high}'}")
     lines.append(f"Iterations: {', '.join(counts)}.")
     if rates:

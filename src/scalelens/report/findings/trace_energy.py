@@ -24,9 +24,8 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
         ]  # fmt: skip
         if told:
             of_rank = "" if rank is None else f", rank {rank}"
-            text = (
-                f"{names[str(run)]}{of_rank}: of {amount(parts['energy_j'].sum())} J in the trace, {', '.join(told)}."
-            )
+            joules = amount(float(parts["energy_j"].sum()))
+            text = f"{names[str(run)]}{of_rank}: of {joules} J in the trace, {', '.join(told)}."
             sensors = plural(int(parts["sensors"][0]), "sensor")
             result.append(FindingSentence(text, f"Power of {sensors}, integrated over the parts of the trace."))
     return few(result)
@@ -42,4 +41,5 @@ _DOING = {
 def nothing(rows: "pl.DataFrame") -> str:
     if rows.is_empty():
         return "No power was measured beside a trace of a device."
-    return f"Power and traces cannot be joined: {rows['note'].drop_nulls().first()}."
+    reason: str = rows["note"].drop_nulls()[0]
+    return f"Power and traces cannot be joined: {reason}."
