@@ -32,9 +32,10 @@ from scalelens.parsing.xla_lines import place_of
 
 VERSION = 1
 
-# The first plane of the file: its id, which proto3 leaves out where it is 0, and its name.
+# The first plane of the file: its id, which proto3 leaves out where it is 0, and its name.  Bytes that were taken for
+# text, which has a mark of replacement in place of what is none, are no profile anymore.
 _HEAD = re.compile(
-    rb"\x0a[\x80-\xff]{0,9}[\x00-\x7f](?:\x08[\x80-\xff]{0,9}[\x00-\x7f])?\x12[\x01-\x7f](?:/host:|/device:|Task Env)"
+    rb"\x0a(?!\xef\xbf\xbd)[\x80-\xff]{0,9}[\x00-\x7f](?:\x08[\x80-\xff]{0,9}[\x00-\x7f])?\x12[\x01-\x7f](?:/host:|/device:|Task Env)"
 )
 _SINCE_1970 = 10**17  # a line whose time is later counts from 1970
 _UNTIMED = "events without times, which it only counts, are left out"
