@@ -1,9 +1,10 @@
 """Speed and memory of reading and asking profiler traces, beside HTA in the same run.
 
-    python benchmarks/traces.py TRACE... --hta PYTHON [--rounds 5] [--ranks 8]
+    python benchmarks/traces.py TRACE... --hta PYTHON [--before SRC] [--rounds 5] [--ranks 8]
 
 PYTHON is an interpreter that has HolisticTraceAnalysis (or its continuation `traceinsight`) with pandas < 3; without
-it our own figures are printed.  Each measurement is a process of its own, which first imports what it measures: neither
+it our own figures are printed.  SRC is the folder `src` of another version of ScaleLens, measured in turn with this
+one, to see whether a change made something slower.  Each measurement is a process of its own, which first imports what it measures: neither
 side's imports count.  Ours and HTA's take turns, and the least of the rounds counts.
 
 - `to_parquet`: ours from the file to the committed warehouse in one process; theirs from the file to the data frame
@@ -86,9 +87,10 @@ AGAINST = {
 }
 
 
-def measured(python: str, script: str, *arguments: str) -> dict[str, float]:
-    """What a script prints of itself, run in a process of its own."""
-    done = subprocess.run([python, "-c", script, *arguments], capture_output=True, text=True)
+def measured(python: str, script: str, *arguments: str, source: Path | None = None) -> dict[str, float]:
+    """What a script prints of itself, run in a process of its own; `source` is where it finds ScaleLens."""
+    environment = os.environ | ({"PYTHONPATH": str(source.resolve())} if source else {})
+    done = subprocess.run([python, "-c", script, *arguments], capture_output=True, text=True, env=environment)
     if done.returncode:
         sys.exit(f"{python} failed on {arguments[0]}:\n{done.stderr}")
     return json.loads(done.stdout.splitlines()[-1])
@@ -98,8 +100,9 @@ def least(rounds: list[dict[str, float]]) -> dict[str, float]:
     return {key: round(min(figures[key] for figures in rounds), 3) for key in rounds[0]}
 
 
-def compared(trace: Path, hta: str | None, rounds: int) -> dict[str, object]:
-    """One trace, read and asked by both in turn."""
+def compared(trace: Path, hta: str | None, before: Path | None, rounds: int) -> dict[str, object]:
+    """One trace, read and asked by all in turn."""
+    earlier: dict[str, list[dict[str, float]]] = {name: [] for name in OURS}
     ours: dict[str, list[dict[str, float]]] = {name: [] for name in OURS}
     theirs: dict[str, list[dict[str, float]]] = {name: [] for name in HTA}
     for _ in range(rounds):
@@ -107,6 +110,8 @@ def compared(trace: Path, hta: str | None, rounds: int) -> dict[str, object]:
             for name, script in OURS.items():  # the last ask the warehouse that the one before them made
                 home = f"{scratch}/{'parquet' if name == 'to_parquet' else 'w'}"
                 ours[name].append(measured(sys.executable, script, str(trace), home))
+                if before:
+                    earlier[name].append(measured(sys.executable, script, str(trace), f"{home}-before", source=before))
                 if hta and name in HTA:
                     theirs[name].append(measured(hta, HTA[name], str(trace)))
     data = trace.read_bytes()
@@ -114,6 +119,9 @@ def compared(trace: Path, hta: str | None, rounds: int) -> dict[str, object]:
     record: dict[str, object] = {"trace": trace.name, "megabytes": round(size, 1)}
     for name, other in AGAINST.items():
         record[name] = {"ours": (a := least(ours[name]))}
+        if before:
+            c = least(earlier[name])
+            record[name] |= {"before": c, "ours_over_before": {key: round(a[key] / c[key], 2) for key in a}}  # type: ignore[operator]
         if hta:
             b = least(theirs[other])
             record[name] |= {"hta": b, "hta_over_ours": {key: round(b[key] / a[key], 2) for key in a}}  # type: ignore[operator]
@@ -156,13 +164,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("traces", type=Path, nargs="+", metavar="TRACE")
     parser.add_argument("--hta", metavar="PYTHON")
+    parser.add_argument("--before", type=Path, metavar="SRC")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--ranks", type=int, default=8)
     options = parser.parse_args()
     print(json.dumps({
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
         "load": [round(load, 1) for load in os.getloadavg()],
-        "traces": [compared(trace, options.hta, options.rounds) for trace in options.traces],
+        "traces": [compared(trace, options.hta, options.before, options.rounds) for trace in options.traces],
         "in_parallel": ranks_on_two_cores(options.traces[0], options.ranks, options.rounds),
     }, indent=1))  # fmt: skip
 

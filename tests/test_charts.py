@@ -64,6 +64,8 @@ NUMBERS = {
     "mfu": pl.Float64, "mfu_low": pl.Float64, "mfu_high": pl.Float64, "model_tflops": pl.Float64,
     "printed_tflops": pl.Float64, "peers": pl.Int64, "q": pl.Float64,
     "message_bytes": pl.Int64, "busbw_bytes_per_s": pl.Float64, "wrong": pl.Int64, "root": pl.Int64,
+    "device_ns": pl.Int64, "iterations": pl.Int64, "requests": pl.Float64, "beside_ns": pl.Int64, "added_ns": pl.Int64,
+    "compared_ns": pl.Int64, "requested_bytes": pl.Int64, "reserved_bytes": pl.Int64, "at_s": pl.Float64, "entries": pl.Int64,
     "elbow_number": pl.Int64, "elbow_share_low": pl.Float64, "elbow_share_high": pl.Float64,
 }  # fmt: skip
 LEFT_OUT = {"warmup": 8, "checkpoint": 3}
@@ -78,7 +80,7 @@ SUFFIXES = list(render.WRITERS)
 def rows_of(case: str) -> pl.DataFrame:
     """Rows of a case with the types that the query gives."""
     rows = pl.read_csv(FIXTURES / f"{case}.csv", infer_schema=False)
-    truths = [name for name in ("has_clock", "is_knee") if name in rows.columns]  # of text there is no cast
+    truths = [name for name in ("has_clock", "is_knee", "is_peak") if name in rows.columns]  # of text there is no cast
     rows = rows.with_columns((pl.col(truths) == "true") if truths else [])
     known = [pl.col(name).cast(kind) for name, kind in NUMBERS.items() if name in rows.columns and name not in truths]
     if "run_ids" in rows.columns:
@@ -469,7 +471,8 @@ def test_thinned_curve_passes_through_the_same_dots():
 
 NOTHING = [
     "scaling/repeats", "batch_cdf/ranks", "temporal_breakdown/slow_rank", "kernel_summary/two_ranks", "kernel_tree/two_ranks",
-    "collective_arrivals/three_ranks", "roofline/families",
+    "collective_arrivals/three_ranks", "roofline/families", "memory_over_time/failed_once", "contention/first_to_arrive",
+    "inference_phases/two_ranks",
 ]  # fmt: skip
 
 

@@ -33,7 +33,7 @@ from scalelens.parsers import kineto
 from scalelens.parsing import trace_events as events
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.traces.critical_path import critical_path
+from scalelens.traces.critical_path import critical_path_by_hta
 
 HTA = "traces/facebookresearch__HolisticTraceAnalysis/tests/data/"
 TRACELENS = "traces/AMD-AGI__TraceLens/tests/traces/"
@@ -404,7 +404,7 @@ def test_what_hta_prints_and_warns_of_stays_from_the_terminal(
     ingest([FIXTURES / "kineto" / "ns_base.json"], tmp_path / "w", jobs=1)
     capfd.readouterr()
     rank = answer(tmp_path / "w", "SELECT coalesce(any_value(rank), 0) FROM events").fetchall()[0][0]
-    found = critical_path(tmp_path / "w", rank=rank)
+    found = critical_path_by_hta(tmp_path / "w", rank=rank)
     assert found.rows() == [("cpu_bound", "aten::mm", 1, 12.5, 1.0)]
     assert capfd.readouterr() == ("", "")
     assert logging.root.manager.disable == logging.NOTSET

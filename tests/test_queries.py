@@ -228,6 +228,54 @@ def devices_by_path(little: Warehouse) -> None:
     little.insert("params", [{"run_id": "traced", "key": "devices", "value": "2", "origin": "path"}])
 
 
+def power_beside_traces(little: Warehouse) -> None:
+    """The device of rank 0 takes 300 W, and 500 W from the second millisecond on."""
+    clock = {"run_id": "traced", "key": "trace_clock", "value": "unix", "origin": "inferred"}
+    little.insert("params", [{**clock, "file_id": file} for file in ("t0", "t1")])
+    common = {"run_id": "traced", "file_id": "watts", "node": "n", "scope": "gpu", "ts_origin": "utc", "device": "0"}
+    little.insert("power", [{**common, "line": n, "ts": n * 100_000, "power_w": 300.0 if n < 10 else 500.0}
+                            for n in range(41)])  # fmt: skip
+
+
+def exchange_of_experts(little: Warehouse) -> None:
+    """Two exchanges of two ranks: in the first rank 1 gets three quarters of the tokens, the second is even."""
+    sent = [[[10, 30], [15, 45]], [[20, 20], [20, 20]]]
+    common = {"ph": "X", "category": "kernel", "name": "ncclDevKernel_SendRecv(...)", "stream": 9, "process_group": "5"}
+    little.insert("runs", [{"run_id": "experts"}])
+    little.insert(
+        "events",
+        [{**common, "run_id": "experts", "file_id": f"x{rank}", "rank": rank, "line": call, "start_ns": 1000 * call + rank,
+          "duration_ns": 100 - rank, "collective": "all_to_allv", "dtype": "BFloat16", "group_size": 2,
+          "message_bytes": 2 * sum(splits[rank]), "args": f'{{"In msg nelems": {sum(splits[rank])}, "Out msg nelems": '
+          f'{sum(split[rank] for split in splits)}, "In split size": "{splits[rank]}"}}'}
+         for call, splits in enumerate(sent) for rank in range(2)],
+    )  # fmt: skip
+
+
+def snapshot_of_memory(little: Warehouse) -> None:
+    """Two allocations of which one is given back, one from before, and a free block between what is left."""
+    little.insert("runs", [{"run_id": "held"}])
+    common = {"run_id": "held", "file_id": "snapshot", "rank": 0, "ph": "i"}
+    told = [
+        ("memory_block", "active_allocated", '"address": 0, "segment": 0, "bytes": 512, "requested_bytes": 400'),
+        ("memory_block", "inactive", '"address": 512, "segment": 0, "bytes": 1024'),
+        ("memory_block", "active_allocated",
+            '"address": 1536, "segment": 0, "bytes": 512, "requested_bytes": 500, "site": "b.py:2 g", "path": "b.py:2 g"'),
+        ("memory_segment", "small", '"address": 0, "bytes": 2048'),
+        ("memory_history", "alloc", '"address": 512, "bytes": 1000, "site": "a.py:1 f", "path": "m.py:9 main / a.py:1 f"'),
+        ("memory_history", "alloc", '"address": 1536, "bytes": 500, "site": "b.py:2 g", "path": "b.py:2 g"'),
+        ("memory_history", "free_requested", '"address": 512, "bytes": 1000'),
+        ("memory_history", "free_completed", '"address": 512, "bytes": 1000'),
+        ("memory_history", "oom", '"bytes": 1100, "device_free_bytes": 10'),
+    ]  # fmt: skip
+    little.insert(
+        "events",
+        [{**common, "line": line, "category": category, "name": name, "args": f'{{"device": 0, {args}}}',
+          "start_ns": line * 1000 if category == "memory_history" else None}
+         for line, (category, name, args) in enumerate(told, 1)],
+    )  # fmt: skip
+
+
 ADDED = {  # what the little warehouse lacks for an answer of a query
     "ablation": one_in_fp32, "precision_gain": one_in_fp32, "mfu": size_of_images, "model_flops": size_of_images,
     "plain_runs": plain_run, "stuck_collectives": dumps_of_a_flight_recorder,
@@ -236,6 +284,9 @@ ADDED = {  # what the little warehouse lacks for an answer of a query
     "compare_published": runs_like_published_ones, "node_scores": timers_of_two_nodes,
     "unstated_facts": devices_by_path, "energy_counted_twice": trackers_of_one_machine,
     "blocking_calls": items_of_tensors, "inference_phases": iterations_of_an_engine,
+    "expert_balance": exchange_of_experts, "energy_of_trace": power_beside_traces, "trace_power": power_beside_traces,
+    "inference_iterations": iterations_of_an_engine, "memory_allocations": snapshot_of_memory, "memory_by_site": snapshot_of_memory,
+    "memory_over_time": snapshot_of_memory, "memory_snapshots": snapshot_of_memory, "memory_totals": snapshot_of_memory,
 }  # fmt: skip
 
 

@@ -30,12 +30,15 @@ ARGUMENTS = {
     "waterfall": "\"runs=model = 'gpt-toy'\" ",
 }
 NOT_IN_THE_DEMO = {
+    "contention": "traces of GPUs, one per rank, with communication beside computing",
     "collective_benchmarks": "the output of nccl-tests or rccl-tests",
     "energy_by_batch": "logs of runs with several batch sizes, and their power or energy",
     "energy_scaling": "logs of runs on several numbers of devices, and their power or energy",
     "history": "two runs or more of one configuration",
+    "inference_phases": "a trace of a serving engine (vLLM, SGLang, TensorRT-LLM) on a GPU",
     "kernel_summary": "a trace of a GPU",
     "kernel_tree": "a trace of a GPU",
+    "memory_over_time": "a snapshot of PyTorch's memory with its history",
     "outlier_evidence": "the compute times of each rank",
     "power_over_time": "a power log beside the log of a run",
     "roofline": "a trace of a GPU with the shapes of the operators (`record_shapes=True`)",
@@ -58,8 +61,8 @@ choose. The [figures of the studies](#figures-of-studies) stand at the end.
 
 Half of them are drawn from the logs of the demo: ResNet-50 and a small GPT on one and two CPUs, each run once. The
 demo has no GPU, no power and no second night. For the other charts the script docs/studies/gallery.py of the source
-makes logs up, in the formats of PyTorch's profiler, `scalelens bench vision`, jpwr and nccl-tests. No number in them
-was measured.
+makes logs up, in the formats of PyTorch's profiler and its snapshots of memory, `scalelens bench vision`, jpwr and
+nccl-tests. No number in them was measured.
 
 ```
 python docs/studies/gallery.py made-up

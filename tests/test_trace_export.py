@@ -117,31 +117,46 @@ def test_what_cannot_be_cut_is_said(warehouse: Path, tmp_path: Path, options: di
 def test_without_hta_the_critical_path_says_what_to_install(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "hta.trace_analysis", None)
     with pytest.raises(UserError, match=r"pip install 'scalelens\[hta\]'"):
-        scalelens.critical_path(warehouse)
+        scalelens.critical_path(warehouse, by="hta")
 
 
 def test_critical_path_by_hta(warehouse: Path) -> None:
     pytest.importorskip("hta.trace_analysis")
-    rows = scalelens.critical_path(warehouse, rank=1, instance=1)
+    rows = scalelens.critical_path(warehouse, rank=1, instance=1, by="hta")
     assert rows["share"].sum() == pytest.approx(1)
     times = dict(rows.select("bound_by", "duration_us").iter_rows())
     assert times["cpu_bound"] == pytest.approx(5, abs=1)
     assert times["gpu_communication_bound"] == pytest.approx(50, abs=1.5)  # HTA rounds to microseconds
     with pytest.raises(UserError, match="finds no critical path"):
-        scalelens.critical_path(warehouse, annotation="nothing")
+        scalelens.critical_path(warehouse, annotation="nothing", by="hta")
 
 
 def test_the_critical_path_is_a_command(warehouse: Path) -> None:
     pytest.importorskip("hta.trace_analysis")
-    command = [sys.executable, "-m", "scalelens", "trace", "critical-path", "--rank", "1", "--instance", "1"]
+    command = [
+        sys.executable,
+        "-m",
+        "scalelens",
+        "trace",
+        "critical-path",
+        "--rank",
+        "1",
+        "--instance",
+        "1",
+        "--by",
+        "hta",
+    ]
     done = subprocess.run([*command, "--format", "csv", "-w", warehouse], capture_output=True, text=True, check=True)
     header, *lines = done.stdout.splitlines()
     assert header == "bound_by,name,pieces,duration_us,share"
-    assert lines == scalelens.critical_path(warehouse, rank=1, instance=1).write_csv(include_header=False).splitlines()
+    assert (
+        lines
+        == scalelens.critical_path(warehouse, rank=1, instance=1, by="hta").write_csv(include_header=False).splitlines()
+    )
 
 
 def test_a_trace_that_is_gone_is_named(warehouse: Path, tmp_path: Path) -> None:
     pytest.importorskip("hta.trace_analysis")
     (tmp_path / "logs" / "rank1.json").unlink()
     with pytest.raises(UserError, match="is no longer there"):
-        scalelens.critical_path(warehouse, rank=1)
+        scalelens.critical_path(warehouse, rank=1, by="hta")

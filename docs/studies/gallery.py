@@ -1,11 +1,12 @@
 """Writes logs for the pictures of the gallery that the demo cannot give: `python docs/studies/gallery.py FOLDER`.
 
-All numbers are made up.  The formats are those of the tools: PyTorch's profiler, `scalelens bench vision`, jpwr, and
-nccl-tests.  The nights of a job that becomes slower are those of the study `slower`.
+All numbers are made up.  The formats are those of the tools: PyTorch's profiler and its snapshots of memory,
+`scalelens bench vision`, jpwr, and nccl-tests.  The nights of a job that becomes slower are of the study `slower`.
 """
 
 import json
 import math
+import pickle
 import random
 import sys
 from pathlib import Path
@@ -103,6 +104,81 @@ def collectives(devices: int) -> str:
     return text
 
 
+class Memory:
+    """The caching allocator of PyTorch, which keeps what it has reserved."""
+
+    def __init__(self) -> None:
+        self.history: list[dict[str, object]] = []
+        self.held: dict[int, int] = {}  # bytes by address
+        self.next = self.reserved = 0
+
+    def note(self, action: str, address: int, size: int, site: str) -> None:
+        frames = [{"filename": f"/home/user/{site.split(':')[0]}", "line": int(site.split(":")[1]), "name": "forward"}]
+        self.history.append({
+            "action": action, "addr": address, "size": size, "stream": 0, "frames": frames,
+            "time_us": int(START_S * 1e6) + 900 * len(self.history),
+        })  # fmt: skip
+
+    def allocate(self, size: int, site: str) -> int:
+        if sum(self.held.values()) + size > self.reserved:
+            self.note("segment_alloc", self.reserved, size, site)
+            self.reserved += size
+        self.next += size
+        self.held[self.next] = size
+        self.note("alloc", self.next, size, site)
+        return self.next
+
+    def free(self, address: int) -> None:
+        for action in ("free_requested", "free_completed"):
+            self.note(action, address, self.held[address], "train.py:60")
+        del self.held[address]
+
+
+def memory_snapshot() -> dict[str, object]:
+    """Four steps of a model of twelve layers; the optimizer allocates its state in the first."""
+    memory = Memory()
+    for _ in range(12):
+        memory.allocate(400 << 20, "model.py:20")
+    for step in range(4):
+        saved = [memory.allocate((300 << 20) + 4096 * layer, "model.py:48") for layer in range(12)]
+        logits = memory.allocate(1200 << 20, "train.py:52")
+        gradients = []
+        for address in reversed(saved):
+            gradients.append(memory.allocate(400 << 20, "train.py:60"))
+            memory.free(address)
+        memory.free(logits)
+        for _ in range(24 if step == 0 else 0):
+            memory.allocate(400 << 20, "train.py:64")
+        for address in gradients:
+            memory.free(address)
+    blocks = [{"address": address, "size": size, "requested_size": size, "state": "active_allocated", "frames": []}
+              for address, size in memory.held.items()]  # fmt: skip
+    free = memory.reserved - sum(memory.held.values())
+    blocks.append({"address": memory.next + 1, "size": free, "requested_size": 0, "state": "inactive", "frames": []})
+    segment = {"device": 0, "address": 0, "total_size": memory.reserved, "segment_type": "large", "stream": 0}
+    return {"segments": [{**segment, "blocks": blocks}], "device_traces": [memory.history]}
+
+
+def serving() -> str:
+    """A rank of a serving engine: prompts of 2048 tokens now and then, and requests that generate in between.
+
+    Its kernels are left out: other pictures show those of one run.
+    """
+    rng, events, time_us = random.Random(3), [], 0.0
+    for number in range(120):
+        prompts, requests = (1 if number % 6 == 0 else 0), 24 + number % 8
+        requests = 0 if number % 30 == 0 else requests
+        name = f"execute_context_{prompts}({2048 * prompts})_generation_{requests}({requests})"
+        length_us = (14_000 * prompts + (9_000 + 40 * requests if requests else 0)) * rng.gauss(1, 0.02)
+        common = {"ph": "X", "ts": round(time_us, 3), "name": name, "args": {"External id": number}}
+        events += [
+            {**common, "cat": "user_annotation", "pid": 100, "tid": 100, "dur": 900.0},
+            {**common, "cat": "gpu_user_annotation", "pid": 0, "tid": 7, "dur": round(length_us, 3)},
+        ]
+        time_us += length_us + 600
+    return json.dumps({"schemaVersion": 1, "distributedInfo": {"rank": 0, "world_size": 1}, "traceEvents": events})
+
+
 def main(folder: Path) -> None:
     logs = {f"sizes/n{n}": (n, 256, STEP_S * (1 + 0.05 * math.log2(n / 4))) for n in (4, 8, 16, 32, 64)}
     logs |= {f"batches/b{b}": (4, b, 0.02 + STEP_S * b / 256) for b in (16, 32, 64, 128)}
@@ -117,6 +193,10 @@ def main(folder: Path) -> None:
     for devices in (8, 16):
         (folder / "collectives" / f"gpus{devices}.log").write_text(collectives(devices))
     write_traces(folder / "traces")
+    (folder / "serving").mkdir()
+    (folder / "serving" / "rank0.json").write_text(serving())
+    (folder / "memory").mkdir()
+    (folder / "memory" / "rank0_memory.pickle").write_bytes(pickle.dumps(memory_snapshot()))
     slower.main(folder / "nights")
 
 

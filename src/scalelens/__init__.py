@@ -134,9 +134,9 @@ def plot(
 
 
 def critical_path(warehouse: AnyPath = DEFAULT_WAREHOUSE, **arguments: Any) -> "polars.DataFrame":
-    """The chain of work that decides how long a step of a rank takes; the arguments are those of `Study.critical_path`.
+    """The chain of work that decides how long a step takes; the arguments are those of `Study.critical_path`.
 
-    >>> scalelens.critical_path("study", rank=1).columns  # doctest: +SKIP
-    ['bound_by', 'name', 'duration_ns', 'share']
+    >>> scalelens.critical_path("study", step=3).columns  # doctest: +SKIP
+    ['run_id', 'train_step', 'kind', 'rank', 'name', 'pieces', 'duration_ns', 'share', ...]
     """
     return Study(warehouse).critical_path(**arguments)

@@ -265,16 +265,28 @@ class Study:
         return rows_of([*inconsistencies(document), *findings_of(document, Auditor(self.root, self._folders))])
 
     def critical_path(
-        self, rank: int = 0, *, run: str = "", annotation: str = "ProfilerStep", instance: int = 0
-    ) -> "polars.DataFrame":
-        """The chain of work that decides how long a step of a rank takes, by Holistic Trace Analysis (extra `hta`).
+        self, rank: int | None = None, *, run: str = "", step: int | None = None, by: str = "warehouse",
+        annotation: str = "ProfilerStep", instance: int = 0,
+    ) -> "polars.DataFrame":  # fmt: skip
+        """The chain of work that decides how long a step takes, across ranks: rows of the query `critical_path`.
 
-        >>> study.critical_path(rank=1).columns  # doctest: +SKIP
-        ['bound_by', 'name', 'duration_ns', 'share']
+        `run`: the beginning of a run's id.  `rank`, `step`: pieces of one rank, or of one step.  With `by="hta"`
+        Holistic Trace Analysis (extra `hta`) finds the path of one rank, of the span number `instance` called
+        `annotation`.
+
+        >>> study.critical_path(step=3).columns  # doctest: +SKIP
+        ['run_id', 'train_step', 'kind', 'rank', 'name', 'pieces', 'duration_ns', 'share', ...]
         """
+        from scalelens.errors import UserError
         from scalelens.traces import critical_path
 
-        return critical_path.critical_path(self.root, rank, run, annotation, instance)
+        if by == "hta":
+            return critical_path.critical_path_by_hta(self.root, rank or 0, run, annotation, instance)
+        if by != "warehouse":
+            raise UserError(f"by is 'warehouse' or 'hta', not {by!r}")
+        quoted = run.replace("'", "''")
+        rows = self.query("critical_path", runs=f"starts_with(run_id, '{quoted}')" if run else "")
+        return critical_path.chosen(rows, rank, step)
 
     def connect(self) -> "duckdb.DuckDBPyConnection":
         """A DuckDB connection of your own: tables as views, queries as macros.

@@ -34,12 +34,9 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.trace_events import EventColumns, Events, text_of
 from scalelens.parsing.values import integer, rank_in_name
+from scalelens.parsing.xla_lines import place_of
 
 VERSION = 2
-
-_STREAM = re.compile(r"Stream #(\d{1,18})(?!\d)")
-_AROUND = re.compile(r"(?:while|conditional|call)(?:\.\d+)*\Z")  # operations made of other operations
-_COPY = re.compile(r"memcpy|memset", re.IGNORECASE)
 
 
 class _Args(msgspec.Struct, gc=False):
@@ -96,13 +93,7 @@ class _Names:
         thread = self.named.get((text_of(event.pid), text_of(event.tid)), "")
         if event.ph == "C":
             return None, None
-        if not process.startswith("/device:"):
-            return "cpu_op", None
-        if stream := _STREAM.match(thread):
-            copy = _COPY.match(text_of(event.name) or "")
-            return (f"gpu_{copy[0].lower()}" if copy else "kernel"), int(stream[1])
-        is_work = thread == "XLA Ops" and "TPU" in process and not _AROUND.match(text_of(event.name) or "")
-        return ("kernel" if is_work else "gpu_user_annotation"), None
+        return place_of(process, thread, text_of(event.name) or "")
 
 
 def _arguments(event: Event) -> _Args:

@@ -5,19 +5,24 @@ dicts are made, and every other instruction is refused.
 """
 
 import pickletools
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from itertools import chain
+from struct import Struct, error, iter_unpack
 from typing import Any
 
-_VALUES = {
-    "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "BINSTRING", "SHORT_BINSTRING", "BININT", "BININT1", "BININT2",
-    "LONG1", "BINFLOAT",
-}  # fmt: skip
-_CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
-_CONTAINERS = {"EMPTY_DICT": dict, "EMPTY_LIST": list}
-_OF_TUPLE = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
-_STORES = ("BINPUT", "LONG_BINPUT", "PUT", "MEMOIZE")
-_LOADS = ("BINGET", "LONG_BINGET", "GET")
-_MARK = object()
+_Take = Callable[[bytes, int], tuple[Any, int]]  # the value of an instruction at a place, and where the next one is
+_NUMBERS = {"K": "<B", "M": "<H", "J": "<i", "G": ">d"}
+_TEXTS = {"\x8c": "<B", "X": "<I", "\x8d": "<Q", "U": "<B", "T": "<I"}  # the number in which the length stands
+_CONSTANTS = {"N": None, "\x88": True, "\x89": False, ")": ()}
+_CONTAINERS = {"}": dict, "]": list}
+_OF_TUPLE = {0x85: 1, 0x86: 2, 0x87: 3}
+_BINPUT, _LONG_BINPUT, _MEMOIZE, _BINGET, _LONG_BINGET = b"qr\x94hj"
+_MARK, _TUPLE, _APPEND, _APPENDS, _SETITEM, _SETITEMS, _STOP, _PROTO, _FRAME = b"(taesu.\x80\x95"
+_LOADS = re.compile(rb"(?:j.{4})+", re.DOTALL)  # stacks of calls are long rows of them
+_COUNT = Struct("<I")
+_NAMES = {ord(operation.code): operation.name for operation in pickletools.opcodes}
+_LONGEST_NUMBER = 9  # bytes of an instruction that is not a text
 
 
 def filled_dicts(content: bytes) -> Iterator[dict[Any, Any]]:
@@ -25,48 +30,130 @@ def filled_dicts(content: bytes) -> Iterator[dict[Any, Any]]:
 
     Raises ValueError where the pickle is cut, damaged, or holds more than plain containers.
     """
-    stack: list[Any] = []
-    memo: dict[int, Any] = {}
-    ended = False
+    reader = _Reader(content)
     try:
-        argument: Any
-        for operation, argument, _ in pickletools.genops(content):
-            name = operation.name
-            if name in _VALUES:
-                stack.append(argument)
-            elif name in _CONSTANTS:
-                stack.append(_CONSTANTS[name])
-            elif name in _CONTAINERS:
-                stack.append(_CONTAINERS[name]())
-            elif name in _STORES:
-                memo[len(memo) if name == "MEMOIZE" else int(argument)] = stack[-1]
-            elif name in _LOADS:
-                stack.append(memo[int(argument)])
-            elif name == "MARK":
-                stack.append(_MARK)
-            elif name in _OF_TUPLE:
-                stack[-_OF_TUPLE[name] :] = [tuple(stack[-_OF_TUPLE[name] :])]
-            elif name == "TUPLE":
-                stack.append(tuple(_above_mark(stack)))
-            elif name in ("APPEND", "APPENDS"):
-                items = [stack.pop()] if name == "APPEND" else _above_mark(stack)
-                stack[-1].extend(items)
-            elif name in ("SETITEM", "SETITEMS"):
-                items = [stack.pop(-2), stack.pop()] if name == "SETITEM" else _above_mark(stack)
-                stack[-1].update(zip(items[::2], items[1::2], strict=True))
-                yield stack[-1]
-            elif name not in ("PROTO", "FRAME", "STOP"):
-                raise ValueError(f"the pickle holds more than plain containers ({name})")
-            ended = name == "STOP"
-    except (IndexError, KeyError, AttributeError, TypeError, OverflowError) as error:
-        raise ValueError(f"the pickle is damaged ({type(error).__name__})") from None
-    if not ended:
-        raise ValueError("the pickle is cut")
+        yield from reader.dicts()
+    except (IndexError, KeyError, AttributeError, TypeError, OverflowError, UnicodeError, error) as reason:
+        is_cut = len(content) - reader.at < _LONGEST_NUMBER or isinstance(reason, OverflowError)
+        raise ValueError(f"the pickle is {'cut' if is_cut else f'damaged ({type(reason).__name__})'}") from None
 
 
-def _above_mark(stack: list[Any]) -> list[Any]:
-    """Takes what was put on a stack since the last mark."""
-    items: list[Any] = []
-    while (item := stack.pop()) is not _MARK:
-        items.append(item)
-    return items[::-1]
+class _Reader:
+    """The stack, the marks on it and the memo of a pickle that is read."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+        self.at = 0
+        self.stack: list[Any] = []
+        self.marks: list[int] = []
+        self.memo: dict[int, Any] = {}
+
+    def dicts(self) -> Iterator[dict[Any, Any]]:
+        content, stack, memo = self.content, self.stack, self.memo
+        code = content[self.at]
+        while code != _STOP:
+            at = self.at + 1
+            if take := _TAKES[code]:
+                value, self.at = take(content, at)
+                stack.append(value)
+            elif code == _MEMOIZE:
+                memo[len(memo)] = stack[-1]
+                self.at = at
+            elif code == _BINGET:
+                stack.append(memo[content[at]])
+                self.at = at + 1
+            elif code == _LONG_BINGET:
+                self._load_row()
+            elif code in (_SETITEM, _SETITEMS):
+                items = self._taken(2 if code == _SETITEM else None)
+                filled = stack[-1]
+                filled.update(zip(items[::2], items[1::2], strict=True))
+                self.at = at
+                yield filled
+            else:
+                self._other(code, at)
+            code = content[self.at]
+
+    def _load_row(self) -> None:
+        row = _LOADS.match(self.content, self.at)
+        if not row:
+            raise OverflowError
+        memo = self.memo
+        self.stack += [memo[place] for place in chain.from_iterable(iter_unpack("<xI", row[0]))]
+        self.at = row.end()
+
+    def _taken(self, count: int | None) -> list[Any]:
+        """Takes values from the stack: so many, or those above the last mark."""
+        stack = self.stack
+        start = self.marks.pop() if count is None else len(stack) - count
+        if not 0 <= start <= len(stack) or (count and self.marks and start < self.marks[-1]):
+            raise IndexError
+        items = stack[start:]
+        del stack[start:]
+        return items
+
+    def _other(self, code: int, at: int) -> None:
+        stack = self.stack
+        self.at = at
+        if code == _MARK:
+            self.marks.append(len(stack))
+        elif code in (_APPEND, _APPENDS):
+            items = self._taken(1 if code == _APPEND else None)
+            stack[-1].extend(items)
+        elif code in _OF_TUPLE or code == _TUPLE:
+            stack.append(tuple(self._taken(_OF_TUPLE.get(code))))
+        elif code == _BINPUT:
+            self.memo[self.content[at]] = stack[-1]
+            self.at += 1
+        elif code == _LONG_BINPUT:
+            self.memo[_COUNT.unpack_from(self.content, at)[0]] = stack[-1]
+            self.at += 4
+        elif code == _PROTO:
+            self.at += 1
+        elif code == _FRAME:
+            self.at += 8
+        else:
+            raise ValueError(f"the pickle holds more than plain containers ({_NAMES.get(code, code)})")
+
+
+def _number(form: str) -> _Take:
+    of = Struct(form)
+    return lambda content, at: (of.unpack_from(content, at)[0], at + of.size)
+
+
+def _text(form: str) -> _Take:
+    of = Struct(form)
+
+    def take(content: bytes, at: int) -> tuple[str, int]:
+        start = at + of.size
+        end = start + int(of.unpack_from(content, at)[0])
+        if end > len(content):
+            raise OverflowError
+        return content[start:end].decode("utf-8", "surrogatepass"), end
+
+    return take
+
+
+def _long(content: bytes, at: int) -> tuple[int, int]:
+    end = at + 1 + content[at]
+    return int.from_bytes(content[at + 1 : end], "little", signed=True), end
+
+
+def _constant(value: Any) -> _Take:
+    return lambda content, at: (value, at)
+
+
+def _empty(kind: type) -> _Take:
+    return lambda content, at: (kind(), at)
+
+
+_TAKES: list[_Take | None] = [None] * 256
+_TAKES[ord("\x8a")] = _long
+for _code, _form in _NUMBERS.items():
+    _TAKES[ord(_code)] = _number(_form)
+for _code, _form in _TEXTS.items():
+    _TAKES[ord(_code)] = _text(_form)
+for _code, _value in _CONSTANTS.items():
+    _TAKES[ord(_code)] = _constant(_value)
+for _code, _kind in _CONTAINERS.items():
+    _TAKES[ord(_code)] = _empty(_kind)

@@ -19,7 +19,7 @@ TABLES = {
     "sql_steps": ("median_interval", "median_interval_between_runs", "ratio_interval", "step_statistics"),
     "sql_traces": ("class_spans", "innermost", "launch_paths", "nested", "pipeline_what_if", "time_beside"),
     "sql_work": ("image_model_work", "operator_work", "operators_of"),
-    "sql_kernels": ("kernel_what_if",),
+    "sql_kernels": ("kernel_paths", "kernel_what_if"),
     "sql_series": ("distribution", "elbows", "slow_classes", "steadiness"),
 }  # fmt: skip
 

@@ -34,11 +34,16 @@ class _StepTime(NamedTuple):
     reason: str | None  # why the question cannot be asked
 
 
-class _Steps(NamedTuple):
-    """Shape (steps,)."""
+class Steps(NamedTuple):
+    """Shape (steps,), times in ns."""
 
     begins: _Integers  # places of their begins among the events
-    times: _Times  # in ns
+    begun: _Times
+    done: _Times
+
+    @property
+    def times(self) -> _Times:
+        return self.done - self.begun
 
 
 class Trace(NamedTuple):
@@ -71,11 +76,11 @@ def what_if(trace: Trace) -> list[_StepTime]:
     graph = graph_of(ranks, trace.collective)
     launched_by = np.concatenate([rank.launch for rank in ranks])
     role, events = trace.events.role, trace.events
-    measured = _steps(trace, launched_by, np.where(role == WORK, events.end, events.start))
-    replayed = _steps(trace, launched_by, replay(graph, graph.edges.host_ns, graph.works))
+    measured = steps_of(trace, launched_by, np.where(role == WORK, events.end, events.start))
+    replayed = steps_of(trace, launched_by, replay(graph, graph.edges.host_ns, graph.works))
     times = []
     for asked in _asked(graph, trace, launched_by):
-        instead = replayed if asked.reason else _steps(trace, launched_by, replay(graph, asked.host, asked.works))
+        instead = replayed if asked.reason else steps_of(trace, launched_by, replay(graph, asked.host, asked.works))
         for begin, *in_ns in zip(measured.begins, measured.times, replayed.times, instead.times, strict=True):
             step = int(trace.train_step[begin])
             measured_s, replayed_s, what_if_s = (float(time) / 1e9 for time in in_ns)
@@ -102,7 +107,7 @@ def _asked(graph: Graph, trace: Trace, launched_by: _Integers) -> Iterator[Asked
         free[: len(graph.owner)][trace.communicates] = 0
         yield Asked("free communication", host, free)
     yield Asked("no host gaps", np.zeros(len(host)), graph.works)
-    steps = _steps(trace, launched_by, replay(graph, np.where(graph.meets, -np.inf, host), graph.works))
+    steps = steps_of(trace, launched_by, replay(graph, np.where(graph.meets, -np.inf, host), graph.works))
     own_ns = np.bincount(trace.rank[steps.begins], weights=steps.times).astype(np.float64)
     _, first_events = np.unique(trace.rank, return_index=True)
     groups = {"rank": np.arange(len(own_ns))}
@@ -116,7 +121,7 @@ def _asked(graph: Graph, trace: Trace, launched_by: _Integers) -> Iterator[Asked
             yield without_slowest(name, group, graph, trace.communicates, own_ns)
 
 
-def _steps(trace: Trace, launched_by: _Integers, times: _Times) -> _Steps:
+def steps_of(trace: Trace, launched_by: _Integers, times: _Times) -> Steps:
     """The steps of all ranks, where each event is at a time.
 
     A step ends when its host and the work that it launched are done.  It begins where the one before it ended, else on
@@ -136,5 +141,5 @@ def _steps(trace: Trace, launched_by: _Integers, times: _Times) -> _Steps:
         done = np.maximum.accumulate(done)
         follows = np.diff(trace.train_step[begins], prepend=trace.train_step[begins[:1]]) == 1
         begun = np.where(follows, np.roll(done, 1), times[begins])
-        steps.append(_Steps(begins, done - begun))
-    return _Steps._make(np.concatenate(columns) for columns in zip(*steps, strict=True))
+        steps.append(Steps(begins, begun, done))
+    return Steps._make(np.concatenate(columns) for columns in zip(*steps, strict=True))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from scalelens.statistics.kernel_path import paths_of
 from scalelens.statistics.kernel_replay import Trace, what_if
 from scalelens.statistics.kernel_trace import ROLES, Events
 
@@ -14,6 +15,12 @@ _STEP_TIMES = pa.list_(
         ("question", pa.string()), ("healed", pa.int64()), ("rank", pa.int64()), ("train_step", pa.int64()),
         ("measured_s", pa.float64()), ("replayed_s", pa.float64()), ("what_if_s", pa.float64()),
         ("reason", pa.string()),
+    ])
+)  # fmt: skip
+_PIECES = pa.list_(
+    pa.struct([
+        ("train_step", pa.int64()), ("kind", pa.string()), ("event", pa.int64()), ("begin_ns", pa.int64()),
+        ("end_ns", pa.int64()), ("reason", pa.string()),
     ])
 )  # fmt: skip
 _EVENT = (
@@ -68,10 +75,23 @@ def _kernel_what_if(runs: pa.ChunkedArray) -> pa.Array:
     return pa.array(answers, type=_STEP_TIMES)
 
 
+def _kernel_paths(runs: pa.ChunkedArray) -> pa.Array:
+    """`paths_of` each run, a list of its events: the pieces of the critical path of each step, or why there is none."""
+    answers: list[list[dict[str, Any]]] = []
+    for events in runs:
+        try:
+            answers.append([piece._asdict() for piece in paths_of(trace_of(events.values))])
+        except ValueError as error:
+            answers.append([{"reason": str(error)}])
+    return pa.array(answers, type=_PIECES)
+
+
+_PATH = "STRUCT(train_step BIGINT, kind VARCHAR, event BIGINT, begin_ns BIGINT, end_ns BIGINT, reason VARCHAR)[]"
 _GIVES = (
     "STRUCT(question VARCHAR, healed BIGINT, rank BIGINT, train_step BIGINT, measured_s DOUBLE, replayed_s DOUBLE, "
     "what_if_s DOUBLE, reason VARCHAR)[]"
 )
 SQL_KERNELS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
-    "kernel_what_if": (_kernel_what_if, [f"{_EVENT}[]"], _GIVES)
+    "kernel_paths": (_kernel_paths, [f"{_EVENT}[]"], _PATH),
+    "kernel_what_if": (_kernel_what_if, [f"{_EVENT}[]"], _GIVES),
 }

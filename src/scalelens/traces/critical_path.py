@@ -1,8 +1,8 @@
-"""The critical path of a step: the chain of work, on the host and the device, that decides how long it takes.
+"""The critical path of a step by Holistic Trace Analysis (the extra `hta`), in the trace file itself, for one rank.
 
-Holistic Trace Analysis (the extra `hta`) finds it, in the trace file itself.
+Ours is the query `critical_path`, across ranks; `chosen` takes the part that was asked for.
 
-Columns:
+Columns of HTA's:
   bound_by       VARCHAR    cpu_bound, gpu_compute_bound, gpu_communication_bound, gpu_kernel_launch_overhead, ...
   name           VARCHAR    operator or kernel, NULL where the path waits or launches
   pieces         BIGINT     pieces of the path
@@ -28,7 +28,26 @@ from scalelens.parsing.archives import open_members
 from scalelens.parsing.source import open_source
 
 
-def critical_path(
+def chosen(rows: pl.DataFrame, rank: int | None, step: int | None) -> pl.DataFrame:
+    """Rows of the query `critical_path` of one rank, or of one step.  Raises UserError where there is none."""
+    reasons = rows["reason"].drop_nulls().unique().to_list()
+    found = rows.filter(pl.col("kind").is_not_null()).drop("reason")
+    if found.is_empty():
+        raise UserError(
+            f"there is no critical path: {reasons[0] if reasons else 'the warehouse holds no trace of a device'}",
+            "see which traces there are: scalelens query trace_steps",
+        )
+    kept = found
+    for name, value in (("rank", rank), ("train_step", step)):
+        if value is not None:
+            kept = kept.filter(pl.col(name) == value)
+    if kept.is_empty():
+        known = ", ".join(map(str, found["train_step"].unique().drop_nulls().sort().to_list()[:12])) or "none"
+        raise UserError("no piece of a critical path is of that rank and step", f"steps that have a path: {known}")
+    return kept
+
+
+def critical_path_by_hta(
     root: Path, rank: int = 0, run: str = "", annotation: str = "ProfilerStep", instance: int = 0
 ) -> pl.DataFrame:
     """Time on the critical path of a step by what bounds it: one row per cause and name, the longest first.
@@ -60,7 +79,7 @@ def _need_hta() -> None:
         import hta.trace_analysis  # noqa: F401
     except ImportError as error:
         raise UserError(
-            f"Holistic Trace Analysis finds the critical path, and it cannot be imported ({error})",
+            f"Holistic Trace Analysis cannot be imported ({error})",
             "install it beside ScaleLens: pip install 'scalelens[hta]'",
         ) from None
 

@@ -1,0 +1,104 @@
+"""Kernels beside communication, rank by rank: how much of the computing time communication adds.
+
+Shows: which ranks compute beside communication, and how much longer their kernels take for that.  A rank whose bar is
+    longer by the last part alone has no slow device: it arrives first, and its collectives wait beside its kernels.
+Query: contention
+Encodings:
+    y        a rank
+    x        sum of the durations of kernels that compute; from the left: free of communication, beside it, and what
+             communication adds to these
+    color    the part
+    caption  kernels, factor by which they take longer, what could not be compared
+Source: the breakdown of temporal_breakdown, with the factor of contention (docs/traces.md)
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from scalelens.charts import axes, limits, style, words
+from scalelens.charts.layout import SINGLE, Page
+from scalelens.charts.style import Row
+from scalelens.errors import UserError
+from scalelens.units import ratio
+
+QUERY = "contention"
+_PARTS = {"free of communication": "#0072B2", "beside communication": "#56B4E9", "added by communication": "#D55E00"}
+_MOST_RANKS = 64
+_BAR, _LOWEST = 22, 34  # points: height of a bar, and of a panel, whose title needs room
+_NS = {name: ratio(name, "ns") for name in ("s", "ms", "µs")}
+
+
+def draw(
+    rows: pl.DataFrame,
+    left_out: Mapping[str, int],
+    parameters: Mapping[str, str] | None = None,
+    page: Page = SINGLE,
+) -> Any:
+    """The figure of the rows of `contention`.  Raises UserError where no kernel runs beside communication."""
+    computing = rows.filter(pl.col("class") == "compute")
+    if computing.is_empty() or not computing["beside_ns"].sum():
+        raise UserError(
+            "there are no kernels beside communication to draw",
+            "see where the time goes: scalelens query temporal_breakdown",
+        )
+    limits.check_one_run(computing, "contention")
+    of_ranks = _ranks(computing)
+    limits.check_count(len(of_ranks), _MOST_RANKS, "ranks", "see the numbers: scalelens query contention per=class")
+    legend = [style.swatch(part, color) for part, color in _PARTS.items()]
+    highest = style.WIDE_HEIGHT if page.is_wide else style.HEIGHT
+    panel = style.Panel(_bars(of_ranks), height=min(highest, max(_LOWEST, _BAR * len(of_ranks))))
+    return style.figure([[panel]], legend, _caption(computing, of_ranks), page)
+
+
+def _ranks(computing: pl.DataFrame) -> list[Row]:
+    """The parts of each rank, in ns."""
+    summed = computing.group_by("file_id", "rank").agg(
+        pl.sum("total_ns", "beside_ns", "calls"), added_ns=pl.col("added_ns").fill_null(0).sum(),
+        compared_ns=pl.col("compared_ns").fill_null(0).sum(),
+    )  # fmt: skip
+    ranks = []
+    for number, row in enumerate(summed.sort("rank", "file_id").iter_rows(named=True)):
+        added = min(max(row["added_ns"], 0), row["beside_ns"])
+        parts = (row["total_ns"] - row["beside_ns"], row["beside_ns"] - added, added)
+        ranks.append(row | {"label": str(number if row["rank"] is None else row["rank"]), "parts": parts})
+    return ranks
+
+
+def _bars(ranks: list[Row]) -> Any:
+    longest = max(sum(row["parts"]) for row in ranks)
+    unit = next((unit for unit, ns in _NS.items() if longest >= ns), "µs")
+    values = [
+        {"rank": row["label"], "part": part, "order": order, "time": row["parts"][order] / _NS[unit]}
+        for row in ranks
+        for order, part in enumerate(_PARTS)
+    ]
+    colors = alt.Scale(domain=list(_PARTS), range=list(_PARTS.values()))
+    bars = alt.Chart(style.values(values)).mark_bar(height={"band": 0.8}, stroke="white", strokeWidth=0.3)
+    return bars.encode(
+        x=alt.X("time:Q", stack="zero", title=f"sum of the durations of kernels [{unit}]", scale=alt.Scale(nice=False),
+                axis=alt.Axis(tickCount=5, **axes.even_labels(longest / _NS[unit]))),
+        y=alt.Y("rank:N", title="rank", sort=[row["label"] for row in ranks],
+                axis=alt.Axis(ticks=False, domain=False, labelOverlap="greedy")),
+        color=alt.Color("part:N", scale=colors, legend=None),
+        order="order:Q",
+        tooltip=["rank:N", "part:N", alt.Tooltip("time:Q", format=".4g")],
+    )  # fmt: skip
+
+
+def _caption(computing: pl.DataFrame, ranks: list[Row]) -> list[str]:
+    ranked, kernels = words.counted([len(ranks)], "rank"), words.counted([sum(row["calls"] for row in ranks)], "kernel")
+    lines = [f"{ranked}, {kernels} that compute."]
+    beside = sum(row["beside_ns"] for row in ranks)
+    compared = sum(row["compared_ns"] for row in ranks)
+    added = sum(row["parts"][2] for row in ranks)
+    if compared > added:
+        lines.append(f"Beside communication they take {compared / (compared - added):.2f} times as long as free of it.")
+    if compared < beside:
+        share = 100 * (beside - compared) / beside
+        lines.append(
+            f"{share:.0f} % of the time beside communication is of kernels that never run free: nothing is added there."
+        )
+    return lines
