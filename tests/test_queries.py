@@ -9,6 +9,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -227,6 +228,17 @@ def devices_by_path(little: Warehouse) -> None:
     little.insert("params", [{"run_id": "traced", "key": "devices", "value": "2", "origin": "path"}])
 
 
+def jobs_on_nodes(little: Warehouse) -> None:
+    """Repeats on two of six nodes each; n3 is slower by a tenth, n5 and n6 always come together."""
+    pairs = [("n1", "n2"), ("n1", "n3"), ("n2", "n3"), ("n3", "n4"), ("n1", "n4"), ("n2", "n4"), ("n5", "n6")]
+    for job in range(21):
+        nodes = pairs[job % len(pairs)]
+        time = (1.1 if "n3" in nodes else 1.0) + 0.001 * (7 * job % 11)
+        started = datetime(2026, 11, 2) + timedelta(hours=job)
+        little.run(f"job-{job:02}", [time] * 6, model="repeated", devices=8, started_at=started)
+        little.insert("jobs", [{"run_id": f"job-{job:02}", "node_list": ",".join(nodes)}])
+
+
 ADDED = {  # what the little warehouse lacks for an answer of a query
     "ablation": one_in_fp32, "precision_gain": one_in_fp32, "mfu": size_of_images, "model_flops": size_of_images,
     "plain_runs": plain_run, "stuck_collectives": dumps_of_a_flight_recorder,
@@ -234,6 +246,7 @@ ADDED = {  # what the little warehouse lacks for an answer of a query
     "straggler_reports": reports_of_detectors, "ras_status": status_of_ras,
     "compare_published": runs_like_published_ones, "node_scores": timers_of_two_nodes,
     "unstated_facts": devices_by_path, "energy_counted_twice": trackers_of_one_machine,
+    "blame": jobs_on_nodes, "run_nodes": jobs_on_nodes,
     "blocking_calls": items_of_tensors, "inference_phases": iterations_of_an_engine,
 }  # fmt: skip
 
