@@ -11,7 +11,7 @@ _Indexes = npt.NDArray[np.int64]
 _Mask = npt.NDArray[np.bool_]
 _Members = npt.NDArray[np.float32]  # 1 where the job of a column had the label of a row
 
-PERMUTATIONS = 1999
+PERMUTATIONS = 999
 LEVEL = 0.025  # at which one label or more of a warehouse is accused by chance
 _BLOCK = 48  # jobs of one configuration, next to each other in time, that are exchanged for each other
 _NEIGHBORS = 6  # jobs before, and as many after, that say how long jobs lasted at that time
@@ -82,6 +82,20 @@ def blame_labels(
     if not names:
         return []
     return _Search(jobs, names, effect).result()
+
+
+def failing_labels(
+    failed: Sequence[bool],
+    configurations: Sequence[str],
+    moments: Sequence[float | None],
+    labels: Sequence[Sequence[str]],
+) -> list[Blame]:
+    """Labels whose jobs fail more often than chance, over jobs of shape (n,); as `blame_labels`, but for failures.
+
+    The verdict is `slow` for a label whose jobs fail more often; the shares have no meaning.
+    """
+    jobs, names = _prepared([float(np.exp(one)) for one in failed], configurations, moments, labels)
+    return _SearchOfFailures(jobs, names, 0.5).result() if names else []
 
 
 def _prepared(
@@ -270,11 +284,15 @@ class _Search:
         self.score()
         self.permute()
 
+    def values_of(self, jobs: Jobs) -> _Values:
+        """What is ranked of each job."""
+        return residuals(jobs)
+
     def score(self) -> None:
         """Scores of the open labels over the kept jobs."""
         jobs, kept = self.jobs, self.kept
         self.part = Jobs(jobs.logs[kept], jobs.configuration[kept], jobs.moment[kept], jobs.members[:, kept])
-        self.values, self.block = residuals(self.part), blocks(self.part)
+        self.values, self.block = self.values_of(self.part), blocks(self.part)
         self.scored = scored(self.part.members, self.values, self.block)
         self.scores = np.where(self.open, self.scored.scores, -np.inf)
 
@@ -379,3 +397,10 @@ class _Search:
         needed = ((least + _POWER) / more_often) ** 2 / (12 * (1 - share))
         more = max(1, int(np.ceil(needed)) - n_with)
         return more if more <= _MOST_NEEDED else None
+
+
+class _SearchOfFailures(_Search):
+    """The same for jobs that fail: what is ranked is whether a job failed."""
+
+    def values_of(self, jobs: Jobs) -> _Values:
+        return jobs.logs

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from scalelens.statistics.blame import Blame, blame_labels
 from scalelens.statistics.comparisons import GroupRatio, RunValue, compare_groups
 from scalelens.statistics.histories import ChangePoint, shifts_between_runs
 from scalelens.statistics.medians import Interval
@@ -14,8 +13,8 @@ from scalelens.statistics.quantiles import quantile_interval
 from scalelens.statistics.repeats import Plan, repeats_to_settle, repeats_to_size
 
 _RUN = "STRUCT(value DOUBLE, low DOUBLE, high DOUBLE, kind VARCHAR, n_eff DOUBLE)[]"
-_TEXT = ("kind", "reason", "unit", "name", "verdict", "rivals")
-_NUMBER = ("position", "n_slower", "n_jobs", "n_others", "more_jobs")
+_TEXT = ("kind", "reason", "unit")
+_NUMBER = ("position",)
 
 
 def _sql(fields: tuple[str, ...]) -> str:
@@ -69,27 +68,8 @@ def _shifts_between_runs(series: pa.ChunkedArray) -> pa.Array:
     return pa.array([[point._asdict() for point in points] for points in found], type=kind)
 
 
-def _blame_labels(
-    times: pa.ChunkedArray,
-    configurations: pa.ChunkedArray,
-    moments: pa.ChunkedArray,
-    labels: pa.ChunkedArray,
-    effects: pa.ChunkedArray,
-) -> pa.Array:
-    """`blame_labels` of Arrow columns, each with a list over the jobs."""
-    rows = zip(*(column.to_pylist() for column in (times, configurations, moments, labels, effects)), strict=True)
-    kind = pa.list_(_arrow(Blame._fields))
-    found = [[] if row[0] is None else blame_labels(*row) for row in rows]
-    return pa.array([[blame._asdict() for blame in blames] for blames in found], type=kind)
-
-
 SQL_RUNS: dict[str, tuple[Callable[..., Any], list[str], str]] = {
     "shifts_between_runs": (_shifts_between_runs, ["DOUBLE[]"], _sql(ChangePoint._fields) + "[]"),
-    "blame_labels": (
-        _blame_labels,
-        ["DOUBLE[]", "VARCHAR[]", "DOUBLE[]", "VARCHAR[][]", "DOUBLE"],
-        _sql(Blame._fields) + "[]",
-    ),
     "compare_groups": (_compare_groups, [_RUN, _RUN], _sql(GroupRatio._fields)),
     "quantile_interval": (_quantile_interval, ["DOUBLE[]", "DOUBLE"], _sql(Interval._fields)),
     "repeats_to_settle": (_repeats(repeats_to_settle), [_RUN, _RUN, "DOUBLE"], _sql(Plan._fields)),

@@ -18,7 +18,7 @@
 -- Formula: log step time = configuration + time + the worst of its nodes.
 --   Residual: less the median of the configuration, less the median of the 12 runs next in time.
 --   score = rank sum of the residuals of the runs with the suspect, standardized within blocks of 48 runs of one
---   configuration next to each other in time.  p_value: share of 1999 exchanges of runs within blocks in which the
+--   configuration next to each other in time.  p_value: share of 999 exchanges of runs within blocks in which the
 --   largest score of all suspects is as large.  Accused at 0.025.
 --   slowdown: Hodges and Lehmann's median of the differences of all pairs of a run with it and one without it.
 --
@@ -100,7 +100,9 @@ SELECT name AS suspect, verdict, slowdown, low AS slowdown_low, high AS slowdown
     CASE verdict
         WHEN 'slow' THEN format('{:.1f} % slower in {} of {} jobs, p {:.2g}; comparable jobs without it are not',
             100 * slowdown, n_slower, n_jobs, p_value)
-        WHEN 'confounded' THEN format('cannot be told from {}: jobs with one and without the other would', rivals)
+        WHEN 'confounded' THEN CASE WHEN rivals = 'its time'
+            THEN 'all its jobs ran in one or two stretches of time, in which something else may have been slow'
+            ELSE format('cannot be told from {}: jobs with one and without the other would', rivals) END
         WHEN 'ordinary' THEN format('less than {:g} % slower', 100 * effect::DOUBLE)
         WHEN 'unknown' THEN CASE
             WHEN more_jobs IS NULL THEN format('jobs scatter too much to show an effect of {:g} %', 100 * effect::DOUBLE)
