@@ -250,7 +250,7 @@ def test_jobs_with_the_scatter_of_real_ones(name: str, in_turn: bool, corpus) ->
     assert slow.n_true >= 0.95 * (slow.n_true + slow.n_false)
     assert slow.n_true >= 0.9 * slow.by_oracle
     assert max(slow.sets_with_false, none.sets_with_false) <= 0.05 * 400
-    assert slow.covered >= 0.93 * slow.intervals
+    assert slow.covered >= 0.9 * slow.intervals
 
 
 # In a warehouse

@@ -267,6 +267,14 @@ def jobs_that_failed(little: Warehouse) -> None:
         little.insert("params", [{**common, "line": 3, "key": "outcome_text", "value": text}] * bool(text))
 
 
+def four_sizes(little: Warehouse) -> None:
+    """Weak scaling that loses a little with each doubling."""
+    for doubling, time in enumerate((1.0, 1.03, 1.05, 1.09)):
+        devices = 4 * 2**doubling
+        facts = {"devices": devices, "global_batch_size": 8 * devices, "micro_batch_size": 8, "model": "four-sizes"}
+        little.run(f"on-{devices}", [time] * 12, steps={"samples": 8 * devices}, **facts)
+
+
 ADDED = {  # what the little warehouse lacks for an answer of a query
     "ablation": one_in_fp32, "precision_gain": one_in_fp32, "mfu": size_of_images, "model_flops": size_of_images,
     "plain_runs": plain_run, "stuck_collectives": dumps_of_a_flight_recorder,
@@ -274,6 +282,7 @@ ADDED = {  # what the little warehouse lacks for an answer of a query
     "straggler_reports": reports_of_detectors, "ras_status": status_of_ras,
     "compare_published": runs_like_published_ones, "node_scores": timers_of_two_nodes,
     "unstated_facts": devices_by_path, "energy_counted_twice": trackers_of_one_machine,
+    "forecast": four_sizes,
     "failures": jobs_that_failed, "failed_runs": jobs_that_failed, "job_exposure": jobs_that_failed,
     "blame": jobs_on_nodes, "run_nodes": jobs_on_nodes,
     "blocking_calls": items_of_tensors, "inference_phases": iterations_of_an_engine,

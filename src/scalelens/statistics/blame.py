@@ -24,6 +24,7 @@ _ROWS = 512  # labels that are permuted at a time
 _MOST_NEEDED = 1000
 _FEWEST_FOR_INTERVAL = 6
 _NORMAL_95 = 1.96
+_OF_NEIGHBORS = 1.25  # variance, as the medians that are taken off scatter too; by simulation
 _LEAST = 3.0  # score that is exceeded by chance, where there are too few jobs to tell
 
 
@@ -245,7 +246,7 @@ def _shift(pairs: _Values, of_jobs: _Values, n_others: int, variance: float) -> 
     if len(of_jobs) < _FEWEST_FOR_INTERVAL:
         low, high = (float(np.expm1(end)) for end in (of_jobs.min(), of_jobs.max()))
         return Shift(middle, low, high, "range", n_slower, len(of_jobs), n_others)
-    first = max(0, int(np.floor(len(pairs) / 2 - _NORMAL_95 * np.sqrt(variance))))
+    first = max(0, int(np.floor(len(pairs) / 2 - _NORMAL_95 * np.sqrt(_OF_NEIGHBORS * variance))))
     low, high = (float(np.expm1(pairs[index])) for index in (first, len(pairs) - 1 - first))
     return Shift(middle, low, high, "ci95", n_slower, len(of_jobs), n_others)
 
