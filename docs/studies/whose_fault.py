@@ -1,9 +1,9 @@
 """Writes the logs of 60 jobs on 24 nodes, one of which is slow: `python docs/studies/whose_fault.py FOLDER`.
 
 All of it is made up.  Each job trains on four nodes for some minutes; n0042 computes 5 % slower, n0057 loses a GPU in
-some jobs.  Jobs differ as identical jobs on a real system do: most by half a percent, one in eight by 10 %, and all jobs
-of a congested hour last longer.  A log is the output file of a Slurm job: its environment, Megatron's records, how
-it ended.
+some jobs.  Jobs differ as identical jobs on a real system do: most by half a percent, one in eight by 10 %, and all
+jobs of a congested night last longer.  A log is the output file of a Slurm job: its environment, Megatron's records,
+how it ended.
 """
 
 import random
@@ -46,8 +46,8 @@ def log(job: int) -> str:
         took = step_s * (1 + rng.gauss(0, 0.004))
         time += timedelta(seconds=took)
         lines.append(
-            f" [{time:%F %T}.000000] iteration {step:8}/{STEPS:8} | consumed samples: {512 * step:12} | elapsed time per "
-            f"iteration (ms): {1000 * took:.1f} | learning rate: 3.750E-05 | global batch size:   512 | "
+            f" [{time:%F %T}.000000] iteration {step:8}/{STEPS:8} | consumed samples: {512 * step:12} | elapsed time "
+            f"per iteration (ms): {1000 * took:.1f} | learning rate: 3.750E-05 | global batch size:   512 | "
             f"lm loss: {9 - step / 50:.6E} | number of skipped iterations:   0 | number of nan iterations:   0 |"
         )
         if step % SAVED_EVERY == 0:

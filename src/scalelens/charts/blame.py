@@ -47,7 +47,7 @@ def draw(
     known = rows.filter(pl.col("slowdown").is_not_null())
     if known.is_empty():
         raise UserError(
-            "no node can be compared: no configuration has jobs with it and jobs without it",
+            "there are no nodes to compare: no configuration has jobs with a node and jobs without it",
             "see which nodes are known: scalelens query run_nodes",
         )
     points: list[Row] = sorted(known.to_dicts(), key=_order)[:_MOST]

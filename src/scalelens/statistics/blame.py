@@ -124,6 +124,11 @@ def _prepared(
     return Jobs(logs, configuration[order], seconds[order], members), ["+".join(same) for same in together.values()]
 
 
+def _jobs_where(jobs: Jobs, kept: _Mask) -> Jobs:
+    """Some of the jobs."""
+    return Jobs(jobs.logs[kept], jobs.configuration[kept], jobs.moment[kept], jobs.members[:, kept])
+
+
 def residuals(jobs: Jobs, reference: _Mask | None = None) -> _Values:
     """Logarithms less the median of the configuration, then less that of the jobs next in time; shape (jobs,).
 
@@ -142,7 +147,7 @@ def residuals(jobs: Jobs, reference: _Mask | None = None) -> _Values:
     around = 2 * _NEIGHBORS
     if len(usual_values) <= around:
         return centered
-    before = np.cumsum(is_usual) - is_usual  # usual jobs before each
+    before: _Indexes = np.cumsum(is_usual) - is_usual  # usual jobs before each
     first = np.clip(before - _NEIGHBORS, 0, len(usual_values) - around - 1)
     places = first[:, None] + np.arange(around)
     places += is_usual[:, None] & (places >= before[:, None])  # a job does not say what is usual for itself
@@ -292,7 +297,7 @@ class _Search:
     def score(self) -> None:
         """Scores of the open labels over the kept jobs."""
         jobs, kept = self.jobs, self.kept
-        self.part = Jobs(jobs.logs[kept], jobs.configuration[kept], jobs.moment[kept], jobs.members[:, kept])
+        self.part = _jobs_where(jobs, kept)
         self.values, self.block = self.values_of(self.part), blocks(self.part)
         self.scored = scored(self.part.members, self.values, self.block)
         self.scores = np.where(self.open, self.scored.scores, -np.inf)
@@ -316,7 +321,7 @@ class _Search:
                 continue
             worst = max(worst, self.p_value(best))
             self.accuse(best, worst)
-        rest = [self.described(k, "", max(worst, self.p_value(k))) for k in np.flatnonzero(self.open)]
+        rest = [self.described(k, "", max(worst, self.p_value(k))) for k in np.flatnonzero(self.open).tolist()]
         slow = [
             self.measured(label, found) if found.verdict == "slow" else found for label, found in self.found.items()
         ]
@@ -374,10 +379,10 @@ class _Search:
         """An accused label with its effect, over jobs that no other accused label explains."""
         accused = [other for other, blame_ in self.found.items() if other != label]
         jobs, mine = self.jobs, self.jobs.members[label] > 0
-        others = (jobs.members[accused] > 0).any(axis=0)
+        others: _Mask = np.asarray((jobs.members[accused] > 0).any(axis=0))
         if found.verdict != "slow" or (mine & ~others).sum() < _FEWEST:
             return found
-        part = Jobs(*(column[~others] for column in jobs[:3]), jobs.members[:, ~others])
+        part = _jobs_where(jobs, ~others)
         mine = mine[~others]
         shift = shift_of(residuals(part, ~mine), blocks(part), mine)
         return found._replace(**shift._asdict()) if shift.slowdown is not None else found

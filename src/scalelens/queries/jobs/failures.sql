@@ -52,6 +52,7 @@
 --   first_line         VARCHAR          the line that says why it did
 --   file_id            VARCHAR          file of that line
 --   line               BIGINT           its number
+--   run_ids            VARCHAR[]        all runs, in the row of all; NULL in the others
 WITH
 exposed AS MATERIALIZED (SELECT *, outcome <> 'unknown' AS is_known FROM job_exposure(runs := runs)),
 failed AS MATERIALIZED (FROM failed_runs(runs := runs)),
@@ -98,7 +99,8 @@ SELECT c.part, what, failures, n_runs, n_unknown, n_without_hours, c.hours, node
     c.hours / nullif(poisson_interval(counted_failures).low, 0) AS mtbf_h_high,
     lost_node_hours, p_value, CASE WHEN c.part = 'node' THEN coalesce(v.verdict, 'ordinary') END AS verdict, rivals,
     CASE WHEN c.part = 'node' THEN coalesce(named, 0) END AS named,
-    example.run_id AS run_id, example.first_line AS first_line, example.file_id AS file_id, example.line AS line
+    example.run_id AS run_id, example.first_line AS first_line, example.file_id AS file_id, example.line AS line,
+    CASE WHEN c.part = 'all' THEN (SELECT list(run_id ORDER BY run_id) FROM exposed) END AS run_ids
 FROM counted AS c LEFT JOIN verdicts AS v ON c.part = 'node' AND v.node = c.what
 LEFT JOIN named AS n ON c.part = 'node' AND n.node = c.what
 ORDER BY list_position(['all', 'cause', 'devices', 'node'], c.part), CASE WHEN c.part = 'devices' THEN what::BIGINT END,

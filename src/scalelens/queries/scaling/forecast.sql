@@ -20,7 +20,7 @@
 -- Limits: Fewer than four sizes are refused.  A limit that comes at one size (a switch more, a batch that can no longer be
 --   divided) cannot be foreseen; it is in the interval only as far as the published series met such limits too.
 --
--- Glance: series devices doublings speedup efficiency% note
+-- Glance: series devices doublings speedup efficiency% efficiency_at_least% efficiency_at_most% note
 --
 -- When empty: not_compared
 --
@@ -30,22 +30,21 @@
 --   times_devices := 8    how many times the largest size to forecast, by doublings
 --
 -- Columns:
---   series              VARCHAR      what the series holds equal
---   scaling             VARCHAR      weak, strong or throughput
---   devices             INTEGER      devices
---   baseline_devices    INTEGER      devices of the smallest size
---   largest_devices     INTEGER      devices of the largest size that was run
---   doublings           DOUBLE       doublings beyond the largest size; 0 where it was measured
---   speedup             DOUBLE       speed over that of the smallest size; NULL where refused
---   speedup_low         DOUBLE       lower end of its 90 % interval; of a measured size, of its 95 % interval between runs
---   speedup_high        DOUBLE       upper end
---   efficiency          DOUBLE       speedup over devices, as a share of that of the smallest size
---   efficiency_low      DOUBLE       lower end of its interval
---   efficiency_high     DOUBLE       upper end
---   interval_kind       VARCHAR      forecast90; NULL where it was measured or refused
---   n_residuals         BIGINT       known forecasts that the interval rests on; NULL where it was measured or refused
---   run_ids             VARCHAR[]    runs of the size; of a forecast, of the largest size
---   note                VARCHAR      the forecast in words, or why there is none
+--   series                 VARCHAR      what the series holds equal
+--   scaling                VARCHAR      weak, strong or throughput
+--   devices                INTEGER      devices
+--   baseline_devices       INTEGER      devices of the smallest size
+--   largest_devices        INTEGER      devices of the largest size that was run
+--   doublings              DOUBLE       doublings beyond the largest size; 0 where it was measured
+--   speedup                DOUBLE       speed over that of the smallest size; NULL where refused
+--   speedup_at_least       DOUBLE       lower end of its 90 % interval; NULL where it was measured or refused
+--   speedup_at_most        DOUBLE       upper end
+--   efficiency             DOUBLE       speedup over devices, as a share of that of the smallest size
+--   efficiency_at_least    DOUBLE       lower end of its 90 % interval; NULL where it was measured or refused
+--   efficiency_at_most     DOUBLE       upper end
+--   n_residuals            BIGINT       known forecasts that the interval rests on; NULL where there is none
+--   run_ids                VARCHAR[]    runs of the size; of a forecast, of the largest size
+--   note                   VARCHAR      the forecast in words, or why there is none
 WITH
 points AS (
     FROM fit_points(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, metric := metric,
@@ -61,17 +60,17 @@ beyond AS (
     FROM (SELECT * EXCLUDE (sizes, costs_s), unnest(forecast_speeds(sizes, costs_s,
             list_transform(range(1, 1 + floor(log2(greatest(times_devices, 2)))::BIGINT), lambda n: largest_devices * 2.0 ** n))) AS found
         FROM series_of))
-SELECT series, p.scaling, p.devices, p.baseline_devices, largest_devices, 0.0 AS doublings, speedup, speedup_low, speedup_high,
-    speedup * p.baseline_devices / p.devices AS efficiency, speedup_low * p.baseline_devices / p.devices AS efficiency_low,
-    speedup_high * p.baseline_devices / p.devices AS efficiency_high, NULL AS interval_kind, NULL::BIGINT AS n_residuals, p.run_ids,
-    NULL AS note
+SELECT series, p.scaling, p.devices, p.baseline_devices, largest_devices, 0.0 AS doublings, speedup,
+    NULL::DOUBLE AS speedup_at_least, NULL::DOUBLE AS speedup_at_most,
+    speedup * p.baseline_devices / p.devices AS efficiency, NULL::DOUBLE AS efficiency_at_least,
+    NULL::DOUBLE AS efficiency_at_most, NULL::BIGINT AS n_residuals, p.run_ids, NULL AS note
 FROM points AS p JOIN series_of USING (series)
 UNION ALL BY NAME
 SELECT series, scaling, devices, baseline_devices, largest_devices, log2(devices / largest_devices) AS doublings, speedup,
-    low AS speedup_low, high AS speedup_high, speedup * baseline_devices / devices AS efficiency,
-    low * baseline_devices / devices AS efficiency_low, high * baseline_devices / devices AS efficiency_high,
-    CASE WHEN speedup IS NOT NULL THEN 'forecast90' END AS interval_kind, n_residuals, run_ids,
-    coalesce(reason, format('at {} devices {:.0f} to {:.0f} % of the efficiency at {}', devices, 100 * efficiency_low,
-        100 * efficiency_high, baseline_devices)) AS note
+    low AS speedup_at_least, high AS speedup_at_most, speedup * baseline_devices / devices AS efficiency,
+    low * baseline_devices / devices AS efficiency_at_least, high * baseline_devices / devices AS efficiency_at_most,
+    n_residuals, run_ids,
+    coalesce(reason, format('{:.0f} to {:.0f} % of the efficiency at {} {}', 100 * efficiency_at_least,
+        100 * efficiency_at_most, baseline_devices, if(baseline_devices = 1, 'device', 'devices'))) AS note
 FROM beyond
 ORDER BY series, devices

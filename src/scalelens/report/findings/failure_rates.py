@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
 PLACE = 205
 IS_REMARK = True
-SQL = "FROM failures()"
+CHARTS = ("failures",)
+SQL = "SELECT * EXCLUDE (run_ids) FROM failures()"
 GLANCE = (
     "part", "what", "failures", "n_runs", "rate", "mtbf_h", "verdict", "p_value", "named", "lost_node_hours",
     "first_line",
