@@ -78,7 +78,7 @@ def found_by_an_oracle(jobs: JobsOnNodes) -> set[str]:
 
     Jobs in which another node is as slow say nothing of a node, whoever knows it.
     """
-    prepared, names = blame._prepared(*jobs.columns())
+    prepared, names = blame.prepared(*jobs.columns())
     effects = np.array([jobs.effect_of(name) for name in names])
     found = set()
     for node in np.flatnonzero(effects > 0):

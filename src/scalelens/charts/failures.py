@@ -62,7 +62,10 @@ def draw(
     shown = [group for group in (causes, nodes) if group]
     grid = [[style.Panel(_panel(group), height=max(_ROW * len(group), 2 * _ROW))] for group in shown]
     seen = {point["kind"] for group in shown for point in group}
-    legend = [*(look for kind, look in _KINDS.items() if kind in seen), _INTERVAL]
+    legend: list[style.Look | style.IntervalLook] = [
+        *(look for kind, look in _KINDS.items() if kind in seen),
+        _INTERVAL,
+    ]
     return style.figure(grid, legend, _caption(rows, nodes), page)
 
 

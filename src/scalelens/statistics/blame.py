@@ -79,7 +79,7 @@ def blame_labels(
     `unknown` means that an effect of the size `effect` could not be excluded; `more_jobs` says how many more jobs
     would show it in 80 of 100 cases.
     """
-    jobs, names = _prepared(times, configurations, moments, labels)
+    jobs, names = prepared(times, configurations, moments, labels)
     if not names:
         return []
     return _Search(jobs, names, effect).result()
@@ -95,11 +95,11 @@ def failing_labels(
 
     The verdict is `slow` for a label whose jobs fail more often; the shares have no meaning.
     """
-    jobs, names = _prepared([float(np.exp(one)) for one in failed], configurations, moments, labels)
+    jobs, names = prepared([float(np.exp(one)) for one in failed], configurations, moments, labels)
     return _SearchOfFailures(jobs, names, 0.5).result() if names else []
 
 
-def _prepared(
+def prepared(
     times: Sequence[float],
     configurations: Sequence[str],
     moments: Sequence[float | None],
@@ -167,7 +167,7 @@ def blocks(jobs: Jobs) -> _Indexes:
     return result
 
 
-class Scored(NamedTuple):
+class _Scored(NamedTuple):
     """Rank sums of labels."""
 
     ranks: _Values  # of the jobs, less the mean of their block, shape (jobs,)
@@ -177,7 +177,7 @@ class Scored(NamedTuple):
     n_without: _Indexes
 
 
-def scored(members: _Members, values: _Values, block: _Indexes) -> Scored:
+def scored(members: _Members, values: _Values, block: _Indexes) -> _Scored:
     """Standardized rank sums of labels, of shape (labels, jobs), for the values of jobs in blocks."""
     ranks = _ranks(values)
     n_blocks = int(block.max(initial=-1)) + 1
@@ -194,7 +194,7 @@ def scored(members: _Members, values: _Values, block: _Indexes) -> Scored:
     n_without = ((size - had) * mixed).sum(axis=1).astype(np.int64)
     testable = (n_with >= _FEWEST) & (n_without >= _FEWEST) & (scale > 1e-9 * max(len(values), 1))
     scores = np.where(testable, (members @ ranks) / np.where(testable, scale, 1), -np.inf)
-    return Scored(ranks, np.where(testable, scale, np.inf), scores, n_with, n_without)
+    return _Scored(ranks, np.where(testable, scale, np.inf), scores, n_with, n_without)
 
 
 def _ranks(values: _Values) -> _Values:
@@ -204,7 +204,7 @@ def _ranks(values: _Values) -> _Values:
     return np.asarray((last - (count - 1) / 2)[place])
 
 
-def largest_scores(members: _Members, scored_: Scored, block: _Indexes, permutations: int) -> _Values:
+def largest_scores(members: _Members, scored_: _Scored, block: _Indexes, permutations: int) -> _Values:
     """The largest score of all labels, for jobs exchanged within blocks; sorted, shape (permutations,)."""
     random = np.random.default_rng(len(block))
     order = np.argsort(block, kind="stable")
@@ -225,7 +225,7 @@ def largest_scores(members: _Members, scored_: Scored, block: _Indexes, permutat
     return np.sort(largest)
 
 
-class Shift(NamedTuple):
+class _Shift(NamedTuple):
     """By which share jobs are slower than others."""
 
     slowdown: float | None
@@ -237,10 +237,10 @@ class Shift(NamedTuple):
     n_others: int
 
 
-_NO_SHIFT = Shift(None, None, None, None, 0, 0, 0)
+_NO_SHIFT = _Shift(None, None, None, None, 0, 0, 0)
 
 
-def _shift(pairs: _Values, of_jobs: _Values, n_others: int, variance: float) -> Shift:
+def _shift(pairs: _Values, of_jobs: _Values, n_others: int, variance: float) -> _Shift:
     """Hodges and Lehmann's median of the differences of all pairs, and the interval that inverts the rank sum.
 
     For fewer than six jobs the range of their differences from the median of the others.
@@ -250,13 +250,13 @@ def _shift(pairs: _Values, of_jobs: _Values, n_others: int, variance: float) -> 
     middle = float(np.expm1(np.median(pairs)))
     if len(of_jobs) < _FEWEST_FOR_INTERVAL:
         low, high = (float(np.expm1(end)) for end in (of_jobs.min(), of_jobs.max()))
-        return Shift(middle, low, high, "range", n_slower, len(of_jobs), n_others)
+        return _Shift(middle, low, high, "range", n_slower, len(of_jobs), n_others)
     first = max(0, int(np.floor(len(pairs) / 2 - _NORMAL_95 * np.sqrt(_OF_NEIGHBORS * variance))))
     low, high = (float(np.expm1(pairs[index])) for index in (first, len(pairs) - 1 - first))
-    return Shift(middle, low, high, "ci95", n_slower, len(of_jobs), n_others)
+    return _Shift(middle, low, high, "ci95", n_slower, len(of_jobs), n_others)
 
 
-def shift_of(values: _Values, block: _Indexes, had: _Mask) -> Shift:
+def _shift_of(values: _Values, block: _Indexes, had: _Mask) -> _Shift:
     """How much slower the jobs with a label are than the others of their blocks."""
     pairs, of_jobs, n_others, variance = [], [], 0, 0.0
     for one in np.unique(block[had]):
@@ -305,7 +305,7 @@ class _Search:
     def permute(self) -> None:
         """What the largest score of the open labels would be by chance."""
         rows = np.flatnonzero(self.open)
-        of_open = Scored(self.scored.ranks, self.scored.scale[rows], *self.scored[2:])
+        of_open = _Scored(self.scored.ranks, self.scored.scale[rows], *self.scored[2:])
         self.largest = largest_scores(self.part.members[rows], of_open, self.block, PERMUTATIONS)
         self.least = self.largest[-int(LEVEL * (PERMUTATIONS + 1))]
         self.is_permuted = True
@@ -364,7 +364,7 @@ class _Search:
     def described(self, label: int, verdict: str, p_value: float) -> Blame:
         """What the kept jobs say of a label."""
         n_with, n_without = int(self.scored.n_with[label]), int(self.scored.n_without[label])
-        shift = shift_of(self.values, self.block, self.part.members[label] > 0)
+        shift = _shift_of(self.values, self.block, self.part.members[label] > 0)
         if not verdict:
             is_bounded = shift.kind == "ci95" and shift.high is not None and shift.high < self.effect
             verdict = "ordinary" if is_bounded else "unknown"
@@ -384,7 +384,7 @@ class _Search:
             return found
         part = _jobs_where(jobs, ~others)
         mine = mine[~others]
-        shift = shift_of(residuals(part, ~mine), blocks(part), mine)
+        shift = _shift_of(residuals(part, ~mine), blocks(part), mine)
         return found._replace(**shift._asdict()) if shift.slowdown is not None else found
 
     def more_jobs(self, n_with: int, n_without: int) -> int | None:
