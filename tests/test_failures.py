@@ -11,8 +11,18 @@ from little_warehouse import Row, Warehouse
 from scalelens.statistics.blame import failing_labels
 from scalelens.statistics.significance import poisson_interval
 
-# Lines as the tools print them, with the cause that they tell.
+# Lines as the tools print them, with the cause that they tell.  Those of public logs and reports name their place; the
+# others are of the corpus, or as the source of the tool prints them.
 LINES = {
+    # journalctl of a machine, in a public collection of notes
+    ("node_failure", "balrog kernel: NVRM: Xid (PCI:0000:01:00): 79, pid=1122, GPU has fallen off the bus."): (
+        "gpu", "Xid 79",
+    ),
+    # the training of IDEFICS on Jean Zay
+    ("node_failure", "srun: error: Node failure on jean-zay-iam37"): ("node", None),
+    # databrickslabs/dolly, issue 139; pytorch/pytorch, issue 10577
+    ("error", "OSError: [Errno 28] No space left on device"): ("file system", "Errno 28"),
+    ("error", "RuntimeError: write(): fd 29 failed with Input/output error"): ("file system", "RuntimeError"),
     ("node_failure", "NVRM: Xid (PCI:0000:8a:00): 79, pid=4711, GPU has fallen off the bus."): ("gpu", "Xid 79"),
     ("error", "RuntimeError: CUDA error: uncorrectable ECC error encountered"): ("gpu", "ECC"),
     ("oom", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."): (
@@ -23,7 +33,6 @@ LINES = {
     ),
     ("error", "OSError: [Errno 28] No space left on device: 'ckpt/rank0.pt'"): ("file system", "Errno 28"),
     ("error", "OSError: [Errno 116] Stale file handle"): ("file system", "Errno 116"),
-    ("node_failure", "srun: error: Node failure on nid005034"): ("node", None),
     ("collective_timeout", "[rank3]:[E1206 10:11:12 ProcessGroupNCCL.cpp:629] Watchdog caught collective operation timeout"): (
         "nccl", None,
     ),

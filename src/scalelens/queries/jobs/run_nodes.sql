@@ -4,7 +4,7 @@
 --   The first source that names hosts counts: NCCL's lines, where every rank printed its own (`nccl`); the scheduler's
 --   list (`scheduler`); the list in a dump of the environment (`environment`); the labels that a launcher puts before
 --   the lines of ranks (`log`); the hosts that traces and files of single ranks name (`file`).  A host's domain is taken
---   off.  The last two may name only some of the nodes.
+--   off.  A plain number is not taken for a host.  The last two may name only some of the nodes.
 --
 -- Helper: used by blame and failures
 --
@@ -38,7 +38,8 @@ cleaned AS (
     SELECT run_id, CASE WHEN regexp_matches(host, '^[\d.]+$|:') THEN host ELSE string_split(host, '.')[1] END AS node,
         source, n.position
     FROM (SELECT run_id, trim(host) AS host, source, position FROM named) AS n
-    WHERE host NOT IN ('', 'localhost', 'None') AND run_id IN (FROM chosen))
+    WHERE regexp_matches(host, '[A-Za-z]|^\d+\.\d+\.\d+\.\d+$|:') AND host NOT IN ('localhost', 'None')
+        AND run_id IN (FROM chosen))
 SELECT DISTINCT run_id, node, source FROM cleaned AS c
 QUALIFY c.position = min(c.position) OVER (PARTITION BY run_id)
 ORDER BY run_id, node
