@@ -3,11 +3,15 @@
 import random
 from collections import Counter
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 import scipy.stats
 
+from asking import ask_sql
+from conftest import CORPUS
 from little_warehouse import Row, Warehouse
+from scalelens.ingestion.ingest import ingest
 from scalelens.statistics.blame import failing_labels
 from scalelens.statistics.significance import poisson_interval
 
@@ -177,3 +181,45 @@ def simulated(seed: int, failing: str | None) -> list[str]:
 def test_a_failing_node_is_named_and_others_seldom() -> None:
     assert [simulated(seed, "n7") for seed in range(20)].count(["n7"]) >= 18
     assert sum(bool(simulated(seed, None)) for seed in range(40)) <= 3
+
+
+# Real logs, which lie beside the project
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not CORPUS.is_dir():
+        pytest.skip("no corpus of real files beside the project")
+    warehouse = tmp_path_factory.mktemp("logs")
+    ingest([CORPUS / group for group in ("llm", "more", "reach")], warehouse, jobs=2)
+    return warehouse
+
+
+@pytest.mark.slow  # the corpus is read
+def test_failures_of_the_corpus_are_a_scripts(logs: Path) -> None:
+    """Each failed run once, and its first line stands where it is said to stand."""
+    outcomes = Counter(ask_sql(logs, "SELECT coalesce(outcome, 'unknown') AS outcome FROM runs")["outcome"])
+    failed = ask_sql(logs, "SELECT f.*, path FROM failed_runs() AS f LEFT JOIN files USING (file_id)").to_dicts()
+    faults = [name for name in outcomes if name not in ("completed", "unknown", "cancelled")]
+    assert Counter(row["outcome"] for row in failed) == {name: outcomes[name] for name in faults}
+    assert {row["cause"] for row in failed} >= {"code", "out of memory", "nccl", "time limit"}
+    held = 0
+    for row in failed:
+        if row["first_line"] and Path(row["path"]).is_file() and not row["path"].endswith((".gz", ".xz", ".zst")):
+            lines = Path(row["path"]).read_text(errors="replace").split("\n")[row["line"] - 1 :]
+            is_traceback = "Traceback (most recent call last)" in lines[0]  # its message is its last line
+            said = [line for line in lines[: 200 if is_traceback else 1] if row["first_line"][:40] in line]
+            assert said, row["path"]
+            held += 1
+    assert held >= 10
+    [of_all] = ask_sql(logs, "FROM failures() WHERE part = 'all'").to_dicts()
+    assert of_all["failures"] == sum(outcomes[name] for name in faults) - outcomes["time_limit"]
+    assert of_all["n_unknown"] == outcomes["unknown"]
+
+
+@pytest.mark.slow
+def test_hosts_of_public_logs_are_known_and_few_jobs_accuse_nobody(logs: Path) -> None:
+    assert {"t006-009", "gadi-gpu-v100-0109"} <= set(ask_sql(logs, "SELECT node FROM run_nodes()")["node"])
+    rows = ask_sql(logs, "FROM blame()").to_dicts()
+    assert {row["verdict"] for row in rows} == {"unknown"}
+    assert all(row["more_jobs"] for row in rows)
