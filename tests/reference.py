@@ -17,7 +17,7 @@ PRINTED = "<!-- Printed from the code: pytest tests/test_docs.py --update -->\n\
 TOPICS = {
     "runs": "Runs and their settings", "steps": "Steps", "scaling": "Scaling", "throughput": "Throughput",
     "efficiency": "Where the time goes", "compare": "Comparing runs", "accuracy": "Accuracy", "energy": "Energy",
-    "outliers": "Slow devices", "trace": "Traces", "published": "Published results",
+    "outliers": "Slow devices", "jobs": "Many jobs and their nodes", "trace": "Traces", "published": "Published results",
 }  # fmt: skip
 EXAMPLE = re.compile(r"^```console\n\$ scalelens query (\w+)\b.*?^```$", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"(`[^`\n]+`)")

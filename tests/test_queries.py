@@ -9,6 +9,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -276,6 +277,53 @@ def snapshot_of_memory(little: Warehouse) -> None:
     )  # fmt: skip
 
 
+def jobs_on_nodes(little: Warehouse) -> None:
+    """Repeats on two of six nodes each; n3 is slower by a tenth, n5 and n6 always come together."""
+    pairs = [("n1", "n2"), ("n1", "n3"), ("n2", "n3"), ("n3", "n4"), ("n1", "n4"), ("n2", "n4"), ("n5", "n6")]
+    for job in range(21):
+        nodes = pairs[job % len(pairs)]
+        time = (1.1 if "n3" in nodes else 1.0) + 0.001 * (7 * job % 11)
+        started = datetime(2026, 11, 2) + timedelta(hours=job)
+        little.run(f"job-{job:02}", [time] * 6, model="repeated", devices=8, started_at=started)
+        little.insert("jobs", [{"run_id": f"job-{job:02}", "node_list": ",".join(nodes)}])
+
+
+def jobs_that_failed(little: Warehouse) -> None:
+    """Jobs of an hour on two of four nodes; those on n4 lose a GPU, one runs out of memory, one reaches its limit."""
+    pairs = [("n1", "n2"), ("n1", "n3"), ("n2", "n3"), ("n3", "n4"), ("n1", "n4"), ("n2", "n3")]
+    lines = {
+        1: ("oom", "torch.OutOfMemoryError: CUDA out of memory"),
+        2: ("time_limit", "CANCELLED AT DUE TO TIME LIMIT"),
+    }
+    for job in range(24):
+        run, nodes = f"job-{job:02}", pairs[job % len(pairs)]
+        outcome, text = lines.get(job, ("completed", ""))
+        if "n4" in nodes:
+            outcome, text = "node_failure", "n4: NVRM: Xid (PCI:0000:8a:00): 79, GPU has fallen off the bus."
+        started = datetime(2026, 11, 2) + timedelta(hours=job)
+        facts = {
+            "devices": 8,
+            "nodes": 2,
+            "outcome": outcome,
+            "started_at": started,
+            "ended_at": started + timedelta(hours=1),
+        }
+        little.run(run, [1.0] * 6, model="repeated", **facts)
+        little.insert("jobs", [{"run_id": run, "node_list": ",".join(nodes)}])
+        common = {"run_id": run, "file_id": run, "part": 0}
+        little.insert("steps", [{**common, "line": 2, "step": 6, "step_s": 1.0, "phase": "train"}])
+        little.insert("phases", [{**common, "line": 1, "step": 4, "phase": "checkpoint"}])
+        little.insert("params", [{**common, "line": 3, "key": "outcome_text", "value": text}] * bool(text))
+
+
+def four_sizes(little: Warehouse) -> None:
+    """Weak scaling that loses a little with each doubling."""
+    for doubling, time in enumerate((1.0, 1.03, 1.05, 1.09)):
+        devices = 4 * 2**doubling
+        facts = {"devices": devices, "global_batch_size": 8 * devices, "micro_batch_size": 8, "model": "four-sizes"}
+        little.run(f"on-{devices}", [time] * 12, steps={"samples": 8 * devices}, **facts)
+
+
 ADDED = {  # what the little warehouse lacks for an answer of a query
     "ablation": one_in_fp32, "precision_gain": one_in_fp32, "mfu": size_of_images, "model_flops": size_of_images,
     "plain_runs": plain_run, "stuck_collectives": dumps_of_a_flight_recorder,
@@ -283,6 +331,9 @@ ADDED = {  # what the little warehouse lacks for an answer of a query
     "straggler_reports": reports_of_detectors, "ras_status": status_of_ras,
     "compare_published": runs_like_published_ones, "node_scores": timers_of_two_nodes,
     "unstated_facts": devices_by_path, "energy_counted_twice": trackers_of_one_machine,
+    "forecast": four_sizes,
+    "failures": jobs_that_failed, "failed_runs": jobs_that_failed, "job_exposure": jobs_that_failed,
+    "blame": jobs_on_nodes, "run_nodes": jobs_on_nodes,
     "blocking_calls": items_of_tensors, "inference_phases": iterations_of_an_engine,
     "expert_balance": exchange_of_experts, "energy_of_trace": power_beside_traces, "trace_power": power_beside_traces,
     "inference_iterations": iterations_of_an_engine, "memory_allocations": snapshot_of_memory, "memory_by_site": snapshot_of_memory,

@@ -30,10 +30,13 @@ ARGUMENTS = {
     "waterfall": "\"runs=model = 'gpt-toy'\" ",
 }
 NOT_IN_THE_DEMO = {
+    "blame": "jobs of one configuration on several nodes, with the names of their hosts",
     "contention": "traces of GPUs, one per rank, with communication beside computing",
     "collective_benchmarks": "the output of nccl-tests or rccl-tests",
     "energy_by_batch": "logs of runs with several batch sizes, and their power or energy",
     "energy_scaling": "logs of runs on several numbers of devices, and their power or energy",
+    "failures": "jobs that failed",
+    "forecast": "a series of four sizes or more",
     "history": "two runs or more of one configuration",
     "inference_phases": "a trace of a serving engine (vLLM, SGLang, TensorRT-LLM) on a GPU",
     "kernel_summary": "a trace of a GPU",
@@ -47,7 +50,10 @@ NOT_IN_THE_DEMO = {
     "step_timeline": "traces of GPUs, one per rank",
     "temporal_breakdown": "a trace of a GPU",
 }
-MADE_UP_ARGUMENTS = {"energy_by_batch": "\"runs=devices = 4 AND model = 'resnet50'\" "}
+MADE_UP_ARGUMENTS = {
+    "energy_by_batch": "\"runs=devices = 4 AND model = 'resnet50'\" ",
+    "history": "\"runs=model = 'resnet50'\" ",
+}
 SEARCH = """(async () => { document.querySelector("[data-md-toggle=search]").click();
 const field = document.querySelector("[data-md-component=search-query]");
 field.focus(); field.value = "elbow"; field.dispatchEvent(new KeyboardEvent("keyup", { bubbles: true }));
@@ -61,8 +67,8 @@ choose. The [figures of the studies](#figures-of-studies) stand at the end.
 
 Half of them are drawn from the logs of the demo: ResNet-50 and a small GPT on one and two CPUs, each run once. The
 demo has no GPU, no power and no second night. For the other charts the script docs/studies/gallery.py of the source
-makes logs up, in the formats of PyTorch's profiler and its snapshots of memory, `scalelens bench vision`, jpwr and
-nccl-tests. No number in them was measured.
+makes logs up, in the formats of PyTorch's profiler and its snapshots of memory, `scalelens bench vision`, Megatron-LM,
+jpwr and nccl-tests. No number in them was measured.
 
 ```
 python docs/studies/gallery.py made-up

@@ -1,7 +1,8 @@
 """Writes logs for the pictures of the gallery that the demo cannot give: `python docs/studies/gallery.py FOLDER`.
 
 All numbers are made up.  The formats are those of the tools: PyTorch's profiler and its snapshots of memory,
-`scalelens bench vision`, jpwr, and nccl-tests.  The nights of a job that becomes slower are of the study `slower`.
+`scalelens bench vision`, Megatron-LM, jpwr and nccl-tests.  The nights of a job that becomes slower are those of the
+study `slower`, the jobs on several nodes those of `whose_fault`.
 """
 
 import json
@@ -12,6 +13,7 @@ import sys
 from pathlib import Path
 
 import slower
+import whose_fault
 from gpu_traces import write_traces
 
 DEVICE = "NVIDIA H100 80GB HBM3"
@@ -198,6 +200,7 @@ def main(folder: Path) -> None:
     (folder / "memory").mkdir()
     (folder / "memory" / "rank0_memory.pickle").write_bytes(pickle.dumps(memory_snapshot()))
     slower.main(folder / "nights")
+    whose_fault.main(folder / "jobs")
 
 
 if __name__ == "__main__":

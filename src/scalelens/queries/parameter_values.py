@@ -10,7 +10,8 @@ from typing import Any
 from scalelens.errors import UserError
 from scalelens.queries.shared_parameters import Parameter
 
-CHOICES = ("exclude", "metric", "extent", "per", "steps", "statistic", "method", "formula", "attention", "direction")
+CHOICES = ("exclude", "metric", "extent", "per", "steps", "statistic", "method", "formula", "attention", "direction",
+           "suspects")  # fmt: skip
 _ANY_SIGN = ("target",)  # a log-likelihood is below 0
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 

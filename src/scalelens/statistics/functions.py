@@ -10,7 +10,8 @@ import duckdb
 # The tables and the functions in each: a question loads only the modules that it calls.
 TABLES = {
     "sql_energy": ("covered",),
-    "sql_fits": ("fit_laws", "gain_of_doubling"),
+    "sql_fits": ("fit_laws", "forecast_speeds", "gain_of_doubling"),
+    "sql_jobs": ("blame_labels", "failing_labels", "poisson_interval"),
     "sql_peers": ("benjamini_hochberg", "binomial_tail", "standing", "student_t", "true_spread"),
     "sql_runs": (
         "shifts_between_runs", "compare_groups", "quantile_interval", "repeats_to_settle", "repeats_to_size",

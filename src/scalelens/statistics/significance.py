@@ -1,9 +1,26 @@
 """Whether a difference may be an accident: tails of distributions, and many tests at once.  On numpy arrays."""
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 _Values = npt.NDArray[np.float64]
+
+
+class _CountInterval(NamedTuple):
+    """Expected counts under which the observed one is not extreme."""
+
+    low: float
+    high: float
+
+
+def poisson_interval(count: int) -> _CountInterval:
+    """The exact 95 % interval of the expected number of events, of which so many happened (Garwood, 1936)."""
+    from scipy.special import chdtri
+
+    low = chdtri(2 * count, 0.975) / 2 if count else 0.0
+    return _CountInterval(float(low), float(chdtri(2 * count + 2, 0.025) / 2))
 
 
 def binomial_tail(successes: _Values, trials: _Values, rate: _Values) -> _Values:

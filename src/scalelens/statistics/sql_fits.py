@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from scalelens.statistics.fits import Estimate, fit_laws, gain_of_doubling
+from scalelens.statistics.forecasts import Forecast, forecast_speeds
 
 _TEXT = ("kind", "reason", "law", "parameter")
 _FIT = pa.struct([(field, pa.string() if field in _TEXT else pa.float64()) for field in Estimate._fields])
@@ -28,7 +29,26 @@ def _gain_of_doubling(devices: pa.ChunkedArray, times: pa.ChunkedArray, gains: p
     )
 
 
+_INTEGERS = ("n_residuals",)
+_FORECAST = pa.struct([
+    (field, pa.string() if field in _TEXT else pa.int64() if field in _INTEGERS else pa.float64())
+    for field in Forecast._fields
+])  # fmt: skip
+_SQL_FORECAST = ", ".join(
+    f"{field} {'VARCHAR' if field in _TEXT else 'BIGINT' if field in _INTEGERS else 'DOUBLE'}"
+    for field in Forecast._fields
+)
+
+
+def _forecast_speeds(devices: pa.ChunkedArray, times: pa.ChunkedArray, sizes: pa.ChunkedArray) -> pa.Array:
+    """`forecast_speeds` of Arrow columns of lists."""
+    rows = zip(devices.to_pylist(), times.to_pylist(), sizes.to_pylist(), strict=True)
+    found = [forecast_speeds(np.array(n, dtype=float), np.array(t, dtype=float), wanted) for n, t, wanted in rows]
+    return pa.array([[one._asdict() for one in of_series] for of_series in found], type=pa.list_(_FORECAST))
+
+
 SQL_FITS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
     "fit_laws": (_fit_laws, ["DOUBLE[]"] * 2, f"STRUCT({_SQL_FIT})[]"),
+    "forecast_speeds": (_forecast_speeds, ["DOUBLE[]"] * 3, f"STRUCT({_SQL_FORECAST})[]"),
     "gain_of_doubling": (_gain_of_doubling, ["DOUBLE[]", "DOUBLE[]", "DOUBLE"], f"STRUCT({_SQL_FIT})"),
 }

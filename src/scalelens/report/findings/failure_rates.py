@@ -1,0 +1,62 @@
+"""What keeps failing, and how often?"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from scalelens.report.text.sentences import FindingSentence, few, percent, plural
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PLACE = 205
+IS_REMARK = True
+CHARTS = ("failures",)
+SQL = "SELECT * EXCLUDE (run_ids) FROM failures()"
+GLANCE = (
+    "part", "what", "failures", "n_runs", "rate", "mtbf_h", "verdict", "p_value", "named", "lost_node_hours",
+    "first_line",
+)  # fmt: skip
+_FEWEST_RUNS = 10  # below, a rate says nothing
+
+
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
+    of_all = next((row for row in rows.iter_rows(named=True) if row["part"] == "all"), None)
+    if not of_all or not of_all["failures"] or of_all["n_runs"] < _FEWEST_RUNS:
+        return []
+    found = [FindingSentence(_text_of_all(of_all, rows), _doubt_of_all(of_all))]
+    for row in rows.iter_rows(named=True):
+        if row["verdict"] in ("failing", "confounded"):
+            found.append(_of_node(row, of_all))
+    return few(found)
+
+
+def _text_of_all(row: Mapping[str, Any], rows: "pl.DataFrame") -> str:
+    causes = [
+        f"{cause['what']} {cause['failures']}" for cause in rows.iter_rows(named=True) if cause["part"] == "cause"
+    ]
+    hours = f", one in {row['mtbf_h']:.3g} hours of a running job" if row["mtbf_h"] else ""
+    return f"{row['failures']} of {plural(row['n_runs'], 'run')} failed{hours}. By cause: {', '.join(causes)}."
+
+
+def _doubt_of_all(row: Mapping[str, Any]) -> str:
+    rate = ""
+    if row["rate"] is not None:
+        rate = f"{row['rate']:.3g} in 1,000 node-hours (95 % interval {row['rate_low']:.3g} to {row['rate_high']:.3g})."
+    unknown = f" How {plural(row['n_unknown'], 'further run')} ended is not known." if row["n_unknown"] else ""
+    return f"{rate}{unknown}".strip()
+
+
+def _of_node(row: Mapping[str, Any], of_all: Mapping[str, Any]) -> FindingSentence:
+    share = row["failures"] / max(row["n_runs"], 1)
+    text = f"{row['failures']} of {plural(row['n_runs'], 'run')} with {row['what']} failed"
+    rivals = f"; it cannot be told from {row['rivals']}" if row["rivals"] else ""
+    named = f" The line that says why names it in {row['named']}." if row["named"] else ""
+    usual = percent(of_all["failures"] / of_all["n_runs"], 0)
+    doubt = f"p {row['p_value']:.2g} for all nodes together.{named}"
+    return FindingSentence(f"{text}, {percent(share, 0)}, where {usual} of all runs did{rivals}.", doubt, share)
+
+
+def nothing(rows: "pl.DataFrame") -> str:
+    if rows.filter((rows["part"] == "all") & (rows["failures"] > 0)).is_empty():
+        return "No log says that its run failed, so that there is no rate."
+    return f"Fewer than {_FEWEST_RUNS} runs say how they ended, which is too few for a rate."
