@@ -21,7 +21,7 @@ from scalelens.units import base
 _SURE = 1e-5
 _SURE_IF_MEANT = 3e-3
 _MEASURED_TWICE = 0.03  # share by which two measurements may differ
-_MOST_ROWS = 80
+_MOST_ROWS = 40
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -34,12 +34,12 @@ def find(document: Document) -> Iterator[Finding]:
         explained = {
             (by_row, relation.target.key, place)
             for relation, by_row in found
-            if not relation.fit.apart and relation.doubt < _SURE
+            if not relation.fit.apart and relation.doubt < (_SURE_IF_MEANT if relation.meant else _SURE)
             for place in relation.fit.agreeing
         }
         for relation, by_row in found:
             for place in relation.fit.apart:
-                if not relation.of_equals and (by_row, relation.target.key, place) in explained:
+                if (by_row, relation.target.key, place) in explained:
                     continue
                 if _accuses(table, relation, place, by_row):
                     number = relation.target.numbers[place]

@@ -6,6 +6,7 @@ from scalelens.audit.forms.catalog import Form
 from scalelens.audit.forms.fitting import Fit
 from scalelens.audit.forms.series import Series
 
+_QUANTITIES = ("time", "rate", "energy", "power", "flops", "bytes")
 _NEGLIGIBLE = 0.02
 
 _RATIO = re.compile(
@@ -34,7 +35,8 @@ def allowed(form: Form, target: Series, operands: tuple[Series, ...]) -> bool:
         plain = form.text in ("{c} = {0} × {1}", "{c} = {0} × {1} × {2}")
         return plain and bool(_COUNT_OF.search(target.name)) and all(is_factor(each) for each in operands)
     if target.is_order_statistic or any(each.is_order_statistic for each in operands):
-        return "/" in form.text and form.operands == 2 and quotient_of_equals(form, operands)
+        alike = form.operands == 2 and operands[0].is_order_statistic == operands[1].is_order_statistic
+        return alike and quotient_of_equals(form, operands)
     if form.text.endswith("100"):
         return (target.unit == "%" or bool(_RATIO.search(target.name))) and operands[0].unit == operands[1].unit != "?"
     if form.text in ("{c} = {0} + {1}", "{c} = {0} - {1}"):
@@ -51,7 +53,8 @@ def is_factor(series: Series) -> bool:
 
 def quotient_of_equals(form: Form, operands: tuple[Series, ...]) -> bool:
     """Whether this is the ratio of two measures in one unit, whose factor cannot be free."""
-    return form.text == "{c} = {0} / {1}" and operands[0].unit == operands[1].unit
+    a, b = operands[0], operands[-1]
+    return form.text == "{c} = {0} / {1}" and (a.unit, a.kind) == (b.unit, b.kind)
 
 
 def contribute(form: Form, operands: tuple[Series, ...], result: Fit) -> bool:
@@ -70,10 +73,7 @@ def contribute(form: Form, operands: tuple[Series, ...], result: Fit) -> bool:
 
 def is_measured(target: Series, operands: tuple[Series, ...]) -> bool:
     """Whether all are measures of different quantities, which may come from two clocks."""
-    quantities = ("time", "rate", "energy", "power", "flops", "bytes")
-    return target.kind in quantities and all(each.kind in quantities for each in operands) and len(
-        {target.kind, *(each.kind for each in operands)}
-    ) > 1
+    return target.kind in _QUANTITIES and any(each.kind not in (target.kind, "devices", "nodes") for each in operands)
 
 
 def _is_share(target: Series) -> bool:

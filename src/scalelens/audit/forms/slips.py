@@ -2,6 +2,7 @@
 
 import re
 from decimal import Decimal
+from itertools import combinations
 
 _FACTORS = {10: "ten", 100: "a hundred", 1000: "a thousand", 1_000_000: "a million", 60: "60", 3600: "3,600"}
 
@@ -38,14 +39,14 @@ def slip(text: str, low: float, high: float) -> str:
 
 
 def _swapped(plain: str) -> list[str]:
-    """The number with two neighboring digits swapped, or the digits of both sides of its point turned around."""
+    """The number with two of its digits swapped."""
     places = [k for k, character in enumerate(plain) if character.isdigit()]
-    result = []
-    for first, second in zip(places, places[1:], strict=False):
+    result = set()
+    for first, second in combinations(places, 2):
         digits = list(plain)
         digits[first], digits[second] = digits[second], digits[first]
-        result.append("".join(digits))
-    return result
+        result.add("".join(digits))
+    return sorted(result - {plain})
 
 
 def _replaced(plain: str) -> list[str]:
@@ -57,3 +58,22 @@ def _replaced(plain: str) -> list[str]:
         for digit in "0123456789"
         if digit != character
     ]
+
+
+def candidates(text: str, has_unit: bool) -> list[tuple[float, float, str]]:
+    """What a printed number may have been before a slip: value, half of its last digit, and the slip in words."""
+    plain = re.sub(r"[^\d.]", "", text)
+    if not re.fullmatch(r"\d+(?:\.\d+)?", plain) or re.search(r"[a-zA-Z×^]", text):
+        return []
+    half = float(Decimal(5).scaleb(-len(plain.partition(".")[2]) - 1))
+    digits = len(plain.replace(".", "").strip("0"))
+    result = [(float(each), half, "two digits are swapped") for each in _swapped(plain) if float(each) != float(plain)]
+    if digits > 4:
+        result += [(float(each), half, "one digit differs") for each in _replaced(plain)]
+    if not has_unit:
+        return result
+    for factor in (1000, 60, 3600):
+        words = f"it is off by a factor of {_FACTORS[factor]}"
+        result += [(float(plain) * factor, half * factor, words), (float(plain) / factor, half / factor, words)]
+    words = "it is off by a factor of ten"
+    return result if digits < 3 else [*result, (float(plain) * 10, half * 10, words), (float(plain) / 10, half / 10, words)]

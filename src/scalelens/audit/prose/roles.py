@@ -1,0 +1,163 @@
+"""Counts of a sentence by their role: nodes, devices, degrees of parallelism, batches; and what must hold between them.
+
+    devices = nodes × devices of a node = TP × PP × DP (× CP)
+    global batch = micro-batch × accumulation steps × DP = batch of a device × devices
+    tokens of a step = global batch × length
+
+A sentence and the one before it are read together.  They are accused if each role of a relation is there, and no choice
+of their numbers fulfills it.
+"""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from itertools import product
+from math import prod
+
+from scalelens.audit.document import Document, Sentence
+from scalelens.audit.finding import Finding
+from scalelens.audit.numerals import number_words
+from scalelens.audit.printed import Bounds, Number
+from scalelens.audit.wording import about, matters, middle, with_unit
+
+_DEVICE = r"(?:gpus?|gcds?|cards?|accelerators?|devices?|stacks?|ipus?|hpus?|tpus?|chips?)"
+_N = r"<(\d+)>"
+_ROLES = {
+    "nodes": (rf"{_N} (?:\w+ )?(?:nodes?|servers?|machines?|hosts?)\b", rf"(?:nodes?|servers?):? {_N}"),
+    "per_node": (
+        rf"(?:nodes?|servers?|machines?)(?: with| of|,? each with| x)? {_N}(?: [\w-]+)? ?(?:{_DEVICE}|[a-z]+\d+\S*)?(?: each)?",
+        rf"{_N} (?:[\w-]+ )?{_DEVICE} (?:each|per (?:node|server|machine)|(?:sit )?in a (?:node|server))",
+    ),
+    "devices": (rf"{_N} (?:(?!per |each )[\w-]+ )?{_DEVICE}\b(?! (?:each|per|sit|in a))", rf"(?:world size|gpus?|devices?):? (?:of )?{_N}"),
+    "tp": (rf"\b(?:tp|tensor[ -](?:model[ -])?parallel\w*)(?: size| degree)?(?: of|:| =|=)? ?{_N}",),
+    "pp": (rf"\b(?:pp|pipeline[ -](?:model[ -])?parallel\w*)(?: size| degree)?(?: of|:| =|=)? ?{_N}",),
+    "dp": (rf"\b(?:dp|data[ -]parallel\w*)(?: size| degree)?(?: of|:| =|=)? ?{_N}",),
+    "cp": (rf"\b(?:cp|context[ -]parallel\w*)(?: size| degree)?(?: of|:| =|=)? ?{_N}",),
+    "global": (rf"\bglobal[ -]batch(?:[ -]size)?(?: of| is|:| =|=)? {_N}",),
+    "micro": (rf"\bmicro-?batch(?:[ -]size)?(?: of| is|:| =|=)? {_N}",),
+    "accumulation": (rf"{_N} (?:gradient[ -])?accumulation", rf"accumulation(?: steps)?(?: of|:| =|=)? {_N}"),
+    "batch_each": (
+        rf"batch(?: size)?(?: of| is)? {_N} (?:\w+ )?per {_DEVICE}",
+        rf"batch(?: size)? per {_DEVICE}(?: is| of|:)? {_N}",
+    ),
+    "length": (rf"(?:sequence|context)[ -]length(?: of| is|:| =|=)? {_N}",),
+    "tokens_a_step": (rf"tokens per step:? {_N}", rf"{_N} (?:per|a|each) step"),
+}
+_PATTERNS = {role: [re.compile(pattern) for pattern in patterns] for role, patterns in _ROLES.items()}
+_RELATIONS = (
+    ("devices", ("nodes", "per_node"), "devices = nodes × devices of a node"),
+    ("devices", ("tp", "pp", "dp", "cp"), "devices = TP × PP × DP × CP"),
+    ("devices", ("tp", "pp", "dp"), "devices = TP × PP × DP"),
+    ("global", ("micro", "accumulation", "dp"), "global batch = micro-batch × accumulation × DP"),
+    ("global", ("batch_each", "devices"), "global batch = batch of a device × devices"),
+    ("tokens_a_step", ("global", "length"), "tokens of a step = global batch × length"),
+)
+_EACH = re.compile(
+    r"<(\d+)> [\w-]+ (?:with|carry|have|has|of|hold|contain|and) <(\d+)> (?:[\w-]+ )?([a-z]{3,}) (?:each|per \w+)\b"
+)
+_BACK = 4
+_MOST_VALUES = 2
+_HYPOTHETICAL = re.compile(r"\b(?:or|either|between|from|range|e\.g|example|if|up to|could|can|may|should|default)\b")
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Counts that contradict each other."""
+    roles = [_roles_of(sentence) for sentence in document.sentences]
+    for index, own in enumerate(roles):
+        before = _before(document, roles, index)
+        for target, factors, identity in _RELATIONS:
+            if _HYPOTHETICAL.search(document.sentences[index].marked):
+                continue
+            found = _held(own, before, target, factors)
+            if found:
+                yield _finding(*found, identity)
+        yield from _of_each(*with_spelled(document.sentences[index]), document, index)
+
+
+def _of_each(marked: str, numbers: list[Number], document: Document, index: int) -> Iterator[Finding]:
+    """ "6 GPUs with 2 stacks each, so 12 stacks": the total that has the noun of the parts."""
+    for match in _EACH.finditer(marked):
+        many, parts = numbers[int(match[1])], numbers[int(match[2])]
+        noun = match[3]
+        totals = [numbers[int(k)] for k in re.findall(rf"<(\d+)> (?:[\w-]+ )?{noun}\b", marked)]
+        totals = [number for number in totals if number is not parts]
+        if not totals and index:
+            before, earlier = with_spelled(document.sentences[index - 1])
+            totals = [earlier[int(k)] for k in re.findall(rf"<(\d+)> (?:[\w-]+ )?{noun}\b", before)]
+        right = middle(many.bounds) * middle(parts.bounds)
+        if len(totals) == 1 and not totals[0].hedge and not totals[0].low <= right <= totals[0].high:
+            if not (many.hedge or parts.hedge):
+                yield _finding(totals[0], [many, parts], "total = number × parts of each")
+
+
+def _before(document: Document, roles: list[dict[str, list[Number]]], index: int) -> dict[str, list[Number]]:
+    """Roles of the sentences before: of the last one, and of earlier ones if the text has one value for the role."""
+    result: dict[str, list[Number]] = {}
+    for back in range(1, min(index, _BACK) + 1):
+        if document.sentences[index].line - document.sentences[index - back].line > 3 * back:
+            break
+        for role, numbers in roles[index - back].items():
+            everywhere = {number.text for each in roles for number in each.get(role, [])}
+            if role not in result and (back == 1 or len(everywhere) == 1):
+                result[role] = numbers
+    return result
+
+
+def _held(
+    own: dict[str, list[Number]], before: dict[str, list[Number]], target: str, factors: tuple[str, ...]
+) -> tuple[Number, list[Number]] | None:
+    """The numbers of a relation that no choice fulfills; None if one does, or a role is missing or ambiguous."""
+    names = (target, *factors)
+    chosen = [own.get(name) or before.get(name) or [] for name in names]
+    if not all(1 <= len({number.text for number in each}) <= _MOST_VALUES for each in chosen):
+        return None
+    if target not in own and sum(name in own for name in names) < 2:
+        return None
+    for claimed, *given in product(*chosen):
+        if len({id(number) for number in given}) < len(given) or any(number is claimed for number in given):
+            return None
+        right = prod((middle(number.bounds) for number in given), start=Decimal(1))
+        if claimed.low <= right <= claimed.high:
+            return None
+    return chosen[0][0], [each[0] for each in chosen[1:]]
+
+
+def _roles_of(sentence: Sentence) -> dict[str, list[Number]]:
+    """The whole numbers of a sentence by role; spelled numbers count."""
+    marked, numbers = with_spelled(sentence)
+    result: dict[str, list[Number]] = {}
+    for role, patterns in _PATTERNS.items():
+        for pattern in patterns:
+            for match in pattern.finditer(marked):
+                number = numbers[int(match[1])]
+                if number.hedge != "about" and re.fullmatch(r"[\d,]+|[A-Za-z-]+", number.text) and number.unit != "%":
+                    result.setdefault(role, []).append(number)
+    return result
+
+
+def with_spelled(sentence: Sentence) -> tuple[str, list[Number]]:
+    """The marked sentence with its spelled numbers marked too, and all its numbers; unlike there, units are kept."""
+    numbers = list(sentence.numbers)
+    text = sentence.text
+    spans = []
+    for number, (start, _) in zip(sentence.numbers, sentence.positions, strict=True):
+        spans.append((start, start + len(number.text), numbers.index(number)))
+    for number in number_words(sentence):
+        numbers.append(number)
+        for match in re.finditer(rf"\b{re.escape(number.text)}\b", text):
+            spans.append((match.start(), match.end(), len(numbers) - 1))
+    for start, end, index in sorted(set(spans), reverse=True):
+        text = f"{text[:start]}<{index}>{text[end:]}"
+    return re.sub(r"[*_$\\~]|\s+", " ", text).lower(), numbers
+
+
+def _finding(claimed: Number, given: list[Number], identity: str) -> Finding:
+    right = prod((middle(number.bounds) for number in given), start=Decimal(1))
+    names = " and ".join(with_unit(number) for number in given)
+    return Finding(
+        "inconsistent",
+        (claimed, *given),
+        f"{names} give {about(right, 7)}, not {with_unit(claimed)}.",
+        matters(claimed.bounds, Bounds(right, right)),
+        identity,
+    )
