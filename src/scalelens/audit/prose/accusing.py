@@ -17,11 +17,13 @@ from scalelens.audit.printed import Bounds
 from scalelens.audit.prose.expressions import Expression, expressions
 from scalelens.audit.prose.operands import Operand, around, is_keyed, operand_of, with_labels
 from scalelens.audit.quantities import value
+from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, with_unit
 from scalelens.units import base
 
 _SURE = 0.1
 _SURE_WITH_UNIT = 0.4
+_SURE_OF_UNITS = 1.0  # power × time is an energy, images over images/s are seconds: units alone leave little else
 _DECADE = 2.3
 _NEARLY = 0.006  # a formula that gives nearly the number explains it: its operands may be rounded elsewhere
 _DERIVES = re.compile(
@@ -46,7 +48,7 @@ def _slipped(target: Operand, operands: list[Operand]) -> tuple[Expression, str]
     """The formula that gives the number but for a slip, and the slip; None if another explains it, or by chance."""
     if _digits(target) < 2:
         return None
-    every = [each for each in expressions(target, operands) if each.low > 0]
+    every = [each for each in expressions(target, operands) if each.low > 0 and _fits_item(target, each)]
     half = (target.high - target.low) / 2
     tried = candidates(target.number.text, any(target.dimension))
     two = [each for each in every if len(each.operands) < 3]
@@ -61,6 +63,13 @@ def _slipped(target: Operand, operands: list[Operand]) -> tuple[Expression, str]
     return None
 
 
+def _fits_item(target: Operand, expression: Expression) -> bool:
+    """Whether what is counted fits: epochs times devices are not images."""
+    own = target.number.unit
+    units = [each.number.unit for each in expression.operands]
+    return own not in COUNTED or any(unit in ("", "x") or own in unit.split("/") for unit in units)
+
+
 def _digits(target: Operand) -> int:
     return len(re.sub(r"\D", "", target.number.text).strip("0"))
 
@@ -72,6 +81,7 @@ def _likeliest(
     size = 1.0 if target.is_share else float(base(target.number.unit)[1])
     best: tuple[float, Expression, str] | None = None
     sure = _SURE_WITH_UNIT if any(target.dimension) and _digits(target) > 2 else _SURE
+    sure = _SURE_OF_UNITS if all(each.of_units for each in given) and _digits(target) > 2 else sure
     for v, w, words in tried:
         if v <= 0:
             continue

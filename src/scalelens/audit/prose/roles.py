@@ -55,9 +55,10 @@ _RELATIONS = (
 _EACH = re.compile(
     r"<(\d+)> [\w-]+ (?:with|carry|have|has|of|hold|contain|and) <(\d+)> (?:[\w-]+ )?([a-z]{3,}) (?:each|per \w+)\b"
 )
+_LONGEST = 250  # characters of a sentence; a longer one may speak of several runs
 _BACK = 4
 _MOST_VALUES = 2
-_HYPOTHETICAL = re.compile(r"\b(?:or|either|between|from|range|e\.g|example|if|up to|could|can|may|should|default)\b")
+_HYPOTHETICAL = re.compile(r"\b(?:either|between|range|e\.g|example|if|up to|could|can|may|should|default)\b")
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -66,7 +67,8 @@ def find(document: Document) -> Iterator[Finding]:
     for index, own in enumerate(roles):
         before = _before(document, roles, index)
         for target, factors, identity in _RELATIONS:
-            if _HYPOTHETICAL.search(document.sentences[index].marked):
+            marked = document.sentences[index].marked
+            if _HYPOTHETICAL.search(marked) or len(marked) > _LONGEST:
                 continue
             found = _held(own, before, target, factors)
             if found:
