@@ -45,7 +45,9 @@ def fit(
     places = [place for place in places if target[place][0] > 0 and predicted[place][0] > 0]
     if len(places) < 3:
         return None
-    ratios = {place: (target[place][0] / predicted[place][1], target[place][1] / predicted[place][0]) for place in places}
+    ratios = {
+        place: (target[place][0] / predicted[place][1], target[place][1] / predicted[place][0]) for place in places
+    }
     if len(places) > 2 * _FIRST and _shared_by(first := [ratios[place] for place in places[:_FIRST]]) < len(first) - 2:
         return None
     for base in bases:
@@ -133,4 +135,3 @@ def _chance(
     for one in each[1:] if free else each:
         result *= one
     return result
-

@@ -65,7 +65,9 @@ def contribute(form: Form, operands: tuple[Series, ...], result: Fit) -> bool:
             return False
         if form.text in ("{c} = {0} + {1}", "{c} = {0} - {1}"):
             sizes = [abs(sum(interval)) / 2 for interval in intervals]
-            others = [abs(sum(i)) / 2 for o in operands if o is not each for p in result.agreeing if (i := o.intervals[p])]
+            others = [
+                abs(sum(i)) / 2 for o in operands if o is not each for p in result.agreeing if (i := o.intervals[p])
+            ]
             if sum(a > _NEGLIGIBLE * b for a, b in zip(sizes, others, strict=False)) < len(sizes):
                 return False
     return True

@@ -62,13 +62,17 @@ def relations(series: list[Series], places: list[int]) -> Iterator[Relation]:
                 found.append((form, operands, predicted, result, meant))
         for form, operands, predicted, result, meant in found:
             doubt = result.chance * (tried[form.text] if meant else tried.total())
-            yield Relation(form.text, target, operands, predicted, result, meant, doubt, quotient_of_equals(form, operands))
+            yield Relation(
+                form.text, target, operands, predicted, result, meant, doubt, quotient_of_equals(form, operands)
+            )
 
 
 def _bases(target: Series) -> tuple[int, ...]:
     """Places where the target is 1 or 100: those of base cases."""
     return tuple(
-        place for place, number in enumerate(target.numbers) if number and re.fullmatch(r"1(?:00)?(?:\.0+)?", number.text)
+        place
+        for place, number in enumerate(target.numbers)
+        if number and re.fullmatch(r"1(?:00)?(?:\.0+)?", number.text)
     )
 
 

@@ -48,7 +48,9 @@ class Series:
     @cached_property
     def is_setting(self) -> bool:
         """Whether the numbers are chosen, not measured or computed: whole numbers, or named as a setting."""
-        whole = all("." not in n.text and n.unit in ("", "samples", "tokens", "GPU", "nodes") for n in self.numbers if n)
+        whole = all(
+            "." not in n.text and n.unit in ("", "samples", "tokens", "GPU", "nodes") for n in self.numbers if n
+        )
         named = bool(_CHOSEN.search(self.name.lower().replace("_", " ")))
         return self.kind in _SETTINGS or (self.kind == "" and (whole or named))
 

@@ -76,4 +76,8 @@ def candidates(text: str, has_unit: bool) -> list[tuple[float, float, str]]:
         words = f"it is off by a factor of {_FACTORS[factor]}"
         result += [(float(plain) * factor, half * factor, words), (float(plain) / factor, half / factor, words)]
     words = "it is off by a factor of ten"
-    return result if digits < 3 else [*result, (float(plain) * 10, half * 10, words), (float(plain) / 10, half / 10, words)]
+    return (
+        result
+        if digits < 3
+        else [*result, (float(plain) * 10, half * 10, words), (float(plain) / 10, half / 10, words)]
+    )

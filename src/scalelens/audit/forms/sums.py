@@ -39,7 +39,10 @@ def _relation(
     for place in known:
         parts = [each.intervals[place] for each in run]
         if all(part is not None for part in parts):
-            predicted[place] = (sum(part[0] for part in parts if part) / divide, sum(part[1] for part in parts if part) / divide)
+            predicted[place] = (
+                sum(part[0] for part in parts if part) / divide,
+                sum(part[1] for part in parts if part) / divide,
+            )
     wide = {place: _cut(interval) for place, interval in known.items()}
     if result := fit(wide, predicted, free=False):
         if text == "mean" and not _differ(run, result.agreeing):

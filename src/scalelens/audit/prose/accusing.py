@@ -80,6 +80,8 @@ def _likeliest(
     """The slip that most independent formulas confirm, if so many would not by chance."""
     size = 1.0 if target.is_share else float(base(target.number.unit)[1])
     best: tuple[float, Expression, str] | None = None
+    if not given:
+        return None
     sure = _SURE_WITH_UNIT if any(target.dimension) and _digits(target) > 2 else _SURE
     sure = _SURE_OF_UNITS if all(each.of_units for each in given) and _digits(target) > 2 else sure
     for v, w, words in tried:
@@ -98,6 +100,9 @@ def _likeliest(
             doubt = len(tried) * expected**independent / factorial(independent)
             if best is None or doubt < best[0]:
                 best = (doubt, min(fits, key=lambda e: len(e.operands)), words)
+    plain = not any(target.dimension) and not target.is_share and not target.number.unit
+    if plain and _digits(target) < 4 and not all(each.cell for each in given[0].operands):
+        return None  # a version, a number of something
     return (best[1], best[2]) if best and best[0] < sure else None
 
 

@@ -24,12 +24,18 @@ class Expression:
     @property
     def of_units(self) -> bool:
         """Whether every operand has a unit, so that it is no plain multiple of a number."""
-        return all(each.number.unit not in ("", "x") for each in self.operands) and self.text in ("a / b", "a × b", "1 / a")
+        return all(each.number.unit not in ("", "x") for each in self.operands) and self.text in (
+            "a / b",
+            "a × b",
+            "1 / a",
+        )
 
 
 def expressions(target: Operand, operands: list[Operand]) -> Iterator[Expression]:
     """What may be meant by a number of this dimension, of two operands or three."""
-    operands = [each for each in operands if (each.number.line, each.number.column, each.number.text) != _place(target)][:_MOST_OPERANDS]
+    operands = [
+        each for each in operands if (each.number.line, each.number.column, each.number.text) != _place(target)
+    ][:_MOST_OPERANDS]
     ratio_of_column = not target.is_share and not any(target.dimension) and _is_factor(target)
     ratio_of_column &= any(_of_one_column(a, b) for a, b in combinations(operands, 2) if a.cell)
     for a, b in permutations(operands, 2):
@@ -72,7 +78,9 @@ def _of_three(target: Operand, operands: list[Operand]) -> Iterator[Expression]:
             if _minus(both, c.dimension) == target.dimension and (not target.is_share or any(a.dimension)):
                 yield Expression(size * a.low * b.low / c.high, size * a.high * b.high / c.low, "a × b / c", (a, b, c))
             if _minus(c.dimension, both) == target.dimension:
-                yield Expression(size * c.low / (a.high * b.high), size * c.high / (a.low * b.low), "c / (a × b)", (a, b, c))
+                yield Expression(
+                    size * c.low / (a.high * b.high), size * c.high / (a.low * b.low), "c / (a × b)", (a, b, c)
+                )
     if not target.is_share:
         for a, b, c in combinations(plain, 3):
             if _plus(_plus(a.dimension, b.dimension), c.dimension) == target.dimension:
@@ -81,7 +89,9 @@ def _of_three(target: Operand, operands: list[Operand]) -> Iterator[Expression]:
 
 def _is_factor(target: Operand) -> bool:
     """Whether the words call a number a factor or a speedup: a ratio of two rows."""
-    return target.number.unit == "x" or ("." in target.number.text and bool(_FACTOR.search(target.number.words.lower())))
+    return target.number.unit == "x" or (
+        "." in target.number.text and bool(_FACTOR.search(target.number.words.lower()))
+    )
 
 
 def _place(operand: Operand) -> tuple[int, int, str]:

@@ -59,9 +59,7 @@ def operand_of(number: Number) -> Operand | None:
     if _COUNT.fullmatch(number.text) and not any(dimension) and number.unit not in ("%", "x"):
         exact = float(number.low + number.high) / 2  # a whole number without a dimension counts something
         return Operand(number, exact, exact, tuple(dimension), share, cell)  # type: ignore[arg-type]
-    return Operand(
-        number, float(number.low) * factor, float(number.high) * factor, tuple(dimension), share, cell
-    )  # type: ignore[arg-type]
+    return Operand(number, float(number.low) * factor, float(number.high) * factor, tuple(dimension), share, cell)  # type: ignore[arg-type]
 
 
 def around(document: Document, index: int) -> list[Operand]:

@@ -10,7 +10,9 @@ from scalelens.audit.prose.operands import peaks
 from scalelens.audit.quantities import value
 from scalelens.audit.wording import matters, with_unit
 
-_OF_PEAK = re.compile(r"<(\d+)> (?:of|\w+ of) (?:the |its |their )?(?:\w+ ){0,2}peak|\bm?fu (?:of|is|=) <(\d+)>|<(\d+)> mfu")
+_OF_PEAK = re.compile(
+    r"<(\d+)> (?:of|\w+ of) (?:the |its |their )?(?:\w+ ){0,2}peak|\bm?fu (?:of|is|=) <(\d+)>|<(\d+)> mfu"
+)
 _SPARSE = 2
 _NEARLY = 0.03
 

@@ -28,7 +28,10 @@ _ROLES = {
         rf"(?:nodes?|servers?|machines?)(?: with| of|,? each with| x)? {_N}(?: [\w-]+)? ?(?:{_DEVICE}|[a-z]+\d+\S*)?(?: each)?",
         rf"{_N} (?:[\w-]+ )?{_DEVICE} (?:each|per (?:node|server|machine)|(?:sit )?in a (?:node|server))",
     ),
-    "devices": (rf"{_N} (?:(?!per |each )[\w-]+ )?{_DEVICE}\b(?! (?:each|per|sit|in a))", rf"(?:world size|gpus?|devices?):? (?:of )?{_N}"),
+    "devices": (
+        rf"{_N} (?:(?!per |each )[\w-]+ )?{_DEVICE}\b(?! (?:each|per|sit|in a))",
+        rf"(?:world size|gpus?|devices?):? (?:of )?{_N}",
+    ),
     "tp": (rf"\b(?:tp|tensor[ -](?:model[ -])?parallel\w*)(?: size| degree)?(?: of|:| =|=)? ?{_N}",),
     "pp": (rf"\b(?:pp|pipeline[ -](?:model[ -])?parallel\w*)(?: size| degree)?(?: of|:| =|=)? ?{_N}",),
     "dp": (rf"\b(?:dp|data[ -]parallel\w*)(?: size| degree)?(?: of|:| =|=)? ?{_N}",),
@@ -55,6 +58,8 @@ _RELATIONS = (
 _EACH = re.compile(
     r"<(\d+)> [\w-]+ (?:with|carry|have|has|of|hold|contain|and) <(\d+)> (?:[\w-]+ )?([a-z]{3,}) (?:each|per \w+)\b"
 )
+_EXPERTS = re.compile(r"\bexperts?\b|\be?tp\d|\bep\b|\betp\b|\bmoe\b")
+_KEEPS = re.compile(r"; (?:so|hence|thus|data|tensor|pipeline|global|sequence|in all)\b")
 _LONGEST = 250  # characters of a sentence; a longer one may speak of several runs
 _BACK = 4
 _MOST_VALUES = 2
@@ -68,7 +73,7 @@ def find(document: Document) -> Iterator[Finding]:
         before = _before(document, roles, index)
         for target, factors, identity in _RELATIONS:
             marked = document.sentences[index].marked
-            if _HYPOTHETICAL.search(marked) or len(marked) > _LONGEST:
+            if _HYPOTHETICAL.search(marked) or len(marked) > _LONGEST or ("tp" in factors and _EXPERTS.search(marked)):
                 continue
             found = _held(own, before, target, factors)
             if found:
@@ -113,7 +118,7 @@ def _held(
     chosen = [own.get(name) or before.get(name) or [] for name in names]
     if not all(1 <= len({number.text for number in each}) <= _MOST_VALUES for each in chosen):
         return None
-    if target not in own and sum(name in own for name in names) < 2:
+    if target not in own:
         return None
     for claimed, *given in product(*chosen):
         if len({id(number) for number in given}) < len(given) or any(number is claimed for number in given):
@@ -125,8 +130,9 @@ def _held(
 
 
 def _roles_of(sentence: Sentence) -> dict[str, list[Number]]:
-    """The whole numbers of a sentence by role; spelled numbers count."""
+    """The whole numbers of the last clause of a sentence by role; spelled numbers count."""
     marked, numbers = with_spelled(sentence)
+    marked = marked.rpartition("; ")[2] if not _KEEPS.search(marked) else marked
     result: dict[str, list[Number]] = {}
     for role, patterns in _PATTERNS.items():
         for pattern in patterns:
