@@ -54,8 +54,8 @@ _HEDGES = {
 
 
 _SPELLED = {
-    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "twelve": 12,
-    "sixteen": 16, "thirty-two": 32, "sixty-four": 64,
+    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+    "twelve": 12, "sixteen": 16, "thirty-two": 32, "sixty-four": 64,
 }  # fmt: skip
 _WORDS = re.compile(rf"\b({'|'.join(_SPELLED)})\b(?: (\w+))?", re.IGNORECASE)
 _TIMES = ("s", "min", "h", "d")

@@ -20,6 +20,7 @@ from scalelens.units import base
 
 _SURE = 1e-5
 _SURE_IF_MEANT = 3e-3
+_EXPLAINS = 1e-2
 _MEASURED_TWICE = 0.03  # share by which two measurements may differ
 _MOST_ROWS = 40
 
@@ -34,7 +35,7 @@ def find(document: Document) -> Iterator[Finding]:
         explained = {
             (by_row, relation.target.key, place)
             for relation, by_row in found
-            if not relation.fit.apart and relation.doubt < (_SURE_IF_MEANT if relation.meant else _SURE)
+            if not relation.fit.apart and relation.doubt < _EXPLAINS
             for place in relation.fit.agreeing
         }
         for relation, by_row in found:
@@ -73,12 +74,24 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     printed = relation.target.numbers[place]
     if printed is None or _may_be_round(printed, low, high):
         return False
+    if relation.most and _may_be_cut(relation, place):
+        return False
     far = abs(float(printed.low) / ((low + high) / 2) - 1) > _MEASURED_TWICE
     if relation.of_equals or len(relation.operands) > 2:
         return True
     if not relation.fit.free and relation.meant and not is_measured(relation.target, relation.operands):
         return far or len(relation.operands) > 1
     return far and bool(slipped)
+
+
+def _may_be_cut(relation: Relation, place: int) -> bool:
+    """Whether the number follows if all numbers of the row may be cut instead of rounded."""
+    printed = relation.target.intervals[place]
+    if not relation.most or printed is None or place not in relation.most:
+        return False
+    half = (printed[1] - printed[0]) / 2
+    ends = [end * factor for end in relation.most[place] for factor in relation.fit.factor]
+    return min(ends) <= printed[1] + half and printed[0] - half <= max(ends)
 
 
 def _may_be_round(printed: Number, low: float, high: float) -> bool:

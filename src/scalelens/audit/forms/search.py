@@ -19,6 +19,7 @@ _MOST_FOR_TRIPLES = 9
 class Relation:
     """A form that holds between series but for the places in `fit.apart`.
 
+    most      what the form gives if its operands may be cut instead of rounded; None for a sum
     of_equals whether it is the ratio of two measures in one unit
     meant     whether units and headings agree with the form
     doubt     chance that this is a coincidence, times the number of forms tried
@@ -32,6 +33,7 @@ class Relation:
     meant: bool
     doubt: float
     of_equals: bool = False
+    most: dict[int, Interval] | None = None
 
 
 def relations(series: list[Series], places: list[int]) -> Iterator[Relation]:
@@ -59,12 +61,12 @@ def relations(series: list[Series], places: list[int]) -> Iterator[Relation]:
             free = form.free and not target.is_setting and not of_equals
             result = fit(wide, predicted, free, bases, (1.0, 100.0) if of_equals else (1.0,))
             if result and contribute(form, operands, result):
-                found.append((form, operands, predicted, result, meant))
-        for form, operands, predicted, result, meant in found:
+                most = _predicted(form, [_cut(known[each.key]) for each in operands], places)
+                found.append((form, operands, predicted, result, meant, most))
+        for form, operands, predicted, result, meant, most in found:
             doubt = result.chance * (tried[form.text] if meant else tried.total())
-            yield Relation(
-                form.text, target, operands, predicted, result, meant, doubt, quotient_of_equals(form, operands)
-            )
+            equals = quotient_of_equals(form, operands)
+            yield Relation(form.text, target, operands, predicted, result, meant, doubt, equals, most)
 
 
 def _bases(target: Series) -> tuple[int, ...]:
@@ -80,6 +82,10 @@ def _widened(interval: Interval) -> Interval:
     """A target may be cut instead of rounded, or come from numbers that were rounded before."""
     half = (interval[1] - interval[0]) / 2
     return interval[0] - half, interval[1] + half
+
+
+def _cut(known: dict[int, Interval]) -> dict[int, Interval]:
+    return {place: _widened(interval) for place, interval in known.items()}
 
 
 def _candidates(target: Series, series: list[Series]) -> Iterator[tuple[Form, tuple[Series, ...]]]:

@@ -51,8 +51,8 @@ def _against_peaks(sentence: Sentence, share: Number, document: Document, index:
     yield Finding(
         "inconsistent",
         (share, rates[0]),
-        f"{with_unit(rates[0])} are {100 * float(nearest.low + nearest.high) / 2:.3g} % of {peak.text} TFLOP/s, a peak of "
-        f"the {peak.words}; no peak of this device makes them {with_unit(share)}.",
+        f"{with_unit(rates[0])} are {100 * float(nearest.low + nearest.high) / 2:.3g} % of {peak.text} TFLOP/s, a peak "
+        f"of the {peak.words}; no peak of this device makes them {with_unit(share)}.",
         matters(claimed, nearest),
         "share = rate / peak",
     )

@@ -25,7 +25,8 @@ _N = r"<(\d+)>"
 _ROLES = {
     "nodes": (rf"{_N} (?:\w+ )?(?:nodes?|servers?|machines?|hosts?)\b", rf"(?:nodes?|servers?):? {_N}"),
     "per_node": (
-        rf"(?:nodes?|servers?|machines?)(?: with| of|,? each with| x)? {_N}(?: [\w-]+)? ?(?:{_DEVICE}|[a-z]+\d+\S*)?(?: each)?",
+        rf"(?:nodes?|servers?|machines?)(?: with| of|,? each with| x)? {_N}(?: [\w-]+)? ?"
+        rf"(?:{_DEVICE}|[a-z]+\d+\S*)?(?: each)?",
         rf"{_N} (?:[\w-]+ )?{_DEVICE} (?:each|per (?:node|server|machine)|(?:sit )?in a (?:node|server))",
     ),
     "devices": (
@@ -92,9 +93,9 @@ def _of_each(marked: str, numbers: list[Number], document: Document, index: int)
             before, earlier = with_spelled(document.sentences[index - 1])
             totals = [earlier[int(k)] for k in re.findall(rf"<(\d+)> (?:[\w-]+ )?{noun}\b", before)]
         right = middle(many.bounds) * middle(parts.bounds)
-        if len(totals) == 1 and not totals[0].hedge and not totals[0].low <= right <= totals[0].high:
-            if not (many.hedge or parts.hedge):
-                yield _finding(totals[0], [many, parts], "total = number × parts of each")
+        sure = len(totals) == 1 and not (totals[0].hedge or many.hedge or parts.hedge)
+        if sure and not totals[0].low <= right <= totals[0].high:
+            yield _finding(totals[0], [many, parts], "total = number × parts of each")
 
 
 def _before(document: Document, roles: list[dict[str, list[Number]]], index: int) -> dict[str, list[Number]]:
