@@ -4,6 +4,7 @@ import re
 from decimal import Decimal
 from itertools import combinations
 
+_NAMED = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 _FACTORS = {10: "ten", 100: "a hundred", 1000: "a thousand", 1_000_000: "a million", 60: "60", 3600: "3,600"}
 
 
@@ -62,6 +63,10 @@ def _replaced(plain: str) -> list[str]:
 
 def candidates(text: str, has_unit: bool) -> list[tuple[float, float, str]]:
     """What a printed number may have been before a slip: value, half of its last digit, and the slip in words."""
+    named = re.fullmatch(r"([\d.,]+) (thousand|million|billion)", text)
+    if named:
+        size = _NAMED[named[2]]
+        return [(value * size, half * size, words) for value, half, words in candidates(named[1], has_unit)]
     plain = re.sub(r"[^\d.]", "", text)
     if not re.fullmatch(r"\d+(?:\.\d+)?", plain) or re.search(r"[a-zA-Z×^]", text):
         return []

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from math import factorial
 
-from scalelens.audit.document import Document
+from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import candidates
 from scalelens.audit.printed import Bounds
@@ -21,6 +21,7 @@ from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, with_unit
 from scalelens.units import base
 
+_NARROW = 1.03  # a formula of rounded numbers that leaves more than this confirms nothing
 _SURE = 0.1
 _SURE_WITH_UNIT = 0.4
 _SURE_OF_UNITS = 1.0  # power × time is an energy, images over images/s are seconds: units alone leave little else
@@ -40,8 +41,28 @@ def find(document: Document) -> Iterator[Finding]:
         operands = around(document, index)
         for number in with_labels(sentence):
             target = operand_of(number)
-            if target and (found := _slipped(target, operands)):
+            found = _of_other_base(target, operands, sentence) or _slipped(target, operands) if target else None
+            if target and found:
                 yield _finding(target, *found)
+
+
+def _of_other_base(target: Operand, operands: list[Operand], sentence: Sentence) -> tuple[Expression, str] | None:
+    """ "18 % less time" of 143 s and 121 s, which are 15 % less: the change was divided by the smaller value."""
+    place = sentence.numbers.index(target.number) if target.number in sentence.numbers else -1
+    if not target.is_share or not re.search(rf"<{place}> (?:less|shorter|fewer|lower) ", sentence.marked):
+        return None
+    half = (target.high - target.low) / 2
+    low, high = target.low - half, target.high + half
+    given = [each for each in expressions(target, operands) if each.of_a_change]
+    if any(each.text == "1 - a / b" and low <= each.high and each.low <= high for each in given):
+        return None
+    for each in given:
+        if each.text == "a / b - 1" and low <= each.high and each.low <= high:
+            ours = {id(operand) for operand in each.operands}
+            for right in given:
+                if right.text == "1 - a / b" and {id(operand) for operand in right.operands} == ours and right.low > 0:
+                    return right, "the change was divided by the smaller of the two"
+    return None
 
 
 def _slipped(target: Operand, operands: list[Operand]) -> tuple[Expression, str] | None:
@@ -83,12 +104,12 @@ def _likeliest(
     if not given:
         return None
     sure = _SURE_WITH_UNIT if any(target.dimension) and _digits(target) > 2 else _SURE
-    sure = _SURE_OF_UNITS if all(each.of_units for each in given) and _digits(target) > 2 else sure
+    sure = _SURE_OF_UNITS if all(each.of_units for each in given) and any(target.dimension) else sure
     for v, w, words in tried:
         if v <= 0:
             continue
         expected = sum(2 * w / v + 2 * (e.high - e.low) / (e.high + e.low) for e in given) / _DECADE
-        fits = [e for e in given if e.low <= (v + w) * size and (v - w) * size <= e.high]
+        fits = [e for e in given if e.low <= (v + w) * size and (v - w) * size <= e.high and e.high < _NARROW * e.low]
         used: set[int] = set()
         independent = 0
         for each in sorted(fits, key=lambda e: len(e.operands)):

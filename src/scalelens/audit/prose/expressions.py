@@ -22,6 +22,12 @@ class Expression:
     operands: tuple[Operand, ...]
 
     @property
+    def of_a_change(self) -> bool:
+        """Whether it is a change between two measures in one unit."""
+        units = {each.number.unit for each in self.operands}
+        return self.text in ("a / b - 1", "1 - a / b") and len(units) == 1 and units != {""}
+
+    @property
     def of_units(self) -> bool:
         """Whether every operand has a unit, so that it is no plain multiple of a number."""
         return all(each.number.unit not in ("", "x") for each in self.operands) and self.text in (
@@ -42,7 +48,11 @@ def expressions(target: Operand, operands: list[Operand]) -> Iterator[Expression
         if not _may_be_combined(a, b) or (ratio_of_column and not (a.cell and _of_one_column(a, b))):
             continue
         if target.is_share:
-            if a.dimension == b.dimension and a.is_share == b.is_share and (any(a.dimension) or _of_one_column(a, b)):
+            if (
+                a.dimension == b.dimension
+                and a.is_share == b.is_share
+                and (any(a.dimension) or _of_one_column(a, b) or _is_efficiency(target, a))
+            ):
                 yield Expression(100 * a.low / b.high, 100 * a.high / b.low, "a / b", (a, b))
                 yield Expression(100 * a.low / b.high - 100, 100 * a.high / b.low - 100, "a / b - 1", (a, b))
                 yield Expression(100 - 100 * a.high / b.low, 100 - 100 * a.low / b.high, "1 - a / b", (a, b))
@@ -85,6 +95,11 @@ def _of_three(target: Operand, operands: list[Operand]) -> Iterator[Expression]:
         for a, b, c in combinations(plain, 3):
             if _plus(_plus(a.dimension, b.dimension), c.dimension) == target.dimension:
                 yield Expression(a.low * b.low * c.low, a.high * b.high * c.high, "a × b × c", (a, b, c))
+
+
+def _is_efficiency(target: Operand, a: Operand) -> bool:
+    """Whether the words speak of an efficiency, and a is a speedup, which is divided by a number of devices."""
+    return a.number.unit == "x" and "efficien" in target.number.words.lower()
 
 
 def _is_factor(target: Operand) -> bool:

@@ -128,7 +128,7 @@ def _cells(table: TextTable, sentences: tuple[Sentence, ...]) -> list[Number]:
         named.add(len(table.cells) - 1)
     totals = {row for row, texts in enumerate(table.texts) if re.match(r"total|sum|all\b", texts[0].lower())}
     columns = [k for k, heading in enumerate(table.headings) if _is_named(heading, words, text)]
-    chosen = columns or list(range(len(table.headings)))
+    chosen = list(range(len(table.headings))) if totals or not columns else columns
     if not named:
         return []
     return [cell for row in sorted(named | totals) for k in chosen if (cell := table.cells[row][k])]

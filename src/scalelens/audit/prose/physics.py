@@ -13,6 +13,7 @@ from scalelens.audit.wording import matters, with_unit
 _OF_PEAK = re.compile(
     r"<(\d+)> (?:of|\w+ of) (?:the |its |their )?(?:\w+ ){0,2}peak|\bm?fu (?:of|is|=) <(\d+)>|<(\d+)> mfu"
 )
+_KEPT = re.compile(r"\b(?:keeps?|kept|retains?|retained|loses?|lost) <(\d+)>")
 _SPARSE = 2
 _NEARLY = 0.03
 
@@ -28,6 +29,16 @@ def find(document: Document) -> Iterator[Finding]:
                 yield _above(share)
             else:
                 yield from _against_peaks(sentence, share, document, index)
+        for match in _KEPT.finditer(sentence.marked):
+            share = sentence.numbers[int(match[1])]
+            if share.unit == "%" and share.low > 100 and not share.hedge:
+                yield Finding(
+                    "inconsistent",
+                    (share,),
+                    f"Nothing keeps or loses {with_unit(share)} of what it had: that is more than all.",
+                    "conclusion",
+                    "share ≤ 100 %",
+                )
 
 
 def _against_peaks(sentence: Sentence, share: Number, document: Document, index: int) -> Iterator[Finding]:

@@ -56,6 +56,9 @@ _RELATIONS = (
     ("global", ("batch_each", "devices"), "global batch = batch of a device × devices"),
     ("tokens_a_step", ("global", "length"), "tokens of a step = global batch × length"),
 )
+_PAIRS = re.compile(
+    r"batch(?: size)? (?:is|of|was) <(\d+)> (?:\w+ )?on <(\d+)> (?:\w+ )?and <(\d+)> (?:\w+ )?on <(\d+)>"
+)
 _EACH = re.compile(
     r"<(\d+)> [\w-]+ (?:with|carry|have|has|of|hold|contain|and) <(\d+)> (?:[\w-]+ )?([a-z]{3,}) (?:each|per \w+)\b"
 )
@@ -63,6 +66,7 @@ _EXPERTS = re.compile(r"\bexperts?\b|\be?tp\d|\bep\b|\betp\b|\bmoe\b")
 _KEEPS = re.compile(r"; (?:so|hence|thus|data|tensor|pipeline|global|sequence|in all)\b")
 _LONGEST = 250  # characters of a sentence; a longer one may speak of several runs
 _BACK = 4
+_NEXT, _FAR = 3, 20  # lines to the sentence before, and to one whose roles still count
 _MOST_VALUES = 2
 _HYPOTHETICAL = re.compile(r"\b(?:either|between|range|e\.g|example|if|up to|could|can|may|should|default)\b")
 
@@ -79,7 +83,23 @@ def find(document: Document) -> Iterator[Finding]:
             found = _held(own, before, target, factors)
             if found:
                 yield _finding(*found, identity)
+        yield from _pairs_of_batches(document.sentences[index], {**_before(document, roles, index), **own})
         yield from _of_each(*with_spelled(document.sentences[index]), document, index)
+
+
+def _pairs_of_batches(sentence: Sentence, roles: dict[str, list[Number]]) -> Iterator[Finding]:
+    """ "The global batch is 16 sequences on 8 cards and 256 on 128": each is the batch of a device × devices."""
+    each = roles.get("batch_each", [])
+    marked, numbers = with_spelled(sentence)
+    match = _PAIRS.search(marked)
+    if len(each) != 1 or not match:
+        return
+    pairs = [(numbers[int(match[1])], numbers[int(match[2])]), (numbers[int(match[3])], numbers[int(match[4])])]
+    right = [middle(each[0].bounds) * middle(devices.bounds) for _, devices in pairs]
+    holds = [batch.low <= value <= batch.high for (batch, _), value in zip(pairs, right, strict=True)]
+    if sum(holds) == 1:
+        batch, devices = pairs[holds.index(False)]
+        yield _finding(batch, [each[0], devices], "global batch = batch of a device × devices")
 
 
 def _of_each(marked: str, numbers: list[Number], document: Document, index: int) -> Iterator[Finding]:
@@ -102,11 +122,12 @@ def _before(document: Document, roles: list[dict[str, list[Number]]], index: int
     """Roles of the sentences before: of the last one, and of earlier ones if the text has one value for the role."""
     result: dict[str, list[Number]] = {}
     for back in range(1, min(index, _BACK) + 1):
-        if document.sentences[index].line - document.sentences[index - back].line > 3 * back:
+        distance = document.sentences[index].line - document.sentences[index - back].line
+        if distance > _FAR:
             break
         for role, numbers in roles[index - back].items():
             everywhere = {number.text for each in roles for number in each.get(role, [])}
-            if role not in result and (back == 1 or len(everywhere) == 1):
+            if role not in result and ((back == 1 and distance <= _NEXT) or len(everywhere) == 1):
                 result[role] = numbers
     return result
 
