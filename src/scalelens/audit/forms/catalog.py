@@ -22,11 +22,11 @@ class Form:
     of: Callable[[list[Interval]], Interval | None]
 
 
-def product(a: Interval, b: Interval) -> Interval:
+def _product(a: Interval, b: Interval) -> Interval:
     return a[0] * b[0], a[1] * b[1]
 
 
-def quotient(a: Interval, b: Interval) -> Interval | None:
+def _quotient(a: Interval, b: Interval) -> Interval | None:
     return (a[0] / b[1], a[1] / b[0]) if b[0] > 0 else None
 
 
@@ -36,27 +36,27 @@ def _difference(a: Interval, b: Interval) -> Interval:
 
 def _gain(a: Interval, b: Interval) -> Interval | None:
     """By how many per cent a is more than b."""
-    ratio = quotient(a, b)
+    ratio = _quotient(a, b)
     return (100 * ratio[0] - 100, 100 * ratio[1] - 100) if ratio else None
 
 
 def _loss(a: Interval, b: Interval) -> Interval | None:
     """By how many per cent a is less than b."""
-    ratio = quotient(a, b)
+    ratio = _quotient(a, b)
     return (100 - 100 * ratio[1], 100 - 100 * ratio[0]) if ratio else None
 
 
 FORMS = (
     Form("{c} = k × {0}", 1, True, lambda x: x[0]),
-    Form("{c} = k / {0}", 1, True, lambda x: quotient((1.0, 1.0), x[0])),
-    Form("{c} = {0} × {1}", 2, True, lambda x: product(x[0], x[1])),
-    Form("{c} = {0} / {1}", 2, True, lambda x: quotient(x[0], x[1])),
-    Form("{c} = k / ({0} × {1})", 2, True, lambda x: quotient((1.0, 1.0), product(x[0], x[1]))),
+    Form("{c} = k / {0}", 1, True, lambda x: _quotient((1.0, 1.0), x[0])),
+    Form("{c} = {0} × {1}", 2, True, lambda x: _product(x[0], x[1])),
+    Form("{c} = {0} / {1}", 2, True, lambda x: _quotient(x[0], x[1])),
+    Form("{c} = k / ({0} × {1})", 2, True, lambda x: _quotient((1.0, 1.0), _product(x[0], x[1]))),
     Form("{c} = {0} + {1}", 2, False, lambda x: (x[0][0] + x[1][0], x[0][1] + x[1][1])),
     Form("{c} = {0} - {1}", 2, False, lambda x: _difference(x[0], x[1])),
     Form("{c} = ({0} / {1} - 1) × 100", 2, False, lambda x: _gain(x[0], x[1])),
     Form("{c} = (1 - {0} / {1}) × 100", 2, False, lambda x: _loss(x[0], x[1])),
-    Form("{c} = {0} × {1} × {2}", 3, False, lambda x: product(product(x[0], x[1]), x[2])),
+    Form("{c} = {0} × {1} × {2}", 3, False, lambda x: _product(_product(x[0], x[1]), x[2])),
 )
 SYMMETRIC = {FORMS[2].text, FORMS[4].text, FORMS[5].text, FORMS[9].text}
 SIGNED = {FORMS[5].text, FORMS[6].text, FORMS[7].text, FORMS[8].text}

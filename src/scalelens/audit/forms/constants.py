@@ -57,11 +57,11 @@ def _broken(table: TextTable, chosen: tuple[Series, ...], stated: set[Decimal]) 
     if len(changing) < 2:
         return
     row = apart[0]
-    numbers: list[Number] = [number for each in changing if (number := each.numbers[row])]
+    broken: list[Number] = [number for each in changing if (number := each.numbers[row])]
     shown = " × ".join(number.text for each in chosen if (number := each.numbers[row]))
     yield Finding(
         "inconsistent",
-        tuple(numbers),
+        tuple(broken),
         f"{shown} = {about(products[row], 7)}, but the product is {about(constant, 7)} in the {rows} other rows of "
         f"{table_name(table)}, as the text says.",
         matters(Bounds(products[row], products[row]), Bounds(constant, constant)),

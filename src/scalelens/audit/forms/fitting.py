@@ -69,7 +69,8 @@ def _held_against(
 ) -> Fit | None:
     """The places that agree with what is predicted, times the factor, and those that do not."""
     most = 2 if len(places) >= _MANY else 1
-    agreeing, apart = [], []
+    agreeing: list[int] = []
+    apart: list[int] = []
     for place in places:
         low, high = _scaled(predicted[place], factor)
         (agreeing if low <= target[place][1] and target[place][0] <= high else apart).append(place)

@@ -40,10 +40,7 @@ def relations(series: list[Series], places: list[int]) -> Iterator[Relation]:
     """All relations between the series at these places, the ones without exception included."""
     if not 2 <= len(series) <= _MOST_SERIES:
         return
-    known = {
-        each.key: {place: each.intervals[place] for place in places if each.intervals[place] is not None}
-        for each in series
-    }
+    known = {each.key: each.known(places) for each in series}
     for target in series:
         if len(known[target.key]) < 3:
             continue

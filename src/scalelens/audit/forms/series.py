@@ -1,7 +1,7 @@
 """A column or a row of a table as a series of intervals, in base units."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,6 +38,10 @@ class Series:
     def intervals(self) -> tuple[Interval | None, ...]:
         """The values that each number may have, in base units."""
         return tuple(_interval(number) for number in self.numbers)
+
+    def known(self, places: Iterable[int]) -> dict[int, Interval]:
+        """The values at those of the places that have some."""
+        return {place: interval for place in places if (interval := self.intervals[place]) is not None}
 
     @cached_property
     def unit(self) -> str:

@@ -17,7 +17,7 @@ _ALIKE = 0.05
 def sums(series: list[Series], places: list[int]) -> Iterator[Relation]:
     """Series that are the sum or the mean of those next to them."""
     for position, target in enumerate(series):
-        known = {place: target.intervals[place] for place in places if target.intervals[place] is not None}
+        known = target.known(places)
         is_total, is_mean = bool(_TOTAL.search(target.name)), bool(_MEAN.search(target.name))
         if not (is_total or is_mean):
             continue

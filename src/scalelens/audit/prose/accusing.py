@@ -14,7 +14,7 @@ from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import candidates
 from scalelens.audit.printed import Bounds
-from scalelens.audit.prose.expressions import Expression, expressions
+from scalelens.audit.prose.expressions import Expression, expressions, is_efficiency
 from scalelens.audit.prose.operands import Operand, around, is_keyed, operand_of, with_labels
 from scalelens.audit.quantities import value
 from scalelens.audit.units import COUNTED
@@ -73,6 +73,9 @@ def _slipped(target: Operand, operands: list[Operand]) -> tuple[Expression, str]
     half = (target.high - target.low) / 2
     tried = candidates(target.number.text, any(target.dimension))
     two = [each for each in every if len(each.operands) < 3]
+    of_speedup = [each for each in two if each.text == "a / b" and is_efficiency(target, each)]
+    if of_speedup:
+        two = every = of_speedup
     three = every if any(target.dimension) or _digits(target) > 3 else []
     for given in ([each for each in two if each.of_units], two, three):
         nearly = 0.0 if given is three else _NEARLY

@@ -8,6 +8,7 @@ from itertools import combinations, permutations
 from scalelens.audit.prose.operands import Operand
 
 _FACTOR = re.compile(r"\bfactors?\b|\bspeed-?ups?\b|\bratio")
+_LEAST_EFFICIENCY, _MOST_EFFICIENCY = 10, 130  # per cent
 _MOST_OPERANDS = 40
 _MOST_FOR_THREE = 14
 
@@ -51,7 +52,7 @@ def expressions(target: Operand, operands: list[Operand]) -> Iterator[Expression
             if (
                 a.dimension == b.dimension
                 and a.is_share == b.is_share
-                and (any(a.dimension) or _of_one_column(a, b) or _is_efficiency(target, a))
+                and (any(a.dimension) or _of_one_column(a, b) or _divides_speedup(target, a))
             ):
                 yield Expression(100 * a.low / b.high, 100 * a.high / b.low, "a / b", (a, b))
                 yield Expression(100 * a.low / b.high - 100, 100 * a.high / b.low - 100, "a / b - 1", (a, b))
@@ -97,8 +98,14 @@ def _of_three(target: Operand, operands: list[Operand]) -> Iterator[Expression]:
                 yield Expression(a.low * b.low * c.low, a.high * b.high * c.high, "a × b × c", (a, b, c))
 
 
-def _is_efficiency(target: Operand, a: Operand) -> bool:
-    """Whether the words speak of an efficiency, and a is a speedup, which is divided by a number of devices."""
+def is_efficiency(target: Operand, expression: Expression) -> bool:
+    """Whether the words speak of an efficiency, and it is a speedup divided by a number of devices."""
+    speedup, devices = expression.operands
+    possible = _LEAST_EFFICIENCY < expression.low < _MOST_EFFICIENCY
+    return _divides_speedup(target, speedup) and devices.number.unit != "x" and possible
+
+
+def _divides_speedup(target: Operand, a: Operand) -> bool:
     return a.number.unit == "x" and "efficien" in target.number.words.lower()
 
 

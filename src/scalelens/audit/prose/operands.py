@@ -11,7 +11,7 @@ from scalelens.audit.units import canonical
 from scalelens.catalog import rows
 from scalelens.units import base
 
-Dimension = tuple[int, int, int, int]  # powers of s, J, FLOP, B
+_Dimension = tuple[int, int, int, int]  # powers of s, J, FLOP, B
 _DIMENSIONS = {"s": (1, 0, 0, 0), "J": (0, 1, 0, 0), "W": (-1, 1, 0, 0), "FLOP": (0, 0, 1, 0), "B": (0, 0, 0, 1),
                "Hz": (-1, 0, 0, 0)}  # fmt: skip
 _PEAKS = ("fp32_tflops", "tf32_tflops", "fp16_tflops", "bf16_tflops", "fp8_tflops")
@@ -37,7 +37,7 @@ class Operand:
     number: Number
     low: float
     high: float
-    dimension: Dimension
+    dimension: _Dimension
     is_share: bool
     cell: tuple[int, int, int] | None = None
 

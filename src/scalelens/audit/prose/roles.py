@@ -84,13 +84,13 @@ def find(document: Document) -> Iterator[Finding]:
             if found:
                 yield _finding(*found, identity)
         yield from _pairs_of_batches(document.sentences[index], {**_before(document, roles, index), **own})
-        yield from _of_each(*with_spelled(document.sentences[index]), document, index)
+        yield from _of_each(*_with_spelled(document.sentences[index]), document, index)
 
 
 def _pairs_of_batches(sentence: Sentence, roles: dict[str, list[Number]]) -> Iterator[Finding]:
     """ "The global batch is 16 sequences on 8 cards and 256 on 128": each is the batch of a device × devices."""
     each = roles.get("batch_each", [])
-    marked, numbers = with_spelled(sentence)
+    marked, numbers = _with_spelled(sentence)
     match = _PAIRS.search(marked)
     if len(each) != 1 or not match:
         return
@@ -110,7 +110,7 @@ def _of_each(marked: str, numbers: list[Number], document: Document, index: int)
         totals = [numbers[int(k)] for k in re.findall(rf"<(\d+)> (?:[\w-]+ )?{noun}\b", marked)]
         totals = [number for number in totals if number is not parts]
         if not totals and index:
-            before, earlier = with_spelled(document.sentences[index - 1])
+            before, earlier = _with_spelled(document.sentences[index - 1])
             totals = [earlier[int(k)] for k in re.findall(rf"<(\d+)> (?:[\w-]+ )?{noun}\b", before)]
         right = middle(many.bounds) * middle(parts.bounds)
         sure = len(totals) == 1 and not (totals[0].hedge or many.hedge or parts.hedge)
@@ -153,7 +153,7 @@ def _held(
 
 def _roles_of(sentence: Sentence) -> dict[str, list[Number]]:
     """The whole numbers of the last clause of a sentence by role; spelled numbers count."""
-    marked, numbers = with_spelled(sentence)
+    marked, numbers = _with_spelled(sentence)
     marked = marked.rpartition("; ")[2] if not _KEEPS.search(marked) else marked
     result: dict[str, list[Number]] = {}
     for role, patterns in _PATTERNS.items():
@@ -165,7 +165,7 @@ def _roles_of(sentence: Sentence) -> dict[str, list[Number]]:
     return result
 
 
-def with_spelled(sentence: Sentence) -> tuple[str, list[Number]]:
+def _with_spelled(sentence: Sentence) -> tuple[str, list[Number]]:
     """The marked sentence with its spelled numbers marked too, and all its numbers; unlike there, units are kept."""
     numbers = list(sentence.numbers)
     text = sentence.text
