@@ -8,6 +8,7 @@ from scalelens.units import UNITS, base
 
 _BRACKETS = re.compile(r"[(\[]\s*([^()\[\]]+?)\s*[)\]]")
 _LAST_WORD = re.compile(r"(?:\s|_|\bin\s)([^\s_]+)$")
+_TOKENS_PER_SECOND = re.compile(r"\bTPS\b")
 _QUANTITIES = ("time", "power", "energy", "bytes")  # those that one unit without a slash measures
 _ONE_DEVICE = "(?:gpu|gcd|ipu|hpu|device|accelerator)"
 _RATE_OF_SUFFIX = re.compile(rf"^(\w+?)_per_(s|sec|second|step)(?:_per_({_ONE_DEVICE}))?$", re.IGNORECASE)
@@ -63,6 +64,8 @@ def _name_and_unit(heading: str) -> tuple[str, str]:
         for part in (inner, *re.split(r"\s+or\s+|,\s*", inner)):
             if unit := canonical(part):
                 return heading.replace(inner, ""), unit
+    if _TOKENS_PER_SECOND.search(heading):
+        return heading, "tokens/s"
     if heading.startswith("% of "):
         return heading, "%"
     if whole := canonical(heading):

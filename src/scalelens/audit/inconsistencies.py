@@ -1,12 +1,24 @@
-"""Checks a document with every identity."""
+"""Checks a document with the forms that its own numbers fulfill, and with every identity."""
 
 from scalelens.audit import identities
 from scalelens.audit.document import Document
 from scalelens.audit.finding import Finding
+from scalelens.audit.forms import accusing, constants
+from scalelens.audit.prose import accusing as prose
+from scalelens.audit.prose import physics, roles
 from scalelens.folders import modules_of
 
 
 def inconsistencies(document: Document) -> list[Finding]:
     """The contradictions in a text: those that change a conclusion first, then in the order of the text."""
     found = [finding for _, module in sorted(modules_of(identities).items()) for finding in module.find(document)]
+    places = {(number.table, number.row) for finding in found for number in finding.numbers if number.table is not None}
+    found += [
+        finding
+        for finding in accusing.find(document)
+        if all((number.table, number.row) not in places for number in finding.numbers[:1])
+    ]
+    found += [*constants.find(document), *roles.find(document), *physics.find(document)]
+    lines = {finding.numbers[0].line for finding in found}
+    found += [finding for finding in prose.find(document) if finding.numbers[0].line not in lines]
     return sorted(found, key=lambda finding: (finding.matters != "conclusion", finding.numbers[0].line))

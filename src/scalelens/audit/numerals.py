@@ -6,8 +6,14 @@ the numbers of figures, tables and sections.
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
 
+from scalelens.audit.printed import Number
 from scalelens.audit.units import canonical
+
+if TYPE_CHECKING:
+    from scalelens.audit.document import Sentence
 
 _NUMBER = re.compile(
     r"(?<![\w.,/^_\-–\[#:§])"  # not within a name, a range, a reference
@@ -47,6 +53,14 @@ _HEDGES = {
 }
 
 
+_SPELLED = {
+    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+    "twelve": 12, "sixteen": 16, "thirty-two": 32, "sixty-four": 64,
+}  # fmt: skip
+_WORDS = re.compile(rf"\b({'|'.join(_SPELLED)})\b(?: (\w+))?", re.IGNORECASE)
+_TIMES = ("s", "min", "h", "d")
+
+
 @dataclass(frozen=True)
 class _Numeral:
     """A number in a text: its position (start, end with its unit), digits, unit, and how exact it is."""
@@ -76,6 +90,15 @@ def numerals(text: str) -> list[_Numeral]:
         hedge = next((name for name, words in _HEDGES.items() if words.search(before)), "")
         result.append(_Numeral(match.start(), end, match[0].strip(), unit, hedge))
     return result
+
+
+def number_words(sentence: "Sentence") -> list[Number]:
+    """The numbers that a sentence spells out: "four servers with eight cards each"."""
+    return [
+        Number(match[1], Decimal(size), Decimal(size), canonical(match[2] or ""), sentence.line, 1, sentence.text)
+        for match in _WORDS.finditer(sentence.text)
+        if (size := _SPELLED[match[1].lower()]) and (size > 1 or canonical(match[2] or "") in _TIMES)
+    ]
 
 
 def _unit_after(text: str, end: int) -> tuple[int, str]:

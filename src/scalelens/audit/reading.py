@@ -20,6 +20,7 @@ _SENTENCE_END = re.compile(
 _NEW_PARAGRAPH = re.compile(
     r"\s*(?:[-*+•]\s|\d{1,2}[.)]\s|#|>|\\(?:item|section|subsection|paragraph|begin|end|caption)\b|\$\$)"
 )
+_KEY = re.compile(r"(?<=\S)\s{2,}(?=\S)")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _COMMENT = re.compile(r"(?<!\\)%.*")
 _SIUNITX = re.compile(r"\\(?:SI|qty)\{([^}]*)\}\{([^}]*)\}")
@@ -52,8 +53,14 @@ def document_of(text: str, path: str = "text", suffix: str = ".txt") -> Document
     raw = raw_tables(shown, is_csv=suffix == ".csv")
     read_tables = [table_of(table, index, shown) for index, table in enumerate(raw)]
     tables = tuple(table for table in read_tables if table)
-    of_tables = {line for table in raw for line in range(table.rows[0][0], table.rows[-1][0] + 1)}
-    sentences = () if suffix == ".csv" else tuple(_sentences_of(shown, of_tables))
+    of_tables = {
+        line
+        for table, is_table in zip(raw, read_tables, strict=True)
+        if is_table or any(len(cells) > 2 for _, cells in table.rows)
+        for line in range(table.rows[0][0], table.rows[-1][0] + 1)
+    }
+    keyed = {line for table in raw for line, _ in table.rows} - of_tables  # a name and its value in each line
+    sentences = () if suffix == ".csv" else tuple(_sentences_of(shown, of_tables, keyed))
     numbers = [number for table in tables for row in table.cells for number in row if number]
     numbers += [number for sentence in sentences for number in sentence.numbers]
     numbers.sort(key=lambda number: (number.line, number.column))
@@ -73,20 +80,25 @@ def _unit_of(macros: str) -> str:
     return "".join(parts)
 
 
-def _sentences_of(lines: list[str], of_tables: set[int]) -> list[Sentence]:
-    """Sentences of the lines outside of tables and of fenced blocks of Markdown."""
+def _sentences_of(lines: list[str], of_tables: set[int], keyed: set[int]) -> list[Sentence]:
+    """Sentences of the lines outside of tables and of fenced blocks of Markdown; a keyed line is one of its own."""
     sentences: list[Sentence] = []
     paragraph: list[tuple[int, str]] = []
     fenced = False
     for number, line in enumerate([*lines, ""], 1):
         fenced ^= bool(_FENCE.match(line))
         ends = not line.strip() or number in of_tables or fenced or _FENCE.match(line)
-        if paragraph and (ends or _NEW_PARAGRAPH.match(line)):
+        if paragraph and (ends or number in keyed or _NEW_PARAGRAPH.match(line)):
             sentences += _sentences_of_paragraph(paragraph)
             paragraph = []
         if not ends:
-            paragraph.append((number, line))
+            paragraph.append((number, _KEY.sub(_with_colon, line) if number in keyed else line))
     return sentences
+
+
+def _with_colon(spaces: re.Match[str]) -> str:
+    """A colon and as many spaces as there are between a name and its value."""
+    return ":" + " " * (len(spaces[0]) - 1)
 
 
 def _sentences_of_paragraph(paragraph: list[tuple[int, str]]) -> list[Sentence]:

@@ -1,0 +1,155 @@
+"""Which numbers of a table the relations of its other places accuse."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
+
+from scalelens.audit.document import Document, TextTable
+from scalelens.audit.finding import Finding
+from scalelens.audit.forms.meaning import is_measured
+from scalelens.audit.forms.search import Relation, relations
+from scalelens.audit.forms.series import Series, columns_of, groups_of, rows_of
+from scalelens.audit.forms.slips import BY_CHANCE, OTHER_BY_CHANCE, slip
+from scalelens.audit.forms.sums import sums
+from scalelens.audit.groups import own_group
+from scalelens.audit.printed import Bounds, Number
+from scalelens.audit.quantities import value
+from scalelens.audit.wording import about, matters, table_name, with_unit
+from scalelens.units import base
+
+_SURE = 1e-5
+_SURE_IF_MEANT = 3e-3
+_EXPLAINS = 1e-2
+_MEASURED_TWICE = 0.03  # share by which two measurements may differ
+_MOST_ROWS = 40
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Numbers that break a relation which the rest of their table fulfills."""
+    for table in document.tables:
+        accused: dict[tuple[int | None, int | None], list[tuple[Relation, int]]] = {}
+        if len(table.cells) > _MOST_ROWS:
+            continue
+        found = list(_relations_of(table))
+        explained = {
+            (by_row, relation.target.key, place)
+            for relation, by_row in found
+            if not relation.fit.apart and relation.doubt < _EXPLAINS
+            for place in relation.fit.agreeing
+        }
+        for relation, by_row in found:
+            for place in relation.fit.apart:
+                if (by_row, relation.target.key, place) in explained:
+                    continue
+                if _accuses(table, relation, place, by_row):
+                    number = relation.target.numbers[place]
+                    key = (number.row, None) if by_row and number else (None, number.cell if number else None)
+                    accused.setdefault(key, []).append((relation, place))
+        for broken in accused.values():
+            yield _finding(table, broken)
+
+
+def _relations_of(table: TextTable) -> Iterator[tuple[Relation, bool]]:
+    """Relations between columns in groups of rows, and between rows."""
+    columns = columns_of(table)
+    for rows in groups_of(table):
+        yield from ((each, True) for each in [*relations(columns, rows), *sums(columns, rows)])
+    lines = rows_of(table)
+    places = list(range(len(table.headings)))
+    yield from ((each, False) for each in [*relations(lines, places), *sums(lines, places)])
+
+
+def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> bool:
+    """Whether a place that is apart must be wrong."""
+    slipped = _slip_of(relation, place)
+    doubt = relation.doubt * (BY_CHANCE.get(slipped, OTHER_BY_CHANCE) if slipped else 1)
+    if doubt > (_SURE_IF_MEANT if relation.meant else _SURE):
+        return False
+    if by_row:
+        used = [each.key for each in (relation.target, *relation.operands)]
+        if own_group(table, relation.fit.apart, relation.fit.agreeing, used):
+            return False
+    low, high = _right(relation, place)
+    printed = relation.target.numbers[place]
+    if printed is None or _may_be_round(printed, low, high):
+        return False
+    if relation.most and _may_be_cut(relation, place):
+        return False
+    far = abs(float(printed.low) / ((low + high) / 2) - 1) > _MEASURED_TWICE
+    if relation.of_equals or len(relation.operands) > 2:
+        return True
+    if not relation.fit.free and relation.meant and not is_measured(relation.target, relation.operands):
+        return far or len(relation.operands) > 1
+    return far and bool(slipped)
+
+
+def _may_be_cut(relation: Relation, place: int) -> bool:
+    """Whether the number follows if all numbers of the row may be cut instead of rounded."""
+    printed = relation.target.intervals[place]
+    if not relation.most or printed is None or place not in relation.most:
+        return False
+    half = (printed[1] - printed[0]) / 2
+    ends = [end * factor for end in relation.most[place] for factor in relation.fit.factor]
+    return min(ends) <= printed[1] + half and printed[0] - half <= max(ends)
+
+
+def _may_be_round(printed: Number, low: float, high: float) -> bool:
+    """Whether a whole number that ends in 0 may be rounded to tens: 600 of 1,024 nodes are "60 %"."""
+    middle = float(printed.low + printed.high) / 2
+    return bool(re.fullmatch(r"\d0", printed.text)) and low <= middle + 5 and high >= middle - 5
+
+
+def _slip_of(relation: Relation, place: int) -> str:
+    number = relation.target.numbers[place]
+    low, high = _right(relation, place)
+    return slip(number.text, low, high) if number else ""
+
+
+def _right(relation: Relation, place: int) -> tuple[float, float]:
+    """What the target should be, in the unit in which it is printed."""
+    number = relation.target.numbers[place]
+    size = float(base(number.unit)[1]) if number and number.unit != "%" else 1.0
+    ends = [end * factor / size for end in relation.predicted[place] for factor in relation.fit.factor]
+    return min(ends), max(ends)
+
+
+def _finding(table: TextTable, broken: list[tuple[Relation, int]]) -> Finding:
+    """The finding of a row: the number that all its broken relations have in common comes first."""
+    counts = Counter(
+        id(number)
+        for relation, place in broken
+        for number in (each.numbers[place] for each in (relation.target, *relation.operands))
+        if number
+    )
+    relation, place = min(broken, key=lambda each: (-counts[id(each[0].target.numbers[each[1]])], each[0].doubt))
+    target = relation.target.numbers[place]
+    assert target
+    operands = [number for each in relation.operands if (number := each.numbers[place])]
+    low, high = _right(relation, place)
+    right = about(Decimal((low + high) / 2), 5)
+    slipped = _slip_of(relation, place)
+    formula = relation.form.format(*(_short(each) for each in relation.operands), c=_short(relation.target))
+    return Finding(
+        "inconsistent",
+        (target, *operands),
+        f"{with_unit(target)} does not follow from {_listed(operands)} as in {len(relation.fit.agreeing)} other places "
+        f"of {table_name(table)}: these give {right} {target.unit if target.unit != 'x' else 'times'}".rstrip()
+        + (f" ({slipped})." if slipped else "."),
+        matters(value(target), _bounds(target, low, high)),
+        formula,
+    )
+
+
+def _bounds(target: Number, low: float, high: float) -> Bounds:
+    size = base(target.unit)[1]
+    return Bounds(Decimal(low) * size, Decimal(high) * size)
+
+
+def _listed(operands: list[Number]) -> str:
+    shown = [with_unit(number) for number in operands]
+    return " and ".join(shown) if len(shown) < 4 else f"{', '.join(shown[:2])} ... {shown[-1]}"
+
+
+def _short(series: Series) -> str:
+    return (series.name or "the row")[:40].replace("{", "(").replace("}", ")")

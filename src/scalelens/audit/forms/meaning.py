@@ -1,0 +1,117 @@
+"""What units and headings say about a form: which one is meant, and which cannot be."""
+
+import re
+
+from scalelens.audit.forms.catalog import Form
+from scalelens.audit.forms.fitting import Fit
+from scalelens.audit.forms.series import Series
+
+_QUANTITIES = ("time", "rate", "energy", "power", "flops", "bytes")
+_NEGLIGIBLE = 0.02
+
+_RATIO = re.compile(
+    r"ratio|speed.?up|efficien|%|percent|improve|gain|scal|relative|faster|saving|reduc|increase|vs\.?\b|kept|\bx\b|mfu|"
+    r"hfu|utili[sz]|overhead|diff|delta|Δ|change|share|fraction|\w\s?/\s?(?!s\b|sec|h\b|step|gpu|epoch|iter)\w",
+    re.IGNORECASE,
+)
+_FACTOR = re.compile(
+    r"\b(?:gpus?|devices?|nodes?|micro|mbs|accum\w*|ga|seq\w*|length|len|tp|pp|dp|cp|ep|dgx|per|batch\w*|gbs|replicas?)\b"
+)
+_COUNT_OF = re.compile(r"global|total|tokens|\bbatch|\bgbs\b|world|devices|gpus", re.IGNORECASE)
+_TRIPLES = {
+    ("energy", "power", "time"), ("work", "rate", "time"), ("rate", "rate", "devices"), ("flops", "flops", "devices"),
+    ("energy", "energy", "devices"), ("power", "power", "devices"), ("rate", "batch", "time"),
+    ("rate", "micro_batch", "time"),
+}  # fmt: skip
+
+
+def allowed(form: Form, target: Series, operands: tuple[Series, ...]) -> bool:
+    """Whether the form may be meant at all.
+
+    Settings are chosen: they follow from others only if they are named so.  Two measures in one unit, such as two
+    latencies, have no ratio that is shared, and percentiles add up to nothing.
+    """
+    if target.is_setting:
+        plain = form.text in ("{c} = {0} × {1}", "{c} = {0} × {1} × {2}")
+        return plain and bool(_COUNT_OF.search(target.name)) and all(is_factor(each) for each in operands)
+    if target.is_order_statistic or any(each.is_order_statistic for each in operands):
+        alike = form.operands == 2 and operands[0].is_order_statistic == operands[1].is_order_statistic
+        return alike and quotient_of_equals(form, operands)
+    if form.text.endswith("100"):
+        return (target.unit == "%" or bool(_RATIO.search(target.name))) and operands[0].unit == operands[1].unit != "?"
+    if form.text in ("{c} = {0} + {1}", "{c} = {0} - {1}"):
+        return operands[0].unit == operands[1].unit == target.unit != "?"
+    if form.operands == 1:
+        return operands[0].unit != target.unit or _is_share(target)
+    return True
+
+
+def is_factor(series: Series) -> bool:
+    """Whether a count of this name is a factor of another: a number of devices, a micro-batch, a length."""
+    return series.is_setting and bool(_FACTOR.search(_words(series)))
+
+
+def quotient_of_equals(form: Form, operands: tuple[Series, ...]) -> bool:
+    """Whether this is the ratio of two measures in one unit, whose factor cannot be free."""
+    a, b = operands[0], operands[-1]
+    return form.text == "{c} = {0} / {1}" and (a.unit, a.kind) == (b.unit, b.kind)
+
+
+def contribute(form: Form, operands: tuple[Series, ...], result: Fit) -> bool:
+    """Whether every operand of a sum matters, and no operand of a product is constant."""
+    for each in operands:
+        intervals = [interval for place in result.agreeing if (interval := each.intervals[place])]
+        if len(operands) > 1 and len({sum(interval) for interval in intervals}) < 2 and not is_factor(each):
+            return False
+        if form.text in ("{c} = {0} + {1}", "{c} = {0} - {1}"):
+            sizes = [abs(sum(interval)) / 2 for interval in intervals]
+            others = [
+                abs(sum(i)) / 2 for o in operands if o is not each for p in result.agreeing if (i := o.intervals[p])
+            ]
+            if sum(a > _NEGLIGIBLE * b for a, b in zip(sizes, others, strict=False)) < len(sizes):
+                return False
+    return True
+
+
+def is_measured(target: Series, operands: tuple[Series, ...]) -> bool:
+    """Whether all are measures of different quantities, which may come from two clocks."""
+    return target.kind in _QUANTITIES and any(each.kind not in (target.kind, "devices", "nodes") for each in operands)
+
+
+def _is_share(target: Series) -> bool:
+    return target.kind in ("speedup", "efficiency", "ratio", "share") or target.unit in ("x", "%")
+
+
+def fits_units(form: Form, target: Series, operands: tuple[Series, ...]) -> bool:
+    """Whether units and headings say that this form is meant."""
+    units = [each.unit for each in operands]
+    kinds = [each.kind for each in operands]
+    is_ratio = target.unit in ("", "%", "x") and bool(_RATIO.search(target.name) or target.unit)
+    if form.operands == 3:
+        return True
+    if form.text.endswith("100"):
+        return is_ratio
+    if quotient_of_equals(form, operands) and units[0] != "?" and kinds[0] == kinds[1]:
+        return is_ratio and bool(units[0] or _names(operands[0]) & _names(operands[1]))
+    if form.text in ("{c} = {0} + {1}", "{c} = {0} - {1}"):
+        return True
+    if form.operands == 2:
+        trio = sorted([target.kind, *kinds])
+        return any(trio == sorted(each) for each in _TRIPLES) or (
+            target.kind in ("speedup", "efficiency") and kinds[1] in ("devices", "nodes")
+        )
+    if re.search(r"mfu|hfu|utili[sz]", target.name, re.IGNORECASE):
+        return kinds[0] == "flops" or bool(re.search("flop", operands[0].name, re.IGNORECASE))
+    if target.kind == "power" and kinds[0] == "devices":
+        return bool(re.search("limit|tdp|max", target.name, re.IGNORECASE))
+    known = bool(units[0] or kinds[0])
+    return (known and _is_share(target)) or bool(_RATIO.search(target.name) and kinds[0] in ("rate", "time"))
+
+
+def _words(series: Series) -> str:
+    return re.sub(r"[_#()\[\]/-]+", " ", series.name.lower())
+
+
+def _names(series: Series) -> set[str]:
+    """Words of a heading that may name a quantity."""
+    return set(re.findall(r"[a-z]{3,}", _words(series)))

@@ -1,0 +1,88 @@
+"""Whether a printed number is another one with a slip: digits swapped, one digit wrong, a power of ten, a unit."""
+
+import re
+from decimal import Decimal
+from itertools import combinations
+
+_NAMED = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
+_FACTORS = {10: "ten", 100: "a hundred", 1000: "a thousand", 1_000_000: "a million", 60: "60", 3600: "3,600"}
+
+
+# How often two numbers that have nothing to do with each other differ by such a slip.
+BY_CHANCE = {"two digits are swapped": 0.01, "the sign is wrong": 0.01, "one digit differs": 0.05}
+OTHER_BY_CHANCE = 0.02
+
+
+def slip(text: str, low: float, high: float) -> str:
+    """What would turn `text` into a value from `low` to `high`, in the unit of the text; "" if no simple slip does."""
+    found = re.fullmatch(r"[-+\u2212]?([\d,' \u2009\u202f\u00a0]*\d(?:\.\d+)?)(.*)", text)
+    if not found or not re.fullmatch(r"\s*", found[2]) or low > high:
+        return ""
+    plain = re.sub(r"[^\d.]", "", found[1])
+    negative = text[0] in "-\u2212"
+    low, high = (-high, -low) if negative else (low, high)
+    half = float(Decimal(5).scaleb(-len(plain.partition(".")[2]) - 1))
+
+    def fits(value: float) -> bool:
+        return low - half <= value <= high + half
+
+    if any(fits(float(each)) for each in _swapped(plain)):
+        return "two digits are swapped"
+    if fits(-float(plain)):
+        return "the sign is wrong"
+    if len(re.sub(r"\D", "", plain)) > 2 and any(fits(float(each)) for each in _replaced(plain)):
+        return "one digit differs"
+    for factor, words in _FACTORS.items():
+        for value, size in ((float(plain) * factor, half * factor), (float(plain) / factor, half / factor)):
+            if low - size <= value <= high + size:
+                return f"it is off by a factor of {words}"
+    return ""
+
+
+def _swapped(plain: str) -> list[str]:
+    """The number with two of its digits swapped."""
+    places = [k for k, character in enumerate(plain) if character.isdigit()]
+    result = set()
+    for first, second in combinations(places, 2):
+        digits = list(plain)
+        digits[first], digits[second] = digits[second], digits[first]
+        result.add("".join(digits))
+    return sorted(result - {plain})
+
+
+def _replaced(plain: str) -> list[str]:
+    """The number with one digit replaced."""
+    return [
+        plain[:k] + digit + plain[k + 1 :]
+        for k, character in enumerate(plain)
+        if character.isdigit()
+        for digit in "0123456789"
+        if digit != character
+    ]
+
+
+def candidates(text: str, has_unit: bool) -> list[tuple[float, float, str]]:
+    """What a printed number may have been before a slip: value, half of its last digit, and the slip in words."""
+    named = re.fullmatch(r"([\d.,]+) (thousand|million|billion)", text)
+    if named:
+        size = _NAMED[named[2]]
+        return [(value * size, half * size, words) for value, half, words in candidates(named[1], has_unit)]
+    plain = re.sub(r"[^\d.]", "", text)
+    if not re.fullmatch(r"\d+(?:\.\d+)?", plain) or re.search(r"[a-zA-Z×^]", text):
+        return []
+    half = float(Decimal(5).scaleb(-len(plain.partition(".")[2]) - 1))
+    digits = len(plain.replace(".", "").strip("0"))
+    result = [(float(each), half, "two digits are swapped") for each in _swapped(plain) if float(each) != float(plain)]
+    if digits > 4:
+        result += [(float(each), half, "one digit differs") for each in _replaced(plain)]
+    if not has_unit:
+        return result
+    for factor in (1000, 60, 3600):
+        words = f"it is off by a factor of {_FACTORS[factor]}"
+        result += [(float(plain) * factor, half * factor, words), (float(plain) / factor, half / factor, words)]
+    words = "it is off by a factor of ten"
+    return (
+        result
+        if digits < 3
+        else [*result, (float(plain) * 10, half * 10, words), (float(plain) / 10, half / 10, words)]
+    )

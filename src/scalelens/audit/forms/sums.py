@@ -1,0 +1,66 @@
+"""Totals, means and running sums of neighboring series of a table."""
+
+import re
+from collections.abc import Iterator
+
+from scalelens.audit.forms.fitting import fit
+from scalelens.audit.forms.search import Relation
+from scalelens.audit.forms.series import Interval, Series
+
+_TOTAL = re.compile(r"\b(?:total|sum|overall|all|altogether)\b", re.IGNORECASE)
+_MEAN = re.compile(r"\b(?:avg|average|mean|overall)\b", re.IGNORECASE)
+_LEAST = 3  # parts of a sum; a + b is a form
+_MOST = 40
+_ALIKE = 0.05
+
+
+def sums(series: list[Series], places: list[int]) -> Iterator[Relation]:
+    """Series that are the sum or the mean of those next to them."""
+    for position, target in enumerate(series):
+        known = target.known(places)
+        is_total, is_mean = bool(_TOTAL.search(target.name)), bool(_MEAN.search(target.name))
+        if not (is_total or is_mean):
+            continue
+        before = series[max(0, position - _MOST) : position]
+        after = series[position + 1 : position + 1 + _MOST]
+        runs = [before[-count:] for count in range(_LEAST, len(before) + 1)]
+        runs += [after[:count] for count in range(_LEAST, len(after) + 1)]
+        for run in runs:
+            if any(each.unit != target.unit or each.is_order_statistic for each in run):
+                continue
+            for divide, text in ((1, "sum"),) * is_total + ((len(run), "mean"),) * is_mean:
+                yield from _relation(target, run, known, divide, text, len(runs))
+
+
+def _relation(
+    target: Series, run: list[Series], known: dict[int, Interval], divide: int, text: str, tried: int
+) -> Iterator[Relation]:
+    predicted = {}
+    for place in known:
+        parts = [each.intervals[place] for each in run]
+        if all(part is not None for part in parts):
+            predicted[place] = (
+                sum(part[0] for part in parts if part) / divide,
+                sum(part[1] for part in parts if part) / divide,
+            )
+    wide = {place: _cut(interval) for place, interval in known.items()}
+    if result := fit(wide, predicted, free=False):
+        if text == "mean" and not _differ(run, result.agreeing):
+            return
+        form = f"{{c}} = {text} of {{0}} ... {{{len(run) - 1}}}"
+        yield Relation(form, target, tuple(run), predicted, result, True, result.chance * 2 * tried)
+
+
+def _differ(run: list[Series], places: tuple[int, ...]) -> bool:
+    """Whether the parts of a mean differ, so that their mean is more than one of them."""
+    spread = [
+        max(sum(part) for part in parts) - min(sum(part) for part in parts) > _ALIKE * abs(sum(parts[0]))
+        for place in places
+        if (parts := [interval for each in run if (interval := each.intervals[place])])
+    ]
+    return sum(spread) * 2 > len(spread)
+
+
+def _cut(interval: Interval) -> Interval:
+    half = (interval[1] - interval[0]) / 2
+    return interval[0] - half, interval[1] + half

@@ -1,0 +1,148 @@
+"""Numbers of sentences that nothing around them gives, but that a slip away follow from what is around them.
+
+A number that a sentence derives from others is a product, a quotient or a change of these.  It is accused if no such
+formula of the numbers around it gives it, and one formula would give it if two digits were not swapped, one digit or
+the unit not wrong.  How many formulas were tried decides whether that could be by chance.
+"""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from math import factorial
+
+from scalelens.audit.document import Document, Sentence
+from scalelens.audit.finding import Finding
+from scalelens.audit.forms.slips import candidates
+from scalelens.audit.printed import Bounds
+from scalelens.audit.prose.expressions import Expression, expressions, is_efficiency
+from scalelens.audit.prose.operands import Operand, around, is_keyed, operand_of, with_labels
+from scalelens.audit.quantities import value
+from scalelens.audit.units import COUNTED
+from scalelens.audit.wording import about, matters, with_unit
+from scalelens.units import base
+
+_NARROW = 1.03  # a formula of rounded numbers that leaves more than this confirms nothing
+_SURE = 0.1
+_SURE_WITH_UNIT = 0.4
+_SURE_OF_UNITS = 1.0  # power × time is an energy, images over images/s are seconds: units alone leave little else
+_DECADE = 2.3
+_NEARLY = 0.006  # a formula that gives nearly the number explains it: its operands may be rounded elsewhere
+_DERIVES = re.compile(
+    r"[=→]|\b(?:is|are|hence|thus|so|therefore|i\.e|which|gives?|giving|makes?|making|total\w*|per|each|times|factors?|"
+    r"speed-?up|faster|slower|less|more|efficien\w+|of|corresponds?|yields?|keeps?|gains?|takes?|then|add|to|together)\b|%"
+)
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Numbers of the prose that are a slip away from what their surroundings give."""
+    for index, sentence in enumerate(document.sentences):
+        if not (_DERIVES.search(sentence.marked) or is_keyed(sentence)) or not sentence.numbers:
+            continue
+        operands = around(document, index)
+        for number in with_labels(sentence):
+            target = operand_of(number)
+            found = _of_other_base(target, operands, sentence) or _slipped(target, operands) if target else None
+            if target and found:
+                yield _finding(target, *found)
+
+
+def _of_other_base(target: Operand, operands: list[Operand], sentence: Sentence) -> tuple[Expression, str] | None:
+    """ "18 % less time" of 143 s and 121 s, which are 15 % less: the change was divided by the smaller value."""
+    place = sentence.numbers.index(target.number) if target.number in sentence.numbers else -1
+    if not target.is_share or not re.search(rf"<{place}> (?:less|shorter|fewer|lower) ", sentence.marked):
+        return None
+    half = (target.high - target.low) / 2
+    low, high = target.low - half, target.high + half
+    given = [each for each in expressions(target, operands) if each.of_a_change]
+    if any(each.text == "1 - a / b" and low <= each.high and each.low <= high for each in given):
+        return None
+    for each in given:
+        if each.text == "a / b - 1" and low <= each.high and each.low <= high:
+            ours = {id(operand) for operand in each.operands}
+            for right in given:
+                if right.text == "1 - a / b" and {id(operand) for operand in right.operands} == ours and right.low > 0:
+                    return right, "the change was divided by the smaller of the two"
+    return None
+
+
+def _slipped(target: Operand, operands: list[Operand]) -> tuple[Expression, str] | None:
+    """The formula that gives the number but for a slip, and the slip; None if another explains it, or by chance."""
+    if _digits(target) < 2:
+        return None
+    every = [each for each in expressions(target, operands) if each.low > 0 and _fits_item(target, each)]
+    half = (target.high - target.low) / 2
+    tried = candidates(target.number.text, any(target.dimension))
+    two = [each for each in every if len(each.operands) < 3]
+    of_speedup = [each for each in two if each.text == "a / b" and is_efficiency(target, each)]
+    if of_speedup:
+        two = every = of_speedup
+    three = every if any(target.dimension) or _digits(target) > 3 else []
+    for given in ([each for each in two if each.of_units], two, three):
+        nearly = 0.0 if given is three else _NEARLY
+        low, high = (target.low - half) * (1 - nearly), (target.high + half) * (1 + nearly)
+        if any(low <= each.high and each.low <= high for each in (given if given is three else two)):
+            return None
+        if found := _likeliest(target, given, tried):
+            return found
+    return None
+
+
+def _fits_item(target: Operand, expression: Expression) -> bool:
+    """Whether what is counted fits: epochs times devices are not images."""
+    own = target.number.unit
+    units = [each.number.unit for each in expression.operands]
+    return own not in COUNTED or any(unit in ("", "x") or own in unit.split("/") for unit in units)
+
+
+def _digits(target: Operand) -> int:
+    return len(re.sub(r"\D", "", target.number.text).strip("0"))
+
+
+def _likeliest(
+    target: Operand, given: list[Expression], tried: list[tuple[float, float, str]]
+) -> tuple[Expression, str] | None:
+    """The slip that most independent formulas confirm, if so many would not by chance."""
+    size = 1.0 if target.is_share else float(base(target.number.unit)[1])
+    best: tuple[float, Expression, str] | None = None
+    if not given:
+        return None
+    sure = _SURE_WITH_UNIT if any(target.dimension) and _digits(target) > 2 else _SURE
+    sure = _SURE_OF_UNITS if all(each.of_units for each in given) and any(target.dimension) else sure
+    for v, w, words in tried:
+        if v <= 0:
+            continue
+        expected = sum(2 * w / v + 2 * (e.high - e.low) / (e.high + e.low) for e in given) / _DECADE
+        fits = [e for e in given if e.low <= (v + w) * size and (v - w) * size <= e.high and e.high < _NARROW * e.low]
+        used: set[int] = set()
+        independent = 0
+        for each in sorted(fits, key=lambda e: len(e.operands)):
+            own = {id(o.number) for o in each.operands}
+            if not own & used:
+                independent += 1
+                used |= own
+        if independent:
+            doubt = len(tried) * expected**independent / factorial(independent)
+            if best is None or doubt < best[0]:
+                best = (doubt, min(fits, key=lambda e: len(e.operands)), words)
+    plain = not any(target.dimension) and not target.is_share and not target.number.unit
+    if plain and _digits(target) < 4 and not all(each.cell for each in given[0].operands):
+        return None  # a version, a number of something
+    return (best[1], best[2]) if best and best[0] < sure else None
+
+
+def _finding(target: Operand, expression: Expression, words: str) -> Finding:
+    number = target.number
+    size = 1.0 if target.is_share else float(base(number.unit)[1])
+    right = about(Decimal((expression.low + expression.high) / 2 / size), 5)
+    operands = [each.number for each in expression.operands]
+    names = " and ".join(with_unit(each) for each in operands)
+    unit = "times" if number.unit == "x" else number.unit
+    scale = base(number.unit)[1] / (1 if not target.is_share else Decimal(1))
+    bounds = Bounds(Decimal(expression.low / size) * scale, Decimal(expression.high / size) * scale)
+    return Finding(
+        "inconsistent",
+        (number, *operands),
+        f"{with_unit(number)} does not follow from {names}, which give {right} {unit}".rstrip() + f" ({words}).",
+        matters(value(number), bounds),
+        expression.text,
+    )

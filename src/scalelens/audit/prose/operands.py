@@ -1,0 +1,143 @@
+"""What the numbers of a sentence may have been computed from: the numbers around it, and the rows that it names."""
+
+import re
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from scalelens.audit.document import Document, Sentence, TextTable
+from scalelens.audit.numerals import number_words
+from scalelens.audit.printed import Number
+from scalelens.audit.units import canonical
+from scalelens.catalog import rows
+from scalelens.units import base
+
+_Dimension = tuple[int, int, int, int]  # powers of s, J, FLOP, B
+_DIMENSIONS = {"s": (1, 0, 0, 0), "J": (0, 1, 0, 0), "W": (-1, 1, 0, 0), "FLOP": (0, 0, 1, 0), "B": (0, 0, 0, 1),
+               "Hz": (-1, 0, 0, 0)}  # fmt: skip
+_PEAKS = ("fp32_tflops", "tf32_tflops", "fp16_tflops", "bf16_tflops", "fp8_tflops")
+_NEAR = 2  # sentences before
+_NEAR_LINES = 8  # lines before one of a name and its value
+_FAR_LINES = 25  # from a sentence to the table that it speaks of
+_FIRST = re.compile(r"\bfirst\b|\bone\b|\bsingle\b|\bfactors?\b|\bspeed-?ups?\b|\befficien\w+|\bscal\w+")
+_LAST = re.compile(r"\blast\b|\blargest\b")
+_WORD = re.compile(r"[A-Za-z][\w.+-]+|\d+[A-Za-z]+\b")
+
+
+_LABEL = re.compile(r"([A-Za-z]+(?:/[A-Za-z]+)+)(?:\s*[:=]\s*|\s{2,})$")
+
+
+_KEYED = re.compile(r"\s*[^:.]+:\s+[\d,.]+(?: ?\S+)?\s*$")
+_COUNT = re.compile(r"(?!\d+000$)[\d,]+|[A-Za-z-]+")
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A number with its values in base units and its dimension; `cell` is its table, row and column."""
+
+    number: Number
+    low: float
+    high: float
+    dimension: _Dimension
+    is_share: bool
+    cell: tuple[int, int, int] | None = None
+
+
+def operand_of(number: Number) -> Operand | None:
+    """None for a number that is hedged or whose unit is a rank, or for zero."""
+    if number.hedge == "about" or number.low <= 0:
+        return None
+    name, size = base(number.unit)
+    dimension = [0, 0, 0, 0]
+    for position, part in enumerate(name.split("/")):
+        for k, power in enumerate(_DIMENSIONS.get(part, (0, 0, 0, 0))):
+            dimension[k] += power if position == 0 else -power
+    cell = None
+    if number.table is not None and number.row is not None and number.cell is not None:
+        cell = (number.table, number.row, number.cell)
+    share = number.unit == "%"
+    factor = 1.0 if share else float(size)
+    if _COUNT.fullmatch(number.text) and not any(dimension) and number.unit not in ("%", "x"):
+        exact = float(number.low + number.high) / 2  # a whole number without a dimension counts something
+        return Operand(number, exact, exact, tuple(dimension), share, cell)  # type: ignore[arg-type]
+    return Operand(number, float(number.low) * factor, float(number.high) * factor, tuple(dimension), share, cell)  # type: ignore[arg-type]
+
+
+def around(document: Document, index: int) -> list[Operand]:
+    """Operands for the numbers of a sentence: those of its own, of the sentences before, and of the rows it names."""
+    sentence = document.sentences[index]
+    found: list[Number] = []
+    near = _NEAR_LINES if is_keyed(sentence) else _NEAR
+    for other in document.sentences[max(0, index - near) : index + 2]:
+        if abs(other.line - sentence.line) < _FAR_LINES:
+            found += [*with_labels(other), *number_words(other)]
+    for table in document.tables:
+        if -3 <= sentence.line - table.line <= len(table.cells) + _FAR_LINES:
+            found += _cells(table, document.sentences[max(0, index - _follows(sentence)) : index + 1])
+    if re.search(r"peak|mfu|utili[sz]", sentence.marked):
+        found += peaks(document.sentences[max(0, index - _NEAR) : index + 1])
+    operands = [operand for number in found if (operand := operand_of(number))]
+    distinct = {(each.low, each.high, each.dimension, each.is_share): each for each in reversed(operands)}
+    return list(reversed(distinct.values()))
+
+
+def with_labels(sentence: Sentence) -> list[Number]:
+    """The numbers of a sentence; one without a unit has that of the words before it: "total images/sec: 1656.82"."""
+    result = []
+    for number, (start, _) in zip(sentence.numbers, sentence.positions, strict=True):
+        label = _LABEL.search(sentence.text[:start]) if not number.unit else None
+        unit = canonical(label[1]) if label else ""
+        result.append(replace(number, unit=unit) if "/" in unit else number)
+    return result
+
+
+def is_keyed(sentence: Sentence) -> bool:
+    """Whether a sentence is a name and its value: "tokens per step:    1,048,576"."""
+    return bool(_KEYED.match(sentence.text))
+
+
+def _follows(sentence: Sentence) -> bool:
+    """Whether a sentence goes on with what the one before is about."""
+    return bool(re.search(r"\b(?:then|thus|so|hence|therefore|this|that)\b", sentence.marked))
+
+
+def peaks(sentences: tuple[Sentence, ...]) -> list[Number]:
+    """The dense peaks of the devices that the sentences name."""
+    words = " ".join(each.text.lower() for each in sentences)
+    found: dict[float, Number] = {}
+    for row in rows("devices_catalog"):
+        if re.search(rf"\b{re.escape(row['device'].split()[1].lower())}\b", words):
+            for column in _PEAKS:
+                if row[column]:
+                    peak = Decimal(str(row[column]))
+                    found[float(peak)] = Number(str(peak), peak, peak, "TFLOP/s", 0, 0, row["device"])
+    return list(found.values())
+
+
+def _cells(table: TextTable, sentences: tuple[Sentence, ...]) -> list[Number]:
+    """Cells of the rows that sentences name, in the columns that they name or in all."""
+    text = " ".join(each.text.lower() for each in sentences)
+    words = set(_WORD.findall(text))
+    sizes = {float(n.low + n.high) / 2 for s in sentences for n in (*s.numbers, *number_words(s)) if "." not in n.text}
+    named = {row for row, texts in enumerate(table.texts) if _is_named(texts[0], words, text)}
+    for row, cells in enumerate(table.cells):
+        if cells and cells[0] and float((cells[0].low + cells[0].high) / 2) in sizes:
+            named.add(row)
+    if _FIRST.search(text):
+        named.add(0)
+    if _LAST.search(text):
+        named.add(len(table.cells) - 1)
+    totals = {row for row, texts in enumerate(table.texts) if re.match(r"total|sum|all\b", texts[0].lower())}
+    columns = [k for k, heading in enumerate(table.headings) if _is_named(heading, words, text)]
+    chosen = list(range(len(table.headings))) if totals or not columns else columns
+    if not named:
+        return []
+    return [cell for row in sorted(named | totals) for k in chosen if (cell := table.cells[row][k])]
+
+
+def _is_named(label: str, words: set[str], text: str) -> bool:
+    """Whether a sentence has the label, or one of its rare words."""
+    plain = label.lower().strip()
+    if not plain or re.fullmatch(r"[\d.,\s]+", plain):
+        return False
+    own = [word for word in _WORD.findall(plain) if len(word) > 2 or word[0].isdigit()]
+    return (len(plain) > 1 and plain in text) or any(word in words for word in own)

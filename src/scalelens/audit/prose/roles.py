@@ -1,0 +1,193 @@
+"""Counts of a sentence by their role: nodes, devices, degrees of parallelism, batches; and what must hold between them.
+
+    devices = nodes × devices of a node = TP × PP × DP (× CP)
+    global batch = micro-batch × accumulation steps × DP = batch of a device × devices
+    tokens of a step = global batch × length
+
+A sentence and the one before it are read together.  They are accused if each role of a relation is there, and no choice
+of their numbers fulfills it.
+"""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from itertools import product
+from math import prod
+
+from scalelens.audit.document import Document, Sentence
+from scalelens.audit.finding import Finding
+from scalelens.audit.numerals import number_words
+from scalelens.audit.printed import Bounds, Number
+from scalelens.audit.wording import about, matters, middle, with_unit
+
+_DEVICE = r"(?:gpus?|gcds?|cards?|accelerators?|devices?|stacks?|ipus?|hpus?|tpus?|chips?)"
+_N = r"<(\d+)>"
+_ROLES = {
+    "nodes": (rf"{_N} (?:\w+ )?(?:nodes?|servers?|machines?|hosts?)\b", rf"(?:nodes?|servers?):? {_N}"),
+    "per_node": (
+        rf"(?:nodes?|servers?|machines?)(?: with| of|,? each with| x)? {_N}(?: [\w-]+)? ?"
+        rf"(?:{_DEVICE}|[a-z]+\d+\S*)?(?: each)?",
+        rf"{_N} (?:[\w-]+ )?{_DEVICE} (?:each|per (?:node|server|machine)|(?:sit )?in a (?:node|server))",
+    ),
+    "devices": (
+        rf"{_N} (?:(?!per |each )[\w-]+ )?{_DEVICE}\b(?! (?:each|per|sit|in a))",
+        rf"(?:world size|gpus?|devices?):? (?:of )?{_N}",
+    ),
+    "tp": (rf"\b(?:tp|tensor[ -](?:model[ -])?parallel\w*)(?: size| degree)?(?: of|:| =|=)? ?{_N}",),
+    "pp": (rf"\b(?:pp|pipeline[ -](?:model[ -])?parallel\w*)(?: size| degree)?(?: of|:| =|=)? ?{_N}",),
+    "dp": (rf"\b(?:dp|data[ -]parallel\w*)(?: size| degree)?(?: of|:| =|=)? ?{_N}",),
+    "cp": (rf"\b(?:cp|context[ -]parallel\w*)(?: size| degree)?(?: of|:| =|=)? ?{_N}",),
+    "global": (rf"\bglobal[ -]batch(?:[ -]size)?(?: of| is|:| =|=)? {_N}",),
+    "micro": (rf"\bmicro-?batch(?:[ -]size)?(?: of| is|:| =|=)? {_N}",),
+    "accumulation": (rf"{_N} (?:gradient[ -])?accumulation", rf"accumulation(?: steps)?(?: of|:| =|=)? {_N}"),
+    "batch_each": (
+        rf"batch(?: size)?(?: of| is)? {_N} (?:\w+ )?per {_DEVICE}",
+        rf"batch(?: size)? per {_DEVICE}(?: is| of|:)? {_N}",
+    ),
+    "length": (rf"(?:sequence|context)[ -]length(?: of| is|:| =|=)? {_N}",),
+    "tokens_a_step": (rf"tokens per step:? {_N}", rf"{_N} (?:per|a|each) step"),
+}
+_PATTERNS = {role: [re.compile(pattern) for pattern in patterns] for role, patterns in _ROLES.items()}
+_RELATIONS = (
+    ("devices", ("nodes", "per_node"), "devices = nodes × devices of a node"),
+    ("devices", ("tp", "pp", "dp", "cp"), "devices = TP × PP × DP × CP"),
+    ("devices", ("tp", "pp", "dp"), "devices = TP × PP × DP"),
+    ("global", ("micro", "accumulation", "dp"), "global batch = micro-batch × accumulation × DP"),
+    ("global", ("batch_each", "devices"), "global batch = batch of a device × devices"),
+    ("tokens_a_step", ("global", "length"), "tokens of a step = global batch × length"),
+)
+_PAIRS = re.compile(
+    r"batch(?: size)? (?:is|of|was) <(\d+)> (?:\w+ )?on <(\d+)> (?:\w+ )?and <(\d+)> (?:\w+ )?on <(\d+)>"
+)
+_EACH = re.compile(
+    r"<(\d+)> [\w-]+ (?:with|carry|have|has|of|hold|contain|and) <(\d+)> (?:[\w-]+ )?([a-z]{3,}) (?:each|per \w+)\b"
+)
+_EXPERTS = re.compile(r"\bexperts?\b|\be?tp\d|\bep\b|\betp\b|\bmoe\b")
+_KEEPS = re.compile(r"; (?:so|hence|thus|data|tensor|pipeline|global|sequence|in all)\b")
+_LONGEST = 250  # characters of a sentence; a longer one may speak of several runs
+_BACK = 4
+_NEXT, _FAR = 3, 20  # lines to the sentence before, and to one whose roles still count
+_MOST_VALUES = 2
+_HYPOTHETICAL = re.compile(r"\b(?:either|between|range|e\.g|example|if|up to|could|can|may|should|default)\b")
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Counts that contradict each other."""
+    roles = [_roles_of(sentence) for sentence in document.sentences]
+    for index, own in enumerate(roles):
+        before = _before(document, roles, index)
+        for target, factors, identity in _RELATIONS:
+            marked = document.sentences[index].marked
+            if _HYPOTHETICAL.search(marked) or len(marked) > _LONGEST or ("tp" in factors and _EXPERTS.search(marked)):
+                continue
+            found = _held(own, before, target, factors)
+            if found:
+                yield _finding(*found, identity)
+        yield from _pairs_of_batches(document.sentences[index], {**_before(document, roles, index), **own})
+        yield from _of_each(*_with_spelled(document.sentences[index]), document, index)
+
+
+def _pairs_of_batches(sentence: Sentence, roles: dict[str, list[Number]]) -> Iterator[Finding]:
+    """ "The global batch is 16 sequences on 8 cards and 256 on 128": each is the batch of a device × devices."""
+    each = roles.get("batch_each", [])
+    marked, numbers = _with_spelled(sentence)
+    match = _PAIRS.search(marked)
+    if len(each) != 1 or not match:
+        return
+    pairs = [(numbers[int(match[1])], numbers[int(match[2])]), (numbers[int(match[3])], numbers[int(match[4])])]
+    right = [middle(each[0].bounds) * middle(devices.bounds) for _, devices in pairs]
+    holds = [batch.low <= value <= batch.high for (batch, _), value in zip(pairs, right, strict=True)]
+    if sum(holds) == 1:
+        batch, devices = pairs[holds.index(False)]
+        yield _finding(batch, [each[0], devices], "global batch = batch of a device × devices")
+
+
+def _of_each(marked: str, numbers: list[Number], document: Document, index: int) -> Iterator[Finding]:
+    """ "6 GPUs with 2 stacks each, so 12 stacks": the total that has the noun of the parts."""
+    for match in _EACH.finditer(marked):
+        many, parts = numbers[int(match[1])], numbers[int(match[2])]
+        noun = match[3]
+        totals = [numbers[int(k)] for k in re.findall(rf"<(\d+)> (?:[\w-]+ )?{noun}\b", marked)]
+        totals = [number for number in totals if number is not parts]
+        if not totals and index:
+            before, earlier = _with_spelled(document.sentences[index - 1])
+            totals = [earlier[int(k)] for k in re.findall(rf"<(\d+)> (?:[\w-]+ )?{noun}\b", before)]
+        right = middle(many.bounds) * middle(parts.bounds)
+        sure = len(totals) == 1 and not (totals[0].hedge or many.hedge or parts.hedge)
+        if sure and not totals[0].low <= right <= totals[0].high:
+            yield _finding(totals[0], [many, parts], "total = number × parts of each")
+
+
+def _before(document: Document, roles: list[dict[str, list[Number]]], index: int) -> dict[str, list[Number]]:
+    """Roles of the sentences before: of the last one, and of earlier ones if the text has one value for the role."""
+    result: dict[str, list[Number]] = {}
+    for back in range(1, min(index, _BACK) + 1):
+        distance = document.sentences[index].line - document.sentences[index - back].line
+        if distance > _FAR:
+            break
+        for role, numbers in roles[index - back].items():
+            everywhere = {number.text for each in roles for number in each.get(role, [])}
+            if role not in result and ((back == 1 and distance <= _NEXT) or len(everywhere) == 1):
+                result[role] = numbers
+    return result
+
+
+def _held(
+    own: dict[str, list[Number]], before: dict[str, list[Number]], target: str, factors: tuple[str, ...]
+) -> tuple[Number, list[Number]] | None:
+    """The numbers of a relation that no choice fulfills; None if one does, or a role is missing or ambiguous."""
+    names = (target, *factors)
+    chosen = [own.get(name) or before.get(name) or [] for name in names]
+    if not all(1 <= len({number.text for number in each}) <= _MOST_VALUES for each in chosen):
+        return None
+    if target not in own:
+        return None
+    for claimed, *given in product(*chosen):
+        if len({id(number) for number in given}) < len(given) or any(number is claimed for number in given):
+            return None
+        right = prod((middle(number.bounds) for number in given), start=Decimal(1))
+        if claimed.low <= right <= claimed.high:
+            return None
+    return chosen[0][0], [each[0] for each in chosen[1:]]
+
+
+def _roles_of(sentence: Sentence) -> dict[str, list[Number]]:
+    """The whole numbers of the last clause of a sentence by role; spelled numbers count."""
+    marked, numbers = _with_spelled(sentence)
+    marked = marked.rpartition("; ")[2] if not _KEEPS.search(marked) else marked
+    result: dict[str, list[Number]] = {}
+    for role, patterns in _PATTERNS.items():
+        for pattern in patterns:
+            for match in pattern.finditer(marked):
+                number = numbers[int(match[1])]
+                if number.hedge != "about" and re.fullmatch(r"[\d,]+|[A-Za-z-]+", number.text) and number.unit != "%":
+                    result.setdefault(role, []).append(number)
+    return result
+
+
+def _with_spelled(sentence: Sentence) -> tuple[str, list[Number]]:
+    """The marked sentence with its spelled numbers marked too, and all its numbers; unlike there, units are kept."""
+    numbers = list(sentence.numbers)
+    text = sentence.text
+    spans = []
+    for number, (start, _) in zip(sentence.numbers, sentence.positions, strict=True):
+        spans.append((start, start + len(number.text), numbers.index(number)))
+    for number in number_words(sentence):
+        numbers.append(number)
+        for match in re.finditer(rf"\b{re.escape(number.text)}\b", text):
+            spans.append((match.start(), match.end(), len(numbers) - 1))
+    for start, end, index in sorted(set(spans), reverse=True):
+        text = f"{text[:start]}<{index}>{text[end:]}"
+    return re.sub(r"[*_$\\~]|\s+", " ", text).lower(), numbers
+
+
+def _finding(claimed: Number, given: list[Number], identity: str) -> Finding:
+    right = prod((middle(number.bounds) for number in given), start=Decimal(1))
+    names = " and ".join(with_unit(number) for number in given)
+    return Finding(
+        "inconsistent",
+        (claimed, *given),
+        f"{names} give {about(right, 7)}, not {with_unit(claimed)}.",
+        matters(claimed.bounds, Bounds(right, right)),
+        identity,
+    )
