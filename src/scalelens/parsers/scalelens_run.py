@@ -54,7 +54,7 @@ _HEAD: Any = defstruct("Head", [("rank", _SMALL | None, None), ("time", _SECONDS
 _RUN = _record_type(tables.RUN_FACTS)
 _STEP = _record_type(tables.STORED["steps"], step=_WHOLE, step_s=_SECONDS, phase=Literal[tables.PHASES_OF_STEPS])
 _PHASE = _record_type(tables.STORED["phases"], phase=Literal[_PHASES], span_s=_SECONDS)
-_END = defstruct("End", [("outcome", Literal[tables.OUTCOMES]), ("outcome_text", str | None, None)])
+_END: Any = defstruct("End", [("outcome", Literal[tables.OUTCOMES]), ("outcome_text", str | None, None)])
 
 
 class Reader:
