@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scalelens.database.execute import as_frame
 from scalelens.question.question import Question
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from scalelens.queries.header import Query, QueryColumn
+    from scalelens.question.session import Session
 
 DOUBTS = ("warning", "note", "reason", "abstention")  # columns that hold sentences
 # Columns that say what a row is about, in the order of a key.
@@ -31,15 +32,6 @@ class _Doubt(NamedTuple):
     text: str
 
 
-class _Asked(Protocol):
-    """The session that a question was asked in."""
-
-    def inputs(self, answer: "Answer") -> dict[str, str]: ...
-
-    @property
-    def run_names(self) -> Mapping[str, str]: ...
-
-
 class Answer:
     """The rows of a question, all at once (`table`, `frame`) or piece by piece (`pieces`, which can be read once)."""
 
@@ -49,10 +41,10 @@ class Answer:
         queries: "Mapping[str, Query]",
         first: "pa.Table",
         rest: "Iterator[pa.Table]",
-        session: _Asked,
+        session: "Session",
     ) -> None:
         """`queries` has those that the question needs, and perhaps others."""
-        self.question, self.queries, self._session = question, queries, session
+        self.question, self.queries, self.session = question, queries, session
         self._first, self._rest = first, rest
 
     @property
@@ -105,12 +97,12 @@ class Answer:
     @cached_property
     def inputs(self) -> dict[str, str]:
         """Names of the files that the answer rests on, by id (sha256 of the contents)."""
-        return self._session.inputs(self)
+        return self.session.inputs(self)
 
     @property
     def run_names(self) -> Mapping[str, str]:
         """What to call the runs of the warehouse, by id."""
-        return self._session.run_names
+        return self.session.run_names
 
     def provenance(self, made: Mapping[str, Any]) -> dict[str, Any]:
         """What is needed to make a file of these rows again.  `made` says what was made of them."""

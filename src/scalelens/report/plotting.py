@@ -76,8 +76,9 @@ def plot(
             root, lambda session: draw(session, name, parameters or {}, settings), query_folders, about
         )
     except _NothingToDrawError as refusal:
-        with Session(root, query_folders) as session:
-            why = reasons(session, _question_of(chart, parameters or {}))[0]
+        question = _question_of(chart, parameters or {})
+        with Session(root, query_folders, question.statement) as session:
+            why = reasons(session, question)[0]
         raise UserError(f"{refusal}: {why.what}", other_figures.remedy(root, name) or why.what_to_do) from None
     if path is not None:
         rendering.save(plotted.chart, path, plotted.provenance, page)
