@@ -8,8 +8,7 @@ it is called with these values, and asks the helper for all others.
 When it pays was measured (docs/decisions.md): a table and its macro cost about 4 ms, so a helper is shared where its
 SQL is long.
 
-A query whose header says what it `Needs` is not planned where these tables are empty: a macro without rows takes its
-place.
+A query is not planned where all is empty that it `Needs`, by its header: a macro without rows takes its place.
 """
 
 import re
@@ -47,6 +46,7 @@ class SharedHelpers:
         self.users_sql = users_sql(queries)
         self.columns = selected_columns(self.users_sql, queries)  # of queries that have old names of columns now
         self.evaluated: dict[str, Any] = {}
+        self.has_values: dict[str, bool] = {}  # by what queries need
         self.empty: set[str] = set()  # queries without rows, whatever their parameters
 
     def share(self, *statements: str) -> None:
@@ -66,7 +66,7 @@ class SharedHelpers:
     def forget(self) -> None:
         """Drops the tables, and the old names that only statements needed."""
         tables, self.tables = self.tables, {}
-        empty, self.empty = self.empty, set()
+        empty, self.empty, self.has_values = self.empty, set(), {}
         for name in {use.name for use in tables} | empty:
             self._take_place(name)
         self._select(selected_columns(self.users_sql, self.queries))
@@ -88,16 +88,22 @@ class SharedHelpers:
             self._take_place(use.name)
 
     def _is_empty(self, name: str) -> bool:
-        """Whether a query has no rows because all tables that it needs are empty: it is then not planned."""
+        """Whether a query has no rows because what it needs is empty: a macro without rows then takes its place."""
         needs = self.queries[name].needs
-        if name not in self.empty and needs and not any(map(self._has_rows, needs)):
+        if name not in self.empty and needs and not any(map(self._has_values, needs)):
             self.empty.add(name)
             self._take_place(name)
         return name in self.empty
 
-    def _has_rows(self, table: str) -> bool:
-        with duckdb_errors_as_user_errors():
-            return bool(self.connection.execute(f"SELECT 1 FROM main.{table} LIMIT 1").fetchall())
+    def _has_values(self, needed: str) -> bool:
+        """Whether a table has rows, or a column of one has values: `steps.energy_j`."""
+        if needed not in self.has_values:
+            table, _, column = needed.partition(".")
+            known = f"WHERE {column} IS NOT NULL" if column else ""
+            with duckdb_errors_as_user_errors():
+                found = self.connection.execute(f"SELECT 1 FROM main.{table} {known} LIMIT 1").fetchall()
+            self.has_values[needed] = bool(found)
+        return self.has_values[needed]
 
     def _select(self, columns: dict[str, str]) -> None:
         """Makes queries select these columns from now on, and no other old names."""

@@ -19,6 +19,8 @@
 --
 -- Partition: run_id, light
 --
+-- Needs: events
+--
 -- Sources: events, gpu_events, selected_runs
 --
 -- Parameters: runs
