@@ -2,8 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -29,7 +28,7 @@ from scalelens.errors import UserError
 if TYPE_CHECKING:
     from scalelens.question.answer import Answer
     from scalelens.question.by_run import Executor
-    from scalelens.question.question import Question
+    from scalelens.question.session import Session
 
 PANEL = "Ask"
 
@@ -121,12 +120,12 @@ def _print_reasons(answer: "Answer") -> None:
     from scalelens.question.empty import reasons, run_by_run
 
     assert answer.query
-    root, folders = answer.session.root, answer.session.folders
-    found = reasons(answer.session, answer.question)
+    session = cast("Session", answer.session)
+    found = reasons(session, answer.question)
     for reason in found:
         errors.print(in_warehouse(f"{reason.what}; {reason.what_to_do}"), markup=False, soft_wrap=True)
     if answer.query.when_empty and any(reason.n_runs for reason in found):
-        queries = load(folders, f"{answer.query.name} {answer.query.when_empty}")
+        queries = load(session.folders, f"{answer.query.name} {answer.query.when_empty}")
         further = run_by_run(queries, answer.question)
         words = ["query", further.query or "", *(f"{key}={value}" for key, value in further.parameters.items())]
-        errors.print(f"run by run: {pasted(words, root, folders)}", markup=False, soft_wrap=True)
+        errors.print(f"run by run: {pasted(words, session.root, session.folders)}", markup=False, soft_wrap=True)

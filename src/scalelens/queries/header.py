@@ -46,7 +46,9 @@ from scalelens.queries.shared_parameters import SHARED_PARAMETERS, Parameter
 
 QUERIES_FOLDER = Path(__file__).parent
 NOTES = ("Formula", "Reference", "Assumptions", "Limits")  # what a header may say of a statistic
-_QUERY_HEADINGS = ("Answers", *NOTES, "Glance", "When empty", "Helper", "Partition", "Needs", "Sources", "Parameters", "Columns")
+_QUERY_HEADINGS = (
+    "Answers", *NOTES, "Glance", "When empty", "Helper", "Partition", "Needs", "Sources", "Parameters", "Columns",
+)  # fmt: skip
 _LIGHT = "run_id, light"  # a Partition
 _HEADING = re.compile(r"([A-Z]\w*(?: [a-z]+)?):(?: +(.*))?$")
 _OLD_HEADINGS = {"Otherwise": "When empty"}  # of 1.0, for one version

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from scalelens.database.execute import as_frame
 from scalelens.question.question import Question
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from scalelens.queries.header import Query, QueryColumn
-    from scalelens.question.session import Session
 
 DOUBTS = ("warning", "note", "reason", "abstention")  # columns that hold sentences
 # Columns that say what a row is about, in the order of a key.
@@ -32,6 +31,15 @@ class _Doubt(NamedTuple):
     text: str
 
 
+class _Asked(Protocol):
+    """The session that a question was asked in."""
+
+    def inputs(self, answer: "Answer") -> dict[str, str]: ...
+
+    @property
+    def run_names(self) -> Mapping[str, str]: ...
+
+
 class Answer:
     """The rows of a question, all at once (`table`, `frame`) or piece by piece (`pieces`, which can be read once)."""
 
@@ -41,7 +49,7 @@ class Answer:
         queries: "Mapping[str, Query]",
         first: "pa.Table",
         rest: "Iterator[pa.Table]",
-        session: "Session",
+        session: _Asked,
     ) -> None:
         """`queries` has those that the question needs, and perhaps others."""
         self.question, self.queries, self.session = question, queries, session

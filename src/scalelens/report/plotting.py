@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 import polars.selectors as cs
+from altair.utils import schemapi
 
 from scalelens.charts import own
 from scalelens.charts.layout import SINGLE, Page, page_of
@@ -101,7 +102,8 @@ def draw(session: Session, name: str, parameters: Mapping[str, Any], settings: _
     left_out = _left_out_of(session, run_ids(answer.table), question.parameters)
     texts = {key: str(value) for key, value in question.parameters.items()}
     try:
-        figure = chart.draw(_with_names(session, chart, answer.frame), left_out, texts, page)
+        with schemapi.debug_mode(False):  # Altair checks each part against its schema; the tests do that
+            figure = chart.draw(_with_names(session, chart, answer.frame), left_out, texts, page)
     except UserError as refusal:
         if not answer.table.num_rows:
             raise _NothingToDrawError(str(refusal).partition("; ")[0]) from None
