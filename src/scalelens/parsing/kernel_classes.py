@@ -48,8 +48,10 @@ _CLASSES = (
 @functools.cache
 def _patterns() -> list[tuple[re.Pattern[str], str | None]]:
     """Compiled for the first kernel: logs have none."""
-    flags = {_COMMUNICATION_NAMES: re.IGNORECASE}
-    return [(re.compile("|".join(names), flags.get(names, re.NOFLAG)), of) for names, of in _CLASSES]
+    return [
+        (re.compile("|".join(names), re.IGNORECASE if of == "communication" else re.NOFLAG), of)
+        for names, of in _CLASSES
+    ]
 
 
 @functools.lru_cache(maxsize=1 << 16)
