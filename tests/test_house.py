@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import importlib
+import os
 import re
 import subprocess
 import sys
@@ -291,6 +292,31 @@ def test_a_question_loads_only_what_every_question_uses(question: str, format: s
     done = subprocess.run(asked, capture_output=True, text=True, check=True)
     assert done.stdout.count("\n") >= 2
     assert done.stderr.splitlines()[-1] == ""  # of print()
+
+
+def test_reading_a_log_loads_nothing_that_prints_or_computes(tmp_path: Path) -> None:
+    slow = "{'altair', 'duckdb', 'pandas', 'polars', 'pyarrow.compute', 'pydantic', 'rich', 'scipy'}"
+    loaded = f"atexit.register(lambda: print(*({slow} & set(sys.modules)), file=sys.stderr))"
+    code = f"import atexit, sys; {loaded}; from scalelens.cli import main; main()"
+    log = PACKAGE / "demo" / "logs" / "fp32-r1" / "rank0.log"
+    read = [sys.executable, "-c", code, "ingest", str(log), "-w", str(tmp_path / "w")]
+    done = subprocess.run(read, capture_output=True, text=True, check=True)
+    assert "scalelens_run" in done.stderr
+    assert done.stderr.splitlines()[-1] == ""  # of print()
+
+
+def test_a_command_ends_at_once_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    """With its exit code, all that it printed, and without the folder of DuckDB's temporary files."""
+    home, temporary = tmp_path / "w", tmp_path / "temporary"
+    temporary.mkdir()
+    ingest([PACKAGE / "demo" / "logs" / "fp32-r1" / "rank0.log"], home)
+    environment = {**os.environ, "TMPDIR": str(temporary), "SCALELENS_MEMORY": "40MB"}
+    many = "SELECT sum(hash(a.range)) AS s FROM (SELECT range, md5(range::VARCHAR) AS m FROM range(400000) ORDER BY m) AS a"
+    for statement, code in ((many, 0), ("FROM nowhere", 2)):
+        asked = [sys.executable, "-m", "scalelens", "sql", statement, "-w", str(home)]
+        done = subprocess.run(asked, capture_output=True, text=True, check=False, env=environment)
+        assert done.returncode == code and (done.stdout if code == 0 else done.stderr)
+    assert not list(temporary.iterdir())
 
 
 # Whole files

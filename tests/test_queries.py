@@ -32,10 +32,13 @@ from little_warehouse import (
     little_warehouse,
 )
 from scalelens.database import macros
+from scalelens.database.connect import needed_tables
+from scalelens.database.stand_ins import BUILTIN
 from scalelens.errors import UserError
 from scalelens.queries import load as queries
 from scalelens.queries.calls import called_in
 from scalelens.queries.header import Query, is_builtin
+from scalelens.question.once import SharedHelpers
 from scalelens.statistics.medians import median_interval
 
 
@@ -377,6 +380,27 @@ def as_csv(rows: Sequence[Row], query: queries.Query) -> str:
     writer.writerow(column.name for column in query.columns)
     writer.writerows([text(value) for value in row.values()] for row in rows)
     return out.getvalue()
+
+
+@pytest.mark.parametrize("name", [name for name, query in QUERIES.items() if query.needs])
+def test_a_query_has_no_rows_without_what_it_needs(little: Warehouse, name: str) -> None:
+    """Then it is not planned, and its columns stay what they are."""
+    query = QUERIES[name]
+    called = f"{name}({ARGUMENTS.get(name, '')})"
+    if name in ADDED:
+        ADDED[name](little)
+    assert little.ask(f"FROM {called} LIMIT 1")
+    for table, _, column in (needed.partition(".") for needed in query.needs):
+        little.connection.execute(f"UPDATE {table} SET {column} = NULL" if column else f"DELETE FROM {table}")
+    planned = little.connection.execute(f"FROM {BUILTIN}.{called}")
+    assert not planned.fetchall()
+    helpers = SharedHelpers(little.connection, QUERIES)
+    helpers.share(f"FROM {called}")
+    spared = little.connection.execute(f"FROM {called}")
+    assert name in helpers.empty and not spared.fetchall()
+    assert spared.description == planned.description
+    helpers.forget()
+    assert {needed.partition(".")[0] for needed in query.needs} <= needed_tables(f"FROM {name}()", QUERIES)
 
 
 @pytest.mark.parametrize("name", QUERIES)

@@ -1,6 +1,6 @@
 """python -m scalelens"""
 
-from scalelens.cli import main
+from scalelens.cli import run
 
 if __name__ == "__main__":
-    main()
+    run()

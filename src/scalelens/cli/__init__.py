@@ -16,7 +16,7 @@ from scalelens.cli.output import discard_stdout, errors, say
 from scalelens.cli.pasting import in_warehouse
 from scalelens.cli.plain_arguments import Command, Group
 from scalelens.cli.refusals import end_for_lack_of_memory, is_for_lack_of_memory, refusal_of
-from scalelens.cli.startup import open_streams, reduce_overhead
+from scalelens.cli.startup import end_process, open_streams, reduce_overhead
 from scalelens.errors import UserError
 from scalelens.version import __version__
 
@@ -80,6 +80,16 @@ def scalelens(
     if context.invoked_subcommand is None:
         say(context.get_help())
         raise typer.Exit(2)
+
+
+def run() -> None:
+    """The command `scalelens`: runs the command line, and ends the process with its exit code."""
+    try:
+        main()
+    except SystemExit as ending:
+        if isinstance(ending.code, int):
+            end_process(ending.code)
+        raise
 
 
 def main() -> None:

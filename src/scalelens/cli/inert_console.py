@@ -33,7 +33,7 @@ class _InertConsole(Console):
     """Texts are made visible before rich breaks lines, and all else after it."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(highlight=False, **options)
+        super().__init__(highlight=False, emoji=False, **options)  # `:bug:` of a path is no picture
         self.push_render_hook(_InertHook())
 
     def print(self, *objects: Any, **options: Any) -> None:

@@ -24,6 +24,8 @@ from scalelens.cli.output import say
 if TYPE_CHECKING:
     from typing import Self
 
+    from rich.progress import Progress
+
     from scalelens.warehouse.records import Entry
 
 PANEL = "Read"
@@ -89,25 +91,33 @@ def _resolved(folders: list[Path] | None) -> list[str]:
 
 
 class ProgressBar:
-    """A progress bar in bytes, on a terminal only."""
+    """A progress bar in bytes, on a terminal only: elsewhere rich is not loaded."""
 
     def __init__(self) -> None:
-        from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-
-        from scalelens.cli.inert_console import errors
-
-        self.progress = Progress(
-            TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), DownloadColumn(), TimeElapsedColumn(),
-            console=errors, disable=not sys.stderr.isatty(), transient=False,
-        )  # fmt: skip
+        self.progress = _progress() if sys.stderr.isatty() else None
 
     def __enter__(self) -> "Self":
-        self.progress.start()
+        if self.progress:
+            self.progress.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.progress.stop()
+        if self.progress:
+            self.progress.stop()
 
     def begin(self, files: int, size_bytes: int) -> Callable[[int], None]:
-        task = self.progress.add_task(f"{files} files", total=size_bytes)
-        return lambda count: self.progress.advance(task, count)
+        if not (progress := self.progress):
+            return lambda count: None
+        task = progress.add_task(f"{files} files", total=size_bytes)
+        return lambda count: progress.advance(task, count)
+
+
+def _progress() -> "Progress":
+    from rich.progress import BarColumn, DownloadColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+    from scalelens.cli.inert_console import errors
+
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), DownloadColumn(), TimeElapsedColumn(),
+        console=errors, transient=False,
+    )  # fmt: skip

@@ -15,14 +15,20 @@ from scalelens.report.columns import Columns
 if TYPE_CHECKING:
     import polars as pl
 
+_CONSOLES = "scalelens.cli.inert_console"
+
 
 class _Errors:
-    """What is said beside a result.  rich is loaded for the first words, because most answers need none."""
+    """What is said beside a result.  rich is loaded for what has a style, and by what shows progress."""
 
-    def print(self, *objects: Any, **options: Any) -> None:
+    def print(self, text: str, style: str | None = None, **options: Any) -> None:
+        if style is None and _CONSOLES not in sys.modules:
+            sys.stderr.write(f"{visible(text, lines=True)}\n")
+            sys.stderr.flush()
+            return
         from scalelens.cli.inert_console import errors
 
-        errors.print(*objects, **options)
+        errors.print(text, style=style, **options)
 
 
 errors = _Errors()

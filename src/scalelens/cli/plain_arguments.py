@@ -4,6 +4,7 @@ typer converts each argument by pydantic, even one that was not given, and to lo
 to a small question.  Older versions of typer, without pydantic, are left alone.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
@@ -105,7 +106,8 @@ def _plain_value(parameter: Any, value: Any) -> Any:
     kind = get_args(described.annotation)[0] if is_list else described.annotation
     if kind is int and not is_list:
         return _number_within(value, described.parameter_info)
-    if not _is_plain(kind, described.parameter_info):
+    declared = described.parameter_info
+    if not (_is_plain(kind, declared) or (kind is Path and not is_list and _is_good_path(value, declared))):
         raise ValueError("typer checks it")
     return [kind(one) for one in value] if is_list else kind(value)
 
@@ -117,6 +119,17 @@ def _number_within(value: Any, declared: Any) -> int:
     if is_below or declared.parser is not None or declared.max is not None:
         raise ValueError("typer checks it")
     return number
+
+
+def _is_good_path(value: Any, declared: Any) -> bool:
+    """Whether there is nothing to complain about in a path: there is no such file, or it is as a parameter wants it."""
+    if declared.parser is not None or declared.exists or declared.resolve_path or value == "-":
+        return False
+    if not os.path.lexists(value):
+        return True
+    is_allowed = declared.dir_okay if os.path.isdir(value) else declared.file_okay
+    asked = (os.R_OK if declared.readable else 0) | (os.W_OK if declared.writable else 0)
+    return is_allowed and os.access(value, asked)
 
 
 def _is_plain(kind: Any, declared: Any) -> bool:

@@ -2,8 +2,7 @@
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -29,7 +28,7 @@ from scalelens.errors import UserError
 if TYPE_CHECKING:
     from scalelens.question.answer import Answer
     from scalelens.question.by_run import Executor
-    from scalelens.question.question import Question
+    from scalelens.question.session import Session
 
 PANEL = "Ask"
 
@@ -84,7 +83,7 @@ def query(
     answer = ask(warehouse, question, own_queries, also=RUN_NAMES if shows_glance else "", executor=executor)
     n_rows = _show_glance(answer, limit) if shows_glance else show_pieces(answer.pieces, format)
     if not n_rows:
-        _print_reasons(warehouse, question, own_queries)
+        _print_reasons(answer)
 
 
 def _show_glance(answer: "Answer", limit: int | None) -> int:
@@ -115,18 +114,18 @@ def on_workers(where: str) -> "Executor":
     return executor
 
 
-def _print_reasons(warehouse: Path, question: "Question", folders: tuple[Path, ...]) -> None:
+def _print_reasons(answer: "Answer") -> None:
     """Says why a query has no rows, a line a reason."""
-    from scalelens.question.empty import reasons
-    from scalelens.question.session import Session
+    from scalelens.queries.load import load
+    from scalelens.question.empty import reasons, run_by_run
 
-    with Session(warehouse, folders) as session:
-        found = reasons(session, question)
-        when_empty = session.queries.get(session.queries[question.query or ""].when_empty or "")
+    assert answer.query
+    session = cast("Session", answer.session)
+    found = reasons(session, answer.question)
     for reason in found:
         errors.print(in_warehouse(f"{reason.what}; {reason.what_to_do}"), markup=False, soft_wrap=True)
-    if when_empty and any(reason.n_runs for reason in found):
-        takes = {parameter.name for parameter in when_empty.parameters}
-        given = (f"{key}={value}" for key, value in question.parameters.items() if key in takes)
-        words = ["query", when_empty.name, *given]
-        errors.print(f"run by run: {pasted(words, warehouse, folders)}", markup=False, soft_wrap=True)
+    if answer.query.when_empty and any(reason.n_runs for reason in found):
+        queries = load(session.folders, f"{answer.query.name} {answer.query.when_empty}")
+        further = run_by_run(queries, answer.question)
+        words = ["query", further.query or "", *(f"{key}={value}" for key, value in further.parameters.items())]
+        errors.print(f"run by run: {pasted(words, session.root, session.folders)}", markup=False, soft_wrap=True)

@@ -1,8 +1,10 @@
 """Leaves out what a process that answers and ends has no use for: a tenth of the time of a small question."""
 
+import atexit
 import gc
 import os
 import sys
+import threading
 
 _COLLECTED_AFTER = 50_000  # new objects
 
@@ -33,3 +35,20 @@ def open_streams() -> None:
                 os.dup2(handle, number)
                 os.close(handle)
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+def end_process(code: int) -> None:
+    """Ends this process at once, where no thread is left to wait for.
+
+    To take down numpy, Arrow and DuckDB object by object takes a tenth of the time of a small question, and the system
+    takes all of it back in any case.
+    """
+    if threading.active_count() > 1:
+        return
+    atexit._run_exitfuncs()  # what removes temporary folders, and closes connections
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return  # Python itself says what is wrong with them
+    os._exit(code)

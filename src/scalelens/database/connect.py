@@ -1,5 +1,6 @@
 """Opens a warehouse as a DuckDB connection: documented tables as views over the live segments, queries as macros."""
 
+import atexit
 import contextlib
 import os
 import tempfile
@@ -36,6 +37,15 @@ _FOR_MANY_ROWS = (
     "partial_aggregate_pushdown", "partitioned_execution", "projection_placement", "self_join_aggregate",
     "statistics_propagation", "top_n_window_elimination", "window_self_join",
 )  # fmt: skip
+
+_open: "weakref.WeakSet[duckdb.DuckDBPyConnection]" = weakref.WeakSet()
+
+
+@atexit.register
+def _close() -> None:
+    """Closes what is open when the process ends, so that DuckDB removes its temporary files."""
+    for connection in list(_open):
+        connection.close()
 
 
 def connect(
@@ -77,6 +87,7 @@ def connect_to(
     is_little = closed and all(views.is_small(table, warehouse, records.batches) for table in stored)
     # A thread for each core takes longer to start, and to wait for, than a little work takes.
     connection = duckdb.connect(":memory:", config={"threads": "1"} if is_little else {})
+    _open.add(connection)
     connection.execute(
         "SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; SET autoload_known_extensions = false; "
         "SET parquet_metadata_cache = true; "  # segments never change

@@ -19,6 +19,12 @@ def in_place_of(query: Query, columns: str, rows: str = "") -> str:
     return f"CREATE OR REPLACE MACRO main.{query.signature} AS TABLE SELECT {columns} {rows}"
 
 
+def no_rows(query: Query) -> str:
+    """SQL that gives the columns of a query, and no row."""
+    columns = ", ".join(f"CAST(NULL AS {column.type}) AS {column.name}" for column in query.columns)
+    return f"FROM (SELECT {columns} WHERE false)"
+
+
 def original(query: Query) -> str:
     """The macro of a query itself, whatever takes its place."""
     return f"{BUILTIN if is_builtin(query.path) else USERS}.{query.name}"

@@ -14,7 +14,7 @@ from scalelens.warehouse.records import segment
 _RUNS = Path(__file__).with_name("runs.sql")
 _INFERRED = Path(__file__).with_name("inferred_params.sql")
 STEP_TIMES = Path(__file__).with_name("step_times.sql")
-SMALL_BYTES = 1 << 16  # of segments: some thousand steps, read in a few milliseconds
+SMALL_BYTES = 1 << 18  # of segments: some ten thousand rows, read in some milliseconds
 # Tables that have rows besides those of the segments, and the table of record_tables.py with these rows.
 _MORE_ROWS = {"params": "_path_params", "problems": "_sidecar_problems"}
 

@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from scalelens import arrow_compute as pc
 from scalelens.parsing.attempts import Launch
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of_named, rising

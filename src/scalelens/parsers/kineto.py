@@ -36,8 +36,8 @@ from typing import Any
 import msgspec
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from scalelens import arrow_compute as pc
 from scalelens.parsing.chrome_trace import ARRAY, LAUNCHES, UNREADABLE, Event, Exact, Trace
 from scalelens.parsing.flow_links import FlowLinks
 from scalelens.parsing.rows import Rows

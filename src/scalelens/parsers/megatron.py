@@ -27,8 +27,8 @@ from typing import Any, ClassVar
 import msgspec
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from scalelens import arrow_compute as pc
 from scalelens.parsing.attempts import Launch
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.number_fields import Integers

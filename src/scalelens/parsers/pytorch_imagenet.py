@@ -33,8 +33,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from scalelens import arrow_compute as pc
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.number_fields import Integers
 from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of, rising

@@ -12,7 +12,8 @@ from itertools import compress
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from scalelens import arrow_compute as pc
 
 _Row = dict[str, Any]
 

@@ -10,7 +10,8 @@ import re
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from scalelens import arrow_compute as pc
 
 # Categories of Kineto (libkineto/src/ActivityType.h) in lower case; `memcpy` and `memset` are those of PyTorch 1.8,
 # `gpu_op` is that of Intel's unitrace.
@@ -38,8 +39,19 @@ _MEMORY_NAMES = ("^(hip)?Mem(cpy|set)", "^dma", "^__amd_rocclr_(copy|fill)Buffer
 _WAITS = ("^event_(wait|record)", "^zeCommandListAppend(Barrier|WaitOnEvents|SignalEvent)")
 
 _WORK = pa.array(_KERNELS + _MEMORY)
-_COMPUTE, _MEMORY_MOVED, _WAIT = (re.compile("|".join(names)) for names in (_COMPUTE_NAMES, _MEMORY_NAMES, _WAITS))
-_COMMUNICATION = re.compile("|".join(_COMMUNICATION_NAMES), re.IGNORECASE)
+# The class of a name is that of the first pattern that it holds; a kernel of any other name computes.
+_CLASSES = (
+    (_COMPUTE_NAMES, "compute"), (_COMMUNICATION_NAMES, "communication"), (_MEMORY_NAMES, "memory"), (_WAITS, None),
+)  # fmt: skip
+
+
+@functools.cache
+def _patterns() -> list[tuple[re.Pattern[str], str | None]]:
+    """Compiled for the first kernel: logs have none."""
+    return [
+        (re.compile("|".join(names), re.IGNORECASE if of == "communication" else re.NOFLAG), of)
+        for names, of in _CLASSES
+    ]
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -49,14 +61,7 @@ def kernel_class(name: str | None, category: str | None) -> str | None:
         return "memory"
     if category not in _KERNELS:
         return None
-    name = name or ""
-    if _COMPUTE.search(name):
-        return "compute"
-    if _COMMUNICATION.search(name):
-        return "communication"
-    if _MEMORY_MOVED.search(name):
-        return "memory"
-    return None if _WAIT.search(name) else "compute"
+    return next((of for pattern, of in _patterns() if pattern.search(name or "")), "compute")
 
 
 def classes(names: pa.Array, categories: pa.Array) -> pa.Array:

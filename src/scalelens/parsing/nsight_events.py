@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from scalelens import arrow_compute as pc
 from scalelens.parsing.nsight_processes import DEVICE_TABLES, Process
 from scalelens.parsing.nsight_tables import MARK, Selection, query
 from scalelens.parsing.rows import Rows

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from scalelens import arrow_compute as pc
 from scalelens.parsing.attempts import KEPT, Launch
 from scalelens.parsing.number_fields import LONGEST_FIELD, Integers, numbers_between, stands_at, windows
 

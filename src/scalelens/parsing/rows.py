@@ -23,8 +23,8 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from scalelens import arrow_compute as pc
 from scalelens.parsing.arrow_rows import COLUMN_TYPES, Columns, GatheredRows, Write, batch_of, columns_of, repeated
 from scalelens.parsing.attempts import AMBIGUOUS, Launch, Position, Writers
 from scalelens.parsing.implausible import INTERVAL_KINDS, Doubts

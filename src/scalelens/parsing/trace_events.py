@@ -19,8 +19,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from scalelens import arrow_compute as pc
 from scalelens.parsing.chrome_trace import COMPLETE, SEPARATORS, Event, Exact, Items, Trace
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import UNREADABLE_TIME

@@ -20,6 +20,8 @@ Parameters that mean the same in every query stand beside the heading, `Paramete
 for other queries, not for people, has a heading `Helper:` that names them.  `Partition: run_id` says that the rows of a
 run rest on this run alone, and stand together in the order of run_id: a large warehouse is then asked some of the runs
 at a time; ten times as many with `Partition: run_id, light`, of a query that holds little of each row that it reads.
+`Needs: power, steps.energy_j` says that there are no rows where the one table is empty, and this column of the other:
+the query is then not planned.
 
 `Glance` names the columns that a terminal and LaTeX show, the most important first; a share with % behind it is shown
 in per cent.  Rows that differ only in columns with ~ behind them are shown as one, with the range of those.  A query
@@ -44,7 +46,9 @@ from scalelens.queries.shared_parameters import SHARED_PARAMETERS, Parameter
 
 QUERIES_FOLDER = Path(__file__).parent
 NOTES = ("Formula", "Reference", "Assumptions", "Limits")  # what a header may say of a statistic
-_QUERY_HEADINGS = ("Answers", *NOTES, "Glance", "When empty", "Helper", "Partition", "Sources", "Parameters", "Columns")
+_QUERY_HEADINGS = (
+    "Answers", *NOTES, "Glance", "When empty", "Helper", "Partition", "Needs", "Sources", "Parameters", "Columns",
+)  # fmt: skip
 _LIGHT = "run_id, light"  # a Partition
 _HEADING = re.compile(r"([A-Z]\w*(?: [a-z]+)?):(?: +(.*))?$")
 _OLD_HEADINGS = {"Otherwise": "When empty"}  # of 1.0, for one version
@@ -67,6 +71,7 @@ class Query(NamedTuple):
     is_helper: bool  # other queries read it; it is not a question of its own
     is_by_run: bool  # Partition
     is_light: bool  # of the Partition
+    needs: tuple[str, ...]  # tables, and columns of tables; it has no rows where none of them has a value
     when_empty: str | None  # query that says why this one has no rows: columns `reason` and `remedy`, same parameters
     sources: tuple[str, ...]
     optional: frozenset[str]  # the sources in brackets
@@ -148,6 +153,7 @@ def read_query(path: Path) -> Query:
         is_helper="Helper" in sections,
         is_by_run="Partition" in sections,
         is_light=_partition(sections) == _LIGHT,
+        needs=tuple(re.findall(r"[\w.]+", " ".join(sections.get("Needs", [])))),
         when_empty=" ".join(sections.get("When empty", [])).strip() or None,
         sources=tuple(re.findall(r"\w+", sources)),
         optional=frozenset(re.findall(r"\[(\w+)\]", sources)),

@@ -55,7 +55,7 @@ class Answer:
         session: _Asked,
     ) -> None:
         """`queries` has those that the question needs, and perhaps others."""
-        self.question, self.queries, self._session = question, queries, session
+        self.question, self.queries, self.session = question, queries, session
         self._first, self._rest = first, rest
 
     @property
@@ -110,26 +110,26 @@ class Answer:
             if end > 0 and start < piece.num_rows:
                 parts.append(piece.slice(start, end - start))
             seen += piece.num_rows
-        return Answer(self.question, self.queries, pa.concat_tables(parts), iter(()), self._session), seen
+        return Answer(self.question, self.queries, pa.concat_tables(parts), iter(()), self.session), seen
 
     @cached_property
     def inputs(self) -> dict[str, str]:
         """Names of the files that the answer rests on, by id (sha256 of the contents)."""
-        return self._session.inputs(self)
+        return self.session.inputs(self)
 
     @property
     def file_names(self) -> Mapping[str, str]:
         """Names of the files of the warehouse, by id."""
-        return self._session.file_names
+        return self.session.file_names
 
     def files_of(self, runs: Iterable[str]) -> dict[str, list[str]]:
         """Ids of the files of each of some runs."""
-        return self._session.files_of(runs)
+        return self.session.files_of(runs)
 
     @property
     def run_names(self) -> Mapping[str, str]:
         """What to call the runs of the warehouse, by id."""
-        return self._session.run_names
+        return self.session.run_names
 
     def provenance(self, made: Mapping[str, Any]) -> dict[str, Any]:
         """What is needed to make a file of these rows again.  `made` says what was made of them."""

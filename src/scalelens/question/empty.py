@@ -1,13 +1,12 @@
 """Why a question has no rows, and what would give it some: an empty answer is never a header alone."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from scalelens.queries.header import Query
 from scalelens.question.question import Question, literal
-
-if TYPE_CHECKING:
-    from scalelens.question.session import Session
+from scalelens.question.run_names import RUN_NAMES
+from scalelens.question.session import Session
 
 # Tables of measurements: what a file of each kind is, and an example of what writes it.
 _MEASURED = {
@@ -40,10 +39,10 @@ class _Reason(NamedTuple):
         return f"for {self.one_run}, {self.remedy}" if self.one_run else self.remedy
 
 
-def reasons(session: "Session", question: Question) -> list[_Reason]:
-    """Why a query has no rows, the first reason first; at least one.  The session has all queries."""
+def reasons(session: Session, question: Question) -> list[_Reason]:
+    """Why a query has no rows, the first reason first; at least one.  The session is about the question."""
     assert question.query
-    if not _has_rows(session, "runs"):
+    if not _has_rows(session, "selected_runs()"):
         return [_Reason(f"there are no runs in {session.root}", "read some with: scalelens ingest logs/")]
     runs = str(question.parameters.get("runs", "")).strip()
     if runs and not _has_rows(session, f"selected_runs(runs := {literal(runs)})"):
@@ -53,7 +52,7 @@ def reasons(session: "Session", question: Question) -> list[_Reason]:
     return found or _missing(session, query) or [_Reason("the records hold nothing for it", _explained(query))]
 
 
-def told_reasons(session: "Session", question: Question) -> list[dict[str, str]]:
+def told_reasons(session: Session, question: Question) -> list[dict[str, str]]:
     """The same for programs.  A sentence may name what a log says."""
     return [
         {"untrusted_reason": reason.what, "untrusted_remedy": reason.what_to_do}
@@ -61,15 +60,22 @@ def told_reasons(session: "Session", question: Question) -> list[dict[str, str]]
     ]
 
 
-def _of_runs(session: "Session", question: Question, query: Query) -> list[_Reason]:
+def _of_runs(session: Session, question: Question, query: Query) -> list[_Reason]:
     """What the query named in the header says of the runs."""
-    other = session.queries[query.when_empty or ""]
-    takes = {parameter.name for parameter in other.parameters}
-    given = {name: value for name, value in question.parameters.items() if name in takes}
     of_reason: dict[str, list[Mapping[str, Any]]] = {}
-    for row in session.ask(Question(other.name, parameters=given)).table.to_pylist():
-        of_reason.setdefault(row["reason"], []).append(row)
-    return [_of_reason(reason, rows, session.run_names) for reason, rows in of_reason.items()]
+    about = f"{question.statement}; {query.when_empty}; {RUN_NAMES}"
+    with Session(session.root, session.folders, about, session.unsafe) as further:
+        asked = run_by_run(further.queries, question)
+        for row in further.ask(asked).table.to_pylist():
+            of_reason.setdefault(row["reason"], []).append(row)
+        return [_of_reason(reason, rows, further.run_names) for reason, rows in of_reason.items()]
+
+
+def run_by_run(queries: Mapping[str, Query], question: Question) -> Question:
+    """The question that says of each run why a query has no rows; the query names one."""
+    other = queries[queries[question.query or ""].when_empty or ""]
+    takes = {parameter.name for parameter in other.parameters}
+    return Question(other.name, parameters={key: value for key, value in question.parameters.items() if key in takes})
 
 
 def _of_reason(reason: str, rows: list[Mapping[str, Any]], names: Mapping[str, str]) -> _Reason:
@@ -78,7 +84,7 @@ def _of_reason(reason: str, rows: list[Mapping[str, Any]], names: Mapping[str, s
     return _Reason(reason, remedy, len(rows), names.get(rows[0]["run_id"], "") if is_of_one else "")
 
 
-def _missing(session: "Session", query: Query) -> list[_Reason]:
+def _missing(session: Session, query: Query) -> list[_Reason]:
     """That no file was read of the kinds that the query needs, if none was."""
     read = _tables_of(session.queries, query)
     needed = [table for table in _MEASURED if table in read & _NEEDED.get(query.topic, {*_MEASURED})]
@@ -105,5 +111,5 @@ def _explained(query: Query) -> str:
     return f"what {query.name} needs: scalelens explain {query.name}"
 
 
-def _has_rows(session: "Session", rows: str) -> bool:
+def _has_rows(session: Session, rows: str) -> bool:
     return bool(session.ask(Question(sql=f"SELECT 1 AS one FROM {rows} LIMIT 1")).table.num_rows)

@@ -7,6 +7,8 @@ it is called with these values, and asks the helper for all others.
 
 When it pays was measured (docs/decisions.md): a table and its macro cost about 4 ms, so a helper is shared where its
 SQL is long.
+
+A query is not planned where all is empty that it `Needs`, by its header: a macro without rows takes its place.
 """
 
 import re
@@ -16,7 +18,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from scalelens.database.errors import duckdb_errors_as_user_errors
-from scalelens.database.stand_ins import SHARED, in_place_of, original, users_sql
+from scalelens.database.stand_ins import SHARED, in_place_of, no_rows, original, users_sql
 from scalelens.database.texts import sql_text
 from scalelens.queries.calls import QUERY, TEXT, Call, calls_in, expression, parts_of_with, sources_in
 from scalelens.queries.header import Query
@@ -44,6 +46,8 @@ class SharedHelpers:
         self.users_sql = users_sql(queries)
         self.columns = selected_columns(self.users_sql, queries)  # of queries that have old names of columns now
         self.evaluated: dict[str, Any] = {}
+        self.has_values: dict[str, bool] = {}  # by what queries need
+        self.empty: set[str] = set()  # queries without rows, whatever their parameters
 
     def share(self, *statements: str) -> None:
         """Makes tables of the helpers that statements use twice, and lets the statements use old names of columns.
@@ -56,13 +60,14 @@ class SharedHelpers:
             for call in calls_in(statement, self.names):
                 self._count(call, {}, statement, counts)
         for use, count in counts.items():
-            if count > 1 and self._is_long(use.name) and use not in self.tables:
+            if count > 1 and self._is_long(use.name):
                 self._make(use)
 
     def forget(self) -> None:
         """Drops the tables, and the old names that only statements needed."""
         tables, self.tables = self.tables, {}
-        for name in {use.name for use in tables}:
+        empty, self.empty, self.has_values = self.empty, set(), {}
+        for name in {use.name for use in tables} | empty:
             self._take_place(name)
         self._select(selected_columns(self.users_sql, self.queries))
         for table in tables.values():
@@ -82,6 +87,24 @@ class SharedHelpers:
             self.tables[use] = table
             self._take_place(use.name)
 
+    def _is_empty(self, name: str) -> bool:
+        """Whether a query has no rows because what it needs is empty: a macro without rows then takes its place."""
+        needs = self.queries[name].needs
+        if name not in self.empty and needs and not any(map(self._has_values, needs)):
+            self.empty.add(name)
+            self._take_place(name)
+        return name in self.empty
+
+    def _has_values(self, needed: str) -> bool:
+        """Whether a table has rows, or a column of one has values: `steps.energy_j`."""
+        if needed not in self.has_values:
+            table, _, column = needed.partition(".")
+            known = f"WHERE {column} IS NOT NULL" if column else ""
+            with duckdb_errors_as_user_errors():
+                found = self.connection.execute(f"SELECT 1 FROM main.{table} {known} LIMIT 1").fetchall()
+            self.has_values[needed] = bool(found)
+        return self.has_values[needed]
+
     def _select(self, columns: dict[str, str]) -> None:
         """Makes queries select these columns from now on, and no other old names."""
         before, self.columns = self.columns, columns
@@ -93,28 +116,33 @@ class SharedHelpers:
         """Puts a macro in the place of a query that has rows in tables, or old names of columns; else drops it."""
         query = self.queries[name]
         tables = ", ".join(sql_text(table) for use, table in self.tables.items() if use.name == name)
-        if not tables and name not in self.columns:
+        if not tables and name not in self.columns and name not in self.empty:
             self.connection.execute(f"DROP MACRO TABLE {name}")
             return
         own = f"{sql_text(f'{SHARED}.{name}_')} || {_key(parameter.name for parameter in query.parameters)}"
         others = f"'FROM {original(query)}(' || {_arguments(query)} || ')'"
         rows = f"FROM query(CASE WHEN {own} IN ({tables}) THEN 'FROM ' || {own} ELSE {others} END)" if tables else ""
+        rows = no_rows(query) if name in self.empty else rows
         self.connection.execute(in_place_of(query, self.columns.get(name, "*"), rows))
 
     def _count(self, call: Call, given: Mapping[str, str], caller: str, counts: dict[_Use, int]) -> None:
         """Counts a call and those that it makes.  `given` are the values of the parameters of its caller.
 
-        What is called with values that only DuckDB knows is not counted.
+        What is called with values that only DuckDB knows is not counted, nor what is a table or has no rows.
         """
         if call.name == QUERY:
             text = expression((call.arguments or {})[TEXT], given)
             for inner in calls_in(self._evaluated(text) or "", self.names) if text else ():
                 self._count(inner, {}, caller, counts)
             return
+        if self._is_empty(call.name):
+            return
         values = self._values_of(call, given, caller)
         if values is None:
             return
         use = _Use(call.name, tuple(values.values()))
+        if use in self.tables:
+            return
         if use not in counts or not self._is_long(use.name):
             query = self.queries[use.name]
             for inner in calls_in(query.sql, self.names):

@@ -8,6 +8,8 @@ from typing import Any
 from scalelens.database.texts import sql_text
 
 EVERYTHING = "* FROM {}"
+# All rows of a query with facts of their runs, which charts ask for (charts/load.py).
+_WITH_FACTS = re.compile(r"q\.\*(?:, r\.\w+)* FROM \{\} AS q LEFT JOIN runs AS r USING \(run_id\)")
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,11 @@ class Question:
         if self.query is None:
             return self.sql
         return f"SELECT {self.select.replace('{}', call(self.query, dict(sorted(self.parameters.items()))))}"
+
+    @property
+    def has_all_rows(self) -> bool:
+        """Whether the answer has all rows and columns of the query."""
+        return self.select == EVERYTHING or bool(_WITH_FACTS.fullmatch(self.select))
 
     @property
     def all_rows(self) -> "Question":

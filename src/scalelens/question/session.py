@@ -137,8 +137,7 @@ class Session:
         """
         if answer.question.query is None:
             return inputs_of(self.connection, self.warehouse, ())
-        is_whole = answer.question.select == EVERYTHING
-        rows = answer.table if is_whole else self.ask(answer.question.all_rows).table
+        rows = answer.table if answer.question.has_all_rows else self.ask(answer.question.all_rows).table
         return inputs_of(self.connection, self.warehouse, run_ids(rows))
 
     def files_of(self, runs: Iterable[str]) -> dict[str, list[str]]:

@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from scalelens import arrow_compute as pc
 from scalelens.report.pseudonyms import Pseudonyms, kind_of_key
 from scalelens.tables import STORED
 from scalelens.warehouse.live import FORGOTTEN

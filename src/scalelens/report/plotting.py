@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 import polars.selectors as cs
+from altair.utils import schemapi
 
 from scalelens.charts import own
 from scalelens.charts.layout import SINGLE, Page, page_of
@@ -76,8 +77,9 @@ def plot(
             root, lambda session: draw(session, name, parameters or {}, settings), query_folders, about
         )
     except _NothingToDrawError as refusal:
-        with Session(root, query_folders) as session:
-            why = reasons(session, _question_of(chart, parameters or {}))[0]
+        question = _question_of(chart, parameters or {})
+        with Session(root, query_folders, question.statement) as session:
+            why = reasons(session, question)[0]
         raise UserError(f"{refusal}: {why.what}", other_figures.remedy(root, name) or why.what_to_do) from None
     if path is not None:
         rendering.save(plotted.chart, path, plotted.provenance, page)
@@ -100,7 +102,8 @@ def draw(session: Session, name: str, parameters: Mapping[str, Any], settings: _
     left_out = _left_out_of(session, run_ids(answer.table), question.parameters)
     texts = {key: str(value) for key, value in question.parameters.items()}
     try:
-        figure = chart.draw(_with_names(session, chart, answer.frame), left_out, texts, page)
+        with schemapi.debug_mode(False):  # Altair checks each part against its schema; the tests do that
+            figure = chart.draw(_with_names(session, chart, answer.frame), left_out, texts, page)
     except UserError as refusal:
         if not answer.table.num_rows:
             raise _NothingToDrawError(str(refusal).partition("; ")[0]) from None

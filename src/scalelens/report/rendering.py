@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import altair as alt
-import pikepdf
 import vl_convert
 
 from scalelens.charts import words
@@ -136,6 +135,8 @@ def _pdf(spec: dict[str, Any], provenance: Provenance, page: Page) -> bytes:
 
     svg2pdf orders fonts by a hash table that differs at each call, so its own bytes would, too.
     """
+    import pikepdf  # the other formats do without
+
     content = io.BytesIO()
     with pikepdf.open(io.BytesIO(vl_convert.svg_to_pdf(_drawing(spec, page)))) as pdf:
         with pdf.open_metadata(set_pikepdf_as_editor=False) as xmp:  # it fills the document information too

@@ -6,8 +6,8 @@ The bytes of a segment then follow from its rows, not from the pieces in which t
 from collections.abc import Iterator
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from scalelens import arrow_compute as pc
 from scalelens.tables import SCHEMAS
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import Batch

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from scalelens import arrow_compute as pc
 from scalelens.errors import UserError
 from scalelens.tables import SCHEMAS
 from scalelens.warehouse.check import fault_of_bytes

@@ -9,9 +9,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from scalelens import arrow_compute as pc
 from scalelens.tables import SCHEMA_VERSION, SCHEMAS
 from scalelens.warehouse.files import io_errors_explained
 from scalelens.warehouse.log import Warehouse

@@ -33,6 +33,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: events
+--
 -- Sources: temporal_breakdown, gpu_classes, events, runs, selected_runs, scaling_series, clock_scores
 --
 -- Parameters: runs, steps

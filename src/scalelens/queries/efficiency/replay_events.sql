@@ -7,6 +7,8 @@
 --
 -- Helper: used by trace_replays
 --
+-- Needs: events
+--
 -- Sources: events, gpu_work, trace_steps, collective_calls, clock_offsets
 --
 -- Parameters: runs

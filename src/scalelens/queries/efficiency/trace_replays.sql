@@ -25,6 +25,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: events
+--
 -- Sources: rank_places, rank_stages, replay_events
 --
 -- Parameters: runs

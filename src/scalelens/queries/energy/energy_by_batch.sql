@@ -14,6 +14,8 @@
 -- Glance: series global_batch_size devices samples_per_s unit_wh samples_per_wh tokens_per_wh n_runs rate_of unit
 --   energy_kind note
 --
+-- Needs: power, energy, steps.energy_j
+--
 -- Sources: runs, labels, held_settings, energy_efficiency, batch_stats, phases
 --
 -- Parameters: runs, epochs, warmup, exclude

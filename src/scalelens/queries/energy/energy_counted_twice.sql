@@ -13,6 +13,8 @@
 --
 -- Glance: source device scope once_j sum_j n_runs begins ends node note
 --
+-- Needs: energy
+--
 -- Sources: reported_energy
 --
 -- Parameters: runs

@@ -20,6 +20,8 @@
 -- Glance: run_id system precision devices global_batch_size energy_j unit_w tdp_share% coverage% samples_per_wh
 --   tokens_per_wh step_j energy_kind note
 --
+-- Needs: power, energy, steps.energy_j
+--
 -- Sources: runs, energy_of_runs, energy_of_steps, work_done, run_devices, devices_catalog, power, selected_runs
 --
 -- Parameters: runs, epochs, warmup, exclude

@@ -21,6 +21,8 @@
 --
 -- Glance: settings devices n_runs fixed_wh work_w odd_runs note
 --
+-- Needs: power, energy, steps.energy_j
+--
 -- Sources: runs, labels, selected_steps, energy_of_runs
 --
 -- Parameters: runs

@@ -25,6 +25,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: power, energy
+--
 -- Sources: power_readings, power_intervals, power_clock, reported_energy, scope_nesting, power, files,
 --   selected_runs
 --

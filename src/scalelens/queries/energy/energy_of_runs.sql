@@ -7,6 +7,8 @@
 --
 -- Helper: used by energy_efficiency and energy_fixed_part
 --
+-- Needs: power, energy, steps.energy_j
+--
 -- Sources: runs, reported_energy, scope_nesting, energy_of_steps, energy_integrated, power_readings, selected_runs
 --
 -- Parameters: runs

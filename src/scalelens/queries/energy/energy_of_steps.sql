@@ -20,6 +20,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: power, steps.energy_j
+--
 -- Sources: selected_steps, power_intervals, power, steps, runs
 --
 -- Parameters: runs, epochs, warmup, exclude

@@ -22,6 +22,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: power, energy, steps.energy_j, jobs.energy_j
+--
 -- Sources: runs, jobs, reported_energy, energy_integrated, energy_of_steps, scope_nesting, power, files, selected_runs
 --
 -- Parameters: runs

@@ -14,6 +14,8 @@
 --
 -- Glance: series devices nodes relative_energy speedup sample_j unit_w energy_of energy_kind n_runs n_steps note
 --
+-- Needs: power, energy, steps.energy_j
+--
 -- Sources: scaling, energy_efficiency
 --
 -- Parameters: runs, epochs, warmup, exclude, series_by

@@ -11,6 +11,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: power
+--
 -- Sources: power, steps, phases, selected_runs
 --
 -- Parameters: runs

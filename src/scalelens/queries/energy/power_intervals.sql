@@ -8,6 +8,8 @@
 --
 -- Helper: used by many queries
 --
+-- Needs: power
+--
 -- Sources: power_readings, power_clock
 --
 -- Parameters: runs

@@ -11,6 +11,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: power
+--
 -- Sources: power_intervals, power_clock, selected_steps, phases
 --
 -- Parameters: runs

@@ -8,6 +8,8 @@
 --
 -- Helper: used by many queries
 --
+-- Needs: power
+--
 -- Sources: power, params, selected_runs
 --
 -- Parameters: runs

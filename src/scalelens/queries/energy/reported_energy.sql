@@ -12,6 +12,8 @@
 --
 -- Helper: used by energy_integrated, energy_of_runs, energy_reconciled and energy_counted_twice
 --
+-- Needs: energy
+--
 -- Sources: energy, files, params, power_readings, selected_runs
 --
 -- Parameters: runs

@@ -12,6 +12,8 @@
 --
 -- Partition: run_id, light
 --
+-- Needs: events
+--
 -- Sources: events, selected_runs, step_annotations
 --
 -- Parameters: runs

@@ -21,6 +21,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: events
+--
 -- Sources: events, gpu_work, gpu_events, selected_runs
 --
 -- Parameters: runs

@@ -6,6 +6,8 @@
 --
 -- Helper: used by comm_overlap and temporal_breakdown
 --
+-- Needs: events
+--
 -- Sources: gpu_classes
 --
 -- Parameters: runs, steps

@@ -18,6 +18,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: events
+--
 -- Sources: collective_calls, params
 --
 -- Parameters: runs, tolerance_us

@@ -19,6 +19,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: events
+--
 -- Sources: collective_calls, clock_offsets
 --
 -- Parameters: runs, tolerance_us

@@ -10,6 +10,8 @@
 --
 -- Helper: used by clock_offsets, collective_arrivals and collectives
 --
+-- Needs: events
+--
 -- Sources: events, selected_runs, dtype_sizes
 --
 -- Parameters: runs

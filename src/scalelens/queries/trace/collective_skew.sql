@@ -16,6 +16,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: events
+--
 -- Sources: collective_arrivals
 --
 -- Parameters: runs, tolerance_us

@@ -21,6 +21,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: events
+--
 -- Sources: collective_calls, collective_arrivals, runs
 --
 -- Parameters: runs, tolerance_us

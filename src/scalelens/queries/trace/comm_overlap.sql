@@ -13,6 +13,8 @@
 --
 -- Partition: run_id, light
 --
+-- Needs: events
+--
 -- Sources: class_times
 --
 -- Parameters: runs, steps

@@ -21,6 +21,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: events
+--
 -- Sources: kernels_beside
 --
 -- Parameters: runs

@@ -4,6 +4,8 @@
 --
 -- Helper: used by class_times and kernel_summary
 --
+-- Needs: events
+--
 -- Sources: gpu_work, gpu_events
 --
 -- Parameters: runs, steps

@@ -10,6 +10,8 @@
 --
 -- Helper: used by many queries
 --
+-- Needs: events
+--
 -- Sources: events, gpu_work, step_annotations
 --
 -- Parameters: runs, steps

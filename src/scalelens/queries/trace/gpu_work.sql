@@ -5,6 +5,8 @@
 --
 -- Helper: used by gpu_classes and gpu_events
 --
+-- Needs: events
+--
 -- Sources: events, [selected_runs]
 --
 -- Parameters: runs

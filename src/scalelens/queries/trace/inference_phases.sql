@@ -19,6 +19,8 @@
 --
 -- Partition: run_id, light
 --
+-- Needs: events
+--
 -- Sources: inference_iterations
 --
 -- Parameters: runs

@@ -8,6 +8,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: events
+--
 -- Sources: gpu_events
 --
 -- Parameters: runs, steps

@@ -11,6 +11,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: events
+--
 -- Sources: events, gpu_events, selected_runs
 --
 -- Parameters: runs, steps

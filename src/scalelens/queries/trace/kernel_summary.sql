@@ -9,6 +9,8 @@
 --
 -- Partition: run_id, light
 --
+-- Needs: events
+--
 -- Sources: gpu_classes
 --
 -- Parameters: runs, steps

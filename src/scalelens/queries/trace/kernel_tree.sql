@@ -8,6 +8,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: events
+--
 -- Sources: gpu_events, events, selected_runs
 --
 -- Parameters: runs, steps

@@ -9,6 +9,8 @@
 --
 -- Helper: used by contention and rank_work
 --
+-- Needs: events
+--
 -- Sources: events, gpu_events, runs, selected_runs
 --
 -- Parameters: runs

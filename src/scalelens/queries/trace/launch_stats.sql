@@ -8,6 +8,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: events
+--
 -- Sources: kernel_launches
 --
 -- Parameters: runs, steps

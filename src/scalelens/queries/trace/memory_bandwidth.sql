@@ -16,6 +16,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: events
+--
 -- Sources: memory_events
 --
 -- Parameters: runs, steps

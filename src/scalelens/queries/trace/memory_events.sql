@@ -4,6 +4,8 @@
 --
 -- Helper: used by memory_bandwidth and memory_copies
 --
+-- Needs: events
+--
 -- Sources: gpu_events, events
 --
 -- Parameters: runs, steps

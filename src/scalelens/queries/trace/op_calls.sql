@@ -6,6 +6,8 @@
 --
 -- Helper: used by kernel_tree and op_summary
 --
+-- Needs: events
+--
 -- Sources: events, gpu_events, selected_runs
 --
 -- Parameters: runs, steps

@@ -8,6 +8,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: events
+--
 -- Sources: op_calls
 --
 -- Parameters: runs, steps

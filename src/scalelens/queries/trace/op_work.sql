@@ -19,6 +19,8 @@
 --
 -- Helper: used by roofline
 --
+-- Needs: events
+--
 -- Sources: events, gpu_events, dtype_sizes, selected_runs
 --
 -- Parameters: runs

@@ -17,6 +17,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: events
+--
 -- Sources: gpu_events
 --
 -- Parameters: runs, steps

@@ -7,6 +7,8 @@
 --
 -- Helper: used by trace_replays
 --
+-- Needs: events
+--
 -- Sources: events, selected_runs
 --
 -- Parameters: runs

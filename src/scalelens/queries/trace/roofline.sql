@@ -24,6 +24,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: events
+--
 -- Sources: op_work, run_devices
 --
 -- Parameters: runs

@@ -5,6 +5,8 @@
 --
 -- Helper: used by annotation_summary, gpu_events, rank_work and trace_steps
 --
+-- Needs: events
+--
 -- Sources: events
 --
 -- Columns:

@@ -16,6 +16,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: events
+--
 -- Sources: gpu_events, clock_offsets
 --
 -- Parameters: runs

@@ -19,6 +19,8 @@
 --
 -- Partition: run_id, light
 --
+-- Needs: events
+--
 -- Sources: class_times, events
 --
 -- Parameters: runs, steps

@@ -7,6 +7,8 @@
 --
 -- Glance: side name change total_diff_ns total_a_ns total_b_ns calls_a calls_b mean_ratio
 --
+-- Needs: events
+--
 -- Sources: events, files, gpu_events
 --
 -- Parameters:

@@ -8,6 +8,8 @@
 --
 -- Partition: run_id
 --
+-- Needs: events
+--
 -- Sources: step_annotations, selected_runs
 --
 -- Parameters: runs

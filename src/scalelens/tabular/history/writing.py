@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from scalelens import arrow_compute as pc
 from scalelens.parsing.rows import Rows
 from scalelens.tabular.column_names import metric_unit
 from scalelens.tabular.column_values import stamp_scales
