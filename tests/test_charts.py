@@ -54,7 +54,7 @@ NUMBERS = {
     "relative_low": pl.Float64, "relative_high": pl.Float64,
     "run_number": pl.Int64, "run_value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "level": pl.Float64,
     "slowdown": pl.Float64, "p_value": pl.Float64, "slowdown_low": pl.Float64, "slowdown_high": pl.Float64,
-    "failures": pl.Int64, "n_unknown": pl.Int64, "rate": pl.Float64, "rate_low": pl.Float64, "rate_high": pl.Float64,
+    "failures": pl.Int64, "n_unknown": pl.Int64, "failures_per_1000_node_h": pl.Float64, "failures_per_1000_node_h_low": pl.Float64, "failures_per_1000_node_h_high": pl.Float64,
     "mtbf_h": pl.Float64, "named": pl.Int64,
     "doublings": pl.Float64, "efficiency_at_least": pl.Float64, "efficiency_at_most": pl.Float64,
     "speedup_at_least": pl.Float64, "speedup_at_most": pl.Float64, "n_residuals": pl.Int64,

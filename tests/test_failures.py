@@ -141,11 +141,11 @@ def test_counts_and_rates_are_a_scripts(warehouse: Warehouse) -> None:
     assert {what: row["failures"] for (part, what), row in rows.items() if part == "cause"} == causes
     for cause, count in causes.items():
         row = rows["cause", cause]
-        assert row["rate"] == pytest.approx(1000 * count / node_hours, rel=1e-6)
-        assert row["rate_low"] == pytest.approx(
+        assert row["failures_per_1000_node_h"] == pytest.approx(1000 * count / node_hours, rel=1e-6)
+        assert row["failures_per_1000_node_h_low"] == pytest.approx(
             1000 * scipy.stats.chi2.ppf(0.025, 2 * count) / 2 / node_hours, rel=1e-6
         )
-        assert row["rate_high"] == pytest.approx(
+        assert row["failures_per_1000_node_h_high"] == pytest.approx(
             1000 * scipy.stats.chi2.ppf(0.975, 2 * count + 2) / 2 / node_hours, rel=1e-6
         )
     faults = [job for job in known if job["text"] and job["outcome"] != "time_limit"]

@@ -44,9 +44,9 @@ def draw(
     page: Page = SINGLE,
 ) -> Any:
     """The figure of the rows of `failures`.  Raises UserError if no run failed, or no time of runs is known."""
-    known = rows.filter(pl.col("rate") > 0)
+    known = rows.filter(pl.col("failures_per_1000_node_h") > 0)
     causes: list[Row] = (
-        known.filter(pl.col("part") == "cause").sort("rate", "what", descending=[True, False]).to_dicts()
+        known.filter(pl.col("part") == "cause").sort("failures_per_1000_node_h", "what", descending=[True, False]).to_dicts()
     )
     if not causes:
         raise UserError(
@@ -76,14 +76,14 @@ def _order(point: Row) -> tuple[bool, float, int, str]:
 
 def _panel(points: Sequence[Row]) -> Any:
     """Rates with their intervals, names at the left."""
-    lowest = min(point["rate_low"] for point in points)
-    highest = max(point["rate_high"] for point in points)
+    lowest = min(point["failures_per_1000_node_h_low"] for point in points)
+    highest = max(point["failures_per_1000_node_h_high"] for point in points)
     span = highest / lowest
     domain = [lowest / span ** (_NAMES / (1 - _NAMES)), highest]
     ticks = [tick for tick in axes.ticks_of_decades(lowest, highest) if lowest <= tick <= highest]
     axis = alt.Axis(values=ticks, grid=False, **axes.labels(highest))
     scale = alt.Scale(type="log", domain=domain, nice=False)
-    x = alt.X("rate:Q", title="failures in 1,000 node-hours", scale=scale, axis=axis)
+    x = alt.X("failures_per_1000_node_h:Q", title="failures in 1,000 node-hours", scale=scale, axis=axis)
     counts = " : ".join(f"datum.value == {point['place']} ? '{point['failures']}'" for point in points) + " : ''"
     labels = alt.Axis(labelExpr=counts, ticks=False, domain=False, grid=False)
     y = alt.Y("place:O", title="failures" if len(points) > 3 else None, axis=labels)
@@ -93,12 +93,12 @@ def _panel(points: Sequence[Row]) -> Any:
         alt.Color("kind:N", scale=colors, legend=None),
         alt.Shape("kind:N", scale=shapes, legend=None),
     )
-    fields = ("place", "what", "text", "kind", "rate", "rate_low", "rate_high", "failures")
+    fields = ("place", "what", "text", "kind", "failures_per_1000_node_h", "failures_per_1000_node_h_low", "failures_per_1000_node_h_high", "failures")
     chart = alt.Chart(style.values([{field: point[field] for field in fields} for point in points]))
     rule = chart.mark_rule(strokeWidth=_INTERVAL.thickness)
     return alt.layer(
-        rule.encode(alt.X("rate_low:Q", scale=scale), y, color, x2="rate_high:Q"),
-        chart.mark_point(size=14).encode(x, y, color, shape, tooltip=["what:N", "failures:Q", "rate:Q"]),
+        rule.encode(alt.X("failures_per_1000_node_h_low:Q", scale=scale), y, color, x2="failures_per_1000_node_h_high:Q"),
+        chart.mark_point(size=14).encode(x, y, color, shape, tooltip=["what:N", "failures:Q", "failures_per_1000_node_h:Q"]),
         chart.mark_text(align="left", baseline="middle").encode(y=y, x=alt.value(2), text="text:N"),
     )
 

@@ -10,7 +10,7 @@
 --   A node is `failing` if runs with it fail more often than runs without it, by more than the most conspicuous of all
 --   nodes would by chance.  `named` counts the runs whose line names the node: a hint, which is not tested.
 --
--- Formula: rate = failures / node-hours; mtbf = hours / failures; intervals from the exact 95 % interval of a Poisson count.
+-- Formula: failures_per_1000_node_h = 1000 failures / node-hours; mtbf = hours / failures; intervals from the exact 95 % interval of a Poisson count.
 --   p_value: rank sums of failed or not, runs with a node against those without, exchanged 999 times within 48 runs of one
 --   number of nodes next to each other in time; the largest of all nodes.
 --
@@ -22,7 +22,7 @@
 -- Limits: A run whose log just stops counts nowhere, though it may have failed.  Runs without a time or a number of nodes count as failures, but add nothing to rates; n_without_hours says how
 --   many.  A run that was started again counts once, by how it ended.
 --
--- Glance: part what failures n_runs rate mtbf_h verdict p_value named node_hours lost_node_hours n_unknown first_line
+-- Glance: part what failures n_runs verdict failures_per_1000_node_h mtbf_h p_value named node_hours lost_node_hours n_unknown first_line
 --
 -- Sources: job_exposure, failed_runs, run_nodes
 --
@@ -37,9 +37,9 @@
 --   n_without_hours    BIGINT           runs whose time or nodes are not known, which add nothing to rates
 --   hours              DOUBLE h         time of the runs
 --   node_hours         DOUBLE           time of the runs on all their nodes; of a node, on it alone
---   rate               DOUBLE           failures per 1,000 node-hours
---   rate_low           DOUBLE           lower end of its 95 % interval
---   rate_high          DOUBLE           upper end
+--   failures_per_1000_node_h  DOUBLE         failures per 1,000 node-hours
+--   failures_per_1000_node_h_low  DOUBLE         lower end of its 95 % interval
+--   failures_per_1000_node_h_high  DOUBLE         upper end
 --   mtbf_h             DOUBLE h         mean time between failures of a running job; NULL where none failed
 --   mtbf_h_low         DOUBLE h         lower end of its 95 % interval
 --   mtbf_h_high        DOUBLE h         upper end; NULL where none failed
@@ -91,9 +91,9 @@ counted AS (
     GROUP BY g.part, g.what),
 named AS (SELECT node, count(*) AS named FROM faults WHERE node IS NOT NULL GROUP BY node)
 SELECT c.part, what, failures, n_runs, n_unknown, n_without_hours, c.hours, node_hours,
-    1000 * counted_failures / nullif(node_hours, 0) AS rate,
-    1000 * poisson_interval(counted_failures).low / nullif(node_hours, 0) AS rate_low,
-    1000 * poisson_interval(counted_failures).high / nullif(node_hours, 0) AS rate_high,
+    1000 * counted_failures / nullif(node_hours, 0) AS failures_per_1000_node_h,
+    1000 * poisson_interval(counted_failures).low / nullif(node_hours, 0) AS failures_per_1000_node_h_low,
+    1000 * poisson_interval(counted_failures).high / nullif(node_hours, 0) AS failures_per_1000_node_h_high,
     c.hours / nullif(counted_failures, 0) AS mtbf_h,
     c.hours / poisson_interval(counted_failures).high AS mtbf_h_low,
     c.hours / nullif(poisson_interval(counted_failures).low, 0) AS mtbf_h_high,

@@ -13,7 +13,7 @@ IS_REMARK = True
 CHARTS = ("failures",)
 SQL = "SELECT * EXCLUDE (run_ids) FROM failures()"
 GLANCE = (
-    "part", "what", "failures", "n_runs", "rate", "mtbf_h", "verdict", "p_value", "named", "lost_node_hours",
+    "part", "what", "failures", "n_runs", "failures_per_1000_node_h", "mtbf_h", "verdict", "p_value", "named", "lost_node_hours",
     "first_line",
 )  # fmt: skip
 _FEWEST_RUNS = 10  # below, a rate says nothing
@@ -40,7 +40,7 @@ def _text_of_all(row: Mapping[str, Any], rows: "pl.DataFrame") -> str:
 
 def _doubt_of_all(row: Mapping[str, Any]) -> str:
     rate = ""
-    if row["rate"] is not None:
+    if row["failures_per_1000_node_h"] is not None:
         rate = f"{row['rate']:.3g} in 1,000 node-hours (95 % interval {row['rate_low']:.3g} to {row['rate_high']:.3g})."
     unknown = f" How {plural(row['n_unknown'], 'further run')} ended is not known." if row["n_unknown"] else ""
     return f"{rate}{unknown}".strip()

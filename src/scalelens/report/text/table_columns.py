@@ -26,7 +26,7 @@ SHOWN_UNITS: dict[str, tuple[tuple[float, str], ...]] = {
     "W": ((0.0, "W"), (1e4, "kW"), (1e7, "MW")),
     "bytes/s": ((0.0, "MB/s"), (1e9, "GB/s")),
 }
-_SUFFIXES = ("_gb_per_s", "_per_s", "_percent", "_s", "_ns", "_j", "_w", "_bytes", "_us", "_wh")
+_SUFFIXES = ("_gb_per_s", "_per_s", "_percent", "_s", "_h", "_ns", "_j", "_w", "_bytes", "_us", "_wh")
 _PROBABILITIES = ("p", "q", "p_value")
 _DIGITS = 4  # significant digits of the smallest number of a column
 _LONGEST_NUMBER = 6  # digits of the largest number of a column
@@ -48,6 +48,7 @@ _OTHER_NAMES = {
     "tflops_per_device": "TFLOP/s/device", "model_tflops": "TFLOP/s/device", "printed_tflops": "printed TFLOP/s",
     "peak_tflops": "peak TFLOP/s", "mfu": "MFU", "hfu": "HFU",
     "gb_per_s": "rate", "tflops_per_s": "TFLOP/s", "percent": "share",
+    "failures_per_1000_node_h": "failures/1000 node-hours",
 }  # fmt: skip
 # Units of columns that no query documents, by how their names end.  Rates are left as they are.
 _ENDS_OF_NAMES = {"_per_s": None, "_s": "s", "_ns": "ns", "_j": "J", "_w": "W", "_bytes": "bytes"}
@@ -205,9 +206,10 @@ def intervals(rows: Columns, name: str, columns: Mapping[str, "QueryColumn"]) ->
 
 
 def _interval_text(value: float, low: float, high: float, kind: str, factor: float, decimals: int) -> str:
-    """What follows a value: `± 1.2`, or both ends if the interval is a range or lopsided."""
+    """What follows a value: `± 1.2`, or both ends if the interval is a range, lopsided, or would reach below zero."""
     below, above = value - low, high - value
-    if kind == "ci95" and below >= 0 and above >= 0 and max(below, above) <= 2 * min(below, above):
-        return f" ± {_number_text(max(below, above), factor, decimals)}"
+    half = max(below, above)
+    if kind == "ci95" and below >= 0 and above >= 0 and half <= 2 * min(below, above) and (low < 0 or half <= value):
+        return f" ± {_number_text(half, factor, decimals)}"
     ends = f"{_number_text(low, factor, decimals)} – {_number_text(high, factor, decimals)}"
     return f" ({ends})" if kind == "ci95" else f" (range {ends})"
