@@ -318,6 +318,17 @@ def test_a_number_under_other_exclusions_is_stale_and_says_which(study: Auditor)
     assert finding.sentence.endswith("the number is batch_stats(exclude := 'none').mean_s")
 
 
+@pytest.mark.parametrize(
+    "words", ["with nothing left out", "with exclude=none", "warm-up included", "over all 119 steps"]
+)
+def test_a_text_that_leaves_nothing_out_has_the_numbers_of_all_steps(words: str, study: Auditor) -> None:
+    mean = value_of(study.known, "batch_stats", "mean_s", 8, exclude="none")
+    found = only(f"The mean step time of gpt-n8, {words}, is {mean:.4f} s.", study, f"{mean:.4f}")
+    assert (found.kind, found.evidence) == ("reproduced", "SELECT mean_s FROM batch_stats(exclude := 'none')")
+    wrong = 1.2 * mean
+    assert only(f"The mean step time of gpt-n8, {words}, is {wrong:.4f} s.", study, f"{wrong:.4f}").kind != "reproduced"
+
+
 def test_two_digits_without_words_that_fit_are_untraceable(study: Auditor) -> None:
     step = value_of(study.known, "batch_stats", "step_s", 8)
     assert only(f"It took {step:.2f} s.", study, f"{step:.2f}").kind == "untraceable"

@@ -116,8 +116,9 @@ class Worker:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
-            for name in os.listdir(self._scratch):  # it had no time to remove them
-                shutil.rmtree(os.path.join(self._scratch, name), ignore_errors=True)
+            with contextlib.suppress(FileNotFoundError):  # it may have removed the folder itself
+                for name in os.listdir(self._scratch):
+                    shutil.rmtree(os.path.join(self._scratch, name), ignore_errors=True)
 
 
 def refusal(reason: str, remedy: str = "") -> Told:

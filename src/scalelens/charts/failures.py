@@ -46,7 +46,9 @@ def draw(
     """The figure of the rows of `failures`.  Raises UserError if no run failed, or no time of runs is known."""
     known = rows.filter(pl.col("failures_per_1000_node_h") > 0)
     causes: list[Row] = (
-        known.filter(pl.col("part") == "cause").sort("failures_per_1000_node_h", "what", descending=[True, False]).to_dicts()
+        known.filter(pl.col("part") == "cause")
+        .sort("failures_per_1000_node_h", "what", descending=[True, False])
+        .to_dicts()
     )
     if not causes:
         raise UserError(
@@ -93,12 +95,25 @@ def _panel(points: Sequence[Row]) -> Any:
         alt.Color("kind:N", scale=colors, legend=None),
         alt.Shape("kind:N", scale=shapes, legend=None),
     )
-    fields = ("place", "what", "text", "kind", "failures_per_1000_node_h", "failures_per_1000_node_h_low", "failures_per_1000_node_h_high", "failures")
+    fields = (
+        "place",
+        "what",
+        "text",
+        "kind",
+        "failures_per_1000_node_h",
+        "failures_per_1000_node_h_low",
+        "failures_per_1000_node_h_high",
+        "failures",
+    )
     chart = alt.Chart(style.values([{field: point[field] for field in fields} for point in points]))
     rule = chart.mark_rule(strokeWidth=_INTERVAL.thickness)
     return alt.layer(
-        rule.encode(alt.X("failures_per_1000_node_h_low:Q", scale=scale), y, color, x2="failures_per_1000_node_h_high:Q"),
-        chart.mark_point(size=14).encode(x, y, color, shape, tooltip=["what:N", "failures:Q", "failures_per_1000_node_h:Q"]),
+        rule.encode(
+            alt.X("failures_per_1000_node_h_low:Q", scale=scale), y, color, x2="failures_per_1000_node_h_high:Q"
+        ),
+        chart.mark_point(size=14).encode(
+            x, y, color, shape, tooltip=["what:N", "failures:Q", "failures_per_1000_node_h:Q"]
+        ),
         chart.mark_text(align="left", baseline="middle").encode(y=y, x=alt.value(2), text="text:N"),
     )
 

@@ -1,7 +1,8 @@
 """Numbers of a text against the values of a warehouse: reproduced, stale or untraceable.
 
 A number is reproduced if a value that its words name lies within its bounds, unless they name so many values that one
-would lie there by chance.  It is stale if its words name a single value, no value of that quantity fits, and the value
+would lie there by chance.  Where the words say that nothing is left out, values of `exclude := 'none'` count as well.
+It is stale if its words name a single value, no value of that quantity fits, and the value
 is near or one slip away.  All other numbers are untraceable, which accuses nobody.
 """
 
@@ -23,6 +24,12 @@ from scalelens.report.selectors import SELECTOR, question_of
 
 _NO_VALUE = "no value that its words name is printed so"
 _NO_QUANTITY = "its words name no quantity that a query answers"
+_SAYS_ALL = re.compile(
+    r"\bnothing (?:is |was )?left out\b|\bexclude *:?= *'?none\b|\bwarm-?up (?:is |was )?included\b"
+    r"|\b(?:includ\w+|with) (?:the )?warm-?up\b|\b(?:without|no) exclusions?\b|\bover all (?:\d+ )?steps\b",
+    re.IGNORECASE,
+)
+_EVERYTHING = {"exclude": "none"}
 _MATTERS = 0.05  # a larger difference changes what a reader concludes
 
 
@@ -48,6 +55,8 @@ class Auditor:
         for values in (named, held):
             if fitting := [known for known in values if within(known.value / measure.factor, ends_of(number))]:
                 return self._reproduced(number, fitting, values, stated, measure)
+        if whole := self._of_everything(number, stated, measure):
+            return whole
         if derived := [ratio for ratio in ratios if within(ratio.value / measure.factor, ends_of(number))]:
             return _reproduced_ratio(number, derived[0], ratios, measure)
         if number.hedge or any(within(known.value / measure.factor, widest(number)) for known in held):
@@ -92,6 +101,22 @@ class Auditor:
         self.selectors[number] = selector
         exact = like(number, best.value / measure.factor)
         return Finding("reproduced", (number,), f"{selector} is {exact}", "", _evidence(selector, best))
+
+    def _of_everything(self, number: Number, stated: Stated, measure: Measure) -> Finding | None:
+        """A finding if the words say that nothing is left out, and a value with nothing left out is printed so."""
+        if not _SAYS_ALL.search(number.words):
+            return None
+        values = [known for known in self.known.other_values if known.row.parameters == _EVERYTHING]
+        held = self._held(values, number, stated, measure)
+        for group in ([known for known in held if is_said(known, number.words)], held):
+            fitting = [known for known in group if within(known.value / measure.factor, ends_of(number))]
+            named = [known for known in fitting if facts_said(known.row.facts, stated)]
+            if fitting and not is_chance(ends_of(number), (known.value for known in group), bool(named)):
+                best = (named or fitting)[0]
+                text = f"{best.where} is {like(number, best.value / measure.factor)}"
+                statement = f"SELECT {best.column} FROM {best.row.query}(exclude := 'none')"
+                return Finding("reproduced", (number,), text, "", statement)
+        return None
 
     def _stale(self, number: Number, named: Sequence[KnownValue], stated: Stated, measure: Measure) -> Finding | None:
         """A finding if the value that the words name is near or one slip away, or fits under other exclusions."""

@@ -13,8 +13,8 @@ IS_REMARK = True
 CHARTS = ("failures",)
 SQL = "SELECT * EXCLUDE (run_ids) FROM failures()"
 GLANCE = (
-    "part", "what", "failures", "n_runs", "failures_per_1000_node_h", "mtbf_h", "verdict", "p_value", "named", "lost_node_hours",
-    "first_line",
+    "part", "what", "failures", "n_runs", "failures_per_1000_node_h", "mtbf_h", "verdict", "p_value", "named",
+    "lost_node_hours", "first_line",
 )  # fmt: skip
 _FEWEST_RUNS = 10  # below, a rate says nothing
 
