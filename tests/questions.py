@@ -57,6 +57,24 @@ def played(question: dict[str, Any], facts: dict[str, Any], call: Call) -> tuple
     return value * question.get("factor", 1), texts
 
 
+def statement_of(question: dict[str, Any], facts: dict[str, Any]) -> str:
+    """SQL that gives the answer to a question, as its calls do."""
+    found = []
+    for one in (_filled(call, facts) for call in question["calls"]):
+        statement = one.get("statement", "SELECT count(*) FROM runs")
+        if one["tool"] == "ask":
+            quoted = {name: str(value).replace("'", "''") for name, value in one.get("parameters", {}).items()}
+            parameters = ", ".join(f"{name} := '{value}'" for name, value in quoted.items())
+            statement = (
+                f"SELECT {question['column']} FROM {one['question']}({parameters}) WHERE {one.get('where', 'true')}"
+            )
+        found.append(statement)
+    taken = found[question.get("at", -1)]
+    if question.get("how") == "ratio":
+        return f"SELECT ({found[0]}) / ({found[1]})"
+    return f"SELECT {question['factor']} * ({taken})" if "factor" in question else taken
+
+
 def _filled(value: Any, facts: dict[str, Any]) -> Any:
     """Arguments with the names that the script chose."""
     if isinstance(value, dict):

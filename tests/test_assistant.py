@@ -18,7 +18,7 @@ import pytest
 import hostile_calls
 from command_line import one_line
 from conftest import CORPUS, ROOT
-from questions import NAMES, copy_logs, facts_of, played, script_of
+from questions import NAMES, copy_logs, facts_of, played, script_of, statement_of
 from scalelens.assistant.fitting import LONGEST, fitted_rows, fitted_text
 from scalelens.assistant.load import schema_of, tools_for
 from scalelens.assistant.worker import Office, Settings, Told, Worker
@@ -459,6 +459,35 @@ def test_an_answer_that_is_right_is_reproduced_with_its_queries(office: Office) 
         found = checked(office, text)
         assert len(found) == len(SENTENCES) and {kind for kind, _, _ in found} == {"reproduced"}, found
         assert all(query.startswith("SELECT ") for _, _, query in found)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == "trainer" else pytest.mark.slow) for name in NAMES]
+)
+def test_numbers_planted_into_the_answers_of_the_questions_are_found(name: str, tmp_path: Path) -> None:
+    logs = copy_logs(name, tmp_path / "logs")
+    ingest([logs], tmp_path / "w", jobs=1)
+    office, facts = Office(Settings(str(tmp_path / "w"))), facts_of(name, logs)
+    for question in script_of(name)["question"]:
+        right, statement = float(facts[question["answer"]]), statement_of(question, facts)
+        for factor in (1, 0.6, 1.07, 10):
+            number = f"{right * factor:.6g}" if "e" not in f"{right * factor:.6g}" else f"{right * factor:.0f}"
+            if factor != 1 and float(number) == float(f"{right:.6g}"):
+                continue
+            text = f"{question['ask'].rstrip('?')}: the answer is {number}."
+            told = json.loads(office.answer("check_answer", {"text": text, "statements": [statement]}).text)
+            kinds = [row[0] for row in told["findings"] if row[1].rstrip(".").replace(",", "") == number]
+            assert kinds and (kinds[-1] == "reproduced") is (factor == 1), (text, statement, told)
+
+
+def test_a_number_of_the_statement_is_no_result(office: Office) -> None:
+    given = {
+        "text": "On 2 devices and 3 nodes there are 8 runs.",
+        "statements": ["SELECT count(*) FROM runs WHERE devices > 0 * 2"],
+    }
+    told = json.loads(office.answer("check_answer", given).text)
+    assert {row[1]: row[0] for row in told["findings"]} == {"2": "reproduced", "3": "unsupported", "8": "reproduced"}
+    assert told["verdict"].startswith("wrong")
 
 
 @pytest.mark.parametrize("factor", [0.6, 0.93, 1.07, 1.3, 10])

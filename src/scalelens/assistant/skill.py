@@ -31,8 +31,9 @@ STEPS = (
     ),
     (
         "Check your answer", "check_answer", "scalelens audit answer.md -w study",
-        "Write whole sentences with units and names of runs. Correct what is `stale` or `impossible`; of what is "
-        "`untraceable` say where it comes from, or leave it out.",
+        "Write whole sentences with units and names of runs, and give the SQL of your calls as `statements`. Correct "
+        "what is `stale`, `impossible` or `unsupported`; of what is `untraceable` say where it comes from, or leave it "
+        "out.",
     ),
     (
         "Say the doubts", "ask", "scalelens query scaling -w study --format envelope",
