@@ -36,6 +36,7 @@ _RECORD = re.compile(
     re.DOTALL,
 )
 _WATTS = re.compile(r"(?<![\w.+-])(\d{1,7}(?:\.\d{1,9})? ?(?:m|k)?(?:W|[Ww]atts?))(?![\w/*·]|-?[Hh])")
+_OTHER_NUMBER = re.compile(r"[-+]?\d[\d.]* ?[^\d\s]{0,5}")  # of another column, as 47.2 C
 _GOES_ON = re.compile(r"\s|:")
 _NO_POWER = re.compile(
     r"limit|cap\b|tdp|max|min|peak|average|avg|mean|std|idle|target|budget|energy|total time|saved", re.IGNORECASE
@@ -81,8 +82,9 @@ def _sample_of(text: str) -> _Sample | None:
     found = _WATTS.findall(match[5]) if match else []
     if not match or len(found) != 1:
         return None
-    label = match[5].split(found[0], 1)[0].strip(" \t,;:|=[]()-") or None
-    if label and (_NO_POWER.search(label) or re.search(r"\d\.\d|\d{4}", label)):
+    cells = [cell.strip(" :=[]()-") for cell in re.split(r"[,;|\t]", match[5].split(found[0], 1)[0])]
+    label = " ".join(cell for cell in cells if cell and not _OTHER_NUMBER.fullmatch(cell)) or None
+    if label and (_NO_POWER.search(label) or re.search(r"\d\.\d|\d{5}", label)):
         return None
     if match[3]:
         unit = EPOCH_UNITS[match[4]]
