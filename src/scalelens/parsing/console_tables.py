@@ -9,7 +9,7 @@ from scalelens.parsing.sensors import Samples, Sensor, watts, whole_packages
 from scalelens.parsing.stamps import formed_time
 
 DAYS = ("Mon ", "Tue ", "Wed ", "Thu ", "Fri ", "Sat ", "Sun ")  # anchors of the times
-DATE = re.compile(
+_DATE = re.compile(
     r"\s*([A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d) (\d\d:\d\d:\d\d)(?: ([AP]M))?(?: ([A-Z]{3,5}|[+-]\d\d))? (\d{4})\s*\Z"
 )
 _FEWEST = 10  # tables of a loop
@@ -37,7 +37,7 @@ class LoopedTables:
 
         Not where a launcher's prefix names a rank or a node: the tables of several nodes stand between each other.
         """
-        match = DATE.match(line.text)
+        match = _DATE.match(line.text)
         if match and line.rank is None and line.location is None:
             day, clock, half, zone, year = match.groups()
             form = "%a %b %d %I:%M:%S %p %Y" if half else "%a %b %d %H:%M:%S %Y"
