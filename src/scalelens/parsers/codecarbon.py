@@ -26,9 +26,9 @@ Samples:
 from typing import NamedTuple
 
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import stamp_of
+from scalelens.parsing.sensors import SECOND, stamp_of
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import amount
+from scalelens.parsing.values import amount, nanoseconds_since_1970
 from scalelens.tabular.cells import MAY_BE_CUT, first_cells, rows_of
 from scalelens.units import ratio
 
@@ -43,6 +43,7 @@ _FACTS = (
     "gpu_count", "tracking_mode", "country_iso_code", "region", "pue",
 )  # fmt: skip
 _SAME = 1e-3  # by which the mean of a constant power may differ from it
+_CLOCK_S = 2.0  # by which the beginning of a tracker may differ, by times in whole seconds
 _MEASURED_S = 60.0  # of four measurements and more: a power that does not change is a constant
 _EMISSIONS = {"emissions": "kg", "water_consumed": "L"}
 
@@ -62,7 +63,7 @@ def read(source: Source, rows: Rows) -> None:
     tracker: list[_Row] = []
     count = 0
     for row in [*_readable(source, rows), None]:
-        if tracker and not (row and row.run_id == tracker[-1].run_id and row.duration > tracker[-1].duration):
+        if tracker and not (row and _goes_on(tracker[-1], row)):
             if count:
                 rows.new_part()
             _tracker_rows(tracker, rows)
@@ -70,6 +71,27 @@ def read(source: Source, rows: Rows) -> None:
             tracker = []
         if row:
             tracker.append(row)
+
+
+def _goes_on(before: _Row, row: _Row) -> bool:
+    """Whether a row is of the tracker of the row before it, which writes again and again what it counted so far.
+
+    CodeCarbon 1 has no run_id, and a lost one is None: then the row must have begun when the other one did.
+    """
+    if row.duration <= before.duration or row.run_id != before.run_id:
+        return False
+    if row.run_id is not None:
+        return True
+    began, begins = _began_s(before), _began_s(row)
+    same = row.values.get("experiment_id") == before.values.get("experiment_id")
+    return same and began is not None and begins is not None and abs(begins - began) <= _CLOCK_S
+
+
+def _began_s(row: _Row) -> float | None:
+    """When a tracker began, in seconds since 1970, by the clock of its rows."""
+    stamp = stamp_of(row.values["timestamp"])
+    ns = nanoseconds_since_1970(stamp[0]) if stamp else None
+    return ns / SECOND - row.duration if ns is not None else None
 
 
 def _readable(source: Source, rows: Rows) -> list[_Row]:
@@ -91,8 +113,13 @@ def _readable(source: Source, rows: Rows) -> list[_Row]:
         elif duration is None or stamp_of(values["timestamp"]) is None:
             rows.problem(number, "the row has no duration, or no time that can be read", ",".join(row))
         else:
-            readable_rows.append(_Row(number, values.get("run_id") or None, duration, values))
+            readable_rows.append(_Row(number, _run_id_of(values), duration, values))
     return readable_rows
+
+
+def _run_id_of(values: dict[str, str]) -> str | None:
+    text = values.get("run_id", "")
+    return None if text in ("", "None", "nan") else text
 
 
 def _tracker_rows(tracker: list[_Row], rows: Rows) -> None:

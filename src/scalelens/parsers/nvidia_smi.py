@@ -2,11 +2,15 @@
 
 Tool: nvidia-smi
 Versions: drivers 384 to 590
-Yields: params
+Yields: params, power
 Source: NVIDIA driver; closed, by its output
 
 The table cuts a long name, which is kept as far as it goes.  Devices are those of the node that printed it, all of
 them or those that the job was given: `devices_per_node`, origin `environment`.  Use of the moment is not read.
+
+Where a loop printed the table, ten times or more and with little else between, its power is read, in whole watts, at
+the local time (--tz) above each table.  Fewer tables are moments of a log, as before and after a training: between them
+anything may have happened.
 
 Samples:
     | NVIDIA-SMI 550.54.15              Driver Version: 550.54.15      CUDA Version: 12.4     |
@@ -16,17 +20,19 @@ Samples:
 
 import re
 
+from scalelens.parsing.console_tables import DAYS, LoopedTables
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 1
-ANCHORS = ("| NVIDIA-SMI ", "(UUID: GPU-", "GPU0\tGPU1")
+VERSION = 2
+ANCHORS = ("| NVIDIA-SMI ", "(UUID: GPU-", "GPU0\tGPU1", *DAYS)
 
 _HEADER = re.compile(
     r"\s*\| NVIDIA-SMI (\d[\d.]*) +(?:.{0,20} )?Driver Version: (\d[\d.]*)(?: +CUDA Version: (\d[\d.]*))?"
 )
 _DEVICE = re.compile(r"\s*\| +(\d{1,3}) +(\S.{0,40}?) +(?:On|Off|N/A) +\| *[0-9A-F]{4,8}:")
 _MEMORY = re.compile(r"\s*\|.{0,60}\| *\d{1,9}MiB / *(\d{1,9})MiB *\|")
+_USAGE = re.compile(r"\s*\|.{0,40}? (\d{1,4}W) */ *(?:\d{1,4}W|N/A) *\|")
 _TABLE = re.compile(r"\s*(?:[|+]|\Z)")
 _LISTED = re.compile(r"\s*GPU (\d{1,3}): (\S.{0,80}?) \(UUID: GPU-")
 _TOPOLOGY = re.compile(r"\s*GPU0\tGPU1(?=\t|\s*\Z)")
@@ -40,15 +46,21 @@ class Reader:
         self.rows = rows
         self.devices: set[int] = set()
         self.first = 0  # line of the first device
+        self.looped = LoopedTables(rows)
+        self.now = ""  # device of the rows that follow
 
     def take(self, line: Line) -> bool:
         self.claims = None
+        if self.looped.is_date(line):
+            return False  # other tools print it too
         if match := _LISTED.match(line.text):
             self.device(int(match[1]), match[2], line.number)
             self.claims = _LISTED
             return True
         if match := _HEADER.match(line.text):
             self.close()
+            self.looped.open(line.number, 2)
+            self.now = ""
             for fact, value in (("driver_version", match[2]), ("cuda_driver_version", match[3])):
                 self.rows.param(fact, value, line.number, origin="environment")
             self.claims = _TABLE
@@ -59,6 +71,9 @@ class Reader:
         return False
 
     def more(self, line: Line) -> None:
+        self.looped.lines += 1
+        if self.now and (usage := _USAGE.match(line.text)):
+            self.looped.power(line.number, self.now, usage[1])
         if match := _LISTED.match(line.text) or _DEVICE.match(line.text):
             self.device(int(match[1]), match[2].removesuffix("...").rstrip(), line.number)
         elif match := _MEMORY.match(line.text):
@@ -73,6 +88,7 @@ class Reader:
             self.close()
         self.first = self.first if self.devices else line
         self.devices.add(number)
+        self.now = str(number)
         self.rows.param("device_model", name, line, origin="environment")
 
     def close(self) -> None:
@@ -82,3 +98,4 @@ class Reader:
 
     def finish(self) -> None:
         self.close()
+        self.looped.finish()

@@ -45,7 +45,7 @@ _IN_WATTS = re.compile(
 _POWER = re.compile(r"(?:^|[^a-z])(?:power|pwr|watts?)(?:$|[^a-z])", re.IGNORECASE)
 _POWER_WORD = re.compile(r"(?:^|[_ .-])(?:power|pwr|watts?|draw|usage)(?=$|[_ .-])", re.IGNORECASE)
 _NO_POWER = re.compile(
-    r"limit|cap(?:$|[^a-z])|tdp|max|min|std|energy|state|factor|management|mode|percent|pct|efficien|peak|target|budget"
+    r"limit|hours?(?:$|[^a-z])|cap(?:$|[^a-z])|tdp|max|min|std|energy|state|factor|management|mode|percent|pct|efficien|peak|target|budget"
     r"|baseline|idle|process(?!or)|(?:^|[^a-z])(?:apps?|pid|task|set|ppt)(?:$|[^a-z])"
     r"|graphics package",  # rocm-smi's, with a column of times that a script put before
     re.IGNORECASE,
@@ -53,7 +53,8 @@ _NO_POWER = re.compile(
 _SCALES = WATT_SCALES | dict.fromkeys(("milliwatt", "milliwatts"), WATT_SCALES["mw"])
 _TIME = re.compile(
     r"(?:unix_?|epoch_?|wall_?|date_?|elapsed_?)?(?:time_?stamp|date_?time|time|elapsed|date|ts|epoch|unix)"
-    r"(?:_?utc)?(?:[_ ]?[\[(]?(seconds?|secs?|s|milliseconds?|ms|microseconds?|us|nanoseconds?|ns)[\])]?)?",
+    r"(?:_?utc)?(?:[_ ]?[\[(]?(seconds?|secs?|s|milliseconds?|ms|microseconds?|us|nanoseconds?|ns)[\])]?)?"
+    r"(?: ?[\[(]iso[^\])]{0,20}[\])])?",
     re.IGNORECASE,
 )
 _STEPS = re.compile(
