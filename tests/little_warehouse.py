@@ -36,7 +36,9 @@ FROM step_times WHERE (NOT of_epochs OR epoch IS NOT NULL)
     AND (trim(runs) = '' OR run_id IN (FROM query('SELECT run_id FROM runs WHERE true' || and_selected(runs))))
 """
 
-CATALOGS = ("settings_catalog", "noise_catalog", "published", "published_documents", "published_identities")
+CATALOGS = (
+    "settings_catalog", "noise_catalog", "formulas_catalog", "published", "published_documents", "published_identities",
+)  # fmt: skip
 
 Row = dict[str, Any]
 

@@ -327,6 +327,15 @@ def four_sizes(little: Warehouse) -> None:
         little.run(f"on-{devices}", [time] * 12, steps={"samples": 8 * devices}, **facts)
 
 
+def an_utilization_above_one(little: Warehouse) -> None:
+    """nanoGPT divides by the peak of an A100; a benchmark of collectives with one rank."""
+    little.run("nano", [0.5] * 4, framework="nanogpt", devices=1)
+    common = {"run_id": "nano", "file_id": "n0", "name": "mfu", "unit": "%"}
+    little.insert("metrics", [{**common, "line": line, "step": line, "value": 104.0} for line in range(1, 5)])
+    size = {"run_id": "nano", "file_id": "n1", "line": 9, "test": "all_reduce", "message_bytes": 2**27, "place": "out"}
+    little.insert("collective_benchmarks", [{**size, "algbw_bytes_per_s": 4e11, "busbw_bytes_per_s": 0.0}])
+
+
 ADDED = {  # what the little warehouse lacks for an answer of a query
     "ablation": one_in_fp32, "precision_gain": one_in_fp32, "mfu": size_of_images, "model_flops": size_of_images,
     "plain_runs": plain_run, "stuck_collectives": dumps_of_a_flight_recorder,
@@ -334,7 +343,7 @@ ADDED = {  # what the little warehouse lacks for an answer of a query
     "straggler_reports": reports_of_detectors, "ras_status": status_of_ras,
     "compare_published": runs_like_published_ones, "node_scores": timers_of_two_nodes,
     "unstated_facts": devices_by_path, "energy_counted_twice": trackers_of_one_machine,
-    "forecast": four_sizes,
+    "forecast": four_sizes, "implausible": an_utilization_above_one, "implausible_rates": an_utilization_above_one,
     "failures": jobs_that_failed, "failed_runs": jobs_that_failed, "job_exposure": jobs_that_failed,
     "blame": jobs_on_nodes, "run_nodes": jobs_on_nodes,
     "blocking_calls": items_of_tensors, "inference_phases": iterations_of_an_engine,

@@ -339,6 +339,19 @@ NOISE: tuple[Column, ...] = (
     Column("slow_by", FLOAT, "median of the slow runs over that of the others, less 1"),
     Column("source", TEXT, "where the times are published"),
 )
+FORMULAS: tuple[Column, ...] = (
+    Column("place", SMALL, "order of the rows, from 1"),
+    Column("tool", TEXT, "framework, as in runs"),
+    Column("versions", TEXT, "versions or years of the tool for which it holds"),
+    Column("quantity", TEXT, "what is computed: mfu, tflops, busbw or energy"),
+    Column("metric", TEXT, "name under which the tool prints it"),
+    Column("peak_tflops", FLOAT, "peak in TFLOP/s that the tool assumes for every device; NULL where it looks it up"),
+    Column("peak_of", TEXT, "device of that peak"),
+    Column("pattern", TEXT, "regular expression for the names of devices with that peak, in lower case"),
+    Column("formula", TEXT, "how the tool computes it"),
+    Column("source", TEXT, "address of the page where that was read"),
+    Column("note", TEXT, "what to know of it"),
+)
 
 PUBLISHED: tuple[Column, ...] = (
     Column("place", SMALL, "order of the rows, from 1"),
@@ -406,6 +419,7 @@ MEANINGS: dict[str, str] = {
     "systems_catalog": "a supercomputer: its nodes and devices",
     "settings_catalog": "a setting: can it change the speed?",
     "noise_catalog": "how far identical runs of a published system lie apart",
+    "formulas_catalog": "how a tool computes a number that it prints",
     "published": "a number that others published",
     "published_documents": "where published numbers come from",
     "published_identities": "a published number that follows from others",
@@ -430,7 +444,7 @@ def documented() -> dict[str, tuple[Column, ...]]:
     stored = {name: (RUN_ID, columns[0], columns[2], *columns[3:], columns[1]) for name, columns in STORED.items()}
     catalogs = {
         "devices_catalog": DEVICES, "systems_catalog": SYSTEMS, "settings_catalog": SETTINGS,
-        "noise_catalog": NOISE, "published": PUBLISHED, "published_documents": DOCUMENTS,
+        "noise_catalog": NOISE, "formulas_catalog": FORMULAS, "published": PUBLISHED, "published_documents": DOCUMENTS,
         "published_identities": IDENTITIES,
     }  # fmt: skip
     return {"files": FILES, "members": MEMBERS, "runs": _RUNS, **stored, "step_times": _STEP_TIMES, **catalogs}

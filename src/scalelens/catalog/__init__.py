@@ -1,5 +1,6 @@
 """Facts about devices and systems, each row with its source, the settings of runs, and published results:
-`devices.csv`, `systems.csv`, `settings.csv`, `noise.csv`, `published/`.
+`devices.csv`, `systems.csv`, `settings.csv`, `noise.csv`, `published/`; and the formulas by which tools compute what
+they print: `formulas.csv`.
 
 Peaks are dense.  `fp32_tflops` is the peak with the full precision of fp32: of AMD's matrix units, of NVIDIA's plain
 cores.  An empty cell is a figure without a known source.  `pattern` is a regular expression for the names that logs
@@ -15,7 +16,18 @@ from typing import Any
 import pyarrow as pa
 
 from scalelens.catalog.printed_numbers import printed_number
-from scalelens.tables import DEVICES, DOCUMENTS, IDENTITIES, NOISE, PUBLISHED, SETTINGS, SYSTEMS, Column, schema
+from scalelens.tables import (
+    DEVICES,
+    DOCUMENTS,
+    FORMULAS,
+    IDENTITIES,
+    NOISE,
+    PUBLISHED,
+    SETTINGS,
+    SYSTEMS,
+    Column,
+    schema,
+)
 
 CATALOG_FOLDER = Path(__file__).parent
 STUDIES = ("caraml", "epicure", "frontier", "pdc", "tamu")
@@ -24,6 +36,7 @@ CATALOGS = {
     "systems_catalog": (("systems.csv",), SYSTEMS),
     "settings_catalog": (("settings.csv",), SETTINGS),
     "noise_catalog": (("noise.csv",), NOISE),
+    "formulas_catalog": (("formulas.csv",), FORMULAS),
     "published": (tuple(f"published/{study}.csv" for study in STUDIES), PUBLISHED),
     "published_documents": (("published/documents.csv",), DOCUMENTS),
     "published_identities": (("published/identities.csv",), IDENTITIES),

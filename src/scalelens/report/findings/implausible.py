@@ -1,0 +1,53 @@
+"""Which printed numbers cannot be true as they stand?"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from scalelens.report.text.sentences import FindingSentence, few, few_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PLACE = 25
+SQL = "FROM implausible()"
+GLANCE = (
+    "run_id",
+    "quantity",
+    "tool",
+    "printed",
+    "expected",
+    "unit",
+    "certainty",
+    "relation",
+    "meaning",
+    "n_records",
+    "line",
+)
+_SURE = {"certain": 0.5, "likely": 0.3, "possible": 0.1}  # how much the sentence weighs
+_UNITS = {"bytes/s": (1e9, " GB/s"), "J": (3600.0, " Wh"), "1": (0.01, " %")}
+_NAMES = {"mfu": "MFU", "tflops": "rate of operations", "tokens": "rate of tokens",
+          "profiler tflops": "profiler's rate", "busbw": "bus bandwidth",
+          "algbw": "bandwidth of the algorithm"}  # fmt: skip
+
+
+def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
+    """One sentence for all runs of which the same is said."""
+    said: dict[tuple[str, str, str], list[dict[str, object]]] = {}
+    for row in rows.iter_rows(named=True):
+        said.setdefault((row["quantity"], row["relation"], row["certainty"]), []).append(row)
+    result = []
+    for (quantity, relation, certainty), alike in said.items():
+        first = alike[0]
+        size, unit = _UNITS.get(str(first["unit"]), (1.0, f" {first['unit']}"))
+        printed = first["printed"]
+        value = f" of {printed / size:.4g}{unit}" if isinstance(printed, (int, float)) else ""
+        runs = few_of([names.get(str(row["run_id"]), str(row["run_id"])) for row in alike])
+        named = "value" if quantity == "values" else _NAMES.get(quantity, quantity)
+        text = f"{runs}: the printed {named}{value} is not what it says: {relation}."
+        how_sure = {"certain": "It is", "likely": "It is probably"}.get(certainty, "It may be")
+        result.append(FindingSentence(text, f"{how_sure} this: {first['meaning']}.", _SURE[certainty]))
+    return few(sorted(result, key=lambda sentence: -sentence.weight))
+
+
+def nothing(rows: "pl.DataFrame") -> str:
+    return "No printed number contradicts another, its device or arithmetic."
