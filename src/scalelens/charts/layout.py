@@ -88,8 +88,13 @@ def page_of(settings: Mapping[str, Any]) -> Page:
     return page
 
 
+def width_of(value: Any) -> float:
+    """Millimeters of the name of a width, or of a length.  Raises UserError for what is neither."""
+    return WIDTHS_MM[value] if value in WIDTHS_MM else _millimeters(value, ", ".join(WIDTHS_MM))
+
+
 def _width(value: Any) -> dict[str, Any]:
-    return {"width_mm": WIDTHS_MM[value] if value in WIDTHS_MM else _millimeters(value, ", ".join(WIDTHS_MM))}
+    return {"width_mm": width_of(value)}
 
 
 def _millimeters(value: Any, names: str = "") -> float:
