@@ -44,6 +44,7 @@ class Page(NamedTuple):
     logarithmic: tuple[str, ...] = ()  # x, y or titles of axes
     is_dark: bool = False  # light marks on dark ground, for slides and screens
     facet: str = ""  # column by which the rows are split into panels
+    unit: str = ""  # gpu: two GCDs of a module count as one GPU
 
     @property
     def scale(self) -> float:
@@ -176,6 +177,14 @@ def _theme(value: Any) -> dict[str, Any]:
     return {"is_dark": value == "dark"}
 
 
+def _unit(value: Any) -> str:
+    if value != "gpu":
+        raise UserError(
+            f"'{value}' is not a unit to count devices in", "write gpu, which adds the two GCDs of a module"
+        )
+    return str(value)
+
+
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise UserError(f"'{value}' is neither true nor false", "write caption = false")
@@ -196,6 +205,7 @@ _SETTINGS: Mapping[str, Any] = {
     "xlim": lambda value: {"x_limits": _limits(value)},
     "log": lambda value: {"logarithmic": (value,) if isinstance(value, str) else tuple(value)},  # titles contain commas
     "facet": lambda value: {"facet": str(value)},
+    "unit": lambda value: {"unit": _unit(value)},
 }
 
 

@@ -43,6 +43,7 @@ def plot(
     y: opts.Y = None,
     color: opts.Color = "",
     facet: opts.Facet = None,
+    unit: opts.Unit = None,
 ) -> None:
     """Draw a chart for a paper, or the rows of your own SQL.
 
@@ -64,7 +65,7 @@ def plot(
     kind, output = _asked(name, sql, output)
     chosen = _settings(
         kind, width=width, height=height, font_size=font_size, theme=theme, title=title, caption=caption, labels=label,
-        order=order, colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet,
+        order=order, colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet, unit=unit,
     )  # fmt: skip
     if sql is not None:
         marks = Marks(mark, *_both(x, y), color)
