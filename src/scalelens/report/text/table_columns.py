@@ -46,6 +46,7 @@ _OTHER_NAMES = {
     "samples_per_wh": "samples/Wh", "tokens_per_wh": "tokens/Wh",
     "device_samples_per_s": "samples/s/device", "device_tokens_per_s": "tokens/s/device",
     "tflops_per_device": "TFLOP/s/device", "model_tflops": "TFLOP/s/device", "printed_tflops": "printed TFLOP/s",
+    "tflops_printed": "printed TFLOP/s",
     "peak_tflops": "peak TFLOP/s", "mfu": "MFU", "hfu": "HFU",
     "gb_per_s": "rate", "tflops_per_s": "TFLOP/s", "percent": "share",
 }  # fmt: skip
