@@ -68,8 +68,9 @@ def plot(
         order=order, colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet, unit=unit,
     )  # fmt: skip
     if sql is not None:
-        marks = Marks(mark, *_both(x, y), color)
-        drawn = plotting.plot_sql(warehouse, sql, marks, output, chosen, tuple(folders or ()))
+        drawn = plotting.plot_sql(
+            warehouse, sql, Marks(mark, *_both(x, y), color), output, chosen, tuple(folders or ())
+        )
     else:
         given = pairs(parameters) | ({"x": x} if x else {})
         drawn = plotting.plot(warehouse, kind, output, given, chosen, tuple(folders or ()))
