@@ -67,13 +67,11 @@ def plot(
         kind, width=width, height=height, font_size=font_size, theme=theme, title=title, caption=caption, labels=label,
         order=order, colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet, unit=unit,
     )  # fmt: skip
+    own_queries = tuple(folders or ())
     if sql is not None:
-        drawn = plotting.plot_sql(
-            warehouse, sql, Marks(mark, *_both(x, y), color), output, chosen, tuple(folders or ())
-        )
+        drawn = plotting.plot_sql(warehouse, sql, Marks(mark, *_both(x, y), color), output, chosen, own_queries)
     else:
-        given = pairs(parameters) | ({"x": x} if x else {})
-        drawn = plotting.plot(warehouse, kind, output, given, chosen, tuple(folders or ()))
+        drawn = plotting.plot(warehouse, kind, output, pairs(parameters) | ({"x": x} if x else {}), chosen, own_queries)
     plotting.save_beside(drawn, data, caption_file)
     errors.print("\n".join(str(path) for path in (output, data, caption_file) if path), markup=False)
 
