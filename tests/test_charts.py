@@ -129,6 +129,16 @@ def marks(spec: dict) -> list[dict]:
     return found
 
 
+def drawn_rows(part) -> list[dict]:
+    """All rows of data within a part of a specification."""
+    if isinstance(part, list):
+        return [row for element in part for row in drawn_rows(element)]
+    if not isinstance(part, dict):
+        return []
+    own = part["data"].get("values", []) if isinstance(part.get("data"), dict) else []
+    return [*own, *(row for key, value in part.items() if key != "data" for row in drawn_rows(value))]
+
+
 def text_of(case) -> str:
     """What a reader of a case or of a chart reads, drawn for real."""
     return text_of_spec(spec_of(case) if isinstance(case, str) else render.specification(case, {}))
@@ -259,6 +269,29 @@ def test_runs_of_one_size_are_bars_with_their_names():
     assert "on 16 GPUs" in text and "Each bar: 1 run" in text
     one = text_of(draw("throughput/nodes", rows.head(1)))
     assert "Each point: 1 run" in one, "one run alone is a point"
+
+
+def test_a_gcd_is_never_drawn_beside_a_gpu_unasked():
+    rows = rows_of("throughput/nodes").filter(pl.col("device_tokens_per_s").is_not_null())
+    of_amd = pl.int_range(pl.len()) == 0
+    rows = rows.with_columns(
+        device_unit=pl.when(of_amd).then(pl.lit("gcd")).otherwise(pl.lit("gpu")),
+        device_model=pl.when(of_amd).then(pl.lit("amd instinct mi250x gcd")).otherwise(pl.lit("nvidia h100")),
+    )
+    with pytest.raises(UserError, match="some runs count GCDs and others GPUs"):
+        draw("throughput/nodes", rows)
+    devices, rate = rows.row(0, named=True)["devices"], rows.row(0, named=True)["device_tokens_per_s"]
+    spec = draw("throughput/nodes", rows, page=page_of({"unit": "gpu"}))
+    points = [row for row in drawn_rows(render.specification(spec, {})) if row.get("run_id") == rows["run_id"][0]]
+    assert points and all(point["devices"] == devices // 2 for point in points)
+    assert all(point["device_tokens_per_s"] == pytest.approx(2 * rate) for point in points)
+    assert "the throughputs of its two GCDs are added" in text_of(spec)
+    odd = rows.with_columns(devices=pl.when(of_amd).then(3).otherwise(pl.col("devices")))
+    with pytest.raises(UserError, match="has 3 GCDs, which are no whole GPUs"):
+        draw("throughput/nodes", odd, page=page_of({"unit": "gpu"}))
+    assert "GCD" in text_of(draw("throughput/nodes", rows.head(1))), "GCDs alone stay GCDs"
+    with pytest.raises(UserError, match="'die' is not a unit"):
+        page_of({"unit": "die"})
 
 
 def test_long_labels_leave_out_what_follows_from_the_rest():

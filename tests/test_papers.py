@@ -15,9 +15,11 @@ import pytest
 
 import scalelens
 from command_line import one_line
+from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
 from scalelens.report.text.latex import escaped, unit
 from scalelens.report.text.latex_tables import glance_table
+from scalelens.report.text.latex_widths import number_width, text_width
 from scalelens.report.text.markdown import markdown
 from scalelens.report.text.table_columns import TableColumn
 
@@ -61,11 +63,64 @@ def test_a_range_stands_in_a_column_of_its_own() -> None:
     table = glance_table(
         [column("x", "x", "1", "2"), column("step_s", "step [ms]", "34.7 (range 34.6 – 34.9)", "5.0 ± 0.1")]
     )
-    assert r"{x} & {step [\si{\milli\second}]} & interval \\" in table
-    assert r"1 & 34.7 & range \numrange{34.6}{34.9} \\" in table
-    assert r"2 & 5.0 & \SI{95}{\percent} $\pm$ \num{0.1} \\" in table
+    assert r"{x} & {step [\si{\milli\second}]} & \SI{95}{\percent} interval \\" in table
+    assert r"1 & 34.7 & \numrange{34.6}{34.9}$^\mathrm{r}$ \\" in table
+    assert r"2 & 5.0 & \numrange{4.9}{5.1} \\" in table
+    assert "r: the smallest and the largest value" in table
     alone = glance_table([column("x", "x", "1", "2"), column("step_s", "step [s]", "3 (range 2 – 4)", "")])
     assert r"& range \\" in alone and r"1 & 3 & \numrange{2}{4} \\" in alone and "2 &  &  \\\\" in alone
+
+
+def test_an_interval_is_printed_in_one_way_in_a_column(run: "Run", warehouse: Path) -> None:
+    """As soon as one interval needs both ends, all have them, and they are those of the answer."""
+    rows = scalelens.query("batch_stats", warehouse=warehouse).to_dicts()
+    text = run("query", "batch_stats", "-w", warehouse, "--format", "latex").out
+    shown = re.findall(r"\\numrange\{([\d.]+)\}\{([\d.]+)\}", text)
+    assert r"$\pm$" not in text and len(shown) >= len(rows)
+    ends = {(row["step_s_low"], row["step_s_high"]) for row in rows}
+    for low, high in shown[: len(rows)]:
+        unit = 0.5 * 10 ** -len(low.partition(".")[2])
+        assert any(abs(a - float(low)) <= unit and abs(b - float(high)) <= unit for a, b in ends)
+
+
+def sizes(text: str) -> list[str]:
+    return re.findall(r"\\(normalsize|small|footnotesize|scriptsize)\\setlength", text)
+
+
+def test_a_table_for_a_column_has_fewer_columns_first_and_then_smaller_type() -> None:
+    columns = [column("run_id", "run", "bf16-weak-r2", "b", right=False)]
+    columns += [column(f"c{k}", f"number {k} [s]", "346.7 ± 1.2", "80.1 ± 0.5") for k in range(9)]
+    wide, less, small = (glance_table(columns, mm=mm) for mm in (300, 150, 115))
+    assert sizes(wide) == ["normalsize"] and "No room" not in wide and wide.count("table-format") == 9
+    assert sizes(less) == ["normalsize"] and 5 <= less.count("table-format") < 9 and "% No room for number" in less
+    assert sizes(small) != ["normalsize"] and small.count("table-format") == 5
+    with pytest.raises(UserError, match="not even the first column"):
+        glance_table([column("run_id", "run", "a" * 99, "b", right=False)], mm=40)
+
+
+def test_the_statement_of_a_user_keeps_its_columns_or_is_refused(run: "Run", warehouse: Path) -> None:
+    asked = "SELECT run_id, model, precision, global_batch_size FROM runs"
+    ran = run("sql", asked, "-w", warehouse, "--format", "latex", "--width", "ieee-single")
+    assert ran.code == 0 and ran.out.count("&") >= 3 and len(sizes(ran.out)) == 1
+    wider = run("sql", "FROM runs", "-w", warehouse, "--format", "latex", "--width", "ieee-single")
+    one_line(wider, "do not fit into 88.9 mm")
+    one_line(run("sql", asked, "-w", warehouse, "--format", "latex", "--width", "narrow"), "'narrow' is not a length")
+    one_line(run("query", "scaling", "-w", warehouse, "--width", "lncs"), "--width is for tables of LaTeX")
+
+
+def test_a_table_for_a_column_is_verified_with_its_width(run: "Run", warehouse: Path, tmp_path: Path) -> None:
+    path = tmp_path / "scaling.tex"
+    path.write_text(run("query", "scaling", "-w", warehouse, "--format", "latex", "--width", "ieee-single").out)
+    assert '"width":"ieee-single"' in path.read_text().replace("\n%+", "")
+    assert run("verify", path, "-w", warehouse).code == 0
+    assert r"p{251.9pt}" in path.read_text(), "a long heading breaks into lines"
+
+
+def test_the_widths_of_letters_are_those_of_computer_modern() -> None:
+    """Of cmr10: digits have 5 points, a comma 2.78, `effort` 4.44 + 3.06 + 3.06 + 5 + 3.92 + 3.89 without ligatures."""
+    assert text_width("0123456789") == pytest.approx(50) and text_width(",") == pytest.approx(2.78, abs=0.01)
+    assert 4.44 + 3.06 * 2 + 5 + 3.92 + 3.89 <= text_width("effort") < 25
+    assert number_width("12345") > text_width("12345"), "siunitx sets a thin space within five digits"
 
 
 def test_doubts_and_what_all_rows_share_stand_below() -> None:

@@ -120,6 +120,20 @@ def test_the_known_contradictions_are_found_and_their_neighbours_are_not(warehou
     assert not [key for key in off if key[0].startswith(("frontier/", "pdc/"))]
 
 
+def test_what_is_expected_is_in_the_unit_that_the_document_prints(warehouse: Warehouse) -> None:
+    """300 W for the time of an epoch of 256 sequences at 64.99 a second are 0.328 Wh, beside 15.68 Wh as printed."""
+    rows = warehouse.ask("FROM published_checks() WHERE unit <> 'version' AND printed NOT LIKE '% + %'")
+    for row in rows:
+        power_of_ten = {"10⁶": "1000000"}.get(row["printed"], row["printed"].replace(",", ""))
+        assert row["number"] == pytest.approx(float(power_of_ten)), row
+    energies = {row["entry"]: row for row in rows if row["quantity"] == "energy_per_device"}
+    assert energies[1]["expected"] == pytest.approx(300 * 256 / 64.99 / 3600) and energies[1]["unit"] == "Wh"
+    work = [row for row in rows if row["quantity"] == "tokens_per_energy" and row["entry"] == 1]
+    assert sorted(row["expected"] for row in work) == pytest.approx([64 / 15.68, 256 / 15.68])
+    (gain,) = (row for row in rows if row["unit"] == "% more")
+    assert gain["number"] == 25 and gain["off"] == pytest.approx(1.25 / (1 + gain["expected"] / 100) - 1)
+
+
 def test_each_table_that_has_a_derived_column_has_an_identity() -> None:
     """What is derived in the documents' tables: ratios, work over energy, times of known work, sums of parts."""
     derived = {
@@ -160,6 +174,56 @@ def test_a_run_stands_beside_the_row_of_its_devices_and_batch(warehouse: Warehou
     assert [(row["run_id"], row["entry"], row["printed"]) for row in rows] == [("same", 2, "97.21")]
     assert rows[0]["ratio"] == pytest.approx(0.5) and rows[0]["is_as_printed"] is False
     assert rows[0]["differs"] is None and rows[0]["unknown"] == "system, device, nodes, micro-batch"
+
+
+def test_only_rows_of_the_same_model_and_of_no_other_framework_stand_beside_a_run(warehouse: Warehouse) -> None:
+    facts = {"devices": 1, "device_unit": "ipu", "model": "rn50"}
+    for framework in ("pytorch", "tensorflow", None):
+        warehouse.run(str(framework), [0.5] * 8, steps={"samples": 500}, **facts, framework=framework)
+    rows = warehouse.ask("FROM compare_published() WHERE name = 'tamu/table-1'")
+    assert [(row["run_id"], row["entry"], row["differs"]) for row in rows] == [("None", 1, None), ("pytorch", 1, None)]
+    assert rows[0]["unknown"].startswith("framework, ") and "framework" not in rows[1]["unknown"]
+    assert all("second epoch" in row["note"] for row in rows)
+    asked = warehouse.ask("FROM compare_published(published_name := 'tamu/table-1')")
+    assert [row["differs"] for row in asked] == [None, None, "framework tensorflow -> PyTorch"]
+
+
+@pytest.mark.parametrize(
+    ("of_the_run", "published", "is_same"),
+    [
+        ("resnet50", "ResNet-50", True),
+        ("rn50", "ResNet-50", True),
+        ("resnet50_v1.5", "ResNet-50", True),
+        ("resnet50_v2", "ResNet-50", False),
+        ("resnet101", "ResNet-50", False),
+        ("tf_efficientnet_b0", "EfficientNet-B0", True),
+        ("efficientnet_b4", "EfficientNet-B0", False),
+        ("mobilenetv3_large_100", "MobileNet v3 large", True),
+        ("mobilenet_v3_small", "MobileNet v3 large", False),
+        ("bert-base-uncased", "BERT base SQuAD fine-tuning", True),
+        ("gpt-854m-24x1636", "GPT 857M", True),
+        ("gpt-175b-96x12288", "GPT 175B", True),
+        ("gpt-1.01t-128x25600", "GPT 1T", True),
+        ("gpt-175m", "GPT 175B", False),
+        ("gpt-124m", "GPT 117M", False),
+        ("gpt-j-6b", "GPT 6B", False),
+    ],
+)
+def test_names_of_models_match_by_meaning(of_the_run: str, published: str, is_same: bool, warehouse: Warehouse) -> None:
+    (row,) = warehouse.ask(f"SELECT is_same_model('{of_the_run}', '{published}') AS same")
+    assert row["same"] is is_same
+
+
+def test_of_several_rows_that_fit_the_nearest_one_counts_alone(warehouse: Warehouse) -> None:
+    """EPICURE states the least efficiency of FP32 and of AMP: the row of the other precision is no second fit."""
+    facts = {"model": "resnet50", "precision": "fp32", "device_unit": "gpu", "micro_batch_size": 256}
+    for devices, step_s in ((4, 0.5), (8, 0.55)):
+        steps = {"samples": 256 * devices}
+        warehouse.run(
+            f"d{devices}", [step_s] * 12, steps=steps, devices=devices, global_batch_size=256 * devices, **facts
+        )
+    (row,) = warehouse.ask("FROM compare_published(published_name := 'epicure/vision')")
+    assert row["entry"] == 3 and row["measured"] == pytest.approx(100 * 0.5 / 0.55) and row["is_as_printed"]
 
 
 def test_efficiencies_are_compared_by_their_kind_of_scaling(warehouse: Warehouse) -> None:

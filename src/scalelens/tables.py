@@ -375,6 +375,7 @@ PUBLISHED: tuple[Column, ...] = (
     Column("number_low", FLOAT, "smallest value that is printed so; NULL where there is no lower bound"),
     Column("number_high", FLOAT, "largest value that is printed so; NULL where there is no upper bound"),
     Column("number_unit", TEXT, "s, W, J, bytes, FLOP/s and their like, `count` and `times`; NULL for ratios"),
+    Column("unit_size", FLOAT, "how many of number_unit one unit is: 3600 of Wh; of `% more`, of what is above 1"),
     Column("note", TEXT, "what to know of the value"),
 )
 DOCUMENTS: tuple[Column, ...] = (

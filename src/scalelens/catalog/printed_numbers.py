@@ -30,13 +30,13 @@ _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
 def printed_number(text: str, unit: str, relation: str) -> dict[str, str]:
-    """Cells `number`, `number_low`, `number_high`, `number_unit` of a printed value; empty for a version.
+    """Cells `number`, `number_low`, `number_high`, `number_unit`, `unit_size` of a printed value; empty for a version.
 
     `relation` is `=`, `about` (the zeros at the end are no digits), `>=` or `<=` (a bound: one end is open).
     A unit that UNITS does not have is that of a count.  Raises decimal.InvalidOperation where `text` is no number.
     """
     if unit == "version":
-        return {"number": "", "number_low": "", "number_high": "", "number_unit": ""}
+        return dict.fromkeys(("number", "number_low", "number_high", "number_unit", "unit_size"), "")
     printed = Decimal(_power_of_ten(text.replace(",", "")))
     canonical, factor = _UNITS["%"] if unit == _MORE else _UNITS.get(unit, ("count", Decimal(1)))
     zero = 1 if unit == _MORE else 0
@@ -48,6 +48,7 @@ def printed_number(text: str, unit: str, relation: str) -> dict[str, str]:
         "number_low": "" if relation == "<=" else str(low),
         "number_high": "" if relation == ">=" else str(high),
         "number_unit": re.sub(r"^B\b", "bytes", canonical),
+        "unit_size": str(factor),
     }
 
 

@@ -44,6 +44,7 @@ class Page(NamedTuple):
     logarithmic: tuple[str, ...] = ()  # x, y or titles of axes
     is_dark: bool = False  # light marks on dark ground, for slides and screens
     facet: str = ""  # column by which the rows are split into panels
+    unit: str = ""  # gpu: two GCDs of a module count as one GPU
 
     @property
     def scale(self) -> float:
@@ -88,8 +89,13 @@ def page_of(settings: Mapping[str, Any]) -> Page:
     return page
 
 
+def width_of(value: Any) -> float:
+    """Millimeters of the name of a width, or of a length.  Raises UserError for what is neither."""
+    return WIDTHS_MM[value] if value in WIDTHS_MM else _millimeters(value, ", ".join(WIDTHS_MM))
+
+
 def _width(value: Any) -> dict[str, Any]:
-    return {"width_mm": WIDTHS_MM[value] if value in WIDTHS_MM else _millimeters(value, ", ".join(WIDTHS_MM))}
+    return {"width_mm": width_of(value)}
 
 
 def _millimeters(value: Any, names: str = "") -> float:
@@ -171,6 +177,14 @@ def _theme(value: Any) -> dict[str, Any]:
     return {"is_dark": value == "dark"}
 
 
+def _unit(value: Any) -> str:
+    if value != "gpu":
+        raise UserError(
+            f"'{value}' is not a unit to count devices in", "write gpu, which adds the two GCDs of a module"
+        )
+    return str(value)
+
+
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise UserError(f"'{value}' is neither true nor false", "write caption = false")
@@ -191,6 +205,7 @@ _SETTINGS: Mapping[str, Any] = {
     "xlim": lambda value: {"x_limits": _limits(value)},
     "log": lambda value: {"logarithmic": (value,) if isinstance(value, str) else tuple(value)},  # titles contain commas
     "facet": lambda value: {"facet": str(value)},
+    "unit": lambda value: {"unit": _unit(value)},
 }
 
 

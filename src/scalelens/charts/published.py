@@ -115,6 +115,8 @@ def _caption(rows: pl.DataFrame, points: Sequence[Row]) -> list[str]:
     lines = [f"{runs} beside {documents}; measured is {ratios} as much. No interval: a document prints one number."]
     if different := sorted({point["differs"] for point in points if point["differs"]}):
         lines.append(f"Open: {'; '.join(different)}.")
+    unknown = dict.fromkeys(name for point in points for name in (point["unknown"] or "").split(", ") if name)
+    lines += [f"Not stated on one side: {', '.join(unknown)}."] if unknown else []
     lines += [words.sentence(note) for note in dict.fromkeys(point["note"] for point in points if point["note"])]
     hidden = rows.height - len(points)
     if hidden:

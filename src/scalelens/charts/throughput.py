@@ -10,6 +10,7 @@ Encodings:
     point    a run, by the color and shape of its series, which is named by what sets it apart: system, framework,
              model, precision, device, batch, sequence length, parallelism; no line joins runs that may differ in more
     caption  what the series share, runs, records, what the rates hold, what was left out
+    unit     devices as the logs count them; --unit gpu adds the two GCDs of a module
     bar      a run with its name, the fastest first, where all runs had the same number of devices
 Source: bars of images and tokens per second and device in the results of MLPerf and of CARAML (SC'24 workshops)
 """
@@ -20,13 +21,14 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, exclusions, facets, limits, naming, run_rates, style, words
+from scalelens.charts import axes, device_units, exclusions, facets, limits, naming, run_rates, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "throughput"
 FACETS = True
+UNITS = True
 FACTS = ("name", "device_unit", "framework", "system", "device_model", *naming.FURTHER_FACTS)
 _SERIES_FACTS = ("system", "framework", "model", "precision", "device_model")
 _FURTHER_FACTS = ("batch_per_device", *naming.FURTHER_FACTS)
@@ -47,13 +49,14 @@ def draw(
         raise UserError("no run has both devices and a throughput", "see what there is: scalelens query throughput")
     limits.check_marks(known.height, "runs")
     points: list[Row] = known.sort("model", "precision", "devices", "run_id").to_dicts()
+    is_added = device_units.in_unit(points, page.unit)
     for point in points:
         point["series"] = " ".join(f"{point[fact]}" for fact in _SERIES_FACTS)
     shared = naming.name_by_facts(points, _SERIES_FACTS, _FURTHER_FACTS, style.legend_room(page))
     hidden = rows.height - known.height
-    if known["devices"].n_unique() == 1 and 1 < len(points) <= run_rates.MOST_RUNS and not page.facet:
+    if len({point["devices"] for point in points}) == 1 and 1 < len(points) <= run_rates.MOST_RUNS and not page.facet:
         title = f"{work}/s per {words.unit(points)}, on {words.devices(points[0])}"
-        caption = [shared, *_caption(points, work, hidden, "bar"), exclusions.sentence(left_out)]
+        caption = [shared, *_caption(points, work, hidden, "bar", is_added), exclusions.sentence(left_out)]
         return style.figure([[run_rates.panel(points, rate, title, page)]], [], [*filter(None, caption)], page)
     facets.take_from_labels(points, page.facet)
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
@@ -68,14 +71,15 @@ def draw(
         tips = ["label:N", "run_id:N", f"{rate}:Q"]
         return chart.mark_point(opacity=0.85).encode(x, y, by["color"], by["shape"], tooltip=tips)
 
-    caption = [shared, *_caption(points, work, hidden, "point"), exclusions.sentence(left_out)]
+    caption = [shared, *_caption(points, work, hidden, "point", is_added), exclusions.sentence(left_out)]
     grid = facets.panels(points, page, panel, x, y)
     return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
 
 
-def _caption(points: Sequence[Row], work: str, hidden: int, mark: str) -> list[str]:
+def _caption(points: Sequence[Row], work: str, hidden: int, mark: str, is_added: bool) -> list[str]:
     steps = words.counted([point["n_steps"] for point in points], "record")
     lines = [f"Each {mark}: 1 run of {steps}; total {work} over total time, stalls included."]
+    lines += [device_units.ADDED] if is_added else []
     if hidden:
         lines.append(f"Not drawn: {words.counted([hidden], 'run')} without devices or {work}.")
     return lines

@@ -34,6 +34,10 @@ Facet = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="A panel for each value of a column.", rich_help_panel=AXES)
 ]
 
+Unit = Annotated[
+    str | None, typer.Option(metavar="gpu", help="Count the two GCDs of a module as one GPU.", rich_help_panel=AXES)
+]
+
 Title = Annotated[str | None, typer.Option(help="Text above the figure.", rich_help_panel=TEXTS)]
 Caption = Annotated[
     bool | None, typer.Option("--caption/--no-caption", help="The caption below it.", rich_help_panel=TEXTS)

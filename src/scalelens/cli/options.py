@@ -49,6 +49,10 @@ OutputFormat = Annotated[
     Format | None, typer.Option("--format", help="Output format; a table on a terminal, else CSV.")
 ]
 
+TableWidth = Annotated[
+    str | None, typer.Option("--width", metavar="WIDTH", help="Of a LaTeX table: ieee-single, lncs, 86mm; as in plot.")
+]
+
 Columns = Annotated[
     str | None, typer.Option("--columns", metavar="A,B", help="Columns to print, or SQL expressions of columns.")
 ]
@@ -75,3 +79,9 @@ def pairs(parameters: list[str] | None, example: str = "warmup=5") -> dict[str, 
             raise UserError(f"'{text}' is not of the form KEY=VALUE", f"write for example {example}")
         values[key] = value
     return values
+
+
+def check_table_width(width: str | None, format: Format | None) -> None:
+    """Raises UserError for a width without a table of LaTeX."""
+    if width is not None and format is not Format.latex:
+        raise UserError("--width is for tables of LaTeX", "write --format latex with it")

@@ -43,6 +43,7 @@ def plot(
     y: opts.Y = None,
     color: opts.Color = "",
     facet: opts.Facet = None,
+    unit: opts.Unit = None,
 ) -> None:
     """Draw a chart for a paper, or the rows of your own SQL.
 
@@ -64,14 +65,13 @@ def plot(
     kind, output = _asked(name, sql, output)
     chosen = _settings(
         kind, width=width, height=height, font_size=font_size, theme=theme, title=title, caption=caption, labels=label,
-        order=order, colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet,
+        order=order, colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet, unit=unit,
     )  # fmt: skip
+    own_queries = tuple(folders or ())
     if sql is not None:
-        marks = Marks(mark, *_both(x, y), color)
-        drawn = plotting.plot_sql(warehouse, sql, marks, output, chosen, tuple(folders or ()))
+        drawn = plotting.plot_sql(warehouse, sql, Marks(mark, *_both(x, y), color), output, chosen, own_queries)
     else:
-        given = pairs(parameters) | ({"x": x} if x else {})
-        drawn = plotting.plot(warehouse, kind, output, given, chosen, tuple(folders or ()))
+        drawn = plotting.plot(warehouse, kind, output, pairs(parameters) | ({"x": x} if x else {}), chosen, own_queries)
     plotting.save_beside(drawn, data, caption_file)
     errors.print("\n".join(str(path) for path in (output, data, caption_file) if path), markup=False)
 

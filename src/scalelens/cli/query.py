@@ -15,9 +15,11 @@ from scalelens.cli.options import (
     OutputFormat,
     QueryFolders,
     Sort,
+    TableWidth,
     Unsafe,
     WarehouseOption,
     Where,
+    check_table_width,
     pairs,
 )  # fmt: skip
 from scalelens.cli.output import WITH_PROVENANCE, errors
@@ -50,6 +52,7 @@ def query(
     limit: Limit = None,
     everything: Annotated[bool, typer.Option("--all", help="All columns, not only those that matter most.")] = False,
     unsafe: Unsafe = False,
+    width: TableWidth = None,
     dask: DaskCluster = None,
 ) -> None:
     """Ask one of the questions that come with ScaleLens, or one of yours.
@@ -71,12 +74,13 @@ def query(
         name, parameters=pairs(parameters), select=select_of(columns, where, sort, limit), unsafe=unsafe
     )
     at_a_glance = not (everything or columns)
+    check_table_width(width, format)
     if format in WITH_PROVENANCE:
         if dask:
             raise UserError(f"--dask gives no {format.value}", "leave one of the two out")
         from scalelens.cli.written import show_with_provenance
 
-        show_with_provenance(warehouse, question, format, at_a_glance, own_queries)
+        show_with_provenance(warehouse, question, format, at_a_glance, own_queries, width)
         return
     shows_glance = is_for_people(format) and at_a_glance
     executor = on_workers(dask) if dask else None

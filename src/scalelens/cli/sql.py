@@ -4,7 +4,15 @@ from typing import Annotated
 
 import typer
 
-from scalelens.cli.options import WAREHOUSE, OutputFormat, QueryFolders, Unsafe, WarehouseOption
+from scalelens.cli.options import (
+    WAREHOUSE,
+    OutputFormat,
+    QueryFolders,
+    TableWidth,
+    Unsafe,
+    WarehouseOption,
+    check_table_width,
+)
 from scalelens.cli.output import WITH_PROVENANCE
 from scalelens.cli.pieces import show_pieces
 
@@ -17,6 +25,7 @@ def sql(
     format: OutputFormat = None,
     folders: QueryFolders = None,
     unsafe: Unsafe = False,
+    width: TableWidth = None,
 ) -> None:
     """Ask in SQL.  Tables: scalelens tables; every query is a macro of the same name.
 
@@ -32,9 +41,10 @@ def sql(
     from scalelens.question.session import ask
 
     question = Question(sql=statement, unsafe=unsafe)
+    check_table_width(width, format)
     if format in WITH_PROVENANCE:
         from scalelens.cli.written import show_with_provenance
 
-        show_with_provenance(warehouse, question, format, at_a_glance=False, folders=tuple(folders or ()))
+        show_with_provenance(warehouse, question, format, at_a_glance=False, folders=tuple(folders or ()), width=width)
         return
     show_pieces(ask(warehouse, question, tuple(folders or ())).pieces, format)

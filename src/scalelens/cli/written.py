@@ -19,12 +19,12 @@ _Folders = tuple[Path, ...]
 
 
 def show_with_provenance(
-    root: Path, question: "Question", format: Format, at_a_glance: bool, folders: _Folders
+    root: Path, question: "Question", format: Format, at_a_glance: bool, folders: _Folders, width: str | None = None
 ) -> None:
-    """Prints an answer with where it comes from."""
+    """Prints an answer with where it comes from; a table of LaTeX fits the width."""
     from scalelens.report.written import write
 
-    text, _, _ = write(root, question, format, at_a_glance, folders)
+    text, _, _ = write(root, question, format, at_a_glance, folders, width or "")
     to_stdout(lambda: sys.stdout.write(text))
 
 

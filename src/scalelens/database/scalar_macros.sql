@@ -20,3 +20,17 @@ CREATE MACRO and_selected(runs) AS CASE
     WHEN is_condition(runs) THEN ' AND (' || runs || ')'
     ELSE ' AND run_id IN (SELECT if(complaint IS NULL, run_id, error(complaint)) FROM named_runs(selector := '
         || quoted(runs) || ', of := ''runs''))' END;
+
+-- Parameters of a GPT by its name, in millions: 175000 of `GPT 175B` and of `gpt-175b-96x12288`; NULL for other names.
+CREATE MACRO gpt_size(name) AS
+    TRY_CAST(regexp_extract(lower(name), '^gpt[-_ ]?[23]?[-_ ](\d+(?:\.\d+)?) ?[mbt]\b', 1) AS DOUBLE)
+    * CASE regexp_extract(lower(name), '^gpt[-_ ]?[23]?[-_ ][\d.]+ ?([mbt])\b', 1) WHEN 't' THEN 1e6 WHEN 'b' THEN 1e3 ELSE 1 END;
+
+-- The name of a model without what does not change it: `resnet50` of `ResNet-50`, `rn50` and `resnet50_v1.5`.
+CREATE MACRO model_key(name) AS regexp_replace(regexp_replace(regexp_replace(
+    lower(name), '^(?:tf|torch|torchvision)[-_ /.]+|[-_ ]?v1[._]?5$|[-_ ](?:un)?cased$| (?:squad )?fine-?tuning$', '', 'g'),
+    '[-_ ]100$|[^a-z0-9]+', '', 'g'), '^rn(\d+)$', 'resnet\1');
+
+-- Whether two names mean one model.  Parameters of a GPT are counted with its embeddings or without: 3 % are no difference.
+CREATE MACRO is_same_model(a, b) AS
+    coalesce(abs(ln(gpt_size(a) / gpt_size(b))) < 0.03, model_key(a) = model_key(b), false);

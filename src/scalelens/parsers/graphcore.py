@@ -11,7 +11,8 @@ says how long it took.  A printed step is
 `device_iterations` updates: where the arguments are printed, step_s and samples are of one update, the kind is
 `interval_mean`.  The step is counted within the epoch there; ours goes on.  Where no time is printed it follows from the
 batch and the throughput, once the batch is known: BERT in PyTorch says it at its end.  A bar draws a step's
-throughput last: its last drawing counts.  CNNs in PyTorch print means of an epoch: with the batch, and the batches of
+throughput last: its last drawing counts.  The framework follows from the form of the
+record.  CNNs in PyTorch print means of an epoch: with the batch, and the batches of
 the bar, its time is a row of phases `train`.  TensorFlow and PopART print means
 over the steps since the last record, PopART with times, which are local (--tz).  accuracy is that of the words masked
 (mlm) for BERT.  SDK 2 counts sequences per second, prints GPT-2's `stpe` and calls `device_iterations` batches_per_step.
@@ -41,7 +42,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import integer, iso_time
 
-VERSION = 3
+VERSION = 4
 LATER = ("step_s", "samples")  # BERT prints its batch at its end
 ANCHORS = (
     "throughput: ", "Throughput: ", "throughput=", "throughput = '", " sequences/s", "img/sec: ", "[INFO] Epoch ", "[INFO] loss: ", "[INFO] accuracy: ",
@@ -64,6 +65,7 @@ _RECORDS = {
     "epoch": re.compile(rf"\[INFO\] throughput: (?P<rate>{_N}) samples/sec"),
 }  # fmt: skip
 _WITHIN = ("gpt2", "squad", "tf2")  # whose step is counted anew in each epoch
+_FRAMEWORKS = {"tf1": "tensorflow", "tf2": "tensorflow", "popart": "popart", "popart_cnn": "popart", "popxl": "popxl"}
 _FROM_0 = ("gpt2", "squad")
 _MEANS = ("tf2", "tf1", "popart", "popart_cnn")
 _EPOCH = re.compile(rf"\[INFO\] (Epoch|loss:|accuracy:) {_N}(?:/\d+)?(?:[\s,%]*$|,\d+\]<std)")
@@ -121,6 +123,7 @@ class Reader:
         self.compiled = self.compiled or _COMPILED.search(line.text) is not None
         for kind, pattern in _RECORDS.items():
             if match := pattern.search(line.text):
+                self.rows.param("framework", _FRAMEWORKS.get(kind, "pytorch"), line.number, origin="inferred")
                 if kind == "epoch":
                     self.of_epoch(match, line)
                 elif kind == "bert":

@@ -8,7 +8,8 @@ Source: graphcore/examples (compile and training times); poprun; Poplar's log wi
 The bar of the compilation has whole seconds: where `Compiled/Loaded model` follows, its time takes that one's place.
 Poplar's and PopART's own lines are in UTC: the first and the last one of a file are a row of phases `run`, and the only absolute
 times of such a log, besides CARAML's `START TIME`, whose zone is known where it is UTC or GMT.
-poprun runs `POPDIST_NUM_TOTAL_REPLICAS` replicas of so many IPUs each.
+poprun runs `POPDIST_NUM_TOTAL_REPLICAS` replicas of so many IPUs each, in as many instances as its `-np` add up to: one
+for each host, or one for each instance.  Its topology (`--print-topology=yes`) numbers both.
 
 Samples:
     Graph compilation: 100%|##########| 100/100 [01:32<00:00]
@@ -25,6 +26,8 @@ Samples:
     START TIME: Sat Nov 21 05:25:41 UTC 2026
     23:46:18.250 4711020 POPRUN [I] mpirun (PID 4711042) terminated with exit code 0
     10:10:50.203 1 POPRUN [I] Running command: mpirun '-np' '1' '-x' 'POPDIST_NUM_TOTAL_REPLICAS=16' '-x' 'POPDIST_NUM_IPUS_PER_REPLICA=4'
+    | instances |       0       |       1       |
+    | replicas  | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |
 """
 
 import re
@@ -35,12 +38,13 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time
 
-VERSION = 2
+VERSION = 3
 LATER = ("span_s",)  # known after the last line of Poplar, or after the exact time
 ANCHORS = (
     "Graph compilation: ", "Compiled/Loaded model in ", "Compilation Time ", "Compilation time: ", "Compiled. Duration ",
     "Total compile time: ", "Total runtime: ", "Data loaded in ",
     "Training time: ", "It took: ", " PO:", " PL:", "Z popart:", "START TIME: ", " POPRUN [",
+    "| instances |", "| replicas  |",
 )  # fmt: skip
 
 _N = r"(\d+(?:\.\d*)?)"
@@ -60,6 +64,8 @@ _ENGINE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?)Z (?:P[LO]|
 _START = re.compile(r"^\s*START TIME: \w{3} +(\w{3}) +(\d{1,2}) (\d\d:\d\d:\d\d)(?: [AP]M)? (\w{1,5}) (\d{4})\s*\Z")
 _EXIT = re.compile(r" POPRUN \[\w\] mpirun \(PID \d+\) terminated with exit code (\d{1,9})")
 _COMMAND = re.compile(r" POPRUN \[\w\] (?:Running|Executing) command: ")
+_TOPOLOGY = re.compile(r"\s*\| (instances|replicas ) \|((?: *\d{1,6} *\|)+)\s*\Z")
+_PROCESSES = re.compile(r"(?<!\S)'?-np'?\s+'?(\d{1,6})\b")
 _REPLICAS = re.compile(r"POPDIST_NUM_TOTAL_REPLICAS=(\d{1,6})\b")
 _IPUS = re.compile(r"POPDIST_NUM_IPUS_PER_REPLICA=(\d{1,6})\b")
 
@@ -91,14 +97,25 @@ class Reader:
         elif match := _EXIT.search(line.text):
             self.rows.param("outcome", "error" if int(match[1]) else "completed", line.number)
         elif _COMMAND.search(line.text):
-            replicas, ipus = _REPLICAS.search(line.text), _IPUS.search(line.text)
-            if replicas and ipus:
-                self.rows.param("dp", int(replicas[1]), line.number)
-                self.rows.param("devices", int(replicas[1]) * int(ipus[1]), line.number)
-                self.rows.param("device_unit", "ipu", line.number)
+            self.command(line)
+        elif match := _TOPOLOGY.match(line.text):
+            key = {"instances": "instances", "replicas": "dp"}[match[1].strip()]
+            self.rows.param(key, match[2].count("|"), line.number)
+            self.rows.param("device_unit", "ipu", line.number)
         else:
             return False
         return True
+
+    def command(self, line: Line) -> None:
+        """The replicas and instances of a command of poprun."""
+        replicas, ipus = _REPLICAS.search(line.text), _IPUS.search(line.text)
+        if replicas:
+            self.rows.param("dp", int(replicas[1]), line.number)
+            self.rows.param("device_unit", "ipu", line.number)
+        if replicas and ipus:
+            self.rows.param("devices", int(replicas[1]) * int(ipus[1]), line.number)
+        if instances := sum(int(count) for count in _PROCESSES.findall(line.text)):
+            self.rows.param("instances", instances, line.number)
 
     def span(self, phase: str, line: Line, span_s: float) -> dict[str, Any]:
         row = {

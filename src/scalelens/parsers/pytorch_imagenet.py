@@ -2,10 +2,14 @@
 
 Tool: pytorch/examples imagenet/main.py, and the many scripts made from it
 Versions: 2017 (Prec@1), 2019 (Acc@1, padded numbers), 2022 (index from 1) and later; tabs or blanks between the fields
-Yields: steps, metrics, params
+Yields: steps, phases, metrics, params
 Source: imagenet/main.py, AverageMeter and ProgressMeter; before 2019 the print() of train() and validate()
 
-`Time a (b)`: a is the time of one batch, b a mean since the epoch began, which is not kept.  Time has three decimals,
+`Time a (b)`: a is the time of one batch, b the mean since the epoch began.  At the last record of an epoch, which the
+first `Test:` line after it shows, the mean times the batches is the training part; the last `Test:` record before the
+line of the accuracy gives the validation in the same way; both together are the epoch, without its checkpoint.  Where
+more than a hundredth of the batches come after the last record, or several writers print, no such time is derived.
+Time has three decimals,
 and every tenth batch is printed unless told otherwise.  `step` counts all batches from 0, whether the tool's index
 begins at 0 or (from June 2022) at 1.  Test lines are of the phase `validation`, and of the epoch before them.
 `Data` is the wait for data only where it is no longer than Time: forks print other things there, which are metrics.
@@ -57,6 +61,7 @@ _CUT = re.compile(r"(?:Epoch: \[\d*(?:\](?:\[[\d\s/]*)?)?|Test: \[[\d\s/]*)\]?\s
 _METER = re.compile(rf"\s+([A-Za-z][\w@.-]*):?\s+{_NUMBER}(\s*\(\s*{_NUMBER}\s*\))?(?=\s|$)")
 _SUMMARY = re.compile(r"(?:.{0,200}\bINFO )?\s*\*\s+((?:Acc|Prec)@1) (\d+\.\d{3}) ((?:Acc|Prec)@5) (\d+\.\d{3})\s*$")
 _SETTING = re.compile(r"=> (?:creating|using pre-trained) model '([\w.-]+)'|Use GPU: (\d+) for training")
+_UNSEEN = 0.01  # of the batches of an epoch may come after its last record, for the mean to hold for all of them
 _TORCHVISION = re.compile(r"Epoch: \[\d+(?:/\d+)?\]  \[")
 
 _FIRST = "the first record of its kind has no accuracy at its end: it may be cut, so it is not read; those like it are"
@@ -78,6 +83,8 @@ class _Log:
         self.starts: Counter[int] = Counter()  # how often the first record of an epoch came in this attempt
         self.at: tuple[Any, ...] = ()
         self.texts: set[str] = set()  # the records of the batch that the log is at
+        self.covered: dict[str, tuple[float | None, float]] = {}  # of a phase: epoch, and its time if it is whole
+        self.spans: dict[str, float] = {}  # of the phases of the epoch that is open
 
     def announce(self, gpu: str) -> None:
         self.gpus = frozenset({gpu}) | (frozenset() if gpu in self.gpus else self.gpus)
@@ -138,6 +145,7 @@ class Reader:
             return False
         if not match:
             return self.cut(line)
+        self.end_validation(self.log(line), line)
         accuracies = [(f"* {match[k]}", float(match[k + 1]), "%") for k in (1, 3)]
         self.rows.metrics(line.number, *_whose(line, self.log(line)), self.log(line).step, accuracies)
         return True
@@ -164,11 +172,47 @@ class Reader:
             return self.cut(line)
         self.shapes[phase] = shape
         if row := self.position(head, text, line):
+            self.cover(head, row, fields, line)
             self.add({field[1]: float(field[2]) for field in fields}, row, line)
             formed = self.form and len(self.form.head) == text.find("\t")
             if self.rows.many and not formed and head[1] and text is line.text:
                 self.form = form_of(text, text.partition("\t")[0], "\t")
         return True
+
+    def cover(self, head: re.Match[str], row: dict[str, Any], fields: list[re.Match[str]], line: Line) -> None:
+        """Notes how long the batches up to here took.  The first record of a validation ends the training before it."""
+        log, total = self.log(line), int(head[3])
+        mean = next((float(field[4]) for field in fields if field[1] == "Time" and field[4]), 0.0)
+        batches = int(head[2]) - (log.base or 0) + 1
+        if row["phase"] == "validation" and "train" in log.covered:
+            self.end(log, "train", line)
+        seen = batches >= (1 - _UNSEEN) * total and log.writers == 1
+        log.covered[row["phase"]] = row["epoch"], mean * total if seen else 0.0
+
+    def end_validation(self, log: _Log, line: Line) -> None:
+        """The line of the accuracy ends a validation, and with it the epoch."""
+        if "validation" not in log.covered or log.epoch is None:
+            return
+        epoch = log.covered["validation"][0]
+        self.end(log, "validation", line)
+        if len(log.spans) == 2:
+            self.span(log, "epoch", epoch, sum(log.spans.values()), line)
+        log.spans = {}
+
+    def end(self, log: _Log, phase: str, line: Line) -> None:
+        epoch, span_s = log.covered.pop(phase)
+        if phase == "train":
+            log.spans = {}
+        if span_s and epoch is not None:
+            log.spans[phase] = span_s
+            self.span(log, phase, epoch, span_s, line)
+
+    def span(self, log: _Log, phase: str, epoch: float | None, span_s: float, line: Line) -> None:
+        rank, place = _whose(line, log)
+        self.rows.add(
+            "phases", line.number, attempt=log.attempt, rank=rank, place=place, phase=phase, epoch=epoch,
+            span_s=round(span_s, 3), origin="derived",
+        )  # fmt: skip
 
     def take_records(self, records: Records) -> int:
         """Records of one writer behind the first batch of an epoch, whose steps rise; not the last of them."""

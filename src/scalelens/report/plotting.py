@@ -67,6 +67,8 @@ def plot(
     """
     chart, settings = find(name), dict(settings or {})
     page = page_of(settings)
+    if page.unit and not hasattr(chart, "UNITS"):
+        raise UserError(f"the chart {name} counts devices as the logs do", "--unit is for: plot throughput")
     if page.facet and not hasattr(chart, "FACETS"):
         raise UserError(
             f"the chart {name} cannot be split into panels", f"it has panels of its own, or one run; {_with_facets()}"
@@ -156,6 +158,8 @@ def plot_sql(
     """Draws the rows of an SQL statement to `path`.  Raises UserError as `plot` does, and for columns that are not."""
     settings = dict(settings or {})
     page = page_of(settings)
+    if page.unit:
+        raise UserError("the rows of your SQL count devices as it says", "leave --unit out, or count there")
     answer = ask(root, Question(sql=statement), query_folders, also=NEEDED_FOR_INPUTS)
     rows = answer.frame
     if not _ORDERED.search(statement):  # threads of DuckDB hand rows over in any order

@@ -41,7 +41,8 @@ def remade(path: Path, said: Mapping[str, Any], root: Path, folders: tuple[Path,
             return _figure(path, said, root, folders)
         if "numbers" in said:
             return _numbers(said, root, folders)
-        text, answer, provenance = write(root, question_in(said), said["format"], bool(said.get("glance")), folders)
+        question, width = question_in(said), str(said.get("width", ""))
+        text, answer, provenance = write(root, question, said["format"], bool(said.get("glance")), folders, width)
         return _Remade(text.encode(), provenance, answer.inputs, answer.frame)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UserError(f"its provenance record is damaged ({error!r})", "make the file again") from None

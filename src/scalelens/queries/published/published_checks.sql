@@ -26,12 +26,11 @@
 --   printed          VARCHAR    as printed
 --   unit             VARCHAR    as printed
 --   relation         VARCHAR    how it should compare with what is expected: =, <= or >=
---   number           DOUBLE     the printed number in number_unit
---   expected         DOUBLE     what follows from the other numbers, in number_unit
---   expected_low     DOUBLE     smallest value that their digits allow
---   expected_high    DOUBLE     largest value that their digits allow
---   number_unit      VARCHAR    unit of number and expected; NULL for ratios
---   off              DOUBLE     number over expected, less 1
+--   number           DOUBLE     the printed number, in `unit`
+--   expected         DOUBLE     what follows from the other numbers, in `unit`
+--   expected_low     DOUBLE     smallest value that their digits allow, in `unit`
+--   expected_high    DOUBLE     largest value that their digits allow, in `unit`
+--   off              DOUBLE     number over expected, less 1; of a gain (`% more`), of the ratios
 --   follows          BOOLEAN    whether the printed digits allow it
 --   formula          VARCHAR    the identity
 --   meaning          VARCHAR    what is expected, in words
@@ -99,16 +98,22 @@ checked AS (
     WHERE expected IS NOT NULL OR len(above) + len(below) = 0),
 cells AS (
     SELECT name, entry, quantity, first(part ORDER BY place) AS part, string_agg(printed, ' + ' ORDER BY place) AS printed,
-        first(unit ORDER BY place) AS unit, first(number_unit ORDER BY place) AS number_unit
+        first(unit ORDER BY place) AS unit, first(unit_size ORDER BY place) AS unit_size
     FROM published GROUP BY ALL),
 settings AS (
     SELECT name, entry, concat_ws(' · ', max(system), max(device), max(devices) || ' devices', max(model), max(precision),
         'micro-batch ' || max(micro_batch_size), 'batch ' || max(global_batch_size), max(setting)) AS row_of
-    FROM published GROUP BY ALL)
-SELECT name, entry, part, row_of, quantity, coalesce(printed, number::BIGINT::VARCHAR) AS printed, unit, relation, number,
-    expected, expected_low, expected_high, number_unit, number / expected - 1 AS off,
-    (relation = '>=' OR low <= expected_high * (1 + 1e-9)) AND (relation = '<=' OR high >= expected_low * (1 - 1e-9))
+    FROM published GROUP BY ALL),
+-- Identities hold between numbers in units of the SI; they are shown in the unit that the document prints.
+units AS (
+    SELECT checked.*, part, printed, unit, row_of, CASE WHEN unit = '% more' THEN 1 ELSE 0 END AS zero,
+        coalesce(unit_size, 1) AS size
+    FROM checked LEFT JOIN cells USING (name, entry, quantity) LEFT JOIN settings USING (name, entry))
+SELECT name, entry, part, row_of, quantity, coalesce(printed, number::BIGINT::VARCHAR) AS printed, unit, relation,
+    (number - zero) / size AS number, (expected - zero) / size AS expected, (expected_low - zero) / size AS expected_low,
+    (expected_high - zero) / size AS expected_high, units.number / units.expected - 1 AS off,
+    (relation = '>=' OR low <= units.expected_high * (1 + 1e-9)) AND (relation = '<=' OR high >= units.expected_low * (1 - 1e-9))
         AS follows,
     formula, meaning
-FROM checked LEFT JOIN cells USING (name, entry, quantity) LEFT JOIN settings USING (name, entry)
-ORDER BY position, entry, part, quantity, formula, expected, number
+FROM units
+ORDER BY position, entry, part, quantity, formula, units.expected, units.number

@@ -21,8 +21,8 @@
 -- Limits: first_batch_s and tail_s need every batch of the epoch.  What ran in parallel to another part counts twice,
 --   so rest_s may be below 0.
 --
--- Glance: run_id epoch epoch_s train_s median_batch_s n_steps validation_s tail_s first_batch_s startup_s rest_s
---   is_cut train_origin attempt
+-- Glance: run_id epoch epoch_s train_s median_batch_s n_steps samples_per_s validation_s tail_s first_batch_s startup_s
+--   rest_s is_cut train_origin attempt
 --
 -- When empty: not_compared
 --
@@ -49,6 +49,7 @@
 --   startup_s         DOUBLE s          start-up and compilation within the epoch, outside of its batches
 --   rest_s            DOUBLE s          what is left: checkpoints, loading between batches, what no log shows
 --   samples           DOUBLE samples    samples of the training part
+--   samples_per_s     DOUBLE samples/s  these over the time of the training part
 --   is_cut            BOOLEAN           whether it is the last epoch of its attempt and less than half as long as those
 --                                       before it, the first apart
 WITH
@@ -154,7 +155,7 @@ SELECT run_id, attempt, epoch, epoch_s, train_s, train_origin, n_steps, median_b
     validation_s, startup_s,
     epoch_s - coalesce(batches_s, 0) - coalesce(first_batch_s, 0) - coalesce(tail_s, 0) - coalesce(validation_s, 0)
         - coalesce(startup_s, 0) AS rest_s,
-    samples, is_cut
+    samples, samples / train_s AS samples_per_s, is_cut
 FROM judged
 WHERE (trim(epochs::VARCHAR) = '' OR EXISTS (FROM wanted_epochs WHERE epoch BETWEEN first_epoch AND last_epoch))
 ORDER BY run_id, attempt, epoch

@@ -26,7 +26,8 @@
 --
 -- When empty: not_compared
 --
--- Glance: series devices n_steps step_s speedup efficiency% tflops_per_device samples_per_s nodes n_runs note
+-- Glance: series devices n_steps step_s speedup efficiency% tflops_per_device tflops_printed samples_per_s nodes n_runs
+--   note
 --
 -- Sources: scaling_series, unstated_facts
 --

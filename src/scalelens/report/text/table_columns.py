@@ -46,6 +46,7 @@ _OTHER_NAMES = {
     "samples_per_wh": "samples/Wh", "tokens_per_wh": "tokens/Wh",
     "device_samples_per_s": "samples/s/device", "device_tokens_per_s": "tokens/s/device",
     "tflops_per_device": "TFLOP/s/device", "model_tflops": "TFLOP/s/device", "printed_tflops": "printed TFLOP/s",
+    "tflops_printed": "printed TFLOP/s",
     "peak_tflops": "peak TFLOP/s", "mfu": "MFU", "hfu": "HFU",
     "gb_per_s": "rate", "tflops_per_s": "TFLOP/s", "percent": "share",
     "failures_per_1000_node_h": "failures/1000 node-hours",
@@ -76,11 +77,13 @@ class TableColumn(NamedTuple):
 
 def table_column(
     rows: Columns, wanted: str, columns: Mapping[str, "QueryColumn"], runs: Mapping[str, str],
-    all_rows: Columns | None = None, neighbors: Sequence[str] = (),
+    all_rows: Columns | None = None, neighbors: Sequence[str] = (), one_form: bool = False,
 ) -> TableColumn:  # fmt: skip
     """A column with its unit and its intervals.  After its name, % makes it a percentage, ~ lets rows fold over it.
 
-    The unit suits `all_rows`, of which `rows` are a part, and the `neighbors`, columns of the same table.
+    The unit suits `all_rows`, of which `rows` are a part, and the `neighbors`, columns of the same table.  In
+    `one_form`,
+    all intervals of the column have both ends as soon as one must have them.
     """
     name = wanted.rstrip("%~")
     values = rows[name]
@@ -102,9 +105,12 @@ def table_column(
     if all(size == int(size) for size in _sizes_of(numbers, factor)) and unit != "%":
         decimals = 0
     texts = [_number_text(value, factor, decimals) for value in values]
-    for k, interval in enumerate(around):
-        if interval and values[k] is not None:
-            texts[k] += _interval_text(values[k], *interval, factor, decimals)
+    known = {k: (values[k], *interval) for k, interval in enumerate(around) if interval and values[k] is not None}
+    forms = {k: _interval_text(*interval, factor, decimals) for k, interval in known.items()}
+    if one_form and any("±" not in form for form in forms.values()):
+        forms = {k: _interval_text(*interval, factor, decimals, both_ends=True) for k, interval in known.items()}
+    for k, form in forms.items():
+        texts[k] += form
     label = header(name) if unit is None or unit in _NAMED_UNITS else f"{header(name)} [{unit}]"
     return TableColumn(name, label, texts, True, values if "~" in wanted else None)
 
@@ -205,11 +211,14 @@ def intervals(rows: Columns, name: str, columns: Mapping[str, "QueryColumn"]) ->
     return [None if a is None or b is None else (a, b, c or "range") for a, b, c in ends]
 
 
-def _interval_text(value: float, low: float, high: float, kind: str, factor: float, decimals: int) -> str:
+def _interval_text(
+    value: float, low: float, high: float, kind: str, factor: float, decimals: int, both_ends: bool = False
+) -> str:
     """What follows a value: `± 1.2`, or both ends if the interval is a range, lopsided, or would reach below zero."""
     below, above = value - low, high - value
     half = max(below, above)
-    if kind == "ci95" and below >= 0 and above >= 0 and half <= 2 * min(below, above) and (low < 0 or half <= value):
+    is_even = below >= 0 and above >= 0 and half <= 2 * min(below, above) and (low < 0 or half <= value)
+    if not both_ends and kind == "ci95" and is_even:
         return f" ± {_number_text(half, factor, decimals)}"
     ends = f"{_number_text(low, factor, decimals)} – {_number_text(high, factor, decimals)}"
     return f" ({ends})" if kind == "ci95" else f" (range {ends})"
