@@ -40,7 +40,7 @@ def test_totals_and_sites_are_those_that_the_allocator_counted(tmp_path: Path, s
     ]  # fmt: skip
     peak = max(range(len(seen)), key=lambda n: (seen[n][0], -n))
     (summary,) = asked(warehouse, "memory_snapshots")
-    assert (summary["rank"], summary["device"]) == (3, 1)
+    assert (summary["rank"], summary["device"]) == (3, "1")
     assert summary["peak_requested_bytes"] == seen[peak][0]
     assert summary["unused_at_peak_bytes"] == seen[peak][1] - seen[peak][0]
     assert summary["peak_reserved_bytes"] == max(reserved for _, reserved in seen)

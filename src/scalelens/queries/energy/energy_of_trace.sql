@@ -38,7 +38,7 @@
 --   share       DOUBLE       share of the energy of the trace, from its first to its last work, 0 to 1
 --   mean_w      DOUBLE W     mean power in that time
 --   coverage    DOUBLE       share of that time in which power was measured, 0 to 1
---   tokens      BIGINT       tokens that a phase computes; NULL where one does not say
+--   tokens      DOUBLE tokens  tokens that a phase computes; NULL where one does not say
 --   token_j     DOUBLE J     energy over these
 --   sensors     BIGINT       sensors that were averaged
 --   note        VARCHAR      what to know or doubt
@@ -63,7 +63,7 @@ marks AS (
 sided AS (SELECT *, bool_or(of_device) OVER (PARTITION BY file_id, rank, part) AS on_device FROM marks),
 parts AS (
     SELECT run_id, file_id, rank, CASE WHEN computing > 0 THEN 'compute' WHEN communicating > 0 THEN 'exposed communication'
-            WHEN running > 0 THEN 'exposed memory' ELSE 'idle' END AS part, at_ns AS a, until_ns AS b, NULL AS twin, NULL AS tokens
+            WHEN running > 0 THEN 'exposed memory' ELSE 'idle' END AS part, at_ns AS a, until_ns AS b, NULL AS twin, NULL::DOUBLE AS tokens
     FROM counts WHERE until_ns > at_ns
     UNION ALL
     SELECT run_id, file_id, rank, CASE WHEN count(DISTINCT name) OVER (PARTITION BY file_id, rank, part) = 1 THEN name ELSE part END,
@@ -72,7 +72,7 @@ parts AS (
     SELECT run_id, file_id, rank, phase, device_begin_ns, device_begin_ns + device_ns, line::VARCHAR, tokens
     FROM inference_iterations(runs := runs) WHERE what = 'phase' AND device_ns IS NOT NULL),
 called AS (
-    SELECT file_id, rank, part, count(DISTINCT twin) AS calls, CASE WHEN count(tokens) = count(*) THEN sum(tokens)::BIGINT END AS tokens
+    SELECT file_id, rank, part, count(DISTINCT twin) AS calls, CASE WHEN count(tokens) = count(*) THEN sum(tokens)::DOUBLE END AS tokens
     FROM parts GROUP BY ALL),
 -- The union of a part's times, in pieces that do not touch.
 pieces AS (

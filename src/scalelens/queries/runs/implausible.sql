@@ -17,7 +17,7 @@
 --
 -- Limits: What no second number contradicts is not found.  Machines of a cluster that have no names look like one.
 --
--- Glance: run_id quantity printed expected unit certainty relation meaning n_records line~
+-- Glance: run_id quantity printed_value expected unit certainty relation meaning n_records line~
 --
 -- Sources: implausible_rates, collective_benchmarks, energy_counted_twice, energy_reconciled, energy, steps, step_times, power,
 --   runs, jobs, run_devices, devices_catalog, selected_runs, formulas_catalog
@@ -30,7 +30,7 @@
 --   line         BIGINT     its line
 --   quantity     VARCHAR    mfu, tflops, tokens, profiler tflops, energy, busbw, algbw, step time, or values
 --   tool         VARCHAR    the tool that prints it
---   printed      DOUBLE     what is printed
+--   printed_value  DOUBLE   what is printed
 --   expected     DOUBLE     what it would be, or at most is; NULL where that is not known
 --   unit         VARCHAR    unit of both: 1 is a share
 --   n_records    BIGINT     records with such a number
@@ -125,12 +125,12 @@ too_long AS (
         'times of several ranks or epochs counted as one, a mean that was taken for one step, or a record printed twice' AS meaning
     FROM trained JOIN jobs_of USING (run_id) JOIN runs AS r USING (run_id) WHERE steps_s > 1.1 * elapsed_s + 60),
 found AS (
-    FROM implausible_rates(runs := runs) UNION ALL BY NAME FROM marked_values
+    SELECT * RENAME (printed_value AS printed) FROM implausible_rates(runs := runs) UNION ALL BY NAME FROM marked_values
     UNION ALL BY NAME SELECT x.*, l.file_id, l.line FROM several_trackers AS x LEFT JOIN lines AS l USING (run_id)
     UNION ALL BY NAME SELECT x.*, l.file_id, l.line FROM energies_that_differ AS x LEFT JOIN lines AS l USING (run_id)
     UNION ALL BY NAME SELECT x.*, l.file_id, l.line FROM of_more_devices AS x LEFT JOIN lines AS l USING (run_id)
     UNION ALL BY NAME FROM alone UNION ALL BY NAME FROM beyond_memory UNION ALL BY NAME FROM too_long)
-SELECT run_id, file_id, line, quantity, coalesce(tool, framework) AS tool, printed, expected, unit, n_records, certainty, relation,
+SELECT run_id, file_id, line, quantity, coalesce(tool, framework) AS tool, printed AS printed_value, expected, unit, n_records, certainty, relation,
     meaning, source
 FROM found LEFT JOIN (SELECT run_id, framework FROM runs) USING (run_id)
 ORDER BY CASE certainty WHEN 'certain' THEN 1 WHEN 'likely' THEN 2 ELSE 3 END, run_id, quantity, file_id, line

@@ -30,7 +30,7 @@
 --   line         BIGINT     its line
 --   quantity     VARCHAR    mfu, tflops or profiler tflops
 --   tool         VARCHAR    framework of the run
---   printed      DOUBLE     what is printed, the median of the records
+--   printed_value  DOUBLE   what is printed, the median of the records
 --   expected     DOUBLE     what it would be; NULL where that is not known
 --   unit         VARCHAR    unit of both: 1 is a share
 --   n_records    BIGINT     records with such a number
@@ -151,7 +151,7 @@ profiled AS (
         (SELECT source FROM formulas_catalog WHERE tool = 'deepspeed' AND quantity = 'tflops') AS source
     FROM profiles AS p JOIN rates AS t USING (run_id)
     WHERE greatest(log_tflops / profiled, profiled / log_tflops) > 1.6)
-SELECT run_id, file_id, line, quantity, tool, printed, expected, unit, n_records, certainty, relation, meaning, source
+SELECT run_id, file_id, line, quantity, tool, printed AS printed_value, expected, unit, n_records, certainty, relation, meaning, source
 FROM (FROM of_peaks UNION ALL BY NAME FROM above_one UNION ALL BY NAME FROM above_peak UNION ALL BY NAME FROM of_models
     UNION ALL BY NAME FROM too_fast UNION ALL BY NAME FROM profiled)
 ORDER BY run_id, quantity, line

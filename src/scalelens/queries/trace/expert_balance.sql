@@ -27,8 +27,8 @@
 --   run_id            VARCHAR         run
 --   process_group     VARCHAR         process group, as in collective_calls
 --   kind              VARCHAR         all_to_all, expert_dispatch, expert_combine or expert_exchange
---   rank              INTEGER         rank that receives; NULL where only its place in the group is known
---   place             BIGINT          its place in the group, from 0, if split sizes say it
+--   rank              INTEGER         rank that receives; NULL where only its rank in the group is known
+--   group_rank             BIGINT          its rank in the group, from 0, if split sizes say it
 --   calls             BIGINT          exchanges in which it takes part
 --   received_bytes    BIGINT bytes    bytes that it gets; NULL where no sizes are known
 --   load              DOUBLE          these over the mean of the group
@@ -57,18 +57,18 @@ judged AS (
         WHEN bool_and(in_bytes IS NOT NULL AND (parts IS NOT NULL AND (len(parts) = 0 OR len(parts) = size)) AND size > 1)
             OVER (PARTITION BY run_id, process_group, kind) THEN 'sent' ELSE 'times' END AS origin
     FROM sized),
--- Even where nothing is split; a place of the group is a rank where its members are known.
+-- Even where nothing is split; a rank of the group is a rank of the job where its members are known.
 sent AS (
     SELECT run_id, process_group, kind, origin, coalesce(call, -1 - line) AS exchange, members, size, traced,
-        in_bytes, unnest(range(size)) AS place,
+        in_bytes, unnest(range(size)) AS group_rank,
         CASE WHEN len(parts) = 0 THEN list_transform(range(size), lambda n: 1) ELSE parts END AS shares
     FROM judged WHERE origin = 'sent'),
 shared_out AS (
-    SELECT run_id, process_group, kind, origin, exchange, place, members[place + 1] AS rank, size, traced,
-        sum(in_bytes * shares[place + 1] / nullif(list_sum(shares), 0)) AS bytes
+    SELECT run_id, process_group, kind, origin, exchange, group_rank, members[group_rank + 1] AS rank, size, traced,
+        sum(in_bytes * shares[group_rank + 1] / nullif(list_sum(shares), 0)) AS bytes
     FROM sent GROUP BY ALL),
 gathered AS (
-    SELECT run_id, process_group, kind, origin, exchange, place, rank, size, traced, coalesce(bytes, 0) AS bytes FROM shared_out
+    SELECT run_id, process_group, kind, origin, exchange, group_rank, rank, size, traced, coalesce(bytes, 0) AS bytes FROM shared_out
     UNION ALL
     SELECT run_id, process_group, kind, origin, coalesce(call, -1 - line), NULL, rank, size, traced,
         CASE origin WHEN 'received' THEN out_bytes END
@@ -81,17 +81,17 @@ costs AS (
     SELECT run_id, process_group, kind, sum(most) / nullif(sum(mean), 0) AS imbalance
     FROM (SELECT DISTINCT run_id, process_group, kind, exchange, most, mean FROM weighed) GROUP BY ALL),
 ranks AS (
-    SELECT run_id, process_group, kind, rank, place, origin, size, traced, count(DISTINCT exchange) AS calls,
+    SELECT run_id, process_group, kind, rank, group_rank, origin, size, traced, count(DISTINCT exchange) AS calls,
         round(sum(bytes))::BIGINT AS received_bytes, max(ratio) AS worst_load
     FROM weighed GROUP BY ALL),
 times AS (
     SELECT run_id, process_group, kind, rank, sum(duration_ns)::BIGINT AS duration_ns, sum(wait_ns)::BIGINT AS wait_ns
     FROM judged GROUP BY ALL)
-SELECT run_id, process_group, kind, r.rank, place, calls, received_bytes,
+SELECT run_id, process_group, kind, r.rank, group_rank, calls, received_bytes,
     received_bytes / nullif(avg(received_bytes) OVER (PARTITION BY run_id, process_group, kind), 0) AS load, worst_load,
     imbalance, duration_ns, wait_ns, origin,
     CASE WHEN origin = 'sent' AND traced < size THEN format('what {} of {} ranks send', traced, size)
         WHEN origin = 'times' THEN 'the trace does not say how many bytes each rank gets' END AS note
 FROM ranks AS r JOIN costs USING (run_id, process_group, kind)
 LEFT JOIN times AS t USING (run_id, process_group, kind, rank)
-ORDER BY run_id, process_group, kind, place, r.rank
+ORDER BY run_id, process_group, kind, group_rank, r.rank

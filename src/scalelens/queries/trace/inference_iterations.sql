@@ -15,10 +15,10 @@
 --   rank               INTEGER      global rank
 --   line               BIGINT       position of the first annotation in the trace
 --   phase              VARCHAR      prefill, decode or mixed; of SGLang also others
---   requests           BIGINT       requests; NULL where the annotation does not say
+--   requests           DOUBLE       requests; NULL where the annotation does not say
 --   prefill_tokens     BIGINT       tokens of prompts
 --   decode_tokens      BIGINT       tokens of requests that generate
---   tokens             BIGINT       of both
+--   tokens             DOUBLE tokens  of both
 --   host_ns            BIGINT ns    time on the host
 --   device_begin_ns    BIGINT ns    start of the first work of the device; NULL where the trace has none
 --   device_ns          BIGINT ns    from there to the end of the last
@@ -70,6 +70,6 @@ launched AS (
         ON w.file_id = i.file_id AND w.launch_process = i.process AND w.launch_thread = i.thread
         AND w.launch_start_ns >= i.start_ns AND w.launch_start_ns < i.end_ns
     WHERE twin_ns IS NULL GROUP BY ALL)
-SELECT i.run_id, i.file_id, i.rank, i.line, phase, requests, prefill_tokens, decode_tokens, tokens, host_ns,
+SELECT i.run_id, i.file_id, i.rank, i.line, phase, requests::DOUBLE AS requests, prefill_tokens, decode_tokens, tokens::DOUBLE AS tokens, host_ns,
     coalesce(twin_begin_ns, work_begin_ns) AS device_begin_ns, coalesce(twin_ns, work_ns) AS device_ns
 FROM iterations AS i LEFT JOIN launched USING (file_id, line)

@@ -28,7 +28,7 @@
 --   run_id           VARCHAR         run
 --   file_id          VARCHAR         snapshot
 --   rank             INTEGER         global rank, if the file's name says it
---   device           INTEGER         device as PyTorch numbers it
+--   device           VARCHAR         device as PyTorch numbers it
 --   line             BIGINT          entry of the history with the peak; NULL at the snapshot
 --   at_ns            BIGINT ns       when the peak was, since 1970; NULL where it was not recorded
 --   site             VARCHAR         file, line and function; NULL where no stack was recorded
@@ -42,7 +42,7 @@
 --   note             VARCHAR         why there is no answer, or what to know
 WITH
 files_read AS (
-    SELECT run_id, file_id, rank, TRY_CAST(args->>'device' AS INTEGER) AS device, count(*) FILTER (category = 'memory_history') AS entries
+    SELECT run_id, file_id, rank, args->>'device' AS device, count(*) FILTER (category = 'memory_history') AS entries
     FROM events
     WHERE category IN ('memory_history', 'memory_segment') AND run_id IN (FROM selected_runs(runs := runs))
     GROUP BY ALL),
@@ -56,11 +56,11 @@ living AS (
     SELECT a.*, m.line, m.at_ns
     FROM memory_allocations(runs := runs) AS a
     JOIN moments AS m ON m.file_id = a.file_id AND m.device IS NOT DISTINCT FROM a.device
-    WHERE CASE moment WHEN 'peak' THEN m.line IS NOT NULL AND coalesce(a.begins, 0) <= m.line AND coalesce(a.ends > m.line, true)
+    WHERE CASE moment WHEN 'peak' THEN m.line IS NOT NULL AND coalesce(a.begin_line, 0) <= m.line AND coalesce(a.end_line > m.line, true)
         WHEN 'snapshot' THEN block_bytes IS NOT NULL ELSE error('moment is ''peak'' or ''snapshot''') END),
 of_paths AS (
     SELECT run_id, file_id, rank, device, line, at_ns, site, path, sum(bytes)::BIGINT AS bytes, count(*) AS allocations,
-        max(bytes) AS largest_bytes, bool_and(begins IS NULL) AS is_older
+        max(bytes) AS largest_bytes, bool_and(begin_line IS NULL) AS is_older
     FROM living GROUP BY ALL),
 of_sites AS (
     SELECT run_id, file_id, rank, device, line, at_ns, site, arg_max(path, (bytes, path)) AS path, count(path) AS paths,

@@ -21,7 +21,7 @@
 --   run_id             VARCHAR         run
 --   file_id            VARCHAR         snapshot
 --   rank               INTEGER         global rank, if the file's name says it
---   device             INTEGER         device as PyTorch numbers it
+--   device             VARCHAR         device as PyTorch numbers it
 --   line               BIGINT          entry of the history
 --   action             VARCHAR         what happened: alloc, free_completed, segment_alloc, oom, ...
 --   at_s               DOUBLE s        time since the first entry; NULL where PyTorch did not record it (before 2.2)

@@ -26,7 +26,7 @@
 --   run_id                  VARCHAR         run
 --   file_id                 VARCHAR         snapshot
 --   rank                    INTEGER         global rank, if the file's name says it
---   device                  INTEGER         device as PyTorch numbers it
+--   device                  VARCHAR         device as PyTorch numbers it
 --   segments                BIGINT          segments reserved when the snapshot was taken
 --   reserved_bytes          BIGINT bytes    their size
 --   allocated_bytes         BIGINT bytes    blocks in use
@@ -47,7 +47,7 @@
 --   note                    VARCHAR         what to know or doubt
 WITH
 objects AS (
-    SELECT run_id, file_id, rank, line, category, name, start_ns, TRY_CAST(args->>'device' AS INTEGER) AS device,
+    SELECT run_id, file_id, rank, line, category, name, start_ns, args->>'device' AS device,
         TRY_CAST(args->>'bytes' AS BIGINT) AS size, TRY_CAST(args->>'requested_bytes' AS BIGINT) AS requested,
         coalesce(args->>'segment', args->>'address') AS segment
     FROM events
@@ -80,7 +80,7 @@ failures AS (
     SELECT o.file_id, o.device, max(o.size) AS oom_bytes, count(*) FILTER (t.reserved_bytes - t.requested_bytes >= o.size) AS fragmented
     FROM objects AS o JOIN totals AS t ON t.file_id = o.file_id AND t.line = o.line WHERE o.name = 'oom' GROUP BY ALL),
 older AS (
-    SELECT file_id, device, sum(bytes) FILTER (begins IS NULL) AS older_bytes
+    SELECT file_id, device, sum(bytes) FILTER (begin_line IS NULL) AS older_bytes
     FROM memory_allocations(runs := runs) GROUP BY ALL)
 SELECT coalesce(s.run_id, h.run_id) AS run_id, coalesce(s.file_id, h.file_id) AS file_id, coalesce(s.rank, h.rank) AS rank,
     coalesce(s.device, h.device) AS device, coalesce(segments, 0) AS segments, coalesce(reserved_bytes, 0) AS reserved_bytes,

@@ -14,7 +14,7 @@
 --   run_id             VARCHAR         run
 --   file_id            VARCHAR         snapshot
 --   rank               INTEGER         global rank
---   device             INTEGER         device as PyTorch numbers it
+--   device             VARCHAR         device as PyTorch numbers it
 --   line               BIGINT          entry of the history
 --   action             VARCHAR         what happened: alloc, free_completed, segment_alloc, oom, ...
 --   at_ns              BIGINT ns       when, since 1970; NULL where PyTorch did not record it (before 2.2)
@@ -22,7 +22,7 @@
 --   reserved_bytes     BIGINT bytes    of all segments after it
 WITH
 entries AS (
-    SELECT run_id, file_id, rank, line, name, start_ns, TRY_CAST(args->>'device' AS INTEGER) AS device,
+    SELECT run_id, file_id, rank, line, name, start_ns, args->>'device' AS device,
         TRY_CAST(args->>'bytes' AS BIGINT) AS size
     FROM events
     WHERE category IN ('memory_history', 'memory_segment') AND run_id IN (FROM selected_runs(runs := runs))),
@@ -31,14 +31,14 @@ history AS (
             WHEN name IN ('segment_free', 'segment_unmap') THEN -size ELSE 0 END AS reserved_more
     FROM entries WHERE name NOT IN ('large', 'small')),
 changes AS (
-    SELECT file_id, unnest([begins, ends]) AS line, unnest([bytes, -bytes]) AS more
+    SELECT file_id, unnest([begin_line, end_line]) AS line, unnest([bytes, -bytes]) AS more
     FROM memory_allocations(runs := runs)),
 steps AS (
     SELECT h.*, coalesce(sum(more), 0)::BIGINT AS more
     FROM history AS h LEFT JOIN changes AS c ON c.file_id = h.file_id AND c.line = h.line GROUP BY ALL),
 held_before AS (
     SELECT file_id, device, sum(bytes)::BIGINT AS bytes FROM memory_allocations(runs := runs)
-    WHERE begins IS NULL GROUP BY ALL),
+    WHERE begin_line IS NULL GROUP BY ALL),
 reserved AS (
     SELECT file_id, device, sum(size)::BIGINT AS bytes FROM entries WHERE name IN ('large', 'small') GROUP BY ALL)
 SELECT run_id, s.file_id, rank, s.device, line, name AS action, start_ns AS at_ns,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 PLACE = 84
 SQL = """
 SELECT * FROM expert_balance()
-ORDER BY imbalance DESC NULLS LAST, run_id, process_group, kind, load DESC NULLS LAST, place, rank"""
+ORDER BY imbalance DESC NULLS LAST, run_id, process_group, kind, load DESC NULLS LAST, group_rank, rank"""
 GLANCE = ("run_id", "process_group", "kind", "rank", "load", "worst_load", "imbalance", "received_bytes", "calls",
           "duration_ns", "wait_ns", "note")  # fmt: skip
 ABOUT_TRACES = True
@@ -24,7 +24,7 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
     uneven = rows.filter(rows["imbalance"].fill_null(0) >= _LEAST)
     for (run, group, kind), ranks in uneven.group_by("run_id", "process_group", "kind", maintain_order=True):
         first = ranks.row(0, named=True)
-        whose = f"rank {first['rank']}" if first["rank"] is not None else f"place {first['place']}"
+        whose = f"rank {first['rank']}" if first["rank"] is not None else f"rank {first['group_rank']} of the group"
         text = (
             f"{names[str(run)]}: in the {str(kind).replace('_', '-')} of group {group}, {whose} gets "
             f"{amount(first['load'])} times the mean; loads that differ from exchange to exchange cost up to "

@@ -14,7 +14,7 @@ GLANCE = (
     "run_id",
     "quantity",
     "tool",
-    "printed",
+    "printed_value",
     "expected",
     "unit",
     "certainty",
@@ -39,7 +39,7 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
     for (quantity, relation, certainty), alike in said.items():
         first = alike[0]
         size, unit = _UNITS.get(str(first["unit"]), (1.0, f" {first['unit']}"))
-        printed = first["printed"]
+        printed = first["printed_value"]
         value = f" of {printed / size:.4g}{unit}" if isinstance(printed, (int, float)) else ""
         runs = few_of([names.get(str(row["run_id"]), str(row["run_id"])) for row in alike])
         named = "value" if quantity == "values" else _NAMES.get(quantity, quantity)
