@@ -233,7 +233,7 @@ class Study:
         """Whether b is slower than a, by how much, and how sure that is: one row.
 
         >>> study.compare("bf16-r1", "fp32-r1")["verdict"].item()
-        'inconclusive'
+        'slower'
 
         A side is a run's name or id, `key=value`, or a condition as in `runs`.
         """
