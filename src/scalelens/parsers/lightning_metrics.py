@@ -18,6 +18,7 @@ Samples:
     0,,49,,0.125,6.8012
 """
 
+import math
 import re
 from itertools import islice
 from typing import NamedTuple
@@ -62,7 +63,7 @@ def _timed(rows: Rows, number: int, step: int | None, values: dict[str, float], 
     now = _Done(step + 1, values[f"train{separator}batches"], time_s)
     before = _START if now.batches <= before.batches or now.steps <= before.steps else before
     steps, passed_s = now.steps - before.steps, now.time_s - before.time_s
-    if passed_s > 0 and (before != _START or now.batches >= now.steps):
+    if 0 < passed_s < math.inf and (before != _START or now.batches >= now.steps):
         row = {"attempt": 0, "phase": "train", "step": step, "step_s": passed_s / steps, "averaged_steps": steps}
         row |= {"epoch": _whole(values.get("epoch")), "value_kind": "instant" if steps == 1 else "interval_mean"}
         rows.put("steps", number, row)
@@ -70,7 +71,7 @@ def _timed(rows: Rows, number: int, step: int | None, values: dict[str, float], 
 
 
 def _whole(value: float | None) -> int | None:
-    return int(value) if value is not None and value == int(value) else None
+    return int(value) if value is not None and 0 <= value < 1 << 31 and value.is_integer() else None
 
 
 def read(source: Source, rows: Rows) -> None:
