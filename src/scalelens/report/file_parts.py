@@ -15,6 +15,7 @@ from scalelens.report.provenance_in_files import without_provenance
 
 _SPEC = re.compile(r'^vegaEmbed\("#figure", (.*)\)\.then\(', re.MULTILINE)
 _MACRO = r"\newcommand{"
+_COLUMNS = re.compile(r"\\toprule\n(.*?)\\midrule", re.DOTALL)
 _BODY = re.compile(r"(?<=^\\midrule\n)(?:.*\n)*?(?=\\bottomrule$)", re.MULTILINE)
 _HEADING = r"\multicolumn{"
 
@@ -100,9 +101,9 @@ def _markdown(text: str) -> _FileParts:
 
 
 def _latex(text: str) -> _FileParts:
-    """Rows below a heading stay below it."""
+    """Rows below a heading stay below it, and columns below theirs."""
     bare = without_provenance(text)
-    groups: list[Any] = []
+    groups: list[Any] = _COLUMNS.findall(bare)
     for body in _BODY.findall(bare):
         groups.append(Counter())
         for line in body.splitlines():
