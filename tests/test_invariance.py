@@ -17,7 +17,7 @@ from test_queries import ARGUMENTS as OF_GOLDENS
 TOPICS = ("steps", "scaling", "throughput", "compare", "accuracy")
 ARGUMENTS = {  # of queries that say nothing without them, or that take more
     "compare": COMPARED, "compared_runs": COMPARED, "compare_evidence": COMPARED, "next_runs": COMPARED,
-    "two_sides": COMPARED, "mfu": "formula := '6N'",
+    "independent_values": COMPARED, "two_sides": COMPARED, "mfu": "formula := '6N'",
 }  # fmt: skip
 NOT_HERE = {
     "logged_warmup": "the study has no warm-up that a log names: test_queries",
@@ -29,6 +29,7 @@ NOT_HERE = {
     "collective_benchmarks": "rows of a table as they are: test_collectives",
     "inspected_collectives": "records of NCCL's Inspector alone: its golden, and test_rows_of_the_little_warehouse",
     "compared_traces": "traces, whose times are whole nanoseconds: test_compare_evidence",
+    "implausible_rates": "rates that a log prints: test_implausible_reports",
     "repeat_commands": "command lines, no numbers: test_compare",
 }
 LOGARITHMS = {"a_mean", "b_mean", "ratio", "ratio_low", "ratio_high", "level", "slowdown", "slowdown_low",
@@ -37,6 +38,7 @@ POWERS = {  # where the unit of a column does not say it
     "device_hours": 1, "money": 1, "run_value": 1, "low": 1, "high": 1, "level": 1, "a_mean": 1, "b_mean": 1,
     "mfu": -1, "mfu_low": -1, "mfu_high": -1, "hfu": -1,
 }  # fmt: skip
+BY_LOGARITHMS = {"forecast", "noise"}  # all of their numbers
 OF_ORDER = {"runs_in_order", "logged_steps"}  # they tell it: test_plain_runs
 FIXED = {f"{kind}_tflops" for kind in ("peak", "fp32", "tf32", "fp16", "bf16", "fp8")}  # of the catalog
 OF_UNIT = {"s": 1, "samples/s": -1, "tokens/s": -1, "TFLOP/s": -1, "GFLOP/s/W": -1}
@@ -127,7 +129,8 @@ def test_times_k_in_another_order_change_numbers_as_they_must(name: str, factor:
             a, b = old[column.name], new[column.name]
             if isinstance(a, float) or (isinstance(a, list) and column.type == "DOUBLE[]"):
                 expected = np.multiply(by, a).tolist()
-                close = 0 if is_exact and column.name not in LOGARITHMS else 1e-12
+                is_rounded = column.name in LOGARITHMS or name in BY_LOGARITHMS
+                close = 0 if is_exact and not is_rounded else 1e-12
                 assert b == pytest.approx(expected, rel=close, abs=close / 10), column.name
             elif isinstance(a, str) and isinstance(b, str):
                 assert masked(b) == masked(a), column.name

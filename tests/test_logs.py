@@ -147,6 +147,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     },  # PyTorch logs each iteration, TensorFlow and MXNet a display interval
     "edm_stats": {(WINDOW, JOB)},  # images of all ranks over a tick
     "epicure_vision": {(ONE, NO_RATE)},
+    "failure_lines": {(ONE, NO_RATE)},  # the records of nanoGPT beside them in a fixture
     "fairseq": {(WINDOW, JOB), (RUNNING, JOB)},  # since the record before; of old, since the epoch began
     "fleetx": {(WINDOW, NO_RATE)},
     # Tables are what their columns say: a rate per device, or of nobody knows whom.
