@@ -15,15 +15,15 @@ from scalelens.tables import MEANINGS, STORED, documented
 DOCS = ROOT / "docs"
 PRINTED_HERE = PRINTED.replace("test_docs", "test_assistants")
 CLIENTS = (
-    ("Claude Code", "", "claude mcp add scalelens -- scalelens mcp -w /work/study"),
-    ("Codex", "`~/.codex/config.toml`", '[mcp_servers.scalelens]\ncommand = "scalelens"\nargs = ["mcp", "-w", "/work/study"]'),
+    ("Claude Code", "", "claude mcp add scalelens -- scalelens mcp -w /data/study"),
+    ("Codex", "`~/.codex/config.toml`", '[mcp_servers.scalelens]\ncommand = "scalelens"\nargs = ["mcp", "-w", "/data/study"]'),
     ("Claude Desktop, Cursor, Gemini CLI",
      "`claude_desktop_config.json`, `.cursor/mcp.json`, `~/.gemini/settings.json`",
-     '{\n  "mcpServers": {\n    "scalelens": {"command": "scalelens", "args": ["mcp", "-w", "/work/study"]}\n  }\n}'),
+     '{\n  "mcpServers": {\n    "scalelens": {"command": "scalelens", "args": ["mcp", "-w", "/data/study"]}\n  }\n}'),
     ("VS Code", "`.vscode/mcp.json`",
-     '{\n  "servers": {\n    "scalelens": {"type": "stdio", "command": "scalelens", "args": ["mcp", "-w", "/work/study"]}\n  }\n}'),
+     '{\n  "servers": {\n    "scalelens": {"type": "stdio", "command": "scalelens", "args": ["mcp", "-w", "/data/study"]}\n  }\n}'),
     ("A warehouse on a login node, by SSH", "in any of these",
-     '{"command": "ssh", "args": ["login.example.org", "scalelens", "mcp", "-w", "/work/study"]}'),
+     '{"command": "ssh", "args": ["login.example.org", "scalelens", "mcp", "-w", "/data/study"]}'),
 )  # fmt: skip
 DESCRIPTION = (
     "Answers questions about training logs, power logs and profiler traces of supercomputers from a ScaleLens warehouse: "

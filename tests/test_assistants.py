@@ -76,7 +76,7 @@ def test_settings_of_clients_start_the_server(name: str, file: str, text: str) -
         servers = [*whole.get("mcp_servers", whole.get("mcpServers", whole.get("servers", {}))).values()]
         (server,) = servers or [whole]
         command = [server["command"], *server["args"]]
-    assert command[command.index("scalelens") :] == ["scalelens", "mcp", "-w", "/work/study"]
+    assert command[command.index("scalelens") :] == ["scalelens", "mcp", "-w", "/data/study"]
 
 
 def test_the_page_says_every_key_of_an_answer() -> None:
