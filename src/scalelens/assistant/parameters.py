@@ -1,10 +1,13 @@
-"""What several tools take: each parameter with its meaning, its bounds and examples."""
+"""What several tools take: each parameter with its meaning, its bounds and examples; and how one query is answered."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
-from scalelens.assistant.desk import MOST_ROWS
+from scalelens.assistant.desk import MOST_ROWS, Page, Reply
+
+if TYPE_CHECKING:
+    from scalelens.assistant.desk import Desk
 
 LONGEST_TEXT = 100_000  # characters
 
@@ -44,3 +47,18 @@ FilePath = Annotated[
     Meta(description="A path below the folder that the server was started with (--root).", examples=["slurm-1234.out"],
          min_length=1, max_length=4_096),
 ]  # fmt: skip
+
+
+class OfQuery(Struct, forbid_unknown_fields=True):
+    """What a tool takes that asks one query."""
+
+    parameters: Parameters = {}
+    columns: Columns = []
+    offset: Offset = 0
+    limit: Limit = 40
+
+
+def answer_of(query: str, desk: "Desk", given: OfQuery) -> Reply:
+    from scalelens.question.question import Question
+
+    return desk.rows(Question(query, parameters=given.parameters), Page(given.columns, given.offset, given.limit))

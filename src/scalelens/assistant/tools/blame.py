@@ -1,27 +1,13 @@
 """Which setting, node or device a slowdown goes with, and how sure that is; `explain` has its parameters."""
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
-import msgspec
+from scalelens.assistant.parameters import OfQuery as Arguments
+from scalelens.assistant.parameters import answer_of
 
-from scalelens.assistant.parameters import Columns, Limit, Offset, Parameters
-
-if TYPE_CHECKING:
-    from scalelens.assistant.desk import Desk, Reply
+__all__ = ["Arguments"]
 
 QUERY = "blame"
 EXAMPLE: dict[str, Any] = {"parameters": {}}
-
-
-class Arguments(msgspec.Struct, forbid_unknown_fields=True):
-    parameters: Parameters = {}
-    columns: Columns = []
-    offset: Offset = 0
-    limit: Limit = 40
-
-
-def answer(desk: "Desk", given: Arguments) -> "Reply":
-    from scalelens.assistant.desk import Page
-    from scalelens.question.question import Question
-
-    return desk.rows(Question(QUERY, parameters=given.parameters), Page(given.columns, given.offset, given.limit))
+answer = partial(answer_of, QUERY)

@@ -18,7 +18,7 @@
 --
 -- Assumptions: Runs are independent of each other.
 --
--- Limits: A level has two runs or more at the end and four before it, so single slow runs are no level.  A change of 5 % is found within two runs
+-- Limits: A level has two runs or more at the end and four before it, so single slow runs are not a level.  A change of 5 % is found within two runs
 --   in nine of ten cases if runs scatter by 1.25 % or less, and within five runs at a scatter of 2 %.  At most 5 % of
 --   series have a false point if asked once, also where a slow node hits some runs or scatter has a heavy tail; asked
 --   after each of 50 runs, 19 % have one, and 5 % a strong one.
