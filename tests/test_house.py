@@ -78,6 +78,34 @@ def test_a_dead_end_of_a_map_is_named(tmp_path: Path) -> None:
     assert dead_ends(ends, tmp_path) == ends
 
 
+# Why is it so?
+
+DECISIONS = (ROOT / "docs" / "decisions.md").read_text()
+SOURCES = {".py", ".sql", ".csv", ".sh"}
+
+
+def unknown_names(page: str, package: Path) -> list[str]:
+    """Names in backquotes of which no source of a package, and no path of the project, has a word."""
+    words: set[str] = set()
+    for path in package.rglob("*"):
+        if path.suffix in SOURCES:
+            words |= set(re.findall(r"\w+", f"{path.name} {path.read_text()}"))
+    named = [name for name in re.findall(r"`([^`]+)`", page) if not (ROOT / name).exists()]
+    return [name for name in named if set(re.findall(r"[A-Za-z_]\w*", name)) - words]
+
+
+def test_the_decisions_are_short_and_name_what_is_there() -> None:
+    assert len(re.findall(r"^- \*\*", DECISIONS, re.MULTILINE)) <= 60
+    assert len(DECISIONS.split()) <= 5000
+    assert unknown_names(DECISIONS, PACKAGE) == []
+
+
+def test_a_name_of_a_decision_that_is_gone_is_told(tmp_path: Path) -> None:
+    (tmp_path / "here.py").write_text("kept = 1\n")
+    page = "`here.py` and `kept` are, `docs/decisions.md` is; `gone` is not, nor `kept.gone`"
+    assert unknown_names(page, tmp_path) == ["gone", "kept.gone"]
+
+
 # Short functions
 
 LONGEST, USUAL = 60, 32  # lines; five functions of a hundred may be longer than the usual
