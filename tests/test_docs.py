@@ -14,6 +14,7 @@ import typer.testing
 from command_line import app
 from conftest import FIXTURES, ROOT
 from reference import PRINTED, examples_in, formats_page, queries_page
+from scalelens.catalog import cells_of
 from scalelens.charts import load as charts
 from scalelens.ingestion import formats
 from scalelens.ingestion.ingest import ingest
@@ -59,6 +60,33 @@ def test_tables_page(golden) -> None:
 def test_queries_page(golden) -> None:
     page = ROOT / "docs" / "queries.md"
     golden(queries_page(examples_in(page.read_text())), page)
+
+
+CHANGED = """# Numbers that changed
+
+Which answers differ from those of an earlier version for the same files, why, and how to see whether a figure of yours is
+touched. `scalelens verify` names these changes where it finds that a file from that version is different.
+What is new, and which files are read that were not, is in CHANGELOG.md.
+
+"""
+
+
+def changed_page() -> str:
+    """The page of catalog/changed_answers.csv."""
+    pages = [CHANGED]
+    rows = cells_of("changed_answers.csv")
+    for version in dict.fromkeys(row["version"] for row in rows):
+        pages.append(f"## Since {version}\n\n| queries | what changed | why | is mine touched? |\n|---|---|---|---|\n")
+        for row in rows:
+            if row["version"] == version:
+                queries = ", ".join(f"`{name}`" for name in row["queries"].split())
+                pages.append(f"| {queries} | {row['change']} | {row['reason']} | {row['touched']} |\n")
+        pages.append("\n")
+    return "".join(pages)
+
+
+def test_changed_page(golden) -> None:
+    golden(changed_page(), ROOT / "docs" / "changed.md")
 
 
 def test_formats_page(golden) -> None:

@@ -26,6 +26,7 @@ from scalelens.report.findings import (
     energy,
     energy_sources,
     failures,
+    forecast,
     losses,
     mlperf,
     outliers,
@@ -324,6 +325,25 @@ def test_a_chart_that_refuses_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_same_input_same_bytes(content: Content, tmp_path: Path) -> None:
     scalelens.ingest(DEMO, warehouse=tmp_path / "w", jobs=1)
     assert written(content) == written(content_of(tmp_path / "w"))
+
+
+def test_a_forecast_is_told_where_it_says_something() -> None:
+    columns = ("series", "devices", "largest_devices", "doublings", "efficiency_at_least", "efficiency_at_most",
+               "n_residuals")  # fmt: skip
+    cells = [
+        ("gpt", 1024, 1024, 0.0, None, None, None),
+        ("gpt", 2048, 1024, 1.0, 0.61, 0.74, 28),
+        ("gpt", 4096, 1024, 2.0, 0.50, 0.80, 28),
+        ("wild", 16, 8, 1.0, 0.20, 3.00, 28),
+    ]
+    rows = pl.DataFrame(cells, schema=columns, orient="row")
+    (told,) = forecast.sentences(rows, {})
+    assert told.text == "gpt: at 2,048 devices expect 61 % to 74 % of ideal; 1,024 were run."
+    assert "by 28 forecasts whose result is known" in told.doubt
+    wild, short = rows.filter(pl.col("series") == "wild"), rows.head(1)
+    assert forecast.sentences(wild, {}) == [] and "could give anything" in forecast.nothing(wild)
+    assert forecast.nothing(short).startswith("No series has four sizes")
+    assert forecast.nothing(rows.clear()) == "No series has several sizes."
 
 
 def test_page_loads_nothing_and_is_small(content: Content) -> None:

@@ -10,8 +10,10 @@ import polars as pl
 import pytest
 
 from logs import megatron_line
+from scalelens.catalog import cells_of
 from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
+from scalelens.queries.load import paths_of_queries
 from scalelens.question.provenance import make_provenance, rows_sha256
 from scalelens.report import provenance_changes
 from scalelens.report.provenance_in_files import latex_comment, markdown_comment, provenance_of
@@ -330,6 +332,29 @@ def test_which_rows_and_columns_differ() -> None:
     assert provenance_changes.different_rows(told, rows.head(2))[0].startswith(
         "there are 2 rows, and there were 3; 0 of them"
     )
+
+
+@pytest.mark.parametrize(
+    ("version", "queries", "is_known"),
+    [
+        ("1.0.0", {"batch_stats"}, True),
+        ("0.9", {"batch_stats", "gpu_events"}, True),
+        (None, {"batch_stats"}, True),
+        ("1.0.0", {"batch_statistics"}, False),
+        ("99.0.0", {"batch_stats"}, False),
+        ("9" * 5000, {"batch_stats"}, False),
+    ],
+)
+def test_what_is_known_to_have_changed_is_named(version: str | None, queries: set[str], is_known: bool) -> None:
+    told = {"scalelens": version, "definitions": dict.fromkeys(queries, "0")}
+    known = provenance_changes.known_changes(told)
+    assert any("since 1.1.0, in batch_stats: " in sentence for sentence in known) is is_known
+    assert is_known or known == []
+
+
+def test_known_changes_are_of_queries_that_there_are() -> None:
+    named = {name for row in cells_of("changed_answers.csv") for name in row["queries"].split()}
+    assert named - paths_of_queries().keys() == set()
 
 
 def test_old_figures_can_be_read(tmp_path: Path) -> None:

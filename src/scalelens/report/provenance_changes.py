@@ -1,10 +1,12 @@
 """What two provenances of a file say differently, in sentences: definitions, files, rows."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 
 import polars as pl
 
+from scalelens.catalog import cells_of
 from scalelens.question.provenance import Provenance, comparable, short_hash
 from scalelens.version import __version__
 
@@ -26,6 +28,21 @@ def changed_definitions(old: Provenance, new: Provenance) -> _Texts:
     elif old.get("sql") != new["sql"]:
         sentences.append("the SQL that asks for the rows is not what it was")
     return sentences
+
+
+def known_changes(old: Provenance) -> _Texts:
+    """What queries of a file are known to answer otherwise since its version: catalog/changed_answers.csv."""
+    known = [
+        (row, sorted(old.get("definitions", {}).keys() & row["queries"].split()))
+        for row in cells_of("changed_answers.csv")
+        if _version(row["version"]) > _version(old.get("scalelens", ""))
+    ]
+    return [f"since {row['version']}, in {few(names)}: {row['change']}" for row, names in known if names]
+
+
+def _version(text: object) -> tuple[int, ...]:
+    """Numbers of a version, in the order of versions; none before all others."""
+    return tuple(int(number) for number in re.findall(r"\d{1,9}", str(text))[:3])
 
 
 def different_inputs(old: Provenance, new: Provenance, inputs: Mapping[str, str]) -> _Texts:

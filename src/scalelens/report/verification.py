@@ -10,7 +10,13 @@ import polars as pl
 
 from scalelens.question.provenance import Provenance
 from scalelens.report.file_parts import parts_of
-from scalelens.report.provenance_changes import changed_definitions, different_inputs, different_rows, few
+from scalelens.report.provenance_changes import (
+    changed_definitions,
+    different_inputs,
+    different_rows,
+    few,
+    known_changes,
+)
 from scalelens.report.provenance_in_files import as_text
 
 _Texts = list[str]
@@ -54,7 +60,7 @@ def compared(old: Provenance, old_bytes: bytes, made: _Made) -> Verification:
     changes = changed_definitions(old, new)
     inputs = different_inputs(old, new, made.inputs)
     if old.get("rows_sha256") != new["rows_sha256"]:
-        return Verification([*different_rows(old, made.rows), *inputs, *changes], [], [])
+        return Verification([*different_rows(old, made.rows), *inputs, *changes, *known_changes(old)], [], [])
     untrue = [] if changes else sorted(key for key in {*old, *new} - _NAMES if old.get(key) != new.get(key))
     differences = inputs or ([f"what it says of itself is not so: {few(untrue)}"] if untrue else [])
     if old_bytes == made.content or differences:

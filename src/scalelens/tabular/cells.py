@@ -63,10 +63,10 @@ def lines_of(source: Source) -> Iterator[tuple[int, str, bool]]:
         above.extend(lines[-_ROWS_ABOVE:])
     if rest.strip():
         text = rest.decode("utf-8", "replace").rstrip("\r")
-        yield number + 1, text, is_whole(text, [line.decode("utf-8", "replace") for line in above if line.strip()])
+        yield number + 1, text, _is_whole(text, [line.decode("utf-8", "replace") for line in above if line.strip()])
 
 
-def is_whole(text: str, above: list[str]) -> bool:
+def _is_whole(text: str, above: list[str]) -> bool:
     """Whether a last line without a line break must be whole, judged by the lines above it.
 
     A cut leaves all cells but the last as they were.  The last is taken for whole where it is a number with as many
