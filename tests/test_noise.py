@@ -237,6 +237,33 @@ def test_runs_of_one_hour_on_the_same_nodes_count_as_one(
     assert ("4 runs of a on the same nodes within an hour count as one" in (row["note"] or "")) == (independent == 1)
 
 
+@pytest.mark.parametrize(
+    ("n_repeats", "apart", "system", "precedent"),
+    [
+        (12, 1.04, "here", 1.04),  # ten and more of one's own say it
+        (9, 1.04, "here", 1.366),  # fewer do not
+        (12, 1.04, "there", 1.366),  # nor those of another system
+        (2, 1.45, "here", 1.45),  # two that lie farther apart than any published ones are evidence enough
+        (12, 1.6, "here", 1.366),  # so far apart they are taken for no repeats
+    ],
+)
+def test_own_repeats_say_what_identical_runs_show(
+    warehouse: Warehouse, n_repeats: int, apart: float, system: str, precedent: float
+) -> None:
+    for k in range(n_repeats):
+        level = apart ** (k / (n_repeats - 1))
+        warehouse.run(f"r{k}", level * np.linspace(0.99, 1.01, 41), model="other", devices=4, system=system)
+    row = two_runs(warehouse, 1.2, {"system": "here"}, {"system": "here"})
+    assert row["precedent"] == pytest.approx(precedent, rel=0.001)
+    assert row["verdict_by"] == ("precedent" if precedent < 1.2 else None)
+    assert ("identical runs here were never" in row["sentence"]) is (precedent < 1.2)
+
+
+def test_the_runs_that_are_compared_are_no_precedent_for_themselves(warehouse: Warehouse) -> None:
+    row = two_runs(warehouse, 1.45)
+    assert row["verdict_by"] == "precedent" and row["precedent"] == pytest.approx(1.366, rel=0.001)
+
+
 def test_how_work_is_split_is_no_other_work(warehouse: Warehouse) -> None:
     for run, level, split in (("a", 1.0, 2), ("b", 10.0, 4)):
         times = level * np.exp(0.01 * np.random.default_rng(5).standard_normal(100))

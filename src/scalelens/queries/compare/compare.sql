@@ -6,8 +6,9 @@
 --   single run is taken to scatter as the runs of the other side do.  With one run on each side the interval is about
 --   these two runs only: two runs of the same job differ by more than their steps show.  Then there is a verdict by
 --   precedent alone, which is not significance: where both sides do the same work, their records are of one kind and the
---   ratio of medians, less what is uncertain within the runs, is beyond the largest that identical runs of a published
---   system ever showed (noise_catalog).  Any other is `inconclusive`, with the runs on each side that would settle it.
+--   ratio of medians, less what is uncertain within the runs, is beyond the largest that identical runs ever showed: ten
+--   or more repeats of another configuration on this system, else those of a published system (noise_catalog), or own
+--   repeats that lie farther apart.  Any other is `inconclusive`, with the runs on each side that would settle it.
 --   Runs of a side on the same nodes within an hour of each other count as one (independent_values).
 --   `slower` and `faster` mean that the whole interval lies beyond the threshold, `equivalent` that it lies within.
 --   There is no verdict where the runs of a side are not repeats of each other, where a step is not the same work on
@@ -28,7 +29,7 @@
 --
 -- Glance: measure a_mean b_mean ratio verdict a_runs b_runs a_steps b_steps interval_of sentence note
 --
--- Sources: two_sides, run_values, independent_values, differences, runs, noise_catalog, settings_catalog
+-- Sources: two_sides, run_values, independent_values, repeated_values, differences, runs, noise_catalog, settings_catalog
 --
 -- Parameters: epochs, warmup, exclude, a, b, measure, quantile
 --   least_of_interest := 0.01  share up to which a difference is of no practical interest
@@ -55,7 +56,7 @@
 --   verdict          VARCHAR    faster, slower, equivalent or inconclusive; of what is not a speed, less or more
 --                               instead of faster or slower
 --   verdict_by       VARCHAR    interval or precedent; NULL where the verdict is inconclusive
---   precedent        DOUBLE     largest ratio that identical runs ever showed
+--   precedent        DOUBLE     largest ratio that identical runs ever showed: own ones, from ten repeats on, else published ones
 --   runs_needed      BIGINT     runs on each side, those that exist included, that would settle it; NULL where it is
 --                               settled, cannot be compared, or 200 are too few
 --   noise_of         VARCHAR    runs that the noise is of: those of a side, from ten repeats on, else published ones
@@ -111,7 +112,16 @@ nearest AS (
         [least_1, least_3, least_5, least_10] AS published_least
     FROM noise_catalog AS c, systems AS s
     ORDER BY coalesce(regexp_matches(s.system, pattern), false) DESC, least_1 DESC LIMIT 1),
-precedents AS (SELECT max(largest_ratio) AS precedent FROM noise_catalog),
+own_repeats AS (  -- on the system of the sides, whose own runs prove nothing about themselves
+    SELECT count(*) AS n_repeats, max(run_value) / min(run_value) AS largest_ratio
+    FROM repeated_values(epochs := epochs, warmup := warmup, exclude := exclude, measure := measure, quantile := quantile)
+        AS v, systems AS s
+    WHERE lower(v.system) IS NOT DISTINCT FROM s.system AND run_id NOT IN (SELECT run_id FROM members)
+    GROUP BY alike HAVING count(*) > 1 AND largest_ratio < 1.5),  -- farther apart, scaling takes none for repeats either
+precedents AS (
+    SELECT coalesce(max(n_repeats), 0) >= 10 AS is_own_precedent, greatest(max(largest_ratio), CASE WHEN NOT is_own_precedent
+        THEN (SELECT max(largest_ratio) FROM noise_catalog) END) AS precedent
+    FROM own_repeats),
 noises AS (
     SELECT a_noise.least_1 IS NOT NULL AS is_of_a, is_of_a OR b_noise.least_1 IS NOT NULL AS is_own,
         if(is_of_a, a_noise, b_noise) AS own_noise
@@ -184,8 +194,9 @@ SELECT measure AS measure, a_runs, b_runs, a_steps, b_steps, a_mean, b_mean, rat
         greatest(repeats_needed, runs_to_see(ratio - 1, least)), repeats_needed) END AS runs_needed,
     noise_of, least[1] AS least_1, least[2] AS least_3, least[3] AS least_5, least[4] AS least_10,
     CASE WHEN slowdown IS NULL OR no_verdict IS NOT NULL OR result.unit IS NULL THEN difference
-        WHEN is_beyond_precedent THEN 'within these runs ' || difference || format('; identical runs were never more than '
-            || '{:.2f} times apart, so this is a verdict by precedent, from one run on each side', precedent)
+        WHEN is_beyond_precedent THEN 'within these runs ' || difference || format('; identical runs{} were never more than '
+            || '{:.2f} times apart, so this is a verdict by precedent, from one run on each side',
+            if(is_own_precedent, ' here', ''), precedent)
         WHEN result.unit = 'steps'
             THEN 'within these runs ' || difference || '; one run on each side cannot tell whether that repeats'
         WHEN verdict = 'equivalent' THEN difference || format(', all within {:.3g} %', 100 * least_of_interest)

@@ -24,7 +24,7 @@
 --
 -- Glance: configuration n_runs scatter% largest_ratio least_1% least_3% least_5% least_10% calibration slow_share% note
 --
--- Sources: runs, run_values, held_settings, noise_catalog
+-- Sources: repeated_values, noise_catalog
 --
 -- Parameters: runs, epochs, warmup, exclude, measure, quantile
 --
@@ -50,14 +50,6 @@
 --   run_ids          VARCHAR[]    the runs, in the order of time
 --   note             VARCHAR      what is assumed, and what the modes mean
 WITH
-valued AS (
-    SELECT r.run_id, system, model, r.precision, devices, device_model, global_batch_size, started_at, run_value,
-        concat_ws(' / ', system, devices, device_model, r.precision, global_batch_size, seq_length, held, held_of_model,
-            layout, study) AS alike
-    FROM run_values(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, measure := measure,
-        quantile := quantile) AS v JOIN runs AS r ON r.run_id = v.run_id
-    JOIN held_settings(runs := runs) AS h ON h.run_id = v.run_id
-    WHERE run_value > 0 AND devices IS NOT NULL),
 grouped AS (
     SELECT any_value(system) AS system, any_value(devices) AS devices,
         concat_ws(' · ', any_value(system), any_value(model), any_value(precision), any_value(devices) || ' devices',
@@ -65,7 +57,9 @@ grouped AS (
         count(*) AS n_runs, min(started_at) AS first_started, max(started_at) AS last_started,
         exp(avg(ln(run_value))) AS run_value, list(run_id ORDER BY started_at NULLS LAST, run_id) AS run_ids,
         noise_of_runs(list(run_value ORDER BY started_at NULLS LAST, run_id)) AS own
-    FROM valued GROUP BY alike HAVING count(*) > 1),
+    FROM repeated_values(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, measure := measure,
+        quantile := quantile)
+    GROUP BY alike HAVING count(*) > 1),
 assumed AS (
     SELECT g.*, c.system AS of_system, c.workload, c.n_runs AS of_runs, c.least_1, c.least_3, c.least_5, c.least_10
     FROM grouped AS g CROSS JOIN noise_catalog AS c
