@@ -30,6 +30,7 @@ from scalelens.question.answer import run_ids
 from scalelens.question.provenance import make_provenance, rows_sha256
 from scalelens.report import rendering as render
 from scalelens.report.provenance_in_files import provenance_of
+from spread import spread
 
 FIXTURES = Path(__file__).parent / "fixtures" / "charts"
 CASES = sorted(path.relative_to(FIXTURES).with_suffix("").as_posix() for path in FIXTURES.glob("*/*.csv"))
@@ -163,7 +164,15 @@ def test_specification(case, golden):
 
 
 @pytest.mark.parametrize(
-    "case, width", [*((case, "single") for case in CASES), ("scaling/repeats", "double"), ("batch_cdf/ranks", "double")]
+    ("case", "width"),
+    [
+        *(
+            pytest.param(*case.values, "single", id=f"{case.id}-single", marks=case.marks)
+            for case in spread(CASES, str, "width")
+        ),
+        ("scaling/repeats", "double"),
+        ("batch_cdf/ranks", "double"),
+    ],
 )
 def test_width_of_the_column(case, width):
     """Vega's own width: no text and no panel stands out."""

@@ -34,6 +34,7 @@ from scalelens.ingestion import formats
 from scalelens.queries import load as queries
 from scalelens.question.question import call
 from scalelens.tables import documented
+from spread import spread
 
 
 def started(*arguments: str | Path, **options: Any) -> "subprocess.Popen[bytes]":
@@ -297,7 +298,7 @@ IN_A_CALENDAR = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("format", ["table", "csv", "json", "markdown", "latex", "parquet"])
+@pytest.mark.parametrize("format", spread(["table", "csv", "json", "markdown", "latex", "parquet"], str, "calendar"))
 def test_a_time_that_no_calendar_has_is_a_sentence(run: Run, home: Path, format: str) -> None:
     for value in NO_CALENDAR:
         asked = f"SELECT {value} AS moment UNION ALL SELECT NULL"
@@ -418,7 +419,7 @@ def test_queries_answer(run: Run, home: Path) -> None:
 ASKED = sorted(name for name, query in queries.load().items() if not query.is_helper)
 
 
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("name", spread(ASKED, str, "what it reads"))
 def test_a_query_finds_all_that_it_reads(home: Path, name: str) -> None:
     asks_for_sides = {"a", "b"} <= {
         parameter.name for parameter in queries.load()[name].parameters

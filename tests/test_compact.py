@@ -131,7 +131,7 @@ def hashes(home: Path) -> list[str]:
     return sorted(hashlib.sha256(path.read_bytes()).hexdigest() for path in paths)
 
 
-@pytest.mark.parametrize("target", [30_000, compacting.TARGET_BYTES])
+@pytest.mark.parametrize("target", [30_000, pytest.param(compacting.TARGET_BYTES, marks=pytest.mark.slow)])
 def test_whoever_read_the_files_the_bytes_are_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: int
 ) -> None:

@@ -59,8 +59,17 @@ def verdict(found: GroupRatio, threshold: float = THRESHOLD) -> str:
 # How often it is wrong
 
 
-@pytest.mark.parametrize("phi", [0.0, 0.9])
-@pytest.mark.parametrize(("first", "second"), [(1, 1), (3, 3), (5, 5), (10, 10), (1, 5), (2, 10)])
+BY_DAY = {(1, 1, 0.9), (3, 3, 0.0), (1, 5, 0.9)}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "phi"),
+    [
+        pytest.param(*sides, phi, marks=() if (*sides, phi) in BY_DAY else pytest.mark.slow)
+        for sides in ((1, 1), (3, 3), (5, 5), (10, 10), (1, 5), (2, 10))
+        for phi in (0.0, 0.9)
+    ],
+)
 def test_runs_of_the_same_thing_are_seldom_called_slower(first: int, second: int, phi: float) -> None:
     random = np.random.default_rng(first + 100 * second)
     pairs = list(map(compare_groups, groups_of(random, 1000, first, phi), groups_of(random, 1000, second, phi)))
@@ -69,7 +78,7 @@ def test_runs_of_the_same_thing_are_seldom_called_slower(first: int, second: int
     assert (wrong == 0) if first == second == 1 else all(pair.unit == "runs" for pair in pairs)
 
 
-@pytest.mark.parametrize("phi", [0.0, 0.9])
+@pytest.mark.parametrize("phi", [pytest.param(0.0, marks=pytest.mark.slow), 0.9])
 def test_ten_repeats_find_five_percent(phi: float) -> None:
     random = np.random.default_rng(5)
     slower = groups_of(random, 1000, 10, phi, np.log(1.05))

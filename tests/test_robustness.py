@@ -35,6 +35,7 @@ from scalelens.parsing.launcher_prefixes import SRUN_CUT
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import CHUNK, FED, Source, open_source
 from scalelens.tables import SCHEMAS
+from spread import spread
 
 LOADED = formats.load()
 OF_LINES = {name_of(module) for module in LOADED.of_lines}
@@ -121,14 +122,18 @@ def in_lines(content: bytes) -> list[bytes]:
     return re.findall(rb"[^\n]*\n|[^\n]+", content)  # a carriage return ends no line: progress bars share one
 
 
+def _named(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"
+
+
 def each_text(function: Callable[..., None]) -> Callable[..., None]:
-    """The test for each fixture that is a text of lines."""
-    return pytest.mark.parametrize("path", TEXTS, ids=lambda path: f"{path.parent.name}/{path.name}")(function)
+    """The test for the fixtures that are texts of lines: a third of each format by day."""
+    return pytest.mark.parametrize("path", spread(TEXTS, _named, function.__name__))(function)
 
 
 def each_file(function: Callable[..., None]) -> Callable[..., None]:
-    """The test for each fixture."""
-    return pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")(function)
+    """The test for all fixtures: a third of each format by day."""
+    return pytest.mark.parametrize("path", spread(FILES, _named, function.__name__))(function)
 
 
 # Damage
@@ -227,7 +232,7 @@ def test_damage_never_raises_and_is_counted(case: tuple[str, bytes]) -> None:
 
 
 @pytest.mark.parametrize("places_tried", [2, pytest.param(8, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", CONTENTS)
+@pytest.mark.parametrize("name", spread(CONTENTS, str, "every number"))
 def test_every_number_may_be_anything(name: str, places_tried: int) -> None:
     content = CONTENTS[name]
     chance = random.Random(name)

@@ -167,8 +167,9 @@ def test_the_three_times_of_one_study(warehouse: Warehouse, metric: str, times: 
 METRICS = ("t_b", "mean_s", "t_tr", "t_ep", "throughput")
 
 
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("factor", [1e-3, 7.0])
+@pytest.mark.parametrize(
+    ("metric", "factor"), [*((metric, 7.0) for metric in METRICS), pytest.param("t_b", 1e-3, marks=pytest.mark.slow)]
+)
 def test_times_k_scale_as_they_must(metric: str, factor: float) -> None:
     def answer(of: float) -> list[Row]:
         warehouse = Warehouse()
@@ -198,7 +199,7 @@ def test_perfect_scaling_is_efficiency_1_exactly(warehouse: Warehouse, metric: s
 @pytest.mark.parametrize("metric", METRICS)
 def test_permuted_rows_change_nothing(metric: str) -> None:
     answers = []
-    for seed in (None, 1, 2):
+    for seed in (None, 1):
         warehouse = Warehouse()
         weak_study(warehouse)
         for table in ("runs", "step_times", "phases"):
@@ -208,7 +209,7 @@ def test_permuted_rows_change_nothing(metric: str) -> None:
             warehouse.connection.execute(f"DELETE FROM {table}")
             warehouse.insert(table, rows)
         answers.append(warehouse.ask(f"FROM scaling(metric := '{metric}')"))
-    assert answers[0] and answers[0] == answers[1] == answers[2]
+    assert answers[0] and answers[0] == answers[1]
 
 
 def rates(warehouse: Warehouse, run: str, values: list[float], column: str = "samples_per_s", **facts: Any) -> None:

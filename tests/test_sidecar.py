@@ -450,7 +450,7 @@ NAIVE, BERLIN, HELSINKI = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_zone_is_said_by_folder_and_goes_before_that_of_the_command_line(
     logs: Path, home: Path, jobs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
