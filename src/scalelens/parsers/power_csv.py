@@ -1,12 +1,15 @@
-"""Power samples in a CSV of nobody's format: long (a row for each sample) or wide (a column for each device).
+"""Power samples or counters of energy in a table of nobody's format: long (a row for each sample) or wide (a column for each device).
 
-Tool: scripts
-Versions: any
-Yields: power
+Tool: scripts, EnergiBridge
+Versions: any; a CSV, or a JSON object in each line
+Yields: power, energy
 Source: the names of the columns, whose units must be said
 
-A table is ours if it has a column of times and one of power, and none of steps, their times or rates.  A column of
-power says its unit in its name (power_w, gpu0_power_mw, power [W], watts) or its cells do (21.7 W): else it is refused.
+A table is ours if it has a column of times and one of power or counted energy, and none of steps, their times or rates.
+A column of power says its unit in its name (power_w, gpu0_power_mw, power [W], watts) or its cells do (21.7 W): else it
+is refused.  A column of energy says its unit in its name (PACKAGE_ENERGY (J), cpu_energy_kwh), and is read where it only
+grows, from five rows on: a counter, which may begin anew.  One that goes up and down can be of each interval or of
+something else, and is not read.
 Limits, maxima and the like are none.  The time is a date with or without a zone (without: local, --tz), or a number
 since 1970 in seconds, milliseconds, microseconds or nanoseconds: for the years 2000 to 2100 these do not overlap, and a
 unit in the column's name must agree.  A smaller number counts from an unknown zero (ts_origin `relative`), if the name
@@ -26,6 +29,7 @@ Samples:
 
 import itertools
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from scalelens.parsing.rows import Rows
@@ -33,14 +37,16 @@ from scalelens.parsing.sensor_words import scope_of_words
 from scalelens.parsing.sensors import EPOCH_UNITS, UNAVAILABLE, Moment, Samples, Sensor, epoch, stamp_of, watts
 from scalelens.parsing.sensors import SCALES as WATT_SCALES
 from scalelens.parsing.source import Source
-from scalelens.tabular.cells import MAY_BE_CUT, below_comments, head_lines, lines_of
+from scalelens.tabular.cells import MAY_BE_CUT, head_lines
+from scalelens.tabular.energy_columns import EnergyColumn, are_windows, counter_columns, energy_column
 from scalelens.tabular.sensor_columns import SENSOR, same_times, telling, would_tell
+from scalelens.tabular.sensor_rows import SensorRow, first_rows, sensor_rows
 
 VERSION = 4
 LAST = True  # any other format comes first
 
 _IN_WATTS = re.compile(
-    r"(.*?)(?:(?<=[\w.]) ?\[(\w+)\]|(?<=[\w.]) ?\((\w+)\)|[_ .](mw|mW|w|W|kw|kW|watts?|milliwatts?))"
+    r"(.*?)(?:(?<=[\w.]) ?\[(\w+)\]|(?<=[\w.]) ?\((\w+)\)|[_ .](mw|mW|w|W|kw|kW|watts?|milliwatts?|m[Ww]atts))"
 )
 _POWER = re.compile(r"(?:^|[^a-z])(?:power|pwr|watts?)(?:$|[^a-z])", re.IGNORECASE)
 _POWER_WORD = re.compile(r"(?:^|[_ .-])(?:power|pwr|watts?|draw|usage)(?=$|[_ .-])", re.IGNORECASE)
@@ -50,7 +56,7 @@ _NO_POWER = re.compile(
     r"|graphics package",  # rocm-smi's, with a column of times that a script put before
     re.IGNORECASE,
 )
-_SCALES = WATT_SCALES | dict.fromkeys(("milliwatt", "milliwatts"), WATT_SCALES["mw"])
+_SCALES = WATT_SCALES | dict.fromkeys(("milliwatt", "milliwatts", "mwatts"), WATT_SCALES["mw"])
 _TIME = re.compile(
     r"(?:unix_?|epoch_?|wall_?|date_?|elapsed_?)?(?:time_?stamp|date_?time|time|elapsed|date|ts|epoch|unix)"
     r"(?:_?utc)?(?:[_ ]?[\[(]?(seconds?|secs?|s|milliseconds?|ms|microseconds?|us|nanoseconds?|ns)[\])]?)?"
@@ -70,7 +76,6 @@ _WORD = re.compile(r"(?:^|[^a-z])(gpu|cpu|ipu|d?ram|memory|module)[_ ]?(\d{1,3})
 _SAME_AGAIN = re.compile(
     r"(?:^|[_ .-])(?:average|avg|mean|rolling|ema|smoothed?|instant(?:aneous)?)(?=$|[_ .-])", re.IGNORECASE
 )
-_MOST = 2000  # columns
 _LONGEST = 100  # characters of a column's name
 _MOST_LINES = 200_000  # that are looked at to learn which columns name the sensors
 _LISTED = re.compile(r"power|watt", re.IGNORECASE)
@@ -89,26 +94,26 @@ class _PowerColumn(NamedTuple):
 class _Layout(NamedTuple):
     """Where a table has what."""
 
-    delimiter: str
     header: list[str]
     time: int
     unit: str | None  # of the times, as the name says
     powers: list[_PowerColumn]
+    energies: list[EnergyColumn]
     devices: list[int]  # columns that can name the sensor
     node: int | None
 
 
 def recognise(head: bytes, name: str) -> bool:
-    first = below_comments(head)
-    if len(first) < 2:
-        return False
     if _LISTED.search(name) and _is_list(head):
         return True
-    layout = _layout_of(first[0])
-    if layout is None:
+    first = first_rows(head)
+    layout = _layout_of(first[0]) if first else None
+    if first is None or layout is None:
         return False
-    cells = _cells_of(first[1], layout.delimiter)
-    return len(cells) == len(layout.header) and any(watts(cells[column.k]) is not None for column in layout.powers)
+    cells = first[1]
+    return len(cells) == len(layout.header) and any(
+        watts(cells[column.k]) is not None for column in (*layout.powers, *layout.energies)
+    )
 
 
 def _is_list(head: bytes) -> bool:
@@ -116,17 +121,16 @@ def _is_list(head: bytes) -> bool:
     return all(re.fullmatch(r"\d{1,6}(?:\.\d{1,9})?", line.strip()) for line in [*head_lines(head)][:-1])
 
 
-def _layout_of(text: str) -> _Layout | None:
+def _layout_of(header: list[str]) -> _Layout | None:
     """What the names of the columns say, if there are times and powers and no steps."""
-    delimiter = max(",;\t", key=text.count)
-    header = _cells_of(text, delimiter) if text.count(delimiter) < _MOST else []
     if len(header) < 2 or len(set(header)) < len(header) or max(map(len, header)) > _LONGEST:
         return None
     if any(map(_STEPS.fullmatch, header)):
         return None
     times = [k for k, name in enumerate(header) if _TIME.fullmatch(name)]
     powers = _of_sensors([column for k, name in enumerate(header) if (column := _column_of(k, name))])
-    if not times or not powers:
+    energies = [column for k, name in enumerate(header) if (column := energy_column(k, name))]
+    if not times or not (powers or energies):
         return None
     devices = [k for k, name in enumerate(header) if _DEVICE.fullmatch(name) or SENSOR.fullmatch(name)]
     nodes = [k for k, name in enumerate(header) if _NODE.fullmatch(name)]
@@ -136,8 +140,8 @@ def _layout_of(text: str) -> _Layout | None:
         (short for short in ("ms", "us", "ns") if unit.startswith({"ms": "mil", "us": "mic", "ns": "nan"}[short])), unit
     )
     return _Layout(
-        delimiter, header, times[0], (short if short in EPOCH_UNITS else "s") if unit else None, powers,
-        devices, nodes[0] if nodes else None,
+        header, times[0], (short if short in EPOCH_UNITS else "s") if unit else None, powers, energies, devices,
+        nodes[0] if nodes else None,
     )  # fmt: skip
 
 
@@ -166,27 +170,29 @@ def read(source: Source, rows: Rows) -> None:
     if _is_list(source.head()):
         rows.problem(1, "a list of numbers without a header: their unit and their times are not known")
         return
-    layout: _Layout | None = None
-    usable: list[_PowerColumn] = []
-    samples = Samples(rows)
+    lines = sensor_rows(source)
+    first = next(lines)
+    layout = _layout_of(first.cells)
+    if layout is None:  # a byte that is not text, elsewhere in the head of the file
+        rows.problem(first.line, "the header is damaged", first.text)
+        return
     named_by, why = _sensors_of(source)
     if why:
         rows.problem(1, why)
         return
-    for number, text, whole in lines_of(source):
-        if text.startswith("#"):
-            continue
-        if layout is None:
-            layout = _layout_of(text)
-            if layout is None:  # a byte that is not text, elsewhere in the head of the file
-                rows.problem(number, "the header is damaged", text)
-                return
-            header = layout.header
-            continue
-        cells = _cells_of(text, layout.delimiter)
-        if cells == header:
-            continue
-        if len(cells) != len(header):
+    samples = Samples(rows)
+    _samples(lines, layout, named_by, samples, counter_columns(source, layout.energies, named_by, layout.node, rows))
+    samples.finish("energy")
+
+
+def _samples(
+    lines: Iterable[SensorRow], layout: _Layout, named_by: tuple[int, ...], samples: Samples,
+    counters: list[EnergyColumn],
+) -> None:  # fmt: skip
+    """The rows below the header."""
+    rows, usable = samples.rows, list[_PowerColumn]()
+    for number, cells, whole, text in lines:
+        if len(cells) != len(layout.header):
             rows.problem(number, "the line is cut, or has other columns than the header", text)
             continue
         unread = None if whole else len(cells) - 1
@@ -199,7 +205,7 @@ def read(source: Source, rows: Rows) -> None:
             for column in (column for column in layout.powers if column not in usable):
                 why = f"the column {column.name} has no unit: power_w, or power [mW], would say it"
                 rows.problem(number, why, text)
-            if not usable:
+            if not usable and not counters:
                 return
         stamp = _time_of(cells[layout.time], layout.unit)
         if stamp is None:
@@ -211,6 +217,9 @@ def read(source: Source, rows: Rows) -> None:
             samples.power(
                 number, _sensor_of(column, cells, layout, named_by), cells[column.k], stamp, column.scale or 1.0
             )
+        for counter in (counter for counter in counters if counter.k != unread):
+            sensor = _sensor_of(counter, cells, layout, named_by)
+            samples.counter(number, sensor, cells[counter.k], stamp, counter.scale)
 
 
 def _no_time(cell: str, layout: _Layout) -> str:
@@ -225,19 +234,20 @@ def _no_time(cell: str, layout: _Layout) -> str:
 
 def _sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
     """The columns that name the sensor of a row, and why they do not."""
-    layout: _Layout | None = None
-    rows: list[list[str]] = []
-    for _, text, whole in itertools.islice(lines_of(source), _MOST_LINES):
-        if text.startswith("#"):
-            continue
-        if layout is None:
-            layout = _layout_of(text)
-            if layout is None:
-                break
-        elif whole and len(cells := _cells_of(text, layout.delimiter)) == len(layout.header) and cells != layout.header:
-            rows.append(cells)
-    if layout is None or not rows:
+    lines = sensor_rows(source)
+    layout = _layout_of(next(lines).cells)
+    if layout is None:
         return (), None
+    rows = [
+        row.cells for row in itertools.islice(lines, _MOST_LINES) if row.whole and len(row.cells) == len(layout.header)
+    ]
+    if not rows:
+        return (), None
+    if duration := are_windows(layout.header, rows):
+        return (
+            (),
+            f"each row has a duration of its own ({duration}): rows are runs, and not samples of one sensor in time",
+        )
     named_by = telling(rows, layout.devices)
     apart = (*named_by, layout.node) if layout.node is not None else named_by
     devices = same_times(rows, layout.time, apart)
@@ -248,7 +258,9 @@ def _sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
     return (), f"each time stands in {devices} rows, and no known column tells their devices apart; {could}"
 
 
-def _sensor_of(column: _PowerColumn, cells: list[str], layout: _Layout, named_by: tuple[int, ...]) -> Sensor:
+def _sensor_of(
+    column: _PowerColumn | EnergyColumn, cells: list[str], layout: _Layout, named_by: tuple[int, ...]
+) -> Sensor:
     """Whose power a cell is: of the device that the row names, else of the one that the column names."""
     node = cells[layout.node] if layout.node is not None else None
     if not named_by:
@@ -276,7 +288,3 @@ def _has_unit(text: str) -> bool:
 
 def _is_number(text: str) -> bool:
     return bool(re.fullmatch(r"\d{1,25}(?:\.\d{1,25})?(?:[eE][-+]?\d{1,2})?", text))
-
-
-def _cells_of(text: str, delimiter: str) -> list[str]:
-    return [cell.strip().strip('"') for cell in text.split(delimiter)]
