@@ -9,7 +9,7 @@ power_consumption(kWh) is an energy, of CPU, GPUs and memory together, from star
 write its parts, too.  GPUs are measured by NVML every 10 s; a CPU is its use times its TDP, and memory a constant per
 GiB: flag `estimated` where no GPU is named.  Without TDP the tool takes 100 W.  start_time is local (--tz).  A tracker
 that prints epoch after epoch writes its row anew: of rows of one id and start the last counts.  Rows of other ids
-follow each other.  An energy that would be more than 100 kW is of a version that mistook its unit: a problem, and not
+follow each other.  An energy that would be more than 20 kW is of a version that mistook its unit: a problem, and not
 an energy.
 
 Samples:
@@ -39,7 +39,7 @@ _PARTS = {
 }
 _FACTS = {"project_name": "project_name", "OS": "os", "CPU_name": "cpu_model", "region/country": "region"}
 _JOULES = ratio("kWh", "J")
-_MOST_W = 100_000.0  # of one machine
+_MOST_W = 20_000.0  # of one machine
 
 
 class _Row(NamedTuple):
@@ -88,17 +88,15 @@ def _tracker(row: _Row, rows: Rows) -> None:
         rows.param(fact, row.values.get(column) or None, row.line, origin="environment")
     gpus = row.values.get("GPU_name", "")
     has_gpu = bool(gpus) and not gpus.startswith("0 device")
+    power_w = (amount(row.values[_ENERGY]) or 0.0) * _JOULES / row.duration_s if row.duration_s > 0 else 0.0
+    if power_w > _MOST_W:
+        rows.problem(row.line, f"its energy would be {power_w:,.0f} W of one machine: it is not in kilowatt-hours")
+        return
     for column, scope in _PARTS.items():
         energy = amount(row.values.get(column, ""))
         if not energy:
             continue
         joules = energy * _JOULES
-        if row.duration_s <= 0 or joules / row.duration_s > _MOST_W:
-            rows.problem(
-                row.line,
-                f"{column} would be {joules / max(row.duration_s, 1e-9):,.0f} W of one machine: it is not kilowatt-hours",
-            )
-            continue
         measured = scope == "gpu" or (scope == "total" and has_gpu)
         rows.add(
             "energy", row.line, node=row.values.get("CPU_name") or None, device=scope, scope=scope, energy_j=joules,

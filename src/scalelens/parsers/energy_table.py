@@ -8,7 +8,8 @@ Source: the names of the columns, whose units must be said
 A table is ours if it has a column of energy and one of durations, both with their unit in the name (energy_joules,
 Total Energy (J), energy_kwh; time_seconds, duration_s, Duration (s)), and none of steps.  Each row is a part of the file:
 a measurement of its own.  When it took place is not read, so that the rows of a run are known to lie between the
-largest and their sum.  Words of the name say the scope, as in power_csv.  Energies per token, sample or step, means,
+largest and their sum.  Words of the name say the scope, as in power_csv; an energy without such words
+beside others with them is their total.  Energies per token, sample or step, means,
 limits and estimates are not read.  Cells of words are params under the names of their columns.
 
 Samples:
@@ -63,6 +64,8 @@ def _layout_of(header: tuple[str, ...]) -> _Layout | None:
     ]
     if not energies or not spans:
         return None
+    if any(column.scope for column in energies):
+        energies = [column if column.device else column._replace(device="total", scope="total") for column in energies]
     k, unit = spans[0]
     base = "ms" if unit == "ms" else {"s": "s", "m": "min", "h": "h"}[unit[0]]
     return _Layout(energies, k, factors("s", "ms", "min", "h")[base] / factors("s")["s"])

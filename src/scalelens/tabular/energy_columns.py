@@ -14,7 +14,7 @@ from scalelens.units import factors
 
 _NAMED = re.compile(
     r"(.*?)[_ .]?(?:[\[(](uJ|mJ|J|kJ|MJ|Wh|kWh|[Jj]oules?)[\])]"
-    r"|(?<=[_ .])([um]?[jJ]|k[jJ]|MJ|[kK]?[wW]h|joules?)|(Joules?))"
+    r"|(?<=[_ .])([um]?[jJ]|k[jJ]|MJ|[kK]?[wW]h|joules?)|(Joules?)|(?<![a-z])(joules|kwh)_total)"
 )
 _ENERGY = re.compile(r"energy|joules?", re.IGNORECASE)
 _NO_ENERGY = re.compile(
@@ -57,7 +57,7 @@ def energy_column(k: int, name: str) -> EnergyColumn | None:
     match = _NAMED.fullmatch(name)
     if not match or not _ENERGY.search(name) or _NO_ENERGY.search(name):
         return None
-    unit = match[2] or match[3] or match[4]
+    unit = next(filter(None, match.groups()[1:]))
     label = _WORDS.sub("", match[1]).strip(" _.-") or None
     return EnergyColumn(k, name, _MEGA if unit == "MJ" else _SCALES[unit.lower()], label, scope_of_words(label or ""))
 
