@@ -5,8 +5,8 @@ Versions: any
 Yields: energy, params
 Source: the names of the columns, whose units must be said
 
-A table is ours if it has a column of energy and one of durations, both with their unit in the name (energy_joules,
-Total Energy (J), energy_kwh; time_seconds, duration_s, Duration (s)), and none of steps.  Each row is a part of the file:
+A table is ours if it has a column of energy with its unit in its name (energy_joules, Total Energy (J), energy_kwh), one
+of durations (time_seconds, Duration (s); without a unit they stay unknown), and none of steps.  Each row is a part of the file:
 a measurement of its own.  When it took place is not read, so that the rows of a run are known to lie between the
 largest and their sum.  Words of the name say the scope, as in power_csv; an energy without such words
 beside others with them is their total.  Energies per token, sample or step, means,
@@ -18,20 +18,21 @@ Samples:
 """
 
 import re
+from collections import Counter
 from typing import NamedTuple
 
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount
 from scalelens.tabular.cells import MAY_BE_CUT, csv_header, rows_of
-from scalelens.tabular.energy_columns import EnergyColumn, energy_column
+from scalelens.tabular.energy_columns import EnergyColumn, energy_column, only_grows
 from scalelens.units import factors
 
 VERSION = 1
 LAST = True  # any other format comes first
 
 _DURATION = re.compile(
-    r"(?:[a-z_ ]*[_ ])?(?:duration|run_?time|elapsed|time|latency)[_ ]?[\[(]?(s|secs?|seconds?|ms|min|minutes?|h|hours?)[\])]?",
+    r"(?:[a-z_ ]*[_ ])?(?:duration|run_?time|elapsed|time|latency)[_ ]?[\[(]?(s|secs?|seconds?|ms|min|minutes?|h|hours?)?[\])]?",
     re.IGNORECASE,
 )
 _NO_DURATION = re.compile(r"per|std|mean|avg|stamp|start|end|first|predict|idle|limit", re.IGNORECASE)
@@ -40,13 +41,14 @@ _STEPS = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d][^,\n]{0,98}")
-_MOST = 5000  # rows
+_MOST = 10_000  # rows
+_MOST_DAMAGED = 0.05  # lines with other cells than the header, for each whole one
 
 
 class _Layout(NamedTuple):
     energies: list[EnergyColumn]
     duration: int
-    scale: float  # of the durations, to seconds
+    scale: float | None  # of the durations, to seconds
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -58,17 +60,17 @@ def _layout_of(header: tuple[str, ...]) -> _Layout | None:
         return None
     energies = [column for k, name in enumerate(header) if (column := energy_column(k, name))]
     spans = [
-        (k, match[1].lower())
+        (k, (match[1] or "").lower())
         for k, name in enumerate(header)
-        if (match := _DURATION.fullmatch(name)) and not _NO_DURATION.search(name)
+        if (match := _DURATION.fullmatch(name)) and not _NO_DURATION.search(name) and name.lower() != "time"
     ]
     if not energies or not spans:
         return None
     if any(column.scope for column in energies):
         energies = [column if column.device else column._replace(device="total", scope="total") for column in energies]
     k, unit = spans[0]
-    base = "ms" if unit == "ms" else {"s": "s", "m": "min", "h": "h"}[unit[0]]
-    return _Layout(energies, k, factors("s", "ms", "min", "h")[base] / factors("s")["s"])
+    base = "ms" if unit == "ms" else {"s": "s", "m": "min", "h": "h"}.get(unit[:1])
+    return _Layout(energies, k, factors("s", "ms", "min", "h")[base] / factors("s")["s"] if base else None)
 
 
 def read(source: Source, rows: Rows) -> str | None:
@@ -77,6 +79,13 @@ def read(source: Source, rows: Rows) -> str | None:
     layout = _layout_of(tuple(header))
     if layout is None:
         return "its first line is not the header"
+    shapes = Counter(len(cells) == len(header) for _, cells, _ in rows_of(source))
+    if shapes[False] > _MOST_DAMAGED * shapes[True] or shapes[True] > _MOST:
+        why = "its cells may go on in the next line" if shapes[False] else f"it has more than {_MOST} rows"
+        rows.problem(1, f"the table is not read: {why}, and a part of its energies would say nothing")
+        return None
+    if _is_series(source, layout, len(header)):
+        return "its energies and times only grow: they are readings of counters"
     count = 0
     for line, cells, whole in lines:
         if not whole or len(cells) != len(header):
@@ -84,13 +93,17 @@ def read(source: Source, rows: Rows) -> str | None:
             rows.problem(line, fits, ",".join(cells))
         elif cells != header:
             count += 1
-            if count > _MOST:
-                rows.problem(line, f"only the first {_MOST} rows are read")
-                break
             if count > 1:
                 rows.new_part()
             _row(line, header, cells, layout, rows)
     return None
+
+
+def _is_series(source: Source, layout: _Layout, width: int) -> bool:
+    """Whether the rows are readings of counters at times since a start."""
+    table = [cells for _, cells, _ in rows_of(source) if len(cells) == width][1:]
+    columns = [[amount(cells[k]) for cells in table] for k in (layout.duration, *(each.k for each in layout.energies))]
+    return all(only_grows([value for value in column if value is not None]) for column in columns)
 
 
 def _row(line: int, header: list[str], cells: list[str], layout: _Layout, rows: Rows) -> None:
@@ -107,5 +120,5 @@ def _row(line: int, header: list[str], cells: list[str], layout: _Layout, rows: 
         elif energy:
             rows.add(
                 "energy", line, device=column.device, scope=column.scope, energy_j=energy * column.scale,
-                span_s=seconds * layout.scale if seconds else None, method="table",
+                span_s=seconds * layout.scale if seconds and layout.scale else None, method="table",
             )  # fmt: skip

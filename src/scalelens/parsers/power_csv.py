@@ -17,7 +17,7 @@ says its unit; else it is refused.
 
 The device is what columns gpu, gpu_id, device, uuid, domain, component, sensor, rail, socket, zone, channel, label, ...
 hold: the fewest of them that tell the sensors apart; in a wide table what the column's name says beside power and its
-unit, of gpu0 the number; a mean beside the power that it is of is left out, as are powers of processes.  The node is a column node, host or hostname.  Words say the scope: `package-0` is a CPU,
+unit, of gpu0 the number; of a graphics card with the power of its board, its slot and plugs are left out; a mean beside the power that it is of is left out, as are powers of processes.  The node is a column node, host or hostname.  Words say the scope: `package-0` is a CPU,
 `CPU Cores` a part of it.  Where no such column tells apart rows of the same time, always as many, the file is refused:
 their powers can be of several devices.  A list of numbers without a header, in a file that is called power or watts, is
 refused: it has neither a unit nor times.
@@ -77,6 +77,8 @@ _SAME_AGAIN = re.compile(
     r"(?:^|[_ .-])(?:average|avg|mean|rolling|ema|smoothed?|instant(?:aneous)?)(?=$|[_ .-])", re.IGNORECASE
 )
 _LONGEST = 100  # characters of a column's name
+_BOARD = re.compile(r"(?:gpu )?board", re.IGNORECASE)
+_INLET = re.compile(r"slot|\d-pin|connector|12vhpwr", re.IGNORECASE)
 _MOST_LINES = 200_000  # that are looked at to learn which columns name the sensors
 _LISTED = re.compile(r"power|watt", re.IGNORECASE)
 
@@ -123,7 +125,7 @@ def _is_list(head: bytes) -> bool:
 
 def _layout_of(header: list[str]) -> _Layout | None:
     """What the names of the columns say, if there are times and powers and no steps."""
-    if len(header) < 2 or len(set(header)) < len(header) or max(map(len, header)) > _LONGEST:
+    if len(header) < 2 or max(map(len, header)) > _LONGEST:
         return None
     if any(map(_STEPS.fullmatch, header)):
         return None
@@ -131,6 +133,8 @@ def _layout_of(header: list[str]) -> _Layout | None:
     powers = _of_sensors([column for k, name in enumerate(header) if (column := _column_of(k, name))])
     energies = [column for k, name in enumerate(header) if (column := energy_column(k, name))]
     if not times or not (powers or energies):
+        return None
+    if any(header.count(header[k]) > 1 for k in (times[0], *(column.k for column in (*powers, *energies)))):
         return None
     devices = [k for k, name in enumerate(header) if _DEVICE.fullmatch(name) or SENSOR.fullmatch(name)]
     nodes = [k for k, name in enumerate(header) if _NODE.fullmatch(name)]
@@ -151,7 +155,18 @@ def _of_sensors(columns: list[_PowerColumn]) -> list[_PowerColumn]:
     for column in sorted(columns, key=lambda column: bool(_SAME_AGAIN.search(column.name))):
         device = _SAME_AGAIN.sub("", column.device or "").strip(" _.-") or None
         kept.setdefault((device, column.scope), column._replace(device=device))
-    return sorted(kept.values())
+    return _of_card(sorted(kept.values()))
+
+
+def _of_card(columns: list[_PowerColumn]) -> list[_PowerColumn]:
+    """Of a graphics card (GPU-Z) the board holds its chip and memory, and slot and plugs are where its power comes in."""
+    if not any(_BOARD.fullmatch(column.device or "") for column in columns):
+        return columns
+    return [
+        column._replace(scope="gpu") if _BOARD.fullmatch(column.device or "") else column
+        for column in columns
+        if not _INLET.search(column.name)
+    ]
 
 
 def _column_of(k: int, name: str) -> _PowerColumn | None:

@@ -23,7 +23,7 @@ _NO_ENERGY = re.compile(
     re.IGNORECASE,
 )
 _WORDS = re.compile(
-    r"(?:^|[_ .-])(?:energy|consumed|consumption|used|cumulative|accumulated|counter|joules?)(?=$|[_ .-])",
+    r"(?:^|[_ .-])(?:energy|consumed|consumption|used|usage|cumulative|accumulated|counter|joules?)(?=$|[_ .-])",
     re.IGNORECASE,
 )
 _SCALES = {unit.lower(): scale for unit, scale in factors("uJ", "mJ", "J", "kJ", "Wh", "kWh").items()} | {
@@ -76,7 +76,10 @@ def are_windows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str | N
 def counter_columns(
     source: Source, columns: Sequence[EnergyColumn], named_by: tuple[int, ...], node: int | None, rows: Rows
 ) -> list[EnergyColumn]:
-    """Those of the columns that count, for every sensor that has rows; a problem names each other one."""
+    """Those of the columns that count, for every sensor that has rows; a problem names each other one.
+
+    The two threads of a core may show one counter: columns that are the same in each row count once.
+    """
     if not columns:
         return []
     series: dict[tuple[int, tuple[str, ...]], list[float]] = {}
@@ -89,19 +92,24 @@ def counter_columns(
         for column in columns:
             if (value := amount(row.cells[column.k])) is not None:
                 series.setdefault((column.k, tuple(row.cells[k] for k in apart)), []).append(value)
-    kept = []
+    kept: dict[tuple[str | None, object], EnergyColumn] = {}
     for column in columns:
         own = [values for (k, _), values in series.items() if k == column.k]
-        if own and all(map(_is_counter, own)):
-            kept.append(column)
+        if own and all(map(only_grows, own)):
+            moves = any(values[0] != values[-1] for values in own)
+            key = column.scope, tuple(map(tuple, own)) if moves else column.k
+            if same := kept.get(key):
+                rows.problem(1, f"{column.name} is the counter of {same.name}: it counts once")
+            kept.setdefault(key, column)
         elif own:
             rows.problem(
                 1, f"the column {column.name} goes up and down, or is short: it may be the energy of each interval, "
                 "and is not read",
             )  # fmt: skip
-    return kept
+    return [*kept.values()]
 
 
-def _is_counter(values: Sequence[float]) -> bool:
+def only_grows(values: Sequence[float]) -> bool:
+    """Whether these can be the readings of a counter, which may begin anew."""
     back = sum(after < before for before, after in itertools.pairwise(values))
     return len(values) >= _FEWEST and back <= _MOST_BACK * len(values)
