@@ -23,6 +23,8 @@ Samples:
     2026-01-02T03:04:05,llm,6f1b,355.5,0.0035,42.5,198.2,0.0042,0.0196,0.0003,0.0241,4
 """
 
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from scalelens.parsing.rows import Rows
@@ -62,7 +64,7 @@ def recognise(head: bytes, name: str) -> bool:
 def read(source: Source, rows: Rows) -> None:
     tracker: list[_Row] = []
     count = 0
-    for row in [*_readable(source, rows), None]:
+    for row in [*_one_after_another(_readable(source, rows)), None]:
         if tracker and not (row and _goes_on(tracker[-1], row)):
             if count:
                 rows.new_part()
@@ -71,6 +73,21 @@ def read(source: Source, rows: Rows) -> None:
             tracker = []
         if row:
             tracker.append(row)
+
+
+def _one_after_another(readable: list[_Row]) -> Iterator[_Row]:
+    """Tasks of a tracker follow each other, though two may end within one of the whole seconds that are printed."""
+    ends: dict[str | None, datetime] = {}
+    for row in readable:
+        stamp = stamp_of(row.values["timestamp"])
+        if not row.values.get("task_name") or stamp is None or not isinstance(stamp[0], datetime):
+            yield row
+            continue
+        before = ends.get(row.run_id)
+        earliest = before + timedelta(seconds=row.duration) if before else stamp[0]
+        late = stamp[0] < earliest <= stamp[0] + timedelta(seconds=_CLOCK_S)
+        ends[row.run_id] = earliest if late else stamp[0]
+        yield row._replace(values=row.values | {"timestamp": earliest.isoformat()}) if late else row
 
 
 def _goes_on(before: _Row, row: _Row) -> bool:

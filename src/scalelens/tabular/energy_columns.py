@@ -39,6 +39,7 @@ _DURATION = re.compile(
 )
 _FEWEST = 5  # rows: so many of other energies stand in the order of their size once in 120 times
 _MOST_BACK = 0.05  # of the readings may be below the one before, of a counter that begins anew
+_SAME = 0.9  # of the rows, where two columns show one counter
 _MOST_ROWS = 200_000  # that are looked at
 
 
@@ -78,7 +79,7 @@ def counter_columns(
 ) -> list[EnergyColumn]:
     """Those of the columns that count, for every sensor that has rows; a problem names each other one.
 
-    The two threads of a core may show one counter: columns that are the same in each row count once.
+    The two threads of a core may show one counter: columns that are the same in nearly all rows count once.
     """
     if not columns:
         return []
@@ -92,21 +93,28 @@ def counter_columns(
         for column in columns:
             if (value := amount(row.cells[column.k])) is not None:
                 series.setdefault((column.k, tuple(row.cells[k] for k in apart)), []).append(value)
-    kept: dict[tuple[str | None, object], EnergyColumn] = {}
+    kept: list[tuple[EnergyColumn, list[list[float]]]] = []
     for column in columns:
         own = [values for (k, _), values in series.items() if k == column.k]
         if own and all(map(only_grows, own)):
-            moves = any(values[0] != values[-1] for values in own)
-            key = column.scope, tuple(map(tuple, own)) if moves else column.k
-            if same := kept.get(key):
+            same = next((other for other, its in kept if other.scope == column.scope and _are_same(own, its)), None)
+            if same:
                 rows.problem(1, f"{column.name} is the counter of {same.name}: it counts once")
-            kept.setdefault(key, column)
+            else:
+                kept.append((column, own))
         elif own:
             rows.problem(
                 1, f"the column {column.name} goes up and down, or is short: it may be the energy of each interval, "
                 "and is not read",
             )  # fmt: skip
-    return [*kept.values()]
+    return [column for column, _ in kept]
+
+
+def _are_same(own: list[list[float]], other: list[list[float]]) -> bool:
+    """Whether the readings of two columns are those of one counter, which moves between them now and then."""
+    pairs = [pair for mine, its in zip(own, other, strict=False) for pair in zip(mine, its, strict=False)]
+    moves = any(values[0] != values[-1] for values in own)
+    return moves and sum(mine == its for mine, its in pairs) >= _SAME * len(pairs)
 
 
 def only_grows(values: Sequence[float]) -> bool:
