@@ -1,11 +1,12 @@
 """Rows of a table of sensors, CSV or a JSON object in each line, as cells of text below one header."""
 
 import functools
+import json
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from scalelens.parsing.source import Source
-from scalelens.tabular.cells import below_comments, jsonl_header, jsonl_records, lines_of
+from scalelens.tabular.cells import TableRecord, below_comments, jsonl_header, jsonl_records, lines_of, nested_values
 
 _MOST = 2000  # columns
 
@@ -19,11 +20,6 @@ class SensorRow(NamedTuple):
     text: str
 
 
-def cells_of_row(text: str) -> list[str]:
-    """Cells of a line whose delimiter is the most frequent of comma, semicolon and tab."""
-    return _split(text, max(",;\t", key=text.count))
-
-
 def _split(text: str, delimiter: str) -> list[str]:
     return [cell.strip().strip('"') for cell in text.split(delimiter)] if text.count(delimiter) < _MOST else []
 
@@ -32,23 +28,13 @@ def _split(text: str, delimiter: str) -> list[str]:
 def first_rows(head: bytes) -> tuple[list[str], list[str]] | None:
     """The header and the first row, by the first bytes of a file."""
     if names := jsonl_header(head):
-        row = next(_of_objects(jsonl_records(_Head(head)), names), None)  # type: ignore[arg-type]
-        return ([*names], row.cells) if row else None
+        values = dict(nested_values(json.loads(head.lstrip().partition(b"\n")[0])))
+        return [*names], [_text_of(values[name]) for name in names]
     lines = below_comments(head)
     if len(lines) < 2 or lines[0].startswith("{"):
         return None
     delimiter = max(",;\t", key=lines[0].count)
     return _split(lines[0], delimiter), _split(lines[1], delimiter)
-
-
-class _Head:
-    """The first bytes of a file, in place of it."""
-
-    def __init__(self, head: bytes) -> None:
-        self.head = head
-
-    def utf8(self, most: int | None = None) -> Iterator[bytes]:
-        yield self.head
 
 
 def sensor_rows(source: Source) -> Iterator[SensorRow]:
@@ -70,7 +56,7 @@ def sensor_rows(source: Source) -> Iterator[SensorRow]:
         header = header or cells
 
 
-def _of_objects(records: Iterable, names: tuple[str, ...]) -> Iterator[SensorRow]:
+def _of_objects(records: Iterable[TableRecord], names: tuple[str, ...]) -> Iterator[SensorRow]:
     """Objects as cells in the order of the first one's keys; one that lacks a key has an empty cell."""
     for record in records:
         cells = [_text_of(record.cells.get(name)) for name in names] if not record.damage else []
