@@ -114,7 +114,7 @@ def recognise(head: bytes, name: str) -> bool:
         return False
     cells = first[1]
     return len(cells) == len(layout.header) and any(
-        watts(cells[column.k]) is not None for column in (*layout.powers, *layout.energies)
+        watts(cells[k]) is not None for k in [each.k for each in layout.powers] + [each.k for each in layout.energies]
     )
 
 
@@ -131,10 +131,12 @@ def _layout_of(header: list[str]) -> _Layout | None:
         return None
     times = [k for k, name in enumerate(header) if _TIME.fullmatch(name)]
     powers = _of_sensors([column for k, name in enumerate(header) if (column := _column_of(k, name))])
-    energies = [column for k, name in enumerate(header) if (column := energy_column(k, name))]
+    energies = [energy for k, name in enumerate(header) if (energy := energy_column(k, name))]
     if not times or not (powers or energies):
         return None
-    if any(header.count(header[k]) > 1 for k in (times[0], *(column.k for column in (*powers, *energies)))):
+    if any(
+        header.count(header[k]) > 1 for k in (times[0], *(each.k for each in powers), *(each.k for each in energies))
+    ):
         return None
     devices = [k for k, name in enumerate(header) if _DEVICE.fullmatch(name) or SENSOR.fullmatch(name)]
     nodes = [k for k, name in enumerate(header) if _NODE.fullmatch(name)]
