@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import scalelens
+from asking import ask_sql
 from conftest import FIXTURES
 from little_warehouse import Row, Warehouse
 from scalelens.ingestion.ingest import ingest
@@ -184,3 +185,31 @@ def test_jobs_of_a_run_add_up_and_nodes_of_a_step_do(one_run: Warehouse) -> None
     rows = said(one_run)
     assert (rows["scheduler", "job"]["energy_j"], rows["scheduler", "job"]["span_s"]) == (10_000, 120)
     assert (rows["scheduler", "job step 0"]["energy_j"], rows["scheduler", "job step 0"]["covers"]) == (2000, 2)
+
+
+def test_rows_of_a_table_of_measurements_are_not_repetitions(tmp_path: Path) -> None:
+    """Two that took the same are two: the bounds hold their sum."""
+    (tmp_path / "runs.csv").write_text("run_id,energy_j,duration_s\na,50,9\nb,50,9\nc,20,4\n")
+    ingest([tmp_path], tmp_path / "w")
+    rows = ask_sql(tmp_path / "w", "SELECT low_j, high_j FROM energy_reconciled()").rows()
+    assert rows == [(50, 120)]
+
+
+def test_tasks_of_a_tracker_that_end_in_one_second_add_up(tmp_path: Path) -> None:
+    (tmp_path / "tasks.csv").write_bytes((FIXTURES / "codecarbon" / "tasks.csv").read_bytes())
+    ingest([tmp_path], tmp_path / "w")
+    rows = ask_sql(tmp_path / "w", "SELECT energy_j FROM energy_reconciled() WHERE scope = 'total'").rows()
+    assert rows == [(pytest.approx((1.21e-6 + 0.001594 + 2.12e-6) * 3.6e6, rel=1e-9),)]
+
+
+@pytest.mark.parametrize(
+    ("source", "scope", "joules"),
+    [("pbs_accounting/two_jobs.log", "job", 4.5e6), ("cray_rur/output.log", "node_dc", 5959)],
+)
+def test_what_a_scheduler_accounts_stands_beside_what_tools_measure(
+    tmp_path: Path, source: str, scope: str, joules: float
+) -> None:
+    (tmp_path / "run.log").write_bytes((FIXTURES / source).read_bytes())
+    ingest([tmp_path], tmp_path / "w")
+    rows = ask_sql(tmp_path / "w", "SELECT scope, energy_j FROM energy_reconciled()").rows()
+    assert rows == [(scope, joules)]

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pytest
 
-from asking import answer
+from asking import answer, ask_sql
 from conftest import FIXTURES, as_dicts
 from scalelens.ingestion import formats
 from scalelens.ingestion.ingest import ingest
@@ -314,3 +314,12 @@ def test_zeus_measures_the_gpus_of_one_node(corpus: Path) -> None:
         energies = tables_of(source)["energy"]
     assert {row["device"].count(",") + 1 for row in energies} == {16}, "of 32 GPUs"
     assert energies[0]["energy_j"] == 2872819.8
+
+
+@pytest.mark.parametrize(("name", "field"), [("instant", "power.draw.instant"), ("mean_of_second", "power.draw")])
+def test_the_note_says_which_power_of_nvidia_smi_was_read(tmp_path: Path, name: str, field: str) -> None:
+    """Samples that are closer than the second of which power.draw is the mean take the power of the moment."""
+    (tmp_path / "power.csv").write_bytes((FIXTURES / "nvidia_smi_query" / f"{name}.csv").read_bytes())
+    ingest([tmp_path], tmp_path / "w")
+    ((note,),) = ask_sql(tmp_path / "w", "SELECT note FROM files").rows()
+    assert note.startswith(f"of power.draw and power.draw.instant, {field} is read")

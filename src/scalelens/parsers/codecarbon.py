@@ -13,8 +13,8 @@ all figures are of the whole machine, whatever else ran on it.  Emissions are me
 last moment, no means, and left out.
 
 A row is written at the end of a tracker, and at each flush: consecutive rows of one run_id whose duration grows
-go on counting, and the last one that has an energy counts for it.  Each tracker is a part, and a window that ends at
-its timestamp.  The file does not name the machine: `node` is what it says of it, CPU, GPUs and memory, which tells
+go on counting, and the last one that has an energy counts for it.  Rows with a task_name are windows of their own.  Each
+tracker and each task is a part, and a window that ends at its timestamp.  The file does not name the machine: `node` is what it says of it, CPU, GPUs and memory, which tells
 machines of one file apart.  Rows of several writers into one file damage each other: what has other columns than the
 header is a problem.
 
@@ -23,6 +23,8 @@ Samples:
     2026-01-02T03:04:05,llm,6f1b,355.5,0.0035,42.5,198.2,0.0042,0.0196,0.0003,0.0241,4
 """
 
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from scalelens.parsing.rows import Rows
@@ -62,7 +64,7 @@ def recognise(head: bytes, name: str) -> bool:
 def read(source: Source, rows: Rows) -> None:
     tracker: list[_Row] = []
     count = 0
-    for row in [*_readable(source, rows), None]:
+    for row in [*_one_after_another(_readable(source, rows)), None]:
         if tracker and not (row and _goes_on(tracker[-1], row)):
             if count:
                 rows.new_part()
@@ -73,15 +75,35 @@ def read(source: Source, rows: Rows) -> None:
             tracker.append(row)
 
 
+def _one_after_another(readable: list[_Row]) -> Iterator[_Row]:
+    """Tasks of a tracker follow each other, though two may end within one of the whole seconds that are printed."""
+    ends: dict[str | None, datetime] = {}
+    for row in readable:
+        stamp = stamp_of(row.values["timestamp"])
+        if not row.values.get("task_name") or stamp is None or not isinstance(stamp[0], datetime):
+            yield row
+            continue
+        before = ends.get(row.run_id)
+        earliest = before + timedelta(seconds=row.duration) if before else stamp[0]
+        late = stamp[0] < earliest <= stamp[0] + timedelta(seconds=_CLOCK_S)
+        ends[row.run_id] = earliest if late else stamp[0]
+        yield row._replace(values=row.values | {"timestamp": earliest.isoformat()}) if late else row
+
+
 def _goes_on(before: _Row, row: _Row) -> bool:
     """Whether a row is of the tracker of the row before it, which writes again and again what it counted so far.
 
-    CodeCarbon 1 has no run_id, and a lost one is None: then the row must have begun when the other one did.
+    A task is a window of its own.  The row that a tracker writes after its tasks has the duration of the last of them,
+    and the energy of all.  CodeCarbon 1 has no run_id, and a lost one is None: then the row must have begun when the
+    other one did.
     """
-    if row.duration <= before.duration or row.run_id != before.run_id:
+    if row.values.get("task_name") or row.run_id != before.run_id:
         return False
     if row.run_id is not None:
-        return True
+        earlier, later = (amount(values.get("energy_consumed", "")) for values in (before.values, row.values))
+        return row.duration > before.duration or bool(earlier and later and later > earlier)
+    if row.duration <= before.duration:
+        return False
     began, begins = _began_s(before), _began_s(row)
     same = row.values.get("experiment_id") == before.values.get("experiment_id")
     return same and began is not None and begins is not None and abs(begins - began) <= _CLOCK_S
@@ -138,7 +160,7 @@ def _tracker_rows(tracker: list[_Row], rows: Rows) -> None:
             ts, origin = stamp_of(row.values["timestamp"]) or (None, None)
             rows.add(
                 "energy", row.line, node=_machine(row), device=_device(column, row), scope=scope, energy_j=energy * _JOULES,
-                span_s=row.duration, method="codecarbon", ts=ts, ts_origin=origin,
+                span_s=max(each.duration for each in tracker), method="codecarbon", ts=ts, ts_origin=origin,
                 flag="estimated" if _is_estimated(column, energy, row) else None,
             )  # fmt: skip
     for column, unit in _EMISSIONS.items():

@@ -5,9 +5,10 @@ Versions: drivers 384 to 580
 Yields: power, metrics
 Source: nvidia-smi --help-query-gpu
 
-Columns are the fields that were asked for, by name; of power.draw, power.draw.average and power.draw.instant the
-first that there is (power.draw is the mean of a second from Ampere on, but for GA100).  module.power.draw is of the
-module, which holds the GPU.  clocks.current.sm is the metric sm_clock, and clocks_event_reasons.active, which older
+Columns are the fields that were asked for, by name.  power.draw and power.draw.average are means of a second from
+Ampere on (but for GA100).  Beside power.draw.instant they are read where samples are a second or more apart, because a
+mean misses no peak between them; closer samples of a mean lag behind the load, and there power.draw.instant is read.
+The note of `files` says which of them it was.  module.power.draw is of the module, which holds the GPU.  clocks.current.sm is the metric sm_clock, and clocks_event_reasons.active, which older
 drivers call clocks_throttle_reasons.active, is clock_event_reasons, NVML's bits as a number.  Times are local (--tz).  A sweep reads one GPU after the other, so their stamps differ by
 milliseconds.  A header that comes again is where another call wrote after the first.
 
@@ -21,11 +22,13 @@ Samples:
     0, 2026/01/02 03:04:05.678, 63.86 W
 """
 
+import itertools
 import re
+import statistics
 from collections.abc import Iterator
 
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import Samples, Sensor, place_of, stamp_of
+from scalelens.parsing.sensors import SECOND, Samples, Sensor, place_of, stamp_of
 from scalelens.parsing.source import Source
 from scalelens.parsing.sweeps import places_in_sweeps
 from scalelens.parsing.values import UNREADABLE_TIME, nanoseconds_since_1970
@@ -43,6 +46,7 @@ _TIME = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}")
 _IN_WATTS = re.compile(r"\d+\.\d+ W")
 _BITS = re.compile(r"0x[0-9A-Fa-f]{1,16}")
 _SCALES = factors("W", "mW")
+_MEAN_OF_S = 0.9  # seconds between samples, below which a mean of one second holds what came before
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -60,16 +64,17 @@ def _has_power(cells: list[str]) -> bool:
 class _Layout:
     """Where a table has its time, powers and devices."""
 
-    def __init__(self, header: list[str]) -> None:
+    def __init__(self, header: list[str], *, instant: bool = False) -> None:
         self.header = header
         named = {match[1]: (k, match[2]) for k, cell in enumerate(header) if (match := _NAME.fullmatch(cell))}
         self.time = named.get("timestamp", (None, None))[0]
-        self.powers = [
-            (scope, *named[name])
+        order = _POWERS[::-1] if instant else _POWERS
+        first = {
+            scope: next((before + power for power in order if before + power in named), None)
             for scope, before in (("gpu", ""), ("module", "module."))
-            for name in [next((before + power for power in _POWERS if before + power in named), None)]
-            if name
-        ]
+        }
+        self.powers = [(scope, *named[name]) for scope, name in first.items() if name]
+        self.fields = [power for power in _POWERS if power in named]
         self.devices = {name: named[name][0] for name in _DEVICES if name in named}
         self.clock = next((named[name][0] for name in _CLOCKS if name in named), None)
         self.reasons = next((named[name][0] for name in _REASONS if name in named), None)
@@ -79,12 +84,14 @@ class _Layout:
         return column in (self.time, self.clock, self.reasons, *self.devices.values(), *(k for _, k, _ in self.powers))
 
 
-def _tables(source: Source, rows: Rows | None = None) -> Iterator[tuple[int, list[str], _Layout]]:
+def _tables(
+    source: Source, rows: Rows | None = None, *, instant: bool = False
+) -> Iterator[tuple[int, list[str], _Layout]]:
     """Records with the layout of the header before them; a line that is neither becomes a problem of `rows`."""
     layout: _Layout | None = None
     for number, cells, whole in rows_of(source):
         if _has_power(cells):
-            layout = layout if layout and layout.header == cells else _Layout(cells)
+            layout = layout if layout and layout.header == cells else _Layout(cells, instant=instant)
         elif layout is None:
             layout = _without_header(cells)
             if layout is None:
@@ -130,7 +137,7 @@ def _without_header(cells: list[str]) -> _Layout | None:
     return _Layout(header)
 
 
-def read(source: Source, rows: Rows) -> None:
+def read(source: Source, rows: Rows) -> str | None:
     named, device = _device_of(source)
     if device != named:
         rows.problem(1, f"the column {named} does not tell the devices apart, {device} does")
@@ -141,14 +148,15 @@ def read(source: Source, rows: Rows) -> None:
         rows.problem(
             1, "no column names the device, and the sweeps differ in length: nobody can tell whose power it is"
         )
-        return
+        return None
     several = len(set(places.values())) > 1
     if several:
         rows.problem(1, f"no column names the device: numbered by their order in a sweep of {max(places.values()) + 1}")
     samples = Samples(rows)
     broken: list[int] = []  # lines of sweeps in which rows are missing
     timeless = 0
-    for number, cells, layout in _tables(source, rows):
+    instant, note = _field_of(source, device, places)
+    for number, cells, layout in _tables(source, rows, instant=instant):
         stamp = stamp_of(cells[layout.time]) if layout.time is not None else None
         if layout.time is None:
             timeless = timeless or number
@@ -173,6 +181,7 @@ def read(source: Source, rows: Rows) -> None:
         rows.problem(broken[0], f"rows are missing in a sweep: its device is not known; {len(broken)} such rows")
     if timeless:
         rows.problem(timeless, "there is no column of times: no energy follows from the powers")
+    return note
 
 
 def _limits(number: int, cells: list[str], layout: _Layout, samples: Samples, sensor: Sensor) -> None:
@@ -191,6 +200,28 @@ def _device_of(source: Source) -> tuple[str | None, str | None]:
             seen.setdefault(name, set()).add(cells[k])
     best = max(seen, key=lambda name: (len(seen[name]), -_DEVICES.index(name)), default=None)
     return min(seen, key=_DEVICES.index, default=None), best
+
+
+def _field_of(source: Source, device: str | None, places: dict[int, int]) -> tuple[bool, str | None]:
+    """Whether power.draw.instant is read rather than a mean of a second beside it, and a sentence that says so."""
+    times: dict[str, list[int]] = {}
+    fields: list[str] = []
+    for number, cells, layout in _tables(source):
+        fields = fields or layout.fields
+        if len(fields) < 2 or layout.time is None:
+            return False, None
+        stamp = stamp_of(cells[layout.time])
+        ns = nanoseconds_since_1970(stamp[0]) if stamp else None
+        column = layout.devices.get(device or "")
+        if ns is not None:
+            times.setdefault(cells[column] if column is not None else str(places.get(number, 0)), []).append(ns)
+    steps = [after - before for own in times.values() for before, after in itertools.pairwise(own)]
+    if "power.draw.instant" not in fields or not steps:
+        return False, None
+    apart_s = statistics.median(steps) / SECOND
+    instant = apart_s < _MEAN_OF_S
+    used = "power.draw.instant" if instant else fields[0]
+    return instant, f"of {' and '.join(fields)}, {used} is read: its samples are {apart_s:.3g} s apart"
 
 
 def _in_sweeps(source: Source) -> dict[int, int] | None:

@@ -8,6 +8,8 @@ Source: openpbs src/cmds/qstat.c, display_single_job()
 `Key = Value` in lines indented by blanks; a value goes on in lines indented by a tab.  Nodes and GPUs are those that
 were asked for, which PBS gives.  A walltime used is without suspensions.  An exit status from 256 on is a signal,
 which qdel and limits send alike: why, job_end reads.  Times are local (--tz), the end is that of the report.
+resources_used.energy is in kilowatt-hours, of whole nodes, from PBS' power hook or Cray's RUR; 0 was not measured.
+Torque's energy_used has no stated unit: where it is not 0, it is a problem.
 
 Samples:
     Job Id: 471208.pbs-server
@@ -19,14 +21,15 @@ from datetime import datetime
 from typing import Any
 
 from scalelens.parsing.dispatch import Line
+from scalelens.parsing.pbs_fields import energy_of_job, outcome_of, why_no_energy
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import formed_time
 from scalelens.parsing.values import UNREADABLE_TIME, as_utc, iso_time
 
-VERSION = 2
+VERSION = 3
 ANCHORS = ("Job Id", "Resource Usage on ")
 LATER = (
-    "state", "nodes", "node_list", "devices", "submitted_at", "started_at", "ended_at", "elapsed_s",
+    "state", "nodes", "node_list", "devices", "submitted_at", "started_at", "ended_at", "elapsed_s", "energy_j",
 )  # fmt: skip
 
 _START = re.compile(r"\s*Job Id ?: +(\d{1,18}(?:\[\d+\])?)(?:\.[\w.-]+)?\s*\Z")
@@ -40,7 +43,6 @@ _TIMES = {
     "obittime": "ended_at",
 }  # fmt: skip
 _COUNTS = {"Resource_List.nodect": "nodes", "Resource_List.ngpus": "devices", "NGPUs Requested": "devices"}
-_KILLED = {-26: "oom", -27: "oom", -29: "time_limit"}  # vmem, mem and walltime, of pbs_mom
 
 
 class Reader:
@@ -93,15 +95,17 @@ class Reader:
         elif name in ("resources_used.walltime", "Walltime Used") and (span := _SPAN.fullmatch(value)):
             hours, minutes, seconds = map(int, span.groups())
             self.row["elapsed_s"] = (hours * 60 + minutes) * 60.0 + seconds
+        elif (joules := energy_of_job(name, value)) is not None:
+            self.row["energy_j"] = joules
+        elif why := why_no_energy(name, value):
+            rows.problem(line.number, why, line.text)
         elif name == "job_state":
             self.row["state"] = value
             rows.param("job_state", value, line.number, origin="scheduler")
         elif name == "Job_Name":
             rows.param("job_name", value, line.number, origin="scheduler")
         elif name.lower().replace("_", " ") == "exit status" and re.fullmatch(r"-?\d{1,6}", value):
-            status = int(value)
-            outcome = _KILLED.get(status, "error" if 0 < status < 256 or status < 0 else None)
-            rows.param("outcome", outcome, line.number, origin="scheduler")
+            rows.param("outcome", outcome_of(int(value)), line.number, origin="scheduler")
 
     def time(self, text: str) -> datetime | None:
         """A time in UTC where the zone is known; OpenPBS and Altair's qstat print other forms."""

@@ -1,12 +1,15 @@
-"""Power samples in a CSV of nobody's format: long (a row for each sample) or wide (a column for each device).
+"""Power samples or counters of energy in a table of nobody's format: long (a row for each sample) or wide (a column for each device).
 
-Tool: scripts
-Versions: any
-Yields: power
+Tool: scripts, EnergiBridge
+Versions: any; a CSV, or a JSON object in each line
+Yields: power, energy
 Source: the names of the columns, whose units must be said
 
-A table is ours if it has a column of times and one of power, and none of steps, their times or rates.  A column of
-power says its unit in its name (power_w, gpu0_power_mw, power [W], watts) or its cells do (21.7 W): else it is refused.
+A table is ours if it has a column of times and one of power or counted energy, and none of steps, their times or rates.
+A column of power says its unit in its name (power_w, gpu0_power_mw, power [W], watts) or its cells do (21.7 W): else it
+is refused.  A column of energy says its unit in its name (PACKAGE_ENERGY (J), cpu_energy_kwh), and is read where it only
+grows, from five rows on: a counter, which may begin anew.  One that goes up and down can be of each interval or of
+something else, and is not read.
 Limits, maxima and the like are none.  The time is a date with or without a zone (without: local, --tz), or a number
 since 1970 in seconds, milliseconds, microseconds or nanoseconds: for the years 2000 to 2100 these do not overlap, and a
 unit in the column's name must agree.  A smaller number counts from an unknown zero (ts_origin `relative`), if the name
@@ -14,7 +17,7 @@ says its unit; else it is refused.
 
 The device is what columns gpu, gpu_id, device, uuid, domain, component, sensor, rail, socket, zone, channel, label, ...
 hold: the fewest of them that tell the sensors apart; in a wide table what the column's name says beside power and its
-unit, of gpu0 the number; a mean beside the power that it is of is left out, as are powers of processes.  The node is a column node, host or hostname.  Words say the scope: `package-0` is a CPU,
+unit, of gpu0 the number; of a graphics card with the power of its board, its slot and plugs are left out; a mean beside the power that it is of is left out, as are powers of processes.  The node is a column node, host or hostname.  Words say the scope: `package-0` is a CPU,
 `CPU Cores` a part of it.  Where no such column tells apart rows of the same time, always as many, the file is refused:
 their powers can be of several devices.  A list of numbers without a header, in a file that is called power or watts, is
 refused: it has neither a unit nor times.
@@ -26,6 +29,7 @@ Samples:
 
 import itertools
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from scalelens.parsing.rows import Rows
@@ -33,14 +37,16 @@ from scalelens.parsing.sensor_words import scope_of_words
 from scalelens.parsing.sensors import EPOCH_UNITS, UNAVAILABLE, Moment, Samples, Sensor, epoch, stamp_of, watts
 from scalelens.parsing.sensors import SCALES as WATT_SCALES
 from scalelens.parsing.source import Source
-from scalelens.tabular.cells import MAY_BE_CUT, below_comments, head_lines, lines_of
+from scalelens.tabular.cells import MAY_BE_CUT, head_lines
+from scalelens.tabular.energy_columns import EnergyColumn, are_windows, counter_columns, energy_column
 from scalelens.tabular.sensor_columns import SENSOR, same_times, telling, would_tell
+from scalelens.tabular.sensor_rows import SensorRow, first_rows, sensor_rows
 
 VERSION = 4
 LAST = True  # any other format comes first
 
 _IN_WATTS = re.compile(
-    r"(.*?)(?:(?<=[\w.]) ?\[(\w+)\]|(?<=[\w.]) ?\((\w+)\)|[_ .](mw|mW|w|W|kw|kW|watts?|milliwatts?))"
+    r"(.*?)(?:(?<=[\w.]) ?\[(\w+)\]|(?<=[\w.]) ?\((\w+)\)|[_ .](mw|mW|w|W|kw|kW|watts?|milliwatts?|m[Ww]atts))"
 )
 _POWER = re.compile(r"(?:^|[^a-z])(?:power|pwr|watts?)(?:$|[^a-z])", re.IGNORECASE)
 _POWER_WORD = re.compile(r"(?:^|[_ .-])(?:power|pwr|watts?|draw|usage)(?=$|[_ .-])", re.IGNORECASE)
@@ -50,7 +56,7 @@ _NO_POWER = re.compile(
     r"|graphics package",  # rocm-smi's, with a column of times that a script put before
     re.IGNORECASE,
 )
-_SCALES = WATT_SCALES | dict.fromkeys(("milliwatt", "milliwatts"), WATT_SCALES["mw"])
+_SCALES = WATT_SCALES | dict.fromkeys(("milliwatt", "milliwatts", "mwatts"), WATT_SCALES["mw"])
 _TIME = re.compile(
     r"(?:unix_?|epoch_?|wall_?|date_?|elapsed_?)?(?:time_?stamp|date_?time|time|elapsed|date|ts|epoch|unix)"
     r"(?:_?utc)?(?:[_ ]?[\[(]?(seconds?|secs?|s|milliseconds?|ms|microseconds?|us|nanoseconds?|ns)[\])]?)?"
@@ -70,8 +76,9 @@ _WORD = re.compile(r"(?:^|[^a-z])(gpu|cpu|ipu|d?ram|memory|module)[_ ]?(\d{1,3})
 _SAME_AGAIN = re.compile(
     r"(?:^|[_ .-])(?:average|avg|mean|rolling|ema|smoothed?|instant(?:aneous)?)(?=$|[_ .-])", re.IGNORECASE
 )
-_MOST = 2000  # columns
 _LONGEST = 100  # characters of a column's name
+_BOARD = re.compile(r"(?:gpu )?board", re.IGNORECASE)
+_INLET = re.compile(r"slot|\d-pin|connector|12vhpwr", re.IGNORECASE)
 _MOST_LINES = 200_000  # that are looked at to learn which columns name the sensors
 _LISTED = re.compile(r"power|watt", re.IGNORECASE)
 
@@ -89,26 +96,26 @@ class _PowerColumn(NamedTuple):
 class _Layout(NamedTuple):
     """Where a table has what."""
 
-    delimiter: str
     header: list[str]
     time: int
     unit: str | None  # of the times, as the name says
     powers: list[_PowerColumn]
+    energies: list[EnergyColumn]
     devices: list[int]  # columns that can name the sensor
     node: int | None
 
 
 def recognise(head: bytes, name: str) -> bool:
-    first = below_comments(head)
-    if len(first) < 2:
-        return False
     if _LISTED.search(name) and _is_list(head):
         return True
-    layout = _layout_of(first[0])
-    if layout is None:
+    first = first_rows(head)
+    layout = _layout_of(first[0]) if first else None
+    if first is None or layout is None:
         return False
-    cells = _cells_of(first[1], layout.delimiter)
-    return len(cells) == len(layout.header) and any(watts(cells[column.k]) is not None for column in layout.powers)
+    cells = first[1]
+    return len(cells) == len(layout.header) and any(
+        watts(cells[k]) is not None for k in [each.k for each in layout.powers] + [each.k for each in layout.energies]
+    )
 
 
 def _is_list(head: bytes) -> bool:
@@ -116,17 +123,20 @@ def _is_list(head: bytes) -> bool:
     return all(re.fullmatch(r"\d{1,6}(?:\.\d{1,9})?", line.strip()) for line in [*head_lines(head)][:-1])
 
 
-def _layout_of(text: str) -> _Layout | None:
+def _layout_of(header: list[str]) -> _Layout | None:
     """What the names of the columns say, if there are times and powers and no steps."""
-    delimiter = max(",;\t", key=text.count)
-    header = _cells_of(text, delimiter) if text.count(delimiter) < _MOST else []
-    if len(header) < 2 or len(set(header)) < len(header) or max(map(len, header)) > _LONGEST:
+    if len(header) < 2 or max(map(len, header)) > _LONGEST:
         return None
     if any(map(_STEPS.fullmatch, header)):
         return None
     times = [k for k, name in enumerate(header) if _TIME.fullmatch(name)]
     powers = _of_sensors([column for k, name in enumerate(header) if (column := _column_of(k, name))])
-    if not times or not powers:
+    energies = [energy for k, name in enumerate(header) if (energy := energy_column(k, name))]
+    if not times or not (powers or energies):
+        return None
+    if any(
+        header.count(header[k]) > 1 for k in (times[0], *(each.k for each in powers), *(each.k for each in energies))
+    ):
         return None
     devices = [k for k, name in enumerate(header) if _DEVICE.fullmatch(name) or SENSOR.fullmatch(name)]
     nodes = [k for k, name in enumerate(header) if _NODE.fullmatch(name)]
@@ -136,8 +146,8 @@ def _layout_of(text: str) -> _Layout | None:
         (short for short in ("ms", "us", "ns") if unit.startswith({"ms": "mil", "us": "mic", "ns": "nan"}[short])), unit
     )
     return _Layout(
-        delimiter, header, times[0], (short if short in EPOCH_UNITS else "s") if unit else None, powers,
-        devices, nodes[0] if nodes else None,
+        header, times[0], (short if short in EPOCH_UNITS else "s") if unit else None, powers, energies, devices,
+        nodes[0] if nodes else None,
     )  # fmt: skip
 
 
@@ -147,7 +157,18 @@ def _of_sensors(columns: list[_PowerColumn]) -> list[_PowerColumn]:
     for column in sorted(columns, key=lambda column: bool(_SAME_AGAIN.search(column.name))):
         device = _SAME_AGAIN.sub("", column.device or "").strip(" _.-") or None
         kept.setdefault((device, column.scope), column._replace(device=device))
-    return sorted(kept.values())
+    return _of_card(sorted(kept.values()))
+
+
+def _of_card(columns: list[_PowerColumn]) -> list[_PowerColumn]:
+    """Of a graphics card (GPU-Z) the board holds its chip and memory, and slot and plugs are where its power comes in."""
+    if not any(_BOARD.fullmatch(column.device or "") for column in columns):
+        return columns
+    return [
+        column._replace(scope="gpu") if _BOARD.fullmatch(column.device or "") else column
+        for column in columns
+        if not _INLET.search(column.name)
+    ]
 
 
 def _column_of(k: int, name: str) -> _PowerColumn | None:
@@ -166,27 +187,29 @@ def read(source: Source, rows: Rows) -> None:
     if _is_list(source.head()):
         rows.problem(1, "a list of numbers without a header: their unit and their times are not known")
         return
-    layout: _Layout | None = None
-    usable: list[_PowerColumn] = []
-    samples = Samples(rows)
+    lines = sensor_rows(source)
+    first = next(lines)
+    layout = _layout_of(first.cells)
+    if layout is None:  # a byte that is not text, elsewhere in the head of the file
+        rows.problem(first.line, "the header is damaged", first.text)
+        return
     named_by, why = _sensors_of(source)
     if why:
         rows.problem(1, why)
         return
-    for number, text, whole in lines_of(source):
-        if text.startswith("#"):
-            continue
-        if layout is None:
-            layout = _layout_of(text)
-            if layout is None:  # a byte that is not text, elsewhere in the head of the file
-                rows.problem(number, "the header is damaged", text)
-                return
-            header = layout.header
-            continue
-        cells = _cells_of(text, layout.delimiter)
-        if cells == header:
-            continue
-        if len(cells) != len(header):
+    samples = Samples(rows)
+    _samples(lines, layout, named_by, samples, counter_columns(source, layout.energies, named_by, layout.node, rows))
+    samples.finish("energy")
+
+
+def _samples(
+    lines: Iterable[SensorRow], layout: _Layout, named_by: tuple[int, ...], samples: Samples,
+    counters: list[EnergyColumn],
+) -> None:  # fmt: skip
+    """The rows below the header."""
+    rows, usable = samples.rows, list[_PowerColumn]()
+    for number, cells, whole, text in lines:
+        if len(cells) != len(layout.header):
             rows.problem(number, "the line is cut, or has other columns than the header", text)
             continue
         unread = None if whole else len(cells) - 1
@@ -199,7 +222,7 @@ def read(source: Source, rows: Rows) -> None:
             for column in (column for column in layout.powers if column not in usable):
                 why = f"the column {column.name} has no unit: power_w, or power [mW], would say it"
                 rows.problem(number, why, text)
-            if not usable:
+            if not usable and not counters:
                 return
         stamp = _time_of(cells[layout.time], layout.unit)
         if stamp is None:
@@ -211,6 +234,9 @@ def read(source: Source, rows: Rows) -> None:
             samples.power(
                 number, _sensor_of(column, cells, layout, named_by), cells[column.k], stamp, column.scale or 1.0
             )
+        for counter in (counter for counter in counters if counter.k != unread):
+            sensor = _sensor_of(counter, cells, layout, named_by)
+            samples.counter(number, sensor, cells[counter.k], stamp, counter.scale)
 
 
 def _no_time(cell: str, layout: _Layout) -> str:
@@ -225,19 +251,20 @@ def _no_time(cell: str, layout: _Layout) -> str:
 
 def _sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
     """The columns that name the sensor of a row, and why they do not."""
-    layout: _Layout | None = None
-    rows: list[list[str]] = []
-    for _, text, whole in itertools.islice(lines_of(source), _MOST_LINES):
-        if text.startswith("#"):
-            continue
-        if layout is None:
-            layout = _layout_of(text)
-            if layout is None:
-                break
-        elif whole and len(cells := _cells_of(text, layout.delimiter)) == len(layout.header) and cells != layout.header:
-            rows.append(cells)
-    if layout is None or not rows:
+    lines = sensor_rows(source)
+    layout = _layout_of(next(lines).cells)
+    if layout is None:
         return (), None
+    rows = [
+        row.cells for row in itertools.islice(lines, _MOST_LINES) if row.whole and len(row.cells) == len(layout.header)
+    ]
+    if not rows:
+        return (), None
+    if duration := are_windows(layout.header, rows):
+        return (
+            (),
+            f"each row has a duration of its own ({duration}): rows are runs, and not samples of one sensor in time",
+        )
     named_by = telling(rows, layout.devices)
     apart = (*named_by, layout.node) if layout.node is not None else named_by
     devices = same_times(rows, layout.time, apart)
@@ -248,7 +275,9 @@ def _sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
     return (), f"each time stands in {devices} rows, and no known column tells their devices apart; {could}"
 
 
-def _sensor_of(column: _PowerColumn, cells: list[str], layout: _Layout, named_by: tuple[int, ...]) -> Sensor:
+def _sensor_of(
+    column: _PowerColumn | EnergyColumn, cells: list[str], layout: _Layout, named_by: tuple[int, ...]
+) -> Sensor:
     """Whose power a cell is: of the device that the row names, else of the one that the column names."""
     node = cells[layout.node] if layout.node is not None else None
     if not named_by:
@@ -276,7 +305,3 @@ def _has_unit(text: str) -> bool:
 
 def _is_number(text: str) -> bool:
     return bool(re.fullmatch(r"\d{1,25}(?:\.\d{1,25})?(?:[eE][-+]?\d{1,2})?", text))
-
-
-def _cells_of(text: str, delimiter: str) -> list[str]:
-    return [cell.strip().strip('"') for cell in text.split(delimiter)]

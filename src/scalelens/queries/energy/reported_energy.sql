@@ -3,7 +3,7 @@
 -- Answers: How much energy does a tool itself report for a sensor, with each joule counted once?
 --   Tools report energies of windows, of trackers, of counters between two readings.  Their times decide.  Windows that
 --   follow each other add up; one within another adds nothing; where windows overlap in part, only bounds follow.  The
---   same energy printed again adds nothing.  Energies without times, or of clocks that cannot be compared, may be the
+--   same energy printed again adds nothing; rows of a table of measurements are not repetitions.  Energies without times, or of clocks that cannot be compared, may be the
 --   same or follow each other: between the largest and the sum of them.  Ranks of one node each measure all its
 --   devices: one rank counts, the one whose power readings count, else the one that measured longest.
 --
@@ -70,7 +70,8 @@ chosen AS (
     GROUP BY r.run_id, r.source, r.node, r.device, r.scope, r.method),
 kept AS (
     SELECT r.*, epoch_ns(ts) AS ends_ns, ends_ns - (span_s * 1e9)::BIGINT AS begins_ns,
-        CASE WHEN span_s IS NULL OR ts IS NULL THEN concat_ws(' ', 'no time', energy_j, span_s)
+        CASE WHEN span_s IS NULL OR ts IS NULL 
+            THEN concat_ws(' ', 'no time', energy_j, span_s, CASE WHEN r.method = 'table' THEN r.line END)
             WHEN ts_origin = 'relative' THEN 'relative ' || r.file_id ELSE ts_origin END AS clock
     FROM of_ranks AS r LEFT JOIN chosen AS c ON c.run_id = r.run_id AND c.source = r.source
         AND c.node IS NOT DISTINCT FROM r.node

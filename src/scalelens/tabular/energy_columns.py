@@ -1,0 +1,123 @@
+"""Columns of energy in a table of sensors, and which of them are counters."""
+
+import itertools
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.sensor_words import scope_of_words
+from scalelens.parsing.source import Source
+from scalelens.parsing.values import amount
+from scalelens.tabular.sensor_rows import sensor_rows
+from scalelens.units import factors
+
+_NAMED = re.compile(
+    r"(.*?)[_ .]?(?:[\[(](uJ|mJ|J|kJ|MJ|Wh|kWh|[Jj]oules?)[\])]"
+    r"|(?<=[_ .])([um]?[jJ]|k[jJ]|MJ|[kK]?[wW]h|joules?)|(Joules?)|(?<![a-z])(joules|kwh)_total)"
+)
+_ENERGY = re.compile(r"energy|joules?", re.IGNORECASE)
+_NO_ENERGY = re.compile(
+    r"(?<![a-z])per(?![a-z])|/|tok|sample|image|step|iter|request|limit|range|budget|mean|avg|average|std|min|max|delta|diff"
+    r"|interval|saved|efficien|idle|baseline|predict|estimat|process(?!or)|app|task",
+    re.IGNORECASE,
+)
+_WORDS = re.compile(
+    r"(?:^|[_ .-])(?:energy|consumed|consumption|used|usage|cumulative|accumulated|counter|joules?)(?=$|[_ .-])",
+    re.IGNORECASE,
+)
+_SCALES = {unit.lower(): scale for unit, scale in factors("uJ", "mJ", "J", "kJ", "Wh", "kWh").items()} | {
+    "joule": 1.0, "joules": 1.0,
+}  # fmt: skip
+_MEGA = factors("MJ")["MJ"]
+_DURATION = re.compile(
+    r"(?:total|exec(?:ution)?|run|wall|training|inference|avg|mean)?[_ ]?"
+    r"(?:duration|runtime|run_?time|elapsed(?:[_ ]time)?|latency"
+    r"|execution[_ ]time|exec[_ ]time|training[_ ]time|inference[_ ]time|time[_ ]taken)[_ ]?[\[(]?"
+    r"(?:s|secs?|seconds?|ms|min|minutes?|h|hours?)?[\])]?",
+    re.IGNORECASE,
+)
+_FEWEST = 5  # rows: so many of other energies stand in the order of their size once in 120 times
+_MOST_BACK = 0.05  # of the readings may be below the one before, of a counter that begins anew
+_SAME = 0.9  # of the rows, where two columns show one counter
+_MOST_ROWS = 200_000  # that are looked at
+
+
+class EnergyColumn(NamedTuple):
+    """A column of energy."""
+
+    k: int
+    name: str
+    scale: float  # to joules
+    device: str | None
+    scope: str | None
+
+
+def energy_column(k: int, name: str) -> EnergyColumn | None:
+    """A column of energy, by its name."""
+    match = _NAMED.fullmatch(name)
+    if not match or not _ENERGY.search(name) or _NO_ENERGY.search(name):
+        return None
+    unit = next(filter(None, match.groups()[1:]))
+    label = _WORDS.sub("", match[1]).strip(" _.-") or None
+    return EnergyColumn(k, name, _MEGA if unit == "MJ" else _SCALES[unit.lower()], label, scope_of_words(label or ""))
+
+
+def are_windows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str | None:
+    """The column that gives each row a duration of its own: then rows are runs or windows, and not samples in time."""
+    for k, name in enumerate(header):
+        if _DURATION.fullmatch(name):
+            spans = [value for row in rows if (value := amount(row[k])) is not None]
+            back = sum(after < before for before, after in itertools.pairwise(spans))
+            if len(spans) > 1 and back > _MOST_BACK * len(spans):
+                return name
+    return None
+
+
+def counter_columns(
+    source: Source, columns: Sequence[EnergyColumn], named_by: tuple[int, ...], node: int | None, rows: Rows
+) -> list[EnergyColumn]:
+    """Those of the columns that count, for every sensor that has rows; a problem names each other one.
+
+    The two threads of a core may show one counter: columns that are the same in nearly all rows count once.
+    """
+    if not columns:
+        return []
+    series: dict[tuple[int, tuple[str, ...]], list[float]] = {}
+    apart = (*named_by, node) if node is not None else named_by
+    width = 0
+    for row in itertools.islice(sensor_rows(source), _MOST_ROWS):
+        width = width or len(row.cells)
+        if len(row.cells) != width or not row.whole:
+            continue
+        for column in columns:
+            if (value := amount(row.cells[column.k])) is not None:
+                series.setdefault((column.k, tuple(row.cells[k] for k in apart)), []).append(value)
+    kept: list[tuple[EnergyColumn, list[list[float]]]] = []
+    for column in columns:
+        own = [values for (k, _), values in series.items() if k == column.k]
+        if own and all(map(only_grows, own)):
+            same = next((other for other, its in kept if other.scope == column.scope and _are_same(own, its)), None)
+            if same:
+                rows.problem(1, f"{column.name} is the counter of {same.name}: it counts once")
+            else:
+                kept.append((column, own))
+        elif own:
+            rows.problem(
+                1, f"the column {column.name} goes up and down, or is short: it may be the energy of each interval, "
+                "and is not read",
+            )  # fmt: skip
+    return [column for column, _ in kept]
+
+
+def _are_same(own: list[list[float]], other: list[list[float]]) -> bool:
+    """Whether the readings of two columns are those of one counter, which moves between them now and then."""
+    pairs = [pair for mine, its in zip(own, other, strict=False) for pair in zip(mine, its, strict=False)]
+    moves = any(values[0] != values[-1] for values in own)
+    return moves and sum(mine == its for mine, its in pairs) >= _SAME * len(pairs)
+
+
+def only_grows(values: Sequence[float]) -> bool:
+    """Whether these can be the readings of a counter, which may begin anew."""
+    back = sum(after < before for before, after in itertools.pairwise(values))
+    return len(values) >= _FEWEST and back <= _MOST_BACK * len(values)
