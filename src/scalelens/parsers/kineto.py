@@ -80,7 +80,9 @@ _OF_ROCPROF = re.compile(
     rb'\{\s*"traceEvents"\s*:\s*\[\s*\{\s*\}\s*,\s*\{"args":\{"name":"(?:CPU (?:HIP|HSA|KFD) API|COPY|GPU\d+|Markers)'
 )
 _ASCEND = "what an Ascend NPU does has no category in this trace: queries over devices need its kernel_details.csv"
-_NO_ROWS = "none of its events is complete, a pair of B and E, an instant or a counter: asynchronous events are not read"
+_NO_ROWS = (
+    "none of its events is complete, a pair of B and E, an instant or a counter: asynchronous events are not read"
+)
 _NOTHING = _Args()
 _ARGS = msgspec.json.Decoder(list[_Args])
 
