@@ -70,18 +70,25 @@ def _caption(known: pl.DataFrame, parts: list[str]) -> list[str]:
     watts, per_token = [], []
     for part in parts:
         of_part, word = known.filter(pl.col("part") == part), part.replace("_", " ")
-        measured = (of_part["time_ns"] * of_part["coverage"]).sum() / 1e9
-        if measured > 0:
-            watts.append(f"{word} {words.short_number(of_part['energy_j'].sum() / measured)}")
-        tokens = of_part.filter(pl.col("tokens") > 0)
-        if not tokens.is_empty():
-            joules = (tokens["token_j"] * tokens["tokens"]).sum() / tokens["tokens"].sum()
-            per_token.append(f"{word} {words.short_number(joules)}")
+        joules: list[float] = of_part["energy_j"].to_list()
+        measured_s = _measured_s(of_part)
+        if measured_s > 0:
+            watts.append(f"{word} {words.short_number(sum(joules) / measured_s)}")
+        counted = of_part.filter(pl.col("tokens") > 0)
+        if not counted.is_empty():
+            tokens: list[float] = counted["tokens"].to_list()
+            spent: list[float] = (counted["token_j"] * counted["tokens"]).to_list()
+            per_token.append(f"{word} {words.short_number(sum(spent) / sum(tokens))}")
     if watts:
         lines.append(f"Mean power in W: {', '.join(watts)}.")
     if per_token:
         lines.append(f"Joules per token: {', '.join(per_token)}.")
-    covered = (known["time_ns"] * known["coverage"]).sum() / known["time_ns"].sum()
+    covered = 1e9 * _measured_s(known) / sum(known["time_ns"].to_list())
     if covered < _COMPLETE:
         lines.append(f"Power was measured in {100 * covered:.0f} % of the time; the rest has no energy here.")
     return lines
+
+
+def _measured_s(rows: pl.DataFrame) -> float:
+    """Seconds in which power was measured."""
+    return float(sum((rows["time_ns"] * rows["coverage"]).to_list())) / 1e9

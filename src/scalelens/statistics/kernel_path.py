@@ -181,8 +181,8 @@ def _kind(role: _Integers, nodes: _Nodes, before: int | None, event: int) -> str
     """What fills the time from a node to the event that waited for it."""
     if role[event] != WORK:
         return _HOST
-    known = before is not None and nodes.event[before] >= 0
-    return _LAUNCH if known and role[nodes.event[before]] != WORK else _GAP
+    is_call = before is not None and nodes.event[before] >= 0 and role[nodes.event[before]] != WORK
+    return _LAUNCH if is_call else _GAP
 
 
 def _started_by(nodes: _Nodes, node: int, at: float) -> tuple[int | None, float]:
