@@ -72,6 +72,8 @@ NUMBERS = {
     "message_bytes": pl.Int64, "busbw_bytes_per_s": pl.Float64, "wrong": pl.Int64, "root": pl.Int64,
     "device_ns": pl.Int64, "iterations": pl.Int64, "requests": pl.Float64, "beside_ns": pl.Int64, "added_ns": pl.Int64,
     "compared_ns": pl.Int64, "requested_bytes": pl.Int64, "reserved_bytes": pl.Int64, "at_s": pl.Float64, "entries": pl.Int64,
+    "pieces": pl.Int64, "duration_ns": pl.Int64, "time_ns": pl.Int64, "coverage": pl.Float64, "token_j": pl.Float64,
+    "sensors": pl.Int64, "load": pl.Float64, "worst_load": pl.Float64, "imbalance": pl.Float64, "group_rank": pl.Int64,
     "elbow_number": pl.Int64, "elbow_share_low": pl.Float64, "elbow_share_high": pl.Float64,
 }  # fmt: skip
 LEFT_OUT = {"warmup": 8, "checkpoint": 3}
@@ -519,7 +521,8 @@ def test_thinned_curve_passes_through_the_same_dots():
 NOTHING = [
     "scaling/repeats", "batch_cdf/ranks", "temporal_breakdown/slow_rank", "kernel_summary/two_ranks", "kernel_tree/two_ranks",
     "collective_arrivals/three_ranks", "roofline/families", "memory_over_time/failed_once", "contention/first_to_arrive",
-    "inference_phases/two_ranks",
+    "inference_phases/two_ranks", "critical_path/one_step_waits", "energy_of_trace/four_ranks",
+    "expert_balance/one_rank_gets_more",
 ]  # fmt: skip
 
 

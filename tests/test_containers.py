@@ -227,6 +227,23 @@ def test_an_archive_that_is_not_read_says_what_to_do(name: str, head: bytes, wor
     assert status == "unknown" and words in note and "unpack it" in note
 
 
+@pytest.mark.parametrize(
+    ("name", "head", "words"),
+    [
+        ("CUPTI_ACTIVITY_KIND_KERNEL.parquet", b"PAR1\x15\4\x15", "nsys export --type sqlite"),
+        ("report1.arrow", b"ARROW1\0\0", "nsys export --type sqlite"),
+        ("Report1.nsys-rep", b"\0\1\2", "nsys export --type sqlite"),
+        ("gemm.ncu-rep", b"\0\1\2", "ncu --import"),
+        ("results.pftrace", b"\x0a\x12\x50\0", "rocprofv3 --output-format csv"),
+    ],
+)
+def test_a_recording_that_is_not_read_says_how_to_export_it(name: str, head: bytes, words: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(head + bytes(range(256)))
+    ingest([tmp_path / name], tmp_path / "w")
+    ((status, note),) = asked(tmp_path / "w", "SELECT status, note FROM files")
+    assert status == "unknown" and words in note
+
+
 @pytest.mark.parametrize("name", ["inner.zip", "inner.TAR.GZ"])
 def test_an_archive_within_an_archive_is_named_and_its_neighbours_are_read(name: str, tmp_path: Path) -> None:
     write_log(tmp_path / "logs" / "a.log")

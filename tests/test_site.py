@@ -33,8 +33,11 @@ NOT_IN_THE_DEMO = {
     "blame": "jobs of one configuration on several nodes, with the names of their hosts",
     "contention": "traces of GPUs, one per rank, with communication beside computing",
     "collective_benchmarks": "the output of nccl-tests or rccl-tests",
+    "critical_path": "traces of GPUs, one per rank, with the launches of their kernels",
     "energy_by_batch": "logs of runs with several batch sizes, and their power or energy",
+    "energy_of_trace": "a trace of a GPU, and its power in that time",
     "energy_scaling": "logs of runs on several numbers of devices, and their power or energy",
+    "expert_balance": "traces of all-to-alls with their sizes, as PyTorch records them",
     "failures": "jobs that failed",
     "forecast": "a series of four sizes or more",
     "history": "two runs or more of one configuration",
@@ -53,6 +56,7 @@ NOT_IN_THE_DEMO = {
 MADE_UP_ARGUMENTS = {
     "energy_by_batch": "\"runs=devices = 4 AND model = 'resnet50'\" ",
     "history": "\"runs=model = 'resnet50'\" ",
+    "power_over_time": "runs=power ",
 }
 SEARCH = """(async () => { document.querySelector("[data-md-toggle=search]").click();
 const field = document.querySelector("[data-md-component=search-query]");

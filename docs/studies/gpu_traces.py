@@ -1,7 +1,8 @@
 """Traces as the profiler of PyTorch writes them, one for each rank, for the pictures of the gallery.  All is made up.
 
-A small language model with data parallelism: each rank computes forward and backward, gradients are summed while the
-backward still computes, and all ranks wait at the end of a step for the slowest.
+A small language model of experts with data parallelism: each rank computes forward, tokens go to the ranks of their
+experts, gradients are summed while the backward still computes, and all ranks wait at the end of a step for the
+slowest.  The power of the devices is that of computing, communicating or waiting.
 """
 
 import json
@@ -16,12 +17,15 @@ BASE_NS = 1_790_857_026 * SECOND_NS
 COMPUTE, COMMUNICATION = 7, 20  # streams
 HOST_US, LAUNCH_US = 30.0, 8.0  # an operator on the host, and from its launch to the device
 SUM_US = 1500.0  # of the gradients of a layer
+POPULAR_RANK, POPULAR = 3, 1.6  # its experts get more tokens than those of another rank
+COMPUTING_W, COMMUNICATING_W, IDLE_W, SAMPLE_S = 640.0, 330.0, 120.0, 0.002
 NAMES = {
     "aten::mm": "nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_TNT",
     "aten::_flash_attention_forward": "void flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128> >(Flash_fwd_params)",
     "aten::add": "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<c10::BFloat16> >(int)",
     "aten::_fused_adamw_": "void at::native::multi_tensor_apply_kernel<FusedAdamMathFunctor<float, 4> >(int)",
     "aten::copy_": "Memcpy HtoD (Pinned -> Device)",
+    "c10d::alltoall_base_": "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)",
     "c10d::allreduce_": "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
 }
 HALF = "c10::BFloat16"
@@ -85,23 +89,42 @@ class Rank:
         self.host_us = end_us + 5
 
 
-def sum_gradients(ranks: list[Rank]) -> None:
-    """A collective begins on each rank when its gradients are there, and ends on all at once."""
-    elements = 12 * HIDDEN**2
+def meet(ranks: list[Rank], operator: str, lasts_us: float, facts: list[dict[str, object]]) -> None:
+    """A collective begins on each rank when its tensors are there, and ends on all at once."""
     begins = []
-    for rank in ranks:
-        ready_us, number = rank.launch("c10d::allreduce_", [[elements]], COMMUNICATION)
+    for rank, of_rank in zip(ranks, facts, strict=True):
+        ready_us, number = rank.launch(operator, [[of_rank["In msg nelems"]]], COMMUNICATION)  # type: ignore[list-item]
         begins.append((max(ready_us, rank.free_us[COMPUTE]), number))
-    end_us = max(begin for begin, _ in begins) + SUM_US
-    facts = {
-        "Collective name": "allreduce", "In msg nelems": elements, "Out msg nelems": elements, "dtype": "BFloat16",
-        "Group size": RANKS, "Process Group Name": "0", "Process Group Description": "default_pg", "device": 0,
-        "stream": COMMUNICATION,
-    }  # fmt: skip
-    for rank, (begin_us, number) in zip(ranks, begins, strict=True):
-        name = NAMES["c10d::allreduce_"]
-        rank.add("kernel", name, 0, COMMUNICATION, begin_us, end_us, correlation=number, **facts)
+    end_us = max(begin for begin, _ in begins) + lasts_us
+    for rank, of_rank, (begin_us, number) in zip(ranks, facts, begins, strict=True):
+        common = {"dtype": "BFloat16", "Group size": RANKS, "device": 0, "stream": COMMUNICATION, "correlation": number}
+        rank.add("kernel", NAMES[operator], 0, COMMUNICATION, begin_us, end_us, **of_rank, **common)
         rank.free_us[COMMUNICATION] = end_us
+
+
+def sum_gradients(ranks: list[Rank]) -> None:
+    elements = 12 * HIDDEN**2
+    facts: dict[str, object] = {
+        "Collective name": "allreduce", "In msg nelems": elements, "Out msg nelems": elements,
+        "Process Group Name": "0", "Process Group Description": "default_pg",
+    }  # fmt: skip
+    meet(ranks, "c10d::allreduce_", SUM_US, [facts] * len(ranks))
+
+
+def send_tokens(ranks: list[Rank], step: int) -> None:
+    """Each rank sends its tokens to the ranks of their experts."""
+    rng = random.Random(step)
+    shares = [(POPULAR if rank == POPULAR_RANK else 1.0) * rng.gauss(1, 0.1) for rank in range(RANKS)]
+    sent = [round(TOKENS * HIDDEN * share / sum(shares)) for share in shares]
+    facts: list[dict[str, object]] = [
+        {"Collective name": "all_to_allv", "In msg nelems": sum(sent), "Out msg nelems": RANKS * received,
+         "In split size": str(sent), "Out split size": str([received] * RANKS), "Process Group Name": "1",
+         "Process Group Description": "expert_parallel"}
+        for received in sent
+    ]  # fmt: skip
+    meet(ranks, "c10d::alltoall_base_", 400 * max(shares) / (sum(shares) / RANKS), facts)
+    for rank in ranks:
+        rank.free_us[COMPUTE] = max(rank.free_us.values())
 
 
 def train(ranks: list[Rank]) -> None:
@@ -111,6 +134,7 @@ def train(ranks: list[Rank]) -> None:
             rank.compute("aten::copy_", [[TOKENS]], 40.0)
             for operator, shapes, microseconds in LAYER * LAYERS:
                 rank.compute(operator, shapes, microseconds)
+        send_tokens(ranks, step)
         for _ in range(LAYERS):
             for rank in ranks:
                 for operator, shapes, microseconds in LAYER[::-1] * 2:
@@ -133,3 +157,33 @@ def write_traces(folder: Path) -> None:
             "baseTimeNanoseconds": BASE_NS, "traceEvents": rank.events,
         }  # fmt: skip
         (folder / f"rank{rank.rank}.json").write_text(json.dumps(trace))
+    (folder / "power.csv").write_text(power(ranks))
+
+
+def power(ranks: list[Rank]) -> str:
+    """What jpwr samples of the devices while they are traced."""
+    rng = random.Random(7)
+    lines = [",timestamps," + ",".join(f"pynvml:{rank.rank}" for rank in ranks)]
+    level, running = [IDLE_W] * len(ranks), [_work_of(rank) for rank in ranks]
+    end_s = max(max(rank.free_us.values()) for rank in ranks) / 1e6
+    for sample in range(int((end_s + 0.02) / SAMPLE_S)):
+        now_us = (sample * SAMPLE_S - 0.01) * 1e6
+        target = [_watts(work, now_us) for work in running]
+        level = [w + 0.8 * (aim - w) for w, aim in zip(level, target, strict=True)]
+        now_s = f"{BASE_NS / SECOND_NS + now_us / 1e6:.6f}"
+        lines.append(f"{sample},{now_s},{','.join(f'{w + rng.gauss(0, 5):.3f}' for w in level)}")
+    return "\n".join(lines) + "\n"
+
+
+def _work_of(rank: Rank) -> list[tuple[float, float, float]]:
+    """Begin, end and watts of each work of a device."""
+    work = []
+    for event in rank.events:
+        if event["cat"] in ("kernel", "gpu_memcpy"):
+            begin_us, watts = float(str(event["ts"])), COMMUNICATING_W if event["tid"] == COMMUNICATION else COMPUTING_W
+            work.append((begin_us, begin_us + float(str(event["dur"])), watts))
+    return work
+
+
+def _watts(work: list[tuple[float, float, float]], now_us: float) -> float:
+    return max((watts for begin, end, watts in work if begin <= now_us < end), default=IDLE_W)

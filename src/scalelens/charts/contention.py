@@ -15,20 +15,16 @@ Source: the breakdown of temporal_breakdown, with the factor of contention (docs
 from collections.abc import Mapping
 from typing import Any
 
-import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, limits, style, words
+from scalelens.charts import limits, stacked_bars, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
-from scalelens.units import ratio
 
 QUERY = "contention"
 _PARTS = {"free of communication": "#0072B2", "beside communication": "#56B4E9", "added by communication": "#D55E00"}
 _MOST_RANKS = 64
-_BAR, _LOWEST = 22, 34  # points: height of a bar, and of a panel, whose title needs room
-_NS = {name: ratio(name, "ns") for name in ("s", "ms", "µs")}
 
 
 def draw(
@@ -48,8 +44,7 @@ def draw(
     of_ranks = _ranks(computing)
     limits.check_count(len(of_ranks), _MOST_RANKS, "ranks", "see the numbers: scalelens query contention per=class")
     legend = [style.swatch(part, color) for part, color in _PARTS.items()]
-    highest = style.WIDE_HEIGHT if page.is_wide else style.HEIGHT
-    panel = style.Panel(_bars(of_ranks), height=min(highest, max(_LOWEST, _BAR * len(of_ranks))))
+    panel = stacked_bars.panel(_bars(of_ranks), len(of_ranks), page)
     return style.figure([[panel]], legend, _caption(computing, of_ranks), page)
 
 
@@ -68,24 +63,11 @@ def _ranks(computing: pl.DataFrame) -> list[Row]:
 
 
 def _bars(ranks: list[Row]) -> Any:
-    longest = max(sum(row["parts"]) for row in ranks)
-    unit = next((unit for unit, ns in _NS.items() if longest >= ns), "µs")
-    values = [
-        {"rank": row["label"], "part": part, "order": order, "time": row["parts"][order] / _NS[unit]}
-        for row in ranks
-        for order, part in enumerate(_PARTS)
-    ]
-    colors = alt.Scale(domain=list(_PARTS), range=list(_PARTS.values()))
-    bars = alt.Chart(style.values(values)).mark_bar(height={"band": 0.8}, stroke="white", strokeWidth=0.3)
-    return bars.encode(
-        x=alt.X("time:Q", stack="zero", title=f"sum of the durations of kernels [{unit}]", scale=alt.Scale(nice=False),
-                axis=alt.Axis(tickCount=5, **axes.even_labels(longest / _NS[unit]))),
-        y=alt.Y("rank:N", title="rank", sort=[row["label"] for row in ranks],
-                axis=alt.Axis(ticks=False, domain=False, labelOverlap="greedy")),
-        color=alt.Color("part:N", scale=colors, legend=None),
-        order="order:Q",
-        tooltip=["rank:N", "part:N", alt.Tooltip("time:Q", format=".4g")],
-    )  # fmt: skip
+    unit, unit_ns = stacked_bars.unit_of(max(sum(row["parts"]) for row in ranks))
+    bars = {
+        row["label"]: {part: ns / unit_ns for part, ns in zip(_PARTS, row["parts"], strict=True)} for row in ranks
+    }  # fmt: skip
+    return stacked_bars.stacked(bars, _PARTS, x=f"sum of the durations of kernels [{unit}]")
 
 
 def _caption(computing: pl.DataFrame, ranks: list[Row]) -> list[str]:

@@ -13,14 +13,12 @@ Source: annotations of vLLM, SGLang and TensorRT-LLM (docs/traces.md)
 from collections.abc import Mapping
 from typing import Any
 
-import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, limits, style, words
+from scalelens.charts import limits, stacked_bars, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
-from scalelens.units import ratio
 
 QUERY = "inference_phases"
 FACTS = ("name",)
@@ -28,8 +26,6 @@ FACTS = ("name",)
 _COLORS = {"prefill": "#0072B2", "mixed": "#E69F00", "decode": "#56B4E9"}
 _OTHER = "#999999"
 _MOST_RANKS = 64
-_BAR, _LOWEST = 22, 34  # points: height of a bar, and of a panel, whose title needs room
-_NS = {name: ratio(name, "ns") for name in ("s", "ms", "µs")}
 
 
 def draw(
@@ -57,8 +53,7 @@ def draw(
         *sorted(set(known["phase"]) - set(_COLORS)),
     ]
     legend = [style.swatch(phase.replace("_", " "), _COLORS.get(phase, _OTHER)) for phase in phases]
-    highest = style.WIDE_HEIGHT if page.is_wide else style.HEIGHT
-    panel = style.Panel(_bars(of_ranks, labels, phases), height=min(highest, max(_LOWEST, _BAR * len(files))))
+    panel = stacked_bars.panel(_bars(of_ranks, labels, phases), len(files), page)
     return style.figure([[panel]], legend, _caption(known, phases), page)
 
 
@@ -66,24 +61,12 @@ def _bars(of_ranks: list[Row], labels: Mapping[str, str], phases: list[str]) -> 
     sums: dict[str, int] = {}
     for row in of_ranks:
         sums[row["file_id"]] = sums.get(row["file_id"], 0) + row["device_ns"]
-    longest = max(sums.values())
-    unit = next((unit for unit, ns in _NS.items() if longest >= ns), "µs")
-    values = [
-        {"rank": labels[row["file_id"]], "phase": row["phase"], "order": phases.index(row["phase"]),
-         "time": row["device_ns"] / _NS[unit]}
-        for row in of_ranks
-    ]  # fmt: skip
-    colors = alt.Scale(domain=phases, range=[_COLORS.get(phase, _OTHER) for phase in phases])
-    bars = alt.Chart(style.values(values)).mark_bar(height={"band": 0.8}, stroke="white", strokeWidth=0.3)
-    return bars.encode(
-        x=alt.X("time:Q", stack="zero", title=f"time on the device [{unit}]", scale=alt.Scale(nice=False),
-                axis=alt.Axis(tickCount=5, **axes.even_labels(longest / _NS[unit]))),
-        y=alt.Y("rank:N", title="rank", sort=list(labels.values()),
-                axis=alt.Axis(ticks=False, domain=False, labelOverlap="greedy")),
-        color=alt.Color("phase:N", scale=colors, legend=None),
-        order="order:Q",
-        tooltip=["rank:N", "phase:N", alt.Tooltip("time:Q", format=".4g")],
-    )  # fmt: skip
+    unit, unit_ns = stacked_bars.unit_of(max(sums.values()))
+    bars: dict[str, dict[str, float]] = {label: {} for label in labels.values()}
+    for row in of_ranks:
+        bars[labels[row["file_id"]]][row["phase"]] = row["device_ns"] / unit_ns
+    colors = {phase: _COLORS.get(phase, _OTHER) for phase in phases}
+    return stacked_bars.stacked(bars, colors, x=f"time on the device [{unit}]", part="phase")
 
 
 def _caption(known: pl.DataFrame, phases: list[str]) -> list[str]:

@@ -75,7 +75,14 @@ class _Args(msgspec.Struct, gc=False):
 
 # NCCL's profiler plugin: pairs of begin and end in categories of its own.
 _OF_NCCL = re.compile(rb'\[\s*\{"name": ?"[^"]{1,80}", ?"cat": ?"[A-Z0-9_]+", ?"ph": ?"b"')
+# rocprof's results.json: an empty object begins the list.
+_OF_ROCPROF = re.compile(
+    rb'\{\s*"traceEvents"\s*:\s*\[\s*\{\s*\}\s*,\s*\{"args":\{"name":"(?:CPU (?:HIP|HSA|KFD) API|COPY|GPU\d+|Markers)'
+)
 _ASCEND = "what an Ascend NPU does has no category in this trace: queries over devices need its kernel_details.csv"
+_NO_ROWS = (
+    "none of its events is complete, a pair of B and E, an instant or a counter: asynchronous events are not read"
+)
 _NOTHING = _Args()
 _ARGS = msgspec.json.Decoder(list[_Args])
 
@@ -84,7 +91,7 @@ def recognise(head: bytes, name: str) -> bool:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if re.match(rb'\{[^\[]{0,200}"(?:highres-ticks|span_indx|SpanNumber)"', text):  # TensorFlow's profiler, Paddle's
         return False
-    if _OF_NCCL.match(text):
+    if _OF_NCCL.match(text) or _OF_ROCPROF.match(text):
         return False
     if text.startswith(b"["):
         return bool(re.match(rb"\[\s*\{", text)) and all(
@@ -99,7 +106,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 def read(source: Source, rows: Rows) -> str | None:
     alone = source.head().lstrip().startswith(b"[")  # Ascend's, and others without metadata around the events
-    trace, is_ascend = Trace(source, named=alone), False
+    trace, is_ascend, has_rows = Trace(source, named=alone), False, False
     steps = _Steps(trace)
     links = FlowLinks(source) if trace.found == {LAUNCHES} else None
     metadata = trace.metadata()
@@ -116,6 +123,7 @@ def read(source: Source, rows: Rows) -> str | None:
             is_ascend |= any(
                 isinstance(e, Event) and e.ph == "M" and b'"Ascend Hardware"' in bytes(e.args) for e in items
             )
+        has_rows |= bool(kept)
         if kept:
             columns |= _arguments(kept, rank)
             columns["train_step"] = steps.at(columns, base or 0)
@@ -123,6 +131,8 @@ def read(source: Source, rows: Rows) -> str | None:
                 columns["correlation"] = links.correlations(columns, base or 0)
             rows.put_columns("events", columns)
     events.finish(trace)
+    if events.counts and not has_rows:
+        return _NO_ROWS
     return _ASCEND if is_ascend else None
 
 

@@ -1,7 +1,7 @@
 """Trace of ROCm's profiler as a database, *_results.db.
 
 Tool: rocprofv3 (ROCprofiler-SDK), whose default output it is since ROCm 7; rocpd merge
-Versions: schema 3; no real file was at hand: by the writer's source.  Other schemas are read if their columns are there
+Versions: schema 3, real files at hand.  Other schemas are read if their columns are there
 Yields: events, params
 Source: ROCm/rocm-systems projects/rocprofiler-sdk/source/share/rocprofiler-sdk-rocpd/rocpd_tables.sql and rocpd_views.sql,
     source/lib/output/generateRocpd.cpp, which fills them

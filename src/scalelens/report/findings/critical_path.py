@@ -18,6 +18,7 @@ FROM critical_path() WHERE kind IS NOT NULL GROUP BY run_id, kind, rank, name
 QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY sum(duration_ns) DESC, kind, rank, name) <= 20
 ORDER BY path_ns DESC, run_id, duration_ns DESC, kind, rank, name"""
 GLANCE = ("run_id", "kind", "rank", "name", "pieces", "duration_ns", "share%")
+CHARTS = ("critical_path",)
 ABOUT_TRACES = True
 _LONGEST_NAME = 70
 _WHAT = {

@@ -14,6 +14,7 @@ SELECT * FROM expert_balance()
 ORDER BY imbalance DESC NULLS LAST, run_id, process_group, kind, load DESC NULLS LAST, group_rank, rank"""
 GLANCE = ("run_id", "process_group", "kind", "rank", "load", "worst_load", "imbalance", "received_bytes", "calls",
           "duration_ns", "wait_ns", "note")  # fmt: skip
+CHARTS = ("expert_balance",)
 ABOUT_TRACES = True
 IS_REMARK = True
 _LEAST = 1.1  # imbalance that is worth a sentence

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 PLACE = 47
 SQL = "FROM energy_of_trace() ORDER BY run_id, rank, file_id, energy_j DESC NULLS LAST, part"
 GLANCE = ("run_id", "rank", "part", "time_ns", "energy_j", "share%", "mean_w", "coverage%", "sensors", "note")
+CHARTS = ("energy_of_trace",)
 ABOUT_TRACES = True
 
 
