@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import zlib
+from datetime import date
 from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
@@ -499,6 +500,22 @@ def test_runs_beside_published_numbers() -> None:
     assert "published tokens/s, log." in text and "published samples [images/sec], log." in text
     with pytest.raises(UserError, match="no run has a published number"):
         draw("published/two_tables", rows_of("published/two_tables").with_columns(measured=pl.lit(None, pl.Float64)))
+
+
+def test_copies_of_a_chart_share_its_rows():
+    """Altair copies each layer and each panel several times, which took most of the time for figures of many marks."""
+    rows = style.values([{"step": 1, "step_s": 0.5}])
+    points = alt.Chart(rows).encode(x="step:Q", y="step_s:Q")
+    layered = alt.layer(points.mark_line(), points.mark_point())
+    assert layered.data is rows
+    assert layered.copy().data is rows
+    assert rows["values"] == [{"step": 1, "step_s": 0.5}]
+
+
+@pytest.mark.parametrize("value", [1, 0.5, True, "a", None, float("nan"), [1, None], {"b": 2}, date(2026, 11, 26)])
+def test_rows_are_those_that_altair_would_give(value):
+    rows = [{"a": value, "b": 1}]
+    assert repr(style.values(rows).to_dict()) == repr(alt.InlineData(values=rows).to_dict())
 
 
 def test_thinned_curve_passes_through_the_same_dots():

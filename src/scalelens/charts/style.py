@@ -129,9 +129,27 @@ def encodings(drawn: Sequence[Look], field: str = "label") -> dict[str, Any]:
     }
 
 
+_PLAIN = frozenset({bool, int, float, str, type(None)})  # values that JSON has, too
+
+
+class _Rows(alt.InlineData):  # type: ignore[misc]  # Altair is Any
+    """Inline data that copies of a chart share: Altair copies each panel and layer several times, with all its rows."""
+
+    def __deepcopy__(self, _: Any) -> "_Rows":
+        return self
+
+    def to_dict(self, *args: Any, **options: Any) -> dict[str, Any]:
+        """As Altair gives it, which asks of each value of each row what it is."""
+        rows: list[Row] = self["values"]
+        if all(type(value) in _PLAIN for row in rows for value in row.values()):
+            return {"values": [dict(row) for row in rows]}
+        given: dict[str, Any] = super().to_dict(*args, **options)
+        return given
+
+
 def values(rows: Sequence[Mapping[str, Any]]) -> Any:
     """Rows as inline data of a chart, because Altair refuses lists of more than 5000."""
-    return alt.InlineData(values=[dict(row) for row in rows])
+    return _Rows(values=[dict(row) for row in rows])
 
 
 class Panel(NamedTuple):
