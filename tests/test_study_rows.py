@@ -25,7 +25,7 @@ from command_line import app
 from conftest import ROOT
 
 STUDIES = ROOT / "docs" / "studies"
-PAGES = ("caraml", "epicure", "frontier", "pdc", "tamu")
+PAGES = ("caraml", "epicure", "epicure_systems", "frontier", "pdc", "tamu")
 QUICK = ("frontier",)  # whose logs are read within a second
 
 
