@@ -51,7 +51,7 @@
 --   rest_s            DOUBLE s          what is left: checkpoints, loading between batches, what no log shows
 --   samples           DOUBLE samples    samples of the training part
 --   samples_per_s     DOUBLE samples/s  these over the time of the training part, else of the epoch
---   samples_per_s_low  DOUBLE samples/s  least rate that the times allow; NULL but where a run's are of whole seconds
+--   samples_per_s_low  DOUBLE samples/s  least rate that the times allow; NULL unless they are in whole seconds
 --   samples_per_s_high  DOUBLE samples/s  the largest
 --   is_cut            BOOLEAN           whether it is the last epoch of its attempt and less than half as long as those
 --                                       before it, the first apart
