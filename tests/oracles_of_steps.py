@@ -97,7 +97,7 @@ def epoch_times(study: Study, row: Row) -> Row:
         "batches_s": BATCHES * median, "first_batch_s": times[0] - median,
         "tail_s": (times[1:] - median).sum(), "validation_s": run.validations[epoch], "startup_s": None,
         "rest_s": run.pauses[epoch], "samples": BATCHES * run.batch,
-        "samples_per_s": BATCHES * run.batch / run.train_s[epoch],
+        "samples_per_s": BATCHES * run.batch / run.train_s[epoch], "samples_per_s_low": None, "samples_per_s_high": None,
     }  # fmt: skip
 
 

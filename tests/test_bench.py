@@ -135,6 +135,33 @@ def test_a_container_sees_the_study_and_the_data(runtime: Runtime, stage: bool, 
     assert not any(word in on_cpu for word in ("--nv", "gpu=all", "--module=gpu", "gpus="))
 
 
+def test_on_lumi_a_container_has_the_folders_that_its_guide_binds(tmp_path: Path) -> None:
+    lines = script(tmp_path / "own", container="torch.sif").splitlines()
+    (module,) = (k for k, line in enumerate(lines) if line.startswith("module load lumi-aif-singularity-bindings"))
+    assert lines[module - 1].startswith("module use ") and module < next(
+        k for k, line in enumerate(lines) if line.startswith("container=(singularity")
+    )
+    other = script(tmp_path / "other", container="torch.sif", runtime=Runtime.podman)
+    assert "module load" not in other, "the module is of the system's own runtime"
+    assert "module load" not in script(tmp_path / "none")
+
+
+@pytest.mark.parametrize("system", ["lumi", "frontier"])
+def test_miopen_has_a_folder_on_each_node(system: str, tmp_path: Path) -> None:
+    lines = script(tmp_path / "gpus", system).splitlines()
+    assert lines.index("export MIOPEN_CUSTOM_CACHE_DIR=$MIOPEN_USER_DB_PATH") < lines.index(
+        'srun --ntasks-per-node=1 mkdir -p "$MIOPEN_USER_DB_PATH"'
+    )
+    assert "mkdir" not in script(tmp_path / "cpus", system, options=["--device", "cpu"])
+
+
+def test_more_nodes_than_a_system_has_are_refused_with_their_number(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="Karolina has 72 nodes, and a job of this study asks for 128"):
+        launching.write_study(Request("vision"), [1, 128], "karolina", tmp_path / "study")
+    assert not (tmp_path / "study").exists()
+    launching.write_study(Request("vision", partition="other"), [1, 128], "karolina", tmp_path / "study")
+
+
 def test_the_runtime_is_the_systems_own(tmp_path: Path) -> None:
     assert "container=(singularity exec " in script(tmp_path, "lumi", container="image.sif")
     assert "container=(apptainer exec " in script(tmp_path, "frontier", container="image.sif")
@@ -210,7 +237,7 @@ def test_a_time_that_is_none_is_refused(time: str, tmp_path: Path) -> None:
         ("leonardo", 64, "1", {"qos": "boost_qos_bprod"}, "admits: 65 to 256 nodes"),
         ("leonardo", 3, "2-0", {"qos": "of_a_project"}, None),
         ("karolina", 17, "1", {}, "--partition qgpu_big (from 17 nodes on) would admit it"),
-        ("vega", 1000, "9-0", {}, None),
+        ("vega", 60, "9-0", {}, None),
         (None, 1000, "9-0", {}, None),
     ],
 )

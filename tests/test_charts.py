@@ -75,7 +75,7 @@ NUMBERS = {
     "compared_ns": pl.Int64, "requested_bytes": pl.Int64, "reserved_bytes": pl.Int64, "at_s": pl.Float64, "entries": pl.Int64,
     "pieces": pl.Int64, "duration_ns": pl.Int64, "time_ns": pl.Int64, "coverage": pl.Float64, "token_j": pl.Float64,
     "sensors": pl.Int64, "load": pl.Float64, "worst_load": pl.Float64, "imbalance": pl.Float64, "group_rank": pl.Int64,
-    "elbow_number": pl.Int64, "elbow_share_low": pl.Float64, "elbow_share_high": pl.Float64,
+    "seq_length": pl.Int64, "elbow_number": pl.Int64, "elbow_share_low": pl.Float64, "elbow_share_high": pl.Float64,
 }  # fmt: skip
 LEFT_OUT = {"warmup": 8, "checkpoint": 3}
 SAID = {
@@ -367,6 +367,53 @@ def test_steps_of_one_rank_are_bars():
     spec = render.specification(draw("step_heatmap/slow_rank_and_step", rows), {})
     (bars,) = [mark for mark in marks(spec) if mark["mark"]["type"] == "bar"]
     assert bars["encoding"]["y"]["title"] == "compute per step [ms]" and "White" not in spec["description"]
+
+
+def test_a_rate_is_the_batch_over_the_median_step_or_what_the_tool_prints():
+    rows = rows_of("scaling_rates/two_precisions")
+    points = {
+        row["run_id"]: row["rate"]
+        for row in drawn_rows(spec_of("scaling_rates/two_precisions"))
+        if {"run_id", "rate"} <= row.keys()
+    }
+    assert len(points) == rows.height
+    for row in rows.iter_rows(named=True):
+        assert points[row["run_id"]] == pytest.approx(row["global_batch_size"] / row["devices"] / row["step_s"])
+    printed = rows_of("scaling_rates/weak_and_strong")
+    points = {
+        row["run_id"]: row["rate"]
+        for row in drawn_rows(spec_of("scaling_rates/weak_and_strong"))
+        if {"run_id", "rate"} <= row.keys()
+    }
+    assert points == {run: pytest.approx(tflops) for run, tflops in printed.select("run_id", "tflops_printed").rows()}
+    text = text_of("scaling_rates/weak_and_strong")
+    assert "gpt-175b-96x12288 · strong" in text and "TFLOP/s per GCD, as printed" in text
+    with pytest.raises(UserError, match="metric=t_ep is of whole epochs"):
+        draw("scaling_rates/x", rows.with_columns(metric=pl.lit("t_ep")))
+
+
+def test_an_interval_of_a_rate_is_that_of_the_step_time_and_no_range_of_single_steps():
+    rows = rows_of("scaling_rates/two_precisions")
+    sure = rows.filter(pl.col("interval_kind") == "ci95")
+    assert 0 < sure.height < rows.height, "some runs are too short"
+    lowest = sure.select(pl.col("global_batch_size") / pl.col("devices") / pl.col("step_s_high")).to_series()
+    drawn = {row["rate_low"] for row in drawn_rows(spec_of("scaling_rates/two_precisions")) if "rate_low" in row}
+    assert sorted(drawn) == pytest.approx(sorted(lowest))
+    assert "95 % interval, steps of one run" in text_of("scaling_rates/two_precisions")
+
+
+def test_devices_of_rates_are_gcds_or_with_the_unit_gpus():
+    spec = render.specification(draw("scaling_rates/weak_and_strong", page=page_of({"unit": "gpu"})), {})
+    rows = rows_of("scaling_rates/weak_and_strong")
+    points = {row["run_id"]: row for row in drawn_rows(spec) if {"run_id", "rate"} <= row.keys()}
+    for row in rows.iter_rows(named=True):
+        assert points[row["run_id"]]["devices"] * 2 == row["devices"]
+        assert points[row["run_id"]]["rate"] == pytest.approx(2 * row["tflops_printed"])
+    of_nvidia = rows.with_columns(
+        device_unit=pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("gpu")).otherwise("device_unit")
+    )
+    with pytest.raises(UserError, match="some runs count GCDs and others GPUs"):
+        draw("scaling_rates/weak_and_strong", of_nvidia)
 
 
 def test_a_series_of_one_size_has_no_panel_of_times():

@@ -262,3 +262,37 @@ def test_each_system_of_the_documents_is_there_and_no_cell_is_of_another_documen
     assert lumi["tdp"] is None and lumi["topology"] == "Dragonfly", "the guide prints no power limit"
     assert rows["caraml", "H100 (JURECA)"]["tdp"] == "350 W"
     assert rows["epicure", "Deucalion"]["device_memory"] == "40 GiB or 80 GiB"
+
+
+KERAS = """Epoch 1/2
+7000/7000 [==============================] - 71s 10ms/step - loss: 0.0450
+Epoch 2/2
+7000/7000 [==============================] - 24s 3ms/step - loss: 0.0400
+"""
+
+
+def test_a_rate_of_epochs_in_whole_seconds_is_what_the_rounding_allows(tmp_path: Path) -> None:
+    """Keras prints 24 s and 3 ms: 10 images in 3 ms would be 3,333 a second, which no epoch of 23.5 to 24.5 s has."""
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "train.log").write_text(KERAS)
+    facts = 'model = "residual autoencoder on MNIST"\ndevices = 1\ndp = 1\nmicro_batch_size = 10\ndevice_unit = "ipu"\n'
+    (tmp_path / "logs" / "scalelens.toml").write_text(f"[facts]\n{facts}")
+    scalelens.ingest(tmp_path / "logs", warehouse=tmp_path / "w")
+    ends = "samples_per_s_low, samples_per_s, samples_per_s_high"
+    (epoch,) = scalelens.sql(f"SELECT {ends} FROM epoch_times(epochs := '1')", warehouse=tmp_path / "w").rows()
+    assert epoch == (pytest.approx(70_000 / 24.5), pytest.approx(70_000 / 24), pytest.approx(70_000 / 23.5))
+    asked = "SELECT measured, is_as_printed, note FROM compare_published(published_name := 'tamu/table-4')"
+    (row,) = scalelens.sql(asked, warehouse=tmp_path / "w").rows()  # without the first epoch, which compiles
+    assert row == (pytest.approx(70_000 / 24), True, "from epochs in whole seconds: 2857 to 2979")
+
+
+def test_times_of_epochs_that_are_finer_have_no_such_bounds(tmp_path: Path) -> None:
+    spans = "".join(
+        f':::SCALELENS {{"event": "phase", "phase": "train", "epoch": {epoch}, "step": {epoch + 1}, "span_s": {span_s}, '
+        '"samples": 1000, "rank": 0}\n'
+        for epoch, span_s in enumerate((11.0, 10.0, 10.5))
+    )
+    (tmp_path / "train.log").write_text(':::SCALELENS {"event": "run", "framework": "pytorch", "rank": 0}\n' + spans)
+    scalelens.ingest(tmp_path / "train.log", warehouse=tmp_path / "w")
+    rates = scalelens.sql("SELECT samples_per_s, samples_per_s_low FROM epoch_times()", warehouse=tmp_path / "w").rows()
+    assert rates == [(pytest.approx(1000 / span_s), None) for span_s in (11.0, 10.0, 10.5)]

@@ -26,6 +26,7 @@ OF_THE_CORPUS = [
 AT_NIGHT = [
     "caraml.md",
     "epicure.md",
+    "epicure_systems.md",
     "frontier.md",
     "slower.md",
     "tamu.md",

@@ -2,7 +2,7 @@
 
 A row is `what | command | printed | in the document | tolerance`.  A command that asks is run on the study's logs: its
 numbers (`measured`, else the last column) are those of the row, and agree with the document's within the tolerance:
-`digits` are the digits that the document prints, `0.1 %` is relative, `shown` is for what the document prints no number
+`digits` are the digits that the document prints, `0.1 %` is relative, `0.5 s` is not, `shown` is for what the document prints no number
 of.  A figure is drawn by a command of the page.  A row without a command says why there is none.
 """
 
@@ -25,7 +25,7 @@ from command_line import app
 from conftest import ROOT
 
 STUDIES = ROOT / "docs" / "studies"
-PAGES = ("caraml", "epicure", "frontier", "pdc", "tamu")
+PAGES = ("caraml", "epicure", "epicure_systems", "frontier", "pdc", "tamu")
 QUICK = ("frontier",)  # whose logs are read within a second
 
 
@@ -83,6 +83,8 @@ def fits(value: Decimal, sign: str, stated: Decimal, tolerance: str) -> bool:
         return {"<": value < stated, ">": value > stated, "≥": value >= stated, "≤": value <= stated}[sign]
     if tolerance.endswith("%"):
         return abs(value / stated - 1) <= Decimal(tolerance.rstrip(" %")) / 100
+    if tolerance.endswith(" s"):
+        return abs(value - stated) <= Decimal(tolerance.removesuffix(" s"))
     return abs(value - stated) <= half_digit(stated)
 
 
@@ -125,7 +127,9 @@ def test_a_row_without_a_command_says_why() -> None:
     without = [row for row in ROWS if not row.command]
     assert without and all(len(row.document.split()) >= 4 for row in without)
     assert {row.study for row in ROWS} == {*PAGES}
-    assert all(row.tolerance in ("digits", "shown", "\N{EM DASH}") or row.tolerance.endswith(" %") for row in ROWS)
+    assert all(
+        row.tolerance in ("digits", "shown", "\N{EM DASH}") or row.tolerance.endswith((" %", " s")) for row in ROWS
+    )
 
 
 @pytest.mark.parametrize(
@@ -137,6 +141,8 @@ def test_a_row_without_a_command_says_why() -> None:
         ("79", "≥", "80", "digits", False),
         ("27.586", "", "27.60", "0.1 %", True),
         ("27.4", "", "27.60", "0.1 %", False),
+        ("24", "", "23.7", "0.5 s", True),
+        ("25", "", "23.7", "0.5 s", False),
     ],
 )
 def test_a_number_agrees_within_its_tolerance(value: str, sign: str, stated: str, tolerance: str, is_fit: bool) -> None:

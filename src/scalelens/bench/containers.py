@@ -6,7 +6,18 @@ from pathlib import Path
 from scalelens.bench.request import Request, Runtime
 from scalelens.errors import UserError
 
-_PASSED_ON = ("SLURM_", "PET_", "NCCL_", "GLOO_", "FI_", "OMP_", "CUDA_", "MIOPEN_", "SCALELENS_")  # podman passes none
+_PASSED_ON = (
+    "SLURM_",
+    "PET_",
+    "NCCL_",
+    "GLOO_",
+    "FI_",
+    "OMP_",
+    "CUDA_",
+    "HSA_",
+    "MIOPEN_",
+    "SCALELENS_",
+)  # podman passes none
 _DEVICES = {  # what each runtime needs for NVIDIA's devices and for AMD's
     "apptainer": ("--nv", "--rocm"),
     "singularity": ("--nv", "--rocm"),
@@ -27,7 +38,9 @@ def start_lines(request: Request, system: dict[str, str], out: Path) -> list[str
         data = Path(request.data).resolve()
         folders.append(shlex.quote(str(data.parent if request.workload == "language" else data)))
     lines = _container_lines(request.container, runtime, folders, request.on_cpu)
-    return [f"# The container holds {packages}.", *lines]
+    is_usual = runtime == system.get("container_runtime")
+    setup = system.get("container_setup", "").split(";") if is_usual and not request.on_cpu else []
+    return [f"# The container holds {packages}.", *filter(None, setup), *lines]
 
 
 def _container_lines(image: str, runtime: str, folders: list[str], on_cpu: bool) -> list[str]:

@@ -22,8 +22,10 @@ def systems() -> dict[str, dict[str, str]]:
 
     `partition` is `none` where the QoS chooses it, and `a|b` where the user must.  `address_suffix` turns a node's name
     into its name in the fast network.  `rank_cores` are the cores nearest to each device, in the order of the devices.
-    `local_storage` is a node's own, `local_option` what a job must ask for to have it.  Semicolons separate the entries
-    of `options`, `environment` and `notes`.
+    `prepare` is run once before the
+    runner, `container_setup` where the system's own container runtime is used.  `local_storage` is a node's own,
+    `local_option` what a job must ask for to have it.  Semicolons separate the entries of `options`, `environment`,
+    `prepare`, `container_setup` and `notes`.
     """
     with (CATALOG_FOLDER / "slurm.csv").open(newline="", encoding="utf-8") as text:
         return {row["system"]: row for row in csv.DictReader(text)}
@@ -86,7 +88,7 @@ def _node_lines(request: Request, nodes: int, system: dict[str, str]) -> dict[st
     return {
         "devices": _fillable(f"devices={devices}", "the devices of a node"),
         "threads": _threads(cores, "" if request.on_cpu else system.get("rank_cores", "")) if cores else [],
-        "environment": entries(system, "environment"),
+        "environment": [*entries(system, "environment"), *([] if request.on_cpu else entries(system, "prepare"))],
         "network_hint": [] if request.on_cpu or nodes == 1 else _network_hint(system),
     }
 

@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 
 from scalelens.bench.job_script import entries, job_script, submit_script, systems
-from scalelens.bench.limits import check_limits
+from scalelens.bench.limits import check_limits, check_size
 from scalelens.bench.request import Request
 from scalelens.errors import UserError
 from scalelens.whole_files import write_file
@@ -88,6 +88,8 @@ def write_study(
     usual = [option.removeprefix("--qos=") for option in entries(facts, "options") if option.startswith("--qos=")]
     for size in nodes:
         partition, qos = request.partition or facts.get("partition", ""), request.qos or "".join(usual)
+        if partition == facts.get("partition"):
+            check_size(facts["name"], size)
         check_limits(system, partition, qos, size, request.time)
     out = out.resolve()
     texts = {size: job_script(request, size, facts, out) for size in nodes}

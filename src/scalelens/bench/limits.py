@@ -25,6 +25,21 @@ def seconds(time: str) -> int:
     return first * MINUTE + second
 
 
+def check_size(name: str, nodes: int) -> None:
+    """Raises UserError for more nodes than a system has, by its name, where a document states how many it has."""
+    with (CATALOG_FOLDER / "published" / "epicure.csv").open(newline="", encoding="utf-8") as text:
+        stated = {
+            row["system"]: int(row["printed"])
+            for row in csv.DictReader(text)
+            if (row["name"], row["quantity"]) == ("epicure/systems", "nodes_of_partition")
+        }
+    if nodes > stated.get(name, nodes):
+        raise UserError(
+            f"{name} has {stated[name]} nodes, and a job of this study asks for {nodes}",
+            "name fewer with --nodes; FROM published_systems() has the nodes of each system",
+        )
+
+
 def check_limits(system: str | None, partition: str, qos: str, nodes: int, time: str) -> None:
     """Raises UserError for a job that no known limit of its partition and QoS admits.
 

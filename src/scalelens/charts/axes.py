@@ -55,7 +55,7 @@ def of_counts(field: str, title: str | None, counts: Iterable[int], overhang: fl
         f"{field}:Q",
         title=title,
         scale=alt.Scale(type="log", base=2, domain=domain, nice=False, padding=padding),
-        axis=alt.Axis(values=values, tickCount=len(values), format="d", labelOverlap="greedy", labelSeparation=1),
+        axis=alt.Axis(values=values, tickCount=len(values), format="d", labelOverlap="parity", labelSeparation=1),
     )
 
 

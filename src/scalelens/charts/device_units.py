@@ -7,13 +7,14 @@ from scalelens.errors import UserError
 
 _GCDS = 2  # of a module of AMD's Instinct MI250 and MI250X
 ADDED = "A GPU is a module: the throughputs of its two GCDs are added."
+_PER_DEVICE = ("device_samples_per_s", "device_tokens_per_s", "batch_per_device")
 
 
-def in_unit(points: Sequence[Row], unit: str) -> bool:
+def in_unit(points: Sequence[Row], unit: str, per_device: Sequence[str] = _PER_DEVICE) -> bool:
     """Counts GCDs in GPUs, where `unit` says so; returns whether there were any.
 
-    Rates per device and batches per device double.  Raises UserError for GCDs beside GPUs without a unit, and for a run
-    on an odd number of GCDs.
+    What is `per_device` doubles: rates and batches.  Raises UserError for GCDs beside GPUs without a unit, and for a
+    run on an odd number of GCDs.
     """
     gcds = [point for point in points if point.get("device_unit") == "gcd"]
     if not unit:
@@ -32,6 +33,6 @@ def in_unit(points: Sequence[Row], unit: str) -> bool:
         point["devices"] //= _GCDS
         point["device_unit"] = "gpu"
         point["device_model"] = (point.get("device_model") or "").removesuffix(" gcd") or None
-        for name in ("device_samples_per_s", "device_tokens_per_s", "batch_per_device"):
+        for name in per_device:
             point[name] = point[name] * _GCDS if point.get(name) is not None else None
     return bool(gcds)

@@ -47,12 +47,13 @@ def draw(rows: pl.DataFrame, marks: Marks, page: Page) -> Any:
     _check_single(points, marks)
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     kind = _interval_kind(rows, marks.y)
-    panels = [
-        style.Panel(_panel(part, points, marks, looks, kind).properties(title=name), name=name)
-        for name, part in facets.parts(points, page).items()
+    groups = facets.parts(points, page)
+    across = min(3, len(groups)) if page.is_wide else 1
+    charts = [
+        (name, _panel(part, points, marks, looks, kind, has_axis=k % across == 0).properties(title=name))
+        for k, (name, part) in enumerate(groups.items())
     ]
-    across = min(3, len(panels)) if page.is_wide else 1
-    grid = [panels[n : n + across] for n in range(0, len(panels), across)]
+    grid = facets.grid(charts, across)
     legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
     if marks.mark == "bar":
         legend = [style.swatch(look.label, look.color)._replace(is_series=True) for look in looks if look.label]
@@ -102,10 +103,16 @@ def _values(rows: pl.DataFrame, column: str) -> set[str]:
 
 
 def _panel(
-    part: Sequence[Row], points: Sequence[Row], marks: Marks, looks: Sequence[style.Look], kind: tuple[str, str] | None
+    part: Sequence[Row],
+    points: Sequence[Row],
+    marks: Marks,
+    looks: Sequence[style.Look],
+    kind: tuple[str, str] | None,
+    has_axis: bool,
 ) -> Any:
-    """One panel.  All panels have the axes of all points, because they are compared."""
+    """One panel.  All panels have the axes of all points, because they are compared; a row of panels shares one."""
     x, y, by = _x(points, marks), _y(points, marks), style.encodings(looks)
+    y = y if has_axis else facets.without_axis(y)
     ends = (f"{marks.y}_low", f"{marks.y}_high")
     fields = dict.fromkeys((marks.x, marks.y, "label", *(ends if kind else ())))
     chart = alt.Chart(style.values([{name: _plain(point[name]) for name in fields} for point in part]))

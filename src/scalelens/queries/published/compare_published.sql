@@ -14,7 +14,7 @@
 --
 -- Glance: name entry run_id devices quantity measured printed unit ratio differs unknown note
 --
--- Sources: published, runs, params, selected_runs, throughput, energy_efficiency, scaling
+-- Sources: published, runs, params, selected_runs, throughput, epoch_times, energy_efficiency, scaling
 --
 -- Parameters: runs, epochs, warmup, exclude
 --   published_name := ''    name in `published`, such as caraml/gpt-ipu; empty takes all of the run's model
@@ -29,41 +29,50 @@
 --   printed          VARCHAR    as published
 --   unit             VARCHAR    as published
 --   ratio            DOUBLE     measured over printed
---   is_as_printed    BOOLEAN    whether the measured value is one that the printed digits allow
+--   is_as_printed    BOOLEAN    whether the printed digits and the rounding of the log allow the measured value
 --   differs          VARCHAR    settings that differ: value of the run -> published value
 --   unknown          VARCHAR    settings that one side does not state
 --   note             VARCHAR    what to know or doubt
 WITH
+-- Of a log that times epochs in whole seconds, as Keras does: its times of a step have a digit or two.
+coarse AS MATERIALIZED (
+    SELECT run_id, sum(samples) / sum(samples / samples_per_s) AS samples_per_s,
+        sum(samples) / sum(samples / samples_per_s_low) AS low, sum(samples) / sum(samples / samples_per_s_high) AS high
+    FROM epoch_times(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)
+    WHERE samples_per_s_low IS NOT NULL AND NOT is_cut AND (epoch > 0 OR trim(epochs::VARCHAR) <> '')
+    GROUP BY run_id),
 rates AS MATERIALIZED (
-    SELECT run_id, coalesce(samples_per_s, CASE WHEN rate_scope = 'global' THEN printed_samples_per_s END) AS samples_per_s,
-        CASE WHEN samples_per_s IS NULL THEN 'the mean of the rates that the log prints, which has no times' END AS printed_kind,
+    SELECT run_id, coalesce(c.samples_per_s, t.samples_per_s, CASE WHEN rate_scope = 'global' THEN printed_samples_per_s END)
+        AS samples_per_s,
+        CASE WHEN c.samples_per_s IS NOT NULL THEN concat('from epochs in whole seconds: ', round(low)::BIGINT, ' to ', round(high)::BIGINT)
+            WHEN t.samples_per_s IS NULL THEN 'the mean of the rates that the log prints, which has no times' END AS printed_kind,
         tokens_per_s
-    FROM throughput(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
+    FROM throughput(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) AS t FULL JOIN coarse AS c USING (run_id)),
 energies AS MATERIALIZED (
     FROM energy_efficiency(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 efficiencies AS MATERIALIZED (
     FROM scaling(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 -- Values are in the units of number_unit (3600 J are 1 Wh).  is_samples: samples where the document counts tokens.
 measures AS (
-    SELECT run_id, 'samples_per_s' AS quantity, samples_per_s AS measured, false AS is_samples, printed_kind AS kind,
-        NULL AS scaled
-        FROM rates
+    SELECT run_id, 'samples_per_s' AS quantity, r.samples_per_s AS measured, false AS is_samples, printed_kind AS kind,
+        NULL AS scaled, low, high
+        FROM rates AS r LEFT JOIN coarse USING (run_id)
     UNION ALL SELECT run_id, 'tokens_per_s', coalesce(tokens_per_s, samples_per_s), tokens_per_s IS NULL, printed_kind,
-        NULL FROM rates
-    UNION ALL SELECT run_id, 'energy_per_device', unit_wh * 3600, false, NULL, NULL FROM energies
-    UNION ALL SELECT run_id, 'energy', epoch_wh * 3600, false, NULL, NULL FROM energies
-    UNION ALL SELECT run_id, 'samples_per_energy', samples_per_wh / 3600, false, NULL, NULL FROM energies
+        NULL, NULL, NULL FROM rates
+    UNION ALL SELECT run_id, 'energy_per_device', unit_wh * 3600, false, NULL, NULL, NULL, NULL FROM energies
+    UNION ALL SELECT run_id, 'energy', epoch_wh * 3600, false, NULL, NULL, NULL, NULL FROM energies
+    UNION ALL SELECT run_id, 'samples_per_energy', samples_per_wh / 3600, false, NULL, NULL, NULL, NULL FROM energies
     UNION ALL SELECT run_id, 'tokens_per_energy', coalesce(tokens_per_wh, samples_per_wh) / 3600, tokens_per_wh IS NULL, NULL,
-        NULL FROM energies
+        NULL, NULL, NULL FROM energies
     UNION ALL SELECT run_id, 'efficiency', efficiency, false, concat(scaling, ' scaling from ', baseline_devices, ' devices'),
-        scaling FROM efficiencies WHERE devices > baseline_devices
-    UNION ALL SELECT run_id, 'flops_per_device', 1e12 * tflops_per_device, false, tflops_kind, scaling FROM efficiencies),
+        scaling, NULL, NULL FROM efficiencies WHERE devices > baseline_devices
+    UNION ALL SELECT run_id, 'flops_per_device', 1e12 * tflops_per_device, false, tflops_kind, scaling, NULL, NULL FROM efficiencies),
 -- Of poprun: how many processes drive the devices.
 instances AS (
     SELECT run_id, max(value) AS run_instances FROM params WHERE key IN ('instances', 'num_instances')
     GROUP BY run_id HAVING count(DISTINCT value) = 1),
 fitting AS (
-    SELECT p.*, m.measured, m.is_samples, m.kind, r.run_id, r.devices AS run_devices, r.model AS run_model,
+    SELECT p.*, m.measured, m.low, m.high, m.is_samples, m.kind, r.run_id, r.devices AS run_devices, r.model AS run_model,
         r.device_unit AS unit_of_devices,
         is_same_model(r.model, p.model) AS is_same_model,
         nullif(regexp_extract(p.setting, '^(PyTorch|TensorFlow|Keras|Megatron-LM)\b', 1), '') AS stated_framework,
@@ -107,8 +116,8 @@ SELECT DISTINCT name, CASE WHEN n_fitting = 1 THEN entry END AS entry, run_id, r
     CASE WHEN n_fitting = 1 THEN measured / unit_size END AS measured,
     CASE WHEN n_fitting = 1 THEN printed END AS printed,
     CASE WHEN n_fitting = 1 THEN unit END AS unit, CASE WHEN n_fitting = 1 THEN measured / number END AS ratio,
-    CASE WHEN n_fitting = 1 THEN measured BETWEEN coalesce(number_low, -'inf'::DOUBLE)
-        AND coalesce(number_high, 'inf'::DOUBLE) END AS is_as_printed,
+    CASE WHEN n_fitting = 1 THEN coalesce(high, measured) >= coalesce(number_low, -'inf'::DOUBLE)
+        AND coalesce(low, measured) <= coalesce(number_high, 'inf'::DOUBLE) END AS is_as_printed,
     CASE WHEN n_fitting = 1 THEN nullif(differing, '') END AS differs,
     CASE WHEN n_fitting = 1 THEN nullif(not_stated, '') END AS unknown,
     notes([CASE WHEN n_fitting > 1

@@ -18,7 +18,8 @@
 --
 -- Assumptions: A validation belongs to the epoch that it follows, by the clock, by its number, or by its line.
 --
--- Limits: first_batch_s and tail_s need every batch of the epoch.  What ran in parallel to another part counts twice,
+-- Limits: A log such as Keras' rounds the times of epochs to whole seconds, which is seen in the times themselves: the
+--   rate is then between samples_per_s_low and samples_per_s_high.  first_batch_s and tail_s need every batch of the epoch.  What ran in parallel to another part counts twice,
 --   so rest_s may be below 0.
 --
 -- Glance: run_id epoch epoch_s train_s median_batch_s n_steps samples_per_s validation_s tail_s first_batch_s startup_s
@@ -49,7 +50,9 @@
 --   startup_s         DOUBLE s          start-up and compilation within the epoch, outside of its batches
 --   rest_s            DOUBLE s          what is left: checkpoints, loading between batches, what no log shows
 --   samples           DOUBLE samples    samples of the training part
---   samples_per_s     DOUBLE samples/s  these over the time of the training part
+--   samples_per_s     DOUBLE samples/s  these over the time of the training part, else of the epoch
+--   samples_per_s_low  DOUBLE samples/s  least rate that the times allow; NULL unless they are in whole seconds
+--   samples_per_s_high  DOUBLE samples/s  the largest
 --   is_cut            BOOLEAN           whether it is the last epoch of its attempt and less than half as long as those
 --                                       before it, the first apart
 WITH
@@ -144,7 +147,9 @@ ordered AS (
 judged AS (
     SELECT *, coalesce(is_last AND has_every_batch IS NOT TRUE
         AND span_s < 0.5 * median(span_s) FILTER (WHERE NOT is_first AND NOT is_last) OVER (PARTITION BY run_id, attempt), false)
-        AS is_cut
+        AS is_cut,
+        bool_and(span_s = round(span_s) AND span_s > 1) OVER (PARTITION BY run_id) AS is_of_whole_seconds,
+        if(train_origin = 'epoch' AND validation_s IS NOT NULL, 1.0, 0.5) AS rounding_s  -- of one time, or of two
     FROM ordered),
 wanted_epochs AS (
     SELECT string_split(span, '-')[1]::INTEGER AS first_epoch, string_split(span, '-')[-1]::INTEGER AS last_epoch
@@ -155,7 +160,8 @@ SELECT run_id, attempt, epoch, epoch_s, train_s, train_origin, n_steps, median_b
     validation_s, startup_s,
     epoch_s - coalesce(batches_s, 0) - coalesce(first_batch_s, 0) - coalesce(tail_s, 0) - coalesce(validation_s, 0)
         - coalesce(startup_s, 0) AS rest_s,
-    samples, samples / train_s AS samples_per_s, is_cut
+    samples, samples / span_s AS samples_per_s, CASE WHEN is_of_whole_seconds THEN samples / (span_s + rounding_s) END AS samples_per_s_low,
+    CASE WHEN is_of_whole_seconds THEN samples / (span_s - rounding_s) END AS samples_per_s_high, is_cut
 FROM judged
 WHERE (trim(epochs::VARCHAR) = '' OR EXISTS (FROM wanted_epochs WHERE epoch BETWEEN first_epoch AND last_epoch))
 ORDER BY run_id, attempt, epoch

@@ -63,7 +63,7 @@ def _tabular(
         lines.append(" & ".join(row) + r" \\")
     text = "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
     if size:
-        text = rf"{{\{size.command}\setlength{{\tabcolsep}}{{{size.column_separation:g}pt}}%" + f"\n{text}}}"
+        text = rf"{{{size.command}\setlength{{\tabcolsep}}{{{size.column_separation:g}pt}}%" + f"\n{text}}}"
     return text + "\n"
 
 

@@ -23,14 +23,22 @@ _GROUP = 1.67  # siunitx sets five digits and more in groups of three
 
 
 class Type(NamedTuple):
-    """A size of type.  Small type of Computer Modern is relatively wider."""
+    """A size of type.  Small type of Computer Modern is relatively wider.
+
+    It is named by its points: what a class calls `footnotesize` may be as large as its `small`, as in llncs.
+    """
 
     command: str
     factor: float  # of the widths at 10 points
     column_separation: float  # in points, on each side of a column
 
 
-SIZES = (Type("normalsize", 1.0, 6), Type("small", 0.925, 5), Type("footnotesize", 0.85, 4), Type("scriptsize", 0.8, 3))
+SIZES = (
+    Type(r"\normalsize", 1.0, 6),  # of 10 points or less
+    Type(r"\fontsize{9}{11}\selectfont", 0.925, 5),
+    Type(r"\fontsize{8}{9.5}\selectfont", 0.85, 4),
+    Type(r"\fontsize{7}{8.5}\selectfont", 0.8, 3),
+)
 
 
 def text_width(text: str) -> float:
@@ -51,5 +59,5 @@ def table_width(widths: list[float], size: Type) -> float:
 
 
 def room_in(mm: float) -> float:
-    """Points of TeX in a column: a point less than its width, because IEEEtran's is a point less than IEEE states."""
-    return mm * _POINTS_PER_MM - 1
+    """Points of TeX in a column: two less than its width, as IEEEtran's columns are less wide than IEEE states."""
+    return mm * _POINTS_PER_MM - 2
