@@ -2,10 +2,11 @@
 
     python tests/tracker_versions.py [--rows 200,5000,100000] [--tools wandb,mlflow] [--sites FOLDER] > trackers.csv
 
-Each version is installed into a folder of its own (`pip install --target`), which needs the package index once.  Its
-script logs their configuration and, for the first size, two runs and a third one that is killed; it writes down when.
-Where a tool keeps nothing of a killed run, there is none.  Every row, value, time and setting that is read must equal what was logged; of the killed run the rows must be
-the beginning of it.  One line of CSV for each file: what was compared, and `ok` or the first difference.
+Each version is installed into a folder of its own (`pip install --target`), which needs the package index once.  The
+script logs a configuration and records, and writes down when.  For the first size there are two runs and, where the
+tool keeps something of it, a third one that is killed.  Every row, value, time and setting that is read must equal what
+was logged; of the killed run the rows must be the beginning of it.  One line of CSV for each run: `ok`, or the first
+difference.
 """
 
 import argparse
