@@ -23,6 +23,7 @@ test-oldest test-newest: test-%:
 nightly: $(VENV)/tested test-oldest test-newest
 	$(BIN)/python -m pytest -m slow
 	nice $(BIN)/python tests/fuzz_in_shards.py 1000000
+	$(BIN)/python tests/tracker_versions.py
 
 lint: $(VENV)/tested
 	$(BIN)/ruff check src tests benchmarks

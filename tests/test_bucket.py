@@ -1,6 +1,7 @@
 """A warehouse in S3: the answers of a local one, whoever writes at once, whatever is killed, removed or altered.
 
-The server is moto's, over HTTP.  Another machine is another folder of copies.
+The server is moto's, over HTTP, or that of SCALELENS_TEST_S3 (http://127.0.0.1:PORT), which knows the key `somebody`
+with the secret `secret`.  Another machine is another folder of copies.
 """
 
 import contextlib
@@ -60,9 +61,16 @@ VARIABLES = {
 }
 
 
+ADDRESS = os.environ.get("SCALELENS_TEST_S3")
+only_moto = pytest.mark.skipif(ADDRESS is not None, reason="only moto is made to refuse")
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     """The address of an S3 server."""
+    if ADDRESS:
+        yield ADDRESS
+        return
     import logging
 
     from moto.server import ThreadedMotoServer
@@ -458,6 +466,7 @@ def test_what_is_no_warehouse_is_said(store: Store, logs: Path, run: "Run") -> N
     one_line(run("ingest", str(logs), "-w", f"s3://{store.bucket}/thesis"), "contains other files")
 
 
+@only_moto
 def test_a_bucket_that_may_not_be_read_or_written_is_said(
     store: Store, logs: Path, run: "Run", monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -485,6 +494,7 @@ def slowed(monkeypatch: pytest.MonkeyPatch, refused: Callable[[int, dict[str, An
     monkeypatch.setattr(DomainDispatcherApplication, "__call__", refusing)
 
 
+@only_moto
 def test_a_server_that_refuses_some_requests_is_asked_again(
     store: Store, logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -494,6 +504,7 @@ def test_a_server_that_refuses_some_requests_is_asked_again(
         assert steps_by_path(store.root) == {"0.log": 5, "1.log": 5, "2.log": 5}
 
 
+@only_moto
 def test_a_server_that_takes_no_object_loses_nothing_of_before(
     store: Store, logs: Path, run: "Run", monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -286,26 +286,37 @@ def endless_beginnings(items: Iterable[tuple[Any, Any]]) -> bool:
     return False
 
 
-def patterns_that_are_searched() -> Iterator[tuple[str, re.Pattern[Any]]]:
+def patterns() -> Iterator[tuple[str, re.Pattern[Any], bool]]:
+    """Name of each pattern of the package, the pattern, and whether a text is searched for it."""
     for package in ("parsers", "parsing", "tabular", "ingestion", "runs"):
         folder = importlib.import_module(f"scalelens.{package}").__path__
         for found in pkgutil.walk_packages(folder, f"scalelens.{package}."):
             module = importlib.import_module(found.name)
             code = Path(str(module.__file__)).read_text()
             for name, value in vars(module).items():
-                if isinstance(value, re.Pattern) and re.search(rf"\b{name}\.(?:search|find|sub|split)", code):
-                    yield f"{found.name}.{name}", value
+                if isinstance(value, re.Pattern):
+                    is_searched = re.search(rf"\b{name}\.(?:search|find|sub|split)", code) is not None
+                    yield f"{found.name}.{name}", value, is_searched
 
 
 def test_no_pattern_that_is_searched_begins_without_an_end() -> None:
     found = {
         name
-        for name, pattern in patterns_that_are_searched()
-        if endless_beginnings(parse(pattern.pattern, pattern.flags & ~re.UNICODE))
+        for name, pattern, is_searched in patterns()
+        if is_searched and endless_beginnings(parse(pattern.pattern, pattern.flags & ~re.UNICODE))
     }
     assert not found
     assert endless_beginnings(parse(r"(\w+)=")) and not endless_beginnings(parse(r"(?<!\w)(\w+)="))
     assert endless_beginnings(parse(r"a|\s*b")) and not endless_beginnings(parse(r"\d+(?:\.\d+)?"))
+
+
+LAZY_END = re.compile(r"[+*]\?\)*\\s\*\)*(?:\\Z|\$)$")
+
+
+def test_no_pattern_looks_for_the_end_of_blanks_at_each_letter() -> None:
+    """`(.*?)\\s*\\Z` takes the square of a long row of blanks: the text is stripped before."""
+    assert not {name for name, pattern, _ in patterns() if LAZY_END.search(str(pattern.pattern))}
+    assert LAZY_END.search(r"(\w+): *(.*?)\s*\Z") and not LAZY_END.search(r"(\w+): *(.*)\Z")
 
 
 # JSON

@@ -374,6 +374,70 @@ def test_neighbors_are_not_one_run(tmp_path: Path) -> None:
     assert members(study(tmp_path / "study", late_s=100.0))[0][0] == 2
 
 
+def exported(folder: Path, records: int = 30, fraction_s: float = 0.123456, cut: int = 0, late_s: float = 0.0) -> Path:
+    """The client's record of a run, and beside it the CSV of the same history that the service gave."""
+    tracked = folder / "wandb" / "run-20260921_141320-abc"
+    tracked.mkdir(parents=True)
+    times = [2.5 * k + fraction_s for k in range(records)]
+    logged = [
+        history(k, time, {"train/global_step": 10 * k, "loss": 1 / (k + 1), "text": "x" * 3000})
+        for k, time in enumerate(times)
+    ]
+    content = wandb_file([run("a", {}), *logged])
+    (tracked / "run-abc.wandb").write_bytes(content[: len(content) - cut])
+    rows = [f"{k},{time + late_s},{BEGAN + time + late_s},{10 * k},{1 / (k + 1)}\n" for k, time in enumerate(times)]
+    (folder / "export.csv").write_text("_step,_runtime,_timestamp,train/global_step,loss\n" + "".join(rows))
+    return folder
+
+
+@pytest.mark.parametrize("cut", [0, 20_000])
+def test_a_record_and_its_own_export_are_one_run(cut: int, tmp_path: Path) -> None:
+    """That of a killed run may lack what the service has: then the export counts."""
+    (run_count, why), steps = members(exported(tmp_path / "study", cut=cut))
+    assert (run_count, why) == (1, ["file", "twin"])
+    assert steps == (30, 29)
+
+
+def test_a_record_its_export_and_the_log_are_one_run(tmp_path: Path) -> None:
+    folder = exported(tmp_path / "study")
+    lines = (
+        f" [{datetime.fromtimestamp(BEGAN + 2.5 * k + 7200, UTC):%Y-%m-%d %H:%M:%S}] {megatron_line(10 * k).lstrip()}"
+        for k in range(1, 30)
+    )
+    (folder / "slurm.out").write_text("".join(lines))
+    (run_count, why), steps = members(folder)
+    assert (run_count, why.count("twin"), steps) == (1, 2, (29, 29))
+
+
+def test_exports_of_other_runs_stay_apart(tmp_path: Path) -> None:
+    assert members(exported(tmp_path / "other" / "study", late_s=0.001))[0][0] == 2
+    assert members(exported(tmp_path / "coarse" / "study", fraction_s=0.0))[0][0] == 2
+
+
+def test_a_table_of_runs_has_a_run_in_each_row(tmp_path: Path) -> None:
+    shutil.copytree(FIXTURES / "wandb_runs", tmp_path / "study", ignore=shutil.ignore_patterns("*.*.csv"))
+    (run_count, _), steps = members(tmp_path / "study")
+    assert (run_count, steps) == (3, (0, 0))
+
+
+def test_a_last_row_in_closed_quotes_is_whole(tmp_path: Path) -> None:
+    """W&B's page ends its files without a line break."""
+    header = '"Step","a - loss","a - loss__MIN","a - loss__MAX"\n"0","1.5","1.5","1.5"\n'
+    for last, is_whole in (
+        ('"1","1.25","1.25","1.25"', True),
+        ('"1","1.25","1.25","1.2', False),
+        ('"1","","",""', True),
+    ):
+        status, tables = read(tmp_path / "chart.csv", (header + last).encode())
+        assert (status == "ok") is is_whole
+        assert values(tables, "a - loss") == [(0, 1.5)] + ([(1, 1.25)] if is_whole and "1.25" in last else [])
+
+
+def test_a_precision_with_decimals_is_a_metric(tmp_path: Path) -> None:
+    """As of a classification, beside a recall."""
+    assert values(read(tmp_path / "precision.tsv", b"step\tprecision\n0\t0.8866\n")[1], "precision") == [(0, 0.8866)]
+
+
 def test_the_runs_of_a_database_stay_apart(tmp_path: Path) -> None:
     folder = tmp_path / "study"
     folder.mkdir()

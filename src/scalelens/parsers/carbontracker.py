@@ -27,7 +27,7 @@ from scalelens.tabular.cells import MAY_BE_CUT, first_lines, lines_of
 VERSION = 1
 
 _FIRST = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d - carbontracker version \S{1,40}\s*\Z")
-_LINE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) - (.*?)\s*\Z", re.DOTALL)
+_LINE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) - (.*)\Z", re.DOTALL)
 _DURATION = re.compile(r"Duration: (\d{1,6}):(\d\d):(\d\d\.\d\d)")
 _POWER = re.compile(r"Average power usage \(W\) for (\w{1,30}): (\[[^\]]*\]|\S+)")
 _SCOPES = {"gpu": "gpu", "cpu": "cpu"}
@@ -43,7 +43,7 @@ def read(source: Source, rows: Rows) -> None:
     span_s: float | None = None
     energies: dict[tuple[str, int], tuple[float, float, int, str]] = {}
     for number, text, whole in _records(source):
-        match = _LINE.match(text)
+        match = _LINE.match(text.rstrip())
         if not match:
             continue
         if not whole and ("Duration: " in text or "Average power" in text):

@@ -32,7 +32,7 @@ _KEYS = (
     re.compile(rb"^lifecycle_stage:", re.MULTILINE),
     re.compile(rb"^(?:artifact_uri|artifact_location):", re.MULTILINE),
 )
-_ENTRY = re.compile(r"(\w+): *(.*?)\s*\Z")
+_ENTRY = re.compile(r"(\w+): *(.*)\Z", re.DOTALL)
 _OUTCOMES = {"3": "completed", "4": "error", "5": "cancelled"}
 _MOMENT = re.compile(r"1\d{12}\Z")
 _LONGEST_FILE = 1 << 14  # MLflow writes less than a kilobyte
@@ -49,7 +49,7 @@ def read(source: Source, rows: Rows) -> None:
     entries = {
         match[1]: (match[2].strip("'\""), n)
         for n, line in enumerate(text.splitlines(), 1)
-        if (match := _ENTRY.match(line))
+        if (match := _ENTRY.match(line.rstrip()))
     }
     if "run_id" not in entries and "run_uuid" not in entries:
         return

@@ -34,7 +34,7 @@ LATER = (
 
 _START = re.compile(r"\s*Job Id ?: +(\d{1,18}(?:\[\d+\])?)(?:\.[\w.-]+)?\s*\Z")
 _REPORT = re.compile(r"\s*Resource Usage on (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d):\s*\Z")
-_FIELD = re.compile(r"    ([A-Za-z_]+(?:\.\w+)?) = (.*?)\s*\Z")
+_FIELD = re.compile(r"    ([A-Za-z_]+(?:\.\w+)?) = (.*)\Z")
 _REPORTED = re.compile(r"(?:^\s*|(?<=\s\s))(Exit Status|NGPUs Requested|Walltime Used): +(\S+)")
 _SPAN = re.compile(r"(\d{1,6}):(\d\d):(\d\d)")
 _HOST = re.compile(r"(?:^|\+)([\w-]+)")
@@ -72,7 +72,7 @@ class Reader:
         return True
 
     def more(self, line: Line) -> None:
-        if match := _FIELD.match(line.text):
+        if match := _FIELD.match(line.text.rstrip()):
             self.hosts = match[2] if match[1] == "exec_host" else None
             self.field(match[1], match[2], line)
         elif line.text.startswith("\t"):

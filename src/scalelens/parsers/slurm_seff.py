@@ -24,7 +24,7 @@ ANCHORS = ("Job ID: ",)
 _START = re.compile(r"[# ]{0,3}Job ID: +(\d{1,18})\s*\Z")
 _FIELD = re.compile(
     r"[# ]{0,3}(Array Job ID|Cluster|User/Group|State|Nodes|Cores(?: per node)?|CPU Utilized|CPU Efficiency"
-    r"|(?:Job )?Wall-clock time|Memory Utilized|Memory Efficiency): +(\S.*?)\s*\Z"
+    r"|(?:Job )?Wall-clock time|Memory Utilized|Memory Efficiency): +(\S.*)\Z"
 )
 _OUTCOMES = {
     "FAILED": "error", "TIMEOUT": "time_limit", "OUT_OF_MEMORY": "oom", "NODE_FAIL": "node_failure",
@@ -49,7 +49,7 @@ class Reader:
         return True
 
     def more(self, line: Line) -> None:
-        match = _FIELD.match(line.text)
+        match = _FIELD.match(line.text.rstrip())
         if not match or self.job is None:
             return
         self.fields[match[1].removeprefix("Job ")] = match[2]

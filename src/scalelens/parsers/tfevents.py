@@ -1,7 +1,7 @@
 """TensorBoard event files: their scalars.
 
-Tool: TensorBoard, tf.summary of TensorFlow 1 and 2, torch.utils.tensorboard, tensorboardX
-Versions: brain.Event:2
+Tool: TensorBoard, tf.summary of TensorFlow 1 and 2, torch.utils.tensorboard, tensorboardX; CatBoost
+Versions: brain.Event:2; CatBoost writes no version
 Yields: steps, metrics
 Source: tensorboard/compat/proto/event.proto, summary.proto, tensor.proto; tensorflow/core/lib/io/record_writer.cc
 
@@ -23,6 +23,7 @@ from typing import Any
 from scalelens.parsing.protobuf import fields, signed
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
+from scalelens.parsing.values import YEARS_2000_TO_2100
 
 VERSION = 2
 
@@ -35,7 +36,14 @@ _NUMBERS = {5: "<f", 6: "<d"}  # of a tensor's own fields
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return head[12:13] == b"\x09" and b"brain.Event:" in head[20:48] and _is_length(head[:_FRAME])
+    if head[12:13] != b"\x09" or len(head) < _FRAME + 10 or not _is_length(head[:_FRAME]):
+        return False
+    return b"brain.Event:" in head[20:48] or _is_time(struct.unpack_from("<d", head, 13)[0])
+
+
+def _is_time(wall: float) -> bool:
+    """Whether a number is a time in seconds since 1970, with which an event begins."""
+    return YEARS_2000_TO_2100[0] < wall < YEARS_2000_TO_2100[1]
 
 
 def _is_length(frame: bytes) -> bool:

@@ -30,7 +30,7 @@ ANCHORS = (": 100%", "Epoch    GPU_mem", "Epoch   gpu_mem", "trainer: ")
 
 _SETTINGS = re.compile(r"\s*engine[/\\]trainer: .*?\bmodel=([^,\s]+)")
 _BATCH = re.compile(r"[ ,]batch=(\d{1,7})(?=,|\s|\Z)")
-_HEADER = re.compile(r"\s*Epoch +(?:GPU_mem|gpu_mem) +([\w /]+?)\s*\Z")
+_HEADER = re.compile(r"\s*Epoch +(?:GPU_mem|gpu_mem) +([\w /]+)\Z")
 _RECORD = re.compile(
     r"\s*(\d{1,9})/\d{1,9} +(\d+(?:\.\d+)?)G((?: +(?:-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf))+): 100%(?:\|[^|]*\|| ━+)? *(\d{1,9})/\4 "
     r"(?:\[?((?:\d+:)?\d+:\d\d)(?:<00:00, +(?:(\d+\.\d+)(it/s|s/it)|\?it/s)\])?|(\d+\.\d+)(it/s|s/it) [\d.:hms ]+)\s*\Z"
@@ -55,7 +55,7 @@ class Reader:
         self.logs: dict[tuple[int | None, str | None], _Log] = {}
 
     def take(self, line: Line) -> bool:
-        if header := _HEADER.match(line.text):
+        if header := _HEADER.match(line.text.rstrip()):
             self.names = header[1].split()
             return True
         if settings := _SETTINGS.match(line.text):

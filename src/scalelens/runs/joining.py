@@ -24,7 +24,8 @@ one folder, even if only one of them has steps, but for a launcher's beside thos
 
 A row of a result table belongs to the run with its job id, or to a run of the same benchmark with the same settings.
 A file that repeats the records of another in a second form is the `twin` of that one: it belongs to the same run, and
-its records do not count.  The same applies to a launcher's log of steps that the ranks log themselves, in any folder.
+its records do not count.  The same applies to a launcher's log of steps that the ranks log themselves, in any folder,
+and to a history that was exported from W&B beside the client's own record of the run.
 A system file of an MLPerf submission belongs to all runs in the results folder with its name, and to no other.
 """
 
@@ -44,7 +45,7 @@ from scalelens.runs.results import attach_results, attach_systems
 from scalelens.runs.run import Run
 from scalelens.runs.sidecar import Sidecars
 from scalelens.runs.submissions import described_results, is_result
-from scalelens.runs.trackers import attach_trackers, with_twins
+from scalelens.runs.trackers import attach_exports, attach_trackers, with_twins
 from scalelens.warehouse.live import Live
 from scalelens.warehouse.records import Entry
 
@@ -102,7 +103,7 @@ def join(live: Live, described_folders: Mapping[str, str] | None = None) -> Join
             runs.append(Run(group, "name" if len(group) > 1 else "file"))
         else:
             runs += split_by_rank(group, rule, leftovers)
-    runs = attach_trackers(attach_captures(merge_ranks(runs, ties), ties), ties)
+    runs = attach_trackers(attach_exports(attach_captures(merge_ranks(runs, ties), ties), ties), ties)
     attach_leftovers(leftovers, runs, ties)
     attach_results(results, runs, workpackages, ties)
     _attach_twins(twins, runs)

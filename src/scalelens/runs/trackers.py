@@ -1,7 +1,8 @@
 """What a tracker kept of a run whose log is elsewhere: both are one run, and the same step counts once.
 
 The log counts, as it is what the training printed, unless only the tracker has times of steps.  The other is a twin,
-and so are the printed lines that the tracker kept as well (W&B's output.log).
+and so are the printed lines that the tracker kept as well (W&B's output.log), and a history that was exported from the
+tracker beside its own record: its first time stamp is that of the record, to the microsecond.
 """
 
 import posixpath
@@ -40,6 +41,52 @@ def with_twins(parts: list[Part]) -> list[Part]:
 
     marked = [part._replace(joined_by="twin") if is_twin(part) else part for part in parts]
     return sorted(marked, key=lambda part: (not part.facts.steps, part.joined_by == "twin"))
+
+
+def attach_exports(runs: list[Run], ties: list[Tie]) -> list[Run]:
+    """The runs, with each exported history moved to the run whose record it was exported from.
+
+    The record counts, unless it ends before the export does, as that of a killed run may.
+    """
+    alike = Lookup[Run]("exported", ties)
+    for run in runs:
+        if (part := _history_of(run)) and _is_exact(part):
+            alike.gather((part.root, str(part.facts.started_at)), run, part)
+    joined: dict[str, list[Part]] = {}  # by the id of the run of the record
+    moved: set[str] = set()
+    for _, group in alike.groups():
+        records = [run for run in group if _is_record(run)]
+        exports = [run for run in group if not _is_record(run) and len(run.parts) == 1]
+        if len(records) == 1 and exports:
+            joined[records[0].run_id] = _latest_first(records[0], exports)
+            moved |= {run.run_id for run in exports}
+    return [run._replace(parts=joined.get(run.run_id, run.parts)) for run in runs if run.run_id not in moved]
+
+
+def _latest_first(record: Run, exports: list[Run]) -> list[Part]:
+    """The parts of a record and its exports.  The history that ends last counts, the others are twins."""
+    of_record = _history_of(record)
+    histories = [part for part in (of_record, *map(_history_of, exports)) if part]
+    ends = {(part.file_id, part.part): str(part.facts.ended_at) for part in histories}
+    kept = max(histories, key=lambda part: (ends[part.file_id, part.part], part is of_record))
+    parts = [*record.parts, *(part for run in exports for part in run.parts)]
+    marked = [part._replace(joined_by="twin") if part in histories and part != kept else part for part in parts]
+    return sorted(marked, key=lambda part: (not part.facts.steps, part.joined_by == "twin"))
+
+
+def _is_exact(part: Part) -> bool:
+    """Whether the first time stamp is finer than a second: two runs may begin in the same one."""
+    return bool(part.facts.started_at and part.facts.started_at.microsecond)
+
+
+def _history_of(run: Run) -> Part | None:
+    """The only part with steps of a run of a tracker."""
+    histories = [part for part in run.parts if part.facts.steps and part.facts.of_tracker and part.named_run is None]
+    return histories[0] if len(histories) == 1 else None
+
+
+def _is_record(run: Run) -> bool:
+    return any(part.path.endswith(_RECORD) for part in run.parts if part.facts.of_tracker)
 
 
 class _Place(NamedTuple):

@@ -39,6 +39,7 @@ MAY_BE_CUT = "the line has no end: its last cell may be cut and is not read"
 _PROOF_ROWS = 5  # rows above that show how a number is written
 _ROWS_ABOVE = 64  # rows above that are looked at
 _LAST_CELL = re.compile(r"[,;\t]")
+_CLOSED_CELL = re.compile(r'[,;\t]"([^"]*)"\Z')
 _NUMBER_AND_UNIT = re.compile(r"[-+]?\d+(?:\.(\d+))?( ?[A-Za-z%]+)?", re.ASCII)
 
 
@@ -72,7 +73,10 @@ def _is_whole(text: str, above: list[str]) -> bool:
     A cut leaves all cells but the last as they were.  The last is taken for whole where it is a number with as many
     digits after the point as each number above it, or with the unit of each, because a cut would have left less.
     That fails where a writer prints as many digits as a number needs, and all numbers above happened to need the same.
+    A number, or nothing, in closed quotes is whole whatever stands above it.
     """
+    if (closed := _CLOSED_CELL.search(text)) and (not closed[1] or number(closed[1]) is not None):
+        return True
     form = _form_of(_last_cell(text))
     forms = [_form_of(_last_cell(line.rstrip("\r"))) for line in above]
     if forms and forms[0] is None:

@@ -191,6 +191,8 @@ def _guessed(name: str, values: ColumnValues, row: str, restarts: int) -> Column
     kind = ROLE[role].kind
     if kind != "text" and not values.is_number:
         return ColumnReading(name, None, unit)
+    if role == "precision" and values.is_number and values.decimals:
+        return ColumnReading(name, None, unit)  # of a classification
     if kind in ("time", "fraction", "bytes") and (unit is None or unit in UNSURE):
         choices = tuple(f"{role}={name}:{unit}" for unit in UNITS_OF_KIND[kind])
         if kind != "time":
