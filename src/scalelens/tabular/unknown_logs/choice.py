@@ -50,6 +50,8 @@ def _counts_up(shape: Shape) -> bool:
         return False
     if not is_of_training(shape.label):
         return False
+    if shape.is_drawn_full and shape.bars >= RECURS:
+        return True  # each bar is drawn once, when it is full
     steps = [k for k, role in enumerate(shape.roles) if role != "epoch"] or range(len(shape.roles))
     return any(shape.rises[k] >= 1 and shape.rises[k] >= shape.falls[k] for k in steps)
 

@@ -141,7 +141,11 @@ def _read_columns(
     ]
     counted = {"step", "batch"} & set(table.columns)
     if (times.step is None or (counted and table.mostly_paused)) and "elapsed" not in stated:
-        readings = [reading._replace(role=None) if reading.role == "elapsed" else reading for reading in readings]
+        by_epoch = {name for name, values in columns.items() if table.shape.ends_epochs and values.adds_up}
+        readings = [
+            reading._replace(role=None) if reading.role == "elapsed" and reading.column not in by_epoch else reading
+            for reading in readings
+        ]
     wanted = (guess and not table.mostly_paused) or "elapsed" in stated
     if tells_epochs(table.shape):
         timed_epochs = {reading.role for reading in readings} & {"epoch_time", "elapsed"}

@@ -157,6 +157,7 @@ class Shape:
         )
         self.amid = 0  # lines of training between drawings of one bar
         self._bars: dict[Any, tuple[Drawing, int]] = {}  # the last drawing of each writer, and its largest count
+        self._bar_epochs: dict[Any, float | None] = {}
         self.totals = [0] * 4  # how often the number after `/` differs from that of the line before
         self.leap = 0  # the greatest common divisor of all increases of its count
         self._before: dict[Any, tuple[list[float], dict[str, float]]] = {}
@@ -178,7 +179,8 @@ class Shape:
             self.with_stamp += 1
             self.resolution_s = max(self.resolution_s, parts.parsed.stamp.resolution_s)
         self.ended += self.of_epochs_alone and parts.parsed.stamp is not None and bool(_LOSS.search(line.text))
-        begins = self.draw(line, parts.parsed.drawing) if parts.parsed.drawing else None
+        epoch = next((fields[count.field].value for count in parts.counts if count.role == "epoch"), None)
+        begins = self.draw(line, parts.parsed.drawing, epoch) if parts.parsed.drawing else None
         self.in_training = self.in_training or bool(_WORK.search(line.text))
         falls = sum(self.falls)
         self.count(line, [fields[count.field] for count in parts.counts[:4]], fields[: parts.counts[0].field], begins)
@@ -186,12 +188,14 @@ class Shape:
             self.unheaded += headings == self._headings
             self._headings = headings
 
-    def draw(self, line: Line, drawing: Drawing) -> bool:
-        """Notes what a bar shows.  Returns whether it was drawn from its start."""
+    def draw(self, line: Line, drawing: Drawing, epoch: float | None) -> bool:
+        """Notes what a bar shows, and the epoch that its line counts.  Returns whether it was drawn from its start."""
         self.rounding = max(self.rounding, drawing.rounding)
         whose = line.rank, line.location
         before = self._bars.get(whose)
-        anew = before is None or begins(*before, drawing)
+        anew = before is None or begins(*before, drawing) or epoch != self._bar_epochs.get(whose)
+        if before or len(self._bars) < _MOST_SERIES:
+            self._bar_epochs[whose] = epoch
         self.bars += anew
         if before or len(self._bars) < _MOST_SERIES:
             self._bars[whose] = drawing, drawing.step if anew or not before else max(before[1], drawing.step)
@@ -201,6 +205,12 @@ class Shape:
     def is_drawn_again(self) -> bool:
         """Whether its bar fills again and again, as one for each epoch does."""
         return self.bars > len(self._bars)
+
+    @property
+    def is_drawn_full(self) -> bool:
+        """Whether its lines count epochs, and its bar is drawn once in each: when it is full."""
+        epochs = [self.rises[k] for k, role in enumerate(self.roles) if role == "epoch"]
+        return self.drawn is not None and max(epochs, default=0) == self.lines - 1 and self.lines == self.bars
 
     @property
     def within_bar(self) -> bool:
@@ -272,6 +282,12 @@ class Shape:
     def of_epochs_alone(self) -> bool:
         """Whether it counts epochs, and no steps in them."""
         return self.roles == ["epoch"] and not self.bar
+
+    @property
+    def ends_epochs(self) -> bool:
+        """Whether each of its lines counts an epoch and states its loss: the epoch is over."""
+        each = all(self.names[name] == self.lines for name in self.names if _LOSS.search(name))
+        return self.of_epochs_alone and each and any(map(_LOSS.search, self.names))
 
     @property
     def may_count_samples(self) -> bool:
