@@ -527,16 +527,18 @@ def test_what_a_step_took_is_read_like_a_time(tmp_path: Path) -> None:
     [
         ("---- Iteration: {} ----", "", 7),
         ("---- Iteration: {} ----", "Validation follows", 0),
-        ("---- Epoch: {} ----", "", None),
+        ("---- Epoch: {} ----", "", 0),  # its time is one of epochs
     ],
 )
-def test_numbers_below_a_heading_are_of_its_step(tmp_path: Path, heading: str, between: str, timed: int | None) -> None:
+def test_numbers_below_a_heading_are_of_its_step(tmp_path: Path, heading: str, between: str, timed: int) -> None:
     lines = []
     for k in range(1, 9):
         lines += [heading.format(100 * k), f"Loss: {3 - k / 10:.2f}", f"Elapsed Time: {5.5 * k:.2f} seconds", between]
     found = steps_of(log(tmp_path, *lines))
-    assert len(found) == (0 if timed is None else 8)
-    assert [step["step_s"] for _, _, step in found if step.get("step_s")] == pytest.approx([0.055] * (timed or 0))
+    assert len(found) == 8
+    counted = "epoch" if "Epoch" in heading else "step"
+    assert [step[counted] for _, _, step in found] == [100 * k for k in range(1, 9)]
+    assert [step["step_s"] for _, _, step in found if step.get("step_s")] == pytest.approx([0.055] * timed)
 
 
 def test_a_block_below_a_heading_that_may_be_cut_is_a_problem(tmp_path: Path) -> None:

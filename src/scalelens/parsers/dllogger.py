@@ -41,7 +41,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import integer, iso_time
 
-VERSION = 5
+VERSION = 6
 ANCHORS = ("DLL 20", "DLLL ", '"type": "LOG", "step": ')
 LATER = ("step_s", "samples", "samples_per_s", "rate_scope", "data_s", "loss", "learning_rate")  # later lines may say
 
@@ -62,6 +62,7 @@ _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?!\S)")
 _COLUMNS = {
     "loss": "loss", "step_loss": "loss", "total_ips": "samples_per_s", "ips": "samples_per_s", "data_time": "data_s",
     "train_loss": "loss", "lr": "learning_rate", "learning_rate": "learning_rate", "top1": "accuracy",
+    "train_iter_time": "step_s",
 }  # fmt: skip
 _SETTINGS = ("arch", "batch_size", "optimizer_batch_size", "world_size", "amp", "fp16", "dtype", "precision")
 _EVERY = ("print_freq", "disp_batches", "log_every")

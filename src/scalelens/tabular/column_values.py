@@ -54,7 +54,7 @@ class ColumnValues:
 
     @property
     def adds_up(self) -> bool:
-        """Whether it only grows, and by so much that its rows can be sums: a time since the start, not one of each row."""
+        """Whether it only grows, and by so much that its rows can be sums, as a time since the start is."""
         if self.falls or self.stays or self.numbers < _LEAST_SUMS:
             return False
         return self.last - float(self.first or 0) >= _SUMMAND * float(self.first or 0) * (self.numbers - 1)

@@ -43,6 +43,9 @@ MASK = re.compile(r"\d+(?:\.\d+)?")
 # [640/60000 (1%)] of PyTorch's examples counts samples, and some programs that copied the line count batches there.
 _WITH_SHARE = re.compile(r"\d/ {0,12}\d{1,12} {0,2}\( {0,3}\d{1,3}(?:\.\d{1,6})? ?%\)")
 _LOSS = re.compile(r"(?<![a-z])loss", re.IGNORECASE)
+# Bars of steps, drawn beside one that counts the epochs, are the training's: `Epoch: 25%|..` and `Iteration: 50%|..`.
+_EPOCH_BAR = re.compile(r"\W*epochs?\W*\d+%\|", re.IGNORECASE)
+_STEP_BAR = re.compile(r"\W*(?:iterations?|iters?|steps?|batch(?:es)?)\W*\Z", re.IGNORECASE)
 _LINES_AFTER = 3  # one that counts an epoch, in which its loss may stand
 _AT_ONCE_S = 1.0
 _WORD = re.compile(r"[^\W\d_]|%")  # in a label; "%" stands for a word such as train
@@ -309,20 +312,20 @@ class Shape:
 class _EpochEnds:
     """Watches the lines after one that counts an epoch: a loss printed at the same time shows that it is over."""
 
-    def __init__(self) -> None:
+    def __init__(self, by_later_loss: bool) -> None:
+        self.by_later_loss = by_later_loss
         self.shape: Shape | None = None
         self.seconds = 0.0
         self.left = 0  # lines that are still looked at
 
     def counted(self, shape: Shape, stamp: Stamp | None) -> None:
-        self.shape = shape if stamp and shape.of_epochs_alone else None
+        self.shape = shape if self.by_later_loss and stamp and shape.of_epochs_alone else None
         self.seconds, self.left = stamp.seconds if stamp else 0.0, _LINES_AFTER
 
-    def look(self, raw: bytes) -> None:
+    def look(self, text: str) -> None:
         if self.shape is None or not self.left:
             return
         self.left -= 1
-        text = raw.decode("utf-8", "replace")
         stamp = stamp_in(text) if _LOSS.search(text) else None
         if stamp and 0 <= stamp.seconds - self.seconds <= _AT_ONCE_S:
             self.shape.ended += 1
@@ -334,22 +337,15 @@ def shapes_in(source: Source, most: int | None = None, by_later_loss: bool = Fal
 
     `by_later_loss`: the end of an epoch may be shown by a line after the one that counts it.
     """
-    ends, filled = _EpochEnds(), FilledBars()
-
-    def look(raw: bytes) -> None:
-        if by_later_loss:
-            ends.look(raw)
-        if b"oss" in raw or b"OSS" in raw:
-            filled.look(raw.decode("utf-8", "replace"))
-
-    return _shapes_of(itertools.islice(log_lines(source, look), most), ends, filled)
+    ends, filled = _EpochEnds(by_later_loss), FilledBars()
+    return _shapes_of(itertools.islice(log_lines(source), most), ends, filled)
 
 
 def _shapes_of(lines: Iterable[tuple[Line, bool]], ends: _EpochEnds, filled: FilledBars) -> list[Shape]:
     """The shapes of whole lines that count something; where there are too many, only the first."""
     shapes: dict[tuple[Any, ...], Shape] = {}
     drawn: Shape | None = None  # the bar drawn last
-    headings = 0
+    headings, epoch_bars = 0, False
     for line, whole in lines:
         parts = shaped(line.text) if whole else None
         drawing = parts.parsed.drawing if parts else None
@@ -358,6 +354,8 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]], ends: _EpochEnds, filled: Fil
         if drawing is None:
             filled.look(line.text)
         if parts is None:
+            ends.look(line.text)
+            epoch_bars = epoch_bars or bool(_EPOCH_BAR.match(line.text))
             continue
         shape = shapes.get(parts.key)
         if shape is None:
@@ -375,4 +373,5 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]], ends: _EpochEnds, filled: Fil
         drawn = shape if shape.bar == "tqdm" else drawn
     for shape in shapes.values():
         shape.name_epochs()
+        shape.in_training |= epoch_bars and bool(_STEP_BAR.match(shape.label))
     return list(shapes.values())
