@@ -13,6 +13,7 @@ _SERIES = ("run", "rank", "place", "phase")  # roles that distinguish rows that 
 RISING = 20  # this many values in a row do not all rise by chance: that is one case in 20!
 _MOST_DECIMALS = 4
 _LEAST_BETWEEN = 6  # values between two restarts of a count, which all rise: of 20 values that swing, half would fall
+_GROWN = 10  # times its first value
 _LEAST_SUMS, _SUMMAND = 3, 0.2  # rows, and what each adds at least, as a share of the first
 _WAVES = 4  # in a column that goes up and down, one value in this many falls; restarts cause fewer falls
 
@@ -50,7 +51,7 @@ class ColumnValues:
     @property
     def rises(self) -> bool:
         """Whether it grows from row to row, over too many rows for chance."""
-        return self.numbers >= RISING and not self.falls and not self.stays
+        return self.numbers >= RISING and not self.falls and self._grows
 
     @property
     def adds_up(self) -> bool:
@@ -62,7 +63,12 @@ class ColumnValues:
     def rises_between(self, restarts: int) -> bool:
         """Whether it grows from row to row, and goes back as often as a count begins anew."""
         enough = self.numbers >= max(RISING, _LEAST_BETWEEN * (restarts + 1))
-        return restarts > 0 and self.falls == restarts and enough and not self.stays
+        return restarts > 0 and self.falls == restarts and enough and self._grows
+
+    @property
+    def _grows(self) -> bool:
+        """Whether each value is larger than the one before it, or some are equal that have few digits."""
+        return not self.stays or self.last > _GROWN * abs(float(self.first or 0)) > 0
 
     def take(self, value: Any, before: float | None) -> float | None:
         """Takes a value; `before` is the last number of the same series.  Returns the value as a number."""

@@ -93,6 +93,8 @@ class DrawnBars:
             epoch = before.epoch + 1 if before and before.filled else 1
         if self._first_epoch is None:
             self._first_epoch = min(int(epoch), 1)
+        if before and before.filled and epoch == before.epoch + 1:  # bars may differ in length
+            return _Bar(epoch, before.steps_before + (before.drawings[-1].total or before.top))
         return _Bar(epoch, (int(epoch) - self._first_epoch) * (drawing.total or 0))
 
     def _ended(self, bar: _Bar) -> Iterator[TableRecord]:

@@ -27,6 +27,9 @@ _DURATION = re.compile(  # 1m 42s, 2h 03m 04.5s, 1h5m
     r"(?<![\w.:])(?:(?P<h>\d{1,6})\s?h(?:ours?|rs?)?,?\s?(?P<hm>\d{1,2})\s?m(?:in(?:ute)?s?)?|(?P<m>\d{1,6})\s?m(?:in(?:ute)?s?)?(?=,?\s?\d))"
     r"(?:,?\s?(?P<s>\d{1,2}(?:\.\d{1,9})?)\s?s(?:ec(?:ond)?s?)?)?(?![\w/])"
 )
+_MINUTES = re.compile(
+    r"((?<![a-z])(?:time|elapsed|took|duration)[\s:=]{0,3}\d+(?:\.\d+)?) ?m(?![\w/])", re.IGNORECASE
+)  # time=0.2m
 _RATE = r"(?:[A-Za-z]{1,12}|[kM]?(?:it|B))?/(?:s|sec|second|it|iter|iteration|step|batch)\b(?:/(?:gpu|device|rank))?"
 _NO_NAME = r"(?![\w/]|\s{0,2}[:=])"  # `loss: 1.2 samples/sec: 405`: the name of what follows is not a unit
 _NUMBER = re.compile(
@@ -103,6 +106,7 @@ def parsed(text: str) -> Parsed:
         text, bar, drawing = drawn.text, "tqdm" if drawn.counts_steps else "other", drawn.drawing
     if "m" in text:
         text = _DURATION.sub(_as_seconds, text)
+        text = _MINUTES.sub(r"\1 minutes", text)
     text, left_s = _without_spans(text)
     if not bar and (not text.isascii() or _BAR_IN_ASCII.search(text)):
         masked = BAR.sub(" \u2022 ", text)

@@ -41,6 +41,10 @@ _WORK = re.compile(
 )
 MASK = re.compile(r"\d+(?:\.\d+)?")
 # [640/60000 (1%)] of PyTorch's examples counts samples, and some programs that copied the line count batches there.
+# `3/10` after one of these counts how long nothing has become better, or repetitions of the whole training.
+_OTHER_COUNT = re.compile(
+    r"improve|patien|counter|early|stop|wait|(?<![a-z])(?:bad|folds?|trials?|seeds?)(?![a-z])", re.I
+)
 _WITH_SHARE = re.compile(r"\d/ {0,12}\d{1,12} {0,2}\( {0,3}\d{1,3}(?:\.\d{1,6})? ?%\)")
 _LOSS = re.compile(r"(?<![a-z])loss", re.IGNORECASE)
 # Bars of steps, drawn beside one that counts the epochs, are the training's: `Epoch: 25%|..` and `Iteration: 50%|..`.
@@ -88,7 +92,7 @@ def _counts_of(fields: Iterable[Field]) -> list[_Count]:
     counts = []
     for index, field in enumerate(fields):
         role = _role_of_count(field)
-        if role is None and field.total is not None and not field.is_mean and field.total > 0:
+        if role is None and field.total and not field.is_mean and not _OTHER_COUNT.search(field.name):
             role = "of_all"
         if role:
             counts.append(_Count(role, index))
@@ -143,6 +147,7 @@ class Shape:
         self.resolution_s = 0.0  # of the coarsest stamp
         self.in_training = False  # a word of training stands in its lines
         self.differing: set[int] = set()  # counts of steps that are not always equal to the first count of steps
+        self.ratios: set[float] = set()  # of two counts of steps, in each line
         self.epochs: dict[str, bool] = {}  # numbers before the count, and whether each grows where the count falls
         self.unheaded = 0  # how often its count begins without a line before it that counts the epoch
         self._headings = 0
@@ -230,6 +235,8 @@ class Shape:
         numbers = {field.name: field.value or 0.0 for field in ahead if field.is_integer and not field.unit}
         steps = [k for k, role in enumerate(self.roles) if role != "epoch"]
         self.differing |= {k for k in steps if self.roles[k] == "step" and values[k] != values[steps[0]]}
+        if len(steps) == 2 and values[steps[0]] and len(self.ratios) < 2:
+            self.ratios.add(values[steps[1]] / values[steps[0]])
         whose = (line.rank, line.location)
         earlier, earlier_numbers = self._before.get(whose, (values, numbers))
         for i, (before, value) in enumerate(zip(earlier, values, strict=False)):
@@ -263,6 +270,14 @@ class Shape:
         of_iteration = self.roles[:1] == ["step"] and self.roles[1:2] in (["step"], ["batch"]) and self.turns > 0
         if unnamed or (of_iteration and "step" not in self.key[1][0] and self._totals[1]):
             self.roles[0] = "epoch"
+
+    def drop_multiples(self) -> None:
+        """Of two counts of steps, one always the same multiple of the other, the larger is of what a step holds."""
+        steps = [k for k, role in enumerate(self.roles) if role != "epoch"]
+        ratio = next(iter(self.ratios), 1.0)
+        if len(self.ratios) == 1 and ratio != 1 and [self.roles[k] for k in steps] == ["step", "step"]:
+            self.roles[steps[1] if ratio > 1 else steps[0]] = "multiple"
+            self.differing.clear()
 
     @property
     def counts_steps(self) -> bool:
@@ -373,5 +388,6 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]], ends: _EpochEnds, filled: Fil
         drawn = shape if shape.bar == "tqdm" else drawn
     for shape in shapes.values():
         shape.name_epochs()
+        shape.drop_multiples()
         shape.in_training |= epoch_bars and bool(_STEP_BAR.match(shape.label))
     return list(shapes.values())
