@@ -50,6 +50,7 @@ _LOSS = re.compile(r"(?<![a-z])loss", re.IGNORECASE)
 # Bars of steps, drawn beside one that counts the epochs, are the training's: `Epoch: 25%|..` and `Iteration: 50%|..`.
 _EPOCH_BAR = re.compile(r"\W*epochs?\W*\d+%\|", re.IGNORECASE)
 _STEP_BAR = re.compile(r"\W*(?:iterations?|iters?|steps?|batch(?:es)?)\W*\Z", re.IGNORECASE)
+_LEAST_BAR_S = 10
 _LINES_AFTER = 3  # one that counts an epoch, in which its loss may stand
 _AT_ONCE_S = 1.0
 _WORD = re.compile(r"[^\W\d_]|%")  # in a label; "%" stands for a word such as train
@@ -159,6 +160,7 @@ class Shape:
         self.label = line.text[: bar.start()] if bar else ""  # of its bar
         self.fills: Fills | None = None  # where its bar has no label
         self.drawn = _drawn_count(example)  # which of its counts is that of a bar
+        self.longest_s = 0  # that it was drawn for
         self.bars = 0  # how many were drawn from their start
         self.ended = (
             0  # its epochs that are over: the loss stands in the line, or in one that is printed at the same time
@@ -199,6 +201,7 @@ class Shape:
     def draw(self, line: Line, drawing: Drawing, epoch: float | None) -> bool:
         """Notes what a bar shows, and the epoch that its line counts.  Returns whether it was drawn from its start."""
         self.rounding = max(self.rounding, drawing.rounding)
+        self.longest_s = max(self.longest_s, drawing.elapsed_s)
         whose = line.rank, line.location
         before = self._bars.get(whose)
         anew = before is None or begins(*before, drawing) or epoch != self._bar_epochs.get(whose)
@@ -389,5 +392,6 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]], ends: _EpochEnds, filled: Fil
     for shape in shapes.values():
         shape.name_epochs()
         shape.drop_multiples()
-        shape.in_training |= epoch_bars and bool(_STEP_BAR.match(shape.label))
+        steady = shape.longest_s >= _LEAST_BAR_S  # its times can be held against its elapsed seconds
+        shape.in_training |= epoch_bars and steady and bool(_STEP_BAR.match(shape.label))
     return list(shapes.values())
