@@ -18,7 +18,9 @@ from scalelens.ingestion.identify import identify
 from scalelens.ingestion.ingest import ingest
 from scalelens.ingestion.recognize import read_rows
 from scalelens.parsing import dispatch
+from scalelens.parsing.bar_times import times_of
 from scalelens.parsing.format_file import heading, name_of
+from scalelens.parsing.progress_bars import Drawing
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import open_source
 from scalelens.tabular.unknown_logs.clock import Clock, stamp_in
@@ -527,16 +529,18 @@ def test_what_a_step_took_is_read_like_a_time(tmp_path: Path) -> None:
     [
         ("---- Iteration: {} ----", "", 7),
         ("---- Iteration: {} ----", "Validation follows", 0),
-        ("---- Epoch: {} ----", "", None),
+        ("---- Epoch: {} ----", "", 0),  # its time is one of epochs
     ],
 )
-def test_numbers_below_a_heading_are_of_its_step(tmp_path: Path, heading: str, between: str, timed: int | None) -> None:
+def test_numbers_below_a_heading_are_of_its_step(tmp_path: Path, heading: str, between: str, timed: int) -> None:
     lines = []
     for k in range(1, 9):
         lines += [heading.format(100 * k), f"Loss: {3 - k / 10:.2f}", f"Elapsed Time: {5.5 * k:.2f} seconds", between]
     found = steps_of(log(tmp_path, *lines))
-    assert len(found) == (0 if timed is None else 8)
-    assert [step["step_s"] for _, _, step in found if step.get("step_s")] == pytest.approx([0.055] * (timed or 0))
+    assert len(found) == 8
+    counted = "epoch" if "Epoch" in heading else "step"
+    assert [step[counted] for _, _, step in found] == [100 * k for k in range(1, 9)]
+    assert [step["step_s"] for _, _, step in found if step.get("step_s")] == pytest.approx([0.055] * timed)
 
 
 def test_a_block_below_a_heading_that_may_be_cut_is_a_problem(tmp_path: Path) -> None:
@@ -569,3 +573,53 @@ def test_a_time_is_that_of_a_step_where_another_line_states_its_mean(
     lines = (template.format(5 * k, 3 - k / 10, 0.1 + k % 2 / 1000) for k in range(8))
     found = [step.get("step_s") for _, _, step in steps_of(log(tmp_path, *lines, f"Summary: batch_size=4 {mean}"))]
     assert found == ([0.1, 0.101] * 4 if timed else [None] * 8)
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("loss 2.3 (0.12 sec)", [("loss", 2.3, None), ("", 0.12, "s")]),
+        ("loss 2.3 (2.5)", [("loss", 2.3, None), ("loss", 2.5, None)]),
+        ("Time 0.31 (0.35 s)", [("Time", 0.31, None), ("Time", 0.35, "s")]),
+        ("time elapsed = 51.26 [s]", [("time elapsed", 51.26, "s")]),
+        ("Time elapsed 0:01:01", [("Time elapsed", 61, "s")]),
+        ("step 3 time=0.2m", [("step", 3, None), ("time", 0.2, "min")]),
+    ],
+)
+def test_times_beside_other_numbers_keep_their_meaning(text: str, fields: list[tuple[str, float, str | None]]) -> None:
+    assert [(field.name, field.value, field.unit) for field in parsed(text).fields] == fields
+
+
+@pytest.mark.parametrize(("rest", "spans"), [("elapsed {since:.1f}s", 7), ("elapsed {each:.1f}s", 0)])
+def test_a_time_since_the_start_tells_epochs_and_a_time_of_each_does_not(tmp_path: Path, rest: str, spans: int) -> None:
+    lines = (f"Epoch {k} | loss {3 / k:.3f} | {rest.format(since=12.5 * k, each=12.5 + k / 10)}" for k in range(1, 9))
+    found = asked(log(tmp_path, *lines), tmp_path, "SELECT span_s FROM phases")
+    assert [span for (span,) in found] == pytest.approx([12.5] * spans)
+
+
+def test_bars_of_other_lengths_are_counted_on(tmp_path: Path) -> None:
+    lines = []
+    for total in (8, 6, 7):
+        lines.append(f"Train:   0%|  | 0/{total} [00:00<?, ?it/s]")
+        lines += [
+            f"Train: {100 * k // total}%|##  | {k}/{total} [00:{2 * k:02d}<00:09,  2.00s/it]"
+            for k in range(1, total + 1)
+        ]
+    steps = [row["step"] for _, _, row in steps_of(log(tmp_path, *lines))]
+    assert (min(steps), max(steps)) == (1, 21)
+
+
+def test_of_two_counts_the_multiple_is_no_step(tmp_path: Path) -> None:
+    lines = (f"[it {k}] step={1024 * k} | loss={3 / k:.3f} | took 1.{k % 4} s" for k in range(1, 30))
+    assert [row["step"] for _, _, row in steps_of(log(tmp_path, *lines))] == list(range(1, 30))
+
+
+def test_short_bars_are_held_against_what_they_drew_when_closed() -> None:
+    rates = (None, 3.53, 3.65, 3.7, 2.77, 1.2)  # the last is drawn when the bar is closed
+    counts = (0, 1, 2, 3, 4, 4)
+    drawings = [
+        Drawing(step, 4, int(step > 2) + 2 * (rate == 1.2), rate and 1 / rate, 0.0015)
+        for step, rate in zip(counts, rates, strict=True)
+    ]
+    times = times_of(drawings).by_step
+    assert sum(time.step_s * time.steps for time in times.values()) == pytest.approx(4 / 1.2, rel=0.1)

@@ -131,6 +131,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "cscs_course": {(ONE, RANK), (WINDOW, RANK)},  # tokens per second of one process since the line before
     # One image, by the batch; a mean since the line before of pix2pixHD; smoothed by CUT.
     "cyclegan": {(ONE, NO_RATE), (WINDOW, NO_RATE), (RUNNING, NO_RATE)},
+    "darknet": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # an update; with several GPUs a mean over as many
     "deepspeed_breakdown": {(WINDOW, JOB)},
     "deepspeed_chat": {(ONE, JOB)},
     "deepspeed_comms": {(WINDOW, JOB)},
@@ -189,6 +190,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "megatron_bridge": {(ONE, JOB), (WINDOW, JOB)},
     "megatron_energy": {(ONE, JOB), (WINDOW, JOB)},  # Megatron's records in its fixtures
     "mindformers": {(ONE, RANK), (WINDOW, RANK)},  # a mean over the steps that were sent to the device together
+    "mindspore": {(EPOCH, NO_RATE)},  # TimeMonitor divides the epoch by its steps
     "mindspeed_fsdp2": {(ONE, JOB), (WINDOW, JOB)},
     "hugectr": {(WINDOW, NO_RATE)},
     "mllog": {

@@ -41,7 +41,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import integer, iso_time
 
-VERSION = 5
+VERSION = 6
 ANCHORS = ("DLL 20", "DLLL ", '"type": "LOG", "step": ')
 LATER = ("step_s", "samples", "samples_per_s", "rate_scope", "data_s", "loss", "learning_rate")  # later lines may say
 
@@ -50,7 +50,7 @@ _ALONE = 'DLLL {"timestamp": '  # a record in JSON
 _CONSOLE = re.compile(r"DLLL? (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?) - ")
 _STEP = re.compile(
     r"(?P<name>PARAMETER)[ |]|\((?:(\d+)(?:, (\d+)(?:, (\d+))?|,)?)?\) |(?:Summary|Calibration Iteration: \d+): ?"
-    r"|(?P<only>Iteration:? )(\d+) (?P<bar>\| )?|(?= \S+ : )|(?P<words>[A-Za-z_]+(?: [a-z]+)?)(?: [\d.]+)? \| "
+    r"|(?P<only>(?:Training )?Iteration:? )(\d+) (?P<bar>\| )?|(?= \S+ : )|(?P<words>[A-Za-z_]+(?: [a-z]+)?)(?: [\d.]+)? \| "
     r"|(?:Training )?Epoch: (\d+) (?:(?:Training )?Iteration: (\d+) (?:Validation Iteration: (\d+) )?)?"
 )
 _KEY = re.compile(r"(?<!\S)([^\s:|]+) : ")
@@ -59,9 +59,11 @@ _FIELD = re.compile(r" ?\| +([^|\d]+?) ( *\d+(?:\.\d+)?(?:[eE][-+]\d\d)?)(?: (s)
 _WHOLE = re.compile(r"[\d.]+[eE][-+]\d\d|(?=.{5}) *\d+")
 _BAR = re.compile(r"(?<!\s)\s{3,}\S.*")  # printed into the line
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?!\S)")
+_IN_BRACKETS = re.compile(r" \((\d+(?:\.\d+)?)\)")
 _COLUMNS = {
     "loss": "loss", "step_loss": "loss", "total_ips": "samples_per_s", "ips": "samples_per_s", "data_time": "data_s",
     "train_loss": "loss", "lr": "learning_rate", "learning_rate": "learning_rate", "top1": "accuracy",
+    "train_iter_time": "step_s",
 }  # fmt: skip
 _SETTINGS = ("arch", "batch_size", "optimizer_batch_size", "world_size", "amp", "fp16", "dtype", "precision")
 _EVERY = ("print_freq", "disp_batches", "log_every")
@@ -128,16 +130,20 @@ class Reader:
         data: dict[str, Any] = {key[1]: text[key.end() : end] for key, end in zip(keys, ends, strict=False)}
         if step["name"]:
             return "PARAMETER", {key: value.strip(" |") for key, value in data.items()}, stamp, "naive"
+        means: dict[str, Any] = {}
         for key, value in data.items():
             number = _NUMBER.match(value)
             data[key] = float(number[0]) if number else None
             if number:
                 behind = _BAR.sub(" ", value[number.end() :])
+                if mean := _IN_BRACKETS.match(behind):
+                    means[f"{key} mean"], behind = float(mean[1]), behind[mean.end() :]
                 barred = step["bar"] or step["words"]
                 if key == keys[-1][1] and (not behind if barred else self.ends.setdefault(key, behind) != behind):
                     return None
                 unit = behind.strip(" |")
                 self.units[key] = unit if unit not in ("", "None") else None
+        data |= means
         if step["words"]:
             return step["words"], data, stamp, "naive"
         at = [int(number) for number in step.groups()[1:] if number and number.isdecimal()]
@@ -211,6 +217,8 @@ class Reader:
             values["accuracy"] /= 100
         if self.units.get("iteration_time") == "ms" and "iteration_time" in named:
             values["step_s"] = named.pop("iteration_time") / 1000
+        if "time mean" in named and "step_s" not in values:  # beside it stands a median over some iterations
+            row |= {"step_s": named.pop("time mean"), "value_kind": "running_mean", "averaged_steps": None}
         row |= values
         row["compute_s"] = named.get("train.compute_time", row.get("compute_s"))
         row["rate_scope"] = "global" if "samples_per_s" in row else None

@@ -31,8 +31,13 @@ saving stands between most of them, not where most steps have several lines, and
 of steps (`3.1 it/s`, or `steps/sec: 3.1` where steps are counted) are running means, and lose against a time in the
 same line that says the same with more digits.
 
-Lines that count epochs and no steps give the time of each epoch by their stamps, where a loss that is printed at the same
-time shows that the epoch is over: a `phases` row, with the validation in it.
+A number with a unit in brackets is not a mean of a loss: `loss 2.3 (0.12 sec)`.  `Time elapsed 0:01:01` and `time=0.2m`
+are spans that have passed.  `(no improve 1/10)` and folds are not counts.  Of two counts of steps, one always the same
+multiple of the other, the smaller is the step.
+
+Lines that count epochs and no steps give the time of each epoch by their stamps, or by a time since the start that grows
+like a sum: a `phases` row, with the validation in it.  A heading alone is left to headed_lines, unless a loss that is
+printed at the same time shows that the epoch is over.
 
 The rate of tqdm's bar is smoothed, and never the time of a step: it is inverted, and held against the elapsed seconds
 (parsing/bar_times.py).  A bar that fills and is drawn from its start again is the next epoch, and its steps are counted
@@ -40,7 +45,8 @@ on; one that did not fill is a restart.  A bar with the label of an evaluation, 
 A bar without a label is the training's where lines of training stand between its drawings.  If no other line records
 steps, it also is where it fills at least twice and, at least every second time, a loss of training follows first (and no
 loss came before the first bar), or both a bar labeled as validation and a loss follow.  If two such bars of different
-totals may be it, neither is read: give the training's a label, or use a preset.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts epochs,
+totals may be it, neither is read: give the training's a label, or use a preset.  Bars called Iteration or Step, beside one of epochs, are the training's, and so
+are bars that are drawn once for each epoch, when they are full.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts epochs,
 samples or bytes has no steps and is not read.  A count with a suffix, `1.21k`, is rounded: params say to how many
 (`step_resolution`), and times are means over ten seconds or more.
 

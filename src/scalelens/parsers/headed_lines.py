@@ -1,8 +1,8 @@
-"""Steps of a log that no format knows, whose numbers stand in the lines below the one that counts.
+"""Steps or epochs of a log that no format knows, whose numbers stand in the lines below the one that counts.
 
-Tool: any script that prints a heading for each step, or for each hundredth, and its numbers below
-Versions: a heading that counts steps and holds no other number, and one to five lines of numbers below it
-Yields: steps, metrics, params
+Tool: any script that prints a heading for each step, hundredth step or epoch, and its numbers below
+Versions: a heading that counts and holds no other number; one to five lines of numbers below one of steps
+Yields: steps, phases, metrics, params
 Source: the user's own; tabular/role_table.py says which names are recognized, docs/generic.md prints them
 
 Asked after generic_lines, where that reads nothing.  What stands below a heading is of its step, up to a line without a
@@ -10,6 +10,9 @@ number, or one that counts something; it is read as the numbers of one line are 
 there, and no time is derived from time stamps.  `Elapsed Time: 29.5 seconds` is since the start where it only grows; not
 where validation or saving stands between most headings.  Where two kinds of headings count steps, nothing is read.  The
 last heading, where numbers are missing that all others have, may be cut: a problem.
+
+Where no heading counts steps, those that count epochs are read.  Up to 60 lines below one are of its epoch, whatever
+stands between them: its loss, and its time with a unit (`Epoch time: 30.5 s`).
 
 Samples:
     ----- Iteration: 1000 -----
@@ -24,12 +27,13 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular import is_text
 from scalelens.tabular.cells import TableRecord, lines_of
+from scalelens.tabular.column_names import read_name
 from scalelens.tabular.column_values import Survey
 from scalelens.tabular.roles import assign
 from scalelens.tabular.steps import lacks, write_rows
 from scalelens.tabular.unknown_logs.choice import chosen
 from scalelens.tabular.unknown_logs.fields import parsed
-from scalelens.tabular.unknown_logs.records import CUT, PAUSES, LineTable
+from scalelens.tabular.unknown_logs.records import CUT, PAUSES, TIMES, LineTable
 from scalelens.tabular.unknown_logs.shapes import Shape, shaped, shapes_in
 
 VERSION = 1
@@ -38,9 +42,9 @@ GUESSES = True
 SECOND_READ = True  # also where other formats took lines, but none that are steps
 
 _MOST_LINES = 300_000
-_LINES_BELOW = 5
+_LINES_BELOW = {"step": 5, "epoch": 60}
 _MOSTLY = 0.9
-_TOLD = {"loss", "elapsed", "batch_time"}  # one of these is in the lines below
+_TOLD = {"loss", "elapsed", "batch_time", "epoch_time"}  # one of these is in the lines below
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -51,14 +55,16 @@ def read(source: Source, rows: Rows) -> str | None:
     if rows.part:
         return ""
     shapes = shapes_in(source, _MOST_LINES)
-    headings = [shape for shape in shapes if _counts_alone(shape)]
+    headings = [shape for shape in shapes if _counts_alone(shape, "step")]
+    headings = headings or [shape for shape in shapes if _counts_alone(shape, "epoch")]
     if chosen(shapes) or len(headings) != 1:
         return ""
     blocks = _Blocks(headings[0])
     survey = Survey(blocks.records(source))
     blocks.wanted = {name for name, values in survey.columns.items() if values.numbers >= _MOSTLY * blocks.headings - 1}
+    blocks.wanted -= {name for name in blocks.repeated if read_name(name).unit in TIMES}
     readings = assign({name: survey.columns[name] for name in survey.columns if name in blocks.wanted}, rows.mapping)
-    if 2 * blocks.paused > blocks.headings and "elapsed" not in rows.mapping:
+    if not blocks.tells_elapsed(survey) and "elapsed" not in rows.mapping:
         readings = [reading._replace(role=None) if reading.role == "elapsed" else reading for reading in readings]
     if _TOLD.isdisjoint(reading.role for reading in readings):
         return ""
@@ -69,9 +75,9 @@ def read(source: Source, rows: Rows) -> str | None:
     return None
 
 
-def _counts_alone(shape: Shape) -> bool:
-    """Whether its lines count steps that rise, and hold no other number."""
-    alone = shape.roles == ["step"] and len(shape.names) == 1 and not shape.bar
+def _counts_alone(shape: Shape, role: str) -> bool:
+    """Whether its lines count steps or epochs that rise, and hold no other number."""
+    alone = shape.roles == [role] and len(shape.names) == 1 and not shape.bar
     return alone and shape.lines >= RECURS and shape.rises[0] >= _MOSTLY * (shape.lines - 1)
 
 
@@ -79,7 +85,8 @@ class _Blocks:
     """The numbers below each heading, as records."""
 
     def __init__(self, shape: Shape) -> None:
-        self.shape, self.table = shape, LineTable(shape)
+        self.shape, self.table, self.role = shape, LineTable(shape), shape.roles[0]
+        self.repeated: set[str] = set()  # columns of which a block holds several values
         self.wanted: set[str] = set()  # columns that all headings but the last have below them
         self.headings = self.paused = 0  # those before which a line mentions validation or saving
 
@@ -97,18 +104,26 @@ class _Blocks:
                 if whose in opened:
                     yield opened[whose]
                 self.headings, self.paused, pause = self.headings + 1, self.paused + pause, False
-                count = {"step": int(parts.parsed.fields[0].value or 0)} if whole else {}
+                count = {self.role: int(parts.parsed.fields[0].value or 0)} if whole else {}
                 cells = {"rank": rank, "worker": location, **count}
                 cells = {name: value for name, value in cells.items() if value is not None}
                 opened[whose] = TableRecord(number, cells, None, text)
-                left[whose] = _LINES_BELOW
+                left[whose] = _LINES_BELOW[self.role]
                 continue
             pause = pause or bool(PAUSES.search(text.encode()))
             if not left.get(whose):
                 continue
             fields = parsed(text).fields if not parts else []
-            left[whose] = left[whose] - 1 if fields else 0
+            left[whose] = left[whose] - 1 if fields or self.role == "epoch" else 0
             for column, value in filter(None, map(self.table.named, fields if whole else [])):
-                opened[whose].cells.setdefault(column, value)
+                if opened[whose].cells.setdefault(column, value) != value:
+                    self.repeated.add(column)  # of training, then of validation
         for record in opened.values():
             yield record._replace(damage=CUT) if not self.wanted <= set(record.cells) else record
+
+    def tells_elapsed(self, survey: Survey) -> bool:
+        """Whether the time since the start tells that of what a heading counts: an epoch holds its validation."""
+        if self.role == "epoch":
+            times = [values for name, values in survey.columns.items() if read_name(name).role == "elapsed"]
+            return all(values.adds_up for values in times)
+        return 2 * self.paused <= self.headings

@@ -18,7 +18,6 @@ after `Train on 7500 samples` is that epoch.  Before
 the bar of a first epoch whose length nobody knew stays `/Unknown`: it counts once the next epoch begins.
 
 Samples:
-    Epoch 3/90
     100/100 [==============================] - 5s 45ms/step - loss: 1.9030 - accuracy: 0.5012 - val_loss: 1.8000
     100/100 ━━━━━━━━━━━━━━━━━━━━ 5s 45ms/step - accuracy: 0.5012 - loss: 1.9030
     100/100 - 5s - loss: 1.9030 - accuracy: 0.5012 - 5s/epoch - 45ms/step
@@ -100,7 +99,7 @@ class Reader:
         if header := _EPOCH.match(line.text):
             self.release(log, line)
             log.header(int(header[1]) - 1)
-            return True
+            return False  # other loops print it too, above lines of their own
         if arrays := _ARRAYS.match(line.text):
             log.samples = {int(count) for count in arrays.groups() if count}
             log.trained_on = int(arrays[1])

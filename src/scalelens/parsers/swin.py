@@ -22,7 +22,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import clock_span, iso_time
 
-VERSION = 2
+VERSION = 3
 ANCHORS = ("INFO Train: [", "INFO EPOCH ")
 
 _HEAD = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) ([^\]\s]+)\] .{0,200}?INFO ")
@@ -30,7 +30,8 @@ _RECORD = re.compile(r"Train: \[(\d{1,9})/\d{1,9}\]\[(\d{1,9})/(\d{1,9})\]\s+eta
 _SPAN = re.compile(r"EPOCH (\d{1,9}) training takes ((?:\d{1,6} days?, )?\d{1,4}:\d\d:\d\d)\b")
 _FIELD = re.compile(r"\s*([a-z][a-z _]*?) (-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|inf)|nan)(?: \(\S+\)|MB)?(?=\s|\Z)")
 _COLUMNS = {
-    "time": "step_s", "data time": "data_s", "loss": "loss", "lr": "learning_rate", "grad_norm": "grad_norm",
+    "time": "step_s", "data time": "data_s", "loss": "loss", "tot_loss": "loss", "lr": "learning_rate",
+    "grad_norm": "grad_norm",
 }  # fmt: skip
 
 
@@ -62,7 +63,7 @@ class Reader:
         values, end = dict[str, float](), record.end()
         while field := _FIELD.match(line.text, end):
             values[field[1]], end = float(field[2]), field.end()
-        if end < len(line.text.rstrip()) or not {"time", "loss", "mem"} <= values.keys():  # mem comes last
+        if end < len(line.text.rstrip()) or not {"time", "mem"} <= values.keys():  # mem comes last
             self.rows.problem(line.number, "the record is cut, or something else was printed into it", line.text)
             return True
         epoch, index, total = (int(number) for number in record.groups())

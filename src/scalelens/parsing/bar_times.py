@@ -64,7 +64,10 @@ def times_of(drawings: Sequence[Drawing], averaged: bool = False) -> BarTimes:
     for ways in [[_means(start, drawings)]] if averaged else _ways(start, updates, drawings):
         fitting = [way.times() or {} for way in ways if way.fits()]
         if fitting:
-            return BarTimes(functools.reduce(_agreed, fitting) or _by_clock(start, drawings))
+            times = functools.reduce(_agreed, fitting)
+            if is_short and _differ(times, mean_of_closed(start, drawings)):
+                times = {}
+            return BarTimes(times or _by_clock(start, drawings))
     span_s, steps = updates[-1].elapsed_s - updates[0].elapsed_s, updates[-1].step - updates[0].step
     rate_s = statistics.fmean((u.pace_s for u in updates), (u.leap for u in updates))
     if len(updates) >= _SURELY and span_s and abs(rate_s * steps / span_s - 1) > _OPEN + 1 / span_s:
@@ -80,6 +83,14 @@ def _agreed(one: dict[int, _BarTime], other: dict[int, _BarTime]) -> dict[int, _
         for step, time, again in pairs
         if time.steps == again.steps and abs(time.step_s / again.step_s - 1) <= _OPEN
     }
+
+
+def _differ(times: dict[int, _BarTime], closed: tuple[int, float] | None) -> bool:
+    """Whether the times of a short bar do not add up to the mean that it drew when it was closed."""
+    steps = sum(time.steps for time in times.values())
+    if not closed or not steps:
+        return False
+    return abs(sum(time.step_s * time.steps for time in times.values()) / steps / closed[1] - 1) > _OPEN
 
 
 def _ways(start: Drawing | None, updates: list[Update], drawings: Sequence[Drawing]) -> Iterator[list["_Way"]]:

@@ -27,7 +27,7 @@ RECURS = 5  # lines of a pattern, at least
 _RECORD = 100  # lines that one record fills, at most
 _MOST_REPORTED = 20  # patterns of one text
 
-_WORDS = ("step", "iter", "epoch", "batch", "time", "elapsed", "took", "throughput", "speed")
+_WORDS = ("step", "iter", "epoch", "batch", "time", "elapsed", "took", "throughput", "speed", "loss")
 FINDER = ahocorasick_rs.BytesAhoCorasick(
     [form.encode() for word in _WORDS for form in (word, word.title(), word.upper())] + [b"/s", b"per_sec", b"s/it"],
     implementation=ahocorasick_rs.Implementation.DFA,

@@ -12,6 +12,9 @@ from scalelens.tabular.column_names import read_name
 _SERIES = ("run", "rank", "place", "phase")  # roles that distinguish rows that do not follow one another
 RISING = 20  # this many values in a row do not all rise by chance: that is one case in 20!
 _MOST_DECIMALS = 4
+_LEAST_BETWEEN = 6  # values between two restarts of a count, which all rise: of 20 values that swing, half would fall
+_GROWN = 10  # times its first value
+_LEAST_SUMS, _SUMMAND = 3, 0.2  # rows, and what each adds at least, as a share of the first
 _WAVES = 4  # in a column that goes up and down, one value in this many falls; restarts cause fewer falls
 
 
@@ -24,6 +27,7 @@ class ColumnValues:
         self.stays = False  # equal to it
         self.decimals = 0  # with which its numbers are given, up to _MOST_DECIMALS
         self.first: str | None = None
+        self.last = 0.0  # its last number
         self.line: int | None = None  # of the first value
         self.constant = True
 
@@ -47,11 +51,24 @@ class ColumnValues:
     @property
     def rises(self) -> bool:
         """Whether it grows from row to row, over too many rows for chance."""
-        return self.numbers >= RISING and not self.falls and not self.stays
+        return self.numbers >= RISING and not self.falls and self._grows
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether it only grows, and by so much that its rows can be sums, as a time since the start is."""
+        if self.falls or self.stays or self.numbers < _LEAST_SUMS:
+            return False
+        return self.last - float(self.first or 0) >= _SUMMAND * float(self.first or 0) * (self.numbers - 1)
 
     def rises_between(self, restarts: int) -> bool:
         """Whether it grows from row to row, and goes back as often as a count begins anew."""
-        return restarts > 0 and self.falls == restarts and self.numbers >= RISING * (restarts + 1) and not self.stays
+        enough = self.numbers >= max(RISING, _LEAST_BETWEEN * (restarts + 1))
+        return restarts > 0 and self.falls == restarts and enough and self._grows
+
+    @property
+    def _grows(self) -> bool:
+        """Whether each value is larger than the one before it, or some are equal that have few digits."""
+        return not self.stays or self.last > _GROWN * abs(float(self.first or 0)) > 0
 
     def take(self, value: Any, before: float | None) -> float | None:
         """Takes a value; `before` is the last number of the same series.  Returns the value as a number."""
@@ -73,6 +90,7 @@ class ColumnValues:
         self.falls += amount < before
         self.leaps += amount > before + 1
         self.stays |= amount == before
+        self.last = amount
         return amount
 
     def take_numbers(self, values: np.ndarray, before: float | None) -> float | None:
@@ -93,6 +111,7 @@ class ColumnValues:
         self.falls += int((values < earlier).sum())
         self.leaps += int((values > earlier + 1).sum())
         self.stays |= bool((values == earlier).any())
+        self.last = float(values[-1])
         return float(values[-1])
 
 

@@ -42,7 +42,9 @@ ROLES = (
     Role("data_time", "time", "time of the step spent waiting for data", (
         "data_time", "dataloader_time", "data_loading_time", "dataload_time", "data_load_time", "data_wait",
         "data_wait_time", "t_data", "load_time")),
-    Role("epoch_time", "time", "time of a whole epoch", ("epoch_time", "epoch_duration", "time_per_epoch")),
+    Role("epoch_time", "time", "time of a whole epoch", (
+        "epoch_time", "epoch_duration", "time_per_epoch", "epoch_took", "this_epoch_took", "epoch_elapsed",
+        "time_for_epoch", "time_of_epoch")),
     Role("timestamp", "stamp", "time of the record: seconds to nanoseconds since 1970, or as ISO 8601", (
         "timestamp", "time_stamp", "datetime", "date_time", "ts", "date", "created_at", "logged_at")),
     Role("samples_per_s", "rate", "samples per second, of the whole job or of one rank", ()),

@@ -102,16 +102,17 @@ def lacks(survey: Survey, readings: Sequence[ColumnReading]) -> str | None:
 
 def write_rows(
     source: Source, rows: Rows, records: RecordReader, survey: Survey, readings: Sequence[ColumnReading],
-    stream: str = "", from_zero: bool = False, by_stamps: bool = False,
+    stream: str = "", from_zero: bool = False, by_stamps: bool = False, begins_epochs: bool = False,
 ) -> None:  # fmt: skip
     """Rows of all records.  Of two tables of the same steps, each is a stream in which steps rise.
 
-    With `by_stamps`, time stamps give the time of steps that have none.
+    With `by_stamps`, time stamps give the time of steps that have none; with `begins_epochs`, each row is the beginning
+    of an epoch, and the time until the next row is its time.
     """
     for refusal in dict.fromkeys(reading.refusal for reading in readings if reading.refusal):
         rows.problem(1, f"{refusal}; until then its numbers are metrics")
     table = StepTable(readings, by_stamps)
-    writer = _RowWriter(rows, table, Counting(table, records(source)), stream, from_zero)
+    writer = _RowWriter(rows, table, Counting(table, records(source)), stream, from_zero, begins_epochs)
     if "elapsed" in table.columns and (elapsed := survey.columns.get(table.columns["elapsed"].column)):
         writer.resolution_s = table.factors["elapsed"] * 10.0**-elapsed.decimals
     elif table.by_stamps:
@@ -143,7 +144,10 @@ class _EpochStep(NamedTuple):
 class _RowWriter:
     """Rows of one table, record by record."""
 
-    def __init__(self, rows: Rows, table: StepTable, counting: Counting, stream: str, from_zero: bool) -> None:
+    def __init__(
+        self, rows: Rows, table: StepTable, counting: Counting, stream: str, from_zero: bool, begins_epochs: bool
+    ) -> None:
+        self.begins_epochs = begins_epochs
         self.rows, self.table, self.counting, self.stream, self.from_zero = rows, table, counting, stream, from_zero
         self.resolution_s = 0.0  # of the time since the start
         self.starts: dict[tuple[Any, ...], _EpochStep] = {}  # of the interval that is not yet long enough
@@ -187,7 +191,8 @@ class _RowWriter:
         if span_s := table.value(record, "epoch_time"):
             rows.add("phases", record.line, **row, phase="epoch", span_s=span_s, origin="logged")
         elif span_s := self.epoch_span(now, before) or self.first_epoch_span(now, last):
-            rows.add("phases", record.line, **row, phase="epoch", span_s=span_s, origin="derived")
+            whole = before.epoch if before and self.begins_epochs else epoch
+            rows.add("phases", record.line, **row | {"epoch": whole}, phase="epoch", span_s=span_s, origin="derived")
         measured = self.measured(record, stamp) | self.times(record, now, before, whose)
         idle = ("samples",) if {"step", "batch"} & set(table.columns) else ("samples", "ts", "ts_origin")
         if any(value is not None for column, value in measured.items() if column not in idle):
@@ -252,7 +257,7 @@ class _RowWriter:
             start = self.starts.get(whose) if before else None
             time_s, steps = self.since(start, now)
             kind = "interval_mean"
-            if start and time_s and steps and time_s * steps < FINE * self.resolution_s:
+            if start and time_s is not None and steps and time_s * steps < FINE * self.resolution_s:
                 return {}
             if now.step is not None:
                 self.starts[whose] = now

@@ -16,6 +16,7 @@ _MEASURED = (
 _LOSS = re.compile(r"loss|perplexity|(?<![a-z])ppl", re.IGNORECASE)  # by its name, or by what follows from it
 _SAME = 0.01  # two views of the same steps have the same number of lines, up to this share
 _MOSTLY = 0.9
+_OFTENER = 3  # epochs that follow one another, for each restart
 _SURE = "batch_time with its unit"
 
 
@@ -50,6 +51,8 @@ def _counts_up(shape: Shape) -> bool:
         return False
     if not is_of_training(shape.label):
         return False
+    if shape.is_drawn_full and shape.bars >= RECURS:
+        return True  # each bar is drawn once, when it is full
     steps = [k for k, role in enumerate(shape.roles) if role != "epoch"] or range(len(shape.roles))
     return any(shape.rises[k] >= 1 and shape.rises[k] >= shape.falls[k] for k in steps)
 
@@ -68,9 +71,20 @@ def records_among(shapes: Sequence[Shape], by_fills: bool = True) -> list[Shape]
 
 
 def tells_epochs(shape: Shape) -> bool:
-    """Whether the time stamps of its lines are those of the ends of epochs."""
+    """Whether the time stamps of its lines tell the time of epochs: each line stands at the same place of its epoch.
+
+    A heading that says nothing else is left to what reads the lines below it, unless a loss is printed at once.
+    """
     enough = shape.of_epochs_alone and shape.lines >= RECURS and shape.with_stamp == shape.lines
-    return enough and shape.ended >= _MOSTLY * shape.lines and shape.rises[0] >= _MOSTLY * (shape.lines - 1)
+    restarts = shape.falls[0] if _OFTENER * shape.falls[0] <= shape.rises[0] else 0
+    enough = enough and (len(shape.names) > 1 or shape.ended >= _MOSTLY * shape.lines)
+    return enough and shape.rises[0] + restarts >= _MOSTLY * (shape.lines - 1)
+
+
+def begins_epochs(shape: Shape) -> bool:
+    """Whether its lines stand where epochs begin: nothing that an epoch gave is in them, nor printed at once."""
+    measured = [name for name in shape.names if name and read_name(name).role not in ("epoch", "learning_rate")]
+    return tells_epochs(shape) and shape.ended < _MOSTLY * shape.lines and not measured
 
 
 def _rank_of(shape: Shape) -> tuple[bool, bool, bool, int, int]:

@@ -39,6 +39,11 @@ class _Bar:
         if drawing.pace_s is not None:
             self.records[drawing.step] = record
 
+    def is_of_other_epoch(self, record: TableRecord) -> bool:
+        """Whether the line of a drawing counts another epoch than this bar's lines."""
+        epoch = record.cells.get(EPOCH)
+        return epoch is not None and epoch != self.epoch
+
     @property
     def filled(self) -> bool:
         """Whether it came to its end: what follows is another epoch.  Its last steps may not be drawn."""
@@ -73,7 +78,7 @@ class DrawnBars:
                 continue
             whose = record.cells.get("rank"), record.cells.get("worker")
             bar = self._bars.get(whose)
-            if bar is None or begins(bar.drawings[-1], bar.top, drawing):
+            if bar is None or begins(bar.drawings[-1], bar.top, drawing) or bar.is_of_other_epoch(record):
                 if bar:
                     yield from self._ended(bar)
                 bar = self._bars[whose] = self._next(bar, record, drawing)
@@ -88,6 +93,8 @@ class DrawnBars:
             epoch = before.epoch + 1 if before and before.filled else 1
         if self._first_epoch is None:
             self._first_epoch = min(int(epoch), 1)
+        if before and before.filled and epoch == before.epoch + 1:  # bars may differ in length
+            return _Bar(epoch, before.steps_before + (before.drawings[-1].total or before.top))
         return _Bar(epoch, (int(epoch) - self._first_epoch) * (drawing.total or 0))
 
     def _ended(self, bar: _Bar) -> Iterator[TableRecord]:

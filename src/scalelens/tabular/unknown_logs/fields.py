@@ -27,6 +27,9 @@ _DURATION = re.compile(  # 1m 42s, 2h 03m 04.5s, 1h5m
     r"(?<![\w.:])(?:(?P<h>\d{1,6})\s?h(?:ours?|rs?)?,?\s?(?P<hm>\d{1,2})\s?m(?:in(?:ute)?s?)?|(?P<m>\d{1,6})\s?m(?:in(?:ute)?s?)?(?=,?\s?\d))"
     r"(?:,?\s?(?P<s>\d{1,2}(?:\.\d{1,9})?)\s?s(?:ec(?:ond)?s?)?)?(?![\w/])"
 )
+_MINUTES = re.compile(
+    r"((?<![a-z])(?:time|elapsed|took|duration)[\s:=]{0,3}\d+(?:\.\d+)?) ?m(?![\w/])", re.IGNORECASE
+)  # time=0.2m
 _RATE = r"(?:[A-Za-z]{1,12}|[kM]?(?:it|B))?/(?:s|sec|second|it|iter|iteration|step|batch)\b(?:/(?:gpu|device|rank))?"
 _NO_NAME = r"(?![\w/]|\s{0,2}[:=])"  # `loss: 1.2 samples/sec: 405`: the name of what follows is not a unit
 _NUMBER = re.compile(
@@ -34,7 +37,8 @@ _NUMBER = re.compile(
     r"(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?"
     r"|[-+]?(?:nan|NaN|inf|Inf)(?=\s*(?:[,;|)\]}\t(]|$|\s{2}))"
     r"|(?:(?<=[:=])|(?<=[:=] ))[-+]?(?:nan|NaN|inf|Inf)\b)"
-    rf"(?:\s?(?P<rate>{_RATE}{_NO_NAME})|\s?(?P<percent>%)|(?P<unit>[A-Za-zµμ]{{1,12}})\b|\s(?P<apart>[A-Za-zµμ]{{1,12}})(?![\w:=(./]))?"
+    rf"(?:\s?(?P<rate>{_RATE}{_NO_NAME})|\s?(?P<percent>%)|(?P<unit>[A-Za-zµμ]{{1,12}})\b|\s(?P<apart>[A-Za-zµμ]{{1,12}})(?![\w:=(./])"
+    r"|\s?\[(?P<bracketed>[A-Za-zµμ]{1,12})\](?!\s?[:=]))?"
 )
 _OF_ALL = re.compile(r"\s*/\s*(\d+)(?![\w.@/:])|\s+of\s+(\d+)\b|\s?:\s?(\d+)(?=\s*\])")
 # 18916/18871 tok/s: rates of the source and of the target, not a count.
@@ -56,6 +60,14 @@ _SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "k": 1e3}  # 21.5K; "G" may 
 _IDLE_BEGIN = re.compile(r"(?:None|of|and|at|with|in)\s+")
 _UNIT_AFTER = {**SPELT, "min": "min"}  # "min" in a name is a minimum; after a number it is minutes
 _NEVER_RATES = ("loss", "learning_rate", "accuracy", "grad_norm")
+_NO_TIME = re.compile(r"loss|(?<![a-z])(?:ppl|acc|err|bleu|reward|score|wer|cer|f1|iou)", re.IGNORECASE)
+_NO_TIMES = ("loss", "learning_rate", "accuracy", "grad_norm", "epoch", "step", "batch")
+# What stands before a span of time that has passed: `Time elapsed 0:01:01` is 61 s.
+_PASSED = re.compile(
+    r"\b(?:elapsed|took|time[ _](?:taken|used|spent|cost|elapsed)|(?:elapsed|total|epoch|step|iteration|batch)[ _]time)"
+    r"[\s:=(\[]*\Z",
+    re.IGNORECASE,
+)
 _LEFT = re.compile(r"\b(?:eta|remain\w*|left)\b[\s:=(]*\Z", re.IGNORECASE)
 
 
@@ -94,6 +106,7 @@ def parsed(text: str) -> Parsed:
         text, bar, drawing = drawn.text, "tqdm" if drawn.counts_steps else "other", drawn.drawing
     if "m" in text:
         text = _DURATION.sub(_as_seconds, text)
+        text = _MINUTES.sub(r"\1 minutes", text)
     text, left_s = _without_spans(text)
     if not bar and (not text.isascii() or _BAR_IN_ASCII.search(text)):
         masked = BAR.sub(" \u2022 ", text)
@@ -109,7 +122,7 @@ def parsed(text: str) -> Parsed:
 
 
 def _without_spans(text: str) -> tuple[str, float | None]:
-    """A line in which times such as 0:05:25 are masked, and the time left that it states."""
+    """A line in which times such as 0:05:25 are masked, or in seconds if they have passed, and the time left."""
     left_s: float | None = None
     if ":" not in text:
         return text, None
@@ -126,7 +139,8 @@ def _without_spans(text: str) -> tuple[str, float | None]:
         seconds = days * 86_400 + (first * 3600 + second * 60 + third if match[4] else first * 60 + second)
         if left_s is None and (_LEFT.search(before) or before.endswith("<")):
             left_s = seconds
-        pieces += [before, "@"]
+        passed = _PASSED.search(before) and not text[match.end() : match.end() + 1].isalnum()
+        pieces += [before, f"{seconds:.10g} s" if passed else "@"]
         done = match.end()
     return "".join((*pieces, text[done:])), left_s
 
@@ -158,6 +172,7 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
         of_all = _OF_ALL.match(text, match.end("number")) if match["number"].isdecimal() else None
         before = fields[-1] if fields else None
         is_mean = gap.strip() == "(" or (gap.strip() == "," and before is not None and before.is_mean)
+        is_mean = is_mean and not _is_other_quantity(before, unit)
         name, start = (before.name, done) if is_mean and before else _name_in(gap, done)
         if match["rate"] and not is_mean and read_name(name).role in _NEVER_RATES:
             unit, end = None, match.end("number")  # `loss 8.9 it/s 3.1`: the name of what follows
@@ -170,6 +185,13 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
         )  # fmt: skip
         done = of_all.end() if of_all else end
     return fields, done
+
+
+def _is_other_quantity(before: Field | None, unit: str | None) -> bool:
+    """Whether a number in brackets is not a mean of the one before it: `loss 2.3 (0.12 sec)`, `(405 images/sec)`."""
+    if unit in (None, "%") or before is None or before.unit is not None:
+        return False
+    return bool(_NO_TIME.search(before.name)) or read_name(before.name).role in _NO_TIMES
 
 
 def _value_of(text: str, point: bool, after: str) -> float | None:
@@ -189,7 +211,7 @@ def _unit_of(match: re.Match[str]) -> tuple[str | None, float, int]:
         return match["rate"], 1.0, match.end()
     if match["percent"]:
         return "%", 1.0, match.end()
-    for word, must in ((match["unit"], True), (match["apart"], False)):
+    for word, must in ((match["unit"], True), (match["apart"], False), (match["bracketed"], False)):
         if not word:
             continue
         if word.lower() in _UNIT_AFTER:

@@ -9,7 +9,7 @@ from scalelens.tabular.cells import csv_header, jsonl_header
 from scalelens.tabular.column_values import ColumnValues, Survey
 from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refused
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
-from scalelens.tabular.unknown_logs.choice import chosen, tells_epochs
+from scalelens.tabular.unknown_logs.choice import begins_epochs, chosen, tells_epochs
 from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LineTable, mean_of
 from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, shapes_in
@@ -76,7 +76,9 @@ def _read_shape(
     rows.assigned = readings
     if lacking := lacks(survey, readings):
         return lacking
-    write_rows(source, rows, table.records, survey, readings, stream=table.shape.bar)
+    write_rows(
+        source, rows, table.records, survey, readings, stream=table.shape.bar, begins_epochs=begins_epochs(table.shape)
+    )
     if unknown and table.resolution_s and {reading.role for reading in readings}.isdisjoint(_OF_A_STEP):
         choice = options((f"{role}={table.columns[role]}",))
         rows.problem(table.shape.first, _SAMPLES.format(choice, role), table.shape.example)
@@ -141,7 +143,11 @@ def _read_columns(
     ]
     counted = {"step", "batch"} & set(table.columns)
     if (times.step is None or (counted and table.mostly_paused)) and "elapsed" not in stated:
-        readings = [reading._replace(role=None) if reading.role == "elapsed" else reading for reading in readings]
+        by_epoch = {name for name, values in columns.items() if table.shape.ends_epochs and values.adds_up}
+        readings = [
+            reading._replace(role=None) if reading.role == "elapsed" and reading.column not in by_epoch else reading
+            for reading in readings
+        ]
     wanted = (guess and not table.mostly_paused) or "elapsed" in stated
     if tells_epochs(table.shape):
         timed_epochs = {reading.role for reading in readings} & {"epoch_time", "elapsed"}

@@ -27,6 +27,7 @@ _NAMED_RATE = re.compile(
 )
 _MOST_KEPT = 50_000  # records that are kept in memory; more are parsed again for each pass
 _OF_BARS = ("rank", "worker", TOTAL)  # columns of a drawing, whatever its postfix is
+_WRITTEN_OUT = {"min": "minutes", "h": "hours"}  # "loss [min]" is the least loss
 _USUAL, _ALWAYS = 0.5, 0.9  # shares of the lines of a shape that have a name
 _STAMPED = 0.9  # share of the lines that have a time stamp, where these are times of the records
 _LEAST_NAMES = 0.5  # share of the usual names that a record has
@@ -256,8 +257,8 @@ class LineTable:
 
 
 def column_of(name: str, unit: str | None) -> str:
-    """A column's name with its unit."""
-    return f"{name} [{unit}]" if unit else name
+    """A column's name with its unit; one that could be read as another word is written out."""
+    return f"{name} [{_WRITTEN_OUT.get(unit, unit)}]" if unit else name
 
 
 def mean_of(column: str) -> str:

@@ -41,8 +41,16 @@ _WORK = re.compile(
 )
 MASK = re.compile(r"\d+(?:\.\d+)?")
 # [640/60000 (1%)] of PyTorch's examples counts samples, and some programs that copied the line count batches there.
+# `3/10` after one of these counts how long nothing has become better, or repetitions of the whole training.
+_OTHER_COUNT = re.compile(
+    r"improve|patien|counter|early|stop|wait|(?<![a-z])(?:bad|folds?|trials?|seeds?)(?![a-z])", re.I
+)
 _WITH_SHARE = re.compile(r"\d/ {0,12}\d{1,12} {0,2}\( {0,3}\d{1,3}(?:\.\d{1,6})? ?%\)")
 _LOSS = re.compile(r"(?<![a-z])loss", re.IGNORECASE)
+# Bars of steps, drawn beside one that counts the epochs, are the training's: `Epoch: 25%|..` and `Iteration: 50%|..`.
+_EPOCH_BAR = re.compile(r"\W*epochs?\W*\d+%\|", re.IGNORECASE)
+_STEP_BAR = re.compile(r"\W*(?:iterations?|iters?|steps?|batch(?:es)?)\W*\Z", re.IGNORECASE)
+_LEAST_BAR_S = 10
 _LINES_AFTER = 3  # one that counts an epoch, in which its loss may stand
 _AT_ONCE_S = 1.0
 _WORD = re.compile(r"[^\W\d_]|%")  # in a label; "%" stands for a word such as train
@@ -85,7 +93,7 @@ def _counts_of(fields: Iterable[Field]) -> list[_Count]:
     counts = []
     for index, field in enumerate(fields):
         role = _role_of_count(field)
-        if role is None and field.total is not None and not field.is_mean and field.total > 0:
+        if role is None and field.total and not field.is_mean and not _OTHER_COUNT.search(field.name):
             role = "of_all"
         if role:
             counts.append(_Count(role, index))
@@ -140,6 +148,7 @@ class Shape:
         self.resolution_s = 0.0  # of the coarsest stamp
         self.in_training = False  # a word of training stands in its lines
         self.differing: set[int] = set()  # counts of steps that are not always equal to the first count of steps
+        self.ratios: set[float] = set()  # of two counts of steps, in each line
         self.epochs: dict[str, bool] = {}  # numbers before the count, and whether each grows where the count falls
         self.unheaded = 0  # how often its count begins without a line before it that counts the epoch
         self._headings = 0
@@ -151,12 +160,14 @@ class Shape:
         self.label = line.text[: bar.start()] if bar else ""  # of its bar
         self.fills: Fills | None = None  # where its bar has no label
         self.drawn = _drawn_count(example)  # which of its counts is that of a bar
+        self.longest_s = 0  # that it was drawn for
         self.bars = 0  # how many were drawn from their start
         self.ended = (
             0  # its epochs that are over: the loss stands in the line, or in one that is printed at the same time
         )
         self.amid = 0  # lines of training between drawings of one bar
         self._bars: dict[Any, tuple[Drawing, int]] = {}  # the last drawing of each writer, and its largest count
+        self._bar_epochs: dict[Any, float | None] = {}
         self.totals = [0] * 4  # how often the number after `/` differs from that of the line before
         self.leap = 0  # the greatest common divisor of all increases of its count
         self._before: dict[Any, tuple[list[float], dict[str, float]]] = {}
@@ -178,7 +189,8 @@ class Shape:
             self.with_stamp += 1
             self.resolution_s = max(self.resolution_s, parts.parsed.stamp.resolution_s)
         self.ended += self.of_epochs_alone and parts.parsed.stamp is not None and bool(_LOSS.search(line.text))
-        begins = self.draw(line, parts.parsed.drawing) if parts.parsed.drawing else None
+        epoch = next((fields[count.field].value for count in parts.counts if count.role == "epoch"), None)
+        begins = self.draw(line, parts.parsed.drawing, epoch) if parts.parsed.drawing else None
         self.in_training = self.in_training or bool(_WORK.search(line.text))
         falls = sum(self.falls)
         self.count(line, [fields[count.field] for count in parts.counts[:4]], fields[: parts.counts[0].field], begins)
@@ -186,12 +198,15 @@ class Shape:
             self.unheaded += headings == self._headings
             self._headings = headings
 
-    def draw(self, line: Line, drawing: Drawing) -> bool:
-        """Notes what a bar shows.  Returns whether it was drawn from its start."""
+    def draw(self, line: Line, drawing: Drawing, epoch: float | None) -> bool:
+        """Notes what a bar shows, and the epoch that its line counts.  Returns whether it was drawn from its start."""
         self.rounding = max(self.rounding, drawing.rounding)
+        self.longest_s = max(self.longest_s, drawing.elapsed_s)
         whose = line.rank, line.location
         before = self._bars.get(whose)
-        anew = before is None or begins(*before, drawing)
+        anew = before is None or begins(*before, drawing) or epoch != self._bar_epochs.get(whose)
+        if before or len(self._bars) < _MOST_SERIES:
+            self._bar_epochs[whose] = epoch
         self.bars += anew
         if before or len(self._bars) < _MOST_SERIES:
             self._bars[whose] = drawing, drawing.step if anew or not before else max(before[1], drawing.step)
@@ -201,6 +216,12 @@ class Shape:
     def is_drawn_again(self) -> bool:
         """Whether its bar fills again and again, as one for each epoch does."""
         return self.bars > len(self._bars)
+
+    @property
+    def is_drawn_full(self) -> bool:
+        """Whether its lines count epochs, and its bar is drawn once in each: when it is full."""
+        epochs = [self.rises[k] for k, role in enumerate(self.roles) if role == "epoch"]
+        return self.drawn is not None and max(epochs, default=0) == self.lines - 1 and self.lines == self.bars
 
     @property
     def within_bar(self) -> bool:
@@ -217,6 +238,8 @@ class Shape:
         numbers = {field.name: field.value or 0.0 for field in ahead if field.is_integer and not field.unit}
         steps = [k for k, role in enumerate(self.roles) if role != "epoch"]
         self.differing |= {k for k in steps if self.roles[k] == "step" and values[k] != values[steps[0]]}
+        if len(steps) == 2 and values[steps[0]] and len(self.ratios) < 2:
+            self.ratios.add(values[steps[1]] / values[steps[0]])
         whose = (line.rank, line.location)
         earlier, earlier_numbers = self._before.get(whose, (values, numbers))
         for i, (before, value) in enumerate(zip(earlier, values, strict=False)):
@@ -251,6 +274,14 @@ class Shape:
         if unnamed or (of_iteration and "step" not in self.key[1][0] and self._totals[1]):
             self.roles[0] = "epoch"
 
+    def drop_multiples(self) -> None:
+        """Of two counts of steps, one always the same multiple of the other, the larger is of what a step holds."""
+        steps = [k for k, role in enumerate(self.roles) if role != "epoch"]
+        ratio = next(iter(self.ratios), 1.0)
+        if len(self.ratios) == 1 and ratio != 1 and [self.roles[k] for k in steps] == ["step", "step"]:
+            self.roles[steps[1] if ratio > 1 else steps[0]] = "multiple"
+            self.differing.clear()
+
     @property
     def counts_steps(self) -> bool:
         """Whether it counts steps; else only epochs."""
@@ -274,6 +305,12 @@ class Shape:
         return self.roles == ["epoch"] and not self.bar
 
     @property
+    def ends_epochs(self) -> bool:
+        """Whether each of its lines counts an epoch and states its loss: the epoch is over."""
+        each = all(self.names[name] == self.lines for name in self.names if _LOSS.search(name))
+        return self.of_epochs_alone and each and any(map(_LOSS.search, self.names))
+
+    @property
     def may_count_samples(self) -> bool:
         """Whether `640/60000`, without a name, may as well count samples as steps."""
         if self.bar or any(role in ("step", "batch") for role in self.roles) or self.leap < 2:
@@ -293,20 +330,20 @@ class Shape:
 class _EpochEnds:
     """Watches the lines after one that counts an epoch: a loss printed at the same time shows that it is over."""
 
-    def __init__(self) -> None:
+    def __init__(self, by_later_loss: bool) -> None:
+        self.by_later_loss = by_later_loss
         self.shape: Shape | None = None
         self.seconds = 0.0
         self.left = 0  # lines that are still looked at
 
     def counted(self, shape: Shape, stamp: Stamp | None) -> None:
-        self.shape = shape if stamp and shape.of_epochs_alone else None
+        self.shape = shape if self.by_later_loss and stamp and shape.of_epochs_alone else None
         self.seconds, self.left = stamp.seconds if stamp else 0.0, _LINES_AFTER
 
-    def look(self, raw: bytes) -> None:
+    def look(self, text: str) -> None:
         if self.shape is None or not self.left:
             return
         self.left -= 1
-        text = raw.decode("utf-8", "replace")
         stamp = stamp_in(text) if _LOSS.search(text) else None
         if stamp and 0 <= stamp.seconds - self.seconds <= _AT_ONCE_S:
             self.shape.ended += 1
@@ -318,22 +355,15 @@ def shapes_in(source: Source, most: int | None = None, by_later_loss: bool = Fal
 
     `by_later_loss`: the end of an epoch may be shown by a line after the one that counts it.
     """
-    ends, filled = _EpochEnds(), FilledBars()
-
-    def look(raw: bytes) -> None:
-        if by_later_loss:
-            ends.look(raw)
-        if b"oss" in raw or b"OSS" in raw:
-            filled.look(raw.decode("utf-8", "replace"))
-
-    return _shapes_of(itertools.islice(log_lines(source, look), most), ends, filled)
+    ends, filled = _EpochEnds(by_later_loss), FilledBars()
+    return _shapes_of(itertools.islice(log_lines(source), most), ends, filled)
 
 
 def _shapes_of(lines: Iterable[tuple[Line, bool]], ends: _EpochEnds, filled: FilledBars) -> list[Shape]:
     """The shapes of whole lines that count something; where there are too many, only the first."""
     shapes: dict[tuple[Any, ...], Shape] = {}
     drawn: Shape | None = None  # the bar drawn last
-    headings = 0
+    headings, epoch_bars = 0, False
     for line, whole in lines:
         parts = shaped(line.text) if whole else None
         drawing = parts.parsed.drawing if parts else None
@@ -342,6 +372,8 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]], ends: _EpochEnds, filled: Fil
         if drawing is None:
             filled.look(line.text)
         if parts is None:
+            ends.look(line.text)
+            epoch_bars = epoch_bars or bool(_EPOCH_BAR.match(line.text))
             continue
         shape = shapes.get(parts.key)
         if shape is None:
@@ -359,4 +391,7 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]], ends: _EpochEnds, filled: Fil
         drawn = shape if shape.bar == "tqdm" else drawn
     for shape in shapes.values():
         shape.name_epochs()
+        shape.drop_multiples()
+        steady = shape.longest_s >= _LEAST_BAR_S  # its times can be held against its elapsed seconds
+        shape.in_training |= epoch_bars and steady and bool(_STEP_BAR.match(shape.label))
     return list(shapes.values())
