@@ -43,9 +43,16 @@ def write_report(
     content = content_of(root, traces_alone, query_folders)
     place = shlex.quote(str(root))
     commands = commands or [f"scalelens report -w {place} -o {shlex.quote(str(path))}"]
-    text = page(content, title, commands, folder or root.name, link_to("explore", path))
+    further = [] if traces_alone else [f"scalelens query runs_overview -w {place}", *_figure(content, place)]
+    text = page(content, title, [*commands, *further], folder or root.name, link_to("explore", path))
     write_file(path, text.encode(errors="replace"))
     return path
+
+
+def _figure(content: Content, place: str) -> list[str]:
+    """The command that draws the figure of the first screen; none where there is no figure."""
+    charts = (article.chart for article in content.articles if article.name == content.headline)
+    return [f"scalelens {chart.command} -w {place}" for chart in charts if chart and chart.command]
 
 
 def page(content: Content, title: str, commands: Sequence[str], folder: str = "", beside: str = "") -> str:
