@@ -1,6 +1,6 @@
-"""Which sizes an axis names where not all of them fit: the first and the last, and as many between as there is room for.
+"""Which sizes an axis names where not all of them fit: the first and the last, and as many between as fit.
 
-Vega drops labels from left to right, so that the largest size would lose its label, and a figure of scaling is about it.
+Vega drops labels from left to right, so the largest size, which a figure of scaling is about, would lose its label.
 """
 
 import math

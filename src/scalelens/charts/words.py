@@ -140,7 +140,7 @@ def joined(alike: Sequence[str]) -> str:
 
 
 def natural(text: str) -> list[tuple[bool, float, str]]:
-    """A key that sorts `batch 16` before `batch 128`, and `batch 0.25` before `batch 0.5`, but `v1.5.2` by its parts."""
+    """A key that sorts `batch 16` before `batch 128`, `0.25` before `0.5`, and `v1.5.2` by its parts."""
     parts = re.split(r"((?<![\d.])\d+\.\d+(?![\d.])|\d+)", text)
     return [(n % 2 == 1, float(part) if n % 2 else 0.0, part) for n, part in enumerate(parts)]
 

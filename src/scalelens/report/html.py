@@ -43,7 +43,8 @@ def write_report(
     content = content_of(root, traces_alone, query_folders)
     place = shlex.quote(str(root))
     commands = commands or [f"scalelens report -w {place} -o {shlex.quote(str(path))}"]
-    further = [] if traces_alone else [f"scalelens query runs_overview -w {place}", *_figure(content, place)]
+    further = [f"scalelens query runs_overview -w {place}"] if content.runs.n_rows else []
+    further = [] if traces_alone else [*further, *_figure(content, place)]
     text = page(content, title, [*commands, *further], folder or root.name, link_to("explore", path))
     write_file(path, text.encode(errors="replace"))
     return path
@@ -138,6 +139,8 @@ def listed(sentences: Sequence[FindingSentence]) -> str:
 
 def _checked(content: Content) -> str:
     """What changes no conclusion: runs that ended, sources that differ, and questions without a finding."""
+    if not content.runs.n_rows:
+        return "<p>There are no runs to check.</p>"
     remarks = [article for article in content.articles if article.is_a_remark]
     entries = "".join(
         f'<dt id="{one.name}">{inert(one.question)}</dt><dd>'
