@@ -31,7 +31,7 @@ QUERY = "accuracy_course"
 FACETS = True
 FACTS = ("name", "model")
 
-_FEW = 8  # records of a training, of which a line alone would be a stroke that nobody sees
+_FEW = 4  # records of a training, of which a line alone would be a stroke that nobody sees
 _SLOTS = 400  # of each panel; the lowest and the highest record of a slot are drawn
 _LOGARITHMIC_FROM = 1000  # highest score over lowest
 _TRAINING = style.Look("training", style.INK, None, [1, 0], 0.5)
