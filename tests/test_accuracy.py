@@ -202,3 +202,14 @@ def test_tokens_and_energy_up_to_a_value(warehouse: Warehouse) -> None:
     assert {row["tokens"] for row in course(warehouse)} == {None}
     with pytest.raises(duckdb.Error, match="x is"):
         course(warehouse, "x := 'miles'")
+
+
+def test_a_few_records_of_a_training_are_points(tmp_path: Path) -> None:
+    """A line over 3 of 200 steps would be a stroke that nobody sees."""
+    for name, first, n in (("few", 198, 3), ("many", 1, 40)):
+        text = "".join(f"{step},{3 - step / 1000}\n" for step in range(first, first + n))
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "train.csv").write_text(f"step,loss\n{text}")
+        ingest([tmp_path / name], tmp_path / f"w-{name}", jobs=1)
+        drawn = scalelens.plot("accuracy", warehouse=tmp_path / f"w-{name}", score_name="loss").chart.to_dict()
+        assert ("'type': 'point'" in str(drawn)) is (name == "few")

@@ -25,6 +25,7 @@ import pytest
 from scalelens.charts import axes, batch_cdf, efficiency_panels, exclusions, kernel_tree, naming, scaling, style, words
 from scalelens.charts import load as charts
 from scalelens.charts.layout import SINGLE, page_of
+from scalelens.charts.tick_labels import keep_ends
 from scalelens.errors import UserError
 from scalelens.queries.load import load as load_queries
 from scalelens.question.answer import run_ids
@@ -1024,6 +1025,8 @@ def test_words():
     assert words.counted([1], "run") == "1 run" and words.counted([1, 3], "run") == "1 to 3 runs"
     assert words.short_number(12345.6) == "12,346" and words.short_number(0.39142) == "0.3914"
     assert sorted(["batch 128", "batch 16"], key=words.natural) == ["batch 16", "batch 128"]
+    assert sorted(["batch 0.5", "batch 0.25"], key=words.natural) == ["batch 0.25", "batch 0.5"]
+    assert sorted(["v1.10.2", "v1.5.2"], key=words.natural) == ["v1.5.2", "v1.10.2"]
     assert axes.ticks(100) == [0, 20, 40, 60, 80, 100] and axes.ticks(22) == [0, 5, 10, 15, 20, 25]
     long = words.shorten("meg_gpt2_base_n16_dp1_tp4_pp16", 60)
     assert words.text_width(long) <= 60 and long.startswith("meg_") and long.endswith("pp16")
@@ -1077,3 +1080,14 @@ def test_ends_of_an_x_axis():
 def test_a_bare_number_of_a_sensor_says_what_it_is():
     rows = rows_of("power_over_time/four_gpus").with_columns(device=pl.col("device").str.replace("pynvml:", ""))
     assert "GPU 0 GPU 1 GPU 2 GPU 3" in text_of(draw("power_over_time/four_gpus", rows))
+
+
+def test_the_largest_size_keeps_its_label_where_labels_do_not_fit() -> None:
+    counts = [512, 768, 4096, 6144, 8192, 10240, 10752]
+    x = axes.of_counts("devices", "devices", counts).to_dict()
+    keep_ends(x, 120)
+    (kept,) = re.findall(r"indexof\((\[.*?\])", x["axis"]["labelExpr"])
+    assert json.loads(kept) == [512, 4096, 10752]
+    wide = axes.of_counts("devices", "devices", [1, 2, 4]).to_dict()
+    keep_ends(wide, 120)
+    assert "labelExpr" not in wide["axis"]

@@ -1,5 +1,8 @@
 """An answer without rows says why, and what would give it some."""
 
+import json
+import shlex
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -71,3 +74,48 @@ def test_a_warm_up_that_nothing_leaves_out_is_refused(tmp_path: Path) -> None:
     ):
         scalelens.query("batch_stats", warehouse=home, exclude="none", warmup=20)
     assert scalelens.query("batch_stats", warehouse=home, exclude="none", warmup=0)["n_steps"].to_list() == [1]
+
+
+def mllog(records: Iterable[tuple[float, str, object]], **metadata: object) -> str:
+    kind = {"namespace": "", "event_type": "POINT_IN_TIME", "metadata": {"file": "train.py", "lineno": 1, **metadata}}
+    times = ((1745514100000 + int(1000 * at_s), key, value) for at_s, key, value in records)
+    return "".join(
+        f":::MLLOG {json.dumps(kind | {'time_ms': ms, 'key': key, 'value': value})}\n" for ms, key, value in times
+    )
+
+
+def measured_nodes(folder: Path) -> None:
+    """A training that logs a mean over each epoch, without a step, beside the power of its whole node."""
+    rates = [(20.0 * k, "tracked_stats", {"throughput": 1000.0 + k}) for k in range(1, 6)]
+    facts = [(0.1, "cache_clear", True), (0.2, "submission_benchmark", "bert"), (0.3, "global_batch_size", 100),
+             (0.5, "init_stop", None), (1, "run_start", None)]  # fmt: skip
+    (folder / "power" / "result_0").mkdir(parents=True)
+    (folder / "result_0.txt").write_text(
+        mllog(facts) + mllog(rates, epoch_num=7) + mllog([(101, "run_stop", None)], status="success")
+    )
+    readings = [(float(k), "power_reading", 3000.0) for k in range(103)]
+    (folder / "power" / "result_0" / "node_0.txt").write_text(
+        mllog([(0, "conversion_eff", 0.9)], measurement_type="AC") + mllog(readings, host="node_0")
+    )
+
+
+def test_energy_of_nodes_is_offered_where_no_device_was_measured(run: Run, tmp_path: Path) -> None:
+    measured_nodes(tmp_path / "logs")
+    scalelens.ingest(tmp_path / "logs", warehouse=tmp_path / "w")
+    ran = run("query", "energy_efficiency", "-w", tmp_path / "w")
+    reason, command = ran.err.strip().split("; see it with: scalelens ")
+    assert reason == "nothing was measured per device, but per node"
+    again = run(*shlex.split(command))
+    assert again.code == 0 and len(again.out.splitlines()) == 2
+    assert run("plot", "energy_by_batch", "-w", tmp_path / "w", "-o", tmp_path / "e.json").code == 0
+    assert "Wh per node" in (tmp_path / "e.json").read_text()
+
+
+def test_a_mean_over_an_epoch_of_unknown_length_is_not_the_work_of_one_step(tmp_path: Path) -> None:
+    """Five epochs are not five batches: the samples are unknown, and so is the work of a watt-hour."""
+    measured_nodes(tmp_path / "logs")
+    scalelens.ingest(tmp_path / "logs", warehouse=tmp_path / "w")
+    study = scalelens.open(tmp_path / "w")
+    rows = study.sql("SELECT energy_j, samples, samples_per_wh FROM energy_efficiency(per := 'node')").rows()
+    assert [(row[0] > 0, *row[1:]) for row in rows] == [(True, None, None)]
+    assert study.sql("FROM work_done() WHERE samples IS NOT NULL").height == 0

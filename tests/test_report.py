@@ -1,6 +1,7 @@
 """The page of a report: what it says, that it is inert, loads nothing, and is the same every time."""
 
 import re
+import shlex
 import shutil
 from collections.abc import Callable
 from datetime import datetime
@@ -13,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import scalelens
-from command_line import app
+from command_line import Run, app
 from scalelens.errors import UserError
 from scalelens.report import rendering
 from scalelens.report.articles import chart
@@ -398,3 +399,17 @@ def test_trace_keeps_no_warehouse_and_asks_of_traces_alone(tmp_path: Path) -> No
     text = output.read_text(encoding="utf-8")
     assert not (tmp_path / "w").exists()
     assert "Which kernels take the time?" in text and "How well does the training scale?" not in text
+
+
+def test_commands_of_a_report_give_rows_and_a_figure(run: Run, tmp_path: Path) -> None:
+    """Also where there is nothing to scale: the figure is that of the first screen."""
+    (tmp_path / "train.csv").write_text("step,loss\n" + "".join(f"{k},{10 / k}\n" for k in range(1, 41)))
+    run("ingest", tmp_path / "train.csv", "-w", tmp_path / "w")
+    assert run("report", "-w", tmp_path / "w", "-o", tmp_path / "r.html").code == 0
+    text = (tmp_path / "r.html").read_text()
+    again = unescape(re.findall(r"<pre>(.*?)</pre>", text[text.index('id="again"') :], re.S)[0]).splitlines()
+    assert [line.split()[1] for line in again] == ["report", "query", "plot"]
+    for line in again[1:]:
+        words = [str(tmp_path / word) if word.endswith(".pdf") else word for word in shlex.split(line)[1:]]
+        ran = run(*words)
+        assert ran.code == 0 and (Path(words[words.index("-o") + 1]).exists() if "-o" in words else ran.out)

@@ -13,6 +13,7 @@ Encodings:
 Source: figures of accuracy against epoch and time in the results of MLPerf Training and of DAWNBench
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,6 +31,7 @@ QUERY = "accuracy_course"
 FACETS = True
 FACTS = ("name", "model")
 
+_FEW = 4  # records of a training, of which a line alone would be a stroke that nobody sees
 _SLOTS = 400  # of each panel; the lowest and the highest record of a slot are drawn
 _LOGARITHMIC_FROM = 1000  # highest score over lowest
 _TRAINING = style.Look("training", style.INK, None, [1, 0], 0.5)
@@ -139,6 +141,9 @@ def _lines(rows: pl.DataFrame, field: str, x: Any, y: Any, by: Mapping[str, Any]
     if trained:
         line = alt.Chart(style.values(trained)).mark_line(strokeWidth=_TRAINING.thickness, opacity=0.7)
         layers.append(line.encode(x, y, by["color"], by["strokeDash"], detail=group, order=order))
+    if trained and not is_pale and max(Counter(row["part"] for row in trained).values()) <= _FEW:
+        points = alt.Chart(style.values(trained)).mark_point(size=9)
+        layers.append(points.encode(x, y, by["color"], by["shape"], tooltip=["label:N", "score:Q"]))
     validated = _reduced(rows.filter(pl.col("phase").ne_missing("train")), field)
     if validated:
         chart = alt.Chart(style.values(validated))

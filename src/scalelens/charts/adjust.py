@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from scalelens.charts.axes import labels, logarithmic
 from scalelens.charts.dark import darkened
 from scalelens.charts.layout import POINTS_PER_MM, Page
+from scalelens.charts.tick_labels import keep_ends
 from scalelens.errors import UserError
 
 _Spec = dict[str, Any]
@@ -32,6 +33,9 @@ def adjusted(spec: _Spec, page: Page, height_of: Callable[[_Spec], float]) -> _S
         _make_logarithmic(spec, axis)
     if page.height_mm:
         _fit_height(spec, page.height_mm * POINTS_PER_MM / page.scale, height_of)
+    for panel, rows in _panels_with_rows(spec):
+        for view, _ in _views(panel, rows):
+            keep_ends(view.get("encoding", {}).get("x", {}), panel.get("width", 0))
     return darkened(spec, page.colors.values()) if page.is_dark else spec
 
 

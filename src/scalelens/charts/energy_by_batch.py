@@ -26,6 +26,7 @@ from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "energy_by_batch"
+INSTEAD = ({"per": "node"},)  # where only whole nodes were measured
 
 _ENERGY_KINDS = {
     "integrated": "integrated from power readings", "reported": "as the tool reports it",

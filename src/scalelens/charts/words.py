@@ -140,8 +140,9 @@ def joined(alike: Sequence[str]) -> str:
 
 
 def natural(text: str) -> list[tuple[bool, float, str]]:
-    """A key that sorts `batch 16` before `batch 128`."""
-    return [(part.isdigit(), float(part) if part.isdigit() else 0.0, part) for part in re.split(r"(\d+)", text)]
+    """A key that sorts `batch 16` before `batch 128`, `0.25` before `0.5`, and `v1.5.2` by its parts."""
+    parts = re.split(r"((?<![\d.])\d+\.\d+(?![\d.])|\d+)", text)
+    return [(n % 2 == 1, float(part) if n % 2 else 0.0, part) for n, part in enumerate(parts)]
 
 
 _UNITS = {

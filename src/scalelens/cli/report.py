@@ -84,16 +84,10 @@ def _read(paths: list[Path], root: Path, with_summary: bool) -> None:
 
 
 def _commands(paths: list[Path], output: Path, warehouse: Path, trace: bool) -> list[str]:
-    """The commands that make the page again, and those that ask further."""
+    """The commands that make the page again."""
     names = " ".join(shlex.quote(str(path)) for path in paths)
     if trace:
         return [f"scalelens report --trace {names} -o {shlex.quote(str(output))}"]
     place = shlex.quote(str(warehouse))
     first = [f"scalelens ingest {names} -w {place}"] if names else []
-    return [
-        *first,
-        f"scalelens report -w {place} -o {shlex.quote(str(output))}",
-        f"scalelens query runs_overview -w {place}",
-        f"scalelens plot scaling -w {place} -o scaling.pdf",
-        "scalelens queries",
-    ]
+    return [*first, f"scalelens report -w {place} -o {shlex.quote(str(output))}"]

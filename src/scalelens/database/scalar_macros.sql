@@ -34,3 +34,10 @@ CREATE MACRO model_key(name) AS regexp_replace(regexp_replace(regexp_replace(
 -- Whether two names mean one model.  Parameters of a GPT are counted with its embeddings or without: 3 % are no difference.
 CREATE MACRO is_same_model(a, b) AS
     coalesce(abs(ln(gpt_size(a) / gpt_size(b))) < 0.03, model_key(a) = model_key(b), false);
+
+-- Steps that a record stands for: those since the previous record, else those that its time is a mean of.  NULL for the
+-- mean over an epoch or a run of which no log says how many steps it had: it is not one step.
+CREATE MACRO steps_of_record(since, step, averaged_steps, value_kind) AS CASE
+    WHEN since > 0 THEN since
+    WHEN step IS NULL AND averaged_steps = 1 AND value_kind IN ('running_mean', 'epoch_mean', 'run_mean', 'run_median') THEN NULL
+    ELSE averaged_steps END;

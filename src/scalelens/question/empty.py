@@ -1,9 +1,11 @@
 """Why a question has no rows, and what would give it some: an empty answer is never a header alone."""
 
+import shlex
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from scalelens.queries.header import Query
+from scalelens.queries.parameter_values import words
 from scalelens.question.question import Question, literal
 from scalelens.question.run_names import RUN_NAMES
 from scalelens.question.session import Session
@@ -19,6 +21,8 @@ _MEASURED = {
 }
 # What queries of a topic cannot do without; those of the others need one of the tables that they read.
 _NEEDED = {"trace": {"events"}, "energy": {"power", "energy"}}
+# Choices of what is counted: where the default has no rows, another may.
+_COUNTED = ("per",)
 _SAME_ROWS = {"step_times": "steps", "_step_times_of": "steps"}
 
 
@@ -49,7 +53,8 @@ def reasons(session: Session, question: Question) -> list[_Reason]:
         return [_Reason(f"no run fulfills {runs}", "see the runs with: scalelens query runs_overview")]
     query = session.queries[question.query]
     found = _of_runs(session, question, query) if query.when_empty else []
-    return found or _missing(session, query) or [_Reason("the records hold nothing for it", _explained(query))]
+    found = found or _missing(session, query) or _counted_otherwise(session, question, query)
+    return found or [_Reason("the records hold nothing for it", _explained(query))]
 
 
 def told_reasons(session: Session, question: Question) -> list[dict[str, str]]:
@@ -92,6 +97,22 @@ def _missing(session: Session, query: Query) -> list[_Reason]:
         return []
     kinds = " and no ".join(_MEASURED[table] for table in (needed if query.topic in _NEEDED else needed[:1]))
     return [_Reason(f"no {kinds} was read", _explained(query))]
+
+
+def _counted_otherwise(session: Session, question: Question, query: Query) -> list[_Reason]:
+    """That another choice of what is counted has rows: energy was measured of whole nodes, not of devices."""
+    for parameter in (parameter for parameter in query.parameters if parameter.name in _COUNTED):
+        now = str(question.parameters.get(parameter.name, words(parameter)[0]))
+        for other in (word for word in words(parameter) if word != now):
+            parameters = {**question.parameters, parameter.name: other}
+            about = Question(query.name, parameters=parameters)
+            with Session(session.root, session.folders, about.statement, session.unsafe) as further:
+                has_rows = bool(further.ask(about).table.num_rows)
+            if has_rows:
+                given = " ".join(shlex.quote(f"{key}={value}") for key, value in parameters.items())
+                reason = f"nothing was measured per {now}, but per {other}"
+                return [_Reason(reason, f"see it with: scalelens query {query.name} {given}")]
+    return []
 
 
 def _tables_of(queries: Mapping[str, Query], query: Query) -> set[str]:

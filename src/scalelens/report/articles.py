@@ -1,6 +1,7 @@
 """The articles of a report: each a question with its sentences, its chart and its table."""
 
 import hashlib
+import shlex
 from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
@@ -28,6 +29,7 @@ class _Chart(NamedTuple):
     svg: str
     refusal: str
     narrow: str = ""
+    command: str = ""  # that draws it alone
 
 
 class Article(NamedTuple):
@@ -105,9 +107,17 @@ def _drawn(
     parameters = dict(pair.split("=") for pair in pairs)
     of_all = chart(asking, name, parameters, settings)
     if of_all.svg or not hasattr(module, "run_to_draw") or rows.is_empty():
-        return of_all
-    run = sql_text(module.run_to_draw(rows))
-    return chart(asking, name, parameters | {"runs": f"run_id = {run}"}, settings)
+        return of_all._replace(command=_command(name, parameters))
+    run = module.run_to_draw(rows)
+    of_one = chart(asking, name, parameters | {"runs": f"run_id = {sql_text(run)}"}, settings)
+    return of_one._replace(command=_command(name, parameters | {"runs": asking.names.get(run, run)}))
+
+
+def _command(name: str, parameters: Mapping[str, str]) -> str:
+    """The command that draws a chart, without its warehouse."""
+    return " ".join(
+        ["plot", name, *(shlex.quote(f"{key}={value}") for key, value in parameters.items()), "-o", f"{name}.pdf"]
+    )
 
 
 def _first_chart(

@@ -43,9 +43,17 @@ def write_report(
     content = content_of(root, traces_alone, query_folders)
     place = shlex.quote(str(root))
     commands = commands or [f"scalelens report -w {place} -o {shlex.quote(str(path))}"]
-    text = page(content, title, commands, folder or root.name, link_to("explore", path))
+    further = [f"scalelens query runs_overview -w {place}"] if content.runs.n_rows else []
+    further = [] if traces_alone else [*further, *_figure(content, place)]
+    text = page(content, title, [*commands, *further], folder or root.name, link_to("explore", path))
     write_file(path, text.encode(errors="replace"))
     return path
+
+
+def _figure(content: Content, place: str) -> list[str]:
+    """The command that draws the figure of the first screen; none where there is no figure."""
+    charts = (article.chart for article in content.articles if article.name == content.headline)
+    return [f"scalelens {chart.command} -w {place}" for chart in charts if chart and chart.command]
 
 
 def page(content: Content, title: str, commands: Sequence[str], folder: str = "", beside: str = "") -> str:
@@ -131,6 +139,8 @@ def listed(sentences: Sequence[FindingSentence]) -> str:
 
 def _checked(content: Content) -> str:
     """What changes no conclusion: runs that ended, sources that differ, and questions without a finding."""
+    if not content.runs.n_rows:
+        return "<p>There are no runs to check.</p>"
     remarks = [article for article in content.articles if article.is_a_remark]
     entries = "".join(
         f'<dt id="{one.name}">{inert(one.question)}</dt><dd>'

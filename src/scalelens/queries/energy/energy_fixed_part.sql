@@ -45,11 +45,12 @@
 --   note             VARCHAR      why there is no line
 WITH
 step_times_of_runs AS (
-    SELECT run_id, sum(CASE WHEN since > 0 THEN since ELSE averaged_steps END * step_s ORDER BY position_in_run) AS worked_s
+    SELECT run_id, sum(stands_for * step_s ORDER BY position_in_run) AS worked_s
     FROM (
-        SELECT *, step - lag(step) OVER (PARTITION BY run_id, attempt ORDER BY position_in_run) AS since
+        SELECT *, step - lag(step) OVER (PARTITION BY run_id, attempt ORDER BY position_in_run) AS since,
+            steps_of_record(since, step, averaged_steps, value_kind) AS stands_for
         FROM selected_steps(runs := runs) WHERE NOT list_has_any(coalesce(excluded_by, []), ['summary', 'logged_warmup']))
-    GROUP BY run_id),
+    GROUP BY run_id HAVING bool_and(stands_for IS NOT NULL)),
 points AS (
     SELECT run_id, devices, worked_s, e.energy_j / units AS device_j,
         concat_ws(' · ', model, r.precision, system, dataset, 'seq ' || seq_length, framework, labels) AS settings

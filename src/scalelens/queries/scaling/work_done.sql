@@ -2,7 +2,8 @@
 --
 -- Answers: How much was done in all, including warm-up and repeated steps?
 --   Where a log prints every tenth step, the nine between count too: a record stands for the steps since the previous
---   record of its attempt, else for as many as it is a mean of.
+--   record of its attempt, else for as many as it is a mean of.  A mean over an epoch or a run of unknown length stands
+--   for an unknown number of steps: the work of its run is not known either, unless the epochs state it.
 --
 -- Helper: used by energy_efficiency
 --
@@ -19,12 +20,12 @@
 WITH
 records AS (
     SELECT *, step - lag(step) OVER (PARTITION BY run_id, attempt ORDER BY position_in_run) AS since,
-        CASE WHEN since > 0 THEN since ELSE averaged_steps END AS stands_for
+        steps_of_record(since, step, averaged_steps, value_kind) AS stands_for
     FROM selected_steps(runs := runs) WHERE NOT list_has_any(coalesce(excluded_by, []), ['summary', 'logged_warmup'])),
 steps AS (
     SELECT run_id, sum(stands_for)::BIGINT AS steps_done, sum(stands_for * samples ORDER BY position_in_run) AS samples,
         sum(stands_for * tokens ORDER BY position_in_run) AS tokens
-    FROM records GROUP BY run_id),
+    FROM records GROUP BY run_id HAVING bool_and(stands_for IS NOT NULL)),
 logged_epochs AS (
     SELECT run_id, count(DISTINCT (attempt, epoch)) AS n_epochs, sum(samples) AS samples
     FROM phases WHERE phase = 'epoch' AND coalesce(rank, 0) = 0 GROUP BY run_id),

@@ -11,7 +11,11 @@ if TYPE_CHECKING:
 PLACE = 18
 CHARTS = ("energy_by_batch", "energy_scaling")
 NUMBER_PLACE = 30
-SQL = "FROM energy_efficiency() ORDER BY run_id"
+# The energy of whole nodes, where no device of a run was measured.
+SQL = (
+    "FROM energy_efficiency() UNION ALL FROM energy_efficiency(per := 'node') "
+    "WHERE run_id NOT IN (SELECT run_id FROM energy_efficiency()) ORDER BY run_id"
+)
 GLANCE = ("run_id", "devices", "global_batch_size", "energy_j", "unit", "units", "unit_w", "tdp_share%", "coverage%",
           "samples_per_wh", "tokens_per_wh", "energy_kind", "note")  # fmt: skip
 
@@ -25,8 +29,9 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
 
 def _most_work_first(rows: "pl.DataFrame") -> list[dict[str, Any]]:
     measured = rows.filter(rows["energy_j"].is_not_null())
-    order = ["tokens_per_wh", "samples_per_wh", "energy_j", "run_id"]
-    return measured.sort(order, descending=[True, True, True, False], nulls_last=True).to_dicts()
+    measured = measured.with_columns(is_of_devices=measured["unit"] != "node")
+    order = ["is_of_devices", "tokens_per_wh", "samples_per_wh", "energy_j", "run_id"]
+    return measured.sort(order, descending=[True, True, True, True, False], nulls_last=True).to_dicts()
 
 
 def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
