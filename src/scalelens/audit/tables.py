@@ -38,7 +38,7 @@ def table_of(raw: RawTable, index: int, lines: list[str]) -> TextTable | None:
                 for cell in range(width)
             )
         )
-    start, end = raw.rows[0][0] - 1, raw.rows[-1][0]
+    start, end = raw.rows[0][0] - 1, raw.end
     return TextTable(
         index=index,
         line=start + 1,
