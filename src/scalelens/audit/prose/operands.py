@@ -102,16 +102,24 @@ def _follows(sentence: Sentence) -> bool:
     return bool(re.search(r"\b(?:then|thus|so|hence|therefore|this|that)\b", sentence.marked))
 
 
+def devices_named(sentences: tuple[Sentence, ...]) -> list[dict[str, str]]:
+    """The devices of the catalog that the sentences name, by its second word: all kinds of A100 for "A100"."""
+    words = " ".join(each.text.lower() for each in sentences)
+    return [
+        row
+        for row in rows("devices_catalog")
+        if re.search(rf"\b{re.escape(row['device'].split()[1].lower())}\b", words)
+    ]
+
+
 def peaks(sentences: tuple[Sentence, ...]) -> list[Number]:
     """The dense peaks of the devices that the sentences name."""
-    words = " ".join(each.text.lower() for each in sentences)
     found: dict[float, Number] = {}
-    for row in rows("devices_catalog"):
-        if re.search(rf"\b{re.escape(row['device'].split()[1].lower())}\b", words):
-            for column in _PEAKS:
-                if row[column]:
-                    peak = Decimal(str(row[column]))
-                    found[float(peak)] = Number(str(peak), peak, peak, "TFLOP/s", 0, 0, row["device"])
+    for row in devices_named(sentences):
+        for column in _PEAKS:
+            if row[column]:
+                peak = Decimal(str(row[column]))
+                found[float(peak)] = Number(str(peak), peak, peak, "TFLOP/s", 0, 0, row["device"])
     return list(found.values())
 
 
