@@ -3,7 +3,7 @@
 import re
 from html.parser import HTMLParser
 
-Cell = tuple[str, int]
+Cell = tuple[str, int]  # its text, and the character of the line at which it begins, from 0
 _BOLD = ("b", "strong")
 _MOST_COLUMNS = 60
 

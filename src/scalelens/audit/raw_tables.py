@@ -4,9 +4,8 @@ import csv
 import re
 from dataclasses import dataclass
 
-from scalelens.audit.html_tables import html_rows
+from scalelens.audit.html_tables import Cell, html_rows
 
-Cell = tuple[str, int]  # its text, and the character of the line at which it begins, from 0
 _BY_SPACES = re.compile(r"\S+(?: \S+)*")
 _BETWEEN_PIPES = re.compile(r"^[\s|:+-]+$")
 _LATEX_TABLE = re.compile(r"\\begin\{(tabular[x*]?|longtable|array)\}")

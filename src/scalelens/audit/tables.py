@@ -7,7 +7,8 @@ from scalelens.audit.document import TextTable
 from scalelens.audit.headings import ColumnMeaning, meaning_of_heading
 from scalelens.audit.numerals import numerals
 from scalelens.audit.printed import Number, bounds_of
-from scalelens.audit.raw_tables import Cell, RawTable
+from scalelens.audit.html_tables import Cell
+from scalelens.audit.raw_tables import RawTable
 from scalelens.audit.units import COUNTED
 
 _BOLD = re.compile(r"\*\*(.+?)\*\*|__(.+?)__|\\(?:textbf|mathbf|bm)\{([^}]*)\}|<b>(.+?)</b>")
