@@ -5,9 +5,9 @@ from itertools import pairwise
 
 from scalelens.audit.document import TextTable
 from scalelens.audit.headings import ColumnMeaning, meaning_of_heading
+from scalelens.audit.html_tables import Cell
 from scalelens.audit.numerals import numerals
 from scalelens.audit.printed import Number, bounds_of
-from scalelens.audit.html_tables import Cell
 from scalelens.audit.raw_tables import RawTable
 from scalelens.audit.units import COUNTED
 
