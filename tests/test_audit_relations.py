@@ -58,6 +58,40 @@ TRUE = {
     "perfect scaling that ends": "| GPUs | images/s |\n|--|--|\n| 1 | 100.0 |\n| 2 | 200.0 |\n| 4 | 400.0 |\n| 8 | 800.0 |\n| 16 | 1381.0 |\n",
     "rates that were cut": "| old tok/s | new tok/s | speedup |\n|--|--|--|\n| 152 | 423 | 2.76 |\n| 303 | 912 | 3.01 |\n| 517 | 1551 | 3.00 |\n"
     "| 611 | 1222 | 2.00 |\n",
+    "a log of accuracies": "\n".join(
+        f"epoch {5 * k}: {each}"
+        for k, each in enumerate(
+            (
+                60.982,
+                64.512,
+                61.364,
+                64.822,
+                65.1,
+                66.328,
+                68.372,
+                69.522,
+                69.678,
+                68.458,
+                70.852,
+                72.082,
+                71.784,
+                72.978,
+            ),
+            20,
+        )
+    ),
+    "the row that is last": "| technique | memory (GiB) | tokens per second |\n|--|--|--|\n| baseline | 25.5 | 2091 |\n"
+    "| packed | 60.0 | 7075 |\n| low rank | 8.5 | 8210 |\n| quantized | 4.6 | 8035 |\n\n"
+    "The final row has 284.3 % more tokens per second than the baseline.",
+    "means below a table": "| | local | latency (ns) |\n|--|--|--|\n| socket 0 | 49 % | 365.82 |\n| socket 1 | 46 % | 436.65 |\n"
+    "| Total | 48 % | 400.13 |\n",
+    "one or the other": "It was a single prompt of 165 tokens or 10 prompts with 16 tokens each.",
+    "cells of HTML": "<table>\n<tr><th>model</th>\n<th>k-NN</th>\n<th>linear</th></tr>\n"
+    + "".join(
+        f"<tr><td>{m}</td>\n<td>{a}%</td>\n<td>{b}%</td></tr>\n"
+        for m, a, b in (("S", 79.0, 81.1), ("B", 82.1, 84.5), ("L", 83.5, 86.3), ("G", 83.5, 86.5))
+    )
+    + "</table>\n",
     "versions": "It needs Python 3.10 and PyTorch 1.13, which is at least version 1 of the interface.",
     "experts": "With TP 4, CP 8 and DP 8 the experts (EP 8) need at least 64 GPUs, PP 4.",
 }
@@ -77,6 +111,59 @@ def test_a_table_that_fulfills_a_form_in_all_rows_but_one(text: str, suffix: str
 def test_numbers_that_sentences_derive(text: str, right: str, wrong: str) -> None:
     assert accused(text.format(right)) == []
     assert accused(text.format(wrong))
+
+
+BEYOND = {
+    "bandwidth": ("On an H100 SXM the kernel reaches a memory bandwidth of {} TB/s.", "2.9", "3.9"),
+    "power": ("The run used 8 A100 GPUs. Each GPU draws {} W.", "398", "620"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BEYOND)
+def test_what_no_device_of_this_name_can_do(kind: str) -> None:
+    text, right, wrong = BEYOND[kind]
+    assert accused(text.format(right)) == []
+    assert accused(text.format(wrong))
+
+
+@pytest.mark.parametrize(
+    "text", ["A node of 8 A100 GPUs has a memory bandwidth of 16.3 TB/s.", "Each GPU draws 620 W."]
+)
+def test_several_devices_or_none_have_no_limit(text: str) -> None:
+    assert accused(text) == []
+
+
+CACHE = ((4096, 7.335, 558.42), (8192, 8.135, 503.51), (12288, 9.012, 454.51), (16384, 9.871, 414.95), (20480, 10.722, 382.02),
+         (24576, 11.595, 353.25), (28672, 12.441, 329.23))  # fmt: skip
+
+
+def cached(rows: tuple[tuple[float, ...], ...]) -> str:
+    """4096 tokens, the time, and tokens per second for each size of a cache, as HTML with a cell over two columns."""
+    head = "<table><tr><th>new</th><th>cached</th><th colspan=2>prompt</th></tr>\n<tr><th></th><th></th><th>s</th><th>t/s</th></tr>\n"
+    body = (
+        f"<tr><td>4096</td>\n<td>{size}</td><td>{seconds}</td><td><b>{rate}</b></td></tr>\n"
+        for size, seconds, rate in rows
+    )
+    return head + "".join(body) + "</table>\n"
+
+
+def test_many_rows_that_agree_accuse_one_that_is_near_too() -> None:
+    """454.51 is no simple slip away from 449.51: six rows in which a constant column over the time is the rate say it."""
+    assert accused(cached(CACHE)) == []
+    wrong = (*CACHE[:2], (12288, 9.012, 449.51), *CACHE[3:])
+    (sentence,) = accused(cached(wrong))
+    assert "449.51" in sentence and "454.5" in sentence
+
+
+def test_cells_over_several_rows_and_columns_stay_in_their_places() -> None:
+    text = (
+        "<table>\n<tr><th rowspan='2'>GPUs</th><th colspan='2'>time</th></tr>\n<tr><th>a</th><th>b</th></tr>\n"
+        "<tr><td>1</td><td>2.5</td><td>3.5</td></tr>\n</table>\nAfter it 3.25 s are left.\n"
+    )
+    document = document_of(text, suffix=".md")
+    assert [row for _, row in document.tables[0].rows_with(1, 2)]
+    assert [[number.text for number in row if number] for row in document.tables[0].cells] == [["1", "2.5", "3.5"]]
+    assert [number.text for each in document.sentences for number in each.numbers] == ["3.25"]
 
 
 @pytest.mark.parametrize("kind", TRUE)

@@ -133,6 +133,17 @@ def a_tracker_of_the_whole_machine() -> FILES:
             "scalelens.toml": "[facts]\ndevices = 1\n"}  # fmt: skip
 
 
+def memory_of_a_shared_machine(memory_gb: float = 1008.0) -> FILES:
+    """A container with 100 GB on a machine with more: 0.375 W for each GB, beside a GPU of 102 W, for an hour."""
+    header = "timestamp,project_name,run_id,duration,emissions,gpu_power,ram_power,gpu_energy,ram_energy,energy_consumed,gpu_count,gpu_model,ram_total_size,tracking_mode"
+    memory_w = 0.375 * memory_gb
+    row = (
+        f"2026-05-05T10:00:00,Test,t0,3600.0,0.1,102.0,{memory_w},0.102,{memory_w / 1000},{0.102 + memory_w / 1000:.4f},"
+        f"1,1 x NVIDIA A100 80GB,{memory_gb},machine"
+    )
+    return {"emissions.csv": f"{header}\n{row}\n"}
+
+
 Report = tuple[Callable[[], FILES], str, str, float | None, str]
 REPORTS: dict[str, Report] = {
     "nanoGPT on an H100 prints 104 %": (
@@ -154,6 +165,7 @@ REPORTS: dict[str, Report] = {
     "a profiler prints a tenth of the log": (profiled_beside_a_log, "profiler tflops", "likely", 125.1, "it counted 11.5 TFLOP"),
     "eight trackers of one machine": (eight_trackers, "energy", "likely", None, "do not add them up"),
     "a tracker of the whole machine": (a_tracker_of_the_whole_machine, "energy", "possible", None, "did not use"),
+    "the memory of a shared machine": (memory_of_a_shared_machine, "energy", "likely", None, "whatever part of it the job has"),
     "an energy counter beside power": (counter_beside_power, "energy", "possible", None, "measure for longer"),
     "bus bandwidth 0 on two nodes": (lambda: all_reduce(2), "busbw", "certain", None, "2 processes with a communicator of their own"),
     "bus bandwidth 0 on four nodes": (lambda: all_reduce(4), "busbw", "certain", None, "4 processes with a communicator of their own"),
@@ -178,6 +190,7 @@ TRUE = {
     "a nanochat that looks the device up": lambda: nanochat(74.13, "NVIDIA A100-SXM4-80GB"),
     "torchtitan with the peak of its device": lambda: torchtitan("AMD Instinct MI300X", 1300e12, 30.0),
     "eight ranks of one communicator": lambda: all_reduce(1, ranks=8),
+    "the memory of a container": lambda: memory_of_a_shared_machine(100.0),
     "one tracker": lambda: {"emissions.csv": eight_trackers()["emissions_0.csv"]},
 }
 

@@ -1,10 +1,11 @@
-"""Finds the tables of a text: rows of cells separated by tabs, pipes, commas, LaTeX's `&`, or runs of spaces."""
+"""Finds the tables of a text: HTML, or cells between tabs, pipes, commas, LaTeX's `&` or runs of spaces."""
 
 import csv
 import re
 from dataclasses import dataclass
 
-Cell = tuple[str, int]  # its text, and the character of the line at which it begins, from 0
+from scalelens.audit.html_tables import Cell, html_rows
+
 _BY_SPACES = re.compile(r"\S+(?: \S+)*")
 _BETWEEN_PIPES = re.compile(r"^[\s|:+-]+$")
 _LATEX_TABLE = re.compile(r"\\begin\{(tabular[x*]?|longtable|array)\}")
@@ -16,25 +17,31 @@ _LEAST_ROWS_BY_SPACES = 3
 
 @dataclass(frozen=True)
 class RawTable:
-    """Rows of a table: the line of the file, from 1, and its cells."""
+    """Rows of a table: the line of the file, from 1, and its cells; and the last line of the table."""
 
     rows: tuple[tuple[int, tuple[Cell, ...]], ...]
+    end: int
 
 
 def raw_tables(lines: list[str], is_csv: bool = False) -> list[RawTable]:
     """The tables of a text in their order."""
     if is_csv:
         rows = [(number, _csv_cells(line)) for number, line in enumerate(lines, 1) if line.strip()]
-        return [RawTable(tuple(rows))] if rows else []
+        return [RawTable(tuple(rows), rows[-1][0])] if rows else []
     tables = []
     number = 0
     while number < len(lines):
         rows = next(
-            (rows for read in (_latex_rows, _pipe_rows, _tab_rows, _space_rows) if (rows := read(lines, number))), []
+            (
+                rows
+                for read in (html_rows, _latex_rows, _pipe_rows, _tab_rows, _space_rows)
+                if (rows := read(lines, number))
+            ),
+            [],
         )
         if rows:
             filled = tuple((line, cells) for line, cells in rows if any(text for text, _ in cells))
-            tables += [RawTable(filled)] if filled else []
+            tables += [RawTable(filled, rows[-1][0])] if filled else []
             number = rows[-1][0]
         else:
             number += 1
@@ -126,3 +133,6 @@ def _space_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...
 
 def _space_cells(line: str) -> tuple[Cell, ...]:
     return tuple((match[0], match.start()) for match in _BY_SPACES.finditer(line))
+
+
+_READERS = (html_rows, _latex_rows, _pipe_rows, _tab_rows, _space_rows)

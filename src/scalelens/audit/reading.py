@@ -56,8 +56,8 @@ def document_of(text: str, path: str = "text", suffix: str = ".txt") -> Document
     of_tables = {
         line
         for table, is_table in zip(raw, read_tables, strict=True)
-        if is_table or any(len(cells) > 2 for _, cells in table.rows)
-        for line in range(table.rows[0][0], table.rows[-1][0] + 1)
+        if is_table or table.end > table.rows[-1][0] or any(len(cells) > 2 for _, cells in table.rows)
+        for line in range(table.rows[0][0], table.end + 1)
     }
     keyed = {line for table in raw for line, _ in table.rows} - of_tables  # a name and its value in each line
     sentences = () if suffix == ".csv" else tuple(_sentences_of(shown, of_tables, keyed))

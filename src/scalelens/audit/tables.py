@@ -5,9 +5,10 @@ from itertools import pairwise
 
 from scalelens.audit.document import TextTable
 from scalelens.audit.headings import ColumnMeaning, meaning_of_heading
+from scalelens.audit.html_tables import Cell
 from scalelens.audit.numerals import numerals
 from scalelens.audit.printed import Number, bounds_of
-from scalelens.audit.raw_tables import Cell, RawTable
+from scalelens.audit.raw_tables import RawTable
 from scalelens.audit.units import COUNTED
 
 _BOLD = re.compile(r"\*\*(.+?)\*\*|__(.+?)__|\\(?:textbf|mathbf|bm)\{([^}]*)\}|<b>(.+?)</b>")
@@ -38,7 +39,7 @@ def table_of(raw: RawTable, index: int, lines: list[str]) -> TextTable | None:
                 for cell in range(width)
             )
         )
-    start, end = raw.rows[0][0] - 1, raw.rows[-1][0]
+    start, end = raw.rows[0][0] - 1, raw.end
     return TextTable(
         index=index,
         line=start + 1,

@@ -21,6 +21,8 @@ from scalelens.units import base
 _SURE = 1e-5
 _SURE_IF_MEANT = 3e-3
 _EXPLAINS = 1e-2
+_CERTAIN = 1e-12  # so many digits agree that every number beyond them is wrong
+_LEAST_CERTAIN = 6
 _MEASURED_TWICE = 0.03  # share by which two measurements may differ
 _MOST_ROWS = 40
 
@@ -40,7 +42,7 @@ def find(document: Document) -> Iterator[Finding]:
         }
         for relation, by_row in found:
             for place in relation.fit.apart:
-                if (by_row, relation.target.key, place) in explained:
+                if (by_row, relation.target.key, place) in explained and not _is_certain(relation):
                     continue
                 if _accuses(table, relation, place, by_row):
                     number = relation.target.numbers[place]
@@ -76,12 +78,20 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
         return False
     if relation.most and _may_be_cut(relation, place):
         return False
+    if _is_certain(relation):
+        return True
     far = abs(float(printed.low) / ((low + high) / 2) - 1) > _MEASURED_TWICE
     if relation.of_equals or len(relation.operands) > 2:
         return True
     if not relation.fit.free and relation.meant and not is_measured(relation.target, relation.operands):
         return far or len(relation.operands) > 1
     return far and bool(slipped)
+
+
+def _is_certain(relation: Relation) -> bool:
+    """Whether two columns give a third one in so many rows, without a factor, that nothing else is possible."""
+    known = not relation.fit.free and len(relation.operands) == 2
+    return known and relation.doubt < _CERTAIN and len(relation.fit.agreeing) >= _LEAST_CERTAIN
 
 
 def _may_be_cut(relation: Relation, place: int) -> bool:

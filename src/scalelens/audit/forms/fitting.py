@@ -124,15 +124,17 @@ def _chance(
         room = min(_SAME_SIZE, max(spread, _LEAST_SPREAD)) if about_one else _ANY_SIZE
     if room <= 0:
         return 1.0
+    # one number says how large the rest is: columns of one trend agree anyhow
+    rest = min(room, max(spread, _LEAST_SPREAD))
     chances = {}
     for place, middle in zip(agreeing, middles, strict=True):
         low, high = _scaled(predicted[place], factor)
         printed = target[place][1] - target[place][0] or 1.0  # an exact count could have been the next one
         width = (printed + high - low) / middle
         key = (round(middle, 9), round(low + high, 9))
-        chances[key] = min(1.0, width / room)
-    each = sorted(chances.values())
-    result = 1.0
-    for one in each[1:] if free else each:
-        result *= one
+        chances[key] = width
+    widths = sorted(chances.values())
+    result = 1.0 if free else min(1.0, widths[0] / room)
+    for width in widths[1:]:
+        result *= min(1.0, width / rest)
     return result

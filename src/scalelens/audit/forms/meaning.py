@@ -58,10 +58,11 @@ def quotient_of_equals(form: Form, operands: tuple[Series, ...]) -> bool:
 
 
 def contribute(form: Form, operands: tuple[Series, ...], result: Fit) -> bool:
-    """Whether every operand of a sum matters, and no operand of a product is constant."""
+    """Whether every operand of a sum matters, and no operand of a product with a free factor is constant."""
     for each in operands:
         intervals = [interval for place in result.agreeing if (interval := each.intervals[place])]
-        if len(operands) > 1 and len({sum(interval) for interval in intervals}) < 2 and not is_factor(each):
+        constant = len(operands) > 1 and len({sum(interval) for interval in intervals}) < 2
+        if constant and result.free and not is_factor(each):
             return False
         if form.text in ("{c} = {0} + {1}", "{c} = {0} - {1}"):
             sizes = [abs(sum(interval)) / 2 for interval in intervals]

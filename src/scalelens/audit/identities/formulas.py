@@ -12,12 +12,12 @@ from scalelens.audit.document import Document
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Number, bounds_of
 
-_NAME = r"\\?(?:tilde|bar|hat|overline|mathrm|text)?\s*\{?\s*[A-Za-z]{1,12}\}?(?:_\{?\w*\}?)?"
+_NAME = r"\\?(?:tilde|bar|hat|overline|mathrm|text)?\s{0,2}\{?\s{0,2}[A-Za-z]{1,12}\}?(?:_\{?\w{0,12}\}?)?"
 
 
 def _call(side: str) -> str:
     """The pattern of `t(n)`, `t_n` or `T_{min}`."""
-    return rf"(?P<{side}>{_NAME})\s*(?:\((?P<{side}_of>[^()]{{1,12}})\)|_\{{?(?P<{side}_at>\w+)\}}?)"
+    return rf"(?P<{side}>{_NAME})\s{{0,2}}(?:\((?P<{side}_of>[^()]{{1,12}})\)|_\{{?(?P<{side}_at>\w+)\}}?)"
 
 
 _LEFT = r"(?<![A-Za-z\\])" + _call("left") + r"\s*(?::=|=|\\equiv)\s*"

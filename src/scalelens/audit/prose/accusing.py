@@ -6,16 +6,17 @@ the unit not wrong.  How many formulas were tried decides whether that could be 
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
-from math import factorial
+from math import factorial, log
 
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import candidates
 from scalelens.audit.printed import Bounds
 from scalelens.audit.prose.expressions import Expression, expressions, is_efficiency
-from scalelens.audit.prose.operands import Operand, around, is_keyed, operand_of, with_labels
+from scalelens.audit.prose.operands import Operand, around, is_keyed, operand_of, pairs_nearby, with_labels
 from scalelens.audit.quantities import value
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, with_unit
@@ -26,6 +27,8 @@ _SURE = 0.1
 _SURE_WITH_UNIT = 0.4
 _SURE_OF_UNITS = 1.0  # power × time is an energy, images over images/s are seconds: units alone leave little else
 _DECADE = 2.3
+_CLOSE = 0.2  # logarithm: numbers of one size crowd, and so do what they give
+_LOG = 4  # sentences that differ in their numbers alone are records of a log
 _NEARLY = 0.006  # a formula that gives nearly the number explains it: its operands may be rounded elsewhere
 _DERIVES = re.compile(
     r"[=→]|\b(?:is|are|hence|thus|so|therefore|i\.e|which|gives?|giving|makes?|making|total\w*|per|each|times|factors?|"
@@ -35,15 +38,24 @@ _DERIVES = re.compile(
 
 def find(document: Document) -> Iterator[Finding]:
     """Numbers of the prose that are a slip away from what their surroundings give."""
+    records = Counter(_skeleton(sentence) for sentence in document.sentences)
     for index, sentence in enumerate(document.sentences):
+        if records[_skeleton(sentence)] >= _LOG:
+            continue
         if not (_DERIVES.search(sentence.marked) or is_keyed(sentence)) or not sentence.numbers:
             continue
         operands = around(document, index)
         for number in with_labels(sentence):
             target = operand_of(number)
-            found = _of_other_base(target, operands, sentence) or _slipped(target, operands) if target else None
-            if target and found:
+            if not target:
+                continue
+            if found := _of_other_base(target, operands, sentence) or _of_slip(target, operands, document, sentence):
                 yield _finding(target, *found)
+
+
+def _skeleton(sentence: Sentence) -> str:
+    """What a sentence has besides numbers."""
+    return re.sub(r"<\d+>|\d+", "#", sentence.marked)
 
 
 def _of_other_base(target: Operand, operands: list[Operand], sentence: Sentence) -> tuple[Expression, str] | None:
@@ -63,6 +75,34 @@ def _of_other_base(target: Operand, operands: list[Operand], sentence: Sentence)
                 if right.text == "1 - a / b" and {id(operand) for operand in right.operands} == ours and right.low > 0:
                     return right, "the change was divided by the smaller of the two"
     return None
+
+
+def _of_slip(
+    target: Operand, operands: list[Operand], document: Document, sentence: Sentence
+) -> tuple[Expression, str] | None:
+    """A slip that no two cells of a table explain."""
+    found = _slipped(target, operands)
+    if not found or is_efficiency(target, found[0]):
+        return found
+    return None if _follows_from_a_column(target, document, sentence) else found
+
+
+def _follows_from_a_column(target: Operand, document: Document, sentence: Sentence) -> bool:
+    """Whether two cells of a column give the number: the sentence need not name the rows of both."""
+    half = (target.high - target.low) / 2
+    size = 100 if target.is_share else 1
+    for a, b in pairs_nearby(document, sentence):
+        low, high = a.low / b.high, a.high / b.low
+        if high > _NARROW * low:
+            continue
+        shown = [(size * low, size * high), (size / high, size / low)]
+        if target.is_share:
+            shown += [each for x, y in tuple(shown) for each in ((x - size, y - size), (size - y, size - x))]
+        if (a.dimension, a.is_share) == (target.dimension, target.is_share):
+            shown += [(a.low - b.high, a.high - b.low), (b.low - a.high, b.high - a.low)]
+        if any(low <= target.high + half and target.low - half <= high for low, high in shown):
+            return True
+    return False
 
 
 def _slipped(target: Operand, operands: list[Operand]) -> tuple[Expression, str] | None:
@@ -111,7 +151,11 @@ def _likeliest(
     for v, w, words in tried:
         if v <= 0:
             continue
-        expected = sum(2 * w / v + 2 * (e.high - e.low) / (e.high + e.low) for e in given) / _DECADE
+        widths = [2 * w / v + 2 * (e.high - e.low) / (e.high + e.low) for e in given]
+        near = [
+            width for e, width in zip(given, widths, strict=True) if abs(log((e.low + e.high) / 2 / v / size)) < _CLOSE
+        ]
+        expected = max(sum(widths) / _DECADE, sum(near) / (2 * _CLOSE))
         fits = [e for e in given if e.low <= (v + w) * size and (v - w) * size <= e.high and e.high < _NARROW * e.low]
         used: set[int] = set()
         independent = 0

@@ -100,6 +100,8 @@ def _of_three(target: Operand, operands: list[Operand]) -> Iterator[Expression]:
 
 def is_efficiency(target: Operand, expression: Expression) -> bool:
     """Whether the words speak of an efficiency, and it is a speedup divided by a number of devices."""
+    if len(expression.operands) != 2:
+        return False
     speedup, devices = expression.operands
     possible = _LEAST_EFFICIENCY < expression.low < _MOST_EFFICIENCY
     return _divides_speedup(target, speedup) and devices.number.unit != "x" and possible

@@ -1,6 +1,7 @@
 """What the numbers of a sentence may have been computed from: the numbers around it, and the rows that it names."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
@@ -18,8 +19,9 @@ _PEAKS = ("fp32_tflops", "tf32_tflops", "fp16_tflops", "bf16_tflops", "fp8_tflop
 _NEAR = 2  # sentences before
 _NEAR_LINES = 8  # lines before one of a name and its value
 _FAR_LINES = 25  # from a sentence to the table that it speaks of
+_MOST_ROWS = 60
 _FIRST = re.compile(r"\bfirst\b|\bone\b|\bsingle\b|\bfactors?\b|\bspeed-?ups?\b|\befficien\w+|\bscal\w+")
-_LAST = re.compile(r"\blast\b|\blargest\b")
+_LAST = re.compile(r"\b(?:last|final|bottom|largest)\b")
 _WORD = re.compile(r"[A-Za-z][\w.+-]+|\d+[A-Za-z]+\b")
 
 
@@ -100,21 +102,40 @@ def _follows(sentence: Sentence) -> bool:
     return bool(re.search(r"\b(?:then|thus|so|hence|therefore|this|that)\b", sentence.marked))
 
 
+def devices_named(sentences: tuple[Sentence, ...]) -> list[dict[str, str]]:
+    """The devices of the catalog that the sentences name, by its second word: all kinds of A100 for "A100"."""
+    words = " ".join(each.text.lower() for each in sentences)
+    return [
+        row
+        for row in rows("devices_catalog")
+        if re.search(rf"\b{re.escape(row['device'].split()[1].lower())}\b", words)
+    ]
+
+
 def peaks(sentences: tuple[Sentence, ...]) -> list[Number]:
     """The dense peaks of the devices that the sentences name."""
-    words = " ".join(each.text.lower() for each in sentences)
     found: dict[float, Number] = {}
-    for row in rows("devices_catalog"):
-        if re.search(rf"\b{re.escape(row['device'].split()[1].lower())}\b", words):
-            for column in _PEAKS:
-                if row[column]:
-                    peak = Decimal(str(row[column]))
-                    found[float(peak)] = Number(str(peak), peak, peak, "TFLOP/s", 0, 0, row["device"])
+    for row in devices_named(sentences):
+        for column in _PEAKS:
+            if row[column]:
+                peak = Decimal(str(row[column]))
+                found[float(peak)] = Number(str(peak), peak, peak, "TFLOP/s", 0, 0, row["device"])
     return list(found.values())
 
 
 def _cells(table: TextTable, sentences: tuple[Sentence, ...]) -> list[Number]:
     """Cells of the rows that sentences name, in the columns that they name or in all."""
+    text = " ".join(each.text.lower() for each in sentences)
+    totals = {row for row, texts in enumerate(table.texts) if re.match(r"total|sum|all\b", texts[0].lower())}
+    named, columns = _rows_named(table, sentences), _columns_named(table, text)
+    chosen = list(range(len(table.headings))) if totals or not columns else columns
+    if not named:
+        return []
+    return [cell for row in sorted(named | totals) for k in chosen if (cell := table.cells[row][k])]
+
+
+def _rows_named(table: TextTable, sentences: tuple[Sentence, ...]) -> set[int]:
+    """Rows that sentences name by their label, their size, or as the first or last one."""
     text = " ".join(each.text.lower() for each in sentences)
     words = set(_WORD.findall(text))
     sizes = {float(n.low + n.high) / 2 for s in sentences for n in (*s.numbers, *number_words(s)) if "." not in n.text}
@@ -126,12 +147,23 @@ def _cells(table: TextTable, sentences: tuple[Sentence, ...]) -> list[Number]:
         named.add(0)
     if _LAST.search(text):
         named.add(len(table.cells) - 1)
-    totals = {row for row, texts in enumerate(table.texts) if re.match(r"total|sum|all\b", texts[0].lower())}
-    columns = [k for k, heading in enumerate(table.headings) if _is_named(heading, words, text)]
-    chosen = list(range(len(table.headings))) if totals or not columns else columns
-    if not named:
-        return []
-    return [cell for row in sorted(named | totals) for k in chosen if (cell := table.cells[row][k])]
+    return named
+
+
+def _columns_named(table: TextTable, text: str) -> list[int]:
+    words = set(_WORD.findall(text))
+    return [k for k, heading in enumerate(table.headings) if _is_named(heading, words, text)]
+
+
+def pairs_nearby(document: Document, sentence: Sentence) -> Iterator[tuple[Operand, Operand]]:
+    """Pairs of cells of a column that a sentence may compare: of the columns and rows that it names, or of all."""
+    for table in document.tables:
+        if -_FAR_LINES <= sentence.line - table.line <= len(table.cells) + _FAR_LINES:
+            named = _rows_named(table, (sentence,)) or set(range(len(table.cells)))
+            for column in _columns_named(table, sentence.text.lower()) or range(len(table.headings)):
+                cells = [row[column] for row in table.cells[:_MOST_ROWS]]
+                operands = {row: each for row, cell in enumerate(cells) if cell and (each := operand_of(cell))}
+                yield from ((a, b) for row, a in operands.items() if row in named for b in operands.values())
 
 
 def _is_named(label: str, words: set[str], text: str) -> bool:

@@ -1,19 +1,31 @@
-"""Shares of a peak: against the dense and sparse peaks of the device that the text names, and against 100 %."""
+"""Shares of a peak, against the dense and sparse peaks of the device that the text names and against 100 %; the
+bandwidth of its memory, and the power that it draws."""
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Number
-from scalelens.audit.prose.operands import peaks
+from scalelens.audit.prose.operands import devices_named, peaks
 from scalelens.audit.quantities import value
 from scalelens.audit.wording import matters, with_unit
+from scalelens.units import base
 
 _OF_PEAK = re.compile(
     r"<(\d+)> (?:of|\w+ of) (?:the |its |their )?(?:\w+ ){0,2}peak|\bm?fu (?:of|is|=) <(\d+)>|<(\d+)> mfu"
 )
 _KEPT = re.compile(r"\b(?:keeps?|kept|retains?|retained|loses?|lost) <(\d+)>")
+_OF_MEMORY = re.compile(
+    r"\b(?:hbm|memory) bandwidth (?:of|is|reaches|=) <(\d+)>|<(\d+)> (?:of )?(?:hbm|memory) bandwidth"
+)
+_OF_POWER = re.compile(
+    r"\b(?:each|a) (?:gpu|device|card|accelerator) (?:draws|drew|uses|used|consumes|consumed) <(\d+)>|"
+    r"<(\d+)> (?:per|for each|on each) (?:gpu|device|card|accelerator)\b"
+)
+_OF_SEVERAL = re.compile(r"aggregate|total|sum|cache|\bl2\b|combined|together|nodes?\b|servers?\b|peak|maximum|boost")
+_LIMIT = 1.1  # readings of power and clocks above the nominal one
 _SPARSE = 2
 _NEARLY = 0.03
 
@@ -21,6 +33,8 @@ _NEARLY = 0.03
 def find(document: Document) -> Iterator[Finding]:
     """Shares of a peak that are above 100 %, or that no peak of the named device gives."""
     for index, sentence in enumerate(document.sentences):
+        yield from _beyond(document, index, _OF_MEMORY, "bandwidth_gb_per_s", "GB/s", "the bandwidth of its memory")
+        yield from _beyond(document, index, _OF_POWER, "tdp_w", "W", "its power limit")
         for match in _OF_PEAK.finditer(sentence.marked):
             share = sentence.numbers[int(next(part for part in match.groups() if part))]
             if share.hedge or share.unit != "%":
@@ -39,6 +53,31 @@ def find(document: Document) -> Iterator[Finding]:
                     "conclusion",
                     "share ≤ 100 %",
                 )
+
+
+def _beyond(
+    document: Document, index: int, pattern: re.Pattern[str], column: str, unit: str, what: str
+) -> Iterator[Finding]:
+    """A number above what the largest device has that the sentence or the one before it names."""
+    sentence = document.sentences[index]
+    named = devices_named((sentence,)) or devices_named(document.sentences[max(0, index - 1) : index])
+    limits = [(float(row[column]), row["device"]) for row in named if row[column]]
+    if not limits or _OF_SEVERAL.search(sentence.marked):
+        return
+    most, device = max(limits)
+    for match in pattern.finditer(sentence.marked):
+        number = sentence.numbers[int(next(part for part in match.groups() if part))]
+        if number.hedge or base(number.unit)[0] != base(unit)[0]:
+            continue
+        limit = Decimal(most) * base(unit)[1]
+        if value(number).low > limit * Decimal(_LIMIT):
+            yield Finding(
+                "inconsistent",
+                (number,),
+                f"{with_unit(number)} are above {most:g} {unit}, {what} ({device}).",
+                "conclusion",
+                f"{what.removeprefix('its ').removeprefix('the ')} of the {device}",
+            )
 
 
 def _against_peaks(sentence: Sentence, share: Number, document: Document, index: int) -> Iterator[Finding]:

@@ -68,6 +68,7 @@ _LONGEST = 250  # characters of a sentence; a longer one may speak of several ru
 _BACK = 4
 _NEXT, _FAR = 3, 20  # lines to the sentence before, and to one whose roles still count
 _MOST_VALUES = 2
+_EITHER = re.compile(r"\b(?:or|whether)\b")
 _HYPOTHETICAL = re.compile(r"\b(?:either|between|range|e\.g|example|if|up to|could|can|may|should|default)\b")
 
 
@@ -104,7 +105,7 @@ def _pairs_of_batches(sentence: Sentence, roles: dict[str, list[Number]]) -> Ite
 
 def _of_each(marked: str, numbers: list[Number], document: Document, index: int) -> Iterator[Finding]:
     """ "6 GPUs with 2 stacks each, so 12 stacks": the total that has the noun of the parts."""
-    for match in _EACH.finditer(marked):
+    for match in _EACH.finditer(marked) if not _EITHER.search(marked) else ():
         many, parts = numbers[int(match[1])], numbers[int(match[2])]
         noun = match[3]
         totals = [numbers[int(k)] for k in re.findall(rf"<(\d+)> (?:[\w-]+ )?{noun}\b", marked)]

@@ -6,7 +6,7 @@
 --   them (the column `implausible` of steps, the flag of power): no statistic counts them.  The others are counted; what they
 --   say is for you to decide.
 --   mfu, tflops, tokens, profiler tflops: implausible_rates.  energy: one machine reported by several trackers, two figures
---   for the same devices and time, more devices than the job has.  busbw, algbw: benchmarks of collectives.  step time: the
+--   for the same devices and time, more devices than the job has, memory that is estimated at more than the GPUs.  busbw, algbw: benchmarks of collectives.  step time: the
 --   steps take longer than their job.
 --
 -- Formula: bus bandwidth = algorithm bandwidth x factor, and the factor 2 (n - 1) / n of an all_reduce is 0 for one rank.
@@ -88,6 +88,16 @@ of_more_devices AS (
         format('it covers {:.0f} devices, and the run has {}', covers, devices) AS relation,
         'the energy of all devices of the machine, with those that the job did not use; `expected` is an equal share' AS meaning
     FROM energies WHERE scope IN ('gpu', 'gcd') AND covers > devices AND coalesce(nodes, 1) = 1 AND energy_j IS NOT NULL),
+-- CodeCarbon multiplies the memory of the machine by a constant: of a shared machine, it is that of everybody.
+of_memory AS (
+    SELECT m.run_id, m.file_id, m.line, 'energy' AS quantity, m.method AS tool, m.energy_j AS printed, NULL::DOUBLE AS expected, 'J' AS unit,
+        1 AS n_records, 'likely' AS certainty, format('the memory takes {:.3g} W by a constant for its size, and the GPUs {:.3g} W by their counters',
+            m.energy_j / m.span_s, g.energy_j / m.span_s) AS relation,
+        'an estimate for all memory of the machine, whatever part of it the job has: leave it and the total out' AS meaning,
+        'https://github.com/mlco2/codecarbon/issues/629' AS source
+    FROM energy AS m JOIN energy AS g USING (run_id, file_id, line)
+    WHERE m.scope = 'memory' AND m.flag = 'estimated' AND g.scope = 'gpu' AND m.energy_j > g.energy_j AND m.energy_j > 50 * m.span_s
+        AND m.run_id IN (FROM selected)),
 -- The same size twice in one table: several processes print tables of their own into one file.
 messages AS (
     SELECT b.run_id, file_id, test, min(line) AS first_line, count(*) AS n_rows, max(algbw_bytes_per_s) AS algbw, max(busbw_bytes_per_s) AS busbw,
@@ -129,7 +139,7 @@ found AS (
     UNION ALL BY NAME SELECT x.*, l.file_id, l.line FROM several_trackers AS x LEFT JOIN lines AS l USING (run_id)
     UNION ALL BY NAME SELECT x.*, l.file_id, l.line FROM energies_that_differ AS x LEFT JOIN lines AS l USING (run_id)
     UNION ALL BY NAME SELECT x.*, l.file_id, l.line FROM of_more_devices AS x LEFT JOIN lines AS l USING (run_id)
-    UNION ALL BY NAME FROM alone UNION ALL BY NAME FROM beyond_memory UNION ALL BY NAME FROM too_long)
+    UNION ALL BY NAME FROM of_memory UNION ALL BY NAME FROM alone UNION ALL BY NAME FROM beyond_memory UNION ALL BY NAME FROM too_long)
 SELECT run_id, file_id, line, quantity, coalesce(tool, framework) AS tool, printed AS printed_value, expected, unit, n_records, certainty, relation,
     meaning, source
 FROM found LEFT JOIN (SELECT run_id, framework FROM runs) USING (run_id)
