@@ -60,7 +60,7 @@ NUMBERS = {
     "mtbf_h": pl.Float64, "named": pl.Int64,
     "doublings": pl.Float64, "efficiency_at_least": pl.Float64, "efficiency_at_most": pl.Float64,
     "speedup_at_least": pl.Float64, "speedup_at_most": pl.Float64, "n_residuals": pl.Int64,
-    "n_slower": pl.Int64, "n_jobs": pl.Int64, "n_others": pl.Int64, "more_jobs": pl.Int64,
+    "n_slower": pl.Int64, "slower": pl.Float64, "usual_step_s": pl.Float64, "n_usual": pl.Int64, "n_jobs": pl.Int64, "n_others": pl.Int64, "more_jobs": pl.Int64,
     "line": pl.Int64, "position_in_run": pl.Int64, "step": pl.Int64, "n_excluded": pl.Int64, "steady_from_step": pl.Int64,
     "steady_s": pl.Float64, "attempt": pl.Int64, "batch_per_device": pl.Float64, "device_samples_per_s": pl.Float64,
     "device_tokens_per_s": pl.Float64, "gain_of_doubling": pl.Float64, "knee": pl.Float64, "relative": pl.Float64,
@@ -96,6 +96,8 @@ def rows_of(case: str) -> pl.DataFrame:
         known.append(pl.col("run_ids").str.split(" "))
     if "excluded_by" in rows.columns:
         known.append(pl.col("excluded_by").str.split(" "))
+    if case.startswith("blame_jobs/"):
+        known.append(pl.col("started_at").str.to_datetime())
     if "repeat_efficiencies" in rows.columns:
         known.append(pl.col("repeat_efficiencies").str.split(" ").cast(pl.List(pl.Float64)))
     return rows.with_columns(known)
@@ -539,7 +541,7 @@ NOTHING = [
     "scaling/repeats", "batch_cdf/ranks", "temporal_breakdown/slow_rank", "kernel_summary/two_ranks", "kernel_tree/two_ranks",
     "collective_arrivals/three_ranks", "roofline/families", "memory_over_time/failed_once", "contention/first_to_arrive",
     "inference_phases/two_ranks", "critical_path/one_step_waits", "energy_of_trace/four_ranks",
-    "expert_balance/one_rank_gets_more",
+    "expert_balance/one_rank_gets_more", "blame_jobs/many_nodes",
 ]  # fmt: skip
 
 
@@ -984,7 +986,8 @@ def test_words():
 
 @pytest.mark.parametrize(
     "case",
-    ["throughput/frameworks", "history/one_change", "comparison/four_against_four", "outlier_evidence/three_verdicts"],
+    ["throughput/frameworks", "history/one_change", "comparison/four_against_four", "outlier_evidence/three_verdicts",
+     "blame_jobs/many_nodes"],
 )
 def test_more_marks_than_a_figure_can_show_are_refused(case: str) -> None:
     rows = rows_of(case)
