@@ -41,8 +41,8 @@ def draw(
     page: Page = SINGLE,
 ) -> Any:
     """The figure of the rows of `blame_jobs`.  Raises UserError if no job has a date and another to compare it with."""
+    suspects = (parameters or {}).get("suspects", "node")
     if rows.is_empty():
-        suspects = (parameters or {}).get("suspects", "node")
         raise UserError(
             f"there are no jobs to draw: no run states both the time of a step and {_MISSING.get(suspects, suspects)}",
             f"see what is known: scalelens query {'run_nodes' if suspects == 'node' else 'runs_overview'}",
@@ -51,7 +51,7 @@ def draw(
     if known.is_empty():
         raise UserError(
             "there are no jobs to draw: none has both a date and another job of its configuration",
-            "see what there is: scalelens query blame_jobs",
+            f"see what there is: scalelens query blame_jobs suspects={suspects}",
         )
     limits.check_marks(known.height, "jobs")
     points: list[Row] = known.sort("started_at", "run_id").to_dicts()
@@ -82,7 +82,8 @@ def _labels(points: Sequence[Row]) -> dict[str | None, str]:
     order = sorted(counts, key=lambda name: (verdicts[name] != "slow", -counts[name], words.natural(name)))
     named = order if len(order) <= _MOST else order[: _MOST - 1]
     own = {name: name if verdicts[name] == "slow" else f"{name} (one of several)" for name in named}
-    return {None: _NONE, **dict.fromkeys(order, _OTHERS), **own}
+    labels: dict[str | None, str] = {None: _NONE}
+    return labels | dict.fromkeys(order, _OTHERS) | own
 
 
 def _looks(points: Sequence[Row], page: Page) -> list[style.Look]:
