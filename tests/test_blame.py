@@ -3,7 +3,7 @@
 import csv
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -299,6 +299,74 @@ def test_a_setting_may_be_to_blame(warehouse: Warehouse) -> None:
     assert slow["slowdown"] == pytest.approx(0.06, abs=0.002)
     assert (other["suspect"], other["n_jobs"]) == ("driver_version 1.1", 0), "all that is left are its own jobs"
     assert warehouse.ask("FROM blame()") == []
+
+
+def of_jobs(warehouse: Warehouse, **arguments: str) -> dict[str, dict[str, Any]]:
+    """The rows of `blame_jobs` by run."""
+    given = ", ".join(f"{name} := {value}" for name, value in arguments.items())
+    return {row["run_id"]: row for row in warehouse.ask(f"FROM blame_jobs({given})")}
+
+
+def test_jobs_beside_the_usual_time_of_their_configuration(warehouse: Warehouse) -> None:
+    """Two configurations that read the same; in the second each job has the slow node; a third one has one job."""
+    times: dict[str, list[float]] = {"ordinary": [], "c": [], "always": []}
+    for job in range(40):
+        nodes = ["a", "b", "c"][job % 3], ["b", "c", "a"][job % 3]
+        time = (1.08 if "c" in nodes else 1.0) + 0.0001 * (7 * job % 11)
+        started = datetime(2026, 11, 2) + timedelta(hours=job)
+        if job >= 36:
+            nodes, time = ("c", "a"), 3 + 0.01 * job
+        facts = {"devices": 8 if job < 39 else 16, "started_at": started}
+        warehouse.run(f"r{job:02}", [time] * 5, **facts)
+        warehouse.insert("jobs", [{"run_id": f"r{job:02}", "node_list": ",".join(nodes)}])
+        if 36 <= job < 39:
+            warehouse.insert(
+                "params", [{"run_id": f"r{job:02}", "key": "attention", "value": "x", "origin": "sidecar"}]
+            )
+        times["always" if 36 <= job < 39 else "c" if "c" in nodes else "ordinary"].append(time)
+    [accused] = warehouse.ask("FROM blame() WHERE verdict IN ('slow', 'confounded')")
+    rows = of_jobs(warehouse)
+    assert accused["suspect"] == "c" and len(rows) == 40
+    assert sorted(run for run, row in rows.items() if row["suspect"] == "c") == accused["run_ids"]
+    usual = float(np.median(times["ordinary"]))
+    for job in range(36):
+        row = rows[f"r{job:02}"]
+        assert row["usual_step_s"] == pytest.approx(usual) and row["n_usual"] == len(times["ordinary"])
+        assert row["slower"] == pytest.approx(row["step_s"] / usual - 1)
+        assert row["note"] is None and row["verdict"] == ("slow" if row["suspect"] else None)
+    for job in range(36, 39):
+        row = rows[f"r{job}"]
+        assert row["usual_step_s"] == pytest.approx(np.median(times["always"])) and row["n_usual"] == 3
+        assert row["note"].startswith("all jobs of its configuration had an accused suspect")
+    assert rows["r39"]["slower"] is None and rows["r39"]["note"].startswith("no other job of its configuration")
+    assert {row["configuration"] for row in rows.values()} == {"8 devices (1)", "8 devices (2)", "16 devices"}
+
+
+def test_the_only_ordinary_job_is_not_compared_with_itself(warehouse: Warehouse) -> None:
+    jobs_of_two_versions(warehouse)
+    for run, version in (("alone", "1.1"), ("other", "1.2")):
+        warehouse.run(run, [5.0 if run == "alone" else 6.0] * 5, devices=64)
+        warehouse.insert("params", [{"run_id": run, "key": "driver_version", "value": version}])
+    rows = of_jobs(warehouse, suspects="'setting'")
+    assert rows["alone"]["slower"] is None and rows["alone"]["started_at"] is None
+    assert rows["other"]["slower"] == pytest.approx(0.2) and rows["other"]["suspect"] == "driver_version 1.2"
+
+
+def test_a_job_may_have_several_suspects(warehouse: Warehouse) -> None:
+    random = np.random.default_rng(2)
+    slow = {"n3": 1.1, "n7": 1.05}
+    for job in range(120):
+        nodes = ["n3", "n7"] if job % 40 == 7 else [f"n{k}" for k in random.choice(12, 2, replace=False)]
+        time = max(slow.get(node, 1.0) for node in nodes) + 0.0001 * (7 * job % 11)
+        warehouse.run(f"r{job:03}", [time] * 5, devices=8, started_at=datetime(2026, 11, 2) + timedelta(hours=job))
+        warehouse.insert("jobs", [{"run_id": f"r{job:03}", "node_list": ",".join(nodes)}])
+    found = {(row["suspect"], row["first_suspect"]) for row in of_jobs(warehouse).values()}
+    assert found == {(None, None), ("n3", "n3"), ("n7", "n7"), ("n3, n7", "n3")}
+
+
+def test_jobs_without_nodes_are_no_rows(warehouse: Warehouse) -> None:
+    warehouse.run("r", [1.0] * 5, devices=8)
+    assert of_jobs(warehouse) == {}
 
 
 def test_an_hour_may_be_to_blame(warehouse: Warehouse) -> None:

@@ -11,7 +11,7 @@ import struct
 import subprocess
 import sys
 import zlib
-from datetime import date
+from datetime import date, datetime
 from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
@@ -22,7 +22,18 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from scalelens.charts import axes, batch_cdf, efficiency_panels, exclusions, kernel_tree, naming, scaling, style, words
+from scalelens.charts import (
+    axes,
+    batch_cdf,
+    dates,
+    efficiency_panels,
+    exclusions,
+    kernel_tree,
+    naming,
+    scaling,
+    style,
+    words,
+)
 from scalelens.charts import load as charts
 from scalelens.charts.layout import SINGLE, page_of
 from scalelens.charts.tick_labels import keep_ends
@@ -61,7 +72,7 @@ NUMBERS = {
     "mtbf_h": pl.Float64, "named": pl.Int64,
     "doublings": pl.Float64, "efficiency_at_least": pl.Float64, "efficiency_at_most": pl.Float64,
     "speedup_at_least": pl.Float64, "speedup_at_most": pl.Float64, "n_residuals": pl.Int64,
-    "n_slower": pl.Int64, "n_jobs": pl.Int64, "n_others": pl.Int64, "more_jobs": pl.Int64,
+    "n_slower": pl.Int64, "slower": pl.Float64, "usual_step_s": pl.Float64, "n_usual": pl.Int64, "n_jobs": pl.Int64, "n_others": pl.Int64, "more_jobs": pl.Int64,
     "line": pl.Int64, "position_in_run": pl.Int64, "step": pl.Int64, "n_excluded": pl.Int64, "steady_from_step": pl.Int64,
     "steady_s": pl.Float64, "attempt": pl.Int64, "batch_per_device": pl.Float64, "device_samples_per_s": pl.Float64,
     "device_tokens_per_s": pl.Float64, "gain_of_doubling": pl.Float64, "knee": pl.Float64, "relative": pl.Float64,
@@ -97,6 +108,8 @@ def rows_of(case: str) -> pl.DataFrame:
         known.append(pl.col("run_ids").str.split(" "))
     if "excluded_by" in rows.columns:
         known.append(pl.col("excluded_by").str.split(" "))
+    if case.startswith("blame_jobs/"):
+        known.append(pl.col("started_at").str.to_datetime())
     if "repeat_efficiencies" in rows.columns:
         known.append(pl.col("repeat_efficiencies").str.split(" ").cast(pl.List(pl.Float64)))
     return rows.with_columns(known)
@@ -587,7 +600,7 @@ NOTHING = [
     "scaling/repeats", "batch_cdf/ranks", "temporal_breakdown/slow_rank", "kernel_summary/two_ranks", "kernel_tree/two_ranks",
     "collective_arrivals/three_ranks", "roofline/families", "memory_over_time/failed_once", "contention/first_to_arrive",
     "inference_phases/two_ranks", "critical_path/one_step_waits", "energy_of_trace/four_ranks",
-    "expert_balance/one_rank_gets_more",
+    "expert_balance/one_rank_gets_more", "blame_jobs/many_nodes",
 ]  # fmt: skip
 
 
@@ -957,6 +970,55 @@ def test_provenance_is_of_rows_in_any_order():
     assert rows_sha256(rows) == rows_sha256(rows.with_columns(pl.col("step_s") * (1 + 1e-15)))
 
 
+def test_jobs_over_time_with_several_suspects() -> None:
+    case = "blame_jobs/a_slow_node_and_rivals"
+    caption = spec_of(case)["description"]
+    assert "26 jobs" in caption and "Not drawn: 2 jobs without a date" in caption
+    assert "At the upper edge: 1 job, slower by 140" in caption and "drawn as one with the most conspicuous" in caption
+    assert "n0007 (one of several): 3 of 3 jobs slower" in caption
+    jobs = [mark for mark in marks(spec_of(case)) if mark["mark"]["type"] == "point" and "y" in mark["encoding"]]
+    hollow = [mark for mark in jobs if mark["mark"].get("filled") is False and "label" in str(mark["encoding"])]
+    assert {row["label"] for mark in hollow for row in drawn_rows(mark)} == {"n0007 (one of several)"}
+
+
+def test_a_far_job_does_not_press_those_of_a_slow_node_flat() -> None:
+    rows = rows_of("blame_jobs/many_nodes")
+    few = rows.filter(pl.col("suspect").is_null() | (pl.col("suspect") == "n0"))
+    far = pl.when(pl.int_range(pl.len()) == 1).then(10.0).otherwise("slower").alias("slower")
+    text = text_of(draw("blame_jobs/many_nodes", few.with_columns(far)))
+    assert "At the upper edge: 1 job" in text and "20" in text and "40" not in text
+
+
+def test_few_suspects_have_a_look_of_their_own() -> None:
+    text = text_of("blame_jobs/many_nodes")
+    assert "n3" in text and "n4" not in text and "others accused" in text
+    none = rows_of("blame_jobs/many_nodes").with_columns(suspect=None, first_suspect=None, verdict=None)
+    assert "No suspect is accused." in text_of(draw("blame_jobs/many_nodes", none))
+
+
+def test_jobs_without_dates_are_not_drawn() -> None:
+    rows = rows_of("blame_jobs/many_nodes").with_columns(started_at=pl.lit(None, pl.Datetime))
+    with pytest.raises(UserError, match=r"no.* date.*scalelens query blame_jobs|none has both a date"):
+        draw("blame_jobs/many_nodes", rows)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "title", "n_ticks"),
+    [
+        (datetime(2026, 11, 2, 6), datetime(2026, 11, 15, 3), "start, Nov 2 to Nov 15, 2026", 4),
+        (datetime(2026, 11, 2, 6), datetime(2026, 11, 2, 9), "start, Nov 2, 2026", 7),
+        (datetime(2025, 12, 30), datetime(2026, 1, 2), "start, Dec 30, 2025 to Jan 2, 2026", 7),
+        (datetime(2019, 5, 1), datetime(2026, 11, 2), "start, May 1, 2019 to Nov 2, 2026", 4),
+        (datetime(2026, 11, 2, 6, 1), datetime(2026, 11, 2, 6, 1), "start, Nov 2, 2026", 1),
+    ],
+)
+def test_ticks_of_dates(first: datetime, last: datetime, title: str, n_ticks: int) -> None:
+    x = dates.axis("at", [last, first]).to_dict()
+    assert x["title"] == title and len(x["axis"]["values"]) == n_ticks
+    low, high = x["scale"]["domain"]
+    assert low < high and all(low <= tick <= high for tick in x["axis"]["values"])
+
+
 # The folder is the registry.
 
 
@@ -1034,7 +1096,13 @@ def test_words():
 
 @pytest.mark.parametrize(
     "case",
-    ["throughput/frameworks", "history/one_change", "comparison/four_against_four", "outlier_evidence/three_verdicts"],
+    [
+        "throughput/frameworks",
+        "history/one_change",
+        "comparison/four_against_four",
+        "outlier_evidence/three_verdicts",
+        "blame_jobs/many_nodes",
+    ],
 )
 def test_more_marks_than_a_figure_can_show_are_refused(case: str) -> None:
     rows = rows_of(case)

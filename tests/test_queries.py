@@ -345,7 +345,7 @@ ADDED = {  # what the little warehouse lacks for an answer of a query
     "unstated_facts": devices_by_path, "energy_counted_twice": trackers_of_one_machine,
     "forecast": four_sizes, "implausible": an_utilization_above_one, "implausible_rates": an_utilization_above_one,
     "failures": jobs_that_failed, "failed_runs": jobs_that_failed, "job_exposure": jobs_that_failed,
-    "blame": jobs_on_nodes, "run_nodes": jobs_on_nodes,
+    "blame": jobs_on_nodes, "blame_jobs": jobs_on_nodes, "blamed_jobs": jobs_on_nodes, "run_nodes": jobs_on_nodes,
     "blocking_calls": items_of_tensors, "inference_phases": iterations_of_an_engine,
     "expert_balance": exchange_of_experts, "energy_of_trace": power_beside_traces, "trace_power": power_beside_traces,
     "inference_iterations": iterations_of_an_engine, "memory_allocations": snapshot_of_memory, "memory_by_site": snapshot_of_memory,

@@ -36,7 +36,7 @@
 --
 -- Glance: suspect verdict slowdown% n_slower n_jobs n_others p_value more_jobs rivals evidence note
 --
--- Sources: run_nodes, run_values, configuration, labels, outlier_gpus, params, runs
+-- Sources: blamed_jobs, outlier_gpus
 --
 -- Parameters: runs, epochs, warmup, exclude
 --   suspects := 'node'    what is tested: 'node', 'setting' or 'hour'
@@ -59,30 +59,9 @@
 --   note              VARCHAR      the verdict in words
 --   run_ids           VARCHAR[]    runs with it that have a time
 WITH
-suspected AS (
-    SELECT run_id, list(DISTINCT label ORDER BY label) AS labels FROM query(CASE suspects
-        WHEN 'node' THEN 'SELECT run_id, node AS label FROM run_nodes(runs := ' || quoted(runs) || ')'
-        WHEN 'setting' THEN 'SELECT run_id, setting || '' '' || value AS label FROM configuration(runs := ' || quoted(runs)
-            || ') AS c WHERE c.class <> ''performance'' AND setting NOT IN (''job_id'', ''run_name'', ''paths'', ''started'', ''node_list'', ''seed'') '
-            || 'UNION ALL SELECT run_id, key || '' '' || min(value) FROM params WHERE regexp_matches(key, ''_version$|^version$|commit'') '
-            || 'AND key NOT IN (''framework_version'', ''torch_version'', ''nccl_version'', ''cuda_version'') GROUP BY run_id, key'
-        WHEN 'hour' THEN 'SELECT run_id, strftime(started_at, ''%H:00'') AS label FROM runs WHERE started_at IS NOT NULL '
-            || 'UNION ALL SELECT run_id, strftime(started_at, ''%Y-%m-%d'') FROM runs WHERE started_at IS NOT NULL'
-        ELSE 'SELECT error(''suspects: ' || suspects || ' is none of node setting hour'')::VARCHAR AS run_id, '''' AS label' END)
-    GROUP BY run_id),
-settings AS (
-    SELECT run_id, string_agg(setting || ' ' || value, ', ' ORDER BY setting_order) AS settings
-    FROM configuration(runs := runs) AS c WHERE c.class = 'performance' GROUP BY run_id),
-compared AS (
-    SELECT run_id, run_value, concat_ws('; ', settings, l.labels) AS configuration, s.labels,
-        CASE WHEN suspects <> 'hour' THEN epoch(started_at) END AS moment
-    FROM run_values(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, measure := 'step_s',
-        quantile := 0.5)
-    JOIN suspected AS s USING (run_id) JOIN runs USING (run_id)
-    LEFT JOIN settings USING (run_id) LEFT JOIN labels() AS l USING (run_id)
-    WHERE run_value > 0),
+compared AS (FROM blamed_jobs(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, suspects := suspects)),
 blamed AS (
-    SELECT unnest(blame_labels(list(run_value ORDER BY run_id), list(coalesce(configuration, '') ORDER BY run_id),
+    SELECT unnest(blame_labels(list(step_s ORDER BY run_id), list(configuration ORDER BY run_id),
         list(moment ORDER BY run_id), list(labels ORDER BY run_id), any_value(effect::DOUBLE)), recursive := true)
     FROM compared),
 measured AS (

@@ -23,7 +23,7 @@ GLANCE = (
     "evidence",
     "note",
 )
-CHARTS = ("blame",)
+CHARTS = ("blame", "blame_jobs")
 _ACCUSED = ("slow", "confounded")
 _EFFECT = 0.05  # the default of the query
 
