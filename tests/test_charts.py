@@ -1082,12 +1082,74 @@ def test_a_bare_number_of_a_sensor_says_what_it_is():
     assert "GPU 0 GPU 1 GPU 2 GPU 3" in text_of(draw("power_over_time/four_gpus", rows))
 
 
+def _rated(**runs: tuple[str, int | None, float]) -> pl.DataFrame:
+    """Rows of `throughput`, one for each name: its model, its devices and its samples per second of a device."""
+    some = rows_of("throughput/nodes").row(0, named=True)
+    unset = {"device_tokens_per_s": None, "framework": None, "nodes": None, "dataset": None}
+    rows = [
+        some | unset | {"run_id": name, "name": name, "model": model, "devices": devices, "device_samples_per_s": rate}
+        for name, (model, devices, rate) in runs.items()
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def test_samples_of_unlike_models_have_panels_and_axes_of_their_own():
+    runs = {
+        "a": ("bert", 8, 1400.0),
+        "b": ("bert", 16, 1300.0),
+        "c": ("retinanet", 8, 480.0),
+        "d": ("retinanet", 16, 460.0),
+    }
+    spec = draw("throughput/nodes", _rated(**runs)).to_dict()
+    ends = {tuple(mark["encoding"]["y"]["scale"]["domain"]) for mark in marks(spec) if "devices" in str(mark)}
+    assert len(ends) == 2
+    assert "not the work of another's" in spec["description"]
+    one_kind = _rated(**runs).with_columns(dataset=pl.lit("imagenet"))
+    assert "not the work of another's" not in draw("throughput/nodes", one_kind).to_dict()["description"], (
+        "all images of one data set"
+    )
+
+
+def test_points_that_would_overlap_stand_beside_their_tick():
+    rows = _rated(a=("bert", 8, 1400.0), b=("bert", 16, 1300.0), c=("bert", 16, 1301.0))
+    rows = rows.with_columns(batch_per_device=pl.Series([8.0, 8.0, 16.0]))
+    moved = [
+        mark["mark"].get("xOffset", 0)
+        for mark in marks(draw("throughput/nodes", rows).to_dict())
+        if "devices" in str(mark)
+    ]
+    assert sorted(moved) == [-2.75, 0, 2.75]
+
+
+def test_runs_that_only_their_names_tell_apart_are_bars():
+    names = {"ddp": 700.0, "fsdp": 600.0, "fsdp_offload": 400.0}
+    rows = _rated(one=("bert", 1, 710.0), **{name: ("bert", 2, rate) for name, rate in names.items()})
+    assert "fsdp_offload · 2 GPUs · 400" in text_of(
+        draw("throughput/nodes", rows.with_columns(device_unit=pl.lit("gpu")))
+    )
+
+
+def test_rates_of_a_device_need_no_number_of_devices():
+    chart = draw("throughput/nodes", _rated(a=("bert", None, 700.0), b=("bert", None, 600.0)))
+    assert "b · 600" in text_of(chart)
+    assert "No log states the number of devices." in chart.to_dict()["description"]
+
+
 def test_the_largest_size_keeps_its_label_where_labels_do_not_fit() -> None:
     counts = [512, 768, 4096, 6144, 8192, 10240, 10752]
     x = axes.of_counts("devices", "devices", counts).to_dict()
     keep_ends(x, 120)
-    (kept,) = re.findall(r"indexof\((\[.*?\])", x["axis"]["labelExpr"])
-    assert json.loads(kept) == [512, 4096, 10752]
+    first, second = re.findall(r"indexof\((\[.*?\])", x["axis"]["labelExpr"])
+    assert json.loads(first) == [512, 4096, 10752]
+    assert json.loads(second) == [768, 10240], "a second row has those that fit there"
     wide = axes.of_counts("devices", "devices", [1, 2, 4]).to_dict()
     keep_ends(wide, 120)
     assert "labelExpr" not in wide["axis"]
+
+
+def test_sizes_with_nodes_below_them_are_turned_where_they_do_not_fit() -> None:
+    rows = [{"devices": 8 * nodes, "nodes": nodes} for nodes in (64, 96, 512, 768, 1024)]
+    x = axes.of_devices(rows).to_dict()
+    keep_ends(x, 150)
+    assert (x["axis"]["labelAngle"], x["title"]) == (-90, "devices / nodes")
+    assert str([512, 768, 4096, 6144, 8192]) in x["axis"]["labelExpr"], "upright they all fit"
