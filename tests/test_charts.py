@@ -1135,6 +1135,35 @@ def test_rates_of_a_device_need_no_number_of_devices():
     assert "No log states the number of devices." in chart.to_dict()["description"]
 
 
+def test_labels_that_are_too_wide_leave_out_the_words_that_all_devices_begin_with():
+    devices = ["NVIDIA GeForce RTX 5090", "NVIDIA GeForce RTX 5070 Ti"]
+    points = [
+        {"series": device, "devices": 8, "model": model * 20, "device_model": device, "device_unit": "gpu"}
+        for device in devices
+        for model in "ab"
+    ]
+    naming.name_by_facts(points, ("model", "device_model"), room=160)
+    assert points[0]["label"] == f"{'a' * 20} · RTX 5090"
+    naming.name_by_facts(points, ("model", "device_model"), room=1000)
+    assert points[0]["label"] == f"{'a' * 20} · NVIDIA GeForce RTX 5090", "there is room"
+
+
+def test_one_step_of_one_rank_is_no_map():
+    rows = rows_of("step_heatmap/slow_rank_and_step").filter(pl.col("train_step").is_not_null()).head(1)
+    with pytest.raises(UserError, match="one rank and one step"):
+        draw("step_heatmap/slow_rank_and_step", rows)
+
+
+def test_rates_that_only_the_logs_print_are_drawn_as_printed():
+    rows = _rated(a=("gpt", None, 1.0), b=("gpt", None, 1.0)).with_columns(
+        pl.lit(None, pl.Float64).alias("device_samples_per_s"), n_steps=pl.lit(None, pl.Int64),
+        printed_tokens_per_s=pl.Series([8329.0, 5678.0]), rate_scope=pl.lit("rank"),
+    )  # fmt: skip
+    text = text_of(draw("throughput/nodes", rows))
+    assert "tokens/s per GPU, as printed" in text
+    assert "a · 8329" in text
+
+
 def test_the_largest_size_keeps_its_label_where_labels_do_not_fit() -> None:
     counts = [512, 768, 4096, 6144, 8192, 10240, 10752]
     x = axes.of_counts("devices", "devices", counts).to_dict()

@@ -31,14 +31,14 @@ def tells_more(points: Sequence[Row]) -> bool:
     return 2 * sum(len(rates) for rates in alike.values() if max(rates) > _REPEATED * min(rates)) > len(points)
 
 
-def panels(kinds: Sequence[Kind], page: Page) -> list[list[style.Panel]]:
-    """Bars of all runs, a panel below the other for each kind of work."""
+def panels(kinds: Sequence[Kind], page: Page, ending: str = "") -> list[list[style.Panel]]:
+    """Bars of all runs, a panel below the other for each kind of work.  `ending` is that of the axes' titles."""
     points = [point for kind in kinds for point in kind.points]
     sizes = {point["devices"] for point in points}
     where = f", on {words.devices(points[0])}" if len(sizes) == 1 and None not in sizes else ""
     found = []
     for kind in kinds:
-        title = f"{kind.work}/s per {words.unit(points)}{where}"
+        title = f"{kind.work}/s per {words.unit(points)}{where}{ending}"
         bars = panel(kind.points, kind.rate, title, page, has_size=len(sizes) > 1)
         chart = facets.titled(bars.chart, kind.name if len(kinds) > 1 else "", 1, page)
         found.append([bars._replace(chart=chart, name=kind.name if len(kinds) > 1 else "")])

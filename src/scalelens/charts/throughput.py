@@ -6,7 +6,7 @@ Encodings:
     x        devices, logarithmic, a tick at each size that was run
              below them the nodes, where they are known
     y        tokens per second of a device if all runs of a panel have them, else samples; from 0, or logarithmic where
-             runs differ by a factor of 40
+             runs differ by a factor of 40; where no rate follows from steps, what the logs print
     panel    a kind of work, with an axis of its own: samples of unlike models or data sets are not compared
     point    a run, by the color and shape of its series, which is named by what sets it apart: system, framework,
              model, precision, device, batch, sequence length, parallelism; no line joins runs that may differ in more
@@ -46,6 +46,8 @@ FACETS = True
 UNITS = True
 FACTS = ("name", "device_unit", "framework", "system", "device_model", "dataset", *naming.FURTHER_FACTS)
 _RATES = ["device_samples_per_s", "device_tokens_per_s"]
+_HAS_RATE = pl.any_horizontal(pl.col(_RATES).is_not_null())
+_AS_PRINTED = ", as printed"
 _SERIES_FACTS = ("system", "framework", "model", "precision", "device_model")
 _FURTHER_FACTS = ("batch_per_device", *naming.FURTHER_FACTS)
 
@@ -57,7 +59,9 @@ def draw(
     page: Page = SINGLE,
 ) -> Any:
     """The figure of the rows of `throughput`.  Raises UserError if no run has a rate of a device."""
-    rated = rows.filter(pl.any_horizontal(pl.col(_RATES).is_not_null()))
+    rated, is_printed = rows.filter(_HAS_RATE), False
+    if rated.is_empty():
+        rated, is_printed = _printed(rows).filter(_HAS_RATE), True
     sized = rated.filter(pl.col("devices").is_not_null())
     known = rated if sized.is_empty() else sized  # a rate of a device needs no number of them, if no run has it
     every = known.sort("model", "precision", "devices", "run_id").to_dicts()
@@ -78,15 +82,24 @@ def draw(
         limits.check_count(len(points), run_rates.MOST_RUNS, "runs", limits.CHOOSE_RUNS)
     facets.take_from_labels(points, page.facet)
     if is_bars:
-        grid, legend, is_dodged = run_rates.panels(kinds, page), [], False
+        grid, legend, is_dodged = run_rates.panels(kinds, page, _AS_PRINTED if is_printed else ""), [], False
     else:
-        grid, legend, is_dodged = _points(kinds, page)
-    caption = [shared, *_caption(kinds, rows.height - len(points), "bar" if is_bars else "point", is_added)]
+        grid, legend, is_dodged = _points(kinds, page, _AS_PRINTED if is_printed else "")
+    mark = "bar" if is_bars else "point"
+    caption = [shared, *_caption(kinds, rows.height - len(points), mark, is_added, is_printed)]
     caption += [dodge.NOTE] if is_dodged else []
     return style.figure(grid, legend, [*filter(None, caption), exclusions.sentence(left_out)], page)
 
 
-def _points(kinds: Sequence[work_kinds.Kind], page: Page) -> tuple[Any, list[Any], bool]:
+def _printed(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with the rates that the logs print as those of a device: a rank has one device."""
+    of_devices = pl.when(pl.col("rate_scope") == "rank").then(1).otherwise(pl.col("devices"))
+    return rows.with_columns(
+        (pl.col(f"printed_{work}_per_s") / of_devices).alias(f"device_{work}_per_s") for work in ("samples", "tokens")
+    )
+
+
+def _points(kinds: Sequence[work_kinds.Kind], page: Page, ending: str) -> tuple[Any, list[Any], bool]:
     """Panels with a point for each run, their legend, and whether points stand beside their ticks."""
     points = [point for kind in kinds for point in kind.points]
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
@@ -108,7 +121,7 @@ def _points(kinds: Sequence[work_kinds.Kind], page: Page) -> tuple[Any, list[Any
         return layers[0] if len(layers) == 1 else alt.layer(*layers)
 
     def y_of(kind: work_kinds.Kind) -> Any:
-        title = f"{kind.work}/s per {words.unit(points)}"
+        title = f"{kind.work}/s per {words.unit(points)}{ending}"
         return axes.from_zero_or_logarithmic(kind.rate, title, (point[kind.rate] for point in kind.points))
 
     if len(kinds) == 1:
@@ -121,12 +134,16 @@ def _points(kinds: Sequence[work_kinds.Kind], page: Page) -> tuple[Any, list[Any
     return grid, legend, moved
 
 
-def _caption(kinds: Sequence[work_kinds.Kind], hidden: int, mark: str, is_added: bool) -> list[str]:
-    steps = words.counted([point["n_steps"] for kind in kinds for point in kind.points], "record")
+def _caption(kinds: Sequence[work_kinds.Kind], hidden: int, mark: str, is_added: bool, is_printed: bool) -> list[str]:
+    points = [point for kind in kinds for point in kind.points]
     works = " or ".join(sorted({kind.work for kind in kinds}))
-    lines = [f"Each {mark}: 1 run of {steps}; total {works} over total time, stalls included."]
+    if is_printed:
+        lines = [f"Each {mark}: 1 run; {works}/s as its log prints them, whatever they include."]
+    else:
+        steps = words.counted([point["n_steps"] for point in points], "record")
+        lines = [f"Each {mark}: 1 run of {steps}; total {works} over total time, stalls included."]
     lines += [work_kinds.NOTE] if len(kinds) > 1 else []
-    if all(point["devices"] is None for kind in kinds for point in kind.points):
+    if all(point["devices"] is None for point in points):
         lines.append("No log states the number of devices.")
     lines += [device_units.ADDED] if is_added else []
     if hidden:
