@@ -22,7 +22,18 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from scalelens.charts import axes, batch_cdf, efficiency_panels, exclusions, kernel_tree, naming, scaling, style, words
+from scalelens.charts import (
+    axes,
+    batch_cdf,
+    efficiency_panels,
+    exclusions,
+    kernel_tree,
+    naming,
+    run_labels,
+    scaling,
+    style,
+    words,
+)
 from scalelens.charts import load as charts
 from scalelens.charts.layout import SINGLE, page_of
 from scalelens.charts.tick_labels import keep_ends
@@ -1148,7 +1159,19 @@ def test_labels_that_are_too_wide_leave_out_the_words_that_all_devices_begin_wit
     assert points[0]["label"] == f"{'a' * 20} · NVIDIA GeForce RTX 5090", "there is room"
 
 
-def test_one_step_of_one_rank_is_no_map():
+def test_labels_of_runs_say_nothing_twice_and_drop_what_is_not_needed_where_they_are_too_wide():
+    rows = pl.DataFrame({
+        "run_id": ["a", "b", "c"], "label": [run_labels.ONE_STEP] * 3, "model": ["gpt-1b", "gpt-1b", "gpt-2b"],
+        "devices": [8, 8, 16], "device_unit": ["gpu"] * 3, "batch": ["batch 64", "batch 64", "batch 128"],
+        "name": ["gpt-1b 8 GPUs seq 2048", "gpt-1b 8 GPUs seq 8192", "gpt-2b"],
+    })  # fmt: skip
+    wide = run_labels.labels(rows, 1000)
+    assert wide["a"] == "gpt-1b · 8 GPUs · batch 64 · seq 2048"
+    narrow = run_labels.labels(rows, 100)
+    assert (narrow["a"], narrow["b"], narrow["c"]) == ("gpt-1b · seq 2048", "gpt-1b · seq 8192", "gpt-2b")
+
+
+def test_one_step_of_one_rank_is_not_a_map():
     rows = rows_of("step_heatmap/slow_rank_and_step").filter(pl.col("train_step").is_not_null()).head(1)
     with pytest.raises(UserError, match="one rank and one step"):
         draw("step_heatmap/slow_rank_and_step", rows)

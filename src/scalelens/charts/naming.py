@@ -22,7 +22,8 @@ def device_name(model: str) -> str:
     """A model of a device, which queries compare in lower case: `NVIDIA A100 SXM4`, `AMD Instinct MI250X`."""
     if not model.islower():
         return model
-    return " ".join(word.upper() if _SHORT.search(word) else word.capitalize() for word in model.split(" "))
+    words_of = (word.upper() if _SHORT.search(word) else word.capitalize() for word in model.split(" "))
+    return " ".join(words_of).replace("GHZ", "GHz")
 
 
 def apart(names: Iterable[str]) -> tuple[str, dict[str, str]]:
