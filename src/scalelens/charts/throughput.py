@@ -81,10 +81,10 @@ def draw(
     if is_bars:
         limits.check_count(len(points), run_rates.MOST_RUNS, "runs", limits.CHOOSE_RUNS)
     facets.take_from_labels(points, page.facet)
-    if is_bars:
-        grid, legend, is_dodged = run_rates.panels(kinds, page, _AS_PRINTED if is_printed else ""), [], False
-    else:
-        grid, legend, is_dodged = _points(kinds, page, _AS_PRINTED if is_printed else "")
+    ending = _AS_PRINTED if is_printed else ""
+    grid, legend, is_dodged = (
+        (run_rates.panels(kinds, page, ending), [], False) if is_bars else _points(kinds, page, ending)
+    )
     mark = "bar" if is_bars else "point"
     caption = [shared, *_caption(kinds, rows.height - len(points), mark, is_added, is_printed)]
     caption += [dodge.NOTE] if is_dodged else []

@@ -1,5 +1,6 @@
 """Runs by the kind of their work: an image, a sentence pair and a token are different work, however fast they go."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -32,7 +33,7 @@ def of(points: Sequence[Row], is_split: bool = True) -> list[Kind]:
     """
     models: dict[Any, list[Row]] = {}
     for point in points:
-        models.setdefault(point["model"] if is_split else None, []).append(point)
+        models.setdefault(_plain(point["model"]) if is_split else None, []).append(point)
     kinds: dict[tuple[str, str], list[Row]] = {}
     for model, runs in models.items():
         work = "samples" if any(run["device_tokens_per_s"] is None for run in runs) else "tokens"
@@ -48,8 +49,13 @@ def of(points: Sequence[Row], is_split: bool = True) -> list[Kind]:
 
 def _name(runs: Sequence[Row], kind: str) -> str:
     """The model of the runs if they have one, else their data set; `tokens` for several models of language."""
-    models = {run["model"] for run in runs}
-    return (models.pop() or _UNKNOWN) if len(models) == 1 else kind or "tokens"
+    models = sorted({run["model"] or _UNKNOWN for run in runs}, reverse=True)
+    return models[0] if len(set(map(_plain, models))) == 1 else kind or "tokens"
+
+
+def _plain(model: str | None) -> str | None:
+    """A model's name without what differs between spellings: `ResNet-50` is `resnet50`."""
+    return model and re.sub(r"[\W_]", "", model.lower())
 
 
 def take_from_labels(kinds: Sequence[Kind]) -> None:
@@ -57,7 +63,7 @@ def take_from_labels(kinds: Sequence[Kind]) -> None:
     for kind in kinds if len(kinds) > 1 else ():
         for point in kind.points:
             model = naming.fact_text(point, "model")
-            if model == kind.name:
+            if _plain(model) == _plain(kind.name):
                 point["label"] = " · ".join(part for part in point["label"].split(" · ") if part != model)
 
 
