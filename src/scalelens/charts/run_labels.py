@@ -32,8 +32,8 @@ def labels(rows: pl.DataFrame, room: float) -> dict[str, str]:
     for further in ("name", "run_id"):
         same = [texts.count(label) > 1 for label in texts]
         texts = [
-            [*label, _rest(fact(run, further), label)] if alike else label
-            for label, run, alike in zip(texts, runs, same, strict=True)
+            [*label, _rest(fact(run, further), row)] if alike else label
+            for label, run, row, alike in zip(texts, runs, facts, same, strict=True)
         ]
     joined = _as_wide_as(texts, facts, names, room)
     return {run["run_id"]: label for run, label in zip(runs, joined, strict=True)}
@@ -56,10 +56,10 @@ def _as_wide_as(texts: list[list[str]], facts: list[dict[str, str]], names: list
     return labels
 
 
-def _rest(name: str, label: list[str]) -> str:
-    """A name without the facts of the label, which often make most of it; whole if nothing else would be left."""
+def _rest(name: str, facts: dict[str, str]) -> str:
+    """A name without the facts of its run, which often make most of it; whole if nothing else would be left."""
     rest = name
-    for part in sorted(label, key=len, reverse=True):
+    for part in sorted(filter(None, facts.values()), key=len, reverse=True):
         rest = re.sub(rf"(?<!\S){re.escape(part)}(?!\S)", " ", rest)
     return " ".join(rest.split()) or name
 

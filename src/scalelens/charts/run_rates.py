@@ -39,13 +39,13 @@ def panels(kinds: Sequence[Kind], page: Page, ending: str = "") -> list[list[sty
     found = []
     for kind in kinds:
         title = f"{kind.work}/s per {words.unit(points)}{where}{ending}"
-        bars = panel(kind.points, kind.rate, title, page, has_size=len(sizes) > 1)
+        bars = _panel(kind.points, kind.rate, title, page, has_size=len(sizes) > 1)
         chart = facets.titled(bars.chart, kind.name if len(kinds) > 1 else "", 1, page)
         found.append([bars._replace(chart=chart, name=kind.name if len(kinds) > 1 else "")])
     return found
 
 
-def panel(points: Sequence[Row], rate: str, title: str, page: Page, has_size: bool = False) -> style.Panel:
+def _panel(points: Sequence[Row], rate: str, title: str, page: Page, has_size: bool = False) -> style.Panel:
     """The bars; `rate` is the column that they show.  Their names end with the devices, if these differ."""
     fastest = sorted(points, key=lambda point: (-point[rate], words.natural(_name(point))))
     room = page.points - 2 * style.MARGIN - style.Y_AXIS - style.STROKES - 6
