@@ -30,6 +30,7 @@ from scalelens.charts import (
     exclusions,
     kernel_tree,
     naming,
+    run_labels,
     scaling,
     style,
     words,
@@ -279,7 +280,8 @@ def test_base_and_counts_stand_in_the_caption():
 
 def test_a_legend_keeps_what_distinguishes():
     text = text_of("throughput/frameworks")
-    assert "pytorch · resnet50 · amp · A100" in text and "pytorch · resnet50 · amp · V100" in text
+    assert "resnet50" in text, "a panel is named by the model"
+    assert "pytorch · amp · A100" in text and "pytorch · amp · V100" in text
     text = text_of("throughput/nodes")
     assert "gpt-7b · batch 4 per GPU · tp 4 gpt-7b · batch 8 per GPU · tp 4" in text
     assert "torchtitan · bf16 · GH200." in text and "4096" not in text.partition("Each point")[0]
@@ -1150,12 +1152,115 @@ def test_a_bare_number_of_a_sensor_says_what_it_is():
     assert "GPU 0 GPU 1 GPU 2 GPU 3" in text_of(draw("power_over_time/four_gpus", rows))
 
 
+def _rated(**runs: tuple[str, int | None, float]) -> pl.DataFrame:
+    """Rows of `throughput`, one for each name: its model, its devices and its samples per second of a device."""
+    some = rows_of("throughput/nodes").row(0, named=True)
+    unset = {"device_tokens_per_s": None, "framework": None, "nodes": None, "dataset": None}
+    rows = [
+        some | unset | {"run_id": name, "name": name, "model": model, "devices": devices, "device_samples_per_s": rate}
+        for name, (model, devices, rate) in runs.items()
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def test_samples_of_unlike_models_have_panels_and_axes_of_their_own():
+    runs = {
+        "a": ("bert", 8, 1400.0),
+        "b": ("bert", 16, 1300.0),
+        "c": ("retinanet", 8, 480.0),
+        "d": ("retinanet", 16, 460.0),
+    }
+    spec = draw("throughput/nodes", _rated(**runs)).to_dict()
+    ends = {tuple(mark["encoding"]["y"]["scale"]["domain"]) for mark in marks(spec) if "devices" in str(mark)}
+    assert len(ends) == 2
+    assert "not the work of another's" in spec["description"]
+    one_kind = _rated(**runs).with_columns(dataset=pl.lit("imagenet"))
+    assert "not the work of another's" not in draw("throughput/nodes", one_kind).to_dict()["description"], (
+        "all images of one data set"
+    )
+
+
+def test_points_that_would_overlap_stand_beside_their_tick():
+    rows = _rated(a=("bert", 8, 1400.0), b=("bert", 16, 1300.0), c=("bert", 16, 1301.0))
+    rows = rows.with_columns(batch_per_device=pl.Series([8.0, 8.0, 16.0]))
+    moved = [
+        mark["mark"].get("xOffset", 0)
+        for mark in marks(draw("throughput/nodes", rows).to_dict())
+        if "devices" in str(mark)
+    ]
+    assert sorted(moved) == [-2.75, 0, 2.75]
+
+
+def test_runs_that_only_their_names_tell_apart_are_bars():
+    names = {"ddp": 700.0, "fsdp": 600.0, "fsdp_offload": 400.0}
+    rows = _rated(one=("bert", 1, 710.0), **{name: ("bert", 2, rate) for name, rate in names.items()})
+    assert "fsdp_offload · 2 GPUs · 400" in text_of(
+        draw("throughput/nodes", rows.with_columns(device_unit=pl.lit("gpu")))
+    )
+
+
+def test_rates_of_a_device_need_no_number_of_devices():
+    chart = draw("throughput/nodes", _rated(a=("bert", None, 700.0), b=("bert", None, 600.0)))
+    assert "b · 600" in text_of(chart)
+    assert "No log states the number of devices." in chart.to_dict()["description"]
+
+
+def test_labels_that_are_too_wide_leave_out_the_words_that_all_devices_begin_with():
+    devices = ["NVIDIA GeForce RTX 5090", "NVIDIA GeForce RTX 5070 Ti"]
+    points = [
+        {"series": device, "devices": 8, "model": model * 20, "device_model": device, "device_unit": "gpu"}
+        for device in devices
+        for model in "ab"
+    ]
+    naming.name_by_facts(points, ("model", "device_model"), room=160)
+    assert points[0]["label"] == f"{'a' * 20} · RTX 5090"
+    naming.name_by_facts(points, ("model", "device_model"), room=1000)
+    assert points[0]["label"] == f"{'a' * 20} · NVIDIA GeForce RTX 5090", "there is room"
+
+
+def test_labels_of_runs_say_nothing_twice_and_drop_what_is_not_needed_where_they_are_too_wide():
+    rows = pl.DataFrame({
+        "run_id": ["a", "b", "c"], "label": [run_labels.ONE_STEP] * 3, "model": ["gpt-1b", "gpt-1b", "gpt-2b"],
+        "devices": [8, 8, 16], "device_unit": ["gpu"] * 3, "batch": ["batch 64", "batch 64", "batch 128"],
+        "name": ["gpt-1b 8 GPUs seq 2048", "gpt-1b 8 GPUs seq 8192", "gpt-2b"],
+    })  # fmt: skip
+    wide = run_labels.labels(rows, 1000)
+    assert wide["a"] == "gpt-1b · 8 GPUs · batch 64 · seq 2048"
+    narrow = run_labels.labels(rows, 75)
+    assert (narrow["a"], narrow["b"], narrow["c"]) == ("gpt-1b · seq 2048", "gpt-1b · seq 8192", "gpt-2b")
+
+
+def test_one_step_of_one_rank_is_not_a_map():
+    rows = rows_of("step_heatmap/slow_rank_and_step").filter(pl.col("train_step").is_not_null()).head(1)
+    with pytest.raises(UserError, match="one rank and one step"):
+        draw("step_heatmap/slow_rank_and_step", rows)
+
+
+def test_rates_that_only_the_logs_print_are_drawn_as_printed():
+    rows = _rated(a=("gpt", None, 1.0), b=("gpt", None, 1.0)).with_columns(
+        pl.lit(None, pl.Float64).alias("device_samples_per_s"), n_steps=pl.lit(None, pl.Int64),
+        printed_tokens_per_s=pl.Series([8329.0, 5678.0]), rate_scope=pl.lit("rank"),
+    )  # fmt: skip
+    text = text_of(draw("throughput/nodes", rows))
+    assert "tokens/s per GPU, as printed" in text
+    assert "a · 8329" in text
+
+
 def test_the_largest_size_keeps_its_label_where_labels_do_not_fit() -> None:
     counts = [512, 768, 4096, 6144, 8192, 10240, 10752]
     x = axes.of_counts("devices", "devices", counts).to_dict()
     keep_ends(x, 120)
-    (kept,) = re.findall(r"indexof\((\[.*?\])", x["axis"]["labelExpr"])
-    assert json.loads(kept) == [512, 4096, 10752]
+    first, second = re.findall(r"indexof\((\[.*?\])", x["axis"]["labelExpr"])
+    assert json.loads(first) == [512, 4096, 10752]
+    assert json.loads(second) == [768, 10240], "a second row has those that fit there"
     wide = axes.of_counts("devices", "devices", [1, 2, 4]).to_dict()
     keep_ends(wide, 120)
     assert "labelExpr" not in wide["axis"]
+
+
+def test_sizes_with_nodes_below_them_are_turned_where_they_do_not_fit() -> None:
+    rows = [{"devices": 8 * nodes, "nodes": nodes} for nodes in (64, 96, 512, 768, 1024)]
+    x = axes.of_devices(rows).to_dict()
+    keep_ends(x, 150)
+    assert (x["axis"]["labelAngle"], x["title"]) == (-90, "devices / nodes")
+    assert str([512, 768, 4096, 6144, 8192]) in x["axis"]["labelExpr"], "upright they all fit"

@@ -21,6 +21,9 @@ from scalelens.runs.path_facts import facts_of
         ("logs/node_3.txt", {}),
         ("logs/runA_n12/train.log", {}),  # of a model, a series or a number of layers
         ("logs/n2/8gpus.log", {"nodes": "2", "devices": "8"}),
+        ("logs/nodes=32/train.log", {"nodes": "32"}),
+        ("logs/nnodes=4-gpus_per_node=8/train.log", {"nodes": "4", "devices_per_node": "8", "devices": "32"}),
+        ("logs/gpus=64/train.log", {"devices": "64"}),
         ("logs/n02/train.log", {"nodes": "2"}),
     ],
 )

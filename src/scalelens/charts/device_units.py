@@ -25,12 +25,12 @@ def in_unit(points: Sequence[Row], unit: str, per_device: Sequence[str] = _PER_D
             )
         return False
     for point in gcds:
-        if point["devices"] % _GCDS:
+        if (point["devices"] or 0) % _GCDS:
             raise UserError(
                 f"{point.get('name') or point['run_id']} has {point['devices']} GCDs, which are no whole GPUs",
                 "leave it out with runs=..., or draw GCDs without --unit",
             )
-        point["devices"] //= _GCDS
+        point["devices"] = point["devices"] and point["devices"] // _GCDS
         point["device_unit"] = "gpu"
         point["device_model"] = (point.get("device_model") or "").removesuffix(" gcd") or None
         for name in per_device:

@@ -22,7 +22,8 @@ def device_name(model: str) -> str:
     """A model of a device, which queries compare in lower case: `NVIDIA A100 SXM4`, `AMD Instinct MI250X`."""
     if not model.islower():
         return model
-    return " ".join(word.upper() if _SHORT.search(word) else word.capitalize() for word in model.split(" "))
+    words_of = (word.upper() if _SHORT.search(word) else word.capitalize() for word in model.split(" "))
+    return " ".join(words_of).replace("GHZ", "GHz")
 
 
 def apart(names: Iterable[str]) -> tuple[str, dict[str, str]]:
@@ -53,6 +54,7 @@ def name_series(points: Sequence[dict[str, Any]], whose: str = "") -> str:
 
 
 FURTHER_FACTS = ("seq_length", "tp", "pp", "cp")  # that tell runs of one model and size apart
+_SHORT_WORD = 4  # letters
 _MOST_LABELS = 12  # as many series as a chart can show
 
 
@@ -70,13 +72,15 @@ def name_by_facts(
             facts = (*facts, fact)
     known = {fact: {point[fact] for point in points} - {None} for fact in facts}
     named = [fact for fact in facts if len(known[fact]) > 1]
+    spare: dict[str, str] = {}
     _label(points, named)
     if any(words.text_width(point["label"]) > room for point in points):
         named = telling(points, named)
-        _label(points, named)
+        spare = _spare_words(points, named)
+        _label(points, named, spare)
     for alike in _by_label(points):  # one run states what another does not
         differing = [fact for fact in facts if len({point[fact] for point in alike}) > 1]
-        _label(alike, [fact for fact in facts if fact in named or fact in differing])
+        _label(alike, [fact for fact in facts if fact in named or fact in differing], spare)
     for alike in _by_label(points):
         if len({point["series"] for point in alike}) > 1:
             for point in alike:
@@ -100,9 +104,30 @@ def telling(points: Sequence[Mapping[str, Any]], facts: Sequence[str]) -> list[s
     return telling
 
 
-def _label(points: Sequence[dict[str, Any]], facts: Sequence[str]) -> None:
+def _label(points: Sequence[dict[str, Any]], facts: Sequence[str], spare: Mapping[str, str] | None = None) -> None:
+    """Gives each row its label; `spare` has the words that the values of a fact need not begin with."""
     for point in points:
-        point["label"] = " · ".join(fact_text(point, fact) for fact in facts if point[fact] is not None)
+        texts = [
+            fact_text(point, fact).removeprefix((spare or {}).get(fact, ""))
+            for fact in facts
+            if point[fact] is not None
+        ]
+        point["label"] = " · ".join(texts)
+
+
+def _spare_words(points: Sequence[Mapping[str, Any]], facts: Sequence[str]) -> dict[str, str]:
+    """The words that all names of devices begin with: `NVIDIA GeForce ` of `RTX 5090` and `RTX 5070 Ti`."""
+    if "device_model" not in facts:
+        return {}
+    names = {fact_text(point, "device_model") for point in points if point["device_model"] is not None}
+    shared: list[str] = []
+    for words_there in zip(*(name.split(" ")[:-1] for name in names), strict=False):
+        if len(set(words_there)) > 1:
+            break
+        shared.append(words_there[0])
+    if shared and len(shared[-1]) <= _SHORT_WORD:  # the 5090 is an RTX 5090
+        shared.pop()
+    return {"device_model": " ".join([*shared, ""])} if len(names) > 1 and shared else {}
 
 
 def _by_label(points: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:

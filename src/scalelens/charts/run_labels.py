@@ -1,5 +1,6 @@
 """Labels of runs by the facts that set them apart, for charts with a line for each run."""
 
+import re
 from typing import Any
 
 import polars as pl
@@ -24,17 +25,43 @@ def labels(rows: pl.DataFrame, room: float) -> dict[str, str]:
     # What one run alone states does not set it apart from those that do not say; names do, where nothing else does.
     known = {name: {row[name] for row in facts} - ({""} if name != _KIND else set()) for name in facts[0]}
     names = [name for name in facts[0] if len(known[name]) > 1]
-    texts = [[row[fact] for fact in names if row[fact]] for row in facts]
+    texts = _texts(facts, names)
     if any(words.text_width(" · ".join(label)) > room for label in texts):
         names = naming.telling(facts, names)
-        texts = [[row[name] for name in names if row[name]] for row in facts]
+        texts = _texts(facts, names)
     for further in ("name", "run_id"):
         same = [texts.count(label) > 1 for label in texts]
         texts = [
-            [*label, fact(run, further)] if alike else label
-            for label, run, alike in zip(texts, runs, same, strict=True)
+            [*label, _rest(fact(run, further), row)] if alike else label
+            for label, run, row, alike in zip(texts, runs, facts, same, strict=True)
         ]
-    return {run["run_id"]: " · ".join(label) for run, label in zip(runs, texts, strict=True)}
+    joined = _as_wide_as(texts, facts, names, room)
+    return {run["run_id"]: label for run, label in zip(runs, joined, strict=True)}
+
+
+def _texts(facts: list[dict[str, str]], names: list[str]) -> list[list[str]]:
+    return [[row[name] for name in names if row[name]] for row in facts]
+
+
+def _as_wide_as(texts: list[list[str]], facts: list[dict[str, str]], names: list[str], room: float) -> list[str]:
+    """Labels, without the last facts that are not needed to tell them apart where some are wider than `room`."""
+    labels = [" · ".join(text) for text in texts]
+    for name in reversed(names):
+        if all(words.text_width(label) <= room for label in labels):
+            break
+        fewer = [[part for part in text if part != row[name]] for text, row in zip(texts, facts, strict=True)]
+        shorter = [" · ".join(text) for text in fewer]
+        if len(set(shorter)) == len(set(labels)) and all(shorter):
+            texts, labels = fewer, shorter
+    return labels
+
+
+def _rest(name: str, facts: dict[str, str]) -> str:
+    """A name without the facts of its run, which often make most of it; whole if nothing else would be left."""
+    rest = name
+    for part in sorted(filter(None, facts.values()), key=len, reverse=True):
+        rest = re.sub(rf"(?<!\S){re.escape(part)}(?!\S)", " ", rest)
+    return " ".join(rest.split()) or name
 
 
 def batch(known: pl.DataFrame) -> Any:

@@ -1,28 +1,64 @@
-"""Bars of runs of one size, the fastest first, with their names inside: `throughput` without a second size."""
+"""Bars of runs, the fastest first, with their names inside: `throughput` where devices do not tell them apart."""
 
 from collections.abc import Sequence
 
 import altair as alt
 
-from scalelens.charts import axes, run_labels, style, words
+from scalelens.charts import axes, facets, run_labels, style, words
 from scalelens.charts.layout import Page
 from scalelens.charts.style import Row
+from scalelens.charts.work_kinds import Kind
 
 MOST_RUNS = 48
 _BAND = 9.5  # height of a bar with its gap
+_REPEATED = 1.05  # repeats of a run differ by less
 _COLOR = "#a6cee3"  # light, because text is written on it
+_TITLE = 78  # points that its whole title takes
 _TEXT_START = 2  # points from the left edge of a bar
 
 
-def panel(points: Sequence[Row], rate: str, title: str, page: Page) -> style.Panel:
-    """The bars; `rate` is the column that they show."""
+def tells_more(points: Sequence[Row]) -> bool:
+    """Whether bars with names tell the runs apart better than points over devices.
+
+    They do on one number of devices, and where most points have the look and the size of another, and other rates.
+    """
+    if len({point["devices"] for point in points}) == 1:
+        return True
+    alike: dict[tuple[object, ...], list[float]] = {}
+    for point in points:
+        rate = point["device_tokens_per_s"] or point["device_samples_per_s"]
+        alike.setdefault((point["model"], point["label"], point["devices"]), []).append(rate)
+    return 2 * sum(len(rates) for rates in alike.values() if max(rates) > _REPEATED * min(rates)) > len(points)
+
+
+def panels(kinds: Sequence[Kind], page: Page, ending: str = "") -> list[list[style.Panel]]:
+    """Bars of all runs, a panel below the other for each kind of work.  `ending` is that of the axes' titles."""
+    points = [point for kind in kinds for point in kind.points]
+    sizes = {point["devices"] for point in points}
+    where = f", on {words.devices(points[0])}" if len(sizes) == 1 and None not in sizes else ""
+    found = []
+    for kind in kinds:
+        title = f"{kind.work}/s per {words.unit(points)}{where}{ending}"
+        bars = _panel(kind.points, kind.rate, title, page, has_size=len(sizes) > 1)
+        chart = facets.titled(bars.chart, kind.name if len(kinds) > 1 else "", 1, page)
+        found.append([bars._replace(chart=chart, name=kind.name if len(kinds) > 1 else "")])
+    return found
+
+
+def _panel(points: Sequence[Row], rate: str, title: str, page: Page, has_size: bool = False) -> style.Panel:
+    """The bars; `rate` is the column that they show.  Their names end with the devices, if these differ."""
     fastest = sorted(points, key=lambda point: (-point[rate], words.natural(_name(point))))
     room = page.points - 2 * style.MARGIN - style.Y_AXIS - style.STROKES - 6
     bars = [
-        {"place": k, "rate": point[rate], "run_id": point["run_id"], "text": words.shorten(_text(point, rate), room)}
+        {
+            "place": k,
+            "rate": point[rate],
+            "run_id": point["run_id"],
+            "text": words.shorten(_text(point, rate, has_size), room),
+        }
         for k, point in enumerate(fastest)
     ]
-    y = alt.Y("place:O", title="runs, the fastest first", axis=alt.Axis(labels=False, ticks=False, domain=False))
+    y = alt.Y("place:O", title=_title(len(bars)), axis=alt.Axis(labels=False, ticks=False, domain=False))
     x = alt.X(
         "rate:Q", title=title, scale=alt.Scale(domainMin=0, nice=False),
         axis=alt.Axis(tickCount=5, **axes.even_labels(max(bar["rate"] for bar in bars))),
@@ -33,9 +69,15 @@ def panel(points: Sequence[Row], rate: str, title: str, page: Page) -> style.Pan
     return style.Panel(alt.layer(bar, text), height=_BAND * len(bars))
 
 
+def _title(bars: int) -> str:
+    """As long as the axis has room for."""
+    return "runs, the fastest first" if bars * _BAND >= _TITLE else "runs" if bars > 1 else "run"
+
+
 def _name(point: Row) -> str:
     return run_labels.fact(point, "name") or run_labels.fact(point, "run_id")
 
 
-def _text(point: Row, rate: str) -> str:
-    return f"{_name(point)} · {words.short_number(point[rate])}"
+def _text(point: Row, rate: str, has_size: bool) -> str:
+    size = f" · {words.devices(point)}" if has_size else ""
+    return f"{_name(point)}{size} · {words.short_number(point[rate])}"

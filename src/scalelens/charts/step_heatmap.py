@@ -54,6 +54,11 @@ def draw(
     limits.check_one_run(known, "ranks and steps")
     cells = _cells(known)
     n_ranks, n_steps = cells["rank"].n_unique(), cells["step"].n_unique()
+    if n_ranks == n_steps == 1:
+        raise UserError(
+            "the trace has one rank and one step, and nothing to compare them with",
+            "its times are in: scalelens query temporal_breakdown",
+        )
     is_grouped = n_ranks > MOST_RANKS or n_steps > MOST_STEPS
     grouped = _grouped(cells, n_ranks, n_steps) if is_grouped else {"": cells}
     middle = float(cells["compute_ms"].median() or 0) or math.inf  # type: ignore[arg-type]

@@ -5,13 +5,16 @@ Query: throughput
 Encodings:
     x        devices, logarithmic, a tick at each size that was run
              below them the nodes, where they are known
-    y        tokens per second of a device if all runs have them, else samples; from 0, or logarithmic where runs differ
-             by a factor of 40
+    y        tokens per second of a device if all runs of a panel have them, else samples; from 0, or logarithmic where
+             runs differ by a factor of 40; where no rate follows from steps, what the logs print
+    panel    a kind of work, with an axis of its own: samples of unlike models or data sets are not compared
     point    a run, by the color and shape of its series, which is named by what sets it apart: system, framework,
              model, precision, device, batch, sequence length, parallelism; no line joins runs that may differ in more
     caption  what the series share, runs, records, what the rates hold, what was left out
     unit     devices as the logs count them; --unit gpu adds the two GCDs of a module
-    bar      a run with its name, the fastest first, where all runs had the same number of devices
+             those of different series that would overlap stand beside each other
+    bar      a run with its name, the fastest first, where all runs had the same number of devices, or where only their
+             names tell most of them apart, or where no log states the devices
 Source: bars of images and tokens per second and device in the results of MLPerf and of CARAML (SC'24 workshops)
 """
 
@@ -21,7 +24,19 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, device_units, exclusions, facets, limits, naming, run_rates, style, words
+from scalelens.charts import (
+    axes,
+    device_units,
+    dodge,
+    exclusions,
+    facets,
+    limits,
+    naming,
+    run_rates,
+    style,
+    words,
+    work_kinds,
+)  # fmt: skip
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -29,7 +44,10 @@ from scalelens.errors import UserError
 QUERY = "throughput"
 FACETS = True
 UNITS = True
-FACTS = ("name", "device_unit", "framework", "system", "device_model", *naming.FURTHER_FACTS)
+FACTS = ("name", "device_unit", "framework", "system", "device_model", "dataset", *naming.FURTHER_FACTS)
+_RATES = ["device_samples_per_s", "device_tokens_per_s"]
+_HAS_RATE = pl.any_horizontal(pl.col(_RATES).is_not_null())
+_AS_PRINTED = ", as printed"
 _SERIES_FACTS = ("system", "framework", "model", "precision", "device_model")
 _FURTHER_FACTS = ("batch_per_device", *naming.FURTHER_FACTS)
 
@@ -40,46 +58,94 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `throughput`.  Raises UserError if no run has devices and a rate."""
-    rated = rows.filter(pl.col("device_samples_per_s").is_not_null() | pl.col("device_tokens_per_s").is_not_null())
-    work = "samples" if rated["device_tokens_per_s"].has_nulls() else "tokens"
-    rate = f"device_{work}_per_s"
-    known = rated.filter(pl.col(rate).is_not_null(), pl.col("devices").is_not_null())
-    if known.is_empty():
-        raise UserError("no run has both devices and a throughput", "see what there is: scalelens query throughput")
-    limits.check_marks(known.height, "runs")
-    points: list[Row] = known.sort("model", "precision", "devices", "run_id").to_dicts()
+    """The figure of the rows of `throughput`.  Raises UserError if no run has a rate of a device."""
+    rated, is_printed = rows.filter(_HAS_RATE), False
+    if rated.is_empty():
+        rated, is_printed = _printed(rows).filter(_HAS_RATE), True
+    sized = rated.filter(pl.col("devices").is_not_null())
+    known = rated if sized.is_empty() else sized  # a rate of a device needs no number of them, if no run has it
+    every = known.sort("model", "precision", "devices", "run_id").to_dicts()
+    kinds = work_kinds.of(every, is_split=not page.facet)
+    points = [point for kind in kinds for point in kind.points]
+    if not points:
+        raise UserError("no run has a throughput of a device", "see what there is: scalelens query throughput")
+    limits.check_marks(len(points), "runs")
+    facets.check(len(kinds))
     is_added = device_units.in_unit(points, page.unit)
     for point in points:
         point["series"] = " ".join(f"{point[fact]}" for fact in _SERIES_FACTS)
     shared = naming.name_by_facts(points, _SERIES_FACTS, _FURTHER_FACTS, style.legend_room(page))
-    hidden = rows.height - known.height
-    if len({point["devices"] for point in points}) == 1 and 1 < len(points) <= run_rates.MOST_RUNS and not page.facet:
-        title = f"{work}/s per {words.unit(points)}, on {words.devices(points[0])}"
-        caption = [shared, *_caption(points, work, hidden, "bar", is_added), exclusions.sentence(left_out)]
-        return style.figure([[run_rates.panel(points, rate, title, page)]], [], [*filter(None, caption)], page)
+    work_kinds.take_from_labels(kinds)
+    is_named = not page.facet and 1 < len(points) <= run_rates.MOST_RUNS and run_rates.tells_more(points)
+    is_bars = sized.is_empty() or is_named
+    if is_bars:
+        limits.check_count(len(points), run_rates.MOST_RUNS, "runs", limits.CHOOSE_RUNS)
     facets.take_from_labels(points, page.facet)
+    ending = _AS_PRINTED if is_printed else ""
+    grid, legend, is_dodged = (
+        (run_rates.panels(kinds, page, ending), [], False) if is_bars else _points(kinds, page, ending)
+    )
+    mark = "bar" if is_bars else "point"
+    caption = [shared, *_caption(kinds, rows.height - len(points), mark, is_added, is_printed)]
+    caption += [dodge.NOTE] if is_dodged else []
+    return style.figure(grid, legend, [*filter(None, caption), exclusions.sentence(left_out)], page)
+
+
+def _printed(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with the rates that the logs print as those of a device: a rank has one device."""
+    of_devices = pl.when(pl.col("rate_scope") == "rank").then(1).otherwise(pl.col("devices"))
+    return rows.with_columns(
+        (pl.col(f"printed_{work}_per_s") / of_devices).alias(f"device_{work}_per_s") for work in ("samples", "tokens")
+    )
+
+
+def _points(kinds: Sequence[work_kinds.Kind], page: Page, ending: str) -> tuple[Any, list[Any], bool]:
+    """Panels with a point for each run, their legend, and whether points stand beside their ticks."""
+    points = [point for kind in kinds for point in kind.points]
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)
     legend: list[style.Look | style.IntervalLook] = [look._replace(thickness=0) for look in looks if look.label]
-    title = f"{work}/s per {words.unit(points)}"
-    x, y = axes.of_devices(points), axes.from_zero_or_logarithmic(rate, title, (point[rate] for point in points))
-    by = style.encodings(looks)
+    by, x, moved = style.encodings(looks), axes.of_devices(points), False
 
-    def panel(part: Sequence[Row], y: Any) -> Any:
+    def panel(part: Sequence[Row], y: Any, rate: str) -> Any:
+        nonlocal moved
         names = ("devices", rate, "label", "run_id")
-        chart = alt.Chart(style.values([{name: point[name] for name in names} for point in part]))
-        tips = ["label:N", "run_id:N", f"{rate}:Q"]
-        return chart.mark_point(opacity=0.85).encode(x, y, by["color"], by["shape"], tooltip=tips)
+        places = dodge.offsets(part, rate, y, page)
+        moved = moved or any(places)
+        layers = []
+        for place in sorted(set(places)):
+            here = [point for point, other in zip(part, places, strict=True) if other == place]
+            chart = alt.Chart(style.values([{name: point[name] for name in names} for point in here]))
+            mark = chart.mark_point(opacity=0.85, **({"xOffset": place} if place else {}))
+            tips = ["label:N", "run_id:N", f"{rate}:Q"]
+            layers.append(mark.encode(x, y, by["color"], by["shape"], tooltip=tips))
+        return layers[0] if len(layers) == 1 else alt.layer(*layers)
 
-    caption = [shared, *_caption(points, work, hidden, "point", is_added), exclusions.sentence(left_out)]
-    grid = facets.panels(points, page, panel, x, y)
-    return style.figure(grid, legend, [sentence for sentence in caption if sentence], page)
+    def y_of(kind: work_kinds.Kind) -> Any:
+        title = f"{kind.work}/s per {words.unit(points)}{ending}"
+        return axes.from_zero_or_logarithmic(kind.rate, title, (point[kind.rate] for point in kind.points))
+
+    if len(kinds) == 1:
+        (kind,) = kinds
+        grid = facets.panels(points, page, lambda part, y: panel(part, y, kind.rate), x, y_of(kind))
+    else:
+        columns = facets.across(len(kinds), page, x["title"])
+        charts = [panel(kind.points, y_of(kind), kind.rate) for kind in kinds]
+        grid = work_kinds.grid(kinds, charts, columns, page)
+    return grid, legend, moved
 
 
-def _caption(points: Sequence[Row], work: str, hidden: int, mark: str, is_added: bool) -> list[str]:
-    steps = words.counted([point["n_steps"] for point in points], "record")
-    lines = [f"Each {mark}: 1 run of {steps}; total {work} over total time, stalls included."]
+def _caption(kinds: Sequence[work_kinds.Kind], hidden: int, mark: str, is_added: bool, is_printed: bool) -> list[str]:
+    points = [point for kind in kinds for point in kind.points]
+    works = " or ".join(sorted({kind.work for kind in kinds}))
+    if is_printed:
+        lines = [f"Each {mark}: 1 run; {works}/s as its log prints them, whatever they include."]
+    else:
+        steps = words.counted([point["n_steps"] for point in points], "record")
+        lines = [f"Each {mark}: 1 run of {steps}; total {works} over total time, stalls included."]
+    lines += [work_kinds.NOTE] if len(kinds) > 1 else []
+    if all(point["devices"] is None for point in points):
+        lines.append("No log states the number of devices.")
     lines += [device_units.ADDED] if is_added else []
     if hidden:
-        lines.append(f"Not drawn: {words.counted([hidden], 'run')} without devices or {work}.")
+        lines.append(f"Not drawn: {words.counted([hidden], 'run')} without devices or {works}.")
     return lines

@@ -9,7 +9,7 @@ tps is tokens per second of one device, a mean over the steps since the record b
 the interval.  With the batch and the devices known from the log, the time of a step follows as the tool had it before
 it divided (params: `step_s_origin` = rate).  Where they are unknown, and where that time is longer than what lies
 between the time stamps, so that the batch is not what was trained, the time stamps are taken (`step_s_origin` = stamps).
-Memory is the largest reserved since the record before.  One rank prints, the last stage's, or all do, with a label or
+Memory is the largest reserved since the record before.  A run that says so after its last step is completed.  One rank prints, the last stage's, or all do, with a label or
 without.
 
 Samples:
@@ -19,6 +19,7 @@ Samples:
     2024-07-03 01:27:07,868 - root - INFO - step: 10  loss:  7.4893  memory: 35.52GiB(37.35%)  wps: 8,201  mfu: 40.39%
     [titan] 2026-05-03 01:27:07,868 - root - INFO - validate step: 20  loss:  5.4893  memory:  5.52GiB(17.60%)  tps: 1,201
     [titan] 2026-05-03 01:27:07,868 - root - INFO - Training starts at step 1, with local batch size 8, global batch size 32, sequence length 2048, total steps 100 (warmup 2)
+    [rank0]:[titan] 2026-05-03 01:30:12,159 - root - INFO - Training completed
 """
 
 import re
@@ -29,7 +30,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time
 
 VERSION = 5
-ANCHORS = ("step: ", "Training starts at step ")
+ANCHORS = ("step: ", "Training starts at step ", "Training completed")
 
 _N = r"(-?(?:\d[\d,]*(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))"
 _RECORD = re.compile(rf"(?:^|- +|\] )(validate )?step: +(\d+)  loss: +{_N}  (?=[a-z_]+: )")
@@ -43,6 +44,7 @@ _SETTINGS = {
 }  # fmt: skip
 _COLUMNS = {"grad_norm": "grad_norm", "tflops": "tflops_per_device"}
 _UNITS = {"tps": "tokens/s/device", "wps": "tokens/s/device", "mfu": "%"}
+_COMPLETED = re.compile(r"(?:^|(- root - INFO - )|\] ?|- |:)Training completed\.?\s*$")
 _STAMPED_S = 0.002  # seconds by which a time stamp may come early or late
 _NOT_THE_WORK = "tps and the printed batch give a longer step than lies between the time stamps, which are taken"
 
@@ -58,10 +60,15 @@ class Reader:
         self.several = False  # ranks without a label print
         self.doubted = False  # that the batch is what was trained
         self.part = rows.part
+        self.completed: dict[int, int] = {}  # by part, the line that says so after its last step
 
     def take(self, line: Line) -> bool:
         if match := _RECORD.search(line.text):
+            self.completed.pop(self.rows.part, None)
             return self.record(line, match)
+        if (found := _COMPLETED.search(line.text)) and (found[1] or self.attempts):
+            self.completed.setdefault(self.rows.part, line.number)
+            return True
         if _CUT.search(line.text):
             self.rows.problem(line.number, "the record is cut", line.text)
             return True
@@ -116,6 +123,13 @@ class Reader:
         rows.metrics(line.number, line.rank, line.location, step, others)
         rows.param("framework", "torchtitan", line.number)
         return True
+
+    def finish(self) -> None:
+        here = self.rows.part
+        for part, line in self.completed.items():
+            self.rows.part = part
+            self.rows.param("outcome", "completed", line, origin="inferred")
+        self.rows.part = here
 
     def span_s(self, rank: int | None, step: int, ts: datetime | None, again: bool) -> float | None:
         """Seconds of a step by the time stamps of a rank's records; None where they are of several ranks."""
