@@ -157,7 +157,10 @@ def test_rate_and_time_of_a_log_decide_the_batch(tmp_path: Path, argument: str, 
 
 @pytest.mark.parametrize("key", ["gradient_accumulation_count", "accumulate_grad_batches", "accum_freq"])
 def test_an_accumulation_counts_under_each_of_its_names(tmp_path: Path, key: str) -> None:
-    write_log(tmp_path / "logs" / "train.csv", 1.0, devices=8, micro_batch_size=4, **{key: 4})
+    command = f"+ python train.py --micro-batch-size 4 --{key.replace('_', '-')} 4\n"
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "train.log").write_text(command + "iter 10: loss 4.3133, time 245.53ms, mfu 8.77%\n" * 2)
+    (tmp_path / "logs" / SIDECAR_NAME).write_text("[facts]\ndevices = 8\n")
     home = ingested(tmp_path / "logs", tmp_path / "w")
     assert batches(home) == [("128", "inferred")]
 
