@@ -289,7 +289,7 @@ def _is_whole(batch: int | None, rate: str, time: str) -> bool:
     """Whether `batch` is the one whole number of samples that a rate and a time, as printed, allow."""
     (rate_low, rate_high), (time_low, time_high) = map(_digit_bounds, (rate, time))
     low, high = rate_low * time_low, rate_high * time_high
-    return bool(batch) and batch - 1 < low <= batch <= high < batch + 1
+    return batch is not None and batch > 0 and batch - 1 < low <= batch <= high < batch + 1
 
 
 def _digit_bounds(text: str) -> tuple[float, float]:
