@@ -213,3 +213,16 @@ def test_a_few_records_of_a_training_are_points(tmp_path: Path) -> None:
         ingest([tmp_path / name], tmp_path / f"w-{name}", jobs=1)
         drawn = scalelens.plot("accuracy", warehouse=tmp_path / f"w-{name}", score_name="loss").chart.to_dict()
         assert ("'type': 'point'" in str(drawn)) is (name == "few")
+
+
+def test_a_mean_over_an_epoch_of_unknown_length_has_no_tokens(warehouse: Warehouse) -> None:
+    training(warehouse, [0.1, 0.2, 0.3])
+    for table in ("steps", "step_times"):
+        changed = "epoch = step, step = NULL, value_kind = 'epoch_mean', tokens = 100"
+        warehouse.connection.execute(f"UPDATE {table} SET {changed}")
+    warehouse.connection.execute("UPDATE steps SET energy_j = 3")
+    for x in ("tokens", "energy"):
+        assert [(row["tokens"], row["energy_j"]) for row in course(warehouse, f"x := '{x}'")] == [(None, None)] * 3
+    for table in ("steps", "step_times"):
+        warehouse.connection.execute(f"UPDATE {table} SET averaged_steps = 50")
+    assert [row["tokens"] for row in course(warehouse, "x := 'tokens'")] == [5_000, 10_000, 15_000]

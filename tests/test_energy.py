@@ -549,3 +549,12 @@ def test_mlperf_counts_the_run_without_its_initialisation(warehouse: Warehouse) 
     readings(warehouse, [(k, 100 if k <= 40 else 900) for k in range(101)], device="node", scope="node_ac")
     (row,) = warehouse.ask("FROM mlperf_energy()")
     assert (row["energy_j"], row["coverage"]) == (pytest.approx(60 * 900 - 400), 1)
+
+
+def test_a_run_of_unknown_length_is_not_a_point_of_the_line(warehouse: Warehouse) -> None:
+    """Of means over epochs, and no step: the time that the run worked is not known."""
+    gpt_runs(warehouse)
+    (before,) = warehouse.ask("FROM energy_fixed_part(runs := 'global_batch_size > 64')")
+    of_run = "WHERE run_id = 'gpt-00064'"
+    warehouse.connection.execute(f"UPDATE step_times SET step = NULL, value_kind = 'epoch_mean' {of_run}")
+    assert warehouse.ask("FROM energy_fixed_part()") == [before]

@@ -7,6 +7,7 @@ import duckdb
 import pytest
 
 from asking import ask, ask_sql
+from conftest import FIXTURES
 from little_warehouse import Warehouse
 from scalelens.database.dated_file import write_dated_file
 from scalelens.runs.sidecar import SIDECAR_NAME
@@ -140,6 +141,42 @@ def test_the_samples_of_the_records_go_before_an_inferred_batch(warehouse: Wareh
     rows = warehouse.ask("FROM scaling()")
     assert [row["global_batch_size"] for row in rows] == [32, 64]
     assert not any("inferred" in (row["note"] or "") for row in rows)
+
+
+@pytest.mark.parametrize(("argument", "batch"), [("", 512), (" --gradient-accumulation-count 16", 512)])
+def test_rate_and_time_of_a_log_decide_the_batch(tmp_path: Path, argument: str, batch: int) -> None:
+    """TensorFlow on IPUs: 8 samples on 4 replicas, 16 times an update, whether the command says so or not."""
+    log = FIXTURES / "graphcore" / "cnn_tf1_poprun.log"
+    (tmp_path / "logs").mkdir()
+    text = log.read_text().replace("--micro-batch-size 8", "--micro-batch-size 8" + argument)
+    (tmp_path / "logs" / "train.log").write_text(text)
+    home = ingested(tmp_path / "logs", tmp_path / "w")
+    assert ask_sql(home, "SELECT global_batch_size FROM runs").rows() == [(batch,)]
+    assert ask(home, "contradictions").is_empty()
+
+
+@pytest.mark.parametrize("key", ["gradient_accumulation_count", "accumulate_grad_batches", "accum_freq"])
+def test_an_accumulation_counts_under_each_of_its_names(tmp_path: Path, key: str) -> None:
+    command = f"+ python train.py --micro-batch-size 4 --{key.replace('_', '-')} 4\n"
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "train.log").write_text(command + "iter 10: loss 4.3133, time 245.53ms, mfu 8.77%\n" * 2)
+    (tmp_path / "logs" / SIDECAR_NAME).write_text("[facts]\ndevices = 8\n")
+    home = ingested(tmp_path / "logs", tmp_path / "w")
+    assert batches(home) == [("128", "inferred")]
+
+
+@pytest.mark.parametrize(("samples", "contradicts"), [(512.0, True), (32.3, False)])
+def test_samples_of_records_contradict_an_inferred_batch(
+    warehouse: Warehouse, samples: float, contradicts: bool
+) -> None:
+    warehouse.run("r", [1.0] * 3, devices=4, global_batch_size=32)
+    warehouse.insert("params", [{"run_id": "r", "key": "global_batch_size", "value": "32", "origin": "inferred"}])
+    warehouse.insert("params", [{"run_id": "r", "key": "global_batch_size_origin", "value": PLAIN}])
+    record = {"run_id": "r", "file_id": "f", "phase": "train", "value_kind": "instant", "samples": samples}
+    warehouse.insert("steps", [record | {"line": line} for line in (7, 8)])
+    rows = warehouse.ask("SELECT value, origin, chosen, line FROM contradictions() WHERE key = 'global_batch_size'")
+    found = [(row["value"], row["origin"], row["chosen"]) for row in rows]
+    assert found == ([("32", "inferred", True), ("512", "log", False)] if contradicts else [])
 
 
 @pytest.mark.parametrize("copy", [False, True])

@@ -281,6 +281,11 @@ def test_a_rate_of_epochs_in_whole_seconds_is_what_the_rounding_allows(tmp_path:
     ends = "samples_per_s_low, samples_per_s, samples_per_s_high"
     (epoch,) = scalelens.sql(f"SELECT {ends} FROM epoch_times(epochs := '1')", warehouse=tmp_path / "w").rows()
     assert epoch == (pytest.approx(70_000 / 24.5), pytest.approx(70_000 / 24), pytest.approx(70_000 / 23.5))
+    (rate,) = scalelens.sql(
+        "SELECT samples_per_s, note FROM throughput(epochs := '1')", warehouse=tmp_path / "w"
+    ).rows()
+    assert rate[0] == pytest.approx(10 / 0.003)
+    assert "times of steps are in whole milliseconds: samples_per_s is between 2857 and 4000" in rate[1]
     asked = "SELECT measured, is_as_printed, note FROM compare_published(published_name := 'tamu/table-4')"
     (row,) = scalelens.sql(asked, warehouse=tmp_path / "w").rows()  # without the first epoch, which compiles
     assert row == (pytest.approx(70_000 / 24), True, "from epochs in whole seconds: 2857 to 2979")

@@ -350,3 +350,59 @@ def test_sensitivity_is_scaling_under_each_choice(warehouse: Warehouse) -> None:
     farthest = max((row["difference"] for row in of_two), key=abs)
     assert {row["largest_difference"] for row in of_two} == {farthest} and farthest < -0.3
     assert rows[2, "all", "median", "all"]["difference"] == 0
+
+
+# Epochs of which only some batches are in the log
+
+
+def logged_batches(warehouse: Warehouse, numbers: list[list[int]], seconds: float | None = None) -> None:
+    """A run of batches of 1 s; the records of each epoch have these steps, and epochs begin so many seconds apart."""
+    warehouse.run("a", devices=1, global_batch_size=8)
+    common: Row = {"run_id": "a", "file_id": "a", "attempt": 0, "value_kind": "instant", "averaged_steps": 1}
+    records = [(number, step, place) for number, batches in enumerate(numbers) for place, step in enumerate(batches)]
+    rows = [
+        {**common, "line": line, "step": step, "epoch": number, "step_s": 1.0}
+        | ({"ts": round(1e6 * (1e9 + seconds * number + place))} if seconds else {})
+        for line, (number, step, place) in enumerate(records, 1)
+    ]
+    warehouse.insert("step_times", rows)
+
+
+ANEW = [[*range(1, 11)]] * 3
+
+
+@pytest.mark.parametrize(
+    ("numbers", "seconds", "stated", "trained"),
+    [
+        pytest.param(ANEW, None, None, [10, 10], id="steps_counted_anew"),
+        pytest.param(ANEW, None, 10, [10, 10, 10], id="as_many_as_stated"),
+        pytest.param(ANEW, None, 500, [], id="fewer_than_stated"),
+        pytest.param(ANEW, 500.0, None, [10], id="the_next_epoch_begins_late"),
+        pytest.param([[*range(1, 11)], [*range(1, 13)]], None, None, [], id="no_two_alike"),
+        pytest.param([[*range(491, 501)], [*range(501, 551)]], None, None, [], id="longer_than_the_rest_of_another"),
+        pytest.param([[*range(1, 11)], [*range(501, 511)], [*range(1001, 1011)]], None, None, [], id="gaps"),
+        pytest.param([[*range(1, 11)], [*range(11, 21)], [*range(21, 26)]], None, None, [10, 10], id="cut"),
+    ],
+)
+def test_first_batches_are_not_a_whole_epoch(
+    warehouse: Warehouse, numbers: list[list[int]], seconds: float | None, stated: int | None, trained: list[float]
+) -> None:
+    logged_batches(warehouse, numbers, seconds)
+    if stated:
+        warehouse.insert("params", [{"run_id": "a", "key": "iterations_per_epoch", "value": str(stated)}])
+    assert warehouse.column("SELECT train_s FROM epoch_times()") == trained
+
+
+@pytest.mark.parametrize(("span_s", "samples"), [(12.0, 4000.0), (500.0, None)])
+def test_first_batches_are_not_a_whole_epoch_of_more_samples_or_time(
+    warehouse: Warehouse, span_s: float, samples: float | None
+) -> None:
+    logged_batches(warehouse, [[*range(1, 11)], [*range(11, 21)], [*range(21, 31)]])
+    for number in range(3):
+        epoch(warehouse, "a", number, span_s, samples=samples)
+    assert warehouse.column("SELECT train_s FROM epoch_times()") == [None] * 3
+
+
+def test_epochs_whose_later_batches_are_missing_are_not_counted(warehouse: Warehouse) -> None:
+    logged_batches(warehouse, [[*range(1, 11)], [*range(501, 511)], [*range(1001, 1011)]])
+    assert warehouse.column("SELECT n_epochs FROM work_done()") == [None]

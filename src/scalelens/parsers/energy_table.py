@@ -6,7 +6,7 @@ Yields: energy, params
 Source: the names of the columns, whose units must be said
 
 A table is ours if it has a column of energy with its unit in its name (energy_joules, Total Energy (J), energy_kwh), one
-of durations (time_seconds, Duration (s); without a unit they stay unknown), and none of steps.  Each row is a part of the file:
+of durations (time_seconds, Duration (s); without a unit they stay unknown, but `1:37:40` has one), and none of steps.  Each row is a part of the file:
 a measurement of its own.  When it took place is not read, so that the rows of a run are known to lie between the
 largest and their sum.  Words of the name say the scope, as in power_csv; an energy without such words
 beside others with them is their total.  Energies per token, sample or step, means,
@@ -35,6 +35,7 @@ _DURATION = re.compile(
     r"(?:[a-z_ ]*[_ ])?(?:duration|run_?time|elapsed|time|latency)[_ ]?[\[(]?(s|secs?|seconds?|ms|min|minutes?|h|hours?)?[\])]?",
     re.IGNORECASE,
 )
+_CLOCK = re.compile(r"(?:(\d{1,4})(?:-| days?,? ))?(\d{1,4}):([0-5]\d):([0-5]\d(?:\.\d{1,9})?)")
 _NO_DURATION = re.compile(r"per|std|mean|avg|stamp|start|end|first|predict|idle|limit", re.IGNORECASE)
 _STEPS = re.compile(
     r"(?:global_?|train_?)?(?:steps?|iter(?:ation)?s?|batch(?:_?idx)?|epochs?|loss)|(?:step|iter|batch|epoch)_?(?:time|duration).*",
@@ -106,12 +107,21 @@ def _is_series(source: Source, layout: _Layout, width: int) -> bool:
     return all(only_grows([value for value in column if value is not None]) for column in columns)
 
 
+def _duration(cell: str, scale: float | None) -> float | None:
+    """Seconds of a duration; `1:37:40` says its units itself, whatever the column's name says."""
+    if clock := _CLOCK.fullmatch(cell.strip()):
+        days, hours, minutes, seconds = (float(part or 0) for part in clock.groups())
+        return 86_400 * days + 3600 * hours + 60 * minutes + seconds
+    value = amount(cell)
+    return value * scale if value is not None and scale else None
+
+
 def _row(line: int, header: list[str], cells: list[str], layout: _Layout, rows: Rows) -> None:
     """The energies of a row, and its words."""
     for name, cell in zip(header, cells, strict=True):
         if _WORD.fullmatch(cell) and amount(cell) is None:
             rows.param(name, cell, line, origin="log")
-    seconds = amount(cells[layout.duration])
+    seconds = _duration(cells[layout.duration], layout.scale)
     for column in layout.energies:
         energy = amount(cells[column.k])
         if energy is None or energy < 0:
@@ -120,5 +130,5 @@ def _row(line: int, header: list[str], cells: list[str], layout: _Layout, rows: 
         elif energy:
             rows.add(
                 "energy", line, device=column.device, scope=column.scope, energy_j=energy * column.scale,
-                span_s=seconds * layout.scale if seconds and layout.scale else None, method="table",
+                span_s=seconds or None, method="table",
             )  # fmt: skip

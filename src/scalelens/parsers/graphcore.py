@@ -14,7 +14,8 @@ batch and the throughput, once the batch is known: BERT in PyTorch says it at it
 throughput last: its last drawing counts.  The framework follows from the form of the
 record.  CNNs in PyTorch print means of an epoch: with the batch, and the batches of
 the bar, its time is a row of phases `train`.  TensorFlow and PopART print means
-over the steps since the last record, PopART with times, which are local (--tz).  accuracy is that of the words masked
+over the steps since the last record, PopART with times, which are local (--tz).  TensorFlow's rate and time give the
+global batch where their digits leave one whole number.  accuracy is that of the words masked
 (mlm) for BERT.  SDK 2 counts sequences per second, prints GPT-2's `stpe` and calls `device_iterations` batches_per_step.
 What examples-utils prints of a benchmark is a mean of the run (`run_mean`).
 
@@ -36,6 +37,7 @@ Samples:
 """
 
 import re
+from decimal import Decimal
 from typing import Any
 
 from scalelens.parsing.dispatch import Line
@@ -67,6 +69,7 @@ _RECORDS = {
 _WITHIN = ("gpt2", "squad", "tf2")  # whose step is counted anew in each epoch
 _FRAMEWORKS = {"tf1": "tensorflow", "tf2": "tensorflow", "popart": "popart", "popart_cnn": "popart", "popxl": "popxl"}
 _FROM_0 = ("gpt2", "squad")
+_OF_AN_UPDATE = ("tf1",)  # whose time is that of one update, with its accumulation
 _MEANS = ("tf2", "tf1", "popart", "popart_cnn")
 _EPOCH = re.compile(rf"\[INFO\] (Epoch|loss:|accuracy:) {_N}(?:/\d+)?(?:[\s,%]*$|,\d+\]<std)")
 _FACTS = re.compile(
@@ -197,6 +200,8 @@ class Reader:
         batch = sizes[0] * updates if sizes else None
         if batch is None and rate and time:
             batch = round(rate * time) if rate * time < 1e12 else None
+            if kind in _OF_AN_UPDATE and _is_whole(batch, match["rate"], match["time"]):
+                self.rows.param("global_batch_size", batch, line.number, origin="inferred")
         if batch is None and kind in ("bert", "tf2", "popart_cnn"):
             batch = self.rows.params.get("global_batch_size")
             if kind == "bert" and batch:
@@ -278,6 +283,19 @@ class Reader:
         waiting, self.waiting = self.waiting, []
         for line, match in waiting:
             self.record("bert", match, line)
+
+
+def _is_whole(batch: int | None, rate: str, time: str) -> bool:
+    """Whether `batch` is the one whole number of samples that a rate and a time, as printed, allow."""
+    (rate_low, rate_high), (time_low, time_high) = map(_digit_bounds, (rate, time))
+    low, high = rate_low * time_low, rate_high * time_high
+    return batch is not None and batch > 0 and batch - 1 < low <= batch <= high < batch + 1
+
+
+def _digit_bounds(text: str) -> tuple[float, float]:
+    number = Decimal(text)
+    half = Decimal(5).scaleb(int(number.as_tuple().exponent) - 1)
+    return float(number - half), float(number + half)
 
 
 def _logged_at(line: Line) -> dict[str, Any]:

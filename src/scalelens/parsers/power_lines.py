@@ -5,7 +5,8 @@ Versions: any
 Yields: power
 Source: the unit beside each number
 
-A file is ours if each of its lines begins with a time and holds one number of watts, milliwatts or kilowatts; lines
+A file is ours if each of its lines begins with a time, or ends with `at` and a date, and holds one number of watts,
+milliwatts or kilowatts; lines
 that begin with # are comments, and a sample may go on in the line below, where that begins with a blank or a colon.
 The time is a date with or without a zone (without: local, --tz), a number since 1970, or a number with `s` or `ms`,
 which counts from an unknown zero (ts_origin `relative`).  Words between time and power are the sensor.  Two numbers of
@@ -14,6 +15,7 @@ a sensor have the same time again and again, their powers can be of several devi
 
 Samples:
     2026-01-02 03:04:05, 61.22 W
+    Power: 42.5 W at 2026-01-02 03:04:05
     35.12766 ms	162.14600 W	68 C
 """
 
@@ -35,6 +37,7 @@ _RECORD = re.compile(
     rf"\s*[\[(]?(?:({_DATE})|(\d{{10,19}}(?:\.\d{{1,9}})?)|(\d{{1,12}}(?:\.\d{{1,9}})?) ?(m?s))[\])]?(?=[\s,;:|])(.*)\Z",
     re.DOTALL,
 )
+_DATED_AFTER = re.compile(rf"(.{{1,120}}?)[\s,;]+(?:at|on|@)[\s:]+({_DATE})\s*\Z", re.DOTALL)
 _WATTS = re.compile(r"(?<![\w.+-])(\d{1,7}(?:\.\d{1,9})? ?(?:m|k)?(?:W|[Ww]atts?))(?![\w/*·]|-?[Hh])")
 _OTHER_NUMBER = re.compile(r"[-+]?\d[\d.]* ?[^\d\s]{0,5}")  # of another column, as 47.2 C
 _GOES_ON = re.compile(r"\s|:")
@@ -78,7 +81,11 @@ def _records(lines: Iterable[tuple[int, str, bool]]) -> Iterator[tuple[int, str,
 
 
 def _sample_of(text: str) -> _Sample | None:
-    match = _RECORD.match(text) if len(text) <= _LONGEST else None
+    if len(text) > _LONGEST:
+        return None
+    if after := _DATED_AFTER.fullmatch(text):
+        text = f"{after[2]} {after[1]}"
+    match = _RECORD.match(text)
     found = _WATTS.findall(match[5]) if match else []
     if not match or len(found) != 1:
         return None

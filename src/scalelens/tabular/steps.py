@@ -5,6 +5,7 @@ see how it counts its steps, then for the rows.  A user's format file passes its
 one, `read_table` guesses.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -35,6 +36,13 @@ _LABELS = ("run", "rank", "place", "phase", "epoch", "devices", "nodes", "model"
 _NAME_COLUMNS = ("name", "metric", "metric_name", "tag", "key")
 # A table of steps has one of these roles.
 _COUNTS = ("step", "batch", "averaged_steps")
+_ITERATION = re.compile(r"iter(?:ation)?s?", re.IGNORECASE)
+_MEASURED = re.compile(r"energy|joule|power|watt|(?:^|[^a-z])k?wh(?:$|[^a-z])|latency|benchmark", re.IGNORECASE)
+_TRAINS = re.compile(r"train|loss|epoch|optimi[sz]er|backward|perplexity|grad", re.IGNORECASE)
+_ONLY_TRAININGS_HAVE = {
+    "epoch", "batch", "batches", "batch_time", "running_time", "data_time", "loss", "learning_rate", "grad_norm",
+    "samples_per_s", "tokens_per_s",
+}  # fmt: skip
 _OF_STEPS = ("step", "batch", "epoch", "batch_time", "interval_time", "running_time")
 
 
@@ -46,7 +54,7 @@ def read_table(source: Source, rows: Rows, records: RecordReader) -> str | None:
     if runs := runs_in(survey, readings, lambda: records(source)):
         write_runs(rows, runs, survey, readings)
         return None
-    if lacking := lacks(survey, readings):
+    if lacking := lacks(survey, readings) or _counts_measurements(readings, rows.mapping):
         return lacking
     write_rows(source, rows, records, survey, readings, by_stamps=True)
     return None
@@ -97,6 +105,22 @@ def lacks(survey: Survey, readings: Sequence[ColumnReading]) -> str | None:
     ]
     if varying and not roles & {"step", "batch", "epoch"}:
         return f"a table of runs, not of steps: {varying[0]} differs from row to row, and there is no step or epoch"
+    return None
+
+
+def _counts_measurements(readings: Sequence[ColumnReading], mapping: Mapping[str, object]) -> str | None:
+    """Why iterations are those of a benchmark or of a meter, where nothing beside them says training; or None."""
+    counts = [reading.column for reading in readings if reading.role == "step"]
+    if "step" in mapping or not counts or not _ITERATION.fullmatch(counts[0].strip()):
+        return None
+    others = [reading.column for reading in readings if reading.column != counts[0]]
+    if {reading.role for reading in readings} & _ONLY_TRAININGS_HAVE or any(map(_TRAINS.search, others)):
+        return None
+    if measured := next(filter(_MEASURED.search, others), None):
+        return (
+            f"{counts[0]} beside {measured} can be the repeats of a measurement, and no column says training; "
+            f"--map 'step={counts[0]}' reads it as steps"
+        )
     return None
 
 

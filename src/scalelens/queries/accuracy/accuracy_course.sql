@@ -14,6 +14,7 @@
 --
 -- Limits: The order within a piece is lost.  epochs_done is NULL in a run of one epoch that only counts it: nothing says
 --   how much of the epoch was done.  energy_j is NULL after a step whose energy is not known, and is that of steps.
+--   After a mean over an unknown number of steps, tokens and energy_j are NULL.
 --
 -- Glance: run_id elapsed_s epoch step score phase n_points clock
 --
@@ -66,17 +67,19 @@ placed AS (
             END AS epochs_done
     FROM numbered AS n LEFT JOIN counting USING (run_id)),
 records AS (
-    SELECT s.run_id, s.attempt, s.epoch, s.step, s.position_in_run, s.tokens, e.energy_j, s.averaged_steps,
+    SELECT s.run_id, s.attempt, s.epoch, s.step, s.position_in_run, s.tokens, e.energy_j,
         s.step - lag(s.step) OVER (PARTITION BY s.run_id, s.attempt ORDER BY s.position_in_run) AS since,
-        CASE WHEN since > 0 THEN since ELSE s.averaged_steps END AS n_steps
+        steps_of_record(since, s.step, s.averaged_steps, s.value_kind) AS n_steps
     FROM selected_steps(runs := runs) AS s
     LEFT JOIN (FROM energy_of_steps(runs := runs) WHERE x = 'energy') AS e USING (run_id, position_in_run)
     WHERE x IN ('tokens', 'energy')
         AND NOT list_has_any(coalesce(s.excluded_by, []), ['summary', 'logged_warmup'])),
 sums AS (
     SELECT run_id, attempt, epoch, step,
-        sum(coalesce(if(since IS NULL, greatest(step, n_steps), n_steps), n_steps) * tokens) OVER of_attempt AS tokens_sum,
-        CASE WHEN bool_and(energy_j IS NOT NULL) OVER so_far THEN sum(n_steps * energy_j) OVER so_far END AS energy_sum
+        CASE WHEN bool_and(n_steps IS NOT NULL) OVER of_attempt
+            THEN sum(coalesce(if(since IS NULL, greatest(step, n_steps), n_steps), n_steps) * tokens) OVER of_attempt END
+            AS tokens_sum,
+        CASE WHEN bool_and(n_steps * energy_j IS NOT NULL) OVER so_far THEN sum(n_steps * energy_j) OVER so_far END AS energy_sum
     FROM records
     WINDOW of_attempt AS (PARTITION BY run_id, attempt ORDER BY position_in_run),
         so_far AS (PARTITION BY run_id ORDER BY position_in_run)),

@@ -7,13 +7,15 @@
 --   which is that of a data-parallel group, with the devices.  `step_s` is the time of a step if two sources of it
 --   disagree by more than they leave open: that of origin `log` was used, such as the elapsed seconds of a progress
 --   bar, and the `inferred` one, such as its rate, was not.  An `inferred` `global_batch_size` beside a smaller one is
---   what the devices compute at once, micro-batch times data-parallel size: the smaller one is not possible.
+--   what the devices compute at once, micro-batch times data-parallel size: the smaller one is not possible.  Where the
+--   batch was inferred and the step records count other samples, beyond 2 % of rounding, their median is a row of origin
+--   `log`, at the first of them: an accumulation, for example, that no file states.
 --
 -- Glance: key value chosen origin run_id~ line~
 --
 -- Partition: run_id
 --
--- Sources: params, runs, selected_runs
+-- Sources: params, runs, steps, selected_runs
 --
 -- Parameters: runs
 --
@@ -27,8 +29,19 @@
 --   origin     VARCHAR    where it comes from: sidecar log scheduler nccl environment path inferred
 --   chosen     BOOLEAN    whether `runs` uses this value
 WITH
+counted AS (
+    SELECT run_id, arg_min(s.file_id, s.line) AS file_id, min(s.line) AS line, median(samples) AS batch
+    FROM steps AS s JOIN params AS p USING (run_id)
+    WHERE p.key = 'global_batch_size_origin' AND samples > 0 AND coalesce(phase, 'train') = 'train'
+        AND value_kind IN ('instant', 'interval_mean') AND coalesce(rate_scope, 'global') = 'global'
+        AND run_id IN (FROM selected_runs(runs := runs)) GROUP BY run_id),
 candidates AS (
-    SELECT p.run_id, file_id, line, key, value, unit, origin, groups,
+    SELECT run_id, c.file_id, c.line, 'global_batch_size' AS key, round(batch)::BIGINT::VARCHAR AS value, NULL AS unit,
+        'log' AS origin, NULL AS groups, TRY_CAST(round(batch) AS DOUBLE)::VARCHAR AS normal_value
+    FROM counted AS c JOIN runs USING (run_id)
+    WHERE batch NOT BETWEEN global_batch_size * 0.98 AND global_batch_size * 1.02
+    UNION ALL
+    SELECT p.run_id, p.file_id, p.line, key, value, unit, origin, groups,
         coalesce(TRY_CAST(value AS DOUBLE)::VARCHAR, value) AS normal_value
     FROM params AS p JOIN (
         SELECT run_id, device_unit, precision AS chosen_precision,

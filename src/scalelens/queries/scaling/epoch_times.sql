@@ -29,7 +29,7 @@
 --
 -- Partition: run_id
 --
--- Sources: phases, members, runs, selected_runs, selected_steps
+-- Sources: phases, members, params, runs, selected_runs, selected_steps
 --
 -- Parameters: runs, epochs, warmup, exclude
 --
@@ -109,29 +109,48 @@ batches AS (
         coalesce(median(step_s) FILTER (WHERE excluded_by IS NULL), median(step_s)) AS median_batch_s,
         sum(step_s * averaged_steps ORDER BY position_in_run) AS covered_s,
         CASE WHEN max(averaged_steps) = 1 AND bool_and(value_kind = 'instant') THEN arg_min(step_s, step) END AS first_s,
-        sum(samples * averaged_steps ORDER BY position_in_run) AS samples
+        sum(samples * averaged_steps ORDER BY position_in_run) AS samples, min(ts) AS begun_at
     FROM records GROUP BY run_id, attempt, epoch),
--- Every batch is there if no step is missing, also before the epoch, and another epoch follows or was no longer.
-batches_known AS (
+-- As the log states it, such as `[50/500]`.
+iterations AS (
+    SELECT run_id, list(TRY_CAST(value AS DOUBLE)) AS stated FROM params
+    WHERE key IN ('iterations_per_epoch', 'steps_per_epoch', 'batches_per_epoch') GROUP BY run_id),
+consecutive AS (
     SELECT *, n_covered = last_step - step_before AND n_covered >= 3
-        AND (step_before <= 0 OR step_before = lag(last_step) OVER of_attempt)
-        AND (lead(step_before) OVER of_attempt = last_step
-            OR n_covered >= max(n_covered) OVER (PARTITION BY run_id, attempt) AND lag(epoch) OVER of_attempt IS NOT NULL)
-            AS has_every_batch
+        AND (step_before <= 0 OR step_before = lag(last_step) OVER of_attempt) AS starts_in_log,
+        lead(step_before) OVER of_attempt = last_step AS is_followed,
+        max(step_before) OVER (PARTITION BY run_id, attempt) <= 0 AS counts_anew,
+        lag(epoch) OVER of_attempt IS NOT NULL AS is_later,
+        (epoch_us(lead(begun_at) OVER of_attempt) - epoch_us(begun_at)) / 1e6 AS until_next_s
     FROM batches WINDOW of_attempt AS (PARTITION BY run_id, attempt ORDER BY epoch)),
+-- Every batch is there if no step is missing, also before the epoch, and another epoch follows or an earlier one that has
+-- every batch was no longer.  Where each epoch counts its steps anew, the longest ones are whole if there are several.
+-- Fewer than the log states are not all, nor are those that take less than a quarter of the time to the next epoch.
+batches_known AS (
+    SELECT c.*, starts_in_log AND coalesce(len(list_filter(stated, lambda n: abs(n - n_covered) <= 1)) > 0, true)
+        AND coalesce(until_next_s <= 4 * covered_s, true)
+        AND (is_followed OR stated IS NOT NULL OR (is_later AND CASE
+            WHEN counts_anew THEN n_covered = max(n_covered) OVER of_attempt
+                AND count(*) OVER (PARTITION BY run_id, attempt, n_covered) > 1
+            ELSE n_covered >= max(n_covered) FILTER (starts_in_log AND is_followed) OVER of_attempt END)) AS seems_whole
+    FROM consecutive AS c LEFT JOIN iterations USING (run_id)
+    WINDOW of_attempt AS (PARTITION BY run_id, attempt)),
 keys AS (
     SELECT run_id, attempt, epoch FROM whole_epochs UNION SELECT run_id, attempt, epoch FROM trained
     UNION SELECT run_id, attempt, epoch FROM batches_known),
 times AS (
-    SELECT k.*, median_batch_s, first_s, v.validation_s, startup_s, has_every_batch,
+    SELECT k.*, median_batch_s, first_s, v.validation_s, startup_s,
+        seems_whole AND coalesce(4 * b.covered_s >= coalesce(t.span_s, w.span_s - coalesce(inside_s, 0) - coalesce(startup_s, 0)), true)
+            AND coalesce(coalesce(t.samples, w.samples) / nullif(global_batch_size, 0) <= n_covered + 1, true)
+            AND coalesce(steps_since <= n_covered + 1, true) AS has_every_batch,
         CASE WHEN after_s IS NULL THEN w.span_s
             ELSE coalesce(CASE WHEN next_epoch = epoch + 1 THEN next_begins - begins END, w.span_s + after_s) END AS epoch_s,
         CASE WHEN t.span_s IS NOT NULL THEN 'logged'
             WHEN w.span_s IS NOT NULL AND count(inside_s) OVER (PARTITION BY run_id) > 0 THEN 'epoch'
             WHEN has_every_batch THEN 'batches' END AS train_origin,
         CASE train_origin WHEN 'logged' THEN t.span_s WHEN 'epoch' THEN w.span_s - coalesce(inside_s, 0)
-            WHEN 'batches' THEN covered_s END AS train_s,
-        CASE WHEN has_every_batch THEN covered_s END AS covered_s,
+            WHEN 'batches' THEN b.covered_s END AS train_s,
+        CASE WHEN has_every_batch THEN b.covered_s END AS covered_s,
         coalesce(t.samples, w.samples, CASE WHEN has_every_batch THEN b.samples END) AS logged_samples,
         coalesce(CASE WHEN has_every_batch THEN n_covered END, round(logged_samples / global_batch_size),
             steps_since)::BIGINT AS n_steps,

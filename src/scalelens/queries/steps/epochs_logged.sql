@@ -16,16 +16,19 @@
 --   last_step          BIGINT     largest step of a record
 --   n_steps            BIGINT     records
 --   has_every_batch    BOOLEAN    whether no step is missing in between, and there are three or more
---   starts_in_log      BOOLEAN    whether the first batch is there: the step is 0 or 1, or another epoch comes before
---   ends_in_log        BOOLEAN    whether the last batch is there: another epoch follows, or an earlier complete one is
---                                 no longer
+--   starts_in_log      BOOLEAN    whether the first batch is there: the step is 0 or 1, or another epoch comes before, up
+--                                 to the step before
+--   ends_in_log        BOOLEAN    whether the last batch is there: another epoch follows from the next step on, or an
+--                                 earlier complete one is no longer
 WITH
 -- Where no record names its epoch, there is nothing to gather.
 epochs AS (
     SELECT run_id, coalesce(attempt, 0) AS attempt, epoch,
         min(step) AS first_step, max(step) AS last_step, count(*) AS n_steps,
-        min(step) <= 1 OR lag(epoch) OVER of_attempt IS NOT NULL AS starts_in_log,
-        lead(epoch) OVER of_attempt IS NOT NULL AS is_followed
+        -- From a record to the next, where the log prints not every step.
+        coalesce(ceil((max(step) - min(step)) / nullif(count(*) - 1, 0)), 'Infinity'::DOUBLE) AS spacing,
+        coalesce(min(step) <= 1 OR min(step) - lag(max(step)) OVER of_attempt <= spacing, false) AS starts_in_log,
+        coalesce(lead(min(step)) OVER of_attempt - max(step) <= spacing, false) AS is_followed
     FROM logged_steps(runs := runs, of_epochs := true)
     WHERE value_kind = 'instant' AND epoch = floor(epoch)
     GROUP BY run_id, coalesce(attempt, 0), epoch
