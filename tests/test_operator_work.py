@@ -100,7 +100,7 @@ def test_causal_stands_where_the_schema_has_it(name: str) -> None:
     assert arguments[CAUSAL_AT[name]].name == "is_causal"
 
 
-def test_normalisation() -> None:
+def test_normalization() -> None:
     data, channels = [2, 4, 5], [4]
     assert operator_work(call("native_batch_norm", data, channels, channels)) == Work(5 * 40 + 6 * 4, 2 * (80 + 24))
     layer = call("native_layer_norm", [2, 4, 5], [], [5], [5], [])
@@ -153,7 +153,7 @@ def test_work_too_large_to_be_counted_is_not_known() -> None:
 
 
 def test_every_family_has_operators() -> None:
-    families = ("gemm", "convolution", "attention", "normalisation", "reduction", "elementwise")
+    families = ("gemm", "convolution", "attention", "normalization", "reduction", "elementwise")
     assert sorted(name for family in families for name in operators_of(family)) == sorted(COUNT_OF_OPERATOR)
     assert operators_of("embedding") == []
 

@@ -211,7 +211,7 @@ def test_rank_0_computes_the_same_in_any_world(one_rank: Path, two_ranks: Path) 
         [record["loss"] for record in of(records(log), "step") if record["phase"] != "validation"]
         for log in (one_rank / "rank0.log", two_ranks / "rank0.log", two_ranks / "rank1.log")
     )
-    # The number of threads changes the order of sums, which batch normalisation over four values makes larger.
+    # The number of threads changes the order of sums, which batch normalization over four values makes larger.
     assert together == pytest.approx(alone, rel=5e-3)
     assert max(abs(b / a - 1) for a, b in zip(alone, other, strict=True)) > 2e-2
     assert alone[:2] == pytest.approx(alone[4:], rel=1e-4)

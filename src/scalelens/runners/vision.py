@@ -241,7 +241,7 @@ def next_batch(iterator, args, device_clock):
 
 
 def sgd(args, model):
-    """Biases and batch normalisation do not decay."""
+    """Biases and batch normalization do not decay."""
     matrices = [p for p in model.parameters() if p.ndim > 1]
     vectors = [p for p in model.parameters() if p.ndim == 1]
     groups = [{"params": matrices, "weight_decay": 1e-4}, {"params": vectors, "weight_decay": 0.0}]

@@ -48,7 +48,7 @@ _Counted = tuple[float, Sequence[tuple[int, int | None]]]
 
 
 def operators_of(family: str) -> list[str]:
-    """Operators whose work is counted: gemm convolution attention normalisation reduction elementwise."""
+    """Operators whose work is counted: gemm convolution attention normalization reduction elementwise."""
     return [f"aten::{name}" for its_family, _, names in _COUNTED if its_family == family for name in names.split()]
 
 
@@ -139,13 +139,13 @@ def _is_causal(call: Call) -> bool:
     return list(call.concrete[index : index + 1]) == ["True"]
 
 
-def _normalisation(call: Call) -> _Counted:
+def _normalization(call: Call) -> _Counted:
     """5 operations for each element and 6 for each channel; input and output are moved, and 6 numbers of a channel."""
     data, channels = call.inputs[0], call.inputs[2 if "layer" in call.name else 1].elements  # those of the weight
     return 5 * data.elements + 6 * channels, [(2 * data.elements + 6 * channels, data.element_bytes)]
 
 
-def _normalisation_backward(call: Call) -> _Counted:
+def _normalization_backward(call: Call) -> _Counted:
     """9 operations for each element; three tensors are moved, and 4 numbers of a channel."""
     gradient, third, sixth = call.inputs[0], call.inputs[2], call.inputs[5]
     channels = max(third.elements, sixth.elements)  # the weight is the sixth of layer_norm, the third of batch_norm
@@ -237,9 +237,9 @@ _COUNTED: tuple[tuple[str, Callable[[Call], _Counted], str], ...] = (
         " _scaled_dot_product_efficient_attention _scaled_dot_product_cudnn_attention"),
     ("attention", _attention_backward, "_scaled_dot_product_flash_attention_backward"
         " _scaled_dot_product_efficient_attention_backward _scaled_dot_product_cudnn_attention_backward"),
-    ("normalisation", _normalisation,
+    ("normalization", _normalization,
         "batch_norm layer_norm native_batch_norm native_layer_norm cudnn_batch_norm miopen_batch_norm"),
-    ("normalisation", _normalisation_backward, "native_batch_norm_backward native_layer_norm_backward"),
+    ("normalization", _normalization_backward, "native_batch_norm_backward native_layer_norm_backward"),
     ("reduction", _reduction, "sum mean linalg_norm max min amax prod"),
     ("reduction", _running_sum, "cumsum"),
     ("elementwise", _copy, "copy_"),

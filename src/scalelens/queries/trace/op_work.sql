@@ -9,7 +9,7 @@
 --   convolution    2 times outputs times the weights of one output, and 1 per output for a bias, which is not counted
 --                  again where a call within adds it; backward: the first for each gradient that is computed
 --   attention      2 (D + Dv) B H Sq Sk, half of that if causal; backward 2.5 times that; the scores stay on the chip
---   normalisation  5 per element and 6 per channel; backward 9 per element; inputs and outputs moved once
+--   normalization  5 per element and 6 per channel; backward 9 per element; inputs and outputs moved once
 --   reduction      1 per element read
 --   elementwise    1 per element written, also for copies; operands and result moved once, a number as 4 bytes
 --   Data that stays in a cache between operators is counted as moved too, so the intensity is a lower bound.  The
@@ -32,7 +32,7 @@
 --   rank           INTEGER         rank
 --   train_step     BIGINT          step
 --   name           VARCHAR         operator
---   family         VARCHAR         gemm convolution attention normalisation reduction elementwise
+--   family         VARCHAR         gemm convolution attention normalization reduction elementwise
 --   shapes         VARCHAR         shapes of its inputs
 --   dtype          VARCHAR         element type of its first tensor that counts
 --   flops          DOUBLE FLOP     floating-point operations; NULL where the trace lacks what is needed to compute them
@@ -42,7 +42,7 @@
 WITH
 families AS (
     SELECT family, unnest(operators_of(family)) AS name
-    FROM (VALUES ('gemm'), ('convolution'), ('attention'), ('normalisation'), ('reduction'), ('elementwise'))
+    FROM (VALUES ('gemm'), ('convolution'), ('attention'), ('normalization'), ('reduction'), ('elementwise'))
         AS listed(family)),
 listed AS (
     SELECT e.*, family, max(CASE WHEN family = 'convolution' THEN start_ns + duration_ns END) OVER (

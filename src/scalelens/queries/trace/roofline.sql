@@ -35,7 +35,7 @@
 -- Columns:
 --   run_id            VARCHAR           run
 --   name              VARCHAR           operator
---   family            VARCHAR           gemm convolution attention normalisation reduction elementwise
+--   family            VARCHAR           gemm convolution attention normalization reduction elementwise
 --   shapes            VARCHAR           shapes of its inputs
 --   dtype             VARCHAR           element type
 --   calls             BIGINT            calls, over all ranks
