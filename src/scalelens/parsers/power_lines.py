@@ -17,6 +17,7 @@ Samples:
     35.12766 ms	162.14600 W	68 C
 """
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -43,6 +44,7 @@ _NO_POWER = re.compile(
 )
 _FEWEST = 2  # samples
 _LONGEST = 200  # characters of a line
+_LONGEST_POWER = 40  # of what _WATTS finds, and what follows
 _MOST_SENSORS = 64
 _MOST_REPEATED = 0.1  # of the lines may have the time of the one before
 
@@ -54,25 +56,33 @@ class _Sample(NamedTuple):
 
 
 def recognise(head: bytes, name: str) -> bool:
-    lines = [(k, line, True) for k, line in enumerate(head_lines(head)) if line.strip() and not line.startswith("#")]
-    samples = [_sample_of(text) for _, text, _ in _records(lines)]
-    if samples and samples[-1] is None:  # the last line may be cut
-        samples.pop()
-    return len(samples) >= _FEWEST and all(samples)
+    lines = ((k, line, True) for k, line in enumerate(head_lines(head)) if line.strip() and not line.startswith("#"))
+    first = next(lines, None)
+    if first is None or not _RECORD.match(f"{first[1][:_LONGEST]} "):  # most texts: looked at no further
+        return False
+    samples, is_cut = 0, False
+    for _, text, _ in _records(itertools.chain([first], lines)):
+        if is_cut:  # only the last line may be
+            return False
+        is_cut = _sample_of(text) is None
+        samples += not is_cut
+    return samples >= _FEWEST
 
 
 def _records(lines: Iterable[tuple[int, str, bool]]) -> Iterator[tuple[int, str, bool]]:
     """Lines without comments; one that goes on below is joined with what is there."""
     held: tuple[int, str, bool] | None = None
+    searched = 0  # characters of it, so that what is long is searched once
     for number, text, whole in lines:
         if text.startswith("#"):
             continue
-        if held and _GOES_ON.match(text) and not _WATTS.search(held[1]):
+        if held and _GOES_ON.match(text) and not _WATTS.search(held[1], searched):
+            searched = max(0, len(held[1]) - _LONGEST_POWER)
             held = held[0], f"{held[1]} {text.strip()}", whole
             continue
         if held:
             yield held
-        held = number, text, whole
+        held, searched = (number, text, whole), 0
     if held:
         yield held
 

@@ -38,7 +38,9 @@ _TIME = "%a %b %d %H:%M:%S %Y %z"
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return any(_HEADER.match(line) or _LIFETIME.match(line) for line in head_lines(head))
+    return b" system activity (" in head and any(
+        _HEADER.match(line) or _LIFETIME.match(line) for line in head_lines(head)
+    )
 
 
 def read(source: Source, rows: Rows) -> None:
