@@ -14,8 +14,7 @@ Samples:
     energy : 86989 : ['energy_used', 318, 'nodes_throttled', 0]
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

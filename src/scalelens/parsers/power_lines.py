@@ -18,10 +18,10 @@ Samples:
 """
 
 import itertools
-import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensor_words import scope_of_words
 from scalelens.parsing.sensors import EPOCH_UNITS, Moment, Samples, Sensor, stamp_of

@@ -14,9 +14,9 @@ Samples:
     *** Sampled system activity (Fri Jan  2 03:04:06 2026 +0100) (1003.42ms elapsed) ***
 """
 
-import re
 from datetime import datetime
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor
 from scalelens.parsing.source import Source

@@ -21,9 +21,9 @@ Samples:
     [titan] 2026-05-03 01:27:07,868 - root - INFO - Training starts at step 1, with local batch size 8, global batch size 32, sequence length 2048, total steps 100 (warmup 2)
 """
 
-import re
 from datetime import datetime
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time

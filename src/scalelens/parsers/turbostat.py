@@ -16,8 +16,7 @@ Samples:
     -	-	1203	43.10	2791	2394	90412	61	152.31	130.02	21.87
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Moment, Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source
