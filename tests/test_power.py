@@ -332,7 +332,7 @@ def test_lines_of_power_are_recognized_with_one_look_at_each_character(
 ) -> None:
     """Indented lines were searched with all lines above them: half a second for the head of one log."""
     head = (f"{first}\n" + 1_000 * "  an indented line of 40 characters, about\n").encode()
-    searched, pattern = 0, power_lines._WATTS
+    searched, pattern = 0, power_lines.WATTS
 
     class Counting:
         def search(self, text: str, start: int = 0) -> object:
@@ -342,7 +342,7 @@ def test_lines_of_power_are_recognized_with_one_look_at_each_character(
 
         findall = staticmethod(pattern.findall)
 
-    monkeypatch.setattr(power_lines, "_WATTS", Counting())
+    monkeypatch.setattr(power_lines, "WATTS", Counting())
     assert not power_lines.recognise(head, "a.log")
     assert searched < 3 * len(head)
 

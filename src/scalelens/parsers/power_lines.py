@@ -36,7 +36,7 @@ _RECORD = re.compile(
     rf"\s*[\[(]?(?:({_DATE})|(\d{{10,19}}(?:\.\d{{1,9}})?)|(\d{{1,12}}(?:\.\d{{1,9}})?) ?(m?s))[\])]?(?=[\s,;:|])(.*)\Z",
     re.DOTALL,
 )
-_WATTS = re.compile(r"(?<![\w.+-])(\d{1,7}(?:\.\d{1,9})? ?(?:m|k)?(?:W|[Ww]atts?))(?![\w/*·]|-?[Hh])")
+WATTS = re.compile(r"(?<![\w.+-])(\d{1,7}(?:\.\d{1,9})? ?(?:m|k)?(?:W|[Ww]atts?))(?![\w/*·]|-?[Hh])")
 _OTHER_NUMBER = re.compile(r"[-+]?\d[\d.]* ?[^\d\s]{0,5}")  # of another column, as 47.2 C
 _GOES_ON = re.compile(r"\s|:")
 _NO_POWER = re.compile(
@@ -44,7 +44,7 @@ _NO_POWER = re.compile(
 )
 _FEWEST = 2  # samples
 _LONGEST = 200  # characters of a line
-_LONGEST_POWER = 40  # of what _WATTS finds, and what follows
+_LONGEST_POWER = 40  # of what WATTS finds, and what follows
 _MOST_SENSORS = 64
 _MOST_REPEATED = 0.1  # of the lines may have the time of the one before
 
@@ -76,7 +76,7 @@ def _records(lines: Iterable[tuple[int, str, bool]]) -> Iterator[tuple[int, str,
     for number, text, whole in lines:
         if text.startswith("#"):
             continue
-        if held and _GOES_ON.match(text) and not _WATTS.search(held[1], searched):
+        if held and _GOES_ON.match(text) and not WATTS.search(held[1], searched):
             searched = max(0, len(held[1]) - _LONGEST_POWER)
             held = held[0], f"{held[1]} {text.strip()}", whole
             continue
@@ -89,7 +89,7 @@ def _records(lines: Iterable[tuple[int, str, bool]]) -> Iterator[tuple[int, str,
 
 def _sample_of(text: str) -> _Sample | None:
     match = _RECORD.match(text) if len(text) <= _LONGEST else None
-    found = _WATTS.findall(match[5]) if match else []
+    found = WATTS.findall(match[5]) if match else []
     if not match or len(found) != 1:
         return None
     cells = [cell.strip(" :=[]()-") for cell in re.split(r"[,;|\t]", match[5].split(found[0], 1)[0])]
