@@ -17,6 +17,7 @@ from conftest import FIXTURES, as_dicts
 from scalelens.ingestion import formats
 from scalelens.ingestion.ingest import ingest
 from scalelens.ingestion.recognize import read_rows
+from scalelens.parsers import power_lines
 from scalelens.parsing.jpwr_names import jpwr_host, jpwr_rank
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import epoch, stamp_of, watts
@@ -323,3 +324,29 @@ def test_the_note_says_which_power_of_nvidia_smi_was_read(tmp_path: Path, name: 
     ingest([tmp_path], tmp_path / "w")
     ((note,),) = ask_sql(tmp_path / "w", "SELECT note FROM files").rows()
     assert note.startswith(f"of power.draw and power.draw.instant, {field} is read")
+
+
+@pytest.mark.parametrize("first", ["2026-01-02 03:04:05 begins", "a log of something else"])
+def test_lines_of_power_are_recognized_with_one_look_at_each_character(
+    first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Indented lines were searched with all lines above them: half a second for the head of one log."""
+    head = (f"{first}\n" + 1_000 * "  an indented line of 40 characters, about\n").encode()
+    searched, pattern = 0, power_lines.WATTS
+
+    class Counting:
+        def search(self, text: str, start: int = 0) -> object:
+            nonlocal searched
+            searched += len(text) - start
+            return pattern.search(text, start)
+
+        findall = staticmethod(pattern.findall)
+
+    monkeypatch.setattr(power_lines, "WATTS", Counting())
+    assert not power_lines.recognise(head, "a.log")
+    assert searched < 3 * len(head)
+
+
+def test_a_power_that_two_lines_hold_is_found() -> None:
+    head = b"2026-01-02 03:04:05\n  gpu 0: 47\n  W\n2026-01-02 03:04:06\n  gpu 0: 48\n  W\n2026-01-02 03:0"
+    assert power_lines.recognise(head, "a.log")

@@ -16,10 +16,10 @@ Samples:
     2026-03-04 11:20:05,125 INFO: [small..][epoch:  3, iter:  12,300, lr:(1.000e-04,1.000e-04,)] [eta: 12:03:04, time (data): 0.512 (0.003)] l_g_pix: 1.2500e-02 l_d_real: 6.2500e-01
 """
 
-import re
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time

@@ -15,9 +15,9 @@ Samples:
     2026-01-02 03:04:05 - carbontracker version 2.4.7
 """
 
-import re
 from collections.abc import Iterator
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import stamp_of
 from scalelens.parsing.source import Source

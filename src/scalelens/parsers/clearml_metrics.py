@@ -16,8 +16,7 @@ Samples:
     [{"timestamp": 1790000005000, "type": "training_stats_scalar", "task": "offline-0", "iter": 20, "metric": "loss", "variant": "loss", "value": 2.0}]
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import json_number

@@ -15,8 +15,7 @@ Samples:
     GPU models and configuration: GPU 0: NVIDIA A100-SXM4-40GB
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

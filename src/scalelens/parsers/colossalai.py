@@ -17,8 +17,7 @@ Samples:
     Throughput: 9.37 samples/sec, TFLOPS per GPU by Megatron: 152.25, TFLOPS per GPU: 149.50
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

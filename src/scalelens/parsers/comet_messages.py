@@ -15,9 +15,9 @@ Samples:
     {"payload":{"local_timestamp":1790000002500,"message_id":7,"metric":{"epoch":null,"metricName":"loss","metricValue":4.0,"step":10}},"type":"metric_msg"}
 """
 
-import re
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.configurations import write_configuration
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source

@@ -23,9 +23,9 @@ Samples:
     + python -m project.train --batch-size=64
 """
 
-import re
 import shlex
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.configurations import ARGUMENTS
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows

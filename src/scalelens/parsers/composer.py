@@ -14,8 +14,7 @@ Samples:
     [epoch=1][batch=20/3200]:
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

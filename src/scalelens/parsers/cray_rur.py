@@ -14,8 +14,7 @@ Samples:
     energy : 86989 : ['energy_used', 318, 'nodes_throttled', 0]
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
@@ -23,7 +22,7 @@ VERSION = 1
 ANCHORS = ("energy_used",)
 
 _LINE = re.compile(
-    r"(?:\bapid: (\d{1,18}),(?: jobid: (\d{1,18})[\w.-]*,)?.*?\bplugin: energy |\s*energy : (\d{1,18}) : )"
+    r"(?:\bapid: (\d{1,18}),(?: jobid: (\d{1,18})[\w.-]*,)?.*?\bplugin: energy |(?<!\S)energy : (\d{1,18}) : )"
     r"[\[{].*?['\"]energy_used['\"] ?[,:] ?(\d{1,15})\b"
 )
 

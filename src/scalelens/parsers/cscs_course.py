@@ -16,9 +16,9 @@ Samples:
     2025-03-04 05:05:01,101 - root - INFO - Experiment args: Namespace(dataset='/data/train.parquet', sequence_length=4096, batch_size=1, learning_rate=5e-05)
 """
 
-import re
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time

@@ -14,8 +14,7 @@ Samples:
      12: 412.250000, 498.125000 avg loss, 0.000010 rate, 3.512500 seconds, 768 images, 41.250000 hours left
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

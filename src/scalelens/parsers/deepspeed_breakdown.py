@@ -13,8 +13,7 @@ Samples:
     [2026-01-02 03:04:05,123] [INFO] [logging.py:68:log_dist] [Rank 0] rank=0 time (ms) | forward_microstep: 112.50 | backward_microstep: 230.25
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

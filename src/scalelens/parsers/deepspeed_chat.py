@@ -19,9 +19,9 @@ Samples:
     epoch: 0|step: 8|ppo_ep: 1|act_loss: 0.0109|cri_loss: 0.0541|unsuper_loss: 0.0
 """
 
-import re
 from collections.abc import Sequence
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

@@ -14,8 +14,7 @@ Samples:
     [2026-01-02 06:38:26,359] [INFO] [config.py:752:print]   bfloat16_enabled ............. True
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

@@ -12,8 +12,7 @@ Samples:
     Profile Summary at step 10:
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

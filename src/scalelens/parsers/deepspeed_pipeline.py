@@ -17,11 +17,11 @@ Samples:
 """
 
 import math
-import re
 from typing import Any
 
 import numpy as np
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.number_fields import FRACTION
 from scalelens.parsing.record_forms import FieldForm, RecordForm, Records, extend, rising

@@ -20,13 +20,13 @@ Samples:
     [2026-01-02 03:04:05,678] [INFO] [logging.py:96:log_dist] [Rank 0] step=20, skipped=6, lr=[9.6e-06, 9.6e-07], mom=[(0.9, 0.95), (0.9, 0.95)]
 """
 
-import re
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from scalelens import arrow_compute as pc
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.attempts import Launch
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of_named, rising

@@ -16,9 +16,9 @@ Samples:
     2024-05-06 07:08:09,125 maskrcnn_benchmark.trainer INFO: eta: 14:30:23  iter: 20  loss: 1.3125 (1.5625)  loss_mask: 0.6875 (0.7500)  time: 0.5625 (0.6250)  data: 0.0075 (0.0250)  lr: 0.007125  max mem: 3250
 """
 
-import re
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

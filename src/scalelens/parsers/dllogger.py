@@ -32,11 +32,11 @@ Samples:
 
 import functools
 import json
-import re
 import statistics
 from datetime import UTC, datetime
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import integer, iso_time

@@ -17,8 +17,8 @@ Samples:
 """
 
 import math
-import re
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor
 from scalelens.parsing.source import Source

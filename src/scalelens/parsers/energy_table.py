@@ -17,10 +17,10 @@ Samples:
     1,40.09,60.000947775
 """
 
-import re
 from collections import Counter
 from typing import NamedTuple
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount

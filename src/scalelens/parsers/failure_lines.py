@@ -17,8 +17,7 @@ Samples:
     tee: train.log: Stale file handle
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

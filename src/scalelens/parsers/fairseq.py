@@ -17,8 +17,7 @@ Samples:
     | epoch 001:    300 / 2400 loss=9.75, nll_loss=9.125, wps=64000, ups=2, wpb=32000, bsz=900, num_updates=300, lr=3.75e-05, gnorm=1.75, clip=0%, oom=0, wall=155, train_wall=149
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time

@@ -13,8 +13,8 @@ Samples:
 """
 
 import json
-import re
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

@@ -17,9 +17,9 @@ Samples:
     [2023-01-02 03:04:00,125] [INFO] - The distributed run, total device num:8, distinct dataflow num:8.
 """
 
-import re
 from datetime import datetime
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

@@ -18,11 +18,11 @@ Samples:
 """
 
 import json
-import re
 from collections.abc import Iterator
 from math import prod
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.plain_pickle import filled_dicts
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source

@@ -17,8 +17,7 @@ Samples:
     board ipu index: 2
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.units import ratio

@@ -14,8 +14,7 @@ Samples:
     | 81816  | gc-hosttraffictest | 10s | justina | 14 | 1300MHz  | 33.7 C | 35.0 C |113.7 W |
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

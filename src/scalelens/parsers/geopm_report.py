@@ -14,8 +14,7 @@ Samples:
     GEOPM Version: 2.0.0
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount

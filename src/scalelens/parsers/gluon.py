@@ -20,9 +20,9 @@ Samples:
     INFO:root:[Epoch 0] validation: err-top1=0.875000 err-top5=0.625000
 """
 
-import re
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

@@ -15,8 +15,7 @@ Samples:
     Performance: Epoch: 1	Training: 14625000 Tok/s
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

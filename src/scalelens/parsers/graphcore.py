@@ -36,10 +36,10 @@ Samples:
     mean throughput: 1893.2 imgs/sec
 """
 
-import re
 from decimal import Decimal
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import integer, iso_time

@@ -19,8 +19,7 @@ Samples:
       Number of trainable parameters = 124,439,808
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.bar_times import times_of
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.progress_bars import BAR, Drawing, begins, drawing_of

@@ -22,8 +22,8 @@ Samples:
 """
 
 import json
-import re
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import json_number_or_nan

@@ -36,9 +36,9 @@ Samples:
 """
 
 import math
-import re
 from datetime import UTC
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.since_start import SinceStart, elapsed_of, mean_of_training

@@ -25,10 +25,10 @@ Samples:
 """
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.since_start import mean_of_training
 from scalelens.parsing.source import Source

@@ -16,8 +16,7 @@ Samples:
     Total img/sec on 8 GPU(s): 1399.1 +-29.3
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

@@ -16,9 +16,9 @@ Samples:
     2024-03-04 11:20:05,125 Epoch: [3][200/5004]	Time 0.500s (0.625s)	Speed 64.0 samples/s	Data 0.002s (0.010s)	Loss 4.12500 (4.25000)	Accuracy 12.500 (11.250)
 """
 
-import re
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.since_start import SinceStart

@@ -18,8 +18,7 @@ Samples:
     [HCTR][16:16:19.072][INFO][RK0][main]: Training batchsize: 28000, evaluation batchsize: 131072
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

@@ -16,9 +16,9 @@ Samples:
     2026-03-04 17:03:42,047 INFO pipeline.py:599 in record_current_batch_training_metrics -- tflops=180.5 step=19 loss=2.5 tgs (tokens/gpu/second)=3345.75 tgs/last_tgs_1=3345.5 tgs/tgs_all=2958.25 lr=1e-05 grad_norm={'0_default': 0.25, '1_fp32': 0.0} micro_num=4 num_consumed_tokens=10485760 fwd_bwd_time=4.13 loss/code=nan
 """
 
-import re
 from datetime import datetime
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time

@@ -13,10 +13,10 @@ Samples:
         Instantaneous power reading:                   1210 Watts
 """
 
-import re
 from datetime import datetime
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

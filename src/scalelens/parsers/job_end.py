@@ -39,9 +39,9 @@ Samples:
     srun: sending Ctrl-C to StepId=4711.0
 """
 
-import re
 from typing import NamedTuple
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

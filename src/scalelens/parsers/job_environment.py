@@ -14,8 +14,7 @@ Samples:
     declare -x FLUX_JOB_ID="f2nWdvGKq"
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

@@ -17,10 +17,10 @@ Samples:
     2024-03-04 11:20:05,125 - INFO - joeynmt.training - Validation result (greedy) at epoch   2, step      300: bleu:   1.25, loss: 125.0000, ppl:  25.0000, duration: 12.5000s
 """
 
-import re
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time

@@ -23,8 +23,7 @@ Samples:
     1,1795238790.4078891,200.66,284.428,165.627
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.jpwr_names import jpwr_host, jpwr_rank, jpwr_scopes
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import doubt, epoch, watts

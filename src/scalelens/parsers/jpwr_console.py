@@ -16,9 +16,9 @@ Samples:
     Energy-per-GPU-list from energy_from_counter(Wh):    rocm:0  rocm:1
 """
 
-import re
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.jpwr_names import jpwr_scopes
 from scalelens.parsing.rows import Rows

@@ -20,8 +20,8 @@ Samples:
 """
 
 import math
-import re
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.jpwr_names import jpwr_host, jpwr_rank, jpwr_scopes
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source

@@ -22,11 +22,11 @@ Samples:
     <workpackages><workpackage id="0"><step iteration="0" cycle="0">train</step></workpackage></workpackages>
 """
 
-import re
 from collections import Counter
 from typing import Any
 from xml.parsers import expat
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import number

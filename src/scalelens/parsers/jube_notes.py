@@ -12,8 +12,7 @@ Samples:
     [2026-11-21 05:25:40,727]:DEBUG: Command: jube run benchmark.yaml
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 

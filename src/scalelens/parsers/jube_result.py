@@ -19,10 +19,10 @@ Samples:
 """
 
 import csv
-import re
 import sqlite3
 from collections.abc import Iterator
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.sqlite_file import MAGIC, sqlite_database

@@ -24,10 +24,10 @@ Samples:
     1250/1250 [==============================] - 615s - acc: 0.3125 - loss: 1.8750
 """
 
-import re
 from collections import Counter
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.progress_bars import is_of_training
 from scalelens.parsing.rows import Rows

@@ -28,7 +28,6 @@ Samples:
     ], "traceName": "rank1.json"}
 """
 
-import re
 from collections import defaultdict
 from types import NoneType
 from typing import Any
@@ -38,6 +37,7 @@ import numpy as np
 import pyarrow as pa
 
 from scalelens import arrow_compute as pc
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.chrome_trace import ARRAY, LAUNCHES, UNREADABLE, Event, Exact, Trace
 from scalelens.parsing.flow_links import FlowLinks
 from scalelens.parsing.rows import Rows

@@ -19,10 +19,10 @@ Samples:
 """
 
 import math
-import re
 from itertools import islice
 from typing import NamedTuple
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import MAY_BE_CUT, first_lines, head_lines, rows_of

@@ -22,9 +22,9 @@ Samples:
     Initializing distributed: GLOBAL_RANK: 1, MEMBER: 2/16
 """
 
-import re
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.bar_times import times_of
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.progress_bars import Drawing, drawing, label_of

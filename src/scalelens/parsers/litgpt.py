@@ -15,8 +15,7 @@ Samples:
     iter 20 step 10: loss 9.1250, iter time: 310.50ms
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

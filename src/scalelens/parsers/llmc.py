@@ -18,8 +18,7 @@ Samples:
     total average iteration time: 174.250213 ms
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

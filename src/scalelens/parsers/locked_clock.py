@@ -14,8 +14,7 @@ Samples:
     GPU 0 locked to 1200MHz
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

@@ -12,9 +12,9 @@ Samples:
     Subject: Job 471207: <pretrain> in cluster <summit> Done
 """
 
-import re
 from datetime import datetime
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import formed_time

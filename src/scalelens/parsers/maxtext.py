@@ -15,8 +15,7 @@ Samples:
     completed step: 204, seconds: 1.750, TFLOP/s: 51.250, loss: 4.375
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

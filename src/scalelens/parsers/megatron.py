@@ -20,7 +20,6 @@ Samples:
 import functools
 import math
 import operator
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
@@ -29,6 +28,7 @@ import numpy as np
 import pyarrow as pa
 
 from scalelens import arrow_compute as pc
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.attempts import Launch
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.number_fields import Integers

@@ -12,8 +12,7 @@ Samples:
     Step Time : 5.39s GPU utilization: 2347.0MODEL_TFLOP/s/GPU
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

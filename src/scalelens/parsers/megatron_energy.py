@@ -13,8 +13,7 @@ Samples:
     Total training energy (GPU): 12.345678 MJ
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

@@ -13,8 +13,7 @@ Samples:
     after 10 iterations memory (MB) | allocated: 9075.26220703125 | max allocated: 14251.189453125 | cached: 16488.0 | max cached: 16488.0
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

@@ -19,8 +19,7 @@ Samples:
     [exiting program after 235.1 minutes] datetime: 2023-06-10 09:31:19
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time

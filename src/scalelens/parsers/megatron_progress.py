@@ -14,8 +14,7 @@ Samples:
     2025-02-24 17:35:03	Job ID: 198424	# GPUs: 8	Saving async checkpoint	Iteration: 100	Job throughput: 363.9 TFLOP/s/GPU	Cumulative throughput: 387.0 TFLOP/s/GPU	Floating-point operations: 6.76e+17	Tokens (in billions): 0.05
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

@@ -15,8 +15,7 @@ Samples:
     max time across ranks (ms):
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

@@ -21,8 +21,7 @@ Samples:
     2026-03-04 15:34:29,173 - [mindformers/pynative/callback/loss_callback.py:290] - INFO - { step:[    2/   10], loss:  11.750000, per_step_time:    710ms, load_balancing_loss:   1.125000, lr: 1.000000e-05, grad_norm:  19.926786, throughput:  25.92T }
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time

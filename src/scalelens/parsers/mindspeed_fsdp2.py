@@ -13,8 +13,7 @@ Samples:
     iteration: 10 | consumed samples: 80 | elapsed time per iteration (ms): 812.5 | throughput(samples/s): 9.8 | learning rate: 1.250000E-06 | global batch size:    8 | lm loss: 2.5000 | grad norm: 1.5000
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

@@ -16,9 +16,9 @@ Samples:
     epoch time: 12350.000 ms, per step time: 123.500 ms
 """
 
-import re
 from typing import NamedTuple
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

@@ -17,9 +17,9 @@ Samples:
     1714979309512 0.6875 50
 """
 
-import re
 from datetime import UTC, datetime
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.system_metrics import SystemMetrics, is_of_system

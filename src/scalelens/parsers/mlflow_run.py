@@ -19,10 +19,10 @@ Samples:
 """
 
 import contextlib
-import re
 from datetime import UTC, datetime
 from pathlib import Path
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 

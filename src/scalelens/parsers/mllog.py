@@ -27,11 +27,11 @@ Samples:
 
 import json
 import math
-import re
 from collections import Counter
 from datetime import datetime, timedelta
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.mlperf import CountedSteps, DerivedEpochs, EpochBlocks, is_of_one_rank
 from scalelens.parsing.rows import Rows

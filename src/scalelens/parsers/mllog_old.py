@@ -16,10 +16,10 @@ Samples:
 """
 
 import json
-import re
 from datetime import datetime, timedelta
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.mlperf import DerivedEpochs
 from scalelens.parsing.rows import Rows

@@ -14,10 +14,10 @@ Samples:
 """
 
 import json
-import re
 import shlex
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.hostlist import expand
 from scalelens.parsing.rows import Rows

@@ -19,9 +19,9 @@ Samples:
     2024-05-06 07:10:29,016 - mmdet - INFO - Epoch [2][1250/1250]	lr: 6.125e-04, bbox_mAP: 0.0125, bbox_mAP_50: 0.0375
 """
 
-import re
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time

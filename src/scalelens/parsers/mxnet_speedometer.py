@@ -19,9 +19,9 @@ Samples:
     2024-05-06 07:18:19,742 Node[0] Epoch[0] Validation-accuracy=0.512345
 """
 
-import re
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time

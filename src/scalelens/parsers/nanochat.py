@@ -26,9 +26,9 @@ Samples:
     Peak memory usage: 31250.50MiB
 """
 
-import re
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.units import UNITS

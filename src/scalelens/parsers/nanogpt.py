@@ -17,9 +17,9 @@ Samples:
     number of parameters: 123.59M
 """
 
-import re
 from datetime import datetime
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time

@@ -14,8 +14,7 @@ Samples:
     07/04/2026 14:33:12 [INFO|DP=0|PP=0|TP=0]:  Memory usage: 812.50MiB. Peak allocated 1630.25MiB. Peak reserved: 2048.00MiB
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time

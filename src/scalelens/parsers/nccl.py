@@ -18,8 +18,7 @@ Samples:
     n9:101:202 [4] NCCL INFO comm 0x7f00 rank 0 nranks 8 cudaDev 0 busId 12000 - Init COMPLETE
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

@@ -21,9 +21,9 @@ Samples:
 """
 
 import json
-import re
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.trace_events import decimal_nanoseconds

@@ -30,10 +30,10 @@ Samples:
     nid001: Test CUDA failure common.cu:301 'out of memory'
 """
 
-import re
 from itertools import chain
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.broken_rows import BETWEEN, Piece, is_interrupted, pieces_of, whole_pieces
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows

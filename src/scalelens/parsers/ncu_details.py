@@ -19,9 +19,9 @@ Samples:
     "0","4242","python3","127.0.0.1","gemm(const float *, int)","1","7","GPU Speed Of Light Throughput","Memory Throughput","%","87.54"
 """
 
-import re
 from collections.abc import Iterator
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import number

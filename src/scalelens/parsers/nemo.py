@@ -15,8 +15,7 @@ Samples:
     Epoch 1: : 12it [00:48,  4.05s/it, v_num=, reduced_train_loss=0.674, global_step=11.00, consumed_samples=1536.0]
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

@@ -14,9 +14,9 @@ Samples:
     [val] name "default" | step 10 | epoch 0 | loss 2.6250 | lr 1.00e-05 | num_label_tokens 4000
 """
 
-import re
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time

@@ -16,9 +16,9 @@ Samples:
     {"obj": {"type": "LogFloats", "path": ["train", "loss"], "values": [{"value": 4.0, "step": 10, "ts": 1790000002.5}]}, "version": 2, "at": 1790000002.5}
 """
 
-import re
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.configurations import write_configuration
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source

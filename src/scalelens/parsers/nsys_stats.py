@@ -26,8 +26,7 @@ Samples:
     700100,4200,31,8,1,1,256,1,1,32,0.0,0.0,,,,,NVIDIA A100-SXM4-40GB (0),1,7,gemm_kernel
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.nsys_trace_rows import category_of, device_of, event_of
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source

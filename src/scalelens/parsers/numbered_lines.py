@@ -16,10 +16,10 @@ Samples:
 """
 
 import itertools
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS, TIMED_STEP
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source

@@ -18,8 +18,7 @@ Samples:
         GPU0	GPU1	CPU Affinity	NUMA Affinity
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.console_tables import DAYS, LoopedTables
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows

@@ -16,8 +16,7 @@ Samples:
      20260102   03:04:05      0     37     19      -      0
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Moment, Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source

@@ -23,10 +23,10 @@ Samples:
 """
 
 import itertools
-import re
 import statistics
 from collections.abc import Iterator
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import SECOND, Samples, Sensor, place_of, stamp_of
 from scalelens.parsing.source import Source

@@ -19,8 +19,8 @@ Samples:
 """
 
 import math
-import re
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

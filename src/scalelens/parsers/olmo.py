@@ -15,9 +15,9 @@ Samples:
     2026-03-04 16:08:31.250	node-1:0	olmo.train:899	INFO	[step=1/40000,epoch=0]
 """
 
-import re
 from datetime import datetime
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time

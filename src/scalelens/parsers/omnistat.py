@@ -16,9 +16,9 @@ Samples:
     Omnistat Report Card for Job # 44092
 """
 
-import re
 from datetime import datetime
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import stamp_of

@@ -15,8 +15,7 @@ Samples:
     2026-10-01,12:03:20 | INFO | Train Epoch: 0 [819200/1600000 (51%)] Loss: 7.0120 (7.512) Data (t): 0.029 Batch (t): 3.655, 2241.31/s LR: 0.000050 Logit Scale: 14.286
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

@@ -22,10 +22,10 @@ Samples:
     LAUNCH INFO 2024-05-06 07:07:55,881 devices: 0,1,2,3
 """
 
-import re
 from datetime import datetime
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time

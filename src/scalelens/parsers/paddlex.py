@@ -21,10 +21,10 @@ Samples:
     [2024/05/06 07:09:09] ppocr INFO: cur metric, precision: 0.8125, recall: 0.75, hmean: 0.78, fps: 41.5
 """
 
-import re
 from datetime import datetime
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time

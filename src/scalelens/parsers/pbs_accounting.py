@@ -13,10 +13,10 @@ Samples:
     03/04/2026 06:10:11;E;471208.pbs-server;user=me queue=workq ctime=1772600767 start=1772600888 exec_host=n1/0*64 end=1772604611 Exit_status=0 resources_used.energy=4.25 resources_used.walltime=01:02:03
 """
 
-import re
 from datetime import UTC, datetime
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.pbs_fields import energy_of_job, outcome_of, why_no_energy
 from scalelens.parsing.rows import Rows
@@ -25,7 +25,7 @@ VERSION = 1
 ANCHORS = (";E;",)
 
 _RECORD = re.compile(r"\s*\d\d/\d\d/\d{4} \d\d:\d\d:\d\d;E;(\d{1,18}(?:\[\d*\])?)(?:\.[\w.-]+)?;(.+)")
-_FIELD = re.compile(r'([A-Za-z_]+(?:\.\w+)?)=("[^"]*"|\S*)')
+_FIELD = re.compile(r'(?<![A-Za-z_])([A-Za-z_]+(?:\.\w+)?)=("[^"]*"|\S*)')
 _HOST = re.compile(r"(?:^|\+)([\w.-]+)")
 _SPAN = re.compile(r"(\d{1,6}):(\d\d):(\d\d)")
 _TIMES = {"ctime": "submitted_at", "start": "started_at", "end": "ended_at"}

@@ -16,10 +16,10 @@ Samples:
                       Resource Usage on 2026-05-06 07:08:09:
 """
 
-import re
 from datetime import datetime
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.pbs_fields import energy_of_job, outcome_of, why_no_energy
 from scalelens.parsing.rows import Rows

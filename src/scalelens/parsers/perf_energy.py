@@ -15,9 +15,9 @@ Samples:
     S0-D0-C0              1               3.75 Joules power/energy-pkg/
 """
 
-import re
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import SECOND, Samples, Sensor

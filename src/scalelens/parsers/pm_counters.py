@@ -20,8 +20,7 @@ Samples:
     12044825101 J 7810213855886 us
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Moment, Samples, Sensor
 from scalelens.parsing.source import Source

@@ -30,10 +30,10 @@ Samples:
     | replicas  | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 |
 """
 
-import re
 from datetime import datetime
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time

@@ -14,10 +14,10 @@ Samples:
 """
 
 import json
-import re
 import sqlite3
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import HEAD, Source
 from scalelens.parsing.sqlite_file import MAGIC, sqlite_database

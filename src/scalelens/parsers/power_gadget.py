@@ -16,9 +16,9 @@ Samples:
 """
 
 import math
-import re
 from typing import NamedTuple
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import SECOND, Samples, Sensor
 from scalelens.parsing.source import Source

@@ -19,10 +19,11 @@ Samples:
     35.12766 ms	162.14600 W	68 C
 """
 
-import re
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensor_words import scope_of_words
 from scalelens.parsing.sensors import EPOCH_UNITS, Moment, Samples, Sensor, stamp_of
@@ -38,7 +39,7 @@ _RECORD = re.compile(
     re.DOTALL,
 )
 _DATED_AFTER = re.compile(rf"(.{{1,120}}?)[\s,;]+(?:at|on|@)[\s:]+({_DATE})\s*\Z", re.DOTALL)
-_WATTS = re.compile(r"(?<![\w.+-])(\d{1,7}(?:\.\d{1,9})? ?(?:m|k)?(?:W|[Ww]atts?))(?![\w/*·]|-?[Hh])")
+WATTS = re.compile(r"(?<![\w.+-])(\d{1,7}(?:\.\d{1,9})? ?(?:m|k)?(?:W|[Ww]atts?))(?![\w/*·]|-?[Hh])")
 _OTHER_NUMBER = re.compile(r"[-+]?\d[\d.]* ?[^\d\s]{0,5}")  # of another column, as 47.2 C
 _GOES_ON = re.compile(r"\s|:")
 _NO_POWER = re.compile(
@@ -46,6 +47,7 @@ _NO_POWER = re.compile(
 )
 _FEWEST = 2  # samples
 _LONGEST = 200  # characters of a line
+_LONGEST_POWER = 40  # of what WATTS finds, and what follows
 _MOST_SENSORS = 64
 _MOST_REPEATED = 0.1  # of the lines may have the time of the one before
 
@@ -57,25 +59,36 @@ class _Sample(NamedTuple):
 
 
 def recognise(head: bytes, name: str) -> bool:
-    lines = [(k, line, True) for k, line in enumerate(head_lines(head)) if line.strip() and not line.startswith("#")]
-    samples = [_sample_of(text) for _, text, _ in _records(lines)]
-    if samples and samples[-1] is None:  # the last line may be cut
-        samples.pop()
-    return len(samples) >= _FEWEST and all(samples)
+    lines = ((k, line, True) for k, line in enumerate(head_lines(head)) if line.strip() and not line.startswith("#"))
+    first = next(lines, None)
+    if first is None:
+        return False
+    start = first[1][:_LONGEST].strip()
+    if not (_RECORD.match(f"{start} ") or _DATED_AFTER.fullmatch(start)):  # most texts: looked at no further
+        return False
+    samples, is_cut = 0, False
+    for _, text, _ in _records(itertools.chain([first], lines)):
+        if is_cut:  # only the last line may be
+            return False
+        is_cut = _sample_of(text) is None
+        samples += not is_cut
+    return samples >= _FEWEST
 
 
 def _records(lines: Iterable[tuple[int, str, bool]]) -> Iterator[tuple[int, str, bool]]:
     """Lines without comments; one that goes on below is joined with what is there."""
     held: tuple[int, str, bool] | None = None
+    searched = 0  # characters of it, so that what is long is searched once
     for number, text, whole in lines:
         if text.startswith("#"):
             continue
-        if held and _GOES_ON.match(text) and not _WATTS.search(held[1]):
+        if held and _GOES_ON.match(text) and not WATTS.search(held[1], searched):
+            searched = max(0, len(held[1]) - _LONGEST_POWER)
             held = held[0], f"{held[1]} {text.strip()}", whole
             continue
         if held:
             yield held
-        held = number, text, whole
+        held, searched = (number, text, whole), 0
     if held:
         yield held
 
@@ -86,7 +99,7 @@ def _sample_of(text: str) -> _Sample | None:
     if after := _DATED_AFTER.fullmatch(text):
         text = f"{after[2]} {after[1]}"
     match = _RECORD.match(text)
-    found = _WATTS.findall(match[5]) if match else []
+    found = WATTS.findall(match[5]) if match else []
     if not match or len(found) != 1:
         return None
     cells = [cell.strip(" :=[]()-") for cell in re.split(r"[,;|\t]", match[5].split(found[0], 1)[0])]

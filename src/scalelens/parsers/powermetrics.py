@@ -14,9 +14,9 @@ Samples:
     *** Sampled system activity (Fri Jan  2 03:04:06 2026 +0100) (1003.42ms elapsed) ***
 """
 
-import re
 from datetime import datetime
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor
 from scalelens.parsing.source import Source
@@ -38,7 +38,9 @@ _TIME = "%a %b %d %H:%M:%S %Y %z"
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return any(_HEADER.match(line) or _LIFETIME.match(line) for line in head_lines(head))
+    return b" system activity (" in head and any(
+        _HEADER.match(line) or _LIFETIME.match(line) for line in head_lines(head)
+    )
 
 
 def read(source: Source, rows: Rows) -> None:

@@ -14,9 +14,9 @@ Samples:
     03/04/2026 15:40:33 - WARNING - __main__ - Process rank: -1, device: cuda:0, n_gpu: 2, distributed training: False, 16-bits training: False
 """
 
-import re
 from collections import Counter
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

@@ -31,7 +31,6 @@ Samples:
     Use GPU: 0 for training
 """
 
-import re
 from collections import Counter
 from typing import Any
 
@@ -39,6 +38,7 @@ import numpy as np
 import pyarrow as pa
 
 from scalelens import arrow_compute as pc
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.number_fields import Integers
 from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of, rising

@@ -18,9 +18,9 @@ Samples:
 """
 
 import itertools
-import re
 from typing import NamedTuple
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensor_words import scope_of_words
 from scalelens.parsing.sensors import Samples, Sensor, stamp_of

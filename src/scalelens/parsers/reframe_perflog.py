@@ -17,8 +17,7 @@ Samples:
     2026-01-02T03:04:05|reframe 4.3.2|Stream %tasks=2 /de04c10b @hpc:gpu+gnu|4323431|2|1.31|Gflops/seconds|1.2|-0.2|None|hpc|gpu|gnu
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import integer, number

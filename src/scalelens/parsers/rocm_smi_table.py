@@ -21,8 +21,7 @@ Samples:
     GPU[0]		: VRAM Total Memory (B): 68702699520
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.console_tables import DAYS, LoopedTables
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows

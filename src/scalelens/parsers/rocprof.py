@@ -17,7 +17,6 @@ Samples:
     "thread_id":908,"correlation_id":{"internal":1},"start_timestamp":500,"end_timestamp":740,"dispatch_info":{"kernel_id":8}}]}}]}
 """
 
-import re
 from collections.abc import Iterator
 from itertools import chain
 from typing import Annotated, Any
@@ -26,6 +25,7 @@ import msgspec
 import pyarrow as pa
 from msgspec import Meta
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.chrome_trace import UNREADABLE, mend
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source

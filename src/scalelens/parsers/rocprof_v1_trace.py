@@ -21,13 +21,13 @@ Samples:
     ]}
 """
 
-import re
 from typing import Any
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.chrome_trace import UNREADABLE, Event, Items, Trace
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source

@@ -17,10 +17,10 @@ Samples:
 """
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import json_count, json_number, number

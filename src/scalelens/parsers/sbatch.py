@@ -12,8 +12,7 @@ Samples:
     Submitted batch job 4712001 on cluster lumi
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

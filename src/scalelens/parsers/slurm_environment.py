@@ -15,8 +15,7 @@ Samples:
     SLURM_JOB_NODELIST=n[08-09]
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.hostlist import expand
 from scalelens.parsing.rows import Rows

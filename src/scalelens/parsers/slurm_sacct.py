@@ -17,11 +17,11 @@ Samples:
 """
 
 import json
-import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.hostlist import expand
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source

@@ -15,8 +15,7 @@ Samples:
            JobID    Elapsed      State ConsumedEnergy               Start                 End
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.hostlist import expand
 from scalelens.parsing.rows import Rows

@@ -15,8 +15,7 @@ Samples:
     JobId=4712 ArrayJobId=4700 ArrayTaskId=3 JobName=train UserId=u(1) JobState=RUNNING NumNodes=2 WorkDir=/tmp
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.hostlist import expand
 from scalelens.parsing.rows import Rows

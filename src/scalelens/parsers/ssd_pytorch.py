@@ -15,8 +15,7 @@ Samples:
     timer:  0.1250 sec.iter 30 || Loss: 7.5000
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

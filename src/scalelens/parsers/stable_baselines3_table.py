@@ -16,8 +16,7 @@ Samples:
     | eval/              |          |
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.environment_steps import FPS, ITERATION, EnvironmentSteps
 from scalelens.parsing.rows import Rows

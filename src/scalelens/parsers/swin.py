@@ -15,9 +15,9 @@ Samples:
     [2024-05-06 07:21:20 vssm_tiny] (main.py 240): INFO EPOCH 14 training takes 0:13:28
 """
 
-import re
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import clock_span, iso_time

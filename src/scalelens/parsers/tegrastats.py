@@ -15,9 +15,9 @@ Samples:
     11-30-2025 09:08:07 RAM 1250/7620MB (lfb 4x4MB) SWAP 0/3810MB (cached 0MB) CPU [4%@1510,0%@1510] GR3D_FREQ 12% gpu@45.5C VDD_IN 4712mW/4700mW VDD_CPU_GPU_CV 812mW/800mW
 """
 
-import re
 from datetime import datetime
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.jetson_rails import scope_of_rail
 from scalelens.parsing.rows import Rows

@@ -17,10 +17,10 @@ Samples:
 """
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 

@@ -17,8 +17,7 @@ Samples:
     INFO:tensorflow:global_step/sec: 8.25
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

@@ -22,8 +22,7 @@ Samples:
     *** Best metric: 78.61 (epoch 298)
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

@@ -25,10 +25,10 @@ Samples:
 """
 
 import json
-import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.call_sites import MOST_FRAMES, CallSite, call_site
 from scalelens.parsing.plain_pickle import filled_dicts
 from scalelens.parsing.rows import Rows

@@ -15,8 +15,7 @@ Samples:
     [[-1, 1, 37888, 7], [1696966047097422633, 2, 512, 4], [1696966047097433815, 3, -512, 4],
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 

@@ -22,9 +22,9 @@ Samples:
     [rank0]:[titan] 2026-05-03 01:30:12,159 - root - INFO - Training completed
 """
 
-import re
 from datetime import datetime
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time

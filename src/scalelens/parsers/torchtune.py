@@ -14,8 +14,7 @@ Samples:
     Step 0 | loss:1.4375 lr:3e-05 gpu_resources:17179869184
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

@@ -20,9 +20,9 @@ Samples:
     Train Epoch: [0]  [   50/11250]  eta: 6:15:20  lr: 0.000010  loss_ita: 8.1250  loss_itm: 0.6250  time: 1.2500  data: 0.0002  max mem: 15125
 """
 
-import re
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import clock_span

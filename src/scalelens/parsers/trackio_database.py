@@ -17,11 +17,11 @@ What trackio measures of GPUs is `power`, or metrics with their device.  Newest 
 import itertools
 import json
 import operator
-import re
 import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.configurations import write_configuration
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import stamp_of

@@ -16,8 +16,7 @@ Samples:
     -	-	1203	43.10	2791	2394	90412	61	152.31	130.02	21.87
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Moment, Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source
@@ -40,7 +39,8 @@ _ELAPSED = re.compile(r"(\d{1,9}\.\d{6}) sec\s*\Z")
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return any(_is_header(line.split()) for line in head_lines(head))
+    has_value = b"Watt" in head or b"_J" in head  # few texts do
+    return has_value and any(_is_header(line.split()) for line in head_lines(head))
 
 
 def _is_header(cells: list[str]) -> bool:

@@ -19,9 +19,9 @@ Samples:
     engine/trainer: task=detect, mode=train, model=yolov8m.pt, data=coco.yaml, epochs=3, batch=16, imgsz=640
 """
 
-import re
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

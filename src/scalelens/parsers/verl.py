@@ -15,8 +15,7 @@ Samples:
     step:0 - val-core/openai/gsm8k/acc/mean@1:0.375
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

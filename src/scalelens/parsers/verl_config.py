@@ -14,8 +14,7 @@ Samples:
     (TaskRunner pid=4711) {'actor_rollout_ref': {'actor': {'checkpoint': {'load_contents': ['model',
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

@@ -15,9 +15,9 @@ Samples:
     iter: 000400 - valid loss: 1.250 - acc full seq: 0.1250 - acc per char: 0.6250
 """
 
-import re
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 

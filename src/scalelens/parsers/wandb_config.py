@@ -15,8 +15,7 @@ Samples:
         value: 0.1
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 

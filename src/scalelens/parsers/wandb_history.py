@@ -23,9 +23,9 @@ Samples:
 """
 
 import json
-import re
 from collections.abc import Iterator
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import json_number, number

@@ -13,9 +13,9 @@ Samples:
 """
 
 import json
-import re
 from datetime import UTC, datetime
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import YEARS_2000_TO_2100, json_number

@@ -18,12 +18,12 @@ counts twice; a file without it gives its own.
 """
 
 import json
-import re
 import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.protobuf import fields, signed
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source

@@ -17,8 +17,7 @@ Samples:
     [XTuner][RANK 0][2026-03-04 03:04:13][INFO] Epoch 0 Step 5/100 data_time: 0.0091 lr: 6.000000e-05 time: 0.6250 text_tokens: 8192 total_consumed_tokens: 40960 local_loss: 2.50000000, reduced_llm_loss: 2.25000000 grad_norm: 1.50000000 max_memory: 5.50 GB reserved_memory: 7.00 GB tgs: 13107.2 e2e_tgs: 6630.0 eta: 0:10:00
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time

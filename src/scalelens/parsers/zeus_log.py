@@ -16,8 +16,7 @@ Samples:
     [Zeus] Steps 51-100: Energy=400.00 Wh (1440000.0 J), Avg Power=1600.0 W, Time=900.0 s, Samples/Wh=2.000, Tokens/J=1.138
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import SECOND

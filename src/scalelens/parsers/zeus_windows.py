@@ -16,8 +16,7 @@ Samples:
     13586410.28,epoch 0,8.22,1067.5,1072.4
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import SECOND, Moment, epoch
 from scalelens.parsing.source import Source

@@ -5,8 +5,9 @@ follow from the heading of the table.  So the end of a piece is known even where
 once: `-1` and `17a2:40:40 [0] NCCL INFO` are not `-117a2`.
 """
 
-import re
 from typing import NamedTuple
+
+from scalelens.parsing import lazy_re as re
 
 _NCCL_LINE = re.compile(
     r"(?:\[\d{1,6}\] )?(?:\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] )?"

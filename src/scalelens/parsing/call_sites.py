@@ -1,8 +1,9 @@
 """Where a program asked for memory: the frame of a stack that its author can change."""
 
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+
+from scalelens.parsing import lazy_re as re
 
 MOST_FRAMES = 512  # of a stack that are looked at
 _MOST_KEPT = 24  # innermost frames outside of the framework that a path names

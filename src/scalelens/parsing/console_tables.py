@@ -1,8 +1,8 @@
 """Tables of devices that a loop printed, each below a time, as `while true; do date; rocm-smi; done` does."""
 
-import re
 from datetime import datetime
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, watts, whole_packages

@@ -1,8 +1,8 @@
 """What jpwr writes into names: of a file the host and the rank, of a column the sensor."""
 
-import re
 from collections.abc import Iterable
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.sensors import whole_packages
 
 _SCOPE_OF_METHOD = {"pynvml": "gpu", "rocm": "gcd", "gc": "ipu"}

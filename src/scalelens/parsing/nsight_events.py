@@ -3,7 +3,6 @@
 The database has no index, so names are looked up here and not joined there, and every table is read once, in batches.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from scalelens import arrow_compute as pc
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.nsight_processes import DEVICE_TABLES, Process
 from scalelens.parsing.nsight_tables import MARK, Selection, query
 from scalelens.parsing.rows import Rows

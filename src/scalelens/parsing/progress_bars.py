@@ -5,9 +5,9 @@
 Source: tqdm/std.py, format_meter(), format_interval() and format_sizeof(): with `unit_scale` a count has three digits.
 """
 
-import re
 from typing import NamedTuple
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.recurring_lines import ELSEWHERE
 
 _SCALES = {"k": 1_000, "M": 1_000_000, "G": 1_000_000_000, "T": 1_000_000_000_000}

@@ -1,7 +1,6 @@
 """What a sensor covers, by the words that name it: `package-0`, `dram`, `CPU Cores`, `total`, `VDD_GPU`."""
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.jetson_rails import is_rail, scope_of_rail
 
 # The first that matches counts: the memory of a GPU is a part of it, the cores of a CPU are parts of the CPU.

@@ -3,13 +3,13 @@
 import functools
 import itertools
 import math
-import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 from fractions import Fraction
 from typing import NamedTuple
 
 from scalelens import catalog
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.clock_changes import LocalClock
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import YEARS_2000_TO_2100, as_utc, nanoseconds_since_1970

@@ -5,9 +5,9 @@ A name holds the device and the quantity: `gpu.0.powerWatts` of W&B, `system/gpu
 """
 
 import functools
-import re
 from typing import NamedTuple
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Moment, Samples, Sensor
 from scalelens.parsing.values import number

@@ -6,12 +6,12 @@ import io
 import itertools
 import json
 import math
-import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import HEAD, Source
 from scalelens.parsing.values import YEARS_2000_TO_2100, as_utc, iso_time, number

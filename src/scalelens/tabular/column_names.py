@@ -5,10 +5,10 @@ that are left are looked up in the table of roles.
 """
 
 import functools
-import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from scalelens.parsing import lazy_re as re
 from scalelens.tabular.role_table import BY_NAME, UNITS_OF_KIND
 
 # Names that only mean "a time": the values decide which time it is, or the user does.

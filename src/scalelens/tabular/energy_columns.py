@@ -1,10 +1,10 @@
 """Columns of energy in a table of sensors, and which of them are counters."""
 
 import itertools
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensor_words import scope_of_words
 from scalelens.parsing.source import Source

@@ -3,10 +3,10 @@
 import codecs
 import functools
 import json
-import re
 from collections.abc import Iterator
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.source import HEAD, Source
 from scalelens.parsing.values import number
 from scalelens.tabular.cells import TableRecord, nested_values

@@ -5,12 +5,12 @@ is not read.  A role that two columns claim is not read either.  Both are report
 and the numbers stay metrics under their own names.
 """
 
-import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from scalelens.errors import UserError
+from scalelens.parsing import lazy_re as re
 from scalelens.tabular.column_names import ANY_RATE, loss_of, read_name, words_of
 from scalelens.tabular.column_values import RISING, ColumnValues
 from scalelens.tabular.role_table import ROLE, UNITS_OF_KIND, UNSURE, Role

@@ -1,9 +1,10 @@
 """Which columns of a table of power tell its sensors apart, and whether any do."""
 
 import itertools
-import re
 from collections import Counter
 from collections.abc import Sequence
+
+from scalelens.parsing import lazy_re as re
 
 _MOST_SENSORS = 10_000
 _SAME_COUNT = 0.98  # of the times hold as many rows, where rows are devices and not quick samples in coarse times

@@ -1,12 +1,12 @@
 """A table whose columns have roles: the values of a record by role, and how the table counts its steps."""
 
 import itertools
-import re
 import statistics
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.values import number
 from scalelens.tabular.cells import TableRecord, is_blank, time_stamp
 from scalelens.tabular.roles import ColumnReading

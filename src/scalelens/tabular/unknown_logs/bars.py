@@ -4,9 +4,9 @@ train:  37%|##7  | 1.21k/5.00k [00:12<00:20, 121it/s]    train: • 1210/5000 [0
 train: 120it [00:30,  4.01it/s]                           train: • iter 120 [00:30, 4.01 it/s]
 """
 
-import re
 from typing import NamedTuple
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.progress_bars import BAR, Drawing, drawing_of, in_full
 
 _STEPS = ("it", "iter", "iters", "iteration", "iterations", "step", "steps", "batch", "batches")

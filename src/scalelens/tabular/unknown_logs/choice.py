@@ -1,8 +1,8 @@
 """Which shape of line is the record of a training step: one, or none with the reason."""
 
-import re
 from collections.abc import Sequence
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.progress_bars import is_of_training
 from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS
 from scalelens.tabular.column_names import read_name

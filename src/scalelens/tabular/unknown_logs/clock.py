@@ -4,9 +4,10 @@ A stamp without a year, or with a day and a month in an unknown order, still sho
 lines that follow one another within half a day.
 """
 
-import re
 from datetime import UTC, datetime
 from typing import NamedTuple
+
+from scalelens.parsing import lazy_re as re
 
 _LOOKED_AT = 120  # characters of a line in which its own stamp stands
 _DAY_S = 86_400.0

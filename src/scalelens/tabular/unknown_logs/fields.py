@@ -6,9 +6,9 @@ A name is what stands between a number and the one before it, after the last sep
 `[12:391]`) is distinguished from what is measured.  Nothing is decided here about what a name means.
 """
 
-import re
 from typing import NamedTuple
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.progress_bars import Drawing
 from scalelens.parsing.recurring_lines import BAR
 from scalelens.parsing.values import number

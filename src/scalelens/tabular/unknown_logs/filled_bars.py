@@ -5,8 +5,7 @@ Validating: 100%|####| 289/289 [00:37<00:00, 9.23it/s]     not the validation's,
 Validation loss: 5.87                                      and something is trained
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.progress_bars import Drawing, is_of_training
 
 _LOSS = re.compile(r"(?<![a-z])loss(?:es)?\b[^\d\n]{0,20}\d", re.IGNORECASE)

@@ -4,9 +4,9 @@ A time before a line in the form of Python's `str(datetime.now())` is the progra
 there: it stays.
 """
 
-import re
 from collections.abc import Callable, Iterator
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line, end_of_whole_lines, is_json
 from scalelens.parsing.launcher_prefixes import ANSI, MPI_TAG, SRUN_CUT, joined_again, pieces, without_prefix
 from scalelens.parsing.recurring_lines import FINDER

@@ -1,10 +1,10 @@
 """Lines of one shape as records of a table: a column for each name, with its unit, and one for the time stamps."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import TableRecord

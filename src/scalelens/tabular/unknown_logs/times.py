@@ -6,12 +6,12 @@ Steps cannot last longer than the time between their lines.
 """
 
 import itertools
-import re
 import statistics
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.values import number
 from scalelens.tabular.cells import TableRecord
 from scalelens.tabular.column_names import read_name
