@@ -409,7 +409,9 @@ def test_each_command_that_takes_a_warehouse_gets_it(monkeypatch: pytest.MonkeyP
     files = (path for path in (SOURCES / "cli").glob("*.py") if ": WarehouseOption" in path.read_text(encoding="utf-8"))
     takes = [path.stem.replace("_", "-") for path in files] + ["trace export --rank 3"]
     assert len(takes) > 20
-    assert [name for name in takes if in_warehouse(f"see: scalelens {name}") != f"see: scalelens {name} -w 'my study'"] == []
+    assert [
+        name for name in takes if in_warehouse(f"see: scalelens {name}") != f"see: scalelens {name} -w 'my study'"
+    ] == []
 
 
 def test_what_an_ingest_advises_runs(run: Run, tmp_path: Path) -> None:
