@@ -14,12 +14,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import polars as pl
 import pytest
 
 from asking import ask_sql
 from command_line import Run
 from conftest import ROOT
+from scalelens.charts import history
 from scalelens.cli.pasting import in_warehouse
+from scalelens.errors import UserError
 from scalelens.queries import load as queries
 from scalelens.runs.sidecar import SIDECAR_NAME
 from sizes import BASE_S, EFFICIENCIES, ingested, write_log, write_weak_study
@@ -427,3 +430,9 @@ def test_what_an_ingest_advises_runs(run: Run, tmp_path: Path) -> None:
     for command in given:
         asked = run(*shlex.split(command))
         assert asked.code == 0 and len(asked.out.splitlines()) > 1, (command, asked)
+
+
+def test_a_history_of_single_runs_names_what_has_rows() -> None:
+    """Runs of two configurations may state the same settings: their differences have no rows."""
+    with pytest.raises(UserError, match="the only one of its configuration; .*: scalelens query run_values$"):
+        history.draw(pl.DataFrame({"series": ["a", "b"]}), {})
