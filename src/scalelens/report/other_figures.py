@@ -53,7 +53,7 @@ _SHOWN_BY = (
     ),
     ("query collective_benchmarks", "SELECT '' FROM collective_benchmarks LIMIT 1"),
     ("query op_summary", "SELECT '' FROM events WHERE category IN ('cpu_op', 'operator', 'nvtx') LIMIT 1"),
-    ("query batch_stats", "SELECT '' FROM steps LIMIT 1"),
+    ("query batch_stats", "SELECT '' FROM steps WHERE step_s > 0 LIMIT 1"),
 )
 
 
