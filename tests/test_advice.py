@@ -14,11 +14,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import polars as pl
 import pytest
 
 from asking import ask_sql
 from command_line import Run
 from conftest import ROOT
+from scalelens.charts import history
+from scalelens.cli.pasting import in_warehouse
+from scalelens.errors import UserError
 from scalelens.queries import load as queries
 from scalelens.runs.sidecar import SIDECAR_NAME
 from sizes import BASE_S, EFFICIENCIES, ingested, write_log, write_weak_study
@@ -400,3 +404,35 @@ def test_messages_name_commands_that_are_there() -> None:
     named = {word for _, text in python_texts() for word in re.findall(r"(?:: |run |with: )scalelens ([a-z]+)\b", text)}
     there = {path.stem for path in (SOURCES / "cli").glob("*")}
     assert named and named <= there
+
+
+def test_each_command_that_takes_a_warehouse_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a message names is about the warehouse that was named, whatever the command."""
+    monkeypatch.setattr("sys.argv", ["scalelens", "query", "scaling", "-w", "my study"])
+    files = (path for path in (SOURCES / "cli").glob("*.py") if ": WarehouseOption" in path.read_text(encoding="utf-8"))
+    takes = [path.stem.replace("_", "-") for path in files] + ["trace export --rank 3"]
+    assert len(takes) > 20
+    assert [
+        name for name in takes if in_warehouse(f"see: scalelens {name}") != f"see: scalelens {name} -w 'my study'"
+    ] == []
+
+
+def test_what_an_ingest_advises_runs(run: Run, tmp_path: Path) -> None:
+    """In the warehouse that was named; after a dry run there are no rows that could be seen."""
+    logs, home = tmp_path / "logs", tmp_path / "w"
+    logs.mkdir()
+    shutil.copy(ROOT / "tests" / "fixtures" / "jpwr" / "damaged.csv", logs)
+    ran = run("ingest", logs, "-w", home, "--dry-run")
+    assert ran.code == 0 and "scalelens" not in ran.err
+    ran = run("ingest", logs, "-w", home)
+    given = re.findall(r"scalelens (\w+ .*)", ran.err)
+    assert {command.split()[0] for command in given} == {"sql", "query"}, ran
+    for command in given:
+        asked = run(*shlex.split(command))
+        assert asked.code == 0 and len(asked.out.splitlines()) > 1, (command, asked)
+
+
+def test_a_history_of_single_runs_names_what_has_rows() -> None:
+    """Runs of two configurations may state the same settings: their differences have no rows."""
+    with pytest.raises(UserError, match="the only one of its configuration; .*: scalelens query run_values$"):
+        history.draw(pl.DataFrame({"series": ["a", "b"]}), {})

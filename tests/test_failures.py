@@ -5,6 +5,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import polars as pl
 import pytest
 import scipy.stats
 
@@ -12,6 +13,7 @@ from asking import ask_sql
 from conftest import CORPUS
 from little_warehouse import Row, Warehouse
 from scalelens.ingestion.ingest import ingest
+from scalelens.report.findings import failure_rates
 from scalelens.statistics.blame import failing_labels
 from scalelens.statistics.significance import poisson_interval
 
@@ -162,6 +164,19 @@ def test_counts_and_rates_are_a_scripts(warehouse: Warehouse) -> None:
         row, same = rows["node", host], [job for job in known if host in job["hosts"]]
         assert (row["failures"], row["n_runs"]) == (sum(job in faults for job in same), len(same))
         assert row["node_hours"] == pytest.approx(sum(job["hours"] for job in same), rel=1e-6)
+
+
+@pytest.mark.parametrize("has_times", [True, False])
+def test_the_report_states_the_rate_that_the_query_gives(warehouse: Warehouse, has_times: bool) -> None:
+    """Of runs that failed at an unknown time there is no rate: "2 runs failed" and "0 in 1,000 hours" contradict."""
+    for run in range(10):
+        add_run(warehouse, f"done{run}")
+    for run in ("a", "b"):
+        add_run(warehouse, run, "oom", **({} if has_times else {"ended_at": None}))
+    [found] = failure_rates.sentences(pl.DataFrame(warehouse.ask(failure_rates.SQL)), {})
+    assert found.text.startswith("2 of 12 runs failed")
+    # 2 in 24 node-hours; the interval is that of a Poisson count of 2, 0.2422 to 7.2247
+    assert found.doubt == ("83.3 in 1,000 node-hours (95 % interval 10.1 to 301)." if has_times else "")
 
 
 def test_interval_of_a_count() -> None:

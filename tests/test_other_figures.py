@@ -1,14 +1,21 @@
 """A chart with nothing to draw names a command that shows what the logs hold, and that command works."""
 
+import json
+import re
 import shlex
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 import typer.testing
 
+from asking import ask_sql, connect
 from command_line import app
 from conftest import FIXTURES
+from scalelens.question.question import call
+from scalelens.question.run_names import RUN_NAMES, in_command
+from sizes import ingested
 
 
 def invoke(command: str) -> typer.testing.Result:
@@ -36,4 +43,65 @@ def test_a_refused_chart_names_what_the_logs_can_show(
     refused = str(invoke("plot scaling -o scaling.pdf").exception)
     named = refused.rpartition("scalelens ")[2]
     assert named.startswith(command), refused
+    assert invoke(named).exit_code == 0
+
+
+NAMES = (
+    "plain one", "3665238", "1", "1e5", "1234567890e1", "it's $HOME", 'a "b"', "k=v (1); two", "this or that", "true",
+    "a\\b!c", "x`y`",
+)  # fmt: skip
+
+
+def test_a_run_that_is_advised_is_that_run_whatever_its_name(tmp_path: Path) -> None:
+    """Where the shell or SQL would read a name as something else, its id is named."""
+    (tmp_path / "logs").mkdir()
+    for loss, name in enumerate(NAMES, 1):
+        rows = "".join(f"{step},{loss / step}\n" for step in range(1, 41))
+        (tmp_path / "logs" / f"{name}.csv").write_text(f"step,loss\n{rows}")
+    home = ingested(tmp_path / "logs", tmp_path / "w")
+    connection = connect(home, f"{RUN_NAMES}; selected_runs")
+    names = dict(connection.sql(RUN_NAMES).fetchall())
+    assert sorted(names.values()) == sorted(NAMES)
+    for run, name in names.items():
+        word = in_command(names, run)
+        assert word == (run if re.search("['$\"=`!]|^true$| or ", name) else name)
+        shown = subprocess.run(["sh", "-c", f'printf %s "{word}"'], capture_output=True, check=True)
+        assert shown.stdout.decode() == word
+        for given in (word, run):
+            assert connection.sql(f"FROM {call('selected_runs', {'runs': given})}").fetchall() == [(run,)]
+
+
+def test_power_that_cannot_be_true_is_not_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`power_over_time` leaves it out, so that it has nothing to draw."""
+    rows = "".join(f"{1.7e9 + second},{power}\n" for second, power in enumerate([64271.0, 64300.0] * 10))
+    (tmp_path / "power.csv").write_text(f"timestamp,gpu_power_w\n{rows}")
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest .").exit_code == 0
+    assert ask_sql(Path("scalelens-warehouse"), "SELECT DISTINCT flag FROM power").rows() == [("implausible",)]
+    assert "plot power_over_time" not in str(invoke("plot scaling -o scaling.pdf").exception)
+
+
+def test_operators_are_offered_of_a_trace_that_has_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    trace = {"ph": "X", "pid": 1, "tid": 1, "ts": 1.0, "dur": 5.0, "name": "add"}
+    for category, is_offered in (("cpu_op", True), ("user_annotation", False)):
+        events = [{**trace, "cat": category, "ts": 10.0 * k} for k in range(4)]
+        Path(f"{category}.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+        assert invoke(f"ingest {category}.json -w {category}").exit_code == 0
+        refused = str(invoke(f"plot scaling -o scaling.pdf -w {category}").exception)
+        assert ("query op_summary" in refused) == is_offered, refused
+
+
+@pytest.mark.parametrize(
+    ("records", "offered"), [(1, "plot step_times"), (2, "plot step_times"), (40, "plot batch_cdf")]
+)
+def test_a_distribution_is_offered_of_records_that_are_not_all_warmup(
+    records: int, offered: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = "".join(f"{step},{1 + step % 7 / 100}\n" for step in range(1, records + 1))
+    (tmp_path / "train.csv").write_text(f"step,step_s\n{rows}")
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest .").exit_code == 0
+    named = str(invoke("plot scaling -o scaling.pdf").exception).rpartition("scalelens ")[2]
+    assert named.startswith(offered)
     assert invoke(named).exit_code == 0

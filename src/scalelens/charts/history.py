@@ -52,7 +52,7 @@ def draw(
     if repeated.is_empty():
         raise UserError(
             f"there is no history to draw: each of the {rows.height} runs is the only one of its configuration",
-            'see what sets them apart: scalelens query differences a="{run}" b="{other}"',
+            "see what each run has: scalelens query run_values",  # two of them need not differ in a setting
         )
     limits.check_marks(repeated.height, "runs")
     alone = rows.height - repeated.height

@@ -52,7 +52,7 @@ def draw(
     if rows.is_empty():
         raise UserError(
             "there is no scaling series to draw",
-            "a series needs one model on two sizes or more; every single run is in: scalelens plot throughput",
+            "a series needs one model on two sizes or more; every run: scalelens plot throughput -o throughput.pdf",
         )
     metric = rows["metric"][0] or (parameters or {}).get("metric", "t_b")
     if metric not in _STATISTICS:

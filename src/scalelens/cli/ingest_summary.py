@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scalelens.cli.output import errors
+from scalelens.cli.pasting import in_warehouse, pasted
 from scalelens.report.text.sentences import few_of
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def summarise(report: "IngestReport", warehouse: Path, dry_run: bool) -> None:
     """Prints the whole summary."""
     if not (report.entries or report.unreadable or report.unchanged):
         errors.print("there are no files in what was named")
-    _print_formats(report.entries)
+    _print_formats(report.entries, dry_run)
     _print_columns(report.entries)
     _print_not_understood(report.entries)
     for line in report.unreadable:
@@ -33,25 +34,26 @@ def summarise(report: "IngestReport", warehouse: Path, dry_run: bool) -> None:
     if report.unchanged:
         errors.print(f"{report.unchanged} files have not changed since they were read")
     for damage in report.damages:
-        errors.print(f"{damage}: scalelens check -w {warehouse}", markup=False)
+        errors.print(f"{damage}: {pasted(['check'], warehouse)}", markup=False)
     if dry_run:
         errors.print("nothing was written (--dry-run)")
     else:
         _print_runs(warehouse)
 
 
-def _print_formats(entries: Iterable["Entry"]) -> None:
-    """Files, rows and problems of each format, the one with most rows first."""
+def _print_formats(entries: Iterable["Entry"], dry_run: bool) -> None:
+    """Files, rows and problems of each format, the one with most rows first.  After a dry run no table holds them."""
     from scalelens.ingestion.report_text import by_format
 
     tallies = by_format(entries)
     if not tallies:
         return
+    see = "" if dry_run else in_warehouse('   scalelens sql "FROM problems"')
     width = max(len(name) for name, *_ in tallies) + 2
     errors.print(f"{'':{width}}{'files':>7}{'rows':>12}{'problems':>10}")
     for name, files, rows, problems in tallies:
-        hint = '   scalelens sql "FROM problems"' if problems else ""
-        errors.print(f"{name:{width}}{files:>7}{rows:>12,}{problems:>10,}{hint}")
+        hint = see if problems else ""
+        errors.print(f"{name:{width}}{files:>7}{rows:>12,}{problems:>10,}{hint}", markup=False, soft_wrap=True)
 
 
 def _print_columns(entries: Iterable["Entry"]) -> None:
@@ -101,6 +103,7 @@ def _print_runs(warehouse: Path) -> None:
     ended = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
     errors.print(
         f"{len(runs)} run{'s' if len(runs) > 1 else ''} ({ended}) in {warehouse}"
-        "      next: scalelens query runs_overview",
+        f"      next: {in_warehouse('scalelens query runs_overview')}",
         markup=False,
+        soft_wrap=True,
     )

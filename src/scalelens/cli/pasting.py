@@ -12,7 +12,7 @@ from scalelens.cli.options import WAREHOUSE
 
 _ASKED = (
     "query|plot|sql|report|explore|compare|history|next-runs|check|compact|gc|ingest|forget|connect|export|shell|"
-    "numbers"
+    "numbers|audit|bundle|mcp|review|verify|trace"
 )
 # A command with its words, up to what ends it in a sentence.
 _ADVISED = re.compile(rf"\bscalelens (?:{_ASKED})\b(?: (?:[\w=.-]*\"[^\"]*\"|[\w=.-]*'[^']*'|[^\s;,()\"']+))*")

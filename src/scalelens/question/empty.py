@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from scalelens.queries.header import Query
 from scalelens.queries.parameter_values import words
-from scalelens.question.question import Question, literal
+from scalelens.question.question import Question, call
 from scalelens.question.run_names import RUN_NAMES
 from scalelens.question.session import Session
 
@@ -49,7 +49,7 @@ def reasons(session: Session, question: Question) -> list[_Reason]:
     if not _has_rows(session, "selected_runs()"):
         return [_Reason(f"there are no runs in {session.root}", "read some with: scalelens ingest logs/")]
     runs = str(question.parameters.get("runs", "")).strip()
-    if runs and not _has_rows(session, f"selected_runs(runs := {literal(runs)})"):
+    if runs and not _has_rows(session, call("selected_runs", {"runs": runs})):
         return [_Reason(f"no run fulfills {runs}", "see the runs with: scalelens query runs_overview")]
     query = session.queries[question.query]
     found = _of_runs(session, question, query) if query.when_empty else []

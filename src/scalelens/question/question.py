@@ -9,6 +9,7 @@ from scalelens.database.texts import sql_text
 
 EVERYTHING = "* FROM {}"
 # All rows of a query with facts of their runs, which charts ask for (charts/load.py).
+_ID_LIKE_A_NUMBER = re.compile(r"(?=.{12}$)\d+e\d+")
 _WITH_FACTS = re.compile(r"q\.\*(?:, r\.\w+)* FROM \{\} AS q LEFT JOIN runs AS r USING \(run_id\)")
 
 
@@ -83,15 +84,22 @@ def call(name: str, parameters: Mapping[str, Any]) -> str:
     >>> call("batch_stats", {"warmup": 5})
     'batch_stats(warmup := 5)'
     """
-    return f"{name}({', '.join(f'{key} := {literal(value)}' for key, value in parameters.items())})"
+    written = (f"{key} := {_text(value) if key == 'runs' else literal(value)}" for key, value in parameters.items())
+    return f"{name}({', '.join(written)})"
+
+
+def _text(value: Any) -> str:
+    return "NULL" if value is None else sql_text(str(value))
 
 
 def literal(value: Any) -> str:
     """A parameter as SQL.  Numbers and booleans stay as they are, even those that come as text; the rest is text.
 
-    Digits that begin with 0 are text: the beginning of a run's id.
+    Digits that begin with 0 are text: the beginning of a run's id.  So are 12 digits of which one is an e: a whole id.
     """
     text = str(value)
+    if _ID_LIKE_A_NUMBER.fullmatch(text):
+        return sql_text(text)
     if value is None or re.fullmatch(r"[-+]?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?|true|false|True|False", text):
         return "NULL" if value is None else text
     return sql_text(text)

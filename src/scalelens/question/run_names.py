@@ -1,5 +1,7 @@
 """What to call runs where people read: the answer to `run_names`, for tables, charts and the report."""
 
+import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -7,8 +9,17 @@ if TYPE_CHECKING:
 
 # There is no text in it: a question with a text may read more tables.
 RUN_NAMES = "SELECT run_id, name FROM run_names()"
+# A name that is one word of the shell between double quotes, and not a condition or key=value.
+_PLAIN = re.compile(r"[\w.,:/+@%-]+(?: [\w.,:/+@%-]+)*")
+_OPERATOR = re.compile(r"(?:^| )(?:and|or|not|is|in|like|ilike|between)(?: |$)|^(?:true|false)$", re.IGNORECASE)
 
 
 def names_by_id(rows: "pa.Table") -> dict[str, str]:
     """The names of runs by their id, of the answer to RUN_NAMES."""
     return dict(zip(*(column.to_pylist() for column in rows.columns), strict=True))
+
+
+def in_command(names: Mapping[str, str], run: str) -> str:
+    """What a command that is advised calls a run: its name, or its id where that would be read as something else."""
+    name = names.get(run, run)
+    return name if _PLAIN.fullmatch(name) and not _OPERATOR.search(name) else run

@@ -4,21 +4,21 @@ from pathlib import Path
 
 from scalelens.charts.style import MOST_SERIES
 from scalelens.question.question import Question
+from scalelens.question.run_names import RUN_NAMES, in_command
 from scalelens.question.session import ask
 
 # How names of accuracies and losses begin, or go on after a sign: Top1_val, train/loss.
 _SCORE = r"(?i)^([\w/. -]*[^a-z])?(acc|top.?1|prec.?1|map|bleu|dice|iou|loss)[\w/. -]*$"
 _FEWEST_RECORDS = 3  # of a run, as two of them may be warm-up
-# The name of the run with the most rows of a table.
-_LARGEST_RUN = (
-    "SELECT name FROM run_names() JOIN ({} GROUP BY run_id ORDER BY count(*) DESC, run_id LIMIT 1) USING (run_id)"
-)
-# A command, and the rows that it needs: the first with a row is named.  {} is what the row says.
+_LARGEST_RUN = "{} GROUP BY run_id ORDER BY count(*) DESC, run_id LIMIT 1"  # with the most rows of a table, or sensors
+# A command, and the rows that it needs: the first with a row is named.  {} is what the row says, {run} the run whose id
+# it says.
 _SHOWN_BY = (
     (
         "plot batch_cdf -o batch_cdf.pdf",
-        "SELECT '' FROM steps WHERE phase = 'train' AND step_s > 0 "
-        f"HAVING bool_or(value_kind = 'instant') AND count(DISTINCT run_id) <= {MOST_SERIES}",
+        "SELECT '' FROM (SELECT run_id, count(*) AS n, bool_or(value_kind = 'instant') AS has_instants FROM steps "
+        "WHERE phase = 'train' AND step_s > 0 GROUP BY run_id, attempt, epoch, rank) "
+        f"HAVING bool_or(has_instants AND n >= {_FEWEST_RECORDS}) AND count(DISTINCT run_id) <= {MOST_SERIES}",
     ),
     (
         "plot throughput -o throughput.pdf",
@@ -27,7 +27,7 @@ _SHOWN_BY = (
         f"HAVING count(DISTINCT run_id) > 1 AND count(*) >= {_FEWEST_RECORDS} * count(DISTINCT run_id)",
     ),
     (
-        'plot step_times runs="{}" -o step_times.pdf',
+        'plot step_times runs="{run}" -o step_times.pdf',
         _LARGEST_RUN.format("SELECT run_id FROM steps WHERE phase = 'train' AND step_s > 0"),
     ),
     (
@@ -40,13 +40,20 @@ _SHOWN_BY = (
         "GROUP BY name ORDER BY name ILIKE '%loss%', name ILIKE '%train%', count(*) DESC, name LIMIT 1",
     ),
     (
-        'plot kernel_summary runs="{}" -o kernel_summary.pdf',
+        'plot kernel_summary runs="{run}" -o kernel_summary.pdf',
         _LARGEST_RUN.format("SELECT run_id FROM events WHERE category = 'kernel'"),
     ),
-    ('plot power_over_time runs="{}" -o power_over_time.pdf', _LARGEST_RUN.format("SELECT run_id FROM power")),
+    (
+        'plot power_over_time runs="{run}" -o power_over_time.pdf',
+        _LARGEST_RUN.format(
+            "SELECT run_id FROM (SELECT run_id, node, device, scope FROM power "
+            "WHERE isfinite(power_w) AND flag IS DISTINCT FROM 'implausible' "
+            "GROUP BY ALL HAVING count(DISTINCT ts) > 1)"
+        ),
+    ),
     ("query collective_benchmarks", "SELECT '' FROM collective_benchmarks LIMIT 1"),
-    ("query op_summary", "SELECT '' FROM events LIMIT 1"),
-    ("query batch_stats", "SELECT '' FROM steps LIMIT 1"),
+    ("query op_summary", "SELECT '' FROM events WHERE category IN ('cpu_op', 'operator', 'nvtx') LIMIT 1"),
+    ("query batch_stats", "SELECT '' FROM steps WHERE step_s > 0 LIMIT 1"),
 )
 
 
@@ -58,8 +65,10 @@ def remedy(root: Path, refused: str) -> str:
         if "score_name" in command or not command.startswith(f"plot {refused} ")
     ]
     statement = "SELECT " + ", ".join(f"({rows})" for _, rows in offered)
-    (found,) = ask(root, Question(sql=statement)).frame.rows()
+    answer = ask(root, Question(sql=statement), also=RUN_NAMES)
+    (found,) = answer.frame.rows()
     for (command, _), value in zip(offered, found, strict=True):
         if value is not None:
-            return f"what these logs can show: scalelens {command.format(value)}"
+            run = in_command(answer.run_names, value) if "{run}" in command else ""
+            return f"what these logs can show: scalelens {command.format(value, run=run)}"
     return ""

@@ -23,7 +23,7 @@ from scalelens.question.empty import reasons
 from scalelens.question.inputs import NEEDED_FOR_INPUTS
 from scalelens.question.provenance import Provenance
 from scalelens.question.question import Question, call
-from scalelens.question.run_names import RUN_NAMES
+from scalelens.question.run_names import RUN_NAMES, in_command
 from scalelens.question.session import Session, ask, in_session
 from scalelens.report import other_figures, rendering
 from scalelens.report.provenance_in_files import renderer
@@ -186,7 +186,7 @@ def _check_runs(session: Session, runs: str, most: int) -> None:
 
 def _with_runs(refusal: str, session: Session, runs: Sequence[str]) -> str:
     """A refusal with names of runs where a chart leaves room for them."""
-    names = [*(session.run_names.get(run, run) for run in runs[:2]), *("", "")]
+    names = [*(in_command(session.run_names, run) for run in runs[:2]), *("", "")]
     return refusal.replace("{run}", names[0]).replace("{other}", names[1])
 
 

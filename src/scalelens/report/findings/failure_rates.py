@@ -40,8 +40,9 @@ def _text_of_all(row: Mapping[str, Any], rows: "pl.DataFrame") -> str:
 
 def _doubt_of_all(row: Mapping[str, Any]) -> str:
     rate = ""
-    if row["failures_per_1000_node_h"] is not None:
-        rate = f"{row['rate']:.3g} in 1,000 node-hours (95 % interval {row['rate_low']:.3g} to {row['rate_high']:.3g})."
+    if row["failures_per_1000_node_h"]:  # 0 where no run that failed has a known time
+        value, low, high = (row[f"failures_per_1000_node_h{end}"] for end in ("", "_low", "_high"))
+        rate = f"{value:.3g} in 1,000 node-hours (95 % interval {low:.3g} to {high:.3g})."
     unknown = f" How {plural(row['n_unknown'], 'further run')} ended is not known." if row["n_unknown"] else ""
     return f"{rate}{unknown}".strip()
 
