@@ -37,8 +37,7 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.samples = Samples(rows)
-        self.undated: int | None = None  # the first line with power, as long as no line has a date
-        self.is_dated = False
+        self.undated: int | None = None  # the first line with power that has no date
 
     def take(self, line: Line) -> bool:
         text = line.text.rstrip()
@@ -51,8 +50,7 @@ class Reader:
                 stamp = datetime.strptime(head[1], "%m-%d-%Y %H:%M:%S"), "naive"
             except ValueError:
                 self.rows.problem(line.number, "the line begins with no date", text)
-        self.is_dated |= stamp is not None
-        if self.undated is None and _RAIL.search(text, head.end() - 1):
+        if stamp is None and self.undated is None and _RAIL.search(text, head.end() - 1):
             self.undated = line.number
         for rail in _RAIL.finditer(text, head.end() - 1):
             sensor = Sensor(None, rail[1], scope_of_rail(rail[1]))
@@ -62,8 +60,8 @@ class Reader:
         return True
 
     def finish(self) -> None:
-        if self.undated and not self.is_dated:
+        if self.undated:
             self.rows.problem(
                 self.undated,
-                "no line has a date: without the times of its samples, power gives no energy",
+                "lines without a date: power without the times of its samples gives no energy",
             )

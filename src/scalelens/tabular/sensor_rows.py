@@ -39,7 +39,7 @@ def first_rows(head: bytes) -> tuple[list[str], list[str]] | None:
 
 def sensor_rows(source: Source) -> Iterator[SensorRow]:
     """The header, then the rows.  Comments and repeated headers are left out."""
-    if names := jsonl_header(next(source.utf8(), b"")):
+    if names := jsonl_header(source.head()):
         yield SensorRow(1, [*names], True, "")
         yield from _of_objects(jsonl_records(source), names)
         return

@@ -62,14 +62,14 @@ WITH
 compared AS (FROM blamed_jobs(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, suspects := suspects)),
 blamed AS (
     SELECT unnest(blame_labels(list(step_s ORDER BY run_id), list(configuration ORDER BY run_id),
-        list(moment ORDER BY run_id), list(labels ORDER BY run_id), any_value(effect::DOUBLE)), recursive := true)
+        list(moment_s ORDER BY run_id), list(suspects_of ORDER BY run_id), any_value(effect::DOUBLE)), recursive := true)
     FROM compared),
 measured AS (
     SELECT node, count(DISTINCT run_id) AS n_runs, count(DISTINCT run_id) FILTER (o.verdict = 'slow') AS n_slow
     FROM outlier_gpus(runs := runs) AS o
     WHERE suspects = 'node' AND node IS NOT NULL AND o.verdict IN ('slow', 'ordinary', 'intermittent') GROUP BY node),
 runs_with AS (
-    SELECT label, list(run_id ORDER BY run_id) AS run_ids FROM (SELECT run_id, unnest(labels) AS label FROM compared) GROUP BY label),
+    SELECT label, list(run_id ORDER BY run_id) AS run_ids FROM (SELECT run_id, unnest(suspects_of) AS label FROM compared) GROUP BY label),
 beside AS (
     SELECT name, string_agg(format('{}: computes slowly in {} of {} {} with times of ranks', node, n_slow, n_runs,
         if(n_runs = 1, 'run', 'runs')), ', ' ORDER BY node) AS evidence

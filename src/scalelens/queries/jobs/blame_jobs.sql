@@ -21,7 +21,7 @@
 --
 -- Parameters: runs, epochs, warmup, exclude
 --   suspects := 'node'    what is tested: 'node', 'setting' or 'hour'
---   effect := 0.05        share by which a suspect would have to slow jobs to matter, as in `blame`
+--   effect := 0.05        share by which a suspect would have to slow jobs to matter; for ordinary and more_jobs
 --
 -- Columns:
 --   run_id           VARCHAR      run

@@ -15,8 +15,8 @@
 --   run_id           VARCHAR      run
 --   step_s           DOUBLE s     median time of a step
 --   configuration    VARCHAR      its settings that can change speed, and its labels
---   labels           VARCHAR[]    its suspects: nodes, settings with their values, or day and hour
---   moment           DOUBLE s     when it started, since 1970; NULL where that is not known, and for hours
+--   suspects_of      VARCHAR[]    its suspects: nodes, settings with their values, or day and hour
+--   moment_s         DOUBLE s     when it started, since 1970; NULL where that is not known, and for hours
 WITH
 suspected AS (
     SELECT run_id, list(DISTINCT label ORDER BY label) AS labels FROM query(CASE suspects
@@ -32,8 +32,8 @@ suspected AS (
 settings AS (
     SELECT run_id, string_agg(setting || ' ' || value, ', ' ORDER BY setting_order) AS settings
     FROM configuration(runs := runs) AS c WHERE c.class = 'performance' GROUP BY run_id)
-SELECT run_id, run_value AS step_s, concat_ws('; ', settings, l.labels) AS configuration, s.labels,
-    CASE WHEN suspects <> 'hour' THEN epoch(started_at) END AS moment
+SELECT run_id, run_value AS step_s, concat_ws('; ', settings, l.labels) AS configuration, s.labels AS suspects_of,
+    CASE WHEN suspects <> 'hour' THEN epoch(started_at) END AS moment_s
 FROM run_values(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude, measure := 'step_s',
     quantile := 0.5)
 JOIN suspected AS s USING (run_id) JOIN runs USING (run_id)

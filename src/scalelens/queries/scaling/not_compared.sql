@@ -70,7 +70,7 @@ nearest AS (
 SELECT l.run_id, l.name,
     CASE WHEN NOT is_measured AND other_metric IS NULL THEN if(l.run_id IN (FROM with_times),
             'every record that times a step is left out', 'no record times a step')
-        WHEN NOT is_measured THEN CASE WHEN metric = 'throughput' THEN 'the log prints no samples per second'
+        WHEN NOT is_measured AND devices IS NOT NULL THEN CASE WHEN metric = 'throughput' THEN 'the log prints no samples per second'
             WHEN metric = 'tflops' THEN 'the log prints no TFLOP/s' WHEN metric IN ('t_ep', 't_tr') THEN 'no epoch is timed'
             ELSE 'the log prints a rate but no step time' END
         WHEN devices IS NULL THEN 'no log states the number of devices'
@@ -82,7 +82,7 @@ SELECT l.run_id, l.name,
     CASE WHEN NOT is_measured AND other_metric IS NULL AND l.run_id IN (FROM with_times)
             THEN format('see by which rule: scalelens query exclusions runs={}', l.run_id)
         WHEN NOT is_measured AND other_metric IS NULL THEN 'see what was read from its file: scalelens identify ' || opened
-        WHEN NOT is_measured THEN 'scalelens query scaling metric=' || other_metric
+        WHEN NOT is_measured AND devices IS NOT NULL THEN 'scalelens query scaling metric=' || other_metric
         WHEN devices IS NULL THEN CASE
             WHEN n_in_folder = 1 AND NOT contains(path, '!')
                 THEN format('set devices = ... under [facts] in {}/scalelens.toml', folder)
