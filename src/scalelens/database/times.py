@@ -60,6 +60,6 @@ def _can_be_written(array: "pa.Array") -> bool:
         return True
     values = numbers.to_numpy(zero_copy_only=False)
     if numbers.null_count:  # Arrow then gives floats, which round the last second of the year 9999
-        stored = np.frombuffer(numbers.buffers()[1], numbers.type.to_pandas_dtype())
+        stored = np.frombuffer(numbers.buffers()[1], f"i{numbers.type.bit_width // 8}")
         values = stored[numbers.offset : numbers.offset + len(numbers)][~np.isnan(values)]
     return not np.any((values < FIRST_DAY * in_a_day) | (values > (LAST_DAY + 1) * in_a_day - 1))

@@ -27,4 +27,4 @@ FROM run_values(runs := runs, epochs := epochs, warmup := warmup, exclude := exc
     quantile := quantile) AS v JOIN runs AS r ON r.run_id = v.run_id
 JOIN held_settings(runs := runs) AS h ON h.run_id = v.run_id
 WHERE run_value > 0 AND devices IS NOT NULL
-ORDER BY run_id
+ORDER BY r.run_id
