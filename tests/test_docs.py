@@ -64,8 +64,8 @@ def test_queries_page(golden) -> None:
 
 CHANGED = """# Numbers that changed
 
-Which answers differ from those of an earlier version for the same files, why, and how to see whether a figure of yours is
-touched. `scalelens verify` names these changes where it finds that a file from that version is different.
+Which answers differ from those of an earlier version for the same files, why, and how to tell whether a figure of yours is
+affected. `scalelens verify` names these changes where it finds that a file from that version is different.
 What is new, and which files are read that were not, is in CHANGELOG.md.
 
 """
@@ -76,11 +76,11 @@ def changed_page() -> str:
     pages = [CHANGED]
     rows = cells_of("changed_answers.csv")
     for version in dict.fromkeys(row["version"] for row in rows):
-        pages.append(f"## Since {version}\n\n| queries | what changed | why | is mine touched? |\n|---|---|---|---|\n")
+        pages.append(f"## Since {version}\n\n| queries | what changed | why | how to tell |\n|---|---|---|---|\n")
         for row in rows:
             if row["version"] == version:
                 queries = ", ".join(f"`{name}`" for name in row["queries"].split())
-                pages.append(f"| {queries} | {row['change']} | {row['reason']} | {row['touched']} |\n")
+                pages.append(f"| {queries} | {row['change']} | {row['reason']} | {row['sign']} |\n")
         pages.append("\n")
     return "".join(pages)
 

@@ -238,22 +238,24 @@ def test_runs_of_one_hour_on_the_same_nodes_count_as_one(
 
 
 @pytest.mark.parametrize(
-    ("n_repeats", "apart", "system", "precedent"),
+    ("n_repeats", "apart", "repeated", "compared", "precedent"),
     [
-        (12, 1.04, "here", 1.04),  # ten and more of one's own say it
-        (9, 1.04, "here", 1.366),  # fewer do not
-        (12, 1.04, "there", 1.366),  # nor those of another system
-        (2, 1.45, "here", 1.45),  # two that lie farther apart than any published ones are evidence enough
-        (12, 1.6, "here", 1.366),  # so far apart they are taken for no repeats
+        (12, 1.04, {"system": "here"}, {"system": "here"}, 1.04),  # ten and more of one's own say it
+        (9, 1.04, {"system": "here"}, {"system": "here"}, 1.366),  # fewer do not
+        (12, 1.04, {"system": "there"}, {"system": "here"}, 1.366),  # nor those of another system
+        (12, 1.04, {}, {}, 1.366),  # nor those of a system that may be another
+        (12, 1.04, {"system": "here"}, {"system": "here", "devices": 64}, 1.366),  # nor those of fewer devices
+        (2, 1.45, {"system": "here"}, {"system": "here"}, 1.45),  # two farther apart than published ones are enough
+        (12, 1.6, {"system": "here"}, {"system": "here"}, 1.366),  # so far apart they are not taken for repeats
     ],
 )
 def test_own_repeats_say_what_identical_runs_show(
-    warehouse: Warehouse, n_repeats: int, apart: float, system: str, precedent: float
+    warehouse: Warehouse, n_repeats: int, apart: float, repeated: Row, compared: Row, precedent: float
 ) -> None:
     for k in range(n_repeats):
         level = apart ** (k / (n_repeats - 1))
-        warehouse.run(f"r{k}", level * np.linspace(0.99, 1.01, 41), model="other", devices=4, system=system)
-    row = two_runs(warehouse, 1.2, {"system": "here"}, {"system": "here"})
+        warehouse.run(f"r{k}", level * np.linspace(0.99, 1.01, 41), model="other", devices=4, **repeated)
+    row = two_runs(warehouse, 1.2, compared, compared)
     assert row["precedent"] == pytest.approx(precedent, rel=0.001)
     assert row["verdict_by"] == ("precedent" if precedent < 1.2 else None)
     assert ("identical runs here were never" in row["sentence"]) is (precedent < 1.2)

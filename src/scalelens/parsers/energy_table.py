@@ -6,11 +6,11 @@ Yields: energy, params
 Source: the names of the columns, whose units must be said
 
 A table is ours if it has a column of energy with its unit in its name (energy_joules, Total Energy (J), energy_kwh), one
-of durations (time_seconds, Duration (s); without a unit they stay unknown, but `1:37:40` has one), and none of steps.  Each row is a part of the file:
-a measurement of its own.  When it took place is not read, so that the rows of a run are known to lie between the
-largest and their sum.  Words of the name say the scope, as in power_csv; an energy without such words
-beside others with them is their total.  Energies per token, sample or step, means,
-limits and estimates are not read.  Cells of words are params under the names of their columns.
+of durations (time_seconds, Duration (s); without a unit they stay unknown, but `1:37:40` has one), and none of steps.
+Each row is a part of the file: a measurement of its own.  When it took place is not read, so the energy of the run is
+only known to lie between the largest row and the sum of all.  Words of the name give the scope, as in power_csv; an
+energy without such words, beside others with them, is their total.  Energies per token, sample or step, means, limits
+and estimates are not read.  Cells of words are params under the names of their columns.
 
 Samples:
     run_id,energy_joules,time_seconds
@@ -35,6 +35,7 @@ _DURATION = re.compile(
     r"(?:[a-z_ ]*[_ ])?(?:duration|run_?time|elapsed|time|latency)[_ ]?[\[(]?(s|secs?|seconds?|ms|min|minutes?|h|hours?)?[\])]?",
     re.IGNORECASE,
 )
+# With its fraction, which the seconds of a scheduler's record (values.clock_span) leave out.
 _CLOCK = re.compile(r"(?:(\d{1,4})(?:-| days?,? ))?(\d{1,4}):([0-5]\d):([0-5]\d(?:\.\d{1,9})?)")
 _NO_DURATION = re.compile(r"per|std|mean|avg|stamp|start|end|first|predict|idle|limit", re.IGNORECASE)
 _STEPS = re.compile(

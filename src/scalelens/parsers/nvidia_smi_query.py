@@ -5,17 +5,18 @@ Versions: drivers 384 to 580
 Yields: power, metrics
 Source: nvidia-smi --help-query-gpu
 
-Columns are the fields that were asked for, by name.  power.draw and power.draw.average are means of a second from
-Ampere on (but for GA100).  Beside power.draw.instant they are read where samples are a second or more apart, because a
-mean misses no peak between them; closer samples of a mean lag behind the load, and there power.draw.instant is read.
-The note of `files` says which of them it was.  module.power.draw is of the module, which holds the GPU.  clocks.current.sm is the metric sm_clock, and clocks_event_reasons.active, which older
-drivers call clocks_throttle_reasons.active, is clock_event_reasons, NVML's bits as a number.  Times are local (--tz).  A sweep reads one GPU after the other, so their stamps differ by
-milliseconds.  A header that comes again is where another call wrote after the first.
+Columns are the fields that were asked for, by name.  On Ampere and later, except GA100, power.draw and
+power.draw.average are means over one second.  If the file also has power.draw.instant, the mean is read where samples
+are a second or more apart, because it misses no peak between them.  With closer samples a mean lags the load, and
+power.draw.instant is read.  The note of `files` says which one was used.  module.power.draw is of the module, which
+holds the GPU.  clocks.current.sm is the metric sm_clock, and clocks_event_reasons.active, which older drivers call
+clocks_throttle_reasons.active, is clock_event_reasons, NVML's bits as a number.  Times are local (--tz).  A sweep reads
+one GPU after the other, so their stamps differ by milliseconds.  A header that comes again is where another call wrote after the first.
 
 The device is the column that tells the devices of a sweep apart: index, uuid, pci.bus_id, gpu; a column index that is
 the same for all of them says nothing, and that is a problem's sentence.  Without such a column GPUs are numbered by
-their order in a sweep, if nearly all sweeps are as long: a problem says so.  A sweep that stalls halfway is one sweep.  Without a header there must be one time and one
-power in watts, else it is not told which number is the power.
+their order in a sweep, if nearly all sweeps are as long: a problem says so.  A sweep that stalls halfway is one sweep.
+Without a header there must be one time and one power in watts, or nothing tells which number is the power.
 
 Samples:
     index, timestamp, power.draw [W]

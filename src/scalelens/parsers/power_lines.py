@@ -5,13 +5,13 @@ Versions: any
 Yields: power
 Source: the unit beside each number
 
-A file is ours if each of its lines begins with a time, or ends with `at` and a date, and holds one number of watts,
-milliwatts or kilowatts; lines
-that begin with # are comments, and a sample may go on in the line below, where that begins with a blank or a colon.
+Each line of such a file begins with a time, or ends with `at` and a date, and holds one number of watts, milliwatts or
+kilowatts.  Lines that begin with # are comments.  A sample may continue on the next line, if that begins with a blank or
+a colon.
 The time is a date with or without a zone (without: local, --tz), a number since 1970, or a number with `s` or `ms`,
-which counts from an unknown zero (ts_origin `relative`).  Words between time and power are the sensor.  Two numbers of
-watts in a line, limits, means and the like are none of ours.  One time after another on one sensor: where two lines of
-a sensor have the same time again and again, their powers can be of several devices, and the file is refused.
+which counts from an unknown zero (ts_origin `relative`).  Words between time and power are the sensor.  A file with
+two numbers of watts in a line, with limits or with means is not read here.  Where many lines of one sensor repeat the
+time of the line before, their powers may be of several devices, and the file is refused.
 
 Samples:
     2026-01-02 03:04:05, 61.22 W

@@ -5,17 +5,16 @@ Versions: 0.02 to 0.04
 Yields: power
 Source: powerstat.c, print_heading() and the line of each sample
 
-Watts are those of the whole machine as its battery is discharged; of the processors where the file names RAPL or its
-packages (pkg-0), and not read where memory or other domains are in the sum.  A sample has the time of day alone: without a date there are
-no times, and no energy follows.  The rows Average, GeoMean, StdDev, Minimum and Maximum are not samples.
+The watts are what the whole machine draws from its battery.  Where the file names RAPL or its packages (pkg-0) they are
+those of the processors; a sum that includes memory or other domains is not read.  A sample has a time of day without a
+date, so it has no time here, and no energy follows.  The rows Average, GeoMean, StdDev, Minimum and Maximum are not samples.
 
 Samples:
       Time    User  Nice   Sys  Idle    IO  Run Ctxt/s  IRQ/s Fork Exec Exit  Watts
     12:05:13   1.0   0.0   0.5  98.4   0.1    1   1234    567    0    0    0  10.23
 """
 
-import re
-
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor
 from scalelens.parsing.source import Source

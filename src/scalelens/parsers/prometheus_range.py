@@ -15,9 +15,9 @@ Samples:
 """
 
 import json
-import re
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source

@@ -5,8 +5,7 @@ Versions: Linux 3.8 to 6.12
 Yields: power, energy
 Source: linux tools/power/x86/turbostat/turbostat.c, print_header(), format_counters(), fork_it()
 
-The summary of an interval is read, the row of all processors (`-`, or each row of --Summary): PkgWatt is the sum of the
-packages, CorWatt and GFXWatt are parts of it, RAMWatt the memory, SysWatt the platform.  A row is the mean over the
+Of each interval the row for all processors is read (`-`, or each row of --Summary): PkgWatt is the sum of the packages, CorWatt and GFXWatt are parts of it, RAMWatt the memory, SysWatt the platform.  A row is the mean over the
 interval before it; Time_Of_Day_Seconds is its end.  Without that column there are no times, and powers give no energy.
 Where turbostat ran a command it prints how long that took: its one row times that time is the energy.  With --Joules
 each row is the energy of its interval, and all of them follow each other.

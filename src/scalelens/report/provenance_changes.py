@@ -37,7 +37,9 @@ def known_changes(old: Provenance) -> _Texts:
         for row in cells_of("changed_answers.csv")
         if _version(row["version"]) > _version(old.get("scalelens", ""))
     ]
-    return [f"since {row['version']}, in {few(names)}: {row['change']}" for row, names in known if names]
+    return [
+        f"since {row['version']}, in {few(names)}: {row['change'].removesuffix('.')}" for row, names in known if names
+    ]
 
 
 def _version(text: object) -> tuple[int, ...]:

@@ -7,8 +7,8 @@
 --   these two runs only: two runs of the same job differ by more than their steps show.  Then there is a verdict by
 --   precedent alone, which is not significance: where both sides do the same work, their records are of one kind and the
 --   ratio of medians, less what is uncertain within the runs, is beyond the largest that identical runs ever showed: ten
---   or more repeats of another configuration on this system, else those of a published system (noise_catalog), or own
---   repeats that lie farther apart.  Any other is `inconclusive`, with the runs on each side that would settle it.
+--   or more repeats of another configuration on this system and at least as many devices, else those of a published
+--   system (noise_catalog), or own repeats that lie farther apart.  Any other is `inconclusive`, with the runs on each side that would settle it.
 --   Runs of a side on the same nodes within an hour of each other count as one (independent_values).
 --   `slower` and `faster` mean that the whole interval lies beyond the threshold, `equivalent` that it lies within.
 --   There is no verdict where the runs of a side are not repeats of each other, where a step is not the same work on
@@ -106,20 +106,22 @@ other_work AS (
     WHERE class = 'performance' AND setting NOT IN ('tp', 'pp', 'vp', 'ep', 'etp')  -- they split the work
         AND setting IN (SELECT setting FROM settings_catalog WHERE varies_with = 'model'
             OR setting IN ('dataset', 'seq_length', 'image_size'))),
-systems AS (SELECT string_agg(DISTINCT lower(system), ' ') AS system FROM members JOIN runs USING (run_id)),
+systems AS (
+    SELECT string_agg(DISTINCT lower(system), ' ') AS system, max(devices) AS most_devices FROM members JOIN runs USING (run_id)),
 nearest AS (
     SELECT format('{} runs of {} on {}, assumed', n_runs, workload, c.system) AS published,
         [least_1, least_3, least_5, least_10] AS published_least
     FROM noise_catalog AS c, systems AS s
     ORDER BY coalesce(regexp_matches(s.system, pattern), false) DESC, least_1 DESC LIMIT 1),
 own_repeats AS (  -- on the system of the sides, whose own runs prove nothing about themselves
-    SELECT count(*) AS n_repeats, max(run_value) / min(run_value) AS largest_ratio
+    SELECT count(*) AS n_repeats, max(run_value) / min(run_value) AS largest_ratio,
+        bool_and(s.system IS NOT NULL AND v.devices >= s.most_devices) IS TRUE AS is_calibrating
     FROM repeated_values(epochs := epochs, warmup := warmup, exclude := exclude, measure := measure, quantile := quantile)
         AS v, systems AS s
     WHERE lower(v.system) IS NOT DISTINCT FROM s.system AND run_id NOT IN (SELECT run_id FROM members)
     GROUP BY alike HAVING count(*) > 1 AND largest_ratio < 1.5),  -- farther apart, scaling takes none for repeats either
 precedents AS (
-    SELECT coalesce(max(n_repeats), 0) >= 10 AS is_own_precedent, greatest(max(largest_ratio), CASE WHEN NOT is_own_precedent
+    SELECT coalesce(max(n_repeats) FILTER (is_calibrating), 0) >= 10 AS is_own_precedent, greatest(max(largest_ratio), CASE WHEN NOT is_own_precedent
         THEN (SELECT max(largest_ratio) FROM noise_catalog) END) AS precedent
     FROM own_repeats),
 noises AS (

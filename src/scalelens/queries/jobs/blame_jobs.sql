@@ -12,7 +12,7 @@
 -- Assumptions: A configuration has one usual time.  `blame` also takes off what jobs lasted at about the same time, so a
 --   job of a congested night is slower here, and says little there.
 --
--- Limits: A job whose usual time would be its own is not compared: `slower` is NULL.  `slower` of one job is no
+-- Limits: A job whose usual time would be its own is not compared: `slower` is NULL.  `slower` of one job is not
 --   evidence; whether a suspect is to blame is what `blame` tests.
 --
 -- Glance: name started_at slower% suspect step_s usual_step_s n_usual configuration note
