@@ -21,6 +21,8 @@ NUMBER = r"^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf|nan)$"
 
 def visible(text: str, lines: bool = False) -> str:
     """A text whose control characters are seen, as `\\x1b`; with `lines`, line feeds and tabs stay."""
+    if text.isprintable():  # as nearly all are
+        return text
     return (_EXCEPT_LINES if lines else _CONTROL).sub(_escaped, text)
 
 

@@ -3,7 +3,6 @@
 It works on the Vega-Lite of any chart, so charts need not know about it.
 """
 
-import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -25,7 +24,7 @@ def adjusted(spec: _Spec, page: Page, height_of: Callable[[_Spec], float]) -> _S
 
     Raises UserError for texts and axes that the figure does not have, and for values that a log. axis cannot show.
     """
-    spec = _renamed(spec, page.labels) if page.labels else copy.deepcopy(spec)
+    spec = _renamed(spec, page.labels) if page.labels else _copy_of(spec)
     for default, of_page in (("y", page.limits), ("x", page.x_limits)):
         for title, limits in of_page.items():
             _limit(_axes(spec, title or default), limits)
@@ -37,6 +36,13 @@ def adjusted(spec: _Spec, page: Page, height_of: Callable[[_Spec], float]) -> _S
         for view, _ in _views(panel, rows):
             keep_ends(view.get("encoding", {}).get("x", {}), panel.get("width", 0))
     return darkened(spec, page.colors.values()) if page.is_dark else spec
+
+
+def _copy_of(node: Any) -> Any:
+    """A figure that can be changed while the given one stays.  Rows, which are nearly all of it, are shared."""
+    if isinstance(node, dict):
+        return {key: item if key == "values" else _copy_of(item) for key, item in node.items()}
+    return [_copy_of(item) for item in node] if isinstance(node, list) else node
 
 
 def _limit(axes: Sequence["_Axis"], limits: tuple[float, float]) -> None:

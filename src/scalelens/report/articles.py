@@ -142,7 +142,7 @@ def _first_chart(
 def chart(asking: Asking, name: str, parameters: Mapping[str, str], settings: Mapping[str, str]) -> _Chart:
     """Draws a chart.  One that refuses, or would be too large, says why."""
     try:
-        drawn = draw(asking.session, name, parameters, settings)
+        drawn = draw(asking.session, name, parameters, settings, asking.answer)
     except UserError as refusal:
         return _Chart("", f"There is no figure here: {refusal}.")
     svg = rendering.drawing(drawn.chart, drawn.provenance, drawn.page)

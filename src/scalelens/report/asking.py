@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from scalelens.queries.header import QueryColumn
+from scalelens.question.answer import Answer
 from scalelens.question.question import Question
 from scalelens.question.session import Session
 from scalelens.report.columns import Columns
@@ -29,6 +30,7 @@ class Asking:
     def __init__(self, session: Session) -> None:
         self.session, self.names = session, session.run_names
         self.drawn: set[str] = set()  # charts that the page has already
+        self.answers: dict[str, Answer] = {}  # to what charts ask, by statement: a page may show a chart in two widths
         self.members: list[tuple[str, str]] = [
             *self.rows("SELECT run_id, file_id FROM members ORDER BY ALL").iter_rows()
         ]
@@ -37,6 +39,12 @@ class Asking:
 
     def rows(self, sql: str) -> "pl.DataFrame":
         return self.session.ask(Question(sql=sql)).frame
+
+    def answer(self, question: Question) -> Answer:
+        """The answer to what a chart asks, which is asked once."""
+        if question.statement not in self.answers:
+            self.answers[question.statement] = self.session.ask(question)
+        return self.answers[question.statement]
 
     def table(self, sql: str, glance: Sequence[str], rows: "pl.DataFrame | None" = None) -> ReportTable:
         """The answer to a statement; `rows` are its rows where they are known."""

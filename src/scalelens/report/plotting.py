@@ -1,7 +1,7 @@
 """From a warehouse to a figure in a file: ask, draw, add where the figure comes from."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from scalelens.charts.load import load as load_charts
 from scalelens.database.texts import sql_text
 from scalelens.errors import UserError
 from scalelens.queries.header import Query
-from scalelens.question.answer import run_ids
+from scalelens.question.answer import Answer, run_ids
 from scalelens.question.empty import reasons
 from scalelens.question.inputs import NEEDED_FOR_INPUTS
 from scalelens.question.provenance import Provenance
@@ -88,20 +88,26 @@ def plot(
     return plotted
 
 
-def draw(session: Session, name: str, parameters: Mapping[str, Any], settings: _Settings) -> Plotted:
-    """A chart of an open warehouse; not yet a file.  Raises UserError where nothing is to draw."""
-    chart, page = find(name), page_of(settings)
+def draw(
+    session: Session, name: str, parameters: Mapping[str, Any], settings: _Settings,
+    ask_for: Callable[[Question], Answer] | None = None,
+) -> Plotted:  # fmt: skip
+    """A chart of an open warehouse; not yet a file.  `ask_for` may know answers already; else the session is asked.
+
+    Raises UserError where nothing is to draw.
+    """
+    chart, page, ask_for = find(name), page_of(settings), ask_for or session.ask
     query = session.queries.get(chart.QUERY)
     further = _columns_of_facet(session, chart, query, page.facet) if page.facet and query else ()
     question = _question_of(chart, parameters, further)
     if hasattr(chart, "MOST_RUNS"):
         _check_runs(session, question.parameters.get("runs", ""), chart.MOST_RUNS)
-    answer = session.ask(question)
+    answer = ask_for(question)
     for other in getattr(chart, "INSTEAD", ()):
         if not answer.table.num_rows and not other.keys() & question.parameters.keys():
             question = _question_of(chart, {**parameters, **other}, further)
-            answer = session.ask(question)
-    left_out = _left_out_of(session, run_ids(answer.table), question.parameters)
+            answer = ask_for(question)
+    left_out = _left_out_of(ask_for, session, run_ids(answer.table), question.parameters)
     texts = {key: str(value) for key, value in question.parameters.items()}
     try:
         with schemapi.debug_mode(False):  # Altair checks each part against its schema; the tests do that
@@ -190,18 +196,21 @@ def _with_runs(refusal: str, session: Session, runs: Sequence[str]) -> str:
     return refusal.replace("{run}", names[0]).replace("{other}", names[1])
 
 
-def _left_out_of(session: Session, runs: Sequence[str], parameters: Mapping[str, Any]) -> dict[str, int]:
+def _left_out_of(
+    ask_for: Callable[[Question], Answer], session: Session, runs: Sequence[str], parameters: Mapping[str, Any]
+) -> dict[str, int]:
     """How many records of `runs` the query left out, by rule.
 
-    `exclusions` takes some of the chart's parameters.  With the same values it finds the records that were left out.
+    `exclusions` takes some of the chart's parameters.  With the same values it finds the records that were left out,
+    from what a session may have computed for the chart already.
     """
     if not runs:
         return {}
     taken = {parameter.name for parameter in session.queries["exclusions"].parameters}
     shared = {key: value for key, value in parameters.items() if key in taken}
-    shared["runs"] = f"run_id IN ({', '.join(map(sql_text, runs))})"
-    counts = "rule, count(*) AS records FROM {} GROUP BY rule ORDER BY rule"
-    return dict(session.ask(Question("exclusions", parameters=shared, select=counts)).frame.iter_rows())
+    of_runs = f"run_id IN ({', '.join(map(sql_text, runs))})"
+    counts = f"rule, count(*) AS records FROM {{}} WHERE {of_runs} GROUP BY rule ORDER BY rule"
+    return dict(ask_for(Question("exclusions", parameters=shared, select=counts)).frame.iter_rows())
 
 
 def save_beside(plotted: Plotted, data: Path | None, caption: Path | None) -> None:
