@@ -1,8 +1,11 @@
 """Options and paths of the tests.  `pytest --update` rewrites the goldens: look at the difference before committing it."""
 
 import gc
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does, before numpy is imported
 
 import pyarrow as pa
 import pytest
