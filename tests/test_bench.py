@@ -46,7 +46,7 @@ def test_sizes_that_are_none(text: str) -> None:
 
 
 @pytest.mark.parametrize("system", [*job_script.systems(), None])
-@pytest.mark.parametrize("workload", ["vision", "language"])
+@pytest.mark.parametrize("workload", ["vision", "language", "bert"])
 def test_scripts_are_sound(system: str | None, workload: str, tmp_path: Path) -> None:
     options = ["--precision", "bf16", "--data", "/scratch/images of mine"]
     request = Request(workload, options, time="01:00:00", power=True)

@@ -15,7 +15,7 @@ from scalelens.errors import UserError
 from scalelens.whole_files import write_file
 
 _RUNNERS = Path(__file__).parent.parent / "runners"
-_NEEDS = {"vision": "torch", "language": "megatron.core"}
+_NEEDS = {"vision": "torch", "language": "megatron.core", "bert": "torch"}
 
 
 def sizes(text: str) -> list[int]:

@@ -22,11 +22,12 @@ _ContainerRuntime = Annotated[
 class _Workload(StrEnum):
     vision = "vision"
     language = "language"
+    bert = "bert"
 
 
 def bench(
     context: typer.Context,
-    workload: Annotated[_Workload, typer.Argument(help="vision: images on DDP; language: GPT on megatron-core.")],
+    workload: Annotated[_Workload, typer.Argument(help="vision: images; language: GPT on megatron-core; bert.")],
     nproc: Annotated[int | None, typer.Option(min=1, help="Devices of a node; 1 on this machine by default.")] = None,
     out: Annotated[
         Path | None,
