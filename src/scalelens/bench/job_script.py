@@ -35,13 +35,13 @@ def entries(system: dict[str, str], column: str) -> list[str]:
     return [entry for entry in system.get(column, "").split(";") if entry]
 
 
-def job_script(request: Request, nodes: int, system: dict[str, str], out: Path) -> str:
-    """One job script.  What nobody knows is a line FILL_IN with a comment before it.
+def job_script(request: Request, nodes: int, system: dict[str, str], out: Path, name: str) -> str:
+    """One job script, whose logs go into OUT/NAME.  What nobody knows is a line FILL_IN with a comment before it.
 
     The first node holds a static rendezvous.  The one called c10d would compare the name that the ranks know this node
     by with its host name, and these differ where the fast network has names of its own.
     """
-    folder = f"{out}/n{nodes}"
+    folder = f"{out}/{name}"
     sampler = f'    "$python" "$runners/power.py" --out {shlex.quote(folder)} -- \\'
     stage_lines, options = staging(request, system.get("local_storage", ""))
     values = {
@@ -49,6 +49,7 @@ def job_script(request: Request, nodes: int, system: dict[str, str], out: Path) 
         "version": __version__,
         "workload": request.workload,
         "nodes": str(nodes),
+        "name": name,
         "out": str(out),
         "time": request.time,
         "runners": shlex.quote(str(out / "runners")),

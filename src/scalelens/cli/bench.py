@@ -53,6 +53,16 @@ def bench(
     one_at_a_time: Annotated[
         bool, typer.Option("--one-at-a-time", help="With --slurm: a job starts when the one before it has ended.")
     ] = False,
+    study: Annotated[
+        bool, typer.Option("--study", help="With --slurm: a whole study, of precisions, data sets and repeats.")
+    ] = False,
+    precisions: Annotated[
+        str | None, typer.Option(help="With --study.", show_default="fp32,amp; for language fp32,bf16")
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="With --study: runs of each kind and size.")] = 3,
+    reduced_data: Annotated[
+        Path | None, typer.Option(help="With --study: a smaller data set, to be run beside --data.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With --slurm: write scripts, submit nothing.")] = False,
 ) -> None:  # fmt: skip
     """Run a reference workload, here or as a scaling study under Slurm.  Any other option goes to the runner.
@@ -65,11 +75,15 @@ def bench(
 
     scalelens bench vision --slurm --nodes 1..64 --system lumi --dry-run --precision amp --batch-per-device 256
 
+    scalelens bench vision --slurm --study --system lumi --nodes 1..16 --data imagenet --reduced-data tiny --dry-run
+
     scalelens bench language --slurm --system leonardo --nodes 8 --container nemo.sif --data /data/text --stage
     """
     from scalelens.bench import launching
 
     out = out or launching.new_folder(workload.value)
+    if study and not slurm:
+        raise UserError("--study writes jobs for Slurm, and --slurm is missing", "add --slurm; --dry-run submits none")
     if not slurm:
         code = launching.run_here(workload.value, nproc or 1, out, power, context.args)
         if code:
@@ -80,10 +94,16 @@ def bench(
         workload.value, context.args, nproc, time, power, account, partition, qos, container, container_runtime, stage
     )
     sizes = launching.sizes(nodes)
-    *scripts, submit_script = launching.write_study(request, sizes, system, out, one_at_a_time)
+    whole = launching.Study(_precisions(workload, precisions), repeats, reduced_data) if study else None
+    *scripts, submit_script = launching.write_study(request, sizes, system, out, one_at_a_time, whole)
     _list_scripts(scripts, submit_script, out)
     if not dry_run:
         _submit(submit_script)
+
+
+def _precisions(workload: _Workload, names: str | None) -> tuple[str, ...]:
+    names = names or ("fp32,bf16" if workload is _Workload.language else "fp32,amp")
+    return tuple(filter(None, (name.strip() for name in names.split(","))))
 
 
 def _list_scripts(scripts: list[Path], submit_script: Path, out: Path) -> None:
