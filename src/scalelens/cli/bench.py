@@ -80,6 +80,7 @@ def bench(
     scalelens bench language --slurm --system leonardo --nodes 8 --container nemo.sif --data /data/text --stage
     """
     from scalelens.bench import launching
+    from scalelens.bench.study import Study
 
     out = out or launching.new_folder(workload.value)
     if study and not slurm:
@@ -94,7 +95,7 @@ def bench(
         workload.value, context.args, nproc, time, power, account, partition, qos, container, container_runtime, stage
     )
     sizes = launching.sizes(nodes)
-    whole = launching.Study(_precisions(workload, precisions), repeats, reduced_data) if study else None
+    whole = Study(_precisions(workload, precisions), repeats, reduced_data) if study else None
     *scripts, submit_script = launching.write_study(request, sizes, system, out, one_at_a_time, whole)
     _list_scripts(scripts, submit_script, out)
     if not dry_run:
