@@ -223,7 +223,7 @@ FORMAT = {
     "ColumnReader",
 }
 FINDING = {
-    "PLACE", "SQL", "GLANCE", "CHARTS", "ABOUT_TRACES", "IS_REMARK", "NUMBER_PLACE", "sentences", "nothing", "number",
+    "PLACE", "SQL", "GLANCE", "CHARTS", "ABOUT_TRACES", "IS_REMARK", "ONLY_WITH_ROWS", "NUMBER_PLACE", "sentences", "nothing", "number",
     "run_to_draw",
 }  # fmt: skip
 TOOL = {"EXAMPLE", "QUERY", "CHANGES", "LIMIT_S", "Arguments", "answer"}

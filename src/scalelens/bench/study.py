@@ -31,7 +31,7 @@ class Study(NamedTuple):
     reduced_data: Path | None = None
 
 
-class Job(NamedTuple):
+class _Job(NamedTuple):
     """A job of a study: what is asked for, and the name of its folder and of its script."""
 
     name: str
@@ -42,12 +42,12 @@ class Job(NamedTuple):
     repeat: int | None = None
 
 
-def jobs_of_sizes(request: Request, nodes: list[int]) -> list[Job]:
+def jobs_of_sizes(request: Request, nodes: list[int]) -> list[_Job]:
     """A job for each size."""
-    return [Job(f"n{size}", size, request) for size in nodes]
+    return [_Job(f"n{size}", size, request) for size in nodes]
 
 
-def jobs_of_study(request: Request, nodes: list[int], study: Study) -> list[Job]:
+def jobs_of_study(request: Request, nodes: list[int], study: Study) -> list[_Job]:
     """All jobs of a study.  Repeats come last: after a part of the jobs, each size has run once.
 
     Raises UserError where a precision is unknown or given twice, or the reduced data have no full ones beside them.
@@ -64,7 +64,7 @@ def jobs_of_study(request: Request, nodes: list[int], study: Study) -> list[Job]
     if study.reduced_data is not None:
         data |= _with_reduced(request, study.reduced_data, data)
     return [
-        Job(f"{precision}-{_plain(name)}-n{size}-r{repeat}", size,
+        _Job(f"{precision}-{_plain(name)}-n{size}-r{repeat}", size,
             replace(request, options=["--precision", precision, *options]), precision, name, repeat)
         for repeat, precision, (name, options), size in product(
             range(1, study.repeats + 1), dict.fromkeys(study.precisions), data.items(), nodes
@@ -88,7 +88,7 @@ def _with_reduced(request: Request, reduced: Path, full: dict[str, list[str]]) -
     return {reduced.name: options}
 
 
-def plan_text(workload: str, jobs: list[Job]) -> str:
+def plan_text(workload: str, jobs: list[_Job]) -> str:
     """The plan as a CSV, whose commands submit one job each."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -99,5 +99,5 @@ def plan_text(workload: str, jobs: list[Job]) -> str:
     return text.getvalue()
 
 
-def script_name(workload: str, job: Job) -> str:
+def script_name(workload: str, job: _Job) -> str:
     return f"{workload}-{job.name}.sh"

@@ -14,6 +14,23 @@ from scalelens.errors import UserError
 PANEL = "Run"
 CONTEXT_SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}  # the runner has options of its own
 
+_Out = Annotated[
+    Path | None,
+    typer.Option(help="Folder for logs and traces, or for the study.", show_default="results/WORKLOAD-1, -2, ..."),
+]
+_Stage = Annotated[bool, typer.Option("--stage", help="With --slurm: copy --data to the storage of each node first.")]
+_IsStudy = Annotated[
+    bool, typer.Option("--study", help="With --slurm: a whole study, of precisions, data sets and repeats.")
+]
+_Precisions = Annotated[str | None, typer.Option(help="With --study.", show_default="fp32,amp; for language fp32,bf16")]
+_Repeats = Annotated[int, typer.Option(min=1, help="With --study: runs of each kind and size.")]
+_ReducedData = Annotated[Path | None, typer.Option(help="With --study: a smaller data set, to be run beside --data.")]
+_Container = Annotated[
+    str | None, typer.Option(metavar="IMAGE", help="With --slurm: run in this image, a file or an address.")
+]
+_OneAtATime = Annotated[
+    bool, typer.Option("--one-at-a-time", help="With --slurm: a job starts when the one before it has ended.")
+]
 _ContainerRuntime = Annotated[
     Runtime | None, typer.Option(help="With --container.", show_default="the system's, else apptainer")
 ]
@@ -29,10 +46,7 @@ def bench(
     context: typer.Context,
     workload: Annotated[_Workload, typer.Argument(help="vision: images; language: GPT on megatron-core; bert.")],
     nproc: Annotated[int | None, typer.Option(min=1, help="Devices of a node; 1 on this machine by default.")] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Folder for logs and traces, or for the study.", show_default="results/WORKLOAD-1, -2, ..."),
-    ] = None,
+    out: _Out = None,
     power: Annotated[bool, typer.Option("--power", help="Measure power: by jpwr, or by a sampler of our own.")] = False,
     slurm: Annotated[bool, typer.Option("--slurm", help="Write a Slurm job script for each size, and submit.")] = False,
     nodes: Annotated[str, typer.Option(help="With --slurm: 1..64 is 1,2,4,...,64; 1,2,6 is these three.")] = "1",
@@ -43,26 +57,14 @@ def bench(
     partition: Annotated[str | None, typer.Option(help="With --slurm, instead of the system's usual one.")] = None,
     qos: Annotated[str | None, typer.Option(help="With --slurm, instead of the system's usual one.")] = None,
     time: Annotated[str, typer.Option(help="With --slurm: time limit of a job.")] = "00:30:00",
-    container: Annotated[
-        str | None, typer.Option(metavar="IMAGE", help="With --slurm: run in this image, a file or an address.")
-    ] = None,
+    container: _Container = None,
     container_runtime: _ContainerRuntime = None,
-    stage: Annotated[
-        bool, typer.Option("--stage", help="With --slurm: copy --data to the storage of each node first.")
-    ] = False,
-    one_at_a_time: Annotated[
-        bool, typer.Option("--one-at-a-time", help="With --slurm: a job starts when the one before it has ended.")
-    ] = False,
-    study: Annotated[
-        bool, typer.Option("--study", help="With --slurm: a whole study, of precisions, data sets and repeats.")
-    ] = False,
-    precisions: Annotated[
-        str | None, typer.Option(help="With --study.", show_default="fp32,amp; for language fp32,bf16")
-    ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="With --study: runs of each kind and size.")] = 3,
-    reduced_data: Annotated[
-        Path | None, typer.Option(help="With --study: a smaller data set, to be run beside --data.")
-    ] = None,
+    stage: _Stage = False,
+    one_at_a_time: _OneAtATime = False,
+    study: _IsStudy = False,
+    precisions: _Precisions = None,
+    repeats: _Repeats = 3,
+    reduced_data: _ReducedData = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With --slurm: write scripts, submit nothing.")] = False,
 ) -> None:  # fmt: skip
     """Run a reference workload, here or as a scaling study under Slurm.  Any other option goes to the runner.
