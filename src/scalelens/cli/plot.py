@@ -38,7 +38,7 @@ def plot(
     order: opts.Order = None,
     colors: opts.Colors = None,
     sql: opts.Sql = None,
-    mark: opts.Mark = "line",
+    mark: opts.Mark = None,
     x: opts.X = None,
     y: opts.Y = None,
     color: opts.Color = "",
@@ -65,11 +65,12 @@ def plot(
     kind, output = _asked(name, sql, output)
     chosen = _settings(
         kind, width=width, height=height, font_size=font_size, theme=theme, title=title, caption=caption, labels=label,
-        order=order, colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet, unit=unit,
+        order=order, colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet, unit=unit, mark=mark if name else None,
     )  # fmt: skip
     own_queries = tuple(folders or ())
     if sql is not None:
-        drawn = plotting.plot_sql(warehouse, sql, Marks(mark, *_both(x, y), color), output, chosen, own_queries)
+        marks = Marks(mark or "line", *_both(x, y), color)
+        drawn = plotting.plot_sql(warehouse, sql, marks, output, chosen, own_queries)
     else:
         drawn = plotting.plot(warehouse, kind, output, pairs(parameters) | ({"x": x} if x else {}), chosen, own_queries)
     plotting.save_beside(drawn, data, caption_file)
