@@ -14,12 +14,15 @@ from scalelens.errors import UserError
 PANEL = "Draw"
 
 
+_Parameters = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[KEY=VALUE]...", help="Parameters of its query.", autocompletion=query_parameters),
+]
+
+
 def plot(
     name: Annotated[str | None, typer.Argument(help="See scalelens charts.", autocompletion=chart_names)] = None,
-    parameters: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[KEY=VALUE]...", help="Parameters of its query.", autocompletion=query_parameters),
-    ] = None,
+    parameters: _Parameters = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File: .pdf .svg .png .html or .json")] = None,
     warehouse: WarehouseOption = WAREHOUSE,
     folders: QueryFolders = None,
