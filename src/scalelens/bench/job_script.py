@@ -20,12 +20,12 @@ _FILL_IN = "FILL_IN"  # submit.sh refuses a script that still holds it as a valu
 def systems() -> dict[str, dict[str, str]]:
     """What is known of the batch systems of machines.  A field is empty where no source was at hand for it.
 
-    `partition` is `none` where the QoS chooses it, and `a|b` where the user must.  `address_suffix` turns a node's name
-    into its name in the fast network.  `threads_per_core` is given where Slurm
-    counts hardware threads.  `rank_cores` are the cores nearest to each device, in the order of the devices.
-    `prepare` is run once before the runner, `container_setup` where the system's own container runtime is used.  `local_storage` is a node's own,
-    `local_option` what a job must ask for to have it.  Semicolons separate the entries of `options`, `environment`,
-    `prepare`, `container_setup` and `notes`.
+    `partition` is `none` where the QoS chooses it, and `a|b` where the user must. `address_suffix` turns a
+    node's name into its name in the fast network. `threads_per_core` is given where Slurm counts hardware
+    threads. `rank_cores` are the cores nearest to each device, in the order of the devices. `prepare` is run
+    once before the runner, `container_setup` where the system's own container runtime is used. `local_storage`
+    is a node's own, `local_option` what a job must ask for to have it. Semicolons separate the entries of
+    `options`, `environment`, `prepare`, `container_setup` and `notes`.
     """
     with (CATALOG_FOLDER / "slurm.csv").open(newline="", encoding="utf-8") as text:
         return {row["system"]: row for row in csv.DictReader(text)}
