@@ -27,7 +27,6 @@ NOT_HERE = {
     "not_compared": "runs that are in no series: test_alike",
     "mlperf_scores": "MLPerf's results alone: test_mlperf",
     "collective_benchmarks": "rows of a table as they are: test_collectives",
-    "planned_runs": "rows of plans: test_study_plan",
     "inspected_collectives": "records of NCCL's Inspector alone: its golden, and test_rows_of_the_little_warehouse",
     "compared_traces": "traces, whose times are whole nanoseconds: test_compare_evidence",
     "implausible_rates": "rates that a log prints: test_implausible_reports",
