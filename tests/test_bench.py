@@ -46,7 +46,7 @@ def test_sizes_that_are_none(text: str) -> None:
 
 
 @pytest.mark.parametrize("system", [*job_script.systems(), None])
-@pytest.mark.parametrize("workload", ["vision", "language"])
+@pytest.mark.parametrize("workload", ["vision", "language", "bert"])
 def test_scripts_are_sound(system: str | None, workload: str, tmp_path: Path) -> None:
     options = ["--precision", "bf16", "--data", "/scratch/images of mine"]
     request = Request(workload, options, time="01:00:00", power=True)
@@ -487,3 +487,13 @@ def test_what_ends_the_sampler_ends_the_command(tmp_path: Path) -> None:
     time.sleep(1.5)
     process.terminate()
     assert process.wait(timeout=10) == 128 + 15
+
+
+@pytest.mark.parametrize(("system", "cpus", "threads"), [("vega", 256, 128), ("dardel", 128, 64), ("lumi", 56, 56)])
+def test_all_cores_of_a_node_are_asked_for_where_slurm_counts_hardware_threads(
+    system: str, cpus: int, threads: int, tmp_path: Path
+) -> None:
+    text = script(tmp_path, system)
+    assert f"#SBATCH --cpus-per-task={cpus}\n" in text
+    assert f"export SRUN_CPUS_PER_TASK={cpus} " in text
+    assert f"export OMP_NUM_THREADS=$(({threads} / devices))\n" in text

@@ -322,6 +322,35 @@ def test_a_gcd_is_never_drawn_beside_a_gpu_unasked():
         page_of({"unit": "die"})
 
 
+def test_bars_of_all_devices_stand_side_by_side_at_each_size():
+    sizes, systems = (1, 2, 4), (("dardel", "gcd", 2, "amd instinct mi250x gcd"), ("alvis", "gpu", 1, "nvidia a100"))
+    base = rows_of("throughput/nodes").head(1)
+    facts = [(*system, size, model) for system in systems for size in sizes for model in ("resnet50", "resnet101")]
+    rows = pl.concat(
+        base.with_columns(
+            run_id=pl.lit(f"{system}-{size}-{model}"), system=pl.lit(system), device_unit=pl.lit(unit),
+            device_model=pl.lit(device), devices=pl.lit(dies * size, dtype=base["devices"].dtype), nodes=pl.lit(1),
+            model=pl.lit(model), device_samples_per_s=pl.lit(100.0), device_tokens_per_s=pl.lit(None, pl.Float64),
+        )
+        for system, unit, dies, device, size, model in facts
+    )  # fmt: skip
+    with pytest.raises(UserError, match="some runs count GCDs and others GPUs"):
+        draw("throughput/nodes", rows, page=page_of({"mark": "bar"}))
+    spec = render.specification(draw("throughput/nodes", rows, page=page_of({"mark": "bar", "unit": "gpu"})), {})
+    bars = {row["run_id"]: (row["devices"], row["rate"]) for row in drawn_rows(spec) if "rate" in row}
+    assert bars == {
+        f"{system}-{size}-{model}": (size, 100.0 * dies * size) for system, _, dies, _, size, model in facts
+    }
+    text = text_of_spec(spec)
+    assert "model resnet50" in text and "model resnet101" in text and "samples/s of all GPUs" in text
+    assert "A bar is the rate of all devices of a run." in text and "two GCDs are added" in text
+    again = pl.concat([rows, rows.head(1).with_columns(run_id=pl.lit("again"))])
+    with pytest.raises(UserError, match="2 runs on 1 devices would share a bar: resnet50"):
+        draw("throughput/nodes", again, page=page_of({"mark": "bar", "unit": "gpu"}))
+    with pytest.raises(UserError, match="'line' is not a mark of this chart"):
+        page_of({"mark": "line"})
+
+
 def test_long_labels_leave_out_what_follows_from_the_rest():
     rows = rows_of("throughput/nodes").with_columns(
         device_model=pl.lit("NVIDIA H100 80GB HBM3 of a node") + pl.col("model")

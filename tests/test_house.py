@@ -223,14 +223,14 @@ FORMAT = {
     "ColumnReader",
 }
 FINDING = {
-    "PLACE", "SQL", "GLANCE", "CHARTS", "ABOUT_TRACES", "IS_REMARK", "NUMBER_PLACE", "sentences", "nothing", "number",
+    "PLACE", "SQL", "GLANCE", "CHARTS", "ABOUT_TRACES", "IS_REMARK", "ONLY_WITH_ROWS", "NUMBER_PLACE", "sentences", "nothing", "number",
     "run_to_draw",
 }  # fmt: skip
 TOOL = {"EXAMPLE", "QUERY", "CHANGES", "LIMIT_S", "Arguments", "answer"}
 PROTOCOL = {
     "assistant.tools": TOOL,
     "audit.identities": {"find"},
-    "charts": {"QUERY", "FACTS", "FACETS", "UNITS", "PARAMETERS", "MOST_RUNS", "INSTEAD", "draw"},
+    "charts": {"QUERY", "FACTS", "FACETS", "UNITS", "BARS", "PARAMETERS", "MOST_RUNS", "INSTEAD", "draw"},
     "cli": {"PANEL", "CONTEXT_SETTINGS"},
     "parsers": {*FORMAT, "COLUMNS", "HEADER", "SHAPE"},
     "parsing": FORMAT,

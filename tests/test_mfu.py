@@ -464,3 +464,52 @@ def test_tflops_of_bigscience_by_its_own_formula(corpus: Path, tmp_path: Path) -
     assert [devices for devices, _ in rows] == [16, 32, 64, 128, 256]
     for (_, ours), said in zip(rows, (26.7, 19.0, 12.2, 7.0, 3.9), strict=True):
         assert ours == pytest.approx(said, rel=0.04)
+
+
+# BERT: attention in both directions
+
+
+BERT = {
+    "bert-base": {"num_layers": 12, "hidden_size": 768, "ffn_hidden_size": 3072, "num_attention_heads": 12},
+    "bert-large": {"num_layers": 24, "hidden_size": 1024, "ffn_hidden_size": 4096, "num_attention_heads": 16},
+}
+
+
+@pytest.mark.parametrize(
+    ("shape", "published"),
+    [  # 10^9 multiply-adds of a forward pass over 128 tokens
+        ("bert-base", 11.17),  # of the encoder: flops-profiler 0.1.1, README
+        ("bert-large", 3139.93 / 80),  # deepspeed.ai/tutorials/flops-profiler: a batch of 80
+    ],
+)
+def test_bert_as_published(warehouse: Warehouse, shape: str, published: float) -> None:
+    """Without the head: one is of the encoder alone, and the other scores the few masked tokens."""
+    language(warehouse, BERT[shape] | {"vocabulary": 30522}, model=shape, seq_length=128, global_batch_size=80)
+    row = flops(warehouse)
+    head = 2 * float(BERT[shape]["hidden_size"]) * 30522
+    assert (row["formula_used"], row["attention_counted"]) == ("megatron", "full")
+    assert 128 * (row["flops_per_token"] / 3 - head) == pytest.approx(2 * published * 1e9, rel=0.01)
+
+
+@pytest.mark.parametrize("seq_length", [128, 512])
+def test_bert_as_the_runners_model_computes_it(warehouse: Warehouse, seq_length: int) -> None:
+    torch = pytest.importorskip("torch")
+    counting = pytest.importorskip("torch.utils.flop_counter")
+    bert = runner_module("bert_model")
+    shape = bert.SHAPES["bert-base"]
+    with torch.device("meta"), counting.FlopCounterMode(display=False) as counter:
+        bert.Bert(shape)(torch.zeros(2, seq_length, dtype=torch.long)).sum().backward()
+    stated = BERT["bert-base"] | {"vocabulary": shape.vocabulary, "bidirectional": True}
+    language(warehouse, stated, model="mine", seq_length=seq_length)
+    row = flops(warehouse)
+    assert counter.get_total_flops() / (2 * seq_length) == pytest.approx(row["flops_per_token"], rel=0.01)
+    assert mfu(warehouse, attention="causal")["attention_counted"] == "causal"
+
+
+@pytest.mark.parametrize(("scored", "is_doubted"), [("all", False), (None, True)])
+def test_a_bert_that_may_score_masked_tokens_alone(warehouse: Warehouse, scored: str | None, is_doubted: bool) -> None:
+    shape = BERT["bert-base"] | {"vocabulary": 30522, "scored_tokens": scored}
+    language(warehouse, shape, model="bert-base-uncased", seq_length=128, global_batch_size=80)
+    row = mfu(warehouse)
+    assert row["mfu"] is not None
+    assert ("if only masked tokens are scored" in (row["note"] or "")) == is_doubted

@@ -336,7 +336,23 @@ def an_utilization_above_one(little: Warehouse) -> None:
     little.insert("collective_benchmarks", [{**size, "algbw_bytes_per_s": 4e11, "busbw_bytes_per_s": 0.0}])
 
 
+def part_of_a_planned_study(little: Warehouse) -> None:
+    """Of four planned runs one completed, one ended early, one is of another size, and one is missing."""
+    for name, outcome in (("whole", "completed"), ("early", "oom"), ("other", "unknown")):
+        little.run(name, [1.0] * 6, nodes=2, outcome=outcome)
+        common = {"file_id": f"file-{name}", "part": 0}
+        path = f"/study/{name}/rank0.log"
+        little.insert("files", [{"file_id": f"file-{name}", "path": path, "paths": [path]}])
+        little.insert("members", [{**common, "run_id": name, "why": "folder"}])
+        little.insert("steps", [{**common, "run_id": name, "line": 1, "step": 1, "step_s": 1.0, "phase": "train"}])
+    little.insert("files", [{"file_id": "plan", "path": "/study/plan.csv", "paths": ["/study/plan.csv"]}])
+    planned = (("whole", 2), ("./early/", 2), ("other", 4), ("never", 2))
+    plan = [{"planned_run": name, "nodes": nodes, "command": f"sbatch {name}.sh"} for name, nodes in planned]
+    little.insert("planned_runs", [{"file_id": "plan", "line": k + 2, **row} for k, row in enumerate(plan)])
+
+
 ADDED = {  # what the little warehouse lacks for an answer of a query
+    "planned_runs": part_of_a_planned_study,
     "ablation": one_in_fp32, "precision_gain": one_in_fp32, "mfu": size_of_images, "model_flops": size_of_images,
     "plain_runs": plain_run, "stuck_collectives": dumps_of_a_flight_recorder,
     "inspected_collectives": inspected_operations, "rank_stages": pipeline_of_two_ranks,

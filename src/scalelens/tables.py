@@ -11,7 +11,8 @@ from typing import NamedTuple
 import pyarrow as pa
 
 # Raise it with every change of a stored table.  Columns that an older segment lacks are NULL.
-SCHEMA_VERSION = 5  # 2: events have a class, 3: collective_benchmarks, 4: implausible steps, 5: times of energies
+# 2: events have a class, 3: collective_benchmarks, 4: implausible steps, 5: times of energies, 6: planned_runs
+SCHEMA_VERSION = 6
 OLDEST_SCHEMA = 2  # raise it when older segments would be read wrongly: their warehouse is refused
 LONGEST_TEXT = 500  # characters of a text in `problems`
 
@@ -193,6 +194,15 @@ STORED: dict[str, tuple[Column, ...]] = {
         Column("ended_at", TIME, "time of end"),
         Column("elapsed_s", FLOAT, "seconds between start and end"),
         Column("energy_j", FLOAT, "joules as the scheduler accounts them"),
+    ),
+    "planned_runs": (
+        *KEY,
+        Column("planned_run", TEXT, "folder or file that its logs go into, relative to the folder of the plan"),
+        Column("nodes", SMALL, "nodes of the job"),
+        Column("repeat", SMALL, "which repeat of the same settings it is, from 1"),
+        Column("precision", TEXT, "precision that is asked for"),
+        Column("dataset", TEXT, "data set that is asked for"),
+        Column("command", TEXT, "line for a shell, in the folder of the plan, that makes the run"),
     ),
     "problems": (
         *KEY,
@@ -414,6 +424,7 @@ MEANINGS: dict[str, str] = {
     "events": "an event of a profiler trace",
     "collective_benchmarks": "a size of nccl-tests or its like",
     "jobs": "a job, as its scheduler reports it",
+    "planned_runs": "a run that the plan of a study asks for",
     "problems": "a line that was not understood, with the reason",
     "step_times": "a step over all ranks, as statistics read it",
     "devices_catalog": "a device: its peaks, memory and power",

@@ -2,8 +2,8 @@
 # @title@, by scalelens bench @version@
 @notes@
 @sources@
-#SBATCH --job-name=@workload@-n@nodes@
-#SBATCH --output=@out@/n@nodes@/%x-%j.out
+#SBATCH --job-name=@workload@-@name@
+#SBATCH --output=@out@/@name@/%x-%j.out
 #SBATCH --nodes=@nodes@
 #SBATCH --ntasks-per-node=1
 #SBATCH --exclusive

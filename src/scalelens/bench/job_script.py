@@ -20,12 +20,12 @@ _FILL_IN = "FILL_IN"  # submit.sh refuses a script that still holds it as a valu
 def systems() -> dict[str, dict[str, str]]:
     """What is known of the batch systems of machines.  A field is empty where no source was at hand for it.
 
-    `partition` is `none` where the QoS chooses it, and `a|b` where the user must.  `address_suffix` turns a node's name
-    into its name in the fast network.  `rank_cores` are the cores nearest to each device, in the order of the devices.
-    `prepare` is run once before the
-    runner, `container_setup` where the system's own container runtime is used.  `local_storage` is a node's own,
-    `local_option` what a job must ask for to have it.  Semicolons separate the entries of `options`, `environment`,
-    `prepare`, `container_setup` and `notes`.
+    `partition` is `none` where the QoS chooses it, and `a|b` where the user must. `address_suffix` turns a
+    node's name into its name in the fast network. `threads_per_core` is given where Slurm counts hardware
+    threads. `rank_cores` are the cores nearest to each device, in the order of the devices. `prepare` is run
+    once before the runner, `container_setup` where the system's own container runtime is used. `local_storage`
+    is a node's own, `local_option` what a job must ask for to have it. Semicolons separate the entries of
+    `options`, `environment`, `prepare`, `container_setup` and `notes`.
     """
     with (CATALOG_FOLDER / "slurm.csv").open(newline="", encoding="utf-8") as text:
         return {row["system"]: row for row in csv.DictReader(text)}
@@ -35,13 +35,13 @@ def entries(system: dict[str, str], column: str) -> list[str]:
     return [entry for entry in system.get(column, "").split(";") if entry]
 
 
-def job_script(request: Request, nodes: int, system: dict[str, str], out: Path) -> str:
-    """One job script.  What nobody knows is a line FILL_IN with a comment before it.
+def job_script(request: Request, nodes: int, system: dict[str, str], out: Path, name: str) -> str:
+    """One job script, whose logs go into OUT/NAME.  What nobody knows is a line FILL_IN with a comment before it.
 
     The first node holds a static rendezvous.  The one called c10d would compare the name that the ranks know this node
     by with its host name, and these differ where the fast network has names of its own.
     """
-    folder = f"{out}/n{nodes}"
+    folder = f"{out}/{name}"
     sampler = f'    "$python" "$runners/power.py" --out {shlex.quote(folder)} -- \\'
     stage_lines, options = staging(request, system.get("local_storage", ""))
     values = {
@@ -49,6 +49,7 @@ def job_script(request: Request, nodes: int, system: dict[str, str], out: Path) 
         "version": __version__,
         "workload": request.workload,
         "nodes": str(nodes),
+        "name": name,
         "out": str(out),
         "time": request.time,
         "runners": shlex.quote(str(out / "runners")),
@@ -69,7 +70,7 @@ def job_script(request: Request, nodes: int, system: dict[str, str], out: Path) 
 def _allocation(request: Request, system: dict[str, str]) -> dict[str, list[str]]:
     """The lines that Slurm reads, and the comments on them."""
     account = request.account or _FILL_IN
-    cores = system.get("cores_per_node")
+    cpus = _cpus(system)
     return {
         "notes": [f"# {note}" for note in entries(system, "notes")],
         "sources": [f"# Source: {source}" for source in system.get("source", "").split()],
@@ -77,7 +78,7 @@ def _allocation(request: Request, system: dict[str, str]) -> dict[str, list[str]
         "partition": _partition_line(request.partition or system.get("partition", "")),
         "system_options": _system_options(request, system, account),
         "gpu_option": _gpu_option(system, request.on_cpu),
-        "cores": [f"#SBATCH --cpus-per-task={cores}"] if cores else [],
+        "cores": [f"#SBATCH --cpus-per-task={cpus}"] if cpus else [],
     }
 
 
@@ -87,7 +88,7 @@ def _node_lines(request: Request, nodes: int, system: dict[str, str]) -> dict[st
     cores = system.get("cores_per_node")
     return {
         "devices": _fillable(f"devices={devices}", "the devices of a node"),
-        "threads": _threads(cores, "" if request.on_cpu else system.get("rank_cores", "")) if cores else [],
+        "threads": _threads(system, cores, request.on_cpu) if cores else [],
         "environment": [*entries(system, "environment"), *([] if request.on_cpu else entries(system, "prepare"))],
         "network_hint": [] if request.on_cpu or nodes == 1 else _network_hint(system),
     }
@@ -126,10 +127,16 @@ def _gpu_option(system: dict[str, str], on_cpu: bool) -> list[str]:
     return _fillable(f"#SBATCH {option or '--gpus-per-node=' + _FILL_IN}", what)
 
 
-def _threads(cores: str, rank_cores: str) -> list[str]:
+def _cpus(system: dict[str, str]) -> int:
+    """The CPUs of a node as Slurm counts them: where it counts hardware threads, a request for cores gets half."""
+    return int(system.get("cores_per_node") or 0) * int(system.get("threads_per_core") or 1)
+
+
+def _threads(system: dict[str, str], cores: str, on_cpu: bool) -> list[str]:
+    rank_cores = "" if on_cpu else system.get("rank_cores", "")
     lines = [
         f"export OMP_NUM_THREADS=$(({cores} / devices))",
-        f"export SRUN_CPUS_PER_TASK={cores}  # srun does not take it from sbatch since Slurm 22.05",
+        f"export SRUN_CPUS_PER_TASK={_cpus(system)}  # srun does not take it from sbatch since Slurm 22.05",
     ]
     if rank_cores:
         lines.append(f'export SCALELENS_RANK_CORES="{rank_cores}"  # by device: the cores nearest to it; runners bind')

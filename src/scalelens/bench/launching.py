@@ -11,11 +11,12 @@ from pathlib import Path
 from scalelens.bench.job_script import entries, job_script, submit_script, systems
 from scalelens.bench.limits import check_limits, check_size
 from scalelens.bench.request import Request
+from scalelens.bench.study import PLAN_NAME, Study, jobs_of_sizes, jobs_of_study, plan_text, script_name
 from scalelens.errors import UserError
 from scalelens.whole_files import write_file
 
 _RUNNERS = Path(__file__).parent.parent / "runners"
-_NEEDS = {"vision": "torch", "language": "megatron.core"}
+_NEEDS = {"vision": "torch", "language": "megatron.core", "bert": "torch"}
 
 
 def sizes(text: str) -> list[int]:
@@ -75,9 +76,12 @@ def _check_options(runner: list[str], nproc: int) -> None:
 
 
 def write_study(
-    request: Request, nodes: list[int], system: str | None, out: Path, one_at_a_time: bool = False
-) -> list[Path]:
+    request: Request, nodes: list[int], system: str | None, out: Path, one_at_a_time: bool = False,
+    study: Study | None = None,
+) -> list[Path]:  # fmt: skip
     """Writes a job script for each size, what submits them, the sidecar and a copy of the runners.
+
+    With `study` there is a script for each of its jobs, and the plan of all of them.
 
     Raises UserError, and writes nothing, where the system is unknown or its limits do not admit a size.
     """
@@ -92,15 +96,18 @@ def write_study(
             check_size(facts["name"], size)
         check_limits(system, partition, qos, size, request.time)
     out = out.resolve()
-    texts = {size: job_script(request, size, facts, out) for size in nodes}
+    jobs = jobs_of_study(request, nodes, study) if study else jobs_of_sizes(request, nodes)
+    texts = [job_script(job.request, job.nodes, facts, out, job.name) for job in jobs]
     shutil.copytree(_RUNNERS, out / "runners", dirs_exist_ok=True, ignore=shutil.ignore_patterns("__*"))
     _write_sidecar(out, request.workload, facts.get("name"))
     scripts = []
-    for size, text in texts.items():
-        (out / f"n{size}").mkdir(parents=True, exist_ok=True)  # Slurm does not make the folder of its output
-        path = out / f"{request.workload}-n{size}.sh"
+    for job, text in zip(jobs, texts, strict=True):
+        (out / job.name).mkdir(parents=True, exist_ok=True)  # Slurm does not make the folder of its output
+        path = out / script_name(request.workload, job)
         write_file(path, text.encode())
         scripts.append(path)
+    if study:
+        write_file(out / PLAN_NAME, plan_text(request.workload, jobs).encode())
     submit = out / "submit.sh"
     write_file(submit, submit_script(scripts, one_at_a_time).encode())
     return [*scripts, submit]

@@ -45,6 +45,7 @@ class Page(NamedTuple):
     is_dark: bool = False  # light marks on dark ground, for slides and screens
     facet: str = ""  # column by which the rows are split into panels
     unit: str = ""  # gpu: two GCDs of a module count as one GPU
+    mark: str = ""  # bar: bars in place of points
 
     @property
     def scale(self) -> float:
@@ -185,6 +186,12 @@ def _unit(value: Any) -> str:
     return str(value)
 
 
+def _mark(value: Any) -> str:
+    if value != "bar":
+        raise UserError(f"'{value}' is not a mark of this chart", "write bar, or leave --mark out")
+    return str(value)
+
+
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise UserError(f"'{value}' is neither true nor false", "write caption = false")
@@ -206,6 +213,7 @@ _SETTINGS: Mapping[str, Any] = {
     "log": lambda value: {"logarithmic": (value,) if isinstance(value, str) else tuple(value)},  # titles contain commas
     "facet": lambda value: {"facet": str(value)},
     "unit": lambda value: {"unit": _unit(value)},
+    "mark": lambda value: {"mark": _mark(value)},
 }
 
 

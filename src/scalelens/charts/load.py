@@ -5,6 +5,7 @@ A chart is a module with
     QUERY = "scaling"                  the macro whose rows it draws
     FACTS = ("device_unit",)           optional: columns of `runs`, for labels, joined to the rows by run_id
     UNITS = True                       optional: `draw` counts devices in `page.unit`
+    BARS = True                        optional: `draw` has bars where `page.mark` says so
     FACETS = True                      optional: `draw` makes a panel for each value of the column `page.facet`
     PARAMETERS = {"per": "step"}       optional: parameters of the query, unless the user gives others
     def draw(rows: polars.DataFrame, left_out: Mapping[str, int], parameters: Mapping[str, str], page: Page): ...

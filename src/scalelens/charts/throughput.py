@@ -15,6 +15,8 @@ Encodings:
              those of different series that would overlap stand beside each other
     bar      a run with its name, the fastest first, where all runs had the same number of devices, or where only their
              names tell most of them apart, or where no log states the devices
+    --mark bar  the rate of all devices of a run, bars of the series side by side at each number of devices, a panel
+             for each model
 Source: bars of images and tokens per second and device in the results of MLPerf and of CARAML (SC'24 workshops)
 """
 
@@ -33,6 +35,7 @@ from scalelens.charts import (
     limits,
     naming,
     run_rates,
+    size_bars,
     style,
     words,
     work_kinds,
@@ -44,6 +47,7 @@ from scalelens.errors import UserError
 QUERY = "throughput"
 FACETS = True
 UNITS = True
+BARS = True
 FACTS = ("name", "device_unit", "framework", "system", "device_model", "dataset", *naming.FURTHER_FACTS)
 _RATES = ["device_samples_per_s", "device_tokens_per_s"]
 _HAS_RATE = pl.any_horizontal(pl.col(_RATES).is_not_null())
@@ -65,7 +69,8 @@ def draw(
     sized = rated.filter(pl.col("devices").is_not_null())
     known = rated if sized.is_empty() else sized  # a rate of a device needs no number of them, if no run has it
     every = known.sort("model", "precision", "devices", "run_id").to_dicts()
-    kinds = work_kinds.of(every, is_split=not page.facet)
+    page = size_bars.facet_of(every, page) if page.mark else page
+    kinds = work_kinds.of(every, is_split=not page.facet and not page.mark)
     points = [point for kind in kinds for point in kind.points]
     if not points:
         raise UserError("no run has a throughput of a device", "see what there is: scalelens query throughput")
@@ -76,18 +81,25 @@ def draw(
         point["series"] = " ".join(f"{point[fact]}" for fact in _SERIES_FACTS)
     shared = naming.name_by_facts(points, _SERIES_FACTS, _FURTHER_FACTS, style.legend_room(page))
     work_kinds.take_from_labels(kinds)
-    is_named = not page.facet and 1 < len(points) <= run_rates.MOST_RUNS and run_rates.tells_more(points)
+    is_named = (
+        not page.mark and not page.facet and 1 < len(points) <= run_rates.MOST_RUNS and run_rates.tells_more(points)
+    )
     is_bars = sized.is_empty() or is_named
     if is_bars:
         limits.check_count(len(points), run_rates.MOST_RUNS, "runs", limits.CHOOSE_RUNS)
     facets.take_from_labels(points, page.facet)
     ending = _AS_PRINTED if is_printed else ""
-    grid, legend, is_dodged = (
-        (run_rates.panels(kinds, page, ending), [], False) if is_bars else _points(kinds, page, ending)
-    )
+    if page.mark and not sized.is_empty():
+        grid, legend = size_bars.panels(points, kinds[0].work, page, ending)
+        is_bars, is_dodged = True, False
+    elif is_bars:
+        grid, legend, is_dodged = run_rates.panels(kinds, page, ending), [], False
+    else:
+        grid, legend, is_dodged = _points(kinds, page, ending)
     mark = "bar" if is_bars else "point"
     caption = [shared, *_caption(kinds, rows.height - len(points), mark, is_added, is_printed)]
     caption += [dodge.NOTE] if is_dodged else []
+    caption += [size_bars.NOTE] if page.mark else []
     return style.figure(grid, legend, [*filter(None, caption), exclusions.sentence(left_out)], page)
 
 

@@ -14,6 +14,23 @@ from scalelens.errors import UserError
 PANEL = "Run"
 CONTEXT_SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}  # the runner has options of its own
 
+_Out = Annotated[
+    Path | None,
+    typer.Option(help="Folder for logs and traces, or for the study.", show_default="results/WORKLOAD-1, -2, ..."),
+]
+_Stage = Annotated[bool, typer.Option("--stage", help="With --slurm: copy --data to the storage of each node first.")]
+_IsStudy = Annotated[
+    bool, typer.Option("--study", help="With --slurm: a whole study, of precisions, data sets and repeats.")
+]
+_Precisions = Annotated[str | None, typer.Option(help="With --study.", show_default="fp32,amp; for language fp32,bf16")]
+_Repeats = Annotated[int, typer.Option(min=1, help="With --study: runs of each kind and size.")]
+_ReducedData = Annotated[Path | None, typer.Option(help="With --study: a smaller data set, to be run beside --data.")]
+_Container = Annotated[
+    str | None, typer.Option(metavar="IMAGE", help="With --slurm: run in this image, a file or an address.")
+]
+_OneAtATime = Annotated[
+    bool, typer.Option("--one-at-a-time", help="With --slurm: a job starts when the one before it has ended.")
+]
 _ContainerRuntime = Annotated[
     Runtime | None, typer.Option(help="With --container.", show_default="the system's, else apptainer")
 ]
@@ -22,16 +39,14 @@ _ContainerRuntime = Annotated[
 class _Workload(StrEnum):
     vision = "vision"
     language = "language"
+    bert = "bert"
 
 
 def bench(
     context: typer.Context,
-    workload: Annotated[_Workload, typer.Argument(help="vision: images on DDP; language: GPT on megatron-core.")],
+    workload: Annotated[_Workload, typer.Argument(help="vision: images; language: GPT on megatron-core; bert.")],
     nproc: Annotated[int | None, typer.Option(min=1, help="Devices of a node; 1 on this machine by default.")] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Folder for logs and traces, or for the study.", show_default="results/WORKLOAD-1, -2, ..."),
-    ] = None,
+    out: _Out = None,
     power: Annotated[bool, typer.Option("--power", help="Measure power: by jpwr, or by a sampler of our own.")] = False,
     slurm: Annotated[bool, typer.Option("--slurm", help="Write a Slurm job script for each size, and submit.")] = False,
     nodes: Annotated[str, typer.Option(help="With --slurm: 1..64 is 1,2,4,...,64; 1,2,6 is these three.")] = "1",
@@ -42,16 +57,14 @@ def bench(
     partition: Annotated[str | None, typer.Option(help="With --slurm, instead of the system's usual one.")] = None,
     qos: Annotated[str | None, typer.Option(help="With --slurm, instead of the system's usual one.")] = None,
     time: Annotated[str, typer.Option(help="With --slurm: time limit of a job.")] = "00:30:00",
-    container: Annotated[
-        str | None, typer.Option(metavar="IMAGE", help="With --slurm: run in this image, a file or an address.")
-    ] = None,
+    container: _Container = None,
     container_runtime: _ContainerRuntime = None,
-    stage: Annotated[
-        bool, typer.Option("--stage", help="With --slurm: copy --data to the storage of each node first.")
-    ] = False,
-    one_at_a_time: Annotated[
-        bool, typer.Option("--one-at-a-time", help="With --slurm: a job starts when the one before it has ended.")
-    ] = False,
+    stage: _Stage = False,
+    one_at_a_time: _OneAtATime = False,
+    study: _IsStudy = False,
+    precisions: _Precisions = None,
+    repeats: _Repeats = 3,
+    reduced_data: _ReducedData = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With --slurm: write scripts, submit nothing.")] = False,
 ) -> None:  # fmt: skip
     """Run a reference workload, here or as a scaling study under Slurm.  Any other option goes to the runner.
@@ -64,11 +77,16 @@ def bench(
 
     scalelens bench vision --slurm --nodes 1..64 --system lumi --dry-run --precision amp --batch-per-device 256
 
+    scalelens bench vision --slurm --study --system lumi --nodes 1..16 --data imagenet --reduced-data tiny --dry-run
+
     scalelens bench language --slurm --system leonardo --nodes 8 --container nemo.sif --data /data/text --stage
     """
     from scalelens.bench import launching
+    from scalelens.bench.study import Study
 
     out = out or launching.new_folder(workload.value)
+    if study and not slurm:
+        raise UserError("--study writes jobs for Slurm, and --slurm is missing", "add --slurm; --dry-run submits none")
     if not slurm:
         code = launching.run_here(workload.value, nproc or 1, out, power, context.args)
         if code:
@@ -79,10 +97,16 @@ def bench(
         workload.value, context.args, nproc, time, power, account, partition, qos, container, container_runtime, stage
     )
     sizes = launching.sizes(nodes)
-    *scripts, submit_script = launching.write_study(request, sizes, system, out, one_at_a_time)
+    whole = Study(_precisions(workload, precisions), repeats, reduced_data) if study else None
+    *scripts, submit_script = launching.write_study(request, sizes, system, out, one_at_a_time, whole)
     _list_scripts(scripts, submit_script, out)
     if not dry_run:
         _submit(submit_script)
+
+
+def _precisions(workload: _Workload, names: str | None) -> tuple[str, ...]:
+    names = names or ("fp32,bf16" if workload is _Workload.language else "fp32,amp")
+    return tuple(filter(None, (name.strip() for name in names.split(","))))
 
 
 def _list_scripts(scripts: list[Path], submit_script: Path, out: Path) -> None:

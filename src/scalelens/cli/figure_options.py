@@ -53,7 +53,8 @@ Colors = Annotated[
 ]
 
 Sql = Annotated[str | None, typer.Option(metavar="SQL", help="Rows to draw.", rich_help_panel=OWN)]
-Mark = Annotated[str, typer.Option(metavar="line|bar|point", help="What to draw.", rich_help_panel=OWN)]
+_MARKS = "What to draw of --sql, line by default; bar of throughput too."
+Mark = Annotated[str | None, typer.Option(metavar="line|bar|point", help=_MARKS, rich_help_panel=OWN)]
 _ALONG = "Across. Of accuracy: epochs, steps, tokens, hours or energy."
 X = Annotated[str | None, typer.Option(metavar="COLUMN", help=_ALONG, rich_help_panel=OWN)]
 Y = Annotated[str | None, typer.Option(metavar="COLUMN", help="Upwards, a number.", rich_help_panel=OWN)]

@@ -14,12 +14,15 @@ from scalelens.errors import UserError
 PANEL = "Draw"
 
 
+_Parameters = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[KEY=VALUE]...", help="Parameters of its query.", autocompletion=query_parameters),
+]
+
+
 def plot(
     name: Annotated[str | None, typer.Argument(help="See scalelens charts.", autocompletion=chart_names)] = None,
-    parameters: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[KEY=VALUE]...", help="Parameters of its query.", autocompletion=query_parameters),
-    ] = None,
+    parameters: _Parameters = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File: .pdf .svg .png .html or .json")] = None,
     warehouse: WarehouseOption = WAREHOUSE,
     folders: QueryFolders = None,
@@ -38,7 +41,7 @@ def plot(
     order: opts.Order = None,
     colors: opts.Colors = None,
     sql: opts.Sql = None,
-    mark: opts.Mark = "line",
+    mark: opts.Mark = None,
     x: opts.X = None,
     y: opts.Y = None,
     color: opts.Color = "",
@@ -65,11 +68,12 @@ def plot(
     kind, output = _asked(name, sql, output)
     chosen = _settings(
         kind, width=width, height=height, font_size=font_size, theme=theme, title=title, caption=caption, labels=label,
-        order=order, colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet, unit=unit,
+        order=order, colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet, unit=unit, mark=mark if name else None,
     )  # fmt: skip
     own_queries = tuple(folders or ())
     if sql is not None:
-        drawn = plotting.plot_sql(warehouse, sql, Marks(mark, *_both(x, y), color), output, chosen, own_queries)
+        marks = Marks(mark or "line", *_both(x, y), color)
+        drawn = plotting.plot_sql(warehouse, sql, marks, output, chosen, own_queries)
     else:
         drawn = plotting.plot(warehouse, kind, output, pairs(parameters) | ({"x": x} if x else {}), chosen, own_queries)
     plotting.save_beside(drawn, data, caption_file)

@@ -66,6 +66,7 @@ def _content_in(session: Session, traces_alone: bool) -> Content:
     outcomes = overview["outcome"].value_counts(sort=True).sort(["count", "outcome"], descending=[True, False])
     counts = dict(outcomes.iter_rows())
     rows = {name: asking.rows(module.SQL) for name, module in modules}
+    modules = [(name, one) for name, one in modules if rows[name].height or not getattr(one, "ONLY_WITH_ROWS", False)]
     headline, first = headline_of(asking, modules, rows)
     return Content(
         subject_of(asking.rows(SUBJECT_SQL)),

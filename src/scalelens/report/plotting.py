@@ -69,6 +69,8 @@ def plot(
     page = page_of(settings)
     if page.unit and not hasattr(chart, "UNITS"):
         raise UserError(f"the chart {name} counts devices as the logs do", "--unit is for: plot throughput")
+    if page.mark and not hasattr(chart, "BARS"):
+        raise UserError(f"the chart {name} has marks of its own", "--mark is for --sql, and bar for: plot throughput")
     if page.facet and not hasattr(chart, "FACETS"):
         raise UserError(
             f"the chart {name} cannot be split into panels", f"it has panels of its own, or one run; {_with_facets()}"
@@ -164,6 +166,8 @@ def plot_sql(
     """Draws the rows of an SQL statement to `path`.  Raises UserError as `plot` does, and for columns that are not."""
     settings = dict(settings or {})
     page = page_of(settings)
+    if page.mark:
+        raise UserError("mark is no setting of a figure of your own SQL", "draw it with --mark")
     if page.unit:
         raise UserError("the rows of your SQL count devices as it says", "leave --unit out, or count there")
     answer = ask(root, Question(sql=statement), query_folders, also=NEEDED_FOR_INPUTS)

@@ -9,6 +9,7 @@ import torch
 from runlog import LOCAL_RANK, LOCAL_WORLD, RANK
 
 clock = time.perf_counter
+AUTOCAST = {"fp32": None, "tf32": None, "amp": torch.float16, "bf16": torch.bfloat16}
 
 
 def use_device(gpu):

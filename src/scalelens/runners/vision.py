@@ -20,14 +20,13 @@ from pathlib import Path
 STARTED = time.perf_counter()  # before torch: its import is most of the start on a busy shared file system
 
 import torch  # noqa: E402
-from measuring import DeviceClock, clock, profiler, use_device, warmup_steps  # noqa: E402
+from measuring import AUTOCAST, DeviceClock, clock, profiler, use_device, warmup_steps  # noqa: E402
 from runlog import LOCAL_WORLD, RANK, WORLD, checked, device, ending, facts, open_log  # noqa: E402
 from torch import distributed, nn  # noqa: E402
 from vision_data import Batches  # noqa: E402
 from vision_models import DEPTHWISE, MODELS, loss_of  # noqa: E402
 
 GPUS = torch.cuda.device_count()
-AUTOCAST = {"fp32": None, "tf32": None, "amp": torch.float16, "bf16": torch.bfloat16}
 
 
 def options():

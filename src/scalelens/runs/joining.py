@@ -49,6 +49,7 @@ from scalelens.runs.trackers import attach_exports, attach_trackers, with_twins
 from scalelens.warehouse.live import Live
 from scalelens.warehouse.records import Entry
 
+_OF_A_PLAN = {"planned_runs"}  # of runs to come: the file belongs to none
 # The folder or the archive of one run: of W&B, ClearML, Comet and Neptune.
 _TRACKED = re.compile(
     r"(.*/(?:(?:offline-)?run-\d{8}_\d{6}-[^/]+|offline-[0-9a-f]{32}(?:\.zip)?|[0-9a-f]{32}\.zip|run__[0-9a-f-]{36}[^/]*))"
@@ -117,7 +118,7 @@ def sidecars_of(live: Live) -> Sidecars:
 
 
 def _parts_of(live: Live) -> list[Part]:
-    """Parts of all files in the order of their paths, except those that contain nothing but problems."""
+    """Parts of all files in the order of their paths, except those that tell of no run."""
     first_path: dict[str, Entry] = {}
     for _, entry in sorted(live.paths.items()):
         first_path.setdefault(entry.file_id, entry)
@@ -136,7 +137,7 @@ def _parts_of(live: Live) -> list[Part]:
         for entry in entries
         for statements, named_run in [(sidecars.statements_on(entry.path), sidecars.run_of(entry.path))]
         for number, facts in entry.parts.items()
-        if set(facts.rows) != {"problems"}
+        if set(facts.rows) not in ({"problems"}, _OF_A_PLAN, _OF_A_PLAN | {"problems"})
     ]  # fmt: skip
     return sorted(parts, key=lambda part: (part.path, part.part))
 

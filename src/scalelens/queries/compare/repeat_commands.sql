@@ -19,13 +19,16 @@ settings AS (
     FROM (SELECT run_id, key, min(value) AS value FROM params GROUP BY run_id, key) GROUP BY run_id),
 named AS (
     SELECT r.*, settings, o.run_id IS NOT NULL AS is_own, framework LIKE 'megatron%' AS is_language,
+        CASE WHEN is_language THEN 'language' WHEN model LIKE '%bert%' THEN 'bert' ELSE 'vision' END AS workload,
         coalesce(settings['scaling'] = 'strong', false) AS is_strong
     FROM runs AS r LEFT JOIN own_runs AS o USING (run_id) LEFT JOIN settings USING (run_id)),
 options AS (
     SELECT *, [
         ('--precision', r.precision), ('--device', if(device_unit = 'cpu', 'cpu', NULL)),
-        ('--model', if(is_language, NULL, model)), ('--shape', if(is_language, replace(model, 'gpt-', ''), NULL)),
-        ('--image-size', if(is_language, NULL, settings['image_size'])),
+        ('--model', if(workload = 'vision', model, NULL)),
+        ('--shape', if(workload = 'vision', NULL, replace(model, 'gpt-', ''))),
+        ('--image-size', if(workload = 'vision', settings['image_size'], NULL)),
+        ('--seq-length', if(workload = 'bert', seq_length::VARCHAR, NULL)),
         (if(is_language, '--micro-batch-size', '--batch-per-device'),
             if(is_language OR NOT is_strong, micro_batch_size::VARCHAR, NULL)),
         ('--accumulation', if(is_language AND NOT is_strong, settings['accumulation'], NULL)),
@@ -36,7 +39,7 @@ options AS (
     FROM named AS r)
 SELECT run_id, CASE WHEN is_own THEN
         format('for k in $(seq 1); do scalelens bench {} {} --out results/{}-again-$k ',
-            if(is_language, 'language', 'vision'),
+            workload,
             if(coalesce(nodes, 1) > 1, format('--slurm --nodes {}', nodes),
                 format('--nproc {}', coalesce(devices, 1))), name)
         || array_to_string([concat(o[1], ' ', o[2]) FOR o IN options IF o[2] IS NOT NULL], ' ') || '; done'

@@ -30,7 +30,8 @@
 -- Parameters: runs, epochs, warmup, exclude
 --   statistic := 'median'    time of a step: 'median', or 'mean', which includes the stalls
 --   formula := 'auto'        '6N', 'palm', 'megatron', 'layers' or 'auto'
---   attention := 'causal'    what a token attends to in formula megatron: 'causal' (those before it) or 'full'
+--   attention := 'auto'      what a token attends to in formula megatron: 'causal' (those before it), 'full', or 'auto':
+--                            full where the name says BERT or ELECTRA, or the log says `bidirectional`, else causal
 --
 -- Columns:
 --   run_id                 VARCHAR             run
@@ -63,7 +64,8 @@ WITH
 formats AS (
     SELECT run_id, bool_or(lower(key) IN ('fp8', 'fp8_hybrid', 'fp8_e4m3')
         AND lower(trim(value)) NOT IN ('', 'none', 'false', '0', 'null')) AS has_fp8,
-        max(value) FILTER (key = 'global_batch_size_origin') AS batch_origin
+        max(value) FILTER (key = 'global_batch_size_origin') AS batch_origin,
+        coalesce(bool_or(key = 'scored_tokens' AND value = 'all'), false) AS scores_all
     FROM params GROUP BY run_id),
 measured AS (
     SELECT run_id, n_steps, mean_s, samples_per_s, tokens_per_s, tflops_per_device AS printed_tflops, value_kinds,
@@ -74,7 +76,7 @@ measured AS (
     FROM batch_stats(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude)),
 joined AS (
     SELECT r.run_id, r.model, r.precision, r.devices, r.device_model, r.global_batch_size, r.seq_length, batch_origin,
-        m.* EXCLUDE (run_id), f.* EXCLUDE (run_id, parameters, seq_length), d.* EXCLUDE (run_id, device_model),
+        m.* EXCLUDE (run_id), scores_all, f.* EXCLUDE (run_id, parameters, seq_length), d.* EXCLUDE (run_id, device_model),
         coalesce(tdp_w, package_w / 2) AS limit_w,
         coalesce(tokens_per_s * mean_s, r.global_batch_size * r.seq_length) AS step_tokens,
         coalesce(samples_per_s * mean_s, r.global_batch_size) AS step_samples,
@@ -126,6 +128,8 @@ SELECT run_id, model, w.precision, devices, device,
             THEN format('with TF32 allowed the peak is {:g} TFLOP/s', tf32_tflops) END,
         CASE WHEN regexp_matches(value_kinds, 'running|epoch|run_')
             THEN 'the times are means that may include the warm-up' END,
+        CASE WHEN mfu IS NOT NULL AND attention = 'auto' AND attention_counted = 'full' AND NOT scores_all
+            THEN 'if only masked tokens are scored, as usual for BERT, fewer operations are needed than counted' END,
         'global batch inferred from ' || batch_origin]) AS note,
     CASE WHEN peak_tflops IS NOT NULL THEN source END AS source
 FROM worked AS w

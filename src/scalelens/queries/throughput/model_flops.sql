@@ -21,11 +21,12 @@
 --   Korthikanti et al., arXiv 2205.05198, appendix A (recomputation).
 --
 -- Assumptions: A multiply-add is two operations.  The backward pass is twice the forward pass.  A language model is a
---   decoder: its mask is causal.  Every sequence is `seq_length` long.
+--   decoder, whose mask is causal, unless its name or its log says otherwise.  Every sequence is `seq_length` long.
 --
 -- Limits: Embedding lookups are not work, but 6N and palm count the tables in N: Llama 3.2 1B with separate tables has
 --   1.5e9 parameters and multiplies with 1.2e9 of them.  The backward pass of flash attention recomputes the scores; no
---   formula contains that.  Documents of one sequence that are masked from each other need less attention than is
+--   formula contains that.  The scores of the vocabulary are counted at every token: of a BERT-base with 128
+--   tokens whose masked ones alone are scored, 22 % too much.  Documents of one sequence that are masked from each other need less attention than is
 --   counted.  No formula counts state-space layers, latent attention, sliding windows, or an encoder with a decoder.
 --
 -- Helper: used by scaling_points and mfu
@@ -34,7 +35,8 @@
 --
 -- Parameters:
 --   formula := 'auto'        '6N', 'palm', 'megatron', 'layers' or 'auto'
---   attention := 'causal'    what a token attends to in formula megatron: 'causal' (those before it) or 'full'
+--   attention := 'auto'      what a token attends to in formula megatron: 'causal' (those before it), 'full', or 'auto':
+--                            full where the name says BERT or ELECTRA, or the log says `bidirectional`, else causal
 --
 -- Columns:
 --   run_id                      VARCHAR    run
@@ -53,7 +55,8 @@
 --   reason                      VARCHAR    why there is no number
 WITH
 checked_parameters AS (
-    SELECT CASE WHEN attention NOT IN ('causal', 'full') THEN error('attention is ''causal'' or ''full''')
+    SELECT CASE WHEN attention NOT IN ('causal', 'full', 'auto')
+            THEN error('attention is ''causal'', ''full'' or ''auto''')
         WHEN formula NOT IN ('6N', 'palm', 'megatron', 'layers', 'auto')
             THEN error('formula is ''6N'', ''palm'', ''megatron'', ''layers'' or ''auto''') ELSE true END AS is_known),
 widths AS (
@@ -68,7 +71,9 @@ sizes AS (
             AS active_parameters,
         CASE WHEN is_countable AND uncounted IS NULL THEN layers * (4 * hidden_size * (a + k)
             + 2 * g * hidden_size * CASE WHEN is_mixture THEN top_k * expert_ffn + shared_ffn ELSE ffn END) END AS products,
-        layers * r.seq_length * a * CASE attention WHEN 'full' THEN 4 ELSE 2 END AS scores,
+        CASE WHEN attention <> 'auto' THEN attention
+            WHEN is_bidirectional OR regexp_matches(lower(r.model), 'bert|electra') THEN 'full' ELSE 'causal' END AS attends,
+        layers * r.seq_length * a * CASE attends WHEN 'full' THEN 4 ELSE 2 END AS scores,
         image_model_work(r.model, image_size, unet_channels) AS image
     FROM runs AS r LEFT JOIN widths AS w USING (run_id)),
 by_formula AS (
@@ -82,7 +87,7 @@ by_formula AS (
     FROM sizes)
 SELECT run_id, parameters, active_parameters, layers, hidden_size, seq_length,
     CASE WHEN coalesce(model_flops, image_flops) IS NOT NULL THEN chosen END AS formula_used,
-    CASE formula_used WHEN '6N' THEN 'none' WHEN 'palm' THEN 'full' WHEN 'megatron' THEN attention END AS attention_counted,
+    CASE formula_used WHEN '6N' THEN 'none' WHEN 'palm' THEN 'full' WHEN 'megatron' THEN attends END AS attention_counted,
     model_flops AS flops_per_token,
     model_flops + CASE recomputation WHEN 'none' THEN 0
         WHEN 'full' THEN CASE chosen WHEN 'megatron' THEN products + scores ELSE model_flops / 3 END

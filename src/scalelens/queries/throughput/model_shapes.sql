@@ -25,6 +25,7 @@
 --   shared_ffn           DOUBLE     width of the experts that all tokens use, 0 for none
 --   is_in_every_layer    BOOLEAN    whether every layer has experts
 --   uncounted            VARCHAR    arguments that are on and give the model layers that no formula counts
+--   is_bidirectional     BOOLEAN    whether the log says that a token attends to those after it too
 --   unet_channels        BIGINT     channels of the first level of a U-Net
 --   image_size           VARCHAR    size of the images, as the log prints it
 --   recomputation        VARCHAR    none, full, selective, or what the log states; NULL where it states nothing
@@ -59,6 +60,7 @@ gathered AS (
             'attention_output_gate', 'hybrid_attention_enabled', 'hybrid_override_pattern', 'is_hybrid_model',
             'linear_attention_freq', 'experimental_attention_variant', 'window_size', 'attn_sliding_window',
             'sliding_window', 'mtp_num_layers', 'encoder_decoder')) AS uncounted,
+        bool_or(key = 'bidirectional' AND is_on) AS is_bidirectional,
         max(TRY_CAST(word AS BIGINT)) FILTER (WHERE key = 'unet_channels') AS unet_channels,
         max(word) FILTER (WHERE key IN ('image_size', 'image_shape')) AS image_size,
         bool_or(is_recompute) AS says_recompute,
@@ -71,7 +73,8 @@ SELECT run_id, layers, hidden_size, ffn, heads, nullif(head_size, 0) AS head_siz
     CASE WHEN is_ungrouped IS NOT TRUE AND query_groups BETWEEN 1 AND heads THEN query_groups END AS query_groups,
     vocabulary, coalesce(is_gated, false) AS is_gated, coalesce(experts, 1) AS experts, top_k,
     coalesce(nullif(expert_ffn, 0), ffn) AS expert_ffn, coalesce(shared_ffn, 0) AS shared_ffn,
-    coalesce(is_in_every_layer, true) AS is_in_every_layer, uncounted, unet_channels, image_size,
+    coalesce(is_in_every_layer, true) AS is_in_every_layer, uncounted,
+    coalesce(is_bidirectional, false) AS is_bidirectional, unet_channels, image_size,
     CASE WHEN says_recompute THEN CASE WHEN recompute IS NULL THEN 'none'
         WHEN recompute IN ('true', '1', 'full') THEN if(is_by_block, 'full, of some layers', 'full')
         WHEN is_of_megatron AND coalesce(modules, '') IN ('', 'none', 'core_attn') THEN 'selective'

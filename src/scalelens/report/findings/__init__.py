@@ -9,6 +9,7 @@ A finding is a module whose docstring is the question, with
                                         name: "accuracy score_name=loss"
     def run_to_draw(rows): ...          optional: the run to draw where a chart shows a single one
     ABOUT_TRACES = True                 optional: it is about traces, too, not only about logs
+    ONLY_WITH_ROWS = True               optional: it is left out where its SQL has no rows
     IS_REMARK = True                    optional: it changes no conclusion unless a sentence has weight
     def sentences(rows, names): ...     what was found, the most important first: a list of FindingSentence
     def nothing(rows): ...              the sentence if there is none: what was checked, and what is not known
