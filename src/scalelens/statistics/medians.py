@@ -68,7 +68,9 @@ def intervals_of_ordered(values: Values, n: Lengths | None, ordered: Values, ran
     is_tie = ordered[:, 1:] == ordered[:, :-1]
     if n is not None:
         is_tie &= ~behind_end(ordered, n)[:, 1:]
-    of_runs = zip(values, ordered, lengths.tolist(), n_eff.tolist(), r.tolist(), is_tie.any(axis=1).tolist(), strict=True)
+    of_runs = zip(
+        values, ordered, lengths.tolist(), n_eff.tolist(), r.tolist(), is_tie.any(axis=1).tolist(), strict=True
+    )
     return [_interval_of(row[:length], sort[:length], *rest) for row, sort, length, *rest in of_runs]
 
 
