@@ -20,7 +20,7 @@ _MEMORIES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.45)  # orders of fractional differencing
 _LIKENESSES = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)  # coefficients of first-order autoregressive series
 _MOST_BESIDE_MEMORY = 0.7  # coefficient together with long memory: beyond it the two explain the same
 _NOISES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)  # variance of white noise on top, in units of that of the series below it
-_WHITE = 2.0  # how often white noise counts, of which each noise on top makes the same again
+_WHITE = 60  # values of which white noise counts once more: in a long series, anything else would show
 _CAUTION = 0.5  # exponent of the mean over models, of series of up to
 _CAUTIOUS = 1000  # values; of a longer series the mean comes near the geometric one
 _NEGLIGIBLE = 1e-8  # of an autoregressive weight
@@ -32,7 +32,7 @@ class _Models(NamedTuple):
     inverse: _Values
     sum_of_logs: _Values  # shape (models,)
     at_zero: _Values  # n times the variance of the mean of n values
-    counts: _Values  # how often each counts
+    is_white: npt.NDArray[np.bool_]  # each noise on top of white noise makes the same again
 
 
 @lru_cache(maxsize=16)
@@ -48,8 +48,8 @@ def _models(n: int) -> _Models:
     at_zero = 2 * tapered.sum(axis=1) - 1
     noise = np.array(_NOISES)[:, None]
     with_noise = np.maximum(spectra[None] + noise[..., None], _NEGLIGIBLE).reshape(-1, spectra.shape[1])
-    counts = np.tile([_WHITE if d == phi == 0 else 1.0 for d, phi in pairs], len(noise))
-    return _Models(1 / with_noise, np.log(with_noise).sum(axis=1), (at_zero[None] + noise).ravel(), counts)
+    is_white = np.tile([d == phi == 0 for d, phi in pairs], len(noise))
+    return _Models(1 / with_noise, np.log(with_noise).sum(axis=1), (at_zero[None] + noise).ravel(), is_white)
 
 
 def _correlations(memory: float, likeness: float, n: int) -> _Values:
@@ -87,7 +87,7 @@ def variance_of_mean(values: _Values) -> float:
     if not np.all(sizes > 0):
         return 0.0
     likelihood = -len(power) * np.log(sizes) - models.sum_of_logs
-    weights = models.counts * np.exp(likelihood - likelihood.max())
+    weights = np.exp(likelihood - likelihood.max()) * np.where(models.is_white, 1 + len(values) / _WHITE, 1.0)
     exponent = _CAUTION * min(1.0, _CAUTIOUS / len(values))
     mean = (weights @ (sizes * models.at_zero) ** exponent) / weights.sum()
     return float(apart * mean ** (1 / exponent))
