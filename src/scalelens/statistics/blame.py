@@ -78,8 +78,8 @@ def blame_labels(
     Labels of the same jobs are one label.  A label is `confounded` where another explains the same jobs about as well,
     or where all its jobs ran in one or two stretches of time, in which anything else may have been slow.
     `unknown` means that an effect of the size `effect` could not be excluded; `more_jobs` says how many more jobs
-    would show it in 80 of 100 cases.  A label whose jobs came one after the other is `unknown` as well, with its time as
-    rival: what they have in common goes with the median of the jobs next in time.
+    would show it in 80 of 100 cases.  A label whose jobs came one after the other is `unknown` as well, with its time
+    as rival: what they have in common goes with the median of the jobs next in time.
     """
     jobs, names = prepared(times, configurations, moments, labels)
     if not names:

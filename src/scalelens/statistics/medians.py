@@ -85,7 +85,7 @@ def _interval_of(values: Values, ordered: Values, n_eff: float, autocorrelation:
         reason = f"unsteady: {n} records say as much as {n_eff:.1f} uncorrelated ones: the range of them"
     elif (changes := changes_of_level(values, ordered)) is not None:
         times = "once" if changes == 1 else f"{changes} times"
-        reason = f"two levels, changed {times} in {n} records: too few changes to tell how long each lasts: the range of them"
+        reason = f"two levels, changed {times} in {n} records: too few changes to tell how long each lasts: the range"
     else:
         ends = float(ordered[rank - 1]), float(ordered[n - rank])
         widest = widened(*ends, ordered) if has_ties else ends

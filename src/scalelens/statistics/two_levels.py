@@ -1,7 +1,8 @@
 """Whether a run had two levels and went from one to the other a few times only.
 
-Such a run has seen too few changes to tell how long it is on each level, and so where its median lies in the long run.  The signs above and below the median do not show it: with one change near an end, nearly all records are
-on one level, and look like independent ones.
+Such a run has seen too few changes to tell how long it is on each level, and so where its median lies in the long run.
+The signs above and below the median do not show it: with one change near an end, nearly all records are on one level,
+and look like independent ones.
 """
 
 from math import ceil
