@@ -281,7 +281,7 @@ def _stretches(moment: _Values, had: _Mask) -> float:
     return float(in_order[0]) + float((in_order[1:] & ~in_order[:-1]).sum())
 
 
-def is_taken_for_time(moment: _Values, had: _Mask) -> bool:
+def _is_taken_for_time(moment: _Values, had: _Mask) -> bool:
     """Whether what jobs with a label have in common goes with the median of the jobs next to them in time.
 
     That median has the effect where most of these jobs had the label.  It hides the effect as far as it has it more
@@ -387,7 +387,7 @@ class _Search:
         n_with, n_without = int(self.scored.n_with[label]), int(self.scored.n_without[label])
         had = self.part.members[label] > 0
         shift = _shift_of(self.values, self.block, had)
-        is_hidden = not verdict and n_without > 0 and self.takes_off_time and is_taken_for_time(self.part.moment, had)
+        is_hidden = not verdict and n_without > 0 and self.takes_off_time and _is_taken_for_time(self.part.moment, had)
         if not verdict:
             is_bounded = shift.kind == "ci95" and shift.high is not None and shift.high < self.effect
             verdict = "ordinary" if is_bounded and not is_hidden else "unknown"
