@@ -419,6 +419,17 @@ def test_the_number_of_repeats_settles_it_in_nine_of_ten_cases() -> None:
     assert settled >= 0.9 * asked
 
 
+def test_too_many_repeats_are_a_reason_in_place_of_a_number(warehouse: Warehouse) -> None:
+    for side, levels in (("fp32", (1.0, 1.3, 1.7)), ("bf16", (1.02, 1.3, 1.72))):
+        for k, level in enumerate(levels):
+            warehouse.run(
+                f"{side}{k}", [level, 1.001 * level] * 30, model="m", precision=side, global_batch_size=8, devices=4
+            )
+    row = compared(warehouse, "precision=fp32", "precision=bf16")
+    assert (row["verdict"], row["comparable"], row["runs_needed"]) == ("inconclusive", True, None)
+    assert row["note"].count("200 runs a side settle it in") == 1
+
+
 def test_the_number_of_repeats_gives_a_ratio_to_a_share() -> None:
     random = np.random.default_rng(7)
     reached = 0

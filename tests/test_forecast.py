@@ -1,10 +1,13 @@
 """Forecasts of speeds at sizes that were not run: held against sizes that were, never with residuals of the submitter."""
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pytest
+import scipy.optimize
 import scipy.stats
 
 from conftest import ROOT
@@ -70,6 +73,84 @@ def test_largest_sizes_of_public_results_lie_inside() -> None:
 def test_an_ordinary_power_law_promises_too_much() -> None:
     """Why the interval is not half as wide as its: it misses more than it says."""
     assert sum(abs(one.power_error) <= one.power_end for one in HELD_OUT) < 0.8 * len(HELD_OUT)
+
+
+Values = npt.NDArray[np.float64]
+Law = Callable[[Values, Values, float], float]
+
+
+def rational_law(contention_only: bool) -> Law:
+    """Speed at a size by Gunther's universal scalability law, or by Amdahl's, which has no term of coherency.
+
+    n / X = (1 + a (n - 1) + b n (n - 1)) / X(1) is linear in its coefficients, none of which is below 0.
+    """
+
+    def law(devices: Values, speeds: Values, size: float) -> float:
+        def terms(n: Values) -> Values:
+            return np.stack([n**0, n - 1] + ([] if contention_only else [n * (n - 1)]), axis=-1)
+
+        at = devices / devices[0]
+        coefficients, _ = scipy.optimize.nnls(terms(at) * (speeds / at)[:, None], np.ones(len(at)))
+        n = size / devices[0]
+        return n / float(terms(np.array(n)) @ coefficients)
+
+    return law
+
+
+def mean_law(laws: list[Law]) -> Law:
+    return lambda *known: float(np.exp(np.mean([np.log(law(*known)) for law in laws])))
+
+
+LAWS: dict[str, Law] = {
+    "power law, which is used": expected_speed,
+    "Amdahl": rational_law(contention_only=True),
+    "universal scalability law": rational_law(contention_only=False),
+}
+LAWS["mean of the three"] = mean_law(list(LAWS.values()))
+
+
+def errors_of(law: Law, series: Series) -> list[tuple[float, float]]:
+    """Each larger size forecast from smaller ones: the error of its logarithm, and the scale it is held against."""
+    found = []
+    for cut in range(3, len(series.devices)):
+        known = series.devices[:cut], series.speeds[:cut]
+        for size, speed in zip(series.devices[cut:], series.speeds[cut:], strict=True):
+            found.append((abs(float(np.log(speed / law(*known, size)))), scale_of(*known, size)))
+    return found
+
+
+def outcomes(law: Law) -> tuple[int, list[float], list[float]]:
+    """Of the held-out largest sizes: how many lie inside, and errors and half-widths, as shares."""
+    errors, ends = [], []
+    for series in LONG:
+        mine = set(series.submitter.split("+"))
+        others = [other for other in published_series() if not mine & set(other.submitter.split("+"))]
+        limit = limit_of([error / scale for other in others for error, scale in errors_of(law, other)])
+        known = series.devices[:-1], series.speeds[:-1]
+        errors.append(abs(float(np.log(series.speeds[-1] / law(*known, series.devices[-1])))))
+        ends.append(limit * scale_of(*known, series.devices[-1]))
+    inside = sum(error <= end for error, end in zip(errors, ends, strict=True))
+    return inside, np.expm1(errors).tolist(), np.expm1(ends).tolist()
+
+
+def test_no_other_law_is_better(golden) -> None:
+    """On the held-out sizes: the others miss more of them, by more, though most of their errors are smaller."""
+    lines, found = [], {}
+    for name, law in LAWS.items():
+        inside, errors, ends = found[name] = outcomes(law)
+        lines.append(
+            f"| {name} | {inside} of {len(errors)} | {100 * np.median(errors):.1f} | {100 * np.mean(errors):.1f} "
+            f"| {100 * max(errors):.0f} | {100 * np.median(ends):.0f} |\n"
+        )
+    inside, errors, _ = found.pop("power law, which is used")
+    assert all(one[0] <= inside and np.mean(one[1]) > np.mean(errors) for one in found.values())
+    table = (
+        "<!-- laws -->\n| law | inside | median error [%] | mean [%] | largest [%] | half of the interval, median [%] |\n"
+        f"|---|---:|---:|---:|---:|---:|\n{''.join(lines)}<!-- end of laws -->"
+    )
+    text = re.sub(r"<!-- laws -->.*?<!-- end of laws -->", lambda _: table, PAGE.read_text(), flags=re.DOTALL)
+    assert table in text
+    golden(text, PAGE)
 
 
 def test_page(golden) -> None:

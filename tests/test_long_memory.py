@@ -88,6 +88,13 @@ def test_what_is_called_an_interval_covers_in_full(name: str, n: int, seed: int)
     assert printed * 1000 < 100 or share >= LESS.get((name, n), 0.9) - 2 * np.sqrt(0.09 / (1000 * printed))
 
 
+def test_a_drift_as_long_as_the_series_is_seen() -> None:
+    """AR(1) with phi = 0.97: n times the variance of the mean is 1 / (1 - phi)^2, of 1,000 values 4 % less."""
+    noise = np.random.default_rng(5).standard_normal((40, 3000))
+    found = [variance_of_mean(row[2000:]) for row in scipy.signal.lfilter([1], [1, -0.97], noise, axis=1)]
+    assert 0.7 <= np.median(found) * (1 - 0.97) ** 2 <= 3
+
+
 @pytest.mark.parametrize(("phi", "n"), [(0.0, 1000), (0.5, 1000), (0.5, 500)])
 def test_a_short_memory_is_taken_for_little_more_than_it_is(phi: float, n: int) -> None:
     """n times the variance of the mean of an AR(1) series is 1 / (1 - phi)^2: at most twice as much is found."""

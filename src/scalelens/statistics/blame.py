@@ -19,6 +19,7 @@ _FEWEST = 2  # jobs that had a label, and that had not, for it to be tested
 _LIKELY = 6.0  # by which the squared score exceeds that of a rival: a likelihood ratio of 20
 _APART = 2.0  # score of a label in the jobs without its rival, that tells it from the rival
 _FEWEST_STRETCHES = 3  # times at which a label came, so that it is not the time that was slow
+_MOST_HIDDEN = 0.5  # of an effect, that the medians of jobs next in time may take away
 _POWER = 0.84  # normal score of being found in 80 of 100 cases
 _ROWS = 512  # labels that are permuted at a time
 _MOST_NEEDED = 1000
@@ -77,7 +78,8 @@ def blame_labels(
     Labels of the same jobs are one label.  A label is `confounded` where another explains the same jobs about as well,
     or where all its jobs ran in one or two stretches of time, in which anything else may have been slow.
     `unknown` means that an effect of the size `effect` could not be excluded; `more_jobs` says how many more jobs
-    would show it in 80 of 100 cases.
+    would show it in 80 of 100 cases.  A label whose jobs came one after the other is `unknown` as well, with its time
+    as rival: what they have in common goes with the median of the jobs next in time.
     """
     jobs, names = prepared(times, configurations, moments, labels)
     if not names:
@@ -279,8 +281,27 @@ def _stretches(moment: _Values, had: _Mask) -> float:
     return float(in_order[0]) + float((in_order[1:] & ~in_order[:-1]).sum())
 
 
+def _is_taken_for_time(moment: _Values, had: _Mask) -> bool:
+    """Whether what jobs with a label have in common goes with the median of the jobs next to them in time.
+
+    That median has the effect where most of these jobs had the label.  It hides the effect as far as it has it more
+    often for jobs with the label than for jobs without.
+    """
+    dated = np.flatnonzero(np.isfinite(moment))
+    in_order = had[dated[np.argsort(moment[dated], kind="stable")]]
+    around = 2 * _NEIGHBORS
+    if len(in_order) <= around or in_order.all() or not in_order.any():
+        return False
+    sums = np.concatenate([[0], np.cumsum(in_order)])
+    first = np.clip(np.arange(len(in_order)) - _NEIGHBORS, 0, len(in_order) - around - 1)
+    is_mostly = sums[first + around + 1] - sums[first] - in_order >= _NEIGHBORS
+    return bool(np.mean(is_mostly[in_order]) - np.mean(is_mostly[~in_order]) > _MOST_HIDDEN)
+
+
 class _Search:
     """One label after the other, until none exceeds what chance would give."""
+
+    takes_off_time = True  # of the values that are ranked
 
     def __init__(self, jobs: Jobs, names: list[str], effect: float) -> None:
         self.jobs, self.names, self.effect = jobs, names, effect
@@ -364,15 +385,20 @@ class _Search:
     def described(self, label: int, verdict: str, p_value: float) -> Blame:
         """What the kept jobs say of a label."""
         n_with, n_without = int(self.scored.n_with[label]), int(self.scored.n_without[label])
-        shift = _shift_of(self.values, self.block, self.part.members[label] > 0)
+        had = self.part.members[label] > 0
+        shift = _shift_of(self.values, self.block, had)
+        is_hidden = not verdict and n_without > 0 and self.takes_off_time and _is_taken_for_time(self.part.moment, had)
         if not verdict:
             is_bounded = shift.kind == "ci95" and shift.high is not None and shift.high < self.effect
-            verdict = "ordinary" if is_bounded else "unknown"
+            verdict = "ordinary" if is_bounded and not is_hidden else "unknown"
+        if is_hidden:
+            shift = _NO_SHIFT._replace(n_jobs=n_with, n_others=n_without)
         score = float(self.scored.scores[label])
         return Blame(
             self.names[label], verdict, *shift,
             score if np.isfinite(score) else None, p_value if np.isfinite(score) else None,
-            self.more_jobs(n_with, n_without) if verdict == "unknown" else None, None,
+            self.more_jobs(n_with, n_without) if verdict == "unknown" and not is_hidden else None,
+            TIME if is_hidden else None,
         )  # fmt: skip
 
     def measured(self, label: int, found: Blame) -> Blame:
@@ -407,6 +433,8 @@ class _Search:
 
 class _SearchOfFailures(_Search):
     """The same for jobs that fail: what is ranked is whether a job failed."""
+
+    takes_off_time = False
 
     def values_of(self, jobs: Jobs) -> _Values:
         return jobs.logs

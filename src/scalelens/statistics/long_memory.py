@@ -1,12 +1,13 @@
-"""What the mean of a series with long memory is worth, for series that lag 1 and block means take for short-lived.
+"""What the mean of a series is worth that wanders more slowly than lag 1 and block means see.
 
-The spectrum of such a series rises towards frequency 0 as a power, and no stretch of it is long enough to see all of
-the changes.  The spectrum is therefore fitted by models with and without long memory, and each counts as much as the
-series makes it likely: the mean over models is large where a series cannot tell them apart.
+The spectrum of a series with long memory rises towards frequency 0 as a power, and no stretch of it is long enough to
+see all of the changes; a drift that takes as long as the series is seen as little.  The spectrum is therefore fitted by
+models with and without either, and each counts as much as the series makes it likely: the mean over models is large
+where a series cannot tell them apart.
 """
 
 from functools import lru_cache
-from math import gamma, pi, sin
+from math import ceil, log
 from typing import NamedTuple
 
 import numpy as np
@@ -14,36 +15,59 @@ import numpy.typing as npt
 
 _Values = npt.NDArray[np.float64]
 
-_LONGEST = 512  # values that are looked at: neighbours of a longer series are added up first
-_MEMORIES = (0.0, 0.09, 0.18, 0.27, 0.36, 0.45)  # orders of fractional differencing; from 0.5 on there is no mean
-_LIKENESSES = (0.0, 0.25, 0.5, 0.7, 0.85, 0.95)  # coefficients of an autoregressive series of first order
-_NOISES = (0.0, 0.5, 2.0, 8.0)  # variance of white noise on top, in units of that of the series below it
-_CAUTIOUS = 50  # values of which the exponent of the mean over models is 1; of a long series the mean is geometric
+_LONGEST = 1024  # values that are looked at: neighbors of a longer series are added up first
+_MEMORIES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.45)  # orders of fractional differencing; from 0.5 on there is no mean
+_LIKENESSES = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)  # coefficients of first-order autoregressive series
+_MOST_BESIDE_MEMORY = 0.7  # coefficient together with long memory: beyond it the two explain the same
+_NOISES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)  # variance of white noise on top, in units of that of the series below it
+_WHITE = 60  # values of which white noise counts once more: in a long series, anything else would show
+_CAUTION = 0.5  # exponent of the mean over models, of series of up to
+_CAUTIOUS = 1000  # values; of a longer series the mean comes near the geometric one
+_NEGLIGIBLE = 1e-8  # of an autoregressive weight
 
 
 class _Models(NamedTuple):
-    """Spectra of variance 1 or more at the Fourier frequencies, shape (models, frequencies)."""
+    """Expected periodograms of models of variance 1 or more at the Fourier frequencies, shape (models, frequencies)."""
 
     inverse: _Values
     sum_of_logs: _Values  # shape (models,)
     at_zero: _Values  # n times the variance of the mean of n values
+    is_white: npt.NDArray[np.bool_]  # each noise on top of white noise makes the same again
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=16)
 def _models(n: int) -> _Models:
-    """The models of a series of n values: ARFIMA(1, d, 0) under white noise."""
-    frequency = 2 * pi * np.arange(1, (n + 1) // 2) / n
-    likeness, memory = np.array(_LIKENESSES), np.array(_MEMORIES)
-    short = 1 / (1 - 2 * likeness[:, None] * np.cos(frequency) + likeness[:, None] ** 2)
-    long = np.exp(-2 * memory[:, None] * np.log(2 * np.sin(frequency / 2)))
-    spectra = (short[:, None] * long[None]).reshape(-1, len(frequency))
-    size = spectra.mean(axis=1)
-    # The variance of the mean of n values falls as n^(2 d - 1): Beran, Statistics for Long-Memory Processes, 1994.
-    rises = [n ** (2 * d) * gamma(1 - 2 * d) * sin(pi * d) / (pi * d * (1 + 2 * d)) if d else 1.0 for d in _MEMORIES]
-    at_zero = np.outer(1 / (1 - likeness) ** 2, rises).ravel() / size
+    """The models of a series of n values: ARFIMA(1, d, 0) under white noise.
+
+    A short series blurs its spectrum, so that the expected periodogram is taken in its place (Sykulski and others,
+    Biometrika 106, 2019), and the variance of the mean is that of n values, not of many.
+    """
+    pairs = [(d, phi) for d in _MEMORIES for phi in _LIKENESSES if d == 0 or phi <= _MOST_BESIDE_MEMORY]
+    tapered = np.array([_correlations(d, phi, n) for d, phi in pairs]) * (1 - np.arange(n) / n)
+    spectra = 2 * np.fft.rfft(tapered, axis=1).real[:, 1 : (n + 1) // 2] - 1
+    at_zero = 2 * tapered.sum(axis=1) - 1
     noise = np.array(_NOISES)[:, None]
-    with_noise = ((spectra / size[:, None])[None] + noise[..., None]).reshape(-1, len(frequency))
-    return _Models(1 / with_noise, np.log(with_noise).sum(axis=1), (at_zero[None] + noise).ravel())
+    with_noise = np.maximum(spectra[None] + noise[..., None], _NEGLIGIBLE).reshape(-1, spectra.shape[1])
+    is_white = np.tile([d == phi == 0 for d, phi in pairs], len(noise))
+    return _Models(1 / with_noise, np.log(with_noise).sum(axis=1), (at_zero[None] + noise).ravel(), is_white)
+
+
+def _correlations(memory: float, likeness: float, n: int) -> _Values:
+    """Autocorrelations of an ARFIMA(1, d, 0) series at lags 0 to n - 1.
+
+    Those of fractional noise are products of (k - 1 + d) / (k - d) (Hosking, Biometrika 68, 1981); the autoregressive
+    part weighs its neighbors by phi to the power of their distance.
+    """
+    if memory == 0:
+        powers: _Values = likeness ** np.arange(n)
+        return powers
+    reach = ceil(log(_NEGLIGIBLE) / log(likeness)) if likeness else 0
+    lags = np.arange(1, n + reach)
+    found = np.concatenate([[1.0], np.cumprod((lags - 1 + memory) / (lags - memory))])
+    if reach:
+        both_sides = np.concatenate([found[reach:0:-1], found])
+        found = np.convolve(both_sides, likeness ** np.abs(np.arange(-reach, reach + 1)), mode="valid")
+    return np.asarray(found[:n] / found[0])
 
 
 def variance_of_mean(values: _Values) -> float:
@@ -54,14 +78,16 @@ def variance_of_mean(values: _Values) -> float:
     """
     apart = max(len(values) // _LONGEST, 1)
     summed = values[: len(values) // apart * apart].reshape(-1, apart).mean(axis=1)
-    n = len(summed)
+    # Models take longer to make than to fit: up to 3 % of the values are left out, so that few lengths come up.
+    n = len(summed) - len(summed) % max(1 << (len(summed).bit_length() - 6), 1)
+    summed = summed[:n]
     power = np.abs(np.fft.rfft(summed - summed.mean()))[1 : (n + 1) // 2] ** 2 / n
     models = _models(n)
     sizes = models.inverse @ power / len(power)
     if not np.all(sizes > 0):
         return 0.0
     likelihood = -len(power) * np.log(sizes) - models.sum_of_logs
-    weights = np.exp(likelihood - likelihood.max())
-    exponent = _CAUTIOUS / len(values)
+    weights = np.exp(likelihood - likelihood.max()) * np.where(models.is_white, 1 + len(values) / _WHITE, 1.0)
+    exponent = _CAUTION * min(1.0, _CAUTIOUS / len(values))
     mean = (weights @ (sizes * models.at_zero) ** exponent) / weights.sum()
     return float(apart * mean ** (1 / exponent))

@@ -16,6 +16,7 @@ from scalelens.statistics.effective_size import (
     rank_autocorrelation,
 )
 from scalelens.statistics.rounding import widened
+from scalelens.statistics.two_levels import changes_of_level
 
 Values = npt.NDArray[np.float64]
 
@@ -67,12 +68,14 @@ def intervals_of_ordered(values: Values, n: Lengths | None, ordered: Values, ran
     is_tie = ordered[:, 1:] == ordered[:, :-1]
     if n is not None:
         is_tie &= ~behind_end(ordered, n)[:, 1:]
-    of_runs = zip(ordered, lengths.tolist(), n_eff.tolist(), r.tolist(), is_tie.any(axis=1).tolist(), strict=True)
-    return [_interval_of(row[:length], *rest) for row, length, *rest in of_runs]
+    of_runs = zip(
+        values, ordered, lengths.tolist(), n_eff.tolist(), r.tolist(), is_tie.any(axis=1).tolist(), strict=True
+    )
+    return [_interval_of(row[:length], sort[:length], *rest) for row, sort, length, *rest in of_runs]
 
 
-def _interval_of(ordered: Values, n_eff: float, autocorrelation: float, has_ties: bool) -> Interval:
-    """The interval of one run's values, which are sorted, shape (n,)."""
+def _interval_of(values: Values, ordered: Values, n_eff: float, autocorrelation: float, has_ties: bool) -> Interval:
+    """The interval of one run's values, shape (n,), in the order of steps and sorted."""
     n = len(ordered)
     low, high, kind, reason = float(ordered[0]), float(ordered[-1]), "range", None
     rank = floor(n * (0.5 - _HALF_WIDTH / sqrt(n_eff)) + 0.5) if n_eff > 0 else 0
@@ -80,6 +83,9 @@ def _interval_of(ordered: Values, n_eff: float, autocorrelation: float, has_ties
         reason = f"{n} records are too few for a 95 % interval: the range of them"
     elif rank < 1:
         reason = f"unsteady: {n} records say as much as {n_eff:.1f} uncorrelated ones: the range of them"
+    elif (changes := changes_of_level(values, ordered)) is not None:
+        times = "once" if changes == 1 else f"{changes} times"
+        reason = f"two levels, changed {times} in {n} records: too few changes to tell how long each lasts: the range"
     else:
         ends = float(ordered[rank - 1]), float(ordered[n - rank])
         widest = widened(*ends, ordered) if has_ties else ends

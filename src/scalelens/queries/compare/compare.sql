@@ -58,7 +58,7 @@
 --   verdict_by       VARCHAR    interval or precedent; NULL where the verdict is inconclusive
 --   precedent        DOUBLE     largest ratio that identical runs ever showed: own ones, from ten repeats on, else published ones
 --   runs_needed      BIGINT     runs on each side, those that exist included, that would settle it; NULL where it is
---                               settled, cannot be compared, or 200 are too few
+--                               settled, cannot be compared, or 200 are too few (note)
 --   noise_of         VARCHAR    runs that the noise is of: those of a side, from ten repeats on, else published ones
 --   least_1          DOUBLE     smallest difference that one run a side shows at 5 % false alarms, as a share
 --   least_3          DOUBLE     the same of three runs a side
@@ -136,10 +136,10 @@ limits AS (
     FROM noises, nearest),
 groups AS (
     SELECT *, compare_groups(a_list, b_list) AS result,
-        repeats_to_settle(a_list, b_list, least_of_interest::DOUBLE).repeats::BIGINT AS repeats_needed
+        repeats_to_settle(a_list, b_list, least_of_interest::DOUBLE) AS plan
     FROM both_sides, independent, varying_settings, other_work, precedents, limits),
 estimated AS (
-    SELECT *, result.ratio AS ratio,
+    SELECT *, result.ratio AS ratio, plan.repeats::BIGINT AS repeats_needed,
         if(is_rate, 1 / result.ratio, result.ratio) - 1 AS slowdown,
         if(is_rate, 1 / result.high, result.low) - 1 AS slowdown_low,
         if(is_rate, 1 / result.low, result.high) - 1 AS slowdown_high,
@@ -212,6 +212,8 @@ SELECT measure AS measure, a_runs, b_runs, a_steps, b_steps, a_mean, b_mean, rat
             THEN 'no verdict by precedent: the batch of a side is not known, and so neither is the work of a step' END,
         CASE WHEN result.kind = 'range' AND result.unit = 'steps'
             THEN 'a run has too few independent steps for a 95 % interval: the range spans all of them' END,
+        CASE WHEN verdict = 'inconclusive' AND no_verdict IS NULL AND result.unit = 'runs' AND repeats_needed IS NULL
+            AND plan.reason IS DISTINCT FROM result.reason THEN plan.reason END,
         CASE WHEN n_without > 0 THEN n_without
             || if(n_without = 1, ' run has', ' runs have') || ' no value of this measure: exclusions say why' END,
         CASE WHEN unlike_kinds THEN 'the records are of different kinds: ' || value_kinds END]) AS note,

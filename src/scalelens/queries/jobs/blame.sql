@@ -9,7 +9,8 @@
 --   `confounded`: it, or one of its rivals, is: no jobs tell which.  The rival `its time` stands for whatever else was
 --   slow then, where all runs with the suspect came in one or two stretches of time.
 --   `ordinary`: it does not make jobs slower by `effect`; the interval excludes it.
---   `unknown`: such an effect cannot be excluded; more_jobs says how many more jobs would show it.
+--   `unknown`: such an effect cannot be excluded; more_jobs says how many more jobs would show it.  Where its jobs
+--   mostly ran one after the other, its rival is `its time`: jobs of others in between would tell.
 --   Nodes that were in the same runs are one suspect: node-a+node-b.  Where ranks were measured one by one, what
 --   outlier_gpus says of the node is evidence beside the verdict; it does not change it.
 --   Suspects may be nodes (run_nodes), settings that count as neutral, among them versions of libraries, or hours: days
@@ -53,7 +54,7 @@
 --   n_jobs            BIGINT       runs with it that are compared; those that another accused suspect explains are not
 --   n_others          BIGINT       comparable runs without it
 --   p_value           DOUBLE       for all suspects together; NULL where it cannot be tested
---   more_jobs         BIGINT       further runs with it that would show `effect` in 80 of 100 cases; NULL unless unknown
+--   more_jobs         BIGINT       further runs with it that would show `effect` in 80 of 100 cases; NULL unless unknown and not by its time
 --   rivals            VARCHAR      suspects that it cannot be told from
 --   evidence          VARCHAR      what measurements of single ranks say of the node
 --   note              VARCHAR      the verdict in words
@@ -84,6 +85,7 @@ SELECT name AS suspect, verdict, slowdown, low AS slowdown_low, high AS slowdown
             ELSE format('cannot be told from {}: jobs with one and without the other would', rivals) END
         WHEN 'ordinary' THEN format('less than {:g} % slower', 100 * effect::DOUBLE)
         WHEN 'unknown' THEN CASE
+            WHEN rivals = 'its time' THEN 'jobs with it ran one after the other, so time may hide or explain a difference; jobs of others in between would tell'
             WHEN more_jobs IS NULL THEN format('jobs scatter too much to show an effect of {:g} %', 100 * effect::DOUBLE)
             WHEN n_jobs = 0 THEN format('never beside comparable jobs without it; about {} would show {:g} %', more_jobs, 100 * effect::DOUBLE)
             ELSE format('too few jobs: about {} more would show {:g} %', more_jobs, 100 * effect::DOUBLE) END

@@ -13,7 +13,7 @@
 --   record is a mean of; samples_per_s = sum(W k) / sum(t k), with W the samples of a step.
 --   Interval of the median: order statistics j = floor(n (0.5 - 0.98 / sqrt(n_eff)) + 0.5) and n + 1 - j, widened by
 --   what the rounding of the times hides.  n_eff is the smallest of four estimates: by lag 1, by the initial positive
---   sequence, by block means, by the spectrum (long memory).
+--   sequence, by block means, by the spectrum (long memory and slow drift).
 --
 -- Reference: Hoefler and Belli, SC'15, section 3.1, and Le Boudec, Performance Evaluation of Computer and
 --   Communication Systems, 2010 (interval); Geyer, Statistical Science 7, 1992 (initial positive sequence).
@@ -22,8 +22,9 @@
 -- Assumptions: The run is long compared with the changes within it.
 --
 -- Limits: Below 80 records, and where the records carry as little information as a few independent ones, their range
---   takes the place of the interval.  It is about this run only: another run may differ by more.  What it covers was
---   simulated: docs/statistics.md.
+--   takes the place of the interval; also where a run went between two levels a few times only.  What comes less often
+--   than a run is long cannot be seen in it: the note of a run of fewer than 300 records says from where on.  What the
+--   interval covers was simulated: docs/statistics.md.
 --
 -- Glance: run_id n_steps step_s p95_s samples_per_s tokens_per_s mean_s p99_s n_excluded value_kinds note
 --
@@ -132,6 +133,8 @@ SELECT run_id, n_steps, percentiles[3] AS step_s, bounds.low AS step_s_low, boun
         CASE WHEN trim(epochs::VARCHAR) <> '' THEN coalesce(epochs_text, 'the log names no epochs') END,
         CASE WHEN n_steps = 0 AND n_selected > 0 THEN 'all records are left out (exclude=none includes them)' END,
         bounds.reason,
+        CASE WHEN bounds.kind = 'ci95' AND n_steps < 300  -- by simulation: docs/statistics.md
+            THEN format('a change that comes less often than every {} records may not be in the interval', n_steps // 3) END,
         CASE WHEN regexp_matches(value_kinds, 'running|epoch|run_') THEN 'means hide the spread of single steps' END,
         CASE WHEN value_kinds ILIKE '%run_median%' AND t.timed_s IS NULL
             THEN 'the log gives the median of the run alone: its mean and its rates are not known' END,
