@@ -112,7 +112,7 @@ class ColumnValues:
         return amount
 
     def count_tick(self, amount: float) -> None:
-        """Notes whether a number may be the difference of two `time.time()`, and not one that a device gave as float32."""
+        """Notes whether a number may be the difference of two `time.time()`, and not a float32."""
         ticks = amount * _TICK
         if not (0 <= ticks < _MOST_TICKS and ticks == int(ticks)):
             self.tick_bits = -1

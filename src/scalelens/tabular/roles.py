@@ -138,7 +138,8 @@ def _without_idle(readings: list[ColumnReading]) -> list[ColumnReading]:
     idle = {
         role
         for role, others in (
-            ("place", {"rank"}), ("batch", {"step"}), ("elapsed", {"batch_time", "interval_time", "running_time", "span_time"}),
+            ("place", {"rank"}), ("batch", {"step"}),
+            ("elapsed", {"batch_time", "interval_time", "running_time", "span_time"}),
             ("span_time", {"batch_time", "interval_time"}),
             ("interval_time", {"batch_time"}), ("running_time", {"batch_time", "interval_time", "span_time"}),
         )
