@@ -23,10 +23,10 @@ _LONGEST_NAME = 60
 _WORDS_OF_A_NAME = 7
 
 _SPAN = re.compile(r"(?:(?<!\d)(\d+) days?, )?(?<![\d:])(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?![\d:])")
-_DURATION = re.compile(  # 1m 42s, 2h 03m 04.5s, 1h5m
-    r"(?<![\w.])(?<!\d:)(?:(?P<h>\d{1,6})\s?h(?:ours?|rs?)?,?\s?(?P<hm>\d{1,2})\s?m(?:in(?:ute)?s?)?"
-    r"|(?P<m>\d{1,6})\s?m(?:in(?:ute)?s?)?(?=,?\s?\d))"
-    r"(?:,?\s?(?P<s>\d{1,2}(?:\.\d{1,9})?)\s?s(?:ec(?:ond)?s?)?)?(?![\w/])"
+_DURATION = re.compile(  # 1m 42s, 2h 03m 04.5s, 1h5m, 0h  1min 27s 344ms
+    r"(?<![\w.])(?<!\d:)(?:(?P<h>\d{1,6})\s?h(?:ours?|rs?)?,?\s{0,2}(?P<hm>\d{1,2})\s?m(?:in(?:ute)?s?)?"
+    r"|(?P<m>\d{1,6})\s?m(?:in(?:ute)?s?)?(?=,?\s{0,2}\d))"
+    r"(?:,?\s{0,2}(?P<s>\d{1,2}(?:\.\d{1,9})?)\s?s(?:ec(?:ond)?s?)?)?(?:\s{0,3}(?P<ms>\d{1,3})\s?ms)?(?![\w/])"
 )
 _MINUTES = re.compile(
     r"((?<![a-z])(?:time|elapsed|took|duration)[\s:=]{0,3}\d+(?:\.\d+)?) ?m(?![\w/])", re.IGNORECASE
@@ -69,7 +69,8 @@ _NO_TIME = re.compile(r"loss|(?<![a-z])(?:ppl|acc|err|bleu|reward|score|wer|cer|
 _NO_TIMES = ("loss", "learning_rate", "accuracy", "grad_norm", "epoch", "step", "batch")
 # What stands before a span of time that has passed: `Time elapsed 0:01:01` is 61 s.
 _PASSED = re.compile(
-    r"\b(?:elapsed|took|total(?=[\s:=]*\Z)|time[ _](?:taken|used|spent|cost|elapsed)|(?:elapsed|total|epoch|step|iteration|batch)[ _]time)"
+    r"\b(?:elapsed|took|total(?=[\s:=]*\Z)|time[ _](?:taken|used|spent|cost|elapsed)"
+    r"|(?:elapsed|total|epoch|step|iteration|batch)[ _]time)"
     r"[\s:=(\[]*\Z",
     re.IGNORECASE,
 )
@@ -157,6 +158,7 @@ def _as_seconds(duration: re.Match[str]) -> str:
     if duration["m"] and not duration["s"]:
         return duration[0]
     hours, minutes, seconds = int(duration["h"] or 0), int(duration["hm"] or duration["m"]), float(duration["s"] or 0)
+    seconds += int(duration["ms"] or 0) / 1000
     return f"{hours * 3600 + minutes * 60 + seconds:.10g} s"
 
 

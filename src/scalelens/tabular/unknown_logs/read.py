@@ -11,7 +11,7 @@ from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refu
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
 from scalelens.tabular.unknown_logs.choice import begins_epochs, chosen, tells_epochs
 from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
-from scalelens.tabular.unknown_logs.records import BY_CLOCK, LineTable, mean_of
+from scalelens.tabular.unknown_logs.records import BY_CLOCK, RUNNING, LineTable, mean_of
 from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, shapes_in
 from scalelens.tabular.unknown_logs.times import LineTimes
 
@@ -129,6 +129,9 @@ def _read_columns(
     }
     if BAR_TIME in columns:
         known |= {"interval_time": (BAR_TIME, "s"), "averaged_steps": (BAR_STEPS, None)}
+    elif guess and (whole := times.since_start()) and not {*_OF_A_STEP, "elapsed"} & set(stated):
+        known["elapsed"] = whole
+        columns.pop(RUNNING, None)  # the mean of all steps so far says no more
     elif guess and (mean := times.mean_since_begin()) and not {*_OF_A_STEP, "elapsed"} & set(stated):
         known["running_time"] = mean
     elif guess and (proven := times.of_a_step(table.mean_steps)) and not {*_OF_A_STEP, "elapsed"} & set(stated):

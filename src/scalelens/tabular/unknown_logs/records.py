@@ -47,7 +47,7 @@ _STAMPED = 0.9  # share of the lines that have a time stamp, where these are tim
 _LEAST_NAMES = 0.5  # share of the usual names that a record has
 PAUSES = re.compile(rb"eval|(?<![a-z])(?:val|test)(?!ue)|checkpoint|saving|saved", re.IGNORECASE)
 _MEAN_TIME = re.compile(
-    r"(?:avg|average|mean)[ _.]{1,2}(?:(?:step|iter|iteration|batch)[ _]time"
+    r"(?:step|iter|iteration|batch)[ _]avg|(?:avg|average|mean)[ _.]{1,2}(?:(?:step|iter|iteration|batch)[ _]time"
     r"|time[ _](?:per[ _]|/ ?)?(?:step|iter|iteration|batch))",
     re.IGNORECASE,
 )
@@ -96,6 +96,8 @@ class LineTable:
                     labels.append(f"{name or role} {k + 1}")
                     continue
             taken = role in self.columns and k in self.shape.differing
+            if taken and self.shape.drawn is not None and "global" in name.lower():
+                taken = False  # the bar counts the steps of the epoch, and this those of the run
             label = name or role
             label = f"{label} {k + 1}" if label in labels else label
             self.columns.setdefault(role, label)

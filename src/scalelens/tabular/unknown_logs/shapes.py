@@ -42,6 +42,10 @@ _WORK = re.compile(
 MASK = re.compile(r"\d+(?:\.\d+)?")
 # [640/60000 (1%)] of PyTorch's examples counts samples, and some programs that copied the line count batches there.
 # `3/10` after one of these counts how long nothing has become better, or repetitions of the whole training.
+_CONFIGURATION = re.compile(
+    r"(?<![a-z])(?:config\w{0,10}|namespace|arg(?:ument)?s|h(?:yper)?[-_ ]?param(?:eter)?s)\s?[:=]?\s?[({]",
+    re.IGNORECASE,
+)
 _OTHER_COUNT = re.compile(
     r"improve|patien|counter|early|stop|wait|(?<![a-z])(?:bad|folds?|trials?|seeds?)(?![a-z])", re.IGNORECASE
 )
@@ -104,8 +108,8 @@ def _counts_of(fields: Iterable[Field]) -> list[_Count]:
 
 def shaped(text: str) -> Shaped | None:
     """The shape of a line that counts something; None for others."""
-    if '{"' in text:
-        return None  # JSON within a line is meant for programs
+    if '{"' in text or _CONFIGURATION.search(text):
+        return None  # JSON within a line is meant for programs, and a configuration counts nothing
     line = parsed(text)
     if line.bar == "other":
         return None

@@ -135,6 +135,29 @@ class LineTimes:
         values, clock_s = self.values.get(name), self.clock_s
         return bool(values and clock_s and statistics.median(values) * factor > _TOO_LONG * clock_s)
 
+    def since_start(self) -> tuple[str, str] | None:
+        """The column, and its unit, that is the time since the start: the steps times the mean beside it."""
+        steps = self.values.get(self.step or "", [])
+        times = [
+            name for name in self.values if read_name(name).unit in TIMES and name not in (RUNNING, BY_CLOCK, LEFT)
+        ]
+        hits = []
+        for name, mean in itertools.product(times, [*times, RUNNING]):
+            wholes, means = self.values[name], self.values.get(mean, [])
+            if name == mean or not _LEAST_LINES <= len(steps) == len(wholes) == len(means):
+                continue
+            unit_s = TIMES[read_name(name).unit or "s"]
+            mean_s = TIMES[read_name(mean).unit or "s"]
+            near = sum(
+                abs(step * each * mean_s / (whole * unit_s) - 1) <= _ADDED_UP
+                for step, each, whole in zip(steps, means, wholes, strict=True)
+                if step > 1 and whole
+            )
+            grows = all(later >= whole for whole, later in itertools.pairwise(wholes))
+            if grows and near >= max(_LEAST_LINES, _MOSTLY * (len(steps) - 1)) and wholes[-1] > _FINE * means[-1]:
+                hits.append((name, read_name(name).unit or "s"))
+        return hits[0] if len(hits) == 1 else None
+
     def mean_since_begin(self) -> tuple[str, str] | None:
         """The column, and its unit, that times the counts of a line is the time that has passed: a running mean."""
         steps = self.values.get(self.step or "", [])
