@@ -11,6 +11,7 @@ of skorch (`dur`) and Chainer (`elapsed_time`) are in seconds; any other time ne
 
 Samples:
     epoch     train_loss  valid_loss  accuracy  time
+    0         0.412317    0.365120    0.853000  00:42
 """
 
 from collections.abc import Iterator

@@ -20,6 +20,7 @@ _LEAST_SUMS, _SUMMAND = 3, 0.2  # rows, and what each adds at least, as a share 
 _TICK = 2.0**22  # per second: until 2038, time.time() is a multiple of its inverse, and so is the difference of two
 _MOST_TICKS = 2.0**50
 _LOOKED_AT = 100
+_THOUSAND = 8  # its part that is a power of two: that of 5 may be lost to rounding
 _SURE_BITS, _ONE_BITS = (
     40,
     20,
@@ -40,6 +41,7 @@ class ColumnValues:
         self.last = 0.0  # its last number
         self.line: int | None = None  # of the first value
         self.constant = True
+        self.tick_factor = 0  # what all of these differences, in ticks, are multiples of: of 1,000 in milliseconds
         self.tick_bits = 0  # of evidence that its numbers are differences of time.time(); -1: they are not
 
     @property
@@ -57,7 +59,7 @@ class ColumnValues:
     @property
     def is_by_clock(self) -> bool:
         """Whether each number is the time between two of `time.time()`, unrounded, and so in seconds."""
-        return self.tick_bits >= _SURE_BITS
+        return self.tick_bits >= _SURE_BITS and self.tick_factor % _THOUSAND != 0
 
     @property
     def swings(self) -> bool:
@@ -117,6 +119,7 @@ class ColumnValues:
         if not (0 <= ticks < _MOST_TICKS and ticks == int(ticks)):
             self.tick_bits = -1
         elif round(amount, _FINE) != amount:
+            self.tick_factor = math.gcd(self.tick_factor, int(ticks))
             single = struct.unpack("f", struct.pack("f", amount))[0] == amount
             self.tick_bits += max(0, 2 - math.frexp(amount)[1]) if single else _ONE_BITS
 
