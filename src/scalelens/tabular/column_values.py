@@ -21,10 +21,8 @@ _TICK = 2.0**22  # per second: until 2038, time.time() is a multiple of its inve
 _MOST_TICKS = 2.0**50
 _LOOKED_AT = 100
 _THOUSAND = 8  # its part that is a power of two: that of 5 may be lost to rounding
-_SURE_BITS, _ONE_BITS = (
-    40,
-    20,
-)  # that a column is of such differences, and what a number of more digits than float32 says
+_SURE_BITS = 40  # of evidence that a column holds such differences
+_ONE_BITS = 20  # by a number with more digits than a float32
 _FINE = 6  # digits after the point, up to which a multiple may be a rounded number
 _WAVES = 4  # in a column that goes up and down, one value in this many falls; restarts cause fewer falls
 
