@@ -129,17 +129,8 @@ def _read_columns(
     }
     if BAR_TIME in columns:
         known |= {"interval_time": (BAR_TIME, "s"), "averaged_steps": (BAR_STEPS, None)}
-    elif guess and (whole := times.since_start()) and not {*_OF_A_STEP, "elapsed"} & set(stated):
-        known["elapsed"] = whole
-        columns.pop(RUNNING, None)  # the mean of all steps so far says no more
-    elif guess and (mean := times.mean_since_begin()) and not {*_OF_A_STEP, "elapsed"} & set(stated):
-        known["running_time"] = mean
-    elif guess and (proven := times.of_a_step(table.mean_steps)) and not {*_OF_A_STEP, "elapsed"} & set(stated):
-        name, unit = proven
-        of_one_step = "batch_time" if _is_of_one_step(name, columns, known) else "interval_time"
-        known["epoch_time" if times.of_epochs else of_one_step] = name, unit
-    elif guess and (proven := times.of_all_since()) and not {*_OF_A_STEP, "elapsed"} & set(stated):
-        known["span_time"] = proven
+    elif guess and not {*_OF_A_STEP, "elapsed"} & set(stated):
+        known |= _shown_by_times(table, times, columns, known)
     readings = assign(columns, {**known, **stated}, guess)
     readings = [
         refused(reading, _TOO_LONG.format(reading.column), as_map(reading.role, reading))
@@ -180,6 +171,22 @@ def _read_columns(
     if stamped and not timed and not any(map(times.claims, columns)):
         readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
     return readings
+
+
+def _shown_by_times(
+    table: LineTable, times: LineTimes, columns: dict[str, ColumnValues], known: Mapping[str, tuple[str, str | None]]
+) -> dict[str, tuple[str, str | None]]:
+    """The role of the one time of which the numbers beside it, or the time stamps, show what it is; with its unit."""
+    if whole := times.since_start():
+        columns.pop(RUNNING, None)  # the mean of all steps so far says no more
+        return {"elapsed": whole}
+    if mean := times.mean_since_begin():
+        return {"running_time": mean}
+    if proven := times.of_a_step(table.mean_steps):
+        of_one_step = "batch_time" if _is_of_one_step(proven[0], columns, known) else "interval_time"
+        return {"epoch_time" if times.of_epochs else of_one_step: proven}
+    span = times.of_all_since()
+    return {"span_time": span} if span else {}
 
 
 def _is_coarser(elapsed: ColumnReading, columns: Mapping[str, ColumnValues], table: LineTable) -> bool:
