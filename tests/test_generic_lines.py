@@ -1,9 +1,12 @@
 """Logs that no format knows: numbers by the names beside them, which lines are records, refusals, and real files."""
 
 import contextlib
+import itertools
 import random
 import statistics
+import struct
 from collections import defaultdict
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -623,3 +626,62 @@ def test_short_bars_are_held_against_what_they_drew_when_closed() -> None:
     ]
     times = times_of(drawings).by_step
     assert sum(time.step_s * time.steps for time in times.values()) == pytest.approx(4 / 1.2, rel=0.1)
+
+
+# What two numbers of a line, or two lines, show together
+
+
+def times_by(path: Path) -> dict[tuple[str, str | None], list[float]]:
+    found: dict[tuple[str, str | None], list[float]] = defaultdict(list)
+    for format, _, row in steps_of(path):
+        if row.get("step_s") is not None:
+            found[format, row["value_kind"]].append(row["step_s"])
+    return found
+
+
+def test_times_between_readings_of_pythons_clock_are_seconds_and_those_of_a_device_are_not(tmp_path: Path) -> None:
+    clock = [1772359200.25 + k * 5.4321 + (k % 3) * 0.7 for k in range(40)]
+    device = [struct.unpack("f", struct.pack("f", 412.3 + k * 1.37 - (k % 3) * 7))[0] for k in range(40)]
+    for number, (times, known) in enumerate(
+        [
+            ([later - now for now, later in itertools.pairwise(clock)], True),
+            ([round(later - now, 4) for now, later in itertools.pairwise(clock)], False),
+            ([(later - now) * 1000 for now, later in itertools.pairwise(clock)], False),
+            (device, False),
+        ]
+    ):
+        path = tmp_path / f"{number}.log"
+        path.write_text("".join(f"step {k} loss {3 / (k + 1):.3f} time {time}\n" for k, time in enumerate(times)))
+        found = times_by(path)
+        assert found == ({("generic_lines", "instant"): pytest.approx(times)} if known else {})
+
+
+def test_the_time_of_all_steps_between_two_lines_is_divided_where_stamps_show_it(tmp_path: Path) -> None:
+    def lines(each: float) -> Iterator[str]:
+        at = datetime(2026, 3, 1)
+        for k in range(100, 2100, 100):
+            at += timedelta(seconds=25 + k % 300 / 100)
+            yield f"{at:%F %T} iter {k} loss {3 / k:.4f} time {(25 + k % 300 / 100) * each:.2f}"
+
+    assert statistics.median(times_by(log(tmp_path, *lines(1)))["generic_lines", "interval_mean"]) == pytest.approx(
+        0.26
+    )
+    assert times_by(log(tmp_path, *lines(0.5))) == {}  # half of the time between the lines, of whatever
+
+
+@pytest.mark.parametrize(("label", "read"), [("Iteration", True), ("Processed prompts", False), ("Episode 3", False)])
+def test_a_bar_gives_the_times_of_steps_that_another_format_reads_without_them(
+    tmp_path: Path, label: str, read: bool
+) -> None:
+    bars = [f"{label}: {k}%|#| {k}/100 [00:{k // 2:02d}<00:{50 - k // 2:02d},  2.00it/s]" for k in range(1, 101)]
+    records = "DLL 2026-03-01 10:00:{:02d}.500000 - Training Epoch: 0 Training Iteration: {}  step_loss : 2.5 "
+    lines = [
+        line for k, bar in enumerate(bars) for line in (bar, *([records.format(k // 2, k)] if k % 20 == 7 else []))
+    ]
+    formats = {format for format, _ in times_by(log(tmp_path, *lines))}
+    assert formats == ({"generic_lines"} if read else set())
+
+
+def test_a_configuration_is_not_a_record(tmp_path: Path) -> None:
+    config = "[2026-03-01 10:00:{:02d}] INFO - Config: {{'epochs': {}, 'lr': 0.1, 'loss': 'l1', 'warmup_epochs': 5}}"
+    assert steps_of(log(tmp_path, *(config.format(k, k + 1) for k in range(9)))) == []

@@ -1,6 +1,7 @@
 """Joining files to runs: the work grows as their number does, no row is lost, and nothing is joined without evidence."""
 
 import os
+import random
 import sys
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -10,9 +11,12 @@ from typing import Any
 
 import pytest
 
+from asking import answer
+from conftest import FIXTURES
 from mixed_jobs import joined, write_folder
 from scalelens.database.opening import opened
 from scalelens.database.record_state import ALL
+from scalelens.ingestion.ingest import ingest
 from scalelens.parsing.part_facts import PartFacts
 from scalelens.parsing.values import nanoseconds_since_1970
 from scalelens.runs.joining import runs_of
@@ -378,3 +382,35 @@ def test_no_file_of_folders_of_five_jobs_is_in_a_wrong_run(tmp_path: Path) -> No
     print(f"{shares.files} files in {FOLDERS} folders: {shares.wrong} in a wrong run, {shares.joined} joined")
     assert not mixed
     assert shares.joined >= 0.95 * shares.files, shares
+
+
+def training_fixtures() -> dict[str, list[Path]]:
+    """Fixtures of one file with records of training, by format."""
+    found: dict[str, list[Path]] = {}
+    for golden in sorted(FIXTURES.glob("*/*.steps.csv")):
+        case = golden.parent.glob(f"{golden.name.split('.')[0]}.*")
+        logs = [path for path in case if path.suffix in (".log", ".out", ".txt")]
+        if logs and ",train," in golden.read_text():
+            found.setdefault(golden.parent.name, []).extend(logs[:1])
+    return found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_logs_of_unlike_trainings_stay_apart_in_whatever_order_they_lie_among_strangers(
+    tmp_path: Path, seed: int
+) -> None:
+    chance, fixtures = random.Random(seed), training_fixtures()
+    assert len(fixtures) >= 40
+    names = list(range(15))
+    chance.shuffle(names)
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    for number, format in zip(names, chance.sample(sorted(fixtures), 12), strict=False):
+        path = chance.choice(fixtures[format])
+        (folder / f"{number:02d}{path.suffix}").write_bytes(path.read_bytes())
+    strangers = ("nothing to see here\n", "a,b\n1,2\n", "mkdir: created directory 'out'\n")
+    for number, text in zip(names[12:], strangers, strict=True):
+        (folder / f"{number:02d}.txt").write_text(text)
+    ingest([folder], tmp_path / "w", jobs=1)
+    runs = answer(tmp_path / "w", "SELECT list(DISTINCT path) FROM members JOIN files USING (file_id) GROUP BY run_id")
+    assert [paths for (paths,) in runs.fetchall() if len(paths) > 1] == []

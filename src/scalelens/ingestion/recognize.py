@@ -29,6 +29,7 @@ _DOCUMENT_SUFFIXES = (
 _MLFLOW_VALUE = re.compile(r"/[0-9a-f]{32}/(?:params|tags)/")
 _MLPERF_REVIEW = re.compile(r"[/!]results/[^/]+/(?:(?:strong|weak)/)?[^/]+/(?:compliance_[^/]*\.out|scaling\.json)\Z")
 _NUMBER = re.compile(rb"\d+(?:\.\d+)?")
+_OF_BARS = "generic_lines"
 _RECURS = 10  # lines that differ in their numbers alone
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\b\x1b"})  # bytes that no log prints
 _UNREAD = (  # first bytes of files that are known and not read, with the reason
@@ -93,10 +94,12 @@ def _read_training_lines(
     """
     rows.flush()
     lacking: str | None = None
-    if (recurring.counts_up or recurring.times_steps) and not any(
-        part.rows.get("steps") for part in rows.parts.values()
-    ):
+    counted = any(part.rows.get("steps") for part in rows.parts.values())
+    rows.times_are_lacking = counted and rows.timed_steps is None
+    if (recurring.counts_up or recurring.times_steps) and (not counted or rows.times_are_lacking):
         for format in formats:
+            if counted and name_of(format) != _OF_BARS:  # a bar beside steps may have their times
+                continue
             rows.format = name_of(format)
             lacks = _read_by_last_format(format, source, rows)
             if lacks is None:

@@ -31,11 +31,16 @@ saving stands between most of them, not where most steps have several lines, and
 of steps (`3.1 it/s`, or `steps/sec: 3.1` where steps are counted) are running means, and lose against a time in the
 same line that says the same with more digits.
 
+Where the time stamps show it, a time is that of all steps since the line before, which is divided among them, or that of
+the epoch if each line is of another one.  One that is too short by just the time of the data beside it is not that of
+the step: then the stamps count.  A time that is the count times the mean in its line is since the start; a mean that
+times the count is the time passed is a running mean, and so is an `avg batch time`.  `ups` are updates per second.
+
 A number with a unit in brackets is not a mean of a loss: `loss 2.3 (0.12 sec)`.  `Time elapsed 0:01:01` and `time=0.2m`
-are spans that have passed.  `(no improve 1/10)` and folds are not counts.  Of two counts of steps, one always the same
+are spans that have passed.  `(no improve 1/10)` and folds are not counts; a configuration in a line is not a record.  Of two counts of steps, one always the same
 multiple of the other, the smaller is the step.
 
-Lines that count epochs and no steps give the time of each epoch by their stamps, or by a time since the start that grows
+Lines that count epochs alone, and follow one another with the same epoch, are one record.  They give the time of each epoch by their stamps, or by a time since the start that grows
 like a sum: a `phases` row, with the validation in it.  A heading alone is left to headed_lines, unless a loss that is
 printed at the same time shows that the epoch is over.
 
@@ -47,7 +52,8 @@ steps, it also is where it fills at least twice and, at least every second time,
 loss came before the first bar), or both a bar labeled as validation and a loss follow.  If two such bars of different
 totals may be it, neither is read: give the training's a label, or use a preset.  Bars called Iteration or Step, beside one of epochs, are the training's, and so
 are bars that are drawn once for each epoch, when they are full.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts epochs,
-samples or bytes has no steps and is not read.  A count with a suffix, `1.21k`, is rounded: params say to how many
+samples or bytes has no steps and is not read, nor is one that grows by multiples of 32, which may be samples.  Beside
+steps that another format reads without their times, the bar of the training gives them.  A count with a suffix, `1.21k`, is rounded: params say to how many
 (`step_resolution`), and times are means over ten seconds or more.
 
 Samples:

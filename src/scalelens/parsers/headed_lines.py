@@ -12,7 +12,8 @@ where validation or saving stands between most headings.  Where two kinds of hea
 last heading, where numbers are missing that all others have, may be cut: a problem.
 
 Where no heading counts steps, those that count epochs are read.  Up to 60 lines below one are of its epoch, whatever
-stands between them: its loss, and its time with a unit (`Epoch time: 30.5 s`).
+stands between them: its loss, and its time with a unit (`Epoch time: 30.5 s`).  Without that, and where each heading has a
+time stamp, an epoch's time is that until the next heading, with the validation in it (`derived`).
 
 Samples:
     ----- Iteration: 1000 -----
@@ -29,11 +30,12 @@ from scalelens.tabular import is_text
 from scalelens.tabular.cells import TableRecord, lines_of
 from scalelens.tabular.column_names import read_name
 from scalelens.tabular.column_values import Survey
-from scalelens.tabular.roles import assign
+from scalelens.tabular.roles import ColumnReading, assign
 from scalelens.tabular.steps import lacks, write_rows
 from scalelens.tabular.unknown_logs.choice import chosen
+from scalelens.tabular.unknown_logs.clock import Clock
 from scalelens.tabular.unknown_logs.fields import parsed
-from scalelens.tabular.unknown_logs.records import CUT, PAUSES, TIMES, LineTable
+from scalelens.tabular.unknown_logs.records import BY_CLOCK, CUT, PAUSES, TIMES, LineTable
 from scalelens.tabular.unknown_logs.shapes import Shape, shaped, shapes_in
 
 VERSION = 1
@@ -44,6 +46,7 @@ SECOND_READ = True  # also where other formats took lines, but none that are ste
 _MOST_LINES = 300_000
 _LINES_BELOW = {"step": 5, "epoch": 60}
 _MOSTLY = 0.9
+_OFTENER = 3  # epochs that follow one another, for each restart
 _TOLD = {"loss", "elapsed", "batch_time", "epoch_time"}  # one of these is in the lines below
 
 
@@ -62,23 +65,28 @@ def read(source: Source, rows: Rows) -> str | None:
     blocks = _Blocks(headings[0])
     survey = Survey(blocks.records(source))
     blocks.wanted = {name for name, values in survey.columns.items() if values.numbers >= _MOSTLY * blocks.headings - 1}
-    blocks.wanted -= {name for name in blocks.repeated if read_name(name).unit in TIMES}
+    blocks.wanted -= {BY_CLOCK} | {name for name in blocks.repeated if read_name(name).unit in TIMES}
     readings = assign({name: survey.columns[name] for name in survey.columns if name in blocks.wanted}, rows.mapping)
     if not blocks.tells_elapsed(survey) and "elapsed" not in rows.mapping:
         readings = [reading._replace(role=None) if reading.role == "elapsed" else reading for reading in readings]
-    if _TOLD.isdisjoint(reading.role for reading in readings):
+    roles = {reading.role for reading in readings}
+    if _TOLD.isdisjoint(roles):
         return ""
+    by_clock = blocks.stamped and blocks.role == "epoch" and not {"epoch_time", "elapsed"} & roles
+    if by_clock:
+        readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
     if lacking := lacks(survey, readings):
         return lacking
     rows.assigned = readings
-    write_rows(source, rows, blocks.records, survey, readings)
+    write_rows(source, rows, blocks.records, survey, readings, begins_epochs=by_clock)
     return None
 
 
 def _counts_alone(shape: Shape, role: str) -> bool:
     """Whether its lines count steps or epochs that rise, and hold no other number."""
     alone = shape.roles == [role] and len(shape.names) == 1 and not shape.bar
-    return alone and shape.lines >= RECURS and shape.rises[0] >= _MOSTLY * (shape.lines - 1)
+    restarts = shape.falls[0] if role == "epoch" and _OFTENER * shape.falls[0] <= shape.rises[0] else 0
+    return alone and shape.lines >= RECURS and shape.rises[0] + restarts >= _MOSTLY * (shape.lines - 1)
 
 
 class _Blocks:
@@ -94,6 +102,7 @@ class _Blocks:
         """A record for each heading, with the numbers below it."""
         self.headings = self.paused = 0
         opened: dict[Any, TableRecord] = {}
+        clocks: dict[Any, Clock] = {}
         left: dict[Any, int] = {}  # lines that may still be of the block
         pause = False
         for number, text, whole in lines_of(source):
@@ -105,7 +114,9 @@ class _Blocks:
                     yield opened[whose]
                 self.headings, self.paused, pause = self.headings + 1, self.paused + pause, False
                 count = {self.role: int(parts.parsed.fields[0].value or 0)} if whole else {}
-                cells = {"rank": rank, "worker": location, **count}
+                stamp = parts.parsed.stamp
+                now = round(clocks.setdefault(whose, Clock()).seconds(stamp), 6) if stamp else None
+                cells = {"rank": rank, "worker": location, BY_CLOCK: now, **count}
                 cells = {name: value for name, value in cells.items() if value is not None}
                 opened[whose] = TableRecord(number, cells, None, text)
                 left[whose] = _LINES_BELOW[self.role]
@@ -120,6 +131,11 @@ class _Blocks:
                     self.repeated.add(column)  # of training, then of validation
         for record in opened.values():
             yield record._replace(damage=CUT) if not self.wanted <= set(record.cells) else record
+
+    @property
+    def stamped(self) -> bool:
+        """Whether each heading has a time stamp."""
+        return self.shape.with_stamp == self.shape.lines
 
     def tells_elapsed(self, survey: Survey) -> bool:
         """Whether the time since the start tells that of what a heading counts: an epoch holds its validation."""

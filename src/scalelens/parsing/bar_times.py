@@ -238,6 +238,9 @@ def _by_clock(start: Drawing | None, drawings: Sequence[Drawing], late_s: float 
     windows = dict(_windows(marks, max(d.rounding for d in drawings)))
     if len(windows) < _FEW and (mean := mean_of_closed(start, drawings)):
         return {drawings[-1].step: _BarTime(mean[1], mean[0])}
+    (first, begin_s, _), (last, end_s, _) = marks[0], marks[-1]
+    if len(windows) == 1 and last == drawings[-1].total and last > first:  # the rest of the bar is no window of its own
+        return {last: _BarTime((end_s - begin_s) / (last - first), last - first)}
     return windows
 
 

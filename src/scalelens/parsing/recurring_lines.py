@@ -47,7 +47,7 @@ _JSON_STARTS = ("{", "[", '"')
 
 # The parts of a skeleton; "#" stands for a number, "@" for a date or a time of day.
 _COUNT_BY_WORD = re.compile(
-    r"(?<![a-z/])(?<!per[ _])(?<!avg[ _])(?:steps?|iterations?|iters?|epochs?|batch(?:es)?|it)(?![a-z])"
+    r"(?<![a-z/])(?<!per[ _])(?<!avg[ _])(?:steps?|iterations?|iters?|epochs?|batch(?:es)?|updates?|up\.|it)(?![a-z])"
     r"(?:[_ ]?(?:number|num|idx|index|id|no\.?))?[\"')\]]*\s?[:=(\[|]?\s?[\"(\[]?\s?"
     r"(#)(?!\s?(?:m?s|secs?|seconds)\b|%)",
     re.IGNORECASE,
@@ -59,7 +59,7 @@ _COUNT_OF_ALL = re.compile(  # 12/391, [12:391], 1.21k/5.00k, and 12it [00:03
 _TRAINING = re.compile(r"train|(?<!val_)(?<!val )(?<!test_)(?<!test )loss", re.IGNORECASE)
 _WORK = re.compile(  # without a word of it, "12/391" may count anything
     r"train|loss|\bacc|\blr\b|(?:img|image|sample|example|tok|token|seq|sequence|word)s?/s"
-    r"|(?<![a-z])(?:step|iter|epoch|batch)",
+    r"|(?<![a-z])(?:step|iter|epoch|batch|update)",
     re.IGNORECASE,
 )
 # A time that is still to come is not the time of a step.
@@ -70,7 +70,7 @@ _TIME_OR_RATE = re.compile(
     rf"|#\s?(?:{_UNIT})/[a-z]"
     r"|#\s?[a-z]{0,20}/(?:s|sec|second)\b"
     r"|(?:(?:time(?!stamp|out|zone)|elapsed|(?<![a-z])(?:duration|latency|throughput|speed)|per[_ ]?sec)\w{0,20}"
-    r"|[a-z]/s(?:ec)?(?:/\w{1,20})?(?!#)|(?<![a-z])(?:took|[fti]ps|dt|ms|sec|seconds))"
+    r"|[a-z]/s(?:ec)?(?:/\w{1,20})?(?!#)|(?<![a-z])(?:took|[ftiu]ps|dt|ms|sec|seconds))"
     r"(?: per \w{1,20})?[\"')\]]*(?:\s?[(\[][^()\[\]#]{1,20}[)\]])?\s?[:=|~]?\s?[\"(]?\s?#"
     r"|(?:elapsed|took)\W{0,3}@",
     re.IGNORECASE,

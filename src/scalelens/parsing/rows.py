@@ -89,6 +89,7 @@ class Rows:
         self.format: str | None = None  # the format that reads now
         self.taken: dict[str, int] = {}  # lines by line format; 1 for a file format
         self.of_lines = False  # line formats read the file
+        self.times_are_lacking = False  # other formats read steps of the file, and none has a time or a rate
         self.many = False  # records seem to be many, so that their form is worth learning
         self.rows_by_format: dict[str | None, int] = {}  # rows other than problems, by format
         self.problems_by_format: dict[str | None, int] = {}

@@ -1,5 +1,7 @@
 """A first look at a table: what the values of each column are like, which decides between the meanings of its name."""
 
+import math
+import struct
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +17,13 @@ _MOST_DECIMALS = 4
 _LEAST_BETWEEN = 6  # values between two restarts of a count, which all rise: of 20 values that swing, half would fall
 _GROWN = 10  # times its first value
 _LEAST_SUMS, _SUMMAND = 3, 0.2  # rows, and what each adds at least, as a share of the first
+_TICK = 2.0**22  # per second: until 2038, time.time() is a multiple of its inverse, and so is the difference of two
+_MOST_TICKS = 2.0**50
+_LOOKED_AT = 100
+_THOUSAND = 8  # its part that is a power of two: that of 5 may be lost to rounding
+_SURE_BITS = 40  # of evidence that a column holds such differences
+_ONE_BITS = 20  # by a number with more digits than a float32
+_FINE = 6  # digits after the point, up to which a multiple may be a rounded number
 _WAVES = 4  # in a column that goes up and down, one value in this many falls; restarts cause fewer falls
 
 
@@ -30,6 +39,8 @@ class ColumnValues:
         self.last = 0.0  # its last number
         self.line: int | None = None  # of the first value
         self.constant = True
+        self.tick_factor = 0  # what all of these differences, in ticks, are multiples of: of 1,000 in milliseconds
+        self.tick_bits = 0  # of evidence that its numbers are differences of time.time(); -1: they are not
 
     @property
     def is_number(self) -> bool:
@@ -42,6 +53,11 @@ class ColumnValues:
     @property
     def is_stamp(self) -> bool:
         return self.stamps > 0 and self.stamps == self.numbers + self.texts
+
+    @property
+    def is_by_clock(self) -> bool:
+        """Whether each number is the time between two of `time.time()`, unrounded, and so in seconds."""
+        return self.tick_bits >= _SURE_BITS and self.tick_factor % _THOUSAND != 0
 
     @property
     def swings(self) -> bool:
@@ -86,12 +102,24 @@ class ColumnValues:
         self.numbers += 1
         if self.decimals < _MOST_DECIMALS:
             self.decimals = max(self.decimals, _decimals_of(str(value)))
+        if self.tick_bits >= 0:
+            self.count_tick(amount)
         before = amount - 1 if before is None else before
         self.falls += amount < before
         self.leaps += amount > before + 1
         self.stays |= amount == before
         self.last = amount
         return amount
+
+    def count_tick(self, amount: float) -> None:
+        """Notes whether a number may be the difference of two `time.time()`, and not a float32."""
+        ticks = amount * _TICK
+        if not (0 <= ticks < _MOST_TICKS and ticks == int(ticks)):
+            self.tick_bits = -1
+        elif round(amount, _FINE) != amount:
+            self.tick_factor = math.gcd(self.tick_factor, int(ticks))
+            single = struct.unpack("f", struct.pack("f", amount))[0] == amount
+            self.tick_bits += max(0, 2 - math.frexp(amount)[1]) if single else _ONE_BITS
 
     def take_numbers(self, values: np.ndarray, before: float | None) -> float | None:
         """`take` of many numbers of one series.  Returns the last one."""
@@ -107,6 +135,9 @@ class ColumnValues:
         self.numbers += len(values)
         if self.decimals < _MOST_DECIMALS:
             self.decimals = max(self.decimals, _decimals_of_all(values))
+        for amount in values[:_LOOKED_AT] if self.tick_bits >= 0 else ():
+            if self.tick_bits >= 0:
+                self.count_tick(float(amount))
         earlier = np.concatenate(([first - 1 if before is None else before], values[:-1]))
         self.falls += int((values < earlier).sum())
         self.leaps += int((values > earlier + 1).sum())

@@ -18,7 +18,7 @@ ROLES = (
     Role("step", "count", "step, counted through the run; one that restarts in each epoch is counted on", (
         "step", "global_step", "iteration", "iter", "it", "training_step", "step_num", "step_idx", "step_number",
         "iter_num", "optimizer_step", "opt_step", "global_iteration", "step_no", "iter_no", "current_step",
-        "num_updates")),
+        "num_updates", "update", "updates", "upd", "up")),
     Role("batch", "count", "place of the batch in its epoch; counted on through the run where no column is the step", (
         "batch", "batch_idx", "batch_index", "batch_id", "batch_num", "batch_number", "batch_no", "step_in_epoch",
         "batch_in_epoch", "iter_in_epoch", "minibatch", "mini_batch")),
@@ -35,6 +35,7 @@ ROLES = (
     Role("averaged_steps", "count", "steps that interval_time is a mean of; else those since the record before", ()),
     Role("running_time", "time", "time per step, a running mean over the steps before it, as progress bars show it", (
         "running_step_time", "running_time_per_step")),
+    Role("span_time", "time", "time of all steps since the record before, which is divided among them", ()),
     Role("elapsed", "time", "time since the start: its differences are times per step, means of the steps between", (
         "elapsed", "elapsed_time", "time_elapsed", "total_time", "cumulative_time", "cum_time", "time_since_start",
         "since_start", "relative_time", "total_elapsed", "total_elapsed_time", "runtime", "run_time", "total_runtime",

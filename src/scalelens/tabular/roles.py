@@ -16,6 +16,8 @@ from scalelens.tabular.column_values import RISING, ColumnValues
 from scalelens.tabular.role_table import ROLE, UNITS_OF_KIND, UNSURE, Role
 
 _TIMES = ("batch_time", "epoch_time", "elapsed")
+_LEAST_EPOCHS = 3  # rows, of which one falls: the time of an epoch, where a sum would grow
+_TOOK = re.compile(r"took|time_taken|took_time|(?:completed?|finished|done|ended)_in")
 # Roles that only a table of a training has.
 _OF_TRAINING = {
     "step", "batch", "batches", "epoch", "loss", "accuracy", "learning_rate", "grad_norm", "samples_per_s",
@@ -80,13 +82,17 @@ def assign(
     """What each column is read as.  `mapping` comes first; without `guess` it is all there is."""
     by_column = {column: (role, unit) for role, (column, unit) in mapping.items() if column in columns}
     row, restarts = _what_a_row_is(columns, by_column)
+    counted = [values for name, values in columns.items() if by_column.get(name, read_name(name))[0] == "epoch"]
+    epochs = counted[0].falls if counted else 0
     row = row if _is_of_training(columns, by_column) else ""
     readings = []
     for name, values in columns.items():
         if name in by_column:
             reading = ColumnReading(name, *by_column[name], is_text=values.is_text)
         else:
-            reading = _guessed(name, values, row, restarts) if guess else ColumnReading(name, None, words_of(name)[1])
+            reading = (
+                _guessed(name, values, row, restarts, epochs) if guess else ColumnReading(name, None, words_of(name)[1])
+            )
         readings.append(reading if reading.role else reading._replace(is_text=values.is_text))
     for role in {reading.role for reading in readings if reading.role}:
         readings = _settled(readings, role, by_column)
@@ -132,13 +138,15 @@ def _without_idle(readings: list[ColumnReading]) -> list[ColumnReading]:
     idle = {
         role
         for role, others in (
-            ("place", {"rank"}), ("batch", {"step"}), ("elapsed", {"batch_time", "interval_time", "running_time"}),
-            ("interval_time", {"batch_time"}), ("running_time", {"batch_time", "interval_time"}),
+            ("place", {"rank"}), ("batch", {"step"}),
+            ("elapsed", {"batch_time", "interval_time", "running_time", "span_time"}),
+            ("span_time", {"batch_time", "interval_time"}),
+            ("interval_time", {"batch_time"}), ("running_time", {"batch_time", "interval_time", "span_time"}),
         )
         if roles & others
     }  # fmt: skip
     readings = [reading._replace(role=None) if reading.role in idle else reading for reading in readings]
-    if not roles & {"batch_time", "interval_time"}:
+    if not roles & {"batch_time", "interval_time", "span_time"}:
         return readings
     # The time of the step is known: whether another column holds it no longer matters.
     of_step = ("batch_time=", "elapsed=")
@@ -175,9 +183,11 @@ def _what_a_row_is(
     return "epoch" if "epoch" in counted else "step", 0
 
 
-def _guessed(name: str, values: ColumnValues, row: str, restarts: int) -> ColumnReading:
+def _guessed(name: str, values: ColumnValues, row: str, restarts: int, epochs: int) -> ColumnReading:
     """What a column is read as: by its name, and by its values if the name is not enough."""
     role, unit = read_name(name)
+    is_time = role == "time" or (role in ROLE and ROLE[role].kind == "time")
+    unit = "s" if unit is None and is_time and values.is_by_clock else unit
     stamped = values.is_stamp and (role in ("time", "timestamp", "epoch", "step", "elapsed"))
     if stamped and (unit is None or values.numbers):
         return ColumnReading(name, "timestamp")
@@ -186,7 +196,7 @@ def _guessed(name: str, values: ColumnValues, row: str, restarts: int) -> Column
         rates = (f"samples_per_s={name}", f"tokens_per_s={name}") if is_rate else ()
         return ColumnReading(name, None, unit, choices=rates)
     if role == "time":
-        return _any_time(ColumnReading(name, None, unit), values, row, restarts)
+        return _any_time(ColumnReading(name, None, unit), values, row, restarts, epochs)
     reading = ColumnReading(name, role, unit, is_text=values.is_text)
     kind = ROLE[role].kind
     if kind != "text" and not values.is_number:
@@ -205,6 +215,8 @@ def _guessed(name: str, values: ColumnValues, row: str, restarts: int) -> Column
         )
     choices = tuple(f"{other}={name}:{unit}" for other in ("batch_time", "elapsed"))
     either = options(choices)
+    if role == "elapsed" and row == "epoch" and values.falls > epochs and values.numbers >= _LEAST_EPOCHS:
+        return reading._replace(role="epoch_time")
     if role == "elapsed" and values.falls and not values.rises_between(restarts):
         return refused(reading, f"{name} goes back, which a time since the start never does: use {either}", *choices)
     if role == "batch_time" and values.rises:
@@ -212,12 +224,17 @@ def _guessed(name: str, values: ColumnValues, row: str, restarts: int) -> Column
     return reading
 
 
-def _any_time(reading: ColumnReading, values: ColumnValues, row: str, restarts: int) -> ColumnReading:
+def _any_time(reading: ColumnReading, values: ColumnValues, row: str, restarts: int, epochs: int) -> ColumnReading:
     """A column that is only called time: of the step or epoch if it goes up and down, since the start if it grows.
 
     Only in a table that shows that it is of a training: `row` is empty where none does.
-    If it goes back as often as the steps begin anew, it is the time since the epoch began.
+    If it goes back as often as the steps begin anew, it is the time since the epoch began.  Where each row is an epoch,
+    one that goes back more often than the epochs is that of an epoch, and so is what an epoch `took`.
     """
+    if reading.unit and values.is_number and row == "epoch" and values.numbers >= _LEAST_EPOCHS:
+        took = _TOOK.fullmatch(words_of(reading.column)[0]) and not values.adds_up
+        if values.falls > epochs or took:
+            return reading._replace(role="epoch_time")
     if reading.unit and values.is_number and row:
         if values.swings and (row == "epoch" or (row == "step" and values.numbers >= RISING)):
             return reading._replace(role="epoch_time" if row == "epoch" else "batch_time")

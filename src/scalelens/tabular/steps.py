@@ -275,6 +275,9 @@ class _RowWriter:
             if "averaged_steps" in table.columns:
                 steps = table.count(record, "averaged_steps")
                 kind = "instant" if steps == 1 else kind
+        elif "span_time" in table.columns:
+            time_s, steps = self.divided(table.value(record, "span_time"), steps, now, before)
+            kind = "interval_mean"
         elif "running_time" in table.columns:
             time_s, kind, steps = table.value(record, "running_time"), "running_mean", None
         elif (table.by_stamps or "elapsed" in table.columns) and {"step", "batch"} & set(table.columns):
@@ -290,6 +293,15 @@ class _RowWriter:
         if time_s is None:
             return {}
         return {"step_s": time_s, "value_kind": kind, "averaged_steps": steps if steps and steps > 0 else None}
+
+    def divided(
+        self, span_s: float | None, steps: int | None, now: _EpochStep, before: _EpochStep | None
+    ) -> tuple[float | None, int | None]:
+        """Time of a step by that of all steps since the record before, and the steps since then."""
+        known = span_s is not None and steps is not None and steps > 0 and not self.counting.repeats
+        if not known or (self.counting.restarts and before and now.epoch != before.epoch):
+            return None, None
+        return span_s / steps, steps  # type: ignore[operator]
 
     def since(self, start: _EpochStep | None, now: _EpochStep) -> tuple[float | None, int | None]:
         """Time of a step since an earlier record, and the steps since then."""

@@ -27,7 +27,7 @@ _PAUSE = 5  # usual spans between records: a longer one is a pause
 _IN_BURSTS = 0.02  # of the time lies between records that follow one another as usual; the rest are pauses
 MOST_RECORDS = 10_000  # by which the time stamps are judged, and whether steps have several records
 EVALUATED = re.compile(r"(?<![a-z])(?:eval|valid|val(?![a-z])|test(?![a-z]))", re.IGNORECASE)
-BY_STAMPS_UNLESS = {"batch_time", "interval_time", "running_time", "elapsed"}
+BY_STAMPS_UNLESS = {"batch_time", "interval_time", "span_time", "running_time", "elapsed"}
 _DAY_BEGINS = datetime(1970, 1, 1)
 
 

@@ -23,9 +23,10 @@ _LONGEST_NAME = 60
 _WORDS_OF_A_NAME = 7
 
 _SPAN = re.compile(r"(?:(?<!\d)(\d+) days?, )?(?<![\d:])(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?![\d:])")
-_DURATION = re.compile(  # 1m 42s, 2h 03m 04.5s, 1h5m
-    r"(?<![\w.:])(?:(?P<h>\d{1,6})\s?h(?:ours?|rs?)?,?\s?(?P<hm>\d{1,2})\s?m(?:in(?:ute)?s?)?|(?P<m>\d{1,6})\s?m(?:in(?:ute)?s?)?(?=,?\s?\d))"
-    r"(?:,?\s?(?P<s>\d{1,2}(?:\.\d{1,9})?)\s?s(?:ec(?:ond)?s?)?)?(?![\w/])"
+_DURATION = re.compile(  # 1m 42s, 2h 03m 04.5s, 1h5m, 0h  1min 27s 344ms
+    r"(?<![\w.])(?<!\d:)(?:(?P<h>\d{1,6})\s?h(?:ours?|rs?)?,?\s{0,2}(?P<hm>\d{1,2})\s?m(?:in(?:ute)?s?)?"
+    r"|(?P<m>\d{1,6})\s?m(?:in(?:ute)?s?)?(?=,?\s{0,2}\d))"
+    r"(?:,?\s{0,2}(?P<s>\d{1,2}(?:\.\d{1,9})?)\s?s(?:ec(?:ond)?s?)?)?(?:\s{0,3}(?P<ms>\d{1,3})\s?ms)?(?![\w/])"
 )
 _MINUTES = re.compile(
     r"((?<![a-z])(?:time|elapsed|took|duration)[\s:=]{0,3}\d+(?:\.\d+)?) ?m(?![\w/])", re.IGNORECASE
@@ -37,13 +38,16 @@ _NUMBER = re.compile(
     r"(?P<number>[-+]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d*)?(?:[eE][-+]?\d+)?"
     r"|[-+]?(?:nan|NaN|inf|Inf)(?=\s*(?:[,;|)\]}\t(]|$|\s{2}))"
     r"|(?:(?<=[:=])|(?<=[:=] ))[-+]?(?:nan|NaN|inf|Inf)\b)"
-    rf"(?:\s?(?P<rate>{_RATE}{_NO_NAME})|\s?(?P<percent>%)|(?P<unit>[A-Za-zµμ]{{1,12}})\b|\s(?P<apart>[A-Za-zµμ]{{1,12}})(?![\w:=(./])"
+    rf"(?:\s?(?P<rate>{_RATE}{_NO_NAME})|\s?(?P<percent>%)|(?P<unit>[A-Za-zµμ]{{1,12}})\b|\s(?P<apart>[A-Za-zµμ]{{1,12}})(?![\w:=(/]|\.\w)"
     r"|\s?\[(?P<bracketed>[A-Za-zµμ]{1,12})\](?!\s?[:=]))?"
 )
-_OF_ALL = re.compile(r"\s*/\s*(\d+)(?![\w.@/:])|\s+of\s+(\d+)\b|\s?:\s?(\d+)(?=\s*\])")
+_OF_ALL = re.compile(r"\s*/\s*(\d+)(?![\w.@/]|:(?!\s))|\s+of\s+(\d+)\b|\s?:\s?(\d+)(?=\s*\])")
 # 18916/18871 tok/s: rates of the source and of the target, not a count.
+# `dt 0.23 toks/s 17808`: each name stands before its number, with a blank between them.
+_NUMBER_NEXT = re.compile(r"\s[-+]?\d")
 _RATES = re.compile(rf"\s*/\s*\d+\s?{_RATE}{_NO_NAME}")
 _BAR_IN_ASCII = re.compile(r"==|>\.|##|--")
+_HASHES = re.compile(r"\|#*\s*\|(?=\s{0,2}\(?\d+/\d)")  # |####    | (12/391)
 _BRACKET_BAR = re.compile(r"\[[=>.]{4,}\]")
 _PER_STEP = re.compile(r"\d\s?(?:s|ms|us)/(?:step|epoch)\b")
 _PERCENT = re.compile(r"\d\s?%\s?[|\u2500-\u25ff\[]|\d/\d+ @ \u2022 @|\u2501|\d\s*% \d+/\d+ \[")
@@ -59,12 +63,14 @@ _AROUND = " \t:=|,;-~>*/@<'\"\u2022"
 _SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "k": 1e3}  # 21.5K; "G" may be gigabytes
 _IDLE_BEGIN = re.compile(r"(?:None|of|and|at|with|in)\s+")
 _UNIT_AFTER = {**SPELT, "min": "min"}  # "min" in a name is a minimum; after a number it is minutes
+_TIMED = ("time", "batch_time", "epoch_time", "elapsed", "data_time")
 _NEVER_RATES = ("loss", "learning_rate", "accuracy", "grad_norm")
 _NO_TIME = re.compile(r"loss|(?<![a-z])(?:ppl|acc|err|bleu|reward|score|wer|cer|f1|iou)", re.IGNORECASE)
 _NO_TIMES = ("loss", "learning_rate", "accuracy", "grad_norm", "epoch", "step", "batch")
 # What stands before a span of time that has passed: `Time elapsed 0:01:01` is 61 s.
 _PASSED = re.compile(
-    r"\b(?:elapsed|took|time[ _](?:taken|used|spent|cost|elapsed)|(?:elapsed|total|epoch|step|iteration|batch)[ _]time)"
+    r"\b(?:elapsed|took|total(?=[\s:=]*\Z)|time[ _](?:taken|used|spent|cost|elapsed)"
+    r"|(?:elapsed|total|epoch|step|iteration|batch)[ _]time)"
     r"[\s:=(\[]*\Z",
     re.IGNORECASE,
 )
@@ -107,6 +113,8 @@ def parsed(text: str) -> Parsed:
     if "m" in text:
         text = _DURATION.sub(_as_seconds, text)
         text = _MINUTES.sub(r"\1 minutes", text)
+    if "|" in text:
+        text = _HASHES.sub(" \u2022 ", text)
     text, left_s = _without_spans(text)
     if not bar and (not text.isascii() or _BAR_IN_ASCII.search(text)):
         masked = BAR.sub(" \u2022 ", text)
@@ -150,6 +158,7 @@ def _as_seconds(duration: re.Match[str]) -> str:
     if duration["m"] and not duration["s"]:
         return duration[0]
     hours, minutes, seconds = int(duration["h"] or 0), int(duration["hm"] or duration["m"]), float(duration["s"] or 0)
+    seconds += int(duration["ms"] or 0) / 1000
     return f"{hours * 3600 + minutes * 60 + seconds:.10g} s"
 
 
@@ -171,11 +180,13 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
         value = _value_of(match["number"], point, text[match.end("number") : match.end("number") + 2])
         of_all = _OF_ALL.match(text, match.end("number")) if match["number"].isdecimal() else None
         before = fields[-1] if fields else None
-        is_mean = gap.strip() == "(" or (gap.strip() == "," and before is not None and before.is_mean)
+        is_mean = (gap.strip() == "(" and before is not None) or (
+            gap.strip() == "," and before is not None and before.is_mean
+        )
         is_mean = is_mean and not _is_other_quantity(before, unit)
         name, start = (before.name, done) if is_mean and before else _name_in(gap, done)
-        if match["rate"] and not is_mean and read_name(name).role in _NEVER_RATES:
-            unit, end = None, match.end("number")  # `loss 8.9 it/s 3.1`: the name of what follows
+        if match["rate"] and not is_mean and _names_what_follows(name, text, match.end()):
+            unit, end = None, match.end("number")
         fields.append(
             Field(
                 name, None if value is None else value * scale, unit,
@@ -185,6 +196,12 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
         )  # fmt: skip
         done = of_all.end() if of_all else end
     return fields, done
+
+
+def _names_what_follows(name: str, text: str, end: int) -> bool:
+    """Whether a rate after a number is the name of the next: `loss 8.9 it/s 3.1`, `dt 0.23 toks/s 17808`."""
+    role = read_name(name).role if name else None
+    return role in _NEVER_RATES or (role in _TIMED and _NUMBER_NEXT.match(text, end) is not None)
 
 
 def _is_other_quantity(before: Field | None, unit: str | None) -> bool:
@@ -235,7 +252,7 @@ def _name_in(gap: str, done: int) -> tuple[str, int]:
         name = text[tail:]
     if (name.endswith(")") and "(" not in name) or (name.endswith("]") and "[" not in name):
         name = name.rstrip(")]")
-    stripped = name.strip(_AROUND + "[({}<")
+    stripped = name.strip(_AROUND + "[({}<").removeprefix(". ")
     if stripped.count("(") > stripped.count(")"):
         stripped = stripped.rpartition("(")[2]
     if len(stripped) > _LONGEST_NAME or stripped.count(" ") >= _WORDS_OF_A_NAME:

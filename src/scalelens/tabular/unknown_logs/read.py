@@ -11,14 +11,15 @@ from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refu
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
 from scalelens.tabular.unknown_logs.choice import begins_epochs, chosen, tells_epochs
 from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
-from scalelens.tabular.unknown_logs.records import BY_CLOCK, LineTable, mean_of
+from scalelens.tabular.unknown_logs.records import BY_CLOCK, RUNNING, LineTable, mean_of
 from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, shapes_in
 from scalelens.tabular.unknown_logs.times import LineTimes
 
 _TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
 _SAMPLES = "it may count samples: no time is taken from the time stamps until {} says that each is a {}"
 _MOST_LINES = 300_000  # with a word of training, by which the shape is chosen
-_OF_A_STEP = ("batch_time", "interval_time", "running_time")
+_OF_ONE_STEP = ("batch_time", "interval_time", "running_time")
+_OF_A_STEP = ("batch_time", "interval_time", "span_time", "running_time")
 
 
 def is_text(head: bytes) -> bool:
@@ -30,12 +31,14 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     """Rows of the one shape of line that records the steps of training.
 
     Where these have no time, that of a progress bar beside them is theirs.  Returns why there are none: nothing where a
-    text has no such lines.
+    text has no such lines.  Beside steps that another format read without their times, only a bar is read.
     """
     shapes = shapes_in(source, _MOST_LINES, by_later_loss=True)
-    shape = chosen(shapes)
+    if rows.times_are_lacking:
+        shapes = [other for other in shapes if other.bar == "tqdm" and other.in_training | (other.amid > 0)]
+    shape = chosen(shapes, by_fills=not rows.times_are_lacking)
     if isinstance(shape, str):
-        return shape
+        return "" if rows.times_are_lacking else shape
     lacking = _read_shape(source, rows, LineTable(shape))
     untimed = {reading.role for reading in rows.assigned}.isdisjoint({*_OF_A_STEP, "elapsed"})
     bar = (
@@ -69,8 +72,10 @@ def _read_shape(
         return why
     role = "step" if "step" in table.columns else "batch"
     unknown = table.shape.may_count_samples and not {"step", "batch"} & set(stated)
-    counted = table.columns.get(EPOCH if tells_epochs(table.shape) else role)
-    times = LineTimes(None if unknown else counted, table.resolution_s)
+    counted = table.columns.get(EPOCH if table.shape.of_epochs or table.shape.of_epochs_alone else role)
+    times = LineTimes(
+        None if unknown else counted, table.resolution_s, of_epochs=table.shape.of_epochs or table.shape.of_epochs_alone
+    )
     survey = Survey(times.seen(table.records(source)))
     readings = _read_columns(table, survey, times, stated, guess=mapping is None)
     rows.assigned = readings
@@ -102,6 +107,10 @@ def _unclear(table: LineTable, part: int, stated: Mapping[str, Any]) -> str | No
     if "?" in columns and not {"step", "batch"} & set(stated):
         choices = options((f"step={columns['step']}", f"step={columns['?']}"))
         return f"{such}, and two of their numbers count steps: use {choices}"
+    if shape.bar_of_samples and not {"step", "batch"} & set(stated):
+        choice = options((f"step={columns['step']}",))
+        grows = f"but their bar grows by multiples of {shape.bar_leap:,}"
+        return f"{such}, {grows} and may count samples: {choice} reads it as steps"
     if any(2 * changes > shape.lines for changes in shape.totals):
         return f"{such}, but the number after / changes from line to line: it is not a total"
     restarting = [k for k, role in enumerate(shape.roles) if role in ("of_all", "batch") and shape.falls[k]]
@@ -120,13 +129,12 @@ def _read_columns(
     }
     if BAR_TIME in columns:
         known |= {"interval_time": (BAR_TIME, "s"), "averaged_steps": (BAR_STEPS, None)}
-    elif guess and (proven := times.of_a_step(table.mean_steps)) and not {*_OF_A_STEP, "elapsed"} & set(stated):
-        name, unit = proven
-        known["batch_time" if _is_of_one_step(name, columns, known) else "interval_time"] = name, unit
+    elif guess and not {*_OF_A_STEP, "elapsed"} & set(stated):
+        known |= _shown_by_times(table, times, columns, known)
     readings = assign(columns, {**known, **stated}, guess)
     readings = [
         refused(reading, _TOO_LONG.format(reading.column), as_map(reading.role, reading))
-        if reading.role in _OF_A_STEP
+        if reading.role in _OF_ONE_STEP
         and reading.role not in stated
         and times.is_too_long(reading.column, reading.factor)
         else reading
@@ -142,7 +150,8 @@ def _read_columns(
         for reading in readings
     ]
     counted = {"step", "batch"} & set(table.columns)
-    if (times.step is None or (counted and table.mostly_paused)) and "elapsed" not in stated:
+    untold = times.step is None or (times.of_epochs and not tells_epochs(table.shape))
+    if (untold or (counted and table.mostly_paused)) and "elapsed" not in stated:
         by_epoch = {name for name, values in columns.items() if table.shape.ends_epochs and values.adds_up}
         readings = [
             reading._replace(role=None) if reading.role == "elapsed" and reading.column not in by_epoch else reading
@@ -162,6 +171,22 @@ def _read_columns(
     if stamped and not timed and not any(map(times.claims, columns)):
         readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
     return readings
+
+
+def _shown_by_times(
+    table: LineTable, times: LineTimes, columns: dict[str, ColumnValues], known: Mapping[str, tuple[str, str | None]]
+) -> dict[str, tuple[str, str | None]]:
+    """The role of the one time of which the numbers beside it, or the time stamps, show what it is; with its unit."""
+    if whole := times.since_start():
+        columns.pop(RUNNING, None)  # the mean of all steps so far says no more
+        return {"elapsed": whole}
+    if mean := times.mean_since_begin():
+        return {"running_time": mean}
+    if proven := times.of_a_step(table.mean_steps):
+        of_one_step = "batch_time" if _is_of_one_step(proven[0], columns, known) else "interval_time"
+        return {"epoch_time" if times.of_epochs else of_one_step: proven}
+    span = times.of_all_since()
+    return {"span_time": span} if span else {}
 
 
 def _is_coarser(elapsed: ColumnReading, columns: Mapping[str, ColumnValues], table: LineTable) -> bool:

@@ -21,17 +21,36 @@ BY_CLOCK = "seconds by the time stamps"
 LEFT = "time left [s]"
 TOTAL = "batches_per_epoch"
 RUNNING = "running_step_time [s]"
-_STEPS = ("it", "iter", "iteration", "step", "batch", "")  # what a rate of steps counts
+_STEPS = (
+    "it",
+    "iter",
+    "iteration",
+    "step",
+    "batch",
+    "iters",
+    "iterations",
+    "steps",
+    "batches",
+    "updates",
+    "update",
+    "",
+)  # what a rate of steps counts
 _NAMED_RATE = re.compile(
-    r"(?P<what>it|step|batch)(?:er|eration)?(?:e?s)?(?:/| per |_per_)(?:s|secs?|seconds?)\Z", re.IGNORECASE
+    r"(?P<what>it|step|batch|update)(?:er|eration)?(?:e?s)?(?:/| per |_per_)(?:s|secs?|seconds?)\Z|ups\Z", re.IGNORECASE
 )
 _MOST_KEPT = 50_000  # records that are kept in memory; more are parsed again for each pass
+_TIMES_OF_DAY = (BY_CLOCK, "timestamp")
 _OF_BARS = ("rank", "worker", TOTAL)  # columns of a drawing, whatever its postfix is
 _WRITTEN_OUT = {"min": "minutes", "h": "hours"}  # "loss [min]" is the least loss
 _USUAL, _ALWAYS = 0.5, 0.9  # shares of the lines of a shape that have a name
 _STAMPED = 0.9  # share of the lines that have a time stamp, where these are times of the records
 _LEAST_NAMES = 0.5  # share of the usual names that a record has
 PAUSES = re.compile(rb"eval|(?<![a-z])(?:val|test)(?!ue)|checkpoint|saving|saved", re.IGNORECASE)
+_MEAN_TIME = re.compile(
+    r"(?:step|iter|iteration|batch)[ _]avg|(?:avg|average|mean)[ _.]{1,2}(?:(?:step|iter|iteration|batch)[ _]time"
+    r"|time[ _](?:per[ _]|/ ?)?(?:step|iter|iteration|batch))",
+    re.IGNORECASE,
+)
 _MEAN_STEP = re.compile(
     rb"(?<![a-z])(?:avg|average|mean)[ _](?:step|iter|iteration|batch)[ _]time[^\w.]{1,4}(\d{1,9}\.\d{1,9})",
     re.IGNORECASE,
@@ -77,6 +96,8 @@ class LineTable:
                     labels.append(f"{name or role} {k + 1}")
                     continue
             taken = role in self.columns and k in self.shape.differing
+            if taken and self.shape.drawn is not None and "global" in name.lower():
+                taken = False  # the bar counts the steps of the epoch, and this those of the run
             label = name or role
             label = f"{label} {k + 1}" if label in labels else label
             self.columns.setdefault(role, label)
@@ -159,24 +180,42 @@ class LineTable:
                     yield Drawn(TableRecord(line.number, {}, _NO_END, line.text), None)
             elif self.is_of_shape(parts):
                 self.taken, self.paused, pause = self.taken + 1, self.paused + pause, False
-                if last:
-                    yield last[1]
                 cells = self.cells(line, parts, clocks.setdefault((line.rank, line.location), Clock()))
                 if epoch is not None and self.columns.get("epoch") == "epoch":
                     cells.setdefault("epoch", epoch)
                 is_cut = parts.parsed.tail != self.shape.tail and self.lacks_end(parts, self.always)
+                is_cut = is_cut and not self.shape.goes_on
                 if parts.parsed.drawing and not parts.parsed.text.endswith("]"):  # in a narrow terminal, the postfix is
                     cells = {column: cells[column] for column in (*self._labels, *_OF_BARS) if column in cells}
                     is_cut = False
+                if last and self.goes_on(last[1].record, cells):
+                    cells = {
+                        **cells,
+                        **last[1].record.cells,
+                        **{name: cells[name] for name in _TIMES_OF_DAY if name in cells},
+                    }
+                    self.taken, is_cut = self.taken - 1, False
+                elif last and self.is_told(last[1].record):
+                    yield last[1]
                 record = TableRecord(line.number, cells, CUT if is_cut else None, line.text)
-                last = self.lacks_end(parts, self.usual), Drawn(record, parts.parsed.drawing)
+                last = not self.shape.goes_on and self.lacks_end(parts, self.usual), Drawn(record, parts.parsed.drawing)
             elif parts.is_heading:
                 epoch = parts.parsed.fields[0].value
             else:
                 look(line.text.encode())
-        if last:  # what was written last may be cut, even where a line end follows
+        if last and self.is_told(last[1].record):  # what was written last may be cut, even where a line end follows
             record, drawing = last[1]
             yield Drawn(record._replace(damage=CUT if last[0] else record.damage), drawing)
+
+    def goes_on(self, before: TableRecord, cells: dict[str, Any]) -> bool:
+        """Whether a line says more of the epoch of the record before it, where each epoch has several lines."""
+        same = all(before.cells.get(name) == cells.get(name) for name in (*self._labels, "rank", "worker"))
+        return bool(self.shape.goes_on) and same and before.damage in (None, CUT)
+
+    def is_told(self, record: TableRecord) -> bool:
+        """Whether a record says more than that an epoch began, where each epoch has several lines."""
+        told = len(record.cells) - sum(name in record.cells for name in (*self._labels, *_TIMES_OF_DAY, *_OF_BARS))
+        return not self.shape.goes_on or record.damage is not None or told >= _LEAST_NAMES * (len(self.usual) - 1)
 
     def is_of_shape(self, parts: Shaped) -> bool:
         """Whether a line is a record.  Something else, printed without a line end, may stand before it."""
@@ -184,7 +223,8 @@ class LineTable:
         if list(parts.key[1:]) != others or not (parts.key[0] == lead or (lead and parts.key[0].endswith(lead))):
             return False
         names = {MASK.sub("#", field.name) for field in parts.parsed.fields}
-        is_record = len(names.intersection(self.usual)) >= _LEAST_NAMES * len(self.usual)
+        least = 1 if self.shape.goes_on else _LEAST_NAMES * len(self.usual)
+        is_record = len(names.intersection(self.usual)) >= least
         self.left_out += not is_record
         return is_record
 
@@ -242,8 +282,10 @@ class LineTable:
             if what.lower() in SPELT and per in _STEPS and SPELT[what.lower()] in TIMES:
                 return RUNNING, value * TIMES[SPELT[what.lower()]]
         rate = _NAMED_RATE.match(field.name) if value and not unit else None
-        if rate and value and any(rate["what"].lower() in counted for counted in self.shape.key[1]):
+        if rate and value and any((rate["what"] or "up").lower() in counted for counted in self.shape.key[1]):
             return RUNNING, 1.0 / value
+        if unit in TIMES and value is not None and _MEAN_TIME.fullmatch(field.name):
+            return RUNNING, value * TIMES[unit]
         name = field.name or ("time" if unit in TIMES else "")
         if unit and len(unit) > 2 and "/" in unit and not name:
             name, unit = unit, None  # 191004 tok/s

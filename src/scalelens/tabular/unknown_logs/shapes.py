@@ -42,6 +42,10 @@ _WORK = re.compile(
 MASK = re.compile(r"\d+(?:\.\d+)?")
 # [640/60000 (1%)] of PyTorch's examples counts samples, and some programs that copied the line count batches there.
 # `3/10` after one of these counts how long nothing has become better, or repetitions of the whole training.
+_CONFIGURATION = re.compile(
+    r"(?<![a-z])(?:config\w{0,10}|namespace|arg(?:ument)?s|h(?:yper)?[-_ ]?param(?:eter)?s)\s?[:=]?\s?[({]",
+    re.IGNORECASE,
+)
 _OTHER_COUNT = re.compile(
     r"improve|patien|counter|early|stop|wait|(?<![a-z])(?:bad|folds?|trials?|seeds?)(?![a-z])", re.IGNORECASE
 )
@@ -54,6 +58,8 @@ _LEAST_BAR_S = 10
 _LINES_AFTER = 3  # one that counts an epoch, in which its loss may stand
 _AT_ONCE_S = 1.0
 _WORD = re.compile(r"[^\W\d_]|%")  # in a label; "%" stands for a word such as train
+_LEAST_COUNTS = 10  # of a bar, that show by what it grows
+_STAMP, _END = "a time stamp", "the end of the epoch"
 _OF_BATCHES = 32  # most batch sizes are multiples of it, few logging intervals are
 
 
@@ -102,8 +108,8 @@ def _counts_of(fields: Iterable[Field]) -> list[_Count]:
 
 def shaped(text: str) -> Shaped | None:
     """The shape of a line that counts something; None for others."""
-    if '{"' in text:
-        return None  # JSON within a line is meant for programs
+    if '{"' in text or _CONFIGURATION.search(text):
+        return None  # JSON within a line is meant for programs, and a configuration counts nothing
     line = parsed(text)
     if line.bar == "other":
         return None
@@ -166,6 +172,11 @@ class Shape:
             0  # its epochs that are over: the loss stands in the line, or in one that is printed at the same time
         )
         self.amid = 0  # lines of training between drawings of one bar
+        self.bar_leap = self.bar_counts = (
+            0  # the greatest common divisor of the counts of its bar, and how many there are
+        )
+        self.goes_on = 0  # lines that say more of the epoch of the line before
+        self._epochs_told: dict[Any, tuple[float | None, set[str]]] = {}
         self._bars: dict[Any, tuple[Drawing, int]] = {}  # the last drawing of each writer, and its largest count
         self._bar_epochs: dict[Any, float | None] = {}
         self.totals = [0] * 4  # how often the number after `/` differs from that of the line before
@@ -175,20 +186,26 @@ class Shape:
 
     def take(self, line: Line, parts: Shaped, headings: int = 0) -> None:
         """Notes a line.  `headings` is the number of lines before it that count epochs and nothing else."""
-        self.lines += 1
         self.last = line.number
         fields = parts.parsed.fields
-        for field in {field.name: field for field in reversed(fields)}.values():
+        told = self.told_before(line, parts)
+        self.lines += not told
+        self.goes_on += bool(told)
+        for field in {field.name: field for field in reversed(fields) if field.name not in told}.values():
             if field.name in self.names or len(self.names) < _MOST_NAMES:
                 self.names[field.name] += 1
                 self.units.setdefault(field.name, field.unit)
+        told |= {field.name for field in fields}
         if len(fields) > len(self.order):
             self.order = [field.name for field in fields]
             self.tail = parts.parsed.tail
         if parts.parsed.stamp:
-            self.with_stamp += 1
+            self.with_stamp += _STAMP not in told
+            told.add(_STAMP)
             self.resolution_s = max(self.resolution_s, parts.parsed.stamp.resolution_s)
-        self.ended += self.of_epochs_alone and parts.parsed.stamp is not None and bool(_LOSS.search(line.text))
+        if self.of_epochs_alone and parts.parsed.stamp is not None and _LOSS.search(line.text):
+            self.ended += _END not in told
+            told.add(_END)
         epoch = next((fields[count.field].value for count in parts.counts if count.role == "epoch"), None)
         begins = self.draw(line, parts.parsed.drawing, epoch) if parts.parsed.drawing else None
         self.in_training = self.in_training or bool(_WORK.search(line.text))
@@ -197,6 +214,18 @@ class Shape:
         if self.lines == 1 or sum(self.falls) > falls:
             self.unheaded += headings == self._headings
             self._headings = headings
+
+    def told_before(self, line: Line, parts: Shaped) -> set[str]:
+        """The names that lines just before have for the same epoch, where lines count epochs alone; else a new set."""
+        if not self.of_epochs_alone:
+            return set()
+        whose, epoch = (line.rank, line.location), parts.parsed.fields[parts.counts[0].field].value
+        if self._epochs_told.get(whose, (None,))[0] != epoch and (
+            whose in self._epochs_told or len(self._epochs_told) < _MOST_SERIES
+        ):
+            self._epochs_told[whose] = epoch, set()
+        before, told = self._epochs_told.get(whose, (None, set()))
+        return told if before == epoch else set()
 
     def draw(self, line: Line, drawing: Drawing, epoch: float | None) -> bool:
         """Notes what a bar shows, and the epoch that its line counts.  Returns whether it was drawn from its start."""
@@ -208,6 +237,8 @@ class Shape:
         if before or len(self._bars) < _MOST_SERIES:
             self._bar_epochs[whose] = epoch
         self.bars += anew
+        if 0 < drawing.step != drawing.total and drawing.step != (before[0].step if before else 0):
+            self.bar_leap, self.bar_counts = math.gcd(self.bar_leap, drawing.step), self.bar_counts + 1
         if before or len(self._bars) < _MOST_SERIES:
             self._bars[whose] = drawing, drawing.step if anew or not before else max(before[1], drawing.step)
         return anew
@@ -233,8 +264,13 @@ class Shape:
         """Notes what a line counts, and the numbers ahead of its counts; whether its bar begins, if it has one."""
         values = [field.value or 0.0 for field in counts]
         for i, (before_all, field) in enumerate(zip(self._totals, counts, strict=False)):
-            self.totals[i] += field.total != before_all
-        self._totals = [field.total for field in counts]
+            either = self.of_epochs_alone and None in (field.total, before_all)
+            self.totals[i] += field.total != before_all and not either
+        before_all_of = self._totals or [None] * len(counts)
+        self._totals = [
+            field.total if field.total or not self.of_epochs_alone else before
+            for field, before in zip(counts, before_all_of, strict=False)
+        ]
         numbers = {field.name: field.value or 0.0 for field in ahead if field.is_integer and not field.unit}
         steps = [k for k, role in enumerate(self.roles) if role != "epoch"]
         self.differing |= {k for k in steps if self.roles[k] == "step" and values[k] != values[steps[0]]}
@@ -316,6 +352,11 @@ class Shape:
         if self.bar or any(role in ("step", "batch") for role in self.roles) or self.leap < 2:
             return False
         return bool(_WITH_SHARE.search(self.example)) or self.leap % _OF_BATCHES == 0
+
+    @property
+    def bar_of_samples(self) -> bool:
+        """Whether its bar may count samples, as one that grows by the size of a batch does."""
+        return self.bar_counts >= _LEAST_COUNTS and self.bar_leap > 0 and self.bar_leap % _OF_BATCHES == 0
 
     @property
     def bar(self) -> str:

@@ -20,12 +20,15 @@ from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING, TIME
 
 _AS_STAMPS = (0.75, 1.1)  # printed times over those of the clock: a clock sees more than the step
 _AS_TIME_LEFT = (0.8, 1.25)
+_AS_SPAN = (0.9, 1.02)  # printed times of all steps between two lines, over those of the clock
+_LEAST_LINES, _LEAST_BETWEEN = 5, 2  # lines, and steps between them, by which it is told from the time of one step
 _TOO_LONG = 1.5  # over what the clock shows: not the time of a step
 _FINE = 10  # resolutions of the stamps that lie between records, for each of them to show a time
 _PAUSE = 5  # usual spans between lines: a longer one holds an evaluation, or a pause
 _ROUNDED = 0.02  # between a time and the rounded rate beside it
 _MOSTLY = 0.9  # share of the records
 _SMOOTHED = 0.02  # between a time and the mean beside it
+_PASSED = re.compile(r"(?:total|tot|elapsed|time elapsed)\b", re.IGNORECASE)
 _KEPT = 20_000
 _LEAST_LEFT_S = 30.0
 _FORWARD_OR_BACK = re.compile(r"(?<![a-z])(?:fwd|bwd|forward|backward)(?![a-z])", re.IGNORECASE)
@@ -38,8 +41,9 @@ _ELSEWHERE = {"data", "load", "reader", "eval", "val", "test", "left", "mean", "
 class LineTimes:
     """What stamps and the time left show about the time of a step, and the columns compared with it."""
 
-    def __init__(self, step: str | None, resolution_s: float) -> None:
-        self.step, self.resolution_s = step, resolution_s
+    def __init__(self, step: str | None, resolution_s: float, of_epochs: bool = False) -> None:
+        self.step, self.resolution_s, self.of_epochs = step, resolution_s, of_epochs  # each line counts an epoch
+        self.partial: set[str] = set()  # times that together with that of the data are the time of the step
         self.by_clock: list[tuple[float, float]] = []  # seconds and steps between records
         self.by_left: list[float] = []
         self.values: dict[str, list[float]] = {}
@@ -118,12 +122,59 @@ class LineTimes:
         if role in ("time", "batch_time"):
             return True
         words = set(name.lower().replace("_", " ").split())
-        return role is None and unit in TIMES and not words & _ELSEWHERE and name not in (LEFT, BY_CLOCK)
+        return (
+            role is None
+            and name not in self.partial
+            and unit in TIMES
+            and not words & _ELSEWHERE
+            and name not in (LEFT, BY_CLOCK)
+        )
 
     def is_too_long(self, name: str, factor: float) -> bool:
         """Whether a column cannot be the time of a step, as it is longer than what lies between the records."""
         values, clock_s = self.values.get(name), self.clock_s
         return bool(values and clock_s and statistics.median(values) * factor > _TOO_LONG * clock_s)
+
+    def since_start(self) -> tuple[str, str] | None:
+        """The column, and its unit, that is the time since the start: the steps times the mean beside it."""
+        steps = self.values.get(self.step or "", [])
+        times = [
+            name for name in self.values if read_name(name).unit in TIMES and name not in (RUNNING, BY_CLOCK, LEFT)
+        ]
+        hits = []
+        for name, mean in itertools.product(times, [*times, RUNNING]):
+            wholes, means = self.values[name], self.values.get(mean, [])
+            if name == mean or not _LEAST_LINES <= len(steps) == len(wholes) == len(means):
+                continue
+            unit_s = TIMES[read_name(name).unit or "s"]
+            mean_s = TIMES[read_name(mean).unit or "s"]
+            near = sum(
+                abs(step * each * mean_s / (whole * unit_s) - 1) <= _ADDED_UP
+                for step, each, whole in zip(steps, means, wholes, strict=True)
+                if step > 1 and whole
+            )
+            grows = all(later >= whole for whole, later in itertools.pairwise(wholes))
+            if grows and near >= max(_LEAST_LINES, _MOSTLY * (len(steps) - 1)) and wholes[-1] > _FINE * means[-1]:
+                hits.append((name, read_name(name).unit or "s"))
+        return hits[0] if len(hits) == 1 else None
+
+    def mean_since_begin(self) -> tuple[str, str] | None:
+        """The column, and its unit, that times the counts of a line is the time that has passed: a running mean."""
+        steps = self.values.get(self.step or "", [])
+        passed = [name for name in self.values if _PASSED.match(name) and read_name(name).unit in TIMES]
+        times = [name for name in self.values if read_name(name).role == "batch_time" and read_name(name).unit]
+        for name, total in itertools.product(times, passed):
+            if not len(steps) == len(self.values[name]) == len(self.values[total]):
+                continue
+            factor, unit_s = TIMES[read_name(name).unit or "s"], TIMES[read_name(total).unit or "s"]
+            long = [
+                abs(value * factor * step - whole * unit_s) <= max(1.0 + value * factor, _ADDED_UP * whole * unit_s)
+                for step, value, whole in zip(steps, self.values[name], self.values[total], strict=True)
+                if whole * unit_s >= _FINE
+            ]
+            if len(long) >= _LEAST_LINES and sum(long) >= _MOSTLY * len(long):
+                return name, read_name(name).unit or "s"
+        return None
 
     def is_smoothed(self, name: str) -> bool:
         """Whether a time may be a median over some steps: the mean beside it differs, and steps lie between the lines.
@@ -149,14 +200,49 @@ class LineTimes:
             role, unit = read_name(name)
             if not self.claims(name) or self.is_smoothed(name):
                 continue
-            for candidate in (unit,) if unit in TIMES else ("s", "ms", "us"):
+            for candidate in (unit,) if unit in TIMES else self.units:
                 shown = statistics.median(values) * TIMES[candidate]
                 if _fits(shown, self.clock_s, _AS_STAMPS) or (
                     self.clock_s is None and _fits(shown, left_s, _AS_TIME_LEFT)
                 ):
                     hits.append((role is not None, name, candidate))
         best = [hit for hit in hits if hit[0]] or hits
-        return (best[0][1], best[0][2]) if len(best) == 1 else None
+        if len(best) != 1 or self.lacks_data(best[0][1], best[0][2]):
+            return None
+        return best[0][1], best[0][2]
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Units that a time without one may have."""
+        return ("s", "ms", "min", "h") if self.of_epochs else ("s", "ms", "us")
+
+    def lacks_data(self, name: str, unit: str) -> bool:
+        """Whether a time is that of a step without its data: what the clock shows is the sum of both."""
+        data = [other for other in self.values if read_name(other).role == "data_time" and read_name(other).unit]
+        if len(data) != 1 or not self.clock_s or read_name(name).role == "batch_time":
+            return False
+        alone = statistics.median(self.values[name]) * TIMES[unit]
+        data_s = statistics.median(self.values[data[0]]) * TIMES[read_name(data[0]).unit or "s"]
+        if abs(alone / self.clock_s - 1) > _ADDED_UP >= abs((alone + data_s) / self.clock_s - 1):
+            self.partial.add(name)
+        return name in self.partial
+
+    def of_all_since(self) -> tuple[str, str] | None:
+        """The column, and its unit, that is the time of all steps since the record before, by the time stamps."""
+        lines = [(span, steps) for span, steps in self.by_clock if steps > 1]
+        if self.of_epochs or len(lines) < _LEAST_LINES or 2 * len(lines) < len(self.by_clock):
+            return None
+        span_s, steps = (statistics.median(part) for part in zip(*lines, strict=True))
+        if span_s < _FINE * self.resolution_s or steps < _LEAST_BETWEEN:
+            return None
+        hits = [
+            (name, candidate)
+            for name, values in self.values.items()
+            if self.claims(name) and read_name(name).role != "batch_time"
+            for candidate in ((read_name(name).unit or "",) if read_name(name).unit in TIMES else self.units)
+            if _fits(statistics.median(values) * TIMES[candidate], span_s, _AS_SPAN)
+        ]
+        return hits[0] if len(hits) == 1 else None
 
     def added_up(self) -> tuple[str, str] | None:
         """The column, and its unit, that is the sum of the parts of each step, where each step has a line."""
