@@ -12,9 +12,13 @@ a sample of 500 rows, and scan_history(keys=...) those that have the keys: rows 
 nothing here.  Times of steps need a column that says them, or the script's own count of steps; `--map step=_step` says
 that `_step` is one.  Each is a mean since the row before, with whatever lies between.  A step that goes back is a restart.
 
+Histories of several runs below each other have a text column that names the run (`run_id`, `run_name`, `run`, `id`,
+`name`): where it changes, another run begins.  Where rows of several runs are mixed, nothing is read.  A row for each
+run is a table of runs, and no history.
+
 A chart's table has a column per run and metric, `RUN - METRIC`: all are metrics under these names.  Those of the
-smallest and the largest value drawn at a step (`RUN - METRIC__MIN`, `__MAX`) say the same where nothing was smoothed,
-and are left.  Its first column is the axis of the chart: `Step`, or whatever the page was told.  One that counts steps
+smallest and the largest value at a step (`RUN - METRIC__MIN`, `__MAX`) are metrics of that statistic where they differ
+from the value: a chart of many points, or of a group of runs.  Its first column is the axis of the chart: `Step`, or whatever the page was told.  One that counts steps
 by its name is the step; any other is a metric of the same line, without a step.
 
 Samples:
@@ -34,12 +38,15 @@ from scalelens.tabular.column_names import read_name
 from scalelens.tabular.history.columns import History
 from scalelens.tabular.history.meanings import Own
 from scalelens.tabular.history.writing import write_history
+from scalelens.tabular.named_rows import is_of_runs, named_run, naming_column
 
 VERSION = 2
 
 _FIRST_ROW = re.compile(rb'\s*\{[^\n]*"_step"\s*:[^\n]*\}\s*(?:\n|\Z)')
 _TIMED = re.compile(rb'"_(?:timestamp|runtime)"\s*:')
-_DRAWN = ("__MIN", "__MAX")
+_STATISTIC = {"__MIN": "min", "__MAX": "max"}
+_DRAWN = tuple(_STATISTIC)
+_LONGEST = 500
 _CHART_STEP = "Step"
 _OWN = Own("_step", "_timestamp", ("_runtime",), leaps_tell=False)
 _IN_MS = 1e11  # a stamp above it is not in seconds
@@ -52,7 +59,9 @@ def recognise(head: bytes, name: str) -> bool:
     if head.lstrip().startswith(b"{"):
         return bool(_FIRST_ROW.match(head) and _TIMED.search(first) and rest.lstrip().startswith(b"{"))
     names = cells_of(first.decode("utf-8", "replace"))
-    return ("_step" in names and bool({"_timestamp", "_runtime"} & set(names))) or _is_chart(names)
+    if "_step" not in names:
+        return _is_chart(names)
+    return bool({"_timestamp", "_runtime"} & set(names)) and not is_of_runs(head, "_step")
 
 
 def _is_chart(names: list[str]) -> bool:
@@ -61,39 +70,62 @@ def _is_chart(names: list[str]) -> bool:
 
 
 def read(source: Source, rows: Rows) -> str | None:
-    history, last = History(), None
-    for line, names, values in _records(source, rows):
+    history, last, seen, note = History(), None, [None], None
+    for line, names, values, run in _records(source, rows):
         axis = names[0] if names and "_step" not in names else "_step"
         step = values.get(axis)
         if axis not in ("_step", _CHART_STEP) and read_name(axis).role != "step":
-            rows.metrics(line, None, None, None, _drawn(values))
+            _write_drawn(rows, line, None, values)
             continue
         if step is None or step != step or abs(step) >= 1 << 53 or step != int(step):
             rows.problem(line, "the row has no step, or its step is not a whole number", str(values))
             continue
+        if run is not None and run != seen[-1]:
+            if run in seen:
+                rows.problem(
+                    line, f"rows of run {run} come again after those of another: sort the file by run", str(values)
+                )
+                break
+            if history.records:
+                note = _write(history, rows) or note
+                rows.new_part()
+                history, last = History(), None
+            seen.append(run)
         rows.attempt += last is not None and step < last
         last = step
         if axis == "_step":
+            if history.records == 0 and run is not None:
+                rows.param("run_name", run[:_LONGEST], line)
             if (stamp := values.get("_timestamp", 0.0)) > _IN_MS:
                 values["_timestamp"] = stamp / 1000
             history.add(line, values, rows.attempt)
         else:
-            rows.metrics(line, None, None, int(step), _drawn({k: v for k, v in values.items() if k != axis}))
-    if not history.records:
-        return None
+            _write_drawn(rows, line, int(step), {k: v for k, v in values.items() if k != axis})
+    return (_write(history, rows) or note) if history.records else note
+
+
+def _write(history: History, rows: Rows) -> str | None:
     rows.param("tracker", "wandb")
     found = write_history(history, _OWN, rows, units={"_runtime": "s"})
     return _NO_STEP if found.lacks_times and history.records > 1 else None
 
 
-def _drawn(values: dict[str, float]) -> list[tuple[str, float, None]]:
-    return [(name, value, None) for name, value in values.items() if not name.endswith(_DRAWN)]
+def _write_drawn(rows: Rows, line: int, step: int | None, values: dict[str, float]) -> None:
+    """The columns of a chart: each value, and the ends of what it stands for where they differ from it."""
+    for name, value in values.items():
+        base = name[: -len(_DRAWN[0])] if name.endswith(_DRAWN) else ""
+        if base in values:
+            if value != values[base]:
+                rows.metric(line, None, None, step, base, value, None, _STATISTIC[name[-len(_DRAWN[0]) :]])
+        else:
+            rows.metric(line, None, None, step, name, value)
 
 
-def _records(source: Source, rows: Rows) -> Iterator[tuple[int, list[str], dict[str, float]]]:
-    """Number of each line, the names of the columns, and the numbers of the line by name."""
+def _records(source: Source, rows: Rows) -> Iterator[tuple[int, list[str], dict[str, float], str | None]]:
+    """Number of each line, the names of the columns, the numbers of the line by name, and its run where it names one."""
     names: list[str] | None = None
-    is_json = False
+    named_by: int | None = None
+    is_json, first = False, True
     for line, text, whole in lines_of(source):
         if names is None:
             is_json, names = text.lstrip().startswith("{"), cells_of(text)
@@ -108,11 +140,15 @@ def _records(source: Source, rows: Rows) -> Iterator[tuple[int, list[str], dict[
                 rows.problem(line, "the row is cut, or is not a JSON object", text)
                 continue
             nested = nested_values(record, marker="_type")  # of a table or a picture
-            yield line, ["_step"], {name: value for name, field in nested if (value := json_number(field)) is not None}
+            numbers = {name: value for name, field in nested if (value := json_number(field)) is not None}
+            yield line, ["_step"], numbers, named_run(record)
             continue
         cells = cells_of(text)
         if not whole or len(cells) != len(names):
             rows.problem(line, f"the row has {len(cells)} cells, the header {len(names)}, or it is cut", text)
             continue
+        if first:
+            named_by, first = naming_column(names, cells) if "_step" in names else None, False
+        run = cells[named_by] if named_by is not None else None
         named = zip(names, cells, strict=True)
-        yield line, names, {name: value for name, cell in named if (value := number(cell)) is not None}
+        yield line, names, {name: value for name, cell in named if (value := number(cell)) is not None}, run
