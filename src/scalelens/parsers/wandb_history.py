@@ -70,7 +70,8 @@ def _is_chart(names: list[str]) -> bool:
 
 
 def read(source: Source, rows: Rows) -> str | None:
-    history, last, seen, note = History(), None, [None], None
+    history, last, note = History(), None, None
+    seen: list[str | None] = [None]
     for line, names, values, run in _records(source, rows):
         axis = names[0] if names and "_step" not in names else "_step"
         step = values.get(axis)
