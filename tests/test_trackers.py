@@ -439,6 +439,18 @@ def test_histories_below_each_other_are_runs_of_their_own(form: str, tmp_path: P
     assert (run_count, steps) == (3, (60, 0))
 
 
+@pytest.mark.parametrize(("column", "runs", "rows"), [("name", 1, 20), ("run_name", 2, 10)])
+def test_a_column_called_name_may_be_of_something_else(column: str, runs: int, rows: int, tmp_path: Path) -> None:
+    """Two texts take turns while `_step` grows; a column that can only name runs is believed, up to the first return."""
+    lines = [f"{column},_step,_timestamp,loss"]
+    lines += [f"{'train' if k < 5 else 'late' if k < 10 else 'train'},{k},{BEGAN + k},{1 / (1 + k)}" for k in range(20)]
+    (tmp_path / "history.csv").write_text("\n".join(lines) + "\n")
+    tables = read(tmp_path / "history.csv")[1]
+    assert len(tables["steps"]) == rows
+    assert len({row["part"] for row in tables["steps"]}) == runs
+    assert ("run_name" in {row["key"] for row in tables["params"]}) == (column == "run_name")
+
+
 def test_a_last_row_in_closed_quotes_is_whole(tmp_path: Path) -> None:
     """W&B's page ends its files without a line break."""
     header = '"Step","a - loss","a - loss__MIN","a - loss__MAX"\n"0","1.5","1.5","1.5"\n'

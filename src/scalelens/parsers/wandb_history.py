@@ -13,13 +13,14 @@ nothing here.  Times of steps need a column that says them, or the script's own 
 that `_step` is one.  Each is a mean since the row before, with whatever lies between.  A step that goes back is a restart.
 
 Histories of several runs below each other have a text column that names the run (`run_id`, `run_name`, `run`, `id`,
-`name`): where it changes, another run begins.  Where rows of several runs are mixed, nothing is read.  A row for each
-run is a table of runs, and no history.
+`name`): where it changes, another run begins; `id` and `name` may be of something else, if `_step` grows there.  Where a
+run comes again, the rows from there on are not read.  A row for each run is a table of runs, and no history.
 
 A chart's table has a column per run and metric, `RUN - METRIC`: all are metrics under these names.  Those of the
 smallest and the largest value at a step (`RUN - METRIC__MIN`, `__MAX`) are metrics of that statistic where they differ
-from the value: a chart of many points, or of a group of runs.  Its first column is the axis of the chart: `Step`, or whatever the page was told.  One that counts steps
-by its name is the step; any other is a metric of the same line, without a step.
+from the value: a chart of many points, or of a group of runs.  Its first column is the axis of the chart: `Step`, or
+whatever the page was told.  One that counts steps by its name is the step; any other is a metric of the same line,
+without a step.
 
 Samples:
     {"_step": 50, "_runtime": 731.2, "_timestamp": 1714979309.5, "loss": 1.5, "train/images_per_s": 812.5}
@@ -38,7 +39,7 @@ from scalelens.tabular.column_names import read_name
 from scalelens.tabular.history.columns import History
 from scalelens.tabular.history.meanings import Own
 from scalelens.tabular.history.writing import write_history
-from scalelens.tabular.named_rows import is_of_runs, named_run, naming_column
+from scalelens.tabular.named_rows import is_of_runs, is_sure, naming_column, naming_key
 
 VERSION = 2
 
@@ -47,6 +48,8 @@ _TIMED = re.compile(rb'"_(?:timestamp|runtime)"\s*:')
 _STATISTIC = {"__MIN": "min", "__MAX": "max"}
 _DRAWN = tuple(_STATISTIC)
 _LONGEST = 500
+_Named = tuple[str | None, str | None]  # the column that may name a run, and what it says
+_UNNAMED: _Named = (None, None)
 _CHART_STEP = "Step"
 _OWN = Own("_step", "_timestamp", ("_runtime",), leaps_tell=False)
 _IN_MS = 1e11  # a stamp above it is not in seconds
@@ -69,10 +72,40 @@ def _is_chart(names: list[str]) -> bool:
     return " - " not in names[0] and any(f"{name}__MIN" in drawn and " - " in name for name in names[1:])
 
 
+class _Runs:
+    """The runs that rows name, in their order.
+
+    `id` and `name` may be of something else: then `_step` grows where they change first, as it does within a run.
+    """
+
+    def __init__(self) -> None:
+        self.known: list[str] = []
+        self.is_told: bool | None = None  # whether the column names runs
+
+    def begins(self, name: str | None, of_run: str | None, step: float, last: float | None) -> bool:
+        """Whether another run than that of the row before begins with this row."""
+        if not name or not of_run or self.is_told is False or of_run in self.known[-1:]:
+            return False
+        if self.known and last is not None and self.is_told is None:
+            self.is_told = is_sure(name) or step <= last
+            if not self.is_told:
+                return False
+        self.known.append(of_run)
+        return True
+
+    def come_again(self) -> bool:
+        """Whether that run was read before; it is forgotten again."""
+        return self.known[-1] in self.known[:-1] and bool(self.known.pop())
+
+    def name(self) -> str | None:
+        """Of the run that was read last; None where the column names something else."""
+        return self.known[-1] if self.known and self.is_told is not False else None
+
+
 def read(source: Source, rows: Rows) -> str | None:
     history, last, note = History(), None, None
-    seen: list[str | None] = [None]
-    for line, names, values, run in _records(source, rows):
+    runs = _Runs()
+    for line, names, values, named in _records(source, rows):
         axis = names[0] if names and "_step" not in names else "_step"
         step = values.get(axis)
         if axis not in ("_step", _CHART_STEP) and read_name(axis).role != "step":
@@ -81,32 +114,29 @@ def read(source: Source, rows: Rows) -> str | None:
         if step is None or step != step or abs(step) >= 1 << 53 or step != int(step):
             rows.problem(line, "the row has no step, or its step is not a whole number", str(values))
             continue
-        if run is not None and run != seen[-1]:
-            if run in seen:
-                rows.problem(
-                    line, f"rows of run {run} come again after those of another: sort the file by run", str(values)
-                )
+        if runs.begins(*named, step, last):
+            if runs.come_again():
+                reason = f"rows of run {named[1]} come again after those of another: sort the file by run"
+                rows.problem(line, reason, str(values))
                 break
             if history.records:
-                note = _write(history, rows) or note
+                note = _write(history, rows, runs.known[-2]) or note
                 rows.new_part()
                 history, last = History(), None
-            seen.append(run)
         rows.attempt += last is not None and step < last
         last = step
         if axis == "_step":
-            if history.records == 0 and run is not None:
-                rows.param("run_name", run[:_LONGEST], line)
             if (stamp := values.get("_timestamp", 0.0)) > _IN_MS:
                 values["_timestamp"] = stamp / 1000
             history.add(line, values, rows.attempt)
         else:
             _write_drawn(rows, line, int(step), {k: v for k, v in values.items() if k != axis})
-    return (_write(history, rows) or note) if history.records else note
+    return (_write(history, rows, runs.name()) or note) if history.records else note
 
 
-def _write(history: History, rows: Rows) -> str | None:
+def _write(history: History, rows: Rows, name: str | None) -> str | None:
     rows.param("tracker", "wandb")
+    rows.param("run_name", name and name[:_LONGEST])
     found = write_history(history, _OWN, rows, units={"_runtime": "s"})
     return _NO_STEP if found.lacks_times and history.records > 1 else None
 
@@ -122,8 +152,8 @@ def _write_drawn(rows: Rows, line: int, step: int | None, values: dict[str, floa
             rows.metric(line, None, None, step, name, value)
 
 
-def _records(source: Source, rows: Rows) -> Iterator[tuple[int, list[str], dict[str, float], str | None]]:
-    """Number of each line, the names of the columns, the numbers of the line by name, and its run where it names one."""
+def _records(source: Source, rows: Rows) -> Iterator[tuple[int, list[str], dict[str, float], _Named]]:
+    """Number of each line, the names of the columns, the numbers of the line by name, and the run that it names."""
     names: list[str] | None = None
     named_by: int | None = None
     is_json, first = False, True
@@ -142,7 +172,8 @@ def _records(source: Source, rows: Rows) -> Iterator[tuple[int, list[str], dict[
                 continue
             nested = nested_values(record, marker="_type")  # of a table or a picture
             numbers = {name: value for name, field in nested if (value := json_number(field)) is not None}
-            yield line, ["_step"], numbers, named_run(record)
+            key = naming_key(record)
+            yield line, ["_step"], numbers, (key, record[key]) if key else _UNNAMED
             continue
         cells = cells_of(text)
         if not whole or len(cells) != len(names):
@@ -150,6 +181,6 @@ def _records(source: Source, rows: Rows) -> Iterator[tuple[int, list[str], dict[
             continue
         if first:
             named_by, first = naming_column(names, cells) if "_step" in names else None, False
-        run = cells[named_by] if named_by is not None else None
+        run = (names[named_by], cells[named_by]) if named_by is not None else _UNNAMED
         named = zip(names, cells, strict=True)
         yield line, names, {name: value for name, cell in named if (value := number(cell)) is not None}, run

@@ -7,7 +7,8 @@ from typing import Any
 from scalelens.parsing.values import number
 from scalelens.tabular.cells import cells_of, head_lines
 
-_NAMES = ("run_id", "run_name", "run", "id", "name")  # without regard to case; the surest first
+_SURE = ("run_id", "run_name", "run")
+_NAMES = (*_SURE, "id", "name")  # without regard to case
 _LEAST_ROWS = 2
 
 
@@ -18,9 +19,14 @@ def naming_column(names: Sequence[str], cells: Sequence[str]) -> int | None:
     return next((k for k in found if k < len(cells) and cells[k] and number(cells[k]) is None), None)
 
 
-def named_run(record: Mapping[str, Any]) -> str | None:
-    """The run that an object of JSON lines names."""
-    return next((record[name] for name in _NAMES if isinstance(record.get(name), str) and record[name]), None)
+def naming_key(record: Mapping[str, Any]) -> str | None:
+    """The same for an object of JSON lines."""
+    return next((name for name in _NAMES if isinstance(record.get(name), str) and record[name]), None)
+
+
+def is_sure(name: str) -> bool:
+    """Whether such a column names runs and nothing else."""
+    return name.lower() in _SURE
 
 
 def is_of_runs(head: bytes, count: str) -> bool:
