@@ -1,6 +1,7 @@
 """Files of trackers: what their tools wrote, what damage costs, and what a history means."""
 
 import importlib.util
+import json
 import math
 import os
 import random
@@ -414,10 +415,40 @@ def test_exports_of_other_runs_stay_apart(tmp_path: Path) -> None:
     assert members(exported(tmp_path / "coarse" / "study", fraction_s=0.0))[0][0] == 2
 
 
-def test_a_table_of_runs_has_a_run_in_each_row(tmp_path: Path) -> None:
-    shutil.copytree(FIXTURES / "wandb_runs", tmp_path / "study", ignore=shutil.ignore_patterns("*.*.csv"))
+@pytest.mark.parametrize(("name", "runs"), [("project", 3), ("chosen_columns", 2), ("by_id", 2), ("by_api", 3)])
+def test_a_table_of_runs_has_a_run_in_each_row(name: str, runs: int, tmp_path: Path) -> None:
+    (tmp_path / "study").mkdir()
+    shutil.copy(FIXTURES / "wandb_runs" / f"{name}.csv", tmp_path / "study")
     (run_count, _), steps = members(tmp_path / "study")
-    assert (run_count, steps) == (3, (0, 0))
+    assert (run_count, steps) == (runs, (0, 0))
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_histories_below_each_other_are_runs_of_their_own(form: str, tmp_path: Path) -> None:
+    (tmp_path / "study").mkdir()
+    records = [
+        {"run": run, "_step": k, "_timestamp": BEGAN + 100 * at + k, "train/loss": 1 / (1 + k)}
+        for at, run in enumerate(("a", "b", "c"))
+        for k in range(20)
+    ]
+    lines = [json.dumps(record) for record in records]
+    if form == "csv":
+        lines = [",".join(records[0]), *(",".join(map(str, record.values())) for record in records)]
+    (tmp_path / "study" / f"history.{form}").write_text("\n".join(lines) + "\n")
+    (run_count, _), steps = members(tmp_path / "study")
+    assert (run_count, steps) == (3, (60, 0))
+
+
+@pytest.mark.parametrize(("column", "runs", "rows"), [("name", 1, 20), ("run_name", 2, 10)])
+def test_a_column_called_name_may_be_of_something_else(column: str, runs: int, rows: int, tmp_path: Path) -> None:
+    """Two texts take turns while `_step` grows; a column that can only name runs is believed, up to the first return."""
+    lines = [f"{column},_step,_timestamp,loss"]
+    lines += [f"{'train' if k < 5 else 'late' if k < 10 else 'train'},{k},{BEGAN + k},{1 / (1 + k)}" for k in range(20)]
+    (tmp_path / "history.csv").write_text("\n".join(lines) + "\n")
+    tables = read(tmp_path / "history.csv")[1]
+    assert len(tables["steps"]) == rows
+    assert len({row["part"] for row in tables["steps"]}) == runs
+    assert ("run_name" in {row["key"] for row in tables["params"]}) == (column == "run_name")
 
 
 def test_a_last_row_in_closed_quotes_is_whole(tmp_path: Path) -> None:

@@ -243,6 +243,24 @@ def test_values_of_two_rows_of_an_envelope_are_not_rows(attacked: Callable[[str]
     assert file.verdict(json.dumps(whole).encode()) == "different"
 
 
+@pytest.mark.parametrize("name", ["a.json", "f.json"])
+def test_lines_that_change_places_are_values_that_do(attacked: Callable[[str], Attacked], name: str) -> None:
+    """JSON may have one value in each line: then a value swapped with another is two lines in another order."""
+    file = attacked(name)
+    written, laid_out = file.content, json.dumps(json.loads(file.content), indent=1).encode()
+    lines = (written if written.count(b"\n") > 100 else laid_out).splitlines(keepends=True)
+    numbers = [k for k, line in enumerate(lines) if re.fullmatch(rb' *("\w+": )?-?[\d.]+,?\n', line)]
+    dice, tried = random.Random(name), 0
+    while tried < 40:
+        one, other = dice.sample(numbers, 2)
+        lines[one], lines[other] = lines[other], lines[one]
+        changed = b"".join(lines)
+        lines[one], lines[other] = lines[other], lines[one]
+        if not means_the_same(file, changed):
+            tried += 1
+            assert file.verdict(changed) in ("different", "cannot"), changed
+
+
 def test_rows_of_an_envelope_may_stand_in_any_order(attacked: Callable[[str], Attacked]) -> None:
     file = attacked("a.json")
     whole = json.loads(file.content)

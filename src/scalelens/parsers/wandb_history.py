@@ -12,10 +12,15 @@ a sample of 500 rows, and scan_history(keys=...) those that have the keys: rows 
 nothing here.  Times of steps need a column that says them, or the script's own count of steps; `--map step=_step` says
 that `_step` is one.  Each is a mean since the row before, with whatever lies between.  A step that goes back is a restart.
 
+Histories of several runs below each other have a text column that names the run (`run_id`, `run_name`, `run`, `id`,
+`name`): where it changes, another run begins; `id` and `name` may be of something else, if `_step` grows there.  Where a
+run comes again, the rows from there on are not read.  A row for each run is a table of runs, and no history.
+
 A chart's table has a column per run and metric, `RUN - METRIC`: all are metrics under these names.  Those of the
-smallest and the largest value drawn at a step (`RUN - METRIC__MIN`, `__MAX`) say the same where nothing was smoothed,
-and are left.  Its first column is the axis of the chart: `Step`, or whatever the page was told.  One that counts steps
-by its name is the step; any other is a metric of the same line, without a step.
+smallest and the largest value at a step (`RUN - METRIC__MIN`, `__MAX`) are metrics of that statistic where they differ
+from the value: a chart of many points, or of a group of runs.  Its first column is the axis of the chart: `Step`, or
+whatever the page was told.  One that counts steps by its name is the step; any other is a metric of the same line,
+without a step.
 
 Samples:
     {"_step": 50, "_runtime": 731.2, "_timestamp": 1714979309.5, "loss": 1.5, "train/images_per_s": 812.5}
@@ -34,12 +39,17 @@ from scalelens.tabular.column_names import read_name
 from scalelens.tabular.history.columns import History
 from scalelens.tabular.history.meanings import Own
 from scalelens.tabular.history.writing import write_history
+from scalelens.tabular.named_rows import is_of_runs, is_sure, naming_column, naming_key
 
 VERSION = 2
 
 _FIRST_ROW = re.compile(rb'\s*\{[^\n]*"_step"\s*:[^\n]*\}\s*(?:\n|\Z)')
 _TIMED = re.compile(rb'"_(?:timestamp|runtime)"\s*:')
-_DRAWN = ("__MIN", "__MAX")
+_STATISTIC = {"__MIN": "min", "__MAX": "max"}
+_DRAWN = tuple(_STATISTIC)
+_LONGEST = 500
+_Named = tuple[str | None, str | None]  # the column that may name a run, and what it says
+_UNNAMED: _Named = (None, None)
 _CHART_STEP = "Step"
 _OWN = Own("_step", "_timestamp", ("_runtime",), leaps_tell=False)
 _IN_MS = 1e11  # a stamp above it is not in seconds
@@ -52,7 +62,9 @@ def recognise(head: bytes, name: str) -> bool:
     if head.lstrip().startswith(b"{"):
         return bool(_FIRST_ROW.match(head) and _TIMED.search(first) and rest.lstrip().startswith(b"{"))
     names = cells_of(first.decode("utf-8", "replace"))
-    return ("_step" in names and bool({"_timestamp", "_runtime"} & set(names))) or _is_chart(names)
+    if "_step" not in names:
+        return _is_chart(names)
+    return bool({"_timestamp", "_runtime"} & set(names)) and not is_of_runs(head, "_step")
 
 
 def _is_chart(names: list[str]) -> bool:
@@ -60,17 +72,57 @@ def _is_chart(names: list[str]) -> bool:
     return " - " not in names[0] and any(f"{name}__MIN" in drawn and " - " in name for name in names[1:])
 
 
+class _Runs:
+    """The runs that rows name, in their order.
+
+    `id` and `name` may be of something else: then `_step` grows where they change first, as it does within a run.
+    """
+
+    def __init__(self) -> None:
+        self.known: list[str] = []
+        self.is_told: bool | None = None  # whether the column names runs
+
+    def begins(self, name: str | None, of_run: str | None, step: float, last: float | None) -> bool:
+        """Whether another run than that of the row before begins with this row."""
+        if not name or not of_run or self.is_told is False or of_run in self.known[-1:]:
+            return False
+        if self.known and last is not None and self.is_told is None:
+            self.is_told = is_sure(name) or step <= last
+            if not self.is_told:
+                return False
+        self.known.append(of_run)
+        return True
+
+    def come_again(self) -> bool:
+        """Whether that run was read before; it is forgotten again."""
+        return self.known[-1] in self.known[:-1] and bool(self.known.pop())
+
+    def name(self) -> str | None:
+        """Of the run that was read last; None where the column names something else."""
+        return self.known[-1] if self.known and self.is_told is not False else None
+
+
 def read(source: Source, rows: Rows) -> str | None:
-    history, last = History(), None
-    for line, names, values in _records(source, rows):
+    history, last, note = History(), None, None
+    runs = _Runs()
+    for line, names, values, named in _records(source, rows):
         axis = names[0] if names and "_step" not in names else "_step"
         step = values.get(axis)
         if axis not in ("_step", _CHART_STEP) and read_name(axis).role != "step":
-            rows.metrics(line, None, None, None, _drawn(values))
+            _write_drawn(rows, line, None, values)
             continue
         if step is None or step != step or abs(step) >= 1 << 53 or step != int(step):
             rows.problem(line, "the row has no step, or its step is not a whole number", str(values))
             continue
+        if runs.begins(*named, step, last):
+            if runs.come_again():
+                reason = f"rows of run {named[1]} come again after those of another: sort the file by run"
+                rows.problem(line, reason, str(values))
+                break
+            if history.records:
+                note = _write(history, rows, runs.known[-2]) or note
+                rows.new_part()
+                history, last = History(), None
         rows.attempt += last is not None and step < last
         last = step
         if axis == "_step":
@@ -78,22 +130,33 @@ def read(source: Source, rows: Rows) -> str | None:
                 values["_timestamp"] = stamp / 1000
             history.add(line, values, rows.attempt)
         else:
-            rows.metrics(line, None, None, int(step), _drawn({k: v for k, v in values.items() if k != axis}))
-    if not history.records:
-        return None
+            _write_drawn(rows, line, int(step), {k: v for k, v in values.items() if k != axis})
+    return (_write(history, rows, runs.name()) or note) if history.records else note
+
+
+def _write(history: History, rows: Rows, name: str | None) -> str | None:
     rows.param("tracker", "wandb")
+    rows.param("run_name", name and name[:_LONGEST])
     found = write_history(history, _OWN, rows, units={"_runtime": "s"})
     return _NO_STEP if found.lacks_times and history.records > 1 else None
 
 
-def _drawn(values: dict[str, float]) -> list[tuple[str, float, None]]:
-    return [(name, value, None) for name, value in values.items() if not name.endswith(_DRAWN)]
+def _write_drawn(rows: Rows, line: int, step: int | None, values: dict[str, float]) -> None:
+    """The columns of a chart: each value, and the ends of what it stands for where they differ from it."""
+    for name, value in values.items():
+        base = name[: -len(_DRAWN[0])] if name.endswith(_DRAWN) else ""
+        if base in values:
+            if value != values[base]:
+                rows.metric(line, None, None, step, base, value, None, _STATISTIC[name[-len(_DRAWN[0]) :]])
+        else:
+            rows.metric(line, None, None, step, name, value)
 
 
-def _records(source: Source, rows: Rows) -> Iterator[tuple[int, list[str], dict[str, float]]]:
-    """Number of each line, the names of the columns, and the numbers of the line by name."""
+def _records(source: Source, rows: Rows) -> Iterator[tuple[int, list[str], dict[str, float], _Named]]:
+    """Number of each line, the names of the columns, the numbers of the line by name, and the run that it names."""
     names: list[str] | None = None
-    is_json = False
+    named_by: int | None = None
+    is_json, first = False, True
     for line, text, whole in lines_of(source):
         if names is None:
             is_json, names = text.lstrip().startswith("{"), cells_of(text)
@@ -108,11 +171,16 @@ def _records(source: Source, rows: Rows) -> Iterator[tuple[int, list[str], dict[
                 rows.problem(line, "the row is cut, or is not a JSON object", text)
                 continue
             nested = nested_values(record, marker="_type")  # of a table or a picture
-            yield line, ["_step"], {name: value for name, field in nested if (value := json_number(field)) is not None}
+            numbers = {name: value for name, field in nested if (value := json_number(field)) is not None}
+            key = naming_key(record)
+            yield line, ["_step"], numbers, (key, record[key]) if key else _UNNAMED
             continue
         cells = cells_of(text)
         if not whole or len(cells) != len(names):
             rows.problem(line, f"the row has {len(cells)} cells, the header {len(names)}, or it is cut", text)
             continue
+        if first:
+            named_by, first = naming_column(names, cells) if "_step" in names else None, False
+        run = (names[named_by], cells[named_by]) if named_by is not None else _UNNAMED
         named = zip(names, cells, strict=True)
-        yield line, names, {name: value for name, cell in named if (value := number(cell)) is not None}
+        yield line, names, {name: value for name, cell in named if (value := number(cell)) is not None}, run
