@@ -7,6 +7,9 @@ from decimal import Decimal
 
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
+from scalelens.audit.forms.bases import changes_from_base
+from scalelens.audit.forms.either_way import comparisons
+from scalelens.audit.forms.catalog import SOLVED
 from scalelens.audit.forms.meaning import is_measured
 from scalelens.audit.forms.search import Relation, relations
 from scalelens.audit.forms.series import Series, columns_of, groups_of, rows_of
@@ -21,10 +24,12 @@ from scalelens.units import base
 _SURE = 1e-5
 _SURE_IF_MEANT = 3e-3
 _EXPLAINS = 1e-2
-_CERTAIN = 1e-12  # so many digits agree that every number beyond them is wrong
+_CERTAIN = 1e-9  # so many digits agree that every number beyond them is wrong
 _LEAST_CERTAIN = 6
 _MEASURED_TWICE = 0.03  # share by which two measurements may differ
 _MOST_ROWS = 40
+_PLAIN = ("base", "{0} + {1}", "{0} - {1}", "× 100", "sign")
+_LEAST_REPEATED = 3  # characters
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -35,14 +40,17 @@ def find(document: Document) -> Iterator[Finding]:
             continue
         found = list(_relations_of(table))
         explained = {
-            (by_row, relation.target.key, place)
+            (by_row, relation.target.key, place, relation.fit.free)
             for relation, by_row in found
             if not relation.fit.apart and relation.doubt < _EXPLAINS
             for place in relation.fit.agreeing
         }
         for relation, by_row in found:
+            known = relation.meant and not relation.fit.free and len(relation.operands) > 1
+            sure = _is_certain(relation) or (known and relation.doubt < _SURE)
             for place in relation.fit.apart:
-                if (by_row, relation.target.key, place) in explained and not _is_certain(relation):
+                own = (by_row, relation.target.key, place)
+                if (*own, False) in explained or ((*own, True) in explained and not sure):
                     continue
                 if _accuses(table, relation, place, by_row):
                     number = relation.target.numbers[place]
@@ -56,25 +64,30 @@ def _relations_of(table: TextTable) -> Iterator[tuple[Relation, bool]]:
     """Relations between columns in groups of rows, and between rows."""
     columns = columns_of(table)
     for rows in groups_of(table):
-        yield from ((each, True) for each in [*relations(columns, rows), *sums(columns, rows)])
-    lines = rows_of(table)
-    places = list(range(len(table.headings)))
-    yield from ((each, False) for each in [*relations(lines, places), *sums(lines, places)])
+        yield from ((each, True) for each in _between(columns, rows))
+    yield from ((each, False) for each in _between(rows_of(table), list(range(len(table.headings)))))
+
+
+def _between(series: list[Series], places: list[int]) -> Iterator[Relation]:
+    yield from relations(series, places)
+    yield from sums(series, places)
+    yield from changes_from_base(series, places)
+    yield from comparisons(series, places)
 
 
 def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> bool:
     """Whether a place that is apart must be wrong."""
     slipped = _slip_of(relation, place)
-    doubt = relation.doubt * (BY_CHANCE.get(slipped, OTHER_BY_CHANCE) if slipped else 1)
+    doubt = relation.doubt * (BY_CHANCE.get(slipped.rpartition(": ")[2], OTHER_BY_CHANCE) if slipped else 1)
     if doubt > (_SURE_IF_MEANT if relation.meant else _SURE):
         return False
-    if by_row:
+    if by_row and not (_needs_no_group(relation) and (slipped or relation.doubt < _SURE)):
         used = [each.key for each in (relation.target, *relation.operands)]
         if own_group(table, relation.fit.apart, relation.fit.agreeing, used):
             return False
     low, high = _right(relation, place)
     printed = relation.target.numbers[place]
-    if printed is None or _may_be_round(printed, low, high):
+    if printed is None or _is_turned(relation, place) or _may_be_round(printed, low, high):
         return False
     if relation.most and _may_be_cut(relation, place):
         return False
@@ -86,6 +99,25 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     if not relation.fit.free and relation.meant and not is_measured(relation.target, relation.operands):
         return far or len(relation.operands) > 1
     return far and bool(slipped)
+
+
+def _is_turned(relation: Relation, place: int) -> bool:
+    """Whether a change was counted from the other value, or with the other sign: a definition, not a slip."""
+    if "× 100" not in relation.form or len(relation.operands) != 2:
+        return False
+    printed, (a, b) = relation.target.intervals[place], (each.intervals[place] for each in relation.operands)
+    if printed is None or a is None or b is None or min(a[0], b[0]) <= 0:
+        return False
+    sizes = sorted(abs(end) for end in printed)
+    changes = [(100 * x[0] / y[1] - 100, 100 * x[1] / y[0] - 100) for x, y in ((a, b), (b, a))]
+    return any(min(abs(low), abs(high)) <= sizes[1] and sizes[0] <= max(abs(low), abs(high)) for low, high in changes)
+
+
+def _needs_no_group(relation: Relation) -> bool:
+    """Whether a form has nothing that could differ from system to system: a sum, a mean, a difference, a change."""
+    return (
+        relation.meant and not relation.fit.free and (relation.form.endswith(_PLAIN) or " of {0} ... " in relation.form)
+    )
 
 
 def _is_certain(relation: Relation) -> bool:
@@ -113,7 +145,37 @@ def _may_be_round(printed: Number, low: float, high: float) -> bool:
 def _slip_of(relation: Relation, place: int) -> str:
     number = relation.target.numbers[place]
     low, high = _right(relation, place)
-    return slip(number.text, low, high) if number else ""
+    if not number:
+        return ""
+    repeated = len(number.text) > _LEAST_REPEATED and any(
+        each and each.text == number.text for k, each in enumerate(relation.target.numbers) if k != place
+    )
+    found = slip(number.text, low, high)
+    if found.endswith("two") and (relation.fit.free or is_measured(relation.target, relation.operands)):
+        found = ""  # other work, another number of devices
+    found = found or ("another value of the column is repeated" if repeated else "")
+    return found or _slip_of_operand(relation, place)
+
+
+def _slip_of_operand(relation: Relation, place: int) -> str:
+    """The slip of an operand that would make the form hold."""
+    target = relation.target.intervals[place]
+    operands = [each.intervals[place] for each in relation.operands]
+    if (
+        target is None
+        or relation.fit.free
+        or relation.fit.factor != (1.0, 1.0)
+        or any(each is None for each in operands)
+    ):
+        return ""
+    for k, solve in enumerate(SOLVED.get(relation.form, ())):
+        number = relation.operands[k].numbers[place]
+        right = solve(target, [each for each in operands if each])
+        if number and right and right[0] > 0:
+            size = float(base(number.unit)[1]) if number.unit != "%" else 1.0
+            if found := slip(number.text, right[0] / size, right[1] / size):
+                return f"in {with_unit(number)}: {found}"
+    return ""
 
 
 def _right(relation: Relation, place: int) -> tuple[float, float]:

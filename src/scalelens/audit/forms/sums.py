@@ -21,12 +21,12 @@ def sums(series: list[Series], places: list[int]) -> Iterator[Relation]:
         is_total, is_mean = bool(_TOTAL.search(target.name)), bool(_MEAN.search(target.name))
         if not (is_total or is_mean):
             continue
-        before = series[max(0, position - _MOST) : position]
-        after = series[position + 1 : position + 1 + _MOST]
+        before = [each for each in series[max(0, position - _MOST) : position] if each.unit == target.unit]
+        after = [each for each in series[position + 1 : position + 1 + _MOST] if each.unit == target.unit]
         runs = [before[-count:] for count in range(_LEAST, len(before) + 1)]
         runs += [after[:count] for count in range(_LEAST, len(after) + 1)]
         for run in runs:
-            if any(each.unit != target.unit or each.is_order_statistic for each in run):
+            if any(each.is_order_statistic for each in run):
                 continue
             for divide, text in ((1, "sum"),) * is_total + ((len(run), "mean"),) * is_mean:
                 yield from _relation(target, run, known, divide, text, len(runs))

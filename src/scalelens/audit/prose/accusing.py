@@ -29,6 +29,7 @@ _SURE_OF_UNITS = 1.0  # power × time is an energy, images over images/s are sec
 _DECADE = 2.3
 _CLOSE = 0.2  # logarithm: numbers of one size crowd, and so do what they give
 _LOG = 4  # sentences that differ in their numbers alone are records of a log
+_MOST_NUMBERS = 24  # of a sentence; one with more is a listing
 _NEARLY = 0.006  # a formula that gives nearly the number explains it: its operands may be rounded elsewhere
 _DERIVES = re.compile(
     r"[=→]|\b(?:is|are|hence|thus|so|therefore|i\.e|which|gives?|giving|makes?|making|total\w*|per|each|times|factors?|"
@@ -40,7 +41,7 @@ def find(document: Document) -> Iterator[Finding]:
     """Numbers of the prose that are a slip away from what their surroundings give."""
     records = Counter(_skeleton(sentence) for sentence in document.sentences)
     for index, sentence in enumerate(document.sentences):
-        if records[_skeleton(sentence)] >= _LOG:
+        if records[_skeleton(sentence)] >= _LOG or len(sentence.numbers) > _MOST_NUMBERS:
             continue
         if not (_DERIVES.search(sentence.marked) or is_keyed(sentence)) or not sentence.numbers:
             continue
