@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from scalelens.audit.document import TextTable
 
-_MOST_DIFFERENT = 0.75
+_MOST_DIFFERENT = 0.7
 _AMOUNTS_OF_WORK = ("work", "steps")
 
 

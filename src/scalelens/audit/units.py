@@ -30,7 +30,8 @@ _SPELLINGS = {
     "FLOP": "flop flops flops", "GFLOP": "gflop gflops", "TFLOP": "tflop tflops teraflop teraflops",
     "PFLOP": "pflop pflops petaflop petaflops", "EFLOP": "eflop eflops exaflop exaflops",
     "samples": "sample smp", "images": "image img imgs", "tokens": "token tok toks", "sequences": "sequence seq seqs",
-    "items": "item", "frames": "frame", "queries": "query", "requests": "request req reqs", "steps": "step iteration iterations iter iters", "batches": "batch", "epochs": "epoch",
+    "items": "item", "frames": "frame", "queries": "query", "requests": "request req reqs",
+    "steps": "step iteration iterations iter iters", "batches": "batch", "epochs": "epoch",
     "GPU": "gpus", "GCD": "gcds", "IPU": "ipus", "HPU": "hpus", "device": "devices accelerator accelerators",
     "nodes": "node", "runs": "run", "cores": "core",
 }  # fmt: skip

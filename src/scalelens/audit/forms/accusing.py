@@ -8,13 +8,13 @@ from decimal import Decimal
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.bases import changes_from_base
-from scalelens.audit.forms.either_way import comparisons
 from scalelens.audit.forms.catalog import SOLVED
+from scalelens.audit.forms.either_way import comparisons
 from scalelens.audit.forms.meaning import is_measured
 from scalelens.audit.forms.search import Relation, relations
-from scalelens.audit.forms.series import Series, columns_of, groups_of, rows_of
+from scalelens.audit.forms.series import Interval, Series, columns_of, groups_of, rows_of
 from scalelens.audit.forms.slips import BY_CHANCE, OTHER_BY_CHANCE, slip
-from scalelens.audit.forms.sums import sums
+from scalelens.audit.forms.sums import IS_SUMMARY, sums
 from scalelens.audit.groups import own_group
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.quantities import value
@@ -24,8 +24,8 @@ from scalelens.units import base
 _SURE = 1e-5
 _SURE_IF_MEANT = 3e-3
 _EXPLAINS = 1e-2
-_CERTAIN = 1e-9  # so many digits agree that every number beyond them is wrong
-_LEAST_CERTAIN = 6
+# doubt, and places that agree, from which on every number beyond the digits is wrong
+_CERTAIN = ((1e-9, 6), (1e-15, 5))
 _MEASURED_TWICE = 0.03  # share by which two measurements may differ
 _MOST_ROWS = 40
 _PLAIN = ("base", "{0} + {1}", "{0} - {1}", "× 100", "sign")
@@ -40,7 +40,7 @@ def find(document: Document) -> Iterator[Finding]:
             continue
         found = list(_relations_of(table))
         explained = {
-            (by_row, relation.target.key, place, relation.fit.free)
+            (*_cell(by_row, relation, place), relation.fit.free)
             for relation, by_row in found
             if not relation.fit.apart and relation.doubt < _EXPLAINS
             for place in relation.fit.agreeing
@@ -49,7 +49,7 @@ def find(document: Document) -> Iterator[Finding]:
             known = relation.meant and not relation.fit.free and len(relation.operands) > 1
             sure = _is_certain(relation) or (known and relation.doubt < _SURE)
             for place in relation.fit.apart:
-                own = (by_row, relation.target.key, place)
+                own = _cell(by_row, relation, place)
                 if (*own, False) in explained or ((*own, True) in explained and not sure):
                     continue
                 if _accuses(table, relation, place, by_row):
@@ -58,6 +58,11 @@ def find(document: Document) -> Iterator[Finding]:
                     accused.setdefault(key, []).append((relation, place))
         for broken in accused.values():
             yield _finding(table, broken)
+
+
+def _cell(by_row: bool, relation: Relation, place: int) -> tuple[int, int]:
+    """Row and column of a number."""
+    return (place, relation.target.key) if by_row else (relation.target.key, place)
 
 
 def _relations_of(table: TextTable) -> Iterator[tuple[Relation, bool]]:
@@ -78,6 +83,8 @@ def _between(series: list[Series], places: list[int]) -> Iterator[Relation]:
 def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> bool:
     """Whether a place that is apart must be wrong."""
     slipped = _slip_of(relation, place)
+    if "{0} ... " in relation.form and _is_summary(table, place, by_row):
+        return False  # the mean of means, where some are missing
     doubt = relation.doubt * (BY_CHANCE.get(slipped.rpartition(": ")[2], OTHER_BY_CHANCE) if slipped else 1)
     if doubt > (_SURE_IF_MEANT if relation.meant else _SURE):
         return False
@@ -113,6 +120,11 @@ def _is_turned(relation: Relation, place: int) -> bool:
     return any(min(abs(low), abs(high)) <= sizes[1] and sizes[0] <= max(abs(low), abs(high)) for low, high in changes)
 
 
+def _is_summary(table: TextTable, place: int, by_row: bool) -> bool:
+    """Whether the place of a sum or a mean is a sum or a mean itself."""
+    return bool(IS_SUMMARY.search(table.texts[place][0] if by_row else table.headings[place]))
+
+
 def _needs_no_group(relation: Relation) -> bool:
     """Whether a form has nothing that could differ from system to system: a sum, a mean, a difference, a change."""
     return (
@@ -123,7 +135,7 @@ def _needs_no_group(relation: Relation) -> bool:
 def _is_certain(relation: Relation) -> bool:
     """Whether two columns give a third one in so many rows, without a factor, that nothing else is possible."""
     known = not relation.fit.free and len(relation.operands) == 2
-    return known and relation.doubt < _CERTAIN and len(relation.fit.agreeing) >= _LEAST_CERTAIN
+    return known and any(relation.doubt < doubt and len(relation.fit.agreeing) >= least for doubt, least in _CERTAIN)
 
 
 def _may_be_cut(relation: Relation, place: int) -> bool:
@@ -174,6 +186,21 @@ def _slip_of_operand(relation: Relation, place: int) -> str:
         if number and right and right[0] > 0:
             size = float(base(number.unit)[1]) if number.unit != "%" else 1.0
             if found := slip(number.text, right[0] / size, right[1] / size):
+                return f"in {with_unit(number)}: {found}"
+    return ""
+
+
+def _slip_of_part(relation: Relation, place: int, target: Interval, parts: list[Interval]) -> str:
+    """The slip of a part of a sum or a mean."""
+    count = len(parts) if "mean" in relation.form else 1
+    gap = sum(target) / 2 - sum(sum(part) / 2 for part in parts) / count
+    room = (target[1] - target[0]) / 2 * count
+    for series, part in zip(relation.operands, parts, strict=True):
+        number = series.numbers[place]
+        middle = sum(part) / 2 + gap * count
+        if number and middle > room:
+            size = float(base(number.unit)[1]) if number.unit != "%" else 1.0
+            if found := slip(number.text, (middle - room) / size, (middle + room) / size):
                 return f"in {with_unit(number)}: {found}"
     return ""
 

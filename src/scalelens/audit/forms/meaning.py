@@ -40,7 +40,8 @@ def allowed(form: Form, target: Series, operands: tuple[Series, ...]) -> bool:
     if form.text.endswith("100"):
         return (target.unit == "%" or bool(_RATIO.search(target.name))) and operands[0].unit == operands[1].unit != "?"
     if form.text in ("{c} = {0} + {1}", "{c} = {0} - {1}"):
-        return operands[0].unit == operands[1].unit == target.unit != "?"
+        of_shares = target.unit == "" and operands[0].unit == "%" and form.text.endswith("{1}") and may_be_ratio(target)
+        return operands[0].unit == operands[1].unit != "?" and (target.unit == operands[0].unit or of_shares)
     if form.operands == 1:
         return operands[0].unit != target.unit or _is_share(target)
     return True

@@ -62,7 +62,7 @@ def relations(series: list[Series], places: list[int]) -> Iterator[Relation]:
             if result and contribute(form, operands, result):
                 most: dict[int, Interval] | None
                 most = _predicted(form, [_cut(known[each.key]) for each in operands], places)
-                if strict := _without_double_rounding(known[target.key], predicted, result):
+                if strict := without_double_rounding(known[target.key], predicted, result):
                     result, most = strict, None
                 found.append((form, operands, predicted, result, meant, most))
         for form, operands, predicted, result, meant, most in found:
@@ -71,7 +71,7 @@ def relations(series: list[Series], places: list[int]) -> Iterator[Relation]:
             yield Relation(form.text, target, operands, predicted, result, meant, doubt, equals, most)
 
 
-def _without_double_rounding(target: dict[int, Interval], predicted: dict[int, Interval], result: Fit) -> Fit | None:
+def without_double_rounding(target: dict[int, Interval], predicted: dict[int, Interval], result: Fit) -> Fit | None:
     """The fit without room for numbers that were cut, if so many places need none that no number was."""
     if result.free or result.chance > _CERTAIN or len(result.agreeing) < _LEAST_CERTAIN:
         return None

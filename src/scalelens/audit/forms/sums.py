@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator
 
 from scalelens.audit.forms.fitting import fit
-from scalelens.audit.forms.search import Relation
+from scalelens.audit.forms.search import Relation, without_double_rounding
 from scalelens.audit.forms.series import Interval, Series
 
 _TOTAL = re.compile(r"\b(?:total|sum|overall|all|altogether)\b", re.IGNORECASE)
-_MEAN = re.compile(r"\b(?:avg|average|mean|overall)\b", re.IGNORECASE)
+_MEAN = re.compile(r"\b(?:avg|ave|average|mean|overall|score)\b|平均", re.IGNORECASE)
+IS_SUMMARY = re.compile(rf"{_TOTAL.pattern}|{_MEAN.pattern}", re.IGNORECASE)
 _LEAST = 3  # parts of a sum; a + b is a form
 _MOST = 40
 _ALIKE = 0.05
@@ -45,6 +46,7 @@ def _relation(
             )
     wide = {place: _cut(interval) for place, interval in known.items()}
     if result := fit(wide, predicted, free=False):
+        result = without_double_rounding(known, predicted, result) or result
         if text == "mean" and not _differ(run, result.agreeing):
             return
         form = f"{{c}} = {text} of {{0}} ... {{{len(run) - 1}}}"

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from scalelens.audit.printed import bounds_of
-from scalelens.audit.units import canonical
 
 Interval = tuple[float, float]
 _TOKEN = re.compile(
@@ -14,6 +13,7 @@ _TOKEN = re.compile(
     r"|(?P<bracket>[()])|(?P<word>[A-Za-zµ%$]+(?:\s?/\s?[A-Za-z]+)*)|(?P<other>\S)"
 )
 _PLAIN = {"\\times": "*", "\\cdot": "*", "×": "*", "·": "*", "x": "*", "÷": "/", "\u2212": "-", "–": "-"}
+_UNITS = "shWJBx%$"  # of one letter; another one is a name
 _MOST_WORDS = 3
 _SUFFIXES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 
@@ -49,7 +49,7 @@ def tokens_of(text: str) -> list[Token]:
             result.append(Token("number", match["number"], match.start(), match["suffix"] or ""))
         elif kind == "bracket":
             result.append(Token("open" if match[0] == "(" else "close", match[0], match.start()))
-        elif kind == "word" and len(match[0]) == 1 and not canonical(match[0]):
+        elif kind == "word" and len(match[0]) == 1 and match[0] not in _UNITS:
             result.append(Token("other", match[0], match.start()))  # a name
         else:
             result.append(Token(kind, _PLAIN.get(match[0], match[0]), match.start()))
@@ -78,7 +78,12 @@ def value_at_end(tokens: list[Token]) -> Value | None:
 
 def _touch(word: Token | None, token: Token) -> bool:
     """Whether a word ends where the token begins: a name with a number, or a function."""
-    return bool(word and word.kind == "word" and word.start + len(word.text) == token.start)
+    return bool(
+        word
+        and word.kind in ("word", "other")
+        and word.text[-1].isalnum()
+        and word.start + len(word.text) == token.start
+    )
 
 
 def value_at_start(tokens: list[Token]) -> Value | None:
@@ -168,9 +173,11 @@ class _Parser:
 
 def _value_of(token: Token) -> Value:
     whole = "." not in token.text and "e" not in token.text.lower()
-    span = bounds_of(token.text, count=whole and not token.suffix)
+    span = bounds_of(token.text)
+    low, high = float(span.low), float(span.high)
+    room = -(high - low) / 2 if whole and not token.suffix else (high - low) / 2  # whole ones are exact, others cut
     size = _SUFFIXES.get(token.suffix[:1], 1.0)
-    return Value(float(span.low) * size, float(span.high) * size, (token,), (), bool(token.suffix))
+    return Value((low - room) * size, (high + room) * size, (token,), (), bool(token.suffix))
 
 
 def _combined(a: Value, operator: str, b: Value, words: bool) -> Value | None:

@@ -18,34 +18,39 @@ from scalelens.units import base
 _MORE = (
     r"(?:faster|slower|less|more|fewer|lower|higher|better|worse|smaller|larger|bigger|shorter|longer|cheaper|reductions?|"
     r"increases?|decreases?|improvements?|gains?|speed-?ups?|drops?|savings?|overhead|boost|growth|slowdown|regression|"
-    r"win|rise|uplift|cut|saved)\b"
+    r"win|rise|uplift|cut|saved|difference|gap)\b"
 )
 _WORDS = r"[^<>.;:()\[\]|]"
 _ARROW = r"(?:→|⟶|⇒|-+>|=+>|vs\.?|versus|against|compared (?:to|with))"
 _PAIRS = (
-    re.compile(rf"<(?P<a>\d+)> ?{_ARROW} ?<(?P<b>\d+)>"),
-    re.compile(rf"\bfrom <(?P<a>\d+)> to <(?P<b>\d+)>"),
+    re.compile(rf"<(?P<a>\d+)> ?{_ARROW} ?(?:an? |the )?<(?P<b>\d+)>"),
+    re.compile(r"\bfrom <(?P<a>\d+)>(?: (?:of|for|on|with) [\w-]+)? to (?:an? |the )?(?:[a-z]+ )?<(?P<b>\d+)>"),
 )
 _AFTER = (
     re.compile(rf" ?[(\[（][^<>()\[\]|]{{0,3}}(?P<sign>[-+−–])?<(?P<c>\d+)>(?P<tail> {_MORE}| ?[)\]）,])?"),
     re.compile(rf"{_WORDS}{{0,3}}[,:=]{_WORDS}{{0,12}}<(?P<c>\d+)> (?:\w+ )?{_MORE}"),
+    re.compile(rf"{_WORDS}{{0,16}} ?[—–=] ?<(?P<c>\d+)>(?= ?[.,;)]| ?$)"),
 )
 _BEFORE = (
-    re.compile(rf"<(?P<c>\d+)> (?:\w+ )?{_MORE}{_WORDS}{{0,14}}[(（]?\s?(?:from )?$"),
+    re.compile(r"\bby <(?P<c>\d+)>, (?:[a-z]+ )?$"),
+    re.compile(rf"<(?P<c>\d+)> (?:\w+ )?{_MORE}{_WORDS}{{0,24}}[(（]?\s?(?:from )?$"),
     re.compile(
         rf"\b(?:saves?|saved|saving|gains?|reduc\w+|improv\w+|increas\w+|decreas\w+|speed-?up|drop\w*|cuts?) "
         rf"(?:\w+ ){{0,2}}(?:of |by )?<(?P<c>\d+)>{_WORDS}{{0,24}}[(（]\s?$"
     ),
+    re.compile(r"<(?P<c>\d+)>(?P<times>[^<>.;:()（]{0,28}) ?[(（]\s?$"),
 )
 _SIGNED = re.compile(r"<(?P<c>\d+)>[^<>()|.;]{0,3} ?[(（][^<>()|.;]{0,30}$")
 _SHARES = (
     re.compile(
-        r"<(?P<a>\d+)> (?:\w+ )?(?:out )?of (?:the |all |its )?(?:total )?<(?P<b>\d+)>[^<>.;:()]{0,24} ?\(=? ?<(?P<c>\d+)>\)"
+        r"<(?P<a>\d+)> (?:\w+ )?(?:out )?of (?:the |all |its )?(?:total )?<(?P<b>\d+)>[^<>.;:()]{0,24} ?"
+        r"\(=? ?<(?P<c>\d+)>\)"
     ),
     re.compile(r"<(?P<b>\d+)>[^<>.;:()]{0,24}, of which <(?P<a>\d+)>[^<>.;:()]{0,24} ?\(<(?P<c>\d+)>\)"),
 )
 _FRACTION = re.compile(
-    r"(?<![\w./,:-])(\d[\d,]*) ?/ ?(\d[\d,]*)(?![\w./:-])(?: [a-z]+){0,3} ?(?:\(=?|=|,|:|→) ?(\d+(?:\.\d+)?) ?%(?: ?\)|$|[,;.])",
+    r"(?<![\w./,:-])(\d[\d,]*) ?/ ?(\d[\d,]*)(?![\w./:-])(?: [a-z]+){0,3} ?(?:\(=?|=|,|:|→) ?"
+    r"(\d+(?:\.\d+)?) ?%(?: ?\)|$|[,;.])",
     re.IGNORECASE,
 )
 _OTHER_QUANTITY = re.compile(
@@ -71,12 +76,19 @@ def _changes(sentence: Sentence) -> Iterator[Finding]:
             found = after or before or _signed_before(sentence, pair.start())
             if not found or _OTHER_QUANTITY.search(found[0]):
                 continue
-            if "tail" in found.groupdict() and not (found["tail"] or found["sign"]):
-                if sentence.numbers[int(found["c"])].text[0] not in "+-\u2212":
-                    continue
+            if not _is_said(found, sentence.numbers[int(found["c"])]):
+                continue
             a, b, c = (sentence.numbers[int(k)] for k in (pair["a"], pair["b"], found["c"]))
             if finding := _of_change(a, b, c):
                 yield finding
+
+
+def _is_said(found: re.Match[str], number: Number) -> bool:
+    """Whether the words or a sign say that a number compares: one that only stands near the two does not."""
+    groups = found.groupdict()
+    if "times" in groups:
+        return number.unit == "x"
+    return "tail" not in groups or bool(groups["tail"] or groups["sign"] or number.text[0] in "+-\u2212")
 
 
 def _signed_before(sentence: Sentence, end: int) -> re.Match[str] | None:
@@ -101,7 +113,7 @@ def _of_change(a: Number, b: Number, c: Number) -> Finding | None:
         ways += [first - second, second - first] if unit == "%" else []
     elif c.unit == "x":
         ways = [*ratios, *(each - exact(1) for each in ratios)]
-    elif base(c.unit)[0] == base(unit)[0]:
+    elif base(c.unit)[0] == base(unit)[0] and unit != "%":
         ways = [first - second, second - first]
     else:
         return None

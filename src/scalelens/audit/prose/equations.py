@@ -19,7 +19,8 @@ _EQUALS = re.compile(r"(?<![=<>!:+*/-])\s*(=|≈|≃|\\approx|~=|=\s?~|==>|=>)(?
 _ABOUT = re.compile(r"\s*(?:~|≈|about|approximately|approx\.?|around|roughly|circa|ca\.)\s*")
 _BULLET = re.compile(r"^\s*(?:[-*+•>]|\d{1,2}[.)]|#+)\s+")
 _MARKUP = re.compile(
-    r"\*\*(?=\D)|(?<=\D)\*\*|(?<![\d\s*])\*(?![\s*])|(?<![\s*])\*(?![\d\s*])|[`_{}]|\$(?!\d)|\\[,;]|https?://\S+|<[^<>]*>"
+    r"(?<![\w)])\*\*|\*\*(?=\d+\*\*)|\*\*(?![\w(])|(?<![\d\s*])\*(?![\s*])|(?<![\s*])\*(?![\d\s*])|[`_{}]|\$(?!\d)|\\[,;]|https?://\S+|<[^<>]*>|"
+    r"\((?=[A-Za-z])[A-Za-z][\w ,/-]*\)|(?<=\d)-(?=[A-Za-z]{2})"  # (GAT), 128-dim
 )
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
 _NEARLY = 0.06  # what "about" allows
@@ -32,7 +33,7 @@ _SHOWN = 60
 def find(document: Document) -> Iterator[Finding]:
     """Equations of which both sides are numbers and differ."""
     for index, line in enumerate(document.lines, 1):
-        if "=" not in line and "≈" not in line or len(line) > _LONGEST:
+        if ("=" not in line and "≈" not in line) or len(line) > _LONGEST:
             continue
         plain = _MARKUP.sub(lambda found: " " * len(found[0]), _BULLET.sub(lambda found: " " * len(found[0]), line))
         signs = list(_EQUALS.finditer(plain))
@@ -55,11 +56,11 @@ def _of_sides(line: str, begin: int, sign: re.Match[str], end: int) -> tuple[Val
     left, right = value_at_end(tokens_of(left_text)), value_at_start(tokens_of(right_text))
     if not left or not right or not (left.operators or right.operators):
         return None
-    if not all(canonical(word) for word in left.after):
+    if "*" not in left.operators and not all(canonical(word) for word in left.after):
         return None  # a name: "step 150 / 4000 loss = 6.25"
     derived = (left_text if left.operators else right_text).strip()
     in_bytes = bool(_BYTES.search(left_text + right_text))
-    return (left, right, derived, start) if _differ(left, right, bool(hedge) or "=" != sign[1], in_bytes) else None
+    return (left, right, derived, start) if _differ(left, right, bool(hedge) or sign[1] != "=", in_bytes) else None
 
 
 def _differ(left: Value, right: Value, nearly: bool, in_bytes: bool) -> bool:
@@ -80,7 +81,7 @@ def _factors(left: Value, right: Value, in_bytes: bool) -> Iterator[float]:
     """The factors that the units of both sides leave open: none between counts."""
     suffixes = [token.suffix for token in (*left.numbers, *right.numbers) if token.suffix]
     units = [canonical(word) for word in (*left.after, *right.after[:1])]
-    if not suffixes and units and all(unit in COUNTED for unit in units if unit):
+    if not suffixes and units and all(unit.split("/")[0] in COUNTED for unit in units if unit):
         return iter((1.0,))
     return scales("%" in (*suffixes, *units), bool(suffixes) or in_bytes)
 

@@ -18,9 +18,14 @@ from scalelens.audit.wording import about, matters, middle, with_unit
 from scalelens.units import base
 
 _TOTAL = re.compile(
-    r"\b(?:for|giving|makes?|making|=|is|are|to) a(?: grand)? total of <(\d+)>|<(\d+)> (?:\w+ )?(?:in total|altogether)\b"
+    r"\b(?:for|giving|makes?|making|=|is|are|to) a(?: grand)? total of <(\d+)>|"
+    r"<(\d+)> (?:\w+ )?(?:in total|altogether)\b"
 )
 _KEYED = re.compile(r"\b(?:size|total|sum)\s?[=:]\s*<(\d+)>((?:\s?[,;(]\s?(?:\w+[\w ^()-]*)[=:]\s*<\d+>){2,})")
+_INCLUDES = re.compile(
+    r"<(\d+)>[^<>.;:]{0,12} (?:which (?:includes?|consists? of|comprises?)|consisting of|comprising|made up of) <(\d+)>"
+    r"[^<>.;:]{0,60} and <(\d+)>(?! ?[.\d])"
+)
 _FOR = re.compile(r"<(\d+)> (?:/|for|in|over) <(\d+)>[^<>.;]{0,12}\(\s?<(\d+)>(?:,\s?<(\d+)>)?")
 _BOTH = re.compile(r"\(\s?<(\d+)>,\s?<(\d+)>")
 _INVERSE_ROOM = Decimal("0.01")
@@ -36,6 +41,7 @@ def find(document: Document) -> Iterator[Finding]:
         if len(sentence.numbers) > 2:
             yield from _totals(sentence)
             yield from _keyed(sentence)
+            yield from _included(sentence)
             yield from _items(sentence)
 
 
@@ -67,6 +73,18 @@ def _keyed(sentence: Sentence) -> Iterator[Finding]:
             right = reduce(Bounds.__add__, map(value, parts))
             largest = max(middle(value(part)) for part in parts)
             if _wide(value(total)).apart(right) and middle(value(total)) != largest:
+                yield _of_sum(total, parts, right)
+
+
+def _included(sentence: Sentence) -> Iterator[Finding]:
+    """ "685B, which includes 671B of one and 14B of the other"."""
+    for found in _INCLUDES.finditer(sentence.marked):
+        total, *parts = (sentence.numbers[int(k)] for k in found.groups())
+        every = (total, *parts)
+        endings = {(re.sub(r"[\d.,]", "", each.text), base(each.unit)[0]) for each in every}
+        if len(endings) == 1 and endings != {("", "")} and not any(each.hedge or each.low <= 0 for each in every):
+            right = reduce(Bounds.__add__, map(value, parts))
+            if _wide(value(total)).apart(right):
                 yield _of_sum(total, parts, right)
 
 
