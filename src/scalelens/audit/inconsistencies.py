@@ -20,8 +20,8 @@ def inconsistencies(document: Document) -> list[Finding]:
     ]
     found += [*constants.find(document), *roles.find(document), *physics.find(document)]
     lines = {finding.numbers[0].line for finding in found}
-    for module in (equations, comparisons, totals):
-        found += [finding for finding in module.find(document) if finding.numbers[0].line not in lines]
+    stated = [*equations.find(document), *comparisons.find(document), *totals.find(document)]
+    found += [finding for finding in stated if finding.numbers[0].line not in lines]
     lines = {finding.numbers[0].line for finding in found}
     found += [finding for finding in prose.find(document) if finding.numbers[0].line not in lines]
     return sorted(found, key=lambda finding: (finding.matters != "conclusion", finding.numbers[0].line))

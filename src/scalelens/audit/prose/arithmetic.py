@@ -1,12 +1,12 @@
 """Arithmetic that a line writes out, as tokens and as the values that it may have."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from operator import add, mul, sub, truediv
 
 from scalelens.audit.printed import bounds_of
 
-Interval = tuple[float, float]
 _TOKEN = re.compile(
     r"(?P<number>(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][-+]?\d{1,2}(?![\w.]))?)(?P<suffix>(?:[kKMGBT]i?B?|%)(?![\w/]))?"
     r"|(?P<power>\*\*|\^)|(?P<operator>\\times|\\cdot|[×·*÷+/\u2212]|(?<=[\s)])[-–x](?=[\s(])|(?<=\d)x(?=\d))"
@@ -14,6 +14,7 @@ _TOKEN = re.compile(
 )
 _PLAIN = {"\\times": "*", "\\cdot": "*", "×": "*", "·": "*", "x": "*", "÷": "/", "\u2212": "-", "–": "-"}
 _UNITS = "shWJBx%$"  # of one letter; another one is a name
+_OPERATIONS: dict[str, Callable[[float, float], float]] = {"+": add, "-": sub, "*": mul, "/": truediv}
 _MOST_WORDS = 3
 _SUFFIXES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
 
@@ -113,7 +114,7 @@ class _Parser:
         """The words right after what was read."""
         return tuple(token.text for token in self.tokens[self.at : self.at + _MOST_WORDS] if token.kind == "word")
 
-    def _chain(self, operators: tuple[str, ...], operand) -> Value | None:  # type: ignore[no-untyped-def]
+    def _chain(self, operators: tuple[str, ...], operand: Callable[[], Value | None]) -> Value | None:
         value = operand()
         while value:
             words = self._words()
@@ -183,7 +184,7 @@ def _value_of(token: Token) -> Value:
 def _combined(a: Value, operator: str, b: Value, words: bool) -> Value | None:
     if operator == "/" and b.low <= 0 <= b.high:
         return None
-    of = {"+": lambda x, y: x + y, "-": lambda x, y: x - y, "*": lambda x, y: x * y, "/": lambda x, y: x / y}[operator]
+    of = _OPERATIONS[operator]
     ends = [of(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
     words = words or a.has_words or b.has_words
     return Value(min(ends), max(ends), (*a.numbers, *b.numbers), (*a.operators, operator, *b.operators), words)

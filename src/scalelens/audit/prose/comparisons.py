@@ -172,9 +172,9 @@ def _fractions(sentence: Sentence) -> Iterator[Finding]:
         part, whole = (int(found[k].replace(",", "")) for k in (1, 2))
         claimed = next((n for n in sentence.numbers if n.unit == "%" and n.text == found[3]), None)
         if claimed and whole > 1 and 0 < part <= whole:
-            numbers = [
+            shown = [
                 Number(found[k], exact(size).low, exact(size).low, "", claimed.line, claimed.column, sentence.text)
                 for k, size in ((1, part), (2, whole))
             ]
-            if finding := _of_share(exact(part) / exact(whole), *numbers, claimed):
+            if finding := _of_share(exact(part) / exact(whole), shown[0], shown[1], claimed):
                 yield finding
