@@ -13,7 +13,7 @@ _TOKEN = re.compile(
     r"|(?P<bracket>[()])|(?P<word>[A-Za-zµ%$]+(?:\s?/\s?[A-Za-z]+)*)|(?P<other>\S)"
 )
 _PLAIN = {"\\times": "*", "\\cdot": "*", "×": "*", "·": "*", "x": "*", "÷": "/", "\u2212": "-", "–": "-"}
-_UNITS = "shWJBx%$"  # of one letter; another one is a name
+_UNITS = "shWJB%$"  # of one letter; another one is a name
 _OPERATIONS: dict[str, Callable[[float, float], float]] = {"+": add, "-": sub, "*": mul, "/": truediv}
 _MOST_WORDS = 3
 _SUFFIXES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "B": 1e9, "T": 1e12}
