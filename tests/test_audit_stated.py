@@ -45,6 +45,7 @@ TRUE = {
     "a counter": "At step 150 / 4000 loss = 6.25.",
     "an exponent that is a name": "| size |\n|--|\n| 10*2**d=160 |\n| 10*2**d=320 |",
     "groups of digits": "These are 29 568 / 256 = 115 full blocks (115 × 256 = 29 440).",
+    "two settings": "Use lr=0.01 for 4 GPUs * 2 img/gpu and lr=0.08 for 16 GPUs * 4 img/gpu.",
     "an unknown": "If 3x + 1 = 10, then x = 3.",
     "bold digits": "The vocabulary has 4995**4**=49953+1 entries.",
     "a function": "We use log2(8) x 4 = 12.",

@@ -26,6 +26,7 @@ _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
 _NEARLY = 0.06  # what "about" allows
 _ROUNDED = 0.01  # where words stand between the numbers
 _BYTES = re.compile(r"[kKMGT]i?B\b|\bbytes?\b")
+_OTHER = {"and", "or", "with", "for", "at", "to", "then", "if", "on", "lr", "while"}  # something else begins
 _LONGEST = 2000  # characters
 _SHOWN = 60
 
@@ -56,7 +57,7 @@ def _of_sides(line: str, begin: int, sign: re.Match[str], end: int) -> tuple[Val
     left, right = value_at_end(tokens_of(left_text)), value_at_start(tokens_of(right_text))
     if not left or not right or not (left.operators or right.operators):
         return None
-    if "*" not in left.operators and not all(canonical(word) for word in left.after):
+    if _OTHER & set(left.after) or ("*" not in left.operators and not all(canonical(word) for word in left.after)):
         return None  # a name: "step 150 / 4000 loss = 6.25"
     derived = (left_text if left.operators else right_text).strip()
     in_bytes = bool(_BYTES.search(left_text + right_text))
