@@ -24,7 +24,7 @@ class Sentence:
         for index in reversed(range(len(self.positions))):
             start, end = self.positions[index]
             text = f"{text[:start]}<{index}>{text[end:]}"
-        return re.sub(r"[*_$\\~]|\s+", " ", text).lower()
+        return re.sub(r"[*_$\\~\s]+", " ", text).lower()
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from scalelens.audit.document import TextTable
 
+_MOST_DIFFERENT = 0.7
 _AMOUNTS_OF_WORK = ("work", "steps")
 
 
@@ -15,7 +16,7 @@ def own_group(table: TextTable, apart: Collection[int], agreeing: Collection[int
             labels = _labels_of(table, column)
             inside, outside = {labels[row] for row in agreeing}, {labels[row] for row in apart}
             is_text = not any(cells[column] for cells in table.cells)
-            if is_text and len(set(labels)) < len(labels) and not outside <= inside:
+            if is_text and len(set(labels)) <= _MOST_DIFFERENT * len(labels) and not outside <= inside:
                 return True
             if not is_text and len(apart) > 1 and len(outside) == 1 and not outside & inside:
                 return True

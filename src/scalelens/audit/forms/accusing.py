@@ -7,11 +7,14 @@ from decimal import Decimal
 
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
+from scalelens.audit.forms.bases import changes_from_base
+from scalelens.audit.forms.catalog import SOLVED
+from scalelens.audit.forms.either_way import comparisons
 from scalelens.audit.forms.meaning import is_measured
 from scalelens.audit.forms.search import Relation, relations
-from scalelens.audit.forms.series import Series, columns_of, groups_of, rows_of
+from scalelens.audit.forms.series import Interval, Series, columns_of, groups_of, rows_of
 from scalelens.audit.forms.slips import BY_CHANCE, OTHER_BY_CHANCE, slip
-from scalelens.audit.forms.sums import sums
+from scalelens.audit.forms.sums import IS_SUMMARY, sums
 from scalelens.audit.groups import own_group
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.quantities import value
@@ -21,10 +24,12 @@ from scalelens.units import base
 _SURE = 1e-5
 _SURE_IF_MEANT = 3e-3
 _EXPLAINS = 1e-2
-_CERTAIN = 1e-12  # so many digits agree that every number beyond them is wrong
-_LEAST_CERTAIN = 6
+# doubt, and places that agree, from which on every number beyond the digits is wrong
+_CERTAIN = ((1e-9, 6), (1e-15, 5))
 _MEASURED_TWICE = 0.03  # share by which two measurements may differ
 _MOST_ROWS = 40
+_PLAIN = ("base", "{0} + {1}", "{0} - {1}", "× 100", "sign")
+_LEAST_REPEATED = 3  # characters
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -35,14 +40,17 @@ def find(document: Document) -> Iterator[Finding]:
             continue
         found = list(_relations_of(table))
         explained = {
-            (by_row, relation.target.key, place)
+            (*_cell(by_row, relation, place), relation.fit.free)
             for relation, by_row in found
             if not relation.fit.apart and relation.doubt < _EXPLAINS
             for place in relation.fit.agreeing
         }
         for relation, by_row in found:
+            known = relation.meant and not relation.fit.free and len(relation.operands) > 1
+            sure = _is_certain(relation) or (known and relation.doubt < _SURE)
             for place in relation.fit.apart:
-                if (by_row, relation.target.key, place) in explained and not _is_certain(relation):
+                own = _cell(by_row, relation, place)
+                if (*own, False) in explained or ((*own, True) in explained and not sure):
                     continue
                 if _accuses(table, relation, place, by_row):
                     number = relation.target.numbers[place]
@@ -52,29 +60,41 @@ def find(document: Document) -> Iterator[Finding]:
             yield _finding(table, broken)
 
 
+def _cell(by_row: bool, relation: Relation, place: int) -> tuple[int, int]:
+    """Row and column of a number."""
+    return (place, relation.target.key) if by_row else (relation.target.key, place)
+
+
 def _relations_of(table: TextTable) -> Iterator[tuple[Relation, bool]]:
     """Relations between columns in groups of rows, and between rows."""
     columns = columns_of(table)
     for rows in groups_of(table):
-        yield from ((each, True) for each in [*relations(columns, rows), *sums(columns, rows)])
-    lines = rows_of(table)
-    places = list(range(len(table.headings)))
-    yield from ((each, False) for each in [*relations(lines, places), *sums(lines, places)])
+        yield from ((each, True) for each in _between(columns, rows))
+    yield from ((each, False) for each in _between(rows_of(table), list(range(len(table.headings)))))
+
+
+def _between(series: list[Series], places: list[int]) -> Iterator[Relation]:
+    yield from relations(series, places)
+    yield from sums(series, places)
+    yield from changes_from_base(series, places)
+    yield from comparisons(series, places)
 
 
 def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> bool:
     """Whether a place that is apart must be wrong."""
     slipped = _slip_of(relation, place)
-    doubt = relation.doubt * (BY_CHANCE.get(slipped, OTHER_BY_CHANCE) if slipped else 1)
+    if "{0} ... " in relation.form and _is_summary(table, place, by_row):
+        return False  # the mean of means, where some are missing
+    doubt = relation.doubt * (BY_CHANCE.get(slipped.rpartition(": ")[2], OTHER_BY_CHANCE) if slipped else 1)
     if doubt > (_SURE_IF_MEANT if relation.meant else _SURE):
         return False
-    if by_row:
+    if by_row and not (_needs_no_group(relation) and (slipped or relation.doubt < _SURE)):
         used = [each.key for each in (relation.target, *relation.operands)]
         if own_group(table, relation.fit.apart, relation.fit.agreeing, used):
             return False
     low, high = _right(relation, place)
     printed = relation.target.numbers[place]
-    if printed is None or _may_be_round(printed, low, high):
+    if printed is None or _is_turned(relation, place) or _may_be_round(printed, low, high):
         return False
     if relation.most and _may_be_cut(relation, place):
         return False
@@ -88,10 +108,34 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     return far and bool(slipped)
 
 
+def _is_turned(relation: Relation, place: int) -> bool:
+    """Whether a change was counted from the other value, or with the other sign: a definition, not a slip."""
+    if "× 100" not in relation.form or len(relation.operands) != 2:
+        return False
+    printed, (a, b) = relation.target.intervals[place], (each.intervals[place] for each in relation.operands)
+    if printed is None or a is None or b is None or min(a[0], b[0]) <= 0:
+        return False
+    sizes = sorted(abs(end) for end in printed)
+    changes = [(100 * x[0] / y[1] - 100, 100 * x[1] / y[0] - 100) for x, y in ((a, b), (b, a))]
+    return any(min(abs(low), abs(high)) <= sizes[1] and sizes[0] <= max(abs(low), abs(high)) for low, high in changes)
+
+
+def _is_summary(table: TextTable, place: int, by_row: bool) -> bool:
+    """Whether the place of a sum or a mean is a sum or a mean itself."""
+    return bool(IS_SUMMARY.search(table.texts[place][0] if by_row else table.headings[place]))
+
+
+def _needs_no_group(relation: Relation) -> bool:
+    """Whether a form has nothing that could differ from system to system: a sum, a mean, a difference, a change."""
+    return (
+        relation.meant and not relation.fit.free and (relation.form.endswith(_PLAIN) or " of {0} ... " in relation.form)
+    )
+
+
 def _is_certain(relation: Relation) -> bool:
     """Whether two columns give a third one in so many rows, without a factor, that nothing else is possible."""
     known = not relation.fit.free and len(relation.operands) == 2
-    return known and relation.doubt < _CERTAIN and len(relation.fit.agreeing) >= _LEAST_CERTAIN
+    return known and any(relation.doubt < doubt and len(relation.fit.agreeing) >= least for doubt, least in _CERTAIN)
 
 
 def _may_be_cut(relation: Relation, place: int) -> bool:
@@ -113,7 +157,52 @@ def _may_be_round(printed: Number, low: float, high: float) -> bool:
 def _slip_of(relation: Relation, place: int) -> str:
     number = relation.target.numbers[place]
     low, high = _right(relation, place)
-    return slip(number.text, low, high) if number else ""
+    if not number:
+        return ""
+    repeated = len(number.text) > _LEAST_REPEATED and any(
+        each and each.text == number.text for k, each in enumerate(relation.target.numbers) if k != place
+    )
+    found = slip(number.text, low, high)
+    if found.endswith("two") and (relation.fit.free or is_measured(relation.target, relation.operands)):
+        found = ""  # other work, another number of devices
+    found = found or ("another value of the column is repeated" if repeated else "")
+    return found or _slip_of_operand(relation, place)
+
+
+def _slip_of_operand(relation: Relation, place: int) -> str:
+    """The slip of an operand that would make the form hold."""
+    target = relation.target.intervals[place]
+    operands = [each.intervals[place] for each in relation.operands]
+    if (
+        target is None
+        or relation.fit.free
+        or relation.fit.factor != (1.0, 1.0)
+        or any(each is None for each in operands)
+    ):
+        return ""
+    for k, solve in enumerate(SOLVED.get(relation.form, ())):
+        number = relation.operands[k].numbers[place]
+        right = solve(target, [each for each in operands if each])
+        if number and right and right[0] > 0:
+            size = float(base(number.unit)[1]) if number.unit != "%" else 1.0
+            if found := slip(number.text, right[0] / size, right[1] / size):
+                return f"in {with_unit(number)}: {found}"
+    return ""
+
+
+def _slip_of_part(relation: Relation, place: int, target: Interval, parts: list[Interval]) -> str:
+    """The slip of a part of a sum or a mean."""
+    count = len(parts) if "mean" in relation.form else 1
+    gap = sum(target) / 2 - sum(sum(part) / 2 for part in parts) / count
+    room = (target[1] - target[0]) / 2 * count
+    for series, part in zip(relation.operands, parts, strict=True):
+        number = series.numbers[place]
+        middle = sum(part) / 2 + gap * count
+        if number and middle > room:
+            size = float(base(number.unit)[1]) if number.unit != "%" else 1.0
+            if found := slip(number.text, (middle - room) / size, (middle + room) / size):
+                return f"in {with_unit(number)}: {found}"
+    return ""
 
 
 def _right(relation: Relation, place: int) -> tuple[float, float]:

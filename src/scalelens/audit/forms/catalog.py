@@ -46,6 +46,14 @@ def _loss(a: Interval, b: Interval) -> Interval | None:
     return (100 - 100 * ratio[1], 100 - 100 * ratio[0]) if ratio else None
 
 
+def _grown(percent: Interval) -> Interval:
+    return 1 + percent[0] / 100, 1 + percent[1] / 100
+
+
+def _shrunk(percent: Interval) -> Interval:
+    return 1 - percent[1] / 100, 1 - percent[0] / 100
+
+
 FORMS = (
     Form("{c} = k × {0}", 1, True, lambda x: x[0]),
     Form("{c} = k / {0}", 1, True, lambda x: _quotient((1.0, 1.0), x[0])),
@@ -58,5 +66,14 @@ FORMS = (
     Form("{c} = (1 - {0} / {1}) × 100", 2, False, lambda x: _loss(x[0], x[1])),
     Form("{c} = {0} × {1} × {2}", 3, False, lambda x: _product(_product(x[0], x[1]), x[2])),
 )
+# What each operand must be, given the target and the operands.
+SOLVED: dict[str, tuple[Callable[[Interval, list[Interval]], Interval | None], ...]] = {
+    FORMS[2].text: (lambda c, x: _quotient(c, x[1]), lambda c, x: _quotient(c, x[0])),
+    FORMS[3].text: (lambda c, x: _product(c, x[1]), lambda c, x: _quotient(x[0], c)),
+    FORMS[5].text: (lambda c, x: _difference(c, x[1]), lambda c, x: _difference(c, x[0])),
+    FORMS[6].text: (lambda c, x: (c[0] + x[1][0], c[1] + x[1][1]), lambda c, x: _difference(x[0], c)),
+    FORMS[7].text: (lambda c, x: _product(_grown(c), x[1]), lambda c, x: _quotient(x[0], _grown(c))),
+    FORMS[8].text: (lambda c, x: _product(_shrunk(c), x[1]), lambda c, x: _quotient(x[0], _shrunk(c))),
+}
 SYMMETRIC = {FORMS[2].text, FORMS[4].text, FORMS[5].text, FORMS[9].text}
 SIGNED = {FORMS[5].text, FORMS[6].text, FORMS[7].text, FORMS[8].text}

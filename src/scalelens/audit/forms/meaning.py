@@ -40,10 +40,16 @@ def allowed(form: Form, target: Series, operands: tuple[Series, ...]) -> bool:
     if form.text.endswith("100"):
         return (target.unit == "%" or bool(_RATIO.search(target.name))) and operands[0].unit == operands[1].unit != "?"
     if form.text in ("{c} = {0} + {1}", "{c} = {0} - {1}"):
-        return operands[0].unit == operands[1].unit == target.unit != "?"
+        of_shares = target.unit == "" and operands[0].unit == "%" and form.text.endswith("{1}") and may_be_ratio(target)
+        return operands[0].unit == operands[1].unit != "?" and (target.unit == operands[0].unit or of_shares)
     if form.operands == 1:
         return operands[0].unit != target.unit or _is_share(target)
     return True
+
+
+def may_be_ratio(series: Series) -> bool:
+    """Whether unit or name allow that the numbers compare others."""
+    return series.unit in ("%", "x") or bool(_RATIO.search(series.name))
 
 
 def is_factor(series: Series) -> bool:
@@ -98,8 +104,10 @@ def fits_units(form: Form, target: Series, operands: tuple[Series, ...]) -> bool
         return True
     if form.operands == 2:
         trio = sorted([target.kind, *kinds])
-        return any(trio == sorted(each) for each in _TRIPLES) or (
-            target.kind in ("speedup", "efficiency") and kinds[1] in ("devices", "nodes")
+        return (
+            _of_one_count(target, operands)
+            or any(trio == sorted(each) for each in _TRIPLES)
+            or (target.kind in ("speedup", "efficiency") and kinds[1] in ("devices", "nodes"))
         )
     if re.search(r"mfu|hfu|utili[sz]", target.name, re.IGNORECASE):
         return kinds[0] == "flops" or bool(re.search("flop", operands[0].name, re.IGNORECASE))
@@ -107,6 +115,16 @@ def fits_units(form: Form, target: Series, operands: tuple[Series, ...]) -> bool
         return bool(re.search("limit|tdp|max", target.name, re.IGNORECASE))
     known = bool(units[0] or kinds[0])
     return (known and _is_share(target)) or bool(_RATIO.search(target.name) and kinds[0] in ("rate", "time"))
+
+
+def _of_one_count(target: Series, operands: tuple[Series, ...]) -> bool:
+    """Whether a rate, a time and the count that both names hold belong together: `PP`, `T_PP s`, `S_PP t/s`."""
+    every = (target, *operands)
+    if sorted(each.kind for each in every) != ["", "rate", "time"]:
+        return False
+    count = next(each for each in every if not each.kind)
+    own = set(re.findall(r"[a-z]+", count.name.lower()))
+    return bool(own) and all(own <= set(re.findall(r"[a-z]+", each.name.lower())) for each in every)
 
 
 def _words(series: Series) -> str:

@@ -12,6 +12,8 @@ from scalelens.audit.forms.meaning import allowed, contribute, fits_units, is_fa
 from scalelens.audit.forms.series import Interval, Series
 
 _MOST_SERIES = 14
+_CERTAIN = 1e-12
+_LEAST_CERTAIN = 7
 _MOST_FOR_TRIPLES = 9
 
 
@@ -45,7 +47,7 @@ def relations(series: list[Series], places: list[int]) -> Iterator[Relation]:
         if len(known[target.key]) < 3:
             continue
         tried: Counter[str] = Counter()
-        wide = {place: _widened(interval) for place, interval in known[target.key].items()}
+        wide = {place: widened(interval) for place, interval in known[target.key].items()}
         found = []
         for form, operands in _candidates(target, series):
             if not allowed(form, target, operands):
@@ -58,12 +60,29 @@ def relations(series: list[Series], places: list[int]) -> Iterator[Relation]:
             free = form.free and not target.is_setting and not of_equals
             result = fit(wide, predicted, free, bases, (1.0, 100.0) if of_equals else (1.0,))
             if result and contribute(form, operands, result):
+                most: dict[int, Interval] | None
                 most = _predicted(form, [_cut(known[each.key]) for each in operands], places)
+                if strict := without_double_rounding(known[target.key], predicted, result):
+                    result, most = strict, None
                 found.append((form, operands, predicted, result, meant, most))
         for form, operands, predicted, result, meant, most in found:
             doubt = result.chance * (tried[form.text] if meant else tried.total())
             equals = quotient_of_equals(form, operands)
             yield Relation(form.text, target, operands, predicted, result, meant, doubt, equals, most)
+
+
+def without_double_rounding(target: dict[int, Interval], predicted: dict[int, Interval], result: Fit) -> Fit | None:
+    """The fit without room for numbers that were cut, if so many places need none that no number was."""
+    if result.free or result.chance > _CERTAIN or len(result.agreeing) < _LEAST_CERTAIN:
+        return None
+    exact = {place: _with_room(interval) for place, interval in target.items()}
+    strict = fit(exact, predicted, False, (), result.factor[:1])
+    return strict if strict and len(strict.apart) == 1 and not strict.free else None
+
+
+def _with_room(interval: Interval) -> Interval:
+    room = (interval[1] - interval[0]) / 10
+    return interval[0] - room, interval[1] + room
 
 
 def _bases(target: Series) -> tuple[int, ...]:
@@ -75,14 +94,14 @@ def _bases(target: Series) -> tuple[int, ...]:
     )
 
 
-def _widened(interval: Interval) -> Interval:
+def widened(interval: Interval) -> Interval:
     """A target may be cut instead of rounded, or come from numbers that were rounded before."""
     half = (interval[1] - interval[0]) / 2
     return interval[0] - half, interval[1] + half
 
 
 def _cut(known: dict[int, Interval]) -> dict[int, Interval]:
-    return {place: _widened(interval) for place, interval in known.items()}
+    return {place: widened(interval) for place, interval in known.items()}
 
 
 def _candidates(target: Series, series: list[Series]) -> Iterator[tuple[Form, tuple[Series, ...]]]:

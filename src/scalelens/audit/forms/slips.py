@@ -5,7 +5,7 @@ from decimal import Decimal
 from itertools import combinations
 
 _NAMED = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
-_FACTORS = {10: "ten", 100: "a hundred", 1000: "a thousand", 1_000_000: "a million", 60: "60", 3600: "3,600"}
+FACTORS = {2: "two", 10: "ten", 100: "a hundred", 1000: "a thousand", 1_000_000: "a million", 60: "60", 3600: "3,600"}
 
 
 # How often two numbers that have nothing to do with each other differ by such a slip.
@@ -32,7 +32,7 @@ def slip(text: str, low: float, high: float) -> str:
         return "the sign is wrong"
     if len(re.sub(r"\D", "", plain)) > 2 and any(fits(float(each)) for each in _replaced(plain)):
         return "one digit differs"
-    for factor, words in _FACTORS.items():
+    for factor, words in FACTORS.items():
         for value, size in ((float(plain) * factor, half * factor), (float(plain) / factor, half / factor)):
             if low - size <= value <= high + size:
                 return f"it is off by a factor of {words}"
@@ -78,7 +78,7 @@ def candidates(text: str, has_unit: bool) -> list[tuple[float, float, str]]:
     if not has_unit:
         return result
     for factor in (1000, 60, 3600):
-        words = f"it is off by a factor of {_FACTORS[factor]}"
+        words = f"it is off by a factor of {FACTORS[factor]}"
         result += [(float(plain) * factor, half * factor, words), (float(plain) / factor, half / factor, words)]
     words = "it is off by a factor of ten"
     return (

@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterator
 
 from scalelens.audit.forms.fitting import fit
-from scalelens.audit.forms.search import Relation
+from scalelens.audit.forms.search import Relation, without_double_rounding
 from scalelens.audit.forms.series import Interval, Series
 
 _TOTAL = re.compile(r"\b(?:total|sum|overall|all|altogether)\b", re.IGNORECASE)
-_MEAN = re.compile(r"\b(?:avg|average|mean|overall)\b", re.IGNORECASE)
+_MEAN = re.compile(r"\b(?:avg|ave|average|mean|overall|score)\b|平均", re.IGNORECASE)
+IS_SUMMARY = re.compile(rf"{_TOTAL.pattern}|{_MEAN.pattern}", re.IGNORECASE)
 _LEAST = 3  # parts of a sum; a + b is a form
 _MOST = 40
 _ALIKE = 0.05
@@ -21,12 +22,12 @@ def sums(series: list[Series], places: list[int]) -> Iterator[Relation]:
         is_total, is_mean = bool(_TOTAL.search(target.name)), bool(_MEAN.search(target.name))
         if not (is_total or is_mean):
             continue
-        before = series[max(0, position - _MOST) : position]
-        after = series[position + 1 : position + 1 + _MOST]
+        before = [each for each in series[max(0, position - _MOST) : position] if each.unit == target.unit]
+        after = [each for each in series[position + 1 : position + 1 + _MOST] if each.unit == target.unit]
         runs = [before[-count:] for count in range(_LEAST, len(before) + 1)]
         runs += [after[:count] for count in range(_LEAST, len(after) + 1)]
         for run in runs:
-            if any(each.unit != target.unit or each.is_order_statistic for each in run):
+            if any(each.is_order_statistic for each in run):
                 continue
             for divide, text in ((1, "sum"),) * is_total + ((len(run), "mean"),) * is_mean:
                 yield from _relation(target, run, known, divide, text, len(runs))
@@ -45,6 +46,7 @@ def _relation(
             )
     wide = {place: _cut(interval) for place, interval in known.items()}
     if result := fit(wide, predicted, free=False):
+        result = without_double_rounding(known, predicted, result) or result
         if text == "mean" and not _differ(run, result.agreeing):
             return
         form = f"{{c}} = {text} of {{0}} ... {{{len(run) - 1}}}"

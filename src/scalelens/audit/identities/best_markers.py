@@ -7,6 +7,7 @@ between others, while the other columns follow the rule.
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
@@ -25,10 +26,23 @@ def find(document: Document) -> Iterator[Finding]:
             yield from _best_markers(table)
 
 
+def _leads_row(table: TextTable, place: tuple[int, int]) -> bool:
+    """Whether a number is the largest or the smallest of its row."""
+    row, column = place
+    number = table.cells[row][column]
+    others = [value(each) for each in table.cells[row] if each and each is not number]
+    if not number or not others:
+        return False
+    own = value(number)
+    return all(each.high <= own.high for each in others) or all(each.low >= own.low for each in others)
+
+
 def _best_markers(table: TextTable) -> Iterator[Finding]:
     in_row = Counter(row for row, _ in table.bold)
     if len(in_row) == len(table.cells) and max(in_row.values()) == 1:
         return  # the best of each row
+    if len(in_row) * 2 > len(table.cells) and sum(map(partial(_leads_row, table), table.bold)) > 0.8 * len(table.bold):
+        return
     kept, broken = 0, []
     for column in range(len(table.headings)):
         rows = table.rows_with(column)

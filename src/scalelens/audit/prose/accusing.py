@@ -13,6 +13,7 @@ from math import factorial, log
 
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
+from scalelens.audit.forms.slips import FACTORS as _FACTORS
 from scalelens.audit.forms.slips import candidates
 from scalelens.audit.printed import Bounds
 from scalelens.audit.prose.expressions import Expression, expressions, is_efficiency
@@ -29,6 +30,8 @@ _SURE_OF_UNITS = 1.0  # power × time is an energy, images over images/s are sec
 _DECADE = 2.3
 _CLOSE = 0.2  # logarithm: numbers of one size crowd, and so do what they give
 _LOG = 4  # sentences that differ in their numbers alone are records of a log
+_MOST_NUMBERS = 24  # of a sentence; one with more is a listing
+_MOST_COMPARED = 5  # of a sentence that compares two values
 _NEARLY = 0.006  # a formula that gives nearly the number explains it: its operands may be rounded elsewhere
 _DERIVES = re.compile(
     r"[=→]|\b(?:is|are|hence|thus|so|therefore|i\.e|which|gives?|giving|makes?|making|total\w*|per|each|times|factors?|"
@@ -40,7 +43,7 @@ def find(document: Document) -> Iterator[Finding]:
     """Numbers of the prose that are a slip away from what their surroundings give."""
     records = Counter(_skeleton(sentence) for sentence in document.sentences)
     for index, sentence in enumerate(document.sentences):
-        if records[_skeleton(sentence)] >= _LOG:
+        if records[_skeleton(sentence)] >= _LOG or len(sentence.numbers) > _MOST_NUMBERS:
             continue
         if not (_DERIVES.search(sentence.marked) or is_keyed(sentence)) or not sentence.numbers:
             continue
@@ -61,7 +64,11 @@ def _skeleton(sentence: Sentence) -> str:
 def _of_other_base(target: Operand, operands: list[Operand], sentence: Sentence) -> tuple[Expression, str] | None:
     """ "18 % less time" of 143 s and 121 s, which are 15 % less: the change was divided by the smaller value."""
     place = sentence.numbers.index(target.number) if target.number in sentence.numbers else -1
-    if not target.is_share or not re.search(rf"<{place}> (?:less|shorter|fewer|lower) ", sentence.marked):
+    if (
+        len(sentence.numbers) > _MOST_COMPARED
+        or not target.is_share
+        or not re.search(rf"<{place}> (?:less|shorter|fewer|lower) ", sentence.marked)
+    ):
         return None
     half = (target.high - target.low) / 2
     low, high = target.low - half, target.high + half
@@ -107,7 +114,7 @@ def _follows_from_a_column(target: Operand, document: Document, sentence: Senten
 
 def _slipped(target: Operand, operands: list[Operand]) -> tuple[Expression, str] | None:
     """The formula that gives the number but for a slip, and the slip; None if another explains it, or by chance."""
-    if _digits(target) < 2:
+    if _digits(target) < (3 if target.number.unit == "x" and "." not in target.number.text else 2):
         return None
     every = [each for each in expressions(target, operands) if each.low > 0 and _fits_item(target, each)]
     half = (target.high - target.low) / 2
@@ -164,14 +171,22 @@ def _likeliest(
             if not own & used:
                 independent += 1
                 used |= own
-        if independent:
+        if independent and not _is_the_slip(fits, words):
             doubt = len(tried) * expected**independent / factorial(independent)
             if best is None or doubt < best[0]:
                 best = (doubt, min(fits, key=lambda e: len(e.operands)), words)
     plain = not any(target.dimension) and not target.is_share and not target.number.unit
     if plain and _digits(target) < 4 and not all(each.cell for each in given[0].operands):
         return None  # a version, a number of something
+    if best and best[1].text == "a × b" and not best[1].of_units:
+        sure = _SURE  # some number of something
     return (best[1], best[2]) if best and best[0] < sure else None
+
+
+def _is_the_slip(fits: list[Expression], words: str) -> bool:
+    """Whether the factor of the slip is an operand itself: 18.3 is 10 × 18.2, but for a factor of ten."""
+    sizes = [size for size, name in _FACTORS.items() if words.endswith(f"factor of {name}")]
+    return bool(sizes) and all(any(o.low <= sizes[0] <= o.high for o in each.operands) for each in fits)
 
 
 def _finding(target: Operand, expression: Expression, words: str) -> Finding:

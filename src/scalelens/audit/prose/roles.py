@@ -179,7 +179,7 @@ def _with_spelled(sentence: Sentence) -> tuple[str, list[Number]]:
             spans.append((match.start(), match.end(), len(numbers) - 1))
     for start, end, index in sorted(set(spans), reverse=True):
         text = f"{text[:start]}<{index}>{text[end:]}"
-    return re.sub(r"[*_$\\~]|\s+", " ", text).lower(), numbers
+    return re.sub(r"[*_$\\~\s]+", " ", text).lower(), numbers
 
 
 def _finding(claimed: Number, given: list[Number], identity: str) -> Finding:

@@ -1,0 +1,74 @@
+"""Changes against a base case: by how many per cent, or by how much, each row differs from one row of the table."""
+
+from collections.abc import Callable, Iterator
+
+from scalelens.audit.forms.fitting import fit
+from scalelens.audit.forms.meaning import may_be_ratio
+from scalelens.audit.forms.search import Relation, widened
+from scalelens.audit.forms.series import Interval, Series
+
+_LEAST_ROWS = 4
+
+
+def changes_from_base(series: list[Series], places: list[int]) -> Iterator[Relation]:
+    """Series whose numbers are the change of another one since the place where they are empty, zero or the base."""
+    for target in series:
+        known = {place: widened(interval) for place, interval in target.known(places).items()}
+        if len(known) < _LEAST_ROWS - 1 or not (may_be_ratio(target) or _is_signed(target)):
+            continue
+        tried = 0
+        found = []
+        for other in series:
+            if other.key == target.key or other.is_order_statistic != target.is_order_statistic:
+                continue
+            values = other.known(places)
+            for base in _bases(target, other, places):
+                for words, of in _forms(target, other):
+                    tried += 1
+                    predicted = _predicted(values, base, of)
+                    rest = {place: interval for place, interval in known.items() if place != base}
+                    if (result := fit(rest, predicted, free=False)) and len(result.agreeing) > 2:
+                        number = other.numbers[base]
+                        form = words.replace("base", number.text if number else "base")
+                        most = _predicted({k: widened(x) for k, x in values.items()}, base, of)
+                        found.append((form, other, predicted, result, most))
+        for form, other, predicted, result, most in found:
+            yield Relation(form, target, (other,), predicted, result, True, result.chance * tried, True, most)
+
+
+def _is_signed(target: Series) -> bool:
+    return any(number.text[0] in "+-\u2212" for number in target.numbers if number)
+
+
+def _bases(target: Series, other: Series, places: list[int]) -> list[int]:
+    """Places that may be the base: those without a change, or a change of zero; else the first and the last one."""
+    empty = [
+        place
+        for place in places
+        if other.numbers[place] and ((number := target.numbers[place]) is None or number.low <= 0 <= number.high)
+    ]
+    return empty if 0 < len(empty) < 3 else [place for place in (places[0], places[-1]) if other.numbers[place]]
+
+
+def _forms(target: Series, other: Series) -> Iterator[tuple[str, Callable[[Interval, Interval], Interval | None]]]:
+    """Changes in per cent, with either sign, and differences of two numbers in one unit."""
+    if target.unit in ("%", "") and other.unit != "%" and may_be_ratio(target):
+        yield "{c} = ({0} / base - 1) × 100", lambda a, b: _scaled(a, b, 100, -100)
+        yield "{c} = (1 - {0} / base) × 100", lambda a, b: _scaled(a, b, -100, 100)
+    if target.unit == other.unit or (target.unit == "" and _is_signed(target)):
+        yield "{c} = {0} - base", lambda a, b: (a[0] - b[1], a[1] - b[0])
+        yield "{c} = base - {0}", lambda a, b: (b[0] - a[1], b[1] - a[0])
+
+
+def _scaled(a: Interval, b: Interval, factor: float, plus: float) -> Interval | None:
+    if b[0] <= 0 or a[0] <= 0:
+        return None
+    ends = (factor * a[0] / b[1] + plus, factor * a[1] / b[0] + plus)
+    return min(ends), max(ends)
+
+
+def _predicted(
+    values: dict[int, Interval], base: int, of: Callable[[Interval, Interval], Interval | None]
+) -> dict[int, Interval]:
+    changes = {place: of(interval, values[base]) for place, interval in values.items() if place != base}
+    return {place: change for place, change in changes.items() if change}

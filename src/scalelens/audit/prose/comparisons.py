@@ -1,0 +1,180 @@
+"""Two values of a sentence and what it says about them: how much one is more than the other, or its share of it.
+
+"28.8 → 17.9 ms (-38 %)", "82.1 s vs 83.2 s, 1.1 s less", "342B of 608B (56 %)", "12/15 passed (80 %)".  All usual ways
+to count a change are allowed; a number is accused if none of them gives it.
+"""
+
+import re
+from collections.abc import Iterator
+
+from scalelens.audit.document import Document, Sentence
+from scalelens.audit.finding import Finding
+from scalelens.audit.printed import Bounds, Number
+from scalelens.audit.quantities import exact, value
+from scalelens.audit.units import COUNTED
+from scalelens.audit.wording import about, matters, middle, with_unit
+from scalelens.units import base
+
+_MORE = (
+    r"(?:faster|slower|less|more|fewer|lower|higher|better|worse|smaller|larger|bigger|shorter|longer|cheaper|reductions?|"
+    r"increases?|decreases?|improvements?|gains?|speed-?ups?|drops?|savings?|overhead|boost|growth|slowdown|regression|"
+    r"win|rise|uplift|cut|saved|difference|gap)\b"
+)
+_WORDS = r"[^<>.;:()\[\]|]"
+_ARROW = r"(?:→|⟶|⇒|-+>|=+>|vs\.?|versus|against|compared (?:to|with))"
+_PAIRS = (
+    re.compile(rf"<(?P<a>\d+)> ?{_ARROW} ?(?:an? |the )?<(?P<b>\d+)>"),
+    re.compile(r"\bfrom <(?P<a>\d+)>(?: (?:of|for|on|with) [\w-]+)? to (?:an? |the )?(?:[a-z]+ )?<(?P<b>\d+)>"),
+)
+_AFTER = (
+    re.compile(rf" ?[(\[（][^<>()\[\]|]{{0,3}}(?P<sign>[-+−–])?<(?P<c>\d+)>(?P<tail> {_MORE}| ?[)\]）,])?"),
+    re.compile(rf"{_WORDS}{{0,3}}[,:=]{_WORDS}{{0,12}}<(?P<c>\d+)> (?:\w+ )?{_MORE}"),
+    re.compile(rf"{_WORDS}{{0,16}} ?[—–=] ?<(?P<c>\d+)>(?= ?[.,;)]| ?$)"),
+)
+_BEFORE = (
+    re.compile(r"\bby <(?P<c>\d+)>, (?:[a-z]+ )?$"),
+    re.compile(rf"<(?P<c>\d+)> (?:\w+ )?{_MORE}{_WORDS}{{0,24}}[(（]?\s?(?:from )?$"),
+    re.compile(
+        rf"\b(?:saves?|saved|saving|gains?|reduc\w+|improv\w+|increas\w+|decreas\w+|speed-?up|drop\w*|cuts?) "
+        rf"(?:\w+ ){{0,2}}(?:of |by )?<(?P<c>\d+)>{_WORDS}{{0,24}}[(（]\s?$"
+    ),
+    re.compile(r"<(?P<c>\d+)>(?P<times>[^<>.;:()（]{0,28}) ?[(（]\s?$"),
+)
+_SIGNED = re.compile(r"<(?P<c>\d+)>[^<>()|.;]{0,3} ?[(（][^<>()|.;]{0,30}$")
+_SHARES = (
+    re.compile(
+        r"<(?P<a>\d+)> (?:\w+ )?(?:out )?of (?:the |all |its )?(?:total )?<(?P<b>\d+)>[^<>.;:()]{0,24} ?"
+        r"\(=? ?<(?P<c>\d+)>\)"
+    ),
+    re.compile(r"<(?P<b>\d+)>[^<>.;:()]{0,24}, of which <(?P<a>\d+)>[^<>.;:()]{0,24} ?\(<(?P<c>\d+)>\)"),
+)
+_FRACTION = re.compile(
+    r"(?<![\w./,:-])(\d[\d,]*) ?/ ?(\d[\d,]*)(?![\w./:-])(?: [a-z]+){0,3} ?(?:\(=?|=|,|:|→) ?"
+    r"(\d+(?:\.\d+)?) ?%(?: ?\)|$|[,;.])",
+    re.IGNORECASE,
+)
+_OTHER_QUANTITY = re.compile(
+    r"\b(?:batch|accuracy|utili[sz]ation|confidence|coverage|interval|ci|std|p\d\d|quantile)\b"
+)
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Changes and shares that do not follow from the two values beside them."""
+    for sentence in document.sentences:
+        if len(sentence.numbers) > 2:
+            yield from _changes(sentence)
+            yield from _shares(sentence)
+        yield from _fractions(sentence)
+
+
+def _changes(sentence: Sentence) -> Iterator[Finding]:
+    marked = sentence.marked
+    for pattern in _PAIRS:
+        for pair in pattern.finditer(marked):
+            after = next((found for each in _AFTER if (found := each.match(marked, pair.end()))), None)
+            before = next((found for each in _BEFORE if (found := each.search(marked[: pair.start()]))), None)
+            found = after or before or _signed_before(sentence, pair.start())
+            if not found or _OTHER_QUANTITY.search(found[0]):
+                continue
+            if not _is_said(found, sentence.numbers[int(found["c"])]):
+                continue
+            a, b, c = (sentence.numbers[int(k)] for k in (pair["a"], pair["b"], found["c"]))
+            if finding := _of_change(a, b, c):
+                yield finding
+
+
+def _is_said(found: re.Match[str], number: Number) -> bool:
+    """Whether the words or a sign say that a number compares: one that only stands near the two does not."""
+    groups = found.groupdict()
+    if "times" in groups:
+        return number.unit == "x"
+    return "tail" not in groups or bool(groups["tail"] or groups["sign"] or number.text[0] in "+-\u2212")
+
+
+def _signed_before(sentence: Sentence, end: int) -> re.Match[str] | None:
+    """ "-74 (average crossing, 2741 → 2667)"."""
+    found = _SIGNED.search(sentence.marked[:end])
+    return found if found and sentence.numbers[int(found["c"])].text[0] in "+-\u2212" else None
+
+
+def _of_change(a: Number, b: Number, c: Number) -> Finding | None:
+    """The finding if no way to count gives the change c from a to b."""
+    if any(each.hedge for each in (a, b, c)) or min(a.low, b.low) <= 0 or c.low <= 0 <= c.high:
+        return None
+    unit = a.unit or b.unit
+    if (a.unit and b.unit and base(a.unit)[0] != base(b.unit)[0]) or unit in (*COUNTED, "x"):
+        return None
+    first, second = (value(each) if each.unit else each.bounds * exact(base(unit)[1]) for each in (a, b))
+    said = value(c)
+    said = Bounds(-said.high, -said.low) if said.high < 0 else said
+    ratios = [first / second, second / first]
+    if c.unit == "%":
+        ways = [*ratios, *(each - exact(1) for each in ratios), *(exact(1) - each for each in ratios)]
+        ways += [first - second, second - first] if unit == "%" else []
+    elif c.unit == "x":
+        ways = [*ratios, *(each - exact(1) for each in ratios)]
+    elif base(c.unit)[0] == base(unit)[0] and unit != "%":
+        ways = [first - second, second - first]
+    else:
+        return None
+    room = said.high - said.low  # it may be cut, or come from numbers that were rounded before
+    if any(not Bounds(said.low - room, said.high + room).apart(way) for way in ways):
+        return None
+    best = min((way for way in ways if way.high > 0), key=lambda way: abs(middle(way) - middle(said)))
+    right = about(middle(best) / base(c.unit)[1], 3)
+    return Finding(
+        "inconsistent",
+        (c, a, b),
+        f"{with_unit(a)} and {with_unit(b)} do not give {with_unit(c)}: the nearest is {right} "
+        f"{'times' if c.unit == 'x' else c.unit}.",
+        matters(said, best),
+        "b / a, a / b, (b - a) / a, (b - a) / b, b - a",
+    )
+
+
+def _shares(sentence: Sentence) -> Iterator[Finding]:
+    for pattern in _SHARES:
+        for found in pattern.finditer(sentence.marked):
+            a, b, c = (sentence.numbers[int(k)] for k in (found["a"], found["b"], found["c"]))
+            if (
+                c.unit != "%"
+                or any(each.hedge for each in (a, b, c))
+                or min(a.low, b.low) <= 0
+                or "%" in (a.unit, b.unit)
+            ):
+                continue
+            if a.unit and b.unit and base(a.unit)[0] != base(b.unit)[0] and b.unit not in COUNTED:
+                continue
+            unit = a.unit or b.unit
+            first, second = (each.bounds * exact(base(each.unit or unit)[1]) for each in (a, b))
+            if finding := _of_share(first / second, a, b, c):
+                yield finding
+
+
+def _of_share(share: Bounds, a: Number, b: Number, c: Number) -> Finding | None:
+    said = value(c)
+    room = said.high - said.low
+    wide = Bounds(said.low - room, said.high + room)
+    if not all(wide.apart(each) for each in (share, exact(1) - share)):
+        return None
+    return Finding(
+        "inconsistent",
+        (c, a, b),
+        f"{with_unit(a)} of {with_unit(b)} are {about(middle(share) * 100, 4)} %, not {with_unit(c)}.",
+        matters(said, share),
+        "share = part / whole",
+    )
+
+
+def _fractions(sentence: Sentence) -> Iterator[Finding]:
+    """ "12/15 (80 %)": digits around a slash are no numbers of the sentence."""
+    for found in _FRACTION.finditer(sentence.text):
+        part, whole = (int(found[k].replace(",", "")) for k in (1, 2))
+        claimed = next((n for n in sentence.numbers if n.unit == "%" and n.text == found[3]), None)
+        if claimed and whole > 1 and 0 < part <= whole:
+            shown = [
+                Number(found[k], exact(size).low, exact(size).low, "", claimed.line, claimed.column, sentence.text)
+                for k, size in ((1, part), (2, whole))
+            ]
+            if finding := _of_share(exact(part) / exact(whole), shown[0], shown[1], claimed):
+                yield finding

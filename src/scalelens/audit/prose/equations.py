@@ -1,0 +1,121 @@
+"""Equations between numbers that a text writes out: "8 nodes × 4 GPUs = 32 GPUs", "512 + 4 = 516".
+
+Words and units may stand between the numbers, and a factor between units may be left out where they do.  An equation
+with a name in place of a number is not checked.
+"""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+
+from scalelens.audit.document import Document
+from scalelens.audit.finding import Finding
+from scalelens.audit.printed import Bounds, Number, bounds_of
+from scalelens.audit.prose.arithmetic import Token, Value, scales, tokens_of, value_at_end, value_at_start
+from scalelens.audit.units import COUNTED, canonical
+from scalelens.audit.wording import about, matters
+
+_EQUALS = re.compile(r"(?<![=<>!:+*/-])\s*(=|≈|≃|\\approx|~=|=\s?~|==>|=>)(?![=>])\s*")
+_ABOUT = re.compile(r"\s*(?:~|≈|about|approximately|approx\.?|around|roughly|circa|ca\.)\s*")
+_BULLET = re.compile(r"^\s*(?:[-*+•>]|\d{1,2}[.)]|#+)\s+")
+_MARKUP = re.compile(
+    r"(?<![\w)])\*\*|\*\*(?=\d+\*\*)|\*\*(?![\w(])|(?<![\d\s*])\*(?![\s*])|(?<![\s*])\*(?![\d\s*])|[`_{}]|\$(?!\d)|\\[,;]|https?://\S+|<[^<>]*>|"
+    r"\((?=[A-Za-z])[A-Za-z][\w ,/-]*\)|(?<=\d)-(?=[A-Za-z]{2})"  # (GAT), 128-dim
+)
+_END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
+_NEARLY = 0.06  # what "about" allows
+_ROUNDED = 0.01  # where words stand between the numbers
+_BYTES = re.compile(r"[kKMGT]i?B\b|\bbytes?\b")
+_OTHER = {"and", "or", "with", "for", "at", "to", "then", "if", "on", "lr", "while"}  # something else begins
+_LONGEST = 2000  # characters
+_SHOWN = 60
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Equations of which both sides are numbers and differ."""
+    for index, line in enumerate(document.lines, 1):
+        if ("=" not in line and "≈" not in line) or len(line) > _LONGEST:
+            continue
+        plain = _MARKUP.sub(lambda found: " " * len(found[0]), _BULLET.sub(lambda found: " " * len(found[0]), line))
+        signs = list(_EQUALS.finditer(plain))
+        for k, sign in enumerate(signs):
+            begin = signs[k - 1].end() if k else 0
+            end = signs[k + 1].start() if k + 1 < len(signs) else len(plain)
+            if found := _of_sides(plain, begin, sign, end):
+                yield _finding(index, *found)
+                break
+
+
+def _of_sides(line: str, begin: int, sign: re.Match[str], end: int) -> tuple[Value, Value, str, int] | None:
+    """Both sides of an equals sign, and where the right one begins, if they contradict each other."""
+    parts = list(_END.finditer(line, begin, sign.start()))
+    left_text = line[parts[-1].end() if parts else begin : sign.start()]
+    hedge = _ABOUT.match(line, sign.end())
+    start = hedge.end() if hedge else sign.end()
+    cut = _END.search(line, start, end)
+    right_text = line[start : cut.start() if cut else end]
+    left, right = value_at_end(tokens_of(left_text)), value_at_start(tokens_of(right_text))
+    if not left or not right or not (left.operators or right.operators):
+        return None
+    if _OTHER & set(left.after) or ("*" not in left.operators and not all(canonical(word) for word in left.after)):
+        return None  # a name: "step 150 / 4000 loss = 6.25"
+    derived = (left_text if left.operators else right_text).strip()
+    in_bytes = bool(_BYTES.search(left_text + right_text))
+    return (left, right, derived, start) if _differ(left, right, bool(hedge) or sign[1] != "=", in_bytes) else None
+
+
+def _differ(left: Value, right: Value, nearly: bool, in_bytes: bool) -> bool:
+    """Whether no reading of the two sides makes them equal."""
+    if min(left.low, right.low) <= 0:
+        return False
+    has_units = left.has_words or right.has_words or any(canonical(word) for word in (*left.after, *right.after[:1]))
+    exact = "/" not in (*left.operators, *right.operators)
+    low, high = _rounded(left, exact)
+    other_low, other_high = _rounded(right, exact)
+    room = _NEARLY if nearly else _ROUNDED if has_units and not exact else 0.0
+    low, high = low * (1 - room), high * (1 + room)
+    factors = _factors(left, right, in_bytes) if has_units else (1.0,)
+    return not any(low * factor <= other_high and other_low <= high * factor for factor in factors)
+
+
+def _factors(left: Value, right: Value, in_bytes: bool) -> Iterator[float]:
+    """The factors that the units of both sides leave open: none between counts."""
+    suffixes = [token.suffix for token in (*left.numbers, *right.numbers) if token.suffix]
+    units = [canonical(word) for word in (*left.after, *right.after[:1])]
+    if not suffixes and units and all(unit.split("/")[0] in COUNTED for unit in units if unit):
+        return iter((1.0,))
+    return scales("%" in (*suffixes, *units), bool(suffixes) or in_bytes)
+
+
+def _rounded(side: Value, exact: bool) -> tuple[float, float]:
+    """The bounds of a side; a single number may be rounded, or cut after a division."""
+    if len(side.numbers) > 1:
+        return side.low, side.high
+    token = side.numbers[0]
+    middle = (side.low + side.high) / 2
+    span = bounds_of(token.text)
+    half = float(span.high - span.low) / 2 * middle / (float(span.high + span.low) / 2)
+    exact &= "." not in token.text and not token.suffix
+    return middle - (1 if exact else 2) * half, middle + (1 if exact else 2) * half
+
+
+def _finding(line: int, left: Value, right: Value, text: str, start: int) -> Finding:
+    claimed, derived = (right, left) if left.operators else (left, right)
+    shown = _number(claimed.numbers[0], line, start)
+    operands = tuple(_number(token, line, start) for token in derived.numbers)
+    given, result = (about(Decimal((each.low + each.high) / 2), 6) for each in (derived, claimed))
+    claim = result if claimed.operators else claimed.numbers[0].text + claimed.numbers[0].suffix
+    return Finding(
+        "inconsistent",
+        (shown, *operands),
+        f"{' '.join(text.split())[-_SHOWN:]} is {given}, not {claim}.",
+        matters(
+            Bounds(Decimal(claimed.low), Decimal(claimed.high)), Bounds(Decimal(derived.low), Decimal(derived.high))
+        ),
+        "the arithmetic that the line writes out",
+    )
+
+
+def _number(token: Token, line: int, start: int) -> Number:
+    span = bounds_of(token.text)
+    return Number(token.text, span.low, span.high, "", line, start + token.start + 1, "")

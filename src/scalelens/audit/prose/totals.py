@@ -1,0 +1,145 @@
+"""Totals, and figures for one item, that a sentence gives with their parts.
+
+"1836 MiB and 2280 MiB, for a total of 4116 MiB", "size = 1504 MiB, K: 752 MiB, V: 752 MiB", and
+"132 s / 2 runs (66 s per run, 0.015 runs per second)".
+"""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import reduce
+from itertools import combinations
+
+from scalelens.audit.document import Document, Sentence
+from scalelens.audit.finding import Finding
+from scalelens.audit.printed import Bounds, Number
+from scalelens.audit.quantities import exact, value
+from scalelens.audit.wording import about, matters, middle, with_unit
+from scalelens.units import base
+
+_TOTAL = re.compile(
+    r"\b(?:for|giving|makes?|making|=|is|are|to) a(?: grand)? total of <(\d+)>|"
+    r"<(\d+)> (?:\w+ )?(?:in total|altogether)\b"
+)
+_KEYED = re.compile(r"\b(?:size|total|sum)\s?[=:]\s*<(\d+)>((?:\s?[,;(]\s?(?:\w+[\w ^()-]*)[=:]\s*<\d+>){2,})")
+_INCLUDES = re.compile(
+    r"<(\d+)>[^<>.;:]{0,12} (?:which (?:includes?|consists? of|comprises?)|consisting of|comprising|made up of) <(\d+)>"
+    r"[^<>.;:]{0,60} and <(\d+)>(?! ?[.\d])"
+)
+_FOR = re.compile(r"<(\d+)> (?:/|for|in|over) <(\d+)>[^<>.;]{0,12}\(\s?<(\d+)>(?:,\s?<(\d+)>)?")
+_BOTH = re.compile(r"\(\s?<(\d+)>,\s?<(\d+)>")
+_INVERSE_ROOM = Decimal("0.01")
+_MOST_PARTS = 5
+_MORE_PARTS = re.compile(
+    r"\b(?:other|another|also|plus|including|already|remaining|rest|etc|both|each|per|every|of which)\b"
+)
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Totals that no choice of the parts gives, and figures for one item that do not follow from work and time."""
+    for sentence in document.sentences:
+        if len(sentence.numbers) > 2:
+            yield from _totals(sentence)
+            yield from _keyed(sentence)
+            yield from _included(sentence)
+            yield from _items(sentence)
+
+
+def _totals(sentence: Sentence) -> Iterator[Finding]:
+    for found in _TOTAL.finditer(sentence.marked):
+        place = int(found[1] or found[2])
+        total = sentence.numbers[place]
+        name = base(total.unit)[0]
+        parts = [each for each in sentence.numbers[:place] if base(each.unit)[0] == name]
+        sure = name and not total.hedge and not any(each.hedge or each.low <= 0 for each in parts)
+        if not sure or not 2 <= len(parts) <= _MOST_PARTS or _MORE_PARTS.search(sentence.marked):
+            continue
+        if len(parts) < place and any(not each.unit for each in sentence.numbers[:place]):
+            continue  # a number of something may multiply
+        sums = [
+            reduce(Bounds.__add__, map(value, chosen))
+            for count in range(2, len(parts) + 1)
+            for chosen in combinations(parts, count)
+        ]
+        if all(_wide(value(total)).apart(each) for each in sums):
+            yield _of_sum(total, parts, sums[-1])
+
+
+def _keyed(sentence: Sentence) -> Iterator[Finding]:
+    for found in _KEYED.finditer(sentence.marked):
+        total = sentence.numbers[int(found[1])]
+        parts = [sentence.numbers[int(k)] for k in re.findall(r"<(\d+)>", found[2])]
+        if all(part.unit == total.unit and part.unit and not part.hedge and part.low > 0 for part in parts):
+            right = reduce(Bounds.__add__, map(value, parts))
+            largest = max(middle(value(part)) for part in parts)
+            if _wide(value(total)).apart(right) and middle(value(total)) != largest:
+                yield _of_sum(total, parts, right)
+
+
+def _included(sentence: Sentence) -> Iterator[Finding]:
+    """ "685B, which includes 671B of one and 14B of the other"."""
+    for found in _INCLUDES.finditer(sentence.marked):
+        total, *parts = (sentence.numbers[int(k)] for k in found.groups())
+        every = (total, *parts)
+        endings = {(re.sub(r"[\d.,]", "", each.text), base(each.unit)[0]) for each in every}
+        if len(endings) == 1 and endings != {("", "")} and not any(each.hedge or each.low <= 0 for each in every):
+            right = reduce(Bounds.__add__, map(value, parts))
+            if _wide(value(total)).apart(right):
+                yield _of_sum(total, parts, right)
+
+
+def _wide(bounds: Bounds) -> Bounds:
+    room = bounds.high - bounds.low
+    return Bounds(bounds.low - room, bounds.high + room)
+
+
+def _of_sum(total: Number, parts: list[Number], right: Bounds) -> Finding:
+    shown = " and ".join(with_unit(part) for part in parts)
+    return Finding(
+        "inconsistent",
+        (total, *parts),
+        f"{shown} are {about(middle(right) / base(total.unit)[1], 6)} {total.unit} together, not {with_unit(total)}.",
+        matters(value(total), right),
+        "total = sum of the parts",
+    )
+
+
+def _items(sentence: Sentence) -> Iterator[Finding]:
+    numbers = sentence.numbers
+    for found in _FOR.finditer(sentence.marked):
+        whole, count, *given = (numbers[int(k)] for k in found.groups() if k)
+        if base(whole.unit)[0] != "s" and base(count.unit)[0] == "s":
+            whole, count = count, whole
+        name, item = base(whole.unit)[0], base(count.unit)[0]
+        if name != "s" or not item or "/" in item or min(whole.low, count.low) <= 0:
+            continue
+        for each in given:
+            unit = base(each.unit)[0]
+            if each.hedge or not (unit.startswith("s/") or unit.endswith("/s")):
+                continue
+            right = value(whole) / value(count) if unit.startswith("s/") else value(count) / value(whole)
+            if _wide(value(each)).apart(_roomy(right)):
+                yield _of_item(each, whole, count, right)
+                return
+    for found in _BOTH.finditer(sentence.marked):
+        a, b = (numbers[int(k)] for k in found.groups())
+        units = base(a.unit)[0].split("/"), base(b.unit)[0].split("/")
+        if len(units[0]) == 2 and units[0] == units[1][::-1] and "s" in units[0] and min(a.low, b.low) > 0:
+            right = exact(1) / value(a)
+            if _wide(value(b)).apart(_roomy(right)):
+                yield _of_item(b, a, None, right)
+
+
+def _roomy(bounds: Bounds) -> Bounds:
+    return Bounds(bounds.low * (1 - _INVERSE_ROOM), bounds.high * (1 + _INVERSE_ROOM))
+
+
+def _of_item(number: Number, whole: Number, count: Number | None, right: Bounds) -> Finding:
+    given = f"{with_unit(whole)} for {with_unit(count)}" if count else with_unit(whole)
+    return Finding(
+        "inconsistent",
+        (number, whole, *([count] if count else [])),
+        f"{given} gives {about(middle(right) / base(number.unit)[1], 5)} {number.unit}, not {with_unit(number)}.",
+        matters(value(number), right),
+        "time / work, work / time",
+    )

@@ -1,0 +1,102 @@
+"""What a sentence states by itself: equations, changes, shares, totals; and tables that compare rows with one of them."""
+
+import pytest
+
+from scalelens.audit.inconsistencies import inconsistencies
+from scalelens.audit.reading import document_of
+
+# A sentence that is true, and the same with one wrong number.
+STATED = {
+    "product": ("8 nodes × 4 GPUs = 32 GPUs.", "32", "36"),
+    "words between": ("We got 73.5 qps x batch 8 = 588 fps.", "588", "688"),
+    "brackets": ("That is (640 tokens)/(55.5 tokens/second) = 11.53 seconds.", "11.53", "31.53"),
+    "code": ("These are `2048 x 1408 x 3 x 6 x 25 = 1.298B` weights.", "1.298B", "1.798B"),
+    "difference": ("The number of layers is 295 - 9 = 286 (ten fewer, one more).", "286", "486"),
+    "power": ("The table has 2**10 = 1024 entries.", "1024", "1042"),
+    "binary units": ("It takes 163,000 x 256 kB = 42.7 GB.", "42.7", "24.7"),
+    "arrow": ("The kernel went 28.79→17.87 ms (-38%).", "38", "83"),
+    "versus": ("It saves 1.07 s of wall-clock (82.13 s vs 83.20 s).", "1.07", "2.07"),
+    "points": ("It improved by 10.5%, rising from 89.3% to an impressive 99.8%.", "99.8", "89.9"),
+    "times before": ("A 1.5x speedup (12.3 s vs 8.2 s).", "1.5x", "1.8x"),
+    "limit": ("The peak draw is 1080.6 W against an 1100 W cap — 98.2%.", "1080.6", "2161.2"),
+    "share": ("There are 608B input tokens, of which 342B tokens (56.3%) hit the cache.", "56.3", "66.3"),
+    "fraction": ("It passed 12/15 tests (80%).", "80", "70"),
+    "total": ("A cache of 1836 MiB and a buffer of 2280 MiB, for a total of 4116 MiB.", "1836", "918"),
+    "parts": ("The model is 685B, which includes 671B of weights and 14B of heads.", "14B", "7B"),
+    "keys": ("The size = 1504.00 MiB, K (f16): 752.00 MiB, V (f16): 752.00 MiB.", "1504", "1405"),
+    "items": ("The time was 70116 ms / 220 tokens (318.71 ms per token).", "318.71", "159.35"),
+}
+
+
+def said_of(text: str) -> list[str]:
+    return [finding.sentence for finding in inconsistencies(document_of(text, suffix=".md"))]
+
+
+@pytest.mark.parametrize("kind", STATED)
+def test_one_wrong_number_of_a_statement_is_found(kind: str) -> None:
+    text, right, wrong = STATED[kind]
+    assert right in text
+    assert said_of(text) == []
+    assert said_of(text.replace(right, wrong, 1))
+
+
+TRUE = {
+    "names as operands": "The state has L*(2*D+64*D) = 1.62 M entries, and Stage 1 + Stage 2 = (10+15) + (25+20) = 25 + 45 = 70.",
+    "a counter": "At step 150 / 4000 loss = 6.25.",
+    "an exponent that is a name": "| size |\n|--|\n| 10*2**d=160 |\n| 10*2**d=320 |",
+    "groups of digits": "These are 29 568 / 256 = 115 full blocks (115 × 256 = 29 440).",
+    "two settings": "Use lr=0.01 for 4 GPUs * 2 img/gpu and lr=0.08 for 16 GPUs * 4 img/gpu.",
+    "an unknown": "If 3x + 1 = 10, then x = 3.",
+    "bold digits": "The vocabulary has 4995**4**=49953+1 entries.",
+    "a function": "We use log2(8) x 4 = 12.",
+    "ranges": "Scores of 1-3 = low, 4-6 = high.",
+    "another quantity": "It fell from 120 ms to 90 ms with an accuracy of 95 %, and from 4 to 8 GPUs it is 1.9 times faster.",
+    "cut factors": "That is 22,378 × 2.664 ms = 59,602 ms.",
+    "a factor that is there": "It ran on 10 tiles. The step took 18.3 s vs 18.2 s.",
+}
+
+
+@pytest.mark.parametrize("kind", TRUE)
+def test_what_is_no_equation_is_not_accused(kind: str) -> None:
+    assert said_of(TRUE[kind]) == []
+
+
+CHANGES = """| quantization | perplexity | delta to fp16 |
+|--|--|--|
+| Q4_0 | 3.5550 | 3.61% |
+| Q4_1 | 3.5125 | 2.37% |
+| Q5_0 | 3.4744 | 1.26% |
+| Q2_K | 3.7339 | 8.82% |
+| Q3_K | 3.5932 | 4.72% |
+| fp16 | 3.4313 | - |
+"""
+DIRECTIONS = """| measure | before | after | change |
+|--|--|--|--|
+| throughput | 10.74 req/s | 9.96 req/s | -7.3% |
+| latency | 5.888 s | 6.348 s | +7.8% |
+| first token | 191 ms | 211 ms | +10.5% |
+| memory | 24.1 GB | 19.8 GB | -17.8% |
+"""
+COUNTED = """| PP | TG | N_KV | T_PP s | S_PP t/s |
+|--|--|--|--|--|
+| 512 | 128 | 0 | 5.364 | 95.44 |
+| 512 | 128 | 512 | 4.644 | 110.25 |
+| 512 | 128 | 1024 | 4.870 | 105.14 |
+| 512 | 128 | 1536 | 5.055 | 101.29 |
+| 512 | 128 | 2048 | 5.289 | 96.81 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "right", "wrong"),
+    [
+        (CHANGES, "3.4744", "3.7444"),
+        (CHANGES, "4.72%", "2.36%"),
+        (DIRECTIONS, "+7.8%", "+8.7%"),
+        (COUNTED, "| 512 | 128 | 1536", "| 5120 | 128 | 1536"),
+        (COUNTED, "4.870", "48.70"),
+    ],
+)
+def test_a_number_beside_a_base_a_direction_or_a_count_is_found(table: str, right: str, wrong: str) -> None:
+    assert said_of(table) == []
+    assert said_of(table.replace(right, wrong, 1))
