@@ -19,7 +19,8 @@ _NAMED = re.compile(
 _ENERGY = re.compile(r"energy|joules?", re.IGNORECASE)
 _NO_ENERGY = re.compile(
     r"(?<![a-z])per(?![a-z])|/|tok|sample|image|step|iter|request|limit|range|budget|mean|avg|average|std|min|max|delta|diff"
-    r"|interval|saved|efficien|idle|baseline|predict|estimat|process(?!or)|app|task",
+    r"|interval|saved|efficien|idle|baseline|predict|estimat|process(?!or)|app|task|cost|price|delay|ratio|percent|pct"
+    r"|(?<![a-z])(?:net|dynamic|above|excess|marginal|cap|target|score|rank|level|source|mix|star)(?![a-z])",
     re.IGNORECASE,
 )
 _WORDS = re.compile(
@@ -37,6 +38,7 @@ _DURATION = re.compile(
     r"(?:s|secs?|seconds?|ms|min|minutes?|h|hours?)?[\])]?",
     re.IGNORECASE,
 )
+_LONGEST = 60  # characters of a name
 _FEWEST = 5  # rows: so many of other energies stand in the order of their size once in 120 times
 _MOST_BACK = 0.05  # of the readings may be below the one before, of a counter that begins anew
 _SAME = 0.9  # of the rows, where two columns show one counter
@@ -61,6 +63,12 @@ def energy_column(k: int, name: str) -> EnergyColumn | None:
     unit = next(filter(None, match.groups()[1:]))
     label = _WORDS.sub("", match[1]).strip(" _.-") or None
     return EnergyColumn(k, name, _MEGA if unit == "MJ" else _SCALES[unit.lower()], label, scope_of_words(label or ""))
+
+
+def lacks_unit(name: str) -> bool:
+    """Whether a column is an energy of which the name does not say the unit."""
+    is_energy = re.search(r"energy|joules?(?![a-z])", name, re.IGNORECASE) is not None
+    return is_energy and energy_column(0, name) is None and not _NO_ENERGY.search(name) and len(name) <= _LONGEST
 
 
 def are_windows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str | None:
