@@ -36,7 +36,7 @@ from scalelens.tabular.cells import MAY_BE_CUT
 from scalelens.tabular.energy_columns import EnergyColumn, energy_column, lacks_unit, only_grows
 from scalelens.tabular.json_array import array_header
 from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
-from scalelens.tabular.sensor_rows import SensorRow, first_rows, sensor_rows
+from scalelens.tabular.sensor_rows import first_rows, sensor_rows
 from scalelens.units import factors
 
 VERSION = 1
@@ -55,6 +55,7 @@ _STEPS = re.compile(
     r"(?:global_?|train_?)?(?:steps?|batch(?:_?idx)?|epochs?|loss)|(?:step|iter|batch|epoch)_?(?:time|duration).*",
     re.IGNORECASE,
 )
+_STEP = re.compile(r"(?:global_?|train_?)?(?:step|epoch|iter(?:ation)?)", re.IGNORECASE)
 _REPETITION = re.compile(r"iter(?:ation)?s?", re.IGNORECASE)
 _MEAN_POWER = re.compile(
     r"(.*?)(?<![a-z])(?:mean|avg|average)[_ ](?:(gpu|cpu|total|system|node)[_ ])?(?:power|watts?)(?:[_ ](?:draw|usage|consumption))?"
@@ -64,7 +65,10 @@ _MEAN_POWER = re.compile(
 _WORD = re.compile(r"[^\W\d][^,\n]{0,98}")
 _MOST = 10_000  # rows
 _DEEPEST = 12  # objects within objects
-_SUMMARY = re.compile(r"(?<![a-z])(?:mean|avg|average|std|min|max|median|p\d\d|baseline|idle|predict|estimat|config|per)", re.IGNORECASE)
+_COUNTED = re.compile(r"cumulative|accumulated|so[ _]far|counter|since", re.IGNORECASE)
+_SUMMARY = re.compile(
+    r"(?<![a-z])(?:mean|avg|average|std|min|max|median|p\d\d|baseline|idle|predict|estimat|config|per)", re.IGNORECASE
+)
 _MOST_DAMAGED = 0.05  # lines with other cells than the header, for each whole one
 _SHORT = {"mil": "ms", "mic": "us", "nan": "ns", "min": "min", "ms": "ms", "us": "us", "ns": "ns"}
 
@@ -177,7 +181,8 @@ def _other_rows(source: Source, layout: _Layout, header: Sequence[str]) -> str |
         for k in (layout.duration, *(each.k for each in layout.energies))
         if k is not None
     ]
-    if all(map(only_grows, columns)):
+    counters = any(_COUNTED.search(column.name) for column in layout.energies)
+    if all(map(only_grows, columns)) or (counters and len(table) > 1):
         return "its energies and times only grow: they are readings of counters"
     if layout.duration is not None and header[layout.duration].lower() == "time" and not _falls(columns[0]):
         return "its times only grow: rows are not runs"
@@ -246,13 +251,26 @@ def _measurements(value: Any, depth: int = 0, in_series: bool = False) -> Iterat
     """Objects with an energy and a duration as cells of text; none within another, and none of means or baselines."""
     if isinstance(value, dict):
         own = {k: str(each) for k, each in value.items() if isinstance(each, int | float | str) and each is not True}
-        if (layout := _layout_of([*own], in_series)) and not layout.are_powers and _is_measured(own, layout):
-            yield own
+        layout = _layout_of([*own], in_series=False)
+        if layout and not layout.are_powers and _is_measured(own, layout):
+            if not in_series:
+                yield own
             return
     if depth < _DEEPEST and isinstance(value, dict | list):
         for name, each in value.items() if isinstance(value, dict) else enumerate(value):
             if not _SUMMARY.search(str(name)):
-                yield from _measurements(each, depth + 1, isinstance(value, list) and len(value) > 1)
+                yield from _measurements(each, depth + 1, isinstance(value, list) and _are_steps(value))
+
+
+def _are_steps(objects: list[Any]) -> bool:
+    """Whether each object of a list is another step or epoch."""
+    for name in (
+        (name for name in objects[0] if _STEP.fullmatch(name)) if objects and isinstance(objects[0], dict) else ()
+    ):
+        values = [str(each.get(name)) for each in objects if isinstance(each, dict)]
+        if len({*values}) == len(values) > 1:
+            return True
+    return False
 
 
 def _is_measured(own: dict[str, str], layout: _Layout) -> bool:

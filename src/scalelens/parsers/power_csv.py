@@ -34,13 +34,13 @@ from typing import NamedTuple
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensor_words import scope_of_words
-from scalelens.parsing.sensors import UNAVAILABLE, Samples, Sensor, epoch, watts
 from scalelens.parsing.sensors import SCALES as WATT_SCALES
+from scalelens.parsing.sensors import UNAVAILABLE, Samples, Sensor, epoch, watts
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import MAY_BE_CUT, head_lines
 from scalelens.tabular.energy_columns import EnergyColumn, are_windows, counter_columns, energy_column
 from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
-from scalelens.tabular.sensor_columns import SENSOR, same_times, telling, would_tell
+from scalelens.tabular.sensor_columns import SENSOR, is_number_of_row, same_times, telling, would_tell
 from scalelens.tabular.sensor_rows import SensorRow, first_rows, sensor_rows
 from scalelens.tabular.sensor_times import TableClock, TimeColumn, goes_back, is_number, spans_days, time_column
 
@@ -82,6 +82,7 @@ _LONGEST = 100  # characters of a column's name
 _BOARD = re.compile(r"(?:gpu )?board", re.IGNORECASE)
 _INLET = re.compile(r"slot|\d-pin|connector|12vhpwr", re.IGNORECASE)
 _MOST_LINES = 200_000  # that are looked at to learn which columns name the sensors
+_PROGRAM = re.compile(r"(?:app|application|process|program|command)[_ ]?(?:name|id)?|pid|exe", re.IGNORECASE)
 _LISTED = re.compile(r"power|watt", re.IGNORECASE)
 
 
@@ -121,7 +122,8 @@ def recognise(head: bytes, name: str) -> bool:
 
 def _is_list(head: bytes) -> bool:
     """Whether the lines are a number each; the last one may be cut."""
-    return all(re.fullmatch(r"\d{1,6}(?:\.\d{1,9})?", line.strip()) for line in [*head_lines(head)][:-1])
+    lines = [*head_lines(head)]
+    return len(lines) > 1 and all(re.fullmatch(r"\d{1,6}(?:\.\d{1,9})?", line.strip()) for line in lines[:-1])
 
 
 def _layout_of(header: list[str]) -> _Layout | None:
@@ -147,7 +149,8 @@ def _of_sensors(columns: list[_PowerColumn]) -> list[_PowerColumn]:
     kept: dict[tuple[str | None, str | None], _PowerColumn] = {}
     for column in sorted(columns, key=lambda column: bool(_SAME_AGAIN.search(column.name))):
         device = _SAME_AGAIN.sub("", column.device or "").strip(" _.-") or None
-        kept.setdefault((device, column.scope), column._replace(device=device))
+        scope = scope_of_words(device or "") or column.scope
+        kept.setdefault((device, scope), column._replace(device=device, scope=scope))
     return _of_card(sorted(kept.values()))
 
 
@@ -187,6 +190,9 @@ def read(source: Source, rows: Rows) -> str | None:
             return f"it holds {series} series of power, of which none says whose it is" if series > 1 else ""
         if first:  # a byte that is not text, elsewhere in the head of the file
             rows.problem(first.line, "the header is damaged", first.text)
+        return None
+    if program := next(filter(_PROGRAM.fullmatch, layout.header), None):
+        rows.problem(1, f"{program} names programs: their powers are estimates of a share of what the machine drew")
         return None
     named_by, why = _sensors_of(source)
     if why:
@@ -271,7 +277,7 @@ def _sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
         )
     k = layout.time.k
     rows = [[*row[:k], layout.time.text_of(row), *row[k + 1 :]] for row in rows]
-    named_by = telling(rows, layout.devices)
+    named_by = telling(rows, [k for k in layout.devices if not is_number_of_row(rows, k)])
     apart = (*named_by, layout.node) if layout.node is not None else named_by
     if why := _no_samples(rows, k, apart):
         return (), why

@@ -20,13 +20,16 @@ EPOCH_UNITS = {name: round(ratio(name, "ns")) for name in ("s", "ms", "us", "ns"
 SECOND = EPOCH_UNITS["s"]  # nanoseconds
 _EARLIEST, _LATEST = (seconds * SECOND for seconds in YEARS_2000_TO_2100)
 _MOMENT = re.compile(
-    r"(\d{4})[-/](\d\d?)[-/](\d\d?)[T ]+(\d\d?):(\d\d):(\d\d)(?:[.,](\d{1,9}))?\d* *"
+    r"(\d{4})[-/](\d\d?)[-/](\d\d?)[T ]+(\d\d?):(\d\d?):(\d\d?)(?:[.,](\d{1,9}))?\d* *"
     r"(?:(Z|UTC|GMT)|([-+]\d\d):?(\d\d)?)?"
 )
 _OTHER_FORMS = (  # of a date; a number with points begins with the day
-    (re.compile(r"(?:[A-Z][a-z]{2},? +)?([A-Z][a-z]{2}) +(\d\d?),? +(\d\d?:\d\d:\d\d(?:\.\d{1,9})?) +(\d{4})"), "{3}-{0}-{1} {2}"),
-    (re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})[ T,]+(\d\d?:\d\d:\d\d(?:[.,]\d{1,9})?)"), "{2}-{1}-{0} {3}"),
-    (re.compile(r"(\d\d?)[- ]([A-Z][a-z]{2})[- ](\d{4})[ T,]+(\d\d?:\d\d:\d\d(?:[.,]\d{1,9})?)"), "{2}-{1}-{0} {3}"),
+    (
+        re.compile(r"(?:[A-Z][a-z]{2},? +)?([A-Z][a-z]{2}) +(\d\d?),? +(\d\d?:\d\d?:\d\d?(?:\.\d{1,9})?) +(\d{4})"),
+        "{3}-{0}-{1} {2}",
+    ),
+    (re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})[ T,]+(\d\d?:\d\d?:\d\d?(?:[.,]\d{1,9})?)"), "{2}-{1}-{0} {3}"),
+    (re.compile(r"(\d\d?)[- ]([A-Z][a-z]{2})[- ](\d{4})[ T,]+(\d\d?:\d\d?:\d\d?(?:[.,]\d{1,9})?)"), "{2}-{1}-{0} {3}"),
     (re.compile(r"(\d{4})-?(\d\d)-?(\d\d)[T_-](\d\d)[-:]?(\d\d)[-:]?(\d\d)(Z?)"), "{0}-{1}-{2} {3}:{4}:{5}{6}"),
 )
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")

@@ -19,7 +19,7 @@ _NAMED = re.compile(
 _ENERGY = re.compile(r"energy|joules?", re.IGNORECASE)
 _NO_ENERGY = re.compile(
     r"(?<![a-z])per(?![a-z])|/|tok|sample|image|step|iter|request|limit|range|budget|mean|avg|average|std|min|max|delta|diff"
-    r"|interval|saved|efficien|idle|baseline|predict|estimat|process(?!or)|app|task|cost|price|delay|ratio|percent|pct"
+    r"|interval|saved|efficien|idle|baseline|predict|estimat|process(?!or)|app|task|adjusted|normali|gap|edp|cost|price|delay|ratio|percent|pct"
     r"|(?<![a-z])(?:net|dynamic|above|excess|marginal|cap|target|score|rank|level|source|mix|star)(?![a-z])",
     re.IGNORECASE,
 )

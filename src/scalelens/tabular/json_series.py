@@ -35,10 +35,10 @@ def lists_of_samples(value: Any, depth: int = 0) -> Iterator[list[Object]]:
     """Lists of objects that hold a time and a power each, also where each quantity has a list of its own."""
     if depth > _DEEPEST:
         return
-    if isinstance(value, list) and len(value) > 1 and all(isinstance(each, dict) for each in value):
-        if _is_sample(value[0]):
-            yield [dict(nested_values(each)) for each in value]
-            return
+    is_table = isinstance(value, list) and len(value) > 1 and all(isinstance(each, dict) for each in value)
+    if is_table and _is_sample(dict(nested_values(value[0]))):
+        yield [dict(nested_values(each)) for each in value]
+        return
     if isinstance(value, dict):
         lists = {k: each for k, each in value.items() if isinstance(each, list) and _is_numbers(each)}
         if _is_sample(lists) and len({len(each) for each in lists.values()}) == 1:
@@ -61,3 +61,12 @@ def series_in(source: Source) -> list[Object] | None:
     """The only series of a document; None where it has none, or several."""
     series = [*lists_of_samples(document_of(source))]
     return series[0] if len(series) == 1 else None
+
+
+def objects_with(value: Any, names: set[str], depth: int = 0) -> Iterator[dict[str, str]]:
+    """Objects of a document that have all of these keys, their values as text."""
+    if isinstance(value, dict) and names <= {*value}:
+        yield {name: "" if each is None else str(each) for name, each in value.items()}
+    elif isinstance(value, dict | list) and depth < _DEEPEST:
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from objects_with(each, names, depth + 1)

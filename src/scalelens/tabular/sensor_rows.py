@@ -9,7 +9,15 @@ from typing import NamedTuple
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.source import HEAD, Source
 from scalelens.parsing.values import number
-from scalelens.tabular.cells import TableRecord, cells_of, head_lines, jsonl_header, jsonl_records, lines_of, nested_values
+from scalelens.tabular.cells import (
+    TableRecord,
+    cells_of,
+    head_lines,
+    jsonl_header,
+    jsonl_records,
+    lines_of,
+    nested_values,
+)
 from scalelens.tabular.json_array import array_header, array_records
 from scalelens.tabular.json_series import is_document, series_in
 

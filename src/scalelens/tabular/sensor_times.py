@@ -9,9 +9,10 @@ from scalelens.parsing import lazy_re as re
 from scalelens.parsing.sensors import EPOCH_UNITS, SECOND, Moment, epoch, stamp_of
 
 _TIME = re.compile(
-    r"(?:(?:unix|epoch|wall(?:[_ ]?clock)?|date|elapsed|sampl(?:e|ing)|system|local|utc|rel(?:ative)?|monotonic|log|recorded"
-    r"|measure(?:ment)?|capture|host|abs(?:olute)?|polling|sensor)[_ ]?)?"
-    r"(?:time[_ ]?stamps?|date[_ ]?time|time|elapsed|date|ts|epoch|unix|t|seconds|(?:created|recorded|sampled|logged)_at)"
+    r"(?:(?:unix|epoch|wall(?:[_ ]?clock)?|date|elapsed|sampl(?:e|ing)|system|local|utc|rel(?:ative)?|monotonic|log"
+    r"|recorded|measure(?:ment)?|capture|host|abs(?:olute)?|polling|sensor)[_ ]?)?"
+    r"(?:time[_ ]?stamps?|date[_ ]?time|time|elapsed|date|ts|epoch|unix|t"
+    r"|seconds|(?:created|recorded|sampled|logged)_at)"
     r"(?:[_ ](?:utc|local|rel(?:ative)?|iso(?:8601)?|unix|epoch|elapsed|since[_ ]start|system|time|since[_ ]epoch))*"
     r"(?:[_ ]?[\[(]?(seconds?|secs?|s|milliseconds?|msecs?|ms|microseconds?|us|nanoseconds?|ns)[\])]?)?"
     r"(?: ?[\[(](?:iso|utc|local|yyyy|hh|24)[^\])]{0,20}[\])])?",
@@ -20,7 +21,7 @@ _TIME = re.compile(
 _SECONDS = re.compile(r"seconds|elapsed_seconds", re.IGNORECASE)
 _DAY = re.compile(r"(\d{1,4})[-/.](\d{1,2})[-/.](\d{2,4})")
 _SLASHED = re.compile(r"(\d{1,2})([/-])(\d{1,2})\2(\d{4})[ T,]+(\d.*)")
-_CLOCK = re.compile(r"(\d{1,3}):([0-5]\d):([0-5]\d)(?:[.,:](\d{1,9}))?(?: ?([AaPp])\.?[Mm]\.?)?")
+_CLOCK = re.compile(r"(\d{1,3}):([0-5]?\d):([0-5]?\d)(?:[.,:](\d{1,9}))?(?: ?([AaPp])\.?[Mm]\.?)?")
 _NUMBER = re.compile(r"\d{1,25}(?:\.\d{1,25})?(?:[eE][-+]?\d{1,2})?")
 _HALF_DAY = 12 * 3600 * SECOND
 _MOST_BACK = 0.05  # of the times may lie before the one above, where rows are samples
