@@ -7,6 +7,7 @@ Source: the names of the columns, whose units must be said
 
 A table is ours if it has a column of energy with its unit in its name (energy_joules, Total Energy (J), energy_kwh), one
 of durations (time_seconds, Duration (s); without a unit they stay unknown, but `1:37:40` has one), and none of steps.
+Energies without durations are read from five rows on, where no power stands beside them and they do not only grow.
 Where there is no energy, but one column of a mean power (avg_power_w) and one of durations with a unit, the energy is
 their product.  Each row is a part of the file: a measurement of its own.  When it took place is not read, so the energy
 of the run is only known to lie between the largest row and the sum of all.  Words of the name give the scope, as in
@@ -50,6 +51,7 @@ _DURATION = re.compile(
 # With its fraction, which the seconds of a scheduler's record (values.clock_span) leave out.
 _CLOCK = re.compile(r"(?:(\d{1,4})(?:-| days?,? ))?(\d{1,4}):([0-5]\d):([0-5]\d(?:\.\d{1,9})?)")
 _NO_DURATION = re.compile(r"per|std|mean|avg|stamp|start|end|first|predict|idle|limit|user|sys|cpu", re.IGNORECASE)
+_TIMED = re.compile(r"time|duration|elapsed|latency|date", re.IGNORECASE)
 _WHOLE = re.compile(r"duration|elapsed|total|run_?time|wall|exec", re.IGNORECASE)
 _STEPS = re.compile(
     r"(?:global_?|train_?)?(?:steps?|batch(?:_?idx)?|epochs?|loss)|(?:step|iter|batch|epoch)_?(?:time|duration).*",
@@ -64,6 +66,8 @@ _MEAN_POWER = re.compile(
 )
 _WORD = re.compile(r"[^\W\d][^,\n]{0,98}")
 _MOST = 10_000  # rows
+_FEWEST = 5  # rows of energies alone: so many readings of a counter would only grow
+_POWER = re.compile(r"power|pwr|watts?(?![_ ]?h)|util|freq|temp", re.IGNORECASE)
 _DEEPEST = 12  # objects within objects
 _COUNTED = re.compile(r"cumulative|accumulated|so[ _]far|counter|since", re.IGNORECASE)
 _SUMMARY = re.compile(
@@ -99,10 +103,11 @@ def _layout_of(header: Sequence[str], in_series: bool = True) -> _Layout | None:
         if (match := _DURATION.fullmatch(name)) and not _NO_DURATION.search(name)
     ]
     whole = [each for each in durations if _WHOLE.search(header[each[0]])] or durations
-    if not whole:
-        return None
-    scale = _seconds_of(whole[0][1])
     energies = _once([column for k, name in enumerate(header) if (column := energy_column(k, name))])
+    if not whole:
+        alone = in_series and energies and not any(map(_POWER.search, header))
+        return _Layout(energies, None, None, False) if alone else None
+    scale = _seconds_of(whole[0][1])
     if energies:
         return _Layout(energies, whole[0][0], scale, False)
     powers = [(k, match) for k, name in enumerate(header) if (match := _MEAN_POWER.fullmatch(name))]
@@ -140,7 +145,7 @@ def _once(columns: list[EnergyColumn]) -> list[EnergyColumn]:
 
 def _lacking(header: Sequence[str]) -> str | None:
     """What a table of durations and energies lacks, if their unit."""
-    if any(map(_STEPS.fullmatch, header)) or not any(map(_DURATION.fullmatch, header)):
+    if any(map(_STEPS.fullmatch, header)) or not any(map(_TIMED.search, header)):
         return None
     name = next(filter(lacks_unit, header), None)
     return f"the column {name} has no unit: {name}_j, or {name} [kWh], would say it" if name else None
@@ -150,7 +155,8 @@ def read(source: Source, rows: Rows) -> str | None:
     if is_document(source.head()) and not array_header(source.head()):
         return _read_document(document_of(source), rows)
     lines = sensor_rows(source)
-    header = next(lines).cells
+    first = next(lines)
+    header = first.cells
     layout = _layout_of(header)
     if layout is None:
         return _lacking(header) or "its first line is not the header"
@@ -159,6 +165,8 @@ def read(source: Source, rows: Rows) -> str | None:
     shapes = Counter(len(row.cells) == len(header) for row in lines)
     if shapes[False] > _MOST_DAMAGED * shapes[True] or shapes[True] > _MOST:
         why = "its cells may go on in the next line" if shapes[False] else f"it has more than {_MOST} rows"
+        if first.line > 1:
+            return "a text that holds a table"
         rows.problem(1, f"the table is not read: {why}, and a part of its energies would say nothing")
         return None
     count = 0
@@ -182,7 +190,9 @@ def _other_rows(source: Source, layout: _Layout, header: Sequence[str]) -> str |
         if k is not None
     ]
     counters = any(_COUNTED.search(column.name) for column in layout.energies)
-    if all(map(only_grows, columns)) or (counters and len(table) > 1):
+    if layout.duration is None and len(table) < _FEWEST:
+        return f"fewer than {_FEWEST} rows without durations: they may be readings of a counter"
+    if (columns and all(map(only_grows, columns))) or (counters and len(table) > 1):
         return "its energies and times only grow: they are readings of counters"
     if layout.duration is not None and header[layout.duration].lower() == "time" and not _falls(columns[0]):
         return "its times only grow: rows are not runs"

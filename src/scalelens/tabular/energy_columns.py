@@ -38,6 +38,7 @@ _DURATION = re.compile(
     r"(?:s|secs?|seconds?|ms|min|minutes?|h|hours?)?[\])]?",
     re.IGNORECASE,
 )
+_ENERGIBRIDGE = re.compile(r"(?:CPU|CORE\d+|PACKAGE|DRAM|PP[01]|PSYS|GPU\d*)_ENERGY \(J\)")  # always counters
 _LONGEST = 60  # characters of a name
 _FEWEST = 5  # rows: so many of other energies stand in the order of their size once in 120 times
 _MOST_BACK = 0.05  # of the readings may be below the one before, of a counter that begins anew
@@ -67,7 +68,7 @@ def energy_column(k: int, name: str) -> EnergyColumn | None:
 
 def lacks_unit(name: str) -> bool:
     """Whether a column is an energy of which the name does not say the unit."""
-    is_energy = re.search(r"energy|joules?(?![a-z])", name, re.IGNORECASE) is not None
+    is_energy = re.search(r"energy", name, re.IGNORECASE) is not None and not re.search(r"joule", name, re.IGNORECASE)
     return is_energy and energy_column(0, name) is None and not _NO_ENERGY.search(name) and len(name) <= _LONGEST
 
 
@@ -104,7 +105,8 @@ def counter_columns(
     kept: list[tuple[EnergyColumn, list[list[float]]]] = []
     for column in columns:
         own = [values for (k, _), values in series.items() if k == column.k]
-        if own and all(map(only_grows, own)):
+        fewest = 2 if _ENERGIBRIDGE.fullmatch(column.name) else _FEWEST
+        if own and all(only_grows(values, fewest) for values in own):
             same = next((other for other, its in kept if other.scope == column.scope and _are_same(own, its)), None)
             if same:
                 rows.problem(1, f"{column.name} is the counter of {same.name}: it counts once")
@@ -125,7 +127,7 @@ def _are_same(own: list[list[float]], other: list[list[float]]) -> bool:
     return moves and sum(mine == its for mine, its in pairs) >= _SAME * len(pairs)
 
 
-def only_grows(values: Sequence[float]) -> bool:
+def only_grows(values: Sequence[float], fewest: int = _FEWEST) -> bool:
     """Whether these can be the readings of a counter, which may begin anew."""
     back = sum(after < before for before, after in itertools.pairwise(values))
-    return len(values) >= _FEWEST and back <= _MOST_BACK * len(values)
+    return len(values) >= fewest and back <= _MOST_BACK * len(values)
