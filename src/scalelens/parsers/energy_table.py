@@ -16,7 +16,8 @@ units counts once.  Energies per token, sample or step, means, limits, estimates
 read.  Cells of words are params under the names of their columns.
 
 Of a JSON document each object with an energy and a duration is a row; what stands within it is a part of it, and is
-not read again.  Iterations that begin again for each program are repetitions, and not steps.
+not read again.  Epochs or iterations that do not count upwards are settings or repetitions, and
+not steps.
 
 Samples:
     run_id,energy_joules,time_seconds
@@ -53,12 +54,11 @@ _CLOCK = re.compile(r"(?:(\d{1,4})(?:-| days?,? ))?(\d{1,4}):([0-5]\d):([0-5]\d(
 _NO_DURATION = re.compile(r"per|std|mean|avg|stamp|start|end|first|predict|idle|limit|user|sys|cpu", re.IGNORECASE)
 _TIMED = re.compile(r"time|duration|elapsed|latency|date", re.IGNORECASE)
 _WHOLE = re.compile(r"duration|elapsed|total|run_?time|wall|exec", re.IGNORECASE)
-_STEPS = re.compile(
-    r"(?:global_?|train_?)?(?:steps?|batch(?:_?idx)?|epochs?|loss)|(?:step|iter|batch|epoch)_?(?:time|duration).*",
-    re.IGNORECASE,
-)
+_COUNTER = re.compile(r"(?:global_?|train_?)?(?:steps?|batch(?:_?idx)?|epochs?|iter(?:ation)?s?)", re.IGNORECASE)
+_STEPS = re.compile(r"loss|(?:step|iter|batch|epoch)_?(?:time|duration).*", re.IGNORECASE)
+_RANK = re.compile(r"(?:local_?|global_?)?rank|gpu(?:_?(?:id|index))?|device(?:_?id)?", re.IGNORECASE)
+_MOST_RISES = 0.6  # of the rows have a larger count than the one above, where the count is not that of steps
 _STEP = re.compile(r"(?:global_?|train_?)?(?:step|epoch|iter(?:ation)?)", re.IGNORECASE)
-_REPETITION = re.compile(r"iter(?:ation)?s?", re.IGNORECASE)
 _MEAN_POWER = re.compile(
     r"(.*?)(?<![a-z])(?:mean|avg|average)[_ ](?:(gpu|cpu|total|system|node)[_ ])?(?:power|watts?)(?:[_ ](?:draw|usage|consumption))?"
     r"[_ ]?[\[(]?(mw|w|kw|watts?)?[\])]?",
@@ -196,9 +196,11 @@ def _other_rows(source: Source, layout: _Layout, header: Sequence[str]) -> str |
         return "its energies and times only grow: they are readings of counters"
     if layout.duration is not None and header[layout.duration].lower() == "time" and not _falls(columns[0]):
         return "its times only grow: rows are not runs"
-    counted = next((k for k, name in enumerate(header) if _REPETITION.fullmatch(name)), None)
-    if counted is not None and len({cells[counted] for cells in table}) == len(table) > 1:
-        return "each row is another iteration"
+    for k in (k for k, name in enumerate(header) if _COUNTER.fullmatch(name)):
+        counts = [value for cells in table if (value := amount(cells[k])) is not None]
+        rises = sum(after > before for before, after in itertools.pairwise(counts))
+        if any(map(_RANK.fullmatch, header)) or rises > _MOST_RISES * max(1, len(counts) - 1):
+            return "each row is another step"
     return None
 
 
@@ -242,10 +244,10 @@ def _row(line: int | None, header: Sequence[str], cells: Sequence[str], layout: 
 def _read_document(document: Any, rows: Rows) -> str | None:
     """Each of the outermost objects that have an energy and a duration is a measurement."""
     if any(True for _ in lists_of_samples(document)):
-        return ""  # a series of power
+        return "it holds a series of power"
     found = [*_measurements(document)]
     if not found:
-        return ""
+        return next(_units_lacking(document), "no known format in it")
     if len(found) > _MOST:
         rows.problem(1, f"the document is not read: it has more than {_MOST} measurements")
         return None
@@ -270,6 +272,15 @@ def _measurements(value: Any, depth: int = 0, in_series: bool = False) -> Iterat
         for name, each in value.items() if isinstance(value, dict) else enumerate(value):
             if not _SUMMARY.search(str(name)):
                 yield from _measurements(each, depth + 1, isinstance(value, list) and _are_steps(value))
+
+
+def _units_lacking(value: Any, depth: int = 0) -> Iterator[str]:
+    """What objects of a document lack, in which an energy has no unit."""
+    if isinstance(value, dict) and (why := _lacking([*value])):
+        yield why.replace("column", "value")
+    if depth < _DEEPEST and isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _units_lacking(each, depth + 1)
 
 
 def _are_steps(objects: list[Any]) -> bool:

@@ -28,6 +28,7 @@ Samples:
 """
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -81,6 +82,9 @@ _SAME_AGAIN = re.compile(
 _LONGEST = 100  # characters of a column's name
 _BOARD = re.compile(r"(?:gpu )?board", re.IGNORECASE)
 _INLET = re.compile(r"slot|\d-pin|connector|12vhpwr", re.IGNORECASE)
+_OF_GPU = re.compile(r"gpu|card|accelerator", re.IGNORECASE)
+_NOT_OF_GPUS = ("total", "cpu", "cpu_part", "memory", "platform", "node_ac", "node_dc", "grace")
+_FEWEST_SHARED = 3  # values of a column that has, each time, the same one for all devices
 _MOST_LINES = 200_000  # that are looked at to learn which columns name the sensors
 _PROGRAM = re.compile(r"(?:app|application|process|program|command)[_ ]?(?:name|id)?|pid|exe", re.IGNORECASE)
 _LISTED = re.compile(r"power|watt", re.IGNORECASE)
@@ -187,7 +191,11 @@ def read(source: Source, rows: Rows) -> str | None:
     if first is None or layout is None:
         if is_document(source.head()):
             series = len([*lists_of_samples(document_of(source))])
-            return f"it holds {series} series of power, of which none says whose it is" if series > 1 else ""
+            return (
+                f"it holds {series} series of power, of which none says whose it is"
+                if series > 1
+                else "no known format in it"
+            )
         if first:  # a byte that is not text, elsewhere in the head of the file
             rows.problem(first.line, "the header is damaged", first.text)
         return None
@@ -211,6 +219,8 @@ def _samples(
     rows, usable = samples.rows, list[_PowerColumn]()
     counters = counter_columns(source, layout.energies, named_by, layout.node, rows)
     clock = TableClock(layout.time, _times_of(source, layout))
+    shared = _shared(source, layout, named_by)
+    said: dict[tuple[int, str], str] = {}  # the last time of a column that no device has for itself, by node
     for number, cells, whole, text in lines:
         if len(cells) != len(layout.header):
             rows.problem(number, "the line is cut, or has other columns than the header", text)
@@ -235,11 +245,15 @@ def _samples(
                 return  # nor will the others be
             continue
         for column in (column for column in usable if column.k != unread):
-            samples.power(
-                number, _sensor_of(column, cells, layout, named_by), cells[column.k], stamp, column.scale or 1.0
-            )
+            by = () if column.k in shared else named_by
+            if column.k in shared:
+                key = column.k, cells[layout.node] if layout.node is not None else ""
+                if said.get(key) == (time := layout.time.text_of(cells)):
+                    continue
+                said[key] = time
+            samples.power(number, _sensor_of(column, cells, layout, by), cells[column.k], stamp, column.scale or 1.0)
         for counter in (counter for counter in counters if counter.k != unread):
-            sensor = _sensor_of(counter, cells, layout, named_by)
+            sensor = _sensor_of(counter, cells, layout, () if counter.k in shared else named_by)
             samples.counter(number, sensor, cells[counter.k], stamp, counter.scale)
 
 
@@ -287,6 +301,31 @@ def _sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
     column = would_tell(rows, k, apart)
     could = f"the column {layout.header[column]} would: call it sensor" if column is not None else "add one, as sensor"
     return (), f"each time stands in {devices} rows, and no known column tells their devices apart; {could}"
+
+
+def _shared(source: Source, layout: _Layout, named_by: tuple[int, ...]) -> frozenset[int]:
+    """Columns that are of all devices together: each row of a time repeats their value, as that of a total."""
+    columns = [*layout.powers, *layout.energies]
+    if not named_by:
+        return frozenset()
+    of_gpus = any(_OF_GPU.search(layout.header[k]) for k in named_by)
+    values: dict[tuple[int, str], set[str]] = {}
+    rows: Counter[str] = Counter()
+    for row in itertools.islice(sensor_rows(source), 1, _MOST_LINES):
+        if len(row.cells) == len(layout.header):
+            time = f"{row.cells[layout.node] if layout.node is not None else ''} {layout.time.text_of(row.cells)}"
+            rows[time] += 1
+            for column in columns:
+                values.setdefault((column.k, time), set()).add(row.cells[column.k])
+    several = [time for time, count in rows.items() if count > 1]
+
+    def is_shared(column: _PowerColumn | EnergyColumn) -> bool:
+        if of_gpus and column.scope in _NOT_OF_GPUS:
+            return True
+        distinct = {value for time in several for value in values[column.k, time]}
+        return len(distinct) >= _FEWEST_SHARED and all(len(values[column.k, time]) == 1 for time in several)
+
+    return frozenset(column.k for column in columns if is_shared(column))
 
 
 def _no_samples(rows: list[list[str]], time: int, apart: tuple[int, ...]) -> str | None:
