@@ -13,8 +13,8 @@ from scalelens.tabular.sensor_rows import sensor_rows
 from scalelens.units import factors
 
 _NAMED = re.compile(
-    r"(.*?)[_ .]?(?:[\[(](uJ|mJ|J|kJ|MJ|Wh|kWh|[Jj]oules?)[\])]"
-    r"|(?<=[_ .])([um]?[jJ]|k[jJ]|MJ|[kK]?[wW]h|joules?)|(Joules?)|(?<![a-z])(joules|kwh)_total)"
+    r"(.*?)[_ .]?(?:[\[(](uJ|mJ|J|kJ|MJ|[kK]?[Ww][hH]|[Jj]oules?)[\])]"
+    r"|(?<=[_ .])([um]?[jJ]|k[jJ]|MJ|[kK]?[wW][hH]|joules?)|(Joules?)|(?<![a-z])(joules|kwh)_total)"
 )
 _ENERGY = re.compile(r"energy|joules?", re.IGNORECASE)
 _NO_ENERGY = re.compile(
