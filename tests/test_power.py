@@ -1,6 +1,7 @@
 """Power and energy: what no golden of one file can show."""
 
 import io
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -383,3 +384,14 @@ def test_document_with_several_series_is_refused() -> None:
 def test_cumulative_energies_of_a_few_rows_are_not_added_up() -> None:
     table = "Elapsed Time (sec),Cumulative Energy (J)\n1,10\n2,20\n3,30\n"
     assert "energy" not in read(table, "energy.csv")
+
+
+def test_page_says_for_each_tool_what_its_number_covers() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "energy.md").read_text().lower()
+    for path in Path(power_lines.__file__).parent.glob("*.py"):
+        text = path.read_text()
+        if re.search(r"^Yields:.*\b(?:power|energy)\b", text, re.MULTILINE):
+            tool = re.search(r"^Tool: (?:the )?([\w.-]+)", text, re.MULTILINE)
+            known = {path.stem, path.stem.replace("_", "-"), tool[1].lower() if tool else ""}
+            known |= {path.stem.partition("_")[0].replace("wandb", "w&b")}
+            assert any(name and name in page for name in known), path.name

@@ -305,7 +305,7 @@ def _sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
 
 def _shared(source: Source, layout: _Layout, named_by: tuple[int, ...]) -> frozenset[int]:
     """Columns that are of all devices together: each row of a time repeats their value, as that of a total."""
-    columns = [*layout.powers, *layout.energies]
+    columns: list[_PowerColumn | EnergyColumn] = [*layout.powers, *layout.energies]
     if not named_by:
         return frozenset()
     of_gpus = any(_OF_GPU.search(layout.header[k]) for k in named_by)
