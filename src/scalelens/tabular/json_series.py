@@ -13,7 +13,7 @@ _DEEPEST = 12
 _SENSED = re.compile(rb'"[^"\n]{0,60}(?:power|watt|energy|joule|kwh)[^"\n]{0,60}"\s*:', re.IGNORECASE)
 _POWER = re.compile(r"power|watt|(?:^|_)m?w$", re.IGNORECASE)
 _TIME = re.compile(r"time|(?:^|_)(?:t|ts|s|ms|ns|elapsed)(?:$|_)|elapsed|date", re.IGNORECASE)
-Object = dict[str, Any]
+_Object = dict[str, Any]
 
 
 def is_document(head: bytes) -> bool:
@@ -31,7 +31,7 @@ def document_of(source: Source) -> Any:
         return None
 
 
-def lists_of_samples(value: Any, depth: int = 0) -> Iterator[list[Object]]:
+def lists_of_samples(value: Any, depth: int = 0) -> Iterator[list[_Object]]:
     """Lists of objects that hold a time and a power each, also where each quantity has a list of its own."""
     if depth > _DEEPEST:
         return
@@ -53,11 +53,11 @@ def _is_numbers(values: list[Any]) -> bool:
     return len(values) > 1 and all(isinstance(each, int | float | str) for each in values)
 
 
-def _is_sample(names: Object) -> bool:
+def _is_sample(names: _Object) -> bool:
     return any(map(_POWER.search, names)) and any(map(_TIME.search, names))
 
 
-def series_in(source: Source) -> list[Object] | None:
+def series_in(source: Source) -> list[_Object] | None:
     """The only series of a document; None where it has none, or several."""
     series = [*lists_of_samples(document_of(source))]
     return series[0] if len(series) == 1 else None

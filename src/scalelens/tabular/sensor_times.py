@@ -40,16 +40,12 @@ class TimeColumn(NamedTuple):
         return f"{cells[self.day]} {text}" if self.day is not None and _DAY.fullmatch(cells[self.day]) else text
 
 
-def is_time(name: str) -> bool:
-    return _TIME.fullmatch(name) is not None
-
-
 def time_column(header: Sequence[str]) -> TimeColumn | None:
     """The first column of times; a day and a time of day in two columns are one time."""
     named = {name.lower(): k for k, name in reversed([*enumerate(header)])}
     if "date" in named and "time" in named:
         return TimeColumn(named["time"], named["date"], None)
-    k = next((k for k, name in enumerate(header) if is_time(name)), None)
+    k = next((k for k, name in enumerate(header) if _TIME.fullmatch(name)), None)
     if k is None:
         return None
     match = _TIME.fullmatch(header[k])
