@@ -25,7 +25,7 @@ VERSION = 1
 ANCHORS = ("Energy consumed for ", "kWh of electricity")
 
 _OF = re.compile(r"Energy consumed for (RAM|[Aa]ll (?:GPUs?|CPUs?)) ?: ?(\d{1,9}(?:\.\d{1,12})?) kWh")
-_SUM = re.compile(r"(\d{1,9}(?:\.\d{1,12})?) kWh of electricity (?:used|and .{1,60} used) since the beginning")
+_SUM = re.compile(r"(\d{1,9}(?:\.\d{1,12})?) kWh of electricity (?:used|and .{1,60} used) since the beginning\.")
 _SCOPES = {"ram": "memory", "gpu": "gpu", "cpu": "cpu"}
 _MOST_BACK = 0.1  # of the sums may be below the one before: more are trackers at once
 

@@ -38,7 +38,7 @@ from scalelens.tabular.cells import MAY_BE_CUT
 from scalelens.tabular.energy_columns import EnergyColumn, energy_column, lacks_unit, only_grows
 from scalelens.tabular.json_array import array_header
 from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
-from scalelens.tabular.sensor_rows import first_rows, sensor_rows
+from scalelens.tabular.sensor_rows import first_rows, head_of, sensor_rows
 from scalelens.units import factors
 
 VERSION = 1
@@ -152,7 +152,8 @@ def _lacking(header: Sequence[str]) -> str | None:
 
 
 def read(source: Source, rows: Rows) -> str | None:
-    if is_document(source.head()) and not array_header(source.head()):
+    head = head_of(source)
+    if is_document(head) and not array_header(head):
         return _read_document(document_of(source), rows)
     lines = sensor_rows(source)
     first = next(lines)

@@ -42,7 +42,7 @@ from scalelens.tabular.cells import MAY_BE_CUT, head_lines
 from scalelens.tabular.energy_columns import EnergyColumn, are_windows, counter_columns, energy_column
 from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
 from scalelens.tabular.sensor_columns import SENSOR, is_number_of_row, same_times, telling, would_tell
-from scalelens.tabular.sensor_rows import SensorRow, first_rows, sensor_rows
+from scalelens.tabular.sensor_rows import SensorRow, first_rows, head_of, sensor_rows
 from scalelens.tabular.sensor_times import TableClock, TimeColumn, goes_back, is_number, spans_days, time_column
 
 VERSION = 4
@@ -189,7 +189,7 @@ def read(source: Source, rows: Rows) -> str | None:
     first = next(lines, None)
     layout = _layout_of(first.cells) if first else None
     if first is None or layout is None:
-        if is_document(source.head()):
+        if is_document(head_of(source)):
             series = len([*lists_of_samples(document_of(source))])
             return (
                 f"it holds {series} series of power, of which none says whose it is"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from scalelens.parsing import lazy_re as re
-from scalelens.parsing.source import HEAD, Source
+from scalelens.parsing.source import Source, encoding_of
 from scalelens.parsing.values import number
 from scalelens.tabular.cells import (
     TableRecord,
@@ -112,9 +112,16 @@ def _table_lines(head: bytes) -> list[str]:
     return [*itertools.islice((line for line in head_lines(head) if line[0] != "#"), _PREAMBLE + 4)]
 
 
+def head_of(source: Source) -> bytes:
+    """The first bytes of a file as UTF-8."""
+    head = source.head()
+    codec, mark = encoding_of(head)
+    return head[mark:].decode(codec, "replace").encode() if codec else head[mark:]
+
+
 def sensor_rows(source: Source) -> Iterator[SensorRow]:
     """The header, then the rows.  Comments, what stands above the header, and repeated headers are left out."""
-    head = next(source.utf8(HEAD), b"")
+    head = head_of(source)
     if names := jsonl_header(head):
         yield SensorRow(1, [*names], True, "")
         yield from _of_objects(jsonl_records(source), names)
