@@ -361,14 +361,6 @@ def test_power_of_one_program_is_not_read_as_the_machine() -> None:
     assert "share" in tables["problems"][0]["reason"]
 
 
-def test_codecarbon_lines_of_two_trackers_at_once_are_refused() -> None:
-    line = "[codecarbon INFO @ 14:22:50] {:.6f} kWh of electricity used since the beginning."
-    together = "\n".join(line.format(k * 1e-3 + own) for k in range(1, 6) for own in (0.5, 0))
-    assert "energy" not in read(together)
-    after_each_other = "\n".join(line.format(k * 1e-3) for k in (*range(1, 6), *range(1, 4)))
-    assert sum(row["energy_j"] for row in read(after_each_other)["energy"]) == pytest.approx(8e-3 * 3.6e6)
-
-
 def test_power_of_both_gpus_is_not_taken_for_a_total() -> None:
     rows = "".join(f"2026-01-02 03:04:0{k},{gpu},{100 + k}\n" for k in range(2) for gpu in range(2))
     power = read("timestamp,gpu,power_w\n" + rows, "power.csv")["power"]
