@@ -1,6 +1,7 @@
 """Power and energy: what no golden of one file can show."""
 
 import io
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -350,3 +351,39 @@ def test_lines_of_power_are_recognized_with_one_look_at_each_character(
 def test_a_power_that_two_lines_hold_is_found() -> None:
     head = b"2026-01-02 03:04:05\n  gpu 0: 47\n  W\n2026-01-02 03:04:06\n  gpu 0: 48\n  W\n2026-01-02 03:0"
     assert power_lines.recognise(head, "a.log")
+
+
+def test_power_of_one_program_is_not_read_as_the_machine() -> None:
+    table = (FIXTURES / "powerjoular" / "first.csv").read_text()
+    assert "power" in read(table, "power.csv")
+    tables = read(table, "power.csv-4711.csv")
+    assert "power" not in tables
+    assert "share" in tables["problems"][0]["reason"]
+
+
+def test_power_of_both_gpus_is_not_taken_for_a_total() -> None:
+    rows = "".join(f"2026-01-02 03:04:0{k},{gpu},{100 + k}\n" for k in range(2) for gpu in range(2))
+    power = read("timestamp,gpu,power_w\n" + rows, "power.csv")["power"]
+    assert {row["device"] for row in power} == {"0", "1"}
+
+
+def test_document_with_several_series_is_refused() -> None:
+    series = '[{"time_s": 0, "power_w": 100}, {"time_s": 1, "power_w": 100}]'
+    tables = read(f'{{"first": {series}, "second": {series}}}', "power.json")
+    assert "power" not in tables
+
+
+def test_cumulative_energies_of_a_few_rows_are_not_added_up() -> None:
+    table = "Elapsed Time (sec),Cumulative Energy (J)\n1,10\n2,20\n3,30\n"
+    assert "energy" not in read(table, "energy.csv")
+
+
+def test_page_says_for_each_tool_what_its_number_covers() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "energy.md").read_text().lower()
+    for path in Path(power_lines.__file__).parent.glob("*.py"):
+        text = path.read_text()
+        if re.search(r"^Yields:.*\b(?:power|energy)\b", text, re.MULTILINE):
+            tool = re.search(r"^Tool: (?:the )?([\w.-]+)", text, re.MULTILINE)
+            known = {path.stem, path.stem.replace("_", "-"), tool[1].lower() if tool else ""}
+            known |= {path.stem.partition("_")[0].replace("wandb", "w&b")}
+            assert any(name and name in page for name in known), path.name

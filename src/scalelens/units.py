@@ -18,7 +18,7 @@ _FACTORS: dict[tuple[str, str], dict[str, int | str]] = {  # by quantity and bas
     ("time", "s"): {
         "ns": "1e-9", "µs": "1e-6", "μs": "1e-6", "us": "1e-6", "ms": "1e-3", "s": 1, "min": 60, "h": 3600, "d": 86400,
     },
-    ("power", "W"): {"mW": "1e-3", "W": 1, "kW": 1000, "MW": "1e6"},
+    ("power", "W"): {"uW": "1e-6", "mW": "1e-3", "W": 1, "kW": 1000, "MW": "1e6"},
     ("energy", "J"): {
         "uJ": "1e-6", "mJ": "1e-3", "J": 1, "kJ": 1000, "MJ": "1e6", "GJ": "1e9",
         "Wh": 3600, "kWh": "3.6e6", "MWh": "3.6e9",

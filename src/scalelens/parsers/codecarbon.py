@@ -32,6 +32,8 @@ from scalelens.parsing.sensors import SECOND, stamp_of
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount, nanoseconds_since_1970
 from scalelens.tabular.cells import MAY_BE_CUT, first_cells, rows_of
+from scalelens.tabular.json_series import document_of, objects_with
+from scalelens.tabular.sensor_rows import head_of
 from scalelens.units import ratio
 
 VERSION = 4
@@ -58,13 +60,16 @@ class _Row(NamedTuple):
 
 
 def recognise(head: bytes, name: str) -> bool:
+    if head.lstrip()[:1] in (b"{", b"["):
+        return all(f'"{key}"'.encode() in head for key in _ALWAYS)
     return {*first_cells(head)} >= _ALWAYS
 
 
 def read(source: Source, rows: Rows) -> None:
     tracker: list[_Row] = []
     count = 0
-    for row in [*_one_after_another(_readable(source, rows)), None]:
+    read_as = _objects if head_of(source).lstrip()[:1] in (b"{", b"[") else _readable
+    for row in [*_one_after_another(read_as(source, rows)), None]:
         if tracker and not (row and _goes_on(tracker[-1], row)):
             if count:
                 rows.new_part()
@@ -137,6 +142,18 @@ def _readable(source: Source, rows: Rows) -> list[_Row]:
         else:
             readable_rows.append(_Row(number, _run_id_of(values), duration, values))
     return readable_rows
+
+
+def _objects(source: Source, rows: Rows) -> list[_Row]:
+    """Rows of a JSON document, in which scripts keep what CodeCarbon gave them: objects with the names of its columns."""
+    found = []
+    for values in objects_with(document_of(source), _ALWAYS):
+        duration = amount(values["duration"])
+        if duration is None or stamp_of(values["timestamp"]) is None:
+            rows.problem(1, "an object has no duration, or no time that can be read", str(values))
+        else:
+            found.append(_Row(1, _run_id_of(values), duration, values))
+    return found
 
 
 def _run_id_of(values: dict[str, str]) -> str | None:

@@ -1,111 +1,216 @@
-"""Energies of measured programs in a CSV of nobody's format: a row for each, with its duration.
+"""Energies of measured programs in a table of nobody's format: a row for each, with its duration.
 
 Tool: scripts around perf, RAPL, NVML or a meter
-Versions: any
+Versions: any; CSV, a JSON object in each line, a JSON array, or objects within a JSON document
 Yields: energy, params
 Source: the names of the columns, whose units must be said
 
 A table is ours if it has a column of energy with its unit in its name (energy_joules, Total Energy (J), energy_kwh), one
 of durations (time_seconds, Duration (s); without a unit they stay unknown, but `1:37:40` has one), and none of steps.
-Each row is a part of the file: a measurement of its own.  When it took place is not read, so the energy of the run is
-only known to lie between the largest row and the sum of all.  Words of the name give the scope, as in power_csv; an
-energy without such words, beside others with them, is their total.  Energies per token, sample or step, means, limits
-and estimates are not read.  Cells of words are params under the names of their columns.
+Energies without durations are read from five rows on, where no power stands beside them and they do not only grow.
+Where there is no energy, but one column of a mean power (avg_power_w) and one of durations with a unit, the energy is
+their product.  Each row is a part of the file: a measurement of its own.  When it took place is not read, so the energy
+of the run is only known to lie between the largest row and the sum of all.  Words of the name give the scope, as in
+power_csv; an energy without such words, beside others with them, is their total.  An energy that stands there in two
+units counts once.  Energies per token, sample or step, means, limits, estimates and what is left above idle are not
+read.  Cells of words are params under the names of their columns.
+
+Of a JSON document each object with an energy and a duration is a row; what stands within it is a part of it, and is
+not read again.  Epochs or iterations that do not count upwards are settings or repetitions, and
+not steps.
 
 Samples:
     run_id,energy_joules,time_seconds
     1,40.09,60.000947775
 """
 
+import itertools
 from collections import Counter
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.sensors import SCALES
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount
-from scalelens.tabular.cells import MAY_BE_CUT, csv_header, rows_of
-from scalelens.tabular.energy_columns import EnergyColumn, energy_column, only_grows
+from scalelens.tabular.cells import MAY_BE_CUT
+from scalelens.tabular.energy_columns import EnergyColumn, energy_column, lacks_unit, only_grows
+from scalelens.tabular.json_array import array_header
+from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
+from scalelens.tabular.sensor_rows import first_rows, head_of, sensor_rows
 from scalelens.units import factors
 
 VERSION = 1
 LAST = True  # any other format comes first
 
 _DURATION = re.compile(
-    r"(?:[a-z_ ]*[_ ])?(?:duration|run_?time|elapsed|time|latency)[_ ]?[\[(]?(s|secs?|seconds?|ms|min|minutes?|h|hours?)?[\])]?",
+    r"(?:[a-z_ ]*[_ ])?(?:duration|run_?time|elapsed|time|latency)(?:[_ ]taken)?[_ ]?"
+    r"[\[(]?(s|secs?|seconds?|ms|milliseconds?|us|microseconds?|ns|nanoseconds?|min|minutes?|h|hours?)?[\])]?",
     re.IGNORECASE,
 )
 # With its fraction, which the seconds of a scheduler's record (values.clock_span) leave out.
 _CLOCK = re.compile(r"(?:(\d{1,4})(?:-| days?,? ))?(\d{1,4}):([0-5]\d):([0-5]\d(?:\.\d{1,9})?)")
-_NO_DURATION = re.compile(r"per|std|mean|avg|stamp|start|end|first|predict|idle|limit", re.IGNORECASE)
-_STEPS = re.compile(
-    r"(?:global_?|train_?)?(?:steps?|iter(?:ation)?s?|batch(?:_?idx)?|epochs?|loss)|(?:step|iter|batch|epoch)_?(?:time|duration).*",
+_NO_DURATION = re.compile(r"per|std|mean|avg|stamp|start|end|first|predict|idle|limit|user|sys|cpu", re.IGNORECASE)
+_TIMED = re.compile(r"time|duration|elapsed|latency|date", re.IGNORECASE)
+_WHOLE = re.compile(r"duration|elapsed|total|run_?time|wall|exec", re.IGNORECASE)
+_COUNTER = re.compile(r"(?:global_?|train_?)?(?:steps?|batch(?:_?idx)?|epochs?|iter(?:ation)?s?)", re.IGNORECASE)
+_STEPS = re.compile(r"loss|(?:step|iter|batch|epoch)_?(?:time|duration).*", re.IGNORECASE)
+_RANK = re.compile(r"(?:local_?|global_?)?rank|gpu(?:_?(?:id|index))?|device(?:_?id)?", re.IGNORECASE)
+_MOST_RISES = 0.6  # of the rows have a larger count than the one above, where the count is not that of steps
+_STEP = re.compile(r"(?:global_?|train_?)?(?:step|epoch|iter(?:ation)?)", re.IGNORECASE)
+_MEAN_POWER = re.compile(
+    r"(.*?)(?<![a-z])(?:mean|avg|average)[_ ](?:(gpu|cpu|total|system|node)[_ ])?(?:power|watts?)(?:[_ ](?:draw|usage|consumption))?"
+    r"[_ ]?[\[(]?(mw|w|kw|watts?)?[\])]?",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d][^,\n]{0,98}")
 _MOST = 10_000  # rows
+_FEWEST = 5  # rows of energies alone: so many readings of a counter would only grow
+_POWER = re.compile(r"power|pwr|watts?(?![_ ]?h)|util|freq|temp", re.IGNORECASE)
+_DEEPEST = 12  # objects within objects
+_COUNTED = re.compile(r"cumulative|accumulated|so[ _]far|counter|since", re.IGNORECASE)
+_SUMMARY = re.compile(
+    r"(?<![a-z])(?:mean|avg|average|std|min|max|median|p\d\d|baseline|idle|predict|estimat|config|per)", re.IGNORECASE
+)
 _MOST_DAMAGED = 0.05  # lines with other cells than the header, for each whole one
+_SHORT = {"mil": "ms", "mic": "us", "nan": "ns", "min": "min", "ms": "ms", "us": "us", "ns": "ns"}
 
 
 class _Layout(NamedTuple):
     energies: list[EnergyColumn]
-    duration: int
+    duration: int | None
     scale: float | None  # of the durations, to seconds
+    are_powers: bool  # means, of which the duration makes energies
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return _layout_of(csv_header(head)) is not None
+    if is_document(head) and not array_header(head):
+        return True
+    first = first_rows(head)
+    if first is None or len(first[0]) != len(first[1]):
+        return False
+    return _layout_of(first[0]) is not None or _lacking(first[0]) is not None
 
 
-def _layout_of(header: tuple[str, ...]) -> _Layout | None:
-    if any(map(_STEPS.fullmatch, header)):
+def _layout_of(header: Sequence[str], in_series: bool = True) -> _Layout | None:
+    """What the names of columns say.  Outside of a series, epochs and losses are those of a whole training."""
+    if (in_series and any(map(_STEPS.fullmatch, header))) or len(header) < 2:
         return None
-    energies = [column for k, name in enumerate(header) if (column := energy_column(k, name))]
-    spans = [
+    durations = [
         (k, (match[1] or "").lower())
         for k, name in enumerate(header)
-        if (match := _DURATION.fullmatch(name)) and not _NO_DURATION.search(name) and name.lower() != "time"
+        if (match := _DURATION.fullmatch(name)) and not _NO_DURATION.search(name)
     ]
-    if not energies or not spans:
+    whole = [each for each in durations if _WHOLE.search(header[each[0]])] or durations
+    energies = _once([column for k, name in enumerate(header) if (column := energy_column(k, name))])
+    if not whole:
+        alone = in_series and energies and not any(map(_POWER.search, header))
+        return _Layout(energies, None, None, False) if alone else None
+    scale = _seconds_of(whole[0][1])
+    if energies:
+        return _Layout(energies, whole[0][0], scale, False)
+    powers = [(k, match) for k, name in enumerate(header) if (match := _MEAN_POWER.fullmatch(name))]
+    if len(powers) != 1 or len(whole) != 1 or scale is None:
         return None
-    if any(column.scope for column in energies):
-        energies = [column if column.device else column._replace(device="total", scope="total") for column in energies]
-    k, unit = spans[0]
-    base = "ms" if unit == "ms" else {"s": "s", "m": "min", "h": "h"}.get(unit[:1])
-    return _Layout(energies, k, factors("s", "ms", "min", "h")[base] / factors("s")["s"] if base else None)
+    k, match = powers[0]
+    unit = (match[3] or ("w" if "watt" in header[k].lower() else "")).lower()
+    label = " ".join(filter(None, (match[1].strip(" _"), match[2]))) or None
+    if unit not in SCALES:
+        return None
+    named = energy_column(k, f"{label or ''}_energy_j")
+    return _Layout([EnergyColumn(k, header[k], SCALES[unit], label, named and named.scope)], whole[0][0], scale, True)
+
+
+def _seconds_of(unit: str) -> float | None:
+    if not unit:
+        return None
+    short = next((short for start, short in _SHORT.items() if unit.startswith(start)), unit[:1])
+    return factors("s", "ms", "us", "ns", "min", "h")[short] / factors("s")["s"]
+
+
+def _once(columns: list[EnergyColumn]) -> list[EnergyColumn]:
+    """Each energy once, also where it stands there in joules and in kilowatt-hours."""
+    kept: dict[tuple[str | None, str | None], EnergyColumn] = {}
+    for column in columns:
+        kept.setdefault((column.device, column.scope), column)
+    if any(column.scope for column in kept.values()):
+        return [
+            column if column.device else column._replace(device="total", scope="total")
+            for column in kept.values()
+            if column.device or not any(each.scope == "total" for each in kept.values())
+        ]
+    return [*kept.values()]
+
+
+def _lacking(header: Sequence[str]) -> str | None:
+    """What a table of durations and energies lacks, if their unit."""
+    if any(map(_STEPS.fullmatch, header)) or not any(map(_TIMED.search, header)):
+        return None
+    name = next(filter(lacks_unit, header), None)
+    return f"the column {name} has no unit: {name}_j, or {name} [kWh], would say it" if name else None
 
 
 def read(source: Source, rows: Rows) -> str | None:
-    lines = rows_of(source)
-    _, header, _ = next(lines, (0, [], True))
-    layout = _layout_of(tuple(header))
+    head = head_of(source)
+    if is_document(head) and not array_header(head):
+        return _read_document(document_of(source), rows)
+    lines = sensor_rows(source)
+    first = next(lines)
+    header = first.cells
+    layout = _layout_of(header)
     if layout is None:
-        return "its first line is not the header"
-    shapes = Counter(len(cells) == len(header) for _, cells, _ in rows_of(source))
+        return _lacking(header) or "its first line is not the header"
+    if why := _other_rows(source, layout, header):
+        return why
+    shapes = Counter(len(row.cells) == len(header) for row in lines)
     if shapes[False] > _MOST_DAMAGED * shapes[True] or shapes[True] > _MOST:
         why = "its cells may go on in the next line" if shapes[False] else f"it has more than {_MOST} rows"
+        if first.line > 1:
+            return "a text that holds a table"
         rows.problem(1, f"the table is not read: {why}, and a part of its energies would say nothing")
         return None
-    if _is_series(source, layout, len(header)):
-        return "its energies and times only grow: they are readings of counters"
     count = 0
-    for line, cells, whole in lines:
+    for line, cells, whole, text in itertools.islice(sensor_rows(source), 1, None):
         if not whole or len(cells) != len(header):
-            fits = "the line is cut, or has other columns than the header" if whole else MAY_BE_CUT
-            rows.problem(line, fits, ",".join(cells))
-        elif cells != header:
-            count += 1
-            if count > 1:
-                rows.new_part()
-            _row(line, header, cells, layout, rows)
+            rows.problem(line, "the line is cut, or has other columns than the header" if whole else MAY_BE_CUT, text)
+            continue
+        count += 1
+        if count > 1:
+            rows.new_part()
+        _row(line, header, cells, layout, rows)
     return None
 
 
-def _is_series(source: Source, layout: _Layout, width: int) -> bool:
-    """Whether the rows are readings of counters at times since a start."""
-    table = [cells for _, cells, _ in rows_of(source) if len(cells) == width][1:]
-    columns = [[amount(cells[k]) for cells in table] for k in (layout.duration, *(each.k for each in layout.energies))]
-    return all(only_grows([value for value in column if value is not None]) for column in columns)
+def _other_rows(source: Source, layout: _Layout, header: Sequence[str]) -> str | None:
+    """What the rows are, if not measurements: readings of counters at times since a start, or steps."""
+    table = [row.cells for row in sensor_rows(source) if len(row.cells) == len(header)][1:]
+    columns = [
+        [value for cells in table if (value := _span_or_amount(cells[k])) is not None]
+        for k in (layout.duration, *(each.k for each in layout.energies))
+        if k is not None
+    ]
+    counters = any(_COUNTED.search(column.name) for column in layout.energies)
+    if layout.duration is None and len(table) < _FEWEST:
+        return f"fewer than {_FEWEST} rows without durations: they may be readings of a counter"
+    if (columns and all(map(only_grows, columns))) or (counters and len(table) > 1):
+        return "its energies and times only grow: they are readings of counters"
+    if layout.duration is not None and header[layout.duration].lower() == "time" and not _falls(columns[0]):
+        return "its times only grow: rows are not runs"
+    for k in (k for k, name in enumerate(header) if _COUNTER.fullmatch(name)):
+        counts = [value for cells in table if (value := amount(cells[k])) is not None]
+        rises = sum(after > before for before, after in itertools.pairwise(counts))
+        if any(map(_RANK.fullmatch, header)) or rises > _MOST_RISES * max(1, len(counts) - 1):
+            return "each row is another step"
+    return None
+
+
+def _falls(values: list[float]) -> bool:
+    return any(after < before for before, after in itertools.pairwise(values))
+
+
+def _span_or_amount(cell: str) -> float | None:
+    return amount(cell) if ":" not in cell else _duration(cell, None)
 
 
 def _duration(cell: str, scale: float | None) -> float | None:
@@ -117,19 +222,79 @@ def _duration(cell: str, scale: float | None) -> float | None:
     return value * scale if value is not None and scale else None
 
 
-def _row(line: int, header: list[str], cells: list[str], layout: _Layout, rows: Rows) -> None:
+def _row(line: int | None, header: Sequence[str], cells: Sequence[str], layout: _Layout, rows: Rows) -> None:
     """The energies of a row, and its words."""
     for name, cell in zip(header, cells, strict=True):
         if _WORD.fullmatch(cell) and amount(cell) is None:
             rows.param(name, cell, line, origin="log")
-    seconds = _duration(cells[layout.duration], layout.scale)
+    seconds = _duration(cells[layout.duration], layout.scale) if layout.duration is not None else None
     for column in layout.energies:
-        energy = amount(cells[column.k])
-        if energy is None or energy < 0:
+        value = amount(cells[column.k])
+        if layout.are_powers:
+            value = value * seconds if value is not None and seconds is not None else None
+        if value is None:
             if cells[column.k]:
                 rows.problem(line, f"{column.name} is not an energy", cells[column.k])
-        elif energy:
+        elif value:
             rows.add(
-                "energy", line, device=column.device, scope=column.scope, energy_j=energy * column.scale,
+                "energy", line, device=column.device, scope=column.scope, energy_j=value * column.scale,
                 span_s=seconds or None, method="table",
             )  # fmt: skip
+
+
+def _read_document(document: Any, rows: Rows) -> str | None:
+    """Each of the outermost objects that have an energy and a duration is a measurement."""
+    if any(True for _ in lists_of_samples(document)):
+        return "it holds a series of power"
+    found = [*_measurements(document)]
+    if not found:
+        return next(_units_lacking(document), "no known format in it")
+    if len(found) > _MOST:
+        rows.problem(1, f"the document is not read: it has more than {_MOST} measurements")
+        return None
+    for count, row in enumerate(found):
+        if count:
+            rows.new_part()
+        if layout := _layout_of([*row], in_series=False):
+            _row(1, [*row], [*row.values()], layout, rows)
+    return None
+
+
+def _measurements(value: Any, depth: int = 0, in_series: bool = False) -> Iterator[dict[str, str]]:
+    """Objects with an energy and a duration as cells of text; none within another, and none of means or baselines."""
+    if isinstance(value, dict):
+        own = {k: str(each) for k, each in value.items() if isinstance(each, int | float | str) and each is not True}
+        layout = _layout_of([*own], in_series=False)
+        if layout and not layout.are_powers and _is_measured(own, layout):
+            if not in_series:
+                yield own
+            return
+    if depth < _DEEPEST and isinstance(value, dict | list):
+        for name, each in value.items() if isinstance(value, dict) else enumerate(value):
+            if not _SUMMARY.search(str(name)):
+                yield from _measurements(each, depth + 1, isinstance(value, list) and _are_steps(value))
+
+
+def _units_lacking(value: Any, depth: int = 0) -> Iterator[str]:
+    """What objects of a document lack, in which an energy has no unit."""
+    if isinstance(value, dict) and (why := _lacking([*value])):
+        yield why.replace("column", "value")
+    if depth < _DEEPEST and isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _units_lacking(each, depth + 1)
+
+
+def _are_steps(objects: list[Any]) -> bool:
+    """Whether each object of a list is another step or epoch."""
+    for name in (
+        (name for name in objects[0] if _STEP.fullmatch(name)) if objects and isinstance(objects[0], dict) else ()
+    ):
+        values = [str(each.get(name)) for each in objects if isinstance(each, dict)]
+        if len({*values}) == len(values) > 1:
+            return True
+    return False
+
+
+def _is_measured(own: dict[str, str], layout: _Layout) -> bool:
+    cells = [*own.values()]
+    return all(amount(cells[column.k]) is not None for column in layout.energies)

@@ -28,41 +28,44 @@ Samples:
 """
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensor_words import scope_of_words
-from scalelens.parsing.sensors import EPOCH_UNITS, UNAVAILABLE, Moment, Samples, Sensor, epoch, stamp_of, watts
 from scalelens.parsing.sensors import SCALES as WATT_SCALES
+from scalelens.parsing.sensors import UNAVAILABLE, Samples, Sensor, epoch, watts
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import MAY_BE_CUT, head_lines
 from scalelens.tabular.energy_columns import EnergyColumn, are_windows, counter_columns, energy_column
-from scalelens.tabular.sensor_columns import SENSOR, same_times, telling, would_tell
-from scalelens.tabular.sensor_rows import SensorRow, first_rows, sensor_rows
+from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
+from scalelens.tabular.sensor_columns import SENSOR, is_number_of_row, same_times, telling, would_tell
+from scalelens.tabular.sensor_rows import SensorRow, first_rows, head_of, sensor_rows
+from scalelens.tabular.sensor_times import TableClock, TimeColumn, goes_back, is_number, spans_days, time_column
 
 VERSION = 4
 LAST = True  # any other format comes first
 
 _IN_WATTS = re.compile(
-    r"(.*?)(?:(?<=[\w.]) ?\[(\w+)\]|(?<=[\w.]) ?\((\w+)\)|[_ .](mw|mW|w|W|kw|kW|watts?|milliwatts?|m[Ww]atts))"
+    r"(.*?)(?:(?<=[\w.]) ?\[(\w+)\]|(?<=[\w.]) ?\((\w+)\)|[_ .](uw|uW|mw|mW|w|W|kw|kW|watts?|milliwatts?|m[Ww]atts|microwatts?))"
 )
 _POWER = re.compile(r"(?:^|[^a-z])(?:power|pwr|watts?)(?:$|[^a-z])", re.IGNORECASE)
-_POWER_WORD = re.compile(r"(?:^|[_ .-])(?:power|pwr|watts?|draw|usage)(?=$|[_ .-])", re.IGNORECASE)
+_POWER_WORD = re.compile(
+    r"(?:^|[_ .-])(?:power|pwr|watts?|draw|usage|consumption|current|reading)(?=$|[_ .-])", re.IGNORECASE
+)
 _NO_POWER = re.compile(
     r"limit|hours?(?:$|[^a-z])|cap(?:$|[^a-z])|tdp|max|min|std|energy|state|factor|management|mode|percent|pct|efficien|peak|target|budget"
     r"|baseline|idle|process(?!or)|(?:^|[^a-z])(?:apps?|pid|task|set|ppt)(?:$|[^a-z])"
     r"|graphics package",  # rocm-smi's, with a column of times that a script put before
     re.IGNORECASE,
 )
-_SCALES = WATT_SCALES | dict.fromkeys(("milliwatt", "milliwatts", "mwatts"), WATT_SCALES["mw"])
-_TIME = re.compile(
-    r"(?:unix_?|epoch_?|wall_?|date_?|elapsed_?)?(?:time_?stamp|date_?time|time|elapsed|date|ts|epoch|unix)"
-    r"(?:_?utc)?(?:[_ ]?[\[(]?(seconds?|secs?|s|milliseconds?|ms|microseconds?|us|nanoseconds?|ns)[\])]?)?"
-    r"(?: ?[\[(]iso[^\])]{0,20}[\])])?",
-    re.IGNORECASE,
-)
+_SCALES = {
+    **WATT_SCALES,
+    **dict.fromkeys(("milliwatt", "milliwatts", "mwatts"), WATT_SCALES["mw"]),
+    **dict.fromkeys(("microwatt", "microwatts"), WATT_SCALES["uw"]),
+}
 _STEPS = re.compile(
     r"(?:global_?|train_?)?(?:steps?|iter(?:ation)?s?|batch(?:_?idx)?|epochs?|loss)"
     r"|(?:step|iter|batch|epoch)_?(?:time|duration).*|(?:samples|images|tokens)(?:_per_|/)s.*|throughput.*",
@@ -79,7 +82,11 @@ _SAME_AGAIN = re.compile(
 _LONGEST = 100  # characters of a column's name
 _BOARD = re.compile(r"(?:gpu )?board", re.IGNORECASE)
 _INLET = re.compile(r"slot|\d-pin|connector|12vhpwr", re.IGNORECASE)
+_OF_GPU = re.compile(r"gpu|card|accelerator", re.IGNORECASE)
+_NOT_OF_GPUS = ("total", "cpu", "cpu_part", "memory", "platform", "node_ac", "node_dc", "grace")
+_FEWEST_SHARED = 3  # values of a column that has, each time, the same one for all devices
 _MOST_LINES = 200_000  # that are looked at to learn which columns name the sensors
+_PROGRAM = re.compile(r"(?:app|application|process|program|command)[_ ]?(?:name|id)?|pid|exe", re.IGNORECASE)
 _LISTED = re.compile(r"power|watt", re.IGNORECASE)
 
 
@@ -97,8 +104,7 @@ class _Layout(NamedTuple):
     """Where a table has what."""
 
     header: list[str]
-    time: int
-    unit: str | None  # of the times, as the name says
+    time: TimeColumn
     powers: list[_PowerColumn]
     energies: list[EnergyColumn]
     devices: list[int]  # columns that can name the sensor
@@ -106,7 +112,7 @@ class _Layout(NamedTuple):
 
 
 def recognise(head: bytes, name: str) -> bool:
-    if _LISTED.search(name) and _is_list(head):
+    if (_LISTED.search(name) and _is_list(head)) or is_document(head):
         return True
     first = first_rows(head)
     layout = _layout_of(first[0]) if first else None
@@ -120,7 +126,8 @@ def recognise(head: bytes, name: str) -> bool:
 
 def _is_list(head: bytes) -> bool:
     """Whether the lines are a number each; the last one may be cut."""
-    return all(re.fullmatch(r"\d{1,6}(?:\.\d{1,9})?", line.strip()) for line in [*head_lines(head)][:-1])
+    lines = [*head_lines(head)]
+    return len(lines) > 1 and all(re.fullmatch(r"\d{1,6}(?:\.\d{1,9})?", line.strip()) for line in lines[:-1])
 
 
 def _layout_of(header: list[str]) -> _Layout | None:
@@ -129,26 +136,16 @@ def _layout_of(header: list[str]) -> _Layout | None:
         return None
     if any(map(_STEPS.fullmatch, header)):
         return None
-    times = [k for k, name in enumerate(header) if _TIME.fullmatch(name)]
+    time = time_column(header)
     powers = _of_sensors([column for k, name in enumerate(header) if (column := _column_of(k, name))])
     energies = [energy for k, name in enumerate(header) if (energy := energy_column(k, name))]
-    if not times or not (powers or energies):
+    if time is None or not (powers or energies):
         return None
-    if any(
-        header.count(header[k]) > 1 for k in (times[0], *(each.k for each in powers), *(each.k for each in energies))
-    ):
+    if any(header.count(header[k]) > 1 for k in (time.k, *(each.k for each in powers), *(each.k for each in energies))):
         return None
     devices = [k for k, name in enumerate(header) if _DEVICE.fullmatch(name) or SENSOR.fullmatch(name)]
     nodes = [k for k, name in enumerate(header) if _NODE.fullmatch(name)]
-    named_time = _TIME.fullmatch(header[times[0]])
-    unit = (named_time[1] or "").lower() if named_time else ""
-    short = next(
-        (short for short in ("ms", "us", "ns") if unit.startswith({"ms": "mil", "us": "mic", "ns": "nan"}[short])), unit
-    )
-    return _Layout(
-        header, times[0], (short if short in EPOCH_UNITS else "s") if unit else None, powers, energies, devices,
-        nodes[0] if nodes else None,
-    )  # fmt: skip
+    return _Layout(header, time, powers, energies, devices, nodes[0] if nodes else None)
 
 
 def _of_sensors(columns: list[_PowerColumn]) -> list[_PowerColumn]:
@@ -156,7 +153,8 @@ def _of_sensors(columns: list[_PowerColumn]) -> list[_PowerColumn]:
     kept: dict[tuple[str | None, str | None], _PowerColumn] = {}
     for column in sorted(columns, key=lambda column: bool(_SAME_AGAIN.search(column.name))):
         device = _SAME_AGAIN.sub("", column.device or "").strip(" _.-") or None
-        kept.setdefault((device, column.scope), column._replace(device=device))
+        scope = scope_of_words(device or "") or column.scope
+        kept.setdefault((device, scope), column._replace(device=device, scope=scope))
     return _of_card(sorted(kept.values()))
 
 
@@ -183,31 +181,46 @@ def _column_of(k: int, name: str) -> _PowerColumn | None:
     return _PowerColumn(k, name, scale, (word[2] if word else None) or label, scope_of_words(label or ""))
 
 
-def read(source: Source, rows: Rows) -> None:
+def read(source: Source, rows: Rows) -> str | None:
     if _is_list(source.head()):
         rows.problem(1, "a list of numbers without a header: their unit and their times are not known")
-        return
+        return None
     lines = sensor_rows(source)
-    first = next(lines)
-    layout = _layout_of(first.cells)
-    if layout is None:  # a byte that is not text, elsewhere in the head of the file
-        rows.problem(first.line, "the header is damaged", first.text)
-        return
+    first = next(lines, None)
+    layout = _layout_of(first.cells) if first else None
+    if first is None or layout is None:
+        if is_document(head_of(source)):
+            series = len([*lists_of_samples(document_of(source))])
+            return (
+                f"it holds {series} series of power, of which none says whose it is"
+                if series > 1
+                else "no known format in it"
+            )
+        if first:  # a byte that is not text, elsewhere in the head of the file
+            rows.problem(first.line, "the header is damaged", first.text)
+        return None
+    if program := next(filter(_PROGRAM.fullmatch, layout.header), None):
+        rows.problem(1, f"{program} names programs: their powers are estimates of a share of what the machine drew")
+        return None
     named_by, why = _sensors_of(source)
     if why:
         rows.problem(1, why)
-        return
+        return None
     samples = Samples(rows)
-    _samples(lines, layout, named_by, samples, counter_columns(source, layout.energies, named_by, layout.node, rows))
+    _samples(lines, layout, named_by, samples, source)
     samples.finish("energy")
+    return None
 
 
 def _samples(
-    lines: Iterable[SensorRow], layout: _Layout, named_by: tuple[int, ...], samples: Samples,
-    counters: list[EnergyColumn],
-) -> None:  # fmt: skip
+    lines: Iterable[SensorRow], layout: _Layout, named_by: tuple[int, ...], samples: Samples, source: Source
+) -> None:
     """The rows below the header."""
     rows, usable = samples.rows, list[_PowerColumn]()
+    counters = counter_columns(source, layout.energies, named_by, layout.node, rows)
+    clock = TableClock(layout.time, _times_of(source, layout))
+    shared = _shared(source, layout, named_by)
+    said: dict[tuple[int, str], str] = {}  # the last time of a column that no device has for itself, by node
     for number, cells, whole, text in lines:
         if len(cells) != len(layout.header):
             rows.problem(number, "the line is cut, or has other columns than the header", text)
@@ -215,7 +228,7 @@ def _samples(
         unread = None if whole else len(cells) - 1
         if unread is not None:
             rows.problem(number, MAY_BE_CUT, text)
-            if unread in (layout.time, layout.node, *named_by):
+            if unread in (layout.time.k, layout.time.day, layout.node, *named_by):
                 continue
         if not usable:
             usable = [column for column in layout.powers if column.scale or _has_unit(cells[column.k])]
@@ -224,29 +237,40 @@ def _samples(
                 rows.problem(number, why, text)
             if not usable and not counters:
                 return
-        stamp = _time_of(cells[layout.time], layout.unit)
+        stamp = clock.read(cells)
         if stamp is None:
-            rows.problem(number, _no_time(cells[layout.time], layout), text)
-            if _is_number(cells[layout.time]) and not epoch(cells[layout.time])[1]:
+            time = layout.time.text_of(cells)
+            rows.problem(number, _no_time(time, layout), text)
+            if is_number(time) and not epoch(time)[1]:
                 return  # nor will the others be
             continue
         for column in (column for column in usable if column.k != unread):
-            samples.power(
-                number, _sensor_of(column, cells, layout, named_by), cells[column.k], stamp, column.scale or 1.0
-            )
+            by = () if column.k in shared else named_by
+            if column.k in shared:
+                key = column.k, cells[layout.node] if layout.node is not None else ""
+                if said.get(key) == (time := layout.time.text_of(cells)):
+                    continue
+                said[key] = time
+            samples.power(number, _sensor_of(column, cells, layout, by), cells[column.k], stamp, column.scale or 1.0)
         for counter in (counter for counter in counters if counter.k != unread):
-            sensor = _sensor_of(counter, cells, layout, named_by)
+            sensor = _sensor_of(counter, cells, layout, () if counter.k in shared else named_by)
             samples.counter(number, sensor, cells[counter.k], stamp, counter.scale)
 
 
 def _no_time(cell: str, layout: _Layout) -> str:
     """Why a cell is not a time."""
-    name, counts_in = layout.header[layout.time], epoch(cell)[1]
+    name, counts_in = layout.header[layout.time.k], epoch(cell)[1]
     if counts_in:
-        return f"{name} says {layout.unit}, but the number counts {counts_in} since 1970"
-    return (
-        f"{name} is not a number since 1970, and its name has no unit" if _is_number(cell) else f"{name} is not a time"
-    )
+        return f"{name} says {layout.time.unit}, but the number counts {counts_in} since 1970"
+    if is_number(cell):
+        return f"{name} is not a number since 1970, and its name has no unit: time_s, or time [ms], would say it"
+    return f"{name} is not a time"
+
+
+def _times_of(source: Source, layout: _Layout) -> list[str]:
+    """The times of the rows, as text."""
+    rows = itertools.islice(sensor_rows(source), 1, _MOST_LINES)
+    return [layout.time.text_of(row.cells) for row in rows if row.whole and len(row.cells) == len(layout.header)]
 
 
 def _sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
@@ -265,14 +289,55 @@ def _sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
             (),
             f"each row has a duration of its own ({duration}): rows are runs, and not samples of one sensor in time",
         )
-    named_by = telling(rows, layout.devices)
+    k = layout.time.k
+    rows = [[*row[:k], layout.time.text_of(row), *row[k + 1 :]] for row in rows]
+    named_by = telling(rows, [k for k in layout.devices if not is_number_of_row(rows, k)])
     apart = (*named_by, layout.node) if layout.node is not None else named_by
-    devices = same_times(rows, layout.time, apart)
+    if why := _no_samples(rows, k, apart):
+        return (), why
+    devices = same_times(rows, k, apart)
     if devices == 1:
         return named_by, None
-    column = would_tell(rows, layout.time, apart)
+    column = would_tell(rows, k, apart)
     could = f"the column {layout.header[column]} would: call it sensor" if column is not None else "add one, as sensor"
     return (), f"each time stands in {devices} rows, and no known column tells their devices apart; {could}"
+
+
+def _shared(source: Source, layout: _Layout, named_by: tuple[int, ...]) -> frozenset[int]:
+    """Columns that are of all devices together: each row of a time repeats their value, as that of a total."""
+    columns: list[_PowerColumn | EnergyColumn] = [*layout.powers, *layout.energies]
+    if not named_by:
+        return frozenset()
+    of_gpus = any(_OF_GPU.search(layout.header[k]) for k in named_by)
+    values: dict[tuple[int, str], set[str]] = {}
+    rows: Counter[str] = Counter()
+    for row in itertools.islice(sensor_rows(source), 1, _MOST_LINES):
+        if len(row.cells) == len(layout.header):
+            time = f"{row.cells[layout.node] if layout.node is not None else ''} {layout.time.text_of(row.cells)}"
+            rows[time] += 1
+            for column in columns:
+                values.setdefault((column.k, time), set()).add(row.cells[column.k])
+    several = [time for time, count in rows.items() if count > 1]
+
+    def is_shared(column: _PowerColumn | EnergyColumn) -> bool:
+        if of_gpus and column.scope in _NOT_OF_GPUS:
+            return True
+        distinct = {value for time in several for value in values[column.k, time]}
+        return len(distinct) >= _FEWEST_SHARED and all(len(values[column.k, time]) == 1 for time in several)
+
+    return frozenset(column.k for column in columns if is_shared(column))
+
+
+def _no_samples(rows: list[list[str]], time: int, apart: tuple[int, ...]) -> str | None:
+    """Why the times are not those of samples."""
+    series: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        series.setdefault(tuple(row[k] for k in apart), []).append(row[time])
+    if epoch(rows[0][time])[1] is None and any(map(goes_back, series.values())):
+        return "the times go back again and again: rows are runs, and not samples of one sensor in time"
+    if spans_days([row[time] for row in rows]):
+        return "the dates may begin with the day or with the month: 2026-11-03 would leave no doubt"
+    return None
 
 
 def _sensor_of(
@@ -288,20 +353,6 @@ def _sensor_of(
     return Sensor(node, cell, column.scope or said)
 
 
-def _time_of(text: str, unit: str | None) -> tuple[Moment, str] | None:
-    """A time; if the header names a unit, a number that is not one since 1970 counts from its own zero."""
-    ns, since_1970_in = epoch(text)
-    if ns is not None:
-        return (ns, "utc") if unit in (None, since_1970_in) else None
-    if unit and _is_number(text) and 0 <= float(text) * EPOCH_UNITS[unit] < 2**62:
-        return round(float(text) * EPOCH_UNITS[unit]), "relative"
-    return stamp_of(text)
-
-
 def _has_unit(text: str) -> bool:
     """Whether a cell says its own unit, or that it has no value."""
     return bool(re.fullmatch(r"[\d.]+ ?(?:m|k)?W", text)) and not UNAVAILABLE.fullmatch(text)
-
-
-def _is_number(text: str) -> bool:
-    return bool(re.fullmatch(r"\d{1,25}(?:\.\d{1,25})?(?:[eE][-+]?\d{1,2})?", text))

@@ -34,11 +34,12 @@ VERSION = 1
 LAST = True  # any other format comes first
 
 _DATE = r"\d{4}[-/]\d\d?[-/]\d\d?[T ]+\d\d?:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|GMT|[-+]\d\d:?\d\d))?"
+_WRITTEN_OUT = r"[A-Z][a-z]{2} +[A-Z][a-z]{2} +\d\d? +\d\d?:\d\d:\d\d +\d{4}"  # Tue Nov  3 09:04:37 2026
 _RECORD = re.compile(
     rf"\s*[\[(]?(?:({_DATE})|(\d{{10,19}}(?:\.\d{{1,9}})?)|(\d{{1,12}}(?:\.\d{{1,9}})?) ?(m?s))[\])]?(?=[\s,;:|])(.*)\Z",
     re.DOTALL,
 )
-_DATED_AFTER = re.compile(rf"(.{{1,120}}?)[\s,;]+(?:at|on|@)[\s:]+({_DATE})\s*\Z", re.DOTALL)
+_DATED_AFTER = re.compile(rf"(.{{1,120}}?)[\s,;]+(?:at|on|@)[\s:]+({_DATE}|{_WRITTEN_OUT})\s*\Z", re.DOTALL)
 WATTS = re.compile(r"(?<![\w.+-])(\d{1,7}(?:\.\d{1,9})? ?(?:m|k)?(?:W|[Ww]atts?))(?![\w/*·]|-?[Hh])")
 _OTHER_NUMBER = re.compile(r"[-+]?\d[\d.]* ?[^\d\s]{0,5}")  # of another column, as 47.2 C
 _GOES_ON = re.compile(r"\s|:")
@@ -97,7 +98,8 @@ def _sample_of(text: str) -> _Sample | None:
     if len(text) > _LONGEST:
         return None
     if after := _DATED_AFTER.fullmatch(text):
-        text = f"{after[2]} {after[1]}"
+        written_out = stamp_of(after[2]) if after[2][0].isalpha() else None
+        text = f"{written_out[0] if written_out else after[2]} {after[1]}"
     match = _RECORD.match(text)
     found = WATTS.findall(match[5]) if match else []
     if not match or len(found) != 1:

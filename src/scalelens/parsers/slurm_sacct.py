@@ -36,6 +36,10 @@ _OUTCOMES = {
 _STATES = {*_OUTCOMES, "COMPLETED", "RUNNING", "PENDING", "REQUEUED", "SUSPENDED", "RESIZING"}
 _ID = re.compile(r"(\d{1,18}(?:_\d+|_\[[\d,%-]+\]|\+\d+)?)(?:\.(\w+))?")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+_NAMES = {
+    "ConsumedEnergy", "ConsumedEnergyRaw", "CPUTimeRAW", "State", "Elapsed", "ElapsedRaw", "Start", "End", "Submit",
+    "AllocTRES", "AllocNodes", "NNodes", "NodeList", "ReqTRES", "ReqNodes", "ReqMem", "Partition", "QOS", "JobName", "NCPUS", "Timelimit",
+}  # fmt: skip
 _COUNT = re.compile(r"(?:^|,)(node|gres/gpu)=(\d{1,9})(?=,|$)")
 _TYPED = re.compile(r"(?:^|,)gres/gpu:([\w.-]+)=(\d{1,9})(?=,|$)")
 _ENERGY = re.compile(r"(?:^|,)energy=(\d{1,15})(?=,|$)")
@@ -49,11 +53,20 @@ def recognise(head: bytes, name: str) -> bool:
     first = head.lstrip(b"\xef\xbb\xbf").partition(b"\n")[0][:4000].decode("utf-8", "replace").strip().split("|")
     if "JobID" in first or "JobIDRaw" in first:
         return len(first) > 1
+    if len({*first} & _NAMES) > 2 and {*first} & {"ConsumedEnergy", "ConsumedEnergyRaw"}:
+        return True
     return len(first) > 3 and bool(_ID.fullmatch(first[0])) and any(field.split(" ")[0] in _STATES for field in first)
 
 
 def read(source: Source, rows: Rows) -> None:
     text = source.text().decode("utf-8", "replace").lstrip("\ufeff")
+    names = text.partition("\n")[0].strip().split("|")
+    if {*names} & {"ConsumedEnergy", "ConsumedEnergyRaw"} and not {*names} & {"JobID", "JobIDRaw"}:
+        rows.problem(
+            1, "there is no column JobID, which tells a job from its steps: their energies would be counted twice; "
+            "sacct --format=JobID,... prints it",
+        )  # fmt: skip
+        return
     job = None
     for number, fields in _of_json(text, rows) if text.lstrip().startswith("{") else _of_lines(text, rows):
         match = _ID.fullmatch(fields.get("JobID") or fields.get("JobIDRaw") or "")

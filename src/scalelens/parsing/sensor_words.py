@@ -15,7 +15,7 @@ _SCOPES = tuple(
         (r"grace", "grace"),
         (r"(?:gpu|card)s?[ _-]*(?:core|memory|mem|hbm|vram|soc|uncore|chip)s?", "gpu_part"),
         (r"mvddq?|pcie?[ _-]*slot|[ #-]*pin[ #-]*", "gpu_part"),
-        (r"[ai]gpu|integrated|pp|uncore|cores|(?:cpu|ia)[ _-]*core|^core[ #-]*$|cpu[ _-]*soc|gt", "cpu_part"),
+        (r"[ai]gpu|integrated|pp|uncore|cores|(?:cpu|ia)[ _-]*core|^(?:ia|core)[ #-]*$|cpu[ _-]*soc|gt", "cpu_part"),
         (r"(?:cpu[ _-]*)?(?:dram|ram|memory|mem|ddr\d?|dimm)s?", "memory"),
         (r"gcd", "gcd"),
         (r"oam", "oam"),

@@ -20,14 +20,25 @@ EPOCH_UNITS = {name: round(ratio(name, "ns")) for name in ("s", "ms", "us", "ns"
 SECOND = EPOCH_UNITS["s"]  # nanoseconds
 _EARLIEST, _LATEST = (seconds * SECOND for seconds in YEARS_2000_TO_2100)
 _MOMENT = re.compile(
-    r"(\d{4})[-/](\d\d?)[-/](\d\d?)[T ]+(\d\d?):(\d\d):(\d\d)(?:[.,](\d{1,9}))?\d* *"
+    r"(\d{4})[-/](\d\d?)[-/](\d\d?)[T ]+(\d\d?):(\d\d?):(\d\d?)(?:[.,](\d{1,9}))?\d* *"
     r"(?:(Z|UTC|GMT)|([-+]\d\d):?(\d\d)?)?"
 )
-_WATTS = re.compile(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?) *(mW|kW|W|[Ww]atts?)?")
+_OTHER_FORMS = (  # of a date; a number with points begins with the day
+    (
+        re.compile(r"(?:[A-Z][a-z]{2},? +)?([A-Z][a-z]{2}) +(\d\d?),? +(\d\d?:\d\d?:\d\d?(?:\.\d{1,9})?) +(\d{4})"),
+        "{3}-{0}-{1} {2}",
+    ),
+    (re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})[ T,]+(\d\d?:\d\d?:\d\d?(?:[.,]\d{1,9})?)"), "{2}-{1}-{0} {3}"),
+    (re.compile(r"(\d\d?)[- ]([A-Z][a-z]{2})[- ](\d{4})[ T,]+(\d\d?:\d\d?:\d\d?(?:[.,]\d{1,9})?)"), "{2}-{1}-{0} {3}"),
+    (re.compile(r"(\d{4})-?(\d\d)-?(\d\d)[T_-](\d\d)[-:]?(\d\d)[-:]?(\d\d)(Z?)"), "{0}-{1}-{2} {3}:{4}:{5}{6}"),
+)
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_MONTH = re.compile("|".join(_MONTHS))
+_WATTS = re.compile(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?) *(uW|\u00b5W|mW|kW|W|[Ww]atts?)?")
 _MEGAHERTZ = re.compile(r"(\d{1,16}(?:\.\d*)?) *(?:MHz)?")
 _PLAIN = re.compile(r"\d{1,9}(?:\.\d+)?", re.ASCII)
-SCALES = {unit.lower(): factor for unit, factor in factors("mW", "W", "kW").items()}
-SCALES |= dict.fromkeys(("watt", "watts"), SCALES["w"])
+SCALES = {unit.lower(): factor for unit, factor in factors("uW", "mW", "W", "kW").items()}
+SCALES |= dict.fromkeys(("watt", "watts"), SCALES["w"]) | {"\u00b5w": SCALES["uw"]}
 UNAVAILABLE = re.compile(
     r"\[?(?:n/?a\b.*|nan|none|null|-+|not supported|unknown error|insufficient permissions|err!?|gpu is lost)?\]?",
     re.IGNORECASE,
@@ -170,7 +181,7 @@ def stamp_of(text: str) -> tuple[Moment, str] | None:
     Refuses a number that is not of the years 2000 to 2100 in any unit.
     """
     text = text.strip()
-    if match := _MOMENT.fullmatch(text):
+    if match := _MOMENT.fullmatch(text) or _MOMENT.fullmatch(_in_order(text)):
         year, month, day, hour, minute, second, fraction, named, hours, minutes = match.groups()
         try:
             local = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second))
@@ -182,6 +193,14 @@ def stamp_of(text: str) -> tuple[Moment, str] | None:
         return (time, "utc" if named or hours else "naive") if time else None
     ns, _ = epoch(text)
     return (ns, "utc") if ns is not None else None
+
+
+def _in_order(text: str) -> str:
+    """A date with the year first, of the forms that leave no doubt: `3.11.2026`, `Tue Nov  3 09:04:37 2026`."""
+    for form, order in _OTHER_FORMS:
+        if match := form.fullmatch(text):
+            return _MONTH.sub(lambda month: f"{_MONTHS.index(month[0]) + 1}", order.format(*match.groups()))
+    return text
 
 
 def epoch(text: str) -> tuple[int | None, str | None]:

@@ -140,7 +140,7 @@ def first_cells(head: bytes, delimiter: str = ",") -> tuple[str, ...]:
     return tuple(cells_of("".join(first_lines(head)[:1]), delimiter))
 
 
-def below_comments(head: bytes) -> list[str]:
+def _below_comments(head: bytes) -> list[str]:
     """The first three lines that are not comments."""
     return [*itertools.islice((line for line in head_lines(head) if line[0] != "#"), 3)]
 
@@ -152,7 +152,7 @@ def _delimiter_of(text: str) -> str:
 @functools.lru_cache(maxsize=1)
 def csv_header(head: bytes) -> tuple[str, ...]:
     """Names of the columns where the first line is the header of a CSV and a line of numbers follows; else nothing."""
-    lines = below_comments(head)
+    lines = _below_comments(head)
     if len(lines) < 2 or len(lines[0]) > _LONGEST_HEADER:
         return ()
     delimiter = _delimiter_of(lines[0])

@@ -13,13 +13,14 @@ from scalelens.tabular.sensor_rows import sensor_rows
 from scalelens.units import factors
 
 _NAMED = re.compile(
-    r"(.*?)[_ .]?(?:[\[(](uJ|mJ|J|kJ|MJ|Wh|kWh|[Jj]oules?)[\])]"
-    r"|(?<=[_ .])([um]?[jJ]|k[jJ]|MJ|[kK]?[wW]h|joules?)|(Joules?)|(?<![a-z])(joules|kwh)_total)"
+    r"(.*?)[_ .]?(?:[\[(](uJ|mJ|J|kJ|MJ|[kK]?[Ww][hH]|[Jj]oules?)[\])]"
+    r"|(?<=[_ .])([um]?[jJ]|k[jJ]|MJ|[kK]?[wW][hH]|joules?)|(Joules?)|(?<![a-z])(joules|kwh)_total)"
 )
 _ENERGY = re.compile(r"energy|joules?", re.IGNORECASE)
 _NO_ENERGY = re.compile(
     r"(?<![a-z])per(?![a-z])|/|tok|sample|image|step|iter|request|limit|range|budget|mean|avg|average|std|min|max|delta|diff"
-    r"|interval|saved|efficien|idle|baseline|predict|estimat|process(?!or)|app|task",
+    r"|interval|saved|efficien|idle|baseline|predict|estimat|process(?!or)|app|task|adjusted|normali|gap|edp|cost|price|delay|ratio|percent|pct"
+    r"|(?<![a-z])(?:net|dynamic|above|excess|marginal|cap|target|score|rank|level|source|mix|star)(?![a-z])",
     re.IGNORECASE,
 )
 _WORDS = re.compile(
@@ -37,6 +38,8 @@ _DURATION = re.compile(
     r"(?:s|secs?|seconds?|ms|min|minutes?|h|hours?)?[\])]?",
     re.IGNORECASE,
 )
+_ENERGIBRIDGE = re.compile(r"(?:CPU|CORE\d+|PACKAGE|DRAM|PP[01]|PSYS|GPU\d*)_ENERGY \(J\)")  # always counters
+_LONGEST = 60  # characters of a name
 _FEWEST = 5  # rows: so many of other energies stand in the order of their size once in 120 times
 _MOST_BACK = 0.05  # of the readings may be below the one before, of a counter that begins anew
 _SAME = 0.9  # of the rows, where two columns show one counter
@@ -61,6 +64,12 @@ def energy_column(k: int, name: str) -> EnergyColumn | None:
     unit = next(filter(None, match.groups()[1:]))
     label = _WORDS.sub("", match[1]).strip(" _.-") or None
     return EnergyColumn(k, name, _MEGA if unit == "MJ" else _SCALES[unit.lower()], label, scope_of_words(label or ""))
+
+
+def lacks_unit(name: str) -> bool:
+    """Whether a column is an energy of which the name does not say the unit."""
+    is_energy = re.search(r"energy", name, re.IGNORECASE) is not None and not re.search(r"joule", name, re.IGNORECASE)
+    return is_energy and energy_column(0, name) is None and not _NO_ENERGY.search(name) and len(name) <= _LONGEST
 
 
 def are_windows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str | None:
@@ -96,7 +105,8 @@ def counter_columns(
     kept: list[tuple[EnergyColumn, list[list[float]]]] = []
     for column in columns:
         own = [values for (k, _), values in series.items() if k == column.k]
-        if own and all(map(only_grows, own)):
+        fewest = 2 if _ENERGIBRIDGE.fullmatch(column.name) else _FEWEST
+        if own and all(only_grows(values, fewest) for values in own):
             same = next((other for other, its in kept if other.scope == column.scope and _are_same(own, its)), None)
             if same:
                 rows.problem(1, f"{column.name} is the counter of {same.name}: it counts once")
@@ -117,7 +127,7 @@ def _are_same(own: list[list[float]], other: list[list[float]]) -> bool:
     return moves and sum(mine == its for mine, its in pairs) >= _SAME * len(pairs)
 
 
-def only_grows(values: Sequence[float]) -> bool:
+def only_grows(values: Sequence[float], fewest: int = _FEWEST) -> bool:
     """Whether these can be the readings of a counter, which may begin anew."""
     back = sum(after < before for before, after in itertools.pairwise(values))
-    return len(values) >= _FEWEST and back <= _MOST_BACK * len(values)
+    return len(values) >= fewest and back <= _MOST_BACK * len(values)

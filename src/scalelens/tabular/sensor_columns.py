@@ -30,6 +30,11 @@ def telling(rows: Sequence[Sequence[str]], columns: Sequence[int]) -> tuple[int,
     return ()
 
 
+def is_number_of_row(rows: Sequence[Sequence[str]], column: int) -> bool:
+    """Whether a column counts the rows: then it names no sensor."""
+    return 2 < len(rows) == len({row[column] for row in rows}) and all(row[column].isdecimal() for row in rows)
+
+
 def same_times(rows: Sequence[Sequence[str]], time: int, named_by: Sequence[int]) -> int:
     """How many rows have each time, where a sensor that no column names must be behind it; else 1.
 

@@ -1,0 +1,72 @@
+"""Series of measurements within a JSON document: `{"gpu": "A100", "samples": [{"time_s": 0.1, "power_w": 312.5}]}`."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from scalelens.parsing import lazy_re as re
+from scalelens.parsing.source import Source
+from scalelens.tabular.cells import nested_values
+
+_MOST_BYTES = 32 << 20
+_DEEPEST = 12
+_SENSED = re.compile(rb'"[^"\n]{0,60}(?:power|watt|energy|joule|kwh)[^"\n]{0,60}"\s*:', re.IGNORECASE)
+_POWER = re.compile(r"power|watt|(?:^|_)m?w$", re.IGNORECASE)
+_TIME = re.compile(r"time|(?:^|_)(?:t|ts|s|ms|ns|elapsed)(?:$|_)|elapsed|date", re.IGNORECASE)
+_Object = dict[str, Any]
+
+
+def is_document(head: bytes) -> bool:
+    """Whether a file may be a JSON document that holds powers or energies."""
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[") and _SENSED.search(head) is not None
+
+
+def document_of(source: Source) -> Any:
+    """What a document holds; None where it is damaged or too large."""
+    if source.size_bytes > _MOST_BYTES:
+        return None
+    try:
+        return json.loads(source.text())
+    except (ValueError, RecursionError):
+        return None
+
+
+def lists_of_samples(value: Any, depth: int = 0) -> Iterator[list[_Object]]:
+    """Lists of objects that hold a time and a power each, also where each quantity has a list of its own."""
+    if depth > _DEEPEST:
+        return
+    is_table = isinstance(value, list) and len(value) > 1 and all(isinstance(each, dict) for each in value)
+    if is_table and _is_sample(dict(nested_values(value[0]))):
+        yield [dict(nested_values(each)) for each in value]
+        return
+    if isinstance(value, dict):
+        lists = {k: each for k, each in value.items() if isinstance(each, list) and _is_numbers(each)}
+        if _is_sample(lists) and len({len(each) for each in lists.values()}) == 1:
+            yield [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+            return
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from lists_of_samples(each, depth + 1)
+
+
+def _is_numbers(values: list[Any]) -> bool:
+    return len(values) > 1 and all(isinstance(each, int | float | str) for each in values)
+
+
+def _is_sample(names: _Object) -> bool:
+    return any(map(_POWER.search, names)) and any(map(_TIME.search, names))
+
+
+def series_in(source: Source) -> list[_Object] | None:
+    """The only series of a document; None where it has none, or several."""
+    series = [*lists_of_samples(document_of(source))]
+    return series[0] if len(series) == 1 else None
+
+
+def objects_with(value: Any, names: set[str], depth: int = 0) -> Iterator[dict[str, str]]:
+    """Objects of a document that have all of these keys, their values as text."""
+    if isinstance(value, dict) and names <= {*value}:
+        yield {name: "" if each is None else str(each) for name, each in value.items()}
+    elif isinstance(value, dict | list) and depth < _DEEPEST:
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from objects_with(each, names, depth + 1)
