@@ -1,17 +1,17 @@
-"""Speed and memory of reading and asking profiler traces, beside HTA in the same run.
+"""Speed and memory of reading and asking profiler traces, beside HTA and TraceLens in the same run.
 
-    python benchmarks/traces.py TRACE... --hta PYTHON [--before SRC] [--rounds 5] [--ranks 8]
+    python benchmarks/traces.py TRACE... --hta PYTHON [--tracelens PYTHON] [--before SRC] [--rounds 5] [--ranks 8]
 
-PYTHON is an interpreter that has HolisticTraceAnalysis (or its continuation `traceinsight`) with pandas < 3; without
-it our own figures are printed.  SRC is the folder `src` of another version of ScaleLens, measured in turn with this
-one, to see whether a change made something slower.  Each measurement is a process of its own, which first imports what it measures: neither
-side's imports count.  Ours and HTA's take turns, and the least of the rounds counts.
+PYTHON is an interpreter that has HolisticTraceAnalysis (or its continuation `traceinsight`) with pandas < 3, or
+TraceLens; without one our own figures are printed.  Where TraceLens does not read a trace, its reason stands there.  SRC is the folder `src` of another version of ScaleLens, measured in turn with this
+one, to see whether a change made something slower.  Each measurement is a process of its own, which first imports what
+it measures: no side's imports count.  All take turns, and the least of the rounds counts.
 
-- `to_parquet`: ours from the file to the committed warehouse in one process; theirs from the file to the data frame
-  (`parse_trace_dataframe`)
+- `to_parquet`: ours from the file to the committed warehouse in one process; HTA's from the file to the data frame
+  (`parse_trace_dataframe`), TraceLens's to its tree of events (`TreePerfAnalyzer.from_file`)
 - `end_to_end`: ours from the file through a new warehouse to temporal_breakdown, comm_overlap and kernel_summary;
-  theirs from the file through TraceAnalysis to get_temporal_breakdown, get_comm_comp_overlap and
-  get_gpu_kernel_breakdown
+  HTA's from the file through TraceAnalysis to get_temporal_breakdown, get_comm_comp_overlap and
+  get_gpu_kernel_breakdown, TraceLens's to get_df_gpu_timeline and get_df_kernels
 - `from_warehouse`: the three queries on a warehouse that is there, its opening included, against all of theirs, which
   keeps nothing between processes
 - `queries`: the same without the opening, as in a notebook that asks more than once
@@ -57,12 +57,14 @@ analysis.get_temporal_breakdown(visualize=False)
 analysis.get_comm_comp_overlap(visualize=False)
 analysis.get_gpu_kernel_breakdown(visualize=False)
 """
-READING = (  # numpy.ma is what pyarrow imports when it meets its first array
-    "import numpy.ma\nfrom pathlib import Path\nfrom scalelens.ingestion import formats\n"
+READING = (  # what is imported when it is first used: numpy.ma by pyarrow at its first array
+    "import numpy.ma\nimport pyarrow.compute\nfrom pathlib import Path\nfrom scalelens.ingestion import formats\n"
     "from scalelens.ingestion.ingest import ingest\nformats.load()"
 )
 INGEST = "ingest([Path(sys.argv[1])], Path(sys.argv[2]), jobs=1)"
-ASKING = "from scalelens.question.question import Question\nfrom scalelens.question.session import Session"
+ASKING = (
+    "import polars\nfrom scalelens.question.question import Question\nfrom scalelens.question.session import Session"
+)
 ALONE = f"from pathlib import Path\n{ASKING}"
 OURS = {
     "to_parquet": MEASURED.format(imports=READING, before="", work=INGEST),
@@ -79,6 +81,17 @@ HTA = {
     ),
     "end_to_end": MEASURED.format(imports="from hta.trace_analysis import TraceAnalysis", before="", work=ANALYSE),
 }
+_TREE = "from TraceLens import TreePerfAnalyzer"
+_PLANTED = "analyzer = TreePerfAnalyzer.from_file(sys.argv[1], include_unlinked_kernels=True)"
+TRACELENS = {
+    "to_parquet": MEASURED.format(imports=_TREE, before="", work=_PLANTED),
+    "end_to_end": MEASURED.format(
+        imports=_TREE,
+        before="",
+        work=f"{_PLANTED}\nanalyzer.get_df_gpu_timeline()\nanalyzer.get_df_kernels()",
+    ),
+}
+PEERS = {"hta": HTA, "tracelens": TRACELENS}
 AGAINST = {
     "to_parquet": "to_parquet",
     "end_to_end": "end_to_end",
@@ -88,11 +101,14 @@ AGAINST = {
 
 
 def measured(python: str, script: str, *arguments: str, source: Path | None = None) -> dict[str, float]:
-    """What a script prints of itself, run in a process of its own; `source` is where it finds ScaleLens."""
+    """What a script prints of itself, run in a process of its own; `source` is where it finds ScaleLens.
+
+    Raises ValueError with the last line that a failed process printed.
+    """
     environment = os.environ | ({"PYTHONPATH": str(source.resolve())} if source else {})
     done = subprocess.run([python, "-c", script, *arguments], capture_output=True, text=True, env=environment)
     if done.returncode:
-        sys.exit(f"{python} failed on {arguments[0]}:\n{done.stderr}")
+        raise ValueError(f"{python} failed on {arguments[0]}: {done.stderr.strip().splitlines()[-1]}")
     return json.loads(done.stdout.splitlines()[-1])
 
 
@@ -100,31 +116,37 @@ def least(rounds: list[dict[str, float]]) -> dict[str, float]:
     return {key: round(min(figures[key] for figures in rounds), 3) for key in rounds[0]}
 
 
-def compared(trace: Path, hta: str | None, before: Path | None, rounds: int) -> dict[str, object]:
-    """One trace, read and asked by all in turn."""
-    earlier: dict[str, list[dict[str, float]]] = {name: [] for name in OURS}
+def compared(trace: Path, peers: dict[str, str], before: Path | None, rounds: int) -> dict[str, object]:
+    """One trace, read and asked by all in turn; `peers` are interpreters by the name of the peer."""
     ours: dict[str, list[dict[str, float]]] = {name: [] for name in OURS}
-    theirs: dict[str, list[dict[str, float]]] = {name: [] for name in HTA}
+    others: dict[tuple[str, str], list[dict[str, float]]] = {}
+    failed: dict[str, str] = {}
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as scratch:
             for name, script in OURS.items():  # the last ask the warehouse that the one before them made
                 home = f"{scratch}/{'parquet' if name == 'to_parquet' else 'w'}"
                 ours[name].append(measured(sys.executable, script, str(trace), home))
                 if before:
-                    earlier[name].append(measured(sys.executable, script, str(trace), f"{home}-before", source=before))
-                if hta and name in HTA:
-                    theirs[name].append(measured(hta, HTA[name], str(trace)))
+                    figures = measured(sys.executable, script, str(trace), f"{home}-before", source=before)
+                    others.setdefault(("before", name), []).append(figures)
+                for peer, python in peers.items():
+                    if name not in PEERS[peer] or peer in failed:
+                        continue
+                    try:
+                        others.setdefault((peer, name), []).append(measured(python, PEERS[peer][name], str(trace)))
+                    except ValueError as error:
+                        failed[peer] = str(error)
     data = trace.read_bytes()
     size = len(gzip.decompress(data) if trace.suffix == ".gz" else data) / 1e6
-    record: dict[str, object] = {"trace": trace.name, "megabytes": round(size, 1)}
-    for name, other in AGAINST.items():
+    record: dict[str, object] = {"trace": trace.name, "megabytes": round(size, 1), "failed": failed}
+    for name, of_peers in AGAINST.items():
         record[name] = {"ours": (a := least(ours[name]))}
         if before:
-            c = least(earlier[name])
+            c = least(others["before", name])
             record[name] |= {"before": c, "ours_over_before": {key: round(a[key] / c[key], 2) for key in a}}  # type: ignore[operator]
-        if hta:
-            b = least(theirs[other])
-            record[name] |= {"hta": b, "hta_over_ours": {key: round(b[key] / a[key], 2) for key in a}}  # type: ignore[operator]
+        for peer in peers.keys() - failed.keys():
+            b = least(others[peer, of_peers])
+            record[name] |= {peer: b, f"{peer}_over_ours": {key: round(b[key] / a[key], 2) for key in a}}  # type: ignore[operator]
     return record
 
 
@@ -164,14 +186,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("traces", type=Path, nargs="+", metavar="TRACE")
     parser.add_argument("--hta", metavar="PYTHON")
+    parser.add_argument("--tracelens", metavar="PYTHON")
     parser.add_argument("--before", type=Path, metavar="SRC")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--ranks", type=int, default=8)
     options = parser.parse_args()
+    peers = {peer: python for peer in PEERS if (python := getattr(options, peer))}
     print(json.dumps({
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
         "load": [round(load, 1) for load in os.getloadavg()],
-        "traces": [compared(trace, options.hta, options.before, options.rounds) for trace in options.traces],
+        "traces": [compared(trace, peers, options.before, options.rounds) for trace in options.traces],
         "in_parallel": ranks_on_two_cores(options.traces[0], options.ranks, options.rounds),
     }, indent=1))  # fmt: skip
 

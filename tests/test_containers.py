@@ -230,11 +230,11 @@ def test_an_archive_that_is_not_read_says_what_to_do(name: str, head: bytes, wor
 @pytest.mark.parametrize(
     ("name", "head", "words"),
     [
-        ("CUPTI_ACTIVITY_KIND_KERNEL.parquet", b"PAR1\x15\4\x15", "nsys export --type sqlite"),
         ("report1.arrow", b"ARROW1\0\0", "nsys export --type sqlite"),
         ("Report1.nsys-rep", b"\0\1\2", "nsys export --type sqlite"),
         ("gemm.ncu-rep", b"\0\1\2", "ncu --import"),
         ("results.pftrace", b"\x0a\x12\x50\0", "rocprofv3 --output-format csv"),
+        ("perfetto-trace-0.proto", b"\x0a\x12\x50\0", "traceconv json FILE"),
     ],
 )
 def test_a_recording_that_is_not_read_says_how_to_export_it(name: str, head: bytes, words: str, tmp_path: Path) -> None:

@@ -116,7 +116,9 @@ def test_same_rows_from_gzip_under_another_name(path: Path, tmp_path: Path) -> N
     packed = tmp_path / "renamed.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
     plain, other = tables_of(open_source(path)), tables_of(open_source(packed))
-    if path.parent.name not in (
+    if path.parent.name == "nsys_parquet":  # known by its name alone, and read with the files beside it
+        assert plain[0] == "partial" and other == ("unknown", {})
+    elif path.parent.name not in (
         "kineto",
         "jpwr",
         "jpwr_energy",

@@ -5,6 +5,8 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import scalelens
@@ -125,3 +127,76 @@ def test_a_compressed_or_damaged_capture(tmp_path: Path) -> None:
 def test_real_captures(name: str, corpus: Path, tmp_path: Path) -> None:
     (path,) = (corpus / "more").glob(f"*/{name}.sqlite")
     same_as_plain_sql(path, tmp_path)
+
+
+def as_parquet(database: Path, folder: Path) -> None:
+    """The tables of an export of SQLite, each as a file of Parquet."""
+    folder.mkdir()
+    connection = sqlite3.connect(database)
+    for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+        cursor = connection.execute(f"SELECT * FROM {table}")
+        names = [column[0] for column in cursor.description]
+        columns = list(zip(*cursor.fetchall(), strict=True)) or [()] * len(names)
+        pq.write_table(pa.table(dict(zip(names, columns, strict=True))), folder / f"{table}.parquet")
+    connection.close()
+
+
+ROWS = "SELECT * EXCLUDE (run_id, file_id) FROM events ORDER BY line"
+
+
+def test_a_folder_of_parquet_files_gives_the_rows_of_sqlite(tmp_path: Path) -> None:
+    for of in ("sqlite", "parquet"):
+        (tmp_path / of).mkdir()
+    database = capture(tmp_path / "sqlite" / "a.sqlite", two_processes() | {"META_DATA_CAPTURE": ONE_NODE})
+    as_parquet(database, tmp_path / "parquet" / "a_pqtdir")
+    there = ask(tmp_path / "sqlite", ROWS)
+    assert len(there) > 20 and ask(tmp_path / "parquet", ROWS) == there
+    facts = "SELECT key, value FROM params ORDER BY ALL"
+    assert ask(tmp_path / "parquet", facts) == ask(tmp_path / "sqlite", facts)
+    notes = "SELECT DISTINCT note FROM files WHERE formats = ['nsys_parquet'] AND note IS NOT NULL"
+    kernels = "CUPTI_ACTIVITY_KIND_KERNEL.parquet"
+    assert ask(tmp_path / "parquet", notes) == [
+        (f"a table of an export of Nsight Systems, read with {kernels} beside it",)
+    ]
+
+
+def test_the_name_of_a_folder_of_parquet_files_tells_the_rank(tmp_path: Path) -> None:
+    tables = two_processes()
+    alone = {
+        name: [row for row in rows if tid(100) & ~0xFFFFFF in row or tid(100) in row] for name, rows in tables.items()
+    }
+    for rank in (0, 3):
+        database = capture(
+            tmp_path / f"{rank}.db", alone | {"StringIds": [(k + 1, f"text {k} {rank}") for k in range(8)]}
+        )
+        as_parquet(database, tmp_path / f"rank{rank}_pqtdir")
+        database.unlink()
+        path = tmp_path / f"rank{rank}_pqtdir" / "CUPTI_ACTIVITY_KIND_KERNEL.parquet"
+        pq.write_table(pq.read_table(path).append_column("sharedMemoryExecuted", pa.array([rank] * 4)), path)
+    assert ask(tmp_path, "SELECT rank, count(*) FROM events WHERE category = 'kernel' GROUP BY ALL ORDER BY ALL") == [
+        (0, 4),
+        (3, 4),
+    ]
+
+
+def test_a_damaged_table_of_parquet_is_lost_alone(tmp_path: Path) -> None:
+    database = capture(tmp_path / "a.db", two_processes() | {"META_DATA_CAPTURE": ONE_NODE})
+    as_parquet(database, tmp_path / "a")
+    database.unlink()
+    copies = tmp_path / "a" / "CUPTI_ACTIVITY_KIND_MEMCPY.parquet"
+    copies.write_bytes(copies.read_bytes()[:-20])
+    many = pa.table({name: pa.array([1] * 9_000_000) for name in ("start", "end", "globalPid")})
+    pq.write_table(many, tmp_path / "a" / "CUPTI_ACTIVITY_KIND_MEMSET.parquet")
+    assert ask(
+        tmp_path, "SELECT category, count(*) FROM events WHERE category LIKE 'gpu%' OR category = 'kernel' GROUP BY ALL"
+    ) == [("kernel", 8)]
+    reasons = " ".join(reason for (reason,) in ask(tmp_path, "SELECT reason FROM problems"))
+    assert "MEMCPY.parquet cannot be read" in reasons and "far more rows" in reasons
+
+
+def test_a_table_of_parquet_alone_says_what_to_do(tmp_path: Path) -> None:
+    alone = "CUPTI_ACTIVITY_KIND_KERNEL.parquet"
+    pq.write_table(pa.table({"start": [1], "end": [2]}), tmp_path / alone)
+    asked = "SELECT status, reason FROM files JOIN problems USING (file_id)"
+    ((status, reason),) = ask(tmp_path, asked, tmp_path / alone)
+    assert status == "partial" and "ingest the folder" in reason and "nsys export --type sqlite" in reason

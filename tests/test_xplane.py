@@ -80,6 +80,7 @@ def profile(lines: Mapping[str, list[Message]], since: int, plane: str, *more: M
         (4, named(1, "fusion.7")),
         (4, named(2, "while.2")),
         (4, named(3, "MemcpyD2H")),
+        (4, named(5, "CopyDeviceToDevice")),
         (5, named(9, "correlation_id")),
     ]
     return b"".join(
@@ -115,6 +116,20 @@ def test_statistics_are_arguments_and_a_copy_is_no_kernel(tmp_path: Path) -> Non
     assert rows(tmp_path, content) == [
         (2, "MemcpyD2H", "gpu_memcpy", "memory", 13, 1_700_000_000_000_001_000, 1, 77, json.dumps({"correlation_id": 77})),
     ]  # fmt: skip
+
+
+def test_a_copy_of_rocm_is_no_kernel_and_several_gpus_of_a_process_are_said(tmp_path: Path) -> None:
+    work = [message((1, 5), (2, 0), (3, 400_000)), message((1, 1), (2, 500_000), (3, 300_000))]
+    other = profile({"Stream #1": [message((1, 1), (2, 900_000), (3, 100_000))]}, 0, "/device:GPU:1")
+    found = rows(tmp_path, profile({"Stream #1": work}, 0, "/device:GPU:0") + other)
+    assert [row[1:4] for row in found][:2] == [
+        ("CopyDeviceToDevice", "gpu_memcpy", "memory"),
+        ("fusion.7", "kernel", "compute"),
+    ]
+    parts = "SELECT compute_ns, exposed_memory_ns, idle_ns, note FROM temporal_breakdown()"
+    assert scalelens.connect(tmp_path / "w").sql(parts).fetchall() == [
+        (400, 400, 200, "2 devices count as one: idle is where none of them works")
+    ]
 
 
 def test_events_without_times_are_counted_in_the_note(tmp_path: Path) -> None:

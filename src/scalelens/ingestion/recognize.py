@@ -37,14 +37,15 @@ _UNREAD = (  # first bytes of files that are known and not read, with the reason
     (b":W&B", "W&B's own record of a run, of a version that is not known; export its history as CSV or JSON lines"),
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive, which is not read; unpack it (7z x FILE) and ingest the folder"),
     (b"Rar!\x1a\7", "a RAR archive, which is not read; unpack it (unrar x FILE) and ingest the folder"),
-    (b"PAR1", "a Parquet file, which is not read; of Nsight Systems export SQLite (nsys export --type sqlite)"),
+    (b"PAR1", "a Parquet file of no known tool, which is not read"),
     (b"ARROW1", "an Arrow file, which is not read; of Nsight Systems export SQLite (nsys export --type sqlite)"),
     (b"\0\5\x16\7", "what macOS keeps beside a file of another name, without the file itself"),
 )
 _UNREAD_NAMES = {  # ends of names of binary files that are known and not read, with the reason
     (".nsys-rep", ".qdrep"): "a recording of Nsight Systems; export it first (nsys export --type sqlite FILE)",
     (".ncu-rep",): "a recording of Nsight Compute; print it first (ncu --import FILE --csv --page details)",
-    (".pftrace", ".perfetto-trace"): "a trace of Perfetto; let the tool write CSV too (rocprofv3 --output-format csv)",
+    (".pftrace", "perfetto-trace", ".proto"): "a trace of Perfetto; let the tool write CSV too (rocprofv3 "
+    "--output-format csv), or convert it (traceconv json FILE trace.json)",
 }
 _ARCHIVE_WITHIN = "an archive within an archive, which is not read; unpack the outer one and ingest the folder"
 _EXECUTION_TRACE = re.compile(rb'\s*\{\s*"schema"\s*:\s*"[\w.-]+"\s*,\s*"pid"\s*:.*?"nodes"\s*:\s*\[', re.DOTALL)

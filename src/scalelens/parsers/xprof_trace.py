@@ -36,7 +36,7 @@ from scalelens.parsing.trace_events import EventColumns, Events, text_of
 from scalelens.parsing.values import integer, rank_in_name
 from scalelens.parsing.xla_lines import place_of
 
-VERSION = 2
+VERSION = 3
 
 
 class _Args(msgspec.Struct, gc=False):

@@ -47,6 +47,7 @@ SELECTIONS = (
     Selection("mpi", "MPI_OTHER_EVENTS", "textId", _MPI_ARGS),
 )  # fmt: skip
 
+READ_TABLES = tuple(selection.table for selection in SELECTIONS)
 
 # Columns that some schemas or tables lack: they are NULL then.
 _MAY_LACK = (

@@ -148,6 +148,34 @@ def sqlite_database(source: Source) -> Iterator[Database]:
         _refuse_cut(path)
 
 
+@contextlib.contextmanager
+def written_database(tables: Iterator[tuple[str, list[str], Iterator[list[tuple[Any, ...]]]]]) -> Iterator[Database]:
+    """Opens a temporary database that holds tables of another file: name, columns and batches of rows of each.
+
+    Raises sqlite3.Error where SQLite cannot hold a value.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tables.sqlite"
+        with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("PRAGMA journal_mode = OFF")
+            connection.execute("BEGIN")
+            for name, columns, batches in tables:
+                connection.execute(f"CREATE TABLE {_quoted(name)} ({', '.join(map(_quoted, columns))})")
+                places = ", ".join("?" * len(columns))
+                for batch in batches:
+                    _insert(connection, f"INSERT INTO {_quoted(name)} VALUES ({places})", batch)
+            connection.execute("COMMIT")
+        with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+            yield Database(connection, path.stat().st_size)
+
+
+def _insert(connection: sqlite3.Connection, statement: str, batch: list[tuple[Any, ...]]) -> None:
+    try:
+        connection.executemany(statement, batch)
+    except OverflowError:
+        raise sqlite3.DataError("a number has more than 63 bits") from None
+
+
 def _refuse_cut(path: Path) -> None:
     """Raises sqlite3.Error where a file is shorter than its header says, if that is up to date."""
     with path.open("rb") as file:

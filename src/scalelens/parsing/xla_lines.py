@@ -4,7 +4,7 @@ import re
 
 _STREAM = re.compile(r"Stream #(\d{1,18})(?!\d)")
 _AROUND = re.compile(r"(?:while|conditional|call)(?:\.\d+)*\Z")  # operations made of other operations
-_COPY = re.compile(r"memcpy|memset", re.IGNORECASE)
+_COPY = re.compile(r"(?P<category>memcpy|memset)|Copy(?:Device|Host)To(?:Device|Host)\b", re.IGNORECASE)  # ROCm's last
 
 
 def place_of(device: str, line: str, name: str) -> tuple[str, int | None]:
@@ -17,6 +17,6 @@ def place_of(device: str, line: str, name: str) -> tuple[str, int | None]:
         return "cpu_op", None
     if stream := _STREAM.match(line):
         copy = _COPY.match(name)
-        return (f"gpu_{copy[0].lower()}" if copy else "kernel"), int(stream[1])
+        return (f"gpu_{(copy['category'] or 'memcpy').lower()}" if copy else "kernel"), int(stream[1])
     is_work = line == "XLA Ops" and "TPU" in device and not _AROUND.match(name)
     return ("kernel" if is_work else "gpu_user_annotation"), None

@@ -13,6 +13,8 @@
 -- Limits: Kernels whose names do not show what they do count as compute.  If the trace calls such a kernel a
 --   collective, most of the time of its stream is communication, or its name speaks of sending, receiving, peers or
 --   dispatch to experts, the note names it.  Kernels that wait, such as a collective for a late rank, count as busy.
+--   Of a process with several devices, such as JAX's with all GPUs of a node, a row has the unions over all of them, and
+--   the note says so; `gpu_events` tells them apart by `process`.
 --
 -- Glance: run_id rank train_step compute_share% exposed_comm_share% exposed_memory_share% idle_share% span_ns
 --   compute_ns exposed_comm_ns idle_ns note
@@ -40,7 +42,7 @@
 --   exposed_comm_share      DOUBLE       share of the span, 0 to 1
 --   exposed_memory_share    DOUBLE       share of the span, 0 to 1
 --   idle_share              DOUBLE       share of the span, 0 to 1
---   note                    VARCHAR      kernels that count as compute and may be communication
+--   note                    VARCHAR      several devices in one row; kernels that may be communication and count as compute
 WITH
 parts AS MATERIALIZED (
     SELECT run_id, file_id, rank, train_step, span_ns,
@@ -54,6 +56,10 @@ names AS (
     FROM (SELECT run_id, file_id, rank, process, stream, class, name[:60] AS label, collective IS NOT NULL AS is_collective,
             sum(duration_ns) AS lasted_ns
         FROM events WHERE class IS NOT NULL AND run_id IN (SELECT run_id FROM parts) GROUP BY ALL)),
+several AS (
+    SELECT run_id, file_id, rank, count(DISTINCT process)
+        || ' devices count as one: idle is where none of them works' AS note
+    FROM names WHERE process IS NOT NULL GROUP BY run_id, file_id, rank HAVING count(DISTINCT process) > 1),
 doubts AS (
     SELECT run_id, file_id, rank, 'may be communication, but counts as compute: '
         || array_to_string(list(DISTINCT label ORDER BY label)[:3], ', ')
@@ -63,7 +69,11 @@ doubts AS (
             '|(^|[^a-z])(inter|intra)_?node|(^|[^a-z])(dispatch|combine)_?(kernel|tokens?|experts?)([^a-z]|$)')) GROUP BY run_id, file_id, rank)
 SELECT parts.*, compute_ns / nullif(span_ns, 0) AS compute_share,
     exposed_comm_ns / nullif(span_ns, 0) AS exposed_comm_share,
-    exposed_memory_ns / nullif(span_ns, 0) AS exposed_memory_share, idle_ns / nullif(span_ns, 0) AS idle_share, note
-FROM parts LEFT JOIN doubts ON doubts.run_id = parts.run_id AND doubts.file_id = parts.file_id
+    exposed_memory_ns / nullif(span_ns, 0) AS exposed_memory_share, idle_ns / nullif(span_ns, 0) AS idle_share,
+    nullif(concat_ws('; ', several.note, doubts.note), '') AS note
+FROM parts
+LEFT JOIN several ON several.run_id = parts.run_id AND several.file_id = parts.file_id
+    AND several.rank IS NOT DISTINCT FROM parts.rank
+LEFT JOIN doubts ON doubts.run_id = parts.run_id AND doubts.file_id = parts.file_id
     AND doubts.rank IS NOT DISTINCT FROM parts.rank
 ORDER BY parts.run_id, parts.rank, parts.file_id, train_step
