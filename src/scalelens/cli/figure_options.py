@@ -24,7 +24,8 @@ Limits = Annotated[
     list[str] | None, typer.Option(metavar="[TITLE=]LOW:HIGH", help="Ends of a y axis.", rich_help_panel=AXES)
 ]
 XLimits = Annotated[
-    list[str] | None, typer.Option(metavar="[TITLE=]LOW:HIGH", help="Ends of an x axis.", rich_help_panel=AXES)
+    list[str] | None,
+    typer.Option(metavar="[TITLE=]LOW:HIGH", help="Ends of an x axis; dates as 2024-05-01.", rich_help_panel=AXES),
 ]
 Log = Annotated[
     list[str] | None, typer.Option(metavar="x|y|TITLE", help="Axis to make logarithmic.", rich_help_panel=AXES)

@@ -82,7 +82,8 @@ def plot(
         question = _question_of(chart, parameters or {})
         with Session(root, query_folders, question.statement) as session:
             why = reasons(session, question)[0]
-        raise UserError(f"{refusal}: {why.what}", other_figures.remedy(root, name) or why.what_to_do) from None
+        other = other_figures.remedy(root, name, str(question.parameters.get("runs", "")))
+        raise UserError(f"{refusal}: {why.what}", other or why.what_to_do) from None
     if path is not None:
         rendering.save(plotted.chart, path, plotted.provenance, page)
     return plotted
