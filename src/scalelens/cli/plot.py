@@ -8,10 +8,12 @@ import typer
 from scalelens.cli import figure_options as opts
 from scalelens.cli.completions import chart_names, query_parameters
 from scalelens.cli.options import WAREHOUSE, QueryFolders, WarehouseOption, pairs
+from scalelens.cli.other_sizes_beside import print_other_sizes
 from scalelens.cli.output import errors
 from scalelens.errors import UserError
 
 PANEL = "Draw"
+_SERIES = "scaling"  # the chart of series: it says which sizes are in none
 
 
 def plot(
@@ -74,6 +76,8 @@ def plot(
         drawn = plotting.plot(warehouse, kind, output, pairs(parameters) | ({"x": x} if x else {}), chosen, own_queries)
     plotting.save_beside(drawn, data, caption_file)
     errors.print("\n".join(str(path) for path in (output, data, caption_file) if path), markup=False)
+    if kind == _SERIES and sql is None:
+        print_other_sizes(warehouse, own_queries, pairs(parameters), drawn.rows["devices"])
 
 
 def _settings(kind: str, **given: Any) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """A run: the parts of files that belong to it, its id, its name, and how it ended."""
 
-import os
 import re
 from pathlib import PurePath
 from typing import NamedTuple
@@ -103,7 +102,9 @@ class Run(NamedTuple):
         stems = {part.path.rpartition("/")[2].split(".", 1)[0] for part in self.parts}
         if len(stems) < _FEWEST_RANKS or not all(map(_RANK.search, stems)):
             return None
-        return _END.sub("", os.path.commonprefix(sorted(stems)))
+        first, last = min(stems), max(stems)
+        n_shared = next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(map(len, stems)))
+        return _END.sub("", first[:n_shared])
 
     def _has_several_logs(self) -> bool:
         logs = {part.path for part in self.parts if part.facts.steps}
