@@ -168,7 +168,7 @@ def test_sentences_of_pace_and_slow_steps() -> None:
     said = pace.sentences(pl.DataFrame([unsteady]), NAMES)
     assert said[0].text == "job A has no steady pace: it changes at steps 26, 45."
     assert not pace.sentences(pl.DataFrame([slower | {"steady_s": 0.505}]), NAMES), "1 % is only in the table"
-    assert pace.nothing(pl.DataFrame([slower]).clear()) == "No log has the time of a step."
+    assert pace.nothing(pl.DataFrame([slower]).clear()) == "No log gives a step time."
     slow = {"run_id": "b", "class": "periodic", "n_slow": 9, "cost_share": 0.12, "cost_s": 6.0, "fast_s": 0.1,
             "slowest_s": 1.0, "period_steps": 100, "first_step": 7, "last_step": 807}  # fmt: skip
     last = slow | {"class": "isolated", "n_slow": 1, "period_steps": None, "first_step": 63, "last_step": 63}

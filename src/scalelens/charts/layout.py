@@ -115,7 +115,7 @@ def _millimeters(value: Any, names: str = "") -> float:
 def _font_size(value: Any) -> dict[str, Any]:
     size = _number(value)
     if not 3 <= size <= 60:
-        raise UserError(f"'{value}' is not a font size from 3 to 60 points", "that of papers is 7, of slides 10")
+        raise UserError(f"'{value}' is not a font size from 3 to 60 points", "papers use 7, slides 10")
     return {"font_size": size}
 
 

@@ -54,7 +54,7 @@ def draw(
     """
     known = rows.filter(pl.col("step_s") > 0).sort("position_in_run")
     if known.is_empty():
-        raise UserError("there are no step times to draw", "see what the runs hold: scalelens query batch_stats")
+        raise UserError("there are no step times to draw", "see what was measured: scalelens query batch_stats")
     for part in known.partition_by(page.facet) if page.facet else [known]:
         limits.check_one_run(part, "step times")
     points: list[Row] = known.to_dicts()

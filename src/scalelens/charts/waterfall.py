@@ -44,7 +44,7 @@ def draw(
 ) -> Any:
     """The figure of the rows of `waterfall`.  Raises UserError if there is no run, or too many."""
     if rows.is_empty():
-        raise UserError("there is no run to draw", "see what is known of the runs: scalelens query runs_overview")
+        raise UserError("there is no run to draw", "see what is known about the runs: scalelens query runs_overview")
     shown = rows.partition_by(["run_id", "source"], maintain_order=True)
     hint = limits.CHOOSE_RUNS
     limits.check_count(len(shown), _MOST_PANELS, "waterfalls", hint)

@@ -27,14 +27,14 @@ class _Workload(StrEnum):
 def bench(
     context: typer.Context,
     workload: Annotated[_Workload, typer.Argument(help="vision: images on DDP; language: GPT on megatron-core.")],
-    nproc: Annotated[int | None, typer.Option(min=1, help="Devices of a node; 1 on this machine by default.")] = None,
+    nproc: Annotated[int | None, typer.Option(min=1, help="Devices per node; by default 1 on this machine.")] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder for logs and traces, or for the study.", show_default="results/WORKLOAD-1, -2, ..."),
     ] = None,
-    power: Annotated[bool, typer.Option("--power", help="Measure power: by jpwr, or by a sampler of our own.")] = False,
+    power: Annotated[bool, typer.Option("--power", help="Measure power, with jpwr or a built-in sampler.")] = False,
     slurm: Annotated[bool, typer.Option("--slurm", help="Write a Slurm job script for each size, and submit.")] = False,
-    nodes: Annotated[str, typer.Option(help="With --slurm: 1..64 is 1,2,4,...,64; 1,2,6 is these three.")] = "1",
+    nodes: Annotated[str, typer.Option(help="With --slurm: 1..64 means 1,2,4,...,64; 1,2,6 means these three.")] = "1",
     system: Annotated[
         str | None, typer.Option(help="With --slurm: lumi, leonardo, marenostrum5, meluxina, karolina, ...")
     ] = None,
@@ -50,7 +50,7 @@ def bench(
         bool, typer.Option("--stage", help="With --slurm: copy --data to the storage of each node first.")
     ] = False,
     one_at_a_time: Annotated[
-        bool, typer.Option("--one-at-a-time", help="With --slurm: a job starts when the one before it has ended.")
+        bool, typer.Option("--one-at-a-time", help="With --slurm: each job starts after the previous one ends.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With --slurm: write scripts, submit nothing.")] = False,
 ) -> None:  # fmt: skip

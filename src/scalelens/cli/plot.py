@@ -17,7 +17,9 @@ _SERIES = "scaling"  # the chart of series: it says which sizes are in none
 
 
 def plot(
-    name: Annotated[str | None, typer.Argument(help="See scalelens charts.", autocompletion=chart_names)] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="A chart; list them with: scalelens charts", autocompletion=chart_names)
+    ] = None,
     parameters: Annotated[
         list[str] | None,
         typer.Argument(metavar="[KEY=VALUE]...", help="Parameters of its query.", autocompletion=query_parameters),
@@ -99,5 +101,5 @@ def _asked(name: str | None, sql: str | None, output: Path | None) -> tuple[str,
 
 def _both(x: str | None, y: str | None) -> tuple[str, str]:
     if not x or not y:
-        raise UserError("--sql needs to know what to draw", "name two columns: --x devices --y step_s")
+        raise UserError("--sql needs two columns to draw", "name them: --x devices --y step_s")
     return x, y

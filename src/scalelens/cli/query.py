@@ -79,7 +79,7 @@ def query(
     check_table_width(width, format)
     if format in WITH_PROVENANCE:
         if dask:
-            raise UserError(f"--dask gives no {format.value}", "leave one of the two out")
+            raise UserError(f"--dask cannot be combined with --format {format.value}", "leave one of them out")
         from scalelens.cli.written import show_with_provenance
 
         show_with_provenance(warehouse, question, format, at_a_glance, own_queries, width)

@@ -56,7 +56,7 @@ def reasons(session: Session, question: Question) -> list[_Reason]:
     query = session.queries[question.query]
     found = _of_runs(session, question, query) if query.when_empty else []
     found = found or _missing(session, query) or _counted_otherwise(session, question, query)
-    return found or [_Reason("the records hold nothing for it", _explained(query))]
+    return found or [_Reason("no record has what this needs", _explained(query))]
 
 
 def told_reasons(session: Session, question: Question) -> list[dict[str, str]]:

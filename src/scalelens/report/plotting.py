@@ -68,7 +68,7 @@ def plot(
     chart, settings = find(name), dict(settings or {})
     page = page_of(settings)
     if page.unit and not hasattr(chart, "UNITS"):
-        raise UserError(f"the chart {name} counts devices as the logs do", "--unit is for: plot throughput")
+        raise UserError(f"the chart {name} cannot count devices in another unit", "--unit works with: plot throughput")
     if page.facet and not hasattr(chart, "FACETS"):
         raise UserError(
             f"the chart {name} cannot be split into panels", f"it has panels of its own, or one run; {_with_facets()}"
@@ -148,7 +148,7 @@ def _columns_of_facet(session: Session, chart: ModuleType, query: Query, facet: 
     of_runs = session.ask(Question(sql="FROM runs LIMIT 0")).table.column_names
     if facet not in of_runs or "run_id" not in known:
         names = sorted(known | set(of_runs if "run_id" in known else ()))
-        raise UserError(f"there is no column '{facet}' to make panels of", f"there are: {', '.join(names)}")
+        raise UserError(f"there is no column '{facet}' to split the figure by", f"there are: {', '.join(names)}")
     return (f'"{facet}"',)
 
 
@@ -160,7 +160,7 @@ def plot_sql(
     settings = dict(settings or {})
     page = page_of(settings)
     if page.unit:
-        raise UserError("the rows of your SQL count devices as it says", "leave --unit out, or count there")
+        raise UserError("--unit does not apply to SQL of your own", "leave it out, or convert the devices in the SQL")
     answer = ask(root, Question(sql=statement), query_folders, also=NEEDED_FOR_INPUTS)
     rows = answer.frame
     if not _ORDERED.search(statement):  # threads of DuckDB hand rows over in any order

@@ -51,4 +51,4 @@ def run_to_draw(rows: "pl.DataFrame") -> str:
 
 
 def nothing(rows: "pl.DataFrame") -> str:
-    return "No file has readings of power."
+    return "No file contains power readings."
