@@ -1171,6 +1171,21 @@ def test_ends_that_an_axis_cannot_have(case: str, limits: str, words: str) -> No
         render.adjusted(spec_of(case), page_of({"xlim": limits}), len)
 
 
+def test_an_accuracy_that_stays_zero_has_no_axis_below_it() -> None:
+    rows = rows_of("accuracy/" + sorted((FIXTURES / "accuracy").glob("*.csv"))[0].stem)
+    spec = render.specification(draw("accuracy/x", rows.with_columns(score=pl.lit(0.0))), {})
+    scales = [mark["encoding"].get("y", {}).get("scale") for mark in marks(spec)]
+    lows = {scale["domain"][0] for scale in scales if scale}
+    assert lows and all(-0.1 < low <= 0 for low in lows)
+
+
+def test_a_legend_names_the_kinds_of_loss_that_are_drawn() -> None:
+    case = "waterfall/" + sorted((FIXTURES / "waterfall").glob("*.csv"))[0].stem
+    rows = rows_of(case)
+    small = rows.with_columns(percent=pl.when(pl.col("part") == "rest").then(0.001).otherwise("percent"))
+    assert "lost, not known to what" not in text_of(draw(case, small))
+
+
 def test_a_bare_number_of_a_sensor_says_what_it_is():
     rows = rows_of("power_over_time/four_gpus").with_columns(device=pl.col("device").str.replace("pynvml:", ""))
     assert "GPU 0 GPU 1 GPU 2 GPU 3" in text_of(draw("power_over_time/four_gpus", rows))

@@ -375,8 +375,8 @@ def test_a_forecast_is_told_where_it_says_something() -> None:
     assert told.text == "gpt: at 2,048 devices expect 61 % to 74 % of ideal; 1,024 were run."
     assert "by 28 forecasts whose result is known" in told.doubt
     wild, short = rows.filter(pl.col("series") == "wild"), rows.head(1)
-    assert forecast.sentences(wild, {}) == [] and "could give anything" in forecast.nothing(wild)
-    assert forecast.nothing(short).startswith("No series has four sizes")
+    assert forecast.sentences(wild, {}) == [] and "too far from a line" in forecast.nothing(wild)
+    assert forecast.nothing(short).startswith("A forecast needs four sizes")
     assert forecast.nothing(rows.clear()) == "No series has several sizes."
 
 

@@ -87,7 +87,7 @@ def _axes(points: Sequence[Row], title: str) -> tuple[Any, Any]:
     low, high = (pick(point["step_s"] for point in points) for pick in (min, max))
     first, last = points[0]["at"], max(point["at"] for point in points)
     scale = alt.Scale(domain=[first, max(last, first + 1)], nice=False, padding=5)
-    x = alt.X("at:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6, **axes.labels(last)))
+    x = alt.X("at:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6, tickMinStep=1, **axes.labels(last)))
     if not axes.is_logarithmic(low, high):
         return x, axes.from_zero("step_s", "step time [s]", high)
     ticks = [tick for tick in axes.ticks_of_decades(low, high) if low / 2 <= tick <= high * 2]

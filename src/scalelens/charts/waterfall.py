@@ -49,15 +49,16 @@ def draw(
     hint = limits.CHOOSE_RUNS
     limits.check_count(len(shown), _MOST_PANELS, "waterfalls", hint)
     names: list[str] = []
-    panels = []
+    panels, drawn = [], set()
     for number, part in enumerate(shown, 1):
         bars = [bar for bar in part.to_dicts() if bar["part"] == "left" or abs(bar["percent"]) >= _LEAST]
+        drawn |= {_kind(bar["part"]) for bar in bars}
         names.append(f"{bars[0]['name'] or bars[0]['run_id'][:8]} ({bars[0]['source']})")
         is_lowest = number == len(shown)
         title = "" if len(shown) == 1 else names[-1]
         chart = facets.titled(_bars(bars, is_lowest), title, 1, page)
         panels.append([style.Panel(chart, height=_LINE_HEIGHT * len(bars))])
-    legend = [style.swatch(kind, color) for kind, color in _KINDS.items() if kind in map(_kind, rows["part"])]
+    legend = [style.swatch(kind, color) for kind, color in _KINDS.items() if kind in drawn]
     return style.figure(panels, legend, _caption(rows, names), page)
 
 
