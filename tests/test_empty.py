@@ -11,7 +11,7 @@ import scalelens
 from command_line import Run
 from conftest import FIXTURES
 from scalelens.errors import UserError
-from scalelens.question.empty import of_reason, reasons
+from scalelens.question.empty import reason_of, reasons
 from scalelens.question.question import Question
 from scalelens.question.session import Session
 
@@ -33,7 +33,7 @@ def warehouse_of(tmp_path: Path, text: str = "", fixture: Path | None = None) ->
 def test_commands_name_runs_as_people_do() -> None:
     names = {"0123456789ab": "bert 16 nodes", "ba9876543210-1": "gpt"}
     row = {"run_id": "0123456789ab", "remedy": "compare: scalelens query differences a=0123456789ab b=ba9876543210-1"}
-    (reason,) = [of_reason("other settings", [row], names)]
+    (reason,) = [reason_of("other settings", [row], names)]
     assert reason.remedy == 'compare: scalelens query differences a="bert 16 nodes" b=gpt'
 
 

@@ -75,7 +75,7 @@ def _of_runs(session: Session, question: Question, query: Query) -> list[_Reason
         asked = run_by_run(further.queries, question)
         for row in further.ask(asked).table.to_pylist():
             of_reason.setdefault(row["reason"], []).append(row)
-        return [of_reason(reason, rows, further.run_names) for reason, rows in of_reason.items()]
+        return [reason_of(reason, rows, further.run_names) for reason, rows in of_reason.items()]
 
 
 def run_by_run(queries: Mapping[str, Query], question: Question) -> Question:
@@ -85,7 +85,8 @@ def run_by_run(queries: Mapping[str, Query], question: Question) -> Question:
     return Question(other.name, parameters={key: value for key, value in question.parameters.items() if key in takes})
 
 
-def of_reason(reason: str, rows: list[Mapping[str, Any]], names: Mapping[str, str]) -> _Reason:
+def reason_of(reason: str, rows: list[Mapping[str, Any]], names: Mapping[str, str]) -> _Reason:
+    """A reason that holds for several runs, and what to do about it, in commands with the names of runs."""
     remedy = rows[0]["remedy"]
     is_of_one = any(row["remedy"] != remedy for row in rows)
     named = _RUN.sub(lambda found: _named(found[1], found[2], names), remedy)
