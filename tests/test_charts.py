@@ -11,7 +11,7 @@ import struct
 import subprocess
 import sys
 import zlib
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
@@ -1174,6 +1174,45 @@ def test_ends_of_an_x_axis():
     shown = [mark for mark in marks(spec) if mark["encoding"].get("x", {}).get("field") == "devices"]
     assert {tuple(mark["encoding"]["x"]["scale"]["domain"]) for mark in shown} == {(8, 32)}
     assert all(mark["mark"]["clip"] for mark in shown)
+
+
+def test_ends_of_an_axis_of_dates_are_dates() -> None:
+    spec = render.adjusted(spec_of("blame_jobs/many_nodes"), page_of({"xlim": "2026-11-03:2026-11-05T12:00"}), len)
+    shown = [mark["encoding"]["x"] for mark in marks(spec) if mark["encoding"].get("x", {}).get("field") == "at"]
+    low, high = (datetime(2026, 11, day, hour, tzinfo=UTC).timestamp() * 1000 for day, hour in ((3, 0), (5, 12)))
+    assert shown and {tuple(x["scale"]["domain"]) for x in shown} == {(low, high)}
+    titled = next(x for x in shown if x.get("title"))
+    assert titled["title"] == "start, Nov 3 to Nov 5, 2026"
+    assert all(low <= tick <= high for tick in titled["axis"]["values"]) and len(titled["axis"]["values"]) > 2
+
+
+@pytest.mark.parametrize(
+    ("case", "limits", "words"),
+    [
+        ("blame_jobs/many_nodes", "1:8", "shows dates; write the first and the last day"),
+        ("throughput/nodes", "2026-11-03:2026-11-05", "shows numbers, not dates"),
+        ("blame_jobs/many_nodes", "2026-11-33:2026-12-05", "does not exist"),
+        ("blame_jobs/many_nodes", "2026-11-05:2026-11-03", "empty range"),
+    ],
+)
+def test_ends_that_an_axis_cannot_have(case: str, limits: str, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        render.adjusted(spec_of(case), page_of({"xlim": limits}), len)
+
+
+def test_an_accuracy_that_stays_zero_has_no_axis_below_it() -> None:
+    rows = rows_of("accuracy/" + sorted((FIXTURES / "accuracy").glob("*.csv"))[0].stem)
+    spec = render.specification(draw("accuracy/x", rows.with_columns(score=pl.lit(0.0))), {})
+    scales = [mark["encoding"].get("y", {}).get("scale") for mark in marks(spec)]
+    lows = {scale["domain"][0] for scale in scales if scale}
+    assert lows and all(-0.1 < low <= 0 for low in lows)
+
+
+def test_a_legend_names_the_kinds_of_loss_that_are_drawn() -> None:
+    case = "waterfall/" + sorted((FIXTURES / "waterfall").glob("*.csv"))[0].stem
+    rows = rows_of(case)
+    small = rows.with_columns(percent=pl.when(pl.col("part") == "rest").then(0.001).otherwise("percent"))
+    assert "lost, not known to what" not in text_of(draw(case, small))
 
 
 def test_a_bare_number_of_a_sensor_says_what_it_is():

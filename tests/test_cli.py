@@ -447,6 +447,28 @@ def test_ingest_says_what_it_did_on_stderr(run: Run, logs: Path, tmp_path: Path)
     assert "\x1b" not in ran.err, "a progress bar is for people"
 
 
+def test_what_is_next_without_steps_is_the_report(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "power.csv").write_text("timestamp,gpu_power_w\n" + "".join(f"{1.7e9 + k},300\n" for k in range(9)))
+    assert "next: scalelens report -o report.html" in run("ingest", tmp_path / "power.csv", "-w", tmp_path / "w").err
+
+
+def test_a_series_says_which_sizes_it_lacks(run: Run, tmp_path: Path) -> None:
+    """As a table for people, and as a figure; not where the user chose rows."""
+    for devices, batch in ((8, 64), (16, 128), (64, 100)):
+        config = f"[facts]\ndevices = {devices}\nmodel = 'm'\nglobal_batch_size = {batch}\nsystem = 's'\n"
+        folder = tmp_path / "logs" / f"n{devices}"
+        folder.mkdir(parents=True)
+        (folder / "scalelens.toml").write_text(config)
+        (folder / "a.csv").write_text("step,step_time_s\n" + "".join(f"{k},{1 + k % 3 / devices}\n" for k in range(40)))
+    scalelens.ingest(tmp_path / "logs", warehouse=tmp_path / "w")
+    said = "no series has the runs on 64 devices; see why: scalelens query not_compared"
+    assert said in run("query", "scaling", "--format", "table", "-w", tmp_path / "w").err
+    assert said in run("plot", "scaling", "-w", tmp_path / "w", "-o", tmp_path / "a.svg").err
+    assert said not in run("query", "scaling", "--format", "csv", "-w", tmp_path / "w").err
+    assert said not in run("query", "scaling", "--format", "table", "--limit", 1, "-w", tmp_path / "w").err
+    assert said not in run("query", "scaling", "runs=devices < 64", "--format", "table", "-w", tmp_path / "w").err
+
+
 def test_files_that_were_not_read_for_one_reason_are_named_together(run: Run, tmp_path: Path) -> None:
     for name in "abc":
         (tmp_path / f"{name}.txt").write_text(f"the notes of {name}\n")

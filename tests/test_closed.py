@@ -101,7 +101,7 @@ def test_a_question_holds_so_much_memory(home: Path, run: "Run", monkeypatch: py
     monkeypatch.setenv("SCALELENS_MEMORY", "512MiB")
     assert "512.0 MiB" in run(*asked).out
     monkeypatch.setenv("SCALELENS_MEMORY", "much")
-    assert "SCALELENS_MEMORY=much is not a size; say 16GB, for example" in run(*asked).err
+    assert "SCALELENS_MEMORY=much is not a size; write for example 16GB" in run(*asked).err
 
 
 def test_what_is_too_much_goes_into_files_that_are_gone(

@@ -11,7 +11,7 @@ import scalelens
 from command_line import Run
 from conftest import FIXTURES
 from scalelens.errors import UserError
-from scalelens.question.empty import reasons
+from scalelens.question.empty import reason_of, reasons
 from scalelens.question.question import Question
 from scalelens.question.session import Session
 
@@ -28,6 +28,13 @@ def warehouse_of(tmp_path: Path, text: str = "", fixture: Path | None = None) ->
     (logs / name).write_bytes(fixture.read_bytes() if fixture else text.encode())
     scalelens.ingest(logs, warehouse=home)
     return home
+
+
+def test_commands_name_runs_as_people_do() -> None:
+    names = {"0123456789ab": "bert 16 nodes", "ba9876543210-1": "gpt"}
+    row = {"run_id": "0123456789ab", "remedy": "compare: scalelens query differences a=0123456789ab b=ba9876543210-1"}
+    (reason,) = [reason_of("other settings", [row], names)]
+    assert reason.remedy == 'compare: scalelens query differences a="bert 16 nodes" b=gpt'
 
 
 FILES = [sorted((FIXTURES / folder).glob(pattern))[0] for folder, pattern in (
@@ -64,7 +71,7 @@ def test_records_that_are_all_left_out_are_not_called_missing(run: Run, tmp_path
 def test_a_selection_without_runs_is_named(run: Run, tmp_path: Path) -> None:
     home = warehouse_of(tmp_path, SKIPPED.format(n=1))
     ran = run("query", "batch_stats", "runs=devices = 99", "-w", home)
-    assert "no run fulfills devices = 99; see the runs with: scalelens query runs_overview" in ran.err
+    assert "no run matches devices = 99; see the runs with: scalelens query runs_overview" in ran.err
 
 
 def test_a_warm_up_that_nothing_leaves_out_is_refused(tmp_path: Path) -> None:

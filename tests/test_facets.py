@@ -127,7 +127,9 @@ def test_a_facet_of_the_library_of_the_command_line_and_of_a_sidecar(
 
 def test_columns_and_charts_without_a_facet(two_runs: Path) -> None:
     options = ["-w", two_runs / "w", "-o", two_runs / "no.svg", "--facet"]
-    assert "there is no column 'colour' to make panels of; there are: " in run("plot", "batch_cdf", *options, "colour")
+    assert "there is no column 'colour' to split the figure by; there are: " in run(
+        "plot", "batch_cdf", *options, "colour"
+    )
     refused = run("plot", "step_heatmap", *options, "name")
     assert (
         "the chart step_heatmap cannot be split into panels; it has panels of its own, or one run; these take one: acc"

@@ -15,6 +15,7 @@ from command_line import app
 from conftest import FIXTURES
 from scalelens.question.question import call
 from scalelens.question.run_names import RUN_NAMES, in_command
+from scalelens.report import other_figures
 from sizes import ingested
 
 
@@ -48,7 +49,7 @@ def test_a_refused_chart_names_what_the_logs_can_show(
 
 NAMES = (
     "plain one", "3665238", "1", "1e5", "1234567890e1", "it's $HOME", 'a "b"', "k=v (1); two", "this or that", "true",
-    "a\\b!c", "x`y`",
+    "a\\b!c", "x`y`", "amy's run", "the students' n16", "'quoted'",
 )  # fmt: skip
 
 
@@ -64,11 +65,25 @@ def test_a_run_that_is_advised_is_that_run_whatever_its_name(tmp_path: Path) -> 
     assert sorted(names.values()) == sorted(NAMES)
     for run, name in names.items():
         word = in_command(names, run)
-        assert word == (run if re.search("['$\"=`!]|^true$| or ", name) else name)
+        assert word == (run if re.search("[$\"=`!]|(?<!\\w)'|^true$| or ", name) else name)
         shown = subprocess.run(["sh", "-c", f'printf %s "{word}"'], capture_output=True, check=True)
         assert shown.stdout.decode() == word
         for given in (word, run):
             assert connection.sql(f"FROM {call('selected_runs', {'runs': given})}").fetchall() == [(run,)]
+
+
+def test_what_is_offered_instead_is_of_the_selected_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, steps in (("long", 90), ("short", 30)):
+        Path("logs").mkdir(exist_ok=True)
+        rows = "".join(f"{step},{1 + step % 3 / 100}\n" for step in range(steps))
+        Path(f"logs/{name}.csv").write_text(f"step,step_time_s\n{rows}")
+    assert invoke("ingest logs").exit_code == 0
+    statement = "SELECT run_id FROM runs WHERE name = 'short'"
+    short = ask_sql(Path("scalelens-warehouse"), statement).item()
+    offered = other_figures.remedy(Path("scalelens-warehouse"), "batch_cdf", f"run_id = '{short}'")
+    assert 'plot step_times runs="short"' in offered
+    assert 'plot step_times runs="long"' in other_figures.remedy(Path("scalelens-warehouse"), "batch_cdf")
 
 
 def test_power_that_cannot_be_true_is_not_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

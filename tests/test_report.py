@@ -168,7 +168,7 @@ def test_sentences_of_pace_and_slow_steps() -> None:
     said = pace.sentences(pl.DataFrame([unsteady]), NAMES)
     assert said[0].text == "job A has no steady pace: it changes at steps 26, 45."
     assert not pace.sentences(pl.DataFrame([slower | {"steady_s": 0.505}]), NAMES), "1 % is only in the table"
-    assert pace.nothing(pl.DataFrame([slower]).clear()) == "No log has the time of a step."
+    assert pace.nothing(pl.DataFrame([slower]).clear()) == "No log gives a step time."
     slow = {"run_id": "b", "class": "periodic", "n_slow": 9, "cost_share": 0.12, "cost_s": 6.0, "fast_s": 0.1,
             "slowest_s": 1.0, "period_steps": 100, "first_step": 7, "last_step": 807}  # fmt: skip
     last = slow | {"class": "isolated", "n_slow": 1, "period_steps": None, "first_step": 63, "last_step": 63}
@@ -296,6 +296,39 @@ def test_a_growing_model_has_no_efficiency() -> None:
     assert said[0].doubt.endswith("The model grows.")
 
 
+def test_sizes_in_no_series_are_named_and_the_figure_shows_them() -> None:
+    row = {"series": "s", "devices": 16, "baseline_devices": 8, "efficiency": 0.9, "efficiency_low": None, "speedup": 1.8,
+           "tflops_per_device": None, "n_runs": 1, "n_steps": 9, "note": None, "other_sizes": [32, 64, 2496]}  # fmt: skip
+    rows = pl.DataFrame([row | {"devices": 8}, row])
+    said = [sentence.text for sentence in scaling.sentences(rows, NAMES)]
+    assert said == ["s: 16 devices against 8: 90.0 % of ideal.", "No series has the runs on 32, 64 and 2,496 devices."]
+    assert scaling.charts(rows)[0] == "throughput"
+    few_others = rows.with_columns(other_sizes=pl.lit([32]))
+    assert scaling.charts(few_others)[0] == "scaling"
+    none = rows.with_columns(other_sizes=pl.lit(None, pl.List(pl.Int64)))
+    assert len(scaling.sentences(none, NAMES)) == 1
+
+
+def test_dates_of_a_folder_of_power_are_those_of_its_readings(tmp_path: Path) -> None:
+    rows = "".join(
+        f"2026-05-{day:02}T10:00:{second:02},{power}\n" for day in (3, 5) for second, power in enumerate([300] * 9)
+    )
+    (tmp_path / "power.csv").write_text(f"timestamp,gpu_power_w\n{rows}")
+    scalelens.ingest(tmp_path / "power.csv", warehouse=tmp_path / "w")
+    content = content_of(tmp_path / "w")
+    assert content.subject.facts["Dates"] == "3 May 2026 to 5 May 2026"
+    assert "<dt>Not in the logs</dt><dd class=unknown>system, model, devices, framework, precision</dd>" in written(
+        content
+    )
+
+
+def test_a_column_of_unknown_scope_may_be_a_sum_and_gives_no_headline() -> None:
+    row = {"run_id": "a", "scope": "gpu", "mean_w": 440.0, "energy_j": 1.0}
+    rows = pl.DataFrame([row, row | {"run_id": "b", "scope": None, "mean_w": 3521.0}])
+    assert power.number(rows, NAMES) == ("440 W", "largest mean power of a sensor", "GPU, job A")
+    assert power.number(rows.filter(pl.col("scope").is_null()), NAMES).value == "3,521 W"
+
+
 def test_device_time_is_total_over_total() -> None:
     rows = pl.DataFrame({"run_id": ["a", "a"], "span_ns": [300, 100], "compute_ns": [300, 0], "exposed_comm_ns": [0, 50],
                          "exposed_memory_ns": [0, 0], "idle_ns": [0, 50], "idle_share": [0.0, 0.5]})  # fmt: skip
@@ -342,8 +375,8 @@ def test_a_forecast_is_told_where_it_says_something() -> None:
     assert told.text == "gpt: at 2,048 devices expect 61 % to 74 % of ideal; 1,024 were run."
     assert "by 28 forecasts whose result is known" in told.doubt
     wild, short = rows.filter(pl.col("series") == "wild"), rows.head(1)
-    assert forecast.sentences(wild, {}) == [] and "could give anything" in forecast.nothing(wild)
-    assert forecast.nothing(short).startswith("No series has four sizes")
+    assert forecast.sentences(wild, {}) == [] and "too far from a line" in forecast.nothing(wild)
+    assert forecast.nothing(short).startswith("A forecast needs four sizes")
     assert forecast.nothing(rows.clear()) == "No series has several sizes."
 
 

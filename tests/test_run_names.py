@@ -1,11 +1,14 @@
 """What runs are called, and which runs a name means."""
 
+import json
 import re
+from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pytest
 
+import scalelens
 from little_warehouse import Warehouse
 from scalelens.report.columns import Columns
 from scalelens.report.glance import by_names
@@ -143,7 +146,7 @@ def test_a_side_that_fits_several_runs_lists_them(warehouse: Warehouse) -> None:
 
 def test_a_condition_without_runs_names_the_query_that_shows_them(warehouse: Warehouse) -> None:
     study(warehouse)
-    complaint = "a: no run fulfills nodes > 99; see the runs with: scalelens query runs_overview"
+    complaint = "a: no run matches nodes > 99; see the runs with: scalelens query runs_overview"
     with pytest.raises(duckdb.Error, match=complaint):
         warehouse.ask("FROM two_sides(a := 'nodes > 99', b := 'fp321')")
     assert warehouse.ask("FROM runs_overview()")
@@ -164,3 +167,21 @@ def test_files_that_only_their_names_tell_apart_are_named_by_them(warehouse: War
     }  # fmt: skip
     assert meant(warehouse, "h100 ckpt10") == ["c10"]
     assert meant(warehouse, "ckpt1") == ["c1"]
+
+
+def test_traces_of_ranks_are_called_by_what_their_names_share(tmp_path: Path) -> None:
+    for folder, stems, name in (
+        ("a", ("Baseline - 12-11 - e049e-rank0-trace", "Baseline - 12-11 - 6bd4b-rank1-trace"), "Baseline - 12-11"),
+        ("b", ("bench-h100_rank10", "bench-h100_rank11"), "bench-h100"),
+        ("gpt-long", ("rank0_trace", "rank1_trace"), "gpt-long"),
+        ("c", ("bench-h100_rank7",), "bench-h100_rank7"),
+    ):
+        for rank, stem in enumerate(stems):
+            event = {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 10.0, "dur": 5.0 + rank}
+            about = {"rank": rank, "world_size": 2}
+            (tmp_path / folder).mkdir(exist_ok=True)
+            trace = {"schemaVersion": 1, "distributedInfo": about, "traceEvents": [event]}
+            (tmp_path / folder / f"{stem}.json").write_text(json.dumps(trace))
+        scalelens.ingest(tmp_path / folder, warehouse=tmp_path / f"w{folder}")
+        names = scalelens.query("run_names", warehouse=tmp_path / f"w{folder}")["name"].to_list()
+        assert names == [name]

@@ -71,7 +71,7 @@ class Desk:
             raise UserError("that is not a path", "name a file below the root")
         path = Path(os.path.realpath(os.path.join(places[0], os.path.expanduser(name) if name[:1] == "~" else name)))
         if not any(path == place or path.is_relative_to(place) for place in places):
-            raise UserError("the path lies outside of the folder that this server reads", f"stay below {places[0]}")
+            raise UserError("the path is outside the folder that this server may read", f"stay below {places[0]}")
         if not path.exists():
             raise UserError(f"no such file or folder: {name}", f"paths are relative to {places[0]}")
         return path
@@ -94,7 +94,7 @@ class Desk:
         from scalelens.report.envelopes import content_of
 
         if question.select != EVERYTHING and len(_statements_in(session, question.statement)) != 1:
-            raise UserError("`where` and `sort` hold more than a condition and columns", "ask by `sql` instead")
+            raise UserError("`where` takes one condition, and `sort` takes columns", "use `sql` for more")
         asked = session.ask(question)
         answer, in_all = asked.part(page.offset, page.limit)
         names = self._columns_of(answer, page.columns)
@@ -200,6 +200,6 @@ def _no_rows(session: "Session", statement: str) -> list[dict[str, str]]:
                 "untrusted_remedy": "overview shows which tables have rows",
             }]  # fmt: skip
     return [{
-        "untrusted_reason": "no row fulfills the conditions of the statement",
+        "untrusted_reason": "no row meets the conditions of the statement",
         "untrusted_remedy": "ask without WHERE, or for the values that a column has",
     }]  # fmt: skip

@@ -29,7 +29,7 @@ def lines_of(entry: "Entry", first: int, last: int) -> list[str]:
     try:
         source.size_bytes = min(source.size_bytes, entry.size_bytes)
         if not _holds(source, entry):
-            raise UserError("the file has other bytes than those that were read", "ingest it again")
+            raise UserError("the file has changed since it was read", "ingest it again")
         return [visible(masked(line.decode("utf-8", "replace"))) for line in _between(source, first, last)]
     except OSError as error:
         raise UserError(f"the file cannot be read ({error.strerror})", "ingest it again") from None

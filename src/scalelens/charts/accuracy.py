@@ -125,10 +125,11 @@ def _scores(scores: pl.Series, title: str) -> Any:
     if 0 < low * _LOGARITHMIC_FROM <= high:
         return axes.from_zero_or_logarithmic("score", title, (low, high))
     room = (high - low) * 0.04 or 1
+    lowest = max(low - room, -0.04 * room) if low >= 0 and high == low else low - room  # one value of 0 or more
     return alt.Y(
         "score:Q",
         title=title,
-        scale=alt.Scale(domain=[low - room, high + room], nice=False),
+        scale=alt.Scale(domain=[lowest, high + room], nice=False),
         axis=alt.Axis(tickCount=5, **axes.even_labels(max(abs(low), abs(high)))),
     )
 

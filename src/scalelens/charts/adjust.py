@@ -6,9 +6,10 @@ It works on the Vega-Lite of any chart, so charts need not know about it.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from scalelens.charts import dates
 from scalelens.charts.axes import labels, logarithmic
 from scalelens.charts.dark import darkened
-from scalelens.charts.layout import POINTS_PER_MM, Page
+from scalelens.charts.layout import POINTS_PER_MM, DateLimits, Page
 from scalelens.charts.tick_labels import keep_ends
 from scalelens.errors import UserError
 
@@ -17,6 +18,7 @@ _SHOWN = ("title", "subtitle", "text", "domain", "sort")  # keys of texts outsid
 _HIDDEN = ("colour", "shape", "run_id", "file_id", "series")  # fields of rows that a figure does not show as text
 _MOST_TEXTS = 30  # in a message
 _LOWEST_PANEL = 20  # points
+_LEAST_DATE = 1e11  # milliseconds since 1970: in 1973, before any log; seconds and counts are less
 
 
 def adjusted(spec: _Spec, page: Page, height_of: Callable[[_Spec], float]) -> _Spec:
@@ -48,10 +50,23 @@ def _copy_of(node: Any) -> Any:
 def _limit(axes: Sequence["_Axis"], limits: tuple[float, float]) -> None:
     """Gives axes other ends."""
     for view, channel, _ in axes:
+        _check_dates(channel, limits)
         channel["scale"] = (channel.get("scale") or {}) | {"domain": list(limits), "nice": False}
         _free_ticks(channel)
+        if dates.is_date(channel):
+            shown = dates.between(limits, channel.get("title"))
+            channel |= shown | {"axis": channel["axis"] | shown["axis"]}
         channel["axis"]["labelFlush"] = True  # a label that sticks out would move the title of its panel
         view["mark"]["clip"] = True  # what lies outside would cover the legend or the caption
+
+
+def _check_dates(channel: _Spec, limits: tuple[float, float]) -> None:
+    """Raises UserError for dates on an axis of numbers, and for numbers that no date can be on an axis of dates."""
+    are_dates, title = isinstance(limits, DateLimits), channel.get("title") or "axis"
+    if are_dates and not dates.is_date(channel):
+        raise UserError(f"the axis '{title}' shows numbers, not dates", "write LOW:HIGH, for example 0:100")
+    if not are_dates and dates.is_date(channel) and limits[0] < _LEAST_DATE:
+        raise UserError(f"the axis '{title}' shows dates", "write the first and the last day, as 2024-05-01:2024-06-01")
 
 
 def panels(spec: _Spec) -> list[_Spec]:

@@ -60,7 +60,7 @@ def draw(
         reasons = "; ".join(sorted(set(refused["reason"].drop_nulls())))
         raise UserError(
             f"there is no distribution of step times to draw{f' ({reasons})' if reasons else ''}",
-            "see what the runs hold: scalelens query batch_stats",
+            "see what was measured: scalelens query batch_stats",
         )
     known = known.with_columns(batch=run_labels.batch(known))
     room = style.legend_room(page)

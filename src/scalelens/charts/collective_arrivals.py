@@ -129,7 +129,7 @@ def _caption(compared: pl.DataFrame, blame: pl.DataFrame, order: list[int]) -> l
     if total:
         lines.append(
             f"Rank {worst['rank']} arrives last at {worst['times']} of {calls} and causes "
-            f"{100 * worst['blame'] / total:.0f} % of the waiting for late ranks."
+            f"{100 * worst['blame'] / total:.0f} % of the waiting for late ranks. Those that cause most come first."
         )
     offsets = compared["offset_ns"].to_list()
     if None in offsets:

@@ -37,7 +37,10 @@ def draw(
     limits.check_marks(known.height, "runs", "choose fewer for a and b")
     points: list[Row] = known.to_dicts()
     for number, point in enumerate(points, start=1):
-        point |= {"run": number, "label": f"{point['side']}: {(parameters or {}).get(point['side'], '')}"}
+        point |= {
+            "run": number,
+            "label": ": ".join(filter(None, [point["side"], (parameters or {}).get(point["side"])])),
+        }
     looks = style.looks(dict.fromkeys(point["label"] for point in points), page)
     by = style.encodings(looks)
     axis = alt.Axis(values=[point["run"] for point in points], format="d", labelOverlap="greedy")

@@ -1,6 +1,6 @@
 """An x axis of dates, with ticks at round hours, days, months or years."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -42,6 +42,19 @@ def axis(field: str, moments: Sequence[datetime], what: str = "start") -> Any:
             values=[milliseconds(tick) for tick in ticks], labelExpr=form, labelOverlap="greedy", labelSeparation=2,
         ),
     )  # fmt: skip
+
+
+def is_date(channel: Mapping[str, Any]) -> bool:
+    """Whether an axis of a finished figure is one of dates."""
+    return str((channel.get("axis") or {}).get("labelExpr", "")).startswith("utcFormat(")
+
+
+def between(limits: tuple[float, float], title: str | None) -> dict[str, Any]:
+    """What an axis of dates shows between other ends, in milliseconds: its ticks and their labels, and its title."""
+    first, last = (datetime.fromtimestamp(end / 1000, UTC).replace(tzinfo=None) for end in limits)
+    ticks, form = _ticks(first, last)
+    shown = {"values": [milliseconds(tick) for tick in ticks], "labelExpr": form}
+    return {"axis": shown} | ({"title": f"{title.partition(', ')[0]}, {_span(first, last)}"} if title else {})
 
 
 def _ends(first: datetime, last: datetime) -> list[float]:

@@ -48,7 +48,7 @@ def draw(
         raise UserError("no run has both a date and a value", "see what there is: scalelens query run_values")
     repeated = rows.filter(pl.len().over("series") > 1)
     if rows.height == 1:
-        raise UserError("one run has no history to draw", "see what there is: scalelens query run_values")
+        raise UserError("a history needs at least two runs", "see what there is: scalelens query run_values")
     if repeated.is_empty():
         raise UserError(
             f"there is no history to draw: each of the {rows.height} runs is the only one of its configuration",

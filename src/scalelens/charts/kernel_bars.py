@@ -30,7 +30,9 @@ _TEXT_START = 2  # points from the left edge of a bar
 def check_work(rows: pl.DataFrame) -> None:
     """Raises UserError if nothing ran on a device, and for several runs, whose kernels cannot be added up."""
     if rows.is_empty() or rows["total_ns"].sum() <= 0:
-        raise UserError("there is no device activity to draw", "see what the traces hold: scalelens query trace_steps")
+        raise UserError(
+            "there is no device activity to draw", "see what the traces contain: scalelens query trace_steps"
+        )
     limits.check_one_run(rows, "device work")
 
 

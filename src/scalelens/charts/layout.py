@@ -6,6 +6,7 @@ texts stay in proportion, and charts need not know about it.
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from scalelens.charts.words import SIZE
@@ -115,7 +116,7 @@ def _millimeters(value: Any, names: str = "") -> float:
 def _font_size(value: Any) -> dict[str, Any]:
     size = _number(value)
     if not 3 <= size <= 60:
-        raise UserError(f"'{value}' is not a font size from 3 to 60 points", "that of papers is 7, of slides 10")
+        raise UserError(f"'{value}' is not a font size from 3 to 60 points", "papers use 7, slides 10")
     return {"font_size": size}
 
 
@@ -155,21 +156,45 @@ def _colors(value: Any) -> dict[str, Any]:
     return {"colors": colors}
 
 
+class DateLimits(tuple[float, float]):
+    """Ends of an axis that were given as dates, in milliseconds since 1970."""
+
+
+_DATE = r"(\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?)"
+_DATES = re.compile(f"{_DATE}:{_DATE}")
+
+
 def _limits(value: Any) -> dict[str, tuple[float, float]]:
-    """`0:100`, or `efficiency [%]=0:100` for one of several axes."""
+    """`0:100`, or `efficiency [%]=0:100` for one of several axes; dates as `2024-05-01:2024-06-01`."""
     given = value if isinstance(value, Mapping | str) else list(value)
     texts = given.items() if isinstance(given, Mapping) else [
         text.rpartition("=")[::2] for text in ([given] if isinstance(given, str) else given)
     ]  # fmt: skip
     limits = {}
     for title, text in texts:
-        low, colon, high = str(text).partition(":")
-        if not colon:
-            raise UserError(f"'{text}' is not of the form LOW:HIGH", "write for example 0:100")
-        limits[title] = (_number(low), _number(high))
+        limits[title] = _dates(text) or _numbers(text)
         if limits[title][0] >= limits[title][1]:
             raise UserError(f"'{text}' is an empty range", "write LOW:HIGH, for example 0:100")
     return limits
+
+
+def _numbers(text: Any) -> tuple[float, float]:
+    low, colon, high = str(text).partition(":")
+    if not colon:
+        raise UserError(f"'{text}' is not of the form LOW:HIGH", "write for example 0:100, or 2024-05-01:2024-06-01")
+    return _number(low), _number(high)
+
+
+def _dates(text: Any) -> DateLimits | None:
+    """The ends of an axis of dates, in UTC; None where the text has no dates."""
+    found = _DATES.fullmatch(str(text).strip())
+    if not found:
+        return None
+    try:
+        low, high = (datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp() * 1000 for day in found.groups())
+    except ValueError:
+        raise UserError(f"'{text}' has a day or an hour that does not exist", "write 2024-05-01:2024-06-01") from None
+    return DateLimits((low, high))
 
 
 def _theme(value: Any) -> dict[str, Any]:

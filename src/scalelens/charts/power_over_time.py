@@ -171,7 +171,7 @@ def _caption(points: Sequence[Row], sensors: int, phases: int) -> list[str]:
     if not first["has_clock"]:
         lines.append("Time starts at the first sample: no log of the run shares the clock of the readings.")
     elif phases:
-        lines.append("Time starts at the first time in the log. White: the log says nothing of that time.")
+        lines.append("Time starts at the first time in the log. Not shaded: the log says nothing about that time.")
     else:
         lines.append("Time starts at the first time in the log. The log has no phases.")
     if phases > _MOST_PHASES:

@@ -56,7 +56,7 @@ def draw(
         )
     metric = rows["metric"][0] or (parameters or {}).get("metric", "t_b")
     if metric not in _STATISTICS:
-        raise UserError(f"metric={metric} is of whole epochs, not of steps", f"choose from {', '.join(_STATISTICS)}")
+        raise UserError(f"metric={metric} measures whole epochs, not steps", f"choose from {', '.join(_STATISTICS)}")
     has_tokens = not rows["seq_length"].has_nulls()
     rated = [_rated(row, metric, has_tokens) for row in rows.iter_rows(named=True)]
     points = [row for row in rated if row["rate"]]

@@ -12,7 +12,7 @@ from scalelens.charts import axes, efficiency_panels, exclusions, naming, style,
 from scalelens.charts.layout import Page
 from scalelens.charts.style import Row
 
-_UNKNOWN = "No log names the model: throughput instead of an efficiency."
+_UNKNOWN = "No log names the model, so throughput is shown instead of efficiency."
 _ROOM = 1.15  # around the data, as a factor
 _IDEAL = style.Look("ideal, from the smallest size", style.GRAY, None, [3, 2], 0.7)
 

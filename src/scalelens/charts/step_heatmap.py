@@ -173,5 +173,5 @@ def _caption(cells: pl.DataFrame, parameters: Mapping[str, str] | None) -> list[
     return [
         f"{words.counted([ranks], 'rank')}, {words.counted([steps], 'step')}, {words.part_of_traces(parameters)}.",
         f"Compute per step: median {middle} ms, from {low} to {high} ms."
-        + (" White: the trace has no work of that step." if ranks > 1 else ""),
+        + (" Blank: the trace has no work of that step." if ranks > 1 else ""),
     ]

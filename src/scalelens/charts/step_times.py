@@ -54,7 +54,7 @@ def draw(
     """
     known = rows.filter(pl.col("step_s") > 0).sort("position_in_run")
     if known.is_empty():
-        raise UserError("there are no step times to draw", "see what the runs hold: scalelens query batch_stats")
+        raise UserError("there are no step times to draw", "see what was measured: scalelens query batch_stats")
     for part in known.partition_by(page.facet) if page.facet else [known]:
         limits.check_one_run(part, "step times")
     points: list[Row] = known.to_dicts()
@@ -87,7 +87,7 @@ def _axes(points: Sequence[Row], title: str) -> tuple[Any, Any]:
     low, high = (pick(point["step_s"] for point in points) for pick in (min, max))
     first, last = points[0]["at"], max(point["at"] for point in points)
     scale = alt.Scale(domain=[first, max(last, first + 1)], nice=False, padding=5)
-    x = alt.X("at:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6, **axes.labels(last)))
+    x = alt.X("at:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6, tickMinStep=1, **axes.labels(last)))
     if not axes.is_logarithmic(low, high):
         return x, axes.from_zero("step_s", "step time [s]", high)
     ticks = [tick for tick in axes.ticks_of_decades(low, high) if low / 2 <= tick <= high * 2]

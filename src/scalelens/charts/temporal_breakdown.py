@@ -47,7 +47,9 @@ def draw(
     """The figure of the rows of `temporal_breakdown`.  Raises UserError if no rank did anything."""
     known = rows.filter(pl.col("span_ns") > 0)
     if known.is_empty():
-        raise UserError("there is no device activity to draw", "see what the traces hold: scalelens query trace_steps")
+        raise UserError(
+            "there is no device activity to draw", "see what the traces contain: scalelens query trace_steps"
+        )
     traces = _traces(known)
     ranked = len({row["run_id"] for row in traces}) == 1 and all(row["rank"] is not None for row in traces)
     hint = f"{limits.CHOOSE_RUNS}, or draw the chart step_heatmap"

@@ -73,7 +73,7 @@ def draw(
     kinds = work_kinds.of(every, is_split=not page.facet and not page.mark)
     points = [point for kind in kinds for point in kind.points]
     if not points:
-        raise UserError("no run has a throughput of a device", "see what there is: scalelens query throughput")
+        raise UserError("no run has a known throughput per device", "see what there is: scalelens query throughput")
     limits.check_marks(len(points), "runs")
     facets.check(len(kinds))
     is_added = device_units.in_unit(points, page.unit)

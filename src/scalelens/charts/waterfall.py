@@ -44,20 +44,21 @@ def draw(
 ) -> Any:
     """The figure of the rows of `waterfall`.  Raises UserError if there is no run, or too many."""
     if rows.is_empty():
-        raise UserError("there is no run to draw", "see what is known of the runs: scalelens query runs_overview")
+        raise UserError("there is no run to draw", "see what is known about the runs: scalelens query runs_overview")
     shown = rows.partition_by(["run_id", "source"], maintain_order=True)
     hint = limits.CHOOSE_RUNS
     limits.check_count(len(shown), _MOST_PANELS, "waterfalls", hint)
     names: list[str] = []
-    panels = []
+    panels, drawn = [], set()
     for number, part in enumerate(shown, 1):
         bars = [bar for bar in part.to_dicts() if bar["part"] == "left" or abs(bar["percent"]) >= _LEAST]
+        drawn |= {_kind(bar["part"]) for bar in bars}
         names.append(f"{bars[0]['name'] or bars[0]['run_id'][:8]} ({bars[0]['source']})")
         is_lowest = number == len(shown)
         title = "" if len(shown) == 1 else names[-1]
         chart = facets.titled(_bars(bars, is_lowest), title, 1, page)
         panels.append([style.Panel(chart, height=_LINE_HEIGHT * len(bars))])
-    legend = [style.swatch(kind, color) for kind, color in _KINDS.items() if kind in map(_kind, rows["part"])]
+    legend = [style.swatch(kind, color) for kind, color in _KINDS.items() if kind in drawn]
     return style.figure(panels, legend, _caption(rows, names), page)
 
 

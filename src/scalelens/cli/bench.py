@@ -29,7 +29,7 @@ _Container = Annotated[
     str | None, typer.Option(metavar="IMAGE", help="With --slurm: run in this image, a file or an address.")
 ]
 _OneAtATime = Annotated[
-    bool, typer.Option("--one-at-a-time", help="With --slurm: a job starts when the one before it has ended.")
+    bool, typer.Option("--one-at-a-time", help="With --slurm: each job starts after the previous one ends.")
 ]
 _ContainerRuntime = Annotated[
     Runtime | None, typer.Option(help="With --container.", show_default="the system's, else apptainer")
@@ -45,11 +45,11 @@ class _Workload(StrEnum):
 def bench(
     context: typer.Context,
     workload: Annotated[_Workload, typer.Argument(help="vision: images; language: GPT on megatron-core; bert.")],
-    nproc: Annotated[int | None, typer.Option(min=1, help="Devices of a node; 1 on this machine by default.")] = None,
+    nproc: Annotated[int | None, typer.Option(min=1, help="Devices per node; by default 1 on this machine.")] = None,
     out: _Out = None,
-    power: Annotated[bool, typer.Option("--power", help="Measure power: by jpwr, or by a sampler of our own.")] = False,
+    power: Annotated[bool, typer.Option("--power", help="Measure power, with jpwr or a built-in sampler.")] = False,
     slurm: Annotated[bool, typer.Option("--slurm", help="Write a Slurm job script for each size, and submit.")] = False,
-    nodes: Annotated[str, typer.Option(help="With --slurm: 1..64 is 1,2,4,...,64; 1,2,6 is these three.")] = "1",
+    nodes: Annotated[str, typer.Option(help="With --slurm: 1..64 means 1,2,4,...,64; 1,2,6 means these three.")] = "1",
     system: Annotated[
         str | None, typer.Option(help="With --slurm: lumi, leonardo, marenostrum5, meluxina, karolina, ...")
     ] = None,

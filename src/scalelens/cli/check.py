@@ -13,7 +13,7 @@ PANEL = "Read"
 def check(
     warehouse: WarehouseOption = WAREHOUSE,
     quick: Annotated[bool, typer.Option("--quick", help="Compare only the sizes of segments.")] = False,
-    accept: Annotated[bool, typer.Option("--accept", help="Give up what damaged or missing records said.")] = False,
+    accept: Annotated[bool, typer.Option("--accept", help="Continue without the damaged or missing records.")] = False,
 ) -> None:
     """Check that no byte of the warehouse is altered or missing.
 

@@ -42,12 +42,12 @@ def compare(
         ),
     ] = None,
     fail_above: Annotated[
-        str | None, typer.Option(metavar="3%", help="Exit 1 where b is slower than a by more than this for sure.")
+        str | None, typer.Option(metavar="3%", help="Exit 1 if b is certainly slower than a by more than this.")
     ] = None,
     published: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Lay runs beside published numbers: caraml/gpt-ipu.")
+        str | None, typer.Option(metavar="NAME", help="Compare runs with published numbers: caraml/gpt-ipu.")
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 too where that cannot be told.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 also if that cannot be determined.")] = False,
     warehouse: WarehouseOption = WAREHOUSE,
     format: OutputFormat = None,
     folders: QueryFolders = None,

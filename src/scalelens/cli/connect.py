@@ -12,7 +12,7 @@ PANEL = "Ask"
 
 
 def connect(
-    output: Annotated[Path, typer.Option("-o", "--output", help="The file; it must not be there yet.")] = Path(
+    output: Annotated[Path, typer.Option("-o", "--output", help="The file; it must not exist yet.")] = Path(
         "study.duckdb"
     ),
     copy: Annotated[bool, typer.Option("--copy", help="Copy the rows, so that the file can be sent.")] = False,

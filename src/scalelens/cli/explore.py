@@ -14,7 +14,9 @@ PANEL = "Draw"
 
 
 def explore(
-    output: Annotated[Path, typer.Option("-o", "--output", help="File, one page of HTML.")] = Path("explore.html"),
+    output: Annotated[Path, typer.Option("-o", "--output", help="The page to write, one HTML file.")] = Path(
+        "explore.html"
+    ),
     warehouse: WarehouseOption = WAREHOUSE,
     title: Annotated[str, typer.Option(help="Title of the page; without one, what the logs are about.")] = "",
     folders: QueryFolders = None,

@@ -15,16 +15,20 @@ Data = Annotated[Path | None, typer.Option(help="Write the rows as CSV too.", ri
 CaptionFile = Annotated[Path | None, typer.Option(help="Write the caption as text too.", rich_help_panel=FILES)]
 
 Width = Annotated[str | None, typer.Option(metavar="WIDTH", help=f"{_WIDTHS}; or 86mm, 3.4in.", rich_help_panel=AXES)]
-Height = Annotated[str | None, typer.Option(metavar="LENGTH", help="Of the whole: 60mm.", rich_help_panel=AXES)]
-FontSize = Annotated[float | None, typer.Option(help="Of small text, in points.", rich_help_panel=AXES)]
+Height = Annotated[
+    str | None, typer.Option(metavar="LENGTH", help="Height of the whole figure: 60mm.", rich_help_panel=AXES)
+]
+FontSize = Annotated[float | None, typer.Option(help="Size of the smallest text, in points.", rich_help_panel=AXES)]
 Theme = Annotated[
-    str | None, typer.Option(metavar="light|dark", help="Dark: light marks on dark ground.", rich_help_panel=AXES)
+    str | None,
+    typer.Option(metavar="light|dark", help="Background; dark suits slides and screens.", rich_help_panel=AXES),
 ]
 Limits = Annotated[
     list[str] | None, typer.Option(metavar="[TITLE=]LOW:HIGH", help="Ends of a y axis.", rich_help_panel=AXES)
 ]
 XLimits = Annotated[
-    list[str] | None, typer.Option(metavar="[TITLE=]LOW:HIGH", help="Ends of an x axis.", rich_help_panel=AXES)
+    list[str] | None,
+    typer.Option(metavar="[TITLE=]LOW:HIGH", help="Ends of an x axis; dates as 2024-05-01.", rich_help_panel=AXES),
 ]
 Log = Annotated[
     list[str] | None, typer.Option(metavar="x|y|TITLE", help="Axis to make logarithmic.", rich_help_panel=AXES)
@@ -57,5 +61,7 @@ _MARKS = "What to draw of --sql, line by default; bar of throughput too."
 Mark = Annotated[str | None, typer.Option(metavar="line|bar|point", help=_MARKS, rich_help_panel=OWN)]
 _ALONG = "Across. Of accuracy: epochs, steps, tokens, hours or energy."
 X = Annotated[str | None, typer.Option(metavar="COLUMN", help=_ALONG, rich_help_panel=OWN)]
-Y = Annotated[str | None, typer.Option(metavar="COLUMN", help="Upwards, a number.", rich_help_panel=OWN)]
-Color = Annotated[str, typer.Option(metavar="COLUMN", help="What sets series apart.", rich_help_panel=OWN)]
+Y = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of numbers for the y axis.", rich_help_panel=OWN)]
+Color = Annotated[
+    str, typer.Option(metavar="COLUMN", help="Column that distinguishes the series.", rich_help_panel=OWN)
+]

@@ -24,7 +24,7 @@ def history(
     since: Annotated[
         str | None, typer.Option(metavar="2026-11-01", help="Show and judge runs from this time on.")
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="A weak change for the worse is exit 1 too.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 for a weak change for the worse, too.")] = False,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Draw it too: .pdf .svg .png .html")] = None,
     warehouse: WarehouseOption = WAREHOUSE,
     format: OutputFormat = None,

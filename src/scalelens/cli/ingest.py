@@ -41,7 +41,7 @@ def ingest(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and report; write nothing.")] = False,
     tz: Annotated[
         str | None,
-        typer.Option(help="Time zone of times that name none, such as Europe/Berlin; a scalelens.toml wins over it."),
+        typer.Option(help="Time zone of times without one, such as Europe/Berlin; a scalelens.toml takes precedence."),
     ] = None,
     documents: Annotated[bool, typer.Option(help="Read documents and source code as if they were logs.")] = False,
     reread: Annotated[bool, typer.Option("--reread", "--again", help="Read files that have not changed, too.")] = False,

@@ -99,11 +99,13 @@ def _print_runs(warehouse: Path) -> None:
     if not runs:
         errors.print(f"no runs in {warehouse}")
         return
+    has_steps = any(part.facts.steps for run in runs for part in run.parts)
+    # A list of runs without steps has nothing but names; the report draws what there is.
+    following = "scalelens query runs_overview" if has_steps else "scalelens report -o report.html"
     outcomes = Counter(run.outcome[0].replace("oom", "out of memory").replace("_", " ") for run in runs)
     ended = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
     errors.print(
-        f"{len(runs)} run{'s' if len(runs) > 1 else ''} ({ended}) in {warehouse}"
-        f"      next: {in_warehouse('scalelens query runs_overview')}",
+        f"{len(runs)} run{'s' if len(runs) > 1 else ''} ({ended}) in {warehouse}      next: {in_warehouse(following)}",
         markup=False,
         soft_wrap=True,
     )

@@ -44,7 +44,7 @@ _SIDECAR_TEXT = """\
 def label(
     folder: Annotated[Path, typer.Argument(help="Folder of the logs.", readable=False)],
     templates: Annotated[
-        list[str] | None, typer.Option("--template", help="What names of folders and files mean; may be repeated.")
+        list[str] | None, typer.Option("--template", help="What the names of folders and files mean; repeatable.")
     ] = None,
     runs: Annotated[
         list[str] | None, typer.Option("--run", help="Template whose named parts identify a run; may be repeated.")
@@ -52,7 +52,7 @@ def label(
     labels: Annotated[
         list[str] | None, typer.Option("--label", metavar="KEY=VALUE", help="Fact or label of all files.")
     ] = None,
-    tz: Annotated[str | None, typer.Option(help="Time zone of times that name none, such as Europe/Berlin.")] = None,
+    tz: Annotated[str | None, typer.Option(help="Time zone of times without one, such as Europe/Berlin.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be written; write nothing.")] = False,
     force: Annotated[bool, typer.Option(help="Replace an existing scalelens.toml.")] = False,
     format: OutputFormat = None,

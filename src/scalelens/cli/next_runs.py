@@ -26,7 +26,8 @@ def next_runs(
         ),
     ] = None,
     within: Annotated[
-        str | None, typer.Option(metavar="2%", help="Know the ratio, or an efficiency, to this share; else a verdict.")
+        str | None,
+        typer.Option(metavar="2%", help="Plan for a ratio, or an efficiency, known to this share; else for a verdict."),
     ] = None,
     warehouse: WarehouseOption = WAREHOUSE,
     format: OutputFormat = None,

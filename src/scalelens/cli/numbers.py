@@ -42,7 +42,9 @@ def numbers(
     named = _numbers_of(settings or _SIDECAR, required=settings is not None)
     chosen = named | pairs(selectors, "effFull=scaling.efficiency[devices=256]")
     if not chosen:
-        raise UserError(f"no number is named, neither here nor in [numbers] of {settings or _SIDECAR}", "name one")
+        raise UserError(
+            f"no numbers are given, neither as arguments nor in [numbers] of {settings or _SIDECAR}", "name one"
+        )
     text, *_ = numbers_text(warehouse, chosen, tuple(folders or ()))
     write_file(output, text.encode())
     errors.print(f"{len(chosen)} numbers in {output}      check them later: scalelens verify {output}", markup=False)

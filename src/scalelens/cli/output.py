@@ -104,7 +104,7 @@ def _write_rows(rows: "pl.DataFrame", format: Format) -> None:
     elif format is Format.latex:
         text = full_table(rows)
     elif format is Format.envelope:
-        raise UserError("only the rows of a query or of SQL come in an envelope", "take --format json")
+        raise UserError("only query and sql can write an envelope", "take --format json")
     else:
         from scalelens.cli.terminal_tables import print_table
 

@@ -1,17 +1,24 @@
 """Draw a chart for a paper."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from scalelens.cli import figure_options as opts
 from scalelens.cli.completions import chart_names, query_parameters
 from scalelens.cli.options import WAREHOUSE, QueryFolders, WarehouseOption, pairs
+from scalelens.cli.other_sizes_beside import print_other_sizes
 from scalelens.cli.output import errors
 from scalelens.errors import UserError
 
+if TYPE_CHECKING:
+    from scalelens.charts.own import Marks
+    from scalelens.report.plotting import Plotted
+
 PANEL = "Draw"
+_SERIES = "scaling"  # the chart of series: it says which sizes are in none
 
 
 _Parameters = Annotated[
@@ -21,7 +28,9 @@ _Parameters = Annotated[
 
 
 def plot(
-    name: Annotated[str | None, typer.Argument(help="See scalelens charts.", autocompletion=chart_names)] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="A chart; list them with: scalelens charts", autocompletion=chart_names)
+    ] = None,
     parameters: _Parameters = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File: .pdf .svg .png .html or .json")] = None,
     warehouse: WarehouseOption = WAREHOUSE,
@@ -62,7 +71,6 @@ def plot(
 
     scalelens plot --sql "FROM batch_stats() JOIN runs USING (run_id)" --mark point --x devices --y step_s -o own.pdf
     """
-    from scalelens.charts.own import Marks
     from scalelens.report import plotting
 
     kind, output = _asked(name, sql, output)
@@ -72,12 +80,23 @@ def plot(
     )  # fmt: skip
     own_queries = tuple(folders or ())
     if sql is not None:
-        marks = Marks(mark or "line", *_both(x, y), color)
-        drawn = plotting.plot_sql(warehouse, sql, marks, output, chosen, own_queries)
+        drawn = plotting.plot_sql(warehouse, sql, _marks(mark or "line", x, y, color), output, chosen, own_queries)
     else:
         drawn = plotting.plot(warehouse, kind, output, pairs(parameters) | ({"x": x} if x else {}), chosen, own_queries)
-    plotting.save_beside(drawn, data, caption_file)
-    errors.print("\n".join(str(path) for path in (output, data, caption_file) if path), markup=False)
+    _finish(kind, drawn, (output, data, caption_file), warehouse, own_queries, pairs(parameters))
+
+
+def _finish(
+    kind: str, drawn: "Plotted", paths: tuple[Path, Path | None, Path | None], warehouse: Path,
+    own_queries: tuple[Path, ...], parameters: Mapping[str, Any],
+) -> None:  # fmt: skip
+    """Writes what stands beside the figure, and says which files there are, and of series what they do not show."""
+    from scalelens.report import plotting
+
+    plotting.save_beside(drawn, *paths[1:])
+    errors.print("\n".join(str(path) for path in paths if path), markup=False)
+    if kind == _SERIES:
+        print_other_sizes(warehouse, own_queries, parameters, drawn.rows["devices"])
 
 
 def _settings(kind: str, **given: Any) -> dict[str, Any]:
@@ -97,7 +116,9 @@ def _asked(name: str | None, sql: str | None, output: Path | None) -> tuple[str,
     return kind, output
 
 
-def _both(x: str | None, y: str | None) -> tuple[str, str]:
+def _marks(mark: str, x: str | None, y: str | None, color: str) -> "Marks":
+    from scalelens.charts.own import Marks
+
     if not x or not y:
-        raise UserError("--sql needs to know what to draw", "name two columns: --x devices --y step_s")
-    return x, y
+        raise UserError("--sql needs two columns to draw", "name them: --x devices --y step_s")
+    return Marks(mark, x, y, color)

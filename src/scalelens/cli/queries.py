@@ -16,7 +16,7 @@ def queries(
     topic: Annotated[str | None, typer.Argument(help="A topic: list only its queries, each with its question.")] = None,
     folders: QueryFolders = None,
     format: OutputFormat = None,
-    everything: Annotated[bool, typer.Option("--all", help="Helpers of other queries, too.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Include helper queries.")] = False,
 ) -> None:
     """List the queries by topic; those of one topic with the question that each answers.
 

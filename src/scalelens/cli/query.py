@@ -22,6 +22,7 @@ from scalelens.cli.options import (
     check_table_width,
     pairs,
 )  # fmt: skip
+from scalelens.cli.other_sizes_beside import print_other_sizes
 from scalelens.cli.output import WITH_PROVENANCE, errors
 from scalelens.cli.pasting import in_warehouse, pasted
 from scalelens.cli.pieces import first_rows_of, is_for_people, show_pieces
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from scalelens.question.session import Session
 
 PANEL = "Ask"
+_SERIES = "scaling"  # the query of series: it says which sizes are in none
 
 
 def query(
@@ -77,7 +79,7 @@ def query(
     check_table_width(width, format)
     if format in WITH_PROVENANCE:
         if dask:
-            raise UserError(f"--dask gives no {format.value}", "leave one of the two out")
+            raise UserError(f"--dask cannot be combined with --format {format.value}", "leave one of them out")
         from scalelens.cli.written import show_with_provenance
 
         show_with_provenance(warehouse, question, format, at_a_glance, own_queries, width)
@@ -99,6 +101,9 @@ def _show_glance(answer: "Answer", limit: int | None) -> int:
     runs = answer.run_names if shows_runs(answer.query) else {}
     rows, n_rows = first_rows_of(answer.pieces)
     show_to_people(rows, answer.query, runs, limit, n_rows=n_rows)
+    if answer.query.name == _SERIES and n_rows and answer.question.has_all_rows:
+        session = cast("Session", answer.session)
+        print_other_sizes(session.root, session.folders, answer.question.parameters, rows["devices"])
     return n_rows
 
 

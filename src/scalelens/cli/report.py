@@ -19,13 +19,15 @@ PANEL = "Draw"
 
 def report(
     paths: Annotated[
-        list[Path] | None, typer.Argument(help="Files and folders; what is new in them is read first.", readable=False)
+        list[Path] | None, typer.Argument(help="Files and folders; new files in them are read first.", readable=False)
     ] = None,
-    output: Annotated[Path, typer.Option("-o", "--output", help="File, one page of HTML.")] = Path("report.html"),
+    output: Annotated[Path, typer.Option("-o", "--output", help="The page to write, one HTML file.")] = Path(
+        "report.html"
+    ),
     warehouse: WarehouseOption = WAREHOUSE,
     trace: Annotated[
         bool,
-        typer.Option("--trace", help="Only what traces say; the files are read into a warehouse that is not kept."),
+        typer.Option("--trace", help="Report on traces only; the files are read into a temporary warehouse."),
     ] = False,
     title: Annotated[str, typer.Option(help="Title of the page; without one, what the logs are about.")] = "",
     folders: QueryFolders = None,

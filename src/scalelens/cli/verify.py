@@ -17,9 +17,9 @@ _WORDS = {"values": "values same, picture not compared"}
 def verify(
     files: Annotated[list[Path], typer.Argument(help="Figures, tables, envelopes or files of numbers.")],
     warehouse: WarehouseOption = WAREHOUSE,
-    sources: Annotated[bool, typer.Option("--sources/--no-sources", help="Hash the logs again, too.")] = True,
+    sources: Annotated[bool, typer.Option("--sources/--no-sources", help="Also hash the logs again.")] = True,
     copies: Annotated[
-        Path | None, typer.Option("--remade", metavar="DIR", help="Keep what was made again in this folder.")
+        Path | None, typer.Option("--remade", metavar="DIR", help="Keep the regenerated files in this folder.")
     ] = None,
     folders: QueryFolders = None,
 ) -> None:

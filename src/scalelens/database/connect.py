@@ -127,7 +127,7 @@ def bound_memory(connection: duckdb.DuckDBPyConnection, most_gib: float = _MEMOR
     try:
         connection.execute(f"SET memory_limit = {sql_text(limit or f'{most_gib}GiB')}")
     except duckdb.Error:
-        raise UserError(f"SCALELENS_MEMORY={limit} is not a size", "say 16GB, for example") from None
+        raise UserError(f"SCALELENS_MEMORY={limit} is not a size", "write for example 16GB") from None
 
 
 def create_tables(

@@ -73,7 +73,8 @@ class Reader:
         elif device := _DEVICE.search(text):
             self.fact("device_model", device[1], number)
         elif model := _MODEL.search(text):
-            self.fact("model", model[1], number)
+            name, _, flavor = model[1].partition(" ")
+            self.fact("model", flavor if flavor.startswith(name) else model[1], number)
             self.fact("parameters", int(model[2].replace(",", "")), number)
         elif peak := _PEAK.search(text):
             self.fact("mfu_peak_flops", float(peak[1]), number)

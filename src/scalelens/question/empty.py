@@ -1,5 +1,6 @@
 """Why a question has no rows, and what would give it some: an empty answer is never a header alone."""
 
+import re
 import shlex
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -7,7 +8,7 @@ from typing import Any, NamedTuple
 from scalelens.queries.header import Query
 from scalelens.queries.parameter_values import words
 from scalelens.question.question import Question, call
-from scalelens.question.run_names import RUN_NAMES
+from scalelens.question.run_names import RUN_NAMES, in_command
 from scalelens.question.session import Session
 
 # Tables of measurements: what a file of each kind is, and an example of what writes it.
@@ -23,6 +24,7 @@ _MEASURED = {
 _NEEDED = {"trace": {"events"}, "energy": {"power", "energy"}}
 # Choices of what is counted: where the default has no rows, another may.
 _COUNTED = ("per",)
+_RUN = re.compile(r"\b(runs|a|b)=([0-9a-f]{12}(?:-\d+)?)(?![^\s;])")  # a run as an argument, by its id
 _SAME_ROWS = {"step_times": "steps", "_step_times_of": "steps"}
 
 
@@ -50,11 +52,11 @@ def reasons(session: Session, question: Question) -> list[_Reason]:
         return [_Reason(f"there are no runs in {session.root}", "read some with: scalelens ingest logs/")]
     runs = str(question.parameters.get("runs", "")).strip()
     if runs and not _has_rows(session, call("selected_runs", {"runs": runs})):
-        return [_Reason(f"no run fulfills {runs}", "see the runs with: scalelens query runs_overview")]
+        return [_Reason(f"no run matches {runs}", "see the runs with: scalelens query runs_overview")]
     query = session.queries[question.query]
     found = _of_runs(session, question, query) if query.when_empty else []
     found = found or _missing(session, query) or _counted_otherwise(session, question, query)
-    return found or [_Reason("the records hold nothing for it", _explained(query))]
+    return found or [_Reason("no record has what this needs", _explained(query))]
 
 
 def told_reasons(session: Session, question: Question) -> list[dict[str, str]]:
@@ -73,7 +75,7 @@ def _of_runs(session: Session, question: Question, query: Query) -> list[_Reason
         asked = run_by_run(further.queries, question)
         for row in further.ask(asked).table.to_pylist():
             of_reason.setdefault(row["reason"], []).append(row)
-        return [_of_reason(reason, rows, further.run_names) for reason, rows in of_reason.items()]
+        return [reason_of(reason, rows, further.run_names) for reason, rows in of_reason.items()]
 
 
 def run_by_run(queries: Mapping[str, Query], question: Question) -> Question:
@@ -83,10 +85,18 @@ def run_by_run(queries: Mapping[str, Query], question: Question) -> Question:
     return Question(other.name, parameters={key: value for key, value in question.parameters.items() if key in takes})
 
 
-def _of_reason(reason: str, rows: list[Mapping[str, Any]], names: Mapping[str, str]) -> _Reason:
+def reason_of(reason: str, rows: list[Mapping[str, Any]], names: Mapping[str, str]) -> _Reason:
+    """A reason that holds for several runs, and what to do about it, in commands with the names of runs."""
     remedy = rows[0]["remedy"]
     is_of_one = any(row["remedy"] != remedy for row in rows)
-    return _Reason(reason, remedy, len(rows), names.get(rows[0]["run_id"], "") if is_of_one else "")
+    named = _RUN.sub(lambda found: _named(found[1], found[2], names), remedy)
+    return _Reason(reason, named, len(rows), names.get(rows[0]["run_id"], "") if is_of_one else "")
+
+
+def _named(key: str, run: str, names: Mapping[str, str]) -> str:
+    """An argument of a command with the name of its run, as people call it."""
+    name = in_command(names, run)
+    return f'{key}="{name}"' if " " in name else f"{key}={name}"
 
 
 def _missing(session: Session, query: Query) -> list[_Reason]:

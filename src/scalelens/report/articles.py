@@ -63,8 +63,8 @@ def headline_of(asking: Asking, modules: Modules, rows: Mapping[str, "pl.DataFra
     """The first answer whose own chart can be drawn, else one of its other charts: its finding, in two widths."""
     found = [(name, module) for name, module in modules if hasattr(module, "CHARTS")]
     found = [(name, module) for name, module in found if module.sentences(rows[name], asking.names)]
-    of_their_own = [(name, module, module.CHARTS[:1]) for name, module in found]
-    others = [(name, module, module.CHARTS[1:]) for name, module in found]
+    of_their_own = [(name, module, _charts_of(module, rows[name])[:1]) for name, module in found]
+    others = [(name, module, _charts_of(module, rows[name])[1:]) for name, module in found]
     for name, module, charts in (*of_their_own, *others):
         narrow = _first_chart(asking, module, charts, rows[name], _HEADLINE[1])
         if narrow.svg:
@@ -84,7 +84,9 @@ def article(asking: Asking, name: str, module: ModuleType, rows: "pl.DataFrame",
     sentences = module.sentences(rows, asking.names)
     inputs = asking.inputs(rows["run_id"] if "run_id" in rows.columns else None)
     shown = drawn or (
-        _first_chart(asking, module, module.CHARTS, rows, _WIDE) if sentences and hasattr(module, "CHARTS") else None
+        _first_chart(asking, module, _charts_of(module, rows), rows, _WIDE)
+        if sentences and hasattr(module, "CHARTS")
+        else None
     )
     return Article(
         name,
@@ -97,6 +99,10 @@ def article(asking: Asking, name: str, module: ModuleType, rows: "pl.DataFrame",
         len(inputs),
         getattr(module, "IS_REMARK", False),
     )
+
+
+def _charts_of(module: ModuleType, rows: "pl.DataFrame") -> tuple[str, ...]:
+    return tuple(module.charts(rows) if hasattr(module, "charts") else module.CHARTS)
 
 
 def _drawn(

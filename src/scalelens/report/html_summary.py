@@ -9,7 +9,7 @@ from scalelens.report.html_tables import inert
 from scalelens.report.text.sentences import FindingSentence, KeyNumber
 
 _MOST_WARNINGS = 2
-_UNKNOWN = "<dd class=unknown>not in the logs</dd>"
+_UNKNOWN = "Not in the logs"
 _EMPTY = re.compile(r' role="graphics-symbol" aria-roledescription="[a-z]+ mark container"(?=/>)')
 _ID = re.compile(r'(\bid="|url\(#|href="#)')
 
@@ -41,12 +41,13 @@ def _in_a_page(svg: str, name: str) -> str:
 
 
 def _facts(content: Content) -> str:
-    """What the logs say they are about; what they do not say is named."""
-    entries = "".join(
-        f"<div><dt>{inert(name)}</dt>" + (f"<dd>{inert(text)}</dd></div>" if text else f"{_UNKNOWN}</div>")
-        for name, text in content.subject.facts.items()
-    )
-    return f'<dl class="facts">{entries}</dl>'
+    """What the logs say they are about; what they do not say is named, in one entry."""
+    known = {name: text for name, text in content.subject.facts.items() if text}
+    unknown = ", ".join(name.lower() for name in content.subject.facts if name not in known)
+    entries = [f"<div><dt>{inert(name)}</dt><dd>{inert(text)}</dd></div>" for name, text in known.items()]
+    if unknown:
+        entries.append(f"<div><dt>{_UNKNOWN}</dt><dd class=unknown>{inert(unknown)}</dd></div>")
+    return f'<dl class="facts">{"".join(entries)}</dl>'
 
 
 def _numbers(numbers: Sequence[KeyNumber]) -> str:

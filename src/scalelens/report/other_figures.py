@@ -3,13 +3,14 @@
 from pathlib import Path
 
 from scalelens.charts.style import MOST_SERIES
-from scalelens.question.question import Question
+from scalelens.question.question import Question, call
 from scalelens.question.run_names import RUN_NAMES, in_command
 from scalelens.question.session import ask
 
 # How names of accuracies and losses begin, or go on after a sign: Top1_val, train/loss.
 _SCORE = r"(?i)^([\w/. -]*[^a-z])?(acc|top.?1|prec.?1|map|bleu|dice|iou|loss)[\w/. -]*$"
 _FEWEST_RECORDS = 3  # of a run, as two of them may be warm-up
+_SELECTED = "$selected"  # in conditions: that a run is one of those that the user chose
 _LARGEST_RUN = "{} GROUP BY run_id ORDER BY count(*) DESC, run_id LIMIT 1"  # with the most rows of a table, or sensors
 # A command, and the rows that it needs: the first with a row is named.  {} is what the row says, {run} the run whose id
 # it says.
@@ -28,7 +29,7 @@ _SHOWN_BY = (
     ),
     (
         'plot step_times runs="{run}" -o step_times.pdf',
-        _LARGEST_RUN.format("SELECT run_id FROM steps WHERE phase = 'train' AND step_s > 0"),
+        _LARGEST_RUN.format(f"SELECT run_id FROM steps WHERE phase = 'train' AND step_s > 0 AND {_SELECTED}"),
     ),
     (
         "plot accuracy score_name=loss -o accuracy.pdf",
@@ -41,13 +42,13 @@ _SHOWN_BY = (
     ),
     (
         'plot kernel_summary runs="{run}" -o kernel_summary.pdf',
-        _LARGEST_RUN.format("SELECT run_id FROM events WHERE category = 'kernel'"),
+        _LARGEST_RUN.format(f"SELECT run_id FROM events WHERE category = 'kernel' AND {_SELECTED}"),
     ),
     (
         'plot power_over_time runs="{run}" -o power_over_time.pdf',
         _LARGEST_RUN.format(
             "SELECT run_id FROM (SELECT run_id, node, device, scope FROM power "
-            "WHERE isfinite(power_w) AND flag IS DISTINCT FROM 'implausible' "
+            f"WHERE isfinite(power_w) AND flag IS DISTINCT FROM 'implausible' AND {_SELECTED} "
             "GROUP BY ALL HAVING count(DISTINCT ts) > 1)"
         ),
     ),
@@ -57,14 +58,19 @@ _SHOWN_BY = (
 )
 
 
-def remedy(root: Path, refused: str) -> str:
-    """A command that shows what the warehouse holds, other than the chart that was `refused`; empty if none does."""
+def remedy(root: Path, refused: str, runs: str = "") -> str:
+    """A command that shows what the warehouse holds, other than the chart that was `refused`; empty if none does.
+
+    Where `runs` were selected, a command that draws one run names one of these.
+    """
     offered = [
         (command, rows)
         for command, rows in _SHOWN_BY
         if "score_name" in command or not command.startswith(f"plot {refused} ")
     ]
-    statement = "SELECT " + ", ".join(f"({rows})" for _, rows in offered)
+    selected = f"run_id IN (FROM {call('selected_runs', {'runs': runs})})"
+    of_runs = [rows.replace(_SELECTED, selected if runs.strip() else "true") for _, rows in offered]
+    statement = "SELECT " + ", ".join(f"({rows})" for rows in of_runs)
     answer = ask(root, Question(sql=statement), also=RUN_NAMES)
     (found,) = answer.frame.rows()
     for (command, _), value in zip(offered, found, strict=True):

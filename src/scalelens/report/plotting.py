@@ -68,7 +68,7 @@ def plot(
     chart, settings = find(name), dict(settings or {})
     page = page_of(settings)
     if page.unit and not hasattr(chart, "UNITS"):
-        raise UserError(f"the chart {name} counts devices as the logs do", "--unit is for: plot throughput")
+        raise UserError(f"the chart {name} cannot count devices in another unit", "--unit works with: plot throughput")
     if page.mark and not hasattr(chart, "BARS"):
         raise UserError(f"the chart {name} has marks of its own", "--mark is for --sql, and bar for: plot throughput")
     if page.facet and not hasattr(chart, "FACETS"):
@@ -84,7 +84,8 @@ def plot(
         question = _question_of(chart, parameters or {})
         with Session(root, query_folders, question.statement) as session:
             why = reasons(session, question)[0]
-        raise UserError(f"{refusal}: {why.what}", other_figures.remedy(root, name) or why.what_to_do) from None
+        other = other_figures.remedy(root, name, str(question.parameters.get("runs", "")))
+        raise UserError(f"{refusal}: {why.what}", other or why.what_to_do) from None
     if path is not None:
         rendering.save(plotted.chart, path, plotted.provenance, page)
     return plotted
@@ -155,7 +156,7 @@ def _columns_of_facet(session: Session, chart: ModuleType, query: Query, facet: 
     of_runs = session.ask(Question(sql="FROM runs LIMIT 0")).table.column_names
     if facet not in of_runs or "run_id" not in known:
         names = sorted(known | set(of_runs if "run_id" in known else ()))
-        raise UserError(f"there is no column '{facet}' to make panels of", f"there are: {', '.join(names)}")
+        raise UserError(f"there is no column '{facet}' to split the figure by", f"there are: {', '.join(names)}")
     return (f'"{facet}"',)
 
 
@@ -169,7 +170,7 @@ def plot_sql(
     if page.mark:
         raise UserError("mark is no setting of a figure of your own SQL", "draw it with --mark")
     if page.unit:
-        raise UserError("the rows of your SQL count devices as it says", "leave --unit out, or count there")
+        raise UserError("--unit does not apply to SQL of your own", "leave it out, or convert the devices in the SQL")
     answer = ask(root, Question(sql=statement), query_folders, also=NEEDED_FOR_INPUTS)
     rows = answer.frame
     if not _ORDERED.search(statement):  # threads of DuckDB hand rows over in any order

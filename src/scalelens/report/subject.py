@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
 SQL = """
 SELECT r.run_id, framework, model, system, device_model, device_unit, devices, precision,
-       coalesce(started_at, t.first_ts) AS started_at, greatest(ended_at, t.last_ts) AS ended_at,
-       t.run_id IS NOT NULL AS has_steps
+       coalesce(started_at, t.first_ts, p.first_ts) AS started_at,
+       coalesce(greatest(ended_at, t.last_ts), p.last_ts) AS ended_at, t.run_id IS NOT NULL AS has_steps
 FROM runs AS r
-LEFT JOIN (SELECT run_id, min(ts) AS first_ts, max(ts) AS last_ts FROM steps GROUP BY run_id) AS t USING (run_id)"""
+LEFT JOIN (SELECT run_id, min(ts) AS first_ts, max(ts) AS last_ts FROM steps GROUP BY run_id) AS t USING (run_id)
+LEFT JOIN (SELECT run_id, min(ts) AS first_ts, max(ts) AS last_ts FROM power WHERE year(ts) > 1970 GROUP BY run_id) AS p
+    USING (run_id)"""
 _UNITS = {"gpu": "GPU", "gcd": "GCD", "ipu": "IPU", "hpu": "HPU", "cpu": "CPU"}
 _MOST_NAMES = 3
 _MOST_IN_TITLE = 2

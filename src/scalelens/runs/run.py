@@ -1,5 +1,6 @@
 """A run: the parts of files that belong to it, its id, its name, and how it ended."""
 
+import re
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -8,6 +9,10 @@ from scalelens.runs.own_names import tells_something
 from scalelens.runs.part import Part
 from scalelens.runs.sidecar import Statement
 from scalelens.tables import OUTCOMES
+
+_RANK = re.compile(r"(?:^|[^a-z])rank[-_]?\d+(?![a-z\d])", re.IGNORECASE)
+_END = re.compile(r"(?:^|[-_ ]+)(?:rank[-_]?)?[^-_ ]*$", re.IGNORECASE)  # a word that may not be whole
+_FEWEST_RANKS = 2
 
 
 class Run(NamedTuple):
@@ -69,7 +74,10 @@ class Run(NamedTuple):
         if described := next((folder for part in self.parts for folder in part.describes), None):
             return PurePath(described).name
         has_facts = bool(first.facts.steps)
-        if not self._has_several_logs() and tells_something(self._stem, has_facts):
+        if (shared := self._stem_of_ranks()) is not None:
+            if tells_something(shared, has_facts):
+                return shared
+        elif not self._has_several_logs() and tells_something(self._stem, has_facts):
             return f"{self._stem} ({first.part + 1})" if first.part else self._stem
         folder = PurePath(first.folder).name
         return folder if tells_something(folder, has_facts) else None
@@ -88,6 +96,15 @@ class Run(NamedTuple):
             return exported
         name = self.parts[0].path.rpartition("/")[2]
         return name.split(".", 1)[0] or name
+
+    def _stem_of_ranks(self) -> str | None:
+        """What the names of its files have in common where each is that of a rank; None where they are not so named."""
+        stems = {part.path.rpartition("/")[2].split(".", 1)[0] for part in self.parts}
+        if len(stems) < _FEWEST_RANKS or not all(map(_RANK.search, stems)):
+            return None
+        first, last = min(stems), max(stems)
+        n_shared = next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(map(len, stems)))
+        return _END.sub("", first[:n_shared])
 
     def _has_several_logs(self) -> bool:
         logs = {part.path for part in self.parts if part.facts.steps}

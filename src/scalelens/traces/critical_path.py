@@ -43,7 +43,7 @@ def chosen(rows: pl.DataFrame, rank: int | None, step: int | None) -> pl.DataFra
             kept = kept.filter(pl.col(name) == value)
     if kept.is_empty():
         known = ", ".join(map(str, found["train_step"].unique().drop_nulls().sort().to_list()[:12])) or "none"
-        raise UserError("no piece of a critical path is of that rank and step", f"steps that have a path: {known}")
+        raise UserError("that rank and step have no critical path", f"steps that have a path: {known}")
     return kept
 
 
@@ -141,7 +141,7 @@ def _content(path: str) -> bytes:
         for source in open_members(Path(archive)):
             if source.path == path:
                 return source.read()
-    raise UserError(f"{path} is no longer there", "put it back: HTA reads the trace file itself")
+    raise UserError(f"{path} is no longer there", "restore it: HTA reads the trace file itself")
 
 
 def _summed(pieces: Any) -> pl.DataFrame:

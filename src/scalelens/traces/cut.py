@@ -65,7 +65,7 @@ def events_of(connection: duckdb.DuckDBPyConnection, cut: Cut) -> list[StoredEve
         [cut.run_id, cut.rank, cut.to_ns, cut.from_ns],
     ).fetchall()
     if not rows:
-        raise UserError("no event lies between these times", f"the trace is {_length_s(connection, cut):.6g} s long")
+        raise UserError("no event falls between these times", f"the trace is {_length_s(connection, cut):.6g} s long")
     return [StoredEvent(*row) for row in rows]
 
 

@@ -44,7 +44,9 @@ def _check_links(path: Path, root: Path) -> None:
         for name in (*folders, *names):
             inner = os.path.join(folder, name)
             if os.path.islink(inner) and not Path(os.path.realpath(inner)).is_relative_to(root):
-                raise UserError("a link in that folder leads out of --root", "name the other files, or remove the link")
+                raise UserError(
+                    "a link in that folder points outside --root", "name the other files, or remove the link"
+                )
 
 
 def _told(report: "IngestReport", is_dry: bool) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def _lines(session: "Session", given: Arguments) -> dict[str, Any]:
     first = max(1, given.line - given.around)
     texts = lines_of(entry, first, given.line + given.around)
     if not texts:
-        raise UserError(f"the file has no line {given.line}", "take a line of `from` in an answer")
+        raise UserError(f"the file has no line {given.line}", "use a line given by `from` in an answer")
     content = {
         "file_id": entry.file_id,
         "untrusted_path": name_of(entry, entry.path),
@@ -65,4 +65,4 @@ def _entry_of(session: "Session", name: str) -> "Entry":
         return next(iter(contents.values()))
     if contents:
         raise UserError(f"{len(contents)} files have that name", "name one by its file_id: sql with FROM files")
-    raise UserError("the warehouse has read no such file", "take a path or file_id of `files` in an answer")
+    raise UserError("this file is not in the warehouse", "take a path or file_id of `files` in an answer")

@@ -11,7 +11,7 @@ from scalelens.errors import UserError
 
 
 def export(
-    rank: Annotated[int, typer.Option(min=0, help="Rank whose trace is cut; 0 for a trace without a rank.")] = 0,
+    rank: Annotated[int, typer.Option(min=0, help="Rank whose trace to cut; 0 if the trace names no rank.")] = 0,
     start: Annotated[
         float | None, typer.Option("--from", help="Seconds since the trace's first event; its beginning by default.")
     ] = None,
@@ -34,6 +34,6 @@ def export(
     if output is None:
         raise UserError("no file to write to", f"name one: scalelens trace export --rank {rank} -o rank{rank}.json.gz")
     if not output.name.endswith((".json", ".json.gz")):
-        raise UserError(f"{output.name} is neither .json nor .json.gz", "give it one of these suffixes")
+        raise UserError(f"cannot write a trace to {output.name}", "use .json or .json.gz")
     events, marks = write(warehouse, output, rank, start, end, run)
     errors.print(f"{output}: {events} events, {marks} marks; open it in ui.perfetto.dev", markup=False)

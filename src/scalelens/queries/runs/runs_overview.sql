@@ -73,4 +73,4 @@ LEFT JOIN logged USING (run_id) LEFT JOIN problems_of_runs USING (run_id) LEFT J
 LEFT JOIN endings AS e ON e.run_id = r.run_id AND e.outcome_line = r.outcome_line
 LEFT JOIN unstated_facts(runs := runs) USING (run_id)
 LEFT JOIN rates_logged(runs := runs, epochs := epochs, warmup := warmup, exclude := exclude) USING (run_id)
-ORDER BY system, model, r.precision, devices, run_id
+ORDER BY system, model, r.precision, devices, r.path, run_id

@@ -41,7 +41,7 @@ def write_explore(
     """
     kinds, heading, n_files, digest = in_session(root, _asked, query_folders)
     if not kinds:
-        raise UserError(f"no file of {root} holds a run", 'list the files: scalelens sql "FROM files"')
+        raise UserError(f"no file in {root} contains a run", 'list the files: scalelens sql "FROM files"')
     data = {
         "kinds": kinds,
         "colors": style.COLORS,

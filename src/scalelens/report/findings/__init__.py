@@ -7,6 +7,7 @@ A finding is a module whose docstring is the question, with
     GLANCE = ("run_id", "ratio%")       the columns to show; % after the name of a share makes it a percentage
     CHARTS = ("scaling",)               optional: charts, the first that can be drawn is shown; parameters follow the
                                         name: "accuracy score_name=loss"
+    def charts(rows): ...               optional: CHARTS in the order for these rows
     def run_to_draw(rows): ...          optional: the run to draw where a chart shows a single one
     ABOUT_TRACES = True                 optional: it is about traces, too, not only about logs
     ONLY_WITH_ROWS = True               optional: it is left out where its SQL has no rows

@@ -41,4 +41,4 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
 
 
 def nothing(rows: "pl.DataFrame") -> str:
-    return "No trace of a device shows what launched its work."
+    return "No device trace shows what launched its work."

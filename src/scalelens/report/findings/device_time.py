@@ -50,4 +50,4 @@ def run_to_draw(rows: "pl.DataFrame") -> str:
 
 
 def nothing(rows: "pl.DataFrame") -> str:
-    return "No trace of a device was read."
+    return "No device trace was read."

@@ -61,4 +61,4 @@ def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
 
 
 def nothing(rows: "pl.DataFrame") -> str:
-    return "No run has a measured energy."
+    return "No run has an energy measurement."

@@ -28,5 +28,5 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
 
 def nothing(rows: "pl.DataFrame") -> str:
     if rows.is_empty():
-        return "No run has a measured energy."
+        return "No run has an energy measurement."
     return "No two figures for the energy of a run contradict each other."

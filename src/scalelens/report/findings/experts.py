@@ -38,5 +38,5 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
 
 def nothing(rows: "pl.DataFrame") -> str:
     if rows.is_empty():
-        return "No trace has an all-to-all."
+        return "No trace contains an all-to-all."
     return f"No all-to-all of a known size is uneven by a tenth ({plural(rows.height, 'rank')} of groups)."

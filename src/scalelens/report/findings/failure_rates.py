@@ -59,5 +59,5 @@ def _of_node(row: Mapping[str, Any], of_all: Mapping[str, Any]) -> FindingSenten
 
 def nothing(rows: "pl.DataFrame") -> str:
     if rows.filter((rows["part"] == "all") & (rows["failures"] > 0)).is_empty():
-        return "No log says that its run failed, so that there is no rate."
-    return f"Fewer than {_FEWEST_RUNS} runs say how they ended, which is too few for a rate."
+        return "No log reports a failure, so there is no failure rate."
+    return f"Fewer than {_FEWEST_RUNS} logs show how their run ended: too few for a rate."

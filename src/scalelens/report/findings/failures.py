@@ -32,4 +32,4 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
 
 
 def nothing(rows: "pl.DataFrame") -> str:
-    return "No log says that its run failed. If a log just stops, the outcome is unknown."
+    return "No log reports a failure. Where a log just stops, the outcome is unknown."

@@ -52,5 +52,5 @@ def nothing(rows: "pl.DataFrame") -> str:
     if rows.is_empty():
         return "No series has several sizes."
     if rows["efficiency_at_least"].is_not_null().any():
-        return "The measured sizes lie too far from a line: twice the largest could give anything."
-    return "No series has four sizes with rising speed, which a forecast needs."
+        return "The measured sizes are too far from a line to forecast twice the largest."
+    return "A forecast needs four sizes with rising speed; no series has them."

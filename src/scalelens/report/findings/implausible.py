@@ -24,6 +24,7 @@ GLANCE = (
     "line",
 )
 _SURE = {"certain": 0.5, "likely": 0.3, "possible": 0.1}  # how much the sentence weighs
+_MOST_NAMED = 2  # runs in a sentence; of more their number
 _UNITS = {"bytes/s": (1e9, " GB/s"), "J": (3600.0, " Wh"), "1": (0.01, " %")}
 _NAMES = {"mfu": "MFU", "tflops": "rate of operations", "tokens": "rate of tokens",
           "profiler tflops": "profiler's rate", "busbw": "bus bandwidth",
@@ -41,11 +42,14 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
         size, unit = _UNITS.get(str(first["unit"]), (1.0, f" {first['unit']}"))
         printed = first["printed_value"]
         value = f" of {printed / size:.4g}{unit}" if isinstance(printed, (int, float)) else ""
-        runs = few_of([names.get(str(row["run_id"]), str(row["run_id"])) for row in alike])
+        runs = [*dict.fromkeys(names.get(str(row["run_id"]), str(row["run_id"])) for row in alike)]
         named = "value" if quantity == "values" else _NAMES.get(quantity, quantity)
-        text = f"{runs}: the printed {named}{value} is not what it says: {relation}."
-        how_sure = {"certain": "It is", "likely": "It is probably"}.get(certainty, "It may be")
-        result.append(FindingSentence(text, f"{how_sure} this: {first['meaning']}.", _SURE[certainty]))
+        whose = f"{len(runs)} runs" if len(runs) > _MOST_NAMED else few_of(runs)
+        text = f"{whose}: the printed {named}{value} is not what it says: {relation}."
+        how_sure = {"certain": "The cause is certain", "likely": "The cause is probable"}
+        doubt = f"{how_sure.get(certainty, 'A possible cause')}: {first['meaning']}."
+        doubt += f" Among them {few_of(runs, _MOST_NAMED)}." if len(runs) > _MOST_NAMED else ""
+        result.append(FindingSentence(text, doubt, _SURE[certainty]))
     return few(sorted(result, key=lambda sentence: -sentence.weight))
 
 

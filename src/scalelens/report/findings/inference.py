@@ -37,4 +37,4 @@ def run_to_draw(rows: "pl.DataFrame") -> str:
 
 
 def nothing(rows: "pl.DataFrame") -> str:
-    return "No trace has annotations of a serving engine."
+    return "No trace contains annotations from a serving engine."

@@ -40,4 +40,4 @@ def run_to_draw(rows: "pl.DataFrame") -> str:
 
 
 def nothing(rows: "pl.DataFrame") -> str:
-    return "No kernel of a device is in a trace."
+    return "No trace contains a device kernel."

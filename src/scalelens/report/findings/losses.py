@@ -44,4 +44,4 @@ def _doubt_of(row: Mapping[str, Any]) -> str:
 
 
 def nothing(rows: "pl.DataFrame") -> str:
-    return "No trace has steps of devices."
+    return "No device trace has steps."

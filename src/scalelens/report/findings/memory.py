@@ -68,5 +68,5 @@ def run_to_draw(rows: "pl.DataFrame") -> str:
 
 def nothing(rows: "pl.DataFrame") -> str:
     if rows.is_empty():
-        return "No snapshot of a device's memory was read."
-    return "The snapshots of memory have no history, so that the peak is not known."
+        return "No memory snapshot was read."
+    return "The memory snapshots have no history, so the peak is unknown."

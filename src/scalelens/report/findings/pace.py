@@ -54,7 +54,7 @@ def _doubt_of(row: Mapping[str, Any]) -> str:
 
 def nothing(rows: "pl.DataFrame") -> str:
     if rows.is_empty():
-        return "No log has the time of a step."
+        return "No log gives a step time."
     counts = Counter(rows["verdict"])
     steady = rows.height - counts["too_short"]
     return (

@@ -37,6 +37,8 @@ def _scope_of(row: Mapping[str, Any]) -> str:
 
 def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
     known = rows.filter(rows["mean_w"].is_not_null()).sort("mean_w", descending=True)
+    # A column of which no file says what it covers may be a sum.
+    known = known.filter(known["scope"].is_not_null()) if known["scope"].count() else known
     if known.is_empty():
         return None
     most = known.row(0, named=True)
@@ -49,4 +51,4 @@ def run_to_draw(rows: "pl.DataFrame") -> str:
 
 
 def nothing(rows: "pl.DataFrame") -> str:
-    return "No file has readings of power."
+    return "No file contains power readings."

@@ -70,4 +70,4 @@ def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
 
 
 def nothing(rows: "pl.DataFrame") -> str:
-    return "No log has an accuracy or a loss."
+    return "No log gives an accuracy or a loss."

@@ -1,19 +1,26 @@
 """How well does the training scale?"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from scalelens.report.text.sentences import FindingSentence, KeyNumber, few, percent, plural
+from scalelens.report.text.sentences import MOST, FindingSentence, KeyNumber, few, few_of, percent, plural
 
 if TYPE_CHECKING:
     import polars as pl
 
 PLACE = 10
-SQL = "FROM scaling()"
+# Sizes with times of steps that are in no series: a reader of the figure would miss them.
+SQL = """
+WITH series AS MATERIALIZED (FROM scaling())
+SELECT *, (SELECT list(DISTINCT r.devices ORDER BY r.devices) FROM runs AS r
+    WHERE r.devices NOT IN (SELECT devices FROM series WHERE devices IS NOT NULL)
+    AND r.run_id IN (SELECT run_id FROM steps WHERE phase = 'train' AND step_s > 0)) AS other_sizes
+FROM series"""
 GLANCE = ("series", "devices", "nodes", "n_runs", "n_steps", "step_s", "speedup", "efficiency%", "samples_per_s",
           "tflops_per_device", "note")  # fmt: skip
 CHARTS = ("scaling", "throughput")
 NUMBER_PLACE = 10
+_MOST_SIZES = 4
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
@@ -29,7 +36,31 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
     if len(known) > 1:
         text = f"{percent(known[0])} to {percent(known[-1])} of ideal at the largest size, over {len(known)} series."
         told.insert(0, FindingSentence(text))
+    if told and (others := _other_sizes(rows)):
+        text = f"No series has the runs on {_listed(others)} devices."
+        told = [
+            *told[: MOST - 1],
+            FindingSentence(text, "Why, run by run: scalelens query not_compared."),
+            *told[MOST - 1 :],
+        ]
     return few(told)
+
+
+def charts(rows: "pl.DataFrame") -> tuple[str, ...]:
+    """Where the series have fewer sizes than were run without one, the figure of all sizes comes first."""
+    return CHARTS if len(_other_sizes(rows)) <= rows["devices"].n_unique() else CHARTS[::-1]
+
+
+def _other_sizes(rows: "pl.DataFrame") -> list[int]:
+    return (rows["other_sizes"].to_list()[0] or []) if rows.height and "other_sizes" in rows.columns else []
+
+
+def _listed(sizes: Sequence[int]) -> str:
+    """`512`, `512 and 2,496`, `8, 16, 32 and 5 more numbers of`."""
+    shown = [f"{size:,}" for size in sizes]
+    if len(shown) > _MOST_SIZES:
+        return f"{few_of(shown, _MOST_SIZES)} numbers of"
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
 
 
 def _text_of(series: str, row: Mapping[str, Any]) -> str:

@@ -53,4 +53,4 @@ def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
 
 
 def nothing(rows: "pl.DataFrame") -> str:
-    return "No log has the time of a step."
+    return "No log gives a step time."

@@ -35,5 +35,5 @@ def _doubt_of(row: Mapping[str, Any]) -> str:
 
 def nothing(rows: "pl.DataFrame") -> str:
     if rows.is_empty():
-        return "No dump of a flight recorder was read."
+        return "No flight recorder dump was read."
     return f"All {plural(rows.height, 'position')} of ranks in their groups agree: none is behind the others."

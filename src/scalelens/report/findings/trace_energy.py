@@ -41,6 +41,6 @@ _DOING = {
 
 def nothing(rows: "pl.DataFrame") -> str:
     if rows.is_empty():
-        return "No power was measured beside a trace of a device."
+        return "No power readings overlap a device trace."
     reason: str = rows["note"].drop_nulls()[0]
     return f"Power and traces cannot be joined: {reason}."

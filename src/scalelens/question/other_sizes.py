@@ -1,0 +1,24 @@
+"""Sizes that were run and are in no series: who looks for five sizes and sees two is told where the others are."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from scalelens.question.question import Question, call
+from scalelens.question.session import ask
+
+_MOST_SIZES = 4
+
+
+def remark(root: Path, folders: tuple[Path, ...], parameters: Mapping[str, Any], shown: Iterable[int | None]) -> str:
+    """That runs with times of steps are on sizes that are not `shown`, and how to see why; empty where all are."""
+    selected = call("selected_runs", {"runs": parameters.get("runs", "")})
+    timed = "SELECT run_id FROM steps WHERE phase = 'train' AND step_s > 0"
+    sql = f"SELECT DISTINCT devices FROM runs WHERE run_id IN ({timed}) AND run_id IN (FROM {selected})"
+    sizes = ask(root, Question(sql=sql), folders).table["devices"].to_pylist()
+    missing = sorted({*sizes} - {*shown, None})
+    if not missing:
+        return ""
+    listed = ", ".join(f"{size:,}" for size in missing[:_MOST_SIZES])
+    more = f" and {len(missing) - _MOST_SIZES} more numbers of" if len(missing) > _MOST_SIZES else ""
+    return f"no series has the runs on {listed}{more} devices; see why: scalelens query not_compared"
