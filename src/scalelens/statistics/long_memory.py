@@ -66,7 +66,8 @@ def _correlations(memory: float, likeness: float, n: int) -> _Values:
     found = np.concatenate([[1.0], np.cumprod((lags - 1 + memory) / (lags - memory))])
     if reach:
         both_sides = np.concatenate([found[reach:0:-1], found])
-        found = np.convolve(both_sides, likeness ** np.abs(np.arange(-reach, reach + 1)), mode="valid")
+        weights = likeness ** np.abs(np.arange(-reach, reach + 1))
+        found = np.asarray(np.convolve(both_sides, weights, mode="valid"), dtype=np.float64)
     return np.asarray(found[:n] / found[0])
 
 
