@@ -59,7 +59,7 @@ def _correlations(memory: float, likeness: float, n: int) -> _Values:
     part weighs its neighbors by phi to the power of their distance.
     """
     if memory == 0:
-        powers: _Values = likeness ** np.arange(n)
+        powers: _Values = np.float64(likeness) ** np.arange(n)
         return powers
     reach = ceil(log(_NEGLIGIBLE) / log(likeness)) if likeness else 0
     lags = np.arange(1, n + reach)
