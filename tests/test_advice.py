@@ -426,7 +426,7 @@ def test_what_an_ingest_advises_runs(run: Run, tmp_path: Path) -> None:
     assert ran.code == 0 and "scalelens" not in ran.err
     ran = run("ingest", logs, "-w", home)
     given = re.findall(r"scalelens (\w+ .*)", ran.err)
-    assert {command.split()[0] for command in given} == {"sql", "query"}, ran
+    assert {command.split()[0] for command in given} == {"sql", "report"}, ran
     for command in given:
         asked = run(*shlex.split(command))
         assert asked.code == 0 and len(asked.out.splitlines()) > 1, (command, asked)

@@ -297,17 +297,17 @@ def test_a_comparison_says_what_differs(ask: Callable[..., dict[str, Any]]) -> N
         ("ask", {"question": "scaling", "limit": 0}, "`int` >= 1"),
         ("ask", {"question": "scaling", "lines": 3}, "unknown field `lines`"),
         ("ask", {}, "missing required field `question`"),
-        ("ask", {"question": "scaling", "where": "true; SELECT 1 AS efficiency"}, "more than a condition"),
-        ("ask", {"question": "scaling", "sort": "devices; SELECT 1 AS efficiency"}, "more than a condition"),
+        ("ask", {"question": "scaling", "where": "true; SELECT 1 AS efficiency"}, "takes one condition"),
+        ("ask", {"question": "scaling", "sort": "devices; SELECT 1 AS efficiency"}, "takes one condition"),
         ("sql", {"statement": "COPY runs TO 'x'"}, "may write"),
         ("sql", {"statement": "SELECT * FROM read_text('/etc/passwd')"}, "this server does nothing else"),
         ("compare", {"a": "nope", "b": "bf16-r1"}, "no run is called 'nope'"),
         ("plot", {"chart": "scalling"}, "did you mean scaling"),
         ("explain", {"name": "scalling"}, "did you mean scaling"),
         ("list_questions", {"topic": "x"}, "there is no topic"),
-        ("source", {"file": "nowhere.log"}, "has read no such file"),
+        ("source", {"file": "nowhere.log"}, "is not in the warehouse"),
         ("source", {"file": "bf16-r1/rank0.log", "line": 10_000}, "has no line 10000"),
-        ("identify", {"path": "../../demo"}, "outside of the folder"),
+        ("identify", {"path": "../../demo"}, "outside the folder"),
         ("ingest", {"paths": ["."]}, "only reads"),
     ],
 )
@@ -329,7 +329,7 @@ def test_a_source_that_has_changed_is_not_shown(tmp_path: Path) -> None:
     (logs / "rank0.log").write_text(text + "hf_abcdefghijklmnopqrstuvwxyz\n")
     assert not office.answer("source", call).is_error, "a log that grew holds what was read"
     (logs / "rank0.log").write_text("x" + text[1:])
-    assert "other bytes" in office.answer("source", call).text
+    assert "has changed since" in office.answer("source", call).text
     (logs / "rank0.log").unlink()
     assert "is gone" in office.answer("source", call).text
 
@@ -357,7 +357,7 @@ def test_a_server_that_may_write_reads_below_its_root_alone(tmp_path: Path) -> N
     assert told["files_by_status"] == {"ok": 1} and told["written"]
     assert json.loads(office.answer("overview", {}).text)["runs"]["rows_in_all"] == 1
     (root / "logs" / "link").symlink_to(tmp_path / "other.log")
-    assert "leads out" in office.answer("ingest", {"paths": ["logs"]}).text
+    assert "points outside" in office.answer("ingest", {"paths": ["logs"]}).text
     assert json.loads(office.answer("overview", {}).text)["runs"]["rows_in_all"] == 1
 
 

@@ -433,7 +433,7 @@ def test_a_rate_is_the_batch_over_the_median_step_or_what_the_tool_prints():
     assert points == {run: pytest.approx(tflops) for run, tflops in printed.select("run_id", "tflops_printed").rows()}
     text = text_of("scaling_rates/weak_and_strong")
     assert "gpt-175b-96x12288 · strong" in text and "TFLOP/s per GCD, as printed" in text
-    with pytest.raises(UserError, match="metric=t_ep is of whole epochs"):
+    with pytest.raises(UserError, match="metric=t_ep measures whole epochs"):
         draw("scaling_rates/x", rows.with_columns(metric=pl.lit("t_ep")))
 
 

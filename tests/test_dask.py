@@ -85,7 +85,7 @@ def test_runs_are_asked_on_workers(logs: Path, tmp_path: Path, run: "Run", monke
     assert apart.out == run(*asked).out and apart.out.count("\n") > 9
     for refused in (("query", "scaling"), ("query", "batch_stats", "--limit", 1)):
         assert "all runs at once" in run(*refused, "-w", tmp_path / "one", "--dask", "local").err
-    assert "--dask gives no latex" in run(*asked, "--format", "latex", "--dask", "local").err
+    assert "--dask cannot be combined with --format latex" in run(*asked, "--format", "latex", "--dask", "local").err
 
 
 SBATCH = """#!/bin/bash

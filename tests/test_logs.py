@@ -127,6 +127,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "basicsr": {(WINDOW, NO_RATE), (RUNNING, NO_RATE)},  # between stamps; else the printed mean
     "clu": {(WINDOW, NO_RATE), (WINDOW, JOB)},  # steps per second since the record before; T5X's rate is of the job
     "colossalai": {(RUN, JOB), (RUN, RANK)},  # means over the run; of a rank where dp_world_size is missing
+    "column_lines": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # of one step, or of an epoch by its stamps
     "composer": {(RUNNING, JOB)},
     "cscs_course": {(ONE, RANK), (WINDOW, RANK)},  # tokens per second of one process since the line before
     # One image, by the batch; a mean since the line before of pix2pixHD; smoothed by CUT.

@@ -258,7 +258,7 @@ def test_numbers_named_in_scalelens_toml(
     run: "Run", warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    one_line(run("numbers", "-w", warehouse), "no number is named")
+    one_line(run("numbers", "-w", warehouse), "no numbers are given")
     Path("scalelens.toml").write_text("[numbers]\nnRuns = 'SELECT count(*) FROM runs'\n")
     assert run("numbers", "-w", warehouse).code == 0
     assert r"\newcommand{\nRuns}{8}" in Path("numbers.tex").read_text()
@@ -481,7 +481,7 @@ def test_the_page_on_envelopes_names_every_key() -> None:
 
 def test_only_answers_come_in_an_envelope(run: "Run") -> None:
     ran = run("tables", "--format", "envelope")
-    assert ran.code == 2 and "only the rows of a query" in ran.err
+    assert ran.code == 2 and "only query and sql" in ran.err
 
 
 # Bundles

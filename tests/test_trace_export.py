@@ -105,7 +105,7 @@ def test_arrows_lead_from_launches_to_their_work(warehouse: Path, tmp_path: Path
     [
         ({"rank": 5}, "no trace of rank 5"),
         ({"rank": 0, "from_s": 2.0, "to_s": 1.0}, "ends before it begins"),
-        ({"rank": 0, "from_s": 1.0, "to_s": 2.0}, "no event lies between"),
+        ({"rank": 0, "from_s": 1.0, "to_s": 2.0}, "no event falls between"),
     ],
 )
 def test_what_cannot_be_cut_is_said(warehouse: Path, tmp_path: Path, options: dict[str, Any], message: str) -> None:

@@ -37,7 +37,7 @@ def test_the_peak_names_its_line_and_what_is_unused() -> None:
     (tight,) = memory.sentences(pl.DataFrame([row | {"unused_share": 0.02}]), NAMES)
     assert tight.weight == 0 and "unused" not in tight.text
     without = pl.DataFrame([row | {"peak_requested_bytes": None}], schema_overrides={"peak_requested_bytes": pl.Int64})
-    assert memory.sentences(without, NAMES) == [] and "not known" in memory.nothing(without)
+    assert memory.sentences(without, NAMES) == [] and "unknown" in memory.nothing(without)
 
 
 def test_uneven_experts_are_named_with_what_they_cost() -> None:

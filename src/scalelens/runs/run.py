@@ -11,7 +11,7 @@ from scalelens.runs.sidecar import Statement
 from scalelens.tables import OUTCOMES
 
 _RANK = re.compile(r"(?:^|[^a-z])rank[-_]?\d+(?![a-z\d])", re.IGNORECASE)
-_END = re.compile(r"(?:^|[-_ ]+)(?:rank[-_]?)?[^-_ ]*$", re.IGNORECASE)  # a word that may not be whole
+_END = re.compile(r"(?:^|(?<![-_ ])[-_ ]+)(?:rank[-_]?)?[^-_ ]*$", re.IGNORECASE)  # a word that may not be whole
 _FEWEST_RANKS = 2
 
 
