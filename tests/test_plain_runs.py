@@ -315,6 +315,11 @@ def test_runs_asked_together_are_judged_one_by_one(connection: duckdb.DuckDBPyCo
         (range(1, 9), [0, 0, 0, 0, 1, 1, 1, 1], [0, 3, 4, 7]),  # the last is as long as the one before it
         (range(5, 13), [0, 0, 0, 0, 1, 1, 1, 1], [3, 4]),  # the log begins within an epoch: none shows how long one is
         ([1, 2, 4, 5, 6, 7], [0, 0, 0, 1, 1, 1], [3, 5]),  # a step of the first is not logged
+        (
+            [1, 7, 8, 9],
+            [0, 1, 1, 1],
+            [3],
+        ),  # steps before the second may be of it: it may not begin where the log has it
         (range(1, 5), [0, 0, 1, 1], []),  # too short
         (range(1, 7), [0.2, 0.4, 0.6, 0.8, 1.0, 1.2], []),
         (range(1, 4), [0.5, 0.5, 0.5], []),

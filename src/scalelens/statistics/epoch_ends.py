@@ -24,10 +24,14 @@ def epoch_ends(steps: npt.NDArray[Any], epochs: _Values) -> npt.NDArray[np.int64
     if not len(begins):
         return begins
     n_steps = ends - begins + 1
-    has_every_batch = (n_steps >= _FEWEST_BATCHES) & (n_steps == steps[ends] - steps[begins] + 1)
-    starts_in_log = np.ones(len(begins), bool)
-    starts_in_log[0] = steps[begins[0]] <= 1
-    ends_in_log = np.ones(len(begins), bool)
-    earlier = n_steps[:-1][starts_in_log[:-1]]
-    ends_in_log[-1] = len(earlier) > 0 and n_steps[-1] >= earlier.max()
+    first, last = steps[begins].astype(np.float64), steps[ends].astype(np.float64)
+    has_every_batch = (n_steps >= _FEWEST_BATCHES) & (n_steps == last - first + 1)
+    # From a record to the next, where the log prints not every step; of a single one it is not known.
+    spacing = np.where(n_steps > 1, np.ceil((last - first) / np.maximum(n_steps - 1, 1)), np.inf)
+    gaps = first[1:] - last[:-1]  # from each epoch to the next
+    starts_in_log = np.concatenate([[False], gaps <= spacing[1:]]) | (first <= 1)
+    is_followed = np.concatenate([gaps <= spacing[:-1], [False]])
+    whole = np.where(starts_in_log & is_followed, n_steps, 0)
+    longest_before = np.concatenate([[0], np.maximum.accumulate(whole)[:-1]])
+    ends_in_log = is_followed | ((longest_before > 0) & (n_steps >= longest_before))
     return np.concatenate([begins[has_every_batch & starts_in_log], ends[has_every_batch & ends_in_log]])
