@@ -32,7 +32,7 @@ class Study(NamedTuple):
 
 
 class _Job(NamedTuple):
-    """A job of a study: what is asked for, and the name of its folder and of its script."""
+    """A job of a study: what it runs, and the name of its folder and script."""
 
     name: str
     nodes: int

@@ -7,7 +7,7 @@ Source: src/scalelens/bench/study.py, plan_text()
 
 A CSV whose first column is `planned_run`: the folder or file that the logs of a run go into, relative to the folder of
 the plan.  The other columns are optional: nodes, repeat, precision, dataset, and command, the line that makes the run.
-The plan belongs to no run, and what it says is no fact about one.  The query planned_runs says what came back.
+The plan belongs to no run, and what it says is not a fact about one.  The query planned_runs says what came back.
 
 Samples:
     planned_run,nodes,repeat,precision,dataset,command
@@ -44,7 +44,7 @@ def read(source: Source, rows: Rows) -> None:
         for row in reader:
             _take(row, reader.line_num, rows)
     except csv.Error as error:
-        rows.problem(reader.line_num, f"the line is no row of a CSV: {error}", "")
+        rows.problem(reader.line_num, f"the line is not a row of a CSV: {error}", "")
 
 
 def _take(row: dict[str, str], number: int, rows: Rows) -> None:

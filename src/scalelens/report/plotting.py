@@ -168,7 +168,7 @@ def plot_sql(
     settings = dict(settings or {})
     page = page_of(settings)
     if page.mark:
-        raise UserError("mark is no setting of a figure of your own SQL", "draw it with --mark")
+        raise UserError("mark is not a setting of a figure of your own SQL", "draw it with --mark")
     if page.unit:
         raise UserError("--unit does not apply to SQL of your own", "leave it out, or convert the devices in the SQL")
     answer = ask(root, Question(sql=statement), query_folders, also=NEEDED_FOR_INPUTS)

@@ -12,14 +12,13 @@ Rank R writes rankR.log, a line for each step, and trace_rankR.json.gz, by Kinet
 
 import argparse
 import time
-from pathlib import Path
 
 STARTED = time.perf_counter()  # before torch: its import is most of the start on a busy shared file system
 
 import torch  # noqa: E402
 from bert_model import SHAPES, Bert, batches, loss_of  # noqa: E402
 from measuring import AUTOCAST, DeviceClock, clock, profiler, use_device, warmup_steps  # noqa: E402
-from runlog import LOCAL_WORLD, RANK, WORLD, checked, device, ending, facts, open_log  # noqa: E402
+from runlog import LOCAL_WORLD, RANK, WORLD, add_place, checked, device, ending, facts, open_log, share_batch  # noqa: E402
 from torch import distributed, nn  # noqa: E402
 
 GPUS = torch.cuda.device_count()
@@ -38,12 +37,7 @@ def options():
     parser.add_argument("--lr", type=float, default=1e-4)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--profile-steps", type=int, default=5, help="traced within the warm-up; 0: no trace")
-    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda" if GPUS else "cpu")
-    parser.add_argument(
-        "--out", type=Path, default=Path("results", f"bert-n{WORLD}"),
-        help="folder for logs and traces; a restart adds to it; default %(default)s",
-    )  # fmt: skip
-    parser.add_argument("--check", action="store_true", help="check these options, and run nothing")
+    add_place(parser, "bert", GPUS)
     return parser
 
 
@@ -57,12 +51,7 @@ def arguments():
         parser.error("tf32 is a mode of NVIDIA's GPUs; the CPU has fp32, amp and bf16")
     if args.steps < 1:
         parser.error("--steps is 1 or more")
-    args.scaling = "weak" if args.global_batch_size is None else "strong"
-    if args.global_batch_size is None:
-        args.global_batch_size = args.batch_per_device * WORLD
-    args.batch_per_device, rest = divmod(args.global_batch_size, WORLD)
-    if rest or args.batch_per_device < 1:
-        parser.error(f"a global batch of {args.global_batch_size} cannot be shared equally by {WORLD} devices")
+    share_batch(parser, args, WORLD)
     args.warmup_steps = warmup_steps(args)
     return args
 

@@ -26,7 +26,7 @@ from language_data import MicroBatches  # noqa: E402
 from language_shapes import SHAPES, arguments_of  # noqa: E402
 from measuring import DeviceClock, clock, profiler, use_device, warmup_steps  # noqa: E402
 from megatron_log import MegatronLog, tflops_per_device  # noqa: E402
-from runlog import LOCAL_WORLD, RANK, WORLD, checked, device, ending, facts, open_log  # noqa: E402
+from runlog import LOCAL_WORLD, RANK, WORLD, add_place, checked, device, ending, facts, open_log  # noqa: E402
 from torch import distributed  # noqa: E402
 
 GPUS = torch.cuda.device_count()
@@ -62,12 +62,7 @@ def options():
         "--timing-log-level", type=int, default=0, help="1 or 2: megatron's timers, which wait more often"
     )
     parser.add_argument("--profile-steps", type=int, default=5, help="traced within the warm-up; 0: no trace")
-    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda" if GPUS else "cpu")
-    parser.add_argument(
-        "--out", type=Path, default=Path("results", f"language-n{WORLD}"),
-        help="folder for logs and traces; a restart adds to it; default %(default)s",
-    )  # fmt: skip
-    parser.add_argument("--check", action="store_true", help="check these options, and run nothing")
+    add_place(parser, "language", GPUS)
     return parser
 
 

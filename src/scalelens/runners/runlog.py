@@ -72,6 +72,26 @@ def open_log(path):
     return log, say
 
 
+def add_place(parser, name, has_gpu):
+    """Adds the options of every runner that say where it runs, and where its logs go."""
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda" if has_gpu else "cpu")
+    parser.add_argument(
+        "--out", type=Path, default=Path("results", f"{name}-n{WORLD}"),
+        help="folder for logs and traces; a restart adds to it; default %(default)s",
+    )  # fmt: skip
+    parser.add_argument("--check", action="store_true", help="check these options, and run nothing")
+
+
+def share_batch(parser, args, devices):
+    """Gives each device as much of the global batch as the others, and says whether that is strong or weak scaling."""
+    args.scaling = "weak" if args.global_batch_size is None else "strong"
+    if args.global_batch_size is None:
+        args.global_batch_size = args.batch_per_device * devices
+    args.batch_per_device, rest = divmod(args.global_batch_size, devices)
+    if rest or args.batch_per_device < 1:
+        parser.error(f"a global batch of {args.global_batch_size} cannot be shared equally by {devices} devices")
+
+
 def checked(args):
     """The arguments; with --check, which whoever starts many ranks may ask first, the process ends here."""
     return sys.exit() if args.check else args

@@ -21,7 +21,7 @@ STARTED = time.perf_counter()  # before torch: its import is most of the start o
 
 import torch  # noqa: E402
 from measuring import AUTOCAST, DeviceClock, clock, profiler, use_device, warmup_steps  # noqa: E402
-from runlog import LOCAL_WORLD, RANK, WORLD, checked, device, ending, facts, open_log  # noqa: E402
+from runlog import LOCAL_WORLD, RANK, WORLD, add_place, checked, device, ending, facts, open_log, share_batch  # noqa: E402
 from torch import distributed, nn  # noqa: E402
 from vision_data import Batches  # noqa: E402
 from vision_models import DEPTHWISE, MODELS, loss_of  # noqa: E402
@@ -53,12 +53,7 @@ def options():
     parser.add_argument("--profile-steps", type=int, default=5, help="traced within the warm-up; 0: no trace")
     parser.add_argument("--slow-rank", type=int, help="a planted straggler: this rank computes longer than it needs")
     parser.add_argument("--slow-by", type=float, default=0.2, help="how much longer, as a part of its own time")
-    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda" if GPUS else "cpu")
-    parser.add_argument(
-        "--out", type=Path, default=Path("results", f"vision-n{WORLD}"),
-        help="folder for logs and traces; a restart adds to it; default %(default)s",
-    )  # fmt: skip
-    parser.add_argument("--check", action="store_true", help="check these options, and run nothing")
+    add_place(parser, "vision", GPUS)
     return parser
 
 
@@ -74,11 +69,7 @@ def arguments():
         parser.error("--validation-steps -1 needs --data: synthetic images have no end")
     if args.slow_rank is not None and not 0 <= args.slow_rank < WORLD:
         parser.error(f"rank {args.slow_rank} cannot be the slow one: ranks are 0 to {WORLD - 1}")
-    args.scaling = "strong" if args.global_batch_size else "weak"
-    args.global_batch_size = args.global_batch_size or args.batch_per_device * WORLD
-    args.batch_per_device, rest = divmod(args.global_batch_size, WORLD)
-    if rest:
-        parser.error(f"a global batch of {args.global_batch_size} cannot be shared equally by {WORLD} devices")
+    share_batch(parser, args, WORLD)
     if args.model != "inception_v3" and args.batch_per_device == 1 and args.image_size <= 32:
         parser.error("batch normalization needs more than one value: more than 32 pixels, or 2 images per device")
     args.warmup_steps = warmup_steps(args)

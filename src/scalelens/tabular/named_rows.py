@@ -13,7 +13,7 @@ _LEAST_ROWS = 2
 
 
 def naming_column(names: Sequence[str], cells: Sequence[str]) -> int | None:
-    """The column that names a run, by its name and by a first cell that is no number."""
+    """The column that names a run, by its name and by a first cell that is not a number."""
     by_name = {name.lower(): k for k, name in reversed([*enumerate(names)])}
     found = (by_name[name] for name in _NAMES if name in by_name)
     return next((k for k in found if k < len(cells) and cells[k] and number(cells[k]) is None), None)

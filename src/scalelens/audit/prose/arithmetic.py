@@ -64,7 +64,7 @@ def value_at_end(tokens: list[Token]) -> Value | None:
             continue
         before = tokens[start - 1] if start else None
         if before and before.kind in ("operator", "power", "number"):
-            return None  # an operand that is no number comes first, or a group of digits
+            return None  # an operand that is not a number comes first, or a group of digits
         parser = _Parser(tokens[start:])
         value = parser.expression()
         if value and parser.rest_is_words():
@@ -165,7 +165,7 @@ class _Parser:
         return self.tokens[self.at + ahead] if self.at + ahead < len(self.tokens) else None
 
     def _words(self) -> int:
-        """How many words come next; more than a few are no unit."""
+        """How many words come next; a unit has only a few."""
         count = 0
         while (token := self._peek(count)) and token.kind == "word":
             count += 1

@@ -167,7 +167,7 @@ def _of_share(share: Bounds, a: Number, b: Number, c: Number) -> Finding | None:
 
 
 def _fractions(sentence: Sentence) -> Iterator[Finding]:
-    """ "12/15 (80 %)": digits around a slash are no numbers of the sentence."""
+    """ "12/15 (80 %)": the sentence does not count digits around a slash as numbers."""
     for found in _FRACTION.finditer(sentence.text):
         part, whole = (int(found[k].replace(",", "")) for k in (1, 2))
         claimed = next((n for n in sentence.numbers if n.unit == "%" and n.text == found[3]), None)
