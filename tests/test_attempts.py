@@ -145,7 +145,7 @@ def slowest(records: list[Any], key: Callable[[Any], Any], time: Callable[[Any],
     return {place: max(of_place) for place, of_place in times.items()}
 
 
-@pytest.mark.parametrize("cases", [120, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("cases", [60, pytest.param(500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("write", "printed_steps", "precision_s"), [(litgpt, 1, 1e-4), (megatron, 1, 1e-4), (imagenet, 10, 6e-4)]
 )

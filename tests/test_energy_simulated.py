@@ -190,7 +190,7 @@ def as_read(text: str) -> list[Row]:
     return kept
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in (1, 2, 3))])
 def test_a_thousand_sampled_signals(warehouse: Warehouse, part: int) -> None:
     rng = np.random.default_rng(part)
     wanted: dict[str, tuple[float, float, bool, bool]] = {}

@@ -14,6 +14,7 @@ from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
 from scalelens.report import rendering as render
 from scalelens.report.provenance_in_files import provenance_of
+from spread import spread
 from test_charts import CASES, draw, marks, rows_of
 from test_figures import boxes, overlapping, run
 
@@ -34,7 +35,7 @@ def halves(name: str) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("width", ["single", "double", "lncs"])
-@pytest.mark.parametrize("name", WITH_FACETS)
+@pytest.mark.parametrize("name", spread(WITH_FACETS, str, "panels"))
 def test_panels_of_a_chart(name: str, width: str) -> None:
     page = page_of({"width": width, "facet": "half"})
     rows = halves(name)
@@ -73,7 +74,7 @@ def titles_of(case: str, rows: pl.DataFrame, **settings: str) -> list[str]:
     return [text if isinstance(text, str) else " ".join(text) for text in texts]
 
 
-@pytest.mark.parametrize("name", [name for name in WITH_FACETS if name != "history"])
+@pytest.mark.parametrize("name", spread([name for name in WITH_FACETS if name != "history"], str, "order"))
 def test_order_is_also_that_of_panels(name: str) -> None:
     rows = halves(name)
     if rows["half"].n_unique() < 2:

@@ -24,6 +24,7 @@ from scalelens.question.provenance import make_provenance
 from scalelens.report import rendering as render
 from scalelens.report.provenance_in_files import provenance_of
 from scalelens.report.settings import figure_settings
+from spread import spread
 from test_charts import CASES, draw, marks, spec_of, svg_of, text_of
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -108,7 +109,7 @@ def overlapping(svg: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("width", ["single", "double"])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", spread(CASES, str, "overlap", share=2))
 def test_no_two_texts_overlap(case, width):
     assert overlapping(svg_of(case, width)) == []
 
@@ -235,7 +236,7 @@ def contrast(one: str, other: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-@pytest.mark.parametrize("name", charts.load())
+@pytest.mark.parametrize("name", spread(charts.load(), str, "dark"))
 def test_a_dark_figure_is_the_same_drawing_with_texts_that_can_be_read(name):
     light = spec_of(FIRST[name])
     dark = darkened(light, ())

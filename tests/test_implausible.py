@@ -16,6 +16,7 @@ from scalelens.ingestion.recognize import read_rows
 from scalelens.parsing.implausible import Doubts
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source, open_source
+from spread import spread
 from test_formats import CASES
 from test_warehouse import ask
 
@@ -53,7 +54,7 @@ def negative(steps: list[dict[str, Any]]) -> list[tuple[dict[str, Any], str]]:
     return [(row, name) for row in steps for name in POSITIVE if row[name] is not None and row[name] < 0]
 
 
-@pytest.mark.parametrize("path", TEXTS, ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize("path", spread(TEXTS, lambda path: f"{path.parent.name}/{path.name}", "negative", share=4))
 def test_a_negative_number_that_a_format_reads_is_marked(path: Path) -> None:
     text = b"".join(open_source(path).utf8())
     lines = {row["line"] for row in read(text, path.name)[0] if any(row[name] for name in POSITIVE)}

@@ -108,7 +108,7 @@ def logs(draw: st.DrawFn) -> tuple[list[Row], Row, list[Row]]:
     return rows, facts, phases
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(logs(), st.integers(0, 3), st.sampled_from(["rules", "none"]))
 def test_one_pass_says_what_the_rules_say(
     connection: duckdb.DuckDBPyConnection,
@@ -130,7 +130,7 @@ def test_one_pass_says_what_the_rules_say(
     assert plain | dict.fromkeys(numbers) == expected | dict.fromkeys(numbers)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(logs(), st.integers(0, 3), st.sampled_from(["rules", "none", "steady"]))
 def test_steps_in_order_are_what_gathering_and_sorting_gives(
     connection: duckdb.DuckDBPyConnection,

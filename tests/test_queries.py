@@ -40,6 +40,7 @@ from scalelens.queries.calls import called_in
 from scalelens.queries.header import Query, is_builtin
 from scalelens.question.once import SharedHelpers
 from scalelens.statistics.medians import median_interval
+from spread import spread
 
 
 @pytest.fixture
@@ -407,7 +408,7 @@ def as_csv(rows: Sequence[Row], query: queries.Query) -> str:
     return out.getvalue()
 
 
-@pytest.mark.parametrize("name", [name for name, query in QUERIES.items() if query.needs])
+@pytest.mark.parametrize("name", spread([name for name, query in QUERIES.items() if query.needs], str, "needs"))
 def test_a_query_has_no_rows_without_what_it_needs(little: Warehouse, name: str) -> None:
     """Then it is not planned, and its columns stay what they are."""
     query = QUERIES[name]

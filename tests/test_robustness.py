@@ -127,13 +127,13 @@ def _named(path: Path) -> str:
 
 
 def each_text(function: Callable[..., None]) -> Callable[..., None]:
-    """The test for the fixtures that are texts of lines: a third of each format by day."""
-    return pytest.mark.parametrize("path", spread(TEXTS, _named, function.__name__))(function)
+    """The test for the fixtures that are texts of lines: a fifth of each format by day."""
+    return pytest.mark.parametrize("path", spread(TEXTS, _named, function.__name__, share=5))(function)
 
 
 def each_file(function: Callable[..., None]) -> Callable[..., None]:
-    """The test for all fixtures: a third of each format by day."""
-    return pytest.mark.parametrize("path", spread(FILES, _named, function.__name__))(function)
+    """The test for all fixtures: a fifth of each format by day."""
+    return pytest.mark.parametrize("path", spread(FILES, _named, function.__name__, share=5))(function)
 
 
 # Damage
@@ -232,7 +232,7 @@ def test_damage_never_raises_and_is_counted(case: tuple[str, bytes]) -> None:
 
 
 @pytest.mark.parametrize("places_tried", [2, pytest.param(8, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", spread(CONTENTS, str, "every number"))
+@pytest.mark.parametrize("name", spread(CONTENTS, str, "every number", share=5))
 def test_every_number_may_be_anything(name: str, places_tried: int) -> None:
     content = CONTENTS[name]
     chance = random.Random(name)
@@ -551,7 +551,7 @@ FILLINGS = (b" ", b"9", b"a.", b"| x: 1.0 ", b": 1 ", b"[Rank 1] ", b"(1, 2) ", 
 
 
 @pytest.mark.parametrize("fillings", [3, pytest.param(len(FILLINGS), marks=pytest.mark.slow)])
-@pytest.mark.parametrize("anchor", sorted(set(ANCHORS)), ids=lambda anchor: anchor.decode().strip())
+@pytest.mark.parametrize("anchor", spread(set(ANCHORS), lambda anchor: anchor.decode().strip(), "long line", share=2))
 def test_a_long_line_costs_no_more_than_its_length(anchor: bytes, fillings: int) -> None:
     def seconds(size: int, filling: bytes) -> float:
         filler = filling * (size // len(filling))

@@ -100,7 +100,7 @@ def of_each_type() -> set[str]:
     for name, query in sorted(load().items()):
         for column in query.columns:
             chosen.setdefault(column.type, name)
-    return {*chosen.values(), *TWO_SIDES, "scaling", "runs_overview", "kernel_summary", "lost_time"}
+    return {*chosen.values(), "compare", "runs_overview"}
 
 
 @pytest.mark.usefixtures("asked_once")
@@ -188,8 +188,11 @@ def statement_of(shape: str) -> str:
     return f"SELECT {values} UNION ALL SELECT {', '.join(['NULL'] * len(columns))}"
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize(("shape", "format"), [
+    # by day each type itself in each format, and each shape in two of them
+    pytest.param(shape, format, marks=() if k == 0 or (k - n) % len(FORMATS) in (0, 3) else pytest.mark.slow)
+    for k, shape in enumerate(SHAPES) for n, format in enumerate(FORMATS)
+])  # fmt: skip
 def test_each_type_is_written_in_each_format(
     monkeypatch: pytest.MonkeyPatch, home: Path, format: str, shape: str
 ) -> None:
