@@ -127,16 +127,19 @@ def _counts_measurements(readings: Sequence[ColumnReading], mapping: Mapping[str
 def write_rows(
     source: Source, rows: Rows, records: RecordReader, survey: Survey, readings: Sequence[ColumnReading],
     stream: str = "", from_zero: bool = False, by_stamps: bool = False, begins_epochs: bool = False,
+    least_steps: int = 0, without_validation: bool = False,
 ) -> None:  # fmt: skip
     """Rows of all records.  Of two tables of the same steps, each is a stream in which steps rise.
 
     With `by_stamps`, time stamps give the time of steps that have none; with `begins_epochs`, each row is the beginning
-    of an epoch, and the time until the next row is its time.
+    of an epoch, and the time until the next row is its time.  `least_steps`: how many a time by coarse stamps must
+    be a mean of.  `without_validation`: the time of an epoch is that of its training alone.
     """
     for refusal in dict.fromkeys(reading.refusal for reading in readings if reading.refusal):
         rows.problem(1, f"{refusal}; until then its numbers are metrics")
     table = StepTable(readings, by_stamps)
     writer = _RowWriter(rows, table, Counting(table, records(source)), stream, from_zero, begins_epochs)
+    writer.least_steps, writer.epoch_phase = least_steps, "train" if without_validation else "epoch"
     if "elapsed" in table.columns and (elapsed := survey.columns.get(table.columns["elapsed"].column)):
         writer.resolution_s = table.factors["elapsed"] * 10.0**-elapsed.decimals
     elif table.by_stamps:
@@ -174,6 +177,7 @@ class _RowWriter:
         self.begins_epochs = begins_epochs
         self.rows, self.table, self.counting, self.stream, self.from_zero = rows, table, counting, stream, from_zero
         self.resolution_s = 0.0  # of the time since the start
+        self.least_steps, self.epoch_phase = 0, "epoch"
         self.starts: dict[tuple[Any, ...], _EpochStep] = {}  # of the interval that is not yet long enough
         self.parts: dict[tuple[Any, ...], int] = {}
         self.attempts: Counter[tuple[Any, ...]] = Counter()
@@ -213,7 +217,7 @@ class _RowWriter:
         attempt = self.attempts[whose]
         row: dict[str, Any] = {"attempt": attempt, "rank": rank, "place": place, "epoch": epoch, "step": step}
         if span_s := table.value(record, "epoch_time"):
-            rows.add("phases", record.line, **row, phase="epoch", span_s=span_s, origin="logged")
+            rows.add("phases", record.line, **row, phase=self.epoch_phase, span_s=span_s, origin="logged")
         elif span_s := self.epoch_span(now, before) or self.first_epoch_span(now, last):
             whole = before.epoch if before and self.begins_epochs else epoch
             rows.add("phases", record.line, **row | {"epoch": whole}, phase="epoch", span_s=span_s, origin="derived")
@@ -284,7 +288,7 @@ class _RowWriter:
             start = self.starts.get(whose) if before else None
             time_s, steps = self.since(start, now)
             kind = "interval_mean"
-            if start and time_s is not None and steps and time_s * steps < FINE * self.resolution_s:
+            if start and time_s is not None and steps and self.is_too_short(time_s * steps, steps):
                 return {}
             if now.step is not None:
                 self.starts[whose] = now
@@ -293,6 +297,13 @@ class _RowWriter:
         if time_s is None:
             return {}
         return {"step_s": time_s, "value_kind": kind, "averaged_steps": steps if steps and steps > 0 else None}
+
+    def is_too_short(self, span_s: float, steps: int) -> bool:
+        """Whether a span is too short for what it is measured by.
+
+        By coarse stamps all spans have as many steps: those that are chosen because they seem long would be too long.
+        """
+        return steps < self.least_steps if self.least_steps else span_s < FINE * self.resolution_s
 
     def divided(
         self, span_s: float | None, steps: int | None, now: _EpochStep, before: _EpochStep | None

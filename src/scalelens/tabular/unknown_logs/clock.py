@@ -17,9 +17,12 @@ _STAMP = re.compile(
     r"|(?P<part>(?<![\d/-])(?:\d\d[-/]\d\d(?:[-/]\d{2,4})?|[A-Z][a-z]{2} [ \d]\d|[IWE]\d{4}))[ ,]{1,2}"
     r"(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
     r"|(?<![\d:.<])(?P<alone>[0-2]\d:[0-5]\d:[0-5]\d(?:[.,]\d{1,9})?)(?![\d:<])"
+    r"|(?<=- )(?:(?P<days>\d{1,4}) days?, )?(?P<since>\d{1,2}:[0-5]\d:[0-5]\d)(?= -)"
 )
 # A time of day that stands alone is a stamp at the beginning of a line; elsewhere it may be how long something takes.
 _BEFORE_ALONE = re.compile(r"\[?\s*\Z")
+# A time since the start stands for one where a date without seconds is before it: `2020/03/07 02:00 -- 0:28:45 - `.
+_BEFORE_SINCE = re.compile(r"\W*(?:[A-Z]+ - )?\d{2,4}[-/]\d\d[-/]\d{2,4},? \d\d:\d\d \W+\Z")
 
 
 class Stamp(NamedTuple):
@@ -37,11 +40,13 @@ def stamp_in(text: str) -> Stamp | None:
     if ":" not in text[:_LOOKED_AT]:
         return None
     for match in _STAMP.finditer(text[:_LOOKED_AT]):
-        time = match["time"] or match["clock"] or match["alone"]
+        time = match["time"] or match["clock"] or match["alone"] or match["since"]
+        if match["since"] and not _BEFORE_SINCE.match(text[: match.start()]):
+            continue
         if match["alone"] and not _BEFORE_ALONE.match(text[: match.start()]):
             continue
         hour, minute, second = time.replace(",", ".").split(":")
-        seconds = int(hour) * 3600 + int(minute) * 60 + float(second)
+        seconds = int(match["days"] or 0) * _DAY_S + int(hour) * 3600 + int(minute) * 60 + float(second)
         fraction = second.partition(".")[2] or second.replace(",", ".").partition(".")[2]
         iso = _iso_of(match)
         if match["date"] and iso is None:
