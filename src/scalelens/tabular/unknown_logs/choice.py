@@ -43,7 +43,18 @@ def _least(shape: Shape) -> int:
     """How many lines a shape must have to be a record."""
     roles = _roles_of(shape)
     sure = "step" in shape.roles and _SURE in roles
+    if shape.of_epochs_alone:
+        return _least_epochs(shape)
     return 2 if sure or ("loss" in roles and shape.of_known_epoch and not shape.bar) else RECURS
+
+
+def _least_epochs(shape: Shape) -> int:
+    """How many lines that count epochs are enough: fewer where one follows the other, and says the loss or the time."""
+    if shape.rises[0] != shape.lines - 1:
+        return RECURS
+    if shape.ends_epochs:
+        return 2 if shape.has_total else 3
+    return 3 if "epoch_time" in _roles_of(shape) else RECURS
 
 
 def _counts_up(shape: Shape) -> bool:
@@ -77,7 +88,7 @@ def tells_epochs(shape: Shape) -> bool:
 
     A heading that says nothing else is left to what reads the lines below it, unless a loss is printed at once.
     """
-    enough = shape.of_epochs_alone and shape.lines >= RECURS and shape.with_stamp == shape.lines
+    enough = shape.of_epochs_alone and shape.lines >= _least_epochs(shape) and shape.with_stamp == shape.lines
     restarts = shape.falls[0] if _OFTENER * shape.falls[0] <= shape.rises[0] else 0
     enough = enough and (len(shape.names) > 1 or shape.ended >= _MOSTLY * shape.lines)
     return enough and shape.rises[0] + restarts >= _MOSTLY * (shape.lines - 1)

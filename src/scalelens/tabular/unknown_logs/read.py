@@ -43,13 +43,18 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     lacking = _read_shape(source, rows, LineTable(shape))
     untimed = {reading.role for reading in rows.assigned}.isdisjoint({*_OF_A_STEP, "elapsed"})
     bar = (
-        chosen([other for other in shapes if other.bar == "tqdm"], by_fills=False) if untimed and not shape.bar else ""
+        chosen([other for other in shapes if other.bar == "tqdm"], by_fills=shape.of_epochs_alone)
+        if untimed and not shape.bar
+        else ""
     )
     if lacking is None and isinstance(bar, Shape):
         readings = rows.assigned
         _read_shape(source, rows, LineTable(bar))
         rows.assigned = [*readings, *(reading for reading in rows.assigned if reading.role in _OF_A_STEP)]
-    elif lacking is None and untimed and all(reading.role != "epoch_time" for reading in rows.assigned):
+        return None
+    if lacking is None and bar and shape.of_epochs_alone:
+        rows.problem(shape.first, bar, shape.example)
+    if lacking is None and untimed and all(reading.role != "epoch_time" for reading in rows.assigned):
         rows.assigned = [*rows.assigned, *write_epoch_times(source, rows, shapes, shape)]
     return lacking
 

@@ -345,6 +345,11 @@ class Shape:
         return self.roles == ["epoch"] and not self.bar
 
     @property
+    def has_total(self) -> bool:
+        """Whether its last line says of how many epochs or steps its first count is one."""
+        return bool(self._totals[:1] and self._totals[0])
+
+    @property
     def ends_epochs(self) -> bool:
         """Whether each of its lines counts an epoch and states its loss: the epoch is over."""
         each = all(self.names[name] == self.lines for name in self.names if _LOSS.search(name))
