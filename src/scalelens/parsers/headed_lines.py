@@ -8,7 +8,7 @@ Source: the user's own; tabular/role_table.py says which names are recognized, d
 Asked after generic_lines, where that reads nothing.  What stands below a heading is of its step, up to a line without a
 number, or one that counts something; it is read as the numbers of one line are in generic_lines.  A time needs its unit
 there, and no time is derived from time stamps.  `Elapsed Time: 29.5 seconds` is since the start where it only grows; not
-where validation or saving stands between most headings.  Where two kinds of headings count steps, nothing is read.  The
+where validation or saving stands between most headings.  Where two kinds of headings count steps, nothing is read; of those of epochs that stand once in each, the first counts.  The
 last heading, where numbers are missing that all others have, may be cut: a problem.
 
 Where no heading counts steps, those that count epochs are read.  Up to 60 lines below one are of its epoch, whatever
@@ -62,7 +62,7 @@ def read(source: Source, rows: Rows) -> str | None:
         return ""
     shapes = shapes_in(source, _MOST_LINES)
     headings = [shape for shape in shapes if _counts_alone(shape, "step")]
-    headings = headings or [shape for shape in shapes if _counts_alone(shape, "epoch")]
+    headings = headings or _first_of_epochs([shape for shape in shapes if _counts_alone(shape, "epoch")])
     if chosen(shapes) or len(headings) != 1:
         return ""
     blocks = _Blocks(headings[0])
@@ -93,6 +93,13 @@ def _counts_alone(shape: Shape, role: str) -> bool:
     alone = shape.roles == [role] and len(shape.names) == 1 and not shape.bar
     restarts = shape.falls[0] if role == "epoch" and _OFTENER * shape.falls[0] <= shape.rises[0] else 0
     return alone and shape.lines >= RECURS and shape.rises[0] + restarts >= _MOSTLY * (shape.lines - 1)
+
+
+def _first_of_epochs(headings: list[Shape]) -> list[Shape]:
+    """Of headings that stand once in each epoch, the first: `Epoch 3` is before `finished training epoch 3`."""
+    lines = [shape.lines for shape in headings]
+    once = bool(lines) and max(lines) - min(lines) <= 1
+    return [min(headings, key=lambda shape: shape.first)] if once else headings
 
 
 class _Blocks:

@@ -15,6 +15,7 @@ _MEASURED = (
 )  # fmt: skip
 _LOSS = re.compile(r"loss|perplexity|(?<![a-z])ppl", re.IGNORECASE)  # by its name, or by what follows from it
 _COST = re.compile(r"(?:(?:train|training|avg|average|mean|batch) )?cost", re.IGNORECASE)  # which has no unit
+_RECALLS = re.compile(r"(?<![a-z])best(?![a-z])", re.IGNORECASE)  # `best accuracy 0.9 at epoch 3` counts nothing
 _SAME = 0.01  # two views of the same steps have the same number of lines, up to this share
 _MOSTLY = 0.9
 _OFTENER = 3  # epochs that follow one another, for each restart
@@ -60,6 +61,8 @@ def _least_epochs(shape: Shape) -> int:
 def _counts_up(shape: Shape) -> bool:
     """Whether a count rises, and nothing says that it is of other work than training."""
     lead, names, phase, *_ = shape.key
+    if _RECALLS.search(f"{lead} {names[0]}"):
+        return False
     if ELSEWHERE.search(f"{lead} {names[0]}") or phase.startswith(("val", "eval", "test")):
         return False
     if not is_of_training(shape.label):
@@ -88,6 +91,8 @@ def tells_epochs(shape: Shape) -> bool:
 
     A heading that says nothing else is left to what reads the lines below it, unless a loss is printed at once.
     """
+    if _RECALLS.search(f"{shape.key[0]} {shape.key[1][0]}"):
+        return False
     enough = shape.of_epochs_alone and shape.lines >= _least_epochs(shape) and shape.with_stamp == shape.lines
     restarts = shape.falls[0] if _OFTENER * shape.falls[0] <= shape.rises[0] else 0
     enough = enough and (len(shape.names) > 1 or shape.ended >= _MOSTLY * shape.lines)

@@ -6,6 +6,7 @@
 Such a line counts the epoch, or stands once in each.
 """
 
+import functools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -39,8 +40,7 @@ def write_epoch_times(source: Source, rows: Rows, shapes: Sequence[Shape], steps
     """Rows of `phases` for the epochs of a log whose steps have no time.  Returns what was read as a time."""
     for shape in shapes:
         if shape is not steps and shape.of_epochs_alone and shape.in_training and tells_rising(shape):
-            read = _write(source, rows, lambda source, shape=shape: _counted_times(source, shape))
-            if read:
+            if read := _write(source, rows, functools.partial(_counted_times, shape)):
                 return read
     return _write(source, rows, _Uncounted(source).records)
 
@@ -74,7 +74,7 @@ def _cells(epoch: float, fields: Iterable[Field], rank: int | None, place: str |
     return cells | ({} if rank is None else {"rank": rank}) | ({} if place is None else {"worker": place})
 
 
-def _counted_times(source: Source, shape: Shape) -> Iterator[TableRecord]:
+def _counted_times(shape: Shape, source: Source) -> Iterator[TableRecord]:
     """A record for each line of a shape that counts epochs."""
     for line, whole in log_lines(source):
         parts = shaped(line.text) if whole else None

@@ -32,7 +32,7 @@ def json_written_out(text: str) -> str | None:
         return None  # what follows an object is not of it
     values = list(_values_in(found, ""))
     stamp = next((value for _, value in values if isinstance(value, str) and _STAMP.match(value)), "")
-    words, counts, others = [], [], []
+    words, counts, others = list[str](), list[str](), list[str]()
     for name, value in values:
         if isinstance(value, str) and not _HAS_DIGIT.search(value):
             words.append(f"{name}: {value.replace('_', ' ')}")

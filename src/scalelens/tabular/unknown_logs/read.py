@@ -52,7 +52,7 @@ def read_lines(source: Source, rows: Rows) -> str | None:
         _read_shape(source, rows, LineTable(bar))
         rows.assigned = [*readings, *(reading for reading in rows.assigned if reading.role in _OF_A_STEP)]
         return None
-    if lacking is None and bar and shape.of_epochs_alone:
+    if lacking is None and isinstance(bar, str) and bar and shape.of_epochs_alone:
         rows.problem(shape.first, bar, shape.example)
     if lacking is None and untimed and all(reading.role != "epoch_time" for reading in rows.assigned):
         rows.assigned = [*rows.assigned, *write_epoch_times(source, rows, shapes, shape)]
