@@ -39,9 +39,9 @@ _MOSTLY = 0.9
 def write_epoch_times(source: Source, rows: Rows, shapes: Sequence[Shape], steps: Shape) -> list[ColumnReading]:
     """Rows of `phases` for the epochs of a log whose steps have no time.  Returns what was read as a time."""
     for shape in shapes:
-        if shape is not steps and shape.of_epochs_alone and shape.in_training and tells_rising(shape):
-            if read := _write(source, rows, functools.partial(_counted_times, shape)):
-                return read
+        counts = shape is not steps and shape.of_epochs_alone and shape.in_training and tells_rising(shape)
+        if counts and (read := _write(source, rows, functools.partial(_counted_times, shape))):
+            return read
     return _write(source, rows, _Uncounted(source).records)
 
 
