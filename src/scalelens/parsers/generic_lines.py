@@ -44,7 +44,9 @@ multiple of the other, the smaller is the step.
 
 Lines that count epochs alone, and follow one another with the same epoch, are one record.  They give the time of each epoch by their stamps, or by a time since the start that grows
 like a sum: a `phases` row, with the validation in it.  A heading alone is left to headed_lines, unless a loss that is
-printed at the same time shows that the epoch is over.  Where steps have no time, lines that count the epoch, or stand
+printed at the same time shows that the epoch is over.  Where only each tenth epoch has a line, or stamps are too coarse
+for one epoch, the mean time of the epochs between is a metric, `epoch time`.  A stamp may count seconds since 1970, or
+stand alone on the line before.  Where steps have no time, lines that count the epoch, or stand
 once in each (`Time taken for 1 epoch: 61.2 sec`), give that of the epoch.
 
 The rate of tqdm's bar is smoothed, and never the time of a step: it is inverted, and held against the elapsed seconds

@@ -93,6 +93,7 @@ def _read_shape(
     write_rows(
         source, rows, table.records, survey, readings, stream=table.shape.bar,
         begins_epochs=begins_epochs(table.shape), least_steps=times.least_steps if by_clock else 0,
+        least_epoch_s=times.least_epoch_s if by_clock else 0.0,
     )  # fmt: skip
     if unknown and table.resolution_s and {reading.role for reading in readings}.isdisjoint(_OF_A_STEP):
         choice = options((f"{role}={table.columns[role]}",))

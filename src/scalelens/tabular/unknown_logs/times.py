@@ -119,8 +119,13 @@ class LineTimes:
         if not spans or in_bursts(spans):
             return False
         typical = statistics.median(spans)
-        long = sum(spans) >= _MANY * _FINE * self.resolution_s and not self.of_epochs
+        long = sum(spans) >= _MANY * _FINE * self.resolution_s
         return typical >= (_LEAST_STAMPS if long else _FINE) * self.resolution_s
+
+    @property
+    def least_epoch_s(self) -> float:
+        """How long an epoch must be for the stamps to tell its time."""
+        return _FINE * self.resolution_s
 
     @property
     def least_steps(self) -> int:
