@@ -39,13 +39,13 @@ _MOSTLY = 0.9
 def write_epoch_times(source: Source, rows: Rows, shapes: Sequence[Shape], steps: Shape) -> list[ColumnReading]:
     """Rows of `phases` for the epochs of a log whose steps have no time.  Returns what was read as a time."""
     for shape in shapes:
-        counts = shape is not steps and shape.of_epochs_alone and shape.in_training and tells_rising(shape)
+        counts = shape is not steps and shape.of_epochs_alone and shape.in_training and _tells_rising(shape)
         if counts and (read := _write(source, rows, functools.partial(_counted_times, shape))):
             return read
     return _write(source, rows, _Uncounted(source).records)
 
 
-def tells_rising(shape: Shape) -> bool:
+def _tells_rising(shape: Shape) -> bool:
     """Whether its lines count one epoch after the other, by stamps or without."""
     return tells_epochs(shape) or (shape.lines >= RECURS and shape.rises[0] >= _MOSTLY * (shape.lines - 1))
 
