@@ -233,7 +233,7 @@ def test_a_step_that_begins_anew_with_each_epoch_is_counted_on(name: str, tmp_pa
     rows = [f"{epoch},{batch},250" for epoch in (1, 2) for batch in (1, 2, 3)]
     path = table(tmp_path / "a.csv", f"epoch,{name},step_ms", *rows)
     found = asked(path, tmp_path, "SELECT step, attempt FROM steps ORDER BY line")
-    assert [step for step, _ in found] == [3, 4, 5, 6, 7, 8]
+    assert [step for step, _ in found] == [0, 1, 2, 3, 4, 5]
     assert {attempt for _, attempt in found} == {0}
 
 

@@ -21,12 +21,14 @@ count with a name is not a count; where the number after `/` changes from line t
 `0.31 (0.35)` is a value and its mean.  A comma may stand for a point: `0,31` is not read.  A last line without an end,
 and one that ends before what all others print, may be cut: a problem.
 
+A JSON object at the end of a line is read like the names and numbers of any line.  `Completed 3/10 epochs` counts epochs.
+
 A time whose name does not say which, or in which unit, is held against the time stamps, else against the time left
 (`eta`): it is the time of a step where it fits them.  So it is where it is the sum of all other times of its line,
 forward or backward among them, and each step has a line; and, with a unit, where another line states its mean
 (`avg_step_time=0.105`).  Otherwise it stays open, as in a CSV.  A line without any time,
-and with time stamps at least ten times finer than the time between the lines, has that time (`interval_mean`; params:
-`step_s_origin` = derived, `step_s_resolution_s`); not where each line is of another epoch, or validation or
+and with time stamps at least ten times finer than the time between the lines, or between several of them, has that time
+(`interval_mean`; params: `step_s_origin` = derived, `step_s_resolution_s`); not where each line is of another epoch, or validation or
 saving stands between most of them, not where most steps have several lines, and not where lines come in bursts.  Rates
 of steps (`3.1 it/s`, or `steps/sec: 3.1` where steps are counted) are running means, and lose against a time in the
 same line that says the same with more digits.
@@ -42,7 +44,10 @@ multiple of the other, the smaller is the step.
 
 Lines that count epochs alone, and follow one another with the same epoch, are one record.  They give the time of each epoch by their stamps, or by a time since the start that grows
 like a sum: a `phases` row, with the validation in it.  A heading alone is left to headed_lines, unless a loss that is
-printed at the same time shows that the epoch is over.
+printed at the same time shows that the epoch is over.  Where only each tenth epoch has a line, or stamps are too coarse
+for one epoch, the mean time of the epochs between is a metric, `epoch time`.  A stamp may count seconds since 1970, or
+stand alone on the line before.  Where steps have no time, lines that count the epoch, or stand
+once in each (`Time taken for 1 epoch: 61.2 sec`), give that of the epoch.
 
 The rate of tqdm's bar is smoothed, and never the time of a step: it is inverted, and held against the elapsed seconds
 (parsing/bar_times.py).  A bar that fills and is drawn from its start again is the next epoch, and its steps are counted

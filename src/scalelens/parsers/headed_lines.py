@@ -8,12 +8,13 @@ Source: the user's own; tabular/role_table.py says which names are recognized, d
 Asked after generic_lines, where that reads nothing.  What stands below a heading is of its step, up to a line without a
 number, or one that counts something; it is read as the numbers of one line are in generic_lines.  A time needs its unit
 there, and no time is derived from time stamps.  `Elapsed Time: 29.5 seconds` is since the start where it only grows; not
-where validation or saving stands between most headings.  Where two kinds of headings count steps, nothing is read.  The
+where validation or saving stands between most headings.  Where two kinds of headings count steps, nothing is read; of those of epochs that stand once in each, the first counts.  The
 last heading, where numbers are missing that all others have, may be cut: a problem.
 
 Where no heading counts steps, those that count epochs are read.  Up to 60 lines below one are of its epoch, whatever
 stands between them: its loss, and its time with a unit (`Epoch time: 30.5 s`).  Without that, and where each heading has a
-time stamp, an epoch's time is that until the next heading, with the validation in it (`derived`).
+time stamp, an epoch's time is that until the next heading, with the validation in it (`derived`).  Where training and
+validation have a line and a time each, that of the training is a `train` phase.
 
 Samples:
     ----- Iteration: 1000 -----
@@ -22,6 +23,7 @@ Samples:
 from collections.abc import Iterator
 from typing import Any
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.launcher_prefixes import ANSI, without_prefix
 from scalelens.parsing.recurring_lines import RECURS
 from scalelens.parsing.rows import Rows
@@ -47,6 +49,7 @@ _MOST_LINES = 300_000
 _LINES_BELOW = {"step": 5, "epoch": 60}
 _MOSTLY = 0.9
 _OFTENER = 3  # epochs that follow one another, for each restart
+_EVALUATES = re.compile(r"\W*(?:val|valid|validation|dev|test|eval|evaluation)\b", re.IGNORECASE)
 _TOLD = {"loss", "elapsed", "batch_time", "epoch_time"}  # one of these is in the lines below
 
 
@@ -59,7 +62,7 @@ def read(source: Source, rows: Rows) -> str | None:
         return ""
     shapes = shapes_in(source, _MOST_LINES)
     headings = [shape for shape in shapes if _counts_alone(shape, "step")]
-    headings = headings or [shape for shape in shapes if _counts_alone(shape, "epoch")]
+    headings = headings or _first_of_epochs([shape for shape in shapes if _counts_alone(shape, "epoch")])
     if chosen(shapes) or len(headings) != 1:
         return ""
     blocks = _Blocks(headings[0])
@@ -78,7 +81,10 @@ def read(source: Source, rows: Rows) -> str | None:
     if lacking := lacks(survey, readings):
         return lacking
     rows.assigned = readings
-    write_rows(source, rows, blocks.records, survey, readings, begins_epochs=by_clock)
+    write_rows(
+        source, rows, blocks.records, survey, readings, begins_epochs=by_clock,
+        without_validation=bool(blocks.validated),
+    )  # fmt: skip
     return None
 
 
@@ -89,6 +95,13 @@ def _counts_alone(shape: Shape, role: str) -> bool:
     return alone and shape.lines >= RECURS and shape.rises[0] + restarts >= _MOSTLY * (shape.lines - 1)
 
 
+def _first_of_epochs(headings: list[Shape]) -> list[Shape]:
+    """Of headings that stand once in each epoch, the first: `Epoch 3` is before `finished training epoch 3`."""
+    lines = [shape.lines for shape in headings]
+    once = bool(lines) and max(lines) - min(lines) <= 1
+    return [min(headings, key=lambda shape: shape.first)] if once else headings
+
+
 class _Blocks:
     """The numbers below each heading, as records."""
 
@@ -97,10 +110,11 @@ class _Blocks:
         self.repeated: set[str] = set()  # columns of which a block holds several values
         self.wanted: set[str] = set()  # columns that all headings but the last have below them
         self.headings = self.paused = 0  # those before which a line mentions validation or saving
+        self.validated = 0  # times of validations
 
     def records(self, source: Source) -> Iterator[TableRecord]:
         """A record for each heading, with the numbers below it."""
-        self.headings = self.paused = 0
+        self.headings = self.paused = self.validated = 0
         opened: dict[Any, TableRecord] = {}
         clocks: dict[Any, Clock] = {}
         left: dict[Any, int] = {}  # lines that may still be of the block
@@ -126,7 +140,11 @@ class _Blocks:
                 continue
             fields = parsed(text).fields if not parts else []
             left[whose] = left[whose] - 1 if fields or self.role == "epoch" else 0
+            evaluates = bool(_EVALUATES.match(text))
             for column, value in filter(None, map(self.table.named, fields if whole else [])):
+                if evaluates and read_name(column).unit in TIMES:
+                    self.validated += 1  # its own time, whatever that is called
+                    continue
                 if opened[whose].cells.setdefault(column, value) != value:
                     self.repeated.add(column)  # of training, then of validation
         for record in opened.values():

@@ -1,6 +1,6 @@
 """Progress lines of torchvision's references, and of what copied their MetricLogger.
 
-Tool: torchvision references, MLPerf SSD and RetinaNet, DETR, DeiT, MAE, ConvNeXt, DINO, BLIP
+Tool: torchvision references, MLPerf SSD and RetinaNet, DETR, DeiT, MAE, ConvNeXt, DINO, BLIP, LAVIS
 Versions: 2018 to 2025
 Yields: params, steps, phases, metrics
 Source: vision/references/classification/utils.py, MetricLogger.log_every(); train.py, train_one_epoch() and evaluate()
@@ -17,6 +17,7 @@ Samples:
     Test:  Acc@1 76.130 Acc@5 92.862
     [05:04:03.125000] * Acc@1 61.250 Acc@5 83.125 loss 1.625
     Epoch: [1/100]  [2240/2502]  eta: 0:02:44  loss: 5.312500 (6.125000)  lr: 0.000125 (0.000100)  wd: 0.040125 (0.040100)  time: 0.512500  data: 0.000250  max mem: 12500
+    Train: data epoch: [0]; inner epoch [3]  [ 0/25]  eta: 0:02:10  lr: 0.000001  loss: 2.7380  time: 5.2060  data: 0.0000  max mem: 15409
     Train Epoch: [0]  [   50/11250]  eta: 6:15:20  lr: 0.000010  loss_ita: 8.1250  loss_itm: 0.6250  time: 1.2500  data: 0.0002  max mem: 15125
 """
 
@@ -30,7 +31,7 @@ from scalelens.parsing.values import clock_span
 VERSION = 3
 ANCHORS = ("  eta: ", "] Total time: ", "Test:  Total time: ", "Test: Total time: ", " Acc@1 ")
 
-_EPOCH = r"(?:Epoch: \[(\d{1,9})(?:/\d+)?\]|Test:"
+_EPOCH = r"(?:(?:Epoch: |data epoch: \[\d{1,9}\]; inner epoch |data epoch: )\[(\d{1,9})(?:/\d+)?\]|Test:"
 _RECORD = re.compile(
     _EPOCH + r"(?: \w+)?)\s+\[ *(\d{1,9})/(\d{1,9})\]  eta: (?:\d+ days?, )?[\d:.]+(?=\s|$)",
 )

@@ -92,6 +92,7 @@ ELSEWHERE = re.compile(
     r"|warm",
     re.IGNORECASE,
 )
+SOURCE_FILE = re.compile(r"\w+\.py\b")  # `test.py:108` is where a line was printed from, and not a test
 
 
 class Recurring(NamedTuple):
@@ -274,7 +275,8 @@ def _traits_of(skeleton: str) -> _Traits:
     if not positions:
         return _Traits((), False, bool(_TIME_OR_RATE.search(_LEFT_OVER.sub("", skeleton))))
     training = _TRAINING.search(skeleton)
-    if (other := ELSEWHERE.search(skeleton)) and (other.start() < positions[0] or not training):
+    searched = SOURCE_FILE.sub(lambda file: "~" * len(file[0]), skeleton) if ".py" in skeleton else skeleton
+    if (other := ELSEWHERE.search(searched)) and (other.start() < positions[0] or not training):
         return _Traits((), False, False)
     without_counts = "".join("%" if position in positions else character for position, character in enumerate(skeleton))
     timed = bool(_TIME_OR_RATE.search(_LEFT_OVER.sub("", without_counts)))

@@ -14,7 +14,8 @@ from scalelens.tabular.role_table import BY_NAME, UNITS_OF_KIND
 # Names that only mean "a time": the values decide which time it is, or the user does.
 _ANY_TIME = (
     "time", "duration", "wall_time", "walltime", "wall", "wall_clock", "took", "time_taken", "time_used", "time_spent",
-    "time_cost", "cost_time", "dur", "completed_in", "complete_in", "finished_in", "done_in", "ended_in", "took_time",
+    "time_cost", "cost_time", "time_diff", "dur", "completed_in", "complete_in", "finished_in", "done_in", "ended_in",
+    "took_time",
 )  # fmt: skip
 ANY_RATE = ("throughput", "ips", "speed", "tps")
 _STEMS = {

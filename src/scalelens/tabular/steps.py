@@ -127,16 +127,21 @@ def _counts_measurements(readings: Sequence[ColumnReading], mapping: Mapping[str
 def write_rows(
     source: Source, rows: Rows, records: RecordReader, survey: Survey, readings: Sequence[ColumnReading],
     stream: str = "", from_zero: bool = False, by_stamps: bool = False, begins_epochs: bool = False,
+    least_steps: int = 0, least_epoch_s: float = 0.0, without_validation: bool = False,
 ) -> None:  # fmt: skip
     """Rows of all records.  Of two tables of the same steps, each is a stream in which steps rise.
 
     With `by_stamps`, time stamps give the time of steps that have none; with `begins_epochs`, each row is the beginning
-    of an epoch, and the time until the next row is its time.
+    of an epoch, and the time until the next row is its time.  `least_steps`: how many a time by coarse stamps must
+    be a mean of; `least_epoch_s`: how
+    long an epoch must be that they tell.  `without_validation`: the time of an epoch is that of its training alone.
     """
     for refusal in dict.fromkeys(reading.refusal for reading in readings if reading.refusal):
         rows.problem(1, f"{refusal}; until then its numbers are metrics")
     table = StepTable(readings, by_stamps)
     writer = _RowWriter(rows, table, Counting(table, records(source)), stream, from_zero, begins_epochs)
+    writer.least_epoch_s = least_epoch_s
+    writer.least_steps, writer.epoch_phase = least_steps, "train" if without_validation else "epoch"
     if "elapsed" in table.columns and (elapsed := survey.columns.get(table.columns["elapsed"].column)):
         writer.resolution_s = table.factors["elapsed"] * 10.0**-elapsed.decimals
     elif table.by_stamps:
@@ -174,6 +179,8 @@ class _RowWriter:
         self.begins_epochs = begins_epochs
         self.rows, self.table, self.counting, self.stream, self.from_zero = rows, table, counting, stream, from_zero
         self.resolution_s = 0.0  # of the time since the start
+        self.least_steps, self.least_epoch_s, self.epoch_phase = 0, 0.0, "epoch"
+        self.epochs_from: dict[tuple[Any, ...], _EpochStep] = {}  # those whose mean time is not yet told
         self.starts: dict[tuple[Any, ...], _EpochStep] = {}  # of the interval that is not yet long enough
         self.parts: dict[tuple[Any, ...], int] = {}
         self.attempts: Counter[tuple[Any, ...]] = Counter()
@@ -213,10 +220,14 @@ class _RowWriter:
         attempt = self.attempts[whose]
         row: dict[str, Any] = {"attempt": attempt, "rank": rank, "place": place, "epoch": epoch, "step": step}
         if span_s := table.value(record, "epoch_time"):
-            rows.add("phases", record.line, **row, phase="epoch", span_s=span_s, origin="logged")
+            rows.add("phases", record.line, **row, phase=self.epoch_phase, span_s=span_s, origin="logged")
         elif span_s := self.epoch_span(now, before) or self.first_epoch_span(now, last):
             whole = before.epoch if before and self.begins_epochs else epoch
             rows.add("phases", record.line, **row | {"epoch": whole}, phase="epoch", span_s=span_s, origin="derived")
+            self.epochs_from[whose] = now
+        elif not self.counts and (mean_s := self.mean_of_epochs(now, before, whose)):
+            rows.attempt = attempt
+            rows.metrics(record.line, rank, place, int(now.epoch), [("epoch time", mean_s, "s")], stat="mean")
         measured = self.measured(record, stamp) | self.times(record, now, before, whose)
         idle = ("samples",) if {"step", "batch"} & set(table.columns) else ("samples", "ts", "ts_origin")
         if any(value is not None for column, value in measured.items() if column not in idle):
@@ -250,12 +261,25 @@ class _RowWriter:
         if not before or self.counts or now.epoch != before.epoch + 1:
             return None
         if now.elapsed_s is not None and before.elapsed_s is not None:
-            return now.elapsed_s - before.elapsed_s if now.elapsed_s > before.elapsed_s else None
+            span_s = now.elapsed_s - before.elapsed_s
+            return span_s if span_s > 0 and span_s >= self.least_epoch_s else None
         if "elapsed" in self.table.columns or now.ts is None or before.ts is None:
             return None
         resolution_s = 1.0 if now.ts.microsecond == before.ts.microsecond == 0 else 0.001
         span_s = (now.ts - before.ts).total_seconds()
         return span_s if span_s >= FINE * resolution_s else None
+
+    def mean_of_epochs(self, now: _EpochStep, before: _EpochStep | None, whose: tuple[Any, ...]) -> float | None:
+        """Mean time of the epochs since an earlier row: one that is not the row before, or of an epoch further back."""
+        start = self.epochs_from.get(whose) if before else None
+        if start is None or start.elapsed_s is None or now.elapsed_s is None or now.epoch <= start.epoch:
+            self.epochs_from[whose] = now
+            return None
+        span_s, epochs = now.elapsed_s - start.elapsed_s, now.epoch - start.epoch
+        if span_s <= 0 or span_s < self.least_epoch_s:
+            return None
+        self.epochs_from[whose] = now
+        return span_s / epochs
 
     def first_epoch_span(self, now: _EpochStep, last: _EpochStep | None) -> float | None:
         """Time of the first epoch of a launch, where the time since the start begins with it."""
@@ -284,7 +308,7 @@ class _RowWriter:
             start = self.starts.get(whose) if before else None
             time_s, steps = self.since(start, now)
             kind = "interval_mean"
-            if start and time_s is not None and steps and time_s * steps < FINE * self.resolution_s:
+            if start and time_s is not None and steps and self.is_too_short(time_s * steps, steps):
                 return {}
             if now.step is not None:
                 self.starts[whose] = now
@@ -293,6 +317,13 @@ class _RowWriter:
         if time_s is None:
             return {}
         return {"step_s": time_s, "value_kind": kind, "averaged_steps": steps if steps and steps > 0 else None}
+
+    def is_too_short(self, span_s: float, steps: int) -> bool:
+        """Whether a span is too short for what it is measured by.
+
+        By coarse stamps all spans have as many steps: those that are chosen because they seem long would be too long.
+        """
+        return steps < self.least_steps if self.least_steps else span_s < FINE * self.resolution_s
 
     def divided(
         self, span_s: float | None, steps: int | None, now: _EpochStep, before: _EpochStep | None

@@ -100,6 +100,7 @@ class Counting:
 
     def __init__(self, table: StepTable, records: Iterator[TableRecord]) -> None:
         self.restarts, self.lowest, self.batches = "batch" in table.columns, 0, 0
+        self.first_epoch = 1  # or 0, as the log counts
         self.repeats = False  # whether most steps have several records
         self.resolution_s = 0.0  # of the time stamps
         counts = self.restarts or "step" in table.columns
@@ -119,6 +120,7 @@ class Counting:
                 continue
             least, most = (step, step) if least is None else (min(least, step), max(most, step))
             batches = max(batches, table.count(record, "batches") or 0)
+            self.first_epoch = min(self.first_epoch, int(epoch))
             before = last.get(whose := (table.run(record), *table.whose(record)))
             self.restarts |= before is not None and epoch > before[0] and step <= before[1]
             seen, again = seen + 1, again + (before == (epoch, step))
@@ -139,7 +141,7 @@ class Counting:
         """The step counted through the run."""
         if not self.restarts or step is None or epoch is None:
             return step
-        return int(epoch) * self.batches + step - self.lowest
+        return (int(epoch) - self.first_epoch) * self.batches + step - self.lowest
 
 
 class Stamps:

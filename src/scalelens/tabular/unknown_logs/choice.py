@@ -14,6 +14,8 @@ _MEASURED = (
     "tokens_per_s", "tflops_per_device", "epoch_time",
 )  # fmt: skip
 _LOSS = re.compile(r"loss|perplexity|(?<![a-z])ppl", re.IGNORECASE)  # by its name, or by what follows from it
+_COST = re.compile(r"(?:(?:train|training|avg|average|mean|batch) )?cost", re.IGNORECASE)  # which has no unit
+_RECALLS = re.compile(r"(?<![a-z])best(?![a-z])", re.IGNORECASE)  # `best accuracy 0.9 at epoch 3` counts nothing
 _SAME = 0.01  # two views of the same steps have the same number of lines, up to this share
 _MOSTLY = 0.9
 _OFTENER = 3  # epochs that follow one another, for each restart
@@ -26,6 +28,7 @@ def _roles_of(shape: Shape) -> set[str]:
     readings = [read_name(column_of(name, shape.units[name])) for name in usual]
     roles = {reading.role for reading in readings}
     roles |= {"loss" for name in usual if _LOSS.search(name) and not ELSEWHERE.search(name)}
+    roles |= {"loss" for name in usual if _COST.fullmatch(name) and not shape.units[name]}
     roles |= {"running_time"} if shape.bar == "tqdm" else set()
     in_unit = {_SURE for reading in readings if reading.role == "batch_time" and reading.unit}
     return in_unit | {role for role in roles if role in _MEASURED}
@@ -41,12 +44,25 @@ def _least(shape: Shape) -> int:
     """How many lines a shape must have to be a record."""
     roles = _roles_of(shape)
     sure = "step" in shape.roles and _SURE in roles
+    if shape.of_epochs_alone:
+        return _least_epochs(shape)
     return 2 if sure or ("loss" in roles and shape.of_known_epoch and not shape.bar) else RECURS
+
+
+def _least_epochs(shape: Shape) -> int:
+    """How many lines that count epochs are enough: fewer where one follows the other, and says the loss or the time."""
+    if shape.rises[0] != shape.lines - 1:
+        return RECURS
+    if shape.ends_epochs:
+        return 2 if shape.has_total else 3
+    return 3 if "epoch_time" in _roles_of(shape) else RECURS
 
 
 def _counts_up(shape: Shape) -> bool:
     """Whether a count rises, and nothing says that it is of other work than training."""
     lead, names, phase, *_ = shape.key
+    if _RECALLS.search(f"{lead} {names[0]}"):
+        return False
     if ELSEWHERE.search(f"{lead} {names[0]}") or phase.startswith(("val", "eval", "test")):
         return False
     if not is_of_training(shape.label):
@@ -75,7 +91,9 @@ def tells_epochs(shape: Shape) -> bool:
 
     A heading that says nothing else is left to what reads the lines below it, unless a loss is printed at once.
     """
-    enough = shape.of_epochs_alone and shape.lines >= RECURS and shape.with_stamp == shape.lines
+    if _RECALLS.search(f"{shape.key[0]} {shape.key[1][0]}"):
+        return False
+    enough = shape.of_epochs_alone and shape.lines >= _least_epochs(shape) and shape.with_stamp == shape.lines
     restarts = shape.falls[0] if _OFTENER * shape.falls[0] <= shape.rises[0] else 0
     enough = enough and (len(shape.names) > 1 or shape.ended >= _MOSTLY * shape.lines)
     return enough and shape.rises[0] + restarts >= _MOSTLY * (shape.lines - 1)

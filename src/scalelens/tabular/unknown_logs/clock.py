@@ -17,9 +17,18 @@ _STAMP = re.compile(
     r"|(?P<part>(?<![\d/-])(?:\d\d[-/]\d\d(?:[-/]\d{2,4})?|[A-Z][a-z]{2} [ \d]\d|[IWE]\d{4}))[ ,]{1,2}"
     r"(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
     r"|(?<![\d:.<])(?P<alone>[0-2]\d:[0-5]\d:[0-5]\d(?:[.,]\d{1,9})?)(?![\d:<])"
+    r"|(?<=- )(?:(?P<days>\d{1,4}) days?, )?(?P<since>\d{1,2}:[0-5]\d:[0-5]\d)(?= -)"
 )
 # A time of day that stands alone is a stamp at the beginning of a line; elsewhere it may be how long something takes.
 _BEFORE_ALONE = re.compile(r"\[?\s*\Z")
+# A time since the start stands for one where a date without seconds is before it: `2020/03/07 02:00 -- 0:28:45 - `.
+_BEFORE_SINCE = re.compile(r"\W*(?:[A-Z]+ - )?\d{2,4}[-/]\d\d[-/]\d{2,4},? \d\d:\d\d \W+\Z")
+_UNIX = re.compile(
+    r"\W{0,3}(1[5-9]\d{8}(?:\.\d{1,9})?)(?=[\])},|]|: ?\D| {1,4}[-|\[(A-Z])"
+)  # seconds since 1970, from 2017 to 2033
+_HALF_DAY = re.compile(r" ([AP])M\b", re.IGNORECASE)
+_BEFORE_NOON = re.compile(r"(?:0\d|1[012]):")  # as clocks of twelve hours show it
+_LONGEST_ALONE = 40  # characters
 
 
 class Stamp(NamedTuple):
@@ -34,29 +43,51 @@ class Stamp(NamedTuple):
 
 def stamp_in(text: str) -> Stamp | None:
     """The first time stamp near the beginning of a line."""
+    if unix := _UNIX.match(text):
+        seconds, fraction = float(unix[1]), unix[1].partition(".")[2]
+        whole = datetime.fromtimestamp(seconds, UTC).isoformat()
+        return Stamp("iso", seconds, 10.0 ** -len(fraction), whole, unix.span(1))
     if ":" not in text[:_LOOKED_AT]:
         return None
     for match in _STAMP.finditer(text[:_LOOKED_AT]):
-        time = match["time"] or match["clock"] or match["alone"]
+        time = match["time"] or match["clock"] or match["alone"] or match["since"]
+        if match["since"] and not _BEFORE_SINCE.match(text[: match.start()]):
+            continue
         if match["alone"] and not _BEFORE_ALONE.match(text[: match.start()]):
             continue
+        half = _HALF_DAY.match(text, match.end())
+        if half and _BEFORE_NOON.match(time):
+            time = f"{int(time[:2]) % 12 + 12 * (half[1].upper() == 'P'):02d}{time[2:]}"
         hour, minute, second = time.replace(",", ".").split(":")
-        seconds = int(hour) * 3600 + int(minute) * 60 + float(second)
+        seconds = int(match["days"] or 0) * _DAY_S + int(hour) * 3600 + int(minute) * 60 + float(second)
         fraction = second.partition(".")[2] or second.replace(",", ".").partition(".")[2]
-        iso = _iso_of(match)
+        iso = _iso_of(match, time)
         if match["date"] and iso is None:
             return None
         if iso:
             seconds = _since_1970(iso)
-        return Stamp(match["part"] or "" if not iso else "iso", seconds, 10.0 ** -len(fraction), iso, match.span())
+        return Stamp(
+            match["part"] or "" if not iso else "iso",
+            seconds,
+            10.0 ** -len(fraction),
+            iso,
+            (match.start(), (half or match).end()),
+        )
     return None
 
 
-def _iso_of(match: re.Match[str]) -> str | None:
+def is_stamp_alone(text: str) -> bool:
+    """Whether a line holds a date and a time, and nothing else: the line after it was printed then."""
+    stamp = stamp_in(text) if len(text) <= _LONGEST_ALONE else None
+    rest = text[: stamp.span[0]] + text[stamp.span[1] :] if stamp and stamp.iso else "x"
+    return not any(character.isalnum() for character in rest)
+
+
+def _iso_of(match: re.Match[str], time: str) -> str | None:
     """A stamp with a whole date in ISO 8601; None where the date is not whole, or does not exist."""
     if not match["date"]:
         return None
-    time = match["time"].replace(",", ".")
+    time = time.replace(",", ".")
     whole, point, fraction = time.partition(".")
     text = f"{match['date'].replace('/', '-')}T{whole}{point}{fraction[:6]}{match['zone'] or ''}"
     try:

@@ -58,7 +58,10 @@ _LOSS_AT = re.compile(
     r" (?:at|after|for) (?P<count>(?:global )?(?:step|iteration|iter|batch) \d+)\s?[:=]\s?(?=[-+\d.n])",
     re.IGNORECASE,
 )
-_SEPARATOR = re.compile(r"[,;|\t>]|\s[-\u2022\u00b7]\s|\s{2,}|[)\]}](?=[\s\[({|,:-])|\b(?:INFO|DEBUG|WARNING|root)\b")
+_SEPARATOR = re.compile(
+    r"[,;|\t>]|\s[-\u2022\u00b7]\s|\s{2,}|[)\]}](?=[\s\[({|,:-])|\](?=[A-Za-z])|\b(?:INFO|DEBUG|WARNING|root)\b"
+)
+_COUNTED = re.compile(r"\s(epochs|steps|iterations|iters|batches|updates)\b(?!\s?[:=])", re.IGNORECASE)  # 3/100 epochs
 _AROUND = " \t:=|,;-~>*/@<'\"\u2022"
 _SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "k": 1e3}  # 21.5K; "G" may be gigabytes
 _IDLE_BEGIN = re.compile(r"(?:None|of|and|at|with|in)\s+")
@@ -185,6 +188,8 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
         )
         is_mean = is_mean and not _is_other_quantity(before, unit)
         name, start = (before.name, done) if is_mean and before else _name_in(gap, done)
+        if of_all and (counted := _COUNTED.match(text, of_all.end())):
+            name = counted[1]
         if match["rate"] and not is_mean and _names_what_follows(name, text, match.end()):
             unit, end = None, match.end("number")
         fields.append(

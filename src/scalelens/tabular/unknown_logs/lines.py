@@ -12,7 +12,9 @@ from scalelens.parsing.launcher_prefixes import ANSI, MPI_TAG, SRUN_CUT, joined_
 from scalelens.parsing.recurring_lines import FINDER
 from scalelens.parsing.source import Source
 from scalelens.tabular.unknown_logs.bars import divided
+from scalelens.tabular.unknown_logs.clock import is_stamp_alone, stamp_in
 
+_LONGEST_STAMP = 40  # bytes of a line that may be a stamp alone
 _OWN_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6} ")
 
 
@@ -21,10 +23,13 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
 
     `other` is called with each line that holds none.
     """
+    stamp = ""  # of the line before, which held nothing else
     for number, raw, whole in _raw_lines(source):
         if next(iter(FINDER.find_matches_as_indexes(raw)), None) is None:
             if other:
                 other(raw)
+            text = raw.decode("utf-8", "replace").strip() if len(raw) <= _LONGEST_STAMP and b":" in raw else ""
+            stamp = f"{text} " if text and is_stamp_alone(text) else stamp if not raw.strip() else ""
             continue
         rank: int | None = None
         location: str | None = None
@@ -39,8 +44,11 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
             text, own_rank, own_location = without_prefix(text)
             if own_time:
                 text = own_time[0] + text
+            elif stamp and not stamp_in(text):
+                text = stamp + text
             if text.lstrip()[:1] in ('"', "{") and (text.lstrip()[0] == '"' or is_json(text.strip())):
                 continue  # of a JSON document, which may quote a log
+            stamp = ""
             if k == 0 or own_rank is not None or own_location is not None:
                 rank, location = own_rank, own_location
             texts = divided(text) if "/s" in text or "s/" in text else [text]

@@ -11,6 +11,7 @@ from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refu
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
 from scalelens.tabular.unknown_logs.choice import begins_epochs, chosen, tells_epochs
 from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
+from scalelens.tabular.unknown_logs.epoch_times import write_epoch_times
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, RUNNING, LineTable, mean_of
 from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, shapes_in
 from scalelens.tabular.unknown_logs.times import LineTimes
@@ -42,12 +43,19 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     lacking = _read_shape(source, rows, LineTable(shape))
     untimed = {reading.role for reading in rows.assigned}.isdisjoint({*_OF_A_STEP, "elapsed"})
     bar = (
-        chosen([other for other in shapes if other.bar == "tqdm"], by_fills=False) if untimed and not shape.bar else ""
+        chosen([other for other in shapes if other.bar == "tqdm"], by_fills=shape.of_epochs_alone)
+        if untimed and not shape.bar
+        else ""
     )
     if lacking is None and isinstance(bar, Shape):
         readings = rows.assigned
         _read_shape(source, rows, LineTable(bar))
         rows.assigned = [*readings, *(reading for reading in rows.assigned if reading.role in _OF_A_STEP)]
+        return None
+    if lacking is None and isinstance(bar, str) and bar and shape.of_epochs_alone:
+        rows.problem(shape.first, bar, shape.example)
+    if lacking is None and untimed and all(reading.role != "epoch_time" for reading in rows.assigned):
+        rows.assigned = [*rows.assigned, *write_epoch_times(source, rows, shapes, shape)]
     return lacking
 
 
@@ -81,9 +89,12 @@ def _read_shape(
     rows.assigned = readings
     if lacking := lacks(survey, readings):
         return lacking
+    by_clock = any(reading.column == BY_CLOCK and reading.role for reading in readings)
     write_rows(
-        source, rows, table.records, survey, readings, stream=table.shape.bar, begins_epochs=begins_epochs(table.shape)
-    )
+        source, rows, table.records, survey, readings, stream=table.shape.bar,
+        begins_epochs=begins_epochs(table.shape), least_steps=times.least_steps if by_clock else 0,
+        least_epoch_s=times.least_epoch_s if by_clock else 0.0,
+    )  # fmt: skip
     if unknown and table.resolution_s and {reading.role for reading in readings}.isdisjoint(_OF_A_STEP):
         choice = options((f"{role}={table.columns[role]}",))
         rows.problem(table.shape.first, _SAMPLES.format(choice, role), table.shape.example)
@@ -92,7 +103,7 @@ def _read_shape(
         rows.disputed_time(line, bar.clock_s, bar.rate_s)
     if table.shape.rounding > 1:
         rows.param("step_resolution", table.shape.rounding, table.shape.first, origin="inferred")
-    if any(reading.column == BY_CLOCK and reading.role for reading in readings) and not tells_epochs(table.shape):
+    if by_clock and not tells_epochs(table.shape):
         rows.param("step_s_origin", "derived", table.shape.first, origin="inferred")
         rows.param("step_s_resolution_s", table.resolution_s, table.shape.first, unit="s", origin="inferred")
     return None

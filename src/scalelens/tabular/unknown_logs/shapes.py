@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.progress_bars import BAR, Drawing, begins
-from scalelens.parsing.recurring_lines import ELSEWHERE
+from scalelens.parsing.recurring_lines import ELSEWHERE, SOURCE_FILE
 from scalelens.parsing.source import Source
 from scalelens.tabular.column_names import read_name
 from scalelens.tabular.unknown_logs.clock import Stamp, stamp_in
 from scalelens.tabular.unknown_logs.fields import Field, Parsed, parsed
 from scalelens.tabular.unknown_logs.filled_bars import FilledBars, Fills
+from scalelens.tabular.unknown_logs.json_in_lines import json_written_out
 from scalelens.tabular.unknown_logs.lines import log_lines
 
 _MOST_SHAPES = 500
@@ -108,8 +109,10 @@ def _counts_of(fields: Iterable[Field]) -> list[_Count]:
 
 def shaped(text: str) -> Shaped | None:
     """The shape of a line that counts something; None for others."""
-    if '{"' in text or _CONFIGURATION.search(text):
-        return None  # JSON within a line is meant for programs, and a configuration counts nothing
+    if '{"' in text:
+        text = json_written_out(text) or ""
+    elif _CONFIGURATION.search(text):
+        return None  # a configuration counts nothing
     line = parsed(text)
     if line.bar == "other":
         return None
@@ -120,6 +123,7 @@ def shaped(text: str) -> Shaped | None:
     lead = line.text[: max(first.start, 0)]
     if line.bar:
         lead = lead.partition("%")[0].rstrip("0123456789. ") if "%" in lead else lead
+    lead = SOURCE_FILE.sub("%.py", lead)
     phase = next(filter(None, map(_PHASE.search, (lead, *(line.fields[count.field].name for count in counts)))), None)
     lead = _PHASE.sub("%", MASK.sub("#", " ".join(lead.split())))
     names = tuple(line.fields[count.field].name.lower() or "/" for count in counts[:4])
@@ -339,6 +343,11 @@ class Shape:
     def of_epochs_alone(self) -> bool:
         """Whether it counts epochs, and no steps in them."""
         return self.roles == ["epoch"] and not self.bar
+
+    @property
+    def has_total(self) -> bool:
+        """Whether its last line says of how many epochs or steps its first count is one."""
+        return bool(self._totals[:1] and self._totals[0])
 
     @property
     def ends_epochs(self) -> bool:

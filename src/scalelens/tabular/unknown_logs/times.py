@@ -6,6 +6,7 @@ Steps cannot last longer than the time between their lines.
 """
 
 import itertools
+import math
 import statistics
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -23,6 +24,7 @@ _AS_TIME_LEFT = (0.8, 1.25)
 _AS_SPAN = (0.9, 1.02)  # printed times of all steps between two lines, over those of the clock
 _LEAST_LINES, _LEAST_BETWEEN = 5, 2  # lines, and steps between them, by which it is told from the time of one step
 _TOO_LONG = 1.5  # over what the clock shows: not the time of a step
+_LEAST_STAMPS, _MANY = 2, 10  # resolutions between records, and spans of ten of them, for several to show a time
 _FINE = 10  # resolutions of the stamps that lie between records, for each of them to show a time
 _PAUSE = 5  # usual spans between lines: a longer one holds an evaluation, or a pause
 _ROUNDED = 0.02  # between a time and the rounded rate beside it
@@ -112,9 +114,27 @@ class LineTimes:
 
     @property
     def stamps_tell(self) -> bool:
-        """Whether the stamps are fine enough to tell the time between two records."""
+        """Whether the stamps tell the time between two records, or between as many as ten resolutions take."""
         spans = [span for span, _ in self.by_clock]
-        return bool(spans) and statistics.median(spans) >= _FINE * self.resolution_s and not in_bursts(spans)
+        if not spans or in_bursts(spans):
+            return False
+        typical = statistics.median(spans)
+        long = sum(spans) >= _MANY * _FINE * self.resolution_s
+        return typical >= (_LEAST_STAMPS if long else _FINE) * self.resolution_s
+
+    @property
+    def least_epoch_s(self) -> float:
+        """How long an epoch must be for the stamps to tell its time."""
+        return _FINE * self.resolution_s
+
+    @property
+    def least_steps(self) -> int:
+        """How many steps a time by the stamps must be a mean of, where one record is too near the next; else 0."""
+        if not self.by_clock or self.of_epochs:
+            return 0
+        span_s, steps = (statistics.median(part) for part in zip(*self.by_clock, strict=True))
+        fine = not span_s or span_s >= _FINE * self.resolution_s
+        return 0 if fine else math.ceil(_FINE * self.resolution_s / span_s) * int(steps)
 
     def claims(self, name: str) -> bool:
         """Whether a column may be the time of a step, by its name or its unit."""

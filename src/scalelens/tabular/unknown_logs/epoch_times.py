@@ -1,0 +1,120 @@
+"""The time of each epoch, in lines beside those that record its steps.
+
+    Epoch 3/10, Step 300/391, Loss: 1.2          Epoch 3/10, Step 300/391, Loss: 1.2
+    Epoch 3 took 61.2 s, train loss 1.1          Time taken for 1 epoch: 61.2 sec
+
+Such a line counts the epoch, or stands once in each.
+"""
+
+import functools
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from scalelens.parsing import lazy_re as re
+from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS
+from scalelens.parsing.rows import Rows
+from scalelens.parsing.source import Source
+from scalelens.tabular.cells import TableRecord
+from scalelens.tabular.column_names import read_name
+from scalelens.tabular.column_values import Survey
+from scalelens.tabular.roles import ColumnReading, assign
+from scalelens.tabular.steps import write_rows
+from scalelens.tabular.unknown_logs.choice import tells_epochs
+from scalelens.tabular.unknown_logs.fields import Field, parsed
+from scalelens.tabular.unknown_logs.lines import log_lines
+from scalelens.tabular.unknown_logs.records import TIMES, column_of
+from scalelens.tabular.unknown_logs.shapes import Shape, shaped
+
+_STREAM = "epochs"  # in which they rise, apart from the steps
+_OF_EPOCH = re.compile(r"(?<![a-z])epoch(?!s)", re.IGNORECASE)
+_NOT_OF_ONE = re.compile(
+    r"total|overall|since|per[ _]|/ ?(?:it|step|batch|sample)|avg|average|mean|(?<![a-z])(?:eta|left|remain\w*|best)",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_MOSTLY = 0.9
+
+
+def write_epoch_times(source: Source, rows: Rows, shapes: Sequence[Shape], steps: Shape) -> list[ColumnReading]:
+    """Rows of `phases` for the epochs of a log whose steps have no time.  Returns what was read as a time."""
+    for shape in shapes:
+        counts = shape is not steps and shape.of_epochs_alone and shape.in_training and _tells_rising(shape)
+        if counts and (read := _write(source, rows, functools.partial(_counted_times, shape))):
+            return read
+    return _write(source, rows, _Uncounted(source).records)
+
+
+def _tells_rising(shape: Shape) -> bool:
+    """Whether its lines count one epoch after the other, by stamps or without."""
+    return tells_epochs(shape) or (shape.lines >= RECURS and shape.rises[0] >= _MOSTLY * (shape.lines - 1))
+
+
+def _write(source: Source, rows: Rows, records: Callable[[Source], Iterator[TableRecord]]) -> list[ColumnReading]:
+    survey = Survey(records(source))
+    readings = assign(survey.columns, {"epoch": ("epoch", None)} if "epoch" in survey.columns else {})
+    times = [
+        reading for reading in readings
+        if reading.role == "epoch_time" or (reading.role == "elapsed" and survey.columns[reading.column].adds_up)
+    ]  # fmt: skip
+    if len(times) != 1:
+        return []
+    of_epochs = [reading for reading in readings if reading.role in ("epoch", "rank", "place")]
+    write_rows(source, rows, records, survey, [*of_epochs, *times], stream=_STREAM)
+    return times
+
+
+def _cells(epoch: float, fields: Iterable[Field], rank: int | None, place: str | None) -> dict[str, Any]:
+    """The epoch of a line, and the times with a unit that may be of it."""
+    cells: dict[str, Any] = {"epoch": int(epoch)}
+    for field in fields:
+        name = field.name or "time"
+        if field.unit in TIMES and field.value is not None and not field.is_mean and not _NOT_OF_ONE.search(name):
+            cells.setdefault(column_of(name, field.unit), field.value)
+    return cells | ({} if rank is None else {"rank": rank}) | ({} if place is None else {"worker": place})
+
+
+def _counted_times(shape: Shape, source: Source) -> Iterator[TableRecord]:
+    """A record for each line of a shape that counts epochs."""
+    for line, whole in log_lines(source):
+        parts = shaped(line.text) if whole else None
+        if parts and parts.key == shape.key:
+            epoch = parts.parsed.fields[parts.counts[0].field]
+            cells = _cells(epoch.value or 0, parts.parsed.fields, line.rank, line.location)
+            yield TableRecord(line.number, cells, None, line.text)
+
+
+class _Uncounted:
+    """Lines with a time that count nothing and stand once in each epoch."""
+
+    def __init__(self, source: Source) -> None:
+        by_kind: defaultdict[str, list[TableRecord]] = defaultdict(list)
+        epochs: set[float] = set()
+        epoch: float | None = None
+        for line, whole in log_lines(source):
+            parts = shaped(line.text)
+            counted = [count for count in parts.counts if count.role == "epoch"] if parts else []
+            if parts and counted:
+                epoch = parts.parsed.fields[counted[0].field].value
+                epochs.add(epoch or 0)
+            elif whole and epoch is not None and not (parts and parts.counts) and not ELSEWHERE.search(line.text):
+                fields = parsed(line.text).fields
+                timed = [field for field in fields if field.unit in TIMES and field.value is not None]
+                if len(timed) != 1 or len(fields) > 2 or _NOT_OF_ONE.search(line.text):
+                    continue
+                name = "epoch time" if _OF_EPOCH.search(line.text) else timed[0].name
+                if read_name(column_of(name or "time", timed[0].unit)).role in ("epoch_time", "time", "elapsed"):
+                    cells = _cells(epoch, [timed[0]._replace(name=name)], line.rank, line.location)
+                    by_kind[_NUMBER.sub("#", line.text)].append(TableRecord(line.number, cells, None, line.text))
+        kinds = [found for found in by_kind.values() if self._is_of_each(found, len(epochs))]
+        named = [found for found in kinds if _OF_EPOCH.search(found[0].text)]
+        self.found = next(iter(named or kinds), []) if len(named or kinds) == 1 else []
+
+    @staticmethod
+    def _is_of_each(found: list[TableRecord], epochs: int) -> bool:
+        """Whether a line of this kind stands once in each epoch."""
+        times = Counter((record.cells["epoch"], record.cells.get("rank")) for record in found)
+        return len(found) >= RECURS and max(times.values()) == 1 and len(found) >= _MOSTLY * epochs - 1
+
+    def records(self, source: Source) -> Iterator[TableRecord]:
+        yield from self.found

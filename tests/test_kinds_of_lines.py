@@ -1,0 +1,80 @@
+"""Kinds of lines that logs of strangers have: JSON in a line, stamps of other kinds, lines that only recall an epoch."""
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from scalelens.tabular.unknown_logs.clock import is_stamp_alone, stamp_in
+from scalelens.tabular.unknown_logs.json_in_lines import json_written_out
+from test_generic_lines import asked, log
+
+
+@pytest.mark.parametrize(
+    ("text", "iso"),
+    [
+        ("[2026-01-02 01:02:03 PM] Epoch 1", "2026-01-02T13:02:03"),
+        ("[2026-01-02 12:02:03 AM] Epoch 1", "2026-01-02T00:02:03"),
+        ("[2026-01-02 12:02:03 PM] Epoch 1", "2026-01-02T12:02:03"),
+        ("2026-01-02 13:02:03 PM is not of twelve hours", "2026-01-02T13:02:03"),
+        ("2026-01-02 01:02:03 PMean of a step", "2026-01-02T01:02:03"),
+        ("[1767323045] Epoch 1", "2026-01-02T03:04:05+00:00"),
+        ("1767323045.5: Epoch 1", "2026-01-02T03:04:05.500000+00:00"),
+    ],
+)
+def test_a_stamp_is_read_by_its_own_clock(text: str, iso: str) -> None:
+    stamp = stamp_in(text)
+    assert stamp is not None
+    assert stamp.iso == iso
+    assert datetime.fromisoformat(iso)
+
+
+@pytest.mark.parametrize("text", ["1767323045 samples", "[17673230] Epoch 1", "1767323045/1900000000 tokens"])
+def test_a_large_number_is_a_stamp_only_where_it_can_be(text: str) -> None:
+    assert stamp_in(text) is None
+
+
+def test_a_line_may_be_a_stamp_alone() -> None:
+    assert is_stamp_alone("[2026-01-02 03:04:05] ")
+    assert not is_stamp_alone("[2026-01-02 03:04:05] saved")
+    assert not is_stamp_alone("03:04:05")
+
+
+def test_an_object_in_a_line_is_written_out_with_its_counts_first() -> None:
+    text = 'INFO: {"loss": 2.5, "mode": "train_iter", "step": 20, "epoch": "1/3", "perf": {"dt": 0.25}, "ok": true}'
+    assert json_written_out(text) == "INFO: mode: train iter, epoch: 1/3, step: 20, loss: 2.5, perf/dt: 0.25"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ':::MLLOG {"key": "epoch_start", "value": 1}',
+        'DLLL {"step": [0, 1], "data": {}}',
+        'read {"loss": 2.5} of a file',
+        'INFO {"loss": 2.5',
+        "INFO loss: 2.5",
+    ],
+)
+def test_an_object_that_is_not_a_record_of_the_line_is_left(text: str) -> None:
+    assert json_written_out(text) is None
+
+
+def test_a_line_that_recalls_the_best_epoch_tells_the_time_of_none(tmp_path: Path) -> None:
+    lines = [f"2026-01-02 03:{2 * k:02d}:00.000 best accuracy: 0.{k}1 at epoch: {k}" for k in range(1, 9)]
+    assert asked(log(tmp_path, *lines), tmp_path, "SELECT count(*) FROM phases") == [(0,)]
+
+
+def test_epochs_that_are_counted_from_one_begin_at_the_first_step(tmp_path: Path) -> None:
+    lines = [f"Epoch {e} batch {b}/40 loss {3 - e / 10:.2f} time: 0.25 s" for e in (1, 2, 3) for b in range(1, 41, 3)]
+    first_and_last = asked(log(tmp_path, *lines), tmp_path, "SELECT min(step), max(step) FROM steps")
+    assert first_and_last == [(0, 119)]
+
+
+def test_steps_by_coarse_stamps_are_means_of_as_many_steps_each(tmp_path: Path) -> None:
+    stamps = [f"2026-01-02 03:{k // 60:02d}:{k % 60:02d}" for k in range(0, 300, 7)]
+    lines = [f"{stamp} step {10 * k} loss {4 / (k + 1):.3f}" for k, stamp in enumerate(stamps)]
+    times = asked(
+        log(tmp_path, *lines), tmp_path,
+        "SELECT round(step_s, 6), averaged_steps, count(*) FROM steps WHERE step_s IS NOT NULL GROUP BY ALL",
+    )  # fmt: skip
+    assert times == [(0.7, 20, 21)]
