@@ -46,7 +46,8 @@ def recognise(head: bytes, name: str) -> bool:
     if not tabular.is_text(head):
         return False
     names: list[str] = []
-    for k, line in enumerate(head_lines(head)):
+    for k, raw in enumerate(head_lines(head)):
+        line = ANSI.sub("", raw) if "\x1b" in raw else raw
         if names and _numbers_of(line, names):
             return True
         names = _names_of(line) or (names if _RULE.match(line) else [])
@@ -63,7 +64,7 @@ def _names_of(line: str) -> list[str]:
     """The names of the columns, where a line is the header of a table of a training; else nothing."""
     if not _MEASURED.search(line):
         return []
-    cells = _cells_of(ANSI.sub("", line))
+    cells = _cells_of(line)
     usual = len(cells) >= _LEAST and len(set(cells)) == len(cells) and all(map(_NAME.match, cells))
     if not usual or not any(read_name(cell).role in COUNTS for cell in cells):
         return []

@@ -17,6 +17,7 @@ Samples:
     [INFO|trainer.py:1149] 2026-01-02 06:38:26,285 >>   Total optimization steps = 16
     [INFO|trainer.py:1147] 2026-01-02 06:38:26,285 >>   Total train batch size (w. parallel, distributed & accumulation) = 64
       Number of trainable parameters = 124,439,808
+      Num update steps per epoch = 60
 """
 
 from scalelens.parsing import lazy_re as re
@@ -30,9 +31,10 @@ _FACTS = {
     "Total optimization steps": "max_steps", "Instantaneous batch size per device": "micro_batch_size",
     "Total train batch size (w. parallel, distributed & accumulation)": "global_batch_size",
     "Gradient Accumulation steps": "gradient_accumulation_steps", "Number of trainable parameters": "parameters",
-    "Num Epochs": "num_epochs",
+    "Num Epochs": "num_epochs", "Num update steps per epoch": "steps_per_epoch",
 }  # fmt: skip
-ANCHORS = ("s/it]", "it/s]", *(f"{key} = " for key in _FACTS))
+_EXAMPLES = "Num examples"  # of the training, where its epochs follow, else of an evaluation
+ANCHORS = ("s/it]", "it/s]", *(f"{key} = " for key in (*_FACTS, _EXAMPLES)))
 
 _MOST_BARS = 100  # kept until it is known which of them is the training's
 _FACT = re.compile(r"  ([A-Z][^=]{5,70}) = ([\d,]+)\s*$")
@@ -70,6 +72,7 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.total: int | None = None
+        self.examples: tuple[int, int] | None = None  # line and number of the last dataset
         self.dictionaries = 0  # rows of the trainer's dictionaries, when the last bar was drawn
         self.drawn: dict[_Whose, _Bar] = {}  # the last drawn one last
         self.ended: list[_Bar] = []
@@ -81,8 +84,13 @@ class Reader:
             return self.bar(line, drawing_of(bar))
         fact = _FACT.search(line.text)
         digits = fact[2].replace(",", "") if fact else ""
-        if not fact or fact[1] not in _FACTS or not digits.isdigit():
+        if not fact or fact[1] not in (*_FACTS, _EXAMPLES) or not digits.isdigit():
             return False
+        if fact[1] == _EXAMPLES:
+            self.examples = line.number, int(digits)
+            return True
+        if fact[1] == "Num Epochs" and self.examples:
+            self.rows.param("num_examples", self.examples[1], self.examples[0])
         self.rows.param(_FACTS[fact[1]], int(digits), line.number)
         if _FACTS[fact[1]] == "max_steps":
             self.finish()
