@@ -98,6 +98,8 @@ class Reader:
             self.hand_over(now)
             now = self.at[whose] = _Epoch(self.rows.part, epoch, position.attempt, total)
         shown = drawing(bar[2], bar[3], bar[4], bar[5] if bar[8] else "?", bar[6] == "s/it")
+        if shown.pace_s is None and not now.drawings:
+            now.drawings.append(shown._replace(step=0, elapsed_s=0))  # Rich's first batches may not be drawn
         now.drawings.append(shown)
         now.averaged |= of_lightning
         if self.first_epoch is None:
@@ -136,7 +138,7 @@ class Reader:
             return
         rows = self.rows
         here, rows.part = rows.part, ended.part
-        times = times_of(ended.drawings, ended.averaged)
+        times = times_of(_once_each(ended.drawings) if ended.averaged else ended.drawings, ended.averaged)
         for batch, (number, row) in ended.batches.items():
             row["attempt"] = ended.attempt
             if time := times.by_step.get(batch):
@@ -151,3 +153,11 @@ class Reader:
         for epoch in self.at.values():
             self.hand_over(epoch)
         self.at = {}
+
+
+def _once_each(drawings: list[Drawing]) -> list[Drawing]:
+    """The first drawing of each batch: the last one is drawn again after the validation, which its mean then holds."""
+    first: dict[int, Drawing] = {}
+    for now in drawings:
+        first.setdefault(now.step, now)
+    return list(first.values())
