@@ -189,13 +189,16 @@ class Reader:
             return int(own)
         rows, epoch = self.rows, values["epoch"]
         in_epoch, printed = self.steps_in_epoch(), _EPOCH.search(text)
-        if (rows.step is not None and self.epoch is None) or not in_epoch or not printed or "loss" not in values:
+        if (rows.step is not None and self.epoch is None) or not in_epoch or not printed:
             return rows.step
-        self.epoch = epoch
+        if "loss" in values:
+            self.epoch = epoch
+        elif self.epoch is None:
+            return rows.step
         self.digits = max(self.digits, len(printed[2] or ""))  # a zero at the end is not printed
         exponent = math.floor(math.log10(epoch)) + 1 - _SIGNIFICANT if printed[1] and epoch > 0 else -self.digits
         if in_epoch * 10.0**exponent > _SURE:
-            return None
+            return None if "loss" in values else rows.step
         rows.param("step_origin", "epochs", line.number, origin="inferred")
         return round(epoch * in_epoch)
 
