@@ -38,6 +38,7 @@ _MEASURED = re.compile(r"loss|acc|perplexity|(?<![a-z])ppl", re.IGNORECASE)
 _SPAN = re.compile(r"(?:(\d+):)?(\d+):([0-5]\d(?:\.\d+)?)\Z")
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|nan|inf)\Z", re.IGNORECASE)
 _IN_SECONDS = ({"dur", "train_loss"}, {"elapsed_time", "main/loss"})  # names that skorch and Chainer print together
+_BAR_OF_EPOCH = re.compile(r"Epoch \d+/\d+ : \|")  # fastprogress draws it below the names, before the first row
 _LEAST = 3  # columns
 _IN_HEAD = 2_000  # lines that are searched for the names
 
@@ -46,8 +47,9 @@ def recognise(head: bytes, name: str) -> bool:
     if not tabular.is_text(head):
         return False
     names: list[str] = []
-    for k, line in enumerate(head_lines(head)):
-        if names and _numbers_of(line, names):
+    for k, raw in enumerate(head_lines(head)):
+        line = _shown(raw)
+        if names and (_numbers_of(line, names) or _BAR_OF_EPOCH.search(raw)):
             return True
         names = _names_of(line) or (names if _RULE.match(line) else [])
         if k > _IN_HEAD:
@@ -59,11 +61,16 @@ def read(source: Source, rows: Rows) -> str | None:
     return tabular.read(source, rows, _records)
 
 
+def _shown(line: str) -> str:
+    """What a terminal shows of a line in the end: without colors, and without the bars that were drawn in its place."""
+    return (ANSI.sub("", line) if "\x1b" in line else line).rpartition("\r")[2]
+
+
 def _names_of(line: str) -> list[str]:
     """The names of the columns, where a line is the header of a table of a training; else nothing."""
     if not _MEASURED.search(line):
         return []
-    cells = _cells_of(ANSI.sub("", line))
+    cells = _cells_of(line)
     usual = len(cells) >= _LEAST and len(set(cells)) == len(cells) and all(map(_NAME.match, cells))
     if not usual or not any(read_name(cell).role in COUNTS for cell in cells):
         return []
@@ -92,7 +99,7 @@ def _records(source: Source) -> Iterator[TableRecord]:
     """The rows of all tables of a text; each header may have other names."""
     names: list[str] = []
     for number, raw, whole in lines_of(source):
-        text = ANSI.sub("", raw) if "\x1b" in raw else raw
+        text = _shown(raw)
         if header := _names_of(text):
             names = header
         elif names and (cells := _numbers_of(text, names)):

@@ -17,6 +17,7 @@ Samples:
     [INFO|trainer.py:1149] 2026-01-02 06:38:26,285 >>   Total optimization steps = 16
     [INFO|trainer.py:1147] 2026-01-02 06:38:26,285 >>   Total train batch size (w. parallel, distributed & accumulation) = 64
       Number of trainable parameters = 124,439,808
+      Num update steps per epoch = 60
 """
 
 from scalelens.parsing import lazy_re as re
@@ -30,9 +31,10 @@ _FACTS = {
     "Total optimization steps": "max_steps", "Instantaneous batch size per device": "micro_batch_size",
     "Total train batch size (w. parallel, distributed & accumulation)": "global_batch_size",
     "Gradient Accumulation steps": "gradient_accumulation_steps", "Number of trainable parameters": "parameters",
-    "Num Epochs": "num_epochs",
+    "Num Epochs": "num_epochs", "Num update steps per epoch": "steps_per_epoch",
 }  # fmt: skip
-ANCHORS = ("s/it]", "it/s]", *(f"{key} = " for key in _FACTS))
+_EXAMPLES = "Num examples"  # of the training, where its epochs follow, else of an evaluation
+ANCHORS = ("s/it]", "it/s]", "'loss': ", *(f"{key} = " for key in (*_FACTS, _EXAMPLES)))
 
 _MOST_BARS = 100  # kept until it is known which of them is the training's
 _FACT = re.compile(r"  ([A-Z][^=]{5,70}) = ([\d,]+)\s*$")
@@ -70,19 +72,28 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.total: int | None = None
+        self.examples: tuple[int, int] | None = None  # line and number of the last dataset
         self.dictionaries = 0  # rows of the trainer's dictionaries, when the last bar was drawn
+        self.losses = self.losses_before = 0  # dictionaries of training, and when a bar was chosen last
+        self.nested: set[int | None] = set()  # totals of bars that were drawn while the training's was not full
         self.drawn: dict[_Whose, _Bar] = {}  # the last drawn one last
         self.ended: list[_Bar] = []
         self.tops: dict[tuple[int, int], int] = {}  # the last step by part and attempt
 
     def take(self, line: Line) -> bool:
+        self.losses += "'loss': " in line.text
         bar = BAR.search(line.text)
         if bar and bar["total"] and not line.text[: bar.start()].strip():
             return self.bar(line, drawing_of(bar))
         fact = _FACT.search(line.text)
         digits = fact[2].replace(",", "") if fact else ""
-        if not fact or fact[1] not in _FACTS or not digits.isdigit():
+        if not fact or fact[1] not in (*_FACTS, _EXAMPLES) or not digits.isdigit():
             return False
+        if fact[1] == _EXAMPLES:
+            self.examples = line.number, int(digits)
+            return True
+        if fact[1] == "Num Epochs" and self.examples:
+            self.rows.param("num_examples", self.examples[1], self.examples[0])
         self.rows.param(_FACTS[fact[1]], int(digits), line.number)
         if _FACTS[fact[1]] == "max_steps":
             self.finish()
@@ -100,6 +111,8 @@ class Reader:
             bar = _Bar(rows, line)
         for other in self.drawn.values():
             other.pending = True
+            if other.last.total == self.total and 0 < other.top < (self.total or 0):
+                self.nested.add(drawing.total)
         self.drawn[whose] = bar
         bar.attempt = rows.attempt
         bar.add(drawing, line)
@@ -122,8 +135,9 @@ class Reader:
             return
         self.dictionaries = dictionaries
         bars = [bar for bar in self.drawn.values() if bar.part == self.rows.part]
-        partial = [bar for bar in bars if 0 < bar.top < (bar.last.total or 0)]
-        if partial and all(bar.last.total != self.total for bar in partial):
+        new_loss, self.losses_before = self.losses > self.losses_before, self.losses
+        partial = [bar for bar in bars if 0 < bar.top < (bar.last.total or 0) and bar.last.total not in self.nested]
+        if (new_loss or self.total is None) and partial and all(bar.last.total != self.total for bar in partial):
             self.total = max(partial, key=lambda bar: bar.last.elapsed_s).last.total
         elif (
             bars

@@ -60,7 +60,8 @@ _STAMP = re.compile(r"(\d{4}-\d\d-\d\d|\d\d/\d\d/\d{4}) (\d\d:\d\d:\d\d)(,\d{3})
 _PAIR = re.compile(rf"'([\w/.@() -]{{1,99}})': '?({_N})'?(?=[,}}])")
 _OF_A_NODE = re.compile(r", 'train_(?:runtime|tokens_per_second)': [^,}]+")  # each node has a clock of its own
 _OF_STEPS = re.compile(r"'global_step/max_steps': '(\d{1,15})/")
-_EPOCH = re.compile(r"'epoch': '?\d+(?:\.(\d+))?")
+_EPOCH = re.compile(r"'epoch': ('?)\d+(?:\.(\d+))?")
+_SIGNIFICANT = 4  # digits of a value that version 5 prints as a string, without zeros at its end
 _WHOLE_SHARE = 0.97  # of the epochs, or of the way down of the learning rate, that a training must have made
 _SURE = 0.4  # of a step, by which the digits of an epoch may be off
 _BEGUN = re.compile(r"\s*\{'(?:loss|train_runtime)': [^}]*$")
@@ -95,6 +96,7 @@ class Reader:
         self.rates: list[float] = []  # learning rates since then
         self.evaluated_s = 0.0  # of the evaluations since then
         self.epoch: float | None = None  # of the last dictionary whose step follows from its epoch
+        self.digits = 0  # the most digits after the point that an epoch had
 
     def take(self, line: Line) -> bool:
         self.claims = None
@@ -186,22 +188,32 @@ class Reader:
         if own is not None and own.is_integer():
             return int(own)
         rows, epoch = self.rows, values["epoch"]
-        steps, epochs, digits = rows.params.get("max_steps"), rows.params.get("num_epochs"), _EPOCH.search(text)
-        if (
-            (rows.step is not None and self.epoch is None)
-            or not steps
-            or not epochs
-            or not digits
-            or "loss" not in values
-        ):
+        in_epoch, printed = self.steps_in_epoch(), _EPOCH.search(text)
+        if (rows.step is not None and self.epoch is None) or not in_epoch or not printed:
             return rows.step
-        before, at = (self.epoch, rows.step or 0) if self.epoch is not None and epoch > self.epoch else (0.0, 0)
-        self.epoch = epoch
-        if steps / epochs * 10.0 ** -len(digits[1] or "") > _SURE:
-            return None
+        if "loss" in values:
+            self.epoch = epoch
+        elif self.epoch is None:
+            return rows.step
+        self.digits = max(self.digits, len(printed[2] or ""))  # a zero at the end is not printed
+        exponent = math.floor(math.log10(epoch)) + 1 - _SIGNIFICANT if printed[1] and epoch > 0 else -self.digits
+        if in_epoch * 10.0**exponent > _SURE:
+            return None if "loss" in values else rows.step
         rows.param("step_origin", "epochs", line.number, origin="inferred")
-        since: int = round((epoch - before) * steps / epochs)
-        return at + since
+        return round(epoch * in_epoch)
+
+    def steps_in_epoch(self) -> float | None:
+        """Steps of an epoch by the head of the log; with max_steps the last epoch may be a part of one."""
+        facts = self.rows.params
+        if stated := facts.get("steps_per_epoch"):
+            return float(stated)
+        steps, epochs = facts.get("max_steps"), facts.get("num_epochs")
+        if not steps or not epochs:
+            return None
+        examples, batch = facts.get("num_examples"), facts.get("global_batch_size")
+        if examples and batch and abs(examples / batch - steps / epochs) > 1:
+            return None
+        return float(steps / epochs)
 
     def step(
         self, line: Line, values: dict[str, float], whole: re.Match[str], elapsed: tuple[float, float] | None

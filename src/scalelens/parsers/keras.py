@@ -55,6 +55,7 @@ _TIME = re.compile(r" (\d{1,9})(us|ms|s)/(step|sample)(?= |\Z)")
 _VALUE = re.compile(r" - ([A-Za-z]\w*): (-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(?= |\Z)")
 _LABEL = re.compile(r"[^\d\[]*")
 _UNITS = factors("us", "ms", "s")
+_PER_SAMPLE, _WITH_VALIDATION = _IN_SECONDS = ("time per sample", "time per step with validation")
 _ACCURACIES = ("accuracy", "acc", "categorical_accuracy", "sparse_categorical_accuracy")
 
 
@@ -147,9 +148,9 @@ class Reader:
         counts_steps = spent and spent[3] == "step" and total not in log.samples
         if spent and counts_steps:
             step = ((log.epoch or 0) + 1) * total if train else total
-            row |= {"step": step, "step_s": int(spent[1]) * _UNITS[spent[2]], "averaged_steps": total}
+            row |= {"step": step} | self.time_of_step(int(spent[1]) * _UNITS[spent[2]], total, values, log, train)
         elif spent:
-            values["time per sample"] = sample_s = int(spent[1]) * _UNITS[spent[2]]
+            values[_PER_SAMPLE] = sample_s = int(spent[1]) * _UNITS[spent[2]]
             scope = "global" if (line.rank, line.location, log.writers) == (None, None, 1) else "rank"
             row |= {"samples_per_s": 1 / sample_s, "rate_scope": scope} if train and sample_s else {}
         row |= {"phase": "train" if train else "validation", "value_kind": "epoch_mean", "loss": values.pop("loss")}
@@ -164,6 +165,16 @@ class Reader:
         else:
             self.release(log, line)
         return True
+
+    def time_of_step(
+        self, step_s: float, total: int, values: dict[str, float], log: _Log, train: bool
+    ) -> dict[str, Any]:
+        """The mean of the steps; where a validation is in it, that of the bar before the validation, if one was drawn."""
+        if not train or not any(name.startswith("val_") for name in values):
+            return {"step_s": step_s, "averaged_steps": total}
+        values[_WITH_VALIDATION] = step_s
+        before = log.held[1] if log.held else {}
+        return {name: before[name] for name in ("step_s", "averaged_steps") if before.get("step_s") is not None}
 
     def unfinished(self, log: _Log, line: Line) -> None:
         """Hands over the last bar but one of an epoch that did not end: the last one may be cut."""
@@ -194,7 +205,7 @@ class Reader:
         whose = {name: row[name] for name in ("attempt", "rank", "place", "epoch")}
         phase = "epoch" if row["phase"] == "train" else "evaluation"
         self.rows.add("phases", number, **whose, phase=phase, step=row.get("step"), span_s=span_s, origin="logged")
-        named = [(name, value, "s" if name == "time per sample" else None) for name, value in values.items()]
+        named = [(name, value, "s" if name in _IN_SECONDS else None) for name, value in values.items()]
         self.rows.metrics(number, row["rank"], row["place"], row.get("step"), named)
 
 

@@ -8,7 +8,8 @@ Source: lightning/pytorch/callbacks/progress/tqdm_progress.py, init_train_tqdm()
 Lightning's bar has the batches since the epoch began over the time since then (tqdm without smoothing): the differences
 are times of batches, means over as many as the two decimals and the elapsed seconds allow.  Other loops draw the same
 bar with tqdm's moving average, which is inverted: only where Lightning's logger names its version (`v_num`) is it known
-which of the two it is.  Before 2.0 the batches of the validation are counted in the same bar.  A bar is drawn again and
+which of the two it is.  Before 2.0 the batches of the validation are counted in the same bar.  A validation within an epoch is left out: its
+batch is drawn before it and again after it.  A bar is drawn again and
 again: a batch counts once.  A loop whose first epoch is 1 begins with step 1.  In a narrow terminal tqdm leaves out the
 bar itself.  Rich's rate is that of the last half minute: there the elapsed seconds alone count.  NeMo's bars, which say
 the time of a step, are read as such.  A bar with words of its own before `Epoch` is not Lightning's, nor is a second bar
@@ -44,6 +45,7 @@ _RICH = re.compile(
 _SETTING = re.compile(r", ([A-Za-z][\w./ -]*)=(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?=, |\Z)")
 _RICH_SETTING = re.compile(r" ([A-Za-z][\w./-]*): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?= |\Z)")
 _MEMBER = re.compile(r"(?i:initializing )\w+: GLOBAL_RANK: \d+, MEMBER: \d+/(\d{1,7})\b")
+_BESIDE = re.compile(r"\W*(?:Validation|Sanity Checking)(?P<lightning> DataLoader \d+)?: +(?:\d+%)?\|")
 _OF_NEMO = ("train_step_timing in s=", "consumed_samples=")  # a format of its own
 _LOSSES = ("train_loss_step", "reduced_train_loss", "train_loss", "train/loss", "loss")
 _VERSION_OF_LOGGER = re.compile(r"\bv_num[=:] ?(\w{1,40})")
@@ -55,8 +57,27 @@ class _Epoch:
     def __init__(self, part: int, epoch: int, attempt: int, total: int) -> None:
         self.part, self.epoch, self.attempt, self.total = part, epoch, attempt, total
         self.averaged = False  # whether its rate is the mean since its start
+        self.paused_s = 0.0  # of validations within the epoch
         self.drawings: list[Drawing] = []
         self.batches: dict[int, tuple[int, dict[str, Any]]] = {}  # line and row
+
+    def pause(self, drawn: Drawing) -> None:
+        """Notes a validation: what its batch, drawn before it and now again, took longer."""
+        before = self.drawings[-1]
+        if before.step == drawn.step and before.pace_s and drawn.pace_s:
+            self.paused_s = max(drawn.step * (drawn.pace_s - before.pace_s), self.paused_s)
+
+    def without_pauses(self, drawn: Drawing) -> Drawing:
+        """A drawing whose mean since the start leaves out the validations."""
+        if not self.paused_s or not drawn.pace_s:
+            return drawn
+        trained_s = drawn.step * drawn.pace_s - self.paused_s
+        if trained_s <= 0:
+            return drawn
+        return drawn._replace(
+            pace_s=trained_s / drawn.step, error=drawn.error * drawn.step * drawn.pace_s / trained_s,
+            elapsed_s=int(trained_s),
+        )  # fmt: skip
 
 
 class Reader:
@@ -67,12 +88,17 @@ class Reader:
         self.logger: str | None = None  # its version
         self.first_epoch: int | None = None  # 1 where the log counts from 1
         self.at: dict[tuple[int | None, str | None], _Epoch] = {}
+        self.is_lightning = False  # by the names of its other bars
+        self.validated: set[tuple[int | None, str | None]] = set()  # since the last drawing of the training
 
     def take(self, line: Line) -> bool:
         if member := _MEMBER.search(line.text):
             self.rows.param("devices", int(member[1]), line.number)
             return True
         bar = _BAR.search(line.text) or _RICH.search(line.text)
+        if not bar and (beside := _BESIDE.match(line.text)):
+            self.is_lightning |= bool(beside["lightning"])
+            self.validated.add((line.rank, line.location))
         if not bar or any(name in bar[7] for name in _OF_NEMO):
             return False
         if not _BEFORE.fullmatch(label_of(line.text, bar.start())):
@@ -90,7 +116,7 @@ class Reader:
         self.version(bar[7])
         whose = line.rank, line.location
         now = self.at.get(whose)
-        of_lightning = bool(_VERSION_OF_LOGGER.search(bar[7]))
+        of_lightning = self.is_lightning or bool(_VERSION_OF_LOGGER.search(bar[7]))
         if now and not of_lightning and (now.part, now.epoch) == (self.rows.part, epoch) and now.total != total:
             return  # the validation's, in a loop of one's own
         position = self.rows.attempt_of(line.number, (epoch, batch), line.rank, line.location, once=False)
@@ -98,7 +124,12 @@ class Reader:
             self.hand_over(now)
             now = self.at[whose] = _Epoch(self.rows.part, epoch, position.attempt, total)
         shown = drawing(bar[2], bar[3], bar[4], bar[5] if bar[8] else "?", bar[6] == "s/it")
-        now.drawings.append(shown)
+        if shown.pace_s is None and not now.drawings:
+            now.drawings.append(shown._replace(step=0, elapsed_s=0))  # Rich's first batches may not be drawn
+        if whose in self.validated and of_lightning and now.drawings and shown.pace_s:
+            now.pause(shown)
+        self.validated.discard(whose)
+        now.drawings.append(now.without_pauses(shown))
         now.averaged |= of_lightning
         if self.first_epoch is None:
             self.first_epoch = int(epoch == 1 and not of_lightning)
@@ -136,7 +167,7 @@ class Reader:
             return
         rows = self.rows
         here, rows.part = rows.part, ended.part
-        times = times_of(ended.drawings, ended.averaged)
+        times = times_of(_once_each(ended.drawings) if ended.averaged else ended.drawings, ended.averaged)
         for batch, (number, row) in ended.batches.items():
             row["attempt"] = ended.attempt
             if time := times.by_step.get(batch):
@@ -151,3 +182,11 @@ class Reader:
         for epoch in self.at.values():
             self.hand_over(epoch)
         self.at = {}
+
+
+def _once_each(drawings: list[Drawing]) -> list[Drawing]:
+    """The first drawing of each batch: the last one is drawn again after the validation, which its mean then holds."""
+    first: dict[int, Drawing] = {}
+    for now in drawings:
+        first.setdefault(now.step, now)
+    return list(first.values())

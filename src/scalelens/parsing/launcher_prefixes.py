@@ -14,7 +14,7 @@ ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]")
 _PREFIX = re.compile(
     r"""(?:\w{3}\ \w{3}\ [ \d]\d\ [\d:]{8}\ \d{4})?\[\d+,(?P<mpi>\d{1,9})\]<std(?:out|err)>:
         (?:\ (?=(?:\ \ )*(?!\ )))?  # mpirun --tag-output; v5 adds a blank
-      | \ *(?P<srun>\d{1,6}):(?:\ |(?![\d:]))                                          # srun -l: not a clock time
+      | \ *(?P<srun>\d{1,6}):(?:\ |(?![\d:\t]))                                        # srun -l: not a clock time
       | \[rank(?P<rank>\d{1,9})\]:                                                         # torchrun, c10d
       | \[(?!(?i:\w*(?:epoch|step|iter|iteration|batch|eval|val|test)s?)[:._-]?\d+\]:)         # a count of the training
         (?P<role>[A-Za-z_][\w.-]{0,99}?:?)(?P<local>\d{1,9})\]:                            # torchrun --role ... --tee
