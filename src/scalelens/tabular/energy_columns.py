@@ -13,13 +13,15 @@ from scalelens.tabular.sensor_rows import sensor_rows
 from scalelens.units import factors
 
 _NAMED = re.compile(
-    r"(.*?)[_ .]?(?:[\[(](uJ|mJ|J|kJ|MJ|[kK]?[Ww][hH]|[Jj]oules?)[\])]"
-    r"|(?<=[_ .])([um]?[jJ]|k[jJ]|MJ|[kK]?[wW][hH]|joules?)|(Joules?)|(?<![a-z])(joules|kwh)_total)"
+    r"(.*?)[_ .]?(?:[\[(](uJ|mJ|J|kJ|MJ|[kK]?[Ww][hH]|mWh|[Jj]oules?)[\])]"
+    r"|(?<=[_ .])([um]?[jJ]|k[jJ]|MJ|[kK]?[wW][hH]|mWh|joules?)|(Joules?|k?Wh)|(?<![a-z])(joules|kwh)_total)"
 )
-_ENERGY = re.compile(r"energy|joules?", re.IGNORECASE)
+_WITHIN = re.compile(r"(.*?)(?<![A-Za-z])([Jj]oules?|[kK][wW][hH])(?![A-Za-z])(.*)")
+_ENERGY = re.compile(r"energy|joules?|(?<![a-z])[mk]?wh(?![a-z])", re.IGNORECASE)
 _NO_ENERGY = re.compile(
     r"(?<![a-z])per(?![a-z])|/|tok|sample|image|step|iter|request|limit|range|budget|mean|avg|average|std|min|max|delta|diff"
     r"|interval|saved|efficien|idle|baseline|predict|estimat|process(?!or)|app|task|adjusted|normali|gap|edp|cost|price|delay|ratio|percent|pct"
+    r"|carbon|co2|intensity|emission|grid|capacity|remaining|battery|budget|saving|predict|forecast"
     r"|(?<![a-z])(?:net|dynamic|above|excess|marginal|cap|target|score|rank|level|source|mix|star)(?![a-z])",
     re.IGNORECASE,
 )
@@ -28,7 +30,7 @@ _WORDS = re.compile(
     re.IGNORECASE,
 )
 _SCALES = {unit.lower(): scale for unit, scale in factors("uJ", "mJ", "J", "kJ", "Wh", "kWh").items()} | {
-    "joule": 1.0, "joules": 1.0,
+    "joule": 1.0, "joules": 1.0, "mwh": 3.6,  # milliwatt-hours: megawatt-hours are not among the units
 }  # fmt: skip
 _MEGA = factors("MJ")["MJ"]
 _DURATION = re.compile(
@@ -58,11 +60,15 @@ class EnergyColumn(NamedTuple):
 
 def energy_column(k: int, name: str) -> EnergyColumn | None:
     """A column of energy, by its name."""
-    match = _NAMED.fullmatch(name)
-    if not match or not _ENERGY.search(name) or _NO_ENERGY.search(name):
+    match = _NAMED.fullmatch(name) or _WITHIN.fullmatch(name)
+    if not match or _NO_ENERGY.search(name):
         return None
-    unit = next(filter(None, match.groups()[1:]))
-    label = _WORDS.sub("", match[1]).strip(" _.-") or None
+    is_within = match.re.groups == _WITHIN.groups
+    unit = match[2] if is_within else next(filter(None, match.groups()[1:]))
+    said = f"{match[1]}_{match[3]}" if is_within else match[1]
+    label = _WORDS.sub("", said).strip(" _.-()[]") or None
+    if not (_ENERGY.search(name) or scope_of_words(label or "")):
+        return None
     return EnergyColumn(k, name, _MEGA if unit == "MJ" else _SCALES[unit.lower()], label, scope_of_words(label or ""))
 
 
