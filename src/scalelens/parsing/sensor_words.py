@@ -25,6 +25,14 @@ _SCOPES = tuple(
     )
 )  # fmt: skip
 
+_UNIT_AT_END = re.compile(r"(?<=[a-z]{3})(?=(?:[mku]?[WJ]|[mk]?Wh)\Z)")
+_NEW_WORD = re.compile(r"(?<=[a-z0-9]{2})(?=[A-Z])|(?<=[A-Z]{2})(?=[A-Z][a-z])")
+
+
+def separated(name: str) -> str:
+    """The words of a name divided by `_`, also where only capital letters divide them: `TotalEnergyJ`, `PkgWatt`."""
+    return _NEW_WORD.sub("_", _UNIT_AT_END.sub("_", name))
+
 
 def scope_of_words(text: str) -> str | None:
     """The scope that a name says; None where it says none."""

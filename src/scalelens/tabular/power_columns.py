@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from scalelens.parsing import lazy_re as re
-from scalelens.parsing.sensor_words import scope_of_words
+from scalelens.parsing.sensor_words import scope_of_words, separated
 from scalelens.parsing.sensors import SCALES as WATT_SCALES
 from scalelens.parsing.sensors import UNAVAILABLE
 
@@ -67,11 +67,12 @@ def power_columns(header: Sequence[str], cells: Sequence[str] = ()) -> list[Powe
 
 def power_column(k: int, name: str) -> PowerColumn | None:
     """A column of power, by its name.  A unit in brackets or in letters is enough; `_w` needs a word beside it."""
-    if _NO_POWER.search(name):
+    words = separated(name)
+    if _NO_POWER.search(words):
         return None
-    unit, rest, is_sure = _unit_of(name)
-    word = _WORD.search(name)
-    if not (is_sure or _POWER.search(name) or (unit and (word or _DRAWN.search(name)))):
+    unit, rest, is_sure = _unit_of(words)
+    word = _WORD.search(words)
+    if not (is_sure or _POWER.search(words) or (unit and (word or _DRAWN.search(words)))):
         return None
     label = _POWER_WORD.sub("", rest).strip(" _.-") or None
     scale = WATT_SCALES[unit] if unit else None
