@@ -7,7 +7,10 @@ from scalelens.parsing.jetson_rails import is_rail, scope_of_rail
 _SCOPES = tuple(
     (re.compile(rf"(?<![a-z])(?:{words})(?![a-z])"), scope)
     for words, scope in (
-        (r"wall|outlet|pdu|plug|(?:node|system|server|psu)[ _-]?ac|ac|psu\w*|chassis", "node_ac"),
+        (
+            r"wall|outlet|pdu|plug|(?:node|system|server|psu)[ _-]?ac|ac|psu\w*|ps +(?:in|input|power)|chassis",
+            "node_ac",
+        ),
         (r"(?:dc[ _-]?)?(?:node|system|server)(?:[ _-]?dc)?|dc", "node_dc"),
         (r"total|sum|overall|combined|all", "total"),
         (r"psys|platform", "platform"),
