@@ -34,7 +34,7 @@ _NEW_WORD = re.compile(r"(?<=[a-z0-9]{2})(?=[A-Z])|(?<=[A-Z]{2})(?=[A-Z][a-z])")
 
 def separated(name: str) -> str:
     """The words of a name divided by `_`, also where only capital letters divide them: `TotalEnergyJ`, `PkgWatt`."""
-    return _NEW_WORD.sub("_", _UNIT_AT_END.sub("_", name))
+    return _NEW_WORD.sub("_", _UNIT_AT_END.sub("_", name, count=1))
 
 
 def scope_of_words(text: str) -> str | None:

@@ -136,12 +136,18 @@ def _has_decimal_commas(rows: list[list[str]], delimiter: str | None) -> bool:
 def joined(lines: Iterable[Line], width: int = 0, delimiter: str | None = None) -> Iterator[Line]:
     """Rows: a line whose last cell is open in quotes goes on in the lines below it.
 
-    With a width, only rows that have so many cells are joined: else a quotation mark is one of the text.
+    Only what has as many cells as the header, `width`, is a row, or as many as a line above where that is not known:
+    else a quotation mark is one of the text.
     """
     waiting: deque[Line] = deque()
     source = iter(lines)
+    widths = {width} if width else set[int]()
     while (first := waiting.popleft() if waiting else next(source, None)) is not None:
+        if not width:
+            delimiter = delimiter or delimiter_of(first[1])
         if first[1].count('"') % 2 == 0:
+            if not width:
+                widths.add(len(split(first[1], delimiter)))
             yield first
             continue
         parts = [first]
@@ -151,8 +157,8 @@ def joined(lines: Iterable[Line], width: int = 0, delimiter: str | None = None) 
                 break
             parts.append(following)
         text = "\n".join(text for _, text, _ in parts)
-        is_row = text.count('"') % 2 == 0 and (not width or len(fitted(split(text, delimiter), width)) == width)
-        if is_row:
+        cells = split(text, delimiter) if text.count('"') % 2 == 0 else []
+        if any(len(fitted(cells, each)) == each for each in widths):
             yield first[0], text, parts[-1][2]
         else:
             yield first
