@@ -18,11 +18,13 @@ from conftest import FIXTURES, as_dicts
 from scalelens.ingestion import formats
 from scalelens.ingestion.ingest import ingest
 from scalelens.ingestion.recognize import read_rows
-from scalelens.parsers import power_lines
+from scalelens.parsers import generic_csv, power_lines
 from scalelens.parsing.jpwr_names import jpwr_host, jpwr_rank
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import epoch, stamp_of, watts
 from scalelens.parsing.source import Source, open_source
+from scalelens.tabular.energy_columns import energy_column
+from scalelens.tabular.power_columns import power_column
 
 LOADED = formats.load()
 Tables = dict[str, list[dict[str, Any]]]
@@ -387,3 +389,75 @@ def test_page_says_for_each_tool_what_its_number_covers() -> None:
             known = {path.stem, path.stem.replace("_", "-"), tool[1].lower() if tool else ""}
             known |= {path.stem.partition("_")[0].replace("wandb", "w&b")}
             assert any(name and name in page for name in known), path.name
+
+
+# Names of columns
+
+
+@pytest.mark.parametrize(
+    ("name", "scale"),
+    [
+        ("P (W)", 1.0), ("Load(W)", 1.0), ("power_micro_watts", 1e-6), ("GPU0_POWER (mWatts)", 1e-3), ("mW", 1e-3),
+        ("power_cpu_watts_socket_0", 1.0), ("PkgWatt", 1.0), ("gpuPowermW", 1e-3), ("totalPowerW", 1.0),
+        ("power_MW", None), ("power", None),
+    ],
+)  # fmt: skip
+def test_unit_of_a_power_is_what_its_name_says(name: str, scale: float | None) -> None:
+    column = power_column(0, name)
+    assert column is not None
+    assert column.scale == scale
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tokens_per_watt",
+        "tok/s/W",
+        "PowerLimit (W)",
+        "net_power_w",
+        "width_w",
+        "MW",
+        "Watt hours",
+        "p95_power_w",
+    ],
+)
+def test_what_is_not_a_power_is_not_taken_for_one(name: str) -> None:
+    assert power_column(0, name) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "scale"),
+    [
+        ("Joule(surface)", 1.0), ("TotalEnergy_kWh", 3.6e6), ("package-0_uj", 1e-6), ("Energy (mWh)", 3.6),
+        ("codecarbon__energy_consumed", 3.6e6), ("joules_per_token", None), ("carbon_g_kwh", None), ("x_j", None),
+        ("battery_wh", None),
+    ],
+)  # fmt: skip
+def test_unit_of_an_energy_is_what_its_name_says(name: str, scale: float | None) -> None:
+    column = energy_column(0, name)
+    assert (column.scale if column else None) == scale
+
+
+def test_table_whose_names_show_no_steps_is_refused_from_its_head() -> None:
+    """A table of power of 130 MB was read whole, twice, before it was."""
+
+    class Counting(io.BytesIO):
+        taken = 0
+
+        def read(self, size: int | None = -1, /) -> bytes:
+            block = super().read(size)
+            self.taken += len(block)
+            return block
+
+    content = b"timestamp,gpu,power_w\n" + 500_000 * b"2026-01-02 03:04:05,0,312.5\n"
+    stream = Counting(content)
+    lacking = generic_csv.read(Source("power.csv", stream, len(content), 0), Rows("f", lambda table, batch: None))
+    assert lacking is not None
+    assert "without a step" in lacking
+    assert stream.taken < len(content) / 5
+
+
+def test_quotation_mark_in_a_cell_joins_no_rows() -> None:
+    rows = "".join(f'2026-01-02 03:04:0{k},{300 + k},a disk of 3" {k}\n' for k in range(5))
+    power = read("timestamp,power_w,note\n" + rows, "power.csv")["power"]
+    assert [row["power_w"] for row in power] == [300, 301, 302, 303, 304]

@@ -8,6 +8,8 @@ Source: the names of the columns, whose units must be said
 A table is ours if it has a column of energy with its unit in its name (energy_joules, Total Energy (J), energy_kwh), one
 of durations (time_seconds, Duration (s); without a unit they stay unknown, but `1:37:40` has one), and none of steps.
 Energies without durations are read from five rows on, where no power stands beside them and they do not only grow.
+Without a unit in the name each cell may say it (529.94 mJ).  Energies that only grow over twenty rows are refused: they
+are readings of a counter, or rows in the order of their energy, and nothing tells which.
 Where there is no energy, but one column of a mean power (avg_power_w) and one of durations with a unit, the energy is
 their product.  Each row is a part of the file: a measurement of its own.  When it took place is not read, so the energy
 of the run is only known to lie between the largest row and the sum of all.  Words of the name give the scope, as in
@@ -35,10 +37,18 @@ from scalelens.parsing.sensors import SCALES
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount
 from scalelens.tabular.cells import MAY_BE_CUT
-from scalelens.tabular.energy_columns import EnergyColumn, energy_column, lacks_unit, only_grows
+from scalelens.tabular.energy_columns import (
+    EnergyColumn,
+    energy_column,
+    energy_in_cells,
+    joules_of,
+    lacks_unit,
+    only_grows,
+)
 from scalelens.tabular.json_array import array_header
 from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
 from scalelens.tabular.sensor_rows import first_rows, head_of, sensor_rows
+from scalelens.tabular.sensor_times import time_column
 from scalelens.units import factors
 
 VERSION = 1
@@ -66,8 +76,10 @@ _MEAN_POWER = re.compile(
 )
 _WORD = re.compile(r"[^\W\d][^,\n]{0,98}")
 _MOST = 10_000  # rows
+_FEWEST_OF_COUNTER = 20  # rows whose energies grow although durations do not
 _FEWEST = 5  # rows of energies alone: so many readings of a counter would only grow
-_POWER = re.compile(r"power|pwr|watts?(?![_ ]?h)|util|freq|temp", re.IGNORECASE)
+_POWER = re.compile(r"power|pwr|watts?(?![_ ]?h)", re.IGNORECASE)
+_STATE = re.compile(r"util|freq|temp", re.IGNORECASE)
 _DEEPEST = 12  # objects within objects
 _COUNTED = re.compile(r"cumulative|accumulated|so[ _]far|counter|since", re.IGNORECASE)
 _SUMMARY = re.compile(
@@ -90,11 +102,11 @@ def recognise(head: bytes, name: str) -> bool:
     first = first_rows(head)
     if first is None or len(first[0]) != len(first[1]):
         return False
-    return _layout_of(first[0]) is not None or _lacking(first[0]) is not None
+    return _layout_of(first[0], cells=first[1]) is not None or _lacking(first[0]) is not None
 
 
-def _layout_of(header: Sequence[str], in_series: bool = True) -> _Layout | None:
-    """What the names of columns say.  Outside of a series, epochs and losses are those of a whole training."""
+def _layout_of(header: Sequence[str], in_series: bool = True, cells: Sequence[str] = ()) -> _Layout | None:
+    """What the names of columns and the first row say.  Outside of a series, epochs and losses are a whole training's."""
     if (in_series and any(map(_STEPS.fullmatch, header))) or len(header) < 2:
         return None
     durations = [
@@ -104,8 +116,12 @@ def _layout_of(header: Sequence[str], in_series: bool = True) -> _Layout | None:
     ]
     whole = [each for each in durations if _WHOLE.search(header[each[0]])] or durations
     energies = _once([column for k, name in enumerate(header) if (column := energy_column(k, name))])
+    if not energies and len(cells) == len(header):
+        found = (energy_in_cells(k, name, cells[k]) for k, name in enumerate(header))
+        energies = _once([column for column in found if column])
     if not whole:
-        alone = in_series and energies and not any(map(_POWER.search, header))
+        are_samples = any(map(_POWER.search, header)) or (any(map(_STATE.search, header)) and time_column(header))
+        alone = in_series and energies and not are_samples
         return _Layout(energies, None, None, False) if alone else None
     scale = _seconds_of(whole[0][1])
     if energies:
@@ -158,7 +174,7 @@ def read(source: Source, rows: Rows) -> str | None:
     lines = sensor_rows(source)
     first = next(lines)
     header = first.cells
-    layout = _layout_of(header)
+    layout = _layout_in(source, header)
     if layout is None:
         return _lacking(header) or "its first line is not the header"
     if why := _other_rows(source, layout, header):
@@ -182,6 +198,11 @@ def read(source: Source, rows: Rows) -> str | None:
     return None
 
 
+def _layout_in(source: Source, header: list[str]) -> _Layout | None:
+    table = first_rows(head_of(source))
+    return _layout_of(header, cells=table[1] if table and table[0] == header else ())
+
+
 def _other_rows(source: Source, layout: _Layout, header: Sequence[str]) -> str | None:
     """What the rows are, if not measurements: readings of counters at times since a start, or steps."""
     table = [row.cells for row in sensor_rows(source) if len(row.cells) == len(header)][1:]
@@ -195,6 +216,9 @@ def _other_rows(source: Source, layout: _Layout, header: Sequence[str]) -> str |
         return f"fewer than {_FEWEST} rows without durations: they may be readings of a counter"
     if (columns and all(map(only_grows, columns))) or (counters and len(table) > 1):
         return "its energies and times only grow: they are readings of counters"
+    energies = [] if layout.are_powers else columns[layout.duration is not None :]
+    if energies and all(only_grows(each, _FEWEST_OF_COUNTER) and each[0] < each[-1] for each in energies):
+        return "its energies only grow from row to row: they are readings of counters, or the rows are in their order"
     if layout.duration is not None and header[layout.duration].lower() == "time" and not _falls(columns[0]):
         return "its times only grow: rows are not runs"
     for k in (k for k, name in enumerate(header) if _COUNTER.fullmatch(name)):
@@ -229,7 +253,7 @@ def _row(line: int | None, header: Sequence[str], cells: Sequence[str], layout: 
             rows.param(name, cell, line, origin="log")
     seconds = _duration(cells[layout.duration], layout.scale) if layout.duration is not None else None
     for column in layout.energies:
-        value = amount(cells[column.k])
+        value = joules_of(cells[column.k], column)
         if layout.are_powers:
             value = value * seconds if value is not None and seconds is not None else None
         if value is None:
@@ -237,7 +261,7 @@ def _row(line: int | None, header: Sequence[str], cells: Sequence[str], layout: 
                 rows.problem(line, f"{column.name} is not an energy", cells[column.k])
         elif value:
             rows.add(
-                "energy", line, device=column.device, scope=column.scope, energy_j=value * column.scale,
+                "energy", line, device=column.device, scope=column.scope, energy_j=value,
                 span_s=seconds or None, method="table",
             )  # fmt: skip
 

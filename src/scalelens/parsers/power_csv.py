@@ -6,11 +6,13 @@ Yields: power, energy
 Source: the names of the columns, whose units must be said
 
 A table is ours if it has a column of times and one of power or counted energy, and none of steps, their times or rates.
-A column of power says its unit in its name (power_w, gpu0_power_mw, power [W], watts) or its cells do (21.7 W): else it
-is refused.  A column of energy says its unit in its name (PACKAGE_ENERGY (J), cpu_energy_kwh), and is read where it only
+A column of power says its unit in its name (power_w, gpu0_power_mw, P (W), watts, power_watts_cpu), in a line of units
+below the header, or in its cells (21.7 W, whatever the name): else it is refused.  `W` alone is one beside V, A or Wh.  A column of energy says its unit in its name (PACKAGE_ENERGY (J), cpu_energy_kwh), and is read where it only
 grows, from five rows on: a counter, which may begin anew.  One that goes up and down can be of each interval or of
 something else, and is not read.
-Limits, maxima and the like are none.  The time is a date with or without a zone (without: local, --tz), or a number
+The header may be the last comment above the rows, and the cells of a row may go on in the next line.  Of a table with
+a value in each row (timestamp,metric,value,unit) the rows of a power are read; without a column of units the metric's
+name says it.  Limits, maxima and the like are none.  The time is a date with or without a zone (without: local, --tz), or a number
 since 1970 in seconds, milliseconds, microseconds or nanoseconds: for the years 2000 to 2100 these do not overlap, and a
 unit in the column's name must agree.  A smaller number counts from an unknown zero (ts_origin `relative`), if the name
 says its unit; else it is refused.
@@ -29,18 +31,18 @@ Samples:
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensor_words import scope_of_words
-from scalelens.parsing.sensors import SCALES as WATT_SCALES
-from scalelens.parsing.sensors import UNAVAILABLE, Samples, Sensor, epoch, watts
+from scalelens.parsing.sensors import Samples, Sensor, epoch, watts
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import MAY_BE_CUT, head_lines
 from scalelens.tabular.energy_columns import EnergyColumn, are_windows, counter_columns, energy_column
 from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
+from scalelens.tabular.power_columns import PowerColumn, has_unit, power_columns
 from scalelens.tabular.sensor_columns import SENSOR, is_number_of_row, same_times, telling, would_tell
 from scalelens.tabular.sensor_rows import SensorRow, first_rows, head_of, sensor_rows
 from scalelens.tabular.sensor_times import TableClock, TimeColumn, goes_back, is_number, spans_days, time_column
@@ -48,24 +50,6 @@ from scalelens.tabular.sensor_times import TableClock, TimeColumn, goes_back, is
 VERSION = 4
 LAST = True  # any other format comes first
 
-_IN_WATTS = re.compile(
-    r"(.*?)(?:(?<=[\w.]) ?\[(\w+)\]|(?<=[\w.]) ?\((\w+)\)|[_ .](uw|uW|mw|mW|w|W|kw|kW|watts?|milliwatts?|m[Ww]atts|microwatts?))"
-)
-_POWER = re.compile(r"(?:^|[^a-z])(?:power|pwr|watts?)(?:$|[^a-z])", re.IGNORECASE)
-_POWER_WORD = re.compile(
-    r"(?:^|[_ .-])(?:power|pwr|watts?|draw|usage|consumption|current|reading)(?=$|[_ .-])", re.IGNORECASE
-)
-_NO_POWER = re.compile(
-    r"limit|hours?(?:$|[^a-z])|cap(?:$|[^a-z])|tdp|max|min|std|energy|state|factor|management|mode|percent|pct|efficien|peak|target|budget"
-    r"|baseline|idle|process(?!or)|(?:^|[^a-z])(?:apps?|pid|task|set|ppt)(?:$|[^a-z])"
-    r"|graphics package",  # rocm-smi's, with a column of times that a script put before
-    re.IGNORECASE,
-)
-_SCALES = {
-    **WATT_SCALES,
-    **dict.fromkeys(("milliwatt", "milliwatts", "mwatts"), WATT_SCALES["mw"]),
-    **dict.fromkeys(("microwatt", "microwatts"), WATT_SCALES["uw"]),
-}
 _STEPS = re.compile(
     r"(?:global_?|train_?)?(?:steps?|iter(?:ation)?s?|batch(?:_?idx)?|epochs?|loss)"
     r"|(?:step|iter|batch|epoch)_?(?:time|duration).*|(?:samples|images|tokens)(?:_per_|/)s.*|throughput.*",
@@ -75,13 +59,7 @@ _DEVICE = re.compile(
     r"(?:gpu|device|card|ipu|accelerator|index|id|uuid)(?:[_ ]?(?:id|index|idx|uuid|num|number))?", re.IGNORECASE
 )
 _NODE = re.compile(r"node(?:_?name)?|host(?:_?name)?", re.IGNORECASE)
-_WORD = re.compile(r"(?:^|[^a-z])(gpu|cpu|ipu|d?ram|memory|module)[_ ]?(\d{1,3})?(?:$|[^a-z0-9])", re.IGNORECASE)
-_SAME_AGAIN = re.compile(
-    r"(?:^|[_ .-])(?:average|avg|mean|rolling|ema|smoothed?|instant(?:aneous)?)(?=$|[_ .-])", re.IGNORECASE
-)
 _LONGEST = 100  # characters of a column's name
-_BOARD = re.compile(r"(?:gpu )?board", re.IGNORECASE)
-_INLET = re.compile(r"slot|\d-pin|connector|12vhpwr", re.IGNORECASE)
 _OF_GPU = re.compile(r"gpu|card|accelerator", re.IGNORECASE)
 _NOT_OF_GPUS = ("total", "cpu", "cpu_part", "memory", "platform", "node_ac", "node_dc", "grace")
 _FEWEST_SHARED = 3  # values of a column that has, each time, the same one for all devices
@@ -90,22 +68,12 @@ _PROGRAM = re.compile(r"(?:app|application|process|program|command)[_ ]?(?:name|
 _LISTED = re.compile(r"power|watt", re.IGNORECASE)
 
 
-class _PowerColumn(NamedTuple):
-    """A column of power."""
-
-    k: int
-    name: str
-    scale: float | None  # to watts; None where the name has no unit
-    device: str | None
-    scope: str | None
-
-
 class _Layout(NamedTuple):
     """Where a table has what."""
 
     header: list[str]
     time: TimeColumn
-    powers: list[_PowerColumn]
+    powers: list[PowerColumn]
     energies: list[EnergyColumn]
     devices: list[int]  # columns that can name the sensor
     node: int | None
@@ -115,7 +83,7 @@ def recognise(head: bytes, name: str) -> bool:
     if (_LISTED.search(name) and _is_list(head)) or is_document(head):
         return True
     first = first_rows(head)
-    layout = _layout_of(first[0]) if first else None
+    layout = _layout_of(*first) if first else None
     if first is None or layout is None:
         return False
     cells = first[1]
@@ -130,14 +98,14 @@ def _is_list(head: bytes) -> bool:
     return len(lines) > 1 and all(re.fullmatch(r"\d{1,6}(?:\.\d{1,9})?", line.strip()) for line in lines[:-1])
 
 
-def _layout_of(header: list[str]) -> _Layout | None:
-    """What the names of the columns say, if there are times and powers and no steps."""
+def _layout_of(header: list[str], cells: Sequence[str] = ()) -> _Layout | None:
+    """What the names of the columns and the first row say, if there are times and powers and no steps."""
     if len(header) < 2 or max(map(len, header)) > _LONGEST:
         return None
     if any(map(_STEPS.fullmatch, header)):
         return None
     time = time_column(header)
-    powers = _of_sensors([column for k, name in enumerate(header) if (column := _column_of(k, name))])
+    powers = power_columns(header, cells if len(cells) == len(header) else ())
     energies = [energy for k, name in enumerate(header) if (energy := energy_column(k, name))]
     if time is None or not (powers or energies):
         return None
@@ -148,37 +116,9 @@ def _layout_of(header: list[str]) -> _Layout | None:
     return _Layout(header, time, powers, energies, devices, nodes[0] if nodes else None)
 
 
-def _of_sensors(columns: list[_PowerColumn]) -> list[_PowerColumn]:
-    """One column for each sensor: a mean beside the power that it is of is the same again."""
-    kept: dict[tuple[str | None, str | None], _PowerColumn] = {}
-    for column in sorted(columns, key=lambda column: bool(_SAME_AGAIN.search(column.name))):
-        device = _SAME_AGAIN.sub("", column.device or "").strip(" _.-") or None
-        scope = scope_of_words(device or "") or column.scope
-        kept.setdefault((device, scope), column._replace(device=device, scope=scope))
-    return _of_card(sorted(kept.values()))
-
-
-def _of_card(columns: list[_PowerColumn]) -> list[_PowerColumn]:
-    """Of a graphics card (GPU-Z) the board holds its chip and memory, and slot and plugs are where its power comes in."""
-    if not any(_BOARD.fullmatch(column.device or "") for column in columns):
-        return columns
-    return [
-        column._replace(scope="gpu") if _BOARD.fullmatch(column.device or "") else column
-        for column in columns
-        if not _INLET.search(column.name)
-    ]
-
-
-def _column_of(k: int, name: str) -> _PowerColumn | None:
-    """A column of power, by its name."""
-    match = _IN_WATTS.fullmatch(name)
-    unit = next((unit for unit in (match.groups()[1:] if match else ()) if unit), "").lower()
-    word = _WORD.search(name)
-    scale = _SCALES.get(unit, 1.0 if re.fullmatch(r"watts?", name, re.IGNORECASE) else None)
-    if _NO_POWER.search(name) or not (_POWER.search(name) or (scale and word) or ("[" in name and scale)):
-        return None
-    label = _POWER_WORD.sub("", match[1] if match and unit else name).strip(" _.-") or None
-    return _PowerColumn(k, name, scale, (word[2] if word else None) or label, scope_of_words(label or ""))
+def _layout_in(source: Source, header: list[str]) -> _Layout | None:
+    first = first_rows(head_of(source))
+    return _layout_of(header, first[1] if first and first[0] == header else ())
 
 
 def read(source: Source, rows: Rows) -> str | None:
@@ -187,7 +127,7 @@ def read(source: Source, rows: Rows) -> str | None:
         return None
     lines = sensor_rows(source)
     first = next(lines, None)
-    layout = _layout_of(first.cells) if first else None
+    layout = _layout_in(source, first.cells) if first else None
     if first is None or layout is None:
         if is_document(head_of(source)):
             series = len([*lists_of_samples(document_of(source))])
@@ -216,7 +156,7 @@ def _samples(
     lines: Iterable[SensorRow], layout: _Layout, named_by: tuple[int, ...], samples: Samples, source: Source
 ) -> None:
     """The rows below the header."""
-    rows, usable = samples.rows, list[_PowerColumn]()
+    rows, usable = samples.rows, list[PowerColumn]()
     counters = counter_columns(source, layout.energies, named_by, layout.node, rows)
     clock = TableClock(layout.time, _times_of(source, layout))
     shared = _shared(source, layout, named_by)
@@ -231,7 +171,7 @@ def _samples(
             if unread in (layout.time.k, layout.time.day, layout.node, *named_by):
                 continue
         if not usable:
-            usable = [column for column in layout.powers if column.scale or _has_unit(cells[column.k])]
+            usable = [column for column in layout.powers if column.scale or has_unit(cells[column.k])]
             for column in (column for column in layout.powers if column not in usable):
                 why = f"the column {column.name} has no unit: power_w, or power [mW], would say it"
                 rows.problem(number, why, text)
@@ -276,7 +216,7 @@ def _times_of(source: Source, layout: _Layout) -> list[str]:
 def _sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
     """The columns that name the sensor of a row, and why they do not."""
     lines = sensor_rows(source)
-    layout = _layout_of(next(lines).cells)
+    layout = _layout_in(source, next(lines).cells)
     if layout is None:
         return (), None
     rows = [
@@ -305,7 +245,7 @@ def _sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
 
 def _shared(source: Source, layout: _Layout, named_by: tuple[int, ...]) -> frozenset[int]:
     """Columns that are of all devices together: each row of a time repeats their value, as that of a total."""
-    columns: list[_PowerColumn | EnergyColumn] = [*layout.powers, *layout.energies]
+    columns: list[PowerColumn | EnergyColumn] = [*layout.powers, *layout.energies]
     if not named_by:
         return frozenset()
     of_gpus = any(_OF_GPU.search(layout.header[k]) for k in named_by)
@@ -319,7 +259,7 @@ def _shared(source: Source, layout: _Layout, named_by: tuple[int, ...]) -> froze
                 values.setdefault((column.k, time), set()).add(row.cells[column.k])
     several = [time for time, count in rows.items() if count > 1]
 
-    def is_shared(column: _PowerColumn | EnergyColumn) -> bool:
+    def is_shared(column: PowerColumn | EnergyColumn) -> bool:
         if of_gpus and column.scope in _NOT_OF_GPUS:
             return True
         distinct = {value for time in several for value in values[column.k, time]}
@@ -341,7 +281,7 @@ def _no_samples(rows: list[list[str]], time: int, apart: tuple[int, ...]) -> str
 
 
 def _sensor_of(
-    column: _PowerColumn | EnergyColumn, cells: list[str], layout: _Layout, named_by: tuple[int, ...]
+    column: PowerColumn | EnergyColumn, cells: list[str], layout: _Layout, named_by: tuple[int, ...]
 ) -> Sensor:
     """Whose power a cell is: of the device that the row names, else of the one that the column names."""
     node = cells[layout.node] if layout.node is not None else None
@@ -351,8 +291,3 @@ def _sensor_of(
     integrated = any("integrated" in cells[k] for k in layout.devices)  # LibreHardwareMonitor's path of a GPU in a CPU
     said = scope_of_words("integrated" if integrated else cell) or scope_of_words(layout.header[named_by[0]])
     return Sensor(node, cell, column.scope or said)
-
-
-def _has_unit(text: str) -> bool:
-    """Whether a cell says its own unit, or that it has no value."""
-    return bool(re.fullmatch(r"[\d.]+ ?(?:m|k)?W", text)) and not UNAVAILABLE.fullmatch(text)

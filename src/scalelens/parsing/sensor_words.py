@@ -7,7 +7,10 @@ from scalelens.parsing.jetson_rails import is_rail, scope_of_rail
 _SCOPES = tuple(
     (re.compile(rf"(?<![a-z])(?:{words})(?![a-z])"), scope)
     for words, scope in (
-        (r"wall|outlet|pdu|plug|(?:node|system|server|psu)[ _-]?ac|ac|psu\w*|chassis", "node_ac"),
+        (
+            r"wall|outlet|pdu|plug|(?:node|system|server|psu)[ _-]?ac|ac|psu\w*|ps +(?:in|input|power)|chassis",
+            "node_ac",
+        ),
         (r"(?:dc[ _-]?)?(?:node|system|server)(?:[ _-]?dc)?|dc", "node_dc"),
         (r"total|sum|overall|combined|all", "total"),
         (r"psys|platform", "platform"),
@@ -24,6 +27,14 @@ _SCOPES = tuple(
         (r"cpus?|package|pkg|socket|processor", "cpu"),
     )
 )  # fmt: skip
+
+_UNIT_AT_END = re.compile(r"(?<=[a-z]{3})(?=(?:[mku]?[WJ]|[mk]?Wh)\Z)")
+_NEW_WORD = re.compile(r"(?<=[a-z0-9]{2})(?=[A-Z])|(?<=[A-Z]{2})(?=[A-Z][a-z])")
+
+
+def separated(name: str) -> str:
+    """The words of a name divided by `_`, also where only capital letters divide them: `TotalEnergyJ`, `PkgWatt`."""
+    return _NEW_WORD.sub("_", _UNIT_AT_END.sub("_", name, count=1))
 
 
 def scope_of_words(text: str) -> str | None:

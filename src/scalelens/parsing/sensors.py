@@ -24,16 +24,15 @@ _MOMENT = re.compile(
     r"(?:(Z|UTC|GMT)|([-+]\d\d):?(\d\d)?)?"
 )
 _OTHER_FORMS = (  # of a date; a number with points begins with the day
-    (
-        re.compile(r"(?:[A-Z][a-z]{2},? +)?([A-Z][a-z]{2}) +(\d\d?),? +(\d\d?:\d\d?:\d\d?(?:\.\d{1,9})?) +(\d{4})"),
-        "{3}-{0}-{1} {2}",
-    ),
     (re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})[ T,]+(\d\d?:\d\d?:\d\d?(?:[.,]\d{1,9})?)"), "{2}-{1}-{0} {3}"),
-    (re.compile(r"(\d\d?)[- ]([A-Z][a-z]{2})[- ](\d{4})[ T,]+(\d\d?:\d\d?:\d\d?(?:[.,]\d{1,9})?)"), "{2}-{1}-{0} {3}"),
     (re.compile(r"(\d{4})-?(\d\d)-?(\d\d)[T_-](\d\d)[-:]?(\d\d)[-:]?(\d\d)(Z?)"), "{0}-{1}-{2} {3}:{4}:{5}{6}"),
 )
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_MONTH = re.compile("|".join(_MONTHS))
+_IN_WORDS = re.compile(  # what `date` prints, in English; an hour of twelve has AM or PM
+    r"(?:[A-Z][a-z]{2},? +)?(?:([A-Z][a-z]{2}) +(\d\d?)|(\d\d?)[- ]([A-Z][a-z]{2})[- ](\d{4})),?[ T,]+"
+    r"(\d\d?):(\d\d?:\d\d?(?:[.,]\d{1,9})?)(?: ?([AP])M)?"
+    r"(?: +(?:(UTC|GMT|Z)|[A-Z]{3,5}|([-+]\d\d:?\d\d)))?(?: +(\d{4}))?"
+)
 _WATTS = re.compile(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?) *(uW|\u00b5W|mW|kW|W|[Ww]atts?)?")
 _MEGAHERTZ = re.compile(r"(\d{1,16}(?:\.\d*)?) *(?:MHz)?")
 _PLAIN = re.compile(r"\d{1,9}(?:\.\d+)?", re.ASCII)
@@ -199,8 +198,16 @@ def _in_order(text: str) -> str:
     """A date with the year first, of the forms that leave no doubt: `3.11.2026`, `Tue Nov  3 09:04:37 2026`."""
     for form, order in _OTHER_FORMS:
         if match := form.fullmatch(text):
-            return _MONTH.sub(lambda month: f"{_MONTHS.index(month[0]) + 1}", order.format(*match.groups()))
-    return text
+            return order.format(*match.groups())
+    match = _IN_WORDS.fullmatch(text)
+    month, year = ((match[1] or match[4]), (match[5] or match[11])) if match else (None, None)
+    if match is None or month not in _MONTHS or not year or (match[5] and match[11]):
+        return text
+    hour = int(match[6])
+    if match[8]:
+        hour = hour % 12 + 12 * (match[8] == "P") if 1 <= hour <= 12 else 24  # which no day has
+    day = match[2] or match[3]
+    return f"{year}-{_MONTHS.index(month) + 1}-{day} {hour}:{match[7]} {match[9] or match[10] or ''}".strip()
 
 
 def epoch(text: str) -> tuple[int | None, str | None]:

@@ -6,20 +6,22 @@ from typing import NamedTuple
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensor_words import scope_of_words
+from scalelens.parsing.sensor_words import scope_of_words, separated
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount
 from scalelens.tabular.sensor_rows import sensor_rows
 from scalelens.units import factors
 
 _NAMED = re.compile(
-    r"(.*?)[_ .]?(?:[\[(](uJ|mJ|J|kJ|MJ|[kK]?[Ww][hH]|[Jj]oules?)[\])]"
-    r"|(?<=[_ .])([um]?[jJ]|k[jJ]|MJ|[kK]?[wW][hH]|joules?)|(Joules?)|(?<![a-z])(joules|kwh)_total)"
+    r"(.*?)[_ .]?(?:[\[(](uJ|mJ|J|kJ|MJ|[kK]?[Ww][hH]|mWh|[Jj]oules?)[\])]"
+    r"|(?<=[_ .])([um]?[jJ]|k[jJ]|MJ|[kK]?[wW][hH]|mWh|joules?)|(Joules?|k?Wh)|(?<![a-z])(joules|kwh)_total)"
 )
-_ENERGY = re.compile(r"energy|joules?", re.IGNORECASE)
+_WITHIN = re.compile(r"(.*?)(?<![A-Za-z])([Jj]oules?|[kK][wW][hH])(?![A-Za-z])(.*)")
+_ENERGY = re.compile(r"energy|joules?|(?<![a-z])[mk]?wh(?![a-z])", re.IGNORECASE)
 _NO_ENERGY = re.compile(
     r"(?<![a-z])per(?![a-z])|/|tok|sample|image|step|iter|request|limit|range|budget|mean|avg|average|std|min|max|delta|diff"
     r"|interval|saved|efficien|idle|baseline|predict|estimat|process(?!or)|app|task|adjusted|normali|gap|edp|cost|price|delay|ratio|percent|pct"
+    r"|carbon|co2|intensity|emission|grid|capacity|remaining|battery|budget|saving|predict|forecast"
     r"|(?<![a-z])(?:net|dynamic|above|excess|marginal|cap|target|score|rank|level|source|mix|star)(?![a-z])",
     re.IGNORECASE,
 )
@@ -27,8 +29,10 @@ _WORDS = re.compile(
     r"(?:^|[_ .-])(?:energy|consumed|consumption|used|usage|cumulative|accumulated|counter|joules?)(?=$|[_ .-])",
     re.IGNORECASE,
 )
+_CELL = re.compile(r"(\d{1,15}(?:\.\d{0,15})?(?:[eE][-+]?\d{1,3})?) ?([um]?J|kJ|MJ|[mk]?Wh|[Jj]oules?)?")
+_CODECARBON = re.compile(r"codecarbon_+(?:(cpu|gpu|ram)_energy|energy_consumed)")  # as Experiment Runner calls them
 _SCALES = {unit.lower(): scale for unit, scale in factors("uJ", "mJ", "J", "kJ", "Wh", "kWh").items()} | {
-    "joule": 1.0, "joules": 1.0,
+    "joule": 1.0, "joules": 1.0, "mwh": 3.6,  # milliwatt-hours: megawatt-hours are not among the units
 }  # fmt: skip
 _MEGA = factors("MJ")["MJ"]
 _DURATION = re.compile(
@@ -54,22 +58,49 @@ class EnergyColumn(NamedTuple):
     scale: float  # to joules
     device: str | None
     scope: str | None
+    in_cells: bool = False  # whether each cell says its own unit, and the name none
 
 
 def energy_column(k: int, name: str) -> EnergyColumn | None:
     """A column of energy, by its name."""
-    match = _NAMED.fullmatch(name)
-    if not match or not _ENERGY.search(name) or _NO_ENERGY.search(name):
+    if plugin := _CODECARBON.fullmatch(name):
+        return EnergyColumn(k, name, _SCALES["kwh"], plugin[1] or "total", scope_of_words(plugin[1] or "total"))
+    words = separated(name)
+    match = _NAMED.fullmatch(words) or _WITHIN.fullmatch(words)
+    if not match or _NO_ENERGY.search(words):
         return None
-    unit = next(filter(None, match.groups()[1:]))
-    label = _WORDS.sub("", match[1]).strip(" _.-") or None
+    is_within = match.re.groups == _WITHIN.groups
+    unit = match[2] if is_within else next(filter(None, match.groups()[1:]))
+    said = f"{match[1]}_{match[3]}" if is_within else match[1]
+    label = _WORDS.sub("", said).strip(" _.-()[]") or None
+    if not (_ENERGY.search(words) or scope_of_words(label or "")):
+        return None
     return EnergyColumn(k, name, _MEGA if unit == "MJ" else _SCALES[unit.lower()], label, scope_of_words(label or ""))
+
+
+def energy_in_cells(k: int, name: str, cell: str) -> EnergyColumn | None:
+    """A column of energy whose cells say their unit, as `529.94 mJ`."""
+    if not (lacks_unit(name) and _CELL.fullmatch(cell)):
+        return None
+    label = _WORDS.sub("", separated(name)).strip(" _.-") or None
+    return EnergyColumn(k, name, 1.0, label, scope_of_words(label or ""), True)
+
+
+def joules_of(cell: str, column: EnergyColumn) -> float | None:
+    """The energy of a cell."""
+    match = _CELL.fullmatch(cell)
+    if match and (match[2] or not column.in_cells):
+        scale = (_MEGA if match[2] == "MJ" else _SCALES[match[2].lower()]) if match[2] else column.scale
+        return float(match[1]) * scale
+    value = None if column.in_cells else amount(cell)
+    return None if value is None else value * column.scale
 
 
 def lacks_unit(name: str) -> bool:
     """Whether a column is an energy of which the name does not say the unit."""
-    is_energy = re.search(r"energy", name, re.IGNORECASE) is not None and not re.search(r"joule", name, re.IGNORECASE)
-    return is_energy and energy_column(0, name) is None and not _NO_ENERGY.search(name) and len(name) <= _LONGEST
+    words = separated(name)
+    is_energy = re.search(r"energy", words, re.IGNORECASE) is not None and not re.search(r"joule", words, re.IGNORECASE)
+    return is_energy and energy_column(0, name) is None and not _NO_ENERGY.search(words) and len(name) <= _LONGEST
 
 
 def are_windows(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str | None:

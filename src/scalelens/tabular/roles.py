@@ -170,6 +170,12 @@ def _is_of_training(columns: Mapping[str, ColumnValues], by_column: Mapping[str,
     return any(by_column.get(name, read_name(name))[0] in _OF_TRAINING for name, values in columns.items())
 
 
+def may_be_of_training(names: Iterable[str]) -> bool:
+    """Whether a table may have steps or runs, by the names of its columns: without these no values make it one."""
+    roles = {read_name(name).role for name in names}
+    return not roles.isdisjoint(_OF_TRAINING | {"devices", "nodes"})
+
+
 def _what_a_row_is(
     columns: Mapping[str, ColumnValues], by_column: Mapping[str, tuple[str, str | None]]
 ) -> tuple[str, int]:

@@ -6,27 +6,12 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from scalelens.parsing import lazy_re as re
 from scalelens.parsing.source import Source, encoding_of
-from scalelens.parsing.values import number
-from scalelens.tabular.cells import (
-    TableRecord,
-    cells_of,
-    head_lines,
-    jsonl_header,
-    jsonl_records,
-    lines_of,
-    nested_values,
-)
+from scalelens.tabular.cells import TableRecord, jsonl_header, jsonl_records, lines_of, nested_values
 from scalelens.tabular.json_array import array_header, array_records
 from scalelens.tabular.json_series import is_document, series_in
-
-_MOST = 2000  # columns
-_DELIMITERS = ",;\t|"
-_PREAMBLE = 20  # lines that may stand above the header
-_SENSED = re.compile(r"power|pwr|watt|energy|joule|[km]?wh(?:$|[^a-z])|vdd|\[m?w\]|\(m?w\)|[ _.]m?w$", re.IGNORECASE)
-_RULE = re.compile(r"[-=+:| ]{3,}")  # the line below the header of a table in text
-_DECIMAL = re.compile(r"[-+]?\d{1,15}[.,]\d{1,15}")
+from scalelens.tabular.named_values import NamedValues, named_values
+from scalelens.tabular.sensor_lines import RULE, Form, fitted, form_of, joined, split, table_lines
 
 
 class SensorRow(NamedTuple):
@@ -38,78 +23,48 @@ class SensorRow(NamedTuple):
     text: str
 
 
-class _Form(NamedTuple):
-    """How the rows of a table are written."""
+class _Head(NamedTuple):
+    """The header of a table, and its first rows."""
 
-    header: list[str]
-    delimiter: str | None  # None: blanks
-    decimal_comma: bool
+    names: list[str]
+    rows: list[list[str]]
 
-
-def _delimiter_of(text: str) -> str | None:
-    best = max(_DELIMITERS, key=text.count)
-    return best if best in text else None
+    @property
+    def values(self) -> NamedValues | None:
+        return named_values(self.names, self.rows)
 
 
-def _split(text: str, delimiter: str | None, decimal_comma: bool = False) -> list[str]:
-    if delimiter is None:
-        cells = text.split()
-    elif text.count(delimiter) >= _MOST:
-        return []
-    else:
-        cells = cells_of(text.strip(" |") if delimiter == "|" else text, delimiter)
-        cells = [cell.strip('"').strip() for cell in cells]
-    if decimal_comma:
-        cells = [cell.replace(",", ".") if _DECIMAL.fullmatch(cell) else cell for cell in cells]
-    return cells
-
-
-def _form_of(lines: list[str]) -> _Form:
-    """The header is the first line of words that names a power or an energy and has as many cells as the line below."""
-    for k, line in enumerate(lines[:_PREAMBLE]):
-        delimiter = _delimiter_of(line)
-        cells = _split(line, delimiter)
-        below = [text for text in lines[k + 1 : k + 4] if not _RULE.fullmatch(text)]
-        is_header = len(cells) > 1 and any(map(_SENSED.search, cells)) and all(number(cell) is None for cell in cells)
-        if is_header and below and len(_fitted(_split(below[0], delimiter), len(cells))) == len(cells):
-            return _Form(cells, delimiter, _has_decimal_commas([_split(text, delimiter) for text in below], delimiter))
-    delimiter = _delimiter_of(lines[0]) or ","
-    return _Form(_split(lines[0], delimiter), delimiter, False)
-
-
-def _has_decimal_commas(rows: list[list[str]], delimiter: str | None) -> bool:
-    """Whether numbers have a comma for the point, as where a semicolon or a tab divides the cells."""
-    fractions = [cell for cells in rows for cell in cells if _DECIMAL.fullmatch(cell)]
-    return delimiter not in (",", None) and bool(fractions) and all("," in cell for cell in fractions)
-
-
-def _fitted(cells: list[str], width: int) -> list[str]:
-    """Cells without empty ones beyond the header, where each line ends with a delimiter."""
-    return cells[:width] if len(cells) > width and not any(cells[width:]) else cells
+def first_rows(head: bytes) -> tuple[list[str], list[str]] | None:
+    """The header and the first row, by the first bytes of a file."""
+    table = _head(head)
+    if table is None:
+        return None
+    if values := table.values:
+        whole = (cells for cells in table.rows if len(cells) == len(table.names))
+        return values.header(table.names), next(filter(None, map(values.power, whole)))
+    return table.names, table.rows[0] if table.rows else []
 
 
 @functools.lru_cache(maxsize=2)
-def first_rows(head: bytes) -> tuple[list[str], list[str]] | None:
-    """The header and the first row, by the first bytes of a file."""
+def _head(head: bytes) -> _Head | None:
     if jsonl_header(head):
         values = dict(nested_values(json.loads(head.lstrip().partition(b"\n")[0])))
-        return [*values], [_text_of(value) for value in values.values()]
+        return _Head([*values], [[_text_of(value) for value in values.values()]])
     if names := array_header(head):
         text = head.decode("utf-8", "replace")
         values = dict(nested_values(json.JSONDecoder().raw_decode(text, text.index("{"))[0]))
-        return [*names], [_text_of(values[name]) for name in names]
-    lines = _table_lines(head)
+        return _Head([*names], [[_text_of(values[name]) for name in names]])
+    lines = table_lines(head)
     if len(lines) < 2 or lines[0].lstrip()[:1] in ("{", "["):
         return None
-    form = _form_of(lines)
-    below = itertools.dropwhile(lambda text: _split(text, form.delimiter) != form.header, lines)
-    row = next((text for text in itertools.islice(below, 1, None) if not _RULE.fullmatch(text)), "")
-    return form.header, _fitted(_split(row, form.delimiter, form.decimal_comma), len(form.header))
+    form = form_of(head)
+    below = lines if form.in_comment else itertools.dropwhile(lambda text: _cells(text, form) != form.first, lines)
+    rows = (_cells(text, form) for text in below if not RULE.fullmatch(text))
+    return _Head(form.header, [cells for cells in rows if cells not in (form.first, form.units)])
 
 
-def _table_lines(head: bytes) -> list[str]:
-    """The first lines of a table that are not comments."""
-    return [*itertools.islice((line for line in head_lines(head) if line[0] != "#"), _PREAMBLE + 4)]
+def _cells(text: str, form: Form) -> list[str]:
+    return fitted(split(text, form.delimiter, form.decimal_comma), len(form.first))
 
 
 def head_of(source: Source) -> bytes:
@@ -120,7 +75,26 @@ def head_of(source: Source) -> bytes:
 
 
 def sensor_rows(source: Source) -> Iterator[SensorRow]:
-    """The header, then the rows.  Comments, what stands above the header, and repeated headers are left out."""
+    """The header, then the rows.  Comments, what stands above the header, and repeated headers are left out.
+
+    Of a table with one value in each row those rows that hold a power.
+    """
+    rows = _rows(source)
+    table = _head(head_of(source))
+    values = table.values if table else None
+    if values is None:
+        yield from rows
+        return
+    first = next(rows)
+    yield first._replace(cells=values.header(first.cells))
+    for row in rows:
+        if len(row.cells) != len(first.cells):
+            yield row
+        elif cells := values.power(row.cells):
+            yield row._replace(cells=cells)
+
+
+def _rows(source: Source) -> Iterator[SensorRow]:
     head = head_of(source)
     if names := jsonl_header(head):
         yield SensorRow(1, [*names], True, "")
@@ -134,20 +108,22 @@ def sensor_rows(source: Source) -> Iterator[SensorRow]:
             yield SensorRow(1, [*series[0]], True, "")
             yield from _of_objects((TableRecord(1, cells, None, "") for cells in series), (*series[0],))
     else:
-        yield from _of_lines(source, _form_of(_table_lines(head) or [""]))
+        yield from _of_lines(source, form_of(head))
 
 
-def _of_lines(source: Source, form: _Form) -> Iterator[SensorRow]:
-    is_below = False
-    for line, text, whole in lines_of(source):
-        if text.startswith("#") or _RULE.fullmatch(text):
+def _of_lines(source: Source, form: Form) -> Iterator[SensorRow]:
+    is_below = form.in_comment
+    if form.in_comment:
+        yield SensorRow(1, form.header, True, "")
+    for line, text, whole in joined(lines_of(source), len(form.first), form.delimiter):
+        if text.startswith("#") or RULE.fullmatch(text):
             continue
-        cells = _split(text, form.delimiter, form.decimal_comma)
-        if is_below and cells != form.header:
-            yield SensorRow(line, _fitted(cells, len(form.header)), whole, text)
-        elif not is_below and cells == form.header:
+        cells = split(text, form.delimiter, form.decimal_comma)
+        if is_below and cells not in (form.first, form.units):
+            yield SensorRow(line, fitted(cells, len(form.first)), whole, text)
+        elif not is_below and cells == form.first:
             is_below = True
-            yield SensorRow(line, cells, whole, text)
+            yield SensorRow(line, form.header, whole, text)
 
 
 def _of_objects(records: Iterable[TableRecord], names: tuple[str, ...]) -> Iterator[SensorRow]:

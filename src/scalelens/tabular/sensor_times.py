@@ -10,14 +10,22 @@ from scalelens.parsing.sensors import EPOCH_UNITS, SECOND, Moment, epoch, stamp_
 
 _TIME = re.compile(
     r"(?:(?:unix|epoch|wall(?:[_ ]?clock)?|date|elapsed|sampl(?:e|ing)|system|local|utc|rel(?:ative)?|monotonic|log"
-    r"|recorded|measure(?:ment)?|capture|host|abs(?:olute)?|polling|sensor)[_ ]?)?"
+    r"|recorded|measure(?:ment)?|capture|host|abs(?:olute)?|polling|sensor|since[_ ]start)[_ ]?)?"
     r"(?:time[_ ]?stamps?|date[_ ]?time|time|elapsed|date|ts|epoch|unix|t"
-    r"|seconds|(?:created|recorded|sampled|logged)_at)"
+    r"|seconds|(?:created|recorded|sampled|logged)_at|zeit(?:stempel|punkt)?|uhrzeit|datum|horodatage|heure|fecha|hora)"
     r"(?:[_ ](?:utc|local|rel(?:ative)?|iso(?:8601)?|unix|epoch|elapsed|since[_ ]start|system|time|since[_ ]epoch))*"
-    r"(?:[_ ]?[\[(]?(seconds?|secs?|s|milliseconds?|msecs?|ms|microseconds?|us|nanoseconds?|ns)[\])]?)?"
+    r"(?:[_ ]?[\[(]?(seconds?|secs?|s|milliseconds?|msecs?|ms|microseconds?|us|\u00b5s|nanoseconds?|ns)[\])]?"
+    r"|[_ ]?[\[(](min|minutes?|h|hrs?|hours?)[\])]|[_ ](minutes|hours))?"
     r"(?: ?[\[(](?:iso|utc|local|yyyy|hh|24)[^\])]{0,20}[\])])?",
     re.IGNORECASE,
 )
+_COUNTED = re.compile(
+    r"(seconds?|secs?|minutes?|hours?|milliseconds?|ms|us|ns)"
+    r"[_ ](?:elapsed|since[_ ](?:the[_ ])?(?:start|begin(?:ning)?|launch|boot))",
+    re.IGNORECASE,
+)
+_PAIRS = (("date", "time"), ("datum", "uhrzeit"), ("datum", "zeit"), ("fecha", "hora"), ("date", "heure"))
+_UNITS = EPOCH_UNITS | {"min": 60 * SECOND, "h": 3600 * SECOND}
 _SECONDS = re.compile(r"seconds|elapsed_seconds", re.IGNORECASE)
 _DAY = re.compile(r"(\d{1,4})[-/.](\d{1,2})[-/.](\d{2,4})")
 _SLASHED = re.compile(r"(\d{1,2})([/-])(\d{1,2})\2(\d{4})[ T,]+(\d.*)")
@@ -25,7 +33,10 @@ _CLOCK = re.compile(r"(\d{1,3}):([0-5]?\d):([0-5]?\d)(?:[.,:](\d{1,9}))?(?: ?([A
 _NUMBER = re.compile(r"\d{1,25}(?:\.\d{1,25})?(?:[eE][-+]?\d{1,2})?")
 _HALF_DAY = 12 * 3600 * SECOND
 _MOST_BACK = 0.05  # of the times may lie before the one above, where rows are samples
-_SHORT = {"mil": "ms", "mse": "ms", "mic": "us", "nan": "ns"}
+_SHORT = {
+    "mil": "ms", "mse": "ms", "mic": "us", "\u00b5s": "us", "nan": "ns",
+    "min": "min", "hou": "h", "hr": "h", "hrs": "h",
+}  # fmt: skip
 
 
 class TimeColumn(NamedTuple):
@@ -43,17 +54,18 @@ class TimeColumn(NamedTuple):
 def time_column(header: Sequence[str]) -> TimeColumn | None:
     """The first column of times; a day and a time of day in two columns are one time."""
     named = {name.lower(): k for k, name in reversed([*enumerate(header)])}
-    if "date" in named and "time" in named:
-        return TimeColumn(named["time"], named["date"], None)
-    k = next((k for k, name in enumerate(header) if _TIME.fullmatch(name)), None)
+    for day, time in _PAIRS:
+        if day in named and time in named:
+            return TimeColumn(named[time], named[day], None)
+    k = next((k for k, name in enumerate(header) if _TIME.fullmatch(name) or _COUNTED.fullmatch(name)), None)
     if k is None:
         return None
-    match = _TIME.fullmatch(header[k])
-    unit = (match[1] or "").lower() if match else ""
+    match = _TIME.fullmatch(header[k]) or _COUNTED.fullmatch(header[k])
+    unit = next(filter(None, match.groups() if match else ()), "").lower()
     unit = _SHORT.get(unit[:3], unit)
     if _SECONDS.fullmatch(header[k]):
         unit = "s"
-    return TimeColumn(k, None, (unit if unit in EPOCH_UNITS else "s") if unit else None)
+    return TimeColumn(k, None, (unit if unit in _UNITS else "s") if unit else None)
 
 
 class TableClock:
@@ -70,8 +82,8 @@ class TableClock:
         ns, since_1970_in = epoch(text)
         if ns is not None:
             return (ns, "utc") if unit in (None, since_1970_in) else None
-        if unit and is_number(text) and 0 <= float(text) * EPOCH_UNITS[unit] < 2**62:
-            return round(float(text) * EPOCH_UNITS[unit]), "relative"
+        if unit and is_number(text) and 0 <= float(text) * _UNITS[unit] < 2**62:
+            return round(float(text) * _UNITS[unit]), "relative"
         if clock := _CLOCK.fullmatch(text):
             return self._of_day(clock)
         if slashed := _SLASHED.fullmatch(text):

@@ -5,6 +5,7 @@ see how it counts its steps, then for the rows.  A user's format file passes its
 one, `read_table` guesses.
 """
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +28,7 @@ from scalelens.tabular.cells import (
 from scalelens.tabular.column_names import metric_unit
 from scalelens.tabular.column_values import Survey
 from scalelens.tabular.role_table import ROLE
-from scalelens.tabular.roles import ColumnReading, assign, column_and_unit
+from scalelens.tabular.roles import ColumnReading, assign, column_and_unit, may_be_of_training
 from scalelens.tabular.runs import RUN_SETTINGS, runs_in, write_runs
 from scalelens.tabular.table import FINE, MEASURED, OF_RUN, Counting, StepTable
 
@@ -43,12 +44,15 @@ _ONLY_TRAININGS_HAVE = {
     "epoch", "batch", "batches", "batch_time", "running_time", "data_time", "loss", "learning_rate", "grad_norm",
     "samples_per_s", "tokens_per_s",
 }  # fmt: skip
+_LOOKED_AT = 1000  # records of a table whose names of columns show that it has neither steps nor runs
 _OF_STEPS = ("step", "batch", "epoch", "batch_time", "interval_time", "running_time")
 
 
 def read_table(source: Source, rows: Rows, records: RecordReader) -> str | None:
     """Rows of a table, by the names of its columns and by `rows.mapping`.  Returns why it is not a table of steps."""
-    survey = Survey(records(source))
+    head = Survey(itertools.islice(records(source), _LOOKED_AT))
+    suffices = records is csv_records and not rows.mapping and not may_be_of_training(head.columns)
+    survey = head if suffices else Survey(records(source))
     readings = assign(survey.columns, rows.mapping)
     rows.assigned = readings
     if runs := runs_in(survey, readings, lambda: records(source)):

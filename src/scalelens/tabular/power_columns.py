@@ -1,0 +1,131 @@
+"""Columns of power in a table of sensors, by their names and by what their first cell says."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from scalelens.parsing import lazy_re as re
+from scalelens.parsing.sensor_words import scope_of_words, separated
+from scalelens.parsing.sensors import SCALES as WATT_SCALES
+from scalelens.parsing.sensors import UNAVAILABLE
+
+_WORDS = r"m?(?:[Ww]atts?|WATTS?)|(?:[Mm]illi|[Mm]icro|[Kk]ilo)[ _-]?[Ww]atts?"
+_UNIT = rf"[uU\u00b5\u03bc]W|uw|[mk]?[wW]|{_WORDS}"
+_BRACKETS = re.compile(rf"(.*?) ?(?:\[ ?({_UNIT}) ?\]|\( ?({_UNIT}) ?\))(.*)")
+_AT_END = re.compile(rf"(.*?)[_ .](?:in[_ ])?({_UNIT})")
+_WITHIN = re.compile(rf"(.*?)(?<![A-Za-z])({_WORDS})(?![A-Za-z])(.*)")
+_BARE = re.compile(rf"[um\u00b5\u03bck]W|{_WORDS}")
+_SIZES = (("mic", "uw"), ("m", "mw"), ("u", "uw"), ("\u00b5", "uw"), ("\u03bc", "uw"), ("k", "kw"), ("w", "w"))
+_POWER = re.compile(
+    r"(?:^|[^a-z])(?:power|pwr|watts?|leistung|puissance|potencia|pot\u00eancia|potenza|vermogen)(?:$|[^a-z])",
+    re.IGNORECASE,
+)
+_POWER_WORD = re.compile(
+    r"(?:^|[_ .-])(?:power|pwr|watts?|draw|usage|consumption|current|reading|leistung)(?=$|[_ .-])", re.IGNORECASE
+)
+_DRAWN = re.compile(r"(?:^|[^a-z])(?:draw|drawn|load|pow|p|consumption|wattage)(?:$|[^a-z])", re.IGNORECASE)
+_NO_POWER = re.compile(
+    r"limit|hours?(?:$|[^a-z])|cap(?:$|[^a-z])|tdp|max|min|std|energy|state|factor|management|mode|percent|pct|efficien|peak|target|budget"
+    r"|baseline|idle|process(?!or)|(?:^|[^a-z])(?:apps?|pid|task|set|ppt)(?:$|[^a-z])"
+    r"|apparent|reactive|predict|forecast|expected|threshold|median|varian|cumul|accumul|saving|quota|ratio|error"
+    r"|(?:^|[^a-z])(?:per|net|above|excess|marginal|dynamic|static|leakage|delta|diff(?:erence)?|saved|rated|nominal"
+    r"|reference|available|allowed|p\d\d)(?:$|[^a-z])|/ ?[mk]?w(?:att)?s?(?:$|[^a-z])"
+    r"|graphics package",  # rocm-smi's, with a column of times that a script put before
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"(?:^|[^a-z])(gpu|cpu|ipu|d?ram|memory|module)[_ ]?(\d{1,3})?(?:$|[^a-z0-9])", re.IGNORECASE)
+SAME_AGAIN = re.compile(
+    r"(?:^|[_ .-])(?:average|avg|mean|rolling|ema|smoothed?|instant(?:aneous)?)(?=$|[_ .-])", re.IGNORECASE
+)
+_BOARD = re.compile(r"(?:gpu )?board", re.IGNORECASE)
+_INLET = re.compile(r"slot|\d-pin|connector|12vhpwr", re.IGNORECASE)
+_OF_METER = {"v", "a", "va", "volts", "amps", "voltage", "current", "wh", "kwh", "pf", "hz"}  # beside `W`
+_CELL = re.compile(r"\d[\d.]*(?:[eE][-+]?\d{1,2})? ?(?:[mku\u00b5]?W|[Ww]atts?)")
+
+
+class PowerColumn(NamedTuple):
+    """A column of power."""
+
+    k: int
+    name: str
+    scale: float | None  # to watts; None where the name has no unit
+    device: str | None
+    scope: str | None
+
+
+def power_columns(header: Sequence[str], cells: Sequence[str] = ()) -> list[PowerColumn]:
+    """The columns of power: by their names, else where the cell of the first row is a number of watts."""
+    meter = len(_OF_METER.intersection(map(str.lower, header))) > 0
+    found = []
+    for k, name in enumerate(header):
+        column = power_column(k, name) or (PowerColumn(k, name, 1.0, None, None) if name == "W" and meter else None)
+        if column is None and k < len(cells) and has_unit(cells[k]) and not _NO_POWER.search(name):
+            word = _WORD.search(name)
+            column = PowerColumn(k, name, None, word[2] if word and word[2] else name or None, scope_of_words(name))
+        found += [column] if column else []
+    return _of_sensors(found)
+
+
+def power_column(k: int, name: str) -> PowerColumn | None:
+    """A column of power, by its name.  A unit in brackets or in letters is enough; `_w` needs a word beside it."""
+    words = separated(name)
+    if _NO_POWER.search(words):
+        return None
+    unit, rest, is_sure = _unit_of(words)
+    word = _WORD.search(words)
+    if not (is_sure or _POWER.search(words) or (unit and (word or _DRAWN.search(words)))):
+        return None
+    label = _POWER_WORD.sub("", rest).strip(" _.-") or None
+    scale = WATT_SCALES[unit] if unit else None
+    return PowerColumn(k, name, scale, (word[2] if word else None) or label, scope_of_words(label or ""))
+
+
+def _unit_of(name: str) -> tuple[str | None, str, bool]:
+    """The unit that a name says, what else it says, and whether such a unit makes it a power by itself."""
+    if _BARE.fullmatch(name):
+        return _spelt(name), "", True
+    if (match := _BRACKETS.fullmatch(name)) and (match[1] or match[4]).strip():
+        return _spelt(match[2] or match[3]), f"{match[1]}{match[4]}", True
+    if match := _AT_END.fullmatch(name):
+        return _spelt(match[2]), match[1], "watt" in match[2].lower()
+    if match := _WITHIN.fullmatch(name):
+        return _spelt(match[2]), f"{match[1].rstrip('_ .-')}_{match[3].lstrip('_ .-')}".strip("_"), True
+    return None, name, False
+
+
+def _spelt(unit: str) -> str:
+    return next(short for start, short in _SIZES if unit.lower().startswith(start))
+
+
+def _of_sensors(columns: list[PowerColumn]) -> list[PowerColumn]:
+    """One column for each sensor: a mean beside the power that it is of is the same again."""
+    kept: dict[tuple[str | None, str | None], PowerColumn] = {}
+    for column in sorted(columns, key=lambda column: bool(SAME_AGAIN.search(column.name))):
+        device = SAME_AGAIN.sub("", column.device or "").strip(" _.-") or None
+        scope = scope_of_words(device or "") or column.scope
+        kept.setdefault((device, scope), column._replace(device=device, scope=scope))
+    return _of_card(_with_total(sorted(kept.values(), key=lambda column: column.k)))
+
+
+def _with_total(columns: list[PowerColumn]) -> list[PowerColumn]:
+    """A power without a word, beside others of which only words tell what they are, is not one more of them."""
+    others = any(column.device and not column.scope for column in columns)
+    return [
+        column if column.device or column.scope or not others else column._replace(device="total", scope="total")
+        for column in columns
+    ]
+
+
+def _of_card(columns: list[PowerColumn]) -> list[PowerColumn]:
+    """Of a graphics card (GPU-Z) the board holds its chip and memory; slot and plugs are where its power comes in."""
+    if not any(_BOARD.fullmatch(column.device or "") for column in columns):
+        return columns
+    return [
+        column._replace(scope="gpu") if _BOARD.fullmatch(column.device or "") else column
+        for column in columns
+        if not _INLET.search(column.name)
+    ]
+
+
+def has_unit(text: str) -> bool:
+    """Whether a cell says its own unit of power."""
+    return bool(_CELL.fullmatch(text)) and not UNAVAILABLE.fullmatch(text)

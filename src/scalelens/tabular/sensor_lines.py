@@ -1,0 +1,165 @@
+"""Lines of a table of sensors: which is the header, and what a row is where a cell goes on in the next line."""
+
+import itertools
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from scalelens.parsing import lazy_re as re
+from scalelens.parsing.values import number
+from scalelens.tabular.cells import cells_of, head_lines
+
+_MOST = 2000  # columns
+_DELIMITERS = ",;\t|"
+_PREAMBLE = 20  # lines that may stand above the header
+_MOST_JOINED = 200  # lines of one row
+SENSED = re.compile(r"power|pwr|watt|energy|joule|[km]?wh(?:$|[^a-z])|vdd|\[m?w\]|\(m?w\)|[ _.]m?w$", re.IGNORECASE)
+RULE = re.compile(r"[-=+:| ]{3,}")  # the line below the header of a table in text
+_DECIMAL = re.compile(r"[-+]?\d{1,15}[.,]\d{1,15}")
+_UNIT = re.compile(
+    r"[\[(]?(?:[numk\u00b5]?[sWVAJ]|k?Wh|[kMG]?Hz|[\u00b0º]?C|%|min|h|[kMG]i?B|V[aA]r?|date|time|ISO ?8601)?[\])]?"
+)
+_POWER_UNIT = re.compile(r"[\[(]?(?:[umk\u00b5]?[WJ]|k?Wh)[\])]?")
+_MEASURED = re.compile(r"[-+]?\d[\d.,]* ?[mku\u00b5]?(?:W|J|[Ww]atts?|[Jj]oules?)")  # the cell of a row
+_BARE = re.compile(r"[^\[\]()]*[^\s\[\]()]")  # a name that does not have its unit yet
+
+Line = tuple[int, str, bool]  # its number, its text, and whether it is whole
+
+
+class Form(NamedTuple):
+    """How the rows of a table are written."""
+
+    first: list[str]  # cells of the line that is the header
+    delimiter: str | None  # None: blanks
+    decimal_comma: bool = False
+    units: list[str] | None = None  # cells of the line of units below the header
+    in_comment: bool = False  # whether the header is the comment above the first row
+
+    @property
+    def header(self) -> list[str]:
+        """The names of the columns, with their units where these stand in a line of their own."""
+        if not self.units:
+            return self.first
+        return [
+            f"{name} [{unit.strip('[]()')}]" if unit.strip("[]()") and _BARE.fullmatch(name) else name
+            for name, unit in zip(self.first, self.units, strict=True)
+        ]
+
+
+def delimiter_of(text: str) -> str | None:
+    best = max(_DELIMITERS, key=text.count)
+    return best if best in text else None
+
+
+def split(text: str, delimiter: str | None, decimal_comma: bool = False) -> list[str]:
+    if delimiter is None:
+        cells = text.split()
+    elif text.count(delimiter) >= _MOST:
+        return []
+    else:
+        cells = cells_of(text.strip(" |") if delimiter == "|" else text, delimiter)
+        cells = [" ".join(cell.split("\n")).strip('"').strip() for cell in cells]
+    if decimal_comma:
+        cells = [cell.replace(",", ".") if _DECIMAL.fullmatch(cell) else cell for cell in cells]
+    return cells
+
+
+def fitted(cells: list[str], width: int) -> list[str]:
+    """Cells without empty ones beyond the header, where each line ends with a delimiter."""
+    return cells[:width] if len(cells) > width and not any(cells[width:]) else cells
+
+
+def table_lines(head: bytes) -> list[str]:
+    """The first lines of a table that are not comments; a row whose cells go on below is one line."""
+    lines = ((k, line, True) for k, line in enumerate(head_lines(head)) if line[0] != "#")
+    return [text for _, text, _ in itertools.islice(joined(lines), _PREAMBLE + 4)]
+
+
+def form_of(head: bytes) -> Form:
+    """The header is the first line of words that names a power or an energy and has as many cells as the line below."""
+    lines = table_lines(head) or [""]
+    if in_comment := _header_in_comment(head, lines):
+        return in_comment
+    for k, line in enumerate(lines[:_PREAMBLE]):
+        delimiter = delimiter_of(line)
+        cells = split(line, delimiter)
+        below = [split(text, delimiter) for text in lines[k + 1 : k + 5] if not RULE.fullmatch(text)]
+        if len(cells) < 2 or not below or any(map(_is_measured, cells)):
+            continue
+        units = below[0] if _are_units(below[0], cells) else None
+        is_sensed = units is not None or any(map(SENSED.search, cells))
+        if is_sensed and len(fitted(below[0], len(cells))) == len(cells):
+            return Form(cells, delimiter, _has_decimal_commas(below[:3], delimiter), units)
+    delimiter = delimiter_of(lines[0]) or ","
+    return Form(split(lines[0], delimiter), delimiter)
+
+
+def _header_in_comment(head: bytes, lines: Sequence[str]) -> Form | None:
+    """The header where it is the last comment above rows that begin with a number, as plotting programs want it."""
+    above = list(itertools.takewhile(lambda line: line[0] == "#", itertools.islice(head_lines(head), _PREAMBLE)))
+    if not above or not lines[0][:1].isdecimal():
+        return None
+    text = above[-1].lstrip("# \t")
+    delimiter = delimiter_of(lines[0])
+    names, cells = split(text, delimiter), fitted(split(lines[0], delimiter), len(split(text, delimiter)))
+    is_header = len(names) == len(cells) > 1 and all(map(_names_column, names)) and any(map(SENSED.search, names))
+    if not is_header:
+        return None
+    commas = _has_decimal_commas([split(line, delimiter) for line in lines[:3]], delimiter)
+    return Form(names, delimiter, commas, in_comment=True)
+
+
+def _is_measured(cell: str) -> bool:
+    return number(cell) is not None or _MEASURED.fullmatch(cell) is not None
+
+
+def _names_column(cell: str) -> bool:
+    return bool(cell) and not _is_measured(cell)
+
+
+def _are_units(cells: Sequence[str], names: Sequence[str]) -> bool:
+    """Whether the line below the header holds units, one of them of a power or an energy."""
+    return (
+        len(cells) == len(names)
+        and any(map(_POWER_UNIT.fullmatch, cells))
+        and all(map(_UNIT.fullmatch, cells))
+        and 2 * sum(map(bool, cells)) >= len(cells)
+    )
+
+
+def _has_decimal_commas(rows: list[list[str]], delimiter: str | None) -> bool:
+    """Whether numbers have a comma for the point, as where a semicolon or a tab divides the cells."""
+    fractions = [cell for cells in rows for cell in cells if _DECIMAL.fullmatch(cell)]
+    return delimiter not in (",", None) and bool(fractions) and all("," in cell for cell in fractions)
+
+
+def joined(lines: Iterable[Line], width: int = 0, delimiter: str | None = None) -> Iterator[Line]:
+    """Rows: a line whose last cell is open in quotes goes on in the lines below it.
+
+    Only what has as many cells as the header, `width`, is a row, or as many as a line above where that is not known:
+    else a quotation mark is one of the text.
+    """
+    waiting: deque[Line] = deque()
+    source = iter(lines)
+    widths = {width} if width else set[int]()
+    while (first := waiting.popleft() if waiting else next(source, None)) is not None:
+        if not width:
+            delimiter = delimiter or delimiter_of(first[1])
+        if first[1].count('"') % 2 == 0:
+            if not width:
+                widths.add(len(split(first[1], delimiter)))
+            yield first
+            continue
+        parts = [first]
+        while sum(text.count('"') for _, text, _ in parts) % 2 and len(parts) < _MOST_JOINED:
+            following = waiting.popleft() if waiting else next(source, None)
+            if following is None:
+                break
+            parts.append(following)
+        text = "\n".join(text for _, text, _ in parts)
+        cells = split(text, delimiter) if text.count('"') % 2 == 0 else []
+        if any(len(fitted(cells, each)) == each for each in widths):
+            yield first[0], text, parts[-1][2]
+        else:
+            yield first
+            waiting.extendleft(reversed(parts[1:]))
