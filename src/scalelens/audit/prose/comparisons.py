@@ -47,6 +47,21 @@ _SHARES = (
         r"\(=? ?<(?P<c>\d+)>\)"
     ),
     re.compile(r"<(?P<b>\d+)>[^<>.;:()]{0,24}, of which <(?P<a>\d+)>[^<>.;:()]{0,24} ?\(<(?P<c>\d+)>\)"),
+    re.compile(
+        r"(?:out of|of|among|from) (?:the |all |a total of )?<(?P<b>\d+)>[^<>.;:()]{0,24}, (?:only )?<(?P<a>\d+)>"
+        r"[^<>.;:()]{0,24} ?\(<(?P<c>\d+)>\)"
+    ),
+    re.compile(
+        r"<(?P<c>\d+)>(?: \w+){0,2} ?\(=? ?<(?P<a>\d+)>(?: \w+){0,2} (?:out )?of (?:the |all )?<(?P<b>\d+)>[^<>.;:()]{0,24}\)"
+    ),
+    re.compile(
+        r"<(?P<a>\d+)>(?: \w+){0,2} (?:out )?of (?:the |all |a total of )?<(?P<b>\d+)>[^<>.;:()]{0,24}(?:, or|,? i\.e\.,?| =|, that is|:)"
+        r" <(?P<c>\d+)>"
+    ),
+    re.compile(
+        r"\bbefore\W+<(?P<b>\d+)>[^<>]{0,30}\bafter\W+<(?P<a>\d+)>[^<>]{0,20}\b(?:ratio|share|left|reduction|saving)\w*\W+<(?P<c>\d+)>"
+    ),
+    re.compile(r"<(?P<b>\d+)>[次个條条项張张名件个][^<>，。；]{0,10}，<(?P<a>\d+)>[次个條条项張张名件]?[^<>，。；]{0,6} ?[(（]<(?P<c>\d+)>[)）]"),
 )
 _FRACTION = re.compile(
     r"(?<![\w./,:-])(\d[\d,]*) ?/ ?(\d[\d,]*)(?![\w./:-])(?: [a-z]+){0,3} ?(?:\(=?|=|,|:|→) ?"

@@ -57,7 +57,8 @@ def _of_sides(line: str, begin: int, sign: re.Match[str], end: int) -> tuple[Val
     left, right = value_at_end(tokens_of(left_text)), value_at_start(tokens_of(right_text))
     if not left or not right or not (left.operators or right.operators):
         return None
-    if _OTHER & set(left.after) or ("*" not in left.operators and not all(canonical(word) for word in left.after)):
+    same = bool(left.after) and left.after == right.after[: len(left.after)]
+    if _OTHER & set(left.after) or not ("*" in left.operators or same or all(canonical(word) for word in left.after)):
         return None  # a name: "step 150 / 4000 loss = 6.25"
     derived = (left_text if left.operators else right_text).strip()
     in_bytes = bool(_BYTES.search(left_text + right_text))
