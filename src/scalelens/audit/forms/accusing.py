@@ -69,9 +69,7 @@ def _cell(by_row: bool, relation: Relation, place: int) -> tuple[int, int]:
     return (place, relation.target.key) if by_row else (relation.target.key, place)
 
 
-def _operand_is_alone(
-    relation: Relation, place: int, by_row: bool, explained: set[tuple[int, int, bool]]
-) -> bool:
+def _operand_is_alone(relation: Relation, place: int, by_row: bool, explained: set[tuple[int, int, bool]]) -> bool:
     """Whether the target follows from other numbers too, but the operand that a slip would mend from none."""
     if relation.doubt > _SURE or not relation.meant or relation.fit.free:
         return False
@@ -118,8 +116,8 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     if relation.most and _may_be_cut(relation, place):
         return False
     if _is_certain(relation):
-        return True
-    far = abs(float(printed.low) / ((low + high) / 2) - 1) > _room(relation)
+        return not _is_truncated(printed, low, high)
+    far = abs(float(printed.low) / ((low + high) / 2) - 1) > _room(relation, place)
     if relation.of_equals or len(relation.operands) > 2:
         return True
     if not relation.fit.free and relation.meant and not is_measured(relation.target, relation.operands):
@@ -158,17 +156,17 @@ def _is_named_summary(relation: Relation, place: int, slipped: str) -> bool:
     if "{0} ... " not in relation.form or number is None or not slipped or low <= 0 or number.low <= 0:
         return False
     few = len(relation.fit.agreeing) == 2 and relation.doubt < _SURE_OF_SUMMARY
-    return few and abs(float(number.low + number.high) / (low + high) - 1) > _room(relation)
+    return few and abs(float(number.low + number.high) / (low + high) - 1) > _room(relation, place)
 
 
-def _room(relation: Relation) -> float:
+def _room(relation: Relation, place: int) -> float:
     """The share by which two measurements may differ: less if all other places agree to many digits."""
     widths = [
         (interval[1] - interval[0]) / abs(sum(interval)) * 2
-        for place in relation.fit.agreeing
-        if (interval := relation.target.intervals[place]) and sum(interval)
+        for other in (*relation.fit.agreeing, place)
+        if (interval := relation.target.intervals[other]) and sum(interval)
     ]
-    precise = len(widths) > 2 and relation.doubt < _SURE_IF_MEANT
+    precise = len(widths) > 3 and relation.doubt < _SURE_IF_MEANT
     return min(_MEASURED_TWICE, max(_LEAST_APART, _DIGITS_APART * max(widths))) if precise else _MEASURED_TWICE
 
 
@@ -199,6 +197,13 @@ def _may_be_round(printed: Number, low: float, high: float) -> bool:
     """Whether a whole number that ends in 0 may be rounded to tens: 600 of 1,024 nodes are "60 %"."""
     middle = float(printed.low + printed.high) / 2
     return bool(re.fullmatch(r"\d0", printed.text)) and low <= middle + 5 and high >= middle - 5
+
+
+def _is_truncated(printed: Number, low: float, high: float) -> bool:
+    """Whether the number is what follows with its last digits left out: 1.4064 as 1.40."""
+    middle, half = float(printed.low + printed.high) / 2, float(printed.high - printed.low) / 2
+    first, last = sorted((middle, middle + 2 * half if middle > 0 else middle - 2 * half))
+    return low <= last and first <= high
 
 
 def _slip_of(relation: Relation, place: int) -> str:
@@ -237,9 +242,7 @@ def _slip_of_operand(relation: Relation, place: int) -> tuple[Series | None, str
     return None, ""
 
 
-def _slip_of_part(
-    relation: Relation, place: int, target: Interval, parts: list[Interval]
-) -> tuple[Series | None, str]:
+def _slip_of_part(relation: Relation, place: int, target: Interval, parts: list[Interval]) -> tuple[Series | None, str]:
     """The part of a sum or a mean that a slip of it would mend, and the slip."""
     count = len(parts) if "mean" in relation.form else 1
     gap = sum(target) / 2 - sum(sum(part) / 2 for part in parts) / count

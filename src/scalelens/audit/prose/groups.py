@@ -16,13 +16,14 @@ from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.prose.operands import with_spelled
 from scalelens.audit.quantities import value
+from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
 from scalelens.units import base
 
 _WORDS = r"(?:[a-z%/]*(?:[ -][a-z][\w'/-]*){0,4})"
 _GAP = r"[^<>.;:()]"
 _GIVES = (
-    r"(?:=|≈|→|->|=>|⇒|i\.e\.,?|or|so|thus|hence|giving|gives?|making|makes?|yield(?:s|ing)?|equals?|totall?(?:s|ing)|"
+    r"(?:=|≈|i\.e\.,?|or|so|thus|hence|giving|gives?|making|makes?|yield(?:s|ing)?|equals?|totall?(?:s|ing)|"
     r"amount(?:s|ing) to|for|provid(?:es?|ing)|results? in|resulting in|that is,?|which is|is|are|=\s?a)"
 )
 _TOTAL = rf"{_GIVES}(?: only)?(?: an?| the)?(?: grand| combined| aggregate)?(?: total| amount| sum)?(?: of)?"
@@ -56,9 +57,11 @@ _SHARED = re.compile(
     rf"<(?P<t>\d+)>{_GAP}{{0,20}} (?:with|over|across|divided by|on) {_GAP}{{0,12}}<(?P<a>\d+)>{_GAP}{{0,16}}"
     rf"(?:gives?|giving|yields?|leaves|leaving|makes?) {_GAP}{{0,14}}<(?P<b>\d+)>(?: [a-z]+)?(?: per| each| a\b|{_GAP}{{0,14}}(?:[.,;)]|$))"
 )
+_FACTOR_BEFORE = re.compile(r"[×x·*/^] ?\(?$")
 _HYPOTHETICAL = re.compile(r"\b(?:either|between|if|could|can|may|might|maybe|unless|e\.g|instead of|not|rather)\b")
 _MOST_NUMBERS = 12
 _WHOLE = 1e-9
+_KIBI = Decimal("1.024")
 _DOUBLED = "two"  # two GPUs of a card, two directions of a link
 
 
@@ -75,12 +78,13 @@ class _Groups:
 def find(document: Document) -> Iterator[Finding]:
     """Totals that are not the number of groups times what each has."""
     for sentence in document.sentences:
-        if not 1 < len(sentence.numbers) <= _MOST_NUMBERS or _HYPOTHETICAL.search(sentence.marked):
+        if not 1 < len(sentence.numbers) <= _MOST_NUMBERS:
             continue
+        supposed = bool(_HYPOTHETICAL.search(sentence.marked))
         marked, numbers = with_spelled(sentence)
         seen: set[int] = set()
         for groups in _stated(marked, numbers):
-            if id(groups.total) not in seen and (found := _held(groups)):
+            if not (supposed and not groups.is_sure) and id(groups.total) not in seen and (found := _held(groups)):
                 seen.add(id(groups.total))
                 yield found
 
@@ -90,6 +94,8 @@ def _stated(marked: str, numbers: list[Number]) -> Iterator[_Groups]:
     for patterns, is_sure in (((*_SURE, _SHARED), True), (_LIKELY, False)):
         for pattern in patterns:
             for match in pattern.finditer(marked):
+                if _FACTOR_BEFORE.search(marked[: match.start()]):
+                    continue  # one more factor
                 total, number, each = (numbers[int(match[k])] for k in "tab")
                 of = match.groupdict().get("of")
                 if is_sure or _of_one_kind(of or "", match["what"], each, total) or "total" in match[0]:
@@ -102,7 +108,10 @@ def _of_one_kind(of: str, what: str, each: Number, total: Number) -> bool:
         return False
     first, second = (set(re.findall(r"[a-z]+", words.replace("ies", "y"))) for words in (of, what))
     same = {word.rstrip("s") for word in first} & {word.rstrip("s") for word in second}
-    return bool(same - {"", "of", "in", "the", "a", "per", "each", "for", "on", "and", "with"} | (same & {"a"} if of[:1] == "a" else set()))
+    return bool(
+        same - {"", "of", "in", "the", "a", "per", "each", "for", "on", "and", "with"}
+        | (same & {"a"} if of[:1] == "a" else set())
+    )
 
 
 def _held(groups: _Groups) -> Finding | None:
@@ -111,6 +120,8 @@ def _held(groups: _Groups) -> Finding | None:
         return None
     if base(groups.total.unit)[0] != base(groups.each.unit)[0] and groups.total.unit and groups.each.unit:
         return None
+    if groups.total.unit not in ("", *COUNTED) and not (groups.each.unit or groups.number.unit):
+        return None  # "61 × 1536 = 93 KB"
     whole = ["." not in part.text for part in every]
     if whole[1] and whole[2] and not whole[0] and not groups.total.unit:
         return None  # a number of a heading
@@ -119,7 +130,11 @@ def _held(groups: _Groups) -> Finding | None:
         total, each = (_value(part, plain=True) for part in (groups.total, groups.each))
     right = number * each
     room = total.high - total.low
-    if not Bounds(total.low - room, total.high + room).apart(right) or number.high <= 1:
+    wide = Bounds(total.low - room, total.high + room)
+    factors = [Decimal(1)]
+    if base(groups.total.unit)[0].startswith("B"):
+        factors += [_KIBI**power for power in (-4, -3, -2, -1, 1, 2, 3, 4)]
+    if number.high <= 1 or any(not wide.apart(Bounds(right.low * each, right.high * each)) for each in factors):
         return None
     size = base(groups.total.unit)[1] if groups.total.unit and groups.each.unit else Decimal(1)
     if not _has_slip(groups, total, number, each, size):
@@ -128,7 +143,8 @@ def _held(groups: _Groups) -> Finding | None:
     return Finding(
         "inconsistent",
         every,
-        f"{names} are {about(middle(right) / size, 7)} {groups.total.unit}".rstrip() + f", not {with_unit(groups.total)}.",
+        f"{names} are {about(middle(right) / size, 7)} {groups.total.unit}".rstrip()
+        + f", not {with_unit(groups.total)}.",
         matters(total, right),
         "total = number of groups × what each has",
     )
@@ -146,7 +162,9 @@ def _value(number: Number, plain: bool = False) -> Bounds:
 def _has_slip(groups: _Groups, total: Bounds, number: Bounds, each: Bounds, size: Decimal) -> bool:
     """Whether a slip in one of the three would make them multiply."""
     rights = ((groups.total, number * each, size), (groups.number, total / each, Decimal(1)))
-    rights += ((groups.each, total / number, base(groups.each.unit)[1] if size != 1 or groups.total.unit else Decimal(1)),)
+    rights += (
+        (groups.each, total / number, base(groups.each.unit)[1] if size != 1 or groups.total.unit else Decimal(1)),
+    )
     for printed, right, unit in rights:
         low, high = float(right.low / unit), float(right.high / unit)
         found = slip(printed.text, low, high)

@@ -23,15 +23,19 @@ _MORE = (
     r"reductions?|increases?|decreases?|improvements?|gains?|speed-?ups?|drops?|savings?|overhead|growth|slowdown)\b"
 )
 _LINK = (
-    r"(?:→|⟶|⇒|->|=>|\bvs\.?|\bversus\b|\bagainst\b|\bcompared (?:to|with)\b|\brelative to\b|\bover\b|\bthan\b|\bto\b|\binstead of\b|"
-    r"\bwhile\b|\bwhereas\b|\bbut\b|\bdown from\b|\bup from\b|\brather than\b|\band\b)"
+    r"(?:→|⟶|⇒|->|=>|\bvs\.?|\bversus\b|\bagainst\b|\bcompared (?:to|with)\b|\brelative to\b|\bover\b|\bthan\b|\binstead of\b|"
+    r"\bdown from\b|\bup from\b|\brather than\b)"
 )
 _G = r"[^<>.;]"
 _FORMS = (
     # a ... c more than ... b
-    re.compile(rf"<a>{_G}{{0,60}}<c> (?:\w+ ){{0,2}}{_MORE}{_G}{{0,12}}(?:over|than|compared|relative|vs|against|from){_G}{{0,50}}<b>"),
+    re.compile(
+        rf"<a>{_G}{{0,60}}<c> (?:(?!due|because|with|at|and|since|than|for)\w+ )?{_MORE}{_G}{{0,12}}(?:over|than|compared|relative|vs|against|from){_G}{{0,50}}<b>"
+    ),
     # c more than ... b ... a
-    re.compile(rf"<c> (?:\w+ ){{0,2}}{_MORE}{_G}{{0,40}}[(:]{_G}{{0,24}}<a>{_G}{{0,30}}{_LINK}{_G}{{0,30}}<b>"),
+    re.compile(
+        rf"<c> (?:(?!due|because|with|at|and|since|than|for)\w+ )?{_MORE}{_G}{{0,40}}[(:]{_G}{{0,24}}<a>{_G}{{0,30}}{_LINK}{_G}{{0,30}}<b>"
+    ),
     # a against b, c more
     re.compile(rf"<a>{_G}{{0,60}}{_LINK}{_G}{{0,60}}<b>{_G}{{0,40}}[,:(—–-]{_G}{{0,30}}<c> (?:\w+ )?{_MORE}"),
     # a against b, so ... costs c

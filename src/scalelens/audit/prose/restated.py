@@ -74,9 +74,7 @@ def _is_given(document: Document, index: int, number: Number) -> bool:
     )
 
 
-def _of_tables(
-    document: Document, sentence: Sentence, words: set[str], number: Number
-) -> tuple[_Source, str] | None:
+def _of_tables(document: Document, sentence: Sentence, words: set[str], number: Number) -> tuple[_Source, str] | None:
     """The only cell of a row and a column that the sentence names which is the number but for a slip."""
     found = []
     for table in document.tables:
@@ -123,12 +121,20 @@ def _slip(number: Number, other: Number, is_named: bool) -> str:
     own, others = (_digits(each.text).strip("0") for each in (number, other))
     if sorted(own) != sorted(others) if words != "one digit differs" else len(own) != len(others):
         return ""  # a number rounded to few digits
+    if words.startswith("two digits") and _shape(number.text) != _shape(other.text):
+        return ""
     many = len(own) >= _MANY_DIGITS
     near = abs(float((number.low * size) / right.low) - 1) < _LAST_DIGITS if right.low > 0 else True
     if not words or near:
         return ""
     sure = words.endswith(_CERTAIN) and (many or is_named)
     return words if sure or (words == "one digit differs" and is_named and many) else ""
+
+
+def _shape(text: str) -> tuple[int, int]:
+    """How many digits a number has before and after its point."""
+    whole, _, fraction = re.sub(r"[^\d.]", "", text).partition(".")
+    return len(whole), len(fraction)
 
 
 def _said(document: Document) -> dict[tuple[str, ...], list[tuple[Sentence, Number]]]:
