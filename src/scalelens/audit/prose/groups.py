@@ -58,6 +58,7 @@ _SHARED = re.compile(
     rf"(?:gives?|giving|yields?|leaves|leaving|makes?) {_GAP}{{0,14}}<(?P<b>\d+)>(?: [a-z]+)?(?: per| each| a\b|{_GAP}{{0,14}}(?:[.,;)]|$))"
 )
 _FACTOR_BEFORE = re.compile(r"[×x·*/^] ?\(?$")
+_SIZE = re.compile(r"(?: ?([kmgt]i?b?)\b)?")
 _HYPOTHETICAL = re.compile(r"\b(?:either|between|if|could|can|may|might|maybe|unless|e\.g|instead of|not|rather)\b")
 _MOST_NUMBERS = 12
 _WHOLE = 1e-9
@@ -96,6 +97,8 @@ def _stated(marked: str, numbers: list[Number]) -> Iterator[_Groups]:
             for match in pattern.finditer(marked):
                 if _FACTOR_BEFORE.search(marked[: match.start()]):
                     continue  # one more factor
+                if len({_SIZE.match(marked, match.end(part) + 1)[1] for part in "tb"}) > 1:  # type: ignore[index]
+                    continue  # "61 × 1536 = 93KB"
                 total, number, each = (numbers[int(match[k])] for k in "tab")
                 of = match.groupdict().get("of")
                 if is_sure or _of_one_kind(of or "", match["what"], each, total) or "total" in match[0]:
