@@ -5,7 +5,7 @@ from scalelens.audit.document import Document
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms import accusing, constants
 from scalelens.audit.prose import accusing as prose
-from scalelens.audit.prose import comparisons, equations, physics, roles, totals
+from scalelens.audit.prose import comparisons, conversions, equations, groups, pairs, physics, restated, roles, totals
 from scalelens.folders import modules_of
 
 
@@ -20,8 +20,8 @@ def inconsistencies(document: Document) -> list[Finding]:
     ]
     found += [*constants.find(document), *roles.find(document), *physics.find(document)]
     lines = {finding.numbers[0].line for finding in found}
-    stated = [*equations.find(document), *comparisons.find(document), *totals.find(document)]
-    found += [finding for finding in stated if finding.numbers[0].line not in lines]
-    lines = {finding.numbers[0].line for finding in found}
+    for stated in (equations, comparisons, totals, groups, pairs, conversions, restated):
+        found += [finding for finding in stated.find(document) if finding.numbers[0].line not in lines]
+        lines = {finding.numbers[0].line for finding in found}
     found += [finding for finding in prose.find(document) if finding.numbers[0].line not in lines]
     return sorted(found, key=lambda finding: (finding.matters != "conclusion", finding.numbers[0].line))

@@ -8,6 +8,7 @@ from scalelens.audit.html_tables import Cell, html_rows
 
 _BY_SPACES = re.compile(r"\S+(?: \S+)*")
 _BETWEEN_PIPES = re.compile(r"^[\s|:+-]+$")
+_GRID_RULE = re.compile(r"^\s*\+[-=+:]{3,}\+\s*$")
 _LATEX_TABLE = re.compile(r"\\begin\{(tabular[x*]?|longtable|array)\}")
 _LATEX_RULES = re.compile(
     r"\\(?:hline|toprule|midrule|bottomrule|centering|cline\{[^}]*\}|cmidrule(?:\([^)]*\))?\{[^}]*\}|addlinespace)"
@@ -71,16 +72,16 @@ def _tab_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]]
 
 
 def _pipe_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]]]:
-    """A Markdown table: lines with at least two pipes; its rule is skipped."""
+    """A table of Markdown or of a database: lines with at least two pipes; rules are skipped."""
     end = start
-    while end < len(lines) and lines[end].count("|") > 1:
+    while end < len(lines) and (lines[end].count("|") > 1 or _GRID_RULE.match(lines[end])):
         end += 1
     if end - start < 2:
         return []
     rows = []
     for number in range(start, end):
         line = lines[number]
-        if not _BETWEEN_PIPES.match(line):
+        if not _BETWEEN_PIPES.match(line) and not _GRID_RULE.match(line):
             cells = _split(line.replace(r"\|", "  "), "|")
             cells = cells[1:] if line.lstrip().startswith("|") else cells
             rows.append((number + 1, cells[:-1] if line.rstrip().endswith("|") else cells))

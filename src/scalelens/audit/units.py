@@ -36,7 +36,16 @@ _SPELLINGS = {
     "nodes": "node", "runs": "run", "cores": "core",
 }  # fmt: skip
 _ONE_SPELLING = {word.lower(): unit for unit, words in _SPELLINGS.items() for word in (unit, *words.split())}
-_RATES = {"t/s": "tokens/s", "tps": "tokens/s", "it/s": "steps/s", "fps": "frames/s", "qps": "queries/s"}
+_RATES = {
+    "GBps": "GB/s",
+    "MBps": "MB/s",
+    "TBps": "TB/s",
+    "t/s": "tokens/s",
+    "tps": "tokens/s",
+    "it/s": "steps/s",
+    "fps": "frames/s",
+    "qps": "queries/s",
+}
 # "mw" and "mj" stay open: they may be milli or mega.
 _ONE_SPELLING = {word: unit for word, unit in _ONE_SPELLING.items() if word not in ("mw", "mj", "b", "d")}
 PER = re.compile(r"\s*/\s*|\s+per\s+")

@@ -27,6 +27,9 @@ _EXPLAINS = 1e-2
 # doubt, and places that agree, from which on every number beyond the digits is wrong
 _CERTAIN = ((1e-9, 6), (1e-15, 5))
 _MEASURED_TWICE = 0.03  # share by which two measurements may differ
+_LEAST_APART, _DIGITS_APART = 0.005, 5  # the least such share, and how many times the width of the printed digits
+_NEAR_SUMMARY = 0.2
+_SURE_OF_SUMMARY = 0.05
 _MOST_ROWS = 40
 _PLAIN = ("base", "{0} + {1}", "{0} - {1}", "× 100", "sign")
 _LEAST_REPEATED = 3  # characters
@@ -50,7 +53,8 @@ def find(document: Document) -> Iterator[Finding]:
             sure = _is_certain(relation) or (known and relation.doubt < _SURE)
             for place in relation.fit.apart:
                 own = _cell(by_row, relation, place)
-                if (*own, False) in explained or ((*own, True) in explained and not sure):
+                settled = (*own, False) in explained or ((*own, True) in explained and not sure)
+                if settled and not _operand_is_alone(relation, place, by_row, explained):
                     continue
                 if _accuses(table, relation, place, by_row):
                     number = relation.target.numbers[place]
@@ -63,6 +67,17 @@ def find(document: Document) -> Iterator[Finding]:
 def _cell(by_row: bool, relation: Relation, place: int) -> tuple[int, int]:
     """Row and column of a number."""
     return (place, relation.target.key) if by_row else (relation.target.key, place)
+
+
+def _operand_is_alone(relation: Relation, place: int, by_row: bool, explained: set[tuple[int, int, bool]]) -> bool:
+    """Whether the target follows from other numbers too, but the operand that a slip would mend from none."""
+    if relation.doubt > _SURE or not relation.meant or relation.fit.free:
+        return False
+    operand, _ = _slip_of_operand(relation, place)
+    if operand is None:
+        return False
+    own = (place, operand.key) if by_row else (operand.key, place)
+    return (*own, False) not in explained and (*own, True) not in explained
 
 
 def _relations_of(table: TextTable) -> Iterator[tuple[Relation, bool]]:
@@ -83,8 +98,10 @@ def _between(series: list[Series], places: list[int]) -> Iterator[Relation]:
 def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> bool:
     """Whether a place that is apart must be wrong."""
     slipped = _slip_of(relation, place)
-    if "{0} ... " in relation.form and _is_summary(table, place, by_row):
+    if "{0} ... " in relation.form and _is_summary(table, place, by_row) and _is_near(relation, place):
         return False  # the mean of means, where some are missing
+    if _is_named_summary(relation, place, slipped):
+        return True
     doubt = relation.doubt * (BY_CHANCE.get(slipped.rpartition(": ")[2], OTHER_BY_CHANCE) if slipped else 1)
     if doubt > (_SURE_IF_MEANT if relation.meant else _SURE):
         return False
@@ -99,8 +116,8 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     if relation.most and _may_be_cut(relation, place):
         return False
     if _is_certain(relation):
-        return True
-    far = abs(float(printed.low) / ((low + high) / 2) - 1) > _MEASURED_TWICE
+        return not _is_truncated(printed, low, high)
+    far = abs(float(printed.low) / ((low + high) / 2) - 1) > _room(relation, place)
     if relation.of_equals or len(relation.operands) > 2:
         return True
     if not relation.fit.free and relation.meant and not is_measured(relation.target, relation.operands):
@@ -123,6 +140,34 @@ def _is_turned(relation: Relation, place: int) -> bool:
 def _is_summary(table: TextTable, place: int, by_row: bool) -> bool:
     """Whether the place of a sum or a mean is a sum or a mean itself."""
     return bool(IS_SUMMARY.search(table.texts[place][0] if by_row else table.headings[place]))
+
+
+def _is_near(relation: Relation, place: int) -> bool:
+    """Whether a summary is within a fifth of what the form gives."""
+    low, high = _right(relation, place)
+    number = relation.target.numbers[place]
+    return number is None or abs(float(number.low + number.high) / (low + high) - 1) < _NEAR_SUMMARY
+
+
+def _is_named_summary(relation: Relation, place: int, slipped: str) -> bool:
+    """Whether two places and a heading say "mean" or "total", and a third one is far off by a slip: tables are small."""
+    low, high = _right(relation, place)
+    number = relation.target.numbers[place]
+    if "{0} ... " not in relation.form or number is None or not slipped or low <= 0 or number.low <= 0:
+        return False
+    few = len(relation.fit.agreeing) == 2 and relation.doubt < _SURE_OF_SUMMARY
+    return few and abs(float(number.low + number.high) / (low + high) - 1) > _room(relation, place)
+
+
+def _room(relation: Relation, place: int) -> float:
+    """The share by which two measurements may differ: less if all other places agree to many digits."""
+    widths = [
+        (interval[1] - interval[0]) / abs(sum(interval)) * 2
+        for other in (*relation.fit.agreeing, place)
+        if (interval := relation.target.intervals[other]) and sum(interval)
+    ]
+    precise = len(widths) > 3 and relation.doubt < _SURE_IF_MEANT
+    return min(_MEASURED_TWICE, max(_LEAST_APART, _DIGITS_APART * max(widths))) if precise else _MEASURED_TWICE
 
 
 def _needs_no_group(relation: Relation) -> bool:
@@ -154,6 +199,13 @@ def _may_be_round(printed: Number, low: float, high: float) -> bool:
     return bool(re.fullmatch(r"\d0", printed.text)) and low <= middle + 5 and high >= middle - 5
 
 
+def _is_truncated(printed: Number, low: float, high: float) -> bool:
+    """Whether the number is what follows with its last digits left out: 1.4064 as 1.40."""
+    middle, half = float(printed.low + printed.high) / 2, float(printed.high - printed.low) / 2
+    first, last = sorted((middle, middle + 2 * half if middle > 0 else middle - 2 * half))
+    return low <= last and first <= high
+
+
 def _slip_of(relation: Relation, place: int) -> str:
     number = relation.target.numbers[place]
     low, high = _right(relation, place)
@@ -166,32 +218,32 @@ def _slip_of(relation: Relation, place: int) -> str:
     if found.endswith("two") and (relation.fit.free or is_measured(relation.target, relation.operands)):
         found = ""  # other work, another number of devices
     found = found or ("another value of the column is repeated" if repeated else "")
-    return found or _slip_of_operand(relation, place)
+    return found or _slip_of_operand(relation, place)[1]
 
 
-def _slip_of_operand(relation: Relation, place: int) -> str:
-    """The slip of an operand that would make the form hold."""
+def _slip_of_operand(relation: Relation, place: int) -> tuple[Series | None, str]:
+    """The operand that a slip of it would make the form hold, and the slip."""
     target = relation.target.intervals[place]
     operands = [each.intervals[place] for each in relation.operands]
-    if (
-        target is None
-        or relation.fit.free
-        or relation.fit.factor != (1.0, 1.0)
-        or any(each is None for each in operands)
-    ):
-        return ""
+    factor = relation.fit.factor
+    if target is None or relation.fit.free or factor[0] != factor[1] or any(each is None for each in operands):
+        return None, ""
+    known = [each for each in operands if each]
+    if "{0} ... " in relation.form:
+        return _slip_of_part(relation, place, target, known)
+    target = (target[0] / factor[0], target[1] / factor[0])
     for k, solve in enumerate(SOLVED.get(relation.form, ())):
         number = relation.operands[k].numbers[place]
-        right = solve(target, [each for each in operands if each])
+        right = solve(target, known)
         if number and right and right[0] > 0:
             size = float(base(number.unit)[1]) if number.unit != "%" else 1.0
             if found := slip(number.text, right[0] / size, right[1] / size):
-                return f"in {with_unit(number)}: {found}"
-    return ""
+                return relation.operands[k], f"in {with_unit(number)}: {found}"
+    return None, ""
 
 
-def _slip_of_part(relation: Relation, place: int, target: Interval, parts: list[Interval]) -> str:
-    """The slip of a part of a sum or a mean."""
+def _slip_of_part(relation: Relation, place: int, target: Interval, parts: list[Interval]) -> tuple[Series | None, str]:
+    """The part of a sum or a mean that a slip of it would mend, and the slip."""
     count = len(parts) if "mean" in relation.form else 1
     gap = sum(target) / 2 - sum(sum(part) / 2 for part in parts) / count
     room = (target[1] - target[0]) / 2 * count
@@ -201,8 +253,8 @@ def _slip_of_part(relation: Relation, place: int, target: Interval, parts: list[
         if number and middle > room:
             size = float(base(number.unit)[1]) if number.unit != "%" else 1.0
             if found := slip(number.text, (middle - room) / size, (middle + room) / size):
-                return f"in {with_unit(number)}: {found}"
-    return ""
+                return series, f"in {with_unit(number)}: {found}"
+    return None, ""
 
 
 def _right(relation: Relation, place: int) -> tuple[float, float]:

@@ -27,7 +27,7 @@ def changes_from_base(series: list[Series], places: list[int]) -> Iterator[Relat
                     tried += 1
                     predicted = _predicted(values, base, of)
                     rest = {place: interval for place, interval in known.items() if place != base}
-                    if (result := fit(rest, predicted, free=False)) and len(result.agreeing) > 2:
+                    if (result := fit(rest, predicted, free=False)) and len(result.agreeing) > 1:
                         number = other.numbers[base]
                         form = words.replace("base", number.text if number else "base")
                         most = _predicted({k: widened(x) for k, x in values.items()}, base, of)

@@ -14,10 +14,13 @@ _RATIO = re.compile(
     r"hfu|utili[sz]|overhead|diff|delta|Δ|change|share|fraction|\w\s?/\s?(?!s\b|sec|h\b|step|gpu|epoch|iter)\w",
     re.IGNORECASE,
 )
+_SPREAD = re.compile(r"\b(?:range|spread|gap|delta|diff\w*)\b|Δ", re.IGNORECASE)
 _FACTOR = re.compile(
-    r"\b(?:gpus?|devices?|nodes?|micro|mbs|accum\w*|ga|seq\w*|length|len|tp|pp|dp|cp|ep|dgx|per|batch\w*|gbs|replicas?)\b"
+    r"\b(?:gpus?|devices?|nodes?|micro|mbs|accum\w*|ga|seq\w*|length|len|tp|pp|dp|cp|ep|dgx|per|batch\w*|gbs|replicas?|heads?)\b"
 )
-_COUNT_OF = re.compile(r"global|total|tokens|\bbatch|\bgbs\b|world|devices|gpus", re.IGNORECASE)
+_COUNT_OF = re.compile(
+    r"global|total|tokens|\bbatch|\bgbs\b|world|devices|gpus|d.?model|hidden|embed|^dim\b", re.IGNORECASE
+)
 _TRIPLES = {
     ("energy", "power", "time"), ("work", "rate", "time"), ("rate", "rate", "devices"), ("flops", "flops", "devices"),
     ("energy", "energy", "devices"), ("power", "power", "devices"), ("rate", "batch", "time"),
@@ -34,6 +37,8 @@ def allowed(form: Form, target: Series, operands: tuple[Series, ...]) -> bool:
     if target.is_setting:
         plain = form.text in ("{c} = {0} × {1}", "{c} = {0} × {1} × {2}")
         return plain and bool(_COUNT_OF.search(target.name)) and all(is_factor(each) for each in operands)
+    if form.text == "{c} = {0} - {1}" and _SPREAD.search(target.name) and operands[0].unit == operands[1].unit != "?":
+        return True  # the best less the worst
     if target.is_order_statistic or any(each.is_order_statistic for each in operands):
         alike = form.operands == 2 and operands[0].is_order_statistic == operands[1].is_order_statistic
         return alike and quotient_of_equals(form, operands)
@@ -98,6 +103,8 @@ def fits_units(form: Form, target: Series, operands: tuple[Series, ...]) -> bool
         return True
     if form.text.endswith("100"):
         return is_ratio
+    if target.unit == "%" and _are_counts(form, operands):
+        return is_ratio
     if quotient_of_equals(form, operands) and units[0] != "?" and kinds[0] == kinds[1]:
         return is_ratio and bool(units[0] or _names(operands[0]) & _names(operands[1]))
     if form.text in ("{c} = {0} + {1}", "{c} = {0} - {1}"):
@@ -115,6 +122,13 @@ def fits_units(form: Form, target: Series, operands: tuple[Series, ...]) -> bool
         return bool(re.search("limit|tdp|max", target.name, re.IGNORECASE))
     known = bool(units[0] or kinds[0])
     return (known and _is_share(target)) or bool(_RATIO.search(target.name) and kinds[0] in ("rate", "time"))
+
+
+def _are_counts(form: Form, operands: tuple[Series, ...]) -> bool:
+    """Whether this is a share of two columns of whole numbers without a unit."""
+    numbers = [number for each in operands for number in each.numbers if number]
+    plain = all("." not in number.text and not number.unit for number in numbers)
+    return plain and quotient_of_equals(form, operands)
 
 
 def _of_one_count(target: Series, operands: tuple[Series, ...]) -> bool:

@@ -12,6 +12,9 @@ from scalelens.units import base
 Interval = tuple[float, float]
 _SETTINGS = ("batch", "micro_batch", "devices", "nodes", "length", "steps")
 _ORDER = re.compile(r"\bp\d\d|\d\d\s?%|percentile|median|\bmax\b|\bmin\b|worst|interval", re.IGNORECASE)
+_DERIVED = re.compile(
+    r"\b(?:total|sum|delta|diff\w*|change|range|gap|spread|saved|savings?|net|remaining|combined)\b|Δ", re.IGNORECASE
+)
 _CHOSEN = re.compile(
     r"\b(?:lr|learning|decay|dropout|momentum|warm.?up|seed|temperature|layers?|depth|width|hidden|dim\w*|heads?|"
     r"kernel|stride|size|resolution|res|epochs?|iterations?|iters?|steps?|batch\w*|length|len|year|version|rank|id|"
@@ -55,8 +58,19 @@ class Series:
         whole = all(
             "." not in n.text and n.unit in ("", "samples", "tokens", "GPU", "nodes") for n in self.numbers if n
         )
+        if whole and self.kind == "" and self.is_derived:
+            return False
         named = bool(_CHOSEN.search(self.name.lower().replace("_", " ")))
         return self.kind in _SETTINGS or (self.kind == "" and (whole or named))
+
+    @cached_property
+    def is_derived(self) -> bool:
+        """Whether a heading says that the numbers follow from others: a total, a difference; or all have a sign."""
+        numbers = [n.text for n in self.numbers if n]
+        signed = sum(text[0] in "+-\u2212" for text in numbers) > 1 and all(
+            text[0] in "+-\u2212" or not text.strip("0.") for text in numbers
+        )
+        return signed or bool(_DERIVED.search(self.name.replace("_", " ")))
 
     @cached_property
     def is_order_statistic(self) -> bool:

@@ -10,6 +10,7 @@ from scalelens.audit.forms.series import Interval, Series
 _TOTAL = re.compile(r"\b(?:total|sum|overall|all|altogether)\b", re.IGNORECASE)
 _MEAN = re.compile(r"\b(?:avg|ave|average|mean|overall|score)\b|平均", re.IGNORECASE)
 IS_SUMMARY = re.compile(rf"{_TOTAL.pattern}|{_MEAN.pattern}", re.IGNORECASE)
+_POWER = re.compile(r"\d\s?(?:[kMBT]|thousand|million|billion|trillion)$")  # 117M counts something else
 _LEAST = 3  # parts of a sum; a + b is a form
 _MOST = 40
 _ALIKE = 0.05
@@ -22,8 +23,8 @@ def sums(series: list[Series], places: list[int]) -> Iterator[Relation]:
         is_total, is_mean = bool(_TOTAL.search(target.name)), bool(_MEAN.search(target.name))
         if not (is_total or is_mean):
             continue
-        before = [each for each in series[max(0, position - _MOST) : position] if each.unit == target.unit]
-        after = [each for each in series[position + 1 : position + 1 + _MOST] if each.unit == target.unit]
+        before = [each for each in series[:position] if _may_be_part(each, target)][-_MOST:]
+        after = [each for each in series[position + 1 :] if _may_be_part(each, target)][:_MOST]
         runs = [before[-count:] for count in range(_LEAST, len(before) + 1)]
         runs += [after[:count] for count in range(_LEAST, len(after) + 1)]
         for run in runs:
@@ -31,6 +32,13 @@ def sums(series: list[Series], places: list[int]) -> Iterator[Relation]:
                 continue
             for divide, text in ((1, "sum"),) * is_total + ((len(run), "mean"),) * is_mean:
                 yield from _relation(target, run, known, divide, text, len(runs))
+
+
+def _may_be_part(part: Series, target: Series) -> bool:
+    """Whether a series may be a part of a sum or a mean: in its unit, neither one itself nor a size such as 117M."""
+    if part.key == target.key or part.unit != target.unit or IS_SUMMARY.search(part.name):
+        return False
+    return not any(number and _POWER.search(number.text) for number in part.numbers)
 
 
 def _relation(

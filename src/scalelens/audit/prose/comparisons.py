@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
+from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.units import COUNTED
@@ -29,7 +30,7 @@ _PAIRS = (
 _AFTER = (
     re.compile(rf" ?[(\[（][^<>()\[\]|]{{0,3}}(?P<sign>[-+−–])?<(?P<c>\d+)>(?P<tail> {_MORE}| ?[)\]）,])?"),
     re.compile(rf"{_WORDS}{{0,3}}[,:=]{_WORDS}{{0,12}}<(?P<c>\d+)> (?:\w+ )?{_MORE}"),
-    re.compile(rf"{_WORDS}{{0,16}} ?[—–=] ?<(?P<c>\d+)>(?= ?[.,;)]| ?$)"),
+    re.compile(rf"{_WORDS}{{0,16}}(?<!\b[a-z])(?<!\b[a-z] ) ?[—–=] ?<(?P<c>\d+)>(?= ?[.,;)]| ?$)"),  # c=16 is a setting
 )
 _BEFORE = (
     re.compile(r"\bby <(?P<c>\d+)>, (?:[a-z]+ )?$"),
@@ -47,6 +48,23 @@ _SHARES = (
         r"\(=? ?<(?P<c>\d+)>\)"
     ),
     re.compile(r"<(?P<b>\d+)>[^<>.;:()]{0,24}, of which <(?P<a>\d+)>[^<>.;:()]{0,24} ?\(<(?P<c>\d+)>\)"),
+    re.compile(
+        r"(?:out of|of|among|from) (?:the |all |a total of )?<(?P<b>\d+)>[^<>.;:()]{0,24}, (?:only )?<(?P<a>\d+)>"
+        r"[^<>.;:()]{0,24} ?\(<(?P<c>\d+)>\)"
+    ),
+    re.compile(
+        r"<(?P<c>\d+)>(?: \w+){0,2} ?\(=? ?<(?P<a>\d+)>(?: \w+){0,2} (?:out )?of (?:the |all )?<(?P<b>\d+)>[^<>.;:()]{0,24}\)"
+    ),
+    re.compile(
+        r"<(?P<a>\d+)>(?: \w+){0,2} (?:out )?of (?:the |all |a total of )?<(?P<b>\d+)>[^<>.;:()]{0,24}(?:, or|,? i\.e\.,?| =|, that is|:)"
+        r" <(?P<c>\d+)>"
+    ),
+    re.compile(
+        r"\bbefore\W+<(?P<b>\d+)>[^<>]{0,30}\bafter\W+<(?P<a>\d+)>[^<>]{0,20}\b(?:ratio|share|left|reduction|saving)\w*\W+<(?P<c>\d+)>"
+    ),
+    re.compile(
+        r"<(?P<b>\d+)>[次个條条项張张名件个][^<>，。；]{0,10}，<(?P<a>\d+)>[次个條条项張张名件]?[^<>，。；]{0,6} ?[(（]<(?P<c>\d+)>[)）]"
+    ),
 )
 _FRACTION = re.compile(
     r"(?<![\w./,:-])(\d[\d,]*) ?/ ?(\d[\d,]*)(?![\w./:-])(?: [a-z]+){0,3} ?(?:\(=?|=|,|:|→) ?"
@@ -79,8 +97,31 @@ def _changes(sentence: Sentence) -> Iterator[Finding]:
             if not _is_said(found, sentence.numbers[int(found["c"])]):
                 continue
             a, b, c = (sentence.numbers[int(k)] for k in (pair["a"], pair["b"], found["c"]))
-            if finding := _of_change(a, b, c):
+            sure = "times" not in found.groupdict()
+            if _are_sizes(a, b, c):
+                continue
+            if (finding := _of_change(a, b, c)) and (sure or _is_slip(a, b, c)):
                 yield finding
+
+
+def _are_sizes(a: Number, b: Number, c: Number) -> bool:
+    """Whether two powers of two are sizes that something else is compared at: "512 → 1024 (4.2x)"."""
+    whole = [int(each.text) if each.text.isdigit() and not each.unit else 0 for each in (a, b)]
+    return c.unit == "x" and all(each > 1 and each & (each - 1) == 0 for each in whole)
+
+
+def _is_slip(a: Number, b: Number, c: Number) -> bool:
+    """Whether a slip would make the factor c that of a and b; it may be one of something else."""
+    first, second = value(a), value(b)
+    ways = (first / second, second / first)
+    mended = [slip(c.text, float(way.low), float(way.high)) for way in ways]
+    said = value(c)
+    for own, other in ((a, second), (b, first)):
+        size = base(own.unit)[1]
+        for factor in (said, exact(1) / said):
+            right = other * factor
+            mended.append(slip(own.text, float(right.low / size), float(right.high / size)))
+    return any(mended)
 
 
 def _is_said(found: re.Match[str], number: Number) -> bool:

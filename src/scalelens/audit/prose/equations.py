@@ -19,9 +19,10 @@ _EQUALS = re.compile(r"(?<![=<>!:+*/-])\s*(=|≈|≃|\\approx|~=|=\s?~|==>|=>)(?
 _ABOUT = re.compile(r"\s*(?:~|≈|about|approximately|approx\.?|around|roughly|circa|ca\.)\s*")
 _BULLET = re.compile(r"^\s*(?:[-*+•>]|\d{1,2}[.)]|#+)\s+")
 _MARKUP = re.compile(
-    r"(?<![\w)])\*\*|\*\*(?=\d+\*\*)|\*\*(?![\w(])|(?<![\d\s*])\*(?![\s*])|(?<![\s*])\*(?![\d\s*])|[`_{}]|\$(?!\d)|\\[,;]|https?://\S+|<[^<>]*>|"
+    r"(?<![\w)])\*\*|\*\*(?=\d+\*\*)|\*\*(?![\w(])|(?<![\d\s*])\*(?![\s*])|(?<![\s*])\*(?![\d\s*])|[`_{}]|\$(?!\d)|\$(?=[^$=]*=[^$]*\$)|\\[,;]|https?://\S+|<[^<>]*>|"
     r"\((?=[A-Za-z])[A-Za-z][\w ,/-]*\)|(?<=\d)-(?=[A-Za-z]{2})"  # (GAT), 128-dim
 )
+_RANGE = re.compile(r"\s*[\d.,]+\s?[–-]\s?\d")
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
 _NEARLY = 0.06  # what "about" allows
 _ROUNDED = 0.01  # where words stand between the numbers
@@ -57,11 +58,30 @@ def _of_sides(line: str, begin: int, sign: re.Match[str], end: int) -> tuple[Val
     left, right = value_at_end(tokens_of(left_text)), value_at_start(tokens_of(right_text))
     if not left or not right or not (left.operators or right.operators):
         return None
-    if _OTHER & set(left.after) or ("*" not in left.operators and not all(canonical(word) for word in left.after)):
+    if _is_ambiguous(left) or _is_ambiguous(right) or _RANGE.match(right_text):
+        return None
+    if begin and sign[1].endswith(">") and not left.operators:
+        return None  # "DP=2 => 4 × 2": what is named first
+    if right.operators and not _first_differs(left, right):
+        return None  # "16 + 12 = 28 racks × 2 nodes"
+    same = bool(left.after) and left.after == right.after[: len(left.after)]
+    if _OTHER & set(left.after) or not ("*" in left.operators or same or all(canonical(word) for word in left.after)):
         return None  # a name: "step 150 / 4000 loss = 6.25"
     derived = (left_text if left.operators else right_text).strip()
     in_bytes = bool(_BYTES.search(left_text + right_text))
     return (left, right, derived, start) if _differ(left, right, bool(hedge) or sign[1] != "=", in_bytes) else None
+
+
+def _is_ambiguous(side: Value) -> bool:
+    """Whether a product follows a quotient: 6 / 2 × 3 may be 6 / (2 × 3)."""
+    operators = "".join(side.operators)
+    return "/" in operators and "*" in operators[operators.index("/") :]
+
+
+def _first_differs(left: Value, right: Value) -> bool:
+    """Whether a side is not the first number of the other one."""
+    low, high = (float(each) for each in (bounds_of(right.numbers[0].text).low, bounds_of(right.numbers[0].text).high))
+    return left.high < low or high < left.low
 
 
 def _differ(left: Value, right: Value, nearly: bool, in_bytes: bool) -> bool:
@@ -70,8 +90,8 @@ def _differ(left: Value, right: Value, nearly: bool, in_bytes: bool) -> bool:
         return False
     has_units = left.has_words or right.has_words or any(canonical(word) for word in (*left.after, *right.after[:1]))
     exact = "/" not in (*left.operators, *right.operators)
-    low, high = _rounded(left, exact)
-    other_low, other_high = _rounded(right, exact)
+    low, high = _rounded(left, exact, in_bytes)
+    other_low, other_high = _rounded(right, exact, in_bytes)
     room = _NEARLY if nearly else _ROUNDED if has_units and not exact else 0.0
     low, high = low * (1 - room), high * (1 + room)
     factors = _factors(left, right, in_bytes) if has_units else (1.0,)
@@ -82,12 +102,14 @@ def _factors(left: Value, right: Value, in_bytes: bool) -> Iterator[float]:
     """The factors that the units of both sides leave open: none between counts."""
     suffixes = [token.suffix for token in (*left.numbers, *right.numbers) if token.suffix]
     units = [canonical(word) for word in (*left.after, *right.after[:1])]
+    if not suffixes and len(units) > 1 and units[0] == units[-1] != "" and right.after:
+        return iter((1.0,))
     if not suffixes and units and all(unit.split("/")[0] in COUNTED for unit in units if unit):
         return iter((1.0,))
     return scales("%" in (*suffixes, *units), bool(suffixes) or in_bytes)
 
 
-def _rounded(side: Value, exact: bool) -> tuple[float, float]:
+def _rounded(side: Value, exact: bool, in_bytes: bool) -> tuple[float, float]:
     """The bounds of a side; a single number may be rounded, or cut after a division."""
     if len(side.numbers) > 1:
         return side.low, side.high
@@ -95,7 +117,7 @@ def _rounded(side: Value, exact: bool) -> tuple[float, float]:
     middle = (side.low + side.high) / 2
     span = bounds_of(token.text)
     half = float(span.high - span.low) / 2 * middle / (float(span.high + span.low) / 2)
-    exact &= "." not in token.text and not token.suffix
+    exact &= "." not in token.text and not token.suffix and not in_bytes
     return middle - (1 if exact else 2) * half, middle + (1 if exact else 2) * half
 
 

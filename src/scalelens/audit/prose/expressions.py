@@ -8,6 +8,10 @@ from itertools import combinations, permutations
 from scalelens.audit.prose.operands import Operand
 
 _FACTOR = re.compile(r"\bfactors?\b|\bspeed-?ups?\b|\bratio")
+_COMPARES = re.compile(
+    r"\b(?:of|relative|less|more|better|worse|higher|lower|fewer|improv\w*|reduc\w*|increas\w*|decreas\w*|drop\w*|gain\w*|"
+    r"retain\w*|keep\w*|kept|los\w*|ratio|efficien\w*)\b"
+)
 _LEAST_EFFICIENCY, _MOST_EFFICIENCY = 10, 130  # per cent
 _MOST_OPERANDS = 40
 _MOST_FOR_THREE = 14
@@ -52,6 +56,7 @@ def expressions(target: Operand, operands: list[Operand]) -> Iterator[Expression
             if (
                 a.dimension == b.dimension
                 and a.is_share == b.is_share
+                and (not a.is_share or bool(_COMPARES.search(target.number.words.lower())))
                 and (any(a.dimension) or _of_one_column(a, b) or _divides_speedup(target, a))
             ):
                 yield Expression(100 * a.low / b.high, 100 * a.high / b.low, "a / b", (a, b))

@@ -92,6 +92,23 @@ def with_labels(sentence: Sentence) -> list[Number]:
     return result
 
 
+def with_spelled(sentence: Sentence) -> tuple[str, list[Number]]:
+    """The marked sentence with its spelled numbers marked too, and all its numbers; unlike there, units are kept."""
+    numbers = list(sentence.numbers)
+    text = sentence.text
+    spans = []
+    for number, (start, _) in zip(sentence.numbers, sentence.positions, strict=True):
+        spans.append((start, start + len(number.text), numbers.index(number)))
+    for number in number_words(sentence):
+        numbers.append(number)
+        for match in re.finditer(rf"\b{re.escape(number.text)}\b", text):
+            spans.append((match.start(), match.end(), len(numbers) - 1))
+    for start, end, index in sorted(set(spans), reverse=True):
+        text = f"{text[:start]}<{index}>{text[end:]}"
+    text = re.sub(r"(?<=\s)\*(?=\s)|\\times\b", "×", text)
+    return re.sub(r"[*_$\\~\s]+", " ", text).lower(), numbers
+
+
 def is_keyed(sentence: Sentence) -> bool:
     """Whether a sentence is a name and its value: "tokens per step:    1,048,576"."""
     return bool(_KEYED.match(sentence.text))

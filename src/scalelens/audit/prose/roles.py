@@ -16,8 +16,8 @@ from math import prod
 
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
-from scalelens.audit.numerals import number_words
 from scalelens.audit.printed import Bounds, Number
+from scalelens.audit.prose.operands import with_spelled
 from scalelens.audit.wording import about, matters, middle, with_unit
 
 _DEVICE = r"(?:gpus?|gcds?|cards?|accelerators?|devices?|stacks?|ipus?|hpus?|tpus?|chips?)"
@@ -85,13 +85,13 @@ def find(document: Document) -> Iterator[Finding]:
             if found:
                 yield _finding(*found, identity)
         yield from _pairs_of_batches(document.sentences[index], {**_before(document, roles, index), **own})
-        yield from _of_each(*_with_spelled(document.sentences[index]), document, index)
+        yield from _of_each(*with_spelled(document.sentences[index]), document, index)
 
 
 def _pairs_of_batches(sentence: Sentence, roles: dict[str, list[Number]]) -> Iterator[Finding]:
     """ "The global batch is 16 sequences on 8 cards and 256 on 128": each is the batch of a device × devices."""
     each = roles.get("batch_each", [])
-    marked, numbers = _with_spelled(sentence)
+    marked, numbers = with_spelled(sentence)
     match = _PAIRS.search(marked)
     if len(each) != 1 or not match:
         return
@@ -111,7 +111,7 @@ def _of_each(marked: str, numbers: list[Number], document: Document, index: int)
         totals = [numbers[int(k)] for k in re.findall(rf"<(\d+)> (?:[\w-]+ )?{noun}\b", marked)]
         totals = [number for number in totals if number is not parts]
         if not totals and index:
-            before, earlier = _with_spelled(document.sentences[index - 1])
+            before, earlier = with_spelled(document.sentences[index - 1])
             totals = [earlier[int(k)] for k in re.findall(rf"<(\d+)> (?:[\w-]+ )?{noun}\b", before)]
         right = middle(many.bounds) * middle(parts.bounds)
         sure = len(totals) == 1 and not (totals[0].hedge or many.hedge or parts.hedge)
@@ -154,7 +154,7 @@ def _held(
 
 def _roles_of(sentence: Sentence) -> dict[str, list[Number]]:
     """The whole numbers of the last clause of a sentence by role; spelled numbers count."""
-    marked, numbers = _with_spelled(sentence)
+    marked, numbers = with_spelled(sentence)
     marked = marked.rpartition("; ")[2] if not _KEEPS.search(marked) else marked
     result: dict[str, list[Number]] = {}
     for role, patterns in _PATTERNS.items():
@@ -164,22 +164,6 @@ def _roles_of(sentence: Sentence) -> dict[str, list[Number]]:
                 if number.hedge != "about" and re.fullmatch(r"[\d,]+|[A-Za-z-]+", number.text) and number.unit != "%":
                     result.setdefault(role, []).append(number)
     return result
-
-
-def _with_spelled(sentence: Sentence) -> tuple[str, list[Number]]:
-    """The marked sentence with its spelled numbers marked too, and all its numbers; unlike there, units are kept."""
-    numbers = list(sentence.numbers)
-    text = sentence.text
-    spans = []
-    for number, (start, _) in zip(sentence.numbers, sentence.positions, strict=True):
-        spans.append((start, start + len(number.text), numbers.index(number)))
-    for number in number_words(sentence):
-        numbers.append(number)
-        for match in re.finditer(rf"\b{re.escape(number.text)}\b", text):
-            spans.append((match.start(), match.end(), len(numbers) - 1))
-    for start, end, index in sorted(set(spans), reverse=True):
-        text = f"{text[:start]}<{index}>{text[end:]}"
-    return re.sub(r"[*_$\\~\s]+", " ", text).lower(), numbers
 
 
 def _finding(claimed: Number, given: list[Number], identity: str) -> Finding:

@@ -1,0 +1,77 @@
+"""One quantity in two units: "3.2 TB (3,200 GB)", "1.5 h = 90 min", "8,030,261,248 parameters (8.0B)".
+
+Accused if the two differ beyond their digits, and a slip in one of them would make them equal: what stands in brackets
+may be another quantity in its own right.
+"""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+
+from scalelens.audit.document import Document
+from scalelens.audit.finding import Finding
+from scalelens.audit.forms.slips import slip
+from scalelens.audit.printed import Bounds, Number
+from scalelens.audit.quantities import value
+from scalelens.audit.wording import about, matters, middle, with_unit
+from scalelens.units import base
+
+_PAIR = re.compile(
+    r"<(\d+)>(?: [a-z]+)? ?(?:[(\[] ?(?:=|≈|~|i\.e\.,?|or|about|approximately|roughly|that is,?)? ?<(\d+)>(?: [a-z]+)? ?[)\]]|"
+    r"(?:=|≈|, i\.e\.,?|, that is,?|, or) <(\d+)>(?= ?[.,;)]| ?$))"
+)
+_POWER = re.compile(r"(?:[kMBT]|thousand|million|billion|trillion)$")
+_LEAST = 10_000  # a plain number that may be written as 10K
+_BINARY = (Decimal(1), Decimal("1.024"), Decimal("1.048576"), Decimal("1.073741824"), Decimal("1.099511627776"))
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Quantities that are not what they are in another unit."""
+    for sentence in document.sentences:
+        for found in _PAIR.finditer(sentence.marked):
+            a, b = (sentence.numbers[int(k)] for k in found.groups() if k)
+            if _is_one_quantity(a, b) and (finding := _of_two(a, b)):
+                yield finding
+
+
+def _is_one_quantity(a: Number, b: Number) -> bool:
+    if min(a.low, b.low) <= 0 or "bound" in (a.hedge, b.hedge):
+        return False
+    if a.unit and b.unit:
+        return base(a.unit)[0] == base(b.unit)[0] and a.unit != b.unit and a.unit not in ("%", "x")
+    named = [bool(_POWER.search(each.text)) for each in (a, b)]
+    plain = b if named[0] else a
+    return not a.unit and not b.unit and sum(named) == 1 and plain.low > _LEAST
+
+
+def _of_two(a: Number, b: Number) -> Finding | None:
+    first, second = value(a), value(b)
+    room = Decimal("0.05") if "about" in (a.hedge, b.hedge) else Decimal("0.01")
+    factors = _BINARY if base(a.unit)[0].startswith("B") else _BINARY[:1]
+    if any(not _roomy(first, room).apart(_times(second, each)) for factor in factors for each in (factor, 1 / factor)):
+        return None
+    size, other = base(a.unit)[1], base(b.unit)[1]
+    found = slip(b.text, float(first.low / other), float(first.high / other)) or slip(
+        a.text, float(second.low / size), float(second.high / size)
+    )
+    named = Decimal(10) ** {"k": 3, "M": 6, "B": 9, "T": 12}.get(b.text[-1:], 0)
+    if not found and not a.unit:
+        found = slip(re.sub(r"[A-Za-z ]", "", b.text), float(first.low / named), float(first.high / named))
+    if not found or found.endswith("two"):
+        return None
+    return Finding(
+        "inconsistent",
+        (b, a),
+        f"{with_unit(a)} are {about(middle(first) / other / named, 6)}{b.text[-1:] if named > 1 else ''} {b.unit}".rstrip()
+        + f", not {with_unit(b)} ({found}).",
+        matters(second, first),
+        "one quantity in two units",
+    )
+
+
+def _roomy(bounds: Bounds, room: Decimal) -> Bounds:
+    return Bounds(bounds.low * (1 - room), bounds.high * (1 + room))
+
+
+def _times(bounds: Bounds, factor: Decimal) -> Bounds:
+    return Bounds(bounds.low * factor, bounds.high * factor)

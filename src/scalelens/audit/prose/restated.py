@@ -1,0 +1,181 @@
+"""Numbers that a text gives twice: a sentence repeats a cell of a table, or what another sentence says.
+
+A number is accused if a slip turns it into the cell of the row and the column that its sentence names, if it stands
+nowhere else and nothing around it gives it.  Of two sentences, the words before the numbers must be the same.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from scalelens.audit.document import Document, Sentence, TextTable
+from scalelens.audit.finding import Finding
+from scalelens.audit.forms.slips import slip
+from scalelens.audit.printed import Number
+from scalelens.audit.prose.expressions import expressions
+from scalelens.audit.prose.operands import around, operand_of
+from scalelens.audit.quantities import value
+from scalelens.audit.wording import matters, table_name, with_unit
+from scalelens.units import base
+
+_WORD = re.compile(r"[a-z][\w.+-]*[\w+]|\d+[a-z]\w*")
+_UNIT = re.compile(r"[(\[][^()\[\]]*[)\]]")
+_STOP = {
+    "the", "of", "and", "for", "with", "on", "in", "per", "at", "to", "from", "is", "are", "was", "a", "an", "by", "our",
+    "avg", "average", "mean", "total", "score", "value", "result", "model", "base", "time", "all", "best",
+}  # fmt: skip
+_CERTAIN = ("two digits are swapped", "a factor of ten", "a factor of a hundred", "a factor of a thousand")
+_LEAST_DIGITS = 3
+_MANY_DIGITS = 4
+_LAST_DIGITS = 0.015  # two measurements may differ by so much
+_KEY_WORDS = 3
+_MOST_NUMBERS = 16
+_MOST_ROWS = 80
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Where a number stands elsewhere, in words."""
+
+    number: Number
+    place: str
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Numbers that differ by a slip from what they repeat."""
+    texts = Counter(_digits(number.text) for number in document.numbers)
+    said = _said(document)
+    for index, sentence in enumerate(document.sentences):
+        if len(sentence.numbers) > _MOST_NUMBERS:
+            continue
+        words = set(_WORD.findall(sentence.text.lower()))
+        for place, number in enumerate(sentence.numbers):
+            if number.hedge or number.low <= 0 or len(_digits(number.text).strip("0")) < _LEAST_DIGITS:
+                continue
+            if texts[_digits(number.text)] > 1:
+                continue
+            source = _of_tables(document, sentence, words, number) or _of_sentences(said, sentence, place)
+            if source and not _is_given(document, index, number):
+                yield _finding(number, *source)
+
+
+def _digits(text: str) -> str:
+    return re.sub(r"\D", "", text)
+
+
+def _is_given(document: Document, index: int, number: Number) -> bool:
+    """Whether the numbers around give it."""
+    target = operand_of(number)
+    return target is None or any(
+        each.low <= target.high and target.low <= each.high
+        for each in expressions(target, around(document, index))
+        if len(each.operands) < 3
+    )
+
+
+def _of_tables(document: Document, sentence: Sentence, words: set[str], number: Number) -> tuple[_Source, str] | None:
+    """The only cell of a row and a column that the sentence names which is the number but for a slip."""
+    found = []
+    for table in document.tables:
+        if len(table.cells) > _MOST_ROWS:
+            continue
+        rows = [row for row, texts in enumerate(table.texts) if _names(texts[0], words)]
+        columns = [k for k, heading in enumerate(table.headings) if _names(heading, words)]
+        if not rows or len(rows) * 2 > len(table.cells) + 1:
+            continue
+        for row in rows:
+            for column, cell in enumerate(table.cells[row]):
+                if cell is None or not _of_one_unit(number, cell) or cell.hedge:
+                    continue
+                if not value(number).apart(value(cell)):
+                    return None  # it is repeated
+                words_of = _slip(number, cell, column in columns)
+                if words_of:
+                    found.append((_Source(cell, _of_cell(table, row, column)), words_of))
+    return found[0] if len({each.number.text for each, _ in found}) == 1 else None
+
+
+def _of_cell(table: TextTable, row: int, column: int) -> str:
+    return f'"{table.texts[row][0]}", "{table.headings[column]}" of {table_name(table)}'
+
+
+def _names(label: str, words: set[str]) -> bool:
+    """Whether a sentence has every word of a label, and one that is not common."""
+    own = set(_WORD.findall(_UNIT.sub("", label.lower().replace("_", " ")))) - {"the", "of", "a", "in"}
+    return bool(own) and own <= words and bool(own - _STOP)
+
+
+def _of_one_unit(number: Number, cell: Number) -> bool:
+    if number.unit and cell.unit:
+        return base(number.unit)[0] == base(cell.unit)[0] and (number.unit == "%") == (cell.unit == "%")
+    return "x" not in (number.unit, cell.unit)
+
+
+def _slip(number: Number, other: Number, is_named: bool) -> str:
+    """The slip between the number and another one, if it is a sure one for what is named."""
+    size = base(number.unit)[1]
+    right = value(other) if number.unit and other.unit else other.bounds
+    size = size if number.unit and other.unit else 1
+    words = slip(number.text, float(right.low / size), float(right.high / size))
+    own, others = (_digits(each.text).strip("0") for each in (number, other))
+    if sorted(own) != sorted(others) if words != "one digit differs" else len(own) != len(others):
+        return ""  # a number rounded to few digits
+    if words.startswith("two digits") and _shape(number.text) != _shape(other.text):
+        return ""
+    many = len(own) >= _MANY_DIGITS
+    near = abs(float((number.low * size) / right.low) - 1) < _LAST_DIGITS if right.low > 0 else True
+    if not words or near:
+        return ""
+    sure = words.endswith(_CERTAIN) and (many or is_named)
+    return words if sure or (words == "one digit differs" and is_named and many) else ""
+
+
+def _shape(text: str) -> tuple[int, int]:
+    """How many digits a number has before and after its point."""
+    whole, _, fraction = re.sub(r"[^\d.]", "", text).partition(".")
+    return len(whole), len(fraction)
+
+
+def _said(document: Document) -> dict[tuple[str, ...], list[tuple[Sentence, Number]]]:
+    """Numbers of the sentences by the words before them, and their unit."""
+    result: dict[tuple[str, ...], list[tuple[Sentence, Number]]] = defaultdict(list)
+    for sentence in document.sentences:
+        for place, number in enumerate(sentence.numbers):
+            if key := _key(sentence, place):
+                result[key].append((sentence, number))
+    return result
+
+
+def _key(sentence: Sentence, place: int) -> tuple[str, ...]:
+    """The words before a number, its unit and the word after it; () if there are few."""
+    start, end = sentence.positions[place]
+    before = re.findall(r"[a-z][\w-]*", sentence.text[:start].lower())[-_KEY_WORDS:]
+    after = re.findall(r"[a-z][\w-]*", sentence.text[end:].lower())[:1]
+    content = [word for word in before if word not in _STOP]
+    return (*before, sentence.numbers[place].unit, *after) if len(content) > 1 else ()
+
+
+def _of_sentences(
+    said: dict[tuple[str, ...], list[tuple[Sentence, Number]]], sentence: Sentence, place: int
+) -> tuple[_Source, str] | None:
+    """The one other sentence that says the same with the number but for a slip."""
+    number = sentence.numbers[place]
+    others = [(s, n) for s, n in said.get(_key(sentence, place), []) if s is not sentence]
+    if len(others) != 1 or len(_digits(number.text)) < _MANY_DIGITS:
+        return None
+    other = others[0][1]
+    if other.hedge or other.line > number.line or _digits(other.text) == _digits(number.text):
+        return None
+    words = _slip(number, other, is_named=False)
+    return (_Source(other, f"line {other.line}"), words) if words else None
+
+
+def _finding(number: Number, source: _Source, words: str) -> Finding:
+    return Finding(
+        "inconsistent",
+        (number, source.number),
+        f"{with_unit(number)} is {with_unit(source.number)} in {source.place} ({words}).",
+        matters(value(number), value(source.number) if number.unit and source.number.unit else source.number.bounds),
+        "a number that is given twice",
+    )
