@@ -415,12 +415,49 @@ def test_exports_of_other_runs_stay_apart(tmp_path: Path) -> None:
     assert members(exported(tmp_path / "coarse" / "study", fraction_s=0.0))[0][0] == 2
 
 
-@pytest.mark.parametrize(("name", "runs"), [("project", 3), ("chosen_columns", 2), ("by_id", 2), ("by_api", 3)])
+_TABLES_OF_RUNS = [
+    ("project", 3), ("chosen_columns", 2), ("by_id", 2), ("by_api", 3), ("by_script", 3), ("by_state", 3),
+    ("by_prefix", 2), ("names_alone", 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "runs"), _TABLES_OF_RUNS)
 def test_a_table_of_runs_has_a_run_in_each_row(name: str, runs: int, tmp_path: Path) -> None:
     (tmp_path / "study").mkdir()
     shutil.copy(FIXTURES / "wandb_runs" / f"{name}.csv", tmp_path / "study")
     (run_count, _), steps = members(tmp_path / "study")
     assert (run_count, steps) == (runs, (0, 0))
+
+
+@pytest.mark.parametrize(("starts_s", "runs", "attempts"), [((0, 500), 2, 1), ((500, 0), 2, 1), ((0, None), 1, 2)])
+def test_histories_without_a_name_are_runs_where_their_clocks_go_back(
+    starts_s: tuple[int, int | None], runs: int, attempts: int, tmp_path: Path
+) -> None:
+    """A second history has `_runtime` from its own start; one that continues that of the first is the same run."""
+    lines = ["_step,_runtime,_timestamp,train/loss"]
+    for start_s in starts_s:
+        since_s, at_s = (100, 100) if start_s is None else (0, start_s)
+        lines += [f"{k},{since_s + k + 0.5},{BEGAN + at_s + k},{1 / (1 + k)}" for k in range(20)]
+    (tmp_path / "history.csv").write_text("\n".join(lines) + "\n")
+    steps = read(tmp_path / "history.csv")[1]["steps"]
+    assert len({row["part"] for row in steps}) == runs
+    assert len({row["attempt"] for row in steps}) == attempts
+    assert len(steps) == 40
+
+
+def test_a_history_from_last_to_first_is_one_run(tmp_path: Path) -> None:
+    lines = ["_step,_runtime,_timestamp,loss", *(f"{k},{k + 0.5},{BEGAN + k},1.5" for k in range(20, 0, -1))]
+    (tmp_path / "history.csv").write_text("\n".join(lines) + "\n")
+    assert {row["part"] for row in read(tmp_path / "history.csv")[1]["steps"]} == {0}
+
+
+def test_the_name_of_a_run_is_that_of_the_tracker(tmp_path: Path) -> None:
+    """Hugging Face's setting `run_name` is another one."""
+    (tmp_path / "runs.csv").write_text(
+        '"Name","State","Created","Runtime","run_name"\n"one","finished","2026-03-02T10:38:30.000Z","7","tuned"\n'
+    )
+    params = {row["key"]: row["value"] for row in read(tmp_path / "runs.csv")[1]["params"]}
+    assert (params["run_name"], params["argument.run_name"]) == ("one", "tuned")
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])

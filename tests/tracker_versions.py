@@ -5,8 +5,9 @@
 Each version is installed into a folder of its own (`pip install --target`), which needs the package index once.  The
 script logs a configuration and records, and writes down when.  For the first size there are two runs and, where the
 tool keeps something of it, a third one that is killed.  Every row, value, time and setting that is read must equal what
-was logged; of the killed run the rows must be the beginning of it.  One line of CSV for each run: `ok`, or the first
-difference.
+was logged; of the killed run the rows must be the beginning of it.  trackio gives a record the time at which it sends it,
+after the call: that must be the time that its database keeps, and lie between the call and the end of the script.  One
+line of CSV for each run: `ok`, or the first difference.
 """
 
 import argparse
@@ -15,11 +16,13 @@ import itertools
 import json
 import math
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from datetime import UTC
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,7 +41,7 @@ class Tool(NamedTuple):
     log: str  # one record: `loss`, `norm` and `step` are known
     end: str
     files: str
-    is_timed: bool = True  # whether the time of a record is that of its call of log()
+    kept_times: str = ""  # SQL for the times of a run's records, where they are not those of the calls of log()
     survives: bool = True  # whether a killed run leaves what it logged
     log_many: str = ""  # instead of `log` where there are many records: how the tool takes several at once
 
@@ -63,7 +66,8 @@ TOOLS = {
     "trackio": Tool(
         ("0.41.0", "0.42.0", "0.43.0"), "trackio=={}",
         "import trackio\ntrackio.init(project='p', name=name, config=configuration, embed=False)",
-        "trackio.log({'loss': loss, 'norm': norm}, step=step)", "trackio.finish()", "**/p.db", is_timed=False,
+        "trackio.log({'loss': loss, 'norm': norm}, step=step)", "trackio.finish()", "**/p.db",
+        kept_times="SELECT timestamp FROM metrics WHERE run_name = ? ORDER BY id",
     ),
     "neptune": Tool(
         ("1.12.0", "1.13.0", "1.14.0.post2"), "neptune=={}",
@@ -112,6 +116,8 @@ class Written(NamedTuple):
     rows: int
     killed: bool
     times: list[tuple[float, float]]  # before and after each call
+    ended: float  # when the script had ended
+    name: str
 
 
 def installed(tool: str, version: str, sites: Path) -> Path:
@@ -136,8 +142,9 @@ def write(tool: str, site: Path, folder: Path, name: str, rows: int, killed: boo
         )
     if done.returncode != (-9 if killed else 0):
         raise SystemExit(f"{tool} in {site.name} ended with {done.returncode}: {(folder / 'script.out').read_text()}")
+    ended = time.time()
     lines = (folder / f"{name}.times").read_text().splitlines()
-    return Written(rows, killed, [(float(line.split()[0]), float(line.split()[1])) for line in lines])
+    return Written(rows, killed, [(float(line.split()[0]), float(line.split()[1])) for line in lines], ended, name)
 
 
 def runs_in(tool: str, folder: Path) -> Iterator[_Tables]:
@@ -169,7 +176,25 @@ def _ingested(archive: Path) -> _Tables:
         return tables
 
 
-def difference(tool: str, run: _Tables, written: Written) -> str | None:
+def kept_times(tool: str, folder: Path, run: str) -> list[float]:
+    """The times of a run's records as the tool's own database has them, in seconds since 1970."""
+    with sqlite3.connect(next(folder.glob(TOOLS[tool].files))) as database:
+        found = [stamp for (stamp,) in database.execute(TOOLS[tool].kept_times, [run])]
+    return [datetime.fromisoformat(stamp).timestamp() for stamp in found]
+
+
+def late(tool: str, folder: Path, steps: list[dict[str, Any]], written: Written) -> str | None:
+    """The first record whose time is not that of its call, or that which the tool gave it afterwards."""
+    kept = kept_times(tool, folder, written.name) if TOOLS[tool].kept_times else None
+    for k, (row, (before, after)) in enumerate(zip(steps, written.times, strict=False)):
+        if row["ts"] is None or not before - 0.001 <= seconds_of(row) <= (written.ended if kept else after + 0.001):
+            return f"row {k} has the time {row['ts']}, and was logged at {before}"
+        if kept and abs(seconds_of(row) - kept[k]) > 1e-6:
+            return f"row {k} has the time {row['ts']}, and the database has {kept[k]}"
+    return None
+
+
+def difference(tool: str, folder: Path, run: _Tables, written: Written) -> str | None:
     """The first thing that is not as it was logged."""
     steps = run.get("steps", [])
     rows = len(steps)
@@ -181,10 +206,8 @@ def difference(tool: str, run: _Tables, written: Written) -> str | None:
     norms = [(row["step"], row["value"]) for row in run.get("metrics", []) if row["name"] == "norm"]
     if norms[:rows] != [(10 * k, k / 7) for k in range(rows)]:
         return "another metric differs"
-    if TOOLS[tool].is_timed:
-        for k, (row, (before, after)) in enumerate(zip(steps, written.times, strict=False)):
-            if row["ts"] is None or not before - 0.001 <= seconds_of(row) <= after + 0.001:
-                return f"row {k} has the time {row['ts']}, and was logged at {before}"
+    if why := late(tool, folder, steps, written):
+        return why
     facts = {(row["key"], row["value"]) for row in run.get("params", [])}
     missing = [key for key, value in CONFIGURATION.items() if (key, str(value)) not in facts]
     return f"settings {missing} are missing" if missing else None
@@ -206,7 +229,7 @@ def compared(tool: str, version: str, site: Path, sizes: list[int]) -> Iterator[
             found = sorted(runs_in(tool, folder), key=_began)
             for k, (of_script, run) in enumerate(itertools.zip_longest(written, found)):
                 known = [*(found[k : k + 1])] and of_script is not None and run is not None
-                why = difference(tool, run, of_script) if known else "another number of runs"
+                why = difference(tool, folder, run, of_script) if known else "another number of runs"
                 kind = names[k] if k < len(names) else "more"
                 yield [tool, version, size, kind, len(run["steps"]) if run else 0, why or "ok"]
 

@@ -3,7 +3,8 @@
 DuckDB checks a macro against all that it calls when it is made: 0.4 s for all of them.  So they are made once, in a
 DuckDB file of the user's cache folder, which a connection attaches in 0.02 s.  Its name holds a digest of the queries
 and DuckDB's version, so that it is made again when either changes.  Where there is no such folder, or somebody else
-could write there, a connection gets the macros that it needs one by one.
+could write there, a connection gets the macros that it needs one by one.  So it does where their SQL is short, as that
+of most questions about traces: making them is then faster than looking for the file.
 """
 
 import contextlib
@@ -29,6 +30,7 @@ from scalelens.tables import documented
 
 _SCALAR_MACROS = Path(__file__).with_name("scalar_macros.sql")
 KEPT_FILES = 8  # of several versions of DuckDB and of ScaleLens
+_SHORT_SQL = 12_000  # characters of all queries that a question needs
 
 
 def add_macros(connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Query], called: set[str] | None) -> None:
@@ -38,14 +40,14 @@ def add_macros(connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Quer
     """
     functions.register(connection, called)
     connection.execute(f"CREATE SCHEMA {SHARED}; CREATE SCHEMA {USERS}")
-    file = macro_file()
+    file = None if _are_short(queries) else macro_file()
     if file and _attached(connection, file):
         connection.execute(f"SET search_path = 'main,{USERS},{BUILTIN}.main'")
     else:
         connection.execute(f"CREATE SCHEMA {BUILTIN}; SET search_path = '{BUILTIN},main'")
         connection.execute(_SCALAR_MACROS.read_text(encoding="utf-8"))
         connection.execute(f"SET search_path = 'main,{USERS},{BUILTIN}'")
-        if any("_step_times_of" in query.sql for query in queries.values()):
+        if _with_step_times(queries):
             connection.execute(views.step_times_macro())
         create(connection, (query for query in queries.values() if is_builtin(query.path)), BUILTIN)
     old_columns = selected_columns(users_sql(queries), queries)
@@ -54,6 +56,15 @@ def add_macros(connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Quer
             create(connection, [query], USERS)
         if query.name in old_columns:
             connection.execute(in_place_of(query, old_columns[query.name]))
+
+
+def _are_short(queries: Mapping[str, Query]) -> bool:
+    """Whether some queries are made in less time than the file takes; the step times are a long macro of their own."""
+    return sum(len(query.sql) for query in queries.values()) < _SHORT_SQL and not _with_step_times(queries)
+
+
+def _with_step_times(queries: Mapping[str, Query]) -> bool:
+    return any("_step_times_of" in query.sql for query in queries.values())
 
 
 def create(connection: duckdb.DuckDBPyConnection, queries: Iterable[Query], schema: str) -> None:

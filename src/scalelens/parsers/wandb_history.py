@@ -14,21 +14,25 @@ that `_step` is one.  Each is a mean since the row before, with whatever lies be
 
 Histories of several runs below each other have a text column that names the run (`run_id`, `run_name`, `run`, `id`,
 `name`): where it changes, another run begins; `id` and `name` may be of something else, if `_step` grows there.  Where a
-run comes again, the rows from there on are not read.  A row for each run is a table of runs, and no history.
+run comes again, the rows from there on are not read.  Without such a column another run begins where `_step` goes back
+together with `_runtime` or `_timestamp`, which continue when a run is resumed.  A row for each run is a table of runs,
+and not a history.  Columns without a name, as pandas writes its index, are not read.
 
 A chart's table has a column per run and metric, `RUN - METRIC`: all are metrics under these names.  Those of the
 smallest and the largest value at a step (`RUN - METRIC__MIN`, `__MAX`) are metrics of that statistic where they differ
 from the value: a chart of many points, or of a group of runs.  Its first column is the axis of the chart: `Step`, or
-whatever the page was told.  One that counts steps by its name is the step; any other is a metric of the same line,
-without a step.
+whatever the page was told.  One that counts steps by its name is the step, where it is a whole number; any other is a
+metric of the same line, without a step.
 
 Samples:
     {"_step": 50, "_runtime": 731.2, "_timestamp": 1714979309.5, "loss": 1.5, "train/images_per_s": 812.5}
     {"_step": 100, "_runtime": 761.5, "_timestamp": 1714979339.75, "loss": 1.25, "train/images_per_s": 815.0}
 """
 
+import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
@@ -39,7 +43,7 @@ from scalelens.tabular.column_names import read_name
 from scalelens.tabular.history.columns import History
 from scalelens.tabular.history.meanings import Own
 from scalelens.tabular.history.writing import write_history
-from scalelens.tabular.named_rows import is_of_runs, is_sure, naming_column, naming_key
+from scalelens.tabular.named_rows import is_index, is_of_runs, is_sure, naming_column, naming_key
 
 VERSION = 2
 
@@ -51,9 +55,19 @@ _LONGEST = 500
 _Named = tuple[str | None, str | None]  # the column that may name a run, and what it says
 _UNNAMED: _Named = (None, None)
 _CHART_STEP = "Step"
+_CONTINUED = ("_runtime", "_timestamp")  # where a run is resumed
 _OWN = Own("_step", "_timestamp", ("_runtime",), leaps_tell=False)
 _IN_MS = 1e11  # a stamp above it is not in seconds
 _NO_STEP = "`_step` may count calls of log(): times of steps need a column that counts steps, or --map step=_step"
+
+
+class _Record(NamedTuple):
+    """A line: its number, the columns of the file, the line's numbers by name, and the run that it names."""
+
+    line: int
+    names: list[str]
+    values: dict[str, float]
+    named: _Named
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -62,14 +76,19 @@ def recognise(head: bytes, name: str) -> bool:
     if head.lstrip().startswith(b"{"):
         return bool(_FIRST_ROW.match(head) and _TIMED.search(first) and rest.lstrip().startswith(b"{"))
     names = cells_of(first.decode("utf-8", "replace"))
-    if "_step" not in names:
+    if "_step" not in names or _is_chart(names):
         return _is_chart(names)
     return bool({"_timestamp", "_runtime"} & set(names)) and not is_of_runs(head, "_step")
 
 
 def _is_chart(names: list[str]) -> bool:
     drawn = set(names)
-    return " - " not in names[0] and any(f"{name}__MIN" in drawn and " - " in name for name in names[1:])
+    return " - " not in _axis_of(names) and any(f"{name}__MIN" in drawn and " - " in name for name in names)
+
+
+def _axis_of(names: list[str]) -> str:
+    """The column that the others of a chart are drawn over."""
+    return next((name for name in names if not is_index(name)), "")
 
 
 class _Runs:
@@ -103,35 +122,64 @@ class _Runs:
 
 
 def read(source: Source, rows: Rows) -> str | None:
-    history, last, note = History(), None, None
-    runs = _Runs()
-    for line, names, values, named in _records(source, rows):
-        axis = names[0] if names and "_step" not in names else "_step"
+    records = _records(source, rows)
+    first = next(records, None)
+    if first is None:
+        return None
+    records = itertools.chain([first], records)
+    return _read_chart(records, rows) if _is_chart(first.names) else _read_history(records, rows)
+
+
+def _read_chart(records: Iterable[_Record], rows: Rows) -> None:
+    for line, names, values, _ in records:
+        axis = _axis_of(names)
         step = values.get(axis)
-        if axis not in ("_step", _CHART_STEP) and read_name(axis).role != "step":
+        counts = axis in ("_step", _CHART_STEP) or read_name(axis).role == "step"
+        if counts and step is not None and _is_whole(step):
+            _write_drawn(rows, line, int(step), {name: value for name, value in values.items() if name != axis})
+        else:
             _write_drawn(rows, line, None, values)
-            continue
-        if step is None or step != step or abs(step) >= 1 << 53 or step != int(step):
+
+
+def _read_history(records: Iterable[_Record], rows: Rows) -> str | None:
+    history, runs = History(), _Runs()
+    last: dict[str, float] = {}  # of the row before
+    begun = note = None
+    for line, _, values, named in records:
+        step = values.get("_step")
+        if step is None or not _is_whole(step):
             rows.problem(line, "the row has no step, or its step is not a whole number", str(values))
             continue
-        if runs.begins(*named, step, last):
+        if runs.begins(*named, step, last.get("_step")):
             if runs.come_again():
                 reason = f"rows of run {named[1]} come again after those of another: sort the file by run"
                 rows.problem(line, reason, str(values))
                 break
-            if history.records:
-                note = _write(history, rows, runs.known[-2]) or note
-                rows.new_part()
-                history, last = History(), None
-        rows.attempt += last is not None and step < last
-        last = step
-        if axis == "_step":
-            if (stamp := values.get("_timestamp", 0.0)) > _IN_MS:
-                values["_timestamp"] = stamp / 1000
-            history.add(line, values, rows.attempt)
+            begins, of_run = bool(history.records), runs.known[-2:-1]
         else:
-            _write_drawn(rows, line, int(step), {k: v for k, v in values.items() if k != axis})
+            begins, of_run = not runs.known and _begins_anew(values, last, begun), []
+        if begins:
+            note = _write(history, rows, of_run[0] if of_run else None) or note
+            rows.new_part()
+            history, last, begun = History(), {}, None
+        rows.attempt += bool(last) and step < last["_step"]
+        begun = step if begun is None else begun
+        last = {name: values[name] for name in _CONTINUED if name in values} | {"_step": step}
+        if (stamp := values.get("_timestamp", 0.0)) > _IN_MS:
+            values["_timestamp"] = stamp / 1000
+        history.add(line, values, rows.attempt)
     return (_write(history, rows, runs.name()) or note) if history.records else note
+
+
+def _is_whole(step: float) -> bool:
+    return step == step and abs(step) < 1 << 53 and step == int(step)
+
+
+def _begins_anew(values: Mapping[str, float], last: Mapping[str, float], begun: float | None) -> bool:
+    """Whether another run begins in a row: all that continues in a run goes back, after steps that rose."""
+    if begun is None or not begun < last["_step"] > values["_step"]:
+        return False
+    return any(values[name] < last[name] for name in _CONTINUED if name in values and name in last)
 
 
 def _write(history: History, rows: Rows, name: str | None) -> str | None:
@@ -144,7 +192,7 @@ def _write(history: History, rows: Rows, name: str | None) -> str | None:
 def _write_drawn(rows: Rows, line: int, step: int | None, values: dict[str, float]) -> None:
     """The columns of a chart: each value, and the ends of what it stands for where they differ from it."""
     for name, value in values.items():
-        base = name[: -len(_DRAWN[0])] if name.endswith(_DRAWN) else ""
+        base = name[: -len(_DRAWN[0])] if name.endswith(_DRAWN) else None
         if base in values:
             if value != values[base]:
                 rows.metric(line, None, None, step, base, value, None, _STATISTIC[name[-len(_DRAWN[0]) :]])
@@ -152,8 +200,7 @@ def _write_drawn(rows: Rows, line: int, step: int | None, values: dict[str, floa
             rows.metric(line, None, None, step, name, value)
 
 
-def _records(source: Source, rows: Rows) -> Iterator[tuple[int, list[str], dict[str, float], _Named]]:
-    """Number of each line, the names of the columns, the numbers of the line by name, and the run that it names."""
+def _records(source: Source, rows: Rows) -> Iterator[_Record]:
     names: list[str] | None = None
     named_by: int | None = None
     is_json, first = False, True
@@ -173,7 +220,7 @@ def _records(source: Source, rows: Rows) -> Iterator[tuple[int, list[str], dict[
             nested = nested_values(record, marker="_type")  # of a table or a picture
             numbers = {name: value for name, field in nested if (value := json_number(field)) is not None}
             key = naming_key(record)
-            yield line, ["_step"], numbers, (key, record[key]) if key else _UNNAMED
+            yield _Record(line, ["_step"], numbers, (key, record[key]) if key else _UNNAMED)
             continue
         cells = cells_of(text)
         if not whole or len(cells) != len(names):
@@ -182,5 +229,5 @@ def _records(source: Source, rows: Rows) -> Iterator[tuple[int, list[str], dict[
         if first:
             named_by, first = naming_column(names, cells) if "_step" in names else None, False
         run = (names[named_by], cells[named_by]) if named_by is not None else _UNNAMED
-        named = zip(names, cells, strict=True)
-        yield line, names, {name: value for name, cell in named if (value := number(cell)) is not None}, run
+        named = ((name, cell) for name, cell in zip(names, cells, strict=True) if not is_index(name))
+        yield _Record(line, names, {name: value for name, cell in named if (value := number(cell)) is not None}, run)

@@ -5,9 +5,11 @@ Versions: files of 2020 to 2026 were at hand
 Yields: params, metrics, phases
 Source: the page's table of runs; its own columns are Name, State, Notes, User, Tags, Created, Runtime and Sweep
 
-Which columns the page exports is the user's choice: it is known by `Name` with `Created` and `Runtime`, or with the ID
-that W&B gives a run.  A table by the API has a name and the last `_step` and `_runtime` in each row; the names all
-differ, and `_step` does not grow from row to row.
+Which columns the page exports is the user's choice: it is known by `Name` with `Created` and `Runtime`, with the ID that
+W&B gives a run, or with names that W&B gave all of them (`bright-sweep-3`).  A table by the API has a name and the last
+`_step` and `_runtime` in each row; the names all differ, and `_step` does not grow from row to row, or each row has the
+state of its run.  Settings and last values may have names that begin with `config.` and `summary.`, or stand as objects
+in columns `config` and `summary`, as the script of W&B's documentation writes them.
 
 Each row is a run, a part of the file.  `Runtime` is the time of the run in seconds.  A finished run is taken as
 completed, one that crashed or failed as an error, a killed one as cancelled.  Settings and last values stand beside
@@ -20,76 +22,141 @@ Samples:
     "first","finished","-","someone","","2026-03-02T10:38:30.000Z","732","","0.001","8","1.5"
 """
 
+import ast
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.configurations import write_configuration
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import number
-from scalelens.tabular.cells import MAY_BE_CUT, cells_of, first_cells, first_lines, is_blank, lines_of
-from scalelens.tabular.named_rows import is_of_runs, naming_column
+from scalelens.parsing.values import json_number, number
+from scalelens.tabular.cells import MAY_BE_CUT, cells_of, head_lines, is_blank, lines_of, nested_values
+from scalelens.tabular.named_rows import have_states, is_index, is_of_runs, rows_in
 
 VERSION = 1
 
 _OWN = {
     "Name", "State", "Notes", "User", "Tags", "Created", "Runtime", "Sweep", "ID", "End Time", "Updated",
-    "_runtime", "_timestamp",
+    "_runtime", "_timestamp", "_wandb", "state",
 }  # fmt: skip
 _OUTCOMES = {"finished": "completed", "crashed": "error", "failed": "error", "killed": "cancelled"}
 _FACTS = {"Name": "run_name", "ID": "wandb_id", "Tags": "tags", "Sweep": "sweep_id"}
+_NAMING = {"Name": ("Name", "run_name", "name", "run"), "ID": ("ID", "run_id", "id")}  # the first of them that is there
 _ID = re.compile(r"(?=[a-z0-9]*\d)[a-z0-9]{8}")
 _CREATED = re.compile(r"20\d\d-\d\d-\d\dT[\d:.]+Z")
-_INDEX = "Unnamed: "  # what pandas calls an index that was written and read again
+_GIVEN_NAME = re.compile(r"[a-z]+-[a-z]+-\d+")  # bright-sweep-3
+_SETTING, _LAST = "config", "summary"  # objects, or what names begin with
+_NOT_JSON = re.compile(r"(?<=[\s:,\[(])(?:nan|-?inf)(?=[,\]})])")
 _LONGEST = 500
 
 
 def recognise(head: bytes, name: str) -> bool:
-    names = first_cells(head)
-    if "Name" not in names:
-        return "_step" in names and "_runtime" in names and is_of_runs(head, "_step")
-    first = "".join(first_lines(head)[1:2])
-    row = dict(zip(names, cells_of(first), strict=False))
-    if {"Created", "Runtime"} <= row.keys():
-        return "State" in row or bool(_CREATED.fullmatch(row["Created"]) and number(row["Runtime"]) is not None)
-    return bool(_ID.fullmatch(row.get("ID", "")))
+    names, found = rows_in(head)
+    known = set(names)
+    if {_LAST, _SETTING} <= known and known & {*_NAMING["Name"], *_NAMING["ID"]}:
+        first = next(iter([*head_lines(head)][1:]), "")
+        return '{"' in first.replace('""', '"') or "{'" in first
+    if not found:
+        return False
+    row = dict(zip(names, found[0], strict=True))
+    if {"Created", "Runtime"} <= known:
+        return "State" in known or bool(_CREATED.fullmatch(row["Created"]) and number(row["Runtime"]) is not None)
+    run_id = next((row[column] for column in _NAMING["ID"] if column in row), "")
+    called = [cells[names.index(column)] for column in _NAMING["Name"][:3] if column in known for cells in found]
+    are_named = bool(called) and all(map(_GIVEN_NAME.fullmatch, called)) and len(set(called)) == len(found)
+    if "Name" in known and (_ID.fullmatch(run_id) or (are_named and len(found) > 1 and names[0] == "Name")):
+        return True
+    if have_states(names, found) and (_ID.fullmatch(run_id) or are_named or known & {"_runtime", "_step", "_wandb"}):
+        return len({tuple(cells) for cells in found}) == len(found)
+    if _by_prefix(names) and called:
+        return len(set(called)) == len(found)
+    return "Name" not in known and {"_step", "_runtime"} <= known and is_of_runs(head, "_step")
+
+
+def _by_prefix(names: list[str]) -> bool:
+    """Whether the names of settings and of last values begin with what they are."""
+    return all(any(name.startswith((f"{of}.", f"{of}/")) for name in names) for of in (_SETTING, _LAST))
 
 
 def read(source: Source, rows: Rows) -> None:
     names: list[str] = []
-    named_by: int | None = None
     first = True
     for line, text, whole in lines_of(source):
         cells = cells_of(text)
         if not names:
             names = cells
+            own = {kind: next((c for c in _NAMING[kind] if c in names), None) for kind in _NAMING}
         elif len(cells) != len(names):
             rows.problem(line, f"the row has {len(cells)} cells, not {len(names)}" if whole else MAY_BE_CUT, text)
         else:
             if not whole:
                 rows.problem(line, MAY_BE_CUT, text)
                 cells[-1] = ""
-            if first and "Name" not in names:
-                named_by = naming_column(names, cells)
-            elif not first:
+            if not first:
                 rows.new_part()
             first = False
-            named = {"Name": cells[named_by]} if named_by is not None else {}
-            rest = {name: cell for k, (name, cell) in enumerate(zip(names, cells, strict=True)) if k != named_by}
-            _write_run(rows, line, named | rest)
+            row = {name: cell for name, cell in zip(names, cells, strict=True) if not is_index(name)}
+            named = {kind: row.pop(column) for kind, column in own.items() if column is not None}
+            _write_run(rows, line, row | named, text, _by_prefix(names))
 
 
-def _write_run(rows: Rows, line: int, cells: dict[str, str]) -> None:
+def _write_run(rows: Rows, line: int, cells: dict[str, str], text: str, by_prefix: bool) -> None:
     rows.param("tracker", "wandb", line)
     for column, fact in _FACTS.items():
         if not is_blank(cells.get(column)):
             rows.param(fact, cells[column][:_LONGEST], line)
-    rows.param("outcome", _OUTCOMES.get(cells.get("State", "").lower()), line)
-    span_s = number(cells.get("Runtime", cells.get("_runtime")))
+    rows.param("outcome", _OUTCOMES.get(cells.get("State", cells.get("state", "")).lower()), line)
+    settings, last = _told_apart(cells, by_prefix)
+    for column, into in ((_SETTING, settings), (_LAST, last)):
+        if (cell := cells.get(column, "")).startswith("{"):
+            found = _object_in(cell)
+            if found is None:
+                rows.problem(line, f"the {column} is not a whole object of JSON or Python", text)
+            else:
+                into |= found
+    values = dict(_numbers(last))
+    span_s = number(cells.get("Runtime", cells.get("_runtime", values.get("_runtime"))))
     if span_s is not None and span_s >= 0:
         rows.add("phases", line, phase="run", span_s=span_s, origin="logged")
-    logged = {
-        name: cell for name, cell in cells.items()
-        if name not in _OWN and name and not name.startswith(_INDEX) and not is_blank(cell)
-    }  # fmt: skip
-    write_configuration({name: cell for name, cell in logged.items() if "/" not in name and name[0] != "_"}, rows, line)
-    values = {name: number(cell) for name, cell in logged.items()}
-    rows.metrics(line, None, None, None, [(name, value, None) for name, value in values.items() if value is not None])
+    plain = {name: value for name, value in settings.items() if name[0] != "_"}
+    write_configuration(plain, rows, line, known=_FACTS.values())
+    logged = ((name, value) for name, value in values.items() if name not in _OWN and not name.startswith("_wandb"))
+    rows.metrics(line, None, None, None, [(name, value, None) for name, value in logged])
+
+
+def _told_apart(cells: Mapping[str, str], by_prefix: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Settings and last values: by what their names begin with, else whatever has no slash may be a setting."""
+    settings: dict[str, Any] = {}
+    last: dict[str, Any] = {}
+    for name, cell in cells.items():
+        if name in _OWN or is_blank(cell) or (name in (_SETTING, _LAST) and cell.startswith("{")):
+            continue
+        kind, rest = name[: len(_LAST)], name[len(_LAST) + 1 :]
+        if by_prefix and kind == _LAST and rest:
+            last[rest] = cell
+        elif by_prefix and name.startswith((f"{_SETTING}.", f"{_SETTING}/")):
+            settings[name[len(_SETTING) + 1 :] or name] = cell
+        else:
+            last[name] = cell
+            settings |= {} if "/" in name else {name: cell}
+    return settings, last
+
+
+def _numbers(values: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    for name, value in nested_values(values, marker="_type"):  # of a table or a picture
+        found = number(value) if isinstance(value, str) else json_number(value)
+        if found is not None:
+            yield name, found
+
+
+def _object_in(cell: str) -> dict[str, Any] | None:
+    """An object as Python or JSON writes it; None where it is damaged."""
+    for read_value in (json.loads, ast.literal_eval, lambda text: ast.literal_eval(_NOT_JSON.sub("None", text))):
+        try:
+            found = read_value(cell)
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            continue
+        return found if isinstance(found, dict) and all(isinstance(name, str) for name in found) else None
+    return None

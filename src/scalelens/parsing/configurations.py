@@ -4,7 +4,7 @@ Each value is a fact under its own name, nested names joined by dots.  A name th
 program, gives the fact of that meaning too, wherever it is nested, unless the configuration has several values for it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from scalelens import catalog
@@ -42,8 +42,13 @@ _LONGEST = 500  # characters
 _DEEPEST = 20
 
 
-def write_configuration(configuration: Mapping[str, Any], rows: Rows, line: int | None = None) -> None:
-    """Facts of a configuration.  Lists, empty values and what is nested in lists are passed over."""
+def write_configuration(
+    configuration: Mapping[str, Any], rows: Rows, line: int | None = None, known: Collection[str] = ()
+) -> None:
+    """Facts of a configuration.  Lists, empty values and what is nested in lists are passed over.
+
+    The facts that are `known` come from elsewhere: a setting that is called as one of them is another thing.
+    """
     leaves: dict[str, set[str]] = {}
     facts: dict[str, set[str]] = {}
     nested: set[str] = set()
@@ -52,7 +57,9 @@ def write_configuration(configuration: Mapping[str, Any], rows: Rows, line: int 
             rows.problem(line, f"the configuration has more than {_MOST:,} values: the others are not kept")
             break
         text = str(value)[:_LONGEST]
-        if name not in _RESERVED:
+        if name in known:
+            rows.param(f"argument.{name}", text, line)
+        elif name not in _RESERVED:
             rows.param(name, text, line)
         elif (_fact_of(leaf, value) or ("",))[0] != name:
             rows.param(f"argument.{name}", text, line)
@@ -60,7 +67,8 @@ def write_configuration(configuration: Mapping[str, Any], rows: Rows, line: int 
         nested |= {leaf} if leaf != name else set()
         if fact := _fact_of(leaf, value):
             facts.setdefault(fact[0], set()).add(fact[1])
-    settings = {key for row in catalog.rows("settings_catalog") for key in row["keys"].split()} - _RESERVED
+    settings = {key for row in catalog.rows("settings_catalog") for key in row["keys"].split()}
+    settings -= _RESERVED | {*known}
     for leaf in sorted(nested & settings):
         if len(leaves[leaf]) == 1 and leaf not in configuration:
             rows.param(leaf, next(iter(leaves[leaf])), line)
