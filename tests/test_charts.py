@@ -1286,6 +1286,36 @@ def test_labels_that_are_too_wide_leave_out_the_words_that_all_devices_begin_wit
     assert points[0]["label"] == f"{'a' * 20} · NVIDIA GeForce RTX 5090", "there is room"
 
 
+def test_labels_that_are_too_wide_keep_what_tells_models_and_batches_apart():
+    points = [
+        {"series": f"{size}{batch}", "devices": 8, "model": f"gpt_linear_{size}_block_attention_n4", "device_unit": "gpu",
+         "batch_per_device": batch, "seq_length": 260 * batch}
+        for size in ("436m", "447m_wide") for batch in (2, 16)
+    ]  # fmt: skip
+    facts = ("model", "batch_per_device", "seq_length")
+    assert naming.name_by_facts(points, facts, room=1000) == ""
+    assert points[0]["label"] == "gpt_linear_436m_block_attention_n4 · batch 2 per GPU · sequence 520"
+    shared = naming.name_by_facts(points, facts, room=80)
+    assert shared == "Models: gpt_linear_…_block_attention_n4. Batches are per GPU."
+    assert [point["label"] for point in points] == [
+        "436m · batch 2", "436m · batch 16", "447m_wide · batch 2", "447m_wide · batch 16",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (["run of a long name a", "run of a long name b"], ["…a", "…b"]),
+        (["first_of_a_long_study", "second_of_a_long_study"], ["first…", "second…"]),
+        (["a run of a name", "b"], ["a r…ame", "b"]),
+        (["of a name", "of a name", "b"], ["of a name", "of a name", "b"]),
+        (["llama", "llama-7b-of-someone"], ["llama", "lla…one"]),
+    ],
+)
+def test_names_too_long_for_a_legend_lose_what_they_share(names, shown):
+    assert words.fitting(names, 35) == shown
+
+
 def test_labels_of_runs_say_nothing_twice_and_drop_what_is_not_needed_where_they_are_too_wide():
     rows = pl.DataFrame({
         "run_id": ["a", "b", "c"], "label": [run_labels.ONE_STEP] * 3, "model": ["gpt-1b", "gpt-1b", "gpt-2b"],

@@ -63,7 +63,7 @@ def take_from_labels(kinds: Sequence[Kind]) -> None:
     for kind in kinds if len(kinds) > 1 else ():
         for point in kind.points:
             model = naming.fact_text(point, "model")
-            if _plain(model) == _plain(kind.name):
+            if _plain(point["model"]) == _plain(kind.name):
                 point["label"] = " · ".join(part for part in point["label"].split(" · ") if part != model)
 
 

@@ -10,7 +10,6 @@ Platform          what submitters write into the name of a platform: `8xBOX4x4A1
 from typing import Any, NamedTuple
 
 from scalelens.parsing import lazy_re as re
-
 from scalelens.parsing.rows import Rows
 
 _PLATFORM = re.compile(r"(?:(?P<nodes>\d+)x)?(?:(?P<box>.+)x(?P<devices>\d+)(?P<model>[A-Z]+\d\S*)|(?P<name>.+))")
