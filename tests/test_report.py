@@ -420,7 +420,8 @@ def test_folder_without_runs(tmp_path: Path, files: dict[str, str]) -> None:
     arguments = ["report", str(tmp_path / "logs"), "-w", str(tmp_path / "w"), "-o", str(tmp_path / "r.html")]
     assert CliRunner().invoke(app, arguments).exit_code == 0
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "No file holds a run." in text
+    assert f"No run was found in {len(files)} file" in text
+    assert not re.search("<h2>(Findings|Runs|More tables|Also checked)</h2>", text), "no heading without content"
     assert all(name in text for name in files)
 
 
