@@ -91,9 +91,15 @@ def _nothing(content: Content) -> str:
         files = plural(content.files.n_rows, "file")
         return f"No run was found in {files}, so there is nothing to conclude. Files says what each of them is."
     if not any(article.sentences and not article.is_minor for article in content.articles):
+        metrics = (
+            f"They have {plural(content.n_metrics, 'metric')}: "
+            'scalelens sql "SELECT run_id, name, value FROM metrics". '
+            if content.n_metrics
+            else ""
+        )
         return (
-            "The logs contain no step times, power or traces, so there is nothing to conclude. What each question would "
-            "need is listed under Also checked."
+            f"The logs contain no step times, power or traces, so there is nothing to conclude. {metrics}"
+            "What each question would need is listed under Also checked."
         )
     return (
         "Nothing was found that changes a result by 3 % or more. What was checked, and what could not be, is listed "
