@@ -738,7 +738,7 @@ def test_a_bar_of_the_kernel_tree_holds_those_below_it():
         next(bar["total_ms"] for bar in bars if bar["text"].startswith("aten::linear / aten::addmm"))
     )
     few = rows.filter(pl.col("class") == "communication")
-    assert "A bar holds those indented below it." in text_of(draw("kernel_tree/two_ranks", few))
+    assert "A bar contains those indented below it." in text_of(draw("kernel_tree/two_ranks", few))
     with pytest.raises(UserError, match="no device activity"):
         draw("kernel_tree/two_ranks", rows.clear())
 

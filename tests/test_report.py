@@ -147,7 +147,10 @@ def test_shares_of_the_loss_add_up() -> None:
 
 
 def test_sentences_of_failures_and_contradictions() -> None:
-    rows = pl.DataFrame({"run_id": ["a", "b"], "outcome": ["oom", "oom"]})
+    rows = pl.DataFrame({"run_id": ["a", "b"], "outcome": ["oom", "oom"], "text": ["CUDA out of memory", None]})
+    said = failures.sentences(rows, NAMES)[0].text
+    assert said == "2 runs ran out of memory: job A, job B. The log says: CUDA out of memory"
+    rows = rows.with_columns(text=pl.Series(["CUDA out of memory", "oom-kill"]))
     assert failures.sentences(rows, NAMES)[0].text == "2 runs ran out of memory: job A, job B."
     facts = {"run_id": ["a", "a", "b", "b"], "key": ["devices"] * 4, "value": ["8", "4"] * 2,
              "origin": ["log", "nccl"] * 2, "chosen": [True, False] * 2}  # fmt: skip

@@ -184,7 +184,7 @@ def _caption(
         lines.append(f"Training: the mean of the {smooth} records around each.")
     fields = {way.field for way in drawn_ways}
     if "epochs_done" in fields and (rows["epochs_done"] != rows["epoch"]).any():
-        lines.append("The log counts whole epochs: the records of one are spread over it, the last stands at its end.")
+        lines.append("The log counts whole epochs: the records of an epoch are spread over it, the last at its end.")
     if "elapsed" in fields:
         clocks = [_CLOCKS.get(clock, clock) for clock in sorted(filter(None, rows["clock"].unique()))]
         lines += [f"Time {' or '.join(clocks)}."] if clocks else []

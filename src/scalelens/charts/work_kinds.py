@@ -8,7 +8,7 @@ from scalelens.charts import facets, naming, style, words
 from scalelens.charts.layout import Page
 from scalelens.charts.style import Row
 
-NOTE = "Panels have axes of their own, because a sample of one model is not the work of another's."
+NOTE = "Each panel has its own axis, because a sample is not the same work for different models."
 _UNKNOWN = "model unknown"
 
 

@@ -109,7 +109,7 @@ def _findings(content: Content) -> str:
 def _finding(article: Article, headline: str) -> str:
     figure = ""
     if article.name == headline:
-        figure = '<p class="remark link"><a href="#summary">The figure stands at the top of this page.</a></p>'
+        figure = '<p class="remark link"><a href="#summary">The figure is at the top of this page.</a></p>'
     elif article.chart and article.chart.svg:
         figure = drawing(article, article.name)
     elif article.chart and article.chart.refusal:
