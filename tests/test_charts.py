@@ -1200,6 +1200,12 @@ def test_ends_that_an_axis_cannot_have(case: str, limits: str, words: str) -> No
         render.adjusted(spec_of(case), page_of({"xlim": limits}), len)
 
 
+def test_one_score_of_each_run_is_no_course() -> None:
+    rows = rows_of("accuracy/two_runs").unique("run_id", maintain_order=True)
+    with pytest.raises(UserError, match="each run has one score, so there is no course to draw"):
+        draw("accuracy/two_runs", rows)
+
+
 def test_an_accuracy_that_stays_zero_has_no_axis_below_it() -> None:
     rows = rows_of("accuracy/" + sorted((FIXTURES / "accuracy").glob("*.csv"))[0].stem)
     spec = render.specification(draw("accuracy/x", rows.with_columns(score=pl.lit(0.0))), {})

@@ -60,6 +60,10 @@ def draw(
     known = known.with_columns(way.values() for way in drawn_ways)
     undrawn = {way.what: _runs_without(known, way) for way in drawn_ways}
     known = known.filter(pl.any_horizontal(pl.col(way.field).is_not_null() for way in drawn_ways))
+    if known["run_id"].n_unique() == known.height:
+        raise UserError(
+            "each run has one score, so there is no course to draw", "see them: scalelens query accuracy_curve"
+        )
     known, looks = _labeled(known, score, page)
     phases = _phases(known)
     title = " ".join([*(phases if len(phases) == 1 else ()), "accuracy [%]" if score == "accuracy" else score])
