@@ -129,9 +129,9 @@ def assistants_page(measured: str) -> str:
     return f"""# Ask it in words
 
 {PRINTED_HERE}`scalelens mcp` serves a warehouse to an assistant, by the Model Context Protocol over standard input and output. The
-assistant asks the named questions, sees lines of files, charts and doubts, and holds its own answer against the
+assistant asks the named questions, sees lines of files, charts and doubts, and checks its own answer against the
 warehouse before you read it. Nothing opens a network: what the assistant itself sends to its provider is up to it, and
-that includes what the answers hold.
+that includes the content of the answers.
 
 ## Install
 
@@ -162,7 +162,7 @@ Give the warehouse as an absolute path: assistants start the server in a folder 
 ## Tools
 
 {tools_table()}`blame` and `forecast` are tools where these queries are there. The resources `scalelens://tables`, `queries`, `runs` and
-`formats`, and `scalelens://tables/steps` and the like, hold the same texts.
+`formats`, and `scalelens://tables/steps` and the like, contain the same texts.
 
 ## The way of an answer
 
@@ -191,7 +191,7 @@ description: {json.dumps(DESCRIPTION)}
 
 # ScaleLens
 
-{PRINTED_HERE}A warehouse holds what logs, power files and traces of finished jobs say. Ask it by the tools of the server `scalelens`
+{PRINTED_HERE}A warehouse contains what the logs, power files and traces of finished jobs say. Ask it by the tools of the server `scalelens`
 (`scalelens mcp -w study`), or by the command line where there is no server; `study` is the warehouse.
 
 ## The way of an answer
@@ -227,7 +227,7 @@ $ scalelens sql "SELECT max(step_s) FROM steps JOIN files USING (file_id) WHERE 
 
 ## Before you answer
 
-Write the answer in whole sentences, each number with its unit and the name of its run, and hold it against the warehouse:
+Write the answer in whole sentences, each number with its unit and the name of its run, and check it against the warehouse:
 `check_answer`, or `scalelens audit answer.md -w study`. Then say the doubts, and which runs and files it rests on.
 """
 

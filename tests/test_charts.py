@@ -738,7 +738,7 @@ def test_a_bar_of_the_kernel_tree_holds_those_below_it():
         next(bar["total_ms"] for bar in bars if bar["text"].startswith("aten::linear / aten::addmm"))
     )
     few = rows.filter(pl.col("class") == "communication")
-    assert "A bar holds those indented below it." in text_of(draw("kernel_tree/two_ranks", few))
+    assert "A bar contains those indented below it." in text_of(draw("kernel_tree/two_ranks", few))
     with pytest.raises(UserError, match="no device activity"):
         draw("kernel_tree/two_ranks", rows.clear())
 
@@ -1200,6 +1200,12 @@ def test_ends_that_an_axis_cannot_have(case: str, limits: str, words: str) -> No
         render.adjusted(spec_of(case), page_of({"xlim": limits}), len)
 
 
+def test_one_score_of_each_run_is_no_course() -> None:
+    rows = rows_of("accuracy/two_runs").unique("run_id", maintain_order=True)
+    with pytest.raises(UserError, match="each run has one score, so there is no course to draw"):
+        draw("accuracy/two_runs", rows)
+
+
 def test_an_accuracy_that_stays_zero_has_no_axis_below_it() -> None:
     rows = rows_of("accuracy/" + sorted((FIXTURES / "accuracy").glob("*.csv"))[0].stem)
     spec = render.specification(draw("accuracy/x", rows.with_columns(score=pl.lit(0.0))), {})
@@ -1284,6 +1290,36 @@ def test_labels_that_are_too_wide_leave_out_the_words_that_all_devices_begin_wit
     assert points[0]["label"] == f"{'a' * 20} · RTX 5090"
     naming.name_by_facts(points, ("model", "device_model"), room=1000)
     assert points[0]["label"] == f"{'a' * 20} · NVIDIA GeForce RTX 5090", "there is room"
+
+
+def test_labels_that_are_too_wide_keep_what_tells_models_and_batches_apart():
+    points = [
+        {"series": f"{size}{batch}", "devices": 8, "model": f"gpt_linear_{size}_block_attention_n4", "device_unit": "gpu",
+         "batch_per_device": batch, "seq_length": 260 * batch}
+        for size in ("436m", "447m_wide") for batch in (2, 16)
+    ]  # fmt: skip
+    facts = ("model", "batch_per_device", "seq_length")
+    assert naming.name_by_facts(points, facts, room=1000) == ""
+    assert points[0]["label"] == "gpt_linear_436m_block_attention_n4 · batch 2 per GPU · sequence 520"
+    shared = naming.name_by_facts(points, facts, room=80)
+    assert shared == "Models: gpt_linear_…_block_attention_n4. Batches are per GPU."
+    assert [point["label"] for point in points] == [
+        "436m · batch 2", "436m · batch 16", "447m_wide · batch 2", "447m_wide · batch 16",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (["run of a long name a", "run of a long name b"], ["…a", "…b"]),
+        (["first_of_a_long_study", "second_of_a_long_study"], ["first…", "second…"]),
+        (["a run of a name", "b"], ["a r…ame", "b"]),
+        (["of a name", "of a name", "b"], ["of a name", "of a name", "b"]),
+        (["llama", "llama-7b-of-someone"], ["llama", "lla…one"]),
+    ],
+)
+def test_names_too_long_for_a_legend_lose_what_they_share(names, shown):
+    assert words.fitting(names, 35) == shown
 
 
 def test_labels_of_runs_say_nothing_twice_and_drop_what_is_not_needed_where_they_are_too_wide():

@@ -27,7 +27,7 @@ from scalelens.tabular.role_table import ROLES, UNITS_OF_KIND
 
 GENERIC = """A CSV, or a file with a JSON object in each line, that no other format knows is read by the names of its columns.
 `scalelens identify metrics.csv` shows what each column is read as, `scalelens ingest --dry-run` does so for a folder,
-and `ingest` prints it once for each header; it also stands in the column `note` of `files`.
+and `ingest` prints it once for each header; it is also in the column `note` of `files`.
 
 Where a name leaves something open, nothing is guessed: the numbers stay `metrics` under their own names.  Say it with
 

@@ -213,3 +213,14 @@ def test_what_a_scheduler_accounts_stands_beside_what_tools_measure(
     ingest([tmp_path], tmp_path / "w")
     rows = ask_sql(tmp_path / "w", "SELECT scope, energy_j FROM energy_reconciled()").rows()
     assert rows == [(scope, joules)]
+
+
+def test_a_gpu_that_reads_zero_draws_too_little_not_too_much(one_run: Warehouse) -> None:
+    one_run.insert("power", [
+        {"run_id": "r", "file_id": "p", "line": n, "node": "n1", "device": "0", "scope": "gpu", "power_w": 0.0,
+         "ts": n * 1_000_000, "ts_origin": "utc"}
+        for n in range(60)
+    ])  # fmt: skip
+    one_run.insert("files", [{"file_id": "p", "formats": ["p"]}])
+    (row,) = said(one_run).values()
+    assert (row["energy_j"], row["mean_w"], row["note"]) == (0.0, None, "no accelerator draws so little on average")

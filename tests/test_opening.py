@@ -1,4 +1,4 @@
-"""What is kept of the records: the same answers as from the records, whatever happens to the cache."""
+"""The cache of commit records: the same answers as from the records, whatever happens to the cache."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is newer follows from what a writer had read, never from a clock; and no race between commands loses a file."""
+"""Versions are ordered by what each writer had read, never by a clock; and no race between commands loses a file."""
 
 import errno
 import itertools

@@ -147,7 +147,10 @@ def test_shares_of_the_loss_add_up() -> None:
 
 
 def test_sentences_of_failures_and_contradictions() -> None:
-    rows = pl.DataFrame({"run_id": ["a", "b"], "outcome": ["oom", "oom"]})
+    rows = pl.DataFrame({"run_id": ["a", "b"], "outcome": ["oom", "oom"], "text": ["CUDA out of memory", None]})
+    said = failures.sentences(rows, NAMES)[0].text
+    assert said == "2 runs ran out of memory: job A, job B. The log says: CUDA out of memory"
+    rows = rows.with_columns(text=pl.Series(["CUDA out of memory", "oom-kill"]))
     assert failures.sentences(rows, NAMES)[0].text == "2 runs ran out of memory: job A, job B."
     facts = {"run_id": ["a", "a", "b", "b"], "key": ["devices"] * 4, "value": ["8", "4"] * 2,
              "origin": ["log", "nccl"] * 2, "chosen": [True, False] * 2}  # fmt: skip
@@ -420,7 +423,8 @@ def test_folder_without_runs(tmp_path: Path, files: dict[str, str]) -> None:
     arguments = ["report", str(tmp_path / "logs"), "-w", str(tmp_path / "w"), "-o", str(tmp_path / "r.html")]
     assert CliRunner().invoke(app, arguments).exit_code == 0
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "No file holds a run." in text
+    assert f"No run was found in {len(files)} file" in text
+    assert not re.search("<h2>(Findings|Runs|More tables|Also checked)</h2>", text), "no heading without content"
     assert all(name in text for name in files)
 
 

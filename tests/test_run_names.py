@@ -50,6 +50,17 @@ def test_a_name_that_any_log_may_have_tells_nothing(name: str, tells: bool) -> N
     assert tells_something(name) == tells
 
 
+def test_runs_of_one_table_are_called_what_the_tracker_calls_them(tmp_path: Path) -> None:
+    table = "Name,State,Created,Runtime,loss\n{},finished,2026-08-12T10:00:00Z,12,1.5\n{},finished,2026-08-13T10:00:00Z,9,1\n"
+    shown = {}
+    for file, names_there in {"export": ("wise-sun-7", "2026-08-12_18-43"), "sweep": ("1", "2")}.items():
+        (tmp_path / f"{file}.csv").write_text(table.format(*names_there))
+    warehouse = tmp_path / "w"
+    scalelens.ingest(tmp_path, warehouse=warehouse)
+    shown = {name for (name,) in scalelens.open(warehouse).sql("SELECT name FROM run_names()").iter_rows()}
+    assert shown == {"wise-sun-7", "2026-08-12_18-43", "sweep 1", "sweep 2"}
+
+
 def test_a_count_of_nodes_tells_something_where_no_fact_does() -> None:
     assert tells_something("16-node", has_facts=False)
 

@@ -125,7 +125,7 @@ def test_templates(template: str, path: str, found: dict[str, str] | None) -> No
         ("{nodes:float}", "'float' in the template '{nodes:float}' is not a type; write {nodes} or {nodes:int}"),
         ("{a}/{a}", "the template '{a}/{a}' names 'a' twice; give the second another name"),
         ("{a}{b}", "the template '{a}{b}' does not say where '{a}' ends; put text after it"),
-        ("a**/b", "the template 'a**/b' has ** beside other text; write it alone between slashes"),
+        ("a**/b", "the template 'a**/b' has ** next to other text; write it alone between slashes"),
         ("/a/b", "the template '/a/b' is not a path below the sidecar's folder; write it without / . .. first"),
         ("../a", "the template '../a' is not a path below the sidecar's folder; write it without / . .. first"),
         ("", "the template '' is not a path below the sidecar's folder; write it without / . .. first"),

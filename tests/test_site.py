@@ -68,7 +68,10 @@ ON_MADE_UP = "-w made-up-warehouse "
 GALLERY = f"""# Gallery
 
 {PRINTED}Every chart, each by the command above its picture. `make site` draws the pictures. [Which figure](figures.md) helps to
-choose. The [figures of the studies](#figures-of-studies) stand at the end.
+choose. The [figures of the studies](#figures-of-studies) are at the end.
+
+Each chart is shown at the width of one column, as its command draws it, and below at the width of two
+(`--width double`). If this site is dark, the pictures are those of `--theme dark`.
 
 Half of them are drawn from the logs of the demo: ResNet-50 and a small GPT on one and two CPUs, each run once. The
 demo has no GPU, no power and no second night. For the other charts the script docs/studies/gallery.py of the source
@@ -117,7 +120,12 @@ def test_gallery_page(golden) -> None:
         arguments = MADE_UP_ARGUMENTS.get(name, "") + ON_MADE_UP if made_up else ARGUMENTS.get(name, "")
         command = f"scalelens plot {name} {arguments}-o {name}.png"
         logs = f"Needs {NOT_IN_THE_DEMO[name]}. Drawn from made-up logs." if made_up else "Drawn from the demo's logs."
-        picture = f"![{charts.title(chart)}](gallery/{name}.png)\n\n{logs}"
+        title = charts.title(chart)
+        pictures = [
+            f"![{title}{words}](gallery/{name}{width}.png#only-light)\n![{title}{words}, dark](gallery/{name}{width}-dark.png#only-dark)"
+            for width, words in (("", ""), ("-double", ", two columns wide"))
+        ]
+        picture = "\n\n".join([*pictures, logs])
         pages.append(f"## {name}\n\n{charts.title(chart)}. Shows {sentence}\n\n```\n{command}\n```\n\n{picture}\n\n")
     golden("".join([*pages, FIGURES_OF_STUDIES, *figures_of_studies()]), DOCS / "gallery.md")
 
@@ -149,11 +157,13 @@ def test_commands_of_the_gallery_draw_or_say_what_lacks(folder: Path) -> None:
             assert (folder / f"{name}.png").stat().st_size > 1000
 
 
-@pytest.mark.slow  # 27 pictures: half a minute
+@pytest.mark.slow  # 150 pictures: two minutes
 def test_every_picture_of_the_gallery_is_drawn(tmp_path: Path) -> None:
     subprocess.run([sys.executable, DOCS / "pictures.py", tmp_path], check=True)
     drawn = {path.name: path.stat().st_size for path in tmp_path.iterdir()}
-    assert set(drawn) == {f"{name}.png" for name in charts.load()} and min(drawn.values()) > 1000
+    named = re.findall(r"\]\(gallery/([\w-]+\.png)#only-(?:light|dark)\)", (DOCS / "gallery.md").read_text())
+    assert len(named) == 4 * len(charts.load())
+    assert set(drawn) == set(named) and min(drawn.values()) > 1000
 
 
 def test_page_of_figures_has_every_command_of_the_gallery() -> None:

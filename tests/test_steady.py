@@ -117,7 +117,7 @@ def test_a_level_that_holds_little_may_not_be_the_last() -> None:
     values = 1 + 0.2 * (np.arange(400) >= 350) + 0.001 * np.random.default_rng(6).standard_normal(400)
     state = steadiness(values)
     assert (state.verdict, state.first, state.changes) == ("slowing", None, [350])
-    assert state.reason == "the last level holds 50 of 400 records: it may not be the final one"
+    assert state.reason == "the last level has 50 of 400 records: it may not be the final one"
 
 
 @pytest.mark.parametrize("n", [10, 39, 40, 200])

@@ -30,7 +30,7 @@ def test_the_peak_names_its_line_and_what_is_unused() -> None:
            "largest_site": "model.py:48 forward", "largest_share": 0.4, "note": None}  # fmt: skip
     (sentence,) = memory.sentences(pl.DataFrame([row]), NAMES)
     assert sentence.text == (
-        "job H, rank 3: at the peak tensors hold 60 GB; 40.0 % of it at model.py:48 forward. "
+        "job H, rank 3: at the peak, tensors use 60 GB; 40.0 % of it at model.py:48 forward. "
         "20.0 % of what PyTorch reserves then is unused."
     )
     assert sentence.weight == 0.2

@@ -1,4 +1,4 @@
-"""What is kept of the records and brought up to date is what all records say, whatever was committed in which order."""
+"""The cache of commit records, brought up to date, says what all records say, whatever was committed in which order."""
 
 import random
 from collections.abc import Iterable

@@ -72,7 +72,7 @@ def test_a_part_of_an_axis_is_the_same(run: "Run", home: Path) -> None:
 def test_a_figure_is_the_same(run: "Run", home: Path, suffix: str) -> None:
     path = home / f"cdf.{suffix}"
     run("plot", "batch_cdf", "exclude=none", "-o", path, "-w", home / "w", "--width", "double")
-    said(verify(run, path), 0, "same", "all 2 files hold the bytes that were read")
+    said(verify(run, path), 0, "same", "all 2 files are unchanged since they were read")
 
 
 @pytest.mark.parametrize("format", FORMATS)

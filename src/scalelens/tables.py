@@ -49,7 +49,7 @@ class Column(NamedTuple):
 
 KEY = (
     Column("file_id", TEXT, "sha256 of the stored bytes of the file, in hexadecimal"),
-    Column("part", SMALL, "which run within a file that holds several, from 0"),
+    Column("part", SMALL, "which run in a file with several, from 0"),
     Column("line", INT, "line of the file, from 1; in files without lines the record's number"),
 )
 RANK = (
@@ -138,7 +138,7 @@ STORED: dict[str, tuple[Column, ...]] = {
         Column("span_s", FLOAT, "seconds covered"),
         Column(
             "method", TEXT,
-            "how the tool came to it: counter riemann_right, or the tool's name for a rule of its own: "
+            "how the tool calculated it: counter riemann_right, or the tool's name for a rule of its own: "
             "codecarbon ear mlperf omnistat zeus",
         ),
         Column("ts", _FINE_TIME, "end of the time covered; UTC unless ts_origin says otherwise"),
@@ -175,7 +175,7 @@ STORED: dict[str, tuple[Column, ...]] = {
         Column("dtype", TEXT, "element type"),
         Column("redop", TEXT, "reduction, NULL for none"),
         Column("root", INT, "root rank, NULL for none"),
-        Column("place", TEXT, "`in` the result overwrites the message, `out` it has a buffer of its own"),
+        Column("place", TEXT, "`in` the result overwrites the message, `out` it has its own buffer"),
         Column("time_s", FLOAT, "seconds of one operation, mean over the iterations"),
         Column("algbw_bytes_per_s", FLOAT, "message_bytes over time_s, as printed"),
         Column("busbw_bytes_per_s", FLOAT, "algbw corrected for the collective and its ranks, as printed"),
@@ -216,7 +216,7 @@ STORED: dict[str, tuple[Column, ...]] = {
 FILES: tuple[Column, ...] = (
     Column("file_id", TEXT, "sha256 of the stored bytes that were parsed"),
     Column("path", TEXT, "absolute path under which the content was seen first"),
-    Column("paths", _TEXTS, "all paths that hold this content"),
+    Column("paths", _TEXTS, "all paths with this content"),
     Column("size_bytes", INT, "bytes parsed"),
     Column("modified_at", TIME, "time of the last change, UTC"),
     Column("formats", _TEXTS, "formats that took lines of it"),
@@ -352,7 +352,7 @@ NOISE: tuple[Column, ...] = (
 FORMULAS: tuple[Column, ...] = (
     Column("place", SMALL, "order of the rows, from 1"),
     Column("tool", TEXT, "framework, as in runs"),
-    Column("versions", TEXT, "versions or years of the tool for which it holds"),
+    Column("versions", TEXT, "versions or years of the tool to which it applies"),
     Column("quantity", TEXT, "what is computed: mfu, tflops, busbw or energy"),
     Column("metric", TEXT, "name under which the tool prints it"),
     Column("peak_tflops", FLOAT, "peak in TFLOP/s that the tool assumes for every device; NULL where it looks it up"),
@@ -366,8 +366,8 @@ FORMULAS: tuple[Column, ...] = (
 PUBLISHED: tuple[Column, ...] = (
     Column("place", SMALL, "order of the rows, from 1"),
     Column("name", TEXT, "document and table or topic: caraml/gpt-ipu; published_documents has the documents"),
-    Column("part", TEXT, "where in the document it stands: table, section, slide or paragraph"),
-    Column("entry", SMALL, "row of the table or statement, from 1; 0 holds for all entries of the name"),
+    Column("part", TEXT, "where it is in the document: table, section, slide or paragraph"),
+    Column("entry", SMALL, "row of the table or statement, from 1; 0 applies to all entries of the name"),
     Column("system", TEXT, "machine, as in systems_catalog where it is there"),
     Column("device", TEXT, "device, as in devices_catalog where it is there"),
     Column("nodes", INT, "nodes of the run"),
@@ -430,7 +430,7 @@ MEANINGS: dict[str, str] = {
     "devices_catalog": "a device: its peaks, memory and power",
     "systems_catalog": "a supercomputer: its nodes and devices",
     "settings_catalog": "a setting: can it change the speed?",
-    "noise_catalog": "how far identical runs of a published system lie apart",
+    "noise_catalog": "how much identical runs of a published system differ",
     "formulas_catalog": "how a tool computes a number that it prints",
     "published": "a number that others published",
     "published_documents": "where published numbers come from",

@@ -77,7 +77,7 @@ def staging(request: Request, local_storage: str) -> tuple[list[str], str]:
     if not request.stage:
         return [], shlex.join(request.options)
     if request.data is None:
-        raise UserError("--stage copies --data to the nodes, and there is no --data", "name the data: --data FOLDER")
+        raise UserError("--stage copies --data to the nodes, and --data is missing", "name the data: --data FOLDER")
     data = Path(request.data).resolve()
     sources = [f"{data}.bin", f"{data}.idx"] if request.workload == "language" else [str(data)]
     lines = [

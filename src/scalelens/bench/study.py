@@ -57,7 +57,7 @@ def jobs_of_study(request: Request, nodes: list[int], study: Study) -> list[_Job
     if wrong or not study.precisions:
         raise UserError(f"{request.workload} has no precision '{', '.join(wrong)}'", f"known are {', '.join(known)}")
     if "--precision" in request.options:
-        raise UserError("--study runs each of --precisions, so --precision has no place beside it", "take it out")
+        raise UserError("--study runs each of --precisions, so it cannot be combined with --precision", "take it out")
     if study.repeats < 1:
         raise UserError("--repeats is 1 or more", "three show whether runs agree")
     data: dict[str, list[str]] = {"synthetic" if request.data is None else Path(request.data).name: request.options}
@@ -80,7 +80,9 @@ def _plain(name: str) -> str:
 def _with_reduced(request: Request, reduced: Path, full: dict[str, list[str]]) -> dict[str, list[str]]:
     """The name of the reduced data, and the options that read them."""
     if request.data is None:
-        raise UserError("--reduced-data stands beside the full data, and there is no --data", "name it: --data FOLDER")
+        raise UserError(
+            "--reduced-data is compared with the full data, and --data is missing", "name it: --data FOLDER"
+        )
     if _plain(reduced.name) in map(_plain, full):
         raise UserError(f"the full and the reduced data are both called {reduced.name}", "rename a folder, or link it")
     options = [str(reduced) if k and request.options[k - 1] == "--data" else word

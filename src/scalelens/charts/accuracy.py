@@ -60,6 +60,10 @@ def draw(
     known = known.with_columns(way.values() for way in drawn_ways)
     undrawn = {way.what: _runs_without(known, way) for way in drawn_ways}
     known = known.filter(pl.any_horizontal(pl.col(way.field).is_not_null() for way in drawn_ways))
+    if known["run_id"].n_unique() == known.height:
+        raise UserError(
+            "each run has one score, so there is no course to draw", "see them: scalelens query accuracy_curve"
+        )
     known, looks = _labeled(known, score, page)
     phases = _phases(known)
     title = " ".join([*(phases if len(phases) == 1 else ()), "accuracy [%]" if score == "accuracy" else score])
@@ -184,7 +188,7 @@ def _caption(
         lines.append(f"Training: the mean of the {smooth} records around each.")
     fields = {way.field for way in drawn_ways}
     if "epochs_done" in fields and (rows["epochs_done"] != rows["epoch"]).any():
-        lines.append("The log counts whole epochs: the records of one are spread over it, the last stands at its end.")
+        lines.append("The log counts whole epochs: the records of an epoch are spread over it, the last at its end.")
     if "elapsed" in fields:
         clocks = [_CLOCKS.get(clock, clock) for clock in sorted(filter(None, rows["clock"].unique()))]
         lines += [f"Time {' or '.join(clocks)}."] if clocks else []

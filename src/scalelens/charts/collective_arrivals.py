@@ -133,7 +133,7 @@ def _caption(compared: pl.DataFrame, blame: pl.DataFrame, order: list[int]) -> l
         )
     offsets = compared["offset_ns"].to_list()
     if None in offsets:
-        lines.append("Offsets of the clocks are not known: starts are compared as they stand.")
+        lines.append("Clock offsets are unknown: starts are compared without correction.")
     elif any(offsets):
         largest = max(map(abs, offsets)) / 1000
         lines.append(f"Offsets of the clocks of up to {words.short_number(largest)} µs are taken off.")

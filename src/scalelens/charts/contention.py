@@ -37,7 +37,7 @@ def draw(
     computing = rows.filter(pl.col("class") == "compute")
     if computing.is_empty() or not computing["beside_ns"].sum():
         raise UserError(
-            "there are no kernels beside communication to draw",
+            "there are no kernels that overlap communication to draw",
             "see where the time goes: scalelens query temporal_breakdown",
         )
     limits.check_one_run(computing, "contention")
@@ -80,7 +80,5 @@ def _caption(computing: pl.DataFrame, ranks: list[Row]) -> list[str]:
         lines.append(f"Beside communication they take {compared / (compared - added):.2f} times as long as free of it.")
     if compared < beside:
         share = 100 * (beside - compared) / beside
-        lines.append(
-            f"{share:.0f} % of the time beside communication is of kernels that never run free: nothing is added there."
-        )
+        lines.append(f"{share:.0f} % of the time beside communication belongs to kernels that never run alone.")
     return lines

@@ -44,7 +44,7 @@ def draw(
         raise UserError(f"there is no energy to draw{why}", "see the power: scalelens query power_readings")
     if (parameters or {}).get("what") == "annotation":
         raise UserError(
-            "the energies of annotations do not add up: they lie within each other",
+            "the energies of annotations cannot be added: annotations are nested",
             "see the numbers: scalelens query energy_of_trace what=annotation",
         )
     limits.check_one_run(known, "energy of traces")

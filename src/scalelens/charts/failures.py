@@ -52,7 +52,7 @@ def draw(
     )
     if not causes:
         raise UserError(
-            "there are no failures to draw: no run failed whose time and nodes are known",
+            "there are no failures to draw: no failed run has a known time and known nodes",
             "see how runs ended: scalelens query runs_overview",
         )
     nodes = sorted(known.filter(pl.col("part") == "node").to_dicts(), key=_order)[:_MOST_NODES]

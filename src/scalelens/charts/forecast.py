@@ -26,7 +26,7 @@ from scalelens.errors import UserError
 
 QUERY = "forecast"
 
-_FAN = style.swatch("holds nine of ten forecasts", "#dddddd")
+_FAN = style.swatch("contains nine of ten forecasts", "#dddddd")
 _OPACITY = 0.22
 _DASH = [3, 2]
 

@@ -69,7 +69,7 @@ def draw(
     branches = words.counted([undrawn], "smaller branch", "smaller branches")
     caption = [
         kernel_bars.what_is_summed(rows, parameters),
-        "A bar holds those indented below it" + (f"; {branches} not drawn." if undrawn else "."),
+        "A bar contains those indented below it" + (f"; {branches} not drawn." if undrawn else "."),
     ]
     panel = style.Panel(kernel_bars.panel(bars), height=_BAR * len(bars))
     return style.figure([[panel]], kernel_bars.legend(bars), caption, page)

@@ -44,7 +44,7 @@ def draw(
     if rows.is_empty():
         raise UserError(
             "there is no history of a device's memory to draw",
-            "see what its snapshots hold: scalelens query memory_snapshots",
+            "see what its snapshots contain: scalelens query memory_snapshots",
         )
     limits.check_one_run(rows, "memory over time")
     largest = rows.sort("requested_bytes", "file_id", "device", descending=[True, False, False]).row(0, named=True)

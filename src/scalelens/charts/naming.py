@@ -55,6 +55,8 @@ def name_series(points: Sequence[dict[str, Any]], whose: str = "") -> str:
 
 FURTHER_FACTS = ("seq_length", "tp", "pp", "cp")  # that tell runs of one model and size apart
 _SHORT_WORD = 4  # letters
+_LONG_ENDS = 8  # letters that all models share, from which labels leave them out
+_SHORT_FACTS = "short_facts"  # key of a row: shorter texts of its facts, where labels are too wide
 _MOST_LABELS = 12  # as many series as a chart can show
 
 
@@ -66,21 +68,22 @@ def name_by_facts(
     `further` facts are named where runs of the same size would have one label, unless there would be too many.  Labels
     wider than `room` leave out facts that follow from the others.
     """
+    for point in points:
+        point.pop(_SHORT_FACTS, None)
     for fact in further:
         tells = _alike_without(points, facts, fact)
         if tells and len({tuple(point[name] for name in (*facts, fact)) for point in points}) <= _MOST_LABELS:
             facts = (*facts, fact)
     known = {fact: {point[fact] for point in points} - {None} for fact in facts}
     named = [fact for fact in facts if len(known[fact]) > 1]
-    spare: dict[str, str] = {}
+    notes: list[str] = []
     _label(points, named)
-    if any(words.text_width(point["label"]) > room for point in points):
+    if _is_wider(points, room):
         named = telling(points, named)
-        spare = _spare_words(points, named)
-        _label(points, named, spare)
+        notes = _shorten(points, named, room)
     for alike in _by_label(points):  # one run states what another does not
         differing = [fact for fact in facts if len({point[fact] for point in alike}) > 1]
-        _label(alike, [fact for fact in facts if fact in named or fact in differing], spare)
+        _label(alike, [fact for fact in facts if fact in named or fact in differing])
     for alike in _by_label(points):
         if len({point["series"] for point in alike}) > 1:
             for point in alike:
@@ -90,7 +93,7 @@ def name_by_facts(
         example = next(point for point in points if point[fact] is not None)
         is_partial = any(point[fact] is None for point in points)
         shared.append(fact_text(example, fact) + (" where stated" if is_partial else ""))
-    return f"{' · '.join(shared)}." if shared else ""
+    return " ".join([*([f"{' · '.join(shared)}."] if shared else []), *notes])
 
 
 def telling(points: Sequence[Mapping[str, Any]], facts: Sequence[str]) -> list[str]:
@@ -104,22 +107,67 @@ def telling(points: Sequence[Mapping[str, Any]], facts: Sequence[str]) -> list[s
     return telling
 
 
-def _label(points: Sequence[dict[str, Any]], facts: Sequence[str], spare: Mapping[str, str] | None = None) -> None:
-    """Gives each row its label; `spare` has the words that the values of a fact need not begin with."""
+def _label(points: Sequence[dict[str, Any]], facts: Sequence[str]) -> None:
+    """Gives each row its label."""
     for point in points:
-        texts = [
-            fact_text(point, fact).removeprefix((spare or {}).get(fact, ""))
-            for fact in facts
-            if point[fact] is not None
-        ]
-        point["label"] = " · ".join(texts)
+        point["label"] = " · ".join(fact_text(point, fact) for fact in facts if point[fact] is not None)
 
 
-def _spare_words(points: Sequence[Mapping[str, Any]], facts: Sequence[str]) -> dict[str, str]:
+def _is_wider(points: Sequence[Mapping[str, Any]], room: float) -> bool:
+    return any(words.text_width(point["label"]) > room for point in points)
+
+
+def _shorten(points: Sequence[dict[str, Any]], facts: Sequence[str], room: float) -> list[str]:
+    """Labels with ever shorter facts, until they fit.  Returns sentences on what the labels no longer say."""
+    notes: list[str] = []
+    for shorten in (_short_devices, _short_models, _short_numbers):
+        notes += shorten(points, facts)
+        _label(points, facts)
+        if not _is_wider(points, room):
+            break
+    return notes
+
+
+def _short_devices(points: Sequence[dict[str, Any]], facts: Sequence[str]) -> list[str]:
+    spare = _spare_words(points, facts)
+    for point in points if spare else ():
+        if point["device_model"] is not None:
+            _set_short(point, "device_model", device_name(point["device_model"]).removeprefix(spare))
+    return []
+
+
+def _short_models(points: Sequence[dict[str, Any]], facts: Sequence[str]) -> list[str]:
+    """Names of models without what all begin or end with, if that is long."""
+    names = list(dict.fromkeys(point["model"] for point in points if point["model"])) if "model" in facts else []
+    rests, begin, end = words.without_shared_ends(names) if len(names) > 1 else ([], "", "")
+    if len(begin) + len(end) < _LONG_ENDS:
+        return []
+    short = dict(zip(names, rests, strict=True))
+    for point in points:
+        if point["model"]:
+            _set_short(point, "model", short[point["model"]])
+    return [f"Models: {begin}…{end}."]
+
+
+def _short_numbers(points: Sequence[dict[str, Any]], facts: Sequence[str]) -> list[str]:
+    """`batch 8 · seq 512` without `per GPU`, which the caption says."""
+    for point in points:
+        if "batch_per_device" in facts and point["batch_per_device"] is not None:
+            _set_short(point, "batch_per_device", f"batch {point['batch_per_device']:g}")
+        if "seq_length" in facts and point["seq_length"] is not None:
+            _set_short(point, "seq_length", f"seq {point['seq_length']}")
+    return [f"Batches are per {words.unit(points)}."] if "batch_per_device" in facts else []
+
+
+def _set_short(point: dict[str, Any], fact: str, text: str) -> None:
+    point[_SHORT_FACTS] = {**point.get(_SHORT_FACTS, {}), fact: text}
+
+
+def _spare_words(points: Sequence[Mapping[str, Any]], facts: Sequence[str]) -> str:
     """The words that all names of devices begin with: `NVIDIA GeForce ` of `RTX 5090` and `RTX 5070 Ti`."""
     if "device_model" not in facts:
-        return {}
-    names = {fact_text(point, "device_model") for point in points if point["device_model"] is not None}
+        return ""
+    names = {device_name(point["device_model"]) for point in points if point["device_model"] is not None}
     shared: list[str] = []
     for words_there in zip(*(name.split(" ")[:-1] for name in names), strict=False):
         if len(set(words_there)) > 1:
@@ -127,7 +175,7 @@ def _spare_words(points: Sequence[Mapping[str, Any]], facts: Sequence[str]) -> d
         shared.append(words_there[0])
     if shared and len(shared[-1]) <= _SHORT_WORD:  # the 5090 is an RTX 5090
         shared.pop()
-    return {"device_model": " ".join([*shared, ""])} if len(names) > 1 and shared else {}
+    return " ".join([*shared, ""]) if len(names) > 1 and shared else ""
 
 
 def _by_label(points: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
@@ -147,6 +195,8 @@ def _alike_without(points: Sequence[Mapping[str, Any]], facts: Sequence[str], fa
 
 def fact_text(point: Mapping[str, Any], fact: str) -> str:
     """A fact of a run, for a label."""
+    if fact in point.get(_SHORT_FACTS, {}):
+        return f"{point[_SHORT_FACTS][fact]}"
     value = point[fact]
     if fact == "batch_per_device":
         return f"batch {value:g} per {words.unit([point])}"

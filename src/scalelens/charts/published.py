@@ -46,7 +46,7 @@ def draw(
     known = known.sort("name", "quantity", "entry", "run_id")
     if known.is_empty():
         raise UserError(
-            "no run has a published number to draw beside it",
+            "no run has a published number to be compared with",
             "name what was published, published_name=caraml/gpt-ipu; see: scalelens query compare_published",
         )
     points: list[Row] = [row | {"label": row["name"]} for row in known.to_dicts()]

@@ -48,7 +48,7 @@ def draw(
     if rows.is_empty():
         raise UserError(
             "that step contains no device activity to draw",
-            "see which steps the traces hold: scalelens query trace_steps",
+            "see which steps the traces contain: scalelens query trace_steps",
         )
     limits.check_one_run(rows, "a step")
     named = rows.with_columns(lane_rank=pl.coalesce(pl.col("rank").cast(pl.String), pl.col("file_id").str.head(6)))

@@ -13,7 +13,7 @@ import altair as alt
 from scalelens.charts import words
 from scalelens.charts.layout import SINGLE, Page, in_order
 from scalelens.charts.limits import CHOOSE_RUNS, check_count
-from scalelens.charts.words import SIZE, shorten, text_width, wrap
+from scalelens.charts.words import SIZE, fitting, text_width, wrap
 from scalelens.errors import UserError
 
 # vl-convert carries Liberation Sans, whose letters are as wide as Arial's: a figure is the same on every machine.
@@ -278,7 +278,7 @@ def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping
     height = 0.0
     for look in (Look, IntervalLook):
         group = [entry for entry in entries if isinstance(entry, look)]
-        labels = [shorten(names.get(entry.label, entry.label), width - _SAMPLE - 3) for entry in group]
+        labels = fitting([names.get(entry.label, entry.label) for entry in group], width - _SAMPLE - 3)
         column = max(map(text_width, labels), default=0) + _SAMPLE + 12
         across = max(int((width + 8) // column), 1)
         for n, entry in enumerate(group):

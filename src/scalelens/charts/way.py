@@ -56,8 +56,8 @@ _EPOCHS, _STEPS = Way("epochs_done", "epochs_done", "epochs"), Way("step", "step
 _TOKENS, _ENERGY = Way("tokens_done", "tokens", "tokens"), Way("energy", "energy_j", "energy of the steps")
 _TIME = Way("elapsed", "elapsed_s", "time")
 _MISSING = {
-    "epochs": "the logs name no epochs, or only one",
-    "steps": "the logs name no steps",
+    "epochs": "the logs contain fewer than two epochs",
+    "steps": "the logs do not number their steps",
     "tokens": "the logs state neither tokens nor a global batch and a sequence length",
     "hours": "the logs have neither times of steps nor time stamps",
     "energy": "no run has power readings or printed energies for all of its steps, on the clock of its log",

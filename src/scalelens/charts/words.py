@@ -37,6 +37,40 @@ def shorten(text: str, width: float) -> str:
     return kept
 
 
+_PART = re.compile(r"[^ _/-]*[ _/-]*")  # of a name, with the separators after it
+
+
+def without_shared_ends(names: Sequence[str]) -> tuple[list[str], str, str]:
+    """Different names without the parts that all begin or end with, and these parts; some of each name is left.
+
+    A part goes up to a blank, `_`, `-` or `/`: `gpt_436m_base` and `gpt_447m_wide_base` are `436m` and `447m_wide`.
+    """
+    rests = list(names)
+    begin = _shared([_PART.findall(name) for name in rests])
+    rests = [name[len(begin) :] for name in rests]
+    end = _shared([_PART.findall(name[::-1]) for name in rests])[::-1]
+    return [name[: len(name) - len(end)] for name in rests], begin, end
+
+
+def _shared(parts: Sequence[Sequence[str]]) -> str:
+    """What all begin with, short of the last part of any."""
+    shared = ""
+    for several in zip(*(name[:-2] for name in parts), strict=False):  # the last match is empty
+        if len(set(several)) > 1:
+            break
+        shared += several[0]
+    return shared
+
+
+def fitting(names: Sequence[str], width: float) -> list[str]:
+    """Names of at most `width` points.  Too long ones lose what all share at their ends, then their middle."""
+    if all(text_width(name) <= width for name in names):
+        return list(names)
+    rests, begin, end = without_shared_ends(names) if len(set(names)) > 1 else (names, "", "")
+    marked = [f"{'…' if begin else ''}{rest}{'…' if end else ''}" for rest in rests]
+    return [shorten(name, width) for name in marked]
+
+
 def cut(text: str, width: float) -> str:
     """A text of at most `width` points.  A longer text loses its end."""
     kept = text

@@ -8,7 +8,7 @@ from scalelens.charts import facets, naming, style, words
 from scalelens.charts.layout import Page
 from scalelens.charts.style import Row
 
-NOTE = "Panels have axes of their own, because a sample of one model is not the work of another's."
+NOTE = "Each panel has its own axis, because a sample is not the same work for different models."
 _UNKNOWN = "model unknown"
 
 
@@ -63,7 +63,7 @@ def take_from_labels(kinds: Sequence[Kind]) -> None:
     for kind in kinds if len(kinds) > 1 else ():
         for point in kind.points:
             model = naming.fact_text(point, "model")
-            if _plain(model) == _plain(kind.name):
+            if _plain(point["model"]) == _plain(kind.name):
                 point["label"] = " · ".join(part for part in point["label"].split(" · ") if part != model)
 
 

@@ -21,4 +21,6 @@ def leaving(warehouse: Path, anonymous: bool) -> "Iterator[tuple[Path, Pseudonym
 
     with anonymous_copy(warehouse) as (copy, told):
         yield copy, told
-        errors.print(f"replaced by pseudonyms: {told.summary()}; names that no column or variable says are not found")
+        errors.print(
+            f"replaced by pseudonyms: {told.summary()}; names that appear in no column or variable are not found"
+        )

@@ -27,7 +27,7 @@ def audit(
             "-w",
             "--warehouse",
             envvar="SCALELENS_WAREHOUSE",
-            help="Warehouse to hold the text against.",
+            help="Warehouse to check the text against.",
             callback=lambda path: path and root_of(path),
         ),
     ] = None,

@@ -24,7 +24,7 @@ _IsStudy = Annotated[
 ]
 _Precisions = Annotated[str | None, typer.Option(help="With --study.", show_default="fp32,amp; for language fp32,bf16")]
 _Repeats = Annotated[int, typer.Option(min=1, help="With --study: runs of each kind and size.")]
-_ReducedData = Annotated[Path | None, typer.Option(help="With --study: a smaller data set, to be run beside --data.")]
+_ReducedData = Annotated[Path | None, typer.Option(help="With --study: a smaller data set, run in addition to --data.")]
 _Container = Annotated[
     str | None, typer.Option(metavar="IMAGE", help="With --slurm: run in this image, a file or an address.")
 ]

@@ -17,7 +17,7 @@ def check(
 ) -> None:
     """Check that no byte of the warehouse is altered or missing.
 
-    Each damage is a line that ends in the command that mends it.  Exit code 1 if there is any.
+    Each fault is a line that ends in the command that repairs it.  Exit code 1 if there is any.
 
     Examples:  scalelens check      scalelens check --quick -w study
     """

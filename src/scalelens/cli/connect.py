@@ -15,7 +15,7 @@ def connect(
     output: Annotated[Path, typer.Option("-o", "--output", help="The file; it must not exist yet.")] = Path(
         "study.duckdb"
     ),
-    copy: Annotated[bool, typer.Option("--copy", help="Copy the rows, so that the file can be sent.")] = False,
+    copy: Annotated[bool, typer.Option("--copy", help="Copy the rows into the file, so it can be shared.")] = False,
     warehouse: WarehouseOption = WAREHOUSE,
 ) -> None:
     """Write a DuckDB file with the tables of today, for DuckDB's own shell, harlequin, Polars or marimo.

@@ -23,7 +23,7 @@ def explore(
 ) -> None:
     """Write one offline page to look around in: runs, sizes, epochs, slow steps and kernels.
 
-    Choose what stands along x, y and in color; filter by clicking values; the table follows.  What is shown leaves as
+    Choose what x, y and color show; filter by clicking values; the table follows.  What is shown leaves as
     SVG, as CSV, and as the command that draws it for a paper.
 
     Example:  scalelens explore -o explore.html

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PANEL = "Read"
 _SIDECAR_TEXT = """\
-# Facts about the logs in this folder and below that the logs do not say; `scalelens ingest` reads this file too.
+# Facts about the logs in this folder and below that the logs do not contain; `scalelens ingest` reads this file too.
 # Paths are relative to this folder.  Of several scalelens.toml above a file the nearest wins, key by key.
 
 # What the names of folders and files mean.  The first template that fits a file counts.

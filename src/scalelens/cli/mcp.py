@@ -38,7 +38,7 @@ def mcp(
     from scalelens.warehouse.log import Warehouse
 
     if root is not None and not root.is_dir():
-        raise UserError(f"no such folder: {root}", "give the folder that holds the logs to --root")
+        raise UserError(f"no such folder: {root}", "pass the folder of the logs with --root")
     if write and root is None:
         raise UserError("--write needs a folder to read from", "name it: --root logs")
     if not write and not Warehouse(warehouse).exists():

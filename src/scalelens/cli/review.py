@@ -30,7 +30,7 @@ def review(
         list[Path] | None, typer.Option("--figure", metavar="FILE", help="A figure or table to verify; repeatable.")
     ] = None,
     text: Annotated[
-        Path | None, typer.Option("--text", metavar="FILE", help="A text whose numbers follow from the logs.")
+        Path | None, typer.Option("--text", metavar="FILE", help="A text with numbers that come from the logs.")
     ] = None,
     claims: Annotated[
         Path | None, typer.Option("--claims", metavar="FILE", help="Check the claims of this file, not all numbers.")

@@ -42,7 +42,7 @@ def shell(
     session.open()
     if at_prompt:
         _remember([name for group in names.values() for name in group])
-        errors.print(f"{warehouse}; .help says more", markup=False)
+        errors.print(f"{warehouse}; .help shows more", markup=False)
     for statement in _statements(at_prompt):
         if statement in (".quit", ".exit"):
             return

@@ -25,11 +25,11 @@ def verify(
 ) -> None:
     """Say whether a figure or table is still what the logs give.
 
-    It is made again from the warehouse and compared, the parts of the warehouse that it rests on are held against
-    their digests, and its logs are hashed again.  Each file gets a line: same, different (what, and which file), cannot
-    (be checked, and why), or values same, picture not compared, where another version of ScaleLens, of the renderer or
-    of a query made it.  Exit code 1 if a file is different, else 2 if one cannot be checked, else 3 if of one only the
-    values were compared, else 0.
+    It is made again from the warehouse and compared, the parts of the warehouse that it uses are checked against
+    their digests, and its logs are hashed again.  Each file gets a line: same, different (naming the value and the
+    file), cannot (be checked, and why), or values same, picture not compared, where another version of ScaleLens, of
+    the renderer or of a query made it.  Exit code 1 if a file is different, else 2 if one cannot be checked, else 3 if
+    only the values of one were compared, else 0.
 
     Examples:
 

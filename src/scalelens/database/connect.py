@@ -184,7 +184,7 @@ def damaged_segment(warehouse: Warehouse, error: duckdb.Error) -> SegmentError:
     reason = str(error).strip().splitlines()[0]
     return SegmentError(
         f"a segment of {warehouse.root} is missing or damaged ({reason})",
-        f"what mends it says: scalelens check -w {warehouse.root}",
+        f"see how to repair it: scalelens check -w {warehouse.root}",
     )
 
 

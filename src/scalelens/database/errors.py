@@ -12,7 +12,7 @@ UNSAFE = "--unsafe lets it do what DuckDB can"
 _REMEDIES = {
     "CatalogException": "see scalelens tables and scalelens queries",
     "BinderException": "columns are listed by scalelens tables, parameters by scalelens queries",
-    "IOException": "if a segment is missing or damaged, scalelens check says what mends it",
+    "IOException": "if a segment is missing or damaged, scalelens check says how to repair it",
     "PermissionException": f"a question reads the warehouse alone; {UNSAFE}",
     "OutOfMemoryException": 'ask for fewer runs, runs="...", or allow more: SCALELENS_MEMORY=16GB',
 }

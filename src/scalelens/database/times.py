@@ -23,7 +23,7 @@ def check_times(rows: "pa.Table") -> None:
             continue
         if not all(_can_be_written(part) for chunk in column.chunks for part in _flat(chunk)):
             raise UserError(
-                f"column '{name}' holds a time outside of the years 1 to 9999, or infinity",
+                f"column '{name}' has a time outside the years 1 to 9999, or infinity",
                 "select it as text: CAST(... AS VARCHAR)",
             )
 

@@ -39,7 +39,7 @@ def check_formats(folder: Path) -> list[str]:
     loaded = load((folder,))
     own = {path.stem for path in folder.glob("*.py")}
     if not own:
-        return [f"{folder} holds no format files (*.py)"]
+        return [f"{folder} contains no format files (*.py)"]
     complaints: list[str] = []
     for format in (*loaded.of_lines, *loaded.of_files):
         if name_of(format) in own:

@@ -33,13 +33,13 @@ _OF_BARS = "generic_lines"
 _RECURS = 10  # lines that differ in their numbers alone
 _CONTROLS = bytes({*range(32)} - {*b"\t\n\v\f\r\b\x1b"})  # bytes that no log prints
 _UNREAD = (  # first bytes of files that are known and not read, with the reason
-    (MAGIC, "an SQLite database of no known tool; export what it holds as CSV"),
+    (MAGIC, "an SQLite database of an unknown tool; export its content as CSV"),
     (b":W&B", "W&B's own record of a run, of a version that is not known; export its history as CSV or JSON lines"),
     (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive, which is not read; unpack it (7z x FILE) and ingest the folder"),
     (b"Rar!\x1a\7", "a RAR archive, which is not read; unpack it (unrar x FILE) and ingest the folder"),
     (b"PAR1", "a Parquet file of no known tool, which is not read"),
     (b"ARROW1", "an Arrow file, which is not read; of Nsight Systems export SQLite (nsys export --type sqlite)"),
-    (b"\0\5\x16\7", "what macOS keeps beside a file of another name, without the file itself"),
+    (b"\0\5\x16\7", "metadata that macOS keeps next to a file, without the file itself"),
 )
 _UNREAD_NAMES = {  # ends of names of binary files that are known and not read, with the reason
     (".nsys-rep", ".qdrep"): "a recording of Nsight Systems; export it first (nsys export --type sqlite FILE)",
@@ -143,7 +143,7 @@ def why_passed_over(head: bytes, source: Source, documents: bool) -> tuple[str, 
     if head.startswith(MAGIC) and (fault := fault_of(source)):
         return (
             "unknown",
-            f"an SQLite database that is cut or damaged ({fault}); copy it again, or export what it holds as CSV",
+            f"an SQLite database that is cut or damaged ({fault}); copy it again, or export its content as CSV",
         )
     for magic, reason in _UNREAD:
         if head.startswith(magic):
@@ -157,7 +157,7 @@ def why_passed_over(head: bytes, source: Source, documents: bool) -> tuple[str, 
     if not documents and _MLPERF_REVIEW.search(source.path):
         return (
             "document",
-            "what MLPerf's review says about the results beside it, not a log; --documents reads it as a log",
+            "a report of MLPerf's review, not a log; --documents reads it as a log",
         )
     name = source.name.lower()
     is_document = name.endswith(_DOCUMENT_SUFFIXES) or (name.startswith("readme") and not _is_log(head))

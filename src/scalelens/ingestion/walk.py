@@ -109,7 +109,7 @@ def sidecars_above(
             if not trusted and may_be_of_others(folder.stat(), status):
                 remarks.append(f"{path} is not read: anybody may write into its folder; --sidecars reads it")
                 continue
-            remarks.append(f"{path} is read too: it lies above what was named")
+            remarks.append(f"{path} is read too: it is in a folder above")
             yield _walked(folder, path, status)
 
 

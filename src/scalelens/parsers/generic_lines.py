@@ -5,12 +5,12 @@ Versions: one line for each record, or one drawing of a progress bar
 Yields: steps, phases, metrics, params
 Source: the user's own; tabular/role_table.py says which names are recognized, docs/generic.md prints them
 
-Lines are of one shape where the same text stands before their first count, numbers and times masked, and the same
+Lines have one shape if the same text comes before their first count, numbers and times masked, and the same
 names count.  The shape that counts upwards and measures something of training is read; of several the one with steps,
 then with a time.  Lines of validation, loading, saving and evaluation are not read.  Where two shapes tell of different
 steps, nothing is read until a preset names one.  `identify` shows the shapes, and three lines of each.
 
-A name stands before its number (`loss: 8.9`, `loss=8.9`, `loss 8.9`), a unit after it (`0.31 s`, `3.1 it/s`).  Names
+A name comes before its number (`loss: 8.9`, `loss=8.9`, `loss 8.9`), a unit after it (`0.31 s`, `3.1 it/s`).  Names
 become roles as in generic_csv.  `12/391` and `[12:391]` count batches of the epoch, or steps where no line counts
 epochs; a number ahead that grows where the count restarts is the epoch, and so is a line `Epoch 3/10` before each start
 of the count, and the iteration of `iteration:3 step:20/400` where it grows with each restart.  `Loss at step 20: 2.5`

@@ -17,6 +17,7 @@ The time and the rate of an epoch are left out where the host that prints them r
 (parsing/mlperf.py).
 Where nothing states the number of devices, it is that of the ranks, which each print init_start, else it is inferred
 from batches.  A platform named `8xBOX4x4A100` has eight nodes with four devices each; Graphcore's POD64 has 64 IPUs.
+A platform that only repeats the submitter (`4xDELL`) names the system where no other file does.
 In MLPerf HPC's weak scaling a system trains many instances at once, and a log is that of one: its ranks are its devices
 where they are fewer than those of the system, whose nodes are then `mllog.nodes`.
 
@@ -33,7 +34,7 @@ from typing import Any
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
-from scalelens.parsing.mlperf import CountedSteps, DerivedEpochs, EpochBlocks, is_of_one_rank
+from scalelens.parsing.mlperf import CountedSteps, DerivedEpochs, EpochBlocks, is_of_one_rank, platform_of
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import number
 from scalelens.tables import RUN_FACTS
@@ -54,7 +55,6 @@ _TIMES = {"train_step_time": "instant", "train_step_timing": "instant", "time": 
 _RATES = {"throughput": "epoch_mean", "imgs_sec": "epoch_mean", "seq/s": "interval_mean", "seq/sec": "interval_mean"}
 _LOSSES = ("reduced_train_loss", "loss", "train_loss", "step_loss")
 _COLUMNS = {**dict.fromkeys(_LOSSES, "loss"), "lr": "learning_rate", "data": "data_s"}
-_PLATFORM = re.compile(r"(?:(\d+)x)?(?:(.+)x(\d+)([A-Z]+\d\S*)|(.+))")
 _SECONDS = ("_time", "_timing", "_duration")
 _POD = re.compile(r"(?:ipu-|bow-)?pod(\d{1,5})(?![\dA-Za-z])", re.IGNORECASE)
 _UNNAMED = re.compile("PLACEHOLDER|UNKNOWN")
@@ -285,14 +285,14 @@ class Reader:
 
     def platform(self, text: str, line: int) -> None:
         """Nodes, machine and devices, as submitters write them into the name of the platform."""
-        if match := _PLATFORM.fullmatch(text[:200]):
-            nodes, box, devices, model, whole = match.groups()
+        if platform := platform_of(text):
             if not _UNNAMED.search(text):
-                self.rows.param("system", box or whole, line)
-            if nodes:
-                self.nodes.append((nodes, line, "inferred"))
-            self.rows.param("devices_per_node", devices, line, origin="inferred")
-            self.rows.param("device_model", model, line, origin="inferred")
+                is_submitter = _letters(platform.machine) == _letters(str(self.rows.params.get("submission_org", "")))
+                self.rows.param("system", platform.machine, line, origin="inferred" if is_submitter else "log")
+            if platform.nodes:
+                self.nodes.append((platform.nodes, line, "inferred"))
+            self.rows.param("devices_per_node", platform.devices_per_node, line, origin="inferred")
+            self.rows.param("device_model", platform.device_model, line, origin="inferred")
         if ipus := _POD.match(text):
             self.rows.param("devices", int(ipus[1]), line, origin="inferred")
             self.rows.param("device_unit", "ipu", line, origin="inferred")
@@ -324,6 +324,11 @@ class Reader:
             self.rows.param("devices", int(ranks), line, origin="inferred")
         if batch and local and accumulated == 1 and batch % local == 0:
             self.rows.param("micro_batch_size", int(local), line, origin="inferred")
+
+
+def _letters(name: str) -> str:
+    """A name without case and punctuation."""
+    return "".join(filter(str.isalnum, name)).casefold()
 
 
 def _base(epoch: float) -> float:

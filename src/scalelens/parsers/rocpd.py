@@ -99,7 +99,7 @@ def read(source: Source, rows: Rows) -> str | None:
     except sqlite3.Error as error:
         rows.problem(None, f"the database is cut or damaged ({error}): what was read before is kept")
         return None
-    return "nothing says which ranks its processes are: each is a run of its own" if len(owners) > 1 else None
+    return "the ranks of its processes are unknown: each is taken for a separate run" if len(owners) > 1 else None
 
 
 def _united(database: Database) -> list[str]:

@@ -7,7 +7,8 @@ Source: mlcommons/policies submission_rules.adoc, "system description"; written 
 
 Numbers are text.  A file is often copied from another size and not mended.  So what it states has the origin
 `environment`: what the log of a run states wins over it, and arithmetic never does.  The name of the file is kept as a
-second value of `system`, origin `path`, so that both are rows of contradictions().
+second value of `system`, origin `path`, so that both are rows of contradictions().  Counts in the name of a system are
+left out, as they are in logs: `4xBOX4x8H100` is BOX4.
 A system without accelerators trains on its host processors: they are its devices then, with the unit `cpu`.
 
 Samples:
@@ -24,10 +25,11 @@ import json
 from typing import Any
 
 from scalelens.parsing import lazy_re as re
+from scalelens.parsing.mlperf import platform_of
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 
-VERSION = 2
+VERSION = 3
 
 _FACTS = {"system_name": "system", "number_of_nodes": "nodes", "framework": "framework_release"}
 _ACCELERATORS = {"accelerators_per_node": "devices_per_node", "accelerator_model_name": "device_model"}
@@ -62,6 +64,8 @@ def read(source: Source, rows: Rows) -> None:
     for name, value in {**facts, **_stack(facts.get("other_software_stack"))}.items():
         if value not in ("", "N/A", None) and isinstance(value, str | int | float):
             fact = fact_of.get(name, name if name.startswith("software.") else f"machine.{name}")
+            if fact == "system" and (platform := platform_of(str(value))):
+                value = platform.machine
             rows.param(fact, value, where.get(name.removeprefix("software.")), origin="environment")
     if accelerators == 0:
         rows.param("device_unit", "cpu", where.get("accelerators_per_node"), origin="environment")

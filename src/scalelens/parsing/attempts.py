@@ -34,7 +34,7 @@ _STEPS_OF_A_GAP = 10  # a pause of as many step times is a launch
 _SKEW = 3  # records, or step times, that one rank may be ahead of another
 _SURE = 8  # records of different steps that show whether there is one writer
 KEPT = 256  # steps and writers of a launch that are remembered
-AMBIGUOUS = "ambiguous: nothing tells whether several launches or several ranks wrote these records; no statistics"
+AMBIGUOUS = "ambiguous: it is unknown whether several launches or several ranks wrote these records; no statistics"
 
 _Stream = tuple[
     Any, ...

@@ -34,7 +34,7 @@ def records(source: Source, header: int, damaged: _Damaged) -> Iterator[tuple[in
             if end > size or not _FULL <= kind <= _LAST or zlib.crc32(block[at + 6 : end]) != crc:
                 zeros = block.count(0, at) == size - at
                 joined.drop(
-                    f"zeros stand where a record should, from byte {start + at:,} on"
+                    f"zeros instead of a record, from byte {start + at:,} on"
                     if zeros
                     else f"the record at byte {start + at:,} is damaged: what follows it in its block is not read"
                 )

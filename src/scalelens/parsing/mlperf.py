@@ -4,17 +4,37 @@ CountedSteps      whether `step` counts steps or samples
 DerivedEpochs     whether the time of an epoch is logged, too
 EpochBlocks       whether the times of epochs are those of the devices, or of a host that runs ahead of them
 is_of_one_rank    whether a rate is of one rank or of the job
+Platform          what submitters write into the name of a platform: `8xBOX4x4A100`
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
+from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
+
+_PLATFORM = re.compile(r"(?:(?P<nodes>\d+)x)?(?:(?P<box>.+)x(?P<devices>\d+)(?P<model>[A-Z]+\d\S*)|(?P<name>.+))")
 
 _MOST_HELD = 1000  # rows that are kept back; then they are taken as printed
 _NEAR_S, _NEAR_SHARE = 0.1, 0.02  # both clocks read the same epoch
 _AHEAD = 0.25  # of the epochs of a block
 _TOLERANCE = 0.02  # of the work: the rate and the time stamps are of two clocks
 _Row = dict[str, Any]
+
+
+class Platform(NamedTuple):
+    """The parts of a platform's name: `8xBOX4x4A100` is eight nodes BOX4 with four A100 each."""
+
+    machine: str
+    nodes: str | None
+    devices_per_node: str | None
+    device_model: str | None
+
+
+def platform_of(name: str) -> Platform | None:
+    """The parts of a platform's name, in the form that submitters of servers use; None for an empty name."""
+    if not (match := _PLATFORM.fullmatch(name[:200])):
+        return None
+    return Platform(match["box"] or match["name"], match["nodes"], match["devices"], match["model"])
 
 
 class CountedSteps:

@@ -11,8 +11,8 @@ _WARNING, _ERROR = 2, 3  # severities of a diagnostic event
 _GRAPHS = (
     "launches of whole CUDA graphs count as compute; what ran inside of them was not recorded (--cuda-graph-trace)"
 )
-_NO_KERNELS = "the capture holds no kernel: CUDA was not traced, or its trace failed"
-_NO_RANKS = "nothing says which ranks its processes are: each is a run of its own"
+_NO_KERNELS = "the capture contains no kernel: CUDA was not traced, or its trace failed"
+_NO_RANKS = "the ranks of its processes are unknown: each is taken for a separate run"
 
 
 def read_capture(database: Database, rows: Rows, name: str, notes: list[str]) -> None:

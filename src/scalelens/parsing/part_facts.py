@@ -17,6 +17,7 @@ _TRACES = ("events",)  # tables whose ranks were traced
 # Settings by which the rows of a result table differ.
 _RESULT_SETTINGS = ("model", "nodes", "devices", "global_batch_size", "tp", "pp")
 _OF_TRAININGS = ("framework", "model", "global_batch_size", "outcome", "tp", "pp")  # facts that only a training has
+_NAMES = ("run_name", "run")
 _FIRST_ABSOLUTE_NS = 10**18  # an event that starts earlier has a time since the zero of its trace
 
 _Row = dict[str, Any]
@@ -43,6 +44,7 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
     of_training: bool = False  # whether it states what only a training does
     folders: list[str] = []  # folders that it describes, relative to its own
     job_id: str | None = None
+    run_name: str | None = None  # what a tracker or a column calls the run
     outcomes: list[tuple[str, Int64 | None]] = []  # outcome and the line that says it
     settings: dict[str, str] = {}  # the first value of each of _RESULT_SETTINGS
     started_at: datetime | None = None
@@ -119,6 +121,8 @@ def _take_params(facts: PartFacts, rows: Sequence[_Row]) -> None:
         facts.of_training |= key in _OF_TRAININGS
         if key == "job_id":
             facts.job_id = facts.job_id or str(value)
+        elif key in _NAMES:
+            facts.run_name = facts.run_name or str(value)
         elif key == "tracker":
             facts.of_tracker = True
         elif key == "outcome":

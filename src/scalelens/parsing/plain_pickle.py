@@ -113,7 +113,7 @@ class _Reader:
         elif code == _FRAME:
             self.at += 8
         else:
-            raise ValueError(f"the pickle holds more than plain containers ({_NAMES.get(code, code)})")
+            raise ValueError(f"the pickle contains more than plain containers ({_NAMES.get(code, code)})")
 
 
 def _number(form: str) -> _Take:

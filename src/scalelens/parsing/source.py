@@ -124,7 +124,7 @@ class Source:
         for block in blocks:
             held.append(block[:left])
             if len(block) > left:
-                self.damage = f"it unpacks to more than {MOST_RATIO_HELD} times its size, too much to be held at once"
+                self.damage = f"it unpacks to more than {MOST_RATIO_HELD} times its size, too much to keep in memory"
                 break
             left -= len(block)
         return b"".join(held)
@@ -141,7 +141,7 @@ class Source:
             content_bytes += len(block)
             yield block
             if time.thread_time() - self._began_s > SPARE_S + content_bytes / SLOWEST_BYTES_PER_S:
-                raise OutOfTimeError(f"what stands before byte {content_bytes:,} takes far longer than its size allows")
+                raise OutOfTimeError(f"reading the first {content_bytes:,} bytes takes far too long")
 
     def _content(self, size: int) -> Iterator[bytes]:
         self.damage = None

@@ -94,7 +94,7 @@ class Events:
             what = "is not closed" if trace.has_array else "is missing"
             problem(last, f"the array of events {what}: the trace is cut")
         if trace.closed and trace.torn:
-            problem(last, "what stands around the events is damaged or cut")
+            problem(last, "the file is damaged or cut outside of its events")
 
     def _no_events(self, items: Items, first: int) -> None:
         for line, item in enumerate(items, first):

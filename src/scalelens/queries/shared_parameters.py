@@ -24,7 +24,7 @@ _PARAMETERS = (
         "what is compared: 't_b' the median batch, 'mean_s' the mean, which includes the stalls, 't_ep' the epoch, "
         "'t_tr' its training part, 'throughput' samples per second, 'tflops' as printed",
     ),
-    ("series_by", "''", "further columns of `runs` that a series must hold equal: 'tp, pp'"),
+    ("series_by", "''", "more columns of `runs` that must be equal within a series: 'tp, pp'"),
     # Two sides
     (
         "a", "''",

@@ -1,4 +1,4 @@
-"""Asks a large warehouse some of its runs at a time, where the rows of a run rest on that run alone.
+"""Asks a large warehouse some of its runs at a time, where the rows of a run depend only on that run.
 
 DuckDB puts much of what memory cannot hold into files, but no lists: those of the step times of all runs of a large
 warehouse are too many.  Some runs at a time take as long as all at once, or less, and hold as much as those.

@@ -28,6 +28,7 @@ SELECT reason AS problem, count(*) AS lines, count(DISTINCT file_id) AS files,
        min_by(f.path, (f.path, line)) AS first_file, min_by(line, (f.path, line)) AS line,
        min_by(text, (f.path, line)) AS text
 FROM problems JOIN files AS f USING (file_id) GROUP BY reason ORDER BY lines DESC, problem"""
+_METRICS_SQL = "SELECT count(DISTINCT name) FROM metrics"
 _ANSWERS_OF_LOGS = (
     "scaling", "batch_stats", "throughput", "mfu", "epoch_times", "elbow", "steady_state", "outlier_gpus",
     "energy_efficiency", "goodput", "waterfall",
@@ -48,6 +49,7 @@ class Content(NamedTuple):
     files: ReportTable
     problems: ReportTable
     counts: dict[str, int]  # of runs by outcome
+    n_metrics: int = 0  # names of metrics, counted where nothing was found
 
 
 def content_of(root: Path, traces_alone: bool = False, query_folders: tuple[Path, ...] = ()) -> Content:
@@ -68,18 +70,21 @@ def _content_in(session: Session, traces_alone: bool) -> Content:
     rows = {name: asking.rows(module.SQL) for name, module in modules}
     modules = [(name, one) for name, one in modules if rows[name].height or not getattr(one, "ONLY_WITH_ROWS", False)]
     headline, first = headline_of(asking, modules, rows)
+    articles = [
+        article(asking, name, module, rows[name], first if name == headline else None) for name, module in modules
+    ]
+    has_findings = any(one.sentences and not one.is_minor for one in articles)
     return Content(
         subject_of(asking.rows(SUBJECT_SQL)),
         key_numbers(overview, asking.names, modules, rows),
         headline,
-        in_order(
-            [article(asking, name, module, rows[name], first if name == headline else None) for name, module in modules]
-        ),
+        in_order(articles),
         asking.table(_RUNS_SQL, session.queries["runs_overview"].glance, overview),
         _answers(asking, named),
         asking.table(_FILES_SQL, ("path", "status", "formats", "size_bytes", "rows", "problems", "note")),
         asking.table(_PROBLEMS_SQL, ("problem", "lines", "files", "first_file", "line", "text")),
         counts,
+        0 if has_findings else asking.rows(_METRICS_SQL).item(),
     )
 
 

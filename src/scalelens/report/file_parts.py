@@ -125,7 +125,7 @@ def _strict_json(text: str) -> Any:
 
     def no_name_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len({name for name, _ in pairs}) < len(pairs):
-            raise ValueError("a name stands twice in an object")
+            raise ValueError("a name occurs twice in an object")
         return dict(pairs)
 
     def no_constant(name: str) -> None:

@@ -7,7 +7,7 @@ gives the same bytes.
 import base64
 import hashlib
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from string import Template
 
@@ -62,12 +62,13 @@ def page(content: Content, title: str, commands: Sequence[str], folder: str = ""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     parts = {
         "findings": _findings(content),
-        "runs": table(content.runs, "Runs") or "<p>No file holds a run.</p>",
+        "runs": table(content.runs, "Runs"),
         "answers": _answers(content),
         "checked": _checked(content),
         "files": _files(content),
         "again": f"<pre>{inert(chr(10).join(commands))}</pre>",
     }
+    parts = {key: text for key, text in parts.items() if text}  # nothing stands below an empty heading
     main = "\n".join(f'<section id="{key}"><h2>{_PARTS[key]}</h2>\n{text}</section>' for key, text in parts.items())
     heading = title or content.subject.title or folder or "Report"
     return Template((_FOLDER / "page.html").read_text(encoding="utf-8")).substitute(
@@ -78,36 +79,37 @@ def page(content: Content, title: str, commands: Sequence[str], folder: str = ""
         origin=inert(f"{plural(content.files.n_rows, 'file')}{f' in {folder}' if folder else ''}, read by ScaleLens.")
         + beside,
         summary=summary(content),
-        navigation=_navigation(content),
+        navigation=_navigation(content, parts.keys()),
+        first_part=next(iter(parts)),
         main=main,
         footer=f"ScaleLens {__version__}. This page loads nothing from a network.",
         script=script,
     )
 
 
-def _origin(content: Content, folder: str) -> str:
-    return f"{plural(content.files.n_rows, 'file')}{f' in {folder}' if folder else ''}, read by ScaleLens."
-
-
-def _navigation(content: Content) -> str:
-    """The index: the parts of the page, and below `Findings` its questions."""
+def _navigation(content: Content, shown: Collection[str]) -> str:
+    """The index: the parts of the page that are shown, and below `Findings` its questions."""
     questions = "".join(
         f'<li><a href="#{one.name}">{inert(one.question)}</a></li>' for one in content.articles if not one.is_a_remark
     )
     inner = {"findings": f"<ul>{questions}</ul>" if questions else ""}
-    return "".join(f'<li><a href="#{key}">{words}</a>{inner.get(key, "")}</li>' for key, words in _PARTS.items())
+    return "".join(
+        f'<li><a href="#{key}">{words}</a>{inner.get(key, "")}</li>'
+        for key, words in _PARTS.items()
+        if key == "summary" or key in shown
+    )
 
 
 def _findings(content: Content) -> str:
     """What was found, by weight."""
     found = [article for article in content.articles if not article.is_a_remark]
-    return "\n".join(_finding(article, content.headline) for article in found) or "<p>Nothing was found.</p>"
+    return "\n".join(_finding(article, content.headline) for article in found)
 
 
 def _finding(article: Article, headline: str) -> str:
     figure = ""
     if article.name == headline:
-        figure = '<p class="remark link"><a href="#summary">The figure stands at the top of this page.</a></p>'
+        figure = '<p class="remark link"><a href="#summary">The figure is at the top of this page.</a></p>'
     elif article.chart and article.chart.svg:
         figure = drawing(article, article.name)
     elif article.chart and article.chart.refusal:
@@ -140,7 +142,7 @@ def listed(sentences: Sequence[FindingSentence]) -> str:
 def _checked(content: Content) -> str:
     """What changes no conclusion: runs that ended, sources that differ, and questions without a finding."""
     if not content.runs.n_rows:
-        return "<p>There are no runs to check.</p>"
+        return ""
     remarks = [article for article in content.articles if article.is_a_remark]
     entries = "".join(
         f'<dt id="{one.name}">{inert(one.question)}</dt><dd>'
@@ -148,7 +150,7 @@ def _checked(content: Content) -> str:
         + "</dd>"
         for one in sorted(remarks, key=lambda one: not one.sentences)
     )
-    return f'<dl class="quiet">{entries}</dl>' if entries else "<p>Each question has a finding above.</p>"
+    return f'<dl class="quiet">{entries}</dl>' if entries else ""
 
 
 def _answers(content: Content) -> str:
@@ -159,7 +161,7 @@ def _answers(content: Content) -> str:
             parts.append(f"<h3>{inert(topic.capitalize())}</h3>")
         inner = f'{table(rows, query.title)}<p class="remark">scalelens explain {query.name}</p>'
         parts.append(_folded(inert(query.title), inner))
-    return "\n".join(parts) or "<p>There is nothing to answer from.</p>"
+    return "\n".join(parts)
 
 
 def _files(content: Content) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from scalelens.report.articles import Article
 from scalelens.report.content import Content
 from scalelens.report.html_tables import inert
-from scalelens.report.text.sentences import FindingSentence, KeyNumber
+from scalelens.report.text.sentences import FindingSentence, KeyNumber, plural
 
 _MOST_WARNINGS = 2
 _UNKNOWN = "Not in the logs"
@@ -88,7 +88,19 @@ def _heaviest(article: Article) -> FindingSentence:
 def _nothing(content: Content) -> str:
     """What was looked at, where nothing was found."""
     if not content.counts:
-        return "No file holds a run, so there is nothing to conclude."
+        files = plural(content.files.n_rows, "file")
+        return f"No run was found in {files}, so there is nothing to conclude. Files says what each of them is."
+    if not any(article.sentences and not article.is_minor for article in content.articles):
+        metrics = (
+            f"They have {plural(content.n_metrics, 'metric')}: "
+            'scalelens sql "SELECT run_id, name, value FROM metrics". '
+            if content.n_metrics
+            else ""
+        )
+        return (
+            f"The logs contain no step times, power or traces, so there is nothing to conclude. {metrics}"
+            "What each question would need is listed under Also checked."
+        )
     return (
         "Nothing was found that changes a result by 3 % or more. What was checked, and what could not be, is listed "
         "under Also checked."

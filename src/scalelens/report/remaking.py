@@ -105,5 +105,5 @@ def verified(
     if not sources:
         found.remarks.append("the logs were not looked at")
     elif found.verdict in ("same", "values"):
-        found.remarks.append(f"all {len(inputs)} files hold the bytes that were read")
+        found.remarks.append(f"all {len(inputs)} files are unchanged since they were read")
     return found

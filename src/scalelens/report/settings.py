@@ -28,7 +28,7 @@ def figure_settings(name: str, folder: Path) -> Mapping[str, Any]:
         sidecar, faults = sidecar_of(f"{path}", path.read_text(errors="replace"))
         for fault in faults:
             if fault.reason.startswith("not TOML"):
-                raise UserError(f"{fault}", "correct it; a figure's settings stand below [figure.NAME]")
+                raise UserError(f"{fault}", "correct it; the settings of a figure go under [figure.NAME]")
         if name in sidecar.figures:
             return sidecar.figures[name]
     return {}

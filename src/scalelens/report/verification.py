@@ -62,7 +62,7 @@ def compared(old: Provenance, old_bytes: bytes, made: _Made) -> Verification:
     if old.get("rows_sha256") != new["rows_sha256"]:
         return Verification([*different_rows(old, made.rows), *inputs, *changes, *known_changes(old)], [], [])
     untrue = [] if changes else sorted(key for key in {*old, *new} - _NAMES if old.get(key) != new.get(key))
-    differences = inputs or ([f"what it says of itself is not so: {few(untrue)}"] if untrue else [])
+    differences = inputs or ([f"its description of itself is wrong: {few(untrue)}"] if untrue else [])
     if old_bytes == made.content or differences:
         return Verification(differences, [], changes, old_bytes == made.content)
     if version := _other_schema(old_bytes, made.content):
@@ -90,7 +90,7 @@ def _compared_parts(old: Provenance, old_bytes: bytes, made: _Made, versions: _T
         return Verification([changed, *remarks], [], [])
     if versions and ("chart" in old or was.words != now.words):
         return Verification([], [], remarks, is_compared=False)
-    return Verification([], [], remarks or ["its rows stand in another order: nothing in the query orders them"])
+    return Verification([], [], remarks or ["its rows are in another order: the query does not order them"])
 
 
 def _first_change(old: bytes, new: bytes) -> str:

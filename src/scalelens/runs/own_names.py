@@ -15,6 +15,15 @@ _SAYS_NOTHING = frozenset(_OF_ANY_LOG.split())
 _COUNT_OF_NODES = re.compile(r"n(?:odes?)?[-_]?\d{1,5}|\d{1,5}[-_]?(?:n|nodes?)", re.IGNORECASE)
 
 
+LONGEST = 40  # characters of a name; longer ones are sentences, or lists of settings
+_NUMBER = re.compile(r"\d{1,5}")
+
+
+def recognizable(stated: str) -> bool:
+    """Whether a name that a tracker or a column gives is enough by itself: `wise-sun-7` is, the label `3` is not."""
+    return not _NUMBER.fullmatch(stated)
+
+
 def tells_something(name: str, has_facts: bool = True) -> bool:
     """Whether people would recognize a run by this name of a file or folder.
 

@@ -82,7 +82,7 @@ def _name_pattern(name: str, template: str, kinds: dict[str, str]) -> NamePatter
         if brace:
             raise ValueError(f"the template '{template}' has a single '{brace}'; write a named part as {{name}}")
         if stars and len(stars) > 1:
-            raise ValueError(f"the template '{template}' has ** beside other text; write it alone between slashes")
+            raise ValueError(f"the template '{template}' has ** next to other text; write it alone between slashes")
         if part is not None:
             if before.endswith("}"):
                 raise ValueError(f"the template '{template}' does not say where '{before}' ends; put text after it")

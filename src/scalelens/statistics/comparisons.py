@@ -123,7 +123,7 @@ def _of_two_runs(first: RunValue, second: RunValue, within: float) -> GroupRatio
     """Ratio of two runs, with an interval that is about these two alone."""
     ratio = log(second.value / first.value)
     if not first.low or not first.high or not second.low or not second.high:
-        reason = "one run a side, of which one has no interval: how runs scatter is not known"
+        reason = "one run per side, and one of them has no interval: the scatter between runs is unknown"
         return GroupRatio(exp(ratio), None, None, None, "steps", None, None, reason)
     low = ratio - hypot(log(first.high / first.value), log(second.value / second.low))
     high = ratio + hypot(log(first.value / first.low), log(second.high / second.value))

@@ -44,7 +44,7 @@ def steadiness(values: Values) -> _Steadiness:
         rank = ranks(values) - (n + 1) / 2
         n_eff = long_run_variance(rank, levels=1)[1]
         if n_eff < _FEWEST_ALIKE:
-            reason = f"neighbours are too alike: {n} records say as much as {n_eff:.1f}"
+            reason = f"neighboring records are too similar: {n} are worth {n_eff:.1f} independent ones"
             return _Steadiness("too_short", None, [], None, None, reason)
     states = _states(changes, n)
     levels = [float(np.median(values[start:end])) for start, end in zip(states, [*states[1:], n], strict=True)]
@@ -59,7 +59,7 @@ def steadiness(values: Values) -> _Steadiness:
         return _Steadiness("unsteady", None, changes, None, None, reason)
     verdict, first = "warming" if against == {1} else "slowing", states[last]
     if n - first < _SETTLED * n:
-        reason = f"the last level holds {n - first} of {n} records: it may not be the final one"
+        reason = f"the last level has {n - first} of {n} records: it may not be the final one"
         return _Steadiness(verdict, None, changes, None, None, reason)
     return _Steadiness(
         verdict, first, changes, float(np.median(values[first:])), float(np.median(values[:first])), None

@@ -98,7 +98,7 @@ def lacks(survey: Survey, readings: Sequence[ColumnReading]) -> str | None:
         not reading.is_text and reading.role not in (*_LABELS, *RUN_SETTINGS, "step", "batch", "averaged_steps")
         for reading in readings
     ):
-        return "a table without a number beside its steps"
+        return "a table with steps and no other numbers"
     named = [reading.column for reading in readings if reading.is_text and reading.column.lower() in _NAME_COLUMNS]
     if any(not survey.columns[name].constant for name in named) and any(
         reading.column.lower() == "value" for reading in readings

@@ -34,7 +34,7 @@ def chosen(rows: pl.DataFrame, rank: int | None, step: int | None) -> pl.DataFra
     found = rows.filter(pl.col("kind").is_not_null()).drop("reason")
     if found.is_empty():
         raise UserError(
-            f"there is no critical path: {reasons[0] if reasons else 'the warehouse holds no trace of a device'}",
+            f"there is no critical path: {reasons[0] if reasons else 'the warehouse has no trace of a device'}",
             "see which traces there are: scalelens query trace_steps",
         )
     kept = found
@@ -116,9 +116,7 @@ def _trace_of(root: Path, rank: int, run: str) -> str:
         [rank, run],
     ).fetchall()
     if not rows:
-        raise UserError(
-            f"the warehouse holds no trace of rank {rank}", "see which there are: scalelens query rank_work"
-        )
+        raise UserError(f"the warehouse has no trace of rank {rank}", "see which there are: scalelens query rank_work")
     runs = sorted({run_id for run_id, _ in rows})
     if len(runs) > 1:
         raise UserError(

@@ -40,9 +40,7 @@ def cut_of(connection: duckdb.DuckDBPyConnection, rank: int, from_s: float | Non
         [rank, run],
     ).fetchall()
     if not rows:
-        raise UserError(
-            f"the warehouse holds no trace of rank {rank}", "see which there are: scalelens query rank_work"
-        )
+        raise UserError(f"the warehouse has no trace of rank {rank}", "see which there are: scalelens query rank_work")
     if len(rows) > 1:
         ids = ", ".join(row[0] for row in rows[:8])
         raise UserError(f"{len(rows)} runs have a trace of rank {rank}", f"name the run with --run: one of {ids}")

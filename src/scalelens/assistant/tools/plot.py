@@ -1,4 +1,4 @@
-"""Draw a chart: a picture, and the file that holds it, in a temporary folder.  Without a chart: the list of charts."""
+"""Draw a chart: a picture, and its file in a temporary folder.  Without a chart: the list of charts."""
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 

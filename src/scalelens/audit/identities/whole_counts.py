@@ -44,7 +44,7 @@ def _shares(sentence: Sentence) -> Iterator[Finding]:
                 yield Finding(
                     "inconsistent",
                     (share, count),
-                    f"{with_unit(share)} of {with_unit(count)} is no whole number: {' and '.join(around)}.",
+                    f"{with_unit(share)} of {with_unit(count)} is not a whole number: {' and '.join(around)}.",
                     "slip",
                     "share × count is a whole number",
                 )

@@ -23,7 +23,7 @@ from scalelens.audit.warehouse.values import KnownValue, KnownValues, selector_o
 from scalelens.report.selectors import SELECTOR, question_of
 
 _NO_VALUE = "no value that its words name is printed so"
-_NO_QUANTITY = "its words name no quantity that a query answers"
+_NO_QUANTITY = "its words do not name a quantity that a query answers"
 _SAYS_ALL = re.compile(
     r"\bnothing (?:is |was )?left out\b|\bexclude *:?= *'?none\b|\bwarm-?up (?:is |was )?included\b"
     r"|\b(?:includ\w+|with) (?:the )?warm-?up\b|\b(?:without|no) exclusions?\b|\bover all (?:\d+ )?steps\b",

@@ -113,7 +113,7 @@ class KnownValues:
                 Question(name, parameters=parameters, select=select_of(limit=_MOST_ROWS + 1))
             ).frame
         except UserError as error:
-            self.remarks.append(f"{name} gives no answer here ({error})")
+            self.remarks.append(f"{name} has no answer here ({error})")
             return []
         if rows.height > _MOST_ROWS:
             self.remarks.append(f"{name} has more than {_MOST_ROWS:,} rows, so no number was compared with it")

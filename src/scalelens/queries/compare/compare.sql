@@ -8,9 +8,9 @@
 --   precedent alone, which is not significance: where both sides do the same work, their records are of one kind and the
 --   ratio of medians, less what is uncertain within the runs, is beyond the largest that identical runs ever showed: ten
 --   or more repeats of another configuration on this system and at least as many devices, else those of a published
---   system (noise_catalog), or own repeats that lie farther apart.  Any other is `inconclusive`, with the runs on each side that would settle it.
+--   system (noise_catalog), or your own repeats, if they differ more.  Any other is `inconclusive`, with the runs on each side that would settle it.
 --   Runs of a side on the same nodes within an hour of each other count as one (independent_values).
---   `slower` and `faster` mean that the whole interval lies beyond the threshold, `equivalent` that it lies within.
+--   `slower` and `faster` mean that the whole interval is beyond the threshold, `equivalent` that it is within.
 --   There is no verdict where the runs of a side are not repeats of each other, where a step is not the same work on
 --   both sides, or where the records are means of several steps and the question is how slow single steps are.
 --
@@ -46,7 +46,7 @@
 --   ratio_low        DOUBLE     lower end of its interval
 --   ratio_high       DOUBLE     upper end of its interval
 --   interval_kind    VARCHAR    ci95, or range where 95 % cannot be claimed
---   interval_of      VARCHAR    runs: it holds for another pair of such runs; steps: for these two runs only
+--   interval_of      VARCHAR    runs: it applies to another pair of such runs; steps: to these two runs only
 --   slowdown         DOUBLE     share by which b is slower, or takes more: ratio less 1; for rates 1 / ratio less 1
 --   slowdown_low     DOUBLE     lower end of its interval
 --   slowdown_high    DOUBLE     upper end of its interval

@@ -1,4 +1,4 @@
--- How far identical runs lie apart, and which difference so many runs can show.
+-- How much identical runs differ, and the smallest difference that a number of runs can show.
 --
 -- Answers: How much do repeats of the same run differ?  Which difference can one, three, five or ten runs show?
 --   A row for each configuration with two runs or more: they agree in all settings that can change speed, in system and

@@ -37,7 +37,7 @@ names AS (
 checked AS (
     SELECT t.side, CASE
         WHEN t.side NOT IN (SELECT side FROM chosen) THEN error(coalesce(complaint, format('{}: no run matches {}; see the runs with: scalelens query runs_overview', t.side, text)))
-        WHEN len(fitting) > 1 THEN error(format('{}: ''{}'' fits {} runs; name one of {}{}, or write key=value or a condition',
+        WHEN len(fitting) > 1 THEN error(format('{}: ''{}'' fits {} runs; name one of {}{}, or select runs by key=value or by a condition',
             t.side, text, len(fitting), array_to_string(fitting[:6], ', '),
             if(len(fitting) > 6, format(' and {} more', len(fitting) - 6), '')))
         WHEN EXISTS (SELECT run_id FROM chosen GROUP BY run_id HAVING count(DISTINCT side) > 1) THEN error(

@@ -4,7 +4,7 @@
 --   And what does the tool itself report?
 --   Readings are weighted by time, so that uneven sampling changes nothing; there is one row per sensor, however many
 --   ranks measured it (power_readings).  Sensors nest: add up the rows whose `part_of` is NULL.
---   What stands side by side covers the same time: the extent is one for all sensors of a run that share a clock, the
+--   Figures shown side by side cover the same time: the extent is one for all sensors of a run that share a clock, the
 --   run's only if the clocks of all of them can be joined to the log (else flag no_clock).
 --   A gap lies between two samples of one file that are more than three sampling periods apart.  The method bridges it,
 --   as the tools do, and `coverage` leaves it out.  A gap between two files is not bridged.
@@ -69,7 +69,7 @@ of_runs AS (
     SELECT run_id, bool_and(has_clock) AS has_clock, max(ends) > min(begins) AS has_run_times,
         epoch_ns(min(begins)) AS run_begins, epoch_ns(max(ends)) AS run_ends
     FROM clocked GROUP BY run_id),
--- What stands side by side covers the same time: one extent for all sensors of a run, as far as they share a clock.
+-- Figures shown side by side cover the same time: one extent for all sensors of a run, as far as they share a clock.
 extents AS (
     SELECT run_id, ts_origin, CASE
             WHEN extent = 'run' AND any_value(o.has_clock) AND any_value(has_run_times)

@@ -63,7 +63,7 @@ sensors AS (
     SELECT *, NULL::DOUBLE AS coverage FROM reported
     UNION ALL BY NAME
     SELECT i.run_id, t.source, 'integrated' AS how, i.scope, i.node, i.device, energy_j, energy_j AS low_j,
-        energy_j AS high_j, energy_j / mean_w AS span_s, coverage, array_to_string(list_filter(flags, lambda flag: flag IN
+        energy_j AS high_j, energy_j / nullif(mean_w, 0) AS span_s, coverage, array_to_string(list_filter(flags, lambda flag: flag IN
             ('gap', 'clock_changed', 'clock_back', 'no_clock', 'implausible', 'na', 'forced_zero')), ' ') AS addition
     FROM energy_integrated(runs := runs, extent := extent) AS i LEFT JOIN tools AS t ON t.run_id = i.run_id
         AND t.node IS NOT DISTINCT FROM i.node AND t.device IS NOT DISTINCT FROM i.device
@@ -154,7 +154,7 @@ SELECT l.run_id, l.source, l.how, l.scope, part_of, sensors, covers, l.energy_j,
                 abs(parts_j - l.energy_j), if(parts_j > l.energy_j, 'more', 'less'))
             WHEN parts_j > 1.05 * l.energy_j
             THEN format('its parts ({}) add up to {:.6g} J, more than it', parts, parts_j) END,
-        CASE WHEN l.level = 0 AND mean_w < 5 THEN 'no accelerator draws so little on average'
+        CASE WHEN l.level = 0 AND (mean_w < 5 OR l.energy_j = 0) THEN 'no accelerator draws so little on average'
             WHEN l.level = 0 AND mean_w > 2800 THEN 'no accelerator draws so much' END]) AS note
 FROM levels AS l LEFT JOIN worst AS p ON p.run_id = l.run_id AND p.source = l.source AND p.how = l.how AND p.scope = l.scope
 LEFT JOIN holders AS h ON h.run_id = l.run_id AND h.source = l.source AND h.how = l.how AND h.scope = l.scope

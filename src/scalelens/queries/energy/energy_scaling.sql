@@ -25,7 +25,7 @@
 --                            it
 --
 -- Columns:
---   series               VARCHAR           what the series holds equal (scaling_series)
+--   series               VARCHAR           what the runs of the series have in common (scaling_series)
 --   scaling              VARCHAR           weak, strong or mixed
 --   run_id               VARCHAR           run; for repeats, the one with the median time, the faster of two
 --   nodes                INTEGER           nodes

@@ -11,9 +11,9 @@
 --
 -- Columns:
 --   scope        VARCHAR    the inner one
---   outside      VARCHAR    the one that holds it
+--   outside      VARCHAR    the scope that contains it
 --   position     INTEGER    order of those that hold it, from the inside out
---   same_file    BOOLEAN    whether it holds only what the same file measures: a card's board does not hold the host's
+--   same_file    BOOLEAN    whether it contains only what the same file measures: a card's board does not contain the host's
 --                           CPU, a Jetson's does
 SELECT unnest(string_split(inside, ' ')) AS scope, outside, position,
     outside IN ('platform', 'board', 'total') AND scope <> 'ipu' AS same_file

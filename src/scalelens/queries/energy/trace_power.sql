@@ -1,6 +1,6 @@
 -- Power of the devices of traced runs, on the clock of the traces, with the energy since the first sample.
 --
--- Answers: Which readings of power lie in the time of a trace, and whose are they?
+-- Answers: Which power readings fall within a trace, and which device do they belong to?
 --   Traces count from 1970 in UTC.  Readings in local time are moved by the only zone, in quarters of an hour, in which they
 --   cover the traces of the run.  Of several sensors as many count as devices were traced, those that took most in the time of
 --   the traces; two sensors of one device, of two tools, are thus one.  Which rank drives which device no file says.

@@ -19,7 +19,7 @@
 --
 -- Columns:
 --   name             VARCHAR    document and table
---   entry            INTEGER    row of that table; 0 where it holds for all rows
+--   entry            INTEGER    row of that table; 0 if it applies to all rows
 --   part             VARCHAR    where the number is printed
 --   row_of           VARCHAR    system, devices, model, batch and setting of the row
 --   quantity         VARCHAR    what is derived

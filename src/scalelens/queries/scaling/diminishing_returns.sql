@@ -25,7 +25,7 @@
 --   gain := 0.5    share of speed that a doubling should give
 --
 -- Columns:
---   series             VARCHAR    what the series holds equal
+--   series             VARCHAR    what the runs of the series have in common
 --   scaling            VARCHAR    weak, strong or throughput
 --   law                VARCHAR    usl or amdahl
 --   gain_wanted        DOUBLE     the parameter gain

@@ -1,4 +1,4 @@
--- Three times of each epoch: the whole epoch, its training part, its batches at the median; and what lies between them.
+-- Three times of each epoch: the whole epoch, its training part, its batches at the median; and the differences between them.
 --
 -- Answers: How long did an epoch take, and how much was not the median batch?
 --   t_ep is epoch_s, t_tr is train_s, and n_steps times t_b (median_batch_s) is batches_s, as EPICURE's guide defines

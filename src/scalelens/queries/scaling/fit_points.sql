@@ -16,7 +16,7 @@
 -- Parameters: runs, epochs, warmup, exclude, metric, series_by
 --
 -- Columns:
---   series              VARCHAR       what the series holds equal
+--   series              VARCHAR       what the runs of the series have in common
 --   scaling             VARCHAR       weak, strong or throughput
 --   run_ids             VARCHAR[]     runs, the fastest first
 --   devices             INTEGER       devices

@@ -30,7 +30,7 @@
 --   times_devices := 8    how many times the largest size to forecast, by doublings
 --
 -- Columns:
---   series                 VARCHAR      what the series holds equal
+--   series                 VARCHAR      what the runs of the series have in common
 --   scaling                VARCHAR      weak, strong or throughput
 --   devices                INTEGER      devices
 --   baseline_devices       INTEGER      devices of the smallest size

@@ -34,7 +34,7 @@
 -- Parameters: runs, epochs, warmup, exclude, metric, series_by
 --
 -- Columns:
---   series                 VARCHAR             what the series holds equal (scaling_series)
+--   series                 VARCHAR             what the runs of the series have in common (scaling_series)
 --   scaling                VARCHAR             weak, strong, mixed or throughput
 --   run_id                 VARCHAR             run; for repeats, the one with the median time, the faster of two
 --   system                 VARCHAR             machine

@@ -28,7 +28,7 @@
 -- Parameters: runs, epochs, warmup, exclude, metric, series_by
 --
 -- Columns:
---   series              VARCHAR    what the series holds equal
+--   series              VARCHAR    what the runs of the series have in common
 --   scaling             VARCHAR    weak, strong or throughput
 --   law                 VARCHAR    amdahl, gustafson or usl; NULL where there is no fit
 --   parameter           VARCHAR    serial_fraction, contention or coherency

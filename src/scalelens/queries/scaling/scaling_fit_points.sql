@@ -24,7 +24,7 @@
 --   up_to := 0    devices up to which the laws are evaluated, also beyond twice the largest size
 --
 -- Columns:
---   series             VARCHAR    what the series holds equal
+--   series             VARCHAR    what the runs of the series have in common
 --   law                VARCHAR    amdahl, gustafson or usl; NULL where there is no fit
 --   devices            INTEGER    devices
 --   speedup            DOUBLE     measured, over the smallest size; NULL beyond the largest

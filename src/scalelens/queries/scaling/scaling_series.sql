@@ -19,7 +19,7 @@
 -- Parameters: runs, epochs, warmup, exclude, metric, series_by
 --
 -- Columns:
---   series                 VARCHAR             what the series holds equal
+--   series                 VARCHAR             what the runs of the series have in common
 --   scaling                VARCHAR             weak, strong, mixed or throughput
 --   run_ids                VARCHAR[]           runs, the fastest first
 --   system                 VARCHAR             machine
@@ -43,7 +43,7 @@
 --   model_tflops           DOUBLE TFLOP/s      per device, of the model
 --   printed_tflops         DOUBLE TFLOP/s      per device, as printed, median over the runs
 --   is_smoothed            BOOLEAN             whether the times are running means, or means of an epoch or a run
---   held                   VARCHAR             all performance settings that the series holds equal
+--   held                   VARCHAR             all performance settings that are equal within the series
 --   scatter                DOUBLE              longest time over shortest, of repeats that differ more than they should
 --   is_unlike              BOOLEAN             whether such runs are kept apart, because they differ by half or more
 --   fastest_and_slowest    VARCHAR[]           the two runs to compare in that case

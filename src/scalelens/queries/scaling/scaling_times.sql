@@ -23,7 +23,7 @@
 -- Parameters: runs, epochs, warmup, exclude, series_by
 --
 -- Columns:
---   series                 VARCHAR           what the series holds equal (scaling_series)
+--   series                 VARCHAR           what the runs of the series have in common (scaling_series)
 --   scaling                VARCHAR           weak, strong, mixed or throughput
 --   metric                 VARCHAR           t_b the median batch, t_tr the training part of an epoch, t_ep the epoch
 --   run_id                 VARCHAR           run; for repeats, the one with the median time, the faster of two

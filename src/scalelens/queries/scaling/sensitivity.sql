@@ -20,7 +20,7 @@
 -- Parameters: runs, warmup, series_by
 --
 -- Columns:
---   series                VARCHAR     what the series holds equal (scaling_series)
+--   series                VARCHAR     what the runs of the series have in common (scaling_series)
 --   devices               INTEGER     devices
 --   run_id                VARCHAR     run; for repeats, the one with the median time
 --   rules_applied         VARCHAR     all, none, or `all but` one

@@ -1,7 +1,7 @@
 -- Throughput over devices and batch per device, as a grid.
 --
 -- Answers: With how many devices and which batch is a device used best?
---   A series holds all settings equal except those that follow from the size.  Each cell is one measured combination;
+--   All settings of a series are equal, except those that follow from the size.  Each cell is one measured combination;
 --   combinations that were not measured have no row.
 --
 -- Formula: relative = (X / n) / the largest (X / n) of the series, with X the throughput and n the devices; with per :=

@@ -1,7 +1,7 @@
 -- Throughput against the batch of a device, and the knee beyond which a larger batch gains little.
 --
 -- Answers: Which batch is large enough to keep the devices busy?
---   A series holds all settings equal except the batches, including the number of devices.  The knee is the smallest
+--   All settings of a series, including the number of devices, are equal, except the batches.  The knee is the smallest
 --   batch from which on every doubling gains less than `least_gain`.
 --
 -- Formula: gain of a doubling between two sizes = (X2 / X1)^(ln 2 / ln (b2 / b1)) - 1, with X the throughput and b the

@@ -1,4 +1,4 @@
--- What holds a device's memory at its peak: the lines of the program that allocated it.
+-- What fills a device's memory at its peak: the lines of the program that allocated it.
 --
 -- Answers: Which lines of my code hold the memory at the peak?
 --   From snapshots of PyTorch's allocator with a recorded history (_record_memory_history, then _dump_snapshot).  A

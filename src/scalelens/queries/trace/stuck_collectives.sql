@@ -1,6 +1,6 @@
 -- Where the ranks of each process group were when the flight recorder was dumped.
 --
--- Answers: Did any rank fail to reach a collective that the others wait in?
+-- Answers: Is any rank missing from a collective in which the other ranks wait?
 --   One row per process group and rank.  A group's calls are numbered by collective_seq_id; calls between two ranks
 --   (send, recv) have their own numbers and are not considered.  The last common call is the last one that all ranks
 --   with a dump had called.  Calls of one number that differ in kind or size are a mismatch: these ranks wait for each

@@ -51,7 +51,7 @@ def _of_node(row: Mapping[str, Any], of_all: Mapping[str, Any]) -> FindingSenten
     share = row["failures"] / max(row["n_runs"], 1)
     text = f"{row['failures']} of {plural(row['n_runs'], 'run')} with {row['what']} failed"
     rivals = f"; it cannot be told from {row['rivals']}" if row["rivals"] else ""
-    named = f" The line that says why names it in {row['named']}." if row["named"] else ""
+    named = f" The line that reports the failure names it in {row['named']}." if row["named"] else ""
     usual = percent(of_all["failures"] / of_all["n_runs"], 0)
     doubt = f"p {row['p_value']:.2g} for all nodes together.{named}"
     return FindingSentence(f"{text}, {percent(share, 0)}, where {usual} of all runs did{rivals}.", doubt, share)

@@ -12,10 +12,12 @@ if TYPE_CHECKING:
 PLACE = 210
 IS_REMARK = True
 SQL = """
-SELECT run_id, outcome, outcome_line AS line, nodes, devices, system, model, path
-FROM runs
+SELECT run_id, outcome, outcome_line AS line, nodes, devices, system, model, path, text
+FROM runs LEFT JOIN (
+    SELECT run_id, line AS outcome_line, any_value(value) AS text FROM params
+    WHERE key = 'outcome_text' GROUP BY run_id, line) USING (run_id, outcome_line)
 WHERE outcome NOT IN ('completed', 'unknown') ORDER BY outcome, run_id"""
-GLANCE = ("run_id", "outcome", "line", "devices", "system", "model", "path")
+GLANCE = ("run_id", "outcome", "line", "text", "devices", "system", "model", "path")
 _WORDS = {"oom": "ran out of memory", "collective_timeout": "ended in a collective that timed out",
           "time_limit": "reached the time limit", "node_failure": "ended when a node failed",
           "error": "ended with an error", "cancelled": "ended by a cancellation"}  # fmt: skip
@@ -27,6 +29,9 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
         runs = [names[run] for run in rows.filter(rows["outcome"] == outcome)["run_id"]]
         what = _WORDS.get(outcome, f"ended as {outcome.replace('_', ' ')}")
         text = f"{plural(count, 'run')} {what}: {few_of(runs)}."
+        said = {text for text in rows.filter(rows["outcome"] == outcome)["text"] if text}
+        if len(said) == 1:
+            text += f" The log says: {said.pop()}"
         result.append(FindingSentence(text, "The table names the log line that reports it, if there is one."))
     return few(result)
 

@@ -43,7 +43,7 @@ def _text_of(row: Mapping[str, Any]) -> str:
 
 def _doubt_of(row: Mapping[str, Any]) -> str:
     return (
-        f"A power law through the measured sizes; nine of ten such forecasts lie inside, by "
+        f"A power law through the measured sizes; nine of ten such intervals contained the result in "
         f"{plural(row['n_residuals'], 'forecast')} whose result is known."
     )
 

@@ -40,7 +40,7 @@ def _failed(row: Mapping[str, Any], names: Mapping[str, str]) -> FindingSentence
 def _peak(row: Mapping[str, Any], names: Mapping[str, str]) -> FindingSentence:
     share = row["unused_share"] or 0
     site = f"; {percent(row['largest_share'])} of it at {row['largest_site']}" if row["largest_site"] else ""
-    text = f"{_whose(row, names)}: at the peak tensors hold {_gb(row['peak_requested_bytes'])}{site}."
+    text = f"{_whose(row, names)}: at the peak, tensors use {_gb(row['peak_requested_bytes'])}{site}."
     if share >= _MUCH_UNUSED:
         text += f" {percent(share)} of what PyTorch reserves then is unused."
     return FindingSentence(text, _doubt(row), share if share >= _MUCH_UNUSED else 0.0)

@@ -22,9 +22,12 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
     if timed.is_empty():
         return []
     fastest, slowest = timed.row(0, named=True), timed.row(-1, named=True)
-    text = f"{plural(timed.height, 'run')} with step times: the median step takes {seconds(fastest['step_s'])}"
-    if timed.height > 1:
-        text += f" in {names[fastest['run_id']]} to {seconds(slowest['step_s'])} in {names[slowest['run_id']]}"
+    low, high = seconds(fastest["step_s"]), seconds(slowest["step_s"])
+    text = f"{plural(timed.height, 'run')} with step times: the median step takes {low}"
+    if low != high:
+        text += f" in {names[fastest['run_id']]} to {high} in {names[slowest['run_id']]}"
+    elif timed.height > 1:
+        text += " in each"
     sure = (timed["interval_kind"] == "ci95").sum()
     ranges = timed.height - sure
     doubt = (

@@ -30,7 +30,7 @@ def write_history(
     for refusal in dict.fromkeys(one.refusal for one in found.readings if one.refusal):
         rows.problem(None, f"{refusal}; until then its numbers are metrics")
     if history.left_out:
-        rows.problem(None, f"{history.left_out:,} values are of further columns than are kept")
+        rows.problem(None, f"{history.left_out:,} values are in columns beyond the number that is kept")
     if found.by_stamps:
         rows.param("step_s_origin", "derived", origin="inferred")
     writer = _Writer(rows, found, own, units or {})

@@ -114,7 +114,7 @@ def _unclear(table: LineTable, part: int, stated: Mapping[str, Any]) -> str | No
     shape, columns = table.shape, table.columns
     such = f"lines such as line {shape.first} look like training"
     if part:
-        return f"{such}, but the file holds several runs"
+        return f"{such}, but the file contains several runs"
     if "?" in columns and not {"step", "batch"} & set(stated):
         choices = options((f"step={columns['step']}", f"step={columns['?']}"))
         return f"{such}, and two of their numbers count steps: use {choices}"

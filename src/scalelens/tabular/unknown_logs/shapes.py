@@ -1,6 +1,6 @@
 """Shapes of lines: which lines of a log are records of one kind, and which of the kinds are training.
 
-Lines are of one shape where the same text stands before their first count and the same names count.  What else they
+Lines have one shape if the same text comes before their first count and the same names count.  What else they
 print may differ a little from line to line, as a gradient norm that is not always there.
 """
 
