@@ -3,15 +3,18 @@ throughput timer) or pytorch/examples, as ratios within one run.
 
     python benchmarks/ingest.py [--tool megatron|deepspeed|timer|imagenet] [--megabytes 250] [--files 8] [--rounds 3]
     python benchmarks/ingest.py [--tool ...] --small 4000 [--rounds 3]
+    python benchmarks/ingest.py --mlperf FOLDER [--rounds 3]
 
 Bound: a single-threaded Python script that reads the lines, finds the records and extracts every field as a number.
 With --small, so many logs of 24 KB are read instead.  The bound then opens and hashes each of them, too, and what one
-log alone takes is the start, which is left out of the cost of a file.  On a machine that others use, the seconds of the
+log alone takes is the start, which is left out of the cost of a file.  With --mlperf, a folder of MLPerf's results is
+read; its bound decodes each `:::MLLOG` line with `json.loads`, and reads nothing else.  On a machine that others use, the seconds of the
 processor tell more than those of the clock.
 Prints one JSON object; the README quotes it with date and machine.
 """
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -192,6 +195,19 @@ def plain_small(folder: Path, plain_script: Callable[[Path], int]) -> int:
     return records
 
 
+def plain_mlperf(folder: Path) -> int:
+    """The bound of MLPerf's results: each record decoded."""
+    records = []
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            with path.open(errors="replace") as log:
+                for line in log:
+                    if (tag := line.find(":::MLLOG")) >= 0:
+                        with contextlib.suppress(ValueError):
+                            records.append(json.loads(line[tag + len(":::MLLOG") :]))
+    return len(records)
+
+
 def command(*arguments: str) -> tuple[float, float, float]:
     """Seconds, peak resident megabytes, and seconds of the processor, of one Python process."""
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}  # modules are compiled once, as for any user
@@ -242,6 +258,25 @@ def small_logs(tool: str, files: int, rounds: int) -> dict[str, object]:
     }  # fmt: skip
 
 
+def mlperf(folder: Path, rounds: int) -> dict[str, object]:
+    """Processor time of a folder of MLPerf's results, start included."""
+    bound, ours = [], []
+    with tempfile.TemporaryDirectory() as scratch:
+        warehouse = Path(scratch) / "w"
+        for _ in range(rounds):
+            bound.append(command(__file__, "--mlperf", str(folder), "--plain", str(folder)))
+            shutil.rmtree(warehouse, ignore_errors=True)
+            ours.append(command("-m", "scalelens", "ingest", str(folder), "-w", str(warehouse), "--jobs", "1"))
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {
+        "machine": machine(), "mlperf": folder.name, "files": len(files),
+        "megabytes": round(sum(path.stat().st_size for path in files) / 1e6),
+        "json_loads_cpu_s": round(least_cpu(bound), 2), "ingest_cpu_s": round(least_cpu(ours), 2),
+        "ingest_over_json_loads_cpu": round(least_cpu(ours) / least_cpu(bound), 2),
+        "peak_memory_mb": round(max(peak for _, peak, _ in ours)),
+    }  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tool", choices=TOOLS, default="megatron")
@@ -249,9 +284,14 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--small", type=int, metavar="FILES", help="read so many logs of 24 KB instead")
+    parser.add_argument("--mlperf", type=Path, metavar="FOLDER", help="read a folder of MLPerf's results instead")
     parser.add_argument("--plain", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     tool = TOOLS[options.tool]
+    if options.mlperf:
+        of_folder = plain_mlperf(options.plain) if options.plain else mlperf(options.mlperf, options.rounds)
+        print(json.dumps(of_folder, indent=1))
+        return
     if options.plain:
         script = tool.plain_script
         print(plain_small(options.plain, script) if options.plain.is_dir() else script(options.plain))

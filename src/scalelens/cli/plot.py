@@ -1,6 +1,5 @@
 """Draw a chart for a paper."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,12 +8,13 @@ import typer
 from scalelens.cli import figure_options as opts
 from scalelens.cli.completions import chart_names, query_parameters
 from scalelens.cli.options import WAREHOUSE, QueryFolders, WarehouseOption, pairs
-from scalelens.cli.other_sizes_beside import print_other_sizes
+from scalelens.cli.other_sizes_beside import other_sizes, print_other_sizes
 from scalelens.cli.output import errors
 from scalelens.errors import UserError
 
 if TYPE_CHECKING:
     from scalelens.charts.own import Marks
+    from scalelens.question.session import Session
     from scalelens.report.plotting import Plotted
 
 PANEL = "Draw"
@@ -78,25 +78,26 @@ def plot(
         kind, width=width, height=height, font_size=font_size, theme=theme, title=title, caption=caption, labels=label,
         order=order, colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet, unit=unit, mark=mark if name else None,
     )  # fmt: skip
-    own_queries = tuple(folders or ())
+    own_queries, remarks = tuple(folders or ()), list[str]()
+
+    def remark(session: "Session", drawn: "Plotted") -> None:
+        remarks.append(other_sizes(session, pairs(parameters), drawn.rows["devices"]))
+
     if sql is not None:
         drawn = plotting.plot_sql(warehouse, sql, _marks(mark or "line", x, y, color), output, chosen, own_queries)
     else:
-        drawn = plotting.plot(warehouse, kind, output, pairs(parameters) | ({"x": x} if x else {}), chosen, own_queries)
-    _finish(kind, drawn, (output, data, caption_file), warehouse, own_queries, pairs(parameters))
+        given = pairs(parameters) | ({"x": x} if x else {})
+        drawn = plotting.plot(warehouse, kind, output, given, chosen, own_queries, remark if kind == _SERIES else None)
+    _finish(drawn, (output, data, caption_file), "".join(remarks[-1:]))
 
 
-def _finish(
-    kind: str, drawn: "Plotted", paths: tuple[Path, Path | None, Path | None], warehouse: Path,
-    own_queries: tuple[Path, ...], parameters: Mapping[str, Any],
-) -> None:  # fmt: skip
+def _finish(drawn: "Plotted", paths: tuple[Path, Path | None, Path | None], remark: str) -> None:
     """Writes what stands beside the figure, and says which files there are, and of series what they do not show."""
     from scalelens.report import plotting
 
     plotting.save_beside(drawn, *paths[1:])
     errors.print("\n".join(str(path) for path in paths if path), markup=False)
-    if kind == _SERIES:
-        print_other_sizes(warehouse, own_queries, parameters, drawn.rows["devices"])
+    print_other_sizes(remark)
 
 
 def _settings(kind: str, **given: Any) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from scalelens.cli.options import (
     check_table_width,
     pairs,
 )  # fmt: skip
-from scalelens.cli.other_sizes_beside import print_other_sizes
+from scalelens.cli.other_sizes_beside import other_sizes, print_other_sizes
 from scalelens.cli.output import WITH_PROVENANCE, errors
 from scalelens.cli.pasting import in_warehouse, pasted
 from scalelens.cli.pieces import first_rows_of, is_for_people, show_pieces
@@ -103,7 +103,7 @@ def _show_glance(answer: "Answer", limit: int | None) -> int:
     show_to_people(rows, answer.query, runs, limit, n_rows=n_rows)
     if answer.query.name == _SERIES and n_rows and answer.question.has_all_rows:
         session = cast("Session", answer.session)
-        print_other_sizes(session.root, session.folders, answer.question.parameters, rows["devices"])
+        print_other_sizes(other_sizes(session, answer.question.parameters, rows["devices"]))
     return n_rows
 
 

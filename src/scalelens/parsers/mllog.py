@@ -51,6 +51,10 @@ _FACTS = {
 _RESERVED = {fact.name for fact in RUN_FACTS}
 _FIRST = ("submission_benchmark", "cache_clear", "init_start", "run_start")  # one of these opens the log of a run
 _SPANS = {"run": "run", "init": "startup", "epoch": "epoch", "block": "train", "eval": "evaluation"}
+_EDGES = {f"{name}_{edge}": (name, edge) for name in _SPANS for edge in ("start", "stop")}
+_TELLING = {*_EDGES, *_FIRST, "tracked_stats", "throughput"}  # keys of records that tell something without a value
+_OF_EDGES = {"samples_count", "epoch_num", "first_epoch_num"}
+_YEAR_9000_MS = 221_845_392_000_000
 _TIMES = {"train_step_time": "instant", "train_step_timing": "instant", "time": "running_mean"}
 _RATES = {"throughput": "epoch_mean", "imgs_sec": "epoch_mean", "seq/s": "interval_mean", "seq/sec": "interval_mean"}
 _LOSSES = ("reduced_train_loss", "loss", "train_loss", "step_loss")
@@ -103,23 +107,49 @@ class Reader:
             and not _POWER_KEY.search(text)
         ]
         for text in texts:
-            try:
-                record, end = _decode(text)
-                self.printed[record["key"]] += record["key"] in _COUNTED
-                if self.said.get((line.rank, line.location)) != text[:end]:  # else printed twice
-                    self.said[line.rank, line.location] = text[:end]
-                    self.record(
-                        record["key"], record.get("value"), record.get("metadata") or {}, record.get("time_ms"), line
-                    )
-            except (KeyError, TypeError, AttributeError, OverflowError):
-                self.rows.problem(
-                    line.number, "the record does not have MLPerf's form: its key, time or metadata is wrong", line.text
-                )
-            except (ValueError, RecursionError):
-                self.rows.problem(line.number, "the record is cut, or its JSON is damaged", line.text)
+            self.read(line, text)
         return bool(texts)
 
+    def take_json(self, line: Line, text: str, record: _Row) -> bool:
+        """Takes a line with one record, which is decoded."""
+        if text[:2] != '{"' or (("power" in text or "conversion" in text) and _POWER_KEY.search(text)):
+            return False
+        self.read(line, text, record)
+        return True
+
+    def read(self, line: Line, text: str, record: Any = None) -> None:
+        """Takes a record, unless it is the last one again."""
+        try:
+            if record is None:
+                record, end = _decode(text)
+                text = text[:end]
+            key, whose = record["key"], (line.rank, line.location)
+            if type(key) is not str:
+                raise TypeError
+            if key in _COUNTED:
+                self.printed[key] += 1
+            if self.said.get(whose) != text:  # else printed twice
+                self.said[whose] = text
+                self.record(key, record.get("value"), record.get("metadata") or {}, record.get("time_ms"), line)
+        except (KeyError, TypeError, AttributeError, OverflowError):
+            self.rows.problem(
+                line.number, "the record does not have MLPerf's form: its key, time or metadata is wrong", line.text
+            )
+        except (ValueError, RecursionError):
+            self.rows.problem(line.number, "the record is cut, or its JSON is damaged", line.text)
+
+    def changes_nothing(self, key: str, value: Any, about: Any, time_ms: Any) -> bool:
+        """Whether a record is of those that each rank prints, and most of which tell nothing new."""
+        if type(about) is not dict or type(time_ms) is not int or not 0 < time_ms < _YEAR_9000_MS:
+            return False
+        if key == "init_start":
+            return not self.ended and "init" in self.open and not about.keys() & _OF_EDGES
+        return value is None and key not in _TELLING
+
     def record(self, key: str, value: Any, about: _Row, time_ms: float | None, line: Line) -> None:
+        if self.changes_nothing(key, value, about, time_ms):
+            self.is_instance |= "instance" in about
+            return
         if (
             self.ended and key in _FIRST and (time_ms or math.inf) >= self.stopped_ms
         ):  # else from another, slower stream
@@ -137,8 +167,8 @@ class Reader:
         if time_ms:
             row |= {"ts": _EPOCH + timedelta(milliseconds=time_ms), "ts_origin": "utc"}
         self.is_instance |= "instance" in about
-        name, _, edge = key.rpartition("_")
-        if name in _SPANS and edge in ("start", "stop"):
+        if key in _EDGES:
+            name, edge = _EDGES[key]
             if samples := number(about.get("samples_count")):
                 self.steps.see_count(samples, number(self.rows.params.get("global_batch_size")), key == "block_start")
             self.span(key, name, edge, row, about, line.number)
@@ -277,11 +307,13 @@ class Reader:
         if in_epochs is not None:
             first = _base(in_epochs) if self.base is None else self.base
             in_epochs = in_epochs - first if in_epochs < 1e4 else None  # else it counts samples
+        if not in_steps or self.steps.counts_samples:
+            return in_epochs, None if in_steps is None else int(in_steps), False
         batch, length = (number(self.rows.params.get(fact)) for fact in ("global_batch_size", "seq_length"))
         tokens = batch and length and batch * length
-        if tokens and in_steps and not self.steps.counts_samples and in_steps >= tokens and in_steps % tokens == 0:
+        if tokens and in_steps >= tokens and in_steps % tokens == 0:
             return in_epochs, int(in_steps // tokens), True
-        return in_epochs, None if in_steps is None else int(in_steps), False
+        return in_epochs, int(in_steps), False
 
     def platform(self, text: str, line: int) -> None:
         """Nodes, machine and devices, as submitters write them into the name of the platform."""

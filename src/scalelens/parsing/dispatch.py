@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from types import ModuleType
-from typing import NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import ahocorasick_rs
 import numpy as np
@@ -33,6 +33,7 @@ from scalelens.parsing.launcher_prefixes import (
 from scalelens.parsing.record_forms import FEWEST_RECORDS, Block, Prefix, RecordForm, Records
 from scalelens.parsing.recurring_lines import RecurringLines
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.tagged_json import has_usual_head, objects_of, tagged_lines
 
 _LONGEST_LINE = 1 << 20  # a "line" longer than this is offered in pieces
 LEARNED_FROM = 1 << 16  # bytes read line by line, before forms are known
@@ -69,6 +70,13 @@ class Reader(Protocol):
     # It may have two more: `finish`, called after the last line, and `conclude`, called after the last row of a step.
 
 
+class _JsonReader(Reader, Protocol):
+    """A line format whose lines are an anchor and an object of JSON."""
+
+    def take_json(self, line: Line, text: str, record: dict[str, Any]) -> bool:
+        """As `take`, of a line whose object `text` is decoded.  False where `take` is to read it."""
+
+
 class ColumnReader(Reader, Protocol):
     """A line format that reads records of one form by columns."""
 
@@ -87,6 +95,13 @@ def clean(raw: bytes, number: int) -> Line:
         return Line(text, number)  # most lines are Megatron's records, and no prefix begins this way
     text, rank, location = without_prefix(text)
     return Line(text, number, rank, location)
+
+
+@functools.lru_cache(maxsize=4096)
+def _clean_head(head: bytes, tag: str) -> Line | None:
+    """What stands before an object of JSON, the tag included, without decoration; None where the whole line counts."""
+    line = clean(head, 0) if has_usual_head(head) else None
+    return line if line and line.text.endswith(tag) and line.text.lstrip()[:1] not in ("{", '"') else None
 
 
 class _Continuation:
@@ -163,7 +178,8 @@ class LineDispatcher:
                 rows.many = taken * (len(text) - end) >= MANY_RECORDS * (end - begin)
                 if not rows.many:
                     return end
-                size = _SHORT_PIECE
+                if any(hasattr(known, "form") for known in self._readers.values()):
+                    size = _SHORT_PIECE
             begin = end
         return begin
 
@@ -216,9 +232,8 @@ class LineDispatcher:
 
     def _read_whole_lines(self, text: bytes) -> None:
         """Delivers the lines that hold an anchor, and those that a format may have claimed."""
-        hits = iter(self._find(text, overlapping=True))
-        hit = next(hits, None)
-        if hit is None and not self._claiming:
+        hits = self._find(text, overlapping=True)
+        if not hits and not self._claiming:
             self.recurring.look(text, [(0, len(text))], self.lines + 1)
             self.lines += text.count(b"\n")
             return
@@ -229,25 +244,30 @@ class LineDispatcher:
         untaken = 0  # start of the next of them
         if not text.endswith(b"\n"):
             ends.append(len(text))
-        while index < len(ends) and (hit is not None or self._claiming):
+        position, count, of_json = 0, len(hits), self._anchors.of_json
+        while index < len(ends) and (position < count or self._claiming):
+            tagged = position < count and not self._claiming and hits[position][0] in of_json
+            if tagged and (done := self._read_tagged(text, ends, hits, position, index, first)):
+                for _, start, end, took in done:
+                    if took and start > untaken:
+                        gaps.append((untaken, start))
+                    untaken = end + 1 if took else untaken
+                position, index = position + len(done), done[-1][0] + 1
+                continue
             start = ends[index - 1] + 1 if index else 0
-            if hit is not None and not self._claiming and ends[index] < hit[1]:
-                index, start = _line_of_hit(text, ends, index, start, hit[1])
+            if position < count and not self._claiming and ends[index] < hits[position][1]:
+                index, start = _line_of_hit(text, ends, index, start, hits[position][1])
             number, end = first + index, ends[index]
             raw = text[start:end]
             if end - start > SRUN_CUT:
                 raw, end = joined_again(text, start, end)
                 index = bisect.bisect_left(ends, end, index)
             index += 1
-            self._took = False
             anchors: list[int] = []  # of the line, by their index
-            while hit is not None and hit[1] < end:
-                anchors.append(hit[0])
-                hit = next(hits, None)
-            if b"\r" in raw or MPI_TAG in raw:
-                self._deliver_pieces(raw, number, anchors)
-            else:
-                self._deliver(raw, number, anchors)
+            while position < count and hits[position][1] < end:
+                anchors.append(hits[position][0])
+                position += 1
+            self._deliver_line(raw, number, anchors)
             if self._took:
                 if start > untaken:
                     gaps.append((untaken, start))
@@ -256,6 +276,49 @@ class LineDispatcher:
             gaps.append((untaken, len(text)))
         if gaps:
             self.recurring.look(text, gaps, first)
+
+    def _read_tagged(
+        self, text: bytes, ends: list[int], hits: list[tuple[int, int, int]], position: int, index: int, first: int
+    ) -> list[tuple[int, int, int, bool]]:
+        """Delivers lines of a tag and an object of JSON, from a hit on, where nothing else stands in them.
+
+        Returns the index, start and end of each, and whether a format took it.
+        """
+        rows, anchor = self.rows, hits[position][0]
+        name, tag = self._anchors.of_json[anchor], self._anchors.texts[anchor]
+        lines = tagged_lines(text, ends, hits, position, index)
+        texts = [text[after:end] for _, _, after, end in lines]
+        reader = cast(_JsonReader, self._readers.get(name) or self._reader(name))
+        delivered: list[tuple[int, int, int, bool]] = []
+        taken = 0
+        for (of_line, start, after, end), of_json, record in zip(lines, texts, objects_of(texts), strict=True):
+            number, took = first + of_line, False
+            if record is not None and (head := _clean_head(text[start:after], tag)):
+                json_text = of_json.decode().rstrip()
+                line = Line(head.text + json_text, number, head.rank, head.location)
+                rows.format = name
+                try:
+                    took = reader.take_json(line, json_text.lstrip(), record)
+                except Exception as error:
+                    took = self._failed(error, line)
+                taken += took
+            if not took:
+                self._deliver_line(text[start:end], number, [anchor])
+                took = self._took
+            delivered.append((of_line, start, end, took))
+            if self._claiming:
+                break
+        if taken:
+            rows.taken[name] = rows.taken.get(name, 0) + taken
+        return delivered
+
+    def _deliver_line(self, raw: bytes, number: int, anchors: list[int]) -> None:
+        """Delivers a line, which carriage returns and prefixes of mpirun may divide."""
+        self._took = False
+        if b"\r" in raw or MPI_TAG in raw:
+            self._deliver_pieces(raw, number, anchors)
+        else:
+            self._deliver(raw, number, anchors)
 
     def _deliver_pieces(self, raw: bytes, number: int, anchors: list[int]) -> None:
         """Delivers what carriage returns and prefixes of mpirun divide, each piece with the anchors that it holds."""
@@ -404,6 +467,7 @@ class _Anchors(NamedTuple):
     finder: ahocorasick_rs.BytesAhoCorasick
     texts: list[str]
     takers: list[list[str]]  # names of the formats that have each
+    of_json: dict[int, str]  # anchors before objects of JSON, with the one format that has each
 
     def offer(self, anchors: list[int]) -> _Offer:
         names = dict.fromkeys(name for anchor in anchors for name in self.takers[anchor])
@@ -419,7 +483,13 @@ def _anchors_of(formats: tuple[ModuleType, ...]) -> _Anchors:
         [text.encode() for text in texts],
         implementation=ahocorasick_rs.Implementation.DFA,  # twice as fast; its table is a few megabytes
     )
-    return _Anchors(by_name, finder, texts, [[name for anchor, name in pairs if anchor == text] for text in texts])
+    takers = [[name for anchor, name in pairs if anchor == text] for text in texts]
+    of_json = {
+        index: names[0]
+        for index, names in enumerate(takers)
+        if len(names) == 1 and hasattr(by_name[names[0]].Reader, "take_json")
+    }
+    return _Anchors(by_name, finder, texts, takers, of_json)
 
 
 def is_json(text: str) -> bool:

@@ -24,7 +24,7 @@ _NAME_RANK = re.compile(r"(?<![a-z])(?<!local[-_])rank[-_]?(\d{1,9})(?!\d)", re.
 
 def number(value: Any) -> float | None:
     """A finite number of text or JSON.  Refuses true and false, nan and infinities."""
-    if isinstance(value, bool):
+    if value is None or isinstance(value, bool):
         return None
     try:
         result = float(value)

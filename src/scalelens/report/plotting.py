@@ -60,8 +60,11 @@ class Plotted(NamedTuple):
 def plot(
     root: Path, name: str, path: Path | None, parameters: Mapping[str, Any] | None = None,
     settings: _Settings | None = None, query_folders: tuple[Path, ...] = (),
+    beside: Callable[[Session, Plotted], None] | None = None,
 ) -> Plotted:  # fmt: skip
     """Draws a chart, to `path` if there is one; its suffix says how.  `settings` are those of `charts.layout.page_of`.
+
+    `beside` is called with the open session, for what is to be said beside the figure.
 
     Raises UserError for a chart, parameter, setting or suffix that does not exist, and where there is nothing to draw.
     """
@@ -76,10 +79,15 @@ def plot(
             f"the chart {name} cannot be split into panels", f"it has panels of its own, or one run; {_with_facets()}"
         )
     about = f"{_question_of(chart, parameters or {}).statement}; exclusions {NEEDED_FOR_INPUTS}; {RUN_NAMES}"
+
+    def drawn(session: Session) -> Plotted:
+        figure = draw(session, name, parameters or {}, settings)
+        if beside:
+            beside(session, figure)
+        return figure
+
     try:
-        plotted = in_session(
-            root, lambda session: draw(session, name, parameters or {}, settings), query_folders, about
-        )
+        plotted = in_session(root, drawn, query_folders, about)
     except _NothingToDrawError as refusal:
         question = _question_of(chart, parameters or {})
         with Session(root, query_folders, question.statement) as session:
