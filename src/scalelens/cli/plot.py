@@ -1,5 +1,6 @@
 """Draw a chart for a paper."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -79,16 +80,18 @@ def plot(
         order=order, colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet, unit=unit, mark=mark if name else None,
     )  # fmt: skip
     own_queries, remarks = tuple(folders or ()), list[str]()
-
-    def remark(session: "Session", drawn: "Plotted") -> None:
-        remarks.append(other_sizes(session, pairs(parameters), drawn.rows["devices"]))
-
     if sql is not None:
         drawn = plotting.plot_sql(warehouse, sql, _marks(mark or "line", x, y, color), output, chosen, own_queries)
     else:
         given = pairs(parameters) | ({"x": x} if x else {})
-        drawn = plotting.plot(warehouse, kind, output, given, chosen, own_queries, remark if kind == _SERIES else None)
+        remark = _remark_into(remarks, pairs(parameters)) if kind == _SERIES else None
+        drawn = plotting.plot(warehouse, kind, output, given, chosen, own_queries, remark)
     _finish(drawn, (output, data, caption_file), "".join(remarks[-1:]))
+
+
+def _remark_into(remarks: list[str], parameters: Mapping[str, Any]) -> "Callable[[Session, Plotted], None]":
+    """What is called with the open session, to find out which sizes the figure does not show."""
+    return lambda session, drawn: remarks.append(other_sizes(session, parameters, drawn.rows["devices"]))
 
 
 def _finish(drawn: "Plotted", paths: tuple[Path, Path | None, Path | None], remark: str) -> None:

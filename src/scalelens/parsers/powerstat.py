@@ -28,7 +28,7 @@ _SAMPLE = re.compile(r"\s*(\d\d:\d\d:\d\d)\s")
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return any(_is_header(line.split()) for line in head_lines(head))
+    return b"Watts" in head and any(_is_header(line.split()) for line in head_lines(head))
 
 
 def _is_header(cells: list[str]) -> bool:

@@ -44,7 +44,7 @@ class Corner(NamedTuple):
     step_s_high: float
 
 
-class _Elbows(NamedTuple):
+class Elbows(NamedTuple):
     """What bends in a distribution.  Without a bend, `reason` says why."""
 
     fast: FastMode | None
@@ -93,7 +93,7 @@ def _end_of_mode(ordered: Values, median: float, sigma: float) -> float:
     return float((edges[indexes[0]] + edges[indexes[-1] + 1]) / 2)
 
 
-def elbows(values: Values) -> _Elbows:
+def elbows(values: Values) -> Elbows:
     """Departure and elbows of step times, shape (n,), in the order of steps.
 
     The departure is where records leave the fast mode; its share may lie below 0.5.  The elbow is the largest distance
@@ -102,23 +102,23 @@ def elbows(values: Values) -> _Elbows:
     """
     n = len(values)
     if n < _FEWEST:
-        return _Elbows(None, None, [], f"few: {n} records, {_FEWEST} are needed")
+        return Elbows(None, None, [], f"few: {n} records, {_FEWEST} are needed")
     ordered = np.sort(values)
     distinct = int(np.count_nonzero(np.diff(ordered))) + 1
     if distinct < _FEWEST_DISTINCT:
-        return _Elbows(None, None, [], f"quantised: {distinct} distinct times, {_FEWEST_DISTINCT} are needed")
+        return Elbows(None, None, [], f"quantised: {distinct} distinct times, {_FEWEST_DISTINCT} are needed")
     fast = fast_mode(ordered)
     if not _has_tail(ordered, fast):
         limit = max(_FARTHEST * fast.sigma_s, SLOWER * fast.median_s)
         reason = f"no tail: the slowest records are not {limit:.2g} s slower than the fast mode"
-        return _Elbows(fast, None, [], reason)
+        return Elbows(fast, None, [], reason)
     departure = _corner(values, ordered, fast.end_s)
     modes = _modes(ordered)
     if len(modes) >= _MANY_MODES:
         times = ", ".join(f"{mode:.4g}" for mode in modes)
-        return _Elbows(fast, departure, [], f"several modes: at {times} s, each with a fifth of the records or more")
+        return Elbows(fast, departure, [], f"several modes: at {times} s, each with a fifth of the records or more")
     if is_explained(ordered, fast.end_s):
-        return _Elbows(fast, departure, [], "one smooth distribution: it explains body and tail together")
+        return Elbows(fast, departure, [], "one smooth distribution: it explains body and tail together")
     found: list[Corner] = []
     tail, mode = ordered, fast
     while len(found) < _MOST_ELBOWS:
@@ -130,7 +130,7 @@ def elbows(values: Values) -> _Elbows:
         mode = fast_mode(tail)
         if not (_is_peak(tail, mode) and _has_tail(tail, mode)):
             break
-    return _Elbows(fast, departure, found, None)
+    return Elbows(fast, departure, found, None)
 
 
 def _has_tail(ordered: Values, fast: FastMode) -> bool:

@@ -6,6 +6,7 @@ with its usual penalty finds changes in 97 % of clean series with phi = 0.6, and
 without a change: hours for a million steps.
 """
 
+import functools
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ _SHORTEST = 5  # records of a level
 _FARTHEST = 8.0  # robust sigma that a time counts for at most
 _BLOCKS = 128  # a stretch is cut into so many blocks to find a level inside of it; its ends are then placed exactly
 _PIECES = 8  # equal pieces of a stretch
+_WITH_MARGIN = 1 - 1e-9  # for rounding, where a bound spares the exact value
 _MOST_ALIKE = 0.995  # lag-1 autocorrelation that is believed at most
 
 Integers = npt.NDArray[np.int64]
@@ -95,7 +97,11 @@ def _level_cuts(values: Values) -> list[int]:
     rest = rank + inside * length / (n - length)
     rest[split.first : split.end] = rank[split.first : split.end] - inside
     # A trend is no level: what three levels leave of it is alike over the whole length.  Equal pieces take it away.
-    variance, n_eff = min(long_run_variance(rest, levels=3), long_run_variance(_less_pieces(rank), levels=_PIECES))
+    pieces = _less_pieces(rank)
+    least = min(_variance(rest, 3), _variance(pieces, _PIECES))  # the long-run variance is not smaller
+    if split.gain <= _WITH_MARGIN * _penalty(n, n) * least:
+        return []
+    variance, n_eff = min(long_run_variance(rest, levels=3), long_run_variance(pieces, levels=_PIECES))
     if split.gain <= _penalty(n, n_eff) * variance:
         return []
     return [cut for cut in (split.first, split.end) if _SHORTEST <= cut <= n - _SHORTEST]
@@ -116,13 +122,18 @@ def long_run_variance(rest: Values, levels: int) -> tuple[float, float]:
     corrected for its bias: to fit levels removes correlation, by about (1 + 4 phi) / n for each of them.
     """
     n = len(rest)
-    variance = float(np.mean(rest * rest)) * n / (n - levels)
+    variance = _variance(rest, levels)
     if variance == 0:
         return 0.0, float(n)
     r = float(np.mean(rest[1:] * rest[:-1])) * n / (n - levels) / variance
     alike = min(max((r * n + levels) / (n - 4 * levels), 0.0), _MOST_ALIKE)
     long_run = max(variance * (1 + alike) / (1 - alike), _initial_positive_sequence(rest))
     return long_run, n * (1 - alike) / (1 + alike)
+
+
+def _variance(rest: Values, levels: int) -> float:
+    n = len(rest)
+    return float(np.mean(rest * rest)) * n / (n - levels)
 
 
 def _initial_positive_sequence(rest: Values) -> float:
@@ -149,13 +160,21 @@ def _one_change(sums: Values, n: int) -> _Split:
     return _Split(float(gains[best]), 0, int(ends[best]))
 
 
-def _two_changes(sums: Values) -> _Split:
-    """The best level inside of a stretch: found between the ends of blocks, then placed exactly."""
-    n = len(sums) - 1
+@functools.lru_cache(maxsize=32)
+def _blocks_of(n: int) -> tuple[Integers, npt.NDArray[np.bool_], Integers]:
+    """Ends of the blocks of n records; which two of them may bound a level, and its length, else 1."""
     edges = np.unique(np.linspace(0, n, min(_BLOCKS, n // _SHORTEST) + 1).astype(np.int64))
     length = edges[None, :] - edges[:, None]
     fits = (length >= _SHORTEST) & (length <= n - _SHORTEST)
-    gains = np.where(fits, _gain(sums[edges][None, :] - sums[edges][:, None], np.where(fits, length, 1), n), 0.0)
+    return edges, fits, np.where(fits, length, 1)
+
+
+def _two_changes(sums: Values) -> _Split:
+    """The best level inside of a stretch: found between the ends of blocks, then placed exactly."""
+    n = len(sums) - 1
+    edges, fits, length = _blocks_of(n)
+    at_edges = sums[edges]
+    gains = np.where(fits, _gain(at_edges[None, :] - at_edges[:, None], length, n), 0.0)
     first, end = (int(edges[index]) for index in np.unravel_index(np.argmax(gains), gains.shape))
     block = max(n // _BLOCKS, _SHORTEST)
     gain = 0.0

@@ -1,15 +1,19 @@
 """Statistics of series as functions of a DuckDB connection: a list of values in, a struct out, NULL for NULL."""
 
+import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from scalelens.statistics.distributions import distribution
-from scalelens.statistics.elbows import Corner, FastMode, elbows
+from scalelens.statistics.elbows import Corner, Elbows, FastMode, elbows
+from scalelens.statistics.medians import Values
 from scalelens.statistics.slow_classes import slow_classes
 from scalelens.statistics.steady import steadiness
 
+_MOST_KNOWN = 10_000  # series
+_known_elbows: dict[bytes, Elbows] = {}
 _CORNER = pa.struct([(field, pa.float64()) for field in Corner._fields])
 _FAST = [(field, pa.float64()) for field in FastMode._fields]
 _ELBOWS = pa.struct(
@@ -30,9 +34,19 @@ _SLOW = pa.struct(
 )  # fmt: skip
 
 
+def _elbows_of(series: Values) -> Elbows:
+    """`elbows` of a series, which several questions of a report ask."""
+    key = hashlib.blake2b(series.tobytes(), digest_size=16).digest()
+    if (known := _known_elbows.get(key)) is None:
+        if len(_known_elbows) >= _MOST_KNOWN:
+            _known_elbows.clear()
+        known = _known_elbows[key] = elbows(series)
+    return known
+
+
 def _elbows(series: pa.ChunkedArray) -> pa.Array:
     """`elbows` of an Arrow column of lists."""
-    found = [None if row is None else elbows(row) for row in _arrays(series)]
+    found = [None if row is None else _elbows_of(row) for row in _arrays(series)]
     rows = [
         None if row is None else row._asdict()
         | {
