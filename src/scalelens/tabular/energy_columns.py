@@ -32,7 +32,7 @@ _WORDS = re.compile(
 _CELL = re.compile(r"(\d{1,15}(?:\.\d{0,15})?(?:[eE][-+]?\d{1,3})?) ?([um]?J|kJ|MJ|[mk]?Wh|[Jj]oules?)?")
 _CODECARBON = re.compile(r"codecarbon_+(?:(cpu|gpu|ram)_energy|energy_consumed)")  # as Experiment Runner calls them
 _SCALES = {unit.lower(): scale for unit, scale in factors("uJ", "mJ", "J", "kJ", "Wh", "kWh").items()} | {
-    "joule": 1.0, "joules": 1.0, "mwh": 3.6,  # milliwatt-hours: megawatt-hours are not among the units
+    "joule": 1.0, "joules": 1.0, "mwh": factors("Wh")["Wh"] / 1000,  # milliwatt-hours
 }  # fmt: skip
 _MEGA = factors("MJ")["MJ"]
 _DURATION = re.compile(
