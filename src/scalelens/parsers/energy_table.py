@@ -156,7 +156,11 @@ def _once(columns: list[EnergyColumn]) -> list[EnergyColumn]:
             for column in kept.values()
             if column.device or not any(each.scope == "total" for each in kept.values())
         ]
-    return [*kept.values()]
+    others = any(column.device for column in kept.values())
+    return [
+        column if column.device or not others else column._replace(device="total", scope="total")
+        for column in kept.values()
+    ]
 
 
 def _lacking(header: Sequence[str]) -> str | None:
@@ -188,9 +192,12 @@ def read(source: Source, rows: Rows) -> str | None:
         return None
     count = 0
     for line, cells, whole, text in itertools.islice(sensor_rows(source), 1, None):
-        if not whole or len(cells) != len(header):
-            rows.problem(line, "the line is cut, or has other columns than the header" if whole else MAY_BE_CUT, text)
+        if len(cells) != len(header):
+            rows.problem(line, "the line is cut, or has other columns than the header", text)
             continue
+        if not whole:
+            rows.problem(line, MAY_BE_CUT, text)
+            cells = [*cells[:-1], ""]
         count += 1
         if count > 1:
             rows.new_part()

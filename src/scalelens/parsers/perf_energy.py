@@ -27,7 +27,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import SECOND, Samples, Sensor
 from scalelens.parsing.values import amount
 
-VERSION = 1
+VERSION = 2
 LATER = ("span_s",)  # printed after the counters
 ANCHORS = (
     " Joules power/energy-", "Joules,power/energy-", "Joules;power/energy-", "Joules|power/energy-",

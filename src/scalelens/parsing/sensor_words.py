@@ -37,6 +37,11 @@ def separated(name: str) -> str:
     return _NEW_WORD.sub("_", _UNIT_AT_END.sub("_", name, count=1))
 
 
+def names_part(text: str) -> bool:
+    """Whether what stands after a unit says of what a number is: `_gpu`, `_0`, `(surface)`; not `_mean`."""
+    return not text.strip(" _-.0123456789") or text.lstrip("_ ")[:1] in "([" or scope_of_words(text) is not None
+
+
 def scope_of_words(text: str) -> str | None:
     """The scope that a name says; None where it says none."""
     if is_rail(text):

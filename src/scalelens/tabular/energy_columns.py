@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensor_words import scope_of_words, separated
+from scalelens.parsing.sensor_words import names_part, scope_of_words, separated
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount
 from scalelens.tabular.sensor_rows import sensor_rows
@@ -21,7 +21,7 @@ _ENERGY = re.compile(r"energy|joules?|(?<![a-z])[mk]?wh(?![a-z])", re.IGNORECASE
 _NO_ENERGY = re.compile(
     r"(?<![a-z])per(?![a-z])|/|tok|sample|image|step|iter|request|limit|range|budget|mean|avg|average|std|min|max|delta|diff"
     r"|interval|saved|efficien|idle|baseline|predict|estimat|process(?!or)|app|task|adjusted|normali|gap|edp|cost|price|delay|ratio|percent|pct"
-    r"|carbon|co2|intensity|emission|grid|capacity|remaining|battery|budget|saving|predict|forecast"
+    r"|kalman|filter|smooth|denois|correct|calibrat|interpolat|scaled|carbon|co2|intensity|emission|grid|capacity|remaining|battery|budget|saving|predict|forecast"
     r"|(?<![a-z])(?:net|dynamic|above|excess|marginal|cap|target|score|rank|level|source|mix|star)(?![a-z])",
     re.IGNORECASE,
 )
@@ -32,7 +32,7 @@ _WORDS = re.compile(
 _CELL = re.compile(r"(\d{1,15}(?:\.\d{0,15})?(?:[eE][-+]?\d{1,3})?) ?([um]?J|kJ|MJ|[mk]?Wh|[Jj]oules?)?")
 _CODECARBON = re.compile(r"codecarbon_+(?:(cpu|gpu|ram)_energy|energy_consumed)")  # as Experiment Runner calls them
 _SCALES = {unit.lower(): scale for unit, scale in factors("uJ", "mJ", "J", "kJ", "Wh", "kWh").items()} | {
-    "joule": 1.0, "joules": 1.0, "mwh": 3.6,  # milliwatt-hours: megawatt-hours are not among the units
+    "joule": 1.0, "joules": 1.0, "mwh": factors("Wh")["Wh"] / 1000,  # milliwatt-hours
 }  # fmt: skip
 _MEGA = factors("MJ")["MJ"]
 _DURATION = re.compile(
@@ -71,6 +71,8 @@ def energy_column(k: int, name: str) -> EnergyColumn | None:
         return None
     is_within = match.re.groups == _WITHIN.groups
     unit = match[2] if is_within else next(filter(None, match.groups()[1:]))
+    if is_within and not names_part(match[3]):
+        return None
     said = f"{match[1]}_{match[3]}" if is_within else match[1]
     label = _WORDS.sub("", said).strip(" _.-()[]") or None
     if not (_ENERGY.search(words) or scope_of_words(label or "")):
@@ -80,7 +82,8 @@ def energy_column(k: int, name: str) -> EnergyColumn | None:
 
 def energy_in_cells(k: int, name: str, cell: str) -> EnergyColumn | None:
     """A column of energy whose cells say their unit, as `529.94 mJ`."""
-    if not (lacks_unit(name) and _CELL.fullmatch(cell)):
+    match = _CELL.fullmatch(cell)
+    if match is None or not match[2] or not lacks_unit(name):
         return None
     label = _WORDS.sub("", separated(name)).strip(" _.-") or None
     return EnergyColumn(k, name, 1.0, label, scope_of_words(label or ""), True)

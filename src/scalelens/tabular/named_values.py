@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from scalelens.parsing import lazy_re as re
 from scalelens.tabular.power_columns import SAME_AGAIN, power_column
+from scalelens.units import factors
 
 _VALUE = re.compile(r"value|val|reading|measured[_ ]value", re.IGNORECASE)
 _UNIT = re.compile(r"units?|uom|measurement[_ ]unit", re.IGNORECASE)
@@ -13,7 +14,7 @@ _NAME = re.compile(
     r"(?:[_ ](?:name|id|label|type))?",
     re.IGNORECASE,
 )
-_UNITS = {1e-6: "uW", 1e-3: "mW", 1.0: "W", 1e3: "kW"}
+_UNITS = {scale: unit for unit, scale in factors("uW", "mW", "W", "kW").items()}
 
 
 class NamedValues(NamedTuple):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from scalelens.parsing import lazy_re as re
-from scalelens.parsing.sensor_words import scope_of_words, separated
+from scalelens.parsing.sensor_words import names_part, scope_of_words, separated
 from scalelens.parsing.sensors import SCALES as WATT_SCALES
 from scalelens.parsing.sensors import UNAVAILABLE
 
@@ -34,7 +34,8 @@ _NO_POWER = re.compile(
 )
 _WORD = re.compile(r"(?:^|[^a-z])(gpu|cpu|ipu|d?ram|memory|module)[_ ]?(\d{1,3})?(?:$|[^a-z0-9])", re.IGNORECASE)
 SAME_AGAIN = re.compile(
-    r"(?:^|[_ .-])(?:average|avg|mean|rolling|ema|smoothed?|instant(?:aneous)?)(?=$|[_ .-])", re.IGNORECASE
+    r"(?:^|[_ .-])(?:average|avg|mean|rolling|ema|smoothed?|kalman|filtered|corrected|instant(?:aneous)?)(?=$|[_ .-])",
+    re.IGNORECASE,
 )
 _BOARD = re.compile(r"(?:gpu )?board", re.IGNORECASE)
 _INLET = re.compile(r"slot|\d-pin|connector|12vhpwr", re.IGNORECASE)
@@ -87,7 +88,7 @@ def _unit_of(name: str) -> tuple[str | None, str, bool]:
         return _spelt(match[2] or match[3]), f"{match[1]}{match[4]}", True
     if match := _AT_END.fullmatch(name):
         return _spelt(match[2]), match[1], "watt" in match[2].lower()
-    if match := _WITHIN.fullmatch(name):
+    if (match := _WITHIN.fullmatch(name)) and names_part(match[3]):
         return _spelt(match[2]), f"{match[1].rstrip('_ .-')}_{match[3].lstrip('_ .-')}".strip("_"), True
     return None, name, False
 

@@ -13,7 +13,7 @@ _MOST = 2000  # columns
 _DELIMITERS = ",;\t|"
 _PREAMBLE = 20  # lines that may stand above the header
 _MOST_JOINED = 200  # lines of one row
-SENSED = re.compile(r"power|pwr|watt|energy|joule|[km]?wh(?:$|[^a-z])|vdd|\[m?w\]|\(m?w\)|[ _.]m?w$", re.IGNORECASE)
+_SENSED = re.compile(r"power|pwr|watt|energy|joule|[km]?wh(?:$|[^a-z])|vdd|\[m?w\]|\(m?w\)|[ _.]m?w$", re.IGNORECASE)
 RULE = re.compile(r"[-=+:| ]{3,}")  # the line below the header of a table in text
 _DECIMAL = re.compile(r"[-+]?\d{1,15}[.,]\d{1,15}")
 _UNIT = re.compile(
@@ -23,7 +23,7 @@ _POWER_UNIT = re.compile(r"[\[(]?(?:[umk\u00b5]?[WJ]|k?Wh)[\])]?")
 _MEASURED = re.compile(r"[-+]?\d[\d.,]* ?[mku\u00b5]?(?:W|J|[Ww]atts?|[Jj]oules?)")  # the cell of a row
 _BARE = re.compile(r"[^\[\]()]*[^\s\[\]()]")  # a name that does not have its unit yet
 
-Line = tuple[int, str, bool]  # its number, its text, and whether it is whole
+_Line = tuple[int, str, bool]  # its number, its text, and whether it is whole
 
 
 class Form(NamedTuple):
@@ -46,7 +46,7 @@ class Form(NamedTuple):
         ]
 
 
-def delimiter_of(text: str) -> str | None:
+def _delimiter_of(text: str) -> str | None:
     best = max(_DELIMITERS, key=text.count)
     return best if best in text else None
 
@@ -81,16 +81,16 @@ def form_of(head: bytes) -> Form:
     if in_comment := _header_in_comment(head, lines):
         return in_comment
     for k, line in enumerate(lines[:_PREAMBLE]):
-        delimiter = delimiter_of(line)
+        delimiter = _delimiter_of(line)
         cells = split(line, delimiter)
         below = [split(text, delimiter) for text in lines[k + 1 : k + 5] if not RULE.fullmatch(text)]
         if len(cells) < 2 or not below or any(map(_is_measured, cells)):
             continue
         units = below[0] if _are_units(below[0], cells) else None
-        is_sensed = units is not None or any(map(SENSED.search, cells))
+        is_sensed = units is not None or any(map(_SENSED.search, cells))
         if is_sensed and len(fitted(below[0], len(cells))) == len(cells):
             return Form(cells, delimiter, _has_decimal_commas(below[:3], delimiter), units)
-    delimiter = delimiter_of(lines[0]) or ","
+    delimiter = _delimiter_of(lines[0]) or ","
     return Form(split(lines[0], delimiter), delimiter)
 
 
@@ -100,9 +100,9 @@ def _header_in_comment(head: bytes, lines: Sequence[str]) -> Form | None:
     if not above or not lines[0][:1].isdecimal():
         return None
     text = above[-1].lstrip("# \t")
-    delimiter = delimiter_of(lines[0])
+    delimiter = _delimiter_of(lines[0])
     names, cells = split(text, delimiter), fitted(split(lines[0], delimiter), len(split(text, delimiter)))
-    is_header = len(names) == len(cells) > 1 and all(map(_names_column, names)) and any(map(SENSED.search, names))
+    is_header = len(names) == len(cells) > 1 and all(map(_names_column, names)) and any(map(_SENSED.search, names))
     if not is_header:
         return None
     commas = _has_decimal_commas([split(line, delimiter) for line in lines[:3]], delimiter)
@@ -133,18 +133,18 @@ def _has_decimal_commas(rows: list[list[str]], delimiter: str | None) -> bool:
     return delimiter not in (",", None) and bool(fractions) and all("," in cell for cell in fractions)
 
 
-def joined(lines: Iterable[Line], width: int = 0, delimiter: str | None = None) -> Iterator[Line]:
+def joined(lines: Iterable[_Line], width: int = 0, delimiter: str | None = None) -> Iterator[_Line]:
     """Rows: a line whose last cell is open in quotes goes on in the lines below it.
 
     Only what has as many cells as the header, `width`, is a row, or as many as a line above where that is not known:
     else a quotation mark is one of the text.
     """
-    waiting: deque[Line] = deque()
+    waiting: deque[_Line] = deque()
     source = iter(lines)
     widths = {width} if width else set[int]()
     while (first := waiting.popleft() if waiting else next(source, None)) is not None:
         if not width:
-            delimiter = delimiter or delimiter_of(first[1])
+            delimiter = delimiter or _delimiter_of(first[1])
         if first[1].count('"') % 2 == 0:
             if not width:
                 widths.add(len(split(first[1], delimiter)))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.sensors import EPOCH_UNITS, SECOND, Moment, epoch, stamp_of
+from scalelens.units import ratio
 
 _TIME = re.compile(
     r"(?:(?:unix|epoch|wall(?:[_ ]?clock)?|date|elapsed|sampl(?:e|ing)|system|local|utc|rel(?:ative)?|monotonic|log"
@@ -25,7 +26,7 @@ _COUNTED = re.compile(
     re.IGNORECASE,
 )
 _PAIRS = (("date", "time"), ("datum", "uhrzeit"), ("datum", "zeit"), ("fecha", "hora"), ("date", "heure"))
-_UNITS = EPOCH_UNITS | {"min": 60 * SECOND, "h": 3600 * SECOND}
+_UNITS = EPOCH_UNITS | {name: round(ratio(name, "ns")) for name in ("min", "h")}
 _SECONDS = re.compile(r"seconds|elapsed_seconds", re.IGNORECASE)
 _DAY = re.compile(r"(\d{1,4})[-/.](\d{1,2})[-/.](\d{2,4})")
 _SLASHED = re.compile(r"(\d{1,2})([/-])(\d{1,2})\2(\d{4})[ T,]+(\d.*)")
