@@ -40,6 +40,11 @@ def test_the_file_is_made_once_and_attached(home: Path, cache: Path) -> None:
     assert [path.stat().st_mtime_ns for path in cache.glob("*")] == [before]
 
 
+def test_few_short_queries_are_made_without_the_file(home: Path, cache: Path) -> None:
+    assert "queries" not in catalogs(connect(home, "FROM kernel_summary()"))
+    assert not cache.exists()
+
+
 def test_other_queries_are_another_file(
     home: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

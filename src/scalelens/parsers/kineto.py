@@ -164,7 +164,7 @@ def _arguments(events: list[Event], rank: int | None) -> EventColumns:
         streams = [a.queue if a.stream is None else a.stream for a in args]
     columns = {"stream": _integers(streams), "correlation": _integers([a.correlation for a in args])}
     of_file = pa.repeat(pa.scalar(rank, pa.int32()), len(events))
-    is_merged = rank is None and b'"rank"' in joined
+    is_merged = rank is None and any(a.rank is not None for a in args)
     columns["rank"] = pa.array([json_integer(a.rank, 32) for a in args], pa.int32()) if is_merged else of_file
     if b'"Collective name"' in joined:
         args = [_NOTHING if a.collective is None else a for a in args]

@@ -127,7 +127,10 @@ def read(source: Source, rows: Rows) -> str | None:
     if first is None:
         return None
     records = itertools.chain([first], records)
-    return _read_chart(records, rows) if _is_chart(first.names) else _read_history(records, rows)
+    if not _is_chart(first.names):
+        return _read_history(records, rows)
+    _read_chart(records, rows)
+    return None
 
 
 def _read_chart(records: Iterable[_Record], rows: Rows) -> None:
