@@ -116,3 +116,12 @@ def test_epochs_have_the_time_that_is_printed_beside_untimed_steps(tmp_path: Pat
 )
 def test_other_times_beside_untimed_steps_are_not_those_of_epochs(tmp_path: Path, after: tuple[str, ...]) -> None:
     assert epochs_of(tmp_path, *after) == []
+
+
+def test_a_heading_below_its_stamp_begins_an_epoch_then(tmp_path: Path) -> None:
+    lines = []
+    for epoch in range(1, 7):
+        lines += [f"2026-01-02 03:{epoch:02d}:05,000 - ", f"Epoch {epoch}/6"]
+        lines += [f"2026-01-02 03:{epoch:02d}:55,000 - Loss       | {1 / epoch:.4f}     | {2 / epoch:.4f}"]
+    found = asked(log(tmp_path, *lines), tmp_path, "SELECT origin, count(*), median(span_s) FROM phases GROUP BY ALL")
+    assert found == [("derived", 5, 60.0)]
