@@ -78,3 +78,50 @@ def test_steps_by_coarse_stamps_are_means_of_as_many_steps_each(tmp_path: Path) 
         "SELECT round(step_s, 6), averaged_steps, count(*) FROM steps WHERE step_s IS NOT NULL GROUP BY ALL",
     )  # fmt: skip
     assert times == [(0.7, 20, 21)]
+
+
+def epochs_of(tmp_path: Path, *after: str) -> list[tuple]:
+    """The epochs that a log of untimed steps tells, with these lines after each of six epochs."""
+    lines = [
+        text.format(e=e, t=60 + e % 3)
+        for e in range(1, 7)
+        for text in (*(f"Epoch {{e}} batch {b}/90 loss 0.{b}" for b in (10, 50, 90)), *after)
+    ]
+    return asked(log(tmp_path, *lines), tmp_path, "SELECT phase, count(*), median(span_s) FROM phases GROUP BY ALL")
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        ("Epoch {e} took {t}.0 s, mean loss 0.5",),
+        ("Time taken for 1 epoch {t}.0 sec",),
+        ("Training time: {t}.0s", "Validation time: 7.0s"),
+        ("Epoch time: {t}.0 s", "Time per step: 2.0 s"),
+    ],
+)
+def test_epochs_have_the_time_that_is_printed_beside_untimed_steps(tmp_path: Path, after: tuple[str, ...]) -> None:
+    assert epochs_of(tmp_path, *after) == [("epoch", 6, 61.0)]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        ("Validation time: {t}.0s",),
+        ("Saving the checkpoint took {t}.0 s",),
+        ("Mean time per epoch: {t}.0 s",),
+        ("Total time: 1{t}.0 s",),
+        ("Time left in this epoch: {t}.0 s",),
+        ("Time: {t}.0 s", "Time in total: 9{t}.0 s", "Took {t}.5 s"),
+    ],
+)
+def test_other_times_beside_untimed_steps_are_not_those_of_epochs(tmp_path: Path, after: tuple[str, ...]) -> None:
+    assert epochs_of(tmp_path, *after) == []
+
+
+def test_a_heading_below_its_stamp_begins_an_epoch_then(tmp_path: Path) -> None:
+    lines = []
+    for epoch in range(1, 7):
+        lines += [f"2026-01-02 03:{epoch:02d}:05,000 - ", f"Epoch {epoch}/6"]
+        lines += [f"2026-01-02 03:{epoch:02d}:55,000 - Loss       | {1 / epoch:.4f}     | {2 / epoch:.4f}"]
+    found = asked(log(tmp_path, *lines), tmp_path, "SELECT origin, count(*), median(span_s) FROM phases GROUP BY ALL")
+    assert found == [("derived", 5, 60.0)]

@@ -35,7 +35,7 @@ from scalelens.tabular.column_values import Survey
 from scalelens.tabular.roles import ColumnReading, assign
 from scalelens.tabular.steps import lacks, write_rows
 from scalelens.tabular.unknown_logs.choice import chosen
-from scalelens.tabular.unknown_logs.clock import Clock
+from scalelens.tabular.unknown_logs.clock import Clock, is_stamp_alone, stamp_in
 from scalelens.tabular.unknown_logs.fields import parsed
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, CUT, PAUSES, TIMES, LineTable
 from scalelens.tabular.unknown_logs.shapes import Shape, shaped, shapes_in
@@ -118,9 +118,13 @@ class _Blocks:
         opened: dict[Any, TableRecord] = {}
         clocks: dict[Any, Clock] = {}
         left: dict[Any, int] = {}  # lines that may still be of the block
-        pause = False
+        pause, held = False, ""  # of the line before, which held nothing else
         for number, text, whole in lines_of(source):
-            text, rank, location = without_prefix(ANSI.sub("", text) if "\x1b" in text else text)
+            text = ANSI.sub("", text) if "\x1b" in text else text
+            if held and text.strip() and not stamp_in(text):
+                text = held + text
+            held = f"{text.strip()} " if is_stamp_alone(text) else held if not text.strip() else ""
+            text, rank, location = without_prefix(text)
             whose = rank, location
             parts = shaped(text)
             if parts and parts.key == self.shape.key and len(parts.parsed.fields) == 1:

@@ -56,7 +56,7 @@ _COUNT_OF_ALL = re.compile(  # 12/391, [12:391], 1.21k/5.00k, and 12it [00:03
     r"(?<![#@/\w.:])(#)\s?(?:/|of)\s?#(?![/\w.@])|\[\s?(#)\s?:\s?#\s?\]"
     r"|(?<![#@/\w.:])(#)[kM]?/#[kM] \[|(?<![#@/\w.:])(#)[kM]?it \[[@#]"
 )
-_TRAINING = re.compile(r"train|(?<!val_)(?<!val )(?<!test_)(?<!test )loss", re.IGNORECASE)
+_TRAINING = re.compile(r"train|(?<!val_)(?<!val )(?<!test_)(?<!test )loss|(?<![a-z])lr(?![a-z])", re.IGNORECASE)
 _WORK = re.compile(  # without a word of it, "12/391" may count anything
     r"train|loss|\bacc|\blr\b|(?:img|image|sample|example|tok|token|seq|sequence|word)s?/s"
     r"|(?<![a-z])(?:step|iter|epoch|batch|update)",

@@ -136,9 +136,8 @@ def write_rows(
     """Rows of all records.  Of two tables of the same steps, each is a stream in which steps rise.
 
     With `by_stamps`, time stamps give the time of steps that have none; with `begins_epochs`, each row is the beginning
-    of an epoch, and the time until the next row is its time.  `least_steps`: how many a time by coarse stamps must
-    be a mean of; `least_epoch_s`: how
-    long an epoch must be that they tell.  `without_validation`: the time of an epoch is that of its training alone.
+    of an epoch, and the time until the next row is its time.  Coarse stamps tell the mean time of `least_steps`
+    steps, or that of the epochs in `least_epoch_s`.  `without_validation`: the time of an epoch is of its training.
     """
     for refusal in dict.fromkeys(reading.refusal for reading in readings if reading.refusal):
         rows.problem(1, f"{refusal}; until then its numbers are metrics")
@@ -262,11 +261,10 @@ class _RowWriter:
 
     def epoch_span(self, now: _EpochStep, before: _EpochStep | None) -> float | None:
         """Time of an epoch, where each epoch has one row with the time since the start, or else with a time stamp."""
-        if not before or self.counts or now.epoch != before.epoch + 1:
+        if not before or self.counts or now.epoch != before.epoch + 1 or self.least_epoch_s:
             return None
         if now.elapsed_s is not None and before.elapsed_s is not None:
-            span_s = now.elapsed_s - before.elapsed_s
-            return span_s if span_s > 0 and span_s >= self.least_epoch_s else None
+            return now.elapsed_s - before.elapsed_s if now.elapsed_s > before.elapsed_s else None
         if "elapsed" in self.table.columns or now.ts is None or before.ts is None:
             return None
         resolution_s = 1.0 if now.ts.microsecond == before.ts.microsecond == 0 else 0.001

@@ -14,7 +14,7 @@ _MEASURED = (
     "tokens_per_s", "tflops_per_device", "epoch_time",
 )  # fmt: skip
 _LOSS = re.compile(r"loss|perplexity|(?<![a-z])ppl", re.IGNORECASE)  # by its name, or by what follows from it
-_COST = re.compile(r"(?:(?:train|training|avg|average|mean|batch) )?cost", re.IGNORECASE)  # which has no unit
+COST = re.compile(r"(?:(?:train|training|avg|average|mean|batch) )?cost", re.IGNORECASE)  # which has no unit
 _RECALLS = re.compile(r"(?<![a-z])best(?![a-z])", re.IGNORECASE)  # `best accuracy 0.9 at epoch 3` counts nothing
 _SAME = 0.01  # two views of the same steps have the same number of lines, up to this share
 _MOSTLY = 0.9
@@ -28,7 +28,7 @@ def _roles_of(shape: Shape) -> set[str]:
     readings = [read_name(column_of(name, shape.units[name])) for name in usual]
     roles = {reading.role for reading in readings}
     roles |= {"loss" for name in usual if _LOSS.search(name) and not ELSEWHERE.search(name)}
-    roles |= {"loss" for name in usual if _COST.fullmatch(name) and not shape.units[name]}
+    roles |= {"loss" for name in usual if COST.fullmatch(name) and not shape.units[name]}
     roles |= {"running_time"} if shape.bar == "tqdm" else set()
     in_unit = {_SURE for reading in readings if reading.role == "batch_time" and reading.unit}
     return in_unit | {role for role in roles if role in _MEASURED}

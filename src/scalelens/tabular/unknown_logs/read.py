@@ -9,7 +9,7 @@ from scalelens.tabular.cells import csv_header, jsonl_header
 from scalelens.tabular.column_values import ColumnValues, Survey
 from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refused
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
-from scalelens.tabular.unknown_logs.choice import begins_epochs, chosen, tells_epochs
+from scalelens.tabular.unknown_logs.choice import COST, begins_epochs, chosen, tells_epochs
 from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
 from scalelens.tabular.unknown_logs.epoch_times import write_epoch_times
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, RUNNING, LineTable, mean_of
@@ -138,6 +138,9 @@ def _read_columns(
     known: dict[str, tuple[str, str | None]] = {
         role: (name, None) for role, name in table.columns.items() if name in columns and role in COUNTS
     }
+    costs = [name for name in columns if COST.fullmatch(name)]
+    if guess and len(costs) == 1 and "loss" not in stated and not any("loss" in name.lower() for name in columns):
+        known["loss"] = costs[0], None
     if BAR_TIME in columns:
         known |= {"interval_time": (BAR_TIME, "s"), "averaged_steps": (BAR_STEPS, None)}
     elif guess and not {*_OF_A_STEP, "elapsed"} & set(stated):

@@ -124,8 +124,10 @@ class LineTimes:
 
     @property
     def least_epoch_s(self) -> float:
-        """How long an epoch must be for the stamps to tell its time."""
-        return _FINE * self.resolution_s
+        """How long epochs must take together for the stamps to tell their mean, where one is too short; else 0."""
+        spans = [span for span, _ in self.by_clock]
+        least_s = _FINE * self.resolution_s
+        return 0.0 if not spans or statistics.median(spans) >= least_s else least_s
 
     @property
     def least_steps(self) -> int:
