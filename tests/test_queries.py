@@ -790,6 +790,22 @@ def test_the_last_digit_does_not_depend_on_the_number_of_threads() -> None:
     assert len(answers) == 1 and len(rows) == 4
 
 
+def test_nor_does_that_of_kernels() -> None:
+    answers = set()
+    for threads in (1, 8):
+        with empty_warehouse() as connection:
+            connection.execute(f"SET threads = {threads}")
+            connection.execute("INSERT INTO runs BY NAME SELECT 'r' AS run_id")
+            connection.execute(MEMBERS_OF_RUNS)
+            connection.execute("""
+                INSERT INTO events BY NAME
+                SELECT 'r' AS run_id, 'r' AS file_id, 0 AS part, i AS line, 0 AS rank, 'kernel' AS category, 7 AS stream,
+                    'k' || i % 3 AS name, 'compute' AS class, i * 100000 AS start_ns, hash(i) % 100003 AS duration_ns
+                FROM range(300000) t(i)""")
+            answers.add(str(rows := connection.execute("FROM kernel_summary()").fetchall()))
+    assert len(answers) == 1 and len(rows) == 3
+
+
 # Distributions
 
 

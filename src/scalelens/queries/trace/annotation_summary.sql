@@ -54,7 +54,7 @@ phases AS (
     FROM annotations GROUP BY run_id, file_id, rank, side, name, coalesce(twin_of, 'line ' || line))
 SELECT run_id, file_id, rank, side, CASE WHEN count(DISTINCT name) = 1 THEN any_value(name) ELSE pattern END AS name,
     count(DISTINCT name) AS names, count(*) AS calls, sum(duration_ns)::BIGINT AS total_ns, avg(duration_ns) AS mean_ns,
-    min(duration_ns) AS min_ns, max(duration_ns) AS max_ns, stddev_samp(duration_ns) AS stddev_ns
+    min(duration_ns) AS min_ns, max(duration_ns) AS max_ns, stddev_samp(duration_ns ORDER BY duration_ns) AS stddev_ns
 FROM phases
 GROUP BY run_id, file_id, rank, side, pattern
 ORDER BY run_id, rank, file_id, side, total_ns DESC, pattern

@@ -56,7 +56,7 @@ gaps AS (
     FROM work WHERE before_ns IS NOT NULL AND (per <> 'step' OR train_step IS NOT NULL)),
 causes AS (
     SELECT run_id, file_id, rank, train_step, stream, cause, count(*) AS gaps, sum(gap_ns)::BIGINT AS idle_ns,
-        avg(gap_ns) AS mean_ns, stddev_samp(gap_ns) AS stddev_ns, min(gap_ns) AS min_ns,
+        avg(gap_ns) AS mean_ns, stddev_samp(gap_ns ORDER BY gap_ns) AS stddev_ns, min(gap_ns) AS min_ns,
         quantile_cont(gap_ns, 0.25) AS p25_ns, median(gap_ns) AS median_ns, quantile_cont(gap_ns, 0.75) AS p75_ns,
         max(gap_ns) AS max_ns
     FROM gaps GROUP BY run_id, file_id, rank, train_step, stream, cause),

@@ -35,7 +35,7 @@ WITH
 kernels AS (
     SELECT run_id, file_id, rank, train_step, class, name, count(*) AS calls, sum(duration_ns)::BIGINT AS total_ns,
         avg(duration_ns) AS mean_ns, min(duration_ns) AS min_ns, median(duration_ns) AS median_ns,
-        max(duration_ns) AS max_ns, stddev_samp(duration_ns) AS stddev_ns
+        max(duration_ns) AS max_ns, stddev_samp(duration_ns ORDER BY duration_ns) AS stddev_ns
     FROM gpu_classes(runs := runs, per := per, steps := steps)
     GROUP BY run_id, file_id, rank, train_step, class, name),
 sums AS (

@@ -45,7 +45,8 @@ rates AS (
     SELECT *, sum(change) OVER so_far AS rate, sum(sign) OVER so_far AS running
     FROM changes
     WINDOW so_far AS (PARTITION BY run_id, file_id, rank, kind ORDER BY changed_ns, sign, line ROWS UNBOUNDED PRECEDING))
-SELECT run_id, file_id, rank, kind, count(*) AS changes, avg(rate) AS mean_gb_per_s, stddev_samp(rate) AS stddev_gb_per_s,
+SELECT run_id, file_id, rank, kind, count(*) AS changes,
+    avg(rate ORDER BY rate) AS mean_gb_per_s, stddev_samp(rate ORDER BY rate) AS stddev_gb_per_s,
     min(rate) AS min_gb_per_s, quantile_cont(rate, 0.25) AS p25_gb_per_s,
     median(rate) AS median_gb_per_s, quantile_cont(rate, 0.75) AS p75_gb_per_s, max(rate) AS max_gb_per_s
 FROM rates WHERE running > 0 AND rate > 0

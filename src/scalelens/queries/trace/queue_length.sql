@@ -53,7 +53,8 @@ lengths AS (
     FROM changes
     WINDOW later AS (PARTITION BY run_id, file_id, rank, process, stream ORDER BY changed_ns, change DESC, correlation
         ROWS UNBOUNDED PRECEDING))
-SELECT run_id, file_id, rank, stream, count(*) AS changes, avg(length) AS mean_length, stddev_samp(length) AS stddev_length,
+SELECT run_id, file_id, rank, stream, count(*) AS changes, avg(length) AS mean_length,
+    stddev_samp(length ORDER BY length) AS stddev_length,
     min(length) AS min_length, quantile_cont(length, 0.25) AS p25_length, median(length) AS median_length,
     quantile_cont(length, 0.75) AS p75_length, max(length) AS max_length,
     sum(length * lasted_ns) / nullif(sum(lasted_ns), 0) AS time_mean_length,
