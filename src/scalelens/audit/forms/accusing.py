@@ -121,8 +121,18 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     if relation.of_equals or len(relation.operands) > 2:
         return True
     if not relation.fit.free and relation.meant and not is_measured(relation.target, relation.operands):
-        return far or len(relation.operands) > 1
+        return far or (len(relation.operands) > 1 and _is_strict(relation))
     return far and bool(slipped)
+
+
+def _is_strict(relation: Relation) -> bool:
+    """Whether all places that agree do so within their digits: a total of two clocks is a little off everywhere."""
+    for place in relation.fit.agreeing:
+        printed = relation.target.intervals[place]
+        ends = [end * factor for end in relation.predicted[place] for factor in relation.fit.factor]
+        if printed is None or min(ends) > printed[1] or printed[0] > max(ends):
+            return False
+    return True
 
 
 def _is_turned(relation: Relation, place: int) -> bool:
@@ -150,7 +160,7 @@ def _is_near(relation: Relation, place: int) -> bool:
 
 
 def _is_named_summary(relation: Relation, place: int, slipped: str) -> bool:
-    """Whether two places and a heading say "mean" or "total", and a third one is far off by a slip: tables are small."""
+    """Whether two places and a heading say "mean" or "total", and a third one is far off by a slip: small tables."""
     low, high = _right(relation, place)
     number = relation.target.numbers[place]
     if "{0} ... " not in relation.form or number is None or not slipped or low <= 0 or number.low <= 0:

@@ -33,6 +33,7 @@ _LOG = 4  # sentences that differ in their numbers alone are records of a log
 _MOST_NUMBERS = 24  # of a sentence; one with more is a listing
 _MOST_COMPARED = 5  # of a sentence that compares two values
 _NEARLY = 0.006  # a formula that gives nearly the number explains it: its operands may be rounded elsewhere
+_MULTIPLIES = re.compile(r"[×=*]|\bx\b|\b(?:times|each|per|total\w*|altogether|in all)\b")
 _DERIVES = re.compile(
     r"[=→]|\b(?:is|are|hence|thus|so|therefore|i\.e|which|gives?|giving|makes?|making|total\w*|per|each|times|factors?|"
     r"speed-?up|faster|slower|less|more|efficien\w+|of|corresponds?|yields?|keeps?|gains?|takes?|then|add|to|together)\b|%"
@@ -179,6 +180,8 @@ def _likeliest(
     if plain and _digits(target) < 4 and not all(each.cell for each in given[0].operands):
         return None  # a version, a number of something
     if best and best[1].text == "a × b" and not best[1].of_units:
+        if not any(target.dimension) and not _MULTIPLIES.search(target.number.words.lower()):
+            return None
         sure = _SURE  # some number of something
     return (best[1], best[2]) if best and best[0] < sure else None
 

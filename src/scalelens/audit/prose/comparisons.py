@@ -6,6 +6,7 @@ to count a change are allowed; a number is accused if none of them gives it.
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
@@ -37,7 +38,7 @@ _BEFORE = (
     re.compile(rf"<(?P<c>\d+)> (?:\w+ )?{_MORE}{_WORDS}{{0,24}}[(（]?\s?(?:from )?$"),
     re.compile(
         rf"\b(?:saves?|saved|saving|gains?|reduc\w+|improv\w+|increas\w+|decreas\w+|speed-?up|drop\w*|cuts?) "
-        rf"(?:\w+ ){{0,2}}(?:of |by )?<(?P<c>\d+)>{_WORDS}{{0,24}}[(（]\s?$"
+        rf"(?:(?!over|than|from|to|in|for|at|item)\w+ ){{0,2}}(?:of |by )?<(?P<c>\d+)>{_WORDS}{{0,24}}[(（]\s?$"
     ),
     re.compile(r"<(?P<c>\d+)>(?P<times>[^<>.;:()（]{0,28}) ?[(（]\s?$"),
 )
@@ -53,17 +54,21 @@ _SHARES = (
         r"[^<>.;:()]{0,24} ?\(<(?P<c>\d+)>\)"
     ),
     re.compile(
-        r"<(?P<c>\d+)>(?: \w+){0,2} ?\(=? ?<(?P<a>\d+)>(?: \w+){0,2} (?:out )?of (?:the |all )?<(?P<b>\d+)>[^<>.;:()]{0,24}\)"
+        r"<(?P<c>\d+)>(?: \w+){0,2} ?\(=? ?<(?P<a>\d+)>(?: \w+){0,2} (?:out )?of (?:the |all )?<(?P<b>\d+)>"
+        r"[^<>.;:()]{0,24}\)"
     ),
     re.compile(
-        r"<(?P<a>\d+)>(?: \w+){0,2} (?:out )?of (?:the |all |a total of )?<(?P<b>\d+)>[^<>.;:()]{0,24}(?:, or|,? i\.e\.,?| =|, that is|:)"
+        r"<(?P<a>\d+)>(?: \w+){0,2} (?:out )?of (?:the |all |a total of )?<(?P<b>\d+)>"
+        r"[^<>.;:()]{0,24}(?:, or|,? i\.e\.,?| =|, that is|:)"
         r" <(?P<c>\d+)>"
     ),
     re.compile(
-        r"\bbefore\W+<(?P<b>\d+)>[^<>]{0,30}\bafter\W+<(?P<a>\d+)>[^<>]{0,20}\b(?:ratio|share|left|reduction|saving)\w*\W+<(?P<c>\d+)>"
+        r"\bbefore\W+<(?P<b>\d+)>[^<>]{0,30}\bafter\W+<(?P<a>\d+)>[^<>]{0,20}"
+        r"\b(?:ratio|share|left|reduction|saving)\w*\W+<(?P<c>\d+)>"
     ),
     re.compile(
-        r"<(?P<b>\d+)>[次个條条项張张名件个][^<>，。；]{0,10}，<(?P<a>\d+)>[次个條条项張张名件]?[^<>，。；]{0,6} ?[(（]<(?P<c>\d+)>[)）]"
+        r"<(?P<b>\d+)>[次个條条项張张名件][^<>，。；]{0,10}，<(?P<a>\d+)>[次个條条项張张名件]?"
+        r"[^<>，。；]{0,6} ?[(（]<(?P<c>\d+)>[)）]"
     ),
 )
 _FRACTION = re.compile(
@@ -188,8 +193,15 @@ def _shares(sentence: Sentence) -> Iterator[Finding]:
                 continue
             unit = a.unit or b.unit
             first, second = (each.bounds * exact(base(each.unit or unit)[1]) for each in (a, b))
+            aside = found.start("c") < found.start("a")  # "2.1 % (3 of 285 layers)" may explain, not derive
+            if aside and slip(c.text, *(float(each * 100) for each in _ends(first / second)))[-3:] in ("", "two"):
+                continue
             if finding := _of_share(first / second, a, b, c):
                 yield finding
+
+
+def _ends(bounds: Bounds) -> tuple[Decimal, Decimal]:
+    return bounds.low, bounds.high
 
 
 def _of_share(share: Bounds, a: Number, b: Number, c: Number) -> Finding | None:

@@ -22,6 +22,7 @@ _MARKUP = re.compile(
     r"(?<![\w)])\*\*|\*\*(?=\d+\*\*)|\*\*(?![\w(])|(?<![\d\s*])\*(?![\s*])|(?<![\s*])\*(?![\d\s*])|[`_{}]|\$(?!\d)|\$(?=[^$=]*=[^$]*\$)|\\[,;]|https?://\S+|<[^<>]*>|"
     r"\((?=[A-Za-z])[A-Za-z][\w ,/-]*\)|(?<=\d)-(?=[A-Za-z]{2})"  # (GAT), 128-dim
 )
+_EUROPEAN = re.compile(r"[$€£]\s?\d{1,3}\.\d{3}(?!\d)|\d{1,3}\.\d{3}\.\d{3}")  # ten thousand as 10.000
 _RANGE = re.compile(r"\s*[\d.,]+\s?[–-]\s?\d")
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
 _NEARLY = 0.06  # what "about" allows
@@ -35,7 +36,7 @@ _SHOWN = 60
 def find(document: Document) -> Iterator[Finding]:
     """Equations of which both sides are numbers and differ."""
     for index, line in enumerate(document.lines, 1):
-        if ("=" not in line and "≈" not in line) or len(line) > _LONGEST:
+        if ("=" not in line and "≈" not in line) or len(line) > _LONGEST or _EUROPEAN.search(line):
             continue
         plain = _MARKUP.sub(lambda found: " " * len(found[0]), _BULLET.sub(lambda found: " " * len(found[0]), line))
         signs = list(_EQUALS.finditer(plain))

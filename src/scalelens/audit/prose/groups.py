@@ -55,7 +55,8 @@ _LIKELY = (
 )
 _SHARED = re.compile(
     rf"<(?P<t>\d+)>{_GAP}{{0,20}} (?:with|over|across|divided by|on) {_GAP}{{0,12}}<(?P<a>\d+)>{_GAP}{{0,16}}"
-    rf"(?:gives?|giving|yields?|leaves|leaving|makes?) {_GAP}{{0,14}}<(?P<b>\d+)>(?: [a-z]+)?(?: per| each| a\b|{_GAP}{{0,14}}(?:[.,;)]|$))"
+    rf"(?:gives?|giving|yields?|leaves|leaving|makes?) {_GAP}{{0,14}}<(?P<b>\d+)>(?: [a-z]+)?"
+    rf"(?: per| each| a\b|{_GAP}{{0,14}}(?:[.,;)]|$))"
 )
 _FACTOR_BEFORE = re.compile(r"[×x·*/^] ?\(?$")
 _SIZE = re.compile(r"(?: ?([kmgt]i?b?)\b)?")
@@ -164,9 +165,11 @@ def _value(number: Number, plain: bool = False) -> Bounds:
 
 def _has_slip(groups: _Groups, total: Bounds, number: Bounds, each: Bounds, size: Decimal) -> bool:
     """Whether a slip in one of the three would make them multiply."""
-    rights = ((groups.total, number * each, size), (groups.number, total / each, Decimal(1)))
-    rights += (
-        (groups.each, total / number, base(groups.each.unit)[1] if size != 1 or groups.total.unit else Decimal(1)),
+    unit_of_each = base(groups.each.unit)[1] if size != 1 or groups.total.unit else Decimal(1)
+    rights = (
+        (groups.total, number * each, size),
+        (groups.number, total / each, Decimal(1)),
+        (groups.each, total / number, unit_of_each),
     )
     for printed, right, unit in rights:
         low, high = float(right.low / unit), float(right.high / unit)
