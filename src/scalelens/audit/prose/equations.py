@@ -23,6 +23,7 @@ _MARKUP = re.compile(
     r"\((?=[A-Za-z])[A-Za-z][\w ,/-]*\)|(?<=\d)-(?=[A-Za-z]{2})"  # (GAT), 128-dim
 )
 _EUROPEAN = re.compile(r"[$€£]\s?\d{1,3}\.\d{3}(?!\d)|\d{1,3}\.\d{3}\.\d{3}")  # ten thousand as 10.000
+_EXPONENT = re.compile(r"\^\s?\{[^{}]*[^\d{}\s.-][^{}]*\}")  # more than a number
 _RANGE = re.compile(r"\s*[\d.,]+\s?[–-]\s?\d")
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
 _NEARLY = 0.06  # what "about" allows
@@ -36,7 +37,12 @@ _SHOWN = 60
 def find(document: Document) -> Iterator[Finding]:
     """Equations of which both sides are numbers and differ."""
     for index, line in enumerate(document.lines, 1):
-        if ("=" not in line and "≈" not in line) or len(line) > _LONGEST or _EUROPEAN.search(line):
+        if (
+            ("=" not in line and "≈" not in line)
+            or len(line) > _LONGEST
+            or _EUROPEAN.search(line)
+            or _EXPONENT.search(line)
+        ):
             continue
         plain = _MARKUP.sub(lambda found: " " * len(found[0]), _BULLET.sub(lambda found: " " * len(found[0]), line))
         signs = list(_EQUALS.finditer(plain))
@@ -112,6 +118,10 @@ def _factors(left: Value, right: Value, in_bytes: bool) -> Iterator[float]:
 
 def _rounded(side: Value, exact: bool, in_bytes: bool) -> tuple[float, float]:
     """The bounds of a side; a single number may be rounded, or cut after a division."""
+    if side.operators == ("*", "^") and side.numbers[1].text == "10":
+        span = bounds_of(side.numbers[0].text)  # 4 × 10^12 has one digit
+        room = float((span.high - span.low) / (span.high + span.low))
+        return side.low * (1 - room), side.high * (1 + room)
     if len(side.numbers) > 1:
         return side.low, side.high
     token = side.numbers[0]

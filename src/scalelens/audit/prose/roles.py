@@ -18,6 +18,7 @@ from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.prose.operands import with_spelled
+from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
 
 _DEVICE = r"(?:gpus?|gcds?|cards?|accelerators?|devices?|stacks?|ipus?|hpus?|tpus?|chips?)"
@@ -161,7 +162,11 @@ def _roles_of(sentence: Sentence) -> dict[str, list[Number]]:
         for pattern in patterns:
             for match in pattern.finditer(marked):
                 number = numbers[int(match[1])]
-                if number.hedge != "about" and re.fullmatch(r"[\d,]+|[A-Za-z-]+", number.text) and number.unit != "%":
+                if (
+                    number.hedge != "about"
+                    and re.fullmatch(r"[\d,]+|[A-Za-z-]+", number.text)
+                    and number.unit in ("", *COUNTED)
+                ):
                     result.setdefault(role, []).append(number)
     return result
 

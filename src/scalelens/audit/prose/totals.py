@@ -69,7 +69,9 @@ def _keyed(sentence: Sentence) -> Iterator[Finding]:
     for found in _KEYED.finditer(sentence.marked):
         total = sentence.numbers[int(found[1])]
         parts = [sentence.numbers[int(k)] for k in re.findall(r"<(\d+)>", found[2])]
-        if all(part.unit == total.unit and part.unit and not part.hedge and part.low > 0 for part in parts):
+        if all(
+            part.unit == total.unit and part.unit not in ("", "%") and not part.hedge and part.low > 0 for part in parts
+        ):
             right = reduce(Bounds.__add__, map(value, parts))
             largest = max(middle(value(part)) for part in parts)
             if _wide(value(total)).apart(right) and middle(value(total)) != largest:
