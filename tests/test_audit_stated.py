@@ -22,9 +22,30 @@ STATED = {
     "share": ("There are 608B input tokens, of which 342B tokens (56.3%) hit the cache.", "56.3", "66.3"),
     "fraction": ("It passed 12/15 tests (80%).", "80", "70"),
     "total": ("A cache of 1836 MiB and a buffer of 2280 MiB, for a total of 4116 MiB.", "1836", "918"),
-    "parts": ("The model is 685B, which includes 671B of weights and 14B of heads.", "14B", "7B"),
+    "weights": ("The model is 685B, which includes 671B of weights and 14B of heads.", "14B", "7B"),
     "keys": ("The size = 1504.00 MiB, K (f16): 752.00 MiB, V (f16): 752.00 MiB.", "1504", "1405"),
     "items": ("The time was 70116 ms / 220 tokens (318.71 ms per token).", "318.71", "159.35"),
+    "groups": ("It ran 3 batches of 4096 frames (12,288 total frames).", "4096", "4092"),
+    "number of groups": ("The 5,120 images are divided into 20 batches of 256.", "20", "24"),
+    "parts": ("A global batch of 1024 gets split up into 4 mini-batches of 256 each.", "4 mini", "6 mini"),
+    "each": ("It has 4 cores, and each core does 512 operations, amounting to 2048 in a cycle.", "2048", "1024"),
+    "shared": ("A dimension of dim=4096 with TP=4 gives shard=1024.", "TP=4", "TP=8"),
+    "total before its groups": ("The alarm is at 55.2A (all 6 power pins at 9.2A).", "9.2A", "2.2A"),
+    "two units": ("It has 3.2 TB (3,200 GB) of memory.", "3,200", "2,300"),
+    "a time in two units": ("It took 1.5 h (90 min) in all.", "90", "9"),
+    "a count and its short form": ("The model has 8,030,261,248 parameters (8.03B).", "8.03B", "8.30B"),
+    "words between the values": (
+        "The tiled kernel uses 75.93 J, a 20.3% improvement over the naive kernel (95.27 J).",
+        "95.27",
+        "65.27",
+    ),
+    "against": (
+        "One node has 482.05 GB/s against 369.06 GB/s of four, so leaving it costs 1.31x where the other costs 2.2x.",
+        "369.06",
+        "349.06",
+    ),
+    "before and after": ("#Param before: 8030261248, #Param after: 6612586496, Ratio = 82.3458%", "82.3458", "8.2346"),
+    "share of a group": ("Of 54 runs, 20 (37%) are above the threshold.", "37", "73"),
 }
 
 
@@ -53,6 +74,21 @@ TRUE = {
     "another quantity": "It fell from 120 ms to 90 ms with an accuracy of 95 %, and from 4 to 8 GPUs it is 1.9 times faster.",
     "cut factors": "That is 22,378 × 2.664 ms = 59,602 ms.",
     "a factor that is there": "It ran on 10 tiles. The step took 18.3 s vs 18.2 s.",
+    "a heading with a number": "### 9.2b Full transfer matrix (4×4)",
+    "a cut factor": "That is 22,378 × 2.664 ms = 59,602 ms.",
+    "another memory": "We use 8 GPUs with 16 GB each (256 GB of host memory).",
+    "a product in bytes": "The overhead is 94×4×128×2=96KB, that of the other 61×1536=93KB.",
+    "one of several": "The A takes 100 W and the B 300 W, while C is 1.5 times faster.",
+    "why it is more": "The first is better by 20% due to a higher limit (700 W vs. 680 W).",
+    "what a share consists of": "The saving forfeited is 2.1% (3 out of 285 layers).",
+    "sizes": "The largest gain: 512 → 1024 (4.21x increase).",
+    "a setting": "## Long prefill (2048→128, c=16)",
+    "a product after a quotient": "The ratio is 917 * 10^12 / 180 * 10^9 = 5100.",
+    "a range": "Node counts: 16 nodes × 4 GPUs = 8–64 GPUs per job.",
+    "European thousands": "These are $10.000 / $290 = 34.48 customers.",
+    "an exponent": "It is $(1.1^{10})^{1/10} = 1.1$.",
+    "weights": "The weights are load time: 10%, data size: 10%, cold runtime: 20%, hot runtime: 60%.",
+    "a chain": "So, 16+12+12 = 40 racks * 14 nodes per rack = 560 nodes.",
 }
 
 

@@ -6,7 +6,6 @@ to count a change are allowed; a number is accused if none of them gives it.
 
 import re
 from collections.abc import Iterator
-from decimal import Decimal
 
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
@@ -194,14 +193,11 @@ def _shares(sentence: Sentence) -> Iterator[Finding]:
             unit = a.unit or b.unit
             first, second = (each.bounds * exact(base(each.unit or unit)[1]) for each in (a, b))
             aside = found.start("c") < found.start("a")  # "2.1 % (3 of 285 layers)" may explain, not derive
-            if aside and slip(c.text, *(float(each * 100) for each in _ends(first / second)))[-3:] in ("", "two"):
+            share = float(100 * middle(first) / middle(second))
+            if aside and slip(c.text, share, share)[-3:] in ("", "two"):
                 continue
             if finding := _of_share(first / second, a, b, c):
                 yield finding
-
-
-def _ends(bounds: Bounds) -> tuple[Decimal, Decimal]:
-    return bounds.low, bounds.high
 
 
 def _of_share(share: Bounds, a: Number, b: Number, c: Number) -> Finding | None:

@@ -165,7 +165,7 @@ def _roles_of(sentence: Sentence) -> dict[str, list[Number]]:
                 if (
                     number.hedge != "about"
                     and re.fullmatch(r"[\d,]+|[A-Za-z-]+", number.text)
-                    and number.unit in ("", *COUNTED)
+                    and number.unit.split("/")[0] in ("", *COUNTED)
                 ):
                     result.setdefault(role, []).append(number)
     return result
