@@ -189,7 +189,7 @@ def _needs_no_group(relation: Relation) -> bool:
 
 def _is_certain(relation: Relation) -> bool:
     """Whether two columns give a third one in so many rows, without a factor, that nothing else is possible."""
-    known = not relation.fit.free and len(relation.operands) == 2
+    known = not relation.fit.free and len(relation.operands) in (1, 2)
     return known and any(relation.doubt < doubt and len(relation.fit.agreeing) >= least for doubt, least in _CERTAIN)
 
 

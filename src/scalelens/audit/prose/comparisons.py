@@ -58,7 +58,7 @@ _SHARES = (
     ),
     re.compile(
         r"<(?P<a>\d+)>(?: \w+){0,2} (?:out )?of (?:the |all |a total of )?<(?P<b>\d+)>"
-        r"[^<>.;:()]{0,24}(?:, or|,? i\.e\.,?| =|, that is|:)"
+        r"[^<>.;:()]{0,24}(?:, or|,? i\.e\.,?| =|, that is|, which is|:)"
         r" <(?P<c>\d+)>"
     ),
     re.compile(
@@ -69,6 +69,8 @@ _SHARES = (
         r"<(?P<b>\d+)>[次个條条项張张名件][^<>，。；]{0,10}，<(?P<a>\d+)>[次个條条项張张名件]?"
         r"[^<>，。；]{0,6} ?[(（]<(?P<c>\d+)>[)）]"
     ),
+    re.compile(r"<(?P<a>\d+)> ?(?:=|≈|,|\() ?<(?P<c>\d+)> of (?:the |its )?(?:[\w-]+ ){1,4}\(?<(?P<b>\d+)>"),
+    re.compile(r"<(?P<a>\d+)> ?\(=? ?<(?P<c>\d+)> of <(?P<b>\d+)>\)"),
 )
 _FRACTION = re.compile(
     r"(?<![\w./,:-])(\d[\d,]*) ?/ ?(\d[\d,]*)(?![\w./:-])(?: [a-z]+){0,3} ?(?:\(=?|=|,|:|→) ?"
@@ -185,7 +187,7 @@ def _shares(sentence: Sentence) -> Iterator[Finding]:
                 c.unit != "%"
                 or any(each.hedge for each in (a, b, c))
                 or min(a.low, b.low) <= 0
-                or "%" in (a.unit, b.unit)
+                or (a.unit == "%") != (b.unit == "%")
             ):
                 continue
             if a.unit and b.unit and base(a.unit)[0] != base(b.unit)[0] and b.unit not in COUNTED:

@@ -67,6 +67,8 @@ def _of_sides(line: str, begin: int, sign: re.Match[str], end: int) -> tuple[Val
         return None
     if _is_ambiguous(left) or _is_ambiguous(right) or _RANGE.match(right_text):
         return None
+    if sign[1] != "=" and any(_is_power_of_ten(side) for side in (left, right)):
+        return None
     if begin and sign[1].endswith(">") and not left.operators:
         return None  # "DP=2 => 4 × 2": what is named first
     if right.operators and not _first_differs(left, right):
@@ -83,6 +85,10 @@ def _is_ambiguous(side: Value) -> bool:
     """Whether a product follows a quotient: 6 / 2 × 3 may be 6 / (2 × 3)."""
     operators = "".join(side.operators)
     return "/" in operators and "*" in operators[operators.index("/") :]
+
+
+def _is_power_of_ten(side: Value) -> bool:
+    return side.operators == ("^",) and side.numbers[0].text == "10"
 
 
 def _first_differs(left: Value, right: Value) -> bool:

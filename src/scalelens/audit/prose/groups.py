@@ -58,6 +58,10 @@ _SHARED = re.compile(
     rf"(?:gives?|giving|yields?|leaves|leaving|makes?) {_GAP}{{0,14}}<(?P<b>\d+)>(?: [a-z]+)?"
     rf"(?: per| each| a\b|{_GAP}{{0,14}}(?:[.,;)]|$))"
 )
+_NAMED = re.compile(
+    r"= ?<(?P<t>\d+)>[^<>.;]{0,24}= ?<(?P<a>\d+)>[^<>.;]{0,12}"
+    r"\b(?:then|so|thus|hence|gives?|则|所以)[^<>.;]{0,20}= ?<(?P<b>\d+)>"
+)
 _FACTOR_BEFORE = re.compile(r"[×x·*/^] ?\(?$")
 _SIZE = re.compile(r"(?: ?([kmgt]i?b?)\b)?")
 _HYPOTHETICAL = re.compile(r"\b(?:either|between|if|could|can|may|might|maybe|unless|e\.g|instead of|not|rather)\b")
@@ -93,7 +97,7 @@ def find(document: Document) -> Iterator[Finding]:
 
 def _stated(marked: str, numbers: list[Number]) -> Iterator[_Groups]:
     """The groups that a sentence states."""
-    for patterns, is_sure in (((*_SURE, _SHARED), True), (_LIKELY, False)):
+    for patterns, is_sure in (((*_SURE, _SHARED, _NAMED), True), (_LIKELY, False)):
         for pattern in patterns:
             for match in pattern.finditer(marked):
                 if _FACTOR_BEFORE.search(marked[: match.start()]):

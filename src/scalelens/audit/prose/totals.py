@@ -27,6 +27,7 @@ _INCLUDES = re.compile(
     r"[^<>.;:]{0,60} and <(\d+)>(?! ?[.\d])"
 )
 _FOR = re.compile(r"<(\d+)> (?:/|for|in|over) <(\d+)>[^<>.;]{0,12}\(\s?<(\d+)>(?:,\s?<(\d+)>)?")
+_RATE = re.compile(r"<(\d+)> (?:in|over) <(\d+)> ?(?:=|→|≈|, or|, i\.e\.,?|, that is,?) ?<(\d+)>")
 _BOTH = re.compile(r"\(\s?<(\d+)>,\s?<(\d+)>")
 _INVERSE_ROOM = Decimal("0.01")
 _MOST_PARTS = 5
@@ -43,6 +44,7 @@ def find(document: Document) -> Iterator[Finding]:
             yield from _keyed(sentence)
             yield from _included(sentence)
             yield from _items(sentence)
+            yield from _rates(sentence)
 
 
 def _totals(sentence: Sentence) -> Iterator[Finding]:
@@ -130,6 +132,19 @@ def _items(sentence: Sentence) -> Iterator[Finding]:
             right = exact(1) / value(a)
             if _wide(value(b)).apart(_roomy(right)):
                 yield _of_item(b, a, None, right)
+
+
+def _rates(sentence: Sentence) -> Iterator[Finding]:
+    """ "1.75 GB in 20.1 ms = 87.6 GB/s"."""
+    for found in _RATE.finditer(sentence.marked):
+        work, time, rate = (sentence.numbers[int(k)] for k in found.groups())
+        units = [base(each.unit)[0] for each in (work, time, rate)]
+        if units[1] != "s" or not units[0] or units[2] != f"{units[0].split('/')[0]}/s":
+            continue
+        if min(work.low, time.low) > 0 and not (work.hedge or time.hedge or rate.hedge):
+            right = value(work) / value(time)
+            if _wide(value(rate)).apart(_roomy(right)):
+                yield _of_item(rate, work, time, right)
 
 
 def _roomy(bounds: Bounds) -> Bounds:
