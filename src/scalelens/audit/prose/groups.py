@@ -105,6 +105,8 @@ def _stated(marked: str, numbers: list[Number]) -> Iterator[_Groups]:
                 if len({_SIZE.match(marked, match.end(part) + 1)[1] for part in "tb"}) > 1:  # type: ignore[index]
                     continue  # "61 × 1536 = 93KB"
                 total, number, each = (numbers[int(match[k])] for k in "tab")
+                if number.unit not in ("", *COUNTED) and each.unit in ("", *COUNTED):
+                    number, each = each, number  # 30 min × 3
                 of = match.groupdict().get("of")
                 if is_sure or _of_one_kind(of or "", match["what"], each, total) or "total" in match[0]:
                     yield _Groups(total, number, each, is_sure)

@@ -115,7 +115,11 @@ def _of_each(marked: str, numbers: list[Number], document: Document, index: int)
             before, earlier = with_spelled(document.sentences[index - 1])
             totals = [earlier[int(k)] for k in re.findall(rf"<(\d+)> (?:[\w-]+ )?{noun}\b", before)]
         right = middle(many.bounds) * middle(parts.bounds)
-        sure = len(totals) == 1 and not (totals[0].hedge or many.hedge or parts.hedge)
+        sure = (
+            len(totals) == 1
+            and totals[0].text not in (many.text, parts.text)
+            and not (totals[0].hedge or many.hedge or parts.hedge)
+        )
         if sure and not totals[0].low <= right <= totals[0].high:
             yield _finding(totals[0], [many, parts], "total = number × parts of each")
 
