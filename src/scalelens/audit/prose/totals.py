@@ -27,7 +27,7 @@ _INCLUDES = re.compile(
     r"[^<>.;:]{0,60} and <(\d+)>(?! ?[.\d])"
 )
 _FOR = re.compile(r"<(\d+)> (?:/|for|in|over) <(\d+)>[^<>.;]{0,12}\(\s?<(\d+)>(?:,\s?<(\d+)>)?")
-_RATE = re.compile(r"<(\d+)> (?:in|over) <(\d+)> ?(?:=|→|≈|, or|, i\.e\.,?|, that is,?) ?<(\d+)>")
+_RATE = re.compile(r"(?<! of )<(\d+)> (?:in|over) <(\d+)> ?(?:=|→|≈) ?<(\d+)>")
 _BOTH = re.compile(r"\(\s?<(\d+)>,\s?<(\d+)>")
 _INVERSE_ROOM = Decimal("0.01")
 _MOST_PARTS = 5
