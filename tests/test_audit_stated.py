@@ -136,3 +136,43 @@ COUNTED = """| PP | TG | N_KV | T_PP s | S_PP t/s |
 def test_a_number_beside_a_base_a_direction_or_a_count_is_found(table: str, right: str, wrong: str) -> None:
     assert said_of(table) == []
     assert said_of(table.replace(right, wrong, 1))
+
+
+TABLES = {
+    "a mean of three rows": (
+        "| model | chat | hard | safety | reasoning | score |\n|--|--|--|--|--|--|\n| a | 98.6 | 74.1 | 89.4 | 95.7 | 89.5 |\n"
+        "| b | 98.6 | 66.7 | 88.3 | 92.8 | 86.6 |\n| c | 95.0 | 58.1 | 81.8 | 87.4 | 80.6 |\n",
+        "95.7", "47.9",
+    ),
+    "a total of whole numbers": (
+        "| set | real | fake | total |\n|--|--|--|--|\n| a | 408 | 795 | 1203 |\n| b | 590 | 5639 | 6229 |\n"
+        "| c | 363 | 3000 | 3363 |\n| d | 1131 | 4119 | 5250 |\n",
+        "3000", "0300",
+    ),
+    "best less worst": (
+        "| domain | best | worst | range |\n|--|--|--|--|\n| a | 0.3444 | 0.1261 | 0.2183 |\n| b | 0.3035 | 0.2023 | 0.1012 |\n"
+        "| c | 0.4555 | 0.0936 | 0.3619 |\n| d | 0.4608 | 0.4007 | 0.0601 |\n",
+        "0.3035", "4.3035",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_one_wrong_number_of_a_small_table_is_found(kind: str) -> None:
+    text, right, wrong = TABLES[kind]
+    assert said_of(text) == []
+    assert said_of(text.replace(right, wrong, 1))
+
+
+def test_a_total_that_has_a_clock_of_its_own_is_not_accused() -> None:
+    rows = (
+        "| a | 7.8 | 13.6 | 21.6 |\n| b | 8.2 | 24.5 | 32.8 |\n| c | 7.1 | 13.0 | 20.4 |\n| d | 6.3 | 11.8 | 18.3 |\n"
+    )
+    assert said_of("| backend | fwd ms | bwd ms | total ms |\n|--|--|--|--|\n" + rows) == []
+
+
+def test_a_number_that_repeats_a_cell_is_held_against_it() -> None:
+    table = "| model | throughput (images/s) |\n|--|--|\n| ResNet-50 | 2,831.4 |\n| VGG-16 | 1,021.7 |\n| Inception | 1,455.2 |\n"
+    sentence = "\nOur ResNet-50 reaches a throughput of {} images/s.\n"
+    assert said_of(table + sentence.format("2,831.4")) == []
+    assert said_of(table + sentence.format("2,381.4"))

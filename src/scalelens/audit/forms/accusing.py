@@ -31,6 +31,7 @@ _LEAST_APART, _DIGITS_APART = 0.005, 5  # the least such share, and how many tim
 _NEAR_SUMMARY = 0.2
 _SURE_OF_SUMMARY = 0.05
 _MOST_ROWS = 40
+_SUMS = ("{c} = {0} + {1}", "{c} = {0} - {1}")
 _PLAIN = ("base", "{0} + {1}", "{0} - {1}", "× 100", "sign")
 _LEAST_REPEATED = 3  # characters
 
@@ -118,6 +119,8 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     if _is_certain(relation):
         return not _is_truncated(printed, low, high)
     far = abs(float(printed.low) / ((low + high) / 2) - 1) > _room(relation, place)
+    if relation.form in _SUMS and not _is_strict(relation) and _is_near_largest(relation, place):
+        return False
     if relation.of_equals or len(relation.operands) > 2:
         return True
     if not relation.fit.free and relation.meant and not is_measured(relation.target, relation.operands):
@@ -133,6 +136,14 @@ def _is_strict(relation: Relation) -> bool:
         if printed is None or min(ends) > printed[1] or printed[0] > max(ends):
             return False
     return True
+
+
+def _is_near_largest(relation: Relation, place: int) -> bool:
+    """Whether a sum or a difference is off by less than two measurements of its largest term may differ."""
+    terms = [abs(sum(i)) / 2 for each in (relation.target, *relation.operands) if (i := each.intervals[place])]
+    printed = relation.target.intervals[place]
+    gap = abs(sum(printed or (0.0, 0.0)) - sum(relation.predicted[place])) / 2
+    return gap < _MEASURED_TWICE * max(terms)
 
 
 def _is_turned(relation: Relation, place: int) -> bool:
