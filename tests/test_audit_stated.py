@@ -22,9 +22,30 @@ STATED = {
     "share": ("There are 608B input tokens, of which 342B tokens (56.3%) hit the cache.", "56.3", "66.3"),
     "fraction": ("It passed 12/15 tests (80%).", "80", "70"),
     "total": ("A cache of 1836 MiB and a buffer of 2280 MiB, for a total of 4116 MiB.", "1836", "918"),
-    "parts": ("The model is 685B, which includes 671B of weights and 14B of heads.", "14B", "7B"),
+    "weights": ("The model is 685B, which includes 671B of weights and 14B of heads.", "14B", "7B"),
     "keys": ("The size = 1504.00 MiB, K (f16): 752.00 MiB, V (f16): 752.00 MiB.", "1504", "1405"),
     "items": ("The time was 70116 ms / 220 tokens (318.71 ms per token).", "318.71", "159.35"),
+    "groups": ("It ran 3 batches of 4096 frames (12,288 total frames).", "4096", "4092"),
+    "number of groups": ("The 5,120 images are divided into 20 batches of 256.", "20", "24"),
+    "parts": ("A global batch of 1024 gets split up into 4 mini-batches of 256 each.", "4 mini", "6 mini"),
+    "each": ("It has 4 cores, and each core does 512 operations, amounting to 2048 in a cycle.", "2048", "1024"),
+    "shared": ("A dimension of dim=4096 with TP=4 gives shard=1024.", "TP=4", "TP=8"),
+    "total before its groups": ("The alarm is at 55.2A (all 6 power pins at 9.2A).", "9.2A", "2.2A"),
+    "two units": ("It has 3.2 TB (3,200 GB) of memory.", "3,200", "2,300"),
+    "a time in two units": ("It took 1.5 h (90 min) in all.", "90", "9"),
+    "a count and its short form": ("The model has 8,030,261,248 parameters (8.03B).", "8.03B", "8.30B"),
+    "words between the values": (
+        "The tiled kernel uses 75.93 J, a 20.3% improvement over the naive kernel (95.27 J).",
+        "95.27",
+        "65.27",
+    ),
+    "against": (
+        "One node has 482.05 GB/s against 369.06 GB/s of four, so leaving it costs 1.31x where the other costs 2.2x.",
+        "369.06",
+        "349.06",
+    ),
+    "before and after": ("#Param before: 8030261248, #Param after: 6612586496, Ratio = 82.3458%", "82.3458", "8.2346"),
+    "share of a group": ("Of 54 runs, 20 (37%) are above the threshold.", "37", "73"),
 }
 
 
@@ -53,6 +74,21 @@ TRUE = {
     "another quantity": "It fell from 120 ms to 90 ms with an accuracy of 95 %, and from 4 to 8 GPUs it is 1.9 times faster.",
     "cut factors": "That is 22,378 × 2.664 ms = 59,602 ms.",
     "a factor that is there": "It ran on 10 tiles. The step took 18.3 s vs 18.2 s.",
+    "a heading with a number": "### 9.2b Full transfer matrix (4×4)",
+    "a cut factor": "That is 22,378 × 2.664 ms = 59,602 ms.",
+    "another memory": "We use 8 GPUs with 16 GB each (256 GB of host memory).",
+    "a product in bytes": "The overhead is 94×4×128×2=96KB, that of the other 61×1536=93KB.",
+    "one of several": "The A takes 100 W and the B 300 W, while C is 1.5 times faster.",
+    "why it is more": "The first is better by 20% due to a higher limit (700 W vs. 680 W).",
+    "what a share consists of": "The saving forfeited is 2.1% (3 out of 285 layers).",
+    "sizes": "The largest gain: 512 → 1024 (4.21x increase).",
+    "a setting": "## Long prefill (2048→128, c=16)",
+    "a product after a quotient": "The ratio is 917 * 10^12 / 180 * 10^9 = 5100.",
+    "a range": "Node counts: 16 nodes × 4 GPUs = 8–64 GPUs per job.",
+    "European thousands": "These are $10.000 / $290 = 34.48 customers.",
+    "an exponent": "It is $(1.1^{10})^{1/10} = 1.1$.",
+    "weights": "The weights are load time: 10%, data size: 10%, cold runtime: 20%, hot runtime: 60%.",
+    "a chain": "So, 16+12+12 = 40 racks * 14 nodes per rack = 560 nodes.",
 }
 
 
@@ -100,3 +136,43 @@ COUNTED = """| PP | TG | N_KV | T_PP s | S_PP t/s |
 def test_a_number_beside_a_base_a_direction_or_a_count_is_found(table: str, right: str, wrong: str) -> None:
     assert said_of(table) == []
     assert said_of(table.replace(right, wrong, 1))
+
+
+TABLES = {
+    "a mean of three rows": (
+        "| model | chat | hard | safety | reasoning | score |\n|--|--|--|--|--|--|\n| a | 98.6 | 74.1 | 89.4 | 95.7 | 89.5 |\n"
+        "| b | 98.6 | 66.7 | 88.3 | 92.8 | 86.6 |\n| c | 95.0 | 58.1 | 81.8 | 87.4 | 80.6 |\n",
+        "95.7", "47.9",
+    ),
+    "a total of whole numbers": (
+        "| set | real | fake | total |\n|--|--|--|--|\n| a | 408 | 795 | 1203 |\n| b | 590 | 5639 | 6229 |\n"
+        "| c | 363 | 3000 | 3363 |\n| d | 1131 | 4119 | 5250 |\n",
+        "3000", "0300",
+    ),
+    "best less worst": (
+        "| domain | best | worst | range |\n|--|--|--|--|\n| a | 0.3444 | 0.1261 | 0.2183 |\n| b | 0.3035 | 0.2023 | 0.1012 |\n"
+        "| c | 0.4555 | 0.0936 | 0.3619 |\n| d | 0.4608 | 0.4007 | 0.0601 |\n",
+        "0.3035", "4.3035",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_one_wrong_number_of_a_small_table_is_found(kind: str) -> None:
+    text, right, wrong = TABLES[kind]
+    assert said_of(text) == []
+    assert said_of(text.replace(right, wrong, 1))
+
+
+def test_a_total_that_has_a_clock_of_its_own_is_not_accused() -> None:
+    rows = (
+        "| a | 7.8 | 13.6 | 21.6 |\n| b | 8.2 | 24.5 | 32.8 |\n| c | 7.1 | 13.0 | 20.4 |\n| d | 6.3 | 11.8 | 18.3 |\n"
+    )
+    assert said_of("| backend | fwd ms | bwd ms | total ms |\n|--|--|--|--|\n" + rows) == []
+
+
+def test_a_number_that_repeats_a_cell_is_held_against_it() -> None:
+    table = "| model | throughput (images/s) |\n|--|--|\n| ResNet-50 | 2,831.4 |\n| VGG-16 | 1,021.7 |\n| Inception | 1,455.2 |\n"
+    sentence = "\nOur ResNet-50 reaches a throughput of {} images/s.\n"
+    assert said_of(table + sentence.format("2,831.4")) == []
+    assert said_of(table + sentence.format("2,381.4"))

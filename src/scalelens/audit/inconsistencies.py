@@ -20,8 +20,17 @@ def inconsistencies(document: Document) -> list[Finding]:
     ]
     found += [*constants.find(document), *roles.find(document), *physics.find(document)]
     lines = {finding.numbers[0].line for finding in found}
-    for stated in (equations, comparisons, totals, groups, pairs, conversions, restated):
-        found += [finding for finding in stated.find(document) if finding.numbers[0].line not in lines]
+    statements = (
+        equations.find,
+        comparisons.find,
+        totals.find,
+        groups.find,
+        pairs.find,
+        conversions.find,
+        restated.find,
+    )
+    for stated in statements:
+        found += [finding for finding in stated(document) if finding.numbers[0].line not in lines]
         lines = {finding.numbers[0].line for finding in found}
     found += [finding for finding in prose.find(document) if finding.numbers[0].line not in lines]
     return sorted(found, key=lambda finding: (finding.matters != "conclusion", finding.numbers[0].line))

@@ -31,6 +31,7 @@ _LEAST_APART, _DIGITS_APART = 0.005, 5  # the least such share, and how many tim
 _NEAR_SUMMARY = 0.2
 _SURE_OF_SUMMARY = 0.05
 _MOST_ROWS = 40
+_SUMS = ("{c} = {0} + {1}", "{c} = {0} - {1}")
 _PLAIN = ("base", "{0} + {1}", "{0} - {1}", "× 100", "sign")
 _LEAST_REPEATED = 3  # characters
 
@@ -118,11 +119,31 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     if _is_certain(relation):
         return not _is_truncated(printed, low, high)
     far = abs(float(printed.low) / ((low + high) / 2) - 1) > _room(relation, place)
+    if relation.form in _SUMS and not _is_strict(relation) and _is_near_largest(relation, place):
+        return False
     if relation.of_equals or len(relation.operands) > 2:
         return True
     if not relation.fit.free and relation.meant and not is_measured(relation.target, relation.operands):
-        return far or len(relation.operands) > 1
+        return far or (len(relation.operands) > 1 and _is_strict(relation))
     return far and bool(slipped)
+
+
+def _is_strict(relation: Relation) -> bool:
+    """Whether all places that agree do so within their digits: a total of two clocks is a little off everywhere."""
+    for place in relation.fit.agreeing:
+        printed = relation.target.intervals[place]
+        ends = [end * factor for end in relation.predicted[place] for factor in relation.fit.factor]
+        if printed is None or min(ends) > printed[1] or printed[0] > max(ends):
+            return False
+    return True
+
+
+def _is_near_largest(relation: Relation, place: int) -> bool:
+    """Whether a sum or a difference is off by less than two measurements of its largest term may differ."""
+    terms = [abs(sum(i)) / 2 for each in (relation.target, *relation.operands) if (i := each.intervals[place])]
+    printed = relation.target.intervals[place]
+    gap = abs(sum(printed or (0.0, 0.0)) - sum(relation.predicted[place])) / 2
+    return gap < _MEASURED_TWICE * max(terms)
 
 
 def _is_turned(relation: Relation, place: int) -> bool:
@@ -150,7 +171,7 @@ def _is_near(relation: Relation, place: int) -> bool:
 
 
 def _is_named_summary(relation: Relation, place: int, slipped: str) -> bool:
-    """Whether two places and a heading say "mean" or "total", and a third one is far off by a slip: tables are small."""
+    """Whether two places and a heading say "mean" or "total", and a third one is far off by a slip: small tables."""
     low, high = _right(relation, place)
     number = relation.target.numbers[place]
     if "{0} ... " not in relation.form or number is None or not slipped or low <= 0 or number.low <= 0:
@@ -179,7 +200,7 @@ def _needs_no_group(relation: Relation) -> bool:
 
 def _is_certain(relation: Relation) -> bool:
     """Whether two columns give a third one in so many rows, without a factor, that nothing else is possible."""
-    known = not relation.fit.free and len(relation.operands) == 2
+    known = not relation.fit.free and len(relation.operands) in (1, 2)
     return known and any(relation.doubt < doubt and len(relation.fit.agreeing) >= least for doubt, least in _CERTAIN)
 
 

@@ -23,6 +23,8 @@ def changes_from_base(series: list[Series], places: list[int]) -> Iterator[Relat
                 continue
             values = other.known(places)
             for base in _bases(target, other, places):
+                if values[base][0] <= 0 <= values[base][1]:
+                    continue
                 for words, of in _forms(target, other):
                     tried += 1
                     predicted = _predicted(values, base, of)

@@ -33,6 +33,8 @@ _LOG = 4  # sentences that differ in their numbers alone are records of a log
 _MOST_NUMBERS = 24  # of a sentence; one with more is a listing
 _MOST_COMPARED = 5  # of a sentence that compares two values
 _NEARLY = 0.006  # a formula that gives nearly the number explains it: its operands may be rounded elsewhere
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_MULTIPLIES = re.compile(r"[×=*]|\bx\b|\b(?:times|each|per|total\w*|altogether|in all)\b")
 _DERIVES = re.compile(
     r"[=→]|\b(?:is|are|hence|thus|so|therefore|i\.e|which|gives?|giving|makes?|making|total\w*|per|each|times|factors?|"
     r"speed-?up|faster|slower|less|more|efficien\w+|of|corresponds?|yields?|keeps?|gains?|takes?|then|add|to|together)\b|%"
@@ -47,6 +49,8 @@ def find(document: Document) -> Iterator[Finding]:
             continue
         if not (_DERIVES.search(sentence.marked) or is_keyed(sentence)) or not sentence.numbers:
             continue
+        if len({*_WORD.findall(sentence.marked)} - {"times"}) < 2 and not is_keyed(sentence):
+            continue  # a cell of what was a table
         operands = around(document, index)
         for number in with_labels(sentence):
             target = operand_of(number)
@@ -178,9 +182,16 @@ def _likeliest(
     plain = not any(target.dimension) and not target.is_share and not target.number.unit
     if plain and _digits(target) < 4 and not all(each.cell for each in given[0].operands):
         return None  # a version, a number of something
-    if best and best[1].text == "a × b" and not best[1].of_units:
+    if best and best[1].text == "a × b" and (not best[1].of_units or _of_a_count(best[1])):
+        if not _MULTIPLIES.search(target.number.words.lower()):
+            return None
         sure = _SURE  # some number of something
     return (best[1], best[2]) if best and best[0] < sure else None
+
+
+def _of_a_count(expression: Expression) -> bool:
+    """Whether one of the operands counts something."""
+    return any(not any(each.dimension) for each in expression.operands)
 
 
 def _is_the_slip(fits: list[Expression], words: str) -> bool:

@@ -37,7 +37,7 @@ _BEFORE = (
     re.compile(rf"<(?P<c>\d+)> (?:\w+ )?{_MORE}{_WORDS}{{0,24}}[(（]?\s?(?:from )?$"),
     re.compile(
         rf"\b(?:saves?|saved|saving|gains?|reduc\w+|improv\w+|increas\w+|decreas\w+|speed-?up|drop\w*|cuts?) "
-        rf"(?:\w+ ){{0,2}}(?:of |by )?<(?P<c>\d+)>{_WORDS}{{0,24}}[(（]\s?$"
+        rf"(?:(?!over|than|from|to|in|for|at|item)\w+ ){{0,2}}(?:of |by )?<(?P<c>\d+)>{_WORDS}{{0,24}}[(（]\s?$"
     ),
     re.compile(r"<(?P<c>\d+)>(?P<times>[^<>.;:()（]{0,28}) ?[(（]\s?$"),
 )
@@ -53,18 +53,24 @@ _SHARES = (
         r"[^<>.;:()]{0,24} ?\(<(?P<c>\d+)>\)"
     ),
     re.compile(
-        r"<(?P<c>\d+)>(?: \w+){0,2} ?\(=? ?<(?P<a>\d+)>(?: \w+){0,2} (?:out )?of (?:the |all )?<(?P<b>\d+)>[^<>.;:()]{0,24}\)"
+        r"<(?P<c>\d+)>(?: \w+){0,2} ?\(=? ?<(?P<a>\d+)>(?: \w+){0,2} (?:out )?of (?:the |all )?<(?P<b>\d+)>"
+        r"[^<>.;:()]{0,24}\)"
     ),
     re.compile(
-        r"<(?P<a>\d+)>(?: \w+){0,2} (?:out )?of (?:the |all |a total of )?<(?P<b>\d+)>[^<>.;:()]{0,24}(?:, or|,? i\.e\.,?| =|, that is|:)"
+        r"<(?P<a>\d+)>(?: \w+){0,2} (?:out )?of (?:the |all |a total of )?<(?P<b>\d+)>"
+        r"[^<>.;:()]{0,24}(?:, or|,? i\.e\.,?| =|, that is|, which is|:)"
         r" <(?P<c>\d+)>"
     ),
     re.compile(
-        r"\bbefore\W+<(?P<b>\d+)>[^<>]{0,30}\bafter\W+<(?P<a>\d+)>[^<>]{0,20}\b(?:ratio|share|left|reduction|saving)\w*\W+<(?P<c>\d+)>"
+        r"\bbefore\W+<(?P<b>\d+)>[^<>]{0,30}\bafter\W+<(?P<a>\d+)>[^<>]{0,20}"
+        r"\b(?:ratio|share|left|reduction|saving)\w*\W+<(?P<c>\d+)>"
     ),
     re.compile(
-        r"<(?P<b>\d+)>[次个條条项張张名件个][^<>，。；]{0,10}，<(?P<a>\d+)>[次个條条项張张名件]?[^<>，。；]{0,6} ?[(（]<(?P<c>\d+)>[)）]"
+        r"<(?P<b>\d+)>[次个條条项張张名件][^<>，。；]{0,10}，<(?P<a>\d+)>[次个條条项張张名件]?"
+        r"[^<>，。；]{0,6} ?[(（]<(?P<c>\d+)>[)）]"
     ),
+    re.compile(r"<(?P<a>\d+)> ?(?:=|≈|,|\() ?<(?P<c>\d+)> of (?:the |its )?(?:[\w-]+ ){1,4}\(?<(?P<b>\d+)>"),
+    re.compile(r"<(?P<a>\d+)> ?\(=? ?<(?P<c>\d+)> of <(?P<b>\d+)>\)"),
 )
 _FRACTION = re.compile(
     r"(?<![\w./,:-])(\d[\d,]*) ?/ ?(\d[\d,]*)(?![\w./:-])(?: [a-z]+){0,3} ?(?:\(=?|=|,|:|→) ?"
@@ -181,13 +187,17 @@ def _shares(sentence: Sentence) -> Iterator[Finding]:
                 c.unit != "%"
                 or any(each.hedge for each in (a, b, c))
                 or min(a.low, b.low) <= 0
-                or "%" in (a.unit, b.unit)
+                or (a.unit == "%") != (b.unit == "%")
             ):
                 continue
             if a.unit and b.unit and base(a.unit)[0] != base(b.unit)[0] and b.unit not in COUNTED:
                 continue
             unit = a.unit or b.unit
             first, second = (each.bounds * exact(base(each.unit or unit)[1]) for each in (a, b))
+            aside = found.start("c") < found.start("a")  # "2.1 % (3 of 285 layers)" may explain, not derive
+            share = float(100 * middle(first) / middle(second))
+            if aside and slip(c.text, share, share)[-3:] in ("", "two"):
+                continue
             if finding := _of_share(first / second, a, b, c):
                 yield finding
 

@@ -17,7 +17,8 @@ from scalelens.audit.wording import about, matters, middle, with_unit
 from scalelens.units import base
 
 _PAIR = re.compile(
-    r"<(\d+)>(?: [a-z]+)? ?(?:[(\[] ?(?:=|≈|~|i\.e\.,?|or|about|approximately|roughly|that is,?)? ?<(\d+)>(?: [a-z]+)? ?[)\]]|"
+    r"<(\d+)>(?: [a-z]+)? ?"
+    r"(?:[(\[] ?(?:=|≈|~|i\.e\.,?|or|about|approximately|roughly|that is,?)? ?<(\d+)>(?: [a-z]+)? ?[)\]]|"
     r"(?:=|≈|, i\.e\.,?|, that is,?|, or) <(\d+)>(?= ?[.,;)]| ?$))"
 )
 _POWER = re.compile(r"(?:[kMBT]|thousand|million|billion|trillion)$")
@@ -59,11 +60,11 @@ def _of_two(a: Number, b: Number) -> Finding | None:
         found = slip(re.sub(r"[A-Za-z ]", "", b.text), float(first.low / named), float(first.high / named))
     if not found or found.endswith("two"):
         return None
+    right = f"{about(middle(first) / other / named, 6)}{b.text[-1:] if named > 1 else ''} {b.unit}".rstrip()
     return Finding(
         "inconsistent",
         (b, a),
-        f"{with_unit(a)} are {about(middle(first) / other / named, 6)}{b.text[-1:] if named > 1 else ''} {b.unit}".rstrip()
-        + f", not {with_unit(b)} ({found}).",
+        f"{with_unit(a)} are {right}, not {with_unit(b)} ({found}).",
         matters(second, first),
         "one quantity in two units",
     )

@@ -22,6 +22,8 @@ _MARKUP = re.compile(
     r"(?<![\w)])\*\*|\*\*(?=\d+\*\*)|\*\*(?![\w(])|(?<![\d\s*])\*(?![\s*])|(?<![\s*])\*(?![\d\s*])|[`_{}]|\$(?!\d)|\$(?=[^$=]*=[^$]*\$)|\\[,;]|https?://\S+|<[^<>]*>|"
     r"\((?=[A-Za-z])[A-Za-z][\w ,/-]*\)|(?<=\d)-(?=[A-Za-z]{2})"  # (GAT), 128-dim
 )
+_EUROPEAN = re.compile(r"[$€£]\s?\d{1,3}\.\d{3}(?!\d)|\d{1,3}\.\d{3}\.\d{3}")  # ten thousand as 10.000
+_EXPONENT = re.compile(r"\^\s?\{[^{}]*[^\d{}\s.-][^{}]*\}")  # more than a number
 _RANGE = re.compile(r"\s*[\d.,]+\s?[–-]\s?\d")
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
 _NEARLY = 0.06  # what "about" allows
@@ -35,7 +37,12 @@ _SHOWN = 60
 def find(document: Document) -> Iterator[Finding]:
     """Equations of which both sides are numbers and differ."""
     for index, line in enumerate(document.lines, 1):
-        if ("=" not in line and "≈" not in line) or len(line) > _LONGEST:
+        if (
+            ("=" not in line and "≈" not in line)
+            or len(line) > _LONGEST
+            or _EUROPEAN.search(line)
+            or _EXPONENT.search(line)
+        ):
             continue
         plain = _MARKUP.sub(lambda found: " " * len(found[0]), _BULLET.sub(lambda found: " " * len(found[0]), line))
         signs = list(_EQUALS.finditer(plain))
@@ -60,6 +67,8 @@ def _of_sides(line: str, begin: int, sign: re.Match[str], end: int) -> tuple[Val
         return None
     if _is_ambiguous(left) or _is_ambiguous(right) or _RANGE.match(right_text):
         return None
+    if sign[1] != "=" and any(_is_power_of_ten(side) for side in (left, right)):
+        return None
     if begin and sign[1].endswith(">") and not left.operators:
         return None  # "DP=2 => 4 × 2": what is named first
     if right.operators and not _first_differs(left, right):
@@ -76,6 +85,10 @@ def _is_ambiguous(side: Value) -> bool:
     """Whether a product follows a quotient: 6 / 2 × 3 may be 6 / (2 × 3)."""
     operators = "".join(side.operators)
     return "/" in operators and "*" in operators[operators.index("/") :]
+
+
+def _is_power_of_ten(side: Value) -> bool:
+    return side.operators == ("^",) and side.numbers[0].text == "10"
 
 
 def _first_differs(left: Value, right: Value) -> bool:
@@ -111,6 +124,10 @@ def _factors(left: Value, right: Value, in_bytes: bool) -> Iterator[float]:
 
 def _rounded(side: Value, exact: bool, in_bytes: bool) -> tuple[float, float]:
     """The bounds of a side; a single number may be rounded, or cut after a division."""
+    if side.operators == ("*", "^") and side.numbers[1].text == "10":
+        span = bounds_of(side.numbers[0].text)  # 4 × 10^12 has one digit
+        room = float((span.high - span.low) / (span.high + span.low))
+        return side.low * (1 - room), side.high * (1 + room)
     if len(side.numbers) > 1:
         return side.low, side.high
     token = side.numbers[0]

@@ -55,7 +55,12 @@ _LIKELY = (
 )
 _SHARED = re.compile(
     rf"<(?P<t>\d+)>{_GAP}{{0,20}} (?:with|over|across|divided by|on) {_GAP}{{0,12}}<(?P<a>\d+)>{_GAP}{{0,16}}"
-    rf"(?:gives?|giving|yields?|leaves|leaving|makes?) {_GAP}{{0,14}}<(?P<b>\d+)>(?: [a-z]+)?(?: per| each| a\b|{_GAP}{{0,14}}(?:[.,;)]|$))"
+    rf"(?:gives?|giving|yields?|leaves|leaving|makes?) {_GAP}{{0,14}}<(?P<b>\d+)>(?: [a-z]+)?"
+    rf"(?: per| each| a\b|{_GAP}{{0,14}}(?:[.,;)]|$))"
+)
+_NAMED = re.compile(
+    r"= ?<(?P<t>\d+)>[^<>.;]{0,24}= ?<(?P<a>\d+)>[^<>.;]{0,12}"
+    r"\b(?:then|so|thus|hence|gives?|则|所以)[^<>.;]{0,20}= ?<(?P<b>\d+)>"
 )
 _FACTOR_BEFORE = re.compile(r"[×x·*/^] ?\(?$")
 _SIZE = re.compile(r"(?: ?([kmgt]i?b?)\b)?")
@@ -92,7 +97,7 @@ def find(document: Document) -> Iterator[Finding]:
 
 def _stated(marked: str, numbers: list[Number]) -> Iterator[_Groups]:
     """The groups that a sentence states."""
-    for patterns, is_sure in (((*_SURE, _SHARED), True), (_LIKELY, False)):
+    for patterns, is_sure in (((*_SURE, _SHARED, _NAMED), True), (_LIKELY, False)):
         for pattern in patterns:
             for match in pattern.finditer(marked):
                 if _FACTOR_BEFORE.search(marked[: match.start()]):
@@ -100,6 +105,8 @@ def _stated(marked: str, numbers: list[Number]) -> Iterator[_Groups]:
                 if len({_SIZE.match(marked, match.end(part) + 1)[1] for part in "tb"}) > 1:  # type: ignore[index]
                     continue  # "61 × 1536 = 93KB"
                 total, number, each = (numbers[int(match[k])] for k in "tab")
+                if number.unit not in ("", *COUNTED) and each.unit in ("", *COUNTED):
+                    number, each = each, number  # 30 min × 3
                 of = match.groupdict().get("of")
                 if is_sure or _of_one_kind(of or "", match["what"], each, total) or "total" in match[0]:
                     yield _Groups(total, number, each, is_sure)
@@ -164,9 +171,11 @@ def _value(number: Number, plain: bool = False) -> Bounds:
 
 def _has_slip(groups: _Groups, total: Bounds, number: Bounds, each: Bounds, size: Decimal) -> bool:
     """Whether a slip in one of the three would make them multiply."""
-    rights = ((groups.total, number * each, size), (groups.number, total / each, Decimal(1)))
-    rights += (
-        (groups.each, total / number, base(groups.each.unit)[1] if size != 1 or groups.total.unit else Decimal(1)),
+    unit_of_each = base(groups.each.unit)[1] if size != 1 or groups.total.unit else Decimal(1)
+    rights = (
+        (groups.total, number * each, size),
+        (groups.number, total / each, Decimal(1)),
+        (groups.each, total / number, unit_of_each),
     )
     for printed, right, unit in rights:
         low, high = float(right.low / unit), float(right.high / unit)

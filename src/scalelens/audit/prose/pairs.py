@@ -1,8 +1,8 @@
 """Two values of a sentence, and what it says of one against the other, with words between them.
 
-"The tiled kernel uses 75.93 J, a 20.3 % improvement over the naive one (95.27 J)", "one node has 482 GB/s against 369 GB/s
-of four, so leaving it costs 1.31x".  A sentence must have two values of a unit, no third one, and a word that holds them
-against each other; it is accused if no way to compare them gives any factor or share of it, and a slip would.
+"The tiled kernel uses 75.93 J, a 20.3 % improvement over the naive one (95.27 J)", "one node has 482 GB/s against
+369 GB/s of four, so leaving it costs 1.31x".  A sentence must have two values of a unit, no third one, and a word that
+holds them against each other.  It is accused if no way to compare them gives a factor or share of it, and a slip would.
 """
 
 import re
@@ -23,19 +23,16 @@ _MORE = (
     r"reductions?|increases?|decreases?|improvements?|gains?|speed-?ups?|drops?|savings?|overhead|growth|slowdown)\b"
 )
 _LINK = (
-    r"(?:→|⟶|⇒|->|=>|\bvs\.?|\bversus\b|\bagainst\b|\bcompared (?:to|with)\b|\brelative to\b|\bover\b|\bthan\b|\binstead of\b|"
-    r"\bdown from\b|\bup from\b|\brather than\b)"
+    r"(?:→|⟶|⇒|->|=>|\bvs\.?|\bversus\b|\bagainst\b|\bcompared (?:to|with)\b|\brelative to\b|\bover\b|\bthan\b|"
+    r"\binstead of\b|\bdown from\b|\bup from\b|\brather than\b)"
 )
+_SAID = rf"<c> (?:(?!due|because|with|at|and|since|than|for)\w+ )?{_MORE}"
 _G = r"[^<>.;]"
 _FORMS = (
     # a ... c more than ... b
-    re.compile(
-        rf"<a>{_G}{{0,60}}<c> (?:(?!due|because|with|at|and|since|than|for)\w+ )?{_MORE}{_G}{{0,12}}(?:over|than|compared|relative|vs|against|from){_G}{{0,50}}<b>"
-    ),
+    re.compile(rf"<a>{_G}{{0,60}}{_SAID}{_G}{{0,12}}(?:over|than|compared|relative|vs|against|from){_G}{{0,50}}<b>"),
     # c more than ... b ... a
-    re.compile(
-        rf"<c> (?:(?!due|because|with|at|and|since|than|for)\w+ )?{_MORE}{_G}{{0,40}}[(:]{_G}{{0,24}}<a>{_G}{{0,30}}{_LINK}{_G}{{0,30}}<b>"
-    ),
+    re.compile(rf"{_SAID}{_G}{{0,40}}[(:]{_G}{{0,24}}<a>{_G}{{0,30}}{_LINK}{_G}{{0,30}}<b>"),
     # a against b, c more
     re.compile(rf"<a>{_G}{{0,60}}{_LINK}{_G}{{0,60}}<b>{_G}{{0,40}}[,:(—–-]{_G}{{0,30}}<c> (?:\w+ )?{_MORE}"),
     # a against b, so ... costs c
@@ -45,8 +42,8 @@ _FORMS = (
     ),
     # increases by c from a to b
     re.compile(
-        rf"\b(?:increas|reduc|improv|decreas|drop|fall|fell|ris|rose|grow|grew|cut|sav|shrink|shrank)\w*{_G}{{0,40}}<c>{_G}{{0,40}}"
-        rf"\bfrom{_G}{{0,16}}<a>{_G}{{0,24}}\bto\b{_G}{{0,16}}<b>"
+        rf"\b(?:increas|reduc|improv|decreas|drop|fall|fell|ris|rose|grow|grew|cut|sav|shrink|shrank)\w*{_G}{{0,40}}<c>"
+        rf"{_G}{{0,40}}\bfrom{_G}{{0,16}}<a>{_G}{{0,24}}\bto\b{_G}{{0,16}}<b>"
     ),
 )
 _OTHER = re.compile(r"\b(?:accuracy|confidence|interval|quantile|percentile|respectively|each|average|mean|median)\b")
@@ -81,9 +78,7 @@ def _of_values(sentence: Sentence, a: int, b: int) -> Finding | None:
     if any(not _wide(value(sentence.numbers[k])).apart(way) for k in said for way in ways[k]):
         return None
     for k in said:
-        marked = re.sub(
-            r"<(\d+)>", lambda found, k=k: {a: "<a>", b: "<b>", k: "<c>"}.get(int(found[1]), "#"), sentence.marked
-        )
+        marked = _named(sentence.marked, {a: "<a>", b: "<b>", k: "<c>"})
         if any(form.search(marked) or form.search(_turned(marked)) for form in _FORMS) and (
             found := _slipped(sentence.numbers[k], first, second, ways[k])
         ):
@@ -99,6 +94,11 @@ def _of_values(sentence: Sentence, a: int, b: int) -> Finding | None:
                 "b / a, a / b, (b - a) / a, (b - a) / b",
             )
     return None
+
+
+def _named(marked: str, names: dict[int, str]) -> str:
+    """The sentence with names for three of its numbers, and # for each other one."""
+    return re.sub(r"<(\d+)>", lambda found: names.get(int(found[1]), "#"), marked)
 
 
 def _turned(marked: str) -> str:

@@ -8,6 +8,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 
 from scalelens.audit.document import Document, Sentence, TextTable
 from scalelens.audit.finding import Finding
@@ -22,8 +23,8 @@ from scalelens.units import base
 _WORD = re.compile(r"[a-z][\w.+-]*[\w+]|\d+[a-z]\w*")
 _UNIT = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _STOP = {
-    "the", "of", "and", "for", "with", "on", "in", "per", "at", "to", "from", "is", "are", "was", "a", "an", "by", "our",
-    "avg", "average", "mean", "total", "score", "value", "result", "model", "base", "time", "all", "best",
+    "the", "of", "and", "for", "with", "on", "in", "per", "at", "to", "from", "is", "are", "was", "a", "an", "by",
+    "our", "avg", "average", "mean", "total", "score", "value", "result", "model", "base", "time", "all", "best",
 }  # fmt: skip
 _CERTAIN = ("two digits are swapped", "a factor of ten", "a factor of a hundred", "a factor of a thousand")
 _LEAST_DIGITS = 3
@@ -116,7 +117,7 @@ def _slip(number: Number, other: Number, is_named: bool) -> str:
     """The slip between the number and another one, if it is a sure one for what is named."""
     size = base(number.unit)[1]
     right = value(other) if number.unit and other.unit else other.bounds
-    size = size if number.unit and other.unit else 1
+    size = size if number.unit and other.unit else Decimal(1)
     words = slip(number.text, float(right.low / size), float(right.high / size))
     own, others = (_digits(each.text).strip("0") for each in (number, other))
     if sorted(own) != sorted(others) if words != "one digit differs" else len(own) != len(others):

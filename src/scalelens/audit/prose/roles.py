@@ -18,6 +18,7 @@ from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.prose.operands import with_spelled
+from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
 
 _DEVICE = r"(?:gpus?|gcds?|cards?|accelerators?|devices?|stacks?|ipus?|hpus?|tpus?|chips?)"
@@ -114,7 +115,11 @@ def _of_each(marked: str, numbers: list[Number], document: Document, index: int)
             before, earlier = with_spelled(document.sentences[index - 1])
             totals = [earlier[int(k)] for k in re.findall(rf"<(\d+)> (?:[\w-]+ )?{noun}\b", before)]
         right = middle(many.bounds) * middle(parts.bounds)
-        sure = len(totals) == 1 and not (totals[0].hedge or many.hedge or parts.hedge)
+        sure = (
+            len(totals) == 1
+            and totals[0].text not in (many.text, parts.text)
+            and not (totals[0].hedge or many.hedge or parts.hedge)
+        )
         if sure and not totals[0].low <= right <= totals[0].high:
             yield _finding(totals[0], [many, parts], "total = number × parts of each")
 
@@ -161,7 +166,11 @@ def _roles_of(sentence: Sentence) -> dict[str, list[Number]]:
         for pattern in patterns:
             for match in pattern.finditer(marked):
                 number = numbers[int(match[1])]
-                if number.hedge != "about" and re.fullmatch(r"[\d,]+|[A-Za-z-]+", number.text) and number.unit != "%":
+                if (
+                    number.hedge != "about"
+                    and re.fullmatch(r"[\d,]+|[A-Za-z-]+", number.text)
+                    and number.unit.split("/")[0] in ("", *COUNTED)
+                ):
                     result.setdefault(role, []).append(number)
     return result
 

@@ -27,6 +27,7 @@ _INCLUDES = re.compile(
     r"[^<>.;:]{0,60} and <(\d+)>(?! ?[.\d])"
 )
 _FOR = re.compile(r"<(\d+)> (?:/|for|in|over) <(\d+)>[^<>.;]{0,12}\(\s?<(\d+)>(?:,\s?<(\d+)>)?")
+_RATE = re.compile(r"(?<! of )<(\d+)> (?:in|over) <(\d+)> ?(?:=|→|≈) ?<(\d+)>")
 _BOTH = re.compile(r"\(\s?<(\d+)>,\s?<(\d+)>")
 _INVERSE_ROOM = Decimal("0.01")
 _MOST_PARTS = 5
@@ -43,6 +44,7 @@ def find(document: Document) -> Iterator[Finding]:
             yield from _keyed(sentence)
             yield from _included(sentence)
             yield from _items(sentence)
+            yield from _rates(sentence)
 
 
 def _totals(sentence: Sentence) -> Iterator[Finding]:
@@ -69,7 +71,9 @@ def _keyed(sentence: Sentence) -> Iterator[Finding]:
     for found in _KEYED.finditer(sentence.marked):
         total = sentence.numbers[int(found[1])]
         parts = [sentence.numbers[int(k)] for k in re.findall(r"<(\d+)>", found[2])]
-        if all(part.unit == total.unit and part.unit and not part.hedge and part.low > 0 for part in parts):
+        if all(
+            part.unit == total.unit and part.unit not in ("", "%") and not part.hedge and part.low > 0 for part in parts
+        ):
             right = reduce(Bounds.__add__, map(value, parts))
             largest = max(middle(value(part)) for part in parts)
             if _wide(value(total)).apart(right) and middle(value(total)) != largest:
@@ -128,6 +132,19 @@ def _items(sentence: Sentence) -> Iterator[Finding]:
             right = exact(1) / value(a)
             if _wide(value(b)).apart(_roomy(right)):
                 yield _of_item(b, a, None, right)
+
+
+def _rates(sentence: Sentence) -> Iterator[Finding]:
+    """ "1.75 GB in 20.1 ms = 87.6 GB/s"."""
+    for found in _RATE.finditer(sentence.marked):
+        work, time, rate = (sentence.numbers[int(k)] for k in found.groups())
+        units = [base(each.unit)[0] for each in (work, time, rate)]
+        if units[1] != "s" or not units[0] or units[2] != f"{units[0].split('/')[0]}/s":
+            continue
+        if min(work.low, time.low) > 0 and not (work.hedge or time.hedge or rate.hedge):
+            right = value(work) / value(time)
+            if _wide(value(rate)).apart(_roomy(right)):
+                yield _of_item(rate, work, time, right)
 
 
 def _roomy(bounds: Bounds) -> Bounds:
