@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 
-_PLATFORM = re.compile(r"(?:(?P<nodes>\d+)x)?(?:(?P<box>.+)x(?P<devices>\d+)(?P<model>[A-Z]+\d\S*)|(?P<name>.+))")
+_PLATFORM = re.compile(r"(?:(?P<nodes>\d+)x)?(?:(?P<box>.+)x(?P<devices>\d+)x?(?P<model>[A-Z]+\d\S*)|(?P<name>.+))")
 
 _MOST_HELD = 1000  # rows that are kept back; then they are taken as printed
 _NEAR_S, _NEAR_SHARE = 0.1, 0.02  # both clocks read the same epoch
