@@ -12,7 +12,8 @@ between the time stamps, so that the batch is not what was trained, the time sta
 Memory is the largest reserved since the record before.  A run that says so after its last step is completed.  One rank prints, the last stage's, or all do, with a label or
 without.
 
-The ranks that do not have the last stage of a pipeline print a loss of -1: they have none.
+The ranks that do not have the last stage of a pipeline print a loss of -1, or of -1 for
+each microbatch: they have none.
 
 Samples:
     [rank0]:[titan] 2026-05-03 01:27:07,868 - root - INFO - step:  3  loss:  5.48931  grad_norm:  0.3290  memory:  5.52GiB(17.60%)  tps: 1,201  tflops: 1.22  mfu: 0.39%
@@ -36,7 +37,6 @@ ANCHORS = ("step: ", "Training starts at step ", "Training completed")
 
 _N = r"(-?(?:\d[\d,]*(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf))"
 _RECORD = re.compile(rf"(?:^|- +|\] )(validate )?step: +(\d+)  loss: +{_N}  (?=[a-z_]+: )")
-_NO_LOSS = -1.0  # of a rank without the last stage of the pipeline
 _CUT = re.compile(r"- INFO - (?:validate )?step: [\d ]*(?:loss: *[\d.]*|l?o?s?s?) *$")
 _FIELD = re.compile(rf"([a-z_]+): +(?:{_N}(%|GiB|s)?|N/A)(?:\({_N}%\))?(?:  |\s*$)")
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3,6})(?: - |\]\[)")
@@ -115,7 +115,7 @@ class Reader:
             span_s = self.span_s(line.rank, step, ts, again=position.begins)
             step_s = self.step_s(line, _product(speed, rows.params.get("devices")), tokens, span_s, speed)
         loss: float | None = float(match[3].replace(",", ""))
-        if loss == _NO_LOSS:
+        if loss is not None and loss < 0 and loss.is_integer():  # a rank without the last stage: -1 for each microbatch
             loss = None
         rows.add(
             "steps", line.number, attempt=self.attempts.get(line.rank, 0), rank=line.rank, place=line.location,
