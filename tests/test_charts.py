@@ -1249,9 +1249,10 @@ def test_samples_of_unlike_models_have_panels_and_axes_of_their_own():
     assert len(ends) == 2
     assert "a sample is not the same work for different models" in spec["description"]
     one_kind = _rated(**runs).with_columns(dataset=pl.lit("imagenet"))
-    assert "a sample is not the same work for different models" not in draw("throughput/nodes", one_kind).to_dict()["description"], (
-        "all images of one data set"
-    )
+    assert (
+        "a sample is not the same work for different models"
+        not in draw("throughput/nodes", one_kind).to_dict()["description"]
+    ), "all images of one data set"
 
 
 def test_points_that_would_overlap_stand_beside_their_tick():
