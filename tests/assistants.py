@@ -96,7 +96,7 @@ scalelens compare fp32-r1 bf16-r1 -w study --format envelope
 scalelens next-runs precision=fp32 precision=bf16 -w study --format envelope
 ```
 
-{table("key,what it holds", [(f"`{key}`", text) for key, text in KEYS.items()])}## How to use it
+{table("key,content", [(f"`{key}`", text) for key, text in KEYS.items()])}## How to use it
 
 {rules()}- **Take the answer of `compare` from its row.** It holds `verdict`, the `sentence` that people read, the `ratio` with its
   interval, and `comparable`. What differs between the two sides, and signs of a cause, are queries of their own:

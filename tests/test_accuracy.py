@@ -226,3 +226,23 @@ def test_a_mean_over_an_epoch_of_unknown_length_has_no_tokens(warehouse: Warehou
     for table in ("steps", "step_times"):
         warehouse.connection.execute(f"UPDATE {table} SET averaged_steps = 50")
     assert [row["tokens"] for row in course(warehouse, "x := 'tokens'")] == [5_000, 10_000, 15_000]
+
+
+def test_the_first_rank_with_scores_counts(warehouse: Warehouse) -> None:
+    training(warehouse, [0.1, 0.2, 0.3])
+    rows = [
+        {
+            "run_id": "a",
+            "file_id": "f",
+            "line": 100 + line,
+            "rank": 3,
+            "phase": "train",
+            "step": line + 1,
+            "accuracy": 0.9,
+        }
+        for line in range(3)
+    ]
+    warehouse.insert("steps", rows)
+    assert [row["score"] for row in warehouse.ask("FROM accuracy_curve()")] == [0.1, 0.2, 0.3]
+    warehouse.connection.execute("UPDATE steps SET accuracy = NULL WHERE coalesce(rank, 0) = 0")
+    assert [row["score"] for row in warehouse.ask("FROM accuracy_curve()")] == [0.9] * 3

@@ -178,7 +178,7 @@ def test_data_is_copied_to_the_nodes_own_storage(tmp_path: Path) -> None:
     assert 'cp -rL /scratch/text.bin /scratch/text.idx "$staged/"\n' in text
     assert 'staged="${SLURM_TMPDIR:-${TMPDIR:-/tmp}}/scalelens-$SLURM_JOB_ID"\n' in text
     assert "nvme" not in script(tmp_path, "frontier", options=DATA).replace("burst-buffer", "")
-    with pytest.raises(UserError, match="there is no --data"):
+    with pytest.raises(UserError, match="--data is missing"):
         script(tmp_path, stage=True)
 
 

@@ -307,4 +307,4 @@ def test_what_a_format_holds_at_once_is_bounded(monkeypatch: pytest.MonkeyPatch)
     for read in (Source.read, Source.text):
         source = Source("summary.json.gz", io.BytesIO(stored), len(stored), 0)
         assert 3 * MB < len(read(source)) <= 4 * MB
-        assert source.damage and "too much to be held at once" in source.damage
+        assert source.damage and "too much to keep in memory" in source.damage

@@ -753,7 +753,7 @@ def test_who_arrives_last_and_what_is_known_of_the_clocks():
     assert "Offsets of the clocks of up to 300 µs are taken off." in text
     assert "Not drawn: 4 ranks (least waiting caused)." in text
     unknown = rows_of("collective_arrivals/three_ranks").with_columns(offset_ns=None)
-    assert "Offsets of the clocks are not known" in text_of(draw("collective_arrivals/three_ranks", unknown))
+    assert "Clock offsets are unknown" in text_of(draw("collective_arrivals/three_ranks", unknown))
     two = pl.concat([rows_of("collective_arrivals/three_ranks").with_columns(run_id=pl.lit(run)) for run in "ab"])
     with pytest.raises(UserError, match="of one run, not of 2"):
         draw("collective_arrivals/three_ranks", two)
@@ -1247,11 +1247,12 @@ def test_samples_of_unlike_models_have_panels_and_axes_of_their_own():
     spec = draw("throughput/nodes", _rated(**runs)).to_dict()
     ends = {tuple(mark["encoding"]["y"]["scale"]["domain"]) for mark in marks(spec) if "devices" in str(mark)}
     assert len(ends) == 2
-    assert "not the work of another's" in spec["description"]
+    assert "a sample is not the same work for different models" in spec["description"]
     one_kind = _rated(**runs).with_columns(dataset=pl.lit("imagenet"))
-    assert "not the work of another's" not in draw("throughput/nodes", one_kind).to_dict()["description"], (
-        "all images of one data set"
-    )
+    assert (
+        "a sample is not the same work for different models"
+        not in draw("throughput/nodes", one_kind).to_dict()["description"]
+    ), "all images of one data set"
 
 
 def test_points_that_would_overlap_stand_beside_their_tick():

@@ -224,7 +224,7 @@ def test_groups_are_chosen_by_label_or_condition(warehouse: Warehouse) -> None:
 @pytest.mark.parametrize(
     ("a", "b", "said"),
     [
-        ("nothing", "x", "a: no run is called 'nothing'; there are .*twin.*; or write key=value"),
+        ("nothing", "x", "a: no run is called 'nothing'; there are .*twin.*; or select runs by key=value"),
         ("twin", "x", "'twin' fits 2 runs; name one of twin .*, twin .*, or write key=value"),
         ("x", "name='x'", "both sides"),
     ],

@@ -352,7 +352,7 @@ def test_every_file_of_traces_is_understood_or_named(traces: duckdb.DuckDBPyConn
     assert reasons == {
         ("unknown", "no known format in it"): 21,
         ("unknown", "an execution trace of PyTorch"): 2,
-        ("unknown", "what macOS keeps beside a file of another name"): 1,
+        ("unknown", "metadata that macOS keeps next to a file"): 1,
     }
     others = {
         re.sub(r"[-_](AR|SE|ST|trace\d)(?=\.)", "", Path(path).name) for _, note, path in rows if "no known" in note

@@ -259,7 +259,7 @@ def test_interleaved_runs_of_one_table_are_apart(tmp_path: Path) -> None:
         ("dataset,optimizer,time_per_epoch\ncifar,adam,11.2\n", "without a step, an epoch or a time per step"),
         ("timestamp,gpu,temperature.gpu\n2025-09-08T17:26:50+08:00,0,74.01\n", "without a step, an epoch"),
         ("epoch,power\n1795238790,74.01\n1795238791,75.01\n", "without a step, an epoch"),
-        ("step,what\n1,mix\n2,stir\n", "without a number beside its steps"),
+        ("step,what\n1,mix\n2,stir\n", "with steps and no other numbers"),
         ("step,metric,value\n1,loss,2.5\n1,lr,0.1\n", "one value in each row, which metric names"),
         ("rank,model,step_ms\n0,a,250\n1,b,251\n", "model differs from row to row"),
         ("gpus,step_ms\n" + 11 * "4,250\n" + "8,251\n", "gpus differs from row to row"),  # steps, or repeats?

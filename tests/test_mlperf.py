@@ -9,6 +9,7 @@ import pytest
 import scalelens
 from asking import answer
 from scalelens.ingestion.ingest import ingest
+from scalelens.parsing.mlperf import platform_of
 
 SECOND = 1_000
 
@@ -261,3 +262,14 @@ def test_an_epoch_that_is_logged_and_derived_is_one(tmp_path: Path, old: bool) -
     ingest([tmp_path / "a.log"], tmp_path / "w", jobs=1)
     rows = answer(tmp_path / "w", "SELECT origin, round(span_s) FROM phases WHERE phase = 'epoch' ORDER BY line")
     assert rows.fetchall() == [("logged", 10), ("logged", 10), ("derived", 10)]
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("8xBOX4x4A100", ("BOX4", "8", "4", "A100")), ("BOX8440x8xA30-BRIDGE", ("BOX8440", None, "8", "A30-BRIDGE")),
+        ("64xNVIDIA DGX H100", ("NVIDIA DGX H100", "64", None, None)), ("tinybox", ("tinybox", None, None, None)),
+    ],
+)  # fmt: skip
+def test_the_name_of_a_platform_counts_nodes_and_devices(name: str, parts: tuple[str | None, ...]) -> None:
+    assert platform_of(name) == parts

@@ -26,6 +26,7 @@ from scalelens.report.findings import (
     device_time,
     energy,
     energy_sources,
+    failure_rates,
     failures,
     forecast,
     losses,
@@ -160,6 +161,12 @@ def test_sentences_of_failures_and_contradictions() -> None:
     names = pl.DataFrame(facts | {"key": ["system"] * 4, "value": ["X86", "SPR"] * 2})
     said = contradictions.sentences(names, NAMES)
     assert [(one.doubt, one.weight) for one in said] == [("This page uses X86.", 0.0)]
+
+
+def test_few_failures_make_no_figure() -> None:
+    rows = pl.DataFrame({"part": ["all", "cause", "cause"], "failures": [3, 2, 1]})
+    assert failure_rates.charts(rows) == failure_rates.CHARTS
+    assert failure_rates.charts(rows.with_columns(failures=pl.Series([2, 2, 1]))) == ()
 
 
 def test_sentences_of_pace_and_slow_steps() -> None:
@@ -424,6 +431,7 @@ def test_folder_without_runs(tmp_path: Path, files: dict[str, str]) -> None:
     assert CliRunner().invoke(app, arguments).exit_code == 0
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert f"No run was found in {len(files)} file" in text
+    assert ("1 of them was not understood" in text) == bool(files)
     assert not re.search("<h2>(Findings|Runs|More tables|Also checked)</h2>", text), "no heading without content"
     assert all(name in text for name in files)
 

@@ -71,7 +71,7 @@ def test_views_of_a_capture_are_not_read(tmp_path: Path) -> None:
     result = read_file(altered(capture(tmp_path / "a.sqlite", tables), view))
     names = [row["category"] for row in result.tables["events"]]
     assert names and "kernel" not in names
-    assert "the capture holds no kernel" in (result.note or "")
+    assert "the capture contains no kernel" in (result.note or "")
 
 
 def test_computed_columns_and_virtual_tables_are_not_read(tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ def test_an_unsteady_run_has_the_range_of_its_records(n: int) -> None:
     rising = np.linspace(1, 2, n)
     interval = median_interval(rising)
     assert interval[:3] == (1.0, 2.0, "range")
-    assert interval.reason and interval.reason.startswith(f"unsteady: {n} records say as much as ")
+    assert interval.reason and interval.reason.startswith(f"unsteady: {n} records are worth ")
     slower_from_the_middle_on = np.repeat([1.0, 2.0], n // 2) + 0.1 * np.random.default_rng(6).standard_normal(n)
     assert median_interval(slower_from_the_middle_on).kind == "range"
 

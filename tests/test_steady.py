@@ -110,7 +110,7 @@ def test_a_series_that_wanders_is_too_short_to_tell() -> None:
     rng = np.random.default_rng(4)
     states = [steadiness(ar1(0.98)(rng, 60)) for _ in range(50)]
     said = [state.reason for state in states if state.verdict == "too_short"]
-    assert len(said) >= 30 and all(reason and "too alike: 60 records say as much as" in reason for reason in said)
+    assert len(said) >= 30 and all(reason and "too similar: 60 are worth" in reason for reason in said)
 
 
 def test_a_level_that_holds_little_may_not_be_the_last() -> None:

@@ -111,8 +111,8 @@ def test_a_report_without_a_plan_says_nothing_of_plans(tmp_path: Path) -> None:
     [
         (Study(("fp8",)), DATA, "vision has no precision 'fp8'"),
         (Study(()), DATA, "vision has no precision ''"),
-        (Study(("amp",)), ["--precision", "amp"], "--precision has no place beside it"),
-        (Study(("amp",), 3, Path("/data/tiny")), [], "there is no --data"),
+        (Study(("amp",)), ["--precision", "amp"], "it cannot be combined with --precision"),
+        (Study(("amp",), 3, Path("/data/tiny")), [], "--data is missing"),
         (Study(("amp",), 3, Path("/other/imagenet")), DATA, "are both called imagenet"),
     ],
 )

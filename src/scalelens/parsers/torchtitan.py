@@ -12,6 +12,9 @@ between the time stamps, so that the batch is not what was trained, the time sta
 Memory is the largest reserved since the record before.  A run that says so after its last step is completed.  One rank prints, the last stage's, or all do, with a label or
 without.
 
+The ranks that do not have the last stage of a pipeline print a loss of -1, or of -1 for
+each microbatch: they have none.
+
 Samples:
     [rank0]:[titan] 2026-05-03 01:27:07,868 - root - INFO - step:  3  loss:  5.48931  grad_norm:  0.3290  memory:  5.52GiB(17.60%)  tps: 1,201  tflops: 1.22  mfu: 0.39%
     [2026-02-28 14:29:23,662786][I][components/metrics:515:log] step:  1  loss:  8.13834  grad_norm:  1.3149  memory:  8.29GiB(12.96%)  tps: 8,550  tflops: 0.61  mfu: 0.21%
@@ -111,7 +114,9 @@ class Reader:
             tokens = _product(rows.params.get("global_batch_size"), rows.params.get("seq_length"))
             span_s = self.span_s(line.rank, step, ts, again=position.begins)
             step_s = self.step_s(line, _product(speed, rows.params.get("devices")), tokens, span_s, speed)
-        loss = float(match[3].replace(",", ""))
+        loss: float | None = float(match[3].replace(",", ""))
+        if loss is not None and loss < 0 and loss.is_integer():  # a rank without the last stage: -1 for each microbatch
+            loss = None
         rows.add(
             "steps", line.number, attempt=self.attempts.get(line.rank, 0), rank=line.rank, place=line.location,
             phase=phase, step=step, loss=loss, averaged_steps=averaged, rate_scope="rank",

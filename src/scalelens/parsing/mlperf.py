@@ -4,7 +4,7 @@ CountedSteps      whether `step` counts steps or samples
 DerivedEpochs     whether the time of an epoch is logged, too
 EpochBlocks       whether the times of epochs are those of the devices, or of a host that runs ahead of them
 is_of_one_rank    whether a rate is of one rank or of the job
-Platform          what submitters write into the name of a platform: `8xBOX4x4A100`
+platform_of       what submitters write into the name of a platform: `8xBOX4x4A100`
 """
 
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 
-_PLATFORM = re.compile(r"(?:(?P<nodes>\d+)x)?(?:(?P<box>.+)x(?P<devices>\d+)(?P<model>[A-Z]+\d\S*)|(?P<name>.+))")
+_PLATFORM = re.compile(r"(?:(?P<nodes>\d+)x)?(?:(?P<box>.+)x(?P<devices>\d+)x?(?P<model>[A-Z]+\d\S*)|(?P<name>.+))")
 
 _MOST_HELD = 1000  # rows that are kept back; then they are taken as printed
 _NEAR_S, _NEAR_SHARE = 0.1, 0.02  # both clocks read the same epoch
@@ -21,7 +21,7 @@ _TOLERANCE = 0.02  # of the work: the rate and the time stamps are of two clocks
 _Row = dict[str, Any]
 
 
-class Platform(NamedTuple):
+class _Platform(NamedTuple):
     """The parts of a platform's name: `8xBOX4x4A100` is eight nodes BOX4 with four A100 each."""
 
     machine: str
@@ -30,11 +30,11 @@ class Platform(NamedTuple):
     device_model: str | None
 
 
-def platform_of(name: str) -> Platform | None:
+def platform_of(name: str) -> _Platform | None:
     """The parts of a platform's name, in the form that submitters of servers use; None for an empty name."""
     if not (match := _PLATFORM.fullmatch(name[:200])):
         return None
-    return Platform(match["box"] or match["name"], match["nodes"], match["devices"], match["model"])
+    return _Platform(match["box"] or match["name"], match["nodes"], match["devices"], match["model"])
 
 
 class CountedSteps:

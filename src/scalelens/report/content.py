@@ -29,6 +29,7 @@ SELECT reason AS problem, count(*) AS lines, count(DISTINCT file_id) AS files,
        min_by(text, (f.path, line)) AS text
 FROM problems JOIN files AS f USING (file_id) GROUP BY reason ORDER BY lines DESC, problem"""
 _METRICS_SQL = "SELECT count(DISTINCT name) FROM metrics"
+_UNKNOWN_SQL = "SELECT count(*) FROM files WHERE status = 'unknown'"
 _ANSWERS_OF_LOGS = (
     "scaling", "batch_stats", "throughput", "mfu", "epoch_times", "elbow", "steady_state", "outlier_gpus",
     "energy_efficiency", "goodput", "waterfall",
@@ -50,6 +51,7 @@ class Content(NamedTuple):
     problems: ReportTable
     counts: dict[str, int]  # of runs by outcome
     n_metrics: int = 0  # names of metrics, counted where nothing was found
+    n_unknown: int = 0  # files that were not understood
 
 
 def content_of(root: Path, traces_alone: bool = False, query_folders: tuple[Path, ...] = ()) -> Content:
@@ -85,6 +87,7 @@ def _content_in(session: Session, traces_alone: bool) -> Content:
         asking.table(_PROBLEMS_SQL, ("problem", "lines", "files", "first_file", "line", "text")),
         counts,
         0 if has_findings else asking.rows(_METRICS_SQL).item(),
+        asking.rows(_UNKNOWN_SQL).item(),
     )
 
 

@@ -76,8 +76,7 @@ def page(content: Content, title: str, commands: Sequence[str], folder: str = ""
         version=__version__,
         title=inert(heading),
         style=(_FOLDER / "page.css").read_text(encoding="utf-8"),
-        origin=inert(f"{plural(content.files.n_rows, 'file')}{f' in {folder}' if folder else ''}, read by ScaleLens.")
-        + beside,
+        origin=_origin(content, folder) + beside,
         summary=summary(content),
         navigation=_navigation(content, parts.keys()),
         first_part=next(iter(parts)),
@@ -85,6 +84,13 @@ def page(content: Content, title: str, commands: Sequence[str], folder: str = ""
         footer=f"ScaleLens {__version__}. This page loads nothing from a network.",
         script=script,
     )
+
+
+def _origin(content: Content, folder: str) -> str:
+    """How many files the page is made from, and how many of them were not understood."""
+    read = inert(f"{plural(content.files.n_rows, 'file')}{f' in {folder}' if folder else ''}, read by ScaleLens.")
+    unknown = f"{content.n_unknown:,} of them {'was' if content.n_unknown == 1 else 'were'} not understood"
+    return f'{read} <a href="#files">{unknown}</a>.' if content.n_unknown else read
 
 
 def _navigation(content: Content, shown: Collection[str]) -> str:

@@ -82,7 +82,7 @@ def _interval_of(values: Values, ordered: Values, n_eff: float, autocorrelation:
     if n < _FEWEST_STEPS:
         reason = f"{n} records are too few for a 95 % interval: the range of them"
     elif rank < 1:
-        reason = f"unsteady: {n} records say as much as {n_eff:.1f} uncorrelated ones: the range of them"
+        reason = f"unsteady: {n} records are worth {n_eff:.1f} independent ones, so this is their range"
     elif (changes := changes_of_level(values, ordered)) is not None:
         times = "once" if changes == 1 else f"{changes} times"
         reason = f"two levels, changed {times} in {n} records: too few changes to tell how long each lasts: the range"

@@ -1,6 +1,7 @@
 -- Accuracy or loss over the course of a training: by epoch, by step, by time.
 --
 -- Answers: How well did the model do, and when?
+--   If several ranks print scores, those of the first rank with scores count: in a pipeline only the last stage has any.
 --   Validation counts as a whole: its batches become one row per epoch.  Training rows are the records as logged, each
 --   for one batch or for the batches since the previous record.
 --
@@ -35,12 +36,14 @@
 --   elapsed_s    DOUBLE s    time elapsed, by `clock`
 --   clock        VARCHAR     run start, first record, or sum of steps
 WITH
-scored AS (
-    SELECT s.run_id, file_id, line, attempt, phase, epoch, step, ts, averaged_steps, value_kind,
+of_ranks AS (
+    SELECT s.run_id, file_id, line, attempt, phase, epoch, step, ts, averaged_steps, value_kind, coalesce(rank, 0) AS rank,
         CASE score_name WHEN 'accuracy' THEN accuracy WHEN 'loss' THEN loss END AS score
     FROM steps AS s
-    WHERE s.run_id IN (FROM selected_runs(runs := runs)) AND score IS NOT NULL AND phase IN ('train', 'validation')
-        AND coalesce(rank, 0) = 0),
+    WHERE s.run_id IN (FROM selected_runs(runs := runs)) AND score IS NOT NULL AND phase IN ('train', 'validation')),
+scored AS (
+    SELECT * EXCLUDE (rank)
+    FROM of_ranks JOIN (SELECT run_id, min(rank) AS rank FROM of_ranks GROUP BY run_id) USING (run_id, rank)),
 validations AS (
     SELECT run_id, arg_max(file_id, line) AS file_id, max(line) AS line, attempt, phase, epoch,
         CASE WHEN epoch IS NULL THEN max(step) END AS step, max(ts) AS ts,

@@ -16,6 +16,7 @@ GLANCE = (
     "part", "what", "failures", "n_runs", "failures_per_1000_node_h", "mtbf_h", "verdict", "p_value", "named",
     "lost_node_hours", "first_line",
 )  # fmt: skip
+_FEWEST_DRAWN = 3  # failures; one bar with its interval is no figure
 _FEWEST_RUNS = 10  # below, a rate says nothing
 
 
@@ -28,6 +29,11 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
         if row["verdict"] in ("failing", "confounded"):
             found.append(_of_node(row, of_all))
     return few(found)
+
+
+def charts(rows: "pl.DataFrame") -> tuple[str, ...]:
+    failures = sum(row["failures"] for row in rows.iter_rows(named=True) if row["part"] == "all")
+    return CHARTS if failures >= _FEWEST_DRAWN else ()
 
 
 def _text_of_all(row: Mapping[str, Any], rows: "pl.DataFrame") -> str:

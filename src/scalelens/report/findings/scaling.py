@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from scalelens.charts.naming import plain
 from scalelens.report.text.sentences import MOST, FindingSentence, KeyNumber, few, few_of, percent, plural
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
     if known.is_empty():
         return _of_growing(grown)
     best = known.sort("devices", "speedup", descending=True).row(0, named=True)
-    against = f"against {best['baseline_devices']}: {best['series']}"
+    against = f"against {best['baseline_devices']}: {plain(best['series'])}"
     if best["efficiency"] is None:
         return KeyNumber(f"{best['speedup']:.3g} ×", f"the throughput, on {best['devices']} devices", against)
     return KeyNumber(percent(best["efficiency"]), f"efficiency on {best['devices']} devices", against)
