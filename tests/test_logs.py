@@ -163,7 +163,11 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "gluon": {(WINDOW, JOB), (EPOCH, JOB), (WINDOW, NO_RATE)},
     # PyTorch's CNN prints one throughput for each epoch, examples-utils the benchmark's mean.
     "graphcore": {(ONE, JOB), (WINDOW, JOB), (EPOCH, JOB), (RUN, JOB)},
-    "hf_progress": {(ONE, NO_RATE), (WINDOW, NO_RATE), (RUN, NO_RATE)},  # tqdm, inverted; a step with an evaluation is a window; a summary of the trainer
+    "hf_progress": {
+        (ONE, NO_RATE),
+        (WINDOW, NO_RATE),
+        (RUN, NO_RATE),
+    },  # tqdm, inverted; a step with an evaluation is a window; a summary of the trainer
     # The bar beside the records; train_runtime in each of them tells the time since the one before.
     # Of ms-swift also the mean of the run.
     "hf_trainer": {(WINDOW, NO_RATE), (ONE, NO_RATE), (RUN, NO_RATE)},

@@ -20,9 +20,11 @@ from scalelens.parsing.since_start import SinceStart
 VERSION = 1
 ANCHORS = ("\tremaining: ",)
 
-_LINE = re.compile(r"\s*(\d{1,9}):\t(?:(.{1,400}?)\t)?total: ([\d.]+ ?(?:us|ms|s|m|h)(?: [\d.]+(?:s|m))*)\tremaining: ")
-_VALUE = re.compile(r"(?:\A|\t)(learn|test\d*): (-?[\d.]+(?:e[-+]?\d+)?)")
-_PART = re.compile(r"(\d+)(?:\.(\d+))? ?(us|ms|s|m|h)")
+_LINE = re.compile(
+    r"\s*(\d{1,9}):\t(?:(.{1,400}?)\t)?total: (\d{1,9}(?:\.\d{1,9})?(?:us|ms|s|m|h)(?: \d\d?[ms])*)\tremaining: "
+)
+_VALUE = re.compile(r"(?:\A|\t)(learn|test\d*): (-?\d+(?:\.\d*)?(?:e[-+]?\d+)?)(?=\t|\Z)")
+_PART = re.compile(r"(\d+)(?:\.(\d+))?(us|ms|s|m|h)")
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 

@@ -30,7 +30,7 @@ _STEP = re.compile(
     r"(?:\A|(?<=[\r\b]))\s*step +(\d{1,9})/(\d{1,9}) (?:\[[=>.]*\] )?- (?P<values>(?:\w+: [^\r\b]{1,200}? - )+)"
     r"(?:ETA: [\d:]+s? - )?(\d{1,9})(us|ms|s)/step(?=[\s\b]|\Z|,)"
 )
-_LOSS = re.compile(r"loss: (-?[\d.]+(?:e[-+]?\d+)?)")
+_LOSS = re.compile(r"loss: (-?\d+(?:\.\d*)?(?:e[-+]?\d+)?)(?= )")
 _SECONDS = factors("us", "ms", "s")
 
 
