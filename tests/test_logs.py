@@ -125,6 +125,7 @@ JOB, RANK, NO_RATE = "global", "rank", None
 MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "ascend_step_trace": {(ONE, NO_RATE)},
     "basicsr": {(WINDOW, NO_RATE), (RUNNING, NO_RATE)},  # between stamps; else the printed mean
+    "catboost": {(WINDOW, NO_RATE)},  # differences of the time since the start
     "clu": {(WINDOW, NO_RATE), (WINDOW, JOB)},  # steps per second since the record before; T5X's rate is of the job
     "colossalai": {(RUN, JOB), (RUN, RANK)},  # means over the run; of a rank where dp_world_size is missing
     "column_lines": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # of one step, or of an epoch by its stamps
@@ -162,7 +163,11 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "gluon": {(WINDOW, JOB), (EPOCH, JOB), (WINDOW, NO_RATE)},
     # PyTorch's CNN prints one throughput for each epoch, examples-utils the benchmark's mean.
     "graphcore": {(ONE, JOB), (WINDOW, JOB), (EPOCH, JOB), (RUN, JOB)},
-    "hf_progress": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # tqdm, inverted; a step with an evaluation is a window
+    "hf_progress": {
+        (ONE, NO_RATE),
+        (WINDOW, NO_RATE),
+        (RUN, NO_RATE),
+    },  # tqdm, inverted; a step with an evaluation is a window; a summary of the trainer
     # The bar beside the records; train_runtime in each of them tells the time since the one before.
     # Of ms-swift also the mean of the run.
     "hf_trainer": {(WINDOW, NO_RATE), (ONE, NO_RATE), (RUN, NO_RATE)},
@@ -223,6 +228,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
         (WINDOW, RANK),
     },  # since the record before, or over a window as long; of one device's batch
     "command_line": {(WINDOW, JOB), (ONE, NO_RATE)},  # records of other formats in its fixtures
+    "paddle_model": {(WINDOW, NO_RATE)},  # what the mean of an epoch, times its count, grew by
     "pbs_job": {(WINDOW, JOB)},  # Megatron's record in its fixture
     "pytorch_imagenet": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # `Time a (b)`: a is one batch, b is left out
     "run_summary": {
@@ -239,7 +245,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "tf_cnn_benchmarks": {(RUNNING, RANK), (RUNNING, JOB), (RUNNING, NO_RATE)},
     "tf_estimator": {(WINDOW, NO_RATE)},
     "ssd_pytorch": {(ONE, RANK)},  # the timer of one process
-    "tfevents": {(RUNNING, NO_RATE)},  # Detectron2's, smoothed over its last records
+    "tfevents": {(RUNNING, NO_RATE), (ONE, NO_RATE)},  # Detectron2's, smoothed over its last records; a named time
     "timm": {(ONE, JOB), (ONE, NO_RATE)},  # the rate is bs * world / time; validation prints none
     "timm_results": {(RUN, JOB)},  # one device
     "torchtitan": {(ONE, RANK), (WINDOW, RANK)},  # tps per device

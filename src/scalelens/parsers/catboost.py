@@ -16,14 +16,17 @@ from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.since_start import SinceStart
+from scalelens.units import factors
 
 VERSION = 1
 ANCHORS = ("\tremaining: ",)
 
-_LINE = re.compile(r"\s*(\d{1,9}):\t(?:(.{1,400}?)\t)?total: ([\d.]+ ?(?:us|ms|s|m|h)(?: [\d.]+(?:s|m))*)\tremaining: ")
-_VALUE = re.compile(r"(?:\A|\t)(learn|test\d*): (-?[\d.]+(?:e[-+]?\d+)?)")
-_PART = re.compile(r"(\d+)(?:\.(\d+))? ?(us|ms|s|m|h)")
-_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_LINE = re.compile(
+    r"\s*(\d{1,9}):\t(?:(.{1,400}?)\t)?total: (\d{1,9}(?:\.\d{1,9})?(?:us|ms|s|m|h)(?: \d\d?[ms])*)\tremaining: "
+)
+_VALUE = re.compile(r"(?:\A|\t)(learn|test\d*): (-?\d+(?:\.\d*)?(?:e[-+]?\d+)?)(?=\t|\Z)")
+_PART = re.compile(r"(\d+)(?:\.(\d+))?(us|ms|s|m|h)")
+_SECONDS = factors("us", "ms", "s", "min", "h")
 
 
 class Reader:
@@ -55,6 +58,7 @@ def _elapsed(text: str) -> tuple[float, float]:
     """Seconds, and the size of their last digit."""
     seconds, digit_s = 0.0, 1.0
     for whole, decimals, unit in _PART.findall(text):
-        digit_s = _SECONDS[unit] * 10.0 ** -len(decimals)
-        seconds += float(f"{whole}.{decimals or 0}") * _SECONDS[unit]
+        unit_s = _SECONDS["min" if unit == "m" else unit]
+        digit_s = unit_s * 10.0 ** -len(decimals)
+        seconds += float(f"{whole}.{decimals or 0}") * unit_s
     return seconds, digit_s

@@ -176,6 +176,8 @@ class Reader:
     def ended(self, epoch: float) -> bool:
         """Whether the training that is summarized went on to its planned end: by its epochs or its learning rate."""
         planned = self.rows.params.get("num_epochs")
+        if self.at is not None and self.at == self.rows.params.get("max_steps"):
+            return True  # with max_steps, it may be within an epoch
         if isinstance(planned, int):
             return epoch >= _WHOLE_SHARE * planned
         return len(self.rates) > 1 and self.rates[-1] <= (1 - _WHOLE_SHARE) * max(self.rates)

@@ -36,7 +36,8 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.running: dict[tuple[int | None, str | None], list[bool]] = {}  # whether each open engine trains, outer first
+        # Whether each open engine trains, the outer one first.
+        self.running: dict[tuple[int | None, str | None], list[bool]] = {}
         self.trained: set[tuple[int | None, str | None]] = set()
         self.epoch: int | None = None  # the last of the training
 

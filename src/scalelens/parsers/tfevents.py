@@ -12,9 +12,12 @@ is the number of the event.  The time at which a step was first written is the m
 epochs, samples) is not said.  A tag that goes back to a step before its last one is a restart.
 
 Detectron2 and MMEngine write `time` beside `data_time`, seconds of an iteration: there steps have a time, a median or
-mean over the last of them (running_mean), their loss and their learning rate.
+mean over the last of them (running_mean), their loss and their learning rate.  Where one tag says by its name that it is
+the time of a step, and its unit (`perf/step_time_s`, `train/step_time_ms`), its values are that; of several such tags
+the first counts.
 """
 
+import functools
 import math
 import struct
 from collections.abc import Iterator
@@ -24,6 +27,8 @@ from scalelens.parsing.protobuf import fields, signed
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import YEARS_2000_TO_2100
+from scalelens.tabular.column_names import read_name
+from scalelens.units import factors
 
 VERSION = 2
 
@@ -32,6 +37,8 @@ _FORMATS = {1: "<f", 2: "<d", 3: "<i", 9: "<q"}  # of a tensor's content, by its
 _OF_A_STEP = {
     "time": "step_s", "data_time": "data_s", "total_loss": "loss", "loss": "loss", "lr": "learning_rate",
 }  # fmt: skip
+_STEP_TIME = "time of a step"
+_TIMES = factors("s", "ms", "us", "ns", "min", "h")
 _NUMBERS = {5: "<f", 6: "<d"}  # of a tensor's own fields
 
 
@@ -97,6 +104,7 @@ class _TimedSteps:
         self.at: tuple[int, int] | None = None  # step and attempt
         self.values: dict[str, float] = {}
         self.line = 0
+        self.timing: tuple[str, float] | None = None  # the tag that names the time of a step, and its unit in seconds
 
     def take(self, line: int, step: int, tag: str, value: float) -> None:
         if self.at != (step, self.rows.attempt):
@@ -104,6 +112,10 @@ class _TimedSteps:
             self.at, self.line, self.values = (step, self.rows.attempt), line, {}
         if tag in _OF_A_STEP:
             self.values[tag] = value
+        elif self.timing is None or tag == self.timing[0]:
+            self.timing = self.timing or _timing_of(tag)
+            if self.timing:
+                self.values[_STEP_TIME] = value * self.timing[1]
 
     def finish(self) -> None:
         """Ends the step that the last scalars were of."""
@@ -112,7 +124,19 @@ class _TimedSteps:
             row: dict[str, Any] = {_OF_A_STEP[tag]: value for tag, value in sorted(self.values.items())}
             row |= {"attempt": attempt, "phase": "train", "step": step, "value_kind": "running_mean"}
             self.rows.put("steps", self.line, row)
+        elif self.at and _STEP_TIME in self.values:
+            self.rows.add(
+                "steps", self.line, attempt=self.at[1], phase="train", step=self.at[0],
+                step_s=self.values[_STEP_TIME], averaged_steps=1, value_kind="instant", loss=self.values.get("loss"),
+            )  # fmt: skip
         self.at = None
+
+
+@functools.lru_cache
+def _timing_of(tag: str) -> tuple[str, float] | None:
+    """A tag that says that it is the time of a step, and its unit in seconds."""
+    role, unit = read_name(tag)
+    return (tag, _TIMES[unit]) if role == "batch_time" and unit in _TIMES else None
 
 
 def _frames(source: Source, rows: Rows) -> Iterator[bytes]:
