@@ -26,7 +26,7 @@ VERSION = 1
 ANCHORS = ("| time/ ", "| train/ ", "| rollout/ ", "| eval/ ")
 
 _SECTION = re.compile(r"\| ([\w-]{1,60}/) +\| +\|\s*\Z")
-_ENTRY = re.compile(r"\| {4}(\S.*?) +\| (\S.*?) *\|\s*\Z")
+_ENTRY = re.compile(r"\| {4}(?! )([^|]*[^|\s]) +\| (?! )([^|]*[^|\s]) *\|\s*\Z")
 _END = re.compile(r"-{10,}\s*\Z")
 
 
