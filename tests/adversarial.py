@@ -126,9 +126,58 @@ def shuffled(seed: Seed, chance: random.Random, size: int) -> bytes:
     return b"".join(out)
 
 
+def huge_numbers(seed: Seed, chance: random.Random, size: int) -> bytes:
+    """Numbers that no column holds, or none at all, in the place of some numbers of each copy."""
+    huge = (b"1e308", b"9" * 400, b"-1", b"1e-320", b"NaN", b"-inf", b"18446744073709551616", b"0", b"1e9999", b"0x1F")
+    place, out, length = re.compile(rb"\d+(?:\.\d+)?"), [], 0
+    while length < size:
+        share = chance.choice((0.02, 0.2, 1.0))
+        out.append(
+            place.sub(lambda found: chance.choice(huge) if chance.random() < share else found[0], seed.content)  # noqa: B023
+        )
+        length += len(out[-1]) or size
+    return b"".join(out)
+
+
+def damaged(seed: Seed, chance: random.Random, size: int) -> bytes:
+    """Bytes of each copy changed, removed and doubled, holes of zeros, and copies that end at any byte."""
+    out, length = [seed.content], len(seed.content)
+    while length < size:
+        copy = bytearray(seed.content)
+        for _ in range(chance.choice((1, 3, 30))):
+            at = chance.randrange(len(copy)) if copy else 0
+            copy[at : at + chance.choice((0, 1, 1, 5))] = chance.choice(
+                (bytes([chance.randrange(256)]), b"", b"\0" * chance.choice((1, 4096)), bytes(copy[at : at + 20]))
+            )
+        out.append(bytes(copy[: chance.randrange(len(copy) + 1)] if chance.random() < 0.3 else copy))
+        length += len(out[-1]) or 1
+    return b"".join(out)
+
+
+def recoded(seed: Seed, chance: random.Random, size: int) -> bytes:
+    """The text in another encoding than its beginning says, or in several."""
+    text = seed.content.decode("utf-8", "replace")
+    codes = chance.choice((("utf-16",), ("utf-16-be",), ("utf-32",), ("utf-8-sig", "utf-16-le"), ("cp037", "utf-8")))
+    out, length = [], 0
+    while length < size:
+        out.append(text.encode(codes[len(out) % len(codes)], "replace"))
+        length += len(out[-1]) or size
+    return b"".join(out)
+
+
+def long_label(seed: Seed, chance: random.Random, size: int) -> bytes:
+    """A word of a third of the file, and after it the lines that may be about it again and again."""
+    words = [*re.finditer(rb"[A-Za-z][\w./-]*", seed.content)] or [*re.finditer(rb".", seed.content, re.DOTALL)]
+    word = chance.choice(words[: chance.choice((3, 30, len(words)))])
+    before, behind = seed.content[: word.start()], seed.content[word.end() :]
+    following = behind.partition(b"\n")[2] or behind
+    return filled(before + word[0] * (size // 3 // len(word[0])) + behind, following, b"", size)
+
+
 Way = Callable[[Seed, random.Random, int], bytes]
 WAYS: dict[Way, int] = {  # how often each is tried on a seed
     one_line: 1, token_repeated: 2, foreign_repeated: 3, cut_lines: 1, counted: 2, all_counted: 1, shuffled: 1,
+    huge_numbers: 1, damaged: 2, recoded: 1, long_label: 3,
 }  # fmt: skip
 
 

@@ -66,7 +66,9 @@ def test_scripts_are_sound(system: str | None, workload: str, tmp_path: Path) ->
         assert f"# FILL IN: one of {partition.replace('|', ', ')}\n#SBATCH --partition=FILL_IN\n" in text
     elif partition:
         assert f"#SBATCH --partition={partition}\n" in text
-    if facts.get("gpu_option"):
+    if facts.get("gpu_option") == "none":
+        assert "gpu" not in text.partition("set -euo")[0].partition("#SBATCH")[2]
+    elif facts.get("gpu_option"):
         assert f"#SBATCH {facts['gpu_option']}\n" in text
     known_network = "SOCKET_IFNAME" in facts.get("environment", "")
     assert ("no interface is known to be needed" in text) != known_network
@@ -89,13 +91,14 @@ def test_what_is_known_of_a_system_has_a_source() -> None:
     systems = job_script.systems()
     assert list(systems) == [
         "lumi", "frontier", "leonardo", "marenostrum5", "meluxina", "karolina", "discoverer", "vega", "deucalion", "jupiter",
-        "dardel", "jureca",
+        "dardel", "jureca", "roihu", "daint", "clariden",
     ]  # fmt: skip
     for name, row in systems.items():
         known = any(value for key, value in row.items() if key not in ("system", "name", "source"))
         assert bool(row["source"]) == known, name
         assert all(source.startswith("https://") for source in row["source"].split()), name
         assert all(entry.startswith("export ") for entry in job_script.entries(row, "environment")), name
+        assert all(entry.startswith("export ") for entry in job_script.entries(row, "bare_environment")), name
         assert all(entry.startswith("--") for entry in job_script.entries(row, "options")), name
 
 
@@ -120,7 +123,7 @@ def script(tmp_path: Path, system: str | None = "lumi", nodes: int = 2, **asked:
 DATA = ["--data", "/scratch/images of mine", "--steps", "9"]
 
 
-@pytest.mark.parametrize("runtime", Runtime)
+@pytest.mark.parametrize("runtime", [*Runtime][:-1])  # the last one is told what to mount by a file
 @pytest.mark.parametrize("stage", [False, True])
 def test_a_container_sees_the_study_and_the_data(runtime: Runtime, stage: bool, tmp_path: Path) -> None:
     text = script(tmp_path, None, container="image.sif", runtime=runtime, stage=stage, options=DATA)
@@ -497,3 +500,50 @@ def test_all_cores_of_a_node_are_asked_for_where_slurm_counts_hardware_threads(
     assert f"#SBATCH --cpus-per-task={cpus}\n" in text
     assert f"export SRUN_CPUS_PER_TASK={cpus} " in text
     assert f"export OMP_NUM_THREADS=$(({threads} / devices))\n" in text
+
+
+def test_a_script_of_dardel_finds_modules(tmp_path: Path) -> None:
+    """PDC: without -l a script has no modules; its containers start by the module singularity."""
+    text = script(tmp_path, "dardel", container="image.sif")
+    assert text.startswith("#!/bin/bash -l\n")
+    assert "#SBATCH --partition=gpu\n" in text
+    assert "#SBATCH --cpus-per-task=128\n" in text
+    assert text.index("module load PDC\nmodule load singularity\n") < text.index("container=(singularity exec ")
+    assert script(tmp_path / "other", "lumi").startswith("#!/bin/bash\n")
+    with pytest.raises(UserError, match="24:00:00"):
+        script(tmp_path / "long", "dardel", time="25:00:00")
+
+
+def test_a_script_of_roihu_is_that_of_its_guide(tmp_path: Path) -> None:
+    text = script(tmp_path, "roihu")
+    wanted = (
+        "--partition=gpularge",
+        "--gres=gpu:gh200:4",
+        "--cpus-per-task=288",
+        "--ntasks-per-node=1",
+        "--account=p7",
+    )
+    assert all(f"#SBATCH {option}\n" in text for option in wanted)
+    with pytest.raises(UserError, match="1 to 10 nodes"):
+        script(tmp_path / "large", "roihu", nodes=11)
+    with pytest.raises(UserError, match="--partition gpularge"):
+        script(tmp_path / "two", "roihu", partition="gpumedium")
+
+
+@pytest.mark.parametrize("system", ["daint", "clariden"])
+def test_scripts_of_alps_are_those_of_its_guide(system: str, tmp_path: Path) -> None:
+    """Nodes are whole and need no option for GPUs; NCCL finds Slingshot by the plugin, which a container brings."""
+    text = script(tmp_path, system)
+    assert "#SBATCH --partition=normal\n" in text
+    assert "--gres" not in text and "--gpus" not in text
+    assert "export NCCL_NET='AWS Libfabric'\n" in text
+    assert "export FI_MR_CACHE_MONITOR=userfaultfd\n" in text
+    assert 'SCALELENS_RANK_CORES="0-71 72-143 144-215 216-287"' in text
+    assert "--environment" not in text
+    contained = script(tmp_path / "contained", system, container="pytorch")
+    assert "srun --ntasks-per-node=1 --kill-on-bad-exit=1 --environment=pytorch bash -c" in contained
+    assert "NCCL_NET=" not in contained
+    assert "${container" not in contained
+    assert f"PyTorch, mount\n# {tmp_path / 'contained'} under the same name" in contained
+    with pytest.raises(UserError, match="is beyond what --partition normal"):
+        script(tmp_path / "long", system, time="30:00:00")

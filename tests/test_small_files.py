@@ -6,6 +6,7 @@ import pkgutil
 import random
 import re
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from re._constants import (  # type: ignore[import-not-found]
@@ -317,6 +318,20 @@ def test_no_pattern_looks_for_the_end_of_blanks_at_each_letter() -> None:
     """`(.*?)\\s*\\Z` takes the square of a long row of blanks: the text is stripped before."""
     assert not {name for name, pattern, _ in patterns() if LAZY_END.search(str(pattern.pattern))}
     assert LAZY_END.search(r"(\w+): *(.*?)\s*\Z") and not LAZY_END.search(r"(\w+): *(.*)\Z")
+
+
+def test_a_long_row_of_blanks_in_a_printed_table_is_passed_once() -> None:
+    """Two cells, each up to its first blanks: 250 KB of blanks took 21 s of the processor."""
+    from scalelens.parsers import stable_baselines3_table
+
+    begin = time.process_time()
+    for text in (
+        "|    ep" + " " * 100_000 + "x" + " " * 100_000,
+        "|    a" + " " * 100_000 + "| b" + " " * 100_000 + "x",
+    ):
+        assert not stable_baselines3_table.ENTRY.match(text)
+    assert time.process_time() - begin < 2
+    assert stable_baselines3_table.ENTRY.match("|    ep_len_mean     | 132      |")[1] == "ep_len_mean"  # type: ignore[index]
 
 
 # JSON

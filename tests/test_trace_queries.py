@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import duckdb
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -404,3 +405,12 @@ def test_annotations_with_sizes_are_one_and_twins_count_once(warehouse: Warehous
     ]  # fmt: skip
     apart = warehouse.ask(asked.format("steps := 'hta'"))
     assert ("device", "step[DECODE bs=16]", 1, 2, 80) in [tuple(row.values()) for row in apart]
+
+
+def test_a_kernel_without_a_name_is_a_sentence_of_the_report() -> None:
+    """A damaged trace ended the report with a TypeError."""
+    from scalelens.report.findings import kernels
+
+    rows = pl.DataFrame({"run_id": ["r"], "name": pl.Series([None], dtype=pl.String), "calls": [2], "share": [0.5]})
+    (sentence,) = kernels.sentences(rows, {"r": "damaged"})
+    assert sentence.text == "damaged: work without a name takes 50.0 % of the device's work, in 2 calls."

@@ -25,18 +25,41 @@ _DEVICES = {  # what each runtime needs for NVIDIA's devices and for AMD's
 }
 
 
+def _runtime(request: Request, system: dict[str, str]) -> str:
+    return request.runtime or system.get("container_runtime") or Runtime.apptainer
+
+
+def runs_by_slurm(request: Request, system: dict[str, str]) -> bool:
+    """Whether srun itself starts the container."""
+    return request.container is not None and _runtime(request, system) == Runtime.container_engine
+
+
+def environment_option(request: Request, system: dict[str, str]) -> str:
+    """The option of srun that names the environment file, by its name or its full path."""
+    if not request.container or not runs_by_slurm(request, system):
+        return ""
+    path = Path(request.container)
+    return f"--environment={shlex.quote(str(path.resolve() if path.exists() else path))}"
+
+
 def start_lines(request: Request, system: dict[str, str], out: Path) -> list[str]:
     """How the runners find what they need: in a container, or in what the user loads here."""
     packages = "PyTorch and megatron-core" if request.workload == "language" else "PyTorch"
     if not request.container:
         return [f"# Here: modules with {packages}, or write this script with --container IMAGE"]
-    runtime = request.runtime or system.get("container_runtime") or Runtime.apptainer
+    runtime = _runtime(request, system)
     folders = [shlex.quote(str(out))]
     if request.stage:
         folders.append('"$staged"')
     elif request.data:
         data = Path(request.data).resolve()
         folders.append(shlex.quote(str(data.parent if request.workload == "language" else data)))
+    if runtime == Runtime.container_engine:
+        return [
+            f"# The environment file {request.container} must name an image with {packages}, mount",
+            f"# {' and '.join(folders)} under the same name, and set the annotations",
+            "# com.hooks.aws_ofi_nccl.enabled and com.hooks.aws_ofi_nccl.variant for the network.",
+        ]
     lines = _container_lines(request.container, runtime, folders, request.on_cpu)
     is_usual = runtime == system.get("container_runtime")
     setup = system.get("container_setup", "").split(";") if is_usual and not request.on_cpu else []

@@ -1,4 +1,4 @@
-#!/bin/bash
+#!/bin/bash@shell_option@
 # @title@, by scalelens bench @version@
 @notes@
 @sources@
@@ -26,7 +26,7 @@ runners=@runners@
 head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)@address_suffix@
 echo "SLURM_JOB_ID=$SLURM_JOB_ID"
 
-srun --ntasks-per-node=1 --kill-on-bad-exit=1 bash -c "export PET_NODE_RANK=\$SLURM_PROCID; exec \"\$@\"" node \
+srun --ntasks-per-node=1 --kill-on-bad-exit=1@srun_options@ bash -c "export PET_NODE_RANK=\$SLURM_PROCID; exec \"\$@\"" node \
 @in_container@
 @power_sampler@
     "$python" -m torch.distributed.run --nnodes @nodes@ --rdzv_backend static --rdzv_id "$SLURM_JOB_ID" \

@@ -8,7 +8,7 @@ import re
 import shlex
 from pathlib import Path
 
-from scalelens.bench.containers import staging, start_lines
+from scalelens.bench.containers import environment_option, runs_by_slurm, staging, start_lines
 from scalelens.bench.request import Request
 from scalelens.catalog import CATALOG_FOLDER
 from scalelens.version import __version__
@@ -20,12 +20,14 @@ _FILL_IN = "FILL_IN"  # submit.sh refuses a script that still holds it as a valu
 def systems() -> dict[str, dict[str, str]]:
     """What is known of the batch systems of machines.  A field is empty where no source was at hand for it.
 
-    `partition` is `none` where the QoS chooses it, and `a|b` where the user must. `address_suffix` turns a
-    node's name into its name in the fast network. `threads_per_core` is given where Slurm counts hardware
-    threads. `rank_cores` are the cores nearest to each device, in the order of the devices. `prepare` is run
-    once before the runner, `container_setup` where the system's own container runtime is used. `local_storage`
-    is a node's own, `local_option` what a job must ask for to have it. Semicolons separate the entries of
-    `options`, `environment`, `prepare`, `container_setup` and `notes`.
+    `partition` is `none` where the QoS chooses it, and `a|b` where the user must; `gpu_option` is `none` where whole
+    nodes have their devices unasked. `shell_option` is what the script's bash needs to find modules.
+    `address_suffix` turns a node's name into its name in the fast network. `threads_per_core` is given where Slurm
+    counts hardware threads. `rank_cores` are the cores nearest to each device, in the order of the devices. `prepare`
+    is run once before the runner, `bare_environment` is for jobs outside of containers, `container_setup` for those
+    that the system's own container runtime starts. `local_storage` is a node's own, `local_option` what a job must ask
+    for to have it. Semicolons separate the entries of `options`, `environment`, `bare_environment`, `prepare`,
+    `container_setup` and `notes`.
     """
     with (CATALOG_FOLDER / "slurm.csv").open(newline="", encoding="utf-8") as text:
         return {row["system"]: row for row in csv.DictReader(text)}
@@ -54,6 +56,8 @@ def job_script(request: Request, nodes: int, system: dict[str, str], out: Path, 
         "time": request.time,
         "runners": shlex.quote(str(out / "runners")),
         "address_suffix": system.get("address_suffix", ""),
+        "shell_option": f" {option}" if (option := system.get("shell_option")) else "",
+        "srun_options": f" {option}" if (option := environment_option(request, system)) else "",
         "runner_options": f"--out {shlex.quote(folder)} {options}".rstrip(),
     }
     blocks = {
@@ -61,7 +65,9 @@ def job_script(request: Request, nodes: int, system: dict[str, str], out: Path, 
         **_node_lines(request, nodes, system),
         "staging": stage_lines,
         "container": start_lines(request, system, out),
-        "in_container": ['    "${container[@]}" \\'] if request.container else [],
+        "in_container": ['    "${container[@]}" \\']
+        if request.container and not runs_by_slurm(request, system)
+        else [],
         "power_sampler": [sampler] if request.power else [],
     }
     return _filled("job.sh", values, blocks)
@@ -89,7 +95,11 @@ def _node_lines(request: Request, nodes: int, system: dict[str, str]) -> dict[st
     return {
         "devices": _fillable(f"devices={devices}", "the devices of a node"),
         "threads": _threads(system, cores, request.on_cpu) if cores else [],
-        "environment": [*entries(system, "environment"), *([] if request.on_cpu else entries(system, "prepare"))],
+        "environment": [
+            *entries(system, "environment"),
+            *([] if request.container else entries(system, "bare_environment")),
+            *([] if request.on_cpu else entries(system, "prepare")),
+        ],
         "network_hint": [] if request.on_cpu or nodes == 1 else _network_hint(system),
     }
 
@@ -121,7 +131,7 @@ def _system_options(request: Request, system: dict[str, str], account: str) -> l
 
 def _gpu_option(system: dict[str, str], on_cpu: bool) -> list[str]:
     option = system.get("gpu_option")
-    if not option and on_cpu:
+    if option == "none" or (not option and on_cpu):
         return []
     what = "how this machine is asked for all devices of a node"
     return _fillable(f"#SBATCH {option or '--gpus-per-node=' + _FILL_IN}", what)

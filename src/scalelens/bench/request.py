@@ -11,6 +11,7 @@ class Runtime(StrEnum):
     singularity = "singularity"
     shifter = "shifter"
     podman = "podman"
+    container_engine = "container-engine"  # of CSCS: srun starts what an environment file describes
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Request:
     account: str | None = None
     partition: str | None = None
     qos: str | None = None
-    container: str | None = None  # an image
+    container: str | None = None  # an image, or an environment file
     runtime: Runtime | None = None
     stage: bool = False
 

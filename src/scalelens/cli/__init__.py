@@ -5,10 +5,13 @@ CONTEXT_SETTINGS, if it has any, go to click.  Exit codes: 0 done, 1 the answer 
 3 `verify`: the values are the same and the picture was not compared, 130 interrupted.
 """
 
+import functools
 import importlib
 import pkgutil
 import sys
+from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 import typer
 
@@ -19,6 +22,7 @@ from scalelens.cli.refusals import end_for_lack_of_memory, is_for_lack_of_memory
 from scalelens.cli.startup import end_process, open_streams, reduce_overhead
 from scalelens.errors import UserError
 from scalelens.version import __version__
+from scalelens.warehouse.root import root_of
 
 PANELS = ("Read", "Ask", "Draw", "Traces", "Run")  # in the order of the help; any other comes last
 
@@ -53,11 +57,23 @@ def add_commands(group: typer.Typer, package: ModuleType, word: str | None = Non
             cls=Command,
             context_settings=getattr(module, "CONTEXT_SETTINGS", None),
             rich_help_panel=getattr(module, "PANEL", None),
-        )(getattr(module, name))
+        )(with_root(getattr(module, name)))
     for name in (name for name in modules if found[name]):
         commands_of_folder = typer.Typer(cls=Group, help=modules[name].__doc__, no_args_is_help=True)
         add_commands(commands_of_folder, modules[name])
         group.add_typer(commands_of_folder, name=name, rich_help_panel=getattr(modules[name], "PANEL", None))
+
+
+def with_root(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that gets a bucket as such: older versions of typer make a path anew of what a callback returned."""
+
+    @functools.wraps(command)
+    def called(**arguments: Any) -> None:
+        if arguments.get("warehouse") is not None:
+            arguments["warehouse"] = root_of(arguments["warehouse"])
+        command(**arguments)
+
+    return called
 
 
 def spelt(name: str) -> str:

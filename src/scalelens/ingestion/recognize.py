@@ -18,7 +18,7 @@ from scalelens.parsing.dispatch import LineDispatcher
 from scalelens.parsing.format_file import defect, name_of
 from scalelens.parsing.recurring_lines import Recurring, RecurringLines
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.source import HEAD, Source, encoding_of
+from scalelens.parsing.source import COMPRESSED, HEAD, Source, encoding_of
 from scalelens.parsing.sqlite_file import MAGIC, fault_of, schema_of
 from scalelens.tabular.roles import in_words
 
@@ -61,6 +61,7 @@ def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = Fa
     With `documents`, documents and source code are read as if they were logs.
     """
     rows.path = source.path
+    rows.text.of_file(source.size_bytes, source.path.lower().endswith(COMPRESSED))
     head = source.head()
     if (not head or head.isspace()) and len(head) < HEAD:
         return ("empty", None) if source.damage is None else ("unknown", source.damage)

@@ -22,8 +22,9 @@ import pyarrow.parquet as pq
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.nsight_capture import read_capture
 from scalelens.parsing.nsight_tables import READ_TABLES
+from scalelens.parsing.parquet_file import is_text, most_bytes, stated_bytes, text_bytes
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.source import RATIO_FROM, Source
+from scalelens.parsing.source import Source
 from scalelens.parsing.sqlite_file import written_database
 
 VERSION = 1
@@ -41,7 +42,6 @@ _ALONE = (
     "(nsys export --type sqlite)"
 )
 _BATCH = 20_000  # rows
-_BYTES_PER_BYTE = 200  # of values, eight bytes each, for one that is stored: real tables take a tenth of it
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -74,19 +74,26 @@ def _tables(folder: Path, rows: Rows) -> Iterator[tuple[str, list[str], Iterator
         try:
             file = pq.ParquetFile(path)
             columns = [field.name for field in file.schema_arrow if _is_simple(field.type)]
-            values = file.metadata.num_rows * len(columns)
+            texts = [field.name for field in file.schema_arrow if is_text(field.type)]
+            file = pq.ParquetFile(path, read_dictionary=texts)  # one long text may stand for all rows
+            stated = stated_bytes(file.metadata, len(columns))
         except (pa.ArrowException, OSError, ValueError) as error:
             rows.problem(None, f"{path.name} cannot be read: {str(error).splitlines()[0]}")
             continue
-        if 8 * values > max(RATIO_FROM, _BYTES_PER_BYTE * path.stat().st_size):
+        if stated > most_bytes(path.stat().st_size):
             rows.problem(None, f"{path.name} gives far more rows than its size allows, and is left out")
         elif columns:
-            yield path.stem, columns, _batches(file, columns, path.name, rows)
+            yield path.stem, columns, _batches(file, columns, path, rows)
 
 
-def _batches(file: pq.ParquetFile, columns: list[str], name: str, rows: Rows) -> Iterator[list[tuple[Any, ...]]]:
+def _batches(file: pq.ParquetFile, columns: list[str], path: Path, rows: Rows) -> Iterator[list[tuple[Any, ...]]]:
+    name, text_left = path.name, most_bytes(path.stat().st_size)
     try:
         for batch in file.iter_batches(_BATCH, columns=columns):
+            text_left -= sum(map(text_bytes, batch.columns))
+            if text_left < 0:
+                rows.problem(None, f"{name} gives far more text than its size allows: what was read before is kept")
+                return
             yield list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
     except (pa.ArrowException, OSError, ValueError) as error:
         rows.problem(None, f"{name} is cut or damaged ({str(error).splitlines()[0]}): what was read before is kept")

@@ -26,7 +26,7 @@ VERSION = 1
 ANCHORS = ("| time/ ", "| train/ ", "| rollout/ ", "| eval/ ")
 
 _SECTION = re.compile(r"\| ([\w-]{1,60}/) +\| +\|\s*\Z")
-_ENTRY = re.compile(r"\| {4}(\S.*?) +\| (\S.*?) *\|\s*\Z")
+ENTRY = re.compile(r"\| {4}(?! )([^|]*[^|\s]) +\| (?! )([^|]*[^|\s]) *\|\s*\Z")
 _END = re.compile(r"-{10,}\s*\Z")
 
 
@@ -55,7 +55,7 @@ class Reader:
         if self.take(line) or self.last is None:  # the end of a table is followed by the next one
             return
         self.last = line
-        if entry := _ENTRY.match(line.text):
+        if entry := ENTRY.match(line.text):
             if (value := number(entry[2])) is not None:
                 self.values[self.section + entry[1]] = value
         elif _END.match(line.text):

@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from scalelens.parsing.parquet_file import most_bytes, stated_bytes, text_bytes
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 
@@ -32,6 +33,7 @@ _TYPES = pa.schema(
     + [("step", pa.int64()), ("optype", pa.string()), ("start_ts", pa.float64()), ("duration", pa.float64())]
 )
 _NEEDED = _TYPES.names
+_ROWS, _BYTES_OF_ROW = 10_000, 4  # of any file, and more for each row: real ones take ten bytes and more
 _COLLECTIVES = {"grads-reduce-scatter": "reduce_scatter", "params-all-gather": "all_gather"}
 _COMMUNICATION = ("-send", "-recv", "-all-reduce", "-reduce-scatter", "-all-gather")
 
@@ -42,7 +44,15 @@ def recognise(head: bytes, name: str) -> bool:
 
 def read(source: Source, rows: Rows) -> None:
     try:
-        table = pq.read_table(io.BytesIO(source.read()), columns=_NEEDED).select(_NEEDED).cast(_TYPES)
+        file = pq.ParquetFile(io.BytesIO(source.read()), read_dictionary=["optype"])
+        if file.metadata.num_rows > _ROWS + source.size_bytes // _BYTES_OF_ROW:
+            raise ValueError("it states far more rows than its size allows")
+        if stated_bytes(file.metadata, len(_NEEDED)) > most_bytes(source.size_bytes):
+            raise ValueError("it states far more bytes than its size allows")
+        read = file.read(_NEEDED).select(_NEEDED)
+        if sum(map(text_bytes, read["optype"].chunks)) > most_bytes(source.size_bytes):
+            raise ValueError("it holds far more text than its size allows")
+        table = read.cast(_TYPES)
         columns = {name: table[name].to_pylist() for name in _NEEDED}
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         rows.problem(None, f"the table cannot be read: {str(error).splitlines()[0]}")

@@ -19,7 +19,7 @@ counts twice; a file without it gives its own.
 
 import json
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -38,6 +38,7 @@ _HEAD = re.compile(
     rb"\x0a(?!\xef\xbf\xbd)[\x80-\xff]{0,9}[\x00-\x7f](?:\x08[\x80-\xff]{0,9}[\x00-\x7f])?\x12[\x01-\x7f](?:/host:|/device:|Task Env)"
 )
 _SINCE_1970 = 10**17  # a line whose time is later counts from 1970
+_MOST_ARGS = 8_000  # letters of the statistics of an event: those of a whole instruction of XLA are fewer
 _UNTIMED = "events without times, which it only counts, are left out"
 
 
@@ -95,7 +96,8 @@ def _plane(content: bytes) -> _Plane:
         named = dict(of_event)
         # A display name is short, where the name is a whole instruction.
         text = _text(named.get(4)) or _text(named.get(2))
-        plane.names[number] = text, _values(plane, [value for field, value in of_event if field == 5])
+        of_all = _values(plane, [value for field, value in of_event if field == 5])
+        plane.names[number] = text, dict(_bounded(of_all.items()))
     return plane
 
 
@@ -129,6 +131,16 @@ def _value(plane: _Plane, field: int, value: Any) -> Any:
     if isinstance(value, int):
         return plane.statistics.get(value) if field == 7 else signed(value) if field == 4 else value
     return _text(value) if field == 5 else None
+
+
+def _bounded(statistics: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Statistics without those that are too long together: a name of a few bytes may stand for any text of the file."""
+    left = _MOST_ARGS
+    for name, value in statistics:
+        length = len(name) + (len(value) if isinstance(value, str) else 8)
+        if length <= left:
+            left -= length
+            yield name, value
 
 
 class _Events:
@@ -176,7 +188,7 @@ class _Events:
             self.untimed += 1
             return
         name, args = plane.names.get(found.get(1, 0), ("", {}))
-        args = {**args, **dict(self._statistics(plane, statistics))}
+        args = {**args, **dict(_bounded(self._statistics(plane, statistics)))}
         category, stream = place_of(plane.name, thread, name)
         correlation = args.get("correlation_id")
         self.rows.add(

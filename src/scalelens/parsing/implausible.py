@@ -5,6 +5,7 @@ They are kept, and named in the column `implausible`, so that no statistic count
 """
 
 import statistics
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -25,6 +26,7 @@ INTERVAL_KINDS = ("instant", "interval_mean")  # kinds of times that are of cert
 _SHARE, _SLACK_S = 1.1, 60.0
 _DIGITS = (1.0, 0.1, 0.01, 0.001)  # of a second, to which times may be rounded
 _FEW = 3  # a time of fewer such digits may be rounded to zero
+_LARGEST = sys.float_info.max  # an integer beyond it cannot be shown as a float
 _TOO_SMALL = "not above zero"
 _TOO_LONG = "longer than the time from the first stamp to the last"
 
@@ -56,16 +58,16 @@ class Doubts:
     def look(self, rows: list[_Row], columns: Mapping[str, Sequence[Any]]) -> list[_Row] | None:
         """Marks rows of steps, which have some columns.  Returns those that are done; None if all are, and unchanged.
 
-        Others are held until all stamps are known.
+        Others are held until all stamps are known.  Raises what arithmetic raises where a value fits into no column.
         """
+        may_be_too_long = self._may_be_too_long(rows, columns)  # first, as it raises before a row is changed
+        too_long = [self._is_too_long(row) for row in rows] if may_be_too_long else []
         small = [name for name in _POSITIVE if any(value is not None and value <= 0 for value in columns.get(name, ()))]
         for name in small:
             self._mark_small(rows, name)
         empty = [name for name, placeholder in _PLACEHOLDERS.items() if placeholder in columns.get(name, ())]
         for name in empty:
             _take_out_placeholders(rows, name, _PLACEHOLDERS[name])
-        may_be_too_long = self._may_be_too_long(rows, columns)
-        too_long = [self._is_too_long(row) for row in rows] if may_be_too_long else []
         if not any(too_long):
             return rows if small or empty else None
         self._held += compress(rows, too_long)
@@ -130,7 +132,7 @@ class Doubts:
     def _mark(self, row: _Row, name: str, reason: str) -> None:
         row["implausible"] = " ".join(filter(None, (row.get("implausible"), name)))
         key = row["part"], name, reason
-        first = self._found.get(key, _Doubt(row["line"], row[name], 0))
+        first = self._found.get(key, _Doubt(row["line"], min(max(row[name], -_LARGEST), _LARGEST), 0))
         self._found[key] = first._replace(records=first.records + 1)
 
     def _note_time(

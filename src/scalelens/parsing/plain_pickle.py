@@ -22,6 +22,7 @@ _MARK, _TUPLE, _APPEND, _APPENDS, _SETITEM, _SETITEMS, _STOP, _PROTO, _FRAME = b
 _LOADS = re.compile(rb"(?:j.{4})+", re.DOTALL)  # stacks of calls are long rows of them
 _COUNT = Struct("<I")
 _NAMES = {ord(operation.code): operation.name for operation in pickletools.opcodes}
+_KEYS = {str, int, float, bool, type(None)}  # to look at a tuple of tuples may take a stack, or a time, without an end
 _LONGEST_NUMBER = 9  # bytes of an instruction that is not a text
 
 
@@ -66,6 +67,8 @@ class _Reader:
                 self._load_row()
             elif code in (_SETITEM, _SETITEMS):
                 items = self._taken(2 if code == _SETITEM else None)
+                if not {*map(type, items[::2])} <= _KEYS:
+                    raise ValueError("the pickle holds a dict whose keys are neither texts nor numbers")
                 filled = stack[-1]
                 filled.update(zip(items[::2], items[1::2], strict=True))
                 self.at = at

@@ -25,12 +25,14 @@ import numpy as np
 import pyarrow as pa
 
 from scalelens import arrow_compute as pc
+from scalelens.parsing import text_bounds
 from scalelens.parsing.arrow_rows import COLUMN_TYPES, Columns, GatheredRows, Write, batch_of, columns_of, repeated
 from scalelens.parsing.attempts import AMBIGUOUS, Launch, Position, Writers
 from scalelens.parsing.implausible import INTERVAL_KINDS, Doubts
 from scalelens.parsing.kernel_classes import with_class
 from scalelens.parsing.part_facts import PartFacts
-from scalelens.parsing.secrets import masked, masked_value
+from scalelens.parsing.secrets import masked_value
+from scalelens.parsing.text_bounds import LONGEST_REASON, TOO_MUCH, TextBound, cut, text_bytes
 from scalelens.parsing.values import integer_valued
 from scalelens.tables import LONGEST_TEXT, RUN_FACTS, SCHEMAS, SMALL, TEXT
 
@@ -97,6 +99,7 @@ class Rows:
         self.printed: IO[bytes] | None = None  # lines of a log that a file format found within its file
         self._doubts = Doubts()
         self._format_of_steps: str | None = None  # the last format that gave some
+        self.text = TextBound()  # of all rows
         self._write = write
         self._gathered = gathered  # takes rows in place of `write` where they are few
         self._pending: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
@@ -134,6 +137,11 @@ class Rows:
         """
         fields, count = COLUMN_TYPES[table], len(columns["line"])
         given = {name: values for name, values in columns.items() if values is not None}
+        repeated_text = count * max((len(values) for values in given.values() if isinstance(values, str)), default=0)
+        first = columns["line"][0]
+        line = first.as_py() if isinstance(first, pa.Scalar) else int(first)
+        if not self._affords(text_bytes(table, given) + repeated_text, line, count):
+            return
         rows = pa.table({name: _array_of(values, fields[name].kind, count) for name, values in given.items()})
         if table == "steps":
             self._note_timed_steps(rows["line"][0].as_py(), rows["line"][-1].as_py())
@@ -237,8 +245,8 @@ class Rows:
 
     def problem(self, line: int | None, reason: str, text: str = "") -> None:
         """A line of the format that could not be read, with the reason in a sentence."""
-        row = {"line": line, "part": self.part, "format": self.format, "reason": masked(reason)}
-        row["text"] = masked(text[: 2 * LONGEST_TEXT])[:LONGEST_TEXT]
+        row = {"line": line, "part": self.part, "format": self.format, "reason": cut(reason, LONGEST_REASON)}
+        row["text"] = cut(text, LONGEST_TEXT)
         self._put_problem(row)
 
     def _put_problem(self, row: dict[str, Any]) -> None:
@@ -318,13 +326,29 @@ class Rows:
             for row in rows:
                 _to_utc(row, self.zone)
         columns = columns_of(rows)
-        if table == "steps" and (done := self._doubts.look(rows, columns)) is not None:
+        if table == "steps" and (done := self._looked_at(rows, columns)) is not None:
             rows = done
             columns = columns_of(rows) if rows else {}
         if rows:
             self._hand_over_rows(table, rows, columns)
 
+    def _looked_at(self, rows: list[dict[str, Any]], columns: Columns) -> list[dict[str, Any]] | None:
+        """Rows of steps that are done, None for all; see `Doubts.look`."""
+        try:
+            return self._doubts.look(rows, columns)
+        except _UNFIT:
+            self._take_out_unfit("steps", rows)
+            done = self._doubts.look(rows, columns_of(rows))
+            return rows if done is None else done
+
     def _hand_over_rows(self, table: str, rows: list[dict[str, Any]], columns: Columns) -> None:
+        letters = text_bytes(table, columns)
+        if letters > text_bounds.AT_ONCE and len(rows) > 1:
+            for half in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
+                self._hand_over_rows(table, half, columns_of(half))
+            return
+        if not self._affords(letters, rows[0]["line"], len(rows)):
+            return
         if not self._gather(table, columns, len(rows)):
             try:
                 batch = self._batch_of(table, rows)
@@ -340,6 +364,16 @@ class Rows:
     def _note_timed_steps(self, first: int, last: int) -> None:
         before = self.timed_steps or (first, last)
         self.timed_steps = min(before[0], first), max(before[1], last)
+
+    def _affords(self, text_bytes: int, line: int | None, count: int) -> bool:
+        """Whether rows fit into the text that the file may give.  Those beyond are left out, and that is a problem."""
+        if self.text.takes(text_bytes):
+            return True
+        if not self.text.is_spent:
+            self.text.is_spent = True
+            self.problem(line, TOO_MUCH)
+        self.rows_by_format[self.format] = max(self.rows_by_format.get(self.format, 0) - count, 0)
+        return False
 
     def _gather(self, table: str, columns: Columns, count: int) -> bool:
         """Whether rows are gathered with those of other files."""
@@ -389,6 +423,8 @@ class Rows:
         for part, count in Counter(map(operator.itemgetter(0), rows)).items():
             self._facts_of(part).count("metrics", count)
         columns = dict(zip(_METRICS, zip(*rows, strict=True), strict=True))
+        if not self._affords(text_bytes("metrics", columns), rows[0][1], len(rows)):
+            return
         if self._write and not self._gather("metrics", columns, len(rows)):
             try:
                 batch = batch_of("metrics", {**columns, "file_id": [self.file_id] * len(rows)}, len(rows))

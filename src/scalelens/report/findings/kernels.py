@@ -26,7 +26,8 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
     result = []
     for (run,), group in rows.group_by("run_id", maintain_order=True):
         top = group.row(0, named=True)
-        kernel = top["name"] if len(top["name"]) <= _LONGEST_NAME else f"{top['name'][:_LONGEST_NAME]}…"
+        name = top["name"] or "work without a name"  # of a trace that was damaged
+        kernel = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
         calls = plural(int(top["calls"]), "call")
         text = f"{names[str(run)]}: {kernel} takes {percent(top['share'])} of the device's work, in {calls}."
         result.append(
