@@ -225,7 +225,11 @@ def test_groups_are_chosen_by_label_or_condition(warehouse: Warehouse) -> None:
     ("a", "b", "said"),
     [
         ("nothing", "x", "a: no run is called 'nothing'; there are .*twin.*; or select runs by key=value"),
-        ("twin", "x", "'twin' fits 2 runs; name one of twin .*, twin .*, or write key=value"),
+        (
+            "twin",
+            "x",
+            "'twin' fits 2 runs; name one of twin .*, twin .*, or select runs by key=value or by a condition",
+        ),
         ("x", "name='x'", "both sides"),
     ],
 )

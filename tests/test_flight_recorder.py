@@ -75,7 +75,7 @@ def test_a_hostile_pickle_does_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     assert not (tmp_path / "harm-done").exists()
     assert [entry.status for entry in report.entries] == ["partial"]
     reasons = scalelens.connect(tmp_path / "w").sql("SELECT reason FROM problems").fetchall()
-    assert "holds more than plain containers" in reasons[0][0]
+    assert "contains more than plain containers" in reasons[0][0]
     assert scalelens.connect(tmp_path / "w").sql("SELECT count(*) FROM events").fetchall() == [(3,)], "the rest is kept"
 
 

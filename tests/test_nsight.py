@@ -86,7 +86,7 @@ def test_work_is_that_of_the_ranges_around_its_launch(tmp_path: Path) -> None:
 def test_processes_of_unknown_rank_are_runs_apart(tmp_path: Path) -> None:
     capture(tmp_path / "a.sqlite", two_processes())
     assert ask(tmp_path, "SELECT count(*), count(rank) FROM (SELECT DISTINCT run_id, rank FROM events)") == [(2, 0)]
-    assert "which ranks" in ask(tmp_path, "SELECT note FROM files")[0][0]
+    assert "the ranks of its processes are unknown" in ask(tmp_path, "SELECT note FROM files")[0][0]
 
 
 def test_mpi_says_the_ranks_and_its_calls_are_events(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_a_run_that_is_advised_is_that_run_whatever_its_name(tmp_path: Path) -> 
         rows = "".join(f"{step},{loss / step}\n" for step in range(1, 41))
         (tmp_path / "logs" / f"{name}.csv").write_text(f"step,loss\n{rows}")
     home = ingested(tmp_path / "logs", tmp_path / "w")
-    connection = connect(home, f"{RUN_NAMES}; selected_runs")
+    connection = connect(home, f"{RUN_NAMES}; FROM selected_runs(runs := 'a name')")
     names = dict(connection.sql(RUN_NAMES).fetchall())
     assert sorted(names.values()) == sorted(NAMES)
     for run, name in names.items():

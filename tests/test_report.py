@@ -383,7 +383,7 @@ def test_a_forecast_is_told_where_it_says_something() -> None:
     rows = pl.DataFrame(cells, schema=columns, orient="row")
     (told,) = forecast.sentences(rows, {})
     assert told.text == "gpt: at 2,048 devices expect 61 % to 74 % of ideal; 1,024 were run."
-    assert "by 28 forecasts whose result is known" in told.doubt
+    assert "in 28 forecasts whose result is known" in told.doubt
     wild, short = rows.filter(pl.col("series") == "wild"), rows.head(1)
     assert forecast.sentences(wild, {}) == [] and "too far from a line" in forecast.nothing(wild)
     assert forecast.nothing(short).startswith("A forecast needs four sizes")

@@ -25,7 +25,7 @@ _LINE = re.compile(
     r"\s*(\d{1,9}):\t(?:(.{1,400}?)\t)?total: (\d{1,9}(?:\.\d{1,9})?(?:us|ms|s|m|h)(?: \d\d?[ms])*)\tremaining: "
 )
 _VALUE = re.compile(r"(?:\A|\t)(learn|test\d*): (-?\d+(?:\.\d*)?(?:e[-+]?\d+)?)(?=\t|\Z)")
-_PART = re.compile(r"(\d+)(?:\.(\d+))?(us|ms|s|m|h)")
+_PART = re.compile(r"(?<!\d)(\d+)(?:\.(\d+))?(us|ms|s|m|h)")
 _SECONDS = factors("us", "ms", "s", "min", "h")
 
 

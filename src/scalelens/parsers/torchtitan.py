@@ -60,6 +60,7 @@ class Reader:
         self.attempts: dict[int | None, int] = {}
         self.started: dict[int | None, int] = {}  # first step of ranks that have begun, again or for the first time
         self.stamped: dict[int | None, tuple[int, datetime]] = {}  # step and time of a rank's last record
+        self.with_loss: set[tuple[int | None, str | None]] = set()  # ranks that have the last stage
         self.several = False  # ranks without a label print
         self.doubted = False  # that the batch is what was trained
         self.part = rows.part
@@ -115,8 +116,11 @@ class Reader:
             span_s = self.span_s(line.rank, step, ts, again=position.begins)
             step_s = self.step_s(line, _product(speed, rows.params.get("devices")), tokens, span_s, speed)
         loss: float | None = float(match[3].replace(",", ""))
-        if loss is not None and loss < 0 and loss.is_integer():  # a rank without the last stage: -1 for each microbatch
+        whose = line.rank, line.location
+        if loss < 0 and loss.is_integer() and whose not in self.with_loss:  # -1 for each microbatch: no last stage
             loss = None
+        else:
+            self.with_loss.add(whose)
         rows.add(
             "steps", line.number, attempt=self.attempts.get(line.rank, 0), rank=line.rank, place=line.location,
             phase=phase, step=step, loss=loss, averaged_steps=averaged, rate_scope="rank",

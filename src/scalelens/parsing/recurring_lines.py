@@ -92,7 +92,7 @@ ELSEWHERE = re.compile(
     r"|warm",
     re.IGNORECASE,
 )
-SOURCE_FILE = re.compile(r"\w+\.py\b")  # `test.py:108` is where a line was printed from, and not a test
+SOURCE_FILE = re.compile(r"\b\w+\.py\b")  # `test.py:108` is where a line was printed from, and not a test
 
 
 class Recurring(NamedTuple):
