@@ -56,7 +56,9 @@ def find(document: Document) -> Iterator[Finding]:
             target = operand_of(number)
             if not target:
                 continue
-            if found := _of_other_base(target, operands, sentence) or _of_slip(target, operands, document, sentence):
+            if found := _of_other_base(target, operands, sentence, document) or _of_slip(
+                target, operands, document, sentence
+            ):
                 yield _finding(target, *found)
 
 
@@ -65,7 +67,9 @@ def _skeleton(sentence: Sentence) -> str:
     return re.sub(r"<\d+>|\d+", "#", sentence.marked)
 
 
-def _of_other_base(target: Operand, operands: list[Operand], sentence: Sentence) -> tuple[Expression, str] | None:
+def _of_other_base(
+    target: Operand, operands: list[Operand], sentence: Sentence, document: Document
+) -> tuple[Expression, str] | None:
     """ "18 % less time" of 143 s and 121 s, which are 15 % less: the change was divided by the smaller value."""
     place = sentence.numbers.index(target.number) if target.number in sentence.numbers else -1
     if (
@@ -83,9 +87,16 @@ def _of_other_base(target: Operand, operands: list[Operand], sentence: Sentence)
         if each.text == "a / b - 1" and low <= each.high and each.low <= high:
             ours = {id(operand) for operand in each.operands}
             for right in given:
-                if right.text == "1 - a / b" and {id(operand) for operand in right.operands} == ours and right.low > 0:
+                is_of_these = right.text == "1 - a / b" and {id(operand) for operand in right.operands} == ours
+                if is_of_these and right.low > 0 and _are_compared(right, document):
                     return right, "the change was divided by the smaller of the two"
     return None
+
+
+def _are_compared(expression: Expression, document: Document) -> bool:
+    """Whether the values stand in one sentence, or in a table: a sentence on each of two things compares nothing."""
+    numbers = [operand.number for operand in expression.operands if operand.cell is None]
+    return not numbers or any(all(number in other.numbers for number in numbers) for other in document.sentences)
 
 
 def _of_slip(
