@@ -115,12 +115,10 @@ class Reader:
             tokens = _product(rows.params.get("global_batch_size"), rows.params.get("seq_length"))
             span_s = self.span_s(line.rank, step, ts, again=position.begins)
             step_s = self.step_s(line, _product(speed, rows.params.get("devices")), tokens, span_s, speed)
-        loss: float | None = float(match[3].replace(",", ""))
-        whose = line.rank, line.location
-        if loss < 0 and loss.is_integer() and whose not in self.with_loss:  # -1 for each microbatch: no last stage
-            loss = None
-        else:
+        printed, whose = float(match[3].replace(",", "")), (line.rank, line.location)
+        if printed >= 0 or not printed.is_integer():
             self.with_loss.add(whose)
+        loss = printed if whose in self.with_loss else None  # -1 for each microbatch: no last stage
         rows.add(
             "steps", line.number, attempt=self.attempts.get(line.rank, 0), rank=line.rank, place=line.location,
             phase=phase, step=step, loss=loss, averaged_steps=averaged, rate_scope="rank",
