@@ -26,7 +26,10 @@ FORMATS = [*map(str, Format)]
 # Formats whose fixtures give most queries a row, beside the logs of the demo.
 READ = ("kineto", "jpwr", "jpwr_energy", "nccl_tests", "flight_recorder", "nvrx_straggler", "megatron_straggler",
         "nccl_inspector", "nvidia_smi_query", "nccl_ras", "mllog", "zeus_log")  # fmt: skip
-TWO_SIDES = ("compare", "compare_evidence", "compared_runs", "compared_traces", "differences", "next_runs", "two_sides")
+TWO_SIDES = (
+    "compare", "compare_evidence", "compared_runs", "compared_traces", "differences", "independent_values", "next_runs",
+    "two_sides",
+)  # fmt: skip
 QUERIES = sorted(load())
 
 
