@@ -204,7 +204,7 @@ def attacks(format: object) -> Iterator[Attack]:
 
 class Cost(NamedTuple):
     seconds: float  # of processor time
-    peak_bytes: int  # held by the process
+    peak_bytes: int  # held by the process, beyond what it began with
     rows: int
 
 
@@ -217,7 +217,7 @@ def cost_of(attack: Attack, size: int, loaded: formats.Formats) -> Cost | None:
         os.close(into)
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
         resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
-        begin = time.process_time()
+        begin, before = time.process_time(), _resident_bytes()
         rows = Rows("f", lambda *_: None)
         try:
             read_rows(Source(attack.name, io.BytesIO(content), len(content), 0), loaded, rows)
@@ -226,13 +226,18 @@ def cost_of(attack: Attack, size: int, loaded: formats.Formats) -> Cost | None:
         except BaseException as error:
             sys.stderr.write(f"{attack.format} {attack.way} {attack.number}: {error!r}\n")
             count = -1
-        os.write(out, f"{time.process_time() - begin} {count}".encode())
+        os.write(out, f"{time.process_time() - begin} {count} {before}".encode())
         os._exit(0)
     os.close(out)
     with open(into, "rb") as pipe:
         said = pipe.read().split()
     _, _, usage = os.wait4(child, 0)
-    return Cost(float(said[0]), usage.ru_maxrss << 10, int(said[1])) if said else None
+    return Cost(float(said[0]), (usage.ru_maxrss << 10) - int(said[2]), int(said[1])) if said else None
+
+
+def _resident_bytes() -> int:
+    """What this process has in memory; a fork begins with all that the process before it had."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
 def main(size: int, path: Path, names: list[str]) -> None:

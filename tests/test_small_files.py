@@ -379,7 +379,8 @@ def test_rows_are_no_more_than_bytes_allow() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("format", FORMATS, ids=name_of)
 def test_no_small_file_is_slow_or_large(format: ModuleType) -> None:
-    """Attacks of 250 KB on every format: ten times the processor time of honest files of the size, and 500 MB.
+    """Attacks of 250 KB on every format: ten times the processor time of honest files of the size, and 500 MB
+    with the 100 that the process begins with.
 
     What no format takes is read as lines that nobody knows, so that such a log is honest too.
     """
@@ -392,4 +393,4 @@ def test_no_small_file_is_slow_or_large(format: ModuleType) -> None:
     for attack, cost in costs.items():
         assert cost and cost.rows >= 0, f"{attack[:3]} was ended"
         assert cost.seconds < 10 * honest_s, f"{attack[:3]} took {cost.seconds:.1f} s, an honest file {honest_s:.1f} s"
-        assert cost.peak_bytes < 500 << 20, f"{attack[:3]} took {cost.peak_bytes >> 20} MB"
+        assert cost.peak_bytes < 400 << 20, f"{attack[:3]} took {cost.peak_bytes >> 20} MB"
