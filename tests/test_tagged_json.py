@@ -111,3 +111,7 @@ def test_what_msgspec_decodes_is_what_json_gives() -> None:
         assert any(at_once)
         for text, record in zip(texts, at_once, strict=True):
             assert record is None or repr(record) == repr(json.loads(text))
+
+
+def test_a_name_of_damaged_bytes_is_no_object() -> None:
+    assert [*objects_of([b'{"a": 1}', b'{"a\xd7b": 1}', b'{"a": "\xd7"}'])] == [{"a": 1}, None, None]

@@ -18,6 +18,7 @@ _MOST_LINES = 512  # that are decoded together
 _decoder = msgspec.json.Decoder(dict[str, Any])
 _Hit = tuple[int, int, int]  # an anchor, and where it begins and ends
 _Object = dict[str, Any]
+_NOT_DECODED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)  # a name of bytes that are no text, too
 
 
 def tagged_lines(
@@ -58,7 +59,7 @@ def objects_of(texts: list[bytes]) -> Sequence[_Object | None]:
         objects = _decoder.decode_lines(joined)
         if len(objects) == len(texts):
             return objects
-    except (msgspec.DecodeError, RecursionError):
+    except _NOT_DECODED:
         pass
     return [_object_of(text) for text in texts]
 
@@ -66,7 +67,7 @@ def objects_of(texts: list[bytes]) -> Sequence[_Object | None]:
 def _object_of(text: bytes) -> _Object | None:
     try:
         return _decoder.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+    except _NOT_DECODED:
         return None
 
 
