@@ -239,5 +239,5 @@ def test_hta_finds_the_same_work_on_the_path(tmp_path: Path) -> None:
 def test_a_warehouse_without_traces_says_so(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("step,step_s\n1,0.5\n2,0.5\n")
     scalelens.ingest(tmp_path / "a.csv", warehouse=tmp_path / "w")
-    with pytest.raises(UserError, match="there is no critical path: the warehouse has no trace of a device"):
+    with pytest.raises(UserError, match="there is no critical path: the warehouse has no device trace"):
         scalelens.critical_path(tmp_path / "w")

@@ -774,36 +774,29 @@ def test_times_scaled_by_k_scale_rates_by_its_reciprocal(times: list[float], k: 
     assert scaled_scaling["efficiency"] == pytest.approx(scaling["efficiency"]) == pytest.approx(0.25)
 
 
-def test_the_last_digit_does_not_depend_on_the_number_of_threads() -> None:
+MANY_STEPS = """
+    INSERT INTO step_times BY NAME
+    SELECT 'r' || i % 4 AS run_id, i AS line, 0 AS attempt, i // 4 AS step, 'instant' AS value_kind,
+        (hash(i) % 100003) / 7.0 AS step_s, 3.7 AS samples
+    FROM range(100000) t(i)"""
+MANY_KERNELS = """
+    INSERT INTO events BY NAME
+    SELECT 'r' || i % 4 AS run_id, 'r' || i % 4 AS file_id, 0 AS part, i AS line, 0 AS rank, 'kernel' AS category,
+        7 AS stream, 'k' AS name, 'compute' AS class, i * 100000 AS start_ns, hash(i) % 100003 AS duration_ns
+    FROM range(400000) t(i)"""
+
+
+@pytest.mark.parametrize(("rows", "name"), [(MANY_STEPS, "batch_stats"), (MANY_KERNELS, "kernel_summary")])
+def test_the_last_digit_does_not_depend_on_the_number_of_threads(rows: str, name: str) -> None:
     answers = set()
     for threads in (1, 8):
         with empty_warehouse() as connection:
             connection.execute(f"SET threads = {threads}")
             connection.execute("INSERT INTO runs BY NAME SELECT 'r' || i AS run_id FROM range(4) t(i)")
             connection.execute(MEMBERS_OF_RUNS)
-            connection.execute("""
-                INSERT INTO step_times BY NAME
-                SELECT 'r' || i % 4 AS run_id, i AS line, 0 AS attempt, i // 4 AS step, 'instant' AS value_kind,
-                    (hash(i) % 100003) / 7.0 AS step_s, 3.7 AS samples
-                FROM range(100000) t(i)""")
-            answers.add(str(rows := connection.execute("FROM batch_stats()").fetchall()))
-    assert len(answers) == 1 and len(rows) == 4
-
-
-def test_nor_does_that_of_kernels() -> None:
-    answers = set()
-    for threads in (1, 8):
-        with empty_warehouse() as connection:
-            connection.execute(f"SET threads = {threads}")
-            connection.execute("INSERT INTO runs BY NAME SELECT 'r' AS run_id")
-            connection.execute(MEMBERS_OF_RUNS)
-            connection.execute("""
-                INSERT INTO events BY NAME
-                SELECT 'r' AS run_id, 'r' AS file_id, 0 AS part, i AS line, 0 AS rank, 'kernel' AS category, 7 AS stream,
-                    'k' || i % 3 AS name, 'compute' AS class, i * 100000 AS start_ns, hash(i) % 100003 AS duration_ns
-                FROM range(300000) t(i)""")
-            answers.add(str(rows := connection.execute("FROM kernel_summary()").fetchall()))
-    assert len(answers) == 1 and len(rows) == 3
+            connection.execute(rows)
+            answers.add(str(answer := connection.execute(f"FROM {name}()").fetchall()))
+    assert len(answers) == 1 and len(answer) == 4
 
 
 # Distributions

@@ -5,10 +5,10 @@ Versions: any; CSV, a JSON object in each line, a JSON array, or objects within 
 Yields: energy, params
 Source: the names of the columns, whose units must be said
 
-A table is ours if it has a column of energy with its unit in its name (energy_joules, Total Energy (J), energy_kwh), one
-of durations (time_seconds, Duration (s); without a unit they stay unknown, but `1:37:40` has one), and none of steps.
-Energies without durations are read from five rows on, where no power stands beside them and they do not only grow.
-Without a unit in the name each cell may say it (529.94 mJ).  Energies that only grow over twenty rows are refused: they
+A table is read here if it has a column of energies with the unit in its name (energy_joules, Total Energy (J), energy_kwh),
+a column of durations (time_seconds, Duration (s); without a unit they stay unknown, but `1:37:40` has one), and none of
+steps.  Energies without durations are read from five rows on, if there is no power beside them and they do not only grow.
+If the name has no unit, each cell may have one (529.94 mJ).  Energies that only grow over twenty rows are refused: they
 are readings of a counter, or rows in the order of their energy, and nothing tells which.
 Where there is no energy, but one column of a mean power (avg_power_w) and one of durations with a unit, the energy is
 their product.  Each row is a part of the file: a measurement of its own.  When it took place is not read, so the energy

@@ -18,7 +18,7 @@ _MOST_LINES = 512  # that are decoded together
 _decoder = msgspec.json.Decoder(dict[str, Any])
 _Hit = tuple[int, int, int]  # an anchor, and where it begins and ends
 _Object = dict[str, Any]
-_NOT_DECODED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)  # a name of bytes that are no text, too
+_NOT_DECODED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)  # the second: a name that is not UTF-8
 
 
 def tagged_lines(

@@ -34,7 +34,7 @@ def chosen(rows: pl.DataFrame, rank: int | None, step: int | None) -> pl.DataFra
     found = rows.filter(pl.col("kind").is_not_null()).drop("reason")
     if found.is_empty():
         raise UserError(
-            f"there is no critical path: {reasons[0] if reasons else 'the warehouse has no trace of a device'}",
+            f"there is no critical path: {reasons[0] if reasons else 'the warehouse has no device trace'}",
             "see which traces there are: scalelens query trace_steps",
         )
     kept = found

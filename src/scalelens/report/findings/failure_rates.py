@@ -16,7 +16,7 @@ GLANCE = (
     "part", "what", "failures", "n_runs", "failures_per_1000_node_h", "mtbf_h", "verdict", "p_value", "named",
     "lost_node_hours", "first_line",
 )  # fmt: skip
-_FEWEST_DRAWN = 3  # failures; one bar with its interval is no figure
+_FEWEST_DRAWN = 3  # failures; a single bar with its interval is not worth a figure
 _FEWEST_RUNS = 10  # below, a rate says nothing
 
 
