@@ -9,6 +9,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does, 
 
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from command_line import Run
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "tests" / "fixtures"
 CORPUS = ROOT.parent / "shared" / "corpus"
+
+# How long an example takes says how busy the machine is.
+settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tests")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

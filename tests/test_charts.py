@@ -492,6 +492,18 @@ def test_of_many_trainings_the_best_and_the_median_stand_out():
         draw("accuracy/many_runs", parameters={"x": "energy"})
 
 
+def test_the_more_gray_lines_the_fewer_points_each_and_the_caption_says_so(monkeypatch):
+    def points(chart) -> int:
+        return sum(len(mark["data"]["values"]) for mark in marks(render.specification(chart, {})))
+
+    before = points(draw("accuracy/many_runs"))
+    monkeypatch.setattr("scalelens.charts.accuracy._PALE_POINTS", 14 * 2 * 3)
+    monkeypatch.setattr("scalelens.charts.accuracy._LEAST_SLOTS", 2)
+    thinned = draw("accuracy/many_runs")
+    assert points(thinned) < before
+    assert "Gray lines: the lowest and the highest record in each of 3 parts of the axis." in text_of(thinned)
+
+
 def test_each_rule_that_leaves_records_out_has_words_for_a_caption():
     rules = re.findall(
         r"^--   (\w+) {3,}", load_queries()["selected_steps"].path.read_text().partition("Helper:")[0], re.M

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scalelens.database.execute import table_of as rows_of_statement
-from scalelens.inert import visible
+from scalelens.inert import visible, visible_throughout
 from scalelens.ingestion.ingest import ingest
 from scalelens.report.text import csv_text as csv_writer
 from scalelens.report.text.csv_text import csv_text
@@ -55,6 +55,23 @@ def test_json_and_parquet_keep_the_text(home: Path, run: "Run", tmp_path: Path) 
     arguments = ["sql", statement, "-w", str(home), "--format", "parquet"]
     content = subprocess.run([sys.executable, "-c", command, *arguments], capture_output=True, check=True).stdout
     assert pl.read_parquet(io.BytesIO(content))["name"].to_list() == [f"{NAME}.log"]
+
+
+_NESTED = st.recursive(
+    st.text() | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+)
+
+
+@given(_NESTED)
+def test_texts_in_lists_and_dicts_are_inert_one_by_one(value: object) -> None:
+    def shown(value: object) -> object:
+        if isinstance(value, dict):
+            return {shown(key): shown(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [shown(item) for item in value]
+        return visible(value, lines=True) if isinstance(value, str) else value
+
+    assert visible_throughout(value) == shown(value)
 
 
 def test_what_ingest_says_is_inert(tmp_path: Path, run: "Run") -> None:

@@ -361,7 +361,7 @@ def test_a_chart_that_refuses_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
         raise UserError("15 lines are more than one chart can show (12)", "choose runs")
 
     monkeypatch.setattr("scalelens.report.articles.draw", refuse)
-    assert chart(Mock(), "batch_cdf", {}, {}).refusal == (
+    assert chart(Mock(too_large=set()), "batch_cdf", {}, {}).refusal == (
         "There is no figure here: 15 lines are more than one chart can show (12); choose runs."
     )
 

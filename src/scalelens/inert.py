@@ -5,6 +5,7 @@ process that draws it.  JSON and Parquet keep a text as it was: JSON writes such
 reads as the text and a terminal as letters, and Parquet is read by programs.
 """
 
+import json
 import re
 from typing import Any
 
@@ -15,6 +16,7 @@ _CONTROL = re.compile(
 )
 _BEYOND_ASCII = re.compile(_CONTROL.pattern.replace("\0-\x1f", ""))
 _EXCEPT_LINES = re.compile(rf"(?![\n\t]){_CONTROL.pattern}")
+_ESCAPED_IN_JSON = re.compile(r'\\[^"\\]')  # as JSON writes control characters
 FORMULA = r"^[=+@-]"  # begins what a spreadsheet computes
 NUMBER = r"^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf|nan)$"
 
@@ -38,10 +40,20 @@ def escaped_in_json(text: str) -> str:
 
 def visible_throughout(value: Any) -> Any:
     """The same for all texts in nested lists and dicts, their keys included."""
+    return value if _is_visible_throughout(value) else _made_visible(value)
+
+
+def _is_visible_throughout(value: Any) -> bool:
+    """Whether nothing in nested lists and dicts needs an escape, by one look at all of it as JSON."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text.isprintable() and not _ESCAPED_IN_JSON.search(text)
+
+
+def _made_visible(value: Any) -> Any:
     if isinstance(value, str):
         return visible(value, lines=True)
     if isinstance(value, dict):
-        return {visible_throughout(key): visible_throughout(item) for key, item in value.items()}
+        return {_made_visible(key): _made_visible(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [visible_throughout(item) for item in value]
+        return [_made_visible(item) for item in value]
     return value

@@ -33,6 +33,8 @@ FACTS = ("name", "model")
 
 _FEW = 4  # records of a training, of which a line alone would be a stroke that nobody sees
 _SLOTS = 400  # of each panel; the lowest and the highest record of a slot are drawn
+_PALE_POINTS = 12_000  # of all gray lines of a panel together; thousands of them hide each other
+_LEAST_SLOTS = 10
 _LOGARITHMIC_FROM = 1000  # highest score over lowest
 _TRAINING = style.Look("training", style.INK, None, [1, 0], 0.5)
 _VALIDATION = style.Look("validation", style.INK, "circle", [1, 0], 1)
@@ -78,7 +80,7 @@ def draw(
         grid += [panels] if page.is_wide else [[panel] for panel in panels]
     legend: list[style.Look | style.IntervalLook] = [_as_drawn(look, phases) for look in looks if len(looks) > 1]
     legend += [_VALIDATION, _TRAINING] if len(phases) > 1 else []
-    return style.figure(grid, legend, _caption(known, drawn_ways, undrawn, parameters), page)
+    return style.figure(grid, legend, _caption(known, drawn_ways, undrawn, parameters, _pale_slots(looks, known)), page)
 
 
 def _phases(rows: pl.DataFrame) -> list[str]:
@@ -120,7 +122,14 @@ def _panel(rows: pl.DataFrame, known: pl.DataFrame, way: Way, score: str, looks:
     x, by = way.axis(known), style.encodings(looks)
     pale = [look.label for look in looks if look.shape is None]  # drawn first, so that the others cover them
     behind, before = (rows.filter(is_pale) for is_pale in (pl.col("label").is_in(pale), ~pl.col("label").is_in(pale)))
-    return alt.layer(*_lines(behind, way.field, x, y, by, is_pale=True), *_lines(before, way.field, x, y, by))
+    slots = _pale_slots(looks, known)
+    return alt.layer(*_lines(behind, way.field, x, y, by, slots), *_lines(before, way.field, x, y, by))
+
+
+def _pale_slots(looks: Sequence[style.Look], rows: pl.DataFrame) -> int:
+    """Slots of the axis for each of the gray lines: the fewer, the more of these there are."""
+    n_pale = rows["run_id"].n_unique() if any(look.shape is None for look in looks) else 0
+    return max(_LEAST_SLOTS, min(_SLOTS, _PALE_POINTS // (2 * n_pale))) if n_pale else 0
 
 
 def _scores(scores: pl.Series, title: str) -> Any:
@@ -138,18 +147,19 @@ def _scores(scores: pl.Series, title: str) -> Any:
     )
 
 
-def _lines(rows: pl.DataFrame, field: str, x: Any, y: Any, by: Mapping[str, Any], is_pale: bool = False) -> list[Any]:
-    """Lines of the training, thin, and of validations, with their points."""
+def _lines(rows: pl.DataFrame, field: str, x: Any, y: Any, by: Mapping[str, Any], pale_slots: int = 0) -> list[Any]:
+    """Lines of the training, thin, and of validations, with their points; gray lines have none, and fewer slots."""
+    is_pale, slots = bool(pale_slots), pale_slots or _SLOTS
     order, group = alt.Order(f"{field}:Q"), "part:N"
     layers = []
-    trained = _reduced(rows.filter(pl.col("phase") == "train"), field)
+    trained = _reduced(rows.filter(pl.col("phase") == "train"), field, slots)
     if trained:
         line = alt.Chart(style.values(trained)).mark_line(strokeWidth=_TRAINING.thickness, opacity=0.7)
         layers.append(line.encode(x, y, by["color"], by["strokeDash"], detail=group, order=order))
     if trained and not is_pale and max(Counter(row["part"] for row in trained).values()) <= _FEW:
         points = alt.Chart(style.values(trained)).mark_point(size=9)
         layers.append(points.encode(x, y, by["color"], by["shape"], tooltip=["label:N", "score:Q"]))
-    validated = _reduced(rows.filter(pl.col("phase").ne_missing("train")), field)
+    validated = _reduced(rows.filter(pl.col("phase").ne_missing("train")), field, slots)
     if validated:
         chart = alt.Chart(style.values(validated))
         line = chart.mark_line(strokeWidth=(_TRAINING if is_pale else _VALIDATION).thickness)
@@ -160,13 +170,13 @@ def _lines(rows: pl.DataFrame, field: str, x: Any, y: Any, by: Mapping[str, Any]
     return layers
 
 
-def _reduced(rows: pl.DataFrame, field: str) -> list[Row]:
+def _reduced(rows: pl.DataFrame, field: str, slots: int) -> list[Row]:
     """The lowest and the highest record in each slot of the axis; lines join the records of one attempt."""
-    width = (float(rows[field].max() or 0) - float(rows[field].min() or 0)) / _SLOTS or 1  # type: ignore[arg-type]
+    width = (float(rows[field].max() or 0) - float(rows[field].min() or 0)) / slots or 1  # type: ignore[arg-type]
     part = pl.concat_str("run_id", pl.lit("/"), pl.col("attempt").cast(pl.String).fill_null("0"))
     placed = rows.with_columns(part=part, slot=(pl.col(field) / width).floor()).sort("score")
-    slots = placed.group_by("part", "slot", maintain_order=True)
-    ends = pl.concat([slots.first(), slots.last()]).select("label", "part", field, "score").unique()
+    in_slot = placed.group_by("part", "slot", maintain_order=True)
+    ends = pl.concat([in_slot.first(), in_slot.last()]).select("label", "part", field, "score").unique()
     return ends.sort("label", "part", field, "score").to_dicts()
 
 
@@ -176,7 +186,11 @@ def _runs_without(rows: pl.DataFrame, way: Way) -> int:
 
 
 def _caption(
-    rows: pl.DataFrame, drawn_ways: Sequence[Way], undrawn: Mapping[str, int], parameters: Mapping[str, str]
+    rows: pl.DataFrame,
+    drawn_ways: Sequence[Way],
+    undrawn: Mapping[str, int],
+    parameters: Mapping[str, str],
+    pale_slots: int,
 ) -> list[str]:
     counts = rows.group_by("run_id").agg(pl.max("n_points"))["n_points"].to_list()
     models = sorted({model for model in rows["model"].unique() if model})
@@ -197,4 +211,6 @@ def _caption(
         lines.append(f"Not drawn over {over}: {words.counted([count], 'run')}.")
     if max(counts) > _SLOTS:
         lines.append(f"Long runs: the lowest and the highest record in each {_SLOTS}th of the axis.")
+    if 0 < pale_slots < _SLOTS and max(counts) > pale_slots:
+        lines.append(f"Gray lines: the lowest and the highest record in each of {pale_slots} parts of the axis.")
     return [*lines, "No record is left out."]

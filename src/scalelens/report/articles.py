@@ -147,11 +147,19 @@ def _first_chart(
 
 def chart(asking: Asking, name: str, parameters: Mapping[str, str], settings: Mapping[str, str]) -> _Chart:
     """Draws a chart.  One that refuses, or would be too large, says why."""
+    asked = _command(name, parameters)
+    if asked in asking.too_large:
+        return _too_large(name)
     try:
         drawn = draw(asking.session, name, parameters, settings, asking.answer)
     except UserError as refusal:
         return _Chart("", f"There is no figure here: {refusal}.")
     svg = rendering.drawing(drawn.chart, drawn.provenance, drawn.page)
     if len(svg) > _MOST_CHART_BYTES:
-        return _Chart("", f"The figure is too large for this page: scalelens plot {name} -o {name}.pdf")
+        asking.too_large.add(asked)
+        return _too_large(name)
     return _Chart(svg, "")
+
+
+def _too_large(name: str) -> _Chart:
+    return _Chart("", f"The figure is too large for this page: scalelens plot {name} -o {name}.pdf")

@@ -30,6 +30,7 @@ class Asking:
     def __init__(self, session: Session) -> None:
         self.session, self.names = session, session.run_names
         self.drawn: set[str] = set()  # charts that the page has already
+        self.too_large: set[str] = set()  # commands of charts that were drawn and are too large for the page
         self.answers: dict[str, Answer] = {}  # to what charts ask, by statement: a page may show a chart in two widths
         self.members: list[tuple[str, str]] = [
             *self.rows("SELECT run_id, file_id FROM members ORDER BY ALL").iter_rows()
