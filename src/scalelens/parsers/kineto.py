@@ -252,7 +252,9 @@ def _facts(metadata: dict[str, Any], rows: Rows) -> None:
 def _arguments(events: list[Event], joined: bytes | None, rank: int | None) -> EventColumns:
     """Columns that come from the arguments of events, and the rank: that of the file, where it is known."""
     args = _decoded(events, joined)
-    streams, queues, correlations, collectives, _, _, _, _, ranks = zip(*map(msgspec.structs.astuple, args), strict=True)
+    streams, queues, correlations, collectives, _, _, _, _, ranks = zip(
+        *map(msgspec.structs.astuple, args), strict=True
+    )
     if queues.count(None) < len(queues):
         streams = tuple(a.queue if a.stream is None else a.stream for a in args)
     columns = {"stream": _integers(streams), "correlation": _integers(correlations)}

@@ -120,7 +120,7 @@ class Trace:
         self.source, self.links = source, links
         self.decoder = _LINKED if flows else _NAMED if named else _EVENTS
         self.head = self.tail = b""
-        self.found: set[bytes] = set()  # of _LOOKED_FOR, what is in the text; nothing more is looked for than CORRELATION
+        self.found: set[bytes] = set()  # of _LOOKED_FOR, what is in the text; after CORRELATION nothing is looked for
         self.has_array = self.closed = self.torn = self.mended = False
 
     def slices(self, only: bytes = b"") -> Iterator[Items]:

@@ -62,7 +62,7 @@ class Events:
         first = self.line + 1
         self.line += len(items)
         types = [*map(type, items)]
-        sound = _SOUND >= {*types}
+        sound = {*types} <= _SOUND
         events, lines, phases = (self._of_sound if sound else self._of_any)(items, types, first)
         exact = not sound and Exact in {*map(type, events)}
         starts, timed = self._starts(events, exact)
@@ -86,7 +86,7 @@ class Events:
             self.rows.param("trace_clock", clock, line, origin="inferred" if self.base is None else "log")
 
     def _of_sound(self, items: Items, types: list[Any], first: int) -> tuple[list[Event], _Numbers, set[str]]:
-        """The events that become rows, with their lines and all phases that are there; the type of each says its own."""
+        """The events that become rows, with their lines, and the phases of all: the type of each says its own."""
         self.cut = False
         phases = {PHASE_OF[kind] for kind in {*types}}
         if phases <= _TIMED:
@@ -169,15 +169,13 @@ class Events:
 
     def _shared(self, events: list[Event], lines: _Numbers, starts: _Numbers, exact: bool) -> EventColumns:
         types = {*map(type, events)}
-        if _SOUND >= types:  # faster than to ask each for one attribute after the other
+        if types <= _SOUND:  # faster than to ask each for one attribute after the other
             names, categories, pids, tids, _, spans, args = zip(*map(msgspec.structs.astuple, events), strict=True)
         else:
-            several = ([getattr(event, name) for event in events] for name in ("name", "cat", "pid", "tid", "dur", "args"))
-            names, categories, pids, tids, spans, args = several
-        if types == {COMPLETE}:
-            letters = b"X" * len(events)
-        else:  # one of each: the others are not _TIMED
-            letters = "".join([event.ph for event in events]).encode()
+            fields = "name", "cat", "pid", "tid", "dur", "args"
+            names, categories, pids, tids, spans, args = ([getattr(event, of) for event in events] for of in fields)
+        all_complete = types == {COMPLETE}
+        letters = b"X" * len(events) if all_complete else "".join([event.ph for event in events]).encode()
         complete = np.frombuffer(letters, np.uint8) == ord("X")
         durations, known = microseconds_as_nanoseconds(spans, exact)
         wrong = known & (durations < 0)
@@ -245,7 +243,7 @@ def texts(values: Sequence[Any]) -> pa.Array:
 
 
 def raw_texts(values: Sequence[msgspec.Raw]) -> tuple[pa.Array, bytes | None]:
-    """Raw JSON as a column of texts, NULL where it is empty, and all of it in one; None where bytes had to be mended."""
+    """Raw JSON as a column of texts, NULL where empty, and all of it joined: None where bytes had to be mended."""
     joined = b"".join(values)
     try:
         joined.isascii() or str(joined, "utf-8")
