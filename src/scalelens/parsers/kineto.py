@@ -113,7 +113,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 def read(source: Source, rows: Rows) -> str | None:
     alone = source.head().lstrip().startswith(b"[")  # Ascend's, and others without metadata around the events
-    trace, notes = Trace(source, named=alone, links=True), _Notes()
+    trace, notes = Trace(source, named=alone), _Notes()
     reading = _Reading(trace, alone, notes)
     pieces, held, held_bytes = reading.pieces(), list[EventColumns](), 0
     around, steps = trace, reading.steps
@@ -121,10 +121,11 @@ def read(source: Source, rows: Rows) -> str | None:
         held.append(columns)
         held_bytes += sum(column.nbytes for column in columns.values())
         if held_bytes > _HELD_BYTES:
-            around, steps = Trace(source, named=alone, links=True), _Steps()
-            for items in around.slices(_STEP_MARK):
-                steps.add(items)
             break
+    if held_bytes > _HELD_BYTES or reading.may_lack_links:
+        around, steps = Trace(source, named=alone), _Steps()
+        for items in around.slices(_STEP_MARK):
+            steps.add(items)
     metadata = around.metadata()
     trace.torn = around.torn
     _facts(metadata, rows)
@@ -185,7 +186,12 @@ class _Reading:
         self.trace, self.alone, self.known = trace, alone, known
         self.events = Events(rows, known and known.base, base_follows=known is None)
         self.steps = _Steps()  # whose annotations were read so far
-        self.is_ascend = self.has_rows = False
+        self.is_ascend = self.has_rows = self.has_links = False
+
+    @property
+    def may_lack_links(self) -> bool:
+        """Whether there are arrows, and nothing else that could link work to its launch."""
+        return not self.has_links and any(self.events.counts[ph] for ph in "stf")
 
     def pieces(self) -> Iterator[EventColumns]:
         """The columns of each slice, without those that need the whole trace."""
@@ -203,7 +209,9 @@ class _Reading:
                 self.has_rows = True
                 if pc.any(pc.starts_with(columns["name"], _STEP_MARK.decode())).as_py():
                     self.steps.add(items)
-                yield columns | _arguments(kept, self.events.joined_args, self.known.rank)
+                columns |= _arguments(kept, self.events.joined_args, self.known.rank)
+                self.has_links |= columns["correlation"].null_count < len(kept)
+                yield columns
 
     def goes_on(self, rows: Rows, known: _Surroundings) -> None:
         """What follows goes to the rows themselves, by what is known for certain."""

@@ -112,12 +112,9 @@ Items = list[Item | bytes]  # what stands in the array, and as bytes what should
 class Trace:
     """The text of a trace: its events a slice at a time, and the metadata around them."""
 
-    def __init__(self, source: Source, named: bool = False, flows: bool = False, links: bool = False) -> None:
-        """`named` where the format looks at what metadata events hold, `flows` where at those of arrows.
-
-        With `links`, `found` tells what links work of a device to its launch.
-        """
-        self.source, self.links = source, links
+    def __init__(self, source: Source, named: bool = False, flows: bool = False) -> None:
+        """`named` where the format looks at what metadata events hold, `flows` where at those of arrows."""
+        self.source = source
         self.decoder = _LINKED if flows else _NAMED if named else _EVENTS
         self.head = self.tail = b""
         self.found: set[bytes] = set()  # of _LOOKED_FOR, what is in the text; after CORRELATION nothing is looked for
@@ -137,7 +134,7 @@ class Trace:
                 cut = _boundary(text)
                 if cut is None and len(text) < _LARGEST:
                     continue
-            if self.links and cut and CORRELATION not in self.found:
+            if only and cut and CORRELATION not in self.found:
                 self.found |= {key for key in _LOOKED_FOR - self.found if _holds(key, left, text, cut[0])}
             if cut and block is not None and not _holds(only, left, text, cut[0]):
                 passed, text = (left, memoryview(text)[: cut[1]]), text[cut[1] :]
