@@ -15,8 +15,8 @@ event's place in the array.  Flows (s t f), metadata (M) and the rest are counte
 A trace without a `correlation` has that of the flows `ac2g`, from a launch to its work.
 
 An event that cannot be read is a problem, and so is a cut end; the others are kept.  Texts that are not quite JSON
-(control characters, bytes that are not UTF-8, bare nan) are mended.  The trace is read twice: its base time and the
-annotations of its steps may come after the events they belong to.
+(control characters, bytes that are not UTF-8, bare nan) are mended.  The base time and the annotations of steps may
+come after the events they belong to: up to there columns are held, and a large trace is read twice.
 
 Samples:
     {"schemaVersion": 1, "deviceProperties": [], "distributedInfo": {"backend": "nccl", "rank": 1, "world_size": 2},
@@ -28,9 +28,13 @@ Samples:
     ], "traceName": "rank1.json"}
 """
 
+import contextlib
+import functools
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from types import NoneType
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -38,7 +42,7 @@ import pyarrow as pa
 
 from scalelens import arrow_compute as pc
 from scalelens.parsing import lazy_re as re
-from scalelens.parsing.chrome_trace import ARRAY, LAUNCHES, UNREADABLE, Event, Exact, Trace
+from scalelens.parsing.chrome_trace import ARRAY, LAUNCHES, UNREADABLE, Event, Exact, Items, Trace
 from scalelens.parsing.flow_links import FlowLinks
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
@@ -47,7 +51,10 @@ from scalelens.parsing.values import json_integer, rank_in_name
 
 VERSION = 4
 
+_STEP_MARK = b"ProfilerStep#"
 _STEP = re.compile(r"ProfilerStep#\d{1,18}\Z", re.ASCII)
+_FAR_NS = 1 << 61  # the sum of two times that are nearer is a time
+_HELD_BYTES = 64 << 20  # of columns: a trace that has more is read once more for what stands after its first events
 _FACTS = (
     "trace_id", "host_name", "schemaVersion", "record_shapes", "profile_memory", "with_stack", "with_flops",
     "with_modules", "cuda_runtime_version", "cuda_driver_version", "cupti_version", "hip_runtime_version",
@@ -84,7 +91,7 @@ _NO_ROWS = (
     "none of its events is complete, a pair of B and E, an instant or a counter: asynchronous events are not read"
 )
 _NOTHING = _Args()
-_ARGS = msgspec.json.Decoder(list[_Args])
+_ARGS = msgspec.json.Decoder(_Args)
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -106,34 +113,133 @@ def recognise(head: bytes, name: str) -> bool:
 
 def read(source: Source, rows: Rows) -> str | None:
     alone = source.head().lstrip().startswith(b"[")  # Ascend's, and others without metadata around the events
-    trace, is_ascend, has_rows = Trace(source, named=alone), False, False
-    steps = _Steps(trace)
-    links = FlowLinks(source) if trace.found == {LAUNCHES} else None
-    metadata = trace.metadata()
+    trace, notes = Trace(source, named=alone), _Notes()
+    reading = _Reading(trace, alone, notes)
+    pieces, held, held_bytes = reading.pieces(), list[EventColumns](), 0
+    around, steps = trace, reading.steps
+    for columns in pieces:
+        held.append(columns)
+        held_bytes += sum(column.nbytes for column in columns.values())
+        if held_bytes > _HELD_BYTES:
+            break
+    if held_bytes > _HELD_BYTES or reading.may_lack_links:
+        around, steps = Trace(source, named=alone), _Steps()
+        for items in around.slices(_STEP_MARK):
+            steps.add(items)
+    metadata = around.metadata()
+    trace.torn = around.torn
     _facts(metadata, rows)
-    job = metadata.get("distributedInfo")
-    rank = job.get("rank") if isinstance(job, dict) else None
-    rank = rank_in_name(source.name) if rank is None else json_integer(rank, 32)
-    base = json_integer(metadata.get("baseTimeNanoseconds"))
-    events = Events(rows, base)
-    for items in trace.slices():
-        before = events.counts["M"]
-        kept, columns = events.columns(items)
-        if alone and events.counts["M"] > before:
-            is_ascend |= any(
-                isinstance(e, Event) and e.ph == "M" and b'"Ascend Hardware"' in bytes(e.args) for e in items
-            )
-        has_rows |= bool(kept)
-        if kept:
-            columns |= _arguments(kept, rank)
-            columns["train_step"] = steps.at(columns, base or 0)
-            if links:
-                columns["correlation"] = links.correlations(columns, base or 0)
-            rows.put_columns("events", columns)
-    events.finish(trace)
-    if events.counts and not has_rows:
+    known = _Surroundings.of(metadata, source.name)
+    if all(reading.corrected(columns, known) for columns in held):
+        notes.hand_over(rows)
+        reading.goes_on(rows, known)
+    else:
+        held, reading = [], _Reading(trace, alone, rows, known)
+        pieces = reading.pieces()
+    links = FlowLinks(source) if around.found == {LAUNCHES} else None
+    for columns in chain(_emptied(held), pieces):
+        columns["train_step"] = steps.at(columns, known.base or 0)
+        if links:
+            columns["correlation"] = links.correlations(columns, known.base or 0)
+        rows.put_columns("events", columns)
+    reading.events.finish(trace)
+    if reading.events.counts and not reading.has_rows:
         return _NO_ROWS
-    return _ASCEND if is_ascend else None
+    return _ASCEND if reading.is_ascend else None
+
+
+class _Surroundings(NamedTuple):
+    """What the rows of events need of the metadata around them."""
+
+    rank: int | None
+    base: int | None  # what times count from, in nanoseconds since 1970
+
+    @classmethod
+    def of(cls, metadata: dict[str, Any], name: str) -> "_Surroundings":
+        job = metadata.get("distributedInfo")
+        rank = job.get("rank") if isinstance(job, dict) else None
+        rank = rank_in_name(name) if rank is None else json_integer(rank, 32)
+        return cls(rank, json_integer(metadata.get("baseTimeNanoseconds")))
+
+
+class _Notes:
+    """Takes params and problems in the place of `Rows`, which gets them after the facts of the metadata."""
+
+    def __init__(self) -> None:
+        self.kept: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+
+    def param(self, *values: Any, **options: Any) -> None:
+        self.kept.append(("param", values, options))
+
+    def problem(self, *values: Any) -> None:
+        self.kept.append(("problem", values, {}))
+
+    def hand_over(self, rows: Rows) -> None:
+        for name, values, options in self.kept:
+            getattr(rows, name)(*values, **options)
+
+
+class _Reading:
+    """One reading of the events.  Until something else is `known`, what stands before them is taken for all metadata."""
+
+    def __init__(self, trace: Trace, alone: bool, rows: Any, known: _Surroundings | None = None) -> None:
+        self.trace, self.alone, self.known = trace, alone, known
+        self.events = Events(rows, known and known.base, base_follows=known is None)
+        self.steps = _Steps()  # whose annotations were read so far
+        self.is_ascend = self.has_rows = self.has_links = False
+
+    @property
+    def may_lack_links(self) -> bool:
+        """Whether there are arrows, and nothing else that could link work to its launch."""
+        return not self.has_links and any(self.events.counts[ph] for ph in "stf")
+
+    def pieces(self) -> Iterator[EventColumns]:
+        """The columns of each slice, without those that need the whole trace."""
+        for items in self.trace.slices():
+            if self.known is None:
+                self.known = _Surroundings.of(self.trace.metadata(), self.trace.source.name)
+                self.events.base = self.known.base
+            before = self.events.counts["M"]
+            kept, columns = self.events.columns(items)
+            if self.alone and self.events.counts["M"] > before:
+                self.is_ascend |= any(
+                    isinstance(e, Event) and e.ph == "M" and b'"Ascend Hardware"' in bytes(e.args) for e in items
+                )
+            if kept:
+                self.has_rows = True
+                if pc.any(pc.starts_with(columns["name"], _STEP_MARK.decode())).as_py():
+                    self.steps.add(items)
+                columns |= _arguments(kept, self.events.joined_args, self.known.rank)
+                self.has_links |= columns["correlation"].null_count < len(kept)
+                yield columns
+
+    def goes_on(self, rows: Rows, known: _Surroundings) -> None:
+        """What follows goes to the rows themselves, by what is known for certain."""
+        self.known = known
+        self.events.rows, self.events.base, self.events.base_follows = rows, known.base, False
+        self.events.tell_clock()
+
+    def corrected(self, columns: EventColumns, known: _Surroundings) -> bool:
+        """Puts into columns what became known after they were read; False where they have to be read again."""
+        assert self.known
+        if known.rank != self.known.rank:
+            if known.rank is None:
+                return False
+            columns["rank"] = pa.repeat(pa.scalar(known.rank, pa.int32()), len(columns["rank"]))
+        if known.base != self.known.base:
+            starts, base = columns["start_ns"].to_numpy(), known.base or 0
+            # Two bases, or times that may be beyond the last one once the base is added.
+            if self.known.base is not None or abs(base) > _FAR_NS or np.abs(starts).max() > _FAR_NS:
+                return False
+            columns["start_ns"] = pa.array(starts + base)
+        return True
+
+
+def _emptied(held: list[EventColumns]) -> Iterator[EventColumns]:
+    """What is in a list, which lets go of each."""
+    held.reverse()
+    while held:
+        yield held.pop()
 
 
 def _facts(metadata: dict[str, Any], rows: Rows) -> None:
@@ -151,24 +257,21 @@ def _facts(metadata: dict[str, Any], rows: Rows) -> None:
         rows.param(key, value if isinstance(value, str | int | float) else None)
 
 
-def _arguments(events: list[Event], rank: int | None) -> EventColumns:
+def _arguments(events: list[Event], joined: bytes | None, rank: int | None) -> EventColumns:
     """Columns that come from the arguments of events, and the rank: that of the file, where it is known."""
-    raw = [event.args or b"{}" for event in events]
-    joined = b",".join(raw)
-    try:
-        args = _ARGS.decode(b"[" + joined + b"]")
-    except UNREADABLE:
-        args = [_readable(text) for text in raw]
-    streams = [a.stream for a in args]
-    if b'"sycl queue"' in joined:
-        streams = [a.queue if a.stream is None else a.stream for a in args]
-    columns = {"stream": _integers(streams), "correlation": _integers([a.correlation for a in args])}
+    args = _decoded(events, joined)
+    streams, queues, correlations, collectives, _, _, _, _, ranks = zip(
+        *map(msgspec.structs.astuple, args), strict=True
+    )
+    if queues.count(None) < len(queues):
+        streams = tuple(a.queue if a.stream is None else a.stream for a in args)
+    columns = {"stream": _integers(streams), "correlation": _integers(correlations)}
     of_file = pa.repeat(pa.scalar(rank, pa.int32()), len(events))
-    is_merged = rank is None and any(a.rank is not None for a in args)
-    columns["rank"] = pa.array([json_integer(a.rank, 32) for a in args], pa.int32()) if is_merged else of_file
-    if b'"Collective name"' in joined:
+    is_merged = rank is None and ranks.count(None) < len(ranks)
+    columns["rank"] = pa.array([json_integer(each, 32) for each in ranks], pa.int32()) if is_merged else of_file
+    if collectives.count(None) < len(collectives):
         args = [_NOTHING if a.collective is None else a for a in args]
-        columns["collective"] = texts([a.collective for a in args])
+        columns["collective"] = texts(collectives)
         columns["process_group"] = texts([a.group for a in args])
         columns["group_size"] = pa.array([json_integer(a.group_size, 32) for a in args], pa.int64())
         columns["message_bytes"] = _integers([_message_bytes(a) for a in args])
@@ -176,9 +279,22 @@ def _arguments(events: list[Event], rank: int | None) -> EventColumns:
     return columns
 
 
+def _decoded(events: list[Event], joined: bytes | None) -> list[_Args]:
+    """The arguments of each event; `joined` are all of them, one after the other."""
+    with contextlib.suppress(*UNREADABLE):
+        args: list[_Args] = _ARGS.decode_lines(joined or b"")
+        if len(args) == len(events):
+            return args
+        given = [bool(event.args) for event in events]
+        if joined and len(args) == sum(given):  # the others have none
+            following = iter(args)
+            return [next(following) if is_given else _NOTHING for is_given in given]
+    return [_readable(event.args) if event.args else _NOTHING for event in events]
+
+
 def _readable(raw: msgspec.Raw | bytes) -> _Args:
     try:
-        return _ARGS.decode(b"[" + raw + b"]")[0]
+        return _ARGS.decode(raw)
     except UNREADABLE:
         return _NOTHING
 
@@ -195,49 +311,70 @@ _Whose = tuple[int | None, tuple[str | None, str | None] | None]
 class _Steps:
     """The spans of the annotations ProfilerStep#N: of the host of each rank, and of each stream of a device."""
 
-    def __init__(self, trace: Trace) -> None:
-        spans_of: defaultdict[_Whose, list[tuple[int, int, int]]] = defaultdict(list)
-        for items in trace.slices(b"ProfilerStep#"):
-            spans = [e for e in items if isinstance(e, Event) and type(e.name) is str and _STEP.match(e.name)]
-            exact = Exact in {*map(type, spans)}
-            starts, started = microseconds_as_nanoseconds([event.ts for event in spans], exact)
-            durations, lasted = microseconds_as_nanoseconds([event.dur for event in spans], exact)
-            for k in np.flatnonzero(started & lasted):
-                event, start = spans[k], int(starts[k])
-                if event.ph == "X":
-                    stream = (text_of(event.pid), text_of(event.tid)) if event.cat == "gpu_user_annotation" else None
-                    rank = json_integer(_readable(event.args or b"{}").rank, 32) if stream is None else None
-                    spans_of[rank, stream].append(
-                        (start, start + int(durations[k]), int(event.name[len("ProfilerStep#") :]))
-                    )
-        # The host comes first: a stream with spans of its own overrides it.
-        self.spans = {
-            whose: np.array(sorted(spans_of[whose])).T for whose in sorted(spans_of, key=lambda w: w[1] is not None)
-        }
+    def __init__(self) -> None:
+        self._found: defaultdict[_Whose, list[tuple[int, int, int]]] = defaultdict(list)
+
+    def add(self, items: Items) -> None:
+        """Adds the annotations that are among the items of a trace."""
+        spans = [e for e in items if isinstance(e, Event) and type(e.name) is str and _STEP.match(e.name)]
+        exact = Exact in {*map(type, spans)}
+        starts, started = microseconds_as_nanoseconds([event.ts for event in spans], exact)
+        durations, lasted = microseconds_as_nanoseconds([event.dur for event in spans], exact)
+        for k in np.flatnonzero(started & lasted):
+            event, start = spans[k], int(starts[k])
+            if event.ph == "X":
+                stream = (text_of(event.pid), text_of(event.tid)) if event.cat == "gpu_user_annotation" else None
+                rank = json_integer(_readable(event.args or b"{}").rank, 32) if stream is None else None
+                step = int(event.name[len(_STEP_MARK) :])
+                self._found[rank, stream].append((start, start + int(durations[k]), step))
+
+    @functools.cached_property
+    def _spans(self) -> list[tuple[_Whose, Any]]:
+        """Starts, ends and steps; the host comes first: a stream with spans of its own overrides it."""
+        order = sorted(self._found, key=lambda whose: whose[1] is not None)
+        return [(whose, np.array(sorted(self._found[whose])).T) for whose in order]
 
     def at(self, columns: EventColumns, base: int) -> pa.Array:
         """The step in which something starts: by the annotation of its own stream, else by that of the host."""
         times = columns["start_ns"].to_numpy() - base
         step, inside = np.zeros(len(times), np.int64), np.zeros(len(times), bool)
-        for (rank, stream), (starts, ends, steps) in self.spans.items():
-            k = np.searchsorted(starts, times, "right") - 1
-            within = (k >= 0) & (times < ends[k])
+        places = _Places(columns["process"], columns["thread"])
+        for (rank, stream), (starts, ends, steps) in self._spans:
+            here = places.on(*stream) if stream else slice(None)
+            own = times[here]
+            k = np.searchsorted(starts, own, "right") - 1
+            within = (k >= 0) & (own < ends[k])
             if rank is not None and columns["rank"].null_count < len(times):
-                within &= columns["rank"].fill_null(rank).to_numpy() == rank
-            if stream:
-                within &= _on(columns["process"], stream[0]) & _on(columns["thread"], stream[1])
-            step, inside = np.where(within, steps[k], step), inside | within
+                within &= (columns["rank"].fill_null(rank).to_numpy() == rank)[here]
+            step[here] = np.where(within, steps[k], step[here])
+            inside[here] |= within
         return pa.array(step, mask=~inside)
 
 
-def _on(column: pa.Array, value: str | None) -> Any:
-    """Where a column has a value."""
-    is_value = pc.is_null(column) if value is None else pc.fill_null(pc.equal(column, value), False)
-    return is_value.to_numpy(zero_copy_only=False)
+class _Places:
+    """Where in two columns, of processes and threads, a process and a thread stand."""
+
+    def __init__(self, *columns: pa.Array) -> None:
+        self.columns = columns
+
+    @functools.cached_property
+    def _numbers(self) -> list[tuple[Any, list[str | None]]]:
+        """Of each column a number for each row, and the text that it stands for."""
+        encoded = [column.dictionary_encode("encode") for column in self.columns]
+        return [(column.indices.to_numpy(), column.dictionary.to_pylist()) for column in encoded]
+
+    def on(self, *values: str | None) -> Any:
+        """The rows that have these values."""
+        (first, firsts), (second, seconds) = self._numbers
+        if values[0] not in firsts or values[1] not in seconds:
+            return np.zeros(0, np.int64)
+        return np.flatnonzero((first == firsts.index(values[0])) & (second == seconds.index(values[1])))
 
 
-def _integers(values: list[Any]) -> pa.Array:
+def _integers(values: Sequence[Any]) -> pa.Array:
     """A column of whole numbers, NULL for other values."""
+    if values.count(None) == len(values):
+        return pa.nulls(len(values), pa.int64())
     try:
         if {*map(type, values)} <= {int, NoneType}:
             return pa.array(values, pa.int64())

@@ -95,12 +95,15 @@ COMPLETE: Any = _of_phase("X", Event)
 _OF_ROWS = [_of_phase(letter, Event) for letter in _ROWS if letter != "X"]
 _OF_FLOWS = [_of_phase(letter, Item) for letter in "stf"]
 _EVENT_TYPES: Any = functools.reduce(operator.or_, _OF_ROWS + _OF_FLOWS, COMPLETE)
-_EVENTS: Any = msgspec.json.Decoder(list[_EVENT_TYPES | _of_phase("M", Item)])  # type: ignore[misc]
-_NAMED: Any = msgspec.json.Decoder(list[_EVENT_TYPES | _of_phase("M", Event)])  # type: ignore[misc]
+_METADATA, _NAMED_METADATA = (_of_phase("M", base) for base in (Item, Event))
+_EVENTS: Any = msgspec.json.Decoder(list[_EVENT_TYPES | _METADATA])  # type: ignore[misc]
+_NAMED: Any = msgspec.json.Decoder(list[_EVENT_TYPES | _NAMED_METADATA])  # type: ignore[misc]
 _OF_ARROWS = [_of_phase(letter, Flow) for letter in "stf"]
 _LINKED: Any = msgspec.json.Decoder(
-    list[functools.reduce(operator.or_, _OF_ROWS + _OF_ARROWS, COMPLETE) | _of_phase("M", Item)]  # type: ignore[misc]
+    list[functools.reduce(operator.or_, _OF_ROWS + _OF_ARROWS, COMPLETE) | _METADATA]  # type: ignore[misc]
 )
+# Types of sound items, whose phase is known without a look at each.
+PHASE_OF = {kind: kind.ph for kind in (COMPLETE, *_OF_ROWS, *_OF_FLOWS, _METADATA, _NAMED_METADATA)}
 _ANY: tuple[Any, ...] = (msgspec.json.Decoder(list[Other]), msgspec.json.Decoder(list[Exact]))
 
 Items = list[Item | bytes]  # what stands in the array, and as bytes what should be an event
@@ -114,7 +117,7 @@ class Trace:
         self.source = source
         self.decoder = _LINKED if flows else _NAMED if named else _EVENTS
         self.head = self.tail = b""
-        self.found: set[bytes] = set()  # of _LOOKED_FOR, what is in the text that was searched
+        self.found: set[bytes] = set()  # of _LOOKED_FOR, what is in the text; after CORRELATION nothing is looked for
         self.has_array = self.closed = self.torn = self.mended = False
 
     def slices(self, only: bytes = b"") -> Iterator[Items]:
@@ -131,7 +134,7 @@ class Trace:
                 cut = _boundary(text)
                 if cut is None and len(text) < _LARGEST:
                     continue
-            if only and cut:
+            if only and cut and CORRELATION not in self.found:
                 self.found |= {key for key in _LOOKED_FOR - self.found if _holds(key, left, text, cut[0])}
             if cut and block is not None and not _holds(only, left, text, cut[0]):
                 passed, text = (left, memoryview(text)[: cut[1]]), text[cut[1] :]
@@ -149,6 +152,7 @@ class Trace:
     def metadata(self) -> dict[str, Any]:
         """What stands before and after the events, once they have been read."""
         metadata: dict[str, Any] = {}
+        self.torn = False
         tail = self.tail.strip(SEPARATORS) if self.head.strip() else b"}"  # an array has no metadata
         for text in (b"{" + self.head.strip(SEPARATORS + b"{") + b"}", b"{" + tail):
             try:

@@ -43,6 +43,8 @@ _WORK = pa.array(_KERNELS + _MEMORY)
 _CLASSES = (
     (_COMPUTE_NAMES, "compute"), (_COMMUNICATION_NAMES, "communication"), (_MEMORY_NAMES, "memory"), (_WAITS, None),
 )  # fmt: skip
+_PLACED = pa.array(["compute", "communication", "memory", None], pa.string())
+_PLACES = {of: place for place, of in enumerate(_PLACED.to_pylist())}
 
 
 @functools.cache
@@ -74,11 +76,15 @@ def classes(names: pa.Array, categories: pa.Array) -> pa.Array:
     # Many events share few names: each pair of name and category is looked at once, as one number.
     width = len(category_texts)
     pair_of_event = name.indices.to_numpy().astype(np.int64) * width + category.indices.to_numpy()
-    pairs, index_of_pair = np.unique(pair_of_event, return_inverse=True)
-    class_of_pair = [kernel_class(name_texts[pair // width], category_texts[pair % width]) for pair in pairs.tolist()]
-    index = np.full(len(names), -1)
-    index[work] = index_of_pair
-    return pa.array(class_of_pair, pa.string()).take(pa.array(index, mask=index < 0))
+    is_pair = np.zeros(len(name_texts) * width, bool)
+    is_pair[pair_of_event] = True
+    # The place of each class in the list of them; the last is NULL, and that of what is not work.
+    of_pair = np.zeros(len(is_pair), np.int8)
+    for pair in np.flatnonzero(is_pair).tolist():
+        of_pair[pair] = _PLACES[kernel_class(name_texts[pair // width], category_texts[pair % width])]
+    places = np.full(len(names), _PLACES[None], np.int8)
+    places[work] = of_pair[pair_of_event]
+    return _PLACED.take(pa.array(places))
 
 
 def with_class(events: pa.RecordBatch) -> pa.RecordBatch:

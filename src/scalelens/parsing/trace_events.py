@@ -9,9 +9,11 @@ A format of traces gets the columns that all of them share, and adds what its to
     events.finish(trace)
 """
 
+import contextlib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from decimal import Decimal
+from itertools import compress
 from types import NoneType
 from typing import Any
 
@@ -21,12 +23,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from scalelens import arrow_compute as pc
-from scalelens.parsing.chrome_trace import COMPLETE, SEPARATORS, Event, Exact, Items, Trace
+from scalelens.parsing.chrome_trace import COMPLETE, PHASE_OF, SEPARATORS, Event, Exact, Items, Trace
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import UNREADABLE_TIME
 
 _INSTANT = ("I", "R")  # older letters for i
 _TIMED = {"X", "i", "C", *_INSTANT, "B", "E"}
+_SOUND = PHASE_OF.keys()
+_TIMED_TYPES = {kind for kind, ph in PHASE_OF.items() if ph in _TIMED}
 _LAST_NANOSECOND = (1 << 63) - 1  # since 1970, or before it
 
 EventColumns = dict[str, pa.Array]
@@ -35,24 +39,67 @@ _Mask = npt.NDArray[np.bool_]
 
 
 class Events:
-    """Turns slices of a trace into columns.  `base` is what its times are counted from, in nanoseconds since 1970."""
+    """Turns slices of a trace into columns.  `base` is what its times are counted from, in nanoseconds since 1970.
 
-    def __init__(self, rows: Rows, base: int | None) -> None:
-        self.rows, self.base = rows, base
+    Where `base_follows`, because it may stand after the events, the format calls `tell_clock` itself.
+    """
+
+    def __init__(self, rows: Rows, base: int | None, base_follows: bool = False) -> None:
+        self.rows, self.base, self.base_follows = rows, base, base_follows
         self.line = 0  # of the last item
         self.cut = False  # whether the last item could not be read
-        self.mended = self.dated = False
+        self.mended = False
+        self.first: tuple[int, int] | None = None  # line of the first event that has a time, and its start
         self.counts: Counter[str] = Counter()
+        self.joined_args: bytes | None = None  # of the last slice; None where bytes had to be mended
         self.begun: defaultdict[tuple[str | None, str | None], list[tuple[int, Event, int]]] = defaultdict(list)
 
     def columns(self, items: Items) -> tuple[list[Event], EventColumns]:
-        """The events that become rows, and their columns."""
-        damaged = bytes in {*map(type, items)}
-        phases = [None if damaged and type(item) is bytes else item.ph for item in items]  # type: ignore[union-attr]
-        first = self.line + 1
-        self.line += len(items)
+        """The events that become rows, and their columns.  `joined_args` has the arguments of these, all in one."""
+        self.joined_args = None
         if not items:
             return [], {}
+        first = self.line + 1
+        self.line += len(items)
+        types = [*map(type, items)]
+        sound = {*types} <= _SOUND
+        events, lines, phases = (self._of_sound if sound else self._of_any)(items, types, first)
+        exact = not sound and Exact in {*map(type, events)}
+        starts, timed = self._starts(events, exact)
+        if not timed.all():
+            for k in np.flatnonzero(~timed):
+                self.rows.problem(int(lines[k]), UNREADABLE_TIME, text_of(events[k].name) or "")
+            events, lines, starts = [events[k] for k in np.flatnonzero(timed)], lines[timed], starts[timed]
+        if self.first is None and len(events):
+            self.first = int(lines[0]), int(starts[0])
+            if not self.base_follows:
+                self.tell_clock()
+        if "B" in phases or "E" in phases:
+            events, lines, starts = self._pair(events, lines, starts)
+        return (events, self._shared(events, lines, starts, exact or "E" in phases)) if events else ([], {})
+
+    def tell_clock(self) -> None:
+        """Says what the times count from.  Without a base, Kineto wrote microseconds since 1970."""
+        if self.first:
+            line, start = self.first
+            clock = "unix" if self.base is not None or start > 1e18 else "relative"
+            self.rows.param("trace_clock", clock, line, origin="inferred" if self.base is None else "log")
+
+    def _of_sound(self, items: Items, types: list[Any], first: int) -> tuple[list[Event], _Numbers, set[str]]:
+        """The events that become rows, with their lines, and the phases of all: the type of each says its own."""
+        self.cut = False
+        phases = {PHASE_OF[kind] for kind in {*types}}
+        if phases <= _TIMED:
+            return [*items], np.arange(first, first + len(items)), phases  # type: ignore[list-item]
+        counts = Counter(types)
+        for kind in counts.keys() - _TIMED_TYPES:
+            self.counts[PHASE_OF[kind]] += counts[kind]
+        is_row = [*map(_TIMED_TYPES.__contains__, types)]
+        return [*compress(items, is_row)], np.flatnonzero(is_row) + first, phases  # type: ignore[arg-type]
+
+    def _of_any(self, items: Items, types: list[Any], first: int) -> tuple[list[Event], _Numbers, set[str]]:
+        """The same of items among which some are damaged, or of no phase that is known."""
+        phases = [None if kind is bytes else item.ph for kind, item in zip(types, items, strict=True)]  # type: ignore[union-attr]
         self.cut = phases[-1] is None
         kinds = {*phases}
         for ph in kinds - _TIMED:
@@ -60,26 +107,12 @@ class Events:
                 self.counts[ph if len(ph) == 1 else "other"] += phases.count(ph)
         if None in kinds or "" in kinds:
             self._no_events(items, first)
-        chosen = [k for k, ph in enumerate(phases) if ph in _TIMED] if kinds - _TIMED else range(len(items))
+        chosen = [k for k, ph in enumerate(phases) if ph in _TIMED]
         events: list[Event] = [items[k] for k in chosen]  # type: ignore[misc]
-        if kinds & {*_INSTANT}:
-            for event in events:
-                if event.ph in _INSTANT:
-                    event.ph = "i"  # type: ignore[misc]
-        lines = np.fromiter(chosen, np.int64, len(events)) + first
-        exact = Exact in {*map(type, events)}
-        starts, timed = self._starts(events, exact)
-        if not timed.all():
-            for k in np.flatnonzero(~timed):
-                self.rows.problem(int(lines[k]), UNREADABLE_TIME, text_of(events[k].name) or "")
-            events, lines, starts = [events[k] for k in np.flatnonzero(timed)], lines[timed], starts[timed]
-        if not self.dated and len(events):  # without a base, Kineto wrote microseconds since 1970
-            self.dated, clock = True, "unix" if self.base is not None or starts[0] > 1e18 else "relative"
-            origin = "inferred" if self.base is None else "log"
-            self.rows.param("trace_clock", clock, int(lines[0]), origin=origin)
-        if "B" in kinds or "E" in kinds:
-            events, lines, starts = self._pair(events, lines, starts)
-        return (events, self._shared(events, lines, starts, exact or "E" in kinds)) if events else ([], {})
+        for event in events:
+            if event.ph in _INSTANT:
+                event.ph = "i"  # type: ignore[misc]
+        return events, np.fromiter(chosen, np.int64, len(events)) + first, {ph or "" for ph in kinds}
 
     def finish(self, trace: Trace) -> None:
         """Reports what concerns the whole trace."""
@@ -135,26 +168,35 @@ class Events:
         return [event for _, event, _ in paired], numbers[:, 0], numbers[:, 1]
 
     def _shared(self, events: list[Event], lines: _Numbers, starts: _Numbers, exact: bool) -> EventColumns:
-        letters = "".join([event.ph for event in events]).encode()  # one of each: the others are not _TIMED
+        types = {*map(type, events)}
+        if types <= _SOUND:  # faster than to ask each for one attribute after the other
+            names, categories, pids, tids, _, spans, args = zip(*map(msgspec.structs.astuple, events), strict=True)
+        else:
+            fields = "name", "cat", "pid", "tid", "dur", "args"
+            names, categories, pids, tids, spans, args = ([getattr(event, of) for event in events] for of in fields)
+        all_complete = types == {COMPLETE}
+        letters = b"X" * len(events) if all_complete else "".join([event.ph for event in events]).encode()
         complete = np.frombuffer(letters, np.uint8) == ord("X")
-        durations, known = microseconds_as_nanoseconds([event.dur for event in events], exact)
+        durations, known = microseconds_as_nanoseconds(spans, exact)
         wrong = known & (durations < 0)
         for k in np.flatnonzero(~known & complete) if exact else ():
             unread: Any = events[k].dur
             wrong[k] = bytes(unread or b"null") != b"null"
         for k in np.flatnonzero(wrong & complete):
             self.rows.problem(int(lines[k]), "the duration of the event cannot be right", text_of(events[k].name) or "")
-        arguments, mended = raw_texts([event.args for event in events])
-        self.mended |= mended
+        arguments, self.joined_args = raw_texts(args)
+        self.mended |= self.joined_args is None
+        if not all(categories):
+            categories = [category or None for category in categories]
         return {
             "line": pa.array(lines),
             "ph": _strings(letters, np.ones(len(events), np.int32)),
-            "name": texts([event.name for event in events]),
-            "category": pc.utf8_lower(texts([event.cat or None for event in events])),
+            "name": texts(names),
+            "category": pc.utf8_lower(texts(categories)),
             "start_ns": pa.array(starts),
             "duration_ns": pa.array(durations, mask=~(known & complete & ~wrong)),
-            "process": texts([event.pid for event in events]),
-            "thread": texts([event.tid for event in events]),
+            "process": texts(pids),
+            "thread": texts(tids),
             "args": arguments,
         }
 
@@ -183,27 +225,31 @@ def decimal_nanoseconds(microseconds: Any) -> int | None:
     return nanoseconds if abs(nanoseconds) <= _LAST_NANOSECOND else None
 
 
-def texts(values: list[Any]) -> pa.Array:
+def texts(values: Sequence[Any]) -> pa.Array:
     """A column of texts; other values are written as text."""
-    try:
-        return pa.array(values, pa.string())
-    except pa.ArrowException:
-        pass
-    if {*map(type, values)} <= {int, str, NoneType}:  # few processes and threads have many events
+    types = {*map(type, values)}
+    if types == {int}:  # few processes and threads have many events
+        with contextlib.suppress(OverflowError):
+            numbers = pa.array(values, pa.int64()).dictionary_encode()
+            return numbers.dictionary.cast(pa.string()).take(numbers.indices)
+    with contextlib.suppress(pa.ArrowException):
+        if types <= {str, NoneType}:
+            return pa.array(values, pa.string())
+    if types <= {int, str, NoneType}:
         index_of = {value: k for k, value in enumerate({*values})}
         each = pa.array([text_of(value) for value in index_of], pa.string())
         return each.take(pa.array(np.fromiter(map(index_of.__getitem__, values), np.int32, len(values))))
     return pa.array([text_of(value) for value in values], pa.string())
 
 
-def raw_texts(values: list[msgspec.Raw]) -> tuple[pa.Array, bool]:
-    """Raw JSON as a column of texts, NULL where it is empty, and whether bytes had to be mended."""
+def raw_texts(values: Sequence[msgspec.Raw]) -> tuple[pa.Array, bytes | None]:
+    """Raw JSON as a column of texts, NULL where empty, and all of it joined: None where bytes had to be mended."""
     joined = b"".join(values)
     try:
         joined.isascii() or str(joined, "utf-8")
     except UnicodeDecodeError:
-        return pa.array([bytes(value).decode("utf-8", "replace") or None for value in values], pa.string()), True
-    return _strings(joined, np.fromiter(map(len, values), np.int32, len(values))), False
+        return pa.array([bytes(value).decode("utf-8", "replace") or None for value in values], pa.string()), None
+    return _strings(joined, np.fromiter(map(len, values), np.int32, len(values))), joined
 
 
 def _strings(joined: bytes, lengths: npt.NDArray[np.int32]) -> pa.Array:

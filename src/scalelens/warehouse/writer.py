@@ -19,6 +19,8 @@ from scalelens.warehouse.records import Batch, Entry, Segment, segment
 from scalelens.whole_files import sync_folder
 
 ROW_GROUP_BYTES = 2 << 20  # of rows as Arrow
+# Events are wide: in groups of 2 MB, a group of each column would cost as much to write as its values.
+_GROUP_BYTES = {"events": 6 << 20}
 _FEW_BYTES = 1 << 16
 # Columns that are written with a dictionary, which would waste time and space for numbers and for unique texts.
 _DICTIONARIES = {
@@ -58,7 +60,7 @@ class BatchWriter:
         self._pending.setdefault(table, []).append(rows)
         self._pending_bytes[table] = self._pending_bytes.get(table, 0) + _size_of(rows)
         self._rows[table] = self._rows.get(table, 0) + rows.num_rows
-        if self._pending_bytes[table] >= ROW_GROUP_BYTES:
+        if self._pending_bytes[table] >= _GROUP_BYTES.get(table, ROW_GROUP_BYTES):
             self._start_writing(table)
 
     def _start_writing(self, table: str) -> None:
@@ -83,7 +85,7 @@ class BatchWriter:
             has_value = pc.is_valid(rows[APART[table]])
             self._apart[table].append(rows.filter(has_value))
             rows = rows.filter(pc.invert(has_value))
-            if sum(part.nbytes for part in self._apart[table]) >= ROW_GROUP_BYTES:
+            if sum(part.nbytes for part in self._apart[table]) >= _GROUP_BYTES.get(table, ROW_GROUP_BYTES):
                 self._write_apart(table)
         self._write_group(table, rows)
 
