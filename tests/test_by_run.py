@@ -63,7 +63,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if k % 8 == 0 else pytest.mark.slow) for k, name in enumerate(BY_RUN)]
+    "name", [pytest.param(name, marks=() if k % 16 == 0 else pytest.mark.slow) for k, name in enumerate(BY_RUN)]
 )
 def test_runs_asked_apart_say_what_all_at_once_say(several: Path, name: str, request: pytest.FixtureRequest) -> None:
     at_once = session_of(several).ask(Question(name)).frame
