@@ -98,7 +98,7 @@ def restore(little: Warehouse) -> None:
     fill_catalogs(little.connection)
 
 
-@pytest.mark.parametrize("name", spread(set(QUERIES) - OF_ORDER, str, "another order", share=5))
+@pytest.mark.parametrize("name", spread(set(QUERIES) - OF_ORDER, str, "another order", share=8))
 def test_rows_of_the_little_warehouse_in_another_order_give_the_golden(name: str) -> None:
     little = little_warehouse()
     ADDED.get(name, lambda warehouse: None)(little)
@@ -108,7 +108,7 @@ def test_rows_of_the_little_warehouse_in_another_order_give_the_golden(name: str
     assert answer == (FIXTURES / f"{name}.csv").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", spread(ASKED, str, "times k"))
+@pytest.mark.parametrize("name", spread(ASKED, str, "times k", share=5))
 @pytest.mark.parametrize("factor", [8.0, *(pytest.param(factor, marks=pytest.mark.slow) for factor in (7.0, 2.0**-10))])
 def test_times_k_in_another_order_change_numbers_as_they_must(name: str, factor: float) -> None:
     """By a power of two exactly, but what goes through logarithms; by 7 to 1e-12."""
