@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,10 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from command_line import Run
     from little_warehouse import Warehouse
+
+# Containers often forbid files of bytecode: then each of the hundreds of processes of the tests compiles all it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "tests" / "fixtures"

@@ -81,8 +81,10 @@ atexit.register(shared_warehouse.cache_clear)  # DuckDB complains of a connectio
 class Warehouse:
     """A warehouse filled by hand."""
 
-    def __init__(self) -> None:
-        self.connection = shared_warehouse()
+    def __init__(self, connection: duckdb.DuckDBPyConnection | None = None) -> None:
+        """With an `empty_warehouse` of its own it stays as it is when another is made."""
+        self.columns: list[tuple[str, str]] = []  # names and types of the last answer
+        self.connection = connection or shared_warehouse()
         for name in self.column("SELECT table_name FROM duckdb_tables() WHERE estimated_size > 0"):
             if name not in CATALOGS:
                 # A table keeps the size of what was deleted from it, by which questions are planned.
@@ -118,6 +120,7 @@ class Warehouse:
         try:
             helpers.share(query)
             cursor = self.connection.execute(query)
+            self.columns = [(column[0], str(column[1])) for column in cursor.description or ()]
             return self.rows(cursor)
         finally:
             helpers.forget()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import duckdb
 import numpy as np
 import numpy.typing as npt
 
@@ -122,13 +123,15 @@ def rows_of(run: Run) -> dict[str, list[Row]]:
     return {"runs": [facts], "step_times": times, "steps": printed, "phases": phases, "params": params}
 
 
-def fill(runs: Study, order: np.random.Generator | None = None) -> Warehouse:
+def fill(
+    runs: Study, order: np.random.Generator | None = None, connection: duckdb.DuckDBPyConnection | None = None
+) -> Warehouse:
     """A warehouse of these runs, the rows of each table in the order of the study or in a random one."""
     tables: dict[str, list[Any]] = {}
     for run in runs.values():
         for table, rows in rows_of(run).items():
             tables.setdefault(table, []).extend(rows)
-    warehouse = Warehouse()
+    warehouse = Warehouse(connection)
     warehouse.connection.execute("DELETE FROM devices_catalog")
     warehouse.insert("devices_catalog", [{"place": 1, "device": "Oracle", "unit": "gpu", "pattern": "oracle",
         "bf16_tflops": PEAK_TFLOPS, "fp32_tflops": PEAK_TFLOPS / 4, "tdp_w": POWER_LIMIT_W, "source": "x"}])  # fmt: skip

@@ -10,7 +10,8 @@ import re
 import shlex
 import shutil
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -364,18 +365,21 @@ def test_advice_without_a_case_is_told() -> None:
     assert without_case(texts_of_sql(code)) == ["'set moon_phase = ... under [facts]'"]
 
 
-def python_texts() -> Iterator[tuple[Path, str]]:
+@cache
+def python_texts() -> list[tuple[Path, str]]:
     """Texts of the sources that are not docstrings; values that are filled in are `{}`."""
+    texts = []
     for path in sorted(SOURCES.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        in_texts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-        docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        for node in ast.walk(tree):
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        in_texts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+        not_texts = in_texts | {id(node.value) for node in nodes if isinstance(node, ast.Expr)}  # docstrings
+        for node in nodes:
             if isinstance(node, ast.JoinedStr):
                 parts = (part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
-                yield path, "".join(map(str, parts))
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and not {id(node)} & (in_texts | docs):
-                yield path, node.value
+                texts.append((path, "".join(map(str, parts))))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in not_texts:
+                texts.append((path, node.value))
+    return texts
 
 
 NEED_PARAMETERS = {"differences", "compared_runs", "compare_published"}

@@ -42,9 +42,9 @@ def compressed(compressor: object, size: int) -> bytes:
 
 
 BOMBS = {
-    "zst": lambda: compressed(zstandard.ZstdCompressor(level=19).compressobj(), 600 * MB),
-    "bz2": lambda: compressed(bz2.BZ2Compressor(), 600 * MB),
-    "xz": lambda: compressed(lzma.LZMACompressor(preset=1), 600 * MB),
+    "zst": lambda: compressed(zstandard.ZstdCompressor(level=19).compressobj(), 200 * MB),
+    "bz2": lambda: compressed(bz2.BZ2Compressor(), 200 * MB),
+    "xz": lambda: compressed(lzma.LZMACompressor(preset=1), 200 * MB),
 }
 
 

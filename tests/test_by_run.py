@@ -19,6 +19,7 @@ from scalelens.ingestion.ingest import ingest
 from scalelens.queries.load import load
 from scalelens.question import by_run, session
 from scalelens.question.question import Question
+from spread import spread
 
 FIXTURES = Path(__file__).parent / "fixtures"
 READ = (
@@ -63,7 +64,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if k % 8 == 0 else pytest.mark.slow) for k, name in enumerate(BY_RUN)]
+    "name", [pytest.param(name, marks=() if k % 16 == 0 else pytest.mark.slow) for k, name in enumerate(BY_RUN)]
 )
 def test_runs_asked_apart_say_what_all_at_once_say(several: Path, name: str, request: pytest.FixtureRequest) -> None:
     at_once = session_of(several).ask(Question(name)).frame
@@ -140,13 +141,14 @@ def test_another_partition_is_refused(several: Path, tmp_path: Path) -> None:
 
 MANY = "SELECT i, i / 8 AS part, CASE WHEN i % 1000 = 0 THEN '=' || i END AS text, to_days(i::INTEGER) AS i FROM range(9000) r(i)"
 STATEMENTS = (MANY, f"{MANY} LIMIT 0", "/* nothing */", "SELECT 1 AS one", "SELECT * FROM runs ORDER BY run_id")
+PRINTED = [(shape, statement) for shape in ("csv", "json", "table") for statement in STATEMENTS]
 
 
-@pytest.mark.parametrize("statement", STATEMENTS)
-@pytest.mark.parametrize("shape", ["csv", "json", "table"])
+@pytest.mark.parametrize("shape_of", spread(PRINTED, lambda one: f"{one[0]}/{STATEMENTS.index(one[1])}", "pieces"))
 def test_pieces_are_printed_as_one_answer(
-    several: Path, run: Run, statement: str, shape: str, request: pytest.FixtureRequest
+    several: Path, run: Run, shape_of: tuple[str, str], request: pytest.FixtureRequest
 ) -> None:
+    shape, statement = shape_of
     command = ("sql", statement, "-w", several, "--format", shape)
     whole = run(*command)
     request.getfixturevalue("as_large")

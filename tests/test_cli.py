@@ -419,7 +419,7 @@ def test_queries_answer(run: Run, home: Path) -> None:
 ASKED = sorted(name for name, query in queries.load().items() if not query.is_helper)
 
 
-@pytest.mark.parametrize("name", spread(ASKED, str, "what it reads"))
+@pytest.mark.parametrize("name", spread(ASKED, str, "what it reads", share=6))
 def test_a_query_finds_all_that_it_reads(home: Path, name: str) -> None:
     asks_for_sides = {"a", "b"} <= {
         parameter.name for parameter in queries.load()[name].parameters

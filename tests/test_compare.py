@@ -60,8 +60,10 @@ def verdict(found: GroupRatio, threshold: float = THRESHOLD) -> str:
 
 
 BY_DAY = {(1, 1, 0.9), (3, 3, 0.0), (1, 5, 0.9)}
+PAIRS = [300, pytest.param(1000, marks=pytest.mark.slow)]
 
 
+@pytest.mark.parametrize("n_pairs", PAIRS)
 @pytest.mark.parametrize(
     ("first", "second", "phi"),
     [
@@ -70,20 +72,21 @@ BY_DAY = {(1, 1, 0.9), (3, 3, 0.0), (1, 5, 0.9)}
         for phi in (0.0, 0.9)
     ],
 )
-def test_runs_of_the_same_thing_are_seldom_called_slower(first: int, second: int, phi: float) -> None:
+def test_runs_of_the_same_thing_are_seldom_called_slower(first: int, second: int, phi: float, n_pairs: int) -> None:
     random = np.random.default_rng(first + 100 * second)
-    pairs = list(map(compare_groups, groups_of(random, 1000, first, phi), groups_of(random, 1000, second, phi)))
+    pairs = list(map(compare_groups, groups_of(random, n_pairs, first, phi), groups_of(random, n_pairs, second, phi)))
     wrong = sum(verdict(pair) in ("slower", "faster") for pair in pairs)
-    assert wrong <= 50
+    assert wrong <= 0.05 * n_pairs
     assert (wrong == 0) if first == second == 1 else all(pair.unit == "runs" for pair in pairs)
 
 
+@pytest.mark.parametrize("n_pairs", PAIRS)
 @pytest.mark.parametrize("phi", [pytest.param(0.0, marks=pytest.mark.slow), 0.9])
-def test_ten_repeats_find_five_percent(phi: float) -> None:
+def test_ten_repeats_find_five_percent(phi: float, n_pairs: int) -> None:
     random = np.random.default_rng(5)
-    slower = groups_of(random, 1000, 10, phi, np.log(1.05))
-    pairs = list(map(compare_groups, groups_of(random, 1000, 10, phi), slower))
-    assert sum(verdict(pair) == "slower" for pair in pairs) >= 950
+    slower = groups_of(random, n_pairs, 10, phi, np.log(1.05))
+    pairs = list(map(compare_groups, groups_of(random, n_pairs, 10, phi), slower))
+    assert sum(verdict(pair) == "slower" for pair in pairs) >= 0.95 * n_pairs
 
 
 def test_many_repeats_of_the_same_thing_are_equivalent() -> None:
@@ -434,16 +437,17 @@ def test_too_many_repeats_are_a_reason_in_place_of_a_number(warehouse: Warehouse
     assert row["note"].count("200 runs a side settle it in") == 1
 
 
-def test_the_number_of_repeats_gives_a_ratio_to_a_share() -> None:
+@pytest.mark.parametrize("cases", [50, pytest.param(100, marks=pytest.mark.slow)])
+def test_the_number_of_repeats_gives_a_ratio_to_a_share(cases: int) -> None:
     random = np.random.default_rng(7)
     reached = 0
-    for _ in range(100):
+    for _ in range(cases):
         sides = [np.exp(BETWEEN * random.standard_normal(4)) for _ in range(2)]
         repeats = int(repeats_to_size(known(sides[0]), known(sides[1]), 0.02).repeats or 0)
         sides = [np.r_[side, np.exp(BETWEEN * random.standard_normal(max(repeats - 4, 0)))] for side in sides]
         found = compare_groups(*map(known, sides))
         reached += (found.high or 9) / (found.ratio or 1) <= 1.02
-    assert reached >= 90
+    assert reached >= 0.9 * cases
 
 
 def test_one_run_a_side_asks_for_three_of_each() -> None:

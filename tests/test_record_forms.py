@@ -18,7 +18,6 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import open_source
 
 LOADED = formats.load()
-CASES = 60
 
 
 def megatron_records(chance: random.Random) -> Iterator[str]:
@@ -165,8 +164,9 @@ def everything(path: Path) -> tuple[dict[str, list[str]], list[Any]]:
         (timer_records, deepspeed_timer),
     ],
 )
+@pytest.mark.parametrize("cases", [25, pytest.param(120, marks=pytest.mark.slow)])
 def test_columns_give_the_rows_of_line_by_line(
-    write: Any, format: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    write: Any, format: Any, cases: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken, path = 0, tmp_path / "job.out"
     take_records = format.Reader.take_records
@@ -180,7 +180,7 @@ def test_columns_give_the_rows_of_line_by_line(
     monkeypatch.setattr(format.Reader, "take_records", counted)
     monkeypatch.setattr(dispatch, "MANY_RECORDS", 30)
     chance = random.Random(3)
-    for case in range(CASES):
+    for case in range(cases):
         learned_from = chance.choice((1500, 1 << 16))  # as of a long text, or a short one
         monkeypatch.setattr(dispatch, "LEARNED_FROM", learned_from)
         path.write_text("\n".join(write(chance)) + chance.choice(("", "\n")))
@@ -191,7 +191,7 @@ def test_columns_give_the_rows_of_line_by_line(
             monkeypatch.setattr(record_forms, "FEWEST_RECORDS", fewest)
             read.append(everything(path))
         assert read[0] == read[1], case
-    assert taken > 1000  # else nothing was compared
+    assert taken > 16 * cases  # else nothing was compared
 
 
 @pytest.mark.parametrize("closed", ["", "|"])

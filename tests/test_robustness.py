@@ -136,6 +136,11 @@ def each_file(function: Callable[..., None]) -> Callable[..., None]:
     return pytest.mark.parametrize("path", spread(FILES, _named, function.__name__, share=5))(function)
 
 
+def by_day(name: str, count: int, of: int) -> pytest.MarkDecorator:
+    """So many of the ways to change a file are tried by day, others for each file, and all at night."""
+    return pytest.mark.parametrize(name, [count, pytest.param(of, marks=pytest.mark.slow)])
+
+
 # Damage
 
 
@@ -231,7 +236,7 @@ def test_damage_never_raises_and_is_counted(case: tuple[str, bytes]) -> None:
         assert result.problems or result.note or result.status == "empty"
 
 
-@pytest.mark.parametrize("places_tried", [2, pytest.param(8, marks=pytest.mark.slow)])
+@by_day("places_tried", 1, of=8)
 @pytest.mark.parametrize("name", spread(CONTENTS, str, "every number", share=5))
 def test_every_number_may_be_anything(name: str, places_tried: int) -> None:
     content = CONTENTS[name]
@@ -252,7 +257,7 @@ BARS = {
 BROKEN_ROWS = {"broken_rows_mpirun.log", "broken_rows_srun.log", "broken_rows_mixed.log", "debug_output_within.log"}
 
 
-@pytest.mark.parametrize("cuts", [12, pytest.param(40, marks=pytest.mark.slow)])
+@by_day("cuts", 6, of=40)
 @each_text
 def test_cut_at_any_byte_keeps_the_rows_of_whole_lines(path: Path, cuts: int) -> None:
     content = path.read_bytes()
@@ -386,18 +391,22 @@ def test_crlf_is_lf(path: Path) -> None:
     assert read(crlf).without("text") == read(content).without("text")
 
 
+ENCODINGS = (
+    (b"", "utf-8-sig"), (b"", "utf-16-le"), (b"", "utf-16-be"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"),
+)  # fmt: skip
+
+
+@by_day("encodings", 2, of=len(ENCODINGS))
 @each_file
-def test_encodings_give_the_same_rows(path: Path) -> None:
+def test_encodings_give_the_same_rows(path: Path, encodings: int) -> None:
     content = path.read_bytes()
     if content.startswith((b"PAR1", b"SQLite format 3")):
         pytest.skip("is no text")
     text = content.decode("utf-8", "replace")
     name = f"{path.parent.name}/{path.name}"
     plain = read(text.encode(), name).tables
-    for codec in ("utf-8-sig", "utf-16-le", "utf-16-be"):
-        assert read(text.encode(codec), name).tables == plain, codec
-    for mark, codec in ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
-        assert read(mark + text.encode(codec), name).tables == plain, f"{codec} with its mark"
+    for mark, codec in random.Random(name).sample(ENCODINGS, encodings):
+        assert read(mark + text.encode(codec), name).tables == plain, f"{codec} with {mark!r} before it"
 
 
 @each_text
@@ -440,15 +449,16 @@ STEPS_AGAIN = {
 }  # fmt: skip
 
 
+@by_day("launchers", 6, of=len(PREFIXES))
 @each_text
-def test_prefixes_change_only_rank_and_place(path: Path) -> None:
+def test_prefixes_change_only_rank_and_place(path: Path, launchers: int) -> None:
     content = path.read_bytes()
     if PREFIXED.search(content):
         pytest.skip("has prefixes of its own")
     if f"{path.parent.name}/{path.name}" in STEPS_AGAIN:
         pytest.skip("a label tells more of its records")
     plain = but_ranks(read(content))
-    for launcher, prefix in PREFIXES.items():
+    for launcher, prefix in random.Random(path.name).sample([*PREFIXES.items()], launchers):
         prefixed = b"".join(prefix.encode() + line for line in in_lines(content))
         assert but_ranks(read(prefixed)) == plain, launcher
 
@@ -518,11 +528,14 @@ def test_a_progress_bar_may_share_the_line() -> None:
 # How a file is read
 
 
+@by_day("blocks", 3, of=6)
 @each_file
-def test_block_boundaries_change_nothing(path: Path) -> None:
+def test_block_boundaries_change_nothing(path: Path, blocks: int) -> None:
     content, name = path.read_bytes(), f"{path.parent.name}/{path.name}"
     whole = read(content, name)
-    for block in (7, 31, *random.Random(name).sample(range(50, 300), 4)):
+    chance = random.Random(name)
+    sizes = (7, 31, *chance.sample(range(50, 300), 4))
+    for block in chance.sample(sizes, blocks):
         assert read(content, name, block) == whole, f"in blocks of {block} bytes"
 
 
@@ -551,7 +564,7 @@ FILLINGS = (b" ", b"9", b"a.", b"| x: 1.0 ", b": 1 ", b"[Rank 1] ", b"(1, 2) ", 
 
 
 @pytest.mark.parametrize("fillings", [3, pytest.param(len(FILLINGS), marks=pytest.mark.slow)])
-@pytest.mark.parametrize("anchor", spread(set(ANCHORS), lambda anchor: anchor.decode().strip(), "long line", share=2))
+@pytest.mark.parametrize("anchor", spread(set(ANCHORS), lambda anchor: anchor.decode().strip(), "long line", share=4))
 def test_a_long_line_costs_no_more_than_its_length(anchor: bytes, fillings: int) -> None:
     def seconds(size: int, filling: bytes) -> float:
         filler = filling * (size // len(filling))
@@ -575,11 +588,12 @@ COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
+@by_day("compressions", 1, of=len(COMPRESSIONS))
 @each_file
-def test_compression_changes_nothing(path: Path) -> None:
+def test_compression_changes_nothing(path: Path, compressions: int) -> None:
     content, name = path.read_bytes(), f"{path.parent.name}/{path.name}"
     plain = read(content, name)
-    for suffix, compress in COMPRESSIONS.items():
+    for suffix, compress in random.Random(name).sample([*COMPRESSIONS.items()], compressions):
         assert read(compress(content), f"{name}.{suffix}") == plain, suffix
 
 
@@ -641,16 +655,18 @@ def test_a_damaged_stream_gives_no_rows_but_its_own(suffix: str, at: int, flip: 
         assert result.tables == {}, result.note
 
 
-def test_an_archive_is_its_files(tmp_path: Path) -> None:
+@pytest.mark.parametrize("each", [5, pytest.param(1, marks=pytest.mark.slow)])
+def test_an_archive_is_its_files(tmp_path: Path, each: int) -> None:
     path = tmp_path / "logs.tar.gz"
+    contents = dict([*CONTENTS.items()][::each])
     with tarfile.open(path, "w:gz") as archive:
-        for name, content in CONTENTS.items():
+        for name, content in contents.items():
             member = tarfile.TarInfo(name)
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
     members = {member.path.rpartition("!")[2]: read_source(member) for member in open_members(path)}
-    assert list(members) == list(CONTENTS)
-    for name, content in CONTENTS.items():
+    assert list(members) == list(contents)
+    for name, content in contents.items():
         assert members[name] == read(content, name.rpartition("/")[2]), name
 
 

@@ -30,6 +30,7 @@ AT_NIGHT = [
     "frontier.md",
     "slower.md",
     "tamu.md",
+    "whose-fault.md",
     *(name for name in OF_THE_CORPUS if name != "real-nvidia.md"),
 ]  # above two seconds
 

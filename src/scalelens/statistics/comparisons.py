@@ -1,6 +1,7 @@
 """Ratio of two groups of runs with its interval.  The run is the unit; one run a side is told from repeated runs."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import exp, hypot, inf, log, sqrt
 from typing import NamedTuple
 
@@ -102,6 +103,7 @@ def compare_groups(first: Sequence[RunValue], second: Sequence[RunValue]) -> Gro
     return GroupRatio(exp(ratio), exp(ratio - half), exp(ratio + half), "ci95", "runs", between, within, reason)
 
 
+@lru_cache(1024)  # of every pair of runs that is compared
 def chance_of_modes(n: int, m: int) -> float:
     """Chance that two modes put n runs and m runs of the same job apart: one side all slow, the other all fast.
 

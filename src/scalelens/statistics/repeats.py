@@ -1,6 +1,7 @@
 """How many repeats would settle a comparison, from what is known so far."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from math import log1p
 from typing import NamedTuple
 
@@ -80,6 +81,7 @@ def _plan(
     sides = _Side.of(first), _Side.of(second)
     least = max(_PILOT, *(side.n for side in sides))  # fewer may each be of another mode
 
+    @cache  # both searches begin with the same numbers of runs
     def chance(runs: int) -> float:
         return float(np.mean(settled(*_continuations(*sides, runs))))
 
