@@ -19,15 +19,16 @@ import numpy.typing as npt
 _Values = npt.NDArray[np.float64]
 
 _LONGEST = 1024  # values that are looked at: neighbors of a longer series are added up first
-_SHORT = (-0.6, -0.3, 0.15, 0.3, 0.4, 0.5)  # coefficients of first-order autoregressive series of short memory
-_LIKENESSES = (0.15, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)  # and of those that may lie under noise
+_SHORT = (0.0, 0.15, 0.3, 0.4, 0.5, -0.3, -0.6)  # coefficients of first-order autoregressive series of short memory
+_LIKENESSES = (0.6, 0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.965, 0.98, 0.99)  # further ones
 _MEMORIES = (0.1, 0.2, 0.3, 0.4, 0.45)  # orders of fractional differencing; from 0.5 on there is no mean
 _BESIDE_MEMORY = (0.0, 0.3, 0.5, 0.7)  # coefficients together with long memory: beyond them the two explain the same
 _PERIODS, _DAMPING = (6, 10, 16, 25), 0.9  # values of a swing, and what is left of it after each value
 _NOISES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)  # variance of white noise on top, in units of that of the series below it
-# Prior weights of single models; all others have 1.  They are set so that a hundred values that are uncorrelated, or of
-# phi = 0.3 or 0.5, have an interval 1.5 times as wide in the median as one that knows the process (docs/statistics.md).
-_OF_WHITE, _OF_SHORT, _OF_MEMORY = 165.0, 52.0, 5.0  # the last times the square of the order
+# Prior weights of single models, where they are not 1: of series of short memory without noise, a power of what is not
+# alike, and of long memory, the square of its order.  They are set so that a hundred values with phi from 0 to 0.5 have
+# an interval 1.5 times as wide in the median as one that knows the process.  docs/statistics.md has what that costs.
+_OF_WHITE, _POWER, _OF_MEMORY = 250.0, 2.2, 9.0
 _BEYOND = 0.03  # chance that the mixture leaves outside of the interval
 _NEGLIGIBLE = 1e-8  # of an autoregressive weight and of a variance
 _UNLIKELY = 1e-6  # times the chance of the likeliest model: one that counts for nothing
@@ -46,14 +47,14 @@ class _Models(NamedTuple):
 
 
 @lru_cache(maxsize=16)
-def _models(n: int) -> _Models:
-    """The models of a series of n values.
+def _models(n: int, apart: int) -> _Models:
+    """The models of a series of n values, each a mean of `apart`.
 
     A short series blurs its spectrum, so that the expected periodogram is taken in its place (Sykulski and others,
     Biometrika 106, 2019), and the variance of the median is that of n values, not of many.  It is that of a normal
     series, whose signs have the correlation 2 / pi arcsin(r).
     """
-    weights, found = zip(*_weighted(n), strict=True)
+    weights, found = zip(*_weighted(n, apart), strict=True)
     correlations, taper = np.array(found), 1 - np.arange(n) / n
     spectra = 2 * np.fft.rfft(correlations * taper, axis=1).real[:, 1 : (n + 1) // 2] - 1
     spectra = np.maximum(spectra, _NEGLIGIBLE)
@@ -62,20 +63,19 @@ def _models(n: int) -> _Models:
     return _Models(1 / spectra, np.log(spectra).sum(axis=1), of_median, np.log(weights))
 
 
-def _weighted(n: int) -> Iterator[tuple[float, _Values]]:
+def _weighted(n: int, apart: int) -> Iterator[tuple[float, _Values]]:
     """Prior weight and autocorrelations at lags 0 to n - 1 of each model: ARFIMA(1, d, 0) and swings under white noise."""
+    for likeness in _SHORT:
+        yield _OF_WHITE * (1 - abs(likeness)) ** _POWER, _of_means(likeness, apart, n)
+    further = [(1.0, _of_means(likeness, apart, n)) for likeness in _LIKENESSES]
+    further += [(_OF_MEMORY * d * d, _correlations(d, phi, n)) for d in _MEMORIES for phi in _BESIDE_MEMORY]
+    further += [(1.0, _swing(period, n)) for period in _PERIODS]
+    below_noise = [(1.0, _of_means(likeness, apart, n)) for likeness in _SHORT if likeness > 0]
     white = np.zeros(n)
     white[0] = 1.0
-    yield _OF_WHITE, white
-    for likeness in _SHORT:
-        yield _OF_SHORT, np.asarray(np.float64(likeness) ** np.arange(n))
-    below_noise = [(1.0, _correlations(0.0, likeness, n), likeness in _SHORT) for likeness in _LIKENESSES]
-    below_noise += [(_OF_MEMORY * d * d, _correlations(d, phi, n), False) for d in _MEMORIES for phi in _BESIDE_MEMORY]
-    below_noise += [(1.0, _swing(period, n), False) for period in _PERIODS]
     for noise in _NOISES:
-        for weight, correlations, is_short in below_noise:
-            if noise or not is_short:
-                yield weight, (correlations + noise * white) / (1 + noise)
+        for weight, correlations in further + below_noise * (noise > 0):
+            yield weight, (correlations + noise * white) / (1 + noise)
 
 
 def _correlations(memory: float, likeness: float, n: int) -> _Values:
@@ -95,6 +95,22 @@ def _correlations(memory: float, likeness: float, n: int) -> _Values:
         weights = likeness ** np.abs(np.arange(-reach, reach + 1))
         found = np.asarray(np.convolve(both_sides, weights, mode="valid"), dtype=np.float64)
     return np.asarray(found[:n] / found[0])
+
+
+def _of_means(likeness: float, apart: int, n: int) -> _Values:
+    """Autocorrelations of means of `apart` values of a first-order autoregressive series, at lags 0 to n - 1.
+
+    From one mean to the next they fall by `likeness`; the first is larger than that, the more so the more values a mean
+    has.
+    """
+    if apart == 1 or likeness <= 0:
+        return _correlations(0.0, likeness, n)
+    of_neighbors = np.float64(likeness) ** (1 / apart)
+    within = apart + 2 * np.sum((apart - np.arange(1, apart)) * of_neighbors ** np.arange(1, apart))
+    between = ((1 - likeness) / (1 - of_neighbors)) ** 2 * of_neighbors ** (1 - apart)
+    found = _correlations(0.0, likeness, n) * (between / within)
+    found[0] = 1.0
+    return found
 
 
 def _swing(period: float, n: int) -> _Values:
@@ -119,7 +135,7 @@ def share_around_median(rank: _Values) -> float:
     n = len(summed) - len(summed) % max(1 << (len(summed).bit_length() - 6), 1)
     summed = summed[:n]
     power = np.abs(np.fft.rfft(summed - summed.mean()))[1 : (n + 1) // 2] ** 2 / n
-    models = _models(n)
+    models = _models(n, apart)
     sizes = models.inverse @ power / len(power)
     if not np.all(sizes > 0):
         return 0.0
