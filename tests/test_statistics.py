@@ -97,7 +97,8 @@ def test_of_100_uncorrelated_steps_the_40th_and_the_61st() -> None:
 @given(arrays(np.float64, st.integers(80, 300), elements=st.floats(1e-3, 1e3), unique=True))
 def test_interval_is_the_order_statistics_of_the_definition(values: Values) -> None:
     interval = median_interval(values)
-    n, n_eff = len(values), effective_size(values, float(np.median(values)), rank_autocorrelation(ranks(values)))
+    n, rank_of = len(values), ranks(values)
+    n_eff = effective_size(values, float(np.median(values)), rank_autocorrelation(rank_of), rank_of)
     assert (interval.n_eff, interval.autocorrelation) == (n_eff, rank_autocorrelation(ranks(values)))
     rank = math.floor(n * (0.5 - 0.98 / math.sqrt(n_eff)) + 0.5) if n_eff else 0
     if rank < 1:
@@ -151,7 +152,7 @@ def test_slow_drift_below_much_noise_is_seen_by_the_blocks() -> None:
     """Correlation of 0.1 at lag 1, and still 0.04 at lag 50: 1,000 records say as much as 140."""
     drift = 0.2 * ar1(0.98, n=1000, many=200, seed=3)
     noise = 3 * np.random.default_rng(4).standard_normal(drift.shape)
-    sizes = [effective_size(values, float(np.median(values)), 0.0) for values in drift + noise]
+    sizes = [effective_size(values, float(np.median(values)), 0.0, ranks(values)) for values in drift + noise]
     assert np.mean(sizes) < 200
 
 

@@ -2,8 +2,9 @@
 
 Four estimates see different things; their smallest counts.  Lag 1 is steady in short series, the initial positive
 sequence sees correlation at all lags, block means see what is slow and lies below much noise, and the spectrum sees
-long memory (long_memory.py).  The last three look at the signs, -1 below the median and 1 above it: the variance of
-their mean is what the interval of a median rests on.
+long memory (long_memory.py).  The second and the third look at the signs, -1 below the median and 1 above it: the
+variance of their mean is what the interval of a median rests on.  Ranks, which the other two look at, show more of
+what lies below noise.
 
 Values are of one series, shape (n,), or of several, shape (rows, widest): of a thousand values numpy's calls take as
 long as their work, so that many series are taken together.  `n` are the lengths of the rows, None where all are as wide
@@ -14,7 +15,7 @@ numbers, which are exact in any order, so that a series has the same answer alon
 import numpy as np
 import numpy.typing as npt
 
-from scalelens.statistics.long_memory import variance_of_mean
+from scalelens.statistics.long_memory import share_around_median
 
 _Values = npt.NDArray[np.float64]
 _Lengths = npt.NDArray[np.int64]
@@ -24,7 +25,7 @@ _Lengths = npt.NDArray[np.int64]
 _BLOCKS = ((10, 0.7507),)
 _BLOCKS_WHERE_PERSISTENT = ((5, 0.4984), (4, 0.3793))
 _PERSISTENT = 0.25  # n_eff / n below which few blocks are asked as well
-_ALIKE = 0.85  # n_eff / n by lag 1 and the positive sequence below which long memory is looked for
+_HALF_WIDTH = 0.98  # over the square root of n_eff: the share of values by which an interval reaches to each side
 _FEWEST_OF_SPECTRUM = 32  # values: fewer show no spectrum
 SHORT_LAGS = 32  # autocovariances up to here cost less one by one than by a Fourier transform
 _MOST_IN_SINGLE_PRECISION = 1 << 24  # whole numbers up to here are exact in 32 bits
@@ -197,18 +198,17 @@ def block_effective_shares(rows: _Values, n: _Lengths, blocks: int, worth: float
 
 
 def effective_size(
-    values: _Values, median: _Values | float, likeness: _Values | float, n: _Lengths | None = None
+    values: _Values, median: _Values | float, likeness: _Values | float, rank: _Values, n: _Lengths | None = None
 ) -> _Values:
     """Number of uncorrelated values that say as much about the median as `values`, (...) of shape (..., n); at most n.
 
-    `likeness` is the lag-1 autocorrelation.  An autoregressive series of first order is worth n (1 - r) / (1 + r)
+    `likeness` is the lag-1 autocorrelation of `rank`, the ranks of the values.  An autoregressive series of first order is worth n (1 - r) / (1 + r)
     values (Bayley and Hammersley, J. R. Stat. Soc. 8, 1946).
     """
     alike = np.maximum(likeness, 0.0)
     signs, lengths = rows_of(_signs_of(values, np.asarray(median)[..., None]), n)
     share = np.atleast_1d((1 - alike) / (1 + alike))
     share = np.minimum(share, 1 / correlation_times(signs, lengths))
-    is_alike = share < _ALIKE
     for blocks, worth in _BLOCKS:
         share = np.minimum(share, block_effective_shares(signs, lengths, blocks, worth))
     rows = np.flatnonzero(share < _PERSISTENT)
@@ -216,7 +216,9 @@ def effective_size(
         for blocks, worth in _BLOCKS_WHERE_PERSISTENT:
             of_blocks = block_effective_shares(signs[rows], lengths[rows], blocks, worth)
             share[rows] = np.minimum(share[rows], of_blocks)
-    for row in np.flatnonzero((is_alike | (share < _PERSISTENT)) & (lengths >= _FEWEST_OF_SPECTRUM)):
-        of_mean = variance_of_mean(signs[row, : lengths[row]].astype(np.float64))
-        share[row] = min(share[row], 1 / of_mean) if of_mean > 0 else share[row]
+    ranks_of_rows = np.atleast_2d(rank)
+    for row in np.flatnonzero(lengths >= _FEWEST_OF_SPECTRUM):
+        to_each_side = share_around_median(ranks_of_rows[row, : lengths[row]])
+        if to_each_side > 0:
+            share[row] = min(share[row], (_HALF_WIDTH / to_each_side) ** 2 / lengths[row])
     return np.asarray((lengths * share).reshape(values.shape[:-1]))

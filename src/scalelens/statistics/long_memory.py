@@ -1,13 +1,16 @@
-"""What the mean of a series is worth that wanders more slowly than lag 1 and block means see.
+"""How well a series shows its median that may wander more slowly than lag 1 and block means see.
 
 The spectrum of a series with long memory rises towards frequency 0 as a power, and no stretch of it is long enough to
-see all of the changes; a drift that takes as long as the series is seen as little.  The spectrum is therefore fitted by
-models with and without either, and each counts as much as the series makes it likely: the mean over models is large
-where a series cannot tell them apart.
+see all of the changes; a drift that takes as long as the series is seen as little.  The spectrum of the ranks is
+therefore fitted by models with and without either.  Each counts as much as its prior weight and the series make it
+likely.  Where such a mixture has the median is not normal: a model that is not likely, but wanders far, makes the
+interval wider.
 """
 
+from collections.abc import Iterator
 from functools import lru_cache
-from math import ceil, log
+from math import ceil, log, sqrt
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -16,40 +19,63 @@ import numpy.typing as npt
 _Values = npt.NDArray[np.float64]
 
 _LONGEST = 1024  # values that are looked at: neighbors of a longer series are added up first
-_MEMORIES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.45)  # orders of fractional differencing; from 0.5 on there is no mean
-_LIKENESSES = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)  # coefficients of first-order autoregressive series
-_MOST_BESIDE_MEMORY = 0.7  # coefficient together with long memory: beyond it the two explain the same
+_SHORT = (0.0, 0.15, 0.3, 0.4, 0.5, -0.3, -0.6)  # coefficients of first-order autoregressive series of short memory
+_LIKENESSES = (0.6, 0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.965, 0.98, 0.99)  # further ones
+_MEMORIES = (0.1, 0.2, 0.3, 0.4, 0.45)  # orders of fractional differencing; from 0.5 on there is no mean
+_BESIDE_MEMORY = (0.0, 0.3, 0.5, 0.7)  # coefficients together with long memory: beyond them the two explain the same
+_PERIODS, _DAMPING = (6, 10, 16, 25), 0.9  # values of a swing, and what is left of it after each value
 _NOISES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)  # variance of white noise on top, in units of that of the series below it
-_WHITE = 60  # values of which white noise counts once more: in a long series, anything else would show
-_CAUTION = 0.5  # exponent of the mean over models, of series of up to
-_CAUTIOUS = 1000  # values; of a longer series the mean comes near the geometric one
-_NEGLIGIBLE = 1e-8  # of an autoregressive weight
+# Prior weights of single models, where they are not 1: of series of short memory without noise, a power of what is not
+# alike, and of long memory, the square of its order.  They are set so that a hundred values with phi from 0 to 0.5 have
+# an interval 1.5 times as wide in the median as one that knows the process.  docs/statistics.md has what that costs.
+_OF_WHITE, _POWER, _OF_MEMORY = 250.0, 2.2, 9.0
+_BEYOND = 0.03  # chance that the mixture leaves outside of the interval
+_NEGLIGIBLE = 1e-8  # of an autoregressive weight and of a variance
+_UNLIKELY = 1e-6  # times the chance of the likeliest model: one that counts for nothing
+_NARROWEST, _FARTHEST, _HALVINGS = 1e-3, 20.0, 14  # standard deviations of the series; known to one in 1,000 by then
+_DEVIATIONS = np.linspace(0.0, 8.0, 1601)
+_OUTSIDE = np.array([2 * NormalDist().cdf(-deviation) for deviation in _DEVIATIONS])
 
 
 class _Models(NamedTuple):
-    """Expected periodograms of models of variance 1 or more at the Fourier frequencies, shape (models, frequencies)."""
+    """Expected periodograms of models of variance 1 at the Fourier frequencies, shape (models, frequencies)."""
 
     inverse: _Values
     sum_of_logs: _Values  # shape (models,)
-    at_zero: _Values  # n times the variance of the mean of n values
-    is_white: npt.NDArray[np.bool_]  # each noise on top of white noise makes the same again
+    of_median: _Values  # n times the variance of the median of n values
+    log_weight: _Values  # of what is believed beforehand
 
 
 @lru_cache(maxsize=16)
-def _models(n: int) -> _Models:
-    """The models of a series of n values: ARFIMA(1, d, 0) under white noise.
+def _models(n: int, apart: int) -> _Models:
+    """The models of a series of n values, each a mean of `apart`.
 
     A short series blurs its spectrum, so that the expected periodogram is taken in its place (Sykulski and others,
-    Biometrika 106, 2019), and the variance of the mean is that of n values, not of many.
+    Biometrika 106, 2019), and the variance of the median is that of n values, not of many.  It is that of a normal
+    series, whose signs have the correlation 2 / pi arcsin(r).
     """
-    pairs = [(d, phi) for d in _MEMORIES for phi in _LIKENESSES if d == 0 or phi <= _MOST_BESIDE_MEMORY]
-    tapered = np.array([_correlations(d, phi, n) for d, phi in pairs]) * (1 - np.arange(n) / n)
-    spectra = 2 * np.fft.rfft(tapered, axis=1).real[:, 1 : (n + 1) // 2] - 1
-    at_zero = 2 * tapered.sum(axis=1) - 1
-    noise = np.array(_NOISES)[:, None]
-    with_noise = np.maximum(spectra[None] + noise[..., None], _NEGLIGIBLE).reshape(-1, spectra.shape[1])
-    is_white = np.tile([d == phi == 0 for d, phi in pairs], len(noise))
-    return _Models(1 / with_noise, np.log(with_noise).sum(axis=1), (at_zero[None] + noise).ravel(), is_white)
+    weights, found = zip(*_weighted(n, apart), strict=True)
+    correlations, taper = np.array(found), 1 - np.arange(n) / n
+    spectra = 2 * np.fft.rfft(correlations * taper, axis=1).real[:, 1 : (n + 1) // 2] - 1
+    spectra = np.maximum(spectra, _NEGLIGIBLE)
+    of_signs = 2 / np.pi * np.arcsin(np.clip(correlations, -1, 1))
+    of_median = np.pi / 2 * np.maximum(2 * (of_signs * taper).sum(axis=1) - 1, _NEGLIGIBLE)
+    return _Models(1 / spectra, np.log(spectra).sum(axis=1), of_median, np.log(weights))
+
+
+def _weighted(n: int, apart: int) -> Iterator[tuple[float, _Values]]:
+    """Prior weight and autocorrelations at lags 0 to n - 1 of each model: ARFIMA(1, d, 0) and swings under white noise."""
+    for likeness in _SHORT:
+        yield _OF_WHITE * (1 - abs(likeness)) ** _POWER, _of_means(likeness, apart, n)
+    further = [(1.0, _of_means(likeness, apart, n)) for likeness in _LIKENESSES]
+    further += [(_OF_MEMORY * d * d, _correlations(d, phi, n)) for d in _MEMORIES for phi in _BESIDE_MEMORY]
+    further += [(1.0, _swing(period, n)) for period in _PERIODS]
+    below_noise = [(1.0, _of_means(likeness, apart, n)) for likeness in _SHORT if likeness > 0]
+    white = np.zeros(n)
+    white[0] = 1.0
+    for noise in _NOISES:
+        for weight, correlations in further + below_noise * (noise > 0):
+            yield weight, (correlations + noise * white) / (1 + noise)
 
 
 def _correlations(memory: float, likeness: float, n: int) -> _Values:
@@ -71,24 +97,65 @@ def _correlations(memory: float, likeness: float, n: int) -> _Values:
     return np.asarray(found[:n] / found[0])
 
 
-def variance_of_mean(values: _Values) -> float:
-    """n times the variance of the mean of a series, shape (n,) with n of 16 or more, in units of the values squared.
+def _of_means(likeness: float, apart: int, n: int) -> _Values:
+    """Autocorrelations of means of `apart` values of a first-order autoregressive series, at lags 0 to n - 1.
 
-    The likelihood of a model is Whittle's.  Each model counts by it, in a power mean of their variances: of a short
-    series, in which models cannot be told apart, the large ones count for more.
+    From one mean to the next they fall by `likeness`; the first is larger than that, the more so the more values a mean
+    has.
     """
-    apart = max(len(values) // _LONGEST, 1)
-    summed = values[: len(values) // apart * apart].reshape(-1, apart).mean(axis=1)
+    if apart == 1 or likeness <= 0:
+        return _correlations(0.0, likeness, n)
+    of_neighbors = np.float64(likeness) ** (1 / apart)
+    within = apart + 2 * np.sum((apart - np.arange(1, apart)) * of_neighbors ** np.arange(1, apart))
+    between = ((1 - likeness) / (1 - of_neighbors)) ** 2 * of_neighbors ** (1 - apart)
+    found = _correlations(0.0, likeness, n) * (between / within)
+    found[0] = 1.0
+    return found
+
+
+def _swing(period: float, n: int) -> _Values:
+    """Autocorrelations of a second-order autoregressive series that swings, at lags 0 to n - 1."""
+    turn, lags = 2 * np.pi / period, np.arange(n)
+    first = 2 * _DAMPING * np.cos(turn) / (1 + _DAMPING**2)
+    sine = (first / _DAMPING - np.cos(turn)) / np.sin(turn)
+    return np.asarray(np.float64(_DAMPING) ** lags * (np.cos(turn * lags) + sine * np.sin(turn * lags)))
+
+
+def share_around_median(rank: _Values) -> float:
+    """The share of the values by which an interval of the median reaches to each side of it, 0 to 0.5.
+
+    Of ranks in the order of steps, shape (n,) with n of 16 or more.  The likelihood of a model is Whittle's.
+    """
+    apart = max(len(rank) // _LONGEST, 1)
+    spread = float(rank.std())
+    if spread == 0:
+        return 0.0
+    summed = rank[: len(rank) // apart * apart].reshape(-1, apart).mean(axis=1) / spread
     # Models take longer to make than to fit: up to 3 % of the values are left out, so that few lengths come up.
     n = len(summed) - len(summed) % max(1 << (len(summed).bit_length() - 6), 1)
     summed = summed[:n]
     power = np.abs(np.fft.rfft(summed - summed.mean()))[1 : (n + 1) // 2] ** 2 / n
-    models = _models(n)
+    models = _models(n, apart)
     sizes = models.inverse @ power / len(power)
     if not np.all(sizes > 0):
         return 0.0
-    likelihood = -len(power) * np.log(sizes) - models.sum_of_logs
-    weights = np.exp(likelihood - likelihood.max()) * np.where(models.is_white, 1 + len(values) / _WHITE, 1.0)
-    exponent = _CAUTION * min(1.0, _CAUTIOUS / len(values))
-    mean = (weights @ (sizes * models.at_zero) ** exponent) / weights.sum()
-    return float(apart * mean ** (1 / exponent))
+    likelihood = models.log_weight - len(power) * np.log(sizes) - models.sum_of_logs
+    weights = np.exp(likelihood - likelihood.max())
+    counts = weights > _UNLIKELY
+    deviations = np.sqrt(sizes[counts] * models.of_median[counts] / n)
+    return NormalDist().cdf(_half_width(weights[counts] / weights[counts].sum(), deviations)) - 0.5
+
+
+def _half_width(weights: _Values, deviations: _Values) -> float:
+    """The width to each side outside of which a mixture of normal distributions has the chance `_BEYOND`.
+
+    By halving its logarithm.  Weights and standard deviations of shape (models,).
+    """
+    low, high = _NARROWEST, _FARTHEST
+    for _ in range(_HALVINGS):
+        middle = sqrt(low * high)
+        if weights @ np.interp(middle / deviations, _DEVIATIONS, _OUTSIDE) > _BEYOND:
+            low = middle
+        else:
+            high = middle
+    return high

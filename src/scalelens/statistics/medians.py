@@ -64,7 +64,8 @@ def intervals_of_ordered(values: Values, n: Lengths | None, ordered: Values, ran
         return [of_one if widest else of_none] * runs
     lengths = np.full(runs, widest) if n is None else n
     r = rank_autocorrelation(rank_of, n)
-    n_eff = effective_size(values, (at(ordered, (lengths - 1) // 2) + at(ordered, lengths // 2)) / 2, r, n)
+    medians = (at(ordered, (lengths - 1) // 2) + at(ordered, lengths // 2)) / 2
+    n_eff = effective_size(values, medians, r, rank_of, n)
     is_tie = ordered[:, 1:] == ordered[:, :-1]
     if n is not None:
         is_tie &= ~behind_end(ordered, n)[:, 1:]
