@@ -396,12 +396,20 @@ def test_objects_within_objects(tmp_path: Path) -> None:
 
 READERS = {
     "query": "query batch_stats", "sql": "sql FROM|steps --format csv", "envelope": "query batch_stats --format envelope",
-    "compare": "compare run0 run1", "history": "history", "review": "review", "next_runs": "next-runs run0 run1",
+    "compare": "compare RUN0 RUN1", "history": "history", "review": "review", "next_runs": "next-runs RUN0 RUN1",
     "numbers": "numbers a=SELECT|min(step_s)|FROM|batch_stats() -o {}/n.tex", "plot": "plot batch_cdf -o {}/f.json",
     "report": "report -o {}/r.html", "explore": "explore -o {}/e.html", "export": "export {}/t",
     "connect": "connect -o {}/d.duckdb", "copy": "connect --copy -o {}/e.duckdb", "bundle": "bundle {}/b {}/../t.md",
     "verify": "verify {}/../t.md", "audit": "audit {}/../paper.md", "check": "check",
 }  # fmt: skip
+
+
+def words_of_reader(name: str, place: Path, run: str = "run") -> list[str]:
+    """The words of a command that writes into a folder `place`, beside which are a table and a paper.
+
+    Its runs are called `run` and a number.
+    """
+    return [word.replace("{}", str(place)).replace("|", " ").replace("RUN", run) for word in READERS[name].split()]
 
 
 QUICK = ("sql", "numbers", "export", "verify")  # the others are tried at night
@@ -415,7 +423,7 @@ def test_a_command_beside_compact(run: Run, home: Path, name: str, monkeypatch: 
     (home / "out").mkdir()
     (home / "t.md").write_text(run("query", "batch_stats", "-w", home / "w", "--format", "markdown").out)
     (home / "paper.md").write_text("The median step of run0 takes 0.503 s.\n")
-    words = [word.replace("{}", str(home / "out")).replace("|", " ") for word in READERS[name].split()]
+    words = words_of_reader(name, home / "out")
     monkeypatch.setattr("scalelens.database.views.SMALL_BYTES", 0)  # segments are read when they are asked for
     times, is_churning = 0, False
 
