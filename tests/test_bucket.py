@@ -517,6 +517,25 @@ def test_a_server_that_takes_no_object_loses_nothing_of_before(
     assert steps_by_path(store.root) == {"0.log": 5, "1.log": 5, "2.log": 5}
 
 
+@only_moto
+@pytest.mark.slow
+def test_a_prefix_of_100_000_objects(store: Store, logs: Path, run: "Run") -> None:
+    """A list of objects comes in pages of a thousand."""
+    from moto.core import DEFAULT_ACCOUNT_ID
+    from moto.s3.models import s3_backends
+
+    ingest([logs / "0.log"], store.root)
+    backend = s3_backends[DEFAULT_ACCOUNT_ID]["aws"]
+    for number in range(50_000):
+        backend.put_object(store.bucket, f"all/logs/notes/{number}", b"x")
+        backend.put_object(store.bucket, f"all/logs/segments/steps-{number:016x}.parquet", b"x")
+    ingest([logs], store.root)
+    assert steps_by_path(store.root) == {"0.log": 5, "1.log": 5, "2.log": 5}
+    store.use_machine("second")
+    assert steps_by_path(store.root) == {"0.log": 5, "1.log": 5, "2.log": 5}
+    assert len(store.copies("second")) < 50
+
+
 def test_a_server_that_is_not_there_is_said(store: Store, logs: Path) -> None:
     os.environ["AWS_ENDPOINT_URL"] = "http://127.0.0.1:9"  # `store` sets it back
     process = started(store, "first", "query", "scaling", "-w", store.root)

@@ -28,11 +28,11 @@ from scalelens.ingestion.report_text import one_line, page
 from scalelens.ingestion.shards import Shard
 from scalelens.ingestion.walk import (
     WalkedFile,
-    foreign_sidecars,
     gone_sidecars,
     sidecar_texts,
     sidecars_above,
     walk,
+    without_planted_sidecars,
 )
 from scalelens.parsing.archive_names import is_archive
 from scalelens.parsing.source import COMPRESSED, open_source
@@ -97,7 +97,7 @@ def ingest(
     `batch_time=col:ms`.  `time_zone` is that of naive times where no sidecar names one.  `reread` reads files that have
     not changed, too: this repairs a warehouse whose segments or records are damaged.  `shard` is the part of the files
     to be read, `dask` the cluster that reads them: an address, `local` or `slurm`.  `trust_sidecars` reads sidecars
-    above `paths` that somebody else may have written.
+    that somebody else may have written.
     Raises UserError for a path that does not exist, a warehouse that cannot be written, or a meaningless mapping.
     """
     mapped(columns)  # raises before anything is written
@@ -246,9 +246,9 @@ def _files_and_sidecars(
     given: list[Path], unreadable: list[str], zone: str | None, remarks: list[str], trust_sidecars: bool
 ) -> tuple[list[WalkedFile], Sidecars]:
     """Files below `given` with the zone of their naive times, and the sidecars in and above these folders."""
-    walked = list(walk(given, unreadable))
-    remarks += foreign_sidecars(walked)
-    walked += sidecars_above(given, {file.path for file in walked}, remarks, trust_sidecars)
+    below = list(walk(given, unreadable))
+    walked = without_planted_sidecars(below, remarks, trust_sidecars)
+    walked += sidecars_above(given, {file.path for file in below}, remarks, trust_sidecars)
     sidecars = Sidecars(sidecar_texts(walked))
     return [file._replace(zone=sidecars.zone_of(file.path) or zone) for file in walked], sidecars
 

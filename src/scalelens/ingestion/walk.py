@@ -118,13 +118,26 @@ def may_be_of_others(folder: os.stat_result, file: os.stat_result) -> bool:
     return bool(folder.st_mode & stat.S_IWOTH) and {folder.st_uid, file.st_uid} != {os.getuid()}
 
 
-def foreign_sidecars(files: Iterable[WalkedFile]) -> Iterator[str]:
-    """A sentence on each sidecar that belongs to somebody else than the folder that was named."""
+def without_planted_sidecars(
+    files: Iterable[WalkedFile], remarks: list[str], trusted: bool = False
+) -> list[WalkedFile]:
+    """Files without the sidecars that anybody may have put among them.
+
+    `remarks` takes a sentence on each sidecar that belongs to somebody else than the folder that was named.  In a
+    folder into which anybody may write, such a sidecar is only read if it is `trusted`.
+    """
+    kept = []
     for file in files:
+        is_left_out = False
         if is_sidecar(file.path):
             with contextlib.suppress(OSError):
                 if os.stat(file.path).st_uid != os.stat(file.root).st_uid:
-                    yield f"{file.path} belongs to somebody else than {file.root}"
+                    is_left_out = not trusted and bool(os.stat(Path(file.path).parent).st_mode & stat.S_IWOTH)
+                    why = ", and anybody may write into its folder: it is not read; --sidecars reads it"
+                    remarks.append(f"{file.path} belongs to somebody else than {file.root}{why * is_left_out}")
+        if not is_left_out:
+            kept.append(file)
+    return kept
 
 
 def sidecar_texts(files: Iterable[WalkedFile]) -> dict[str, str]:

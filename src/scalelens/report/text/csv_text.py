@@ -45,13 +45,21 @@ def _many_rows(answer: "pa.Table") -> str:
     import pyarrow as pa
 
     for k, (name, column) in enumerate(zip(answer.column_names, answer.columns, strict=True)):
-        if not any(getattr(pa.types, f"is_{kind}")(column.type) for kind in _PLAIN):
+        is_plain = any(getattr(pa.types, f"is_{kind}")(column.type) for kind in _PLAIN)
+        if not is_plain or (pa.types.is_float64(column.type) and _has_large(column)):
             texts = [None if value is None else _text(value) for value in _values(column)]
             answer = answer.set_column(k, name, pa.array(texts, pa.string()))
     rows = pl.DataFrame(answer).with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
     active = [name for name in rows.columns if rows[name].dtype == pl.String and _may_act(rows[name])]
     shown = (pl.Series(name, [text and _inert(text) for text in rows[name]], pl.String) for name in active)
     return rows.with_columns(shown).write_csv(include_header=False, datetime_format="%Y-%m-%d %H:%M:%S%.f")
+
+
+def _has_large(floats: "pa.ChunkedArray") -> bool:
+    """Whether some need an exponent, which older versions of polars write without a sign."""
+    from scalelens import arrow_compute as pc
+
+    return bool(pc.any(pc.greater_equal(pc.abs(floats), 1e16)).as_py())
 
 
 def _may_act(texts: Any) -> bool:

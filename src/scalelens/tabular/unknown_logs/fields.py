@@ -51,6 +51,7 @@ _HASHES = re.compile(r"\|#*\s*\|(?=\s{0,2}\(?\d+/\d)")  # |####    | (12/391)
 _BRACKET_BAR = re.compile(r"\[[=>.]{4,}\]")
 _PER_STEP = re.compile(r"\d\s?(?:s|ms|us)/(?:step|epoch)\b")
 _PERCENT = re.compile(r"\d\s?%\s?[|\u2500-\u25ff\[]|\d/\d+ @ \u2022 @|\u2501|\d\s*% \d+/\d+ \[")
+_POINT, _DIGITS = re.compile(r"\d\.\d"), re.compile(r"\d+")
 _RANGE = re.compile(r"\[(\d+)-(\d+)\]")
 # `Loss at step 20: 2.5` is `step 20, Loss: 2.5`.  A word before it may say that it is of a validation.
 _LOSS_AT = re.compile(
@@ -125,11 +126,13 @@ def parsed(text: str) -> Parsed:
             keras = _BRACKET_BAR.search(text) or _PER_STEP.search(text)
             bar = "percent" if _PERCENT.search(text) and not _PER_STEP.search(text) else "keras" if keras else ""
         text = masked
-    text = _RANGE.sub(r"[\2]", text)
+    if "-" in text:
+        text = _RANGE.sub(r"[\2]", text)
     if "oss at " in text or "oss after " in text or "oss for " in text:
         text = _LOSS_AT.sub(r"\g<count>, \g<name>: ", text)
     fields, end = _fields_of(text)
-    return Parsed(text, fields, stamp, left_s, re.sub(r"\d+", "#", text[end:].strip()[:_TAIL]), bar, drawing)
+    tail = text[end:].strip()[:_TAIL]
+    return Parsed(text, fields, stamp, left_s, _DIGITS.sub("#", tail) if tail else "", bar, drawing)
 
 
 def _without_spans(text: str) -> tuple[str, float | None]:
@@ -169,7 +172,7 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
     """The numbers of a line with their names, and where the last one ends."""
     fields: list[Field] = []
     done = 0
-    point = bool(re.search(r"\d\.\d", text))
+    point = "," in text and _POINT.search(text) is not None
     for match in _NUMBER.finditer(text):
         if match.start() < done or len(fields) >= _MOST_FIELDS:
             continue

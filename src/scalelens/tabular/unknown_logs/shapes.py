@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
@@ -172,9 +173,8 @@ class Shape:
         self.drawn = _drawn_count(example)  # which of its counts is that of a bar
         self.longest_s = 0  # that it was drawn for
         self.bars = 0  # how many were drawn from their start
-        self.ended = (
-            0  # its epochs that are over: the loss stands in the line, or in one that is printed at the same time
-        )
+        self.ended = 0  # its epochs that are over: the loss stands in the line, or in one printed at the same time
+        self.ended_in_line = self.ended_later = 0  # of these two kinds
         self.amid = 0  # lines of training between drawings of one bar
         self.bar_leap = self.bar_counts = (
             0  # the greatest common divisor of the counts of its bar, and how many there are
@@ -208,7 +208,7 @@ class Shape:
             told.add(_STAMP)
             self.resolution_s = max(self.resolution_s, parts.parsed.stamp.resolution_s)
         if self.of_epochs_alone and parts.parsed.stamp is not None and _LOSS.search(line.text):
-            self.ended += _END not in told
+            self.ended_in_line += _END not in told
             told.add(_END)
         epoch = next((fields[count.field].value for count in parts.counts if count.role == "epoch"), None)
         begins = self.draw(line, parts.parsed.drawing, epoch) if parts.parsed.drawing else None
@@ -380,14 +380,13 @@ class Shape:
 class _EpochEnds:
     """Watches the lines after one that counts an epoch: a loss printed at the same time shows that it is over."""
 
-    def __init__(self, by_later_loss: bool) -> None:
-        self.by_later_loss = by_later_loss
+    def __init__(self) -> None:
         self.shape: Shape | None = None
         self.seconds = 0.0
         self.left = 0  # lines that are still looked at
 
     def counted(self, shape: Shape, stamp: Stamp | None) -> None:
-        self.shape = shape if self.by_later_loss and stamp and shape.of_epochs_alone else None
+        self.shape = shape if stamp and shape.of_epochs_alone else None
         self.seconds, self.left = stamp.seconds if stamp else 0.0, _LINES_AFTER
 
     def look(self, text: str) -> None:
@@ -396,8 +395,11 @@ class _EpochEnds:
         self.left -= 1
         stamp = stamp_in(text) if _LOSS.search(text) else None
         if stamp and 0 <= stamp.seconds - self.seconds <= _AT_ONCE_S:
-            self.shape.ended += 1
+            self.shape.ended_later += 1
             self.shape = None
+
+
+_SHAPES: WeakKeyDictionary[Source, tuple[int | None, list[Shape]]] = WeakKeyDictionary()  # several formats ask for them
 
 
 def shapes_in(source: Source, most: int | None = None, by_later_loss: bool = False) -> list[Shape]:
@@ -405,12 +407,17 @@ def shapes_in(source: Source, most: int | None = None, by_later_loss: bool = Fal
 
     `by_later_loss`: the end of an epoch may be shown by a line after the one that counts it.
     """
-    ends, filled = _EpochEnds(by_later_loss), FilledBars()
-    return _shapes_of(itertools.islice(log_lines(source), most), ends, filled)
+    known = _SHAPES.get(source)
+    if known is None or known[0] != most:
+        known = _SHAPES[source] = most, _shapes_of(itertools.islice(log_lines(source), most))
+    for shape in known[1]:
+        shape.ended = shape.ended_in_line + shape.ended_later * by_later_loss
+    return known[1]
 
 
-def _shapes_of(lines: Iterable[tuple[Line, bool]], ends: _EpochEnds, filled: FilledBars) -> list[Shape]:
+def _shapes_of(lines: Iterable[tuple[Line, bool]]) -> list[Shape]:
     """The shapes of whole lines that count something; where there are too many, only the first."""
+    ends, filled = _EpochEnds(), FilledBars()
     shapes: dict[tuple[Any, ...], Shape] = {}
     drawn: Shape | None = None  # the bar drawn last
     headings, epoch_bars = 0, False
