@@ -34,7 +34,9 @@ _BEFORE_A_COUNT = re.compile(
     r"validation|eval|evaluation|test|testing)[\s_]+)+",
     re.IGNORECASE,
 )
-_PHASE = re.compile(r"\b(train(?:ing)?|val(?:id(?:ation)?)?|eval(?:uat\w+)?|test(?:ing)?|warm-?up)\b", re.IGNORECASE)
+_PHASE = re.compile(
+    r"\b(train(?:ing)?|val(?:id(?:ation|ating)?)?|eval(?:uat\w+)?|test(?:ing)?|warm-?up)\b", re.IGNORECASE
+)
 _WORK = re.compile(
     r"train|loss|\bacc|\blr\b|learning.rate|epoch|grad|perplexity|\bppl\b|"
     r"(?:img|image|sample|example|tok|token|seq|sequence|word)s?(?:/s|[_ ]?per)",
@@ -124,7 +126,9 @@ def shaped(text: str) -> Shaped | None:
     if line.bar:
         lead = lead.partition("%")[0].rstrip("0123456789. ") if "%" in lead else lead
     lead = SOURCE_FILE.sub("%.py", lead)
-    phase = next(filter(None, map(_PHASE.search, (lead, *(line.fields[count.field].name for count in counts)))), None)
+    after = line.text[first.start :] if len(line.fields) == 1 else ""  # `Epoch 3: validating` is a heading, too
+    named = (line.fields[count.field].name for count in counts)
+    phase = next(filter(None, map(_PHASE.search, (lead, *named, after))), None)
     lead = _PHASE.sub("%", MASK.sub("#", " ".join(lead.split())))
     names = tuple(line.fields[count.field].name.lower() or "/" for count in counts[:4])
     key: tuple[Any, ...] = (lead[-80:], names, phase[0].lower() if phase else "", line.bar)

@@ -29,6 +29,7 @@ _FINE = 10  # resolutions of the stamps that lie between records, for each of th
 _PAUSE = 5  # usual spans between lines: a longer one holds an evaluation, or a pause
 _ROUNDED = 0.02  # between a time and the rounded rate beside it
 _MOSTLY = 0.9  # share of the records
+_WAVES = 4  # values, of which one falls
 _SMOOTHED = 0.02  # between a time and the mean beside it
 _PASSED = re.compile(r"(?:total|tot|elapsed|time elapsed)\b", re.IGNORECASE)
 _KEPT = 20_000
@@ -141,7 +142,7 @@ class LineTimes:
     def claims(self, name: str) -> bool:
         """Whether a column may be the time of a step, by its name or its unit."""
         role, unit = read_name(name)
-        if role in ("time", "batch_time"):
+        if role in ("time", "batch_time") or (role == "elapsed" and self._goes_back(name)):
             return True
         words = set(name.lower().replace("_", " ").split())
         return (
@@ -151,6 +152,11 @@ class LineTimes:
             and not words & _ELSEWHERE
             and name not in (LEFT, BY_CLOCK)
         )
+
+    def _goes_back(self, name: str) -> bool:
+        """Whether a time falls again and again, as one since the start never does."""
+        values = self.values.get(name, [])
+        return _WAVES * sum(later < value for value, later in itertools.pairwise(values)) >= len(values) > 0
 
     def is_too_long(self, name: str, factor: float) -> bool:
         """Whether a column cannot be the time of a step, as it is longer than what lies between the records."""
