@@ -85,6 +85,10 @@ class ColumnValues:
         """Whether an epoch has several values: a time since the epoch began, or what is left of it."""
         return self.moves > max(1, self.turns)
 
+    def is_since_epochs_began(self, restarts: int) -> bool:
+        """Whether it grows with each row of an epoch, and goes back only where a count begins anew."""
+        return not self.stays and self.falls == restarts and self.numbers >= _LEAST_BETWEEN * (restarts + 1)
+
     def rises_between(self, restarts: int) -> bool:
         """Whether it grows from row to row, and goes back as often as a count begins anew."""
         enough = self.numbers >= max(RISING, _LEAST_BETWEEN * (restarts + 1))

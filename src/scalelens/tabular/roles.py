@@ -269,7 +269,7 @@ def _of_whole_epochs(reading: ColumnReading, values: ColumnValues, row: str, res
     """
     if reading.role != "epoch_time" or not values.runs_within_epochs:
         return reading
-    if row != "epoch" and (values.rises or values.rises_between(restarts)):
+    if row != "epoch" and values.is_since_epochs_began(restarts):
         return reading._replace(role="elapsed")
     why = f"{reading.column} has several values in one epoch: it is not the time of a whole one"
     return refused(reading, why, as_map("epoch_time", reading))

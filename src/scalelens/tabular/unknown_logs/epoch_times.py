@@ -53,7 +53,7 @@ class EpochTimes(NamedTuple):
 def epoch_times_in(source: Source, shapes: Sequence[Shape], steps: Shape) -> EpochTimes | None:
     """The time of each epoch, in lines beside those of `steps`, which have none."""
     for shape in shapes:
-        counts = shape is not steps and shape.of_epochs_alone and shape.in_training and _tells_rising(shape)
+        counts = shape is not steps and shape.of_epochs_alone and shape.of_training and _tells_rising(shape)
         if counts and (found := _times_in(source, functools.partial(_counted_times, shape))):
             return found
     return _times_in(source, _Uncounted(source).records)

@@ -1,5 +1,6 @@
 """Lines of a log that no format knows, as a table of steps: one shape of line, read by the names beside its numbers."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -97,7 +98,7 @@ def _read_shape(
     write_rows(
         source, rows, table.records, survey, readings, stream=table.shape.bar,
         begins_epochs=begins_epochs(table.shape), least_steps=times.least_steps if by_clock else 0,
-        least_epoch_s=times.least_epoch_s if by_clock else 0.0,
+        least_epoch_s=math.inf if table.epochs_are_timed else times.least_epoch_s if by_clock else 0.0,
     )  # fmt: skip
     if unknown and table.resolution_s and {reading.role for reading in readings}.isdisjoint(_OF_A_STEP):
         choice = options((f"{role}={table.columns[role]}",))
@@ -177,6 +178,10 @@ def _read_columns(
         ]
     wanted = (guess and not table.mostly_paused) or "elapsed" in stated
     if tells_epochs(table.shape):
+        if not table.shape.of_training and "epoch_time" not in stated:  # the time that its lines state is their own
+            readings = [
+                reading._replace(role=None) if reading.role == "epoch_time" else reading for reading in readings
+            ]
         timed_epochs = {reading.role for reading in readings} & {"epoch_time", "elapsed"}
         stamps = times.stamps_tell and not timed_epochs and not table.epochs_are_timed
         by_clock = [ColumnReading(BY_CLOCK, "elapsed", "s")] if stamps else []

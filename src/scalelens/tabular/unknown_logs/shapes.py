@@ -349,6 +349,12 @@ class Shape:
         return self.roles == ["epoch"] and not self.bar
 
     @property
+    def of_training(self) -> bool:
+        """Whether a word of training stands in its lines, and none of validation or of other work before the count."""
+        elsewhere = ELSEWHERE.search(f"{self.key[0]} {self.key[1][0]}")
+        return self.in_training and not elsewhere and not self.key[2].startswith(("val", "eval", "test"))
+
+    @property
     def has_total(self) -> bool:
         """Whether its last line says of how many epochs or steps its first count is one."""
         return bool(self._totals[:1] and self._totals[0])

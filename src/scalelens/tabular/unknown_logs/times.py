@@ -48,6 +48,7 @@ class LineTimes:
         self.step, self.resolution_s, self.of_epochs = step, resolution_s, of_epochs  # each line counts an epoch
         self.partial: set[str] = set()  # times that together with that of the data are the time of the step
         self.by_clock: list[tuple[float, float]] = []  # seconds and steps between records
+        self.back = 0  # how often the stamps go back while the steps grow, as those of the time left do
         self.by_left: list[float] = []
         self.values: dict[str, list[float]] = {}
         self.by_rate: dict[str, list[tuple[float, float]]] = {}  # times by name, with those of the rate beside them
@@ -71,6 +72,7 @@ class LineTimes:
             before = self._last.get(whose)
             if before and step > before[0] and now >= before[1]:
                 self.by_clock.append((now - before[1], step - before[0]))
+            self.back += bool(before and step > before[0] and now < before[1])
             self._last[whose] = step, now
         if left is not None and total is not None and left >= _LEAST_LEFT_S and total - step >= 1:
             self.by_left.append(left / (total - step))
@@ -100,7 +102,7 @@ class LineTimes:
     @property
     def clock_s(self) -> float | None:
         """Seconds of a step by the time stamps."""
-        if len(self.by_clock) < 3:
+        if len(self.by_clock) < 3 or self.counts_down:
             return None
         spans = [span for span, _ in self.by_clock]
         if statistics.median(spans) >= _FINE * self.resolution_s:
@@ -114,10 +116,15 @@ class LineTimes:
         return seconds / sum(steps for _, steps in typical) if seconds >= 5 * _FINE * self.resolution_s else None
 
     @property
+    def counts_down(self) -> bool:
+        """Whether the stamps go back so often that they are not of when the lines were printed."""
+        return self.back > len(self.by_clock)
+
+    @property
     def stamps_tell(self) -> bool:
         """Whether the stamps tell the time between two records, or between as many as ten resolutions take."""
         spans = [span for span, _ in self.by_clock]
-        if not spans or in_bursts(spans):
+        if not spans or self.counts_down or in_bursts(spans):
             return False
         typical = statistics.median(spans)
         long = sum(spans) >= _MANY * _FINE * self.resolution_s
