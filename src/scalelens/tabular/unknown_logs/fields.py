@@ -61,8 +61,8 @@ _LOSS_AT = re.compile(
 )
 # `Time taken for epoch 3 is 61.2 sec` is `epoch 3, epoch time: 61.2 sec`; a mean or a total is of something else.
 _TIME_FOR = re.compile(
-    r"(?<![A-Za-z])(?<!total )(?<!avg )(?<!mean )(?<!average )time(?: taken| spent| used| elapsed| cost)? (?:for|of|in|on)"
-    r" (?:train(?:ing)? )?(?P<what>epoch|step|iteration|batch) (?P<count>\d+(?: ?/ ?\d+)?)"
+    r"(?<![A-Za-z])(?<!total )(?<!avg )(?<!mean )(?<!average )time(?: taken| spent| used| elapsed| cost)?"
+    r" (?:for|of|in|on) (?:train(?:ing)? )?(?P<what>epoch|step|iteration|batch) (?P<count>\d+(?: ?/ ?\d+)?)"
     r" ?(?:is|was|took|:|=)? ?(?=\d)",
     re.IGNORECASE,
 )
