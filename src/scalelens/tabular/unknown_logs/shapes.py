@@ -52,6 +52,8 @@ _CONFIGURATION = re.compile(
 _OTHER_COUNT = re.compile(
     r"improve|patien|counter|early|stop|wait|(?<![a-z])(?:bad|folds?|trials?|seeds?)(?![a-z])", re.IGNORECASE
 )
+_EPOCH_IN_SHORT = re.compile(r"epo?|e", re.IGNORECASE)  # `Ep 3/20`, `E 3/20`; beside a reward it is an episode
+_PLAYS = re.compile(r"reward|return|episode|score|(?<![a-z])eps(?:ilon)?(?![a-z])|win", re.IGNORECASE)
 _WITH_SHARE = re.compile(r"\d/ {0,12}\d{1,12} {0,2}\( {0,3}\d{1,3}(?:\.\d{1,6})? ?%\)")
 _LOSS = re.compile(r"(?<![a-z])loss", re.IGNORECASE)
 # Bars of steps, drawn beside one that counts the epochs, are the training's: `Epoch: 25%|..` and `Iteration: 50%|..`.
@@ -91,6 +93,8 @@ def _role_of_count(field: Field) -> str | None:
     if field.is_mean or field.unit or field.value is None or field.value < 0:
         return None
     name = _BEFORE_A_COUNT.sub("", field.name)
+    if _EPOCH_IN_SHORT.fullmatch(name):
+        return "epoch" if field.is_integer and (field.total or len(name) > 1) else None
     role = read_name(name.rstrip("s") if name.lower() in _PLURALS else name).role
     if role == "epoch" or (role in COUNTS and field.is_integer):
         return role
@@ -100,10 +104,13 @@ def _role_of_count(field: Field) -> str | None:
 def _counts_of(fields: Iterable[Field]) -> list[_Count]:
     """The numbers of a line that count."""
     counts = []
+    fields = list(fields)
+    plays = any(_PLAYS.search(field.name) for field in fields)
     for index, field in enumerate(fields):
-        role = _role_of_count(field)
+        short = bool(_EPOCH_IN_SHORT.fullmatch(field.name))
+        role = None if short and plays else _role_of_count(field)
         if role is None and field.total and not field.is_mean and not _OTHER_COUNT.search(field.name):
-            role = "of_all"
+            role = None if short else "of_all"
         if role:
             counts.append(_Count(role, index))
     return counts
