@@ -49,7 +49,7 @@ _MOST_LINES = 300_000
 _LINES_BELOW = {"step": 5, "epoch": 60}
 _MOSTLY = 0.9
 _OFTENER = 3  # epochs that follow one another, for each restart
-_EVALUATES = re.compile(r"\W*(?:val|valid|validation|dev|test|eval|evaluation)\b", re.IGNORECASE)
+_EVALUATES = re.compile(r"\W*(?:val|valid|validat(?:ion|ing)|dev|test|testing|eval|evaluation)\b", re.IGNORECASE)
 _TOLD = {"loss", "elapsed", "batch_time", "epoch_time"}  # one of these is in the lines below
 
 
@@ -96,7 +96,12 @@ def _counts_alone(shape: Shape, role: str) -> bool:
 
 
 def _first_of_epochs(headings: list[Shape]) -> list[Shape]:
-    """Of headings that stand once in each epoch, the first: `Epoch 3` is before `finished training epoch 3`."""
+    """Of headings that stand once in each epoch, the first: `Epoch 3` is before `finished training epoch 3`.
+
+    Beside `Epoch 3 begins training`, one that begins validating is none.
+    """
+    trains = [shape for shape in headings if not _EVALUATES.match(shape.key[2])]
+    headings = trains or headings
     lines = [shape.lines for shape in headings]
     once = bool(lines) and max(lines) - min(lines) <= 1
     return [min(headings, key=lambda shape: shape.first)] if once else headings

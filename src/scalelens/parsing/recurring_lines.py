@@ -52,9 +52,9 @@ _COUNT_BY_WORD = re.compile(
     r"(#)(?!\s?(?:m?s|secs?|seconds)\b|%)",
     re.IGNORECASE,
 )
-_COUNT_OF_ALL = re.compile(  # 12/391, [12:391], 1.21k/5.00k, and 12it [00:03
+_COUNT_OF_ALL = re.compile(  # 12/391, [12:391], 1.21k/5.00k, 12it [00:03, and :1-100batch:
     r"(?<![#@/\w.:])(#)\s?(?:/|of)\s?#(?![/\w.@])|\[\s?(#)\s?:\s?#\s?\]"
-    r"|(?<![#@/\w.:])(#)[kM]?/#[kM] \[|(?<![#@/\w.:])(#)[kM]?it \[[@#]"
+    r"|(?<![#@/\w.:])(#)[kM]?/#[kM] \[|(?<![#@/\w.:])(#)[kM]?it \[[@#]|(?<=[:#-])(#)batch:"
 )
 _TRAINING = re.compile(r"train|(?<!val_)(?<!val )(?<!test_)(?<!test )loss|(?<![a-z])lr(?![a-z])", re.IGNORECASE)
 _WORK = re.compile(  # without a word of it, "12/391" may count anything

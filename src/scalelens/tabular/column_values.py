@@ -12,6 +12,7 @@ from scalelens.tabular.cells import TableRecord, is_blank, time_stamp
 from scalelens.tabular.column_names import read_name
 
 _SERIES = ("run", "rank", "place", "phase")  # roles that distinguish rows that do not follow one another
+_TIMES = ("epoch_time", "time", "elapsed")  # roles of names that may mean the time of an epoch
 RISING = 20  # this many values in a row do not all rise by chance: that is one case in 20!
 _MOST_DECIMALS = 4
 _LEAST_BETWEEN = 6  # values between two restarts of a count, which all rise: of 20 values that swing, half would fall
@@ -39,6 +40,7 @@ class ColumnValues:
         self.last = 0.0  # its last number
         self.line: int | None = None  # of the first value
         self.constant = True
+        self.moves = self.turns = 0  # how often it differs from the value of the same epoch before it; other epochs
         self.tick_factor = 0  # what all of these differences, in ticks, are multiples of: of 1,000 in milliseconds
         self.tick_bits = 0  # of evidence that its numbers are differences of time.time(); -1: they are not
 
@@ -72,9 +74,20 @@ class ColumnValues:
     @property
     def adds_up(self) -> bool:
         """Whether it only grows, and by so much that its rows can be sums, as a time since the start is."""
-        if self.falls or self.stays or self.numbers < _LEAST_SUMS:
+        if self.falls or self.numbers < _LEAST_SUMS:
             return False
+        if self.stays and (self.numbers < _LEAST_BETWEEN or self.last <= _GROWN * float(self.first or 0)):
+            return False  # unless it is rounded, and has grown nevertheless
         return self.last - float(self.first or 0) >= _SUMMAND * float(self.first or 0) * (self.numbers - 1)
+
+    @property
+    def runs_within_epochs(self) -> bool:
+        """Whether an epoch has several values: a time since the epoch began, or what is left of it."""
+        return self.moves > max(1, self.turns)
+
+    def is_since_epochs_began(self, restarts: int) -> bool:
+        """Whether it grows with each row of an epoch, and goes back only where a count begins anew."""
+        return not self.stays and self.falls == restarts and self.numbers >= _LEAST_BETWEEN * (restarts + 1)
 
     def rises_between(self, restarts: int) -> bool:
         """Whether it grows from row to row, and goes back as often as a count begins anew."""
@@ -170,18 +183,43 @@ class Survey:
     def __init__(self, records: Iterator[TableRecord]) -> None:
         self.columns: dict[str, ColumnValues] = {}
         self.labels: list[str] = []
+        self._epoch_name: str | None = None
+        self._times: list[str] = []
+        self._epochs: dict[tuple[Any, ...], Any] = {}  # that of the last record
         last: dict[tuple[Any, ...], float] = {}
         for record in records:
             if record.damage:
                 continue
             for name in record.cells:
                 if name not in self.columns:
-                    self.columns[name] = ColumnValues()
-                    self.labels += [name] if read_name(name).role in _SERIES else []
+                    self._add(name)
             whose = tuple(record.cells.get(name) for name in self.labels)
+            self._look_within_epochs(record, whose, last)
             for name, value in record.cells.items():
                 column = self.columns[name]
                 last_value = column.take(value, last.get((name, whose)))
                 if last_value is not None:
                     last[name, whose] = last_value
                 column.line = column.line or (record.line if column.first else None)
+
+    def _add(self, name: str) -> None:
+        """Adds a column."""
+        self.columns[name] = ColumnValues()
+        role = read_name(name).role
+        self.labels += [name] if role in _SERIES else []
+        self._times += [name] if role in _TIMES else []
+        self._epoch_name = self._epoch_name or (name if role == "epoch" else None)
+
+    def _look_within_epochs(
+        self, record: TableRecord, whose: tuple[Any, ...], last: dict[tuple[Any, ...], float]
+    ) -> None:
+        """Notes which times differ from those of the record before, of the same epoch."""
+        if self._epoch_name is None or not self._times:
+            return
+        epoch = record.cells.get(self._epoch_name)
+        same = epoch is not None and epoch == self._epochs.get(whose)
+        for name in self._times:
+            before, now = last.get((name, whose)), number(record.cells.get(name))
+            self.columns[name].moves += same and None not in (before, now) and before != now
+            self.columns[name].turns += not same and now is not None
+        self._epochs[whose] = epoch

@@ -17,6 +17,7 @@ from scalelens.tabular.role_table import ROLE, UNITS_OF_KIND, UNSURE, Role
 
 _TIMES = ("batch_time", "epoch_time", "elapsed")
 _LEAST_EPOCHS = 3  # rows, of which one falls: the time of an epoch, where a sum would grow
+_LEAST_SUMS = 6  # rows, each of which adds to the one before
 _TOOK = re.compile(r"took|time_taken|took_time|(?:completed?|finished|done|ended)_in")
 # Roles that only a table of a training has.
 _OF_TRAINING = {
@@ -91,7 +92,9 @@ def assign(
             reading = ColumnReading(name, *by_column[name], is_text=values.is_text)
         else:
             reading = (
-                _guessed(name, values, row, restarts, epochs) if guess else ColumnReading(name, None, words_of(name)[1])
+                _of_whole_epochs(_guessed(name, values, row, restarts, epochs), values, row, restarts)
+                if guess
+                else ColumnReading(name, None, words_of(name)[1])
             )
         readings.append(reading if reading.role else reading._replace(is_text=values.is_text))
     for role in {reading.role for reading in readings if reading.role}:
@@ -244,7 +247,8 @@ def _any_time(reading: ColumnReading, values: ColumnValues, row: str, restarts: 
     if reading.unit and values.is_number and row:
         if values.swings and (row == "epoch" or (row == "step" and values.numbers >= RISING)):
             return reading._replace(role="epoch_time" if row == "epoch" else "batch_time")
-        if values.rises or values.rises_between(restarts):
+        is_sum = row == "steps" and values.numbers >= _LEAST_SUMS and values.adds_up
+        if values.rises or values.rises_between(restarts) or is_sum:
             return reading._replace(role="elapsed")
     if not values.is_number:
         return reading
@@ -256,6 +260,19 @@ def _any_time(reading: ColumnReading, values: ColumnValues, row: str, restarts: 
         reading, f"it is unclear which time {reading.column!r} is, and in which unit: use {options(choices)}",
         *choices,
     )  # fmt: skip
+
+
+def _of_whole_epochs(reading: ColumnReading, values: ColumnValues, row: str, restarts: int) -> ColumnReading:
+    """A time of an epoch, unless one epoch has several: those that grow are since the epoch began.
+
+    Others may be what is left of it, as in a line for each hundredth step that says `epoch_time: 9.0min`, then 8.0.
+    """
+    if reading.role != "epoch_time" or not values.runs_within_epochs:
+        return reading
+    if row != "epoch" and values.is_since_epochs_began(restarts):
+        return reading._replace(role="elapsed")
+    why = f"{reading.column} has several values in one epoch: it is not the time of a whole one"
+    return refused(reading, why, as_map("epoch_time", reading))
 
 
 def refused(reading: ColumnReading, why: str, *choices: str) -> ColumnReading:

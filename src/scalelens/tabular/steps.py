@@ -143,7 +143,7 @@ def write_rows(
         rows.problem(1, f"{refusal}; until then its numbers are metrics")
     table = StepTable(readings, by_stamps)
     writer = _RowWriter(rows, table, Counting(table, records(source)), stream, from_zero, begins_epochs)
-    writer.least_epoch_s = least_epoch_s
+    writer.least_epoch_s, writer.by_epoch = least_epoch_s, _is_by_epoch(survey, table)
     writer.least_steps, writer.epoch_phase = least_steps, "train" if without_validation else "epoch"
     if "elapsed" in table.columns and (elapsed := survey.columns.get(table.columns["elapsed"].column)):
         writer.resolution_s = table.factors["elapsed"] * 10.0**-elapsed.decimals
@@ -164,6 +164,12 @@ def write_rows(
                 rows.param(reading.column, column.first, column.line)
 
 
+def _is_by_epoch(survey: Survey, table: StepTable) -> bool:
+    """Whether each row is of another epoch, and counts no step: a time of a step in it is a mean of the epoch."""
+    epoch = survey.columns.get(table.columns["epoch"].column) if "epoch" in table.columns else None
+    return bool(epoch and not epoch.stays) and {"step", "batch"}.isdisjoint(table.columns)
+
+
 class _EpochStep(NamedTuple):
     """How far the records of one rank and phase have come."""
 
@@ -182,6 +188,7 @@ class _RowWriter:
         self.begins_epochs = begins_epochs
         self.rows, self.table, self.counting, self.stream, self.from_zero = rows, table, counting, stream, from_zero
         self.resolution_s = 0.0  # of the time since the start
+        self.by_epoch = False  # whether each row is of another epoch, and of no step
         self.least_steps, self.least_epoch_s, self.epoch_phase = 0, 0.0, "epoch"
         self.epochs_from: dict[tuple[Any, ...], _EpochStep] = {}  # those whose mean time is not yet told
         self.starts: dict[tuple[Any, ...], _EpochStep] = {}  # of the interval that is not yet long enough
@@ -296,6 +303,7 @@ class _RowWriter:
         steps = now.step - before.step if before and None not in (now.step, before.step) else None  # type: ignore[operator]
         if "batch_time" in table.columns:
             time_s, kind, steps = table.value(record, "batch_time"), "instant", 1
+            kind, steps = ("epoch_mean", None) if self.by_epoch else (kind, steps)
         elif "interval_time" in table.columns:
             time_s, kind = table.value(record, "interval_time"), "interval_mean"
             if "averaged_steps" in table.columns:

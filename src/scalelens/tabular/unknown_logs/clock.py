@@ -16,11 +16,14 @@ _STAMP = re.compile(
     r"(?P<zone>Z|[+-]\d\d:?\d\d)?"
     r"|(?P<part>(?<![\d/-])(?:\d\d[-/]\d\d(?:[-/]\d{2,4})?|[A-Z][a-z]{2} [ \d]\d|[IWE]\d{4}))[ ,]{1,2}"
     r"(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
-    r"|(?<![\d:.<])(?P<alone>[0-2]\d:[0-5]\d:[0-5]\d(?:[.,]\d{1,9})?)(?![\d:<])"
     r"|(?<=- )(?:(?P<days>\d{1,4}) days?, )?(?P<since>\d{1,2}:[0-5]\d:[0-5]\d)(?= -)"
+    r"|(?<![\d:.<])(?P<alone>[0-2]?\d:[0-5]\d:[0-5]\d(?:[.,]\d{1,9})?)(?![\d:<])"
+    r"|(?P<to_the_minute>(?<!\d)\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d)(?![\d:])"
 )
 # A time of day that stands alone is a stamp at the beginning of a line; elsewhere it may be how long something takes.
 _BEFORE_ALONE = re.compile(r"\[?\s*\Z")
+_LEFT = re.compile(r"[\s\])]{1,3}(?:left|remain|eta|to go)", re.IGNORECASE)
+_MINUTE_S = 60.0
 # A time since the start stands for one where a date without seconds is before it: `2020/03/07 02:00 -- 0:28:45 - `.
 _BEFORE_SINCE = re.compile(r"\W*(?:[A-Z]+ - )?\d{2,4}[-/]\d\d[-/]\d{2,4},? \d\d:\d\d \W+\Z")
 _UNIX = re.compile(
@@ -49,11 +52,15 @@ def stamp_in(text: str) -> Stamp | None:
         return Stamp("iso", seconds, 10.0 ** -len(fraction), whole, unix.span(1))
     if ":" not in text[:_LOOKED_AT]:
         return None
+    by_the_minute: Stamp | None = None
     for match in _STAMP.finditer(text[:_LOOKED_AT]):
         time = match["time"] or match["clock"] or match["alone"] or match["since"]
+        if match["to_the_minute"]:
+            by_the_minute = by_the_minute or _to_the_minute(match)
+            continue
         if match["since"] and not _BEFORE_SINCE.match(text[: match.start()]):
             continue
-        if match["alone"] and not _BEFORE_ALONE.match(text[: match.start()]):
+        if match["alone"] and (not _BEFORE_ALONE.match(text[: match.start()]) or _LEFT.match(text, match.end())):
             continue
         half = _HALF_DAY.match(text, match.end())
         if half and _BEFORE_NOON.match(time):
@@ -73,7 +80,16 @@ def stamp_in(text: str) -> Stamp | None:
             iso,
             (match.start(), (half or match).end()),
         )
-    return None
+    return by_the_minute
+
+
+def _to_the_minute(match: re.Match[str]) -> Stamp | None:
+    """A date and a time of day without seconds.  It is not the time of a record, but shows how long epochs take."""
+    try:
+        seconds = _since_1970(match[0].replace("/", "-"))
+    except ValueError:
+        return None
+    return Stamp(match[0][:10], seconds, _MINUTE_S, None, match.span())
 
 
 def is_stamp_alone(text: str) -> bool:

@@ -9,7 +9,7 @@ Such a line counts the epoch, or stands once in each.
 import functools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS
@@ -36,13 +36,27 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _MOSTLY = 0.9
 
 
-def write_epoch_times(source: Source, rows: Rows, shapes: Sequence[Shape], steps: Shape) -> list[ColumnReading]:
-    """Rows of `phases` for the epochs of a log whose steps have no time.  Returns what was read as a time."""
+class EpochTimes(NamedTuple):
+    """Lines that state the time of each epoch."""
+
+    records: Callable[[Source], Iterator[TableRecord]]
+    survey: Survey
+    readings: list[ColumnReading]
+    time: ColumnReading
+
+    def write(self, source: Source, rows: Rows) -> list[ColumnReading]:
+        """Rows of `phases`.  Returns what was read as a time."""
+        write_rows(source, rows, self.records, self.survey, [*self.readings, self.time], stream=_STREAM)
+        return [self.time]
+
+
+def epoch_times_in(source: Source, shapes: Sequence[Shape], steps: Shape) -> EpochTimes | None:
+    """The time of each epoch, in lines beside those of `steps`, which have none."""
     for shape in shapes:
-        counts = shape is not steps and shape.of_epochs_alone and shape.in_training and _tells_rising(shape)
-        if counts and (read := _write(source, rows, functools.partial(_counted_times, shape))):
-            return read
-    return _write(source, rows, _Uncounted(source).records)
+        counts = shape is not steps and shape.of_epochs_alone and shape.of_training and _tells_rising(shape)
+        if counts and (found := _times_in(source, functools.partial(_counted_times, shape))):
+            return found
+    return _times_in(source, _Uncounted(source).records)
 
 
 def _tells_rising(shape: Shape) -> bool:
@@ -50,7 +64,8 @@ def _tells_rising(shape: Shape) -> bool:
     return tells_epochs(shape) or (shape.lines >= RECURS and shape.rises[0] >= _MOSTLY * (shape.lines - 1))
 
 
-def _write(source: Source, rows: Rows, records: Callable[[Source], Iterator[TableRecord]]) -> list[ColumnReading]:
+def _times_in(source: Source, records: Callable[[Source], Iterator[TableRecord]]) -> EpochTimes | None:
+    """What some records state, if it is the time of each epoch."""
     survey = Survey(records(source))
     readings = assign(survey.columns, {"epoch": ("epoch", None)} if "epoch" in survey.columns else {})
     times = [
@@ -58,10 +73,9 @@ def _write(source: Source, rows: Rows, records: Callable[[Source], Iterator[Tabl
         if reading.role == "epoch_time" or (reading.role == "elapsed" and survey.columns[reading.column].adds_up)
     ]  # fmt: skip
     if len(times) != 1:
-        return []
+        return None
     of_epochs = [reading for reading in readings if reading.role in ("epoch", "rank", "place")]
-    write_rows(source, rows, records, survey, [*of_epochs, *times], stream=_STREAM)
-    return times
+    return EpochTimes(records, survey, of_epochs, times[0])
 
 
 def _cells(epoch: float, fields: Iterable[Field], rank: int | None, place: str | None) -> dict[str, Any]:
@@ -100,7 +114,10 @@ class _Uncounted:
             elif whole and epoch is not None and not (parts and parts.counts) and not ELSEWHERE.search(line.text):
                 fields = parsed(line.text).fields
                 timed = [field for field in fields if field.unit in TIMES and field.value is not None]
-                if len(timed) != 1 or len(fields) > 2 or _NOT_OF_ONE.search(line.text):
+                of_one = [field for field in timed if not _NOT_OF_ONE.search(field.name)]
+                beside_mean = len(timed) == 2 and len(of_one) == 1 and _OF_EPOCH.search(of_one[0].name)
+                timed = of_one if beside_mean else timed
+                if len(timed) != 1 or len(fields) > 2 or (_NOT_OF_ONE.search(line.text) and not beside_mean):
                     continue
                 name = "epoch time" if _OF_EPOCH.search(line.text) else timed[0].name
                 if read_name(column_of(name or "time", timed[0].unit)).role in ("epoch_time", "time", "elapsed"):

@@ -24,9 +24,9 @@ _WORDS_OF_A_NAME = 7
 
 _SPAN = re.compile(r"(?:(?<!\d)(\d+) days?, )?(?<![\d:])(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?![\d:])")
 _DURATION = re.compile(  # 1m 42s, 2h 03m 04.5s, 1h5m, 0h  1min 27s 344ms
-    r"(?<![\w.])(?<!\d:)(?:(?P<h>\d{1,6})\s?h(?:ours?|rs?)?,?\s{0,2}(?P<hm>\d{1,2})\s?m(?:in(?:ute)?s?)?"
-    r"|(?P<m>\d{1,6})\s?m(?:in(?:ute)?s?)?(?=,?\s{0,2}\d))"
-    r"(?:,?\s{0,2}(?P<s>\d{1,2}(?:\.\d{1,9})?)\s?s(?:ec(?:ond)?s?)?)?(?:\s{0,3}(?P<ms>\d{1,3})\s?ms)?(?![\w/])"
+    r"(?<![\w.])(?<!\d:)(?:(?P<h>\d{1,6})\s?h(?:ours?|rs?)?(?:,| and)?\s{0,2}(?P<hm>\d{1,2})\s?m(?:in(?:ute)?s?)?"
+    r"|(?P<m>\d{1,6})\s?m(?:in(?:ute)?s?)?(?=(?:,| and)?\s{0,2}\d))"
+    r"(?:(?:,| and)?\s{0,2}(?P<s>\d{1,2}(?:\.\d{1,9})?)\s?s(?:ec(?:ond)?s?)?)?(?:\s{0,3}(?P<ms>\d{1,3})\s?ms)?(?![\w/])"
 )
 _MINUTES = re.compile(
     r"((?<![a-z])(?:time|elapsed|took|duration)[\s:=]{0,3}\d+(?:\.\d+)?) ?m(?![\w/])", re.IGNORECASE
@@ -41,7 +41,8 @@ _NUMBER = re.compile(
     rf"(?:\s?(?P<rate>{_RATE}{_NO_NAME})|\s?(?P<percent>%)|(?P<unit>[A-Za-zµμ]{{1,12}})\b|\s(?P<apart>[A-Za-zµμ]{{1,12}})(?![\w:=(/]|\.\w)"
     r"|\s?\[(?P<bracketed>[A-Za-zµμ]{1,12})\](?!\s?[:=]))?"
 )
-_OF_ALL = re.compile(r"\s*/\s*(\d+)(?![\w.@/]|:(?!\s))|\s+of\s+(\d+)\b|\s?:\s?(\d+)(?=\s*\])")
+_ALL = r"(\d{1,3}(?:,\d{3})+(?!\d)|\d+)"
+_OF_ALL = re.compile(rf"\s*/\s*{_ALL}(?![\w.@/]|:(?!\s))|\s+of\s+{_ALL}\b|\s?:\s?(\d+)(?=\s*\])")
 # 18916/18871 tok/s: rates of the source and of the target, not a count.
 # `dt 0.23 toks/s 17808`: each name stands before its number, with a blank between them.
 _NUMBER_NEXT = re.compile(r"\s[-+]?\d")
@@ -59,6 +60,15 @@ _LOSS_AT = re.compile(
     r" (?:at|after|for) (?P<count>(?:global )?(?:step|iteration|iter|batch) \d+)\s?[:=]\s?(?=[-+\d.n])",
     re.IGNORECASE,
 )
+# `Time taken for epoch 3 is 61.2 sec` is `epoch 3, epoch time: 61.2 sec`; a mean or a total is of something else.
+_TIME_FOR = re.compile(
+    r"(?<![A-Za-z])(?<!total )(?<!avg )(?<!mean )(?<!average )time(?: taken| spent| used| elapsed| cost)?"
+    r" (?:for|of|in|on) (?:train(?:ing)? )?(?P<what>epoch|step|iteration|batch) (?P<count>\d+(?: ?/ ?\d+)?)"
+    r" ?(?:is|was|took|:|=)? ?(?=\d)",
+    re.IGNORECASE,
+)
+# `3epoch:train:1-100batch: loss=2.5` is `epoch 3:train:batch 100: loss=2.5`.
+_GLUED = re.compile(r"(?<![\w.,:/-])(\d{1,7})(epoch)(?=[:\s])|(?<=:)(?:\d{1,9}-)?(\d{1,9})(batch|iter)(?=:)")
 _SEPARATOR = re.compile(
     r"[,;|\t>]|\s[-\u2022\u00b7]\s|\s{2,}|[)\]}](?=[\s\[({|,:-])|\](?=[A-Za-z])|\b(?:INFO|DEBUG|WARNING|root)\b"
 )
@@ -130,6 +140,10 @@ def parsed(text: str) -> Parsed:
         text = _RANGE.sub(r"[\2]", text)
     if "oss at " in text or "oss after " in text or "oss for " in text:
         text = _LOSS_AT.sub(r"\g<count>, \g<name>: ", text)
+    if "epoch" in text or "atch:" in text:
+        text = _GLUED.sub(lambda match: f"{match[2] or match[4]} {match[1] or match[3]}", text)
+    if "ime " in text:
+        text = _TIME_FOR.sub(r"\g<what> \g<count>, \g<what> time: ", text)
     fields, end = _fields_of(text)
     tail = text[end:].strip()[:_TAIL]
     return Parsed(text, fields, stamp, left_s, _DIGITS.sub("#", tail) if tail else "", bar, drawing)
@@ -184,7 +198,8 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
             continue
         gap = text[done : match.start()]
         value = _value_of(match["number"], point, text[match.end("number") : match.end("number") + 2])
-        of_all = _OF_ALL.match(text, match.end("number")) if match["number"].isdecimal() else None
+        whole = value is not None and match["number"].replace(",", "").isdecimal()
+        of_all = _OF_ALL.match(text, match.end("number")) if whole else None
         before = fields[-1] if fields else None
         is_mean = (gap.strip() == "(" and before is not None) or (
             gap.strip() == "," and before is not None and before.is_mean
@@ -198,8 +213,8 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
         fields.append(
             Field(
                 name, None if value is None else value * scale, unit,
-                int(of_all[of_all.lastindex or 1]) if of_all else None,
-                is_mean, match["number"].isdecimal() and scale == 1, start,
+                int(of_all[of_all.lastindex or 1].replace(",", "")) if of_all else None,
+                is_mean, whole and scale == 1, start,
             )
         )  # fmt: skip
         done = of_all.end() if of_all else end

@@ -1,7 +1,7 @@
 """Lines of a log, read a second time: without ANSI codes, carriage returns and the prefixes of launchers.
 
 A time before a line in the form of Python's `str(datetime.now())` is the program's own, even if `ts` may have put it
-there: it stays.
+there: it stays.  So does one in the form of containers (`2025-03-01T10:00:00.420Z`) where the line has no other.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,6 +16,7 @@ from scalelens.tabular.unknown_logs.clock import is_stamp_alone, stamp_in
 
 _LONGEST_STAMP = 40  # bytes of a line that may be a stamp alone
 _OWN_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6} ")
+_CONTAINER_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\d\d:\d\d) ")
 
 
 def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> Iterator[tuple[Line, bool]]:
@@ -41,9 +42,12 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
             if "\x1b" in text:
                 text = ANSI.sub("", text)
             own_time = _OWN_TIME.match(text)
+            container_time = _CONTAINER_TIME.match(text)
             text, own_rank, own_location = without_prefix(text)
             if own_time:
                 text = own_time[0] + text
+            elif container_time and not stamp_in(text):
+                text = container_time[0] + text
             elif stamp and not stamp_in(text):
                 text = stamp + text
             if text.lstrip()[:1] in ('"', "{") and (text.lstrip()[0] == '"' or is_json(text.strip())):

@@ -1,5 +1,6 @@
 """Lines of a log that no format knows, as a table of steps: one shape of line, read by the names beside its numbers."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refu
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
 from scalelens.tabular.unknown_logs.choice import COST, begins_epochs, chosen, tells_epochs
 from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
-from scalelens.tabular.unknown_logs.epoch_times import write_epoch_times
+from scalelens.tabular.unknown_logs.epoch_times import epoch_times_in
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, RUNNING, LineTable, mean_of
 from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, shapes_in
 from scalelens.tabular.unknown_logs.times import LineTimes
@@ -40,7 +41,10 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     shape = chosen(shapes, by_fills=not rows.times_are_lacking)
     if isinstance(shape, str):
         return "" if rows.times_are_lacking else shape
-    lacking = _read_shape(source, rows, LineTable(shape))
+    table = LineTable(shape)
+    printed = epoch_times_in(source, shapes, shape) if tells_epochs(shape) else None
+    table.epochs_are_timed = printed is not None
+    lacking = _read_shape(source, rows, table)
     untimed = {reading.role for reading in rows.assigned}.isdisjoint({*_OF_A_STEP, "elapsed"})
     bar = (
         chosen([other for other in shapes if other.bar == "tqdm"], by_fills=shape.of_epochs_alone)
@@ -55,7 +59,8 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     if lacking is None and isinstance(bar, str) and bar and shape.of_epochs_alone:
         rows.problem(shape.first, bar, shape.example)
     if lacking is None and untimed and all(reading.role != "epoch_time" for reading in rows.assigned):
-        rows.assigned = [*rows.assigned, *write_epoch_times(source, rows, shapes, shape)]
+        printed = printed or epoch_times_in(source, shapes, shape)
+        rows.assigned = [*rows.assigned, *(printed.write(source, rows) if printed else [])]
     return lacking
 
 
@@ -93,7 +98,7 @@ def _read_shape(
     write_rows(
         source, rows, table.records, survey, readings, stream=table.shape.bar,
         begins_epochs=begins_epochs(table.shape), least_steps=times.least_steps if by_clock else 0,
-        least_epoch_s=times.least_epoch_s if by_clock else 0.0,
+        least_epoch_s=math.inf if table.epochs_are_timed else times.least_epoch_s if by_clock else 0.0,
     )  # fmt: skip
     if unknown and table.resolution_s and {reading.role for reading in readings}.isdisjoint(_OF_A_STEP):
         choice = options((f"{role}={table.columns[role]}",))
@@ -157,7 +162,7 @@ def _read_columns(
     readings = [
         reading._replace(role="interval_time")
         if reading.role == "batch_time"
-        and "/" in reading.column
+        and ("/" in reading.column or reading.column.startswith("per"))
         and reading.role not in stated
         and not _is_of_one_step(reading.column, columns, known)
         else reading
@@ -173,8 +178,13 @@ def _read_columns(
         ]
     wanted = (guess and not table.mostly_paused) or "elapsed" in stated
     if tells_epochs(table.shape):
+        if not table.shape.of_training and "epoch_time" not in stated:  # the time that its lines state is their own
+            readings = [
+                reading._replace(role=None) if reading.role == "epoch_time" else reading for reading in readings
+            ]
         timed_epochs = {reading.role for reading in readings} & {"epoch_time", "elapsed"}
-        by_clock = [ColumnReading(BY_CLOCK, "elapsed", "s")] if times.stamps_tell and not timed_epochs else []
+        stamps = times.stamps_tell and not timed_epochs and not table.epochs_are_timed
+        by_clock = [ColumnReading(BY_CLOCK, "elapsed", "s")] if stamps else []
         return [*readings, *by_clock]
     stamped = wanted and BY_CLOCK not in columns and times.stamps_tell
     coarse = [reading for reading in readings if reading.role == "elapsed" and _is_coarser(reading, columns, table)]

@@ -71,6 +71,7 @@ class LineTable:
             names[MASK.sub("#", name)] += lines
         self.usual = [name for name, lines in names.items() if lines >= _USUAL * shape.lines]
         self.always = [name for name in self.usual if names[name] >= least]
+        self.epochs_are_timed = False  # whether other lines state the time of each epoch
         self.left_out = 0  # lines of the shape that are not records
         self.taken = self.paused = 0  # records, and those before which a line mentions validation or saving
         self.mean_steps: set[float] = set()  # mean times of a step that other lines state

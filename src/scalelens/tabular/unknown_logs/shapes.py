@@ -35,7 +35,9 @@ _BEFORE_A_COUNT = re.compile(
     r"validation|eval|evaluation|test|testing)[\s_]+)+",
     re.IGNORECASE,
 )
-_PHASE = re.compile(r"\b(train(?:ing)?|val(?:id(?:ation)?)?|eval(?:uat\w+)?|test(?:ing)?|warm-?up)\b", re.IGNORECASE)
+_PHASE = re.compile(
+    r"\b(train(?:ing)?|val(?:id(?:ation|ating)?)?|eval(?:uat\w+)?|test(?:ing)?|warm-?up)\b", re.IGNORECASE
+)
 _WORK = re.compile(
     r"train|loss|\bacc|\blr\b|learning.rate|epoch|grad|perplexity|\bppl\b|"
     r"(?:img|image|sample|example|tok|token|seq|sequence|word)s?(?:/s|[_ ]?per)",
@@ -51,6 +53,8 @@ _CONFIGURATION = re.compile(
 _OTHER_COUNT = re.compile(
     r"improve|patien|counter|early|stop|wait|(?<![a-z])(?:bad|folds?|trials?|seeds?)(?![a-z])", re.IGNORECASE
 )
+_EPOCH_IN_SHORT = re.compile(r"epo?|e", re.IGNORECASE)  # `Ep 3/20`, `E 3/20`; beside a reward it is an episode
+_PLAYS = re.compile(r"reward|return|episode|score|(?<![a-z])eps(?:ilon)?(?![a-z])|win", re.IGNORECASE)
 _WITH_SHARE = re.compile(r"\d/ {0,12}\d{1,12} {0,2}\( {0,3}\d{1,3}(?:\.\d{1,6})? ?%\)")
 _LOSS = re.compile(r"(?<![a-z])loss", re.IGNORECASE)
 # Bars of steps, drawn beside one that counts the epochs, are the training's: `Epoch: 25%|..` and `Iteration: 50%|..`.
@@ -90,6 +94,8 @@ def _role_of_count(field: Field) -> str | None:
     if field.is_mean or field.unit or field.value is None or field.value < 0:
         return None
     name = _BEFORE_A_COUNT.sub("", field.name)
+    if _EPOCH_IN_SHORT.fullmatch(name):
+        return "epoch" if field.is_integer and (field.total or len(name) > 1) else None
     role = read_name(name.rstrip("s") if name.lower() in _PLURALS else name).role
     if role == "epoch" or (role in COUNTS and field.is_integer):
         return role
@@ -99,10 +105,13 @@ def _role_of_count(field: Field) -> str | None:
 def _counts_of(fields: Iterable[Field]) -> list[_Count]:
     """The numbers of a line that count."""
     counts = []
+    fields = list(fields)
+    plays = any(_PLAYS.search(field.name) for field in fields)
     for index, field in enumerate(fields):
-        role = _role_of_count(field)
+        short = bool(_EPOCH_IN_SHORT.fullmatch(field.name))
+        role = None if short and plays else _role_of_count(field)
         if role is None and field.total and not field.is_mean and not _OTHER_COUNT.search(field.name):
-            role = "of_all"
+            role = None if short else "of_all"
         if role:
             counts.append(_Count(role, index))
     return counts
@@ -125,7 +134,9 @@ def shaped(text: str) -> Shaped | None:
     if line.bar:
         lead = lead.partition("%")[0].rstrip("0123456789. ") if "%" in lead else lead
     lead = SOURCE_FILE.sub("%.py", lead)
-    phase = next(filter(None, map(_PHASE.search, (lead, *(line.fields[count.field].name for count in counts)))), None)
+    after = line.text[first.start :] if len(line.fields) == 1 else ""  # `Epoch 3: validating` is a heading, too
+    named = (line.fields[count.field].name for count in counts)
+    phase = next(filter(None, map(_PHASE.search, (lead, *named, after))), None)
     lead = _PHASE.sub("%", MASK.sub("#", " ".join(lead.split())))
     names = tuple(line.fields[count.field].name.lower() or "/" for count in counts[:4])
     key: tuple[Any, ...] = (lead[-80:], names, phase[0].lower() if phase else "", line.bar)
@@ -343,6 +354,12 @@ class Shape:
     def of_epochs_alone(self) -> bool:
         """Whether it counts epochs, and no steps in them."""
         return self.roles == ["epoch"] and not self.bar
+
+    @property
+    def of_training(self) -> bool:
+        """Whether a word of training stands in its lines, and none of validation or of other work before the count."""
+        elsewhere = ELSEWHERE.search(f"{self.key[0]} {self.key[1][0]}")
+        return self.in_training and not elsewhere and not self.key[2].startswith(("val", "eval", "test"))
 
     @property
     def has_total(self) -> bool:

@@ -29,6 +29,7 @@ _FINE = 10  # resolutions of the stamps that lie between records, for each of th
 _PAUSE = 5  # usual spans between lines: a longer one holds an evaluation, or a pause
 _ROUNDED = 0.02  # between a time and the rounded rate beside it
 _MOSTLY = 0.9  # share of the records
+_WAVES = 4  # values, of which one falls
 _SMOOTHED = 0.02  # between a time and the mean beside it
 _PASSED = re.compile(r"(?:total|tot|elapsed|time elapsed)\b", re.IGNORECASE)
 _KEPT = 20_000
@@ -47,6 +48,7 @@ class LineTimes:
         self.step, self.resolution_s, self.of_epochs = step, resolution_s, of_epochs  # each line counts an epoch
         self.partial: set[str] = set()  # times that together with that of the data are the time of the step
         self.by_clock: list[tuple[float, float]] = []  # seconds and steps between records
+        self.back = 0  # how often the stamps go back while the steps grow, as those of the time left do
         self.by_left: list[float] = []
         self.values: dict[str, list[float]] = {}
         self.by_rate: dict[str, list[tuple[float, float]]] = {}  # times by name, with those of the rate beside them
@@ -70,6 +72,7 @@ class LineTimes:
             before = self._last.get(whose)
             if before and step > before[0] and now >= before[1]:
                 self.by_clock.append((now - before[1], step - before[0]))
+            self.back += bool(before and step > before[0] and now < before[1])
             self._last[whose] = step, now
         if left is not None and total is not None and left >= _LEAST_LEFT_S and total - step >= 1:
             self.by_left.append(left / (total - step))
@@ -99,7 +102,7 @@ class LineTimes:
     @property
     def clock_s(self) -> float | None:
         """Seconds of a step by the time stamps."""
-        if len(self.by_clock) < 3:
+        if len(self.by_clock) < 3 or self.counts_down:
             return None
         spans = [span for span, _ in self.by_clock]
         if statistics.median(spans) >= _FINE * self.resolution_s:
@@ -113,10 +116,15 @@ class LineTimes:
         return seconds / sum(steps for _, steps in typical) if seconds >= 5 * _FINE * self.resolution_s else None
 
     @property
+    def counts_down(self) -> bool:
+        """Whether the stamps go back so often that they are not of when the lines were printed."""
+        return self.back > len(self.by_clock)
+
+    @property
     def stamps_tell(self) -> bool:
         """Whether the stamps tell the time between two records, or between as many as ten resolutions take."""
         spans = [span for span, _ in self.by_clock]
-        if not spans or in_bursts(spans):
+        if not spans or self.counts_down or in_bursts(spans):
             return False
         typical = statistics.median(spans)
         long = sum(spans) >= _MANY * _FINE * self.resolution_s
@@ -141,7 +149,7 @@ class LineTimes:
     def claims(self, name: str) -> bool:
         """Whether a column may be the time of a step, by its name or its unit."""
         role, unit = read_name(name)
-        if role in ("time", "batch_time"):
+        if role in ("time", "batch_time") or (role == "elapsed" and self._goes_back(name)):
             return True
         words = set(name.lower().replace("_", " ").split())
         return (
@@ -151,6 +159,11 @@ class LineTimes:
             and not words & _ELSEWHERE
             and name not in (LEFT, BY_CLOCK)
         )
+
+    def _goes_back(self, name: str) -> bool:
+        """Whether a time falls again and again, as one since the start never does."""
+        values = self.values.get(name, [])
+        return _WAVES * sum(later < value for value, later in itertools.pairwise(values)) >= len(values) > 0
 
     def is_too_long(self, name: str, factor: float) -> bool:
         """Whether a column cannot be the time of a step, as it is longer than what lies between the records."""
