@@ -77,6 +77,7 @@ _MEAN_POWER = re.compile(
 _WORD = re.compile(r"[^\W\d][^,\n]{0,98}")
 _MOST = 10_000  # rows
 _FEWEST_OF_COUNTER = 20  # rows whose energies grow although durations do not
+_FEWEST_OF_SAMPLES = 10  # mean powers at times that only grow
 _FEWEST = 5  # rows of energies alone: so many readings of a counter would only grow
 _POWER = re.compile(r"power|pwr|watts?(?![_ ]?h)", re.IGNORECASE)
 _STATE = re.compile(r"util|freq|temp", re.IGNORECASE)
@@ -226,7 +227,10 @@ def _other_rows(source: Source, layout: _Layout, header: Sequence[str]) -> str |
     energies = [] if layout.are_powers else columns[layout.duration is not None :]
     if energies and all(only_grows(each, _FEWEST_OF_COUNTER) and each[0] < each[-1] for each in energies):
         return "its energies only grow from row to row: they are readings of counters, or the rows are in their order"
-    if layout.duration is not None and header[layout.duration].lower() == "time" and not _falls(columns[0]):
+    is_clock = layout.duration is not None and (
+        header[layout.duration].lower() == "time" or (layout.are_powers and len(table) >= _FEWEST_OF_SAMPLES)
+    )
+    if is_clock and not _falls(columns[0]):
         return "its times only grow: rows are not runs"
     for k in (k for k, name in enumerate(header) if _COUNTER.fullmatch(name)):
         counts = [value for cells in table if (value := amount(cells[k])) is not None]
