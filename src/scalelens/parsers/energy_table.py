@@ -17,8 +17,8 @@ power_csv; an energy without such words, beside others with them, is their total
 units counts once.  Energies per token, sample or step, means, limits, estimates and what is left above idle are not
 read.  Cells of words are params under the names of their columns.
 
-Of a JSON document each object with an energy and a duration is a row; what stands within it is a part of it, and is
-not read again.  Epochs or iterations that do not count upwards are settings or repetitions, and
+Of a JSON document each object with an energy and a duration is a row, also where its energies stand in an object within
+it; what else stands within it is a part of it, and is not read again.  Epochs or iterations that do not count upwards are settings or repetitions, and
 not steps.
 
 Samples:
@@ -36,7 +36,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import SCALES
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount
-from scalelens.tabular.cells import MAY_BE_CUT
+from scalelens.tabular.cells import MAY_BE_CUT, nested_values
 from scalelens.tabular.energy_columns import (
     EnergyColumn,
     energy_column,
@@ -83,6 +83,7 @@ _POWER = re.compile(r"power|pwr|watts?(?![_ ]?h)", re.IGNORECASE)
 _STATE = re.compile(r"util|freq|temp", re.IGNORECASE)
 _DEEPEST = 12  # objects within objects
 _COUNTED = re.compile(r"cumulative|accumulated|so[ _]far|counter|since", re.IGNORECASE)
+_ENERGIES = re.compile(r"energ|joule|kwh|consum", re.IGNORECASE)
 _SUMMARY = re.compile(
     r"(?<![a-z])(?:mean|avg|average|std|min|max|median|p\d\d|baseline|idle|predict|estimat|config|per)", re.IGNORECASE
 )
@@ -298,21 +299,41 @@ def _read_document(document: Any, rows: Rows) -> str | None:
 def _measurements(value: Any, depth: int = 0, in_series: bool = False) -> Iterator[dict[str, str]]:
     """Objects with an energy and a duration as cells of text; none within another, and none of means or baselines."""
     if isinstance(value, dict):
-        own = {k: str(each) for k, each in value.items() if isinstance(each, int | float | str) and each is not True}
-        layout = _layout_of([*own], in_series=False)
-        if layout and not layout.are_powers and _is_measured(own, layout):
-            if not in_series:
-                yield own
-            return
+        for own in (_texts(value), _with_parts(value)):
+            layout = _layout_of([*own], in_series=False)
+            if layout and not layout.are_powers and _is_measured(own, layout):
+                if not in_series:
+                    yield own
+                return
     if depth < _DEEPEST and isinstance(value, dict | list):
         for name, each in value.items() if isinstance(value, dict) else enumerate(value):
             if not _SUMMARY.search(str(name)):
                 yield from _measurements(each, depth + 1, isinstance(value, list) and _are_steps(value))
 
 
+def _texts(value: dict[str, Any]) -> dict[str, str]:
+    return {k: str(each) for k, each in value.items() if isinstance(each, int | float | str) and each is not True}
+
+
+def _with_parts(value: dict[str, Any]) -> dict[str, str]:
+    """An object with the energies of an object within it: `"energy": {"cpu": {"joules": 5}}` is energy_cpu_joules."""
+    own = _texts(value)
+    for name, inner in value.items():
+        if not isinstance(inner, dict) or _SUMMARY.search(name):
+            continue
+        if not _ENERGIES.search(name):
+            own |= {k: each for k, each in _texts(inner).items() if _DURATION.fullmatch(k) and k not in own}
+            continue
+        unit = energy_column(0, f"energy {name}") is not None
+        for k, each in nested_values(inner):
+            part = k.replace(".", "_")
+            own[part if energy_column(0, part) else f"{part}_{name}" if unit else f"{name}_{part}"] = str(each)
+    return own
+
+
 def _units_lacking(value: Any, depth: int = 0) -> Iterator[str]:
     """What objects of a document lack, in which an energy has no unit."""
-    if isinstance(value, dict) and (why := _lacking([*value])):
+    if isinstance(value, dict) and (why := _lacking([*_texts(value)])):
         yield why.replace("column", "value")
     if depth < _DEEPEST and isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
