@@ -10,9 +10,10 @@ a column of durations (time_seconds, Duration (s); without a unit they stay unkn
 steps.  Energies without durations are read from five rows on, if there is no power beside them and they do not only grow.
 If the name has no unit, each cell may have one (529.94 mJ).  Energies that only grow over twenty rows are refused: they
 are readings of a counter, or rows in the order of their energy, and nothing tells which.
-Where there is no energy, but one column of a mean power (avg_power_w) and one of durations with a unit, the energy is
-their product.  Each row is a part of the file: a measurement of its own.  When it took place is not read, so the energy
-of the run is only known to lie between the largest row and the sum of all.  Words of the name give the scope, as in
+Columns of the times at which a row begins and ends (start_time, end_time) make it a window: windows that follow each
+other add up.  Where there is no energy, but one column of a mean power (avg_power_w) and one of durations with a unit, the energy is
+their product.  Each row is a part of the file: a measurement of its own.  Where it does not say when it took place, the
+energy of the run is only known to lie between the largest row and the sum of all.  Words of the name give the scope, as in
 power_csv; an energy without such words, beside others with them, is their total.  An energy that stands there in two
 units counts once.  Energies per token, sample or step, means, limits, estimates and what is left above idle are not
 read.  Cells of words are params under the names of their columns.
@@ -33,9 +34,9 @@ from typing import Any, NamedTuple
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import SCALES
+from scalelens.parsing.sensors import SCALES, SECOND, Moment
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import amount
+from scalelens.parsing.values import amount, nanoseconds_since_1970
 from scalelens.tabular.cells import MAY_BE_CUT, nested_values
 from scalelens.tabular.energy_columns import (
     EnergyColumn,
@@ -48,7 +49,7 @@ from scalelens.tabular.energy_columns import (
 from scalelens.tabular.json_array import array_header
 from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
 from scalelens.tabular.sensor_rows import first_rows, head_of, sensor_rows
-from scalelens.tabular.sensor_times import time_column
+from scalelens.tabular.sensor_times import TableClock, TimeColumn, time_column
 from scalelens.units import factors
 
 VERSION = 1
@@ -61,6 +62,14 @@ _DURATION = re.compile(
 )
 # With its fraction, which the seconds of a scheduler's record (values.clock_span) leave out.
 _CLOCK = re.compile(r"(?:(\d{1,4})(?:-| days?,? ))?(\d{1,4}):([0-5]\d):([0-5]\d(?:\.\d{1,9})?)")
+_BEGINS = re.compile(
+    r"(?:t_?|time_?)?(?:start|begin)(?:ed)?(?:_?(?:time|timestamp|ts|at))?(?:[_ ]?[\[(]?(s|ms|us|ns)[\])]?)?",
+    re.IGNORECASE,
+)
+_ENDS = re.compile(
+    r"(?:t_?|time_?)?(?:end|stop|finish)(?:ed)?(?:_?(?:time|timestamp|ts|at))?(?:[_ ]?[\[(]?(s|ms|us|ns)[\])]?)?",
+    re.IGNORECASE,
+)
 _NO_DURATION = re.compile(r"per|std|mean|avg|stamp|start|end|first|predict|idle|limit|user|sys|cpu", re.IGNORECASE)
 _TIMED = re.compile(r"time|duration|elapsed|latency|date", re.IGNORECASE)
 _WHOLE = re.compile(r"duration|elapsed|total|run_?time|wall|exec", re.IGNORECASE)
@@ -96,6 +105,7 @@ class _Layout(NamedTuple):
     duration: int | None
     scale: float | None  # of the durations, to seconds
     are_powers: bool  # means, of which the duration makes energies
+    window: tuple[TimeColumn, TimeColumn] | None = None  # the times at which a row begins and ends
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -121,15 +131,16 @@ def _layout_of(header: Sequence[str], in_series: bool = True, cells: Sequence[st
     if not energies and len(cells) == len(header):
         found = (energy_in_cells(k, name, cells[k]) for k, name in enumerate(header))
         energies = _once([column for column in found if column])
-    if not whole:
+    window = _window_of(header) if in_series else None
+    if not whole and window is None:
         are_samples = any(map(_POWER.search, header)) or (any(map(_STATE.search, header)) and time_column(header))
         alone = in_series and energies and not are_samples
         return _Layout(energies, None, None, False) if alone else None
-    scale = _seconds_of(whole[0][1])
+    duration, scale = (whole[0][0], _seconds_of(whole[0][1])) if whole else (None, None)
     if energies:
-        return _Layout(energies, whole[0][0], scale, False)
+        return _Layout(energies, duration, scale, False, window)
     powers = [(k, match) for k, name in enumerate(header) if (match := _MEAN_POWER.fullmatch(name))]
-    if len(powers) != 1 or len(whole) != 1 or scale is None:
+    if len(powers) != 1 or not (window or (len(whole) == 1 and scale is not None)):
         return None
     k, match = powers[0]
     unit = (match[3] or ("w" if "watt" in header[k].lower() else "")).lower()
@@ -137,7 +148,18 @@ def _layout_of(header: Sequence[str], in_series: bool = True, cells: Sequence[st
     if unit not in SCALES:
         return None
     named = energy_column(k, f"{label or ''}_energy_j")
-    return _Layout([EnergyColumn(k, header[k], SCALES[unit], label, named and named.scope)], whole[0][0], scale, True)
+    column = EnergyColumn(k, header[k], SCALES[unit], label, named and named.scope)
+    return _Layout([column], duration, scale, True, window)
+
+
+def _window_of(header: Sequence[str]) -> tuple[TimeColumn, TimeColumn] | None:
+    """The columns of the times at which each row begins and ends, if there is one of each."""
+    begins, ends = ([k for k, name in enumerate(header) if form.fullmatch(name)] for form in (_BEGINS, _ENDS))
+    if len(begins) != 1 or len(ends) != 1:
+        return None
+    units = [(form.fullmatch(header[k]) or [""])[1] for form, k in ((_BEGINS, begins[0]), (_ENDS, ends[0]))]
+    first, last = (unit.lower() if unit else None for unit in units)
+    return (TimeColumn(begins[0], None, first), TimeColumn(ends[0], None, last)) if first == last else None
 
 
 def _seconds_of(unit: str) -> float | None:
@@ -264,6 +286,8 @@ def _row(line: int | None, header: Sequence[str], cells: Sequence[str], layout: 
         if _WORD.fullmatch(cell) and amount(cell) is None:
             rows.param(name, cell, line, origin="log")
     seconds = _duration(cells[layout.duration], layout.scale) if layout.duration is not None else None
+    ts, origin, between = _window(cells, layout)
+    seconds = between if between is not None else seconds
     for column in layout.energies:
         value = joules_of(cells[column.k], column)
         if layout.are_powers:
@@ -274,8 +298,19 @@ def _row(line: int | None, header: Sequence[str], cells: Sequence[str], layout: 
         elif value:
             rows.add(
                 "energy", line, device=column.device, scope=column.scope, energy_j=value,
-                span_s=seconds or None, method="table",
+                span_s=seconds or None, method="table", ts=ts, ts_origin=origin,
             )  # fmt: skip
+
+
+def _window(cells: Sequence[str], layout: _Layout) -> tuple[Moment | None, str | None, float | None]:
+    """When a row ends, by which clock, and how long it lasts, where it says when it begins and ends."""
+    if layout.window is None:
+        return None, None, None
+    begins, ends = (TableClock(column, ()).read(cells) for column in layout.window)
+    if begins is None or ends is None or begins[1] != ends[1]:
+        return None, None, None
+    seconds = (nanoseconds_since_1970(ends[0]) - nanoseconds_since_1970(begins[0])) / SECOND
+    return (*ends, seconds) if seconds > 0 else (None, None, None)
 
 
 def _read_document(document: Any, rows: Rows) -> str | None:
