@@ -15,7 +15,7 @@ _SENSED = re.compile(rb'"[^"\n]{0,60}(?:power|watt|energy|joule|kwh)[^"\n]{0,60}
 _POWER = re.compile(r"power|watt|(?:^|_)[mku]?w$", re.IGNORECASE)
 _PROGRAMS = re.compile(r"process(?!or)|app|consumer|task|container|pod", re.IGNORECASE)
 _DEVICE = re.compile(r"(?:id|index|idx|uuid|name|label)|(?:gpu|device|card|socket|node|sensor)(?:_?(?:id|index|name))?")
-_TIME = re.compile(r"time|(?:^|_)(?:t|ts|s|ms|ns|elapsed)(?:$|_)|elapsed|date", re.IGNORECASE)
+_TIME = re.compile(r"time|seconds|(?:^|_)(?:t|ts|s|ms|ns|elapsed)(?:$|_)|elapsed|date", re.IGNORECASE)
 _Object = dict[str, Any]
 
 
@@ -84,11 +84,11 @@ def samples_of(record: _Object) -> Iterator[_Object]:
         yield own | alone | named
 
 
-def series_by_device(value: Any) -> list[_Object]:
+def _series_by_device(value: Any) -> list[_Object]:
     """The samples of several series that have the name of their device: `{"gpu0": [...], "gpu1": [...]}`."""
     found: list[_Object] = []
     for each in value.values() if isinstance(value, dict) else ():
-        found = found or series_by_device(each)
+        found = found or _series_by_device(each)
     if found or not isinstance(value, dict):
         return found
     series = {name: [*lists_of_samples(each)] for name, each in value.items() if isinstance(each, list)}
@@ -106,7 +106,7 @@ def series_in(source: Source) -> list[_Object] | None:
     """The only series of a document, or that of several devices; None where it has none, or several of anything."""
     document = document_of(source)
     series = [*lists_of_samples(document)]
-    return series[0] if len(series) == 1 else series_by_device(document) or None
+    return series[0] if len(series) == 1 else _series_by_device(document) or None
 
 
 def objects_with(value: Any, names: set[str], depth: int = 0) -> Iterator[dict[str, str]]:
