@@ -56,8 +56,10 @@ VERSION = 1
 LAST = True  # any other format comes first
 
 _DURATION = re.compile(
-    r"(?:[a-z_ ]*[_ ])?(?:duration|run_?time|elapsed|time|latency)(?:[_ ]taken)?[_ ]?"
-    r"[\[(]?(s|secs?|seconds?|ms|milliseconds?|us|microseconds?|ns|nanoseconds?|min|minutes?|h|hours?)?[\])]?",
+    r"(?:(?:[a-z_ ]*[_ ])?(?:duration|run_?time|elapsed|time|latency)(?:[_ ]taken)?"
+    r"|(?:measured?|measurement|run|total|wall|train(?:ing)?|exec(?:ution)?)(?=[_ ]seconds))[_ ]?"
+    r"[\[(]?(s|secs?|seconds?|ms|milliseconds?|us|microseconds?|ns|nanoseconds?|min|minutes?|h|hours?)?[\])]?"
+    r"(?:[_ ](?:actual|measured|real|total))?",
     re.IGNORECASE,
 )
 # With its fraction, which the seconds of a scheduler's record (values.clock_span) leave out.
@@ -72,7 +74,7 @@ _ENDS = re.compile(
 )
 _NO_DURATION = re.compile(r"per|std|mean|avg|stamp|start|end|first|predict|idle|limit|user|sys|cpu", re.IGNORECASE)
 _TIMED = re.compile(r"time|duration|elapsed|latency|date", re.IGNORECASE)
-_WHOLE = re.compile(r"duration|elapsed|total|run_?time|wall|exec", re.IGNORECASE)
+_WHOLE = re.compile(r"duration|elapsed|total|run_?time|wall|exec|measure", re.IGNORECASE)
 _COUNTER = re.compile(r"(?:global_?|train_?)?(?:steps?|batch(?:_?idx)?|epochs?|iter(?:ation)?s?)", re.IGNORECASE)
 _STEPS = re.compile(r"loss|(?:step|iter|batch|epoch)_?(?:time|duration).*", re.IGNORECASE)
 _RANK = re.compile(r"(?:local_?|global_?)?rank|gpu(?:_?(?:id|index))?|device(?:_?id)?", re.IGNORECASE)

@@ -37,7 +37,7 @@ from typing import NamedTuple
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensor_words import scope_of_words
-from scalelens.parsing.sensors import Samples, Sensor, epoch, watts
+from scalelens.parsing.sensors import SECOND, Samples, Sensor, epoch, watts
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount, nanoseconds_since_1970
 from scalelens.tabular.cells import MAY_BE_CUT, head_lines
@@ -77,6 +77,7 @@ _NOT_OF_GPUS = ("total", "cpu", "cpu_part", "memory", "platform", "node_ac", "no
 _PARTS = ("cpu_part", "gpu_part")
 _ALL_OF_SUM = 0.98
 _MOST_HELD = 0.95  # of the rows
+_MOST_APART = 5  # a counter that is so many times the power beside it, or that much less
 _FEWEST_SHARED = 3  # values of a column that has, each time, the same one for all devices
 _MOST_LINES = 200_000  # that are looked at to learn which columns name the sensors
 _PROGRAM = re.compile(r"(?:app|application|process|program|command)[_ ]?(?:name|id)?|pid|exe", re.IGNORECASE)
@@ -176,6 +177,7 @@ def _samples(
     counters = counter_columns(source, layout.energies, named_by, layout.node, rows)
     clock = TableClock(layout.time, _times_of(source, layout))
     shared = _shared(source, layout, named_by)
+    areas: dict[Sensor, _Area] = {}
     said: dict[tuple[int, str], str] = {}  # the last time of a column that no device has for itself, by node
     for number, cells, whole, text in lines:
         if len(cells) != len(layout.header):
@@ -207,10 +209,42 @@ def _samples(
                 if said.get(key) == (time := layout.time.text_of(cells)):
                     continue
                 said[key] = time
-            samples.power(number, _sensor_of(column, cells, layout, by), cells[column.k], stamp, column.scale or 1.0)
+            sensor = _sensor_of(column, cells, layout, by)
+            power_w = samples.power(number, sensor, cells[column.k], stamp, column.scale or 1.0)
+            areas.setdefault(sensor, _Area()).add(nanoseconds_since_1970(stamp[0]), power_w)
         for counter in (counter for counter in counters if counter.k != unread):
             sensor = _sensor_of(counter, cells, layout, () if counter.k in shared else named_by)
             samples.counter(number, sensor, cells[counter.k], stamp, counter.scale)
+    _drop_other_units(samples, areas)
+
+
+class _Area:
+    """The integral of a sensor's power, as far as its times go on."""
+
+    def __init__(self) -> None:
+        self.joules = 0.0
+        self._last: tuple[int, float] | None = None
+
+    def add(self, ns: int, power_w: float | None) -> None:
+        if power_w is None or power_w != power_w:
+            return
+        if self._last and ns > self._last[0]:
+            self.joules += (self._last[1] + power_w) / 2 * (ns - self._last[0]) / SECOND
+        self._last = ns, power_w
+
+
+def _drop_other_units(samples: Samples, areas: dict[Sensor, _Area]) -> None:
+    """Leave out counters that are far from the power beside them: their unit is not the one that their name says."""
+    for sensor in samples.counters.keys() & areas.keys():
+        readings = samples.counters[sensor]
+        counted, area = (
+            max(each.joules for each in readings) - min(each.joules for each in readings),
+            areas[sensor].joules,
+        )
+        if min(counted, area) > 0 and max(counted, area) > _MOST_APART * min(counted, area):
+            why = f"a counter of {counted:.6g} J beside a power that adds up to {area:.6g} J: it is not read"
+            samples.rows.problem(readings[0].line, why)
+            del samples.counters[sensor]
 
 
 def _no_time(cell: str, layout: _Layout) -> str:
