@@ -10,15 +10,16 @@ a column of durations (time_seconds, Duration (s); without a unit they stay unkn
 steps.  Energies without durations are read from five rows on, if there is no power beside them and they do not only grow.
 If the name has no unit, each cell may have one (529.94 mJ).  Energies that only grow over twenty rows are refused: they
 are readings of a counter, or rows in the order of their energy, and nothing tells which.
-Where there is no energy, but one column of a mean power (avg_power_w) and one of durations with a unit, the energy is
-their product.  Each row is a part of the file: a measurement of its own.  When it took place is not read, so the energy
-of the run is only known to lie between the largest row and the sum of all.  Words of the name give the scope, as in
+Columns of the times at which a row begins and ends (start_time, end_time) make it a window: windows that follow each
+other add up.  Where there is no energy, but one column of a mean power (avg_power_w) and one of durations with a unit, the energy is
+their product.  Each row is a part of the file: a measurement of its own.  Where it does not say when it took place, the
+energy of the run is only known to lie between the largest row and the sum of all.  Words of the name give the scope, as in
 power_csv; an energy without such words, beside others with them, is their total.  An energy that stands there in two
 units counts once.  Energies per token, sample or step, means, limits, estimates and what is left above idle are not
 read.  Cells of words are params under the names of their columns.
 
-Of a JSON document each object with an energy and a duration is a row; what stands within it is a part of it, and is
-not read again.  Epochs or iterations that do not count upwards are settings or repetitions, and
+Of a JSON document each object with an energy and a duration is a row, also where its energies stand in an object within
+it; what else stands within it is a part of it, and is not read again.  Epochs or iterations that do not count upwards are settings or repetitions, and
 not steps.
 
 Samples:
@@ -33,10 +34,10 @@ from typing import Any, NamedTuple
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensors import SCALES
+from scalelens.parsing.sensors import SCALES, SECOND, Moment
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import amount
-from scalelens.tabular.cells import MAY_BE_CUT
+from scalelens.parsing.values import amount, nanoseconds_since_1970
+from scalelens.tabular.cells import MAY_BE_CUT, nested_values
 from scalelens.tabular.energy_columns import (
     EnergyColumn,
     energy_column,
@@ -48,22 +49,32 @@ from scalelens.tabular.energy_columns import (
 from scalelens.tabular.json_array import array_header
 from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
 from scalelens.tabular.sensor_rows import first_rows, head_of, sensor_rows
-from scalelens.tabular.sensor_times import time_column
+from scalelens.tabular.sensor_times import TableClock, TimeColumn, time_column
 from scalelens.units import factors
 
 VERSION = 1
 LAST = True  # any other format comes first
 
 _DURATION = re.compile(
-    r"(?:[a-z_ ]*[_ ])?(?:duration|run_?time|elapsed|time|latency)(?:[_ ]taken)?[_ ]?"
-    r"[\[(]?(s|secs?|seconds?|ms|milliseconds?|us|microseconds?|ns|nanoseconds?|min|minutes?|h|hours?)?[\])]?",
+    r"(?:(?:[a-z_ ]*[_ ])?(?:duration|run_?time|elapsed|time|latency)(?:[_ ]taken)?"
+    r"|(?:measured?|measurement|run|total|wall|train(?:ing)?|exec(?:ution)?)(?=[_ ]seconds))[_ ]?"
+    r"[\[(]?(s|secs?|seconds?|ms|milliseconds?|us|microseconds?|ns|nanoseconds?|min|minutes?|h|hours?)?[\])]?"
+    r"(?:[_ ](?:actual|measured|real|total))?",
     re.IGNORECASE,
 )
 # With its fraction, which the seconds of a scheduler's record (values.clock_span) leave out.
 _CLOCK = re.compile(r"(?:(\d{1,4})(?:-| days?,? ))?(\d{1,4}):([0-5]\d):([0-5]\d(?:\.\d{1,9})?)")
+_BEGINS = re.compile(
+    r"(?:t_?|time_?)?(?:start|begin)(?:ed)?(?:_?(?:time|timestamp|ts|at))?(?:[_ ]?[\[(]?(s|ms|us|ns)[\])]?)?",
+    re.IGNORECASE,
+)
+_ENDS = re.compile(
+    r"(?:t_?|time_?)?(?:end|stop|finish)(?:ed)?(?:_?(?:time|timestamp|ts|at))?(?:[_ ]?[\[(]?(s|ms|us|ns)[\])]?)?",
+    re.IGNORECASE,
+)
 _NO_DURATION = re.compile(r"per|std|mean|avg|stamp|start|end|first|predict|idle|limit|user|sys|cpu", re.IGNORECASE)
 _TIMED = re.compile(r"time|duration|elapsed|latency|date", re.IGNORECASE)
-_WHOLE = re.compile(r"duration|elapsed|total|run_?time|wall|exec", re.IGNORECASE)
+_WHOLE = re.compile(r"duration|elapsed|total|run_?time|wall|exec|measure", re.IGNORECASE)
 _COUNTER = re.compile(r"(?:global_?|train_?)?(?:steps?|batch(?:_?idx)?|epochs?|iter(?:ation)?s?)", re.IGNORECASE)
 _STEPS = re.compile(r"loss|(?:step|iter|batch|epoch)_?(?:time|duration).*", re.IGNORECASE)
 _RANK = re.compile(r"(?:local_?|global_?)?rank|gpu(?:_?(?:id|index))?|device(?:_?id)?", re.IGNORECASE)
@@ -77,11 +88,13 @@ _MEAN_POWER = re.compile(
 _WORD = re.compile(r"[^\W\d][^,\n]{0,98}")
 _MOST = 10_000  # rows
 _FEWEST_OF_COUNTER = 20  # rows whose energies grow although durations do not
+_FEWEST_OF_SAMPLES = 10  # mean powers at times that only grow
 _FEWEST = 5  # rows of energies alone: so many readings of a counter would only grow
 _POWER = re.compile(r"power|pwr|watts?(?![_ ]?h)", re.IGNORECASE)
 _STATE = re.compile(r"util|freq|temp", re.IGNORECASE)
 _DEEPEST = 12  # objects within objects
 _COUNTED = re.compile(r"cumulative|accumulated|so[ _]far|counter|since", re.IGNORECASE)
+_ENERGIES = re.compile(r"energ|joule|kwh|consum", re.IGNORECASE)
 _SUMMARY = re.compile(
     r"(?<![a-z])(?:mean|avg|average|std|min|max|median|p\d\d|baseline|idle|predict|estimat|config|per)", re.IGNORECASE
 )
@@ -94,6 +107,7 @@ class _Layout(NamedTuple):
     duration: int | None
     scale: float | None  # of the durations, to seconds
     are_powers: bool  # means, of which the duration makes energies
+    window: tuple[TimeColumn, TimeColumn] | None = None  # the times at which a row begins and ends
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -119,15 +133,16 @@ def _layout_of(header: Sequence[str], in_series: bool = True, cells: Sequence[st
     if not energies and len(cells) == len(header):
         found = (energy_in_cells(k, name, cells[k]) for k, name in enumerate(header))
         energies = _once([column for column in found if column])
-    if not whole:
+    window = _window_of(header) if in_series else None
+    if not whole and window is None:
         are_samples = any(map(_POWER.search, header)) or (any(map(_STATE.search, header)) and time_column(header))
         alone = in_series and energies and not are_samples
         return _Layout(energies, None, None, False) if alone else None
-    scale = _seconds_of(whole[0][1])
+    duration, scale = (whole[0][0], _seconds_of(whole[0][1])) if whole else (None, None)
     if energies:
-        return _Layout(energies, whole[0][0], scale, False)
+        return _Layout(energies, duration, scale, False, window)
     powers = [(k, match) for k, name in enumerate(header) if (match := _MEAN_POWER.fullmatch(name))]
-    if len(powers) != 1 or len(whole) != 1 or scale is None:
+    if len(powers) != 1 or not (window or (len(whole) == 1 and scale is not None)):
         return None
     k, match = powers[0]
     unit = (match[3] or ("w" if "watt" in header[k].lower() else "")).lower()
@@ -135,7 +150,18 @@ def _layout_of(header: Sequence[str], in_series: bool = True, cells: Sequence[st
     if unit not in SCALES:
         return None
     named = energy_column(k, f"{label or ''}_energy_j")
-    return _Layout([EnergyColumn(k, header[k], SCALES[unit], label, named and named.scope)], whole[0][0], scale, True)
+    column = EnergyColumn(k, header[k], SCALES[unit], label, named and named.scope)
+    return _Layout([column], duration, scale, True, window)
+
+
+def _window_of(header: Sequence[str]) -> tuple[TimeColumn, TimeColumn] | None:
+    """The columns of the times at which each row begins and ends, if there is one of each."""
+    begins, ends = ([k for k, name in enumerate(header) if form.fullmatch(name)] for form in (_BEGINS, _ENDS))
+    if len(begins) != 1 or len(ends) != 1:
+        return None
+    units = [(form.fullmatch(header[k]) or [""])[1] for form, k in ((_BEGINS, begins[0]), (_ENDS, ends[0]))]
+    first, last = (unit.lower() if unit else None for unit in units)
+    return (TimeColumn(begins[0], None, first), TimeColumn(ends[0], None, last)) if first == last else None
 
 
 def _seconds_of(unit: str) -> float | None:
@@ -226,7 +252,10 @@ def _other_rows(source: Source, layout: _Layout, header: Sequence[str]) -> str |
     energies = [] if layout.are_powers else columns[layout.duration is not None :]
     if energies and all(only_grows(each, _FEWEST_OF_COUNTER) and each[0] < each[-1] for each in energies):
         return "its energies only grow from row to row: they are readings of counters, or the rows are in their order"
-    if layout.duration is not None and header[layout.duration].lower() == "time" and not _falls(columns[0]):
+    is_clock = layout.duration is not None and (
+        header[layout.duration].lower() == "time" or (layout.are_powers and len(table) >= _FEWEST_OF_SAMPLES)
+    )
+    if is_clock and not _falls(columns[0]):
         return "its times only grow: rows are not runs"
     for k in (k for k, name in enumerate(header) if _COUNTER.fullmatch(name)):
         counts = [value for cells in table if (value := amount(cells[k])) is not None]
@@ -259,6 +288,8 @@ def _row(line: int | None, header: Sequence[str], cells: Sequence[str], layout: 
         if _WORD.fullmatch(cell) and amount(cell) is None:
             rows.param(name, cell, line, origin="log")
     seconds = _duration(cells[layout.duration], layout.scale) if layout.duration is not None else None
+    ts, origin, between = _window(cells, layout)
+    seconds = between if between is not None else seconds
     for column in layout.energies:
         value = joules_of(cells[column.k], column)
         if layout.are_powers:
@@ -269,8 +300,19 @@ def _row(line: int | None, header: Sequence[str], cells: Sequence[str], layout: 
         elif value:
             rows.add(
                 "energy", line, device=column.device, scope=column.scope, energy_j=value,
-                span_s=seconds or None, method="table",
+                span_s=seconds or None, method="table", ts=ts, ts_origin=origin,
             )  # fmt: skip
+
+
+def _window(cells: Sequence[str], layout: _Layout) -> tuple[Moment | None, str | None, float | None]:
+    """When a row ends, by which clock, and how long it lasts, where it says when it begins and ends."""
+    if layout.window is None:
+        return None, None, None
+    begins, ends = (TableClock(column, ()).read(cells) for column in layout.window)
+    if begins is None or ends is None or begins[1] != ends[1]:
+        return None, None, None
+    seconds = (nanoseconds_since_1970(ends[0]) - nanoseconds_since_1970(begins[0])) / SECOND
+    return (*ends, seconds) if seconds > 0 else (None, None, None)
 
 
 def _read_document(document: Any, rows: Rows) -> str | None:
@@ -294,21 +336,41 @@ def _read_document(document: Any, rows: Rows) -> str | None:
 def _measurements(value: Any, depth: int = 0, in_series: bool = False) -> Iterator[dict[str, str]]:
     """Objects with an energy and a duration as cells of text; none within another, and none of means or baselines."""
     if isinstance(value, dict):
-        own = {k: str(each) for k, each in value.items() if isinstance(each, int | float | str) and each is not True}
-        layout = _layout_of([*own], in_series=False)
-        if layout and not layout.are_powers and _is_measured(own, layout):
-            if not in_series:
-                yield own
-            return
+        for own in (_texts(value), _with_parts(value)):
+            layout = _layout_of([*own], in_series=False)
+            if layout and not layout.are_powers and _is_measured(own, layout):
+                if not in_series:
+                    yield own
+                return
     if depth < _DEEPEST and isinstance(value, dict | list):
         for name, each in value.items() if isinstance(value, dict) else enumerate(value):
             if not _SUMMARY.search(str(name)):
                 yield from _measurements(each, depth + 1, isinstance(value, list) and _are_steps(value))
 
 
+def _texts(value: dict[str, Any]) -> dict[str, str]:
+    return {k: str(each) for k, each in value.items() if isinstance(each, int | float | str) and each is not True}
+
+
+def _with_parts(value: dict[str, Any]) -> dict[str, str]:
+    """An object with the energies of an object within it: `"energy": {"cpu": {"joules": 5}}` is energy_cpu_joules."""
+    own = _texts(value)
+    for name, inner in value.items():
+        if not isinstance(inner, dict) or _SUMMARY.search(name):
+            continue
+        if not _ENERGIES.search(name):
+            own |= {k: each for k, each in _texts(inner).items() if _DURATION.fullmatch(k) and k not in own}
+            continue
+        unit = energy_column(0, f"energy {name}") is not None
+        for k, each in nested_values(inner):
+            part = k.replace(".", "_")
+            own[part if energy_column(0, part) else f"{part}_{name}" if unit else f"{name}_{part}"] = str(each)
+    return own
+
+
 def _units_lacking(value: Any, depth: int = 0) -> Iterator[str]:
     """What objects of a document lack, in which an energy has no unit."""
-    if isinstance(value, dict) and (why := _lacking([*value])):
+    if isinstance(value, dict) and (why := _lacking([*_texts(value)])):
         yield why.replace("column", "value")
     if depth < _DEEPEST and isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:

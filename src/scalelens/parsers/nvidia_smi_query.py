@@ -44,6 +44,7 @@ _REASONS = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")
 _DEVICES = ("index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id", "serial", "gpu")
 _NAME = re.compile(r"([\w.]+)(?: \[([^]]+)\])?")
 _TIME = re.compile(r"\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}")
+_OTHER_TIME = re.compile(r"(?:time|elapsed|date|epoch|ts)(?![a-z])", re.IGNORECASE)
 _IN_WATTS = re.compile(r"\d+\.\d+ W")
 _BITS = re.compile(r"0x[0-9A-Fa-f]{1,16}")
 _SCALES = factors("W", "mW")
@@ -54,7 +55,10 @@ def recognise(head: bytes, name: str) -> bool:
     lines = first_lines(head)[:1]
     if not lines or "," not in lines[0]:
         return False
-    return ("power.draw" in lines[0] and _has_power(lines[0].split(","))) or bool(_TIME.search(lines[0]))
+    cells = [cell.strip() for cell in lines[0].split(",")]
+    if "power.draw" in lines[0] and _has_power(cells):
+        return "timestamp" in cells or not any(map(_OTHER_TIME.match, cells))  # else a script wrote it
+    return bool(_TIME.search(lines[0]))
 
 
 def _has_power(cells: list[str]) -> bool:

@@ -37,13 +37,25 @@ from typing import NamedTuple
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensor_words import scope_of_words
-from scalelens.parsing.sensors import Samples, Sensor, epoch, watts
+from scalelens.parsing.sensors import SECOND, Samples, Sensor, epoch, watts
 from scalelens.parsing.source import Source
+from scalelens.parsing.values import amount, nanoseconds_since_1970
 from scalelens.tabular.cells import MAY_BE_CUT, head_lines
 from scalelens.tabular.energy_columns import EnergyColumn, are_windows, counter_columns, energy_column
 from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
 from scalelens.tabular.power_columns import PowerColumn, has_unit, power_columns
-from scalelens.tabular.sensor_columns import SENSOR, is_number_of_row, same_times, telling, would_tell
+from scalelens.tabular.sensor_columns import (
+    SENSOR,
+    are_phases,
+    can_name,
+    group_of,
+    is_number_of_row,
+    may_be_phases,
+    same_times,
+    telling,
+    uneven_interval,
+    would_tell,
+)
 from scalelens.tabular.sensor_rows import SensorRow, first_rows, head_of, sensor_rows
 from scalelens.tabular.sensor_times import TableClock, TimeColumn, goes_back, is_number, spans_days, time_column
 
@@ -58,10 +70,14 @@ _STEPS = re.compile(
 _DEVICE = re.compile(
     r"(?:gpu|device|card|ipu|accelerator|index|id|uuid)(?:[_ ]?(?:id|index|idx|uuid|num|number))?", re.IGNORECASE
 )
-_NODE = re.compile(r"node(?:_?name)?|host(?:_?name)?", re.IGNORECASE)
+_NODE = re.compile(r"(?:node|host|server|machine)(?:_?name)?", re.IGNORECASE)
 _LONGEST = 100  # characters of a column's name
 _OF_GPU = re.compile(r"gpu|card|accelerator", re.IGNORECASE)
 _NOT_OF_GPUS = ("total", "cpu", "cpu_part", "memory", "platform", "node_ac", "node_dc", "grace")
+_PARTS = ("cpu_part", "gpu_part")
+_ALL_OF_SUM = 0.98
+_MOST_HELD = 0.95  # of the rows
+_MOST_APART = 5  # a counter that is so many times the power beside it, or that much less
 _FEWEST_SHARED = 3  # values of a column that has, each time, the same one for all devices
 _MOST_LINES = 200_000  # that are looked at to learn which columns name the sensors
 _PROGRAM = re.compile(r"(?:app|application|process|program|command)[_ ]?(?:name|id)?|pid|exe", re.IGNORECASE)
@@ -146,6 +162,7 @@ def read(source: Source, rows: Rows) -> str | None:
     if why:
         rows.problem(1, why)
         return None
+    layout = layout._replace(powers=_with_sum(source, layout))
     samples = Samples(rows)
     _samples(lines, layout, named_by, samples, source)
     samples.finish("energy")
@@ -160,6 +177,7 @@ def _samples(
     counters = counter_columns(source, layout.energies, named_by, layout.node, rows)
     clock = TableClock(layout.time, _times_of(source, layout))
     shared = _shared(source, layout, named_by)
+    areas: dict[Sensor, _Area] = {}
     said: dict[tuple[int, str], str] = {}  # the last time of a column that no device has for itself, by node
     for number, cells, whole, text in lines:
         if len(cells) != len(layout.header):
@@ -191,10 +209,42 @@ def _samples(
                 if said.get(key) == (time := layout.time.text_of(cells)):
                     continue
                 said[key] = time
-            samples.power(number, _sensor_of(column, cells, layout, by), cells[column.k], stamp, column.scale or 1.0)
+            sensor = _sensor_of(column, cells, layout, by)
+            power_w = samples.power(number, sensor, cells[column.k], stamp, column.scale or 1.0)
+            areas.setdefault(sensor, _Area()).add(nanoseconds_since_1970(stamp[0]), power_w)
         for counter in (counter for counter in counters if counter.k != unread):
             sensor = _sensor_of(counter, cells, layout, () if counter.k in shared else named_by)
             samples.counter(number, sensor, cells[counter.k], stamp, counter.scale)
+    _drop_other_units(samples, areas)
+
+
+class _Area:
+    """The integral of a sensor's power, as far as its times go on."""
+
+    def __init__(self) -> None:
+        self.joules = 0.0
+        self._last: tuple[int, float] | None = None
+
+    def add(self, ns: int, power_w: float | None) -> None:
+        if power_w is None or power_w != power_w:
+            return
+        if self._last and ns > self._last[0]:
+            self.joules += (self._last[1] + power_w) / 2 * (ns - self._last[0]) / SECOND
+        self._last = ns, power_w
+
+
+def _drop_other_units(samples: Samples, areas: dict[Sensor, _Area]) -> None:
+    """Leave out counters that are far from the power beside them: their unit is not the one that their name says."""
+    for sensor in samples.counters.keys() & areas.keys():
+        readings = samples.counters[sensor]
+        counted, area = (
+            max(each.joules for each in readings) - min(each.joules for each in readings),
+            areas[sensor].joules,
+        )
+        if min(counted, area) > 0 and max(counted, area) > _MOST_APART * min(counted, area):
+            why = f"a counter of {counted:.6g} J beside a power that adds up to {area:.6g} J: it is not read"
+            samples.rows.problem(readings[0].line, why)
+            del samples.counters[sensor]
 
 
 def _no_time(cell: str, layout: _Layout) -> str:
@@ -229,18 +279,78 @@ def _sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
             (),
             f"each row has a duration of its own ({duration}): rows are runs, and not samples of one sensor in time",
         )
+    if uneven := uneven_interval(layout.header, rows):
+        return (
+            (),
+            f"each row has an interval of its own ({uneven}), and nothing says whether its power is the mean of it",
+        )
     k = layout.time.k
     rows = [[*row[:k], layout.time.text_of(row), *row[k + 1 :]] for row in rows]
-    named_by = telling(rows, [k for k in layout.devices if not is_number_of_row(rows, k)])
+    devices, why = _names(rows, layout)
+    if why:
+        return (), why
+    named_by = telling(rows, devices)
     apart = (*named_by, layout.node) if layout.node is not None else named_by
     if why := _no_samples(rows, k, apart):
         return (), why
-    devices = same_times(rows, k, apart)
-    if devices == 1:
-        return named_by, None
+    several = same_times(rows, k, apart)
+    if several == 1:
+        quick = group_of(_moments(rows, layout)) if not apart and len(layout.powers) == 1 else 1
+        return named_by, f"{quick} samples always follow each other, as of as many devices" if quick > 1 else None
     column = would_tell(rows, k, apart)
     could = f"the column {layout.header[column]} would: call it sensor" if column is not None else "add one, as sensor"
-    return (), f"each time stands in {devices} rows, and no known column tells their devices apart; {could}"
+    return (), f"each time stands in {several} rows, and no known column tells their devices apart; {could}"
+
+
+def _moments(rows: list[list[str]], layout: _Layout) -> list[int]:
+    """Times in nanoseconds, of some zero; 0 for what is none."""
+    clock = TableClock(layout.time._replace(day=None), [row[layout.time.k] for row in rows])
+    found = (clock.read(row) for row in rows)
+    return [nanoseconds_since_1970(stamp[0]) if stamp else 0 for stamp in found]
+
+
+def _names(rows: list[list[str]], layout: _Layout) -> tuple[list[int], str | None]:
+    """The columns that may name the sensor of a row, and why nothing tells."""
+    k = layout.time.k
+    are_alone = same_times(rows, k, (layout.node,) if layout.node is not None else ()) == 1
+    devices = [
+        column
+        for column in layout.devices
+        if not is_number_of_row(rows, column) and can_name((row[column] for row in rows), are_alone)
+    ]
+    for column in [*devices]:
+        words = {row[column] for row in rows}
+        if len(words) > 1 and may_be_phases(layout.header[column], words):
+            others = [each for each in (*devices, layout.node) if each is not None and each != column]
+            phases = are_phases(rows, _moments(rows, layout), column, others)
+            if phases is None:
+                return [], f"nothing says whether {layout.header[column]} names sensors, or phases of one"
+            devices = [each for each in devices if each != column or not phases]
+    return devices, None
+
+
+def _with_sum(source: Source, layout: _Layout) -> list[PowerColumn]:
+    """A power without a word, beside others with one, is their total where it is at least their sum in each row."""
+    bare = [column for column in layout.powers if not column.device and not column.scope]
+    others = [column for column in layout.powers if column.scope and column.scope not in _PARTS]
+    if len(bare) != 1 or not others or any(column.scope == "total" for column in others):
+        return layout.powers
+    held = total = 0
+    for row in itertools.islice(sensor_rows(source), 1, _MOST_LINES):
+        values = (
+            [amount(row.cells[column.k]) for column in (*bare, *others)] if len(row.cells) == len(layout.header) else []
+        )
+        known = [
+            value * (column.scale or 1.0)
+            for value, column in zip(values, (*bare, *others), strict=False)
+            if value is not None
+        ]
+        if values and len(known) == len(values):
+            total += 1
+            held += known[0] >= _ALL_OF_SUM * sum(known[1:])
+    if not total or held < _MOST_HELD * total:
+        return layout.powers
+    return [column._replace(device="total", scope="total") if column in bare else column for column in layout.powers]
 
 
 def _shared(source: Source, layout: _Layout, named_by: tuple[int, ...]) -> frozenset[int]:

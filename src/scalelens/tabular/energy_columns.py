@@ -13,8 +13,9 @@ from scalelens.tabular.sensor_rows import sensor_rows
 from scalelens.units import factors
 
 _NAMED = re.compile(
-    r"(.*?)[_ .]?(?:[\[(](uJ|mJ|J|kJ|MJ|[kK]?[Ww][hH]|mWh|[Jj]oules?)[\])]"
-    r"|(?<=[_ .])([um]?[jJ]|k[jJ]|MJ|[kK]?[wW][hH]|mWh|joules?)|(Joules?|k?Wh)|(?<![a-z])(joules|kwh)_total)"
+    r"(.*?)[_ .]?(?:[\[(](uJ|mJ|J|kJ|MJ|[kK]?[Ww][hH]|[mM]Wh|[Jj]oules?)[\])]"
+    r"|(?<=[_ .])([um]?[jJ]|k[jJ]|MJ|[kK]?[wW][hH]|[mM]Wh|joules?)"
+    r"|(?<![A-Za-z])(Joules?|[kM]?Wh)|(?<![a-z])(joules|kwh)_total)"
 )
 _WITHIN = re.compile(r"(.*?)(?<![A-Za-z])([Jj]oules?|[kK][wW][hH])(?![A-Za-z])(.*)")
 _ENERGY = re.compile(r"energy|joules?|(?<![a-z])[mk]?wh(?![a-z])", re.IGNORECASE)
@@ -22,6 +23,7 @@ _NO_ENERGY = re.compile(
     r"(?<![a-z])per(?![a-z])|/|tok|sample|image|step|iter|request|limit|range|budget|mean|avg|average|std|min|max|delta|diff"
     r"|interval|saved|efficien|idle|baseline|predict|estimat|process(?!or)|app|task|adjusted|normali|gap|edp|cost|price|delay|ratio|percent|pct"
     r"|kalman|filter|smooth|denois|correct|calibrat|interpolat|scaled|carbon|co2|intensity|emission|grid|capacity|remaining|battery|budget|saving|predict|forecast"
+    r"|(?<![a-z])(?:before|after|start|begin|initial|(?<!to_)end(?!_to))(?![a-z])"
     r"|(?<![a-z])(?:net|dynamic|above|excess|marginal|cap|target|score|rank|level|source|mix|star)(?![a-z])",
     re.IGNORECASE,
 )
@@ -29,12 +31,12 @@ _WORDS = re.compile(
     r"(?:^|[_ .-])(?:energy|consumed|consumption|used|usage|cumulative|accumulated|counter|joules?)(?=$|[_ .-])",
     re.IGNORECASE,
 )
-_CELL = re.compile(r"(\d{1,15}(?:\.\d{0,15})?(?:[eE][-+]?\d{1,3})?) ?([um]?J|kJ|MJ|[mk]?Wh|[Jj]oules?)?")
+_CELL = re.compile(r"(\d{1,15}(?:\.\d{0,15})?(?:[eE][-+]?\d{1,3})?) ?([um]?J|kJ|MJ|[mkM]?Wh|[Jj]oules?)?")
 _CODECARBON = re.compile(r"codecarbon_+(?:(cpu|gpu|ram)_energy|energy_consumed)")  # as Experiment Runner calls them
 _SCALES = {unit.lower(): scale for unit, scale in factors("uJ", "mJ", "J", "kJ", "Wh", "kWh").items()} | {
     "joule": 1.0, "joules": 1.0, "mwh": factors("Wh")["Wh"] / 1000,  # milliwatt-hours
 }  # fmt: skip
-_MEGA = factors("MJ")["MJ"]
+_MEGA = {"MJ": factors("MJ")["MJ"], "MWh": 1000 * factors("kWh")["kWh"]}  # whose small letters are thousandths
 _DURATION = re.compile(
     r"(?:total|exec(?:ution)?|run|wall|training|inference|avg|mean)?[_ ]?"
     r"(?:duration|runtime|run_?time|elapsed(?:[_ ]time)?|latency"
@@ -77,7 +79,8 @@ def energy_column(k: int, name: str) -> EnergyColumn | None:
     label = _WORDS.sub("", said).strip(" _.-()[]") or None
     if not (_ENERGY.search(words) or scope_of_words(label or "")):
         return None
-    return EnergyColumn(k, name, _MEGA if unit == "MJ" else _SCALES[unit.lower()], label, scope_of_words(label or ""))
+    scale = _MEGA.get(unit) or _SCALES[unit.lower()]
+    return EnergyColumn(k, name, scale, label, scope_of_words(label or ""))
 
 
 def energy_in_cells(k: int, name: str, cell: str) -> EnergyColumn | None:
@@ -93,7 +96,7 @@ def joules_of(cell: str, column: EnergyColumn) -> float | None:
     """The energy of a cell."""
     match = _CELL.fullmatch(cell)
     if match and (match[2] or not column.in_cells):
-        scale = (_MEGA if match[2] == "MJ" else _SCALES[match[2].lower()]) if match[2] else column.scale
+        scale = (_MEGA.get(match[2]) or _SCALES[match[2].lower()]) if match[2] else column.scale
         return float(match[1]) * scale
     value = None if column.in_cells else amount(cell)
     return None if value is None else value * column.scale
@@ -140,7 +143,9 @@ def counter_columns(
     for column in columns:
         own = [values for (k, _), values in series.items() if k == column.k]
         fewest = 2 if _ENERGIBRIDGE.fullmatch(column.name) else _FEWEST
-        if own and all(only_grows(values, fewest) for values in own):
+        if own and all(len(values) >= _FEWEST and len({*values}) == 1 != values[0] + 1 for values in own):
+            rows.problem(1, f"the column {column.name} stands still: it is not a counter, and is not read")
+        elif own and all(only_grows(values, fewest) for values in own):
             same = next((other for other, its in kept if other.scope == column.scope and _are_same(own, its)), None)
             if same:
                 rows.problem(1, f"{column.name} is the counter of {same.name}: it counts once")

@@ -5,14 +5,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from scalelens.parsing import lazy_re as re
+from scalelens.parsing.sensor_words import scope_of_words
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import nested_values
 
 _MOST_BYTES = 32 << 20
 _DEEPEST = 12
 _SENSED = re.compile(rb'"[^"\n]{0,60}(?:power|watt|energy|joule|kwh)[^"\n]{0,60}"\s*:', re.IGNORECASE)
-_POWER = re.compile(r"power|watt|(?:^|_)m?w$", re.IGNORECASE)
-_TIME = re.compile(r"time|(?:^|_)(?:t|ts|s|ms|ns|elapsed)(?:$|_)|elapsed|date", re.IGNORECASE)
+_POWER = re.compile(r"power|watt|(?:^|_)[mku]?w$", re.IGNORECASE)
+_PROGRAMS = re.compile(r"process(?!or)|app|consumer|task|container|pod", re.IGNORECASE)
+_DEVICE = re.compile(r"(?:id|index|idx|uuid|name|label)|(?:gpu|device|card|socket|node|sensor)(?:_?(?:id|index|name))?")
+_TIME = re.compile(r"time|seconds|(?:^|_)(?:t|ts|s|ms|ns|elapsed)(?:$|_)|elapsed|date", re.IGNORECASE)
 _Object = dict[str, Any]
 
 
@@ -36,8 +39,8 @@ def lists_of_samples(value: Any, depth: int = 0) -> Iterator[list[_Object]]:
     if depth > _DEEPEST:
         return
     is_table = isinstance(value, list) and len(value) > 1 and all(isinstance(each, dict) for each in value)
-    if is_table and _is_sample(dict(nested_values(value[0]))):
-        yield [dict(nested_values(each)) for each in value]
+    if is_table and _is_sample(next(samples_of(value[0]), {})):
+        yield [sample for each in value for sample in samples_of(each)]
         return
     if isinstance(value, dict):
         lists = {k: each for k, each in value.items() if isinstance(each, list) and _is_numbers(each)}
@@ -57,10 +60,53 @@ def _is_sample(names: _Object) -> bool:
     return any(map(_POWER.search, names)) and any(map(_TIME.search, names))
 
 
+def samples_of(record: _Object) -> Iterator[_Object]:
+    """What an object holds under names joined by dots: once, or for each of the devices that it has in a list.
+
+    `{"t": 1, "gpus": [{"index": 0, "power_w": 300}]}` has the columns t, gpu_index and power_w.
+    """
+    own = dict(nested_values(record))
+    lists = {
+        name: each
+        for name, each in record.items()
+        if isinstance(each, list) and each and all(isinstance(inner, dict) for inner in each)
+        if not _PROGRAMS.search(name) and any(map(_POWER.search, dict(nested_values(each[0]))))
+    }
+    if len(lists) != 1:
+        yield own
+        return
+    name, devices = lists.popitem()
+    word = name.lower().removesuffix("s")
+    for number, device in enumerate(devices):
+        cells = dict(nested_values(device))
+        named = {f"{word}_{k}" if _DEVICE.fullmatch(k) else k: each for k, each in cells.items()}
+        alone = {} if any(map(_DEVICE.fullmatch, cells)) else {f"{word}_index": number}
+        yield own | alone | named
+
+
+def _series_by_device(value: Any) -> list[_Object]:
+    """The samples of several series that have the name of their device: `{"gpu0": [...], "gpu1": [...]}`."""
+    found: list[_Object] = []
+    for each in value.values() if isinstance(value, dict) else ():
+        found = found or _series_by_device(each)
+    if found or not isinstance(value, dict):
+        return found
+    series = {name: [*lists_of_samples(each)] for name, each in value.items() if isinstance(each, list)}
+    series = {name: own for name, own in series.items() if own}
+    if len(series) < 2 or any(len(own) > 1 or not _names_device(name) for name, own in series.items()):
+        return []
+    return [{"sensor": name} | sample for name, own in series.items() for sample in own[0]]
+
+
+def _names_device(name: str) -> bool:
+    return re.fullmatch(r"[A-Za-z]{0,12}[_ :-]?\d{1,3}", name) is not None or scope_of_words(name) is not None
+
+
 def series_in(source: Source) -> list[_Object] | None:
-    """The only series of a document; None where it has none, or several."""
-    series = [*lists_of_samples(document_of(source))]
-    return series[0] if len(series) == 1 else None
+    """The only series of a document, or that of several devices; None where it has none, or several of anything."""
+    document = document_of(source)
+    series = [*lists_of_samples(document)]
+    return series[0] if len(series) == 1 else _series_by_device(document) or None
 
 
 def objects_with(value: Any, names: set[str], depth: int = 0) -> Iterator[dict[str, str]]:

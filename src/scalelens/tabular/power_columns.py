@@ -37,6 +37,17 @@ SAME_AGAIN = re.compile(
     r"(?:^|[_ .-])(?:average|avg|mean|rolling|ema|smoothed?|kalman|filtered|corrected|instant(?:aneous)?)(?=$|[_ .-])",
     re.IGNORECASE,
 )
+_BARE_MEAN = re.compile(r"(?:^|[_ .-])(?:average|avg|mean|rolling|ema|smoothed?)(?=$|[_ .-])", re.IGNORECASE)
+# Tools that measure what others measure, too: their figures of one sensor are never added up.
+_TOOL = re.compile(
+    r"(?:^|[_ .-])(?:nvml|nvidia[_ -]?smi|smi|rapl|perf|powertop|turbostat|ipmi|dcmi|redfish|bmc|watt[_ ]?meter|meter"
+    r"|raw|measured|reported|actual|true|reference|hwmon|scaphandre|codecarbon|kepler|powerapi|pyjoules|likwid|dcgm"
+    r"|rocm|amdsmi|zeus|estimated|calibrated|model(?:l?ed)?)(?=$|[_ .-])",
+    re.IGNORECASE,
+)
+_OUTPUT = re.compile(r"(?:^|[_ .-])(?:output|out|dc)(?=$|[_ .-])", re.IGNORECASE)
+_INPUT = re.compile(r"(?:^|[_ .-])(?:input|in|ac)(?=$|[_ .-])", re.IGNORECASE)
+_HOUSE = re.compile(r"solar|photovoltaic|(?:^|[^a-z])pv(?:$|[^a-z])", re.IGNORECASE)
 _BOARD = re.compile(r"(?:gpu )?board", re.IGNORECASE)
 _INLET = re.compile(r"slot|\d-pin|connector|12vhpwr", re.IGNORECASE)
 _OF_METER = {"v", "a", "va", "volts", "amps", "voltage", "current", "wh", "kwh", "pf", "hz"}  # beside `W`
@@ -56,6 +67,8 @@ class PowerColumn(NamedTuple):
 def power_columns(header: Sequence[str], cells: Sequence[str] = ()) -> list[PowerColumn]:
     """The columns of power: by their names, else where the cell of the first row is a number of watts."""
     meter = len(_OF_METER.intersection(map(str.lower, header))) > 0
+    if any(map(_HOUSE.search, header)):  # flows of a house, some of which are parts of others
+        return []
     found = []
     for k, name in enumerate(header):
         column = power_column(k, name) or (PowerColumn(k, name, 1.0, None, None) if name == "W" and meter else None)
@@ -73,7 +86,8 @@ def power_column(k: int, name: str) -> PowerColumn | None:
         return None
     unit, rest, is_sure = _unit_of(words)
     word = _WORD.search(words)
-    if not (is_sure or _POWER.search(words) or (unit and (word or _DRAWN.search(words)))):
+    is_drawn = unit and (word or _DRAWN.search(words) or scope_of_words(rest))
+    if not (is_sure or _POWER.search(words) or is_drawn):
         return None
     label = _POWER_WORD.sub("", rest).strip(" _.-") or None
     scale = WATT_SCALES[unit] if unit else None
@@ -98,13 +112,25 @@ def _spelt(unit: str) -> str:
 
 
 def _of_sensors(columns: list[PowerColumn]) -> list[PowerColumn]:
-    """One column for each sensor: a mean beside the power that it is of is the same again."""
+    """One column for each sensor: a mean beside the power that it is of is the same again, as is another tool's figure.
+
+    A mean of nothing in particular, beside powers of something, is one of these; what comes out of a supply went in.
+    """
     kept: dict[tuple[str | None, str | None], PowerColumn] = {}
     for column in sorted(columns, key=lambda column: bool(SAME_AGAIN.search(column.name))):
         device = SAME_AGAIN.sub("", column.device or "").strip(" _.-") or None
         scope = scope_of_words(device or "") or column.scope
-        kept.setdefault((device, scope), column._replace(device=device, scope=scope))
-    return _of_card(_with_total(sorted(kept.values(), key=lambda column: column.k)))
+        if kept and not (device or scope) and _BARE_MEAN.search(column.name):
+            continue
+        what = _TOOL.sub("", device or "").strip(" _.-") or None
+        kept.setdefault((what, scope), column._replace(device=device, scope=scope))
+    inputs = {_INPUT.sub("", column.device or "") for column in kept.values() if _INPUT.search(column.device or "")}
+    own = [
+        column
+        for column in sorted(kept.values(), key=lambda column: column.k)
+        if not (_OUTPUT.search(column.device or "") and _OUTPUT.sub("", column.device or "") in inputs)
+    ]
+    return _of_card(_with_total(own))
 
 
 def _with_total(columns: list[PowerColumn]) -> list[PowerColumn]:

@@ -2,9 +2,11 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from scalelens.parsing import lazy_re as re
+from scalelens.parsing.sensor_words import scope_of_words
+from scalelens.parsing.values import amount
 
 _MOST_SENSORS = 10_000
 _SAME_COUNT = 0.98  # of the times hold as many rows, where rows are devices and not quick samples in coarse times
@@ -12,6 +14,21 @@ _SAME_COUNT = 0.98  # of the times hold as many rows, where rows are devices and
 SENSOR = re.compile(
     r"(?:power|rapl|hw)?[_ ]?(?:domain|component|sensor|rail|socket|zone|channel|label|package|subsystem|source|name)"
     r"(?:[_ ]?(?:name|id|index|label|type))?",
+    re.IGNORECASE,
+)
+# Columns that may as well name what the program did: `warmup`, `prefill`.
+_MAY_BE_PHASE = re.compile(r"(?:label|name|source|channel|zone|type)(?:[_ ]?(?:name|label|type))?", re.IGNORECASE)
+_SENSORS_WORD = re.compile(r"\d")
+_MOST_CHANGES = 0.5  # of the rows begin another phase
+_LARGEST_NUMBER = 16  # of the first device
+_UNEVEN = 2  # times the rows of another device, where a number names a device
+_FEWEST_GROUPS = 6
+_SHARE_OF_GROUPS = 0.95
+_QUICK = 0.1  # of the usual gap, within a group of samples
+_UNEVEN_INTERVALS = 1.5
+_INTERVAL = re.compile(
+    r"(?:dt|delta_?t|interval|window|time_?delta|delta_?time|sampl(?:e|ing)_?interval|period)"
+    r"(?:[_ ]?[\[(]?(?:s|secs?|seconds?|ms|us|ns)[\])]?)?",
     re.IGNORECASE,
 )
 _MOST_COMBINED = 8  # columns of which every combination is tried
@@ -55,4 +72,72 @@ def would_tell(rows: Sequence[Sequence[str]], time: int, named_by: Sequence[int]
         is_name = 1 < len(words) < _MOST_SENSORS and not any(map(_NUMBER.fullmatch, words))
         if is_name and same_times(rows, time, (*named_by, k)) == 1:
             return k
+    return None
+
+
+def can_name(cells: Iterable[str], are_alone: bool) -> bool:
+    """Whether the cells of a column can name devices.  The numbers of devices are small, and each is as often there.
+
+    A column `gpu` may as well be the use of one.  Where several rows share a time, only `are_alone` is in doubt.
+    """
+    counts = Counter(cells)
+    numbers = [amount(cell) for cell in counts]
+    known = [number for number in numbers if number is not None]
+    if len(known) < len(numbers) or len(known) < 2 or not are_alone:
+        return True
+    whole = all(number == int(number) for number in known)
+    fewest, most = min(counts.values()), max(counts.values())
+    return whole and min(known) <= _LARGEST_NUMBER and most <= _UNEVEN * fewest + 2
+
+
+def are_phases(rows: Sequence[Sequence[str]], times: Sequence[int], column: int, others: Sequence[int]) -> bool | None:
+    """Whether the words of a column name phases of one sensor, and not sensors; None where nothing tells.
+
+    Sensors are read together or in turn, and a phase lasts for some samples.
+    """
+    series: dict[tuple[str, ...], list[tuple[int, str]]] = {}
+    for row, ns in zip(rows, times, strict=True):
+        series.setdefault(tuple(row[k] for k in others), []).append((ns, row[column]))
+    changes = 0
+    for own in series.values():
+        own.sort()
+        if len({ns for ns, _ in own}) < len(own):
+            return False
+        changes += sum(before[1] != after[1] for before, after in itertools.pairwise(own))
+    return True if changes <= _MOST_CHANGES * len(rows) else None
+
+
+def may_be_phases(name: str, words: Iterable[str]) -> bool:
+    """Whether a column can name phases, by its name and by what it holds."""
+    return _MAY_BE_PHASE.fullmatch(name) is not None and not any(
+        scope_of_words(word) or _SENSORS_WORD.search(word) for word in words
+    )
+
+
+def group_of(times: Iterable[int]) -> int:
+    """How many samples always follow each other quickly, before a longer time without any; 1 where they do not."""
+    gaps = [after - before for before, after in itertools.pairwise(sorted({*times}))]
+    if len(gaps) < _FEWEST_GROUPS:
+        return 1
+    longest = sorted(gaps)[int(0.95 * (len(gaps) - 1))]
+    sizes = Counter[int]()
+    size = 1
+    for gap in gaps:
+        if gap < _QUICK * longest:
+            size += 1
+        else:
+            sizes[size] += 1
+            size = 1
+    usual, count = sizes.most_common(1)[0]
+    return usual if count >= max(_FEWEST_GROUPS, _SHARE_OF_GROUPS * (sizes.total() - 1)) else 1
+
+
+def uneven_interval(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str | None:
+    """A column with the interval of each row, where these differ: then powers may be means over them."""
+    for k, name in enumerate(header):
+        found = (
+            sorted(value for row in rows if (value := amount(row[k])) is not None) if _INTERVAL.fullmatch(name) else []
+        )
+        if found and found[int(0.9 * (len(found) - 1))] > _UNEVEN_INTERVALS * found[int(0.1 * (len(found) - 1))] > 0:
+            return name
     return None

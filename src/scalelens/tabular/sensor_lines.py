@@ -23,6 +23,8 @@ _POWER_UNIT = re.compile(r"[\[(]?(?:[umk\u00b5]?[WJ]|k?Wh)[\])]?")
 _MEASURED = re.compile(r"[-+]?\d[\d.,]* ?[mku\u00b5]?(?:W|J|[Ww]atts?|[Jj]oules?)")  # the cell of a row
 _BARE = re.compile(r"[^\[\]()]*[^\s\[\]()]")  # a name that does not have its unit yet
 
+_DATED = re.compile(r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d")
+
 _Line = tuple[int, str, bool]  # its number, its text, and whether it is whole
 
 
@@ -65,7 +67,12 @@ def split(text: str, delimiter: str | None, decimal_comma: bool = False) -> list
 
 
 def fitted(cells: list[str], width: int) -> list[str]:
-    """Cells without empty ones beyond the header, where each line ends with a delimiter."""
+    """Cells without empty ones beyond the header, where each line ends with a delimiter.
+
+    Of two times in a row whose header has one, as where a script puts its own before that of a tool, the second counts.
+    """
+    if len(cells) == width + 1 and _DATED.match(cells[0]) and _DATED.match(cells[1]):
+        return cells[1:]
     return cells[:width] if len(cells) > width and not any(cells[width:]) else cells
 
 

@@ -3,13 +3,13 @@
 import functools
 import itertools
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from scalelens.parsing.source import Source, encoding_of
-from scalelens.tabular.cells import TableRecord, jsonl_header, jsonl_records, lines_of, nested_values
+from scalelens.tabular.cells import TableRecord, jsonl_header, jsonl_records, lines_of
 from scalelens.tabular.json_array import array_header, array_records
-from scalelens.tabular.json_series import is_document, series_in
+from scalelens.tabular.json_series import is_document, samples_of, series_in
 from scalelens.tabular.named_values import NamedValues, named_values
 from scalelens.tabular.sensor_lines import RULE, Form, fitted, form_of, joined, split, table_lines
 
@@ -48,12 +48,12 @@ def first_rows(head: bytes) -> tuple[list[str], list[str]] | None:
 @functools.lru_cache(maxsize=2)
 def _head(head: bytes) -> _Head | None:
     if jsonl_header(head):
-        values = dict(nested_values(json.loads(head.lstrip().partition(b"\n")[0])))
+        values = next(samples_of(json.loads(head.lstrip().partition(b"\n")[0])))
         return _Head([*values], [[_text_of(value) for value in values.values()]])
-    if names := array_header(head):
+    if array_header(head):
         text = head.decode("utf-8", "replace")
-        values = dict(nested_values(json.JSONDecoder().raw_decode(text, text.index("{"))[0]))
-        return _Head([*names], [[_text_of(values[name]) for name in names]])
+        values = next(samples_of(json.JSONDecoder().raw_decode(text, text.index("{"))[0]))
+        return _Head([*values], [[_text_of(value) for value in values.values()]])
     lines = table_lines(head)
     if len(lines) < 2 or lines[0].lstrip()[:1] in ("{", "["):
         return None
@@ -96,12 +96,11 @@ def sensor_rows(source: Source) -> Iterator[SensorRow]:
 
 def _rows(source: Source) -> Iterator[SensorRow]:
     head = head_of(source)
-    if names := jsonl_header(head):
+    if jsonl_header(head) or array_header(head):
+        table = _head(head)
+        names = tuple(table.names) if table else ()
         yield SensorRow(1, [*names], True, "")
-        yield from _of_objects(jsonl_records(source), names)
-    elif names := array_header(head):
-        yield SensorRow(1, [*names], True, "")
-        yield from _of_objects(array_records(source), names)
+        yield from _of_objects(jsonl_records(source) if jsonl_header(head) else array_records(source), names)
     elif is_document(head):
         series = series_in(source)
         if series:
@@ -129,8 +128,17 @@ def _of_lines(source: Source, form: Form) -> Iterator[SensorRow]:
 def _of_objects(records: Iterable[TableRecord], names: tuple[str, ...]) -> Iterator[SensorRow]:
     """Objects as cells in the order of the first one's keys; one that lacks a key has an empty cell."""
     for record in records:
-        cells = [_text_of(record.cells.get(name)) for name in names] if not record.damage else []
-        yield SensorRow(record.line, cells, True, record.text)
+        samples = _samples_in(record, names) if not record.damage else [{}]
+        for sample in samples:
+            cells = [_text_of(sample.get(name)) for name in names] if not record.damage else []
+            yield SensorRow(record.line, cells, True, record.text)
+
+
+def _samples_in(record: TableRecord, names: tuple[str, ...]) -> Iterable[Mapping[str, object]]:
+    """What a record holds, for each device where it has them in a list: then the record lacks some of the names."""
+    if not record.text or all(name in record.cells for name in names):
+        return [record.cells]
+    return samples_of(json.loads(record.text))
 
 
 def _text_of(value: object) -> str:

@@ -27,7 +27,7 @@ _COUNTED = re.compile(
 )
 _PAIRS = (("date", "time"), ("datum", "uhrzeit"), ("datum", "zeit"), ("fecha", "hora"), ("date", "heure"))
 _UNITS = EPOCH_UNITS | {name: round(ratio(name, "ns")) for name in ("min", "h")}
-_SECONDS = re.compile(r"seconds|elapsed_seconds", re.IGNORECASE)
+_SECONDS = re.compile(r"(?:elapsed_)?seconds(?:[_ ](?:elapsed|since[_ ]\w{1,12}))?", re.IGNORECASE)
 _DAY = re.compile(r"(\d{1,4})[-/.](\d{1,2})[-/.](\d{2,4})")
 _SLASHED = re.compile(r"(\d{1,2})([/-])(\d{1,2})\2(\d{4})[ T,]+(\d.*)")
 _CLOCK = re.compile(r"(\d{1,3}):([0-5]?\d):([0-5]?\d)(?:[.,:](\d{1,9}))?(?: ?([AaPp])\.?[Mm]\.?)?")
