@@ -72,6 +72,7 @@ _EACH = re.compile(
     r"<(\d+)> [\w-]+ (?:with|carry|have|has|of|hold|contain|and) <(\d+)> (?:[\w-]+ )?([a-z]{3,}) (?:each|per \w+)\b"
 )
 _EXPERTS = re.compile(r"\bexperts?\b|\be?tp\d|\bep\b|\betp\b|\bmoe\b")
+_MORE_DEGREES = re.compile(r"\b(?:pp|cp|ep|dp|hsdp|pipeline|context|expert)\b|\b(?:pp|cp|ep|dp)\d")
 _KEEPS = re.compile(r"; (?:so|hence|thus|data|tensor|pipeline|global|sequence|in all)\b")
 _LONGEST = 250  # characters of a sentence; a longer one may speak of several runs
 _BACK = 4
@@ -90,7 +91,7 @@ def find(document: Document) -> Iterator[Finding]:
             marked = document.sentences[index].marked
             if _HYPOTHETICAL.search(marked) or len(marked) > _LONGEST or ("tp" in factors and _EXPERTS.search(marked)):
                 continue
-            if "fsdp" in factors and ({"pp", "cp", "dp"} & set(own) or not {"fsdp", "tp"} <= set(own)):
+            if "fsdp" in factors and (_MORE_DEGREES.search(marked) or not {"fsdp", "tp"} <= set(own)):
                 continue
             found = _held(own, before, target, factors)
             if found:
