@@ -5,7 +5,20 @@ from scalelens.audit.document import Document
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms import accusing, constants
 from scalelens.audit.prose import accusing as prose
-from scalelens.audit.prose import comparisons, conversions, equations, groups, pairs, physics, restated, roles, totals
+from scalelens.audit.prose import (
+    amounts,
+    bound,
+    comparisons,
+    conversions,
+    equations,
+    groups,
+    pairs,
+    parts,
+    physics,
+    restated,
+    roles,
+    totals,
+)
 from scalelens.folders import modules_of
 
 
@@ -26,6 +39,9 @@ def inconsistencies(document: Document) -> list[Finding]:
         totals.find,
         groups.find,
         pairs.find,
+        bound.find,
+        amounts.find,
+        parts.find,
         conversions.find,
         restated.find,
     )

@@ -24,7 +24,7 @@ _NUMBER = re.compile(
 )
 _MULTIPLE = re.compile(r"\s?(?:x|X|×|\\times)(?![\w\d]|\s?10\s?\^|\s\d)|-?\s?fold\b|\s+times\b|\s?倍")
 _UNIT = re.compile(
-    r"[\s~\\,-]?\s?(per\s?cent|%|\\%|[A-Za-zµμ][A-Za-zµμ\-]*)"
+    r"[\s~\\,-]?\s?(per\s?cent|%|\\%|[A-Za-zµμ][A-Za-zµμ\-]*(?![A-Za-zµμ\d]))"
     r"((?:\s?/\s?|\s+per\s+)(?:[A-Za-z]+))?((?:\s?/\s?|\s+per\s+)(?:[A-Za-z]+))?"
 )
 _NOT_MEASURED = re.compile(
@@ -46,7 +46,8 @@ _HEDGES = {
         re.IGNORECASE,
     ),
     "bound": re.compile(
-        r"(?:up ?to|over|above|below|under|(?:more|less|fewer) than|at least|at most|exceed\w*|beyond|within|[<>≤≥])"
+        r"(?:up ?to|over|above|below|under|(?:more|less|fewer) than|at least|at most|exceed\w*|beyond|within|"
+        r"(?<![-=])[<>≤≥])"
         r"[\s$\\]*(?:a |an )?$",
         re.IGNORECASE,
     ),

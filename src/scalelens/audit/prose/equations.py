@@ -24,6 +24,13 @@ _MARKUP = re.compile(
 )
 _EUROPEAN = re.compile(r"[$€£]\s?\d{1,3}\.\d{3}(?!\d)|\d{1,3}\.\d{3}\.\d{3}")  # ten thousand as 10.000
 _EXPONENT = re.compile(r"\^\s?\{[^{}]*[^\d{}\s.-][^{}]*\}")  # more than a number
+_CURRENCY = re.compile(r"^\s*[$€£]\s?(?=\d)")
+_QUOTIENT = re.compile(
+    r"(?<![\d.,+*/-])(?<![+*/×·-] )[\d.,]+ ?([A-Za-zµ%]*(?:/[A-Za-z]+)?) *[/÷] *"
+    r"[\d.,]+ ?([A-Za-zµ%]*(?:/[A-Za-z]+)?) *$"
+)
+_PURE = re.compile(r" *[\d.,]+ ?(?:%|[xX×])(?!\w)")
+_EACH = re.compile(r"(?<=\d)\s?/\s?[A-Za-z]{2,}")  # "1,780/month"
 _RANGE = re.compile(r"\s*[\d.,]+\s?[–-]\s?\d")
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
 _NEARLY = 0.06  # what "about" allows
@@ -62,6 +69,8 @@ def _of_sides(line: str, begin: int, sign: re.Match[str], end: int) -> tuple[Val
     start = hedge.end() if hedge else sign.end()
     cut = _END.search(line, start, end)
     right_text = line[start : cut.start() if cut else end]
+    for each in (_CURRENCY, _EACH):
+        right_text = each.sub(lambda found: " " * len(found[0]), right_text)
     left, right = value_at_end(tokens_of(left_text)), value_at_start(tokens_of(right_text))
     if not left or not right or not (left.operators or right.operators):
         return None
@@ -74,11 +83,15 @@ def _of_sides(line: str, begin: int, sign: re.Match[str], end: int) -> tuple[Val
     if right.operators and not _first_differs(left, right):
         return None  # "16 + 12 = 28 racks × 2 nodes"
     same = bool(left.after) and left.after == right.after[: len(left.after)]
+    suffixes = {token.suffix for token in left.numbers}
+    same |= "" not in suffixes and suffixes == {right.numbers[0].suffix or "".join(right.after[:1])}
     if _OTHER & set(left.after) or not ("*" in left.operators or same or all(canonical(word) for word in left.after)):
         return None  # a name: "step 150 / 4000 loss = 6.25"
     derived = (left_text if left.operators else right_text).strip()
     in_bytes = bool(_BYTES.search(left_text + right_text))
-    return (left, right, derived, start) if _differ(left, right, bool(hedge) or sign[1] != "=", in_bytes) else None
+    alike = _of_two_alike(left_text, right_text)
+    nearly = bool(hedge) or sign[1] != "="
+    return (left, right, derived, start) if _differ(left, right, nearly, in_bytes, alike) else None
 
 
 def _is_ambiguous(side: Value) -> bool:
@@ -97,7 +110,7 @@ def _first_differs(left: Value, right: Value) -> bool:
     return left.high < low or high < left.low
 
 
-def _differ(left: Value, right: Value, nearly: bool, in_bytes: bool) -> bool:
+def _differ(left: Value, right: Value, nearly: bool, in_bytes: bool, alike: bool) -> bool:
     """Whether no reading of the two sides makes them equal."""
     if min(left.low, right.low) <= 0:
         return False
@@ -107,7 +120,7 @@ def _differ(left: Value, right: Value, nearly: bool, in_bytes: bool) -> bool:
     other_low, other_high = _rounded(right, exact, in_bytes)
     room = _NEARLY if nearly else _ROUNDED if has_units and not exact else 0.0
     low, high = low * (1 - room), high * (1 + room)
-    factors = _factors(left, right, in_bytes) if has_units else (1.0,)
+    factors = (1.0, 100.0, 0.01) if alike else _factors(left, right, in_bytes) if has_units else (1.0,)
     return not any(low * factor <= other_high and other_low <= high * factor for factor in factors)
 
 
@@ -120,6 +133,12 @@ def _factors(left: Value, right: Value, in_bytes: bool) -> Iterator[float]:
     if not suffixes and units and all(unit.split("/")[0] in COUNTED for unit in units if unit):
         return iter((1.0,))
     return scales("%" in (*suffixes, *units), bool(suffixes) or in_bytes)
+
+
+def _of_two_alike(text: str, result: str) -> bool:
+    """Whether a text ends with the quotient of two numbers in one unit: no factor between units is left out."""
+    found = _QUOTIENT.search(text)
+    return bool(found) and found[1] == found[2] and bool(found[1] or _PURE.match(result))
 
 
 def _rounded(side: Value, exact: bool, in_bytes: bool) -> tuple[float, float]:

@@ -183,12 +183,12 @@ def _has_slip(groups: _Groups, total: Bounds, number: Bounds, each: Bounds, size
         if found and not (found.endswith(_DOUBLED) and not groups.is_sure):
             return True
         long = len(re.sub(r"\D", "", groups.total.text)) > 2
-        if (groups.is_sure or long) and _is_short_slip(printed.text, low, high):
+        if (groups.is_sure or long) and is_short_slip(printed.text, low, high):
             return True
     return False
 
 
-def _is_short_slip(text: str, low: float, high: float) -> bool:
+def is_short_slip(text: str, low: float, high: float) -> bool:
     """Whether another digit would make a number of one or two digits right; whole numbers give whole ones."""
     if not re.fullmatch(r"\d\d?|\d\.\d", text) or (low == high and abs(low - round(low)) > _WHOLE):
         return False

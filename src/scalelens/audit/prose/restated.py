@@ -21,6 +21,9 @@ from scalelens.audit.wording import matters, table_name, with_unit
 from scalelens.units import base
 
 _WORD = re.compile(r"[a-z][\w.+-]*[\w+]|\d+[a-z]\w*")
+_RANKS = re.compile(
+    r"\b(?:best|worst|highest|lowest|fastest|slowest|than|from|over|vs|versus|compared|baseline|other|next)\b"
+)
 _UNIT = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _STOP = {
     "the", "of", "and", "for", "with", "on", "in", "per", "at", "to", "from", "is", "are", "was", "a", "an", "by",
@@ -92,9 +95,31 @@ def _of_tables(document: Document, sentence: Sentence, words: set[str], number: 
                 if not value(number).apart(value(cell)):
                     return None  # it is repeated
                 words_of = _slip(number, cell, column in columns)
+                if not words_of and rows == [row] and columns == [column]:
+                    words_of = _of_other_row(table, row, column, number, words, sentence)
                 if words_of:
                     found.append((_Source(cell, _of_cell(table, row, column)), words_of))
     return found[0] if len({each.number.text for each, _ in found}) == 1 else None
+
+
+def _of_other_row(table: TextTable, row: int, column: int, number: Number, words: set[str], sentence: Sentence) -> str:
+    """The row whose value stands in place of that of the only row that the sentence names; "" if there is none."""
+    cell = table.cells[row][column]
+    if any(not value(each).apart(value(cell)) for each in sentence.numbers if _of_one_unit(each, cell)):
+        return ""
+    same = [
+        k
+        for k, cells in enumerate(table.cells)
+        if k != row and cells[column] and _digits(cells[column].text) == _digits(number.text)
+    ]
+    own = set(_WORD.findall(table.texts[row][0].lower()))
+    if (
+        len(same) != 1
+        or set(_WORD.findall(table.texts[same[0]][0].lower())) & (words - own)
+        or _RANKS.search(sentence.marked)
+    ):
+        return ""
+    return f'the value of "{table.texts[same[0]][0]}"'
 
 
 def _of_cell(table: TextTable, row: int, column: int) -> str:

@@ -23,27 +23,34 @@ from scalelens.audit.wording import about, matters, middle, with_unit
 
 _DEVICE = r"(?:gpus?|gcds?|cards?|accelerators?|devices?|stacks?|ipus?|hpus?|tpus?|chips?)"
 _N = r"<(\d+)>"
+_MAKER = r"(?:nvidia|amd|intel|tesla|google|graphcore)"
 _ROLES = {
-    "nodes": (rf"{_N} (?:\w+ )?(?:nodes?|servers?|machines?|hosts?)\b", rf"(?:nodes?|servers?):? {_N}"),
+    "nodes": (rf"{_N} (?:[\w-]+ )?(?:nodes?|servers?|machines?|hosts?)\b", rf"(?:nodes?|servers?):? {_N}"),
     "per_node": (
         rf"(?:nodes?|servers?|machines?)(?: with| of|,? each with| x)? {_N}(?: [\w-]+)? ?"
         rf"(?:{_DEVICE}|[a-z]+\d+\S*)?(?: each)?",
         rf"{_N} (?:[\w-]+ )?{_DEVICE} (?:each|per (?:node|server|machine)|(?:sit )?in a (?:node|server))",
     ),
     "devices": (
-        rf"{_N} (?:(?!per |each )[\w-]+ )?{_DEVICE}\b(?! (?:each|per|sit|in a))",
+        rf"{_N} [ahv]\d{{2,3}}s\b",
+        rf"{_N} (?:{_MAKER} )?(?:(?!per |each )[\w-]+ )?{_DEVICE}\b(?! (?:each|per|sit|in a))",
         rf"(?:world size|gpus?|devices?):? (?:of )?{_N}",
     ),
     "tp": (rf"\b(?:tp|tensor[ -](?:model[ -])?parallel\w*)(?: size| degree)?(?: of|:| =|=)? ?{_N}",),
     "pp": (rf"\b(?:pp|pipeline[ -](?:model[ -])?parallel\w*)(?: size| degree)?(?: of|:| =|=)? ?{_N}",),
     "dp": (rf"\b(?:dp|data[ -]parallel\w*)(?: size| degree)?(?: of|:| =|=)? ?{_N}",),
+    "fsdp": (rf"\bfsdp(?: size| degree)?(?: of|:| =|=)? ?{_N}",),
     "cp": (rf"\b(?:cp|context[ -]parallel\w*)(?: size| degree)?(?: of|:| =|=)? ?{_N}",),
-    "global": (rf"\bglobal[ -]batch(?:[ -]size)?(?: of| is|:| =|=)? {_N}",),
+    "global": (
+        rf"\bglobal[ -]batch(?:[ -]size)?(?: of| is|:| =|=)? {_N}",
+        rf"\bbatch(?:[ -]size)?(?: of| is|:| =|=)? {_N} \(<\d+> (?:\w+ )?(?:per|on each) {_DEVICE}\)",
+    ),
     "micro": (rf"\bmicro-?batch(?:[ -]size)?(?: of| is|:| =|=)? {_N}",),
     "accumulation": (rf"{_N} (?:gradient[ -])?accumulation", rf"accumulation(?: steps)?(?: of|:| =|=)? {_N}"),
     "batch_each": (
         rf"batch(?: size)?(?: of| is)? {_N} (?:\w+ )?per {_DEVICE}",
         rf"batch(?: size)? per {_DEVICE}(?: is| of|:)? {_N}",
+        rf"batch(?: size)?(?: of| is|:| =|=)? <\d+> \({_N} (?:\w+ )?(?:per|on each) {_DEVICE}\)",
     ),
     "length": (rf"(?:sequence|context)[ -]length(?: of| is|:| =|=)? {_N}",),
     "tokens_a_step": (rf"tokens per step:? {_N}", rf"{_N} (?:per|a|each) step"),
@@ -53,6 +60,7 @@ _RELATIONS = (
     ("devices", ("nodes", "per_node"), "devices = nodes × devices of a node"),
     ("devices", ("tp", "pp", "dp", "cp"), "devices = TP × PP × DP × CP"),
     ("devices", ("tp", "pp", "dp"), "devices = TP × PP × DP"),
+    ("devices", ("fsdp", "tp"), "devices = FSDP × TP"),
     ("global", ("micro", "accumulation", "dp"), "global batch = micro-batch × accumulation × DP"),
     ("global", ("batch_each", "devices"), "global batch = batch of a device × devices"),
     ("tokens_a_step", ("global", "length"), "tokens of a step = global batch × length"),
@@ -64,6 +72,7 @@ _EACH = re.compile(
     r"<(\d+)> [\w-]+ (?:with|carry|have|has|of|hold|contain|and) <(\d+)> (?:[\w-]+ )?([a-z]{3,}) (?:each|per \w+)\b"
 )
 _EXPERTS = re.compile(r"\bexperts?\b|\be?tp\d|\bep\b|\betp\b|\bmoe\b")
+_MORE_DEGREES = re.compile(r"\b(?:pp|cp|ep|dp|hsdp|pipeline|context|expert)\b|\b(?:pp|cp|ep|dp)\d")
 _KEEPS = re.compile(r"; (?:so|hence|thus|data|tensor|pipeline|global|sequence|in all)\b")
 _LONGEST = 250  # characters of a sentence; a longer one may speak of several runs
 _BACK = 4
@@ -81,6 +90,8 @@ def find(document: Document) -> Iterator[Finding]:
         for target, factors, identity in _RELATIONS:
             marked = document.sentences[index].marked
             if _HYPOTHETICAL.search(marked) or len(marked) > _LONGEST or ("tp" in factors and _EXPERTS.search(marked)):
+                continue
+            if "fsdp" in factors and (_MORE_DEGREES.search(marked) or not {"fsdp", "tp"} <= set(own)):
                 continue
             found = _held(own, before, target, factors)
             if found:

@@ -1,0 +1,259 @@
+"""A change and its two values, which an arrow, brackets or words of comparison bind, in any order.
+
+"+6.4 % (286.7 vs 269.4)", "533.8 → 258.3 ms, 2.07x", "32.5, an improvement of +3.6 over the best one (28.9)",
+"reaches 5633, outperforming SAC (4094) by 37.6 %".  Some words may stand between the numbers, so the change may be one
+of something else: it is accused only if no two numbers of the sentence give it, and a slip in one of the three would
+make it right.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+from scalelens.audit.document import Document
+from scalelens.audit.finding import Finding
+from scalelens.audit.forms.slips import slip
+from scalelens.audit.printed import Bounds, Number
+from scalelens.audit.prose.groups import is_short_slip
+from scalelens.audit.quantities import exact
+from scalelens.audit.units import COUNTED
+from scalelens.audit.wording import about, matters, middle, with_unit
+from scalelens.units import base
+
+_MORE = re.compile(
+    r"\b(?:faster|slower|less|more|fewer|lower|higher|better|worse|smaller|larger|bigger|shorter|longer|cheaper|reduc\w*|"
+    r"increas\w*|decreas\w*|improv\w*|gains?|speed-?ups?|drop\w*|saving\w*|saves?|saved|overhead|growth|slowdown|cut|"
+    r"rise|rose|boost\w*|delta|diff\w*|gap|factor|ratio|loss|compression)\b|[增减降升提快慢省少高低多倍差比幅]"
+)
+_W = r"[^<>.;()|]"
+_LINK = (
+    r"(?:→|⟶|⇒|-+>|=+>|\bvs\.?|\bversus\b|\bagainst\b|\bcompared (?:to|with)\b|\brelative to\b|\binstead of\b|"
+    r"\bdown from\b|\bup from\b|\brather than\b|对比|相比|比)"
+)
+_PAIRS = (
+    re.compile(
+        rf"<(?P<a>\d+)>(?: ?\([^<>()]{{0,30}}\))?{_W}{{0,28}}{_LINK}{_W}{{0,28}}(?:\([^<>()]{{0,20}}\) ?)?<(?P<b>\d+)>"
+    ),
+    re.compile(rf"(?:\bfrom|从|由) ?{_W}{{0,20}}<(?P<a>\d+)>{_W}{{0,28}}(?:\bto\b|到|至|→|->){_W}{{0,20}}<(?P<b>\d+)>"),
+)
+_AFTER = (
+    re.compile(rf"{_W}{{0,24}}\({_W}{{0,14}}<(?P<c>\d+)>(?P<tail>{_W}{{0,40}})[,)/]"),
+    re.compile(
+        rf"{_W}{{0,24}}(?:[,:=→]|->|=>| [—–-] |—|\bso\b|\bis\b|\bfor\b)(?P<head>{_W}{{0,24}})<(?P<c>\d+)>"
+        rf"(?P<tail>{_W}{{0,24}})"
+    ),
+)
+_BEFORE = (
+    re.compile(rf"<(?P<c>\d+)>(?P<tail>{_W}{{0,30}})\({_W}{{0,30}}$"),
+    re.compile(rf"(?P<head>\bby|[增减降升提快慢少高低多]{_W}{{0,2}}) ?<(?P<c>\d+)>(?P<tail>{_W}{{0,24}})$"),
+)
+_WHOLE = (
+    # a ... improvement of c over ... b; a, which is c higher than ... b
+    re.compile(
+        rf"<(?P<a>\d+)>{_W}{{0,40}}\b(?:improvement|gain|increase|decrease|reduction|drop|speed-?up) of "
+        rf"{_W}{{0,12}}<(?P<c>\d+)>{_W}{{0,12}}\b(?:over|on|compared|from|vs|relative)\b{_W}{{0,60}}[(:]{_W}{{0,40}}<(?P<b>\d+)>"
+    ),
+    re.compile(
+        rf"<(?P<a>\d+)>{_W}{{0,60}}<(?P<c>\d+)> (?:points? |times )?(?:higher|lower|better|more|less|faster|slower|"
+        rf"fewer|larger|smaller|worse|above|below)\b{_W}{{0,16}}(?:than|over)?\b{_W}{{0,50}}\({_W}{{0,20}}<(?P<b>\d+)>"
+    ),
+    # two things with their values in brackets
+    re.compile(rf"\({_W}{{0,6}}<(?P<a>\d+)>\){_W}{{0,24}}<(?P<c>\d+)>{_W}{{0,40}}\({_W}{{0,6}}<(?P<b>\d+)>\)"),
+    re.compile(
+        rf"<(?P<c>\d+)>{_W}{{0,40}}\({_W}{{0,10}}<(?P<a>\d+)>\){_W}{{0,30}}\b(?:and|vs|than|over){_W}{{0,30}}"
+        rf"\({_W}{{0,10}}<(?P<b>\d+)>\)"
+    ),
+)
+_BEATS = re.compile(rf"<(?P<a>\d+)>{_W}{{0,60}}\b(?:outperform|surpass|beat|exceed|improv)\w*")
+_BEATEN = re.compile(rf"\({_W}{{0,12}}<(?P<b>\d+)>{_W}{{0,12}}\) by {_W}{{0,10}}<(?P<c>\d+)>")
+_SETTING = re.compile(
+    r"\b(?:batch|size|seq\w*|length|context|epochs?|steps?|layers?|rank|bits?|window|dim\w*|tp|pp|dp|ep|nodes?|gpus?|ctx|"
+    r"threads?|workers?|level|version|seeds?|[a-z])[ =:]*$"
+)
+_ANOTHER = re.compile(
+    r"\b(?:due|because|with|at|since|despite|given|owing|using|while|and|but|plus|also|thanks|though|although|when|if|as)\b"
+)
+_OTHER = re.compile(r"\b(?:confidence|interval|ci|std|p\d\d|quantile|respectively|each|correlation|p-value|bounds?)\b")
+_PLAIN = str.maketrans("（），、；：【】", "(),,;:()")
+_UNCERTAIN = re.compile(r" ?(?:±|\+/-)(?: ?pm)? ?<\d+>")
+_LINKED = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_MOST_NUMBERS = 14
+_TIGHT = 6  # characters
+_MINUS = "\u2212"
+
+
+@dataclass(frozen=True)
+class _Change:
+    """Two values and the change between them; `is_tight` if hardly a word stands between."""
+
+    a: Number
+    b: Number
+    c: Number
+    is_tight: bool
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Changes that the two values bound to them do not give."""
+    for sentence in document.sentences:
+        if 2 < len(sentence.numbers) <= _MOST_NUMBERS:
+            marked = _UNCERTAIN.sub("", _LINKED.sub(r"\1", sentence.marked.translate(_PLAIN)))
+            others = [sentence.numbers[int(k)] for k in re.findall(r"<(\d+)>", marked)]
+            accused: set[int] = set()
+            for change in _stated(marked, sentence.numbers):
+                if id(change.c) not in accused and (finding := _held(change, others)):
+                    accused.add(id(change.c))
+                    yield finding
+
+
+def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[_Change]:
+    """The changes that the words of a sentence bind to two values."""
+    for pattern in _PAIRS:
+        for pair in pattern.finditer(marked):
+            if _SETTING.search(marked[: pair.start("a") - 1]):
+                continue
+            after = [found for each in _AFTER if (found := each.match(marked, pair.end()))]
+            before = [found for each in _BEFORE if (found := each.search(marked[: pair.start()]))]
+            for found in (*after, *before):
+                c = numbers[int(found["c"])]
+                words = found.groupdict()
+                gap = len(found[0]) - len(words.get("tail") or "")
+                between = found[0][: found.start("c") - found.start()] if found in after else words["tail"]
+                if _ANOTHER.search(between):
+                    continue
+                if _is_said(c, f"{words.get('head') or ''} {words.get('tail') or ''}") and not _OTHER.search(found[0]):
+                    a, b = numbers[int(pair["a"])], numbers[int(pair["b"])]
+                    tight = gap < _TIGHT + len(f"<{found['c']}>") and len(pair[0]) < 24
+                    yield _Change(a, b, c, tight)
+    for pattern in _WHOLE:
+        for found in pattern.finditer(marked):
+            if not _OTHER.search(found[0]):
+                yield _Change(*(numbers[int(found[k])] for k in "abc"), is_tight=False)
+    if beats := _BEATS.search(marked):
+        for found in _BEATEN.finditer(marked, beats.end()):
+            yield _Change(*(numbers[int(k)] for k in (beats["a"], found["b"], found["c"])), is_tight=False)
+
+
+def _is_said(c: Number, words: str) -> bool:
+    """Whether a number compares, by its sign, its unit or the words around it."""
+    signed = c.text[0] in f"+-{_MINUS}"
+    return signed or c.unit == "x" or (bool(_MORE.search(words)) if c.unit != "%" else True)
+
+
+def _held(change: _Change, others: list[Number]) -> Finding | None:
+    a, b, c = change.a, change.b, change.c
+    if len({id(each) for each in (a, b, c)}) < 3 or any(each.hedge for each in (a, b)) or c.hedge == "bound":
+        return None
+    if min(a.low, b.low) <= 0 or c.low <= 0 <= c.high or _are_sizes(a, b):
+        return None
+    unit = a.unit or b.unit
+    if (a.unit and b.unit and base(a.unit)[0] != base(b.unit)[0]) or unit in (*COUNTED, "x"):
+        return None
+    ways = _ways(a, b, c)
+    if not ways or any(not _wide(c).apart(way) for way in ways) or _from_others(change, others):
+        return None
+    found = _slip_of(change, ways)
+    if not found:
+        return None
+    best = min((way for way in ways if way.high > 0), key=lambda way: abs(middle(way) - middle(_size(c))))
+    said = "times" if c.unit == "x" else c.unit
+    return Finding(
+        "inconsistent",
+        (c, a, b),
+        f"{with_unit(a)} and {with_unit(b)} do not give {with_unit(c)}: the nearest is "
+        f"{about(middle(best) / base(c.unit)[1], 3)} {said}".rstrip()
+        + f" ({found}).",
+        matters(_size(c), best),
+        "b / a, a / b, (b - a) / a, (b - a) / b, b - a",
+    )
+
+
+def _size(number: Number) -> Bounds:
+    """The values of a change without its sign, in base units."""
+    size = base(number.unit)[1]
+    low, high = number.low * size, number.high * size
+    return Bounds(-high, -low) if high < 0 else Bounds(low, high)
+
+
+def _wide(number: Number) -> Bounds:
+    """It may be cut, or come from numbers that were rounded before."""
+    said = _size(number)
+    room = (said.high - said.low) * (2 if number.hedge else 1)
+    return Bounds(said.low - room, said.high + room)
+
+
+def _values(a: Number, b: Number) -> tuple[Bounds, Bounds]:
+    """Both in base units: one without a unit has that of the other."""
+    sizes = [base(each.unit or a.unit or b.unit)[1] for each in (a, b)]
+    return a.bounds * exact(sizes[0]), b.bounds * exact(sizes[1])
+
+
+def _ways(a: Number, b: Number, c: Number) -> list[Bounds]:
+    """What the change may be; none if its unit does not fit."""
+    first, second = _values(a, b)
+    unit = a.unit or b.unit
+    differences = [first - second, second - first]
+    ratios = [first / second, second / first]
+    changes = [each - exact(1) for each in ratios]
+    if c.unit == "%":
+        points = differences if unit == "%" else []
+        return [*ratios, *changes, *(exact(1) - each for each in ratios), *points]
+    if c.unit == "x":
+        return [*ratios, *changes]
+    if base(c.unit)[0] == base(unit)[0] and (c.unit or c.text[0] in f"+-{_MINUS}"):
+        return differences
+    if not c.unit and unit == "%" and c.text[0] in f"+-{_MINUS}":
+        return [each * exact(100) for each in differences]  # points
+    return []
+
+
+def _from_others(change: _Change, others: list[Number]) -> bool:
+    """Whether two other numbers of the sentence give the change."""
+    wide = _wide(change.c)
+    usable = [each for each in others if each is not change.c and each.low > 0]
+    return any(
+        not wide.apart(way)
+        for a, b in combinations(usable, 2)
+        if {id(a), id(b)} != {id(change.a), id(change.b)} and base(a.unit)[0] == base(b.unit)[0]
+        for way in _ways(a, b, change.c)
+    )
+
+
+def _slip_of(change: _Change, ways: list[Bounds]) -> str:
+    """The slip in the change or in one of its values that would make it right; "" if there is none."""
+    a, b, c = change.a, change.b, change.c
+    size = base(c.unit)[1]
+    shown = c.text.lstrip(f"+-{_MINUS}")
+    for way in ways:
+        if way.low > 0 and (words := _slip(shown, way, size, change.is_tight)):
+            return words
+    said, unit = _size(c), a.unit or b.unit
+    for own, other in ((a, b), (b, a)):
+        rest = other.bounds * exact(base(other.unit or unit)[1])
+        if c.unit in ("x", "%"):
+            factors = [said, exact(1) / said, exact(1) + said, exact(1) / (exact(1) + said)]
+            if c.unit == "%" and said.high < 1:
+                factors += [exact(1) - said, exact(1) / (exact(1) - said)]
+            rights = [rest * factor for factor in factors]
+        else:
+            rights = []
+        if c.unit not in ("x",) and base(c.unit)[0] == base(unit)[0]:
+            rights += [rest + said, rest - said]
+        for right in rights:
+            if right.low > 0 and (words := _slip(own.text, right, base(own.unit or unit)[1], change.is_tight)):
+                return f"in {with_unit(own)}: {words}"
+    return ""
+
+
+def _slip(text: str, right: Bounds, size: object, is_tight: bool) -> str:
+    low, high = float(right.low) / float(size), float(right.high) / float(size)  # type: ignore[arg-type]
+    if high > 1.1 * low:
+        return ""
+    words = slip(text, low, high)
+    return words or ("one digit differs" if is_tight and is_short_slip(text, low, high) else "")
+
+
+def _are_sizes(a: Number, b: Number) -> bool:
+    """Whether two powers of two are sizes that something else is compared at: "512 → 1024 (4.2x)"."""
+    whole = [int(each.text) if each.text.isdigit() and not each.unit else 0 for each in (a, b)]
+    return all(each > 1 and each & (each - 1) == 0 for each in whole)
