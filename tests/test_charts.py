@@ -70,7 +70,7 @@ NUMBERS = {
     "run_number": pl.Int64, "run_value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "level": pl.Float64,
     "slowdown": pl.Float64, "p_value": pl.Float64, "slowdown_low": pl.Float64, "slowdown_high": pl.Float64,
     "failures": pl.Int64, "n_unknown": pl.Int64, "failures_per_1000_node_h": pl.Float64, "failures_per_1000_node_h_low": pl.Float64, "failures_per_1000_node_h_high": pl.Float64,
-    "mtbf_h": pl.Float64, "named": pl.Int64,
+    "minutes": pl.Float64, "mtbf_h": pl.Float64, "named": pl.Int64,
     "doublings": pl.Float64, "efficiency_at_least": pl.Float64, "efficiency_at_most": pl.Float64,
     "speedup_at_least": pl.Float64, "speedup_at_most": pl.Float64, "n_residuals": pl.Int64,
     "n_slower": pl.Int64, "slower": pl.Float64, "usual_step_s": pl.Float64, "n_usual": pl.Int64, "n_jobs": pl.Int64, "n_others": pl.Int64, "more_jobs": pl.Int64,
@@ -102,7 +102,9 @@ SUFFIXES = list(render.WRITERS)
 def rows_of(case: str) -> pl.DataFrame:
     """Rows of a case with the types that the query gives."""
     rows = pl.read_csv(FIXTURES / f"{case}.csv", infer_schema=False)
-    truths = [name for name in ("has_clock", "is_knee", "is_peak") if name in rows.columns]  # of text there is no cast
+    truths = [
+        name for name in ("has_clock", "is_converged", "is_knee", "is_peak") if name in rows.columns
+    ]  # of text there is no cast
     rows = rows.with_columns((pl.col(truths) == "true") if truths else [])
     known = [pl.col(name).cast(kind) for name, kind in NUMBERS.items() if name in rows.columns and name not in truths]
     if "run_ids" in rows.columns:

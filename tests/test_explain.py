@@ -17,8 +17,7 @@ LISTINGS = {  # they show, count or add up what is recorded; whatever else is as
     "annotation_summary", "collective_benchmarks", "compared_runs", "compared_traces", "configuration", "contradictions",
     "differences", "exclusions", "kernel_launches", "kernel_sequences", "kernel_summary", "kernel_tree", "launch_stats",
     "memory_copies", "not_compared", "op_summary", "planned_runs", "power_clock", "power_over_time", "run_matrix", "run_names",
-    "runs_overview",
-    "trace_diff", "trace_steps",
+    "runs_overview", "time_to_train", "trace_diff", "trace_steps",
 }  # fmt: skip
 STATISTICS = sorted({*ASKED, "accuracy_curve", "model_flops"} - LISTINGS)
 

@@ -28,6 +28,7 @@ NOT_HERE = {
     "rates_logged": "the runs of the study log times: test_scaling",
     "not_compared": "runs that are in no series: test_alike",
     "mlperf_scores": "MLPerf's results alone: test_mlperf",
+    "time_to_train": "the study logs steps, not whole trainings: test_mlperf",
     "collective_benchmarks": "rows of a table as they are: test_collectives",
     "inspected_collectives": "records of NCCL's Inspector alone: its golden, and test_rows_of_the_little_warehouse",
     "compared_traces": "traces, whose times are whole nanoseconds: test_compare_evidence",

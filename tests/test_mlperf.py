@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import scalelens
 from asking import answer
+from command_line import Run
 from scalelens.ingestion.ingest import ingest
 from scalelens.parsing.mlperf import platform_of
 
@@ -273,3 +275,57 @@ def test_an_epoch_that_is_logged_and_derived_is_one(tmp_path: Path, old: bool) -
 )  # fmt: skip
 def test_the_name_of_a_platform_counts_nodes_and_devices(name: str, parts: tuple[str | None, ...]) -> None:
     assert platform_of(name) == parts
+
+
+def scores_alone(folder: Path, sizes: dict[int, float], model: str = "bert") -> None:
+    """Two results at each number of devices, of so many minutes, with scores and no steps; the last one has no end."""
+    for devices, minutes in sizes.items():
+        (folder / f"n{devices}").mkdir(parents=True)
+        for place in range(2):
+            lines = mllog("submission_benchmark", 0, model) + mllog("number_of_ranks", 0, devices)
+            lines += mllog("seed", 0, 40 + place) + mllog("run_start", 5)
+            for part, score in ((0.5, 0.4), (1, 0.72)):
+                lines += (
+                    mllog("eval_accuracy", 5 + 60 * minutes * part, score, epoch_num=part * 300_000) + "other\n" * 3
+                )
+            is_cut = place == 1 and devices == max(sizes)
+            lines += "" if is_cut else mllog("run_stop", 5 + 60 * minutes, status="aborted" if place else "success")
+            (folder / f"n{devices}" / f"result_{place}.txt").write_text(lines)
+
+
+def test_results_without_steps_have_a_table_a_figure_and_a_report(run: Run, tmp_path: Path) -> None:
+    scores_alone(tmp_path / "logs", {8: 40, 32: 12})
+    logs, home = tmp_path / "logs", tmp_path / "w"
+    assert run("ingest", logs, "-w", home).code == 0
+    rows = scalelens.query("time_to_train", home).sort("devices", "seed")
+    known = rows.select("devices", "seed", "minutes", "is_converged", "n_evaluations", "last_score").rows()
+    assert known == [
+        (8, "40", pytest.approx(40), True, 2, 0.72), (8, "41", pytest.approx(40), False, 2, 0.72),
+        (32, "40", pytest.approx(12), True, 2, 0.72), (32, "41", None, None, 2, 0.72),
+    ]  # fmt: skip
+    curve = scalelens.query("accuracy_curve", home).filter(pl.col("run_id") == rows["run_id"][0])
+    assert curve.select("score", "elapsed_s", "clock", "epoch").rows() == [
+        (0.4, pytest.approx(1200), "run start", None), (0.72, pytest.approx(2400), "run start", None),
+    ]  # fmt: skip
+    refused = run("plot", "scaling", "-w", home, "-o", tmp_path / "scaling.pdf")
+    assert refused.code == 2 and "scalelens plot time_to_train -o time_to_train.pdf" in refused.err
+    for name in ("time_to_train", "accuracy"):
+        assert run("plot", name, "-w", home, "-o", tmp_path / f"{name}.svg").code == 0
+    assert run("report", "-w", home, "-o", tmp_path / "report.html").code == 0
+    page = (tmp_path / "report.html").read_text()
+    assert "bert: 40 min, on 8 devices." in page and "bert: 12 min, on 32 devices." in page
+
+
+@pytest.mark.parametrize(
+    ("model", "command"),
+    [("bert", "plot accuracy -o accuracy.pdf"), ("rnnt", "plot accuracy score_name=eval_accuracy -o accuracy.pdf")],
+)
+def test_results_of_one_size_are_drawn_by_their_scores(run: Run, tmp_path: Path, model: str, command: str) -> None:
+    scores_alone(tmp_path / "logs", {8: 40}, model)
+    assert run("ingest", tmp_path / "logs", "-w", tmp_path / "w").code == 0
+    refused = run("plot", "scaling", "-w", tmp_path / "w", "-o", tmp_path / "x.pdf")
+    assert refused.code == 2 and f"scalelens {command}" in refused.err, refused
+    refused = run("plot", "time_to_train", "-w", tmp_path / "w", "-o", tmp_path / "x.pdf")
+    assert refused.code == 2 and "scalelens plot accuracy score_name=eval_accuracy" in refused.err, refused
+    assert run("plot", "accuracy", "score_name=eval_accuracy", "-w", tmp_path / "w", "-o", tmp_path / "x.pdf").code == 0
+    assert run(*command.split()[:-1], tmp_path / "a.pdf", "-w", tmp_path / "w").code == 0

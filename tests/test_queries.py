@@ -293,6 +293,25 @@ def jobs_on_nodes(little: Warehouse) -> None:
         little.insert("jobs", [{"run_id": f"job-{job:02}", "node_list": ",".join(nodes)}])
 
 
+def trainings(little: Warehouse) -> None:
+    """A run that reached its target after a first try, one that missed it, and one whose log ends early."""
+    files = [{"file_id": name, "formats": ["mllog"]} for name in ("reached", "missed", "cut")]
+    little.insert("files", files)
+    for run, status, spans in (("reached", "success", (60.0, 300.0)), ("missed", "aborted", (900.0,)), ("cut", "", ())):
+        little.insert("runs", [{"run_id": run, "model": "bert", "devices": 8}])
+        common = {"run_id": run, "file_id": run, "part": 0}
+        little.insert("members", [{"file_id": run, "part": 0, "run_id": run, "why": "file"}])
+        facts = {"seed": "7", "submission_org": "acme"} | ({"run_status": status} if status else {})
+        little.insert("params", [{**common, "line": 1, "key": key, "value": value} for key, value in facts.items()])
+        little.insert(
+            "metrics", [{**common, "line": 5 + n, "name": "eval_accuracy", "value": 0.5 + n / 10} for n in (0, 1)]
+        )
+        ended = [
+            {**common, "line": 9 + n, "attempt": n, "phase": "run", "span_s": span_s} for n, span_s in enumerate(spans)
+        ]
+        little.insert("phases", ended) if ended else None
+
+
 def jobs_that_failed(little: Warehouse) -> None:
     """Jobs of an hour on two of four nodes; those on n4 lose a GPU, one runs out of memory, one reaches its limit."""
     pairs = [("n1", "n2"), ("n1", "n3"), ("n2", "n3"), ("n3", "n4"), ("n1", "n4"), ("n2", "n3")]
@@ -359,7 +378,7 @@ ADDED = {  # what the little warehouse lacks for an answer of a query
     "plain_runs": plain_run, "stuck_collectives": dumps_of_a_flight_recorder,
     "inspected_collectives": inspected_operations, "rank_stages": pipeline_of_two_ranks,
     "straggler_reports": reports_of_detectors, "ras_status": status_of_ras,
-    "compare_published": runs_like_published_ones, "node_scores": timers_of_two_nodes,
+    "time_to_train": trainings, "compare_published": runs_like_published_ones, "node_scores": timers_of_two_nodes,
     "unstated_facts": devices_by_path, "energy_counted_twice": trackers_of_one_machine,
     "forecast": four_sizes, "implausible": an_utilization_above_one, "implausible_rates": an_utilization_above_one,
     "failures": jobs_that_failed, "failed_runs": jobs_that_failed, "job_exposure": jobs_that_failed,

@@ -53,6 +53,7 @@ NOT_IN_THE_DEMO = {
     "step_heatmap": "traces of GPUs, one per rank, with the steps of the profiler",
     "step_timeline": "traces of GPUs, one per rank",
     "temporal_breakdown": "a trace of a GPU",
+    "time_to_train": "logs of MLPerf, or others that state how long the training took, on several numbers of devices",
 }
 MADE_UP_ARGUMENTS = {
     "energy_by_batch": "\"runs=devices = 4 AND model = 'resnet50'\" ",
@@ -76,7 +77,7 @@ Each chart is shown at the width of one column, as its command draws it, and bel
 Half of them are drawn from the logs of the demo: ResNet-50 and a small GPT on one and two CPUs, each run once. The
 demo has no GPU, no power and no second night. For the other charts the script docs/studies/gallery.py of the source
 makes logs up, in the formats of PyTorch's profiler and its snapshots of memory, `scalelens bench vision`, Megatron-LM,
-jpwr and nccl-tests. No number in them was measured.
+MLPerf, jpwr and nccl-tests. No number in them was measured.
 
 ```
 python docs/studies/gallery.py made-up

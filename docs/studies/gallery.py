@@ -1,8 +1,8 @@
 """Writes logs for the pictures of the gallery that the demo cannot give: `python docs/studies/gallery.py FOLDER`.
 
 All numbers are made up.  The formats are those of the tools: PyTorch's profiler and its snapshots of memory,
-`scalelens bench vision`, Megatron-LM, jpwr and nccl-tests.  The nights of a job that becomes slower are those of the
-study `slower`, the jobs on several nodes those of `whose_fault`.
+`scalelens bench vision`, Megatron-LM, MLPerf, jpwr and nccl-tests.  The nights of a job that becomes slower are those
+of the study `slower`, the jobs on several nodes those of `whose_fault`.
 """
 
 import json
@@ -181,6 +181,28 @@ def serving() -> str:
     return json.dumps({"schemaVersion": 1, "distributedInfo": {"rank": 0, "world_size": 1}, "traceEvents": events})
 
 
+def result(devices: int, seed: int) -> str:
+    """A result of MLPerf's BERT: an evaluation every so many samples, until the accuracy reaches 0.72."""
+    rng, time_s, accuracy, lines = random.Random(f"{devices} {seed}"), 0.0, 0.33, []
+
+    def log(key: str, value: object = None, **about: object) -> None:
+        record = {"time_ms": round(1000 * (START_S + time_s)), "key": key, "value": value, "metadata": about}
+        lines.append(f":::MLLOG {json.dumps(record)}")
+
+    for key, value in (("submission_benchmark", "bert"), ("submission_org", "made up"), ("number_of_ranks", devices),
+                       ("global_batch_size", 48 * devices), ("seed", seed)):  # fmt: skip
+        log(key, value)
+    log("run_start")
+    for number in range(1, 100):
+        time_s += 160 / devices**0.9 * rng.gauss(1, 0.01)
+        accuracy += (0.727 - accuracy) * rng.uniform(0.25, 0.35)
+        log("eval_accuracy", accuracy, epoch_num=150_000 * number)
+        if accuracy >= 0.72:
+            break
+    log("run_stop", status="success")
+    return "\n".join([*lines, ""])
+
+
 def main(folder: Path) -> None:
     logs = {f"sizes/n{n}": (n, 256, STEP_S * (1 + 0.05 * math.log2(n / 4))) for n in (4, 8, 16, 32, 64)}
     logs |= {f"batches/b{b}": (4, b, 0.02 + STEP_S * b / 256) for b in (16, 32, 64, 128)}
@@ -199,6 +221,10 @@ def main(folder: Path) -> None:
     (folder / "serving" / "rank0.json").write_text(serving())
     (folder / "memory").mkdir()
     (folder / "memory" / "rank0_memory.pickle").write_bytes(pickle.dumps(memory_snapshot()))
+    for devices in (8, 16, 32, 64):
+        (folder / "mlperf" / f"n{devices}").mkdir(parents=True)
+        for seed in range(1, 6):
+            (folder / "mlperf" / f"n{devices}" / f"result_{seed}.txt").write_text(result(devices, seed))
     slower.main(folder / "nights")
     whose_fault.main(folder / "jobs")
 

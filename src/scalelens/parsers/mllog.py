@@ -9,6 +9,7 @@ The tag stands anywhere in a line, and several in one.  A step's time beside a l
 one, as a throughput, it is a mean since the epoch or evaluation before (`epoch_mean`); Mask R-CNN's `time` is a running
 mean.  Rates are of the whole job, and a step's time follows from the global batch; those of NVIDIA's RetinaNet (SSD) are
 of one rank, which an epoch's work shows.  A rate that is said twice, as tracked_stats and by itself, is one record.  Of spans that several ranks print, the first start and stop count.
+An evaluation of which only the score is printed is a row of `phases` without a span.
 Readings of power are `mlperf_power`'s.
 What NeMo 1 counts in tokens becomes steps.  So does what AMD and others count in samples: there the samples_count of a
 block is the `step` of its record, and not step times batch.  A record whose step may be either is kept back until such a
@@ -34,7 +35,7 @@ from typing import Any
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
-from scalelens.parsing.mlperf import CountedSteps, DerivedEpochs, EpochBlocks, is_of_one_rank, platform_of
+from scalelens.parsing.mlperf import CountedSteps, DerivedEpochs, EpochBlocks, Evaluations, is_of_one_rank, platform_of
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import number
 from scalelens.tables import RUN_FACTS
@@ -95,6 +96,7 @@ class Reader:
         self.stated: dict[str, float] = {}  # nodes and devices per node, as the log states them
         self.steps = CountedSteps(self.rows)
         self.blocks = EpochBlocks(self.rows, self.epochs)
+        self.evaluations = Evaluations(self.rows)
 
     def finish(self) -> None:
         self.settle()
@@ -183,7 +185,10 @@ class Reader:
             self.stats(key, value if key == "tracked_stats" else {key: value}, row, about, line.number)
         elif about.keys() & {"epoch_num", "epoch", "step", "samples_count"}:
             if (counted := number(value)) is not None:
-                self.rows.metric(line.number, row["rank"], row["place"], self.where(about)[1], key, counted)
+                epoch, step, _ = self.where(about)
+                self.rows.metric(line.number, row["rank"], row["place"], step, key, counted)
+                if key == "eval_accuracy":
+                    self.evaluations.put_score(line.number, row | {"epoch": epoch, "step": step})
         elif isinstance(value, str | int | float | list) and value != "":
             fact = _FACTS.get(key, f"mllog.{key}" if key in _RESERVED else key)
             if key == "number_of_ranks":
@@ -226,6 +231,8 @@ class Reader:
                 self.blocks.put_epoch(began["line"], line, row)
             elif name == "epoch":
                 self.epochs.put(began["line"], line, row)
+            elif name == "eval":
+                self.evaluations.put(line, row)
             else:
                 self.rows.put("phases", line, row)
 
@@ -234,6 +241,7 @@ class Reader:
         self.put_nodes()
         self.blocks.settle()
         self.epochs.settle()
+        self.evaluations.settle()
         self.steps.settle()
 
     def stats(self, key: str, values: _Row, row: _Row, about: _Row, line: int) -> None:

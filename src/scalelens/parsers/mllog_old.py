@@ -7,7 +7,8 @@ Source: mlperf/training_results_v0.5: compliance/mlperf_compliance/mlperf_log.py
 
 Benchmark, seconds since 1970, place in the source, key and value; v0.6 has value and metadata in one object.  A line is
 often printed twice, by itself and by Python's logging.  No step is timed.  Of spans the first start and stop count.
-An epoch whose time MXNet logs too is one row, the logged one.
+An epoch whose time MXNet logs too is one row, the logged one.  An evaluation of which only the score is printed is a row
+without a span.
 
 Samples:
     :::MLL 1558640743.483 run_start: {"value": null, "metadata": {"lineno": 77}}
@@ -21,12 +22,12 @@ from typing import Any
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
-from scalelens.parsing.mlperf import DerivedEpochs
+from scalelens.parsing.mlperf import DerivedEpochs, Evaluations
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import json_number
 from scalelens.tables import RUN_FACTS
 
-VERSION = 2
+VERSION = 3
 ANCHORS = (":::MLL ", ":::MLPv0.5.")
 
 _RECORD = re.compile(
@@ -48,7 +49,7 @@ class Reader:
         self.rows = rows
         self.last = ""
         self.open: dict[str, tuple[datetime, int]] = {}  # spans that have begun: time and line
-        self.epochs = DerivedEpochs(rows)
+        self.epochs, self.evaluations = DerivedEpochs(rows), Evaluations(rows)
         self.ended = False
 
     def take(self, line: Line) -> bool:
@@ -69,13 +70,14 @@ class Reader:
 
     def finish(self) -> None:
         self.epochs.settle()
+        self.evaluations.settle()
 
     def record(self, key: str, value: Any, about: dict[str, Any], ts: datetime, line: Line) -> None:
         name, _, edge = key.rpartition("_")
         epoch = json_number(about.get("epoch_num", about.get("epoch")))
         if name in _SPANS and edge == "start":
             if name == "run" and self.ended:
-                self.epochs.settle()
+                self.finish()
                 self.rows.new_part()
                 self.open, self.ended = {}, False
             self.open.setdefault(name, (ts, line.number))
@@ -89,6 +91,8 @@ class Reader:
                 }  # fmt: skip
                 if name == "epoch":
                     self.epochs.put(began_line, line.number, row)
+                elif name == "eval":
+                    self.evaluations.put(line.number, row)
                 else:
                     self.rows.put("phases", line.number, row)
             if name == "run" and not self.ended:
@@ -99,6 +103,9 @@ class Reader:
                     self.rows.param("outcome", "completed" if good else "error", line.number)
         elif (counted := json_number(value)) is not None and (epoch is not None or key.startswith("eval_")):
             self.rows.metric(line.number, line.rank, line.location, None, key, counted)
+            if key == "eval_accuracy":
+                row = {"attempt": self.rows.attempt, "rank": line.rank, "place": line.location, "epoch": epoch}
+                self.evaluations.put_score(line.number, row | {"ts": ts, "ts_origin": "utc"})
         elif value is not None and not isinstance(value, dict):
             self.rows.param(_FACTS.get(key, f"mllog.{key}" if key in _RESERVED else key), value, line.number)
 

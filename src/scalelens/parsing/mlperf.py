@@ -3,6 +3,7 @@
 CountedSteps      whether `step` counts steps or samples
 DerivedEpochs     whether the time of an epoch is logged, too
 EpochBlocks       whether the times of epochs are those of the devices, or of a host that runs ahead of them
+Evaluations       when an evaluation took place: by its own lines, else by the line of its score
 is_of_one_rank    whether a rate is of one rank or of the job
 platform_of       what submitters write into the name of a platform: `8xBOX4x4A100`
 """
@@ -18,6 +19,7 @@ _MOST_HELD = 1000  # rows that are kept back; then they are taken as printed
 _NEAR_S, _NEAR_SHARE = 0.1, 0.02  # both clocks read the same epoch
 _AHEAD = 0.25  # of the epochs of a block
 _TOLERANCE = 0.02  # of the work: the rate and the time stamps are of two clocks
+_BESIDE = 3  # lines between a score and the end of its evaluation, as in the query accuracy_curve
 _Row = dict[str, Any]
 
 
@@ -123,6 +125,38 @@ class DerivedEpochs:
                 self._rows.logged_epochs.remove(logged)  # it stands for one epoch
                 return
         self._rows.put("phases", line, row)
+
+
+class Evaluations:
+    """Evaluations, as rows of `phases`.
+
+    Many logs of BERT print the score of an evaluation and not when it began.  A score without the end of an evaluation
+    beside it is a row of its own, whose `span_s` is not known: its time stamp is all that tells when it was reached.
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._last_line = -_BESIDE - 1  # with the end of an evaluation
+        self._held: tuple[int, _Row] | None = None  # line and row of the last score, until the next lines are known
+
+    def put(self, line: int, row: _Row) -> None:
+        """A row of an evaluation that has stopped."""
+        if self._held and line - self._held[0] <= _BESIDE:
+            self._held = None
+        self._last_line = line
+        self._rows.put("phases", line, row)
+
+    def put_score(self, line: int, row: _Row) -> None:
+        """A row of an evaluation of which this line has the score; several ranks may print it."""
+        self.settle()
+        if "ts" in row and not row["rank"] and line - self._last_line > _BESIDE:
+            self._held = line, row | {"phase": "evaluation", "origin": "logged"}
+
+    def settle(self) -> None:
+        """Writes the row that is kept back."""
+        if self._held:
+            (line, row), self._held = self._held, None
+            self._rows.put("phases", line, row)
 
 
 class EpochBlocks:

@@ -10,6 +10,12 @@ from scalelens.question.session import ask
 # How names of accuracies and losses begin, or go on after a sign: Top1_val, train/loss.
 _SCORE = r"(?i)^([\w/. -]*[^a-z])?(acc|top.?1|prec.?1|map|bleu|dice|iou|loss)[\w/. -]*$"
 _FEWEST_RECORDS = 3  # of a run, as two of them may be warm-up
+# Scores of MLPerf whose time is known, two of one run; for these benchmarks the score is an accuracy (accuracy_curve).
+_EVALUATED = (
+    "SELECT '' FROM metrics JOIN runs USING (run_id) WHERE metrics.name = 'eval_accuracy' AND coalesce(model, '') {} "
+    "AND run_id IN (SELECT run_id FROM phases WHERE phase = 'evaluation' AND ts IS NOT NULL) "
+    "GROUP BY run_id HAVING count(*) > 1 LIMIT 1"
+)
 _SELECTED = "$selected"  # in conditions: that a run is one of those that the user chose
 _LARGEST_RUN = "{} GROUP BY run_id ORDER BY count(*) DESC, run_id LIMIT 1"  # with the most rows of a table, or sensors
 # A command, and the rows that it needs: the first with a row is named.  {} is what the row says, {run} the run whose id
@@ -27,6 +33,13 @@ _SHOWN_BY = (
         "AND (samples_per_s > 0 OR step_s > 0 AND coalesce(samples, tokens) > 0) "
         f"HAVING count(DISTINCT run_id) > 1 AND count(*) >= {_FEWEST_RECORDS} * count(DISTINCT run_id)",
     ),
+    (
+        "plot time_to_train -o time_to_train.pdf",
+        "SELECT '' FROM phases JOIN runs USING (run_id) WHERE phase = 'run' AND span_s > 0 AND devices > 0 "
+        "HAVING count(DISTINCT devices) > 1",
+    ),
+    ("plot accuracy -o accuracy.pdf", _EVALUATED.format("IN ('resnet', 'bert')")),
+    ("plot accuracy score_name=eval_accuracy -o accuracy.pdf", _EVALUATED.format("NOT IN ('resnet', 'bert')")),
     (
         'plot step_times runs="{run}" -o step_times.pdf',
         _LARGEST_RUN.format(f"SELECT run_id FROM steps WHERE phase = 'train' AND step_s > 0 AND {_SELECTED}"),

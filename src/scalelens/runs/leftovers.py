@@ -74,7 +74,9 @@ class _RunsNearby:
         nearby = self._by_folder.seek(part.folder, part)
         if is_only and len(nearby) == 1 and _is_launchers(part, nearby[0]):
             return nearby[0], "folder"
-        return self._at_the_time_of(span_of([part]), part.folder, nearby), "times"
+        run = self._at_the_time_of(span_of([part]), part.folder, nearby)
+        is_another = run and _is_scored(part) and any(_is_scored(other) for other in run.parts)
+        return None if is_another else run, "times"
 
     def run_of_traces(self, parts: list[Part], is_only: bool) -> _Found:
         """The run of traces; `is_only` if no others are in their folder.  It has no other traces of their ranks."""
@@ -131,6 +133,12 @@ class _RunsNearby:
         if k is None or any(nearby[other].parts[0].facts.steps for other in spans.unknown):
             return None
         return nearby[k] if not spans.unknown or spans.is_mostly_within(k, span) else None
+
+
+def _is_scored(part: Part) -> bool:
+    """Whether it is the log of a whole training without steps, by its phases and scores: a result of MLPerf."""
+    is_log = part.is_log and not part.is_of_rank and not part.facts.steps
+    return is_log and {"phases", "metrics"} <= set(part.facts.rows)
 
 
 def _is_launchers(part: Part, run: Run) -> bool:
