@@ -255,7 +255,7 @@ def _other_rows(source: Source, layout: _Layout, header: Sequence[str]) -> str |
     is_clock = layout.duration is not None and (
         header[layout.duration].lower() == "time" or (layout.are_powers and len(table) >= _FEWEST_OF_SAMPLES)
     )
-    if is_clock and not _falls(columns[0]):
+    if is_clock and not _falls(columns[0]) and (columns[0][:1] < columns[0][-1:] or not layout.are_powers):
         return "its times only grow: rows are not runs"
     for k in (k for k, name in enumerate(header) if _COUNTER.fullmatch(name)):
         counts = [value for cells in table if (value := amount(cells[k])) is not None]
