@@ -142,7 +142,7 @@ def _layout_of(header: Sequence[str], in_series: bool = True, cells: Sequence[st
     if energies:
         return _Layout(energies, duration, scale, False, window)
     powers = [(k, match) for k, name in enumerate(header) if (match := _MEAN_POWER.fullmatch(name))]
-    if len(powers) != 1 or not (window or (len(whole) == 1 and scale is not None)):
+    if len(powers) != 1 or len(whole) > 1 or (scale is None and window is None):
         return None
     k, match = powers[0]
     unit = (match[3] or ("w" if "watt" in header[k].lower() else "")).lower()
@@ -289,7 +289,7 @@ def _row(line: int | None, header: Sequence[str], cells: Sequence[str], layout: 
             rows.param(name, cell, line, origin="log")
     seconds = _duration(cells[layout.duration], layout.scale) if layout.duration is not None else None
     ts, origin, between = _window(cells, layout)
-    seconds = between if between is not None else seconds
+    seconds = between if seconds is None else seconds
     for column in layout.energies:
         value = joules_of(cells[column.k], column)
         if layout.are_powers:
