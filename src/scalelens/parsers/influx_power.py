@@ -104,7 +104,8 @@ def _scale_of(unit: str) -> float | None:
 
 def read(source: Source, rows: Rows) -> None:
     samples = Samples(rows)
-    points = _annotated(source, rows) if source.head().lstrip(b"\xef\xbb\xbf")[:1] == b"#" else _lines(source, rows)
+    first = next((text for _, text, _ in lines_of(source)), "")
+    points = _annotated(source, rows) if _ANNOTATED.match(first) else _lines(source, rows)
     for number, point in points:
         stamp = stamp_of(point.time)
         node = next((point.tags[name] for name in _NODES if name in point.tags), None)
