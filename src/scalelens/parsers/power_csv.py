@@ -273,7 +273,12 @@ def _sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
         return (), why
     several = same_times(rows, k, apart)
     if several == 1:
-        quick = group_of(_moments(rows, layout)) if not apart and len(layout.powers) == 1 else 1
+        quick = 1
+        if not apart and len(layout.powers) == 1:
+            powers = (watts(row[layout.powers[0].k]) for row in rows)
+            quick = group_of(
+                (ns, w) for ns, w in zip(_moments(rows, layout), powers, strict=True) if w is not None and w == w
+            )
         return named_by, f"{quick} samples always follow each other, as of as many devices" if quick > 1 else None
     column = would_tell(rows, k, apart)
     could = f"the column {layout.header[column]} would: call it sensor" if column is not None else "add one, as sensor"
