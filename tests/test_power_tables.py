@@ -122,6 +122,15 @@ BESIDE = {  # a header, its rows, and the joules by scope; nothing where the tab
         "start_time,end_time,avg_power_w", lambda k: f"{START + k * k},{START + (k + 1) ** 2},{P[k]}",
         {None: math.fsum((2 * k + 1) * P[k] for k in range(N))},
     ),
+    "a counter of another unit": (
+        "timestamp,power_w,energy_j", lambda k: at(k, P[k], COUNTED[k] / 1000), {None: E},
+    ),
+    "one time more than the header has": (
+        "time,index,power_w", lambda k: f"2026-03-04 10:00:{k:02d},2026-03-04 10:00:{k:02d}.500,0,{P[k]}", {None: E},
+    ),
+    "seconds that were measured": (
+        "tag,measure_seconds_actual,avg_power_w,median_power_w", lambda k: f"t{k},2.0,{P[k]},{Q[k]}", {None: 2 * sum(P)},
+    ),
     "before and after": ("task,energy_before_j,energy_after_j,time_s", lambda k: f"t{k},{k * 10},{k * 10 + 5},{k % 7}.5", {}),
 }  # fmt: skip
 

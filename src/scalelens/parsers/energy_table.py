@@ -142,7 +142,7 @@ def _layout_of(header: Sequence[str], in_series: bool = True, cells: Sequence[st
     if energies:
         return _Layout(energies, duration, scale, False, window)
     powers = [(k, match) for k, name in enumerate(header) if (match := _MEAN_POWER.fullmatch(name))]
-    if len(powers) != 1 or not (window or (len(whole) == 1 and scale is not None)):
+    if len(powers) != 1 or len(whole) > 1 or (scale is None and window is None):
         return None
     k, match = powers[0]
     unit = (match[3] or ("w" if "watt" in header[k].lower() else "")).lower()
@@ -255,7 +255,7 @@ def _other_rows(source: Source, layout: _Layout, header: Sequence[str]) -> str |
     is_clock = layout.duration is not None and (
         header[layout.duration].lower() == "time" or (layout.are_powers and len(table) >= _FEWEST_OF_SAMPLES)
     )
-    if is_clock and not _falls(columns[0]):
+    if is_clock and not _falls(columns[0]) and (columns[0][:1] < columns[0][-1:] or not layout.are_powers):
         return "its times only grow: rows are not runs"
     for k in (k for k, name in enumerate(header) if _COUNTER.fullmatch(name)):
         counts = [value for cells in table if (value := amount(cells[k])) is not None]
@@ -289,7 +289,7 @@ def _row(line: int | None, header: Sequence[str], cells: Sequence[str], layout: 
             rows.param(name, cell, line, origin="log")
     seconds = _duration(cells[layout.duration], layout.scale) if layout.duration is not None else None
     ts, origin, between = _window(cells, layout)
-    seconds = between if between is not None else seconds
+    seconds = between if seconds is None else seconds
     for column in layout.energies:
         value = joules_of(cells[column.k], column)
         if layout.are_powers:

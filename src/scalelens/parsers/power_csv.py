@@ -19,10 +19,17 @@ says its unit; else it is refused.
 
 The device is what columns gpu, gpu_id, device, uuid, domain, component, sensor, rail, socket, zone, channel, label, ...
 hold: the fewest of them that tell the sensors apart; in a wide table what the column's name says beside power and its
-unit, of gpu0 the number; of a graphics card with the power of its board, its slot and plugs are left out; a mean beside the power that it is of is left out, as are powers of processes.  The node is a column node, host or hostname.  Words say the scope: `package-0` is a CPU,
-`CPU Cores` a part of it.  Where no such column tells apart rows of the same time, always as many, the file is refused:
-their powers can be of several devices.  A list of numbers without a header, in a file that is called power or watts, is
-refused: it has neither a unit nor times.
+unit, of gpu0 the number.  Left out are the slot and plugs of a graphics card whose board has a power; means, smoothed
+copies and other tools' figures beside the power that they are of; outputs beside their input; powers of processes.  A
+power without a word is the total of others where it is never below their sum.  A column gpu that holds a use, and words
+that name phases, are no devices; where words change from row to row at times of their own, nothing tells, and the file
+is refused, as are rows that follow each other in quick groups.  In JSON a sample may have a list of devices, and
+series may have the name of their device.  The node is a column node, host, server or machine.  Words say the scope:
+`package-0` is a CPU, `CPU Cores` a part of it.  Where no such column tells apart rows of the same time, always as many,
+the file is refused: their powers can be of several devices.  So is a table whose rows have intervals of their own that
+differ, as powers may be means over them.  A counter that is five times what its power adds up to, or a fifth, is not
+read.  A list of numbers without a header, in a file that is called power or watts, is refused: it has neither a unit
+nor times.
 
 Samples:
     timestamp,gpu,power_w
@@ -37,10 +44,11 @@ from typing import NamedTuple
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensor_words import scope_of_words
-from scalelens.parsing.sensors import SECOND, Samples, Sensor, epoch, watts
+from scalelens.parsing.sensors import Samples, Sensor, epoch, watts
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount, nanoseconds_since_1970
 from scalelens.tabular.cells import MAY_BE_CUT, head_lines
+from scalelens.tabular.counter_units import Area, drop_other_units
 from scalelens.tabular.energy_columns import EnergyColumn, are_windows, counter_columns, energy_column
 from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
 from scalelens.tabular.power_columns import PowerColumn, has_unit, power_columns
@@ -77,7 +85,6 @@ _NOT_OF_GPUS = ("total", "cpu", "cpu_part", "memory", "platform", "node_ac", "no
 _PARTS = ("cpu_part", "gpu_part")
 _ALL_OF_SUM = 0.98
 _MOST_HELD = 0.95  # of the rows
-_MOST_APART = 5  # a counter that is so many times the power beside it, or that much less
 _FEWEST_SHARED = 3  # values of a column that has, each time, the same one for all devices
 _MOST_LINES = 200_000  # that are looked at to learn which columns name the sensors
 _PROGRAM = re.compile(r"(?:app|application|process|program|command)[_ ]?(?:name|id)?|pid|exe", re.IGNORECASE)
@@ -177,7 +184,7 @@ def _samples(
     counters = counter_columns(source, layout.energies, named_by, layout.node, rows)
     clock = TableClock(layout.time, _times_of(source, layout))
     shared = _shared(source, layout, named_by)
-    areas: dict[Sensor, _Area] = {}
+    areas: dict[Sensor, Area] = {}
     said: dict[tuple[int, str], str] = {}  # the last time of a column that no device has for itself, by node
     for number, cells, whole, text in lines:
         if len(cells) != len(layout.header):
@@ -211,40 +218,11 @@ def _samples(
                 said[key] = time
             sensor = _sensor_of(column, cells, layout, by)
             power_w = samples.power(number, sensor, cells[column.k], stamp, column.scale or 1.0)
-            areas.setdefault(sensor, _Area()).add(nanoseconds_since_1970(stamp[0]), power_w)
+            areas.setdefault(sensor, Area()).add(nanoseconds_since_1970(stamp[0]), power_w)
         for counter in (counter for counter in counters if counter.k != unread):
             sensor = _sensor_of(counter, cells, layout, () if counter.k in shared else named_by)
             samples.counter(number, sensor, cells[counter.k], stamp, counter.scale)
-    _drop_other_units(samples, areas)
-
-
-class _Area:
-    """The integral of a sensor's power, as far as its times go on."""
-
-    def __init__(self) -> None:
-        self.joules = 0.0
-        self._last: tuple[int, float] | None = None
-
-    def add(self, ns: int, power_w: float | None) -> None:
-        if power_w is None or power_w != power_w:
-            return
-        if self._last and ns > self._last[0]:
-            self.joules += (self._last[1] + power_w) / 2 * (ns - self._last[0]) / SECOND
-        self._last = ns, power_w
-
-
-def _drop_other_units(samples: Samples, areas: dict[Sensor, _Area]) -> None:
-    """Leave out counters that are far from the power beside them: their unit is not the one that their name says."""
-    for sensor in samples.counters.keys() & areas.keys():
-        readings = samples.counters[sensor]
-        counted, area = (
-            max(each.joules for each in readings) - min(each.joules for each in readings),
-            areas[sensor].joules,
-        )
-        if min(counted, area) > 0 and max(counted, area) > _MOST_APART * min(counted, area):
-            why = f"a counter of {counted:.6g} J beside a power that adds up to {area:.6g} J: it is not read"
-            samples.rows.problem(readings[0].line, why)
-            del samples.counters[sensor]
+    drop_other_units(samples, areas)
 
 
 def _no_time(cell: str, layout: _Layout) -> str:
@@ -295,7 +273,12 @@ def _sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
         return (), why
     several = same_times(rows, k, apart)
     if several == 1:
-        quick = group_of(_moments(rows, layout)) if not apart and len(layout.powers) == 1 else 1
+        quick = 1
+        if not apart and len(layout.powers) == 1:
+            powers = (watts(row[layout.powers[0].k]) for row in rows)
+            quick = group_of(
+                (ns, w) for ns, w in zip(_moments(rows, layout), powers, strict=True) if w is not None and w == w
+            )
         return named_by, f"{quick} samples always follow each other, as of as many devices" if quick > 1 else None
     column = would_tell(rows, k, apart)
     could = f"the column {layout.header[column]} would: call it sensor" if column is not None else "add one, as sensor"

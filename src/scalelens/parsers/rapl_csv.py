@@ -8,8 +8,9 @@ Source: linux Documentation/power/powercap/powercap.rst; the user's own script
 A column of times (a date, or a number since 1970) and one or more whose names end in energy_uj: counters of microjoules,
 each a sensor named by what stands before it, or by a column domain, zone, name, socket, ...  A counter passes its
 largest value and begins at 0 again, after a few minutes to hours.  A column max_energy_range_uj says at which value: the
-energy is then exact, as long as it passes it once between two rows.  Without it the energy is what was counted at
-least (flag `reset`).  Values that go up and down are not a counter and are refused, as are rows of the same time that no
+energy is then exact, as long as it passes it once between two rows.  Without it the ranges of Intel's processors are
+tried: one is taken if the counter was about to reach it, by its pace in the other rows.  Else the energy is what was
+counted at least (flag `reset`).  Values that go up and down are not a counter and are refused, as are rows of the same time that no
 known column tells apart.
 
 Samples:
@@ -18,6 +19,7 @@ Samples:
 """
 
 import itertools
+import statistics
 from typing import NamedTuple
 
 from scalelens.parsing import lazy_re as re
@@ -25,7 +27,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensor_words import scope_of_words
 from scalelens.parsing.sensors import Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import UNREADABLE_TIME, amount
+from scalelens.parsing.values import UNREADABLE_TIME, amount, nanoseconds_since_1970
 from scalelens.tabular.cells import MAY_BE_CUT, first_cells, rows_of
 from scalelens.tabular.sensor_columns import SENSOR, same_times, telling
 from scalelens.units import ratio
@@ -39,6 +41,9 @@ _COUNTER = re.compile(r"(?:(.{1,60}?)[_ .:/-])?energy[_ ]?[\[(]?u[jJ][\])]?", re
 _RANGE = re.compile(r"max_energy_range_uj", re.IGNORECASE)
 _NODE = re.compile(r"node(?:_?name)?|host(?:_?name)?", re.IGNORECASE)
 _JOULES = ratio("uJ", "J")
+# Of 32 bits, in units of 61 and 15.3 uJ, as Linux shows it for Intel's processors.
+_RANGES_UJ = (262_143_328_850.0, 65_712_999_613.0, 65_532_610_987.0)
+_PACE = 5  # times the usual power, or that much less, in the interval in which a counter began anew
 _MOST_BACK = 0.05  # of its readings may be below the one before, of a counter that begins anew
 _Row = tuple[int, list[str]]
 
@@ -110,8 +115,9 @@ def _counted(records: list[_Row], layout: _Layout, rows: Rows) -> None:
                 rows.problem(own[0][0], f"the energy of {name or 'energy_uj'} goes up and down: it is not a counter")
                 continue
             sensor = Sensor(node, name, scope_of_words(name or "cpu"))
+            known_uj = None if layout.range is not None else _range_of(own, k, layout.time)
             for line, cells in own:
-                limit = amount(cells[layout.range]) if layout.range is not None else None
+                limit = amount(cells[layout.range]) if layout.range is not None else known_uj
                 range_j = limit * _JOULES if limit else None
                 samples.counter(line, sensor, cells[k], stamp_of(cells[layout.time]), _JOULES, range_j)
     samples.finish("energy_uj")
@@ -121,3 +127,23 @@ def _is_counter(own: list[_Row], k: int) -> bool:
     values = [value for _, cells in own if (value := amount(cells[k])) is not None]
     back = sum(after < before for before, after in itertools.pairwise(values))
     return back <= max(1, _MOST_BACK * len(values))
+
+
+def _range_of(own: list[_Row], k: int, time: int) -> float | None:
+    """The value at which a counter began anew, if it is a known one that it was about to reach each time."""
+    readings = sorted(
+        (nanoseconds_since_1970(stamp[0]), value)
+        for _, cells in own
+        if (value := amount(cells[k])) is not None and (stamp := stamp_of(cells[time]))
+    )
+    steps = [(after[0] - before[0], before[1], after[1]) for before, after in itertools.pairwise(readings)]
+    paces = [(after - before) / ns for ns, before, after in steps if ns > 0 and after > before]
+    passes = [(ns, before, after) for ns, before, after in steps if after < before]
+    if not paces or not passes:
+        return None
+    pace = statistics.median(paces)
+    for limit in _RANGES_UJ:
+        counted = [(limit - before + after, pace * ns) for ns, before, after in passes if before <= limit]
+        if len(counted) == len(passes) and all(usual / _PACE <= uj <= usual * _PACE for uj, usual in counted):
+            return limit
+    return None

@@ -24,7 +24,7 @@ _POWER_WORD = re.compile(
 )
 _DRAWN = re.compile(r"(?:^|[^a-z])(?:draw|drawn|load|pow|p|consumption|wattage)(?:$|[^a-z])", re.IGNORECASE)
 _NO_POWER = re.compile(
-    r"limit|hours?(?:$|[^a-z])|cap(?:$|[^a-z])|tdp|max|min|std|energy|state|factor|management|mode|percent|pct|efficien|peak|target|budget"
+    r"limit|hours?(?:$|[^a-z])|cap(?:$|[^a-z])|tdp|thermal.design|max|min|std|energy|state|factor|management|mode|percent|pct|efficien|peak|target|budget"
     r"|baseline|idle|process(?!or)|(?:^|[^a-z])(?:apps?|pid|task|set|ppt)(?:$|[^a-z])"
     r"|apparent|reactive|predict|forecast|expected|threshold|median|varian|cumul|accumul|saving|quota|ratio|error"
     r"|(?:^|[^a-z])(?:per|net|above|excess|marginal|dynamic|static|leakage|delta|diff(?:erence)?|saved|rated|nominal"

@@ -1,6 +1,7 @@
 """Which columns of a table of power tell its sensors apart, and whether any do."""
 
 import itertools
+import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -25,6 +26,7 @@ _UNEVEN = 2  # times the rows of another device, where a number names a device
 _FEWEST_GROUPS = 6
 _SHARE_OF_GROUPS = 0.95
 _QUICK = 0.1  # of the usual gap, within a group of samples
+_SAME_POWER = 0.01  # of the mean, between two quick readings of one device
 _UNEVEN_INTERVALS = 1.5
 _INTERVAL = re.compile(
     r"(?:dt|delta_?t|interval|window|time_?delta|delta_?time|sampl(?:e|ing)_?interval|period)"
@@ -114,22 +116,26 @@ def may_be_phases(name: str, words: Iterable[str]) -> bool:
     )
 
 
-def group_of(times: Iterable[int]) -> int:
-    """How many samples always follow each other quickly, before a longer time without any; 1 where they do not."""
-    gaps = [after - before for before, after in itertools.pairwise(sorted({*times}))]
+def group_of(samples: Iterable[tuple[int, float]]) -> int:
+    """How many samples of other powers always follow each other quickly, before a longer time without any; else 1.
+
+    Two quick readings of one device show nearly the same power, and change nothing.
+    """
+    ordered = sorted(dict(samples).items())
+    gaps = [after[0] - before[0] for before, after in itertools.pairwise(ordered)]
     if len(gaps) < _FEWEST_GROUPS:
         return 1
     longest = sorted(gaps)[int(0.95 * (len(gaps) - 1))]
-    sizes = Counter[int]()
-    size = 1
-    for gap in gaps:
+    groups = [[ordered[0][1]]]
+    for gap, (_, power_w) in zip(gaps, ordered[1:], strict=True):
         if gap < _QUICK * longest:
-            size += 1
+            groups[-1].append(power_w)
         else:
-            sizes[size] += 1
-            size = 1
-    usual, count = sizes.most_common(1)[0]
-    return usual if count >= max(_FEWEST_GROUPS, _SHARE_OF_GROUPS * (sizes.total() - 1)) else 1
+            groups.append([power_w])
+    usual, count = Counter(map(len, groups)).most_common(1)[0]
+    apart = statistics.median(max(group) - min(group) for group in groups)
+    is_one = apart <= _SAME_POWER * statistics.fmean(power_w for _, power_w in ordered)
+    return usual if count >= max(_FEWEST_GROUPS, _SHARE_OF_GROUPS * (len(groups) - 2)) and not is_one else 1
 
 
 def uneven_interval(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str | None:
