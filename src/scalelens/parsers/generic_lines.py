@@ -21,7 +21,8 @@ count with a name is not a count; where the number after `/` changes from line t
 `0.31 (0.35)` is a value and its mean.  A comma may stand for a point: `0,31` is not read.  A last line without an end,
 and one that ends before what all others print, may be cut: a problem.
 
-A JSON object at the end of a line is read like the names and numbers of any line.  `Completed 3/10 epochs` counts epochs.
+A JSON object at the end of a line is read like the names and numbers of any line.  `Completed 3/10 epochs` counts epochs,
+`3epoch:train:1-100batch:` epochs and batches, and `1,000/20,000` a thousand of them.
 
 A time whose name does not say which, or in which unit, is held against the time stamps, else against the time left
 (`eta`): it is the time of a step where it fits them.  So it is where it is the sum of all other times of its line,
@@ -46,8 +47,11 @@ Lines that count epochs alone, and follow one another with the same epoch, are o
 like a sum: a `phases` row, with the validation in it.  A heading alone is left to headed_lines, unless a loss that is
 printed at the same time shows that the epoch is over.  Where only each tenth epoch has a line, or stamps are too coarse
 for one epoch, the mean time of the epochs between is a metric, `epoch time`.  A stamp may count seconds since 1970, or
-stand alone on the line before.  Where steps have no time, lines that count the epoch, or stand
-once in each (`Time taken for 1 epoch: 61.2 sec`), give that of the epoch.
+stand alone on the line before; it may be that of a container's log, or end with the minute.  `[0:01:24]` at the
+beginning is the time since the start; stamps that go back as the steps grow are the time left, and tell nothing.  Where steps have no time, lines that count the epoch, or stand
+once in each (`Time taken for 1 epoch: 61.2 sec`), give that of the epoch; they come before the stamps.  A time of an
+epoch that differs from line to line of one epoch is since the epoch began where it grows, and else what is left of it:
+it is not read.  `Ep 3/20` counts epochs, and episodes, which are not read, beside a reward.
 
 The rate of tqdm's bar is smoothed, and never the time of a step: it is inverted, and held against the elapsed seconds
 (parsing/bar_times.py).  A bar that fills and is drawn from its start again is the next epoch, and its steps are counted

@@ -36,7 +36,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _MOSTLY = 0.9
 
 
-class EpochTimes(NamedTuple):
+class _EpochTimes(NamedTuple):
     """Lines that state the time of each epoch."""
 
     records: Callable[[Source], Iterator[TableRecord]]
@@ -50,11 +50,12 @@ class EpochTimes(NamedTuple):
         return [self.time]
 
 
-def epoch_times_in(source: Source, shapes: Sequence[Shape], steps: Shape) -> EpochTimes | None:
+def epoch_times_in(source: Source, shapes: Sequence[Shape], steps: Shape) -> _EpochTimes | None:
     """The time of each epoch, in lines beside those of `steps`, which have none."""
     for shape in shapes:
         counts = shape is not steps and shape.of_epochs_alone and shape.of_training and _tells_rising(shape)
-        if counts and (found := _times_in(source, functools.partial(_counted_times, shape))):
+        timed = any(unit in TIMES for unit in shape.units.values())
+        if counts and timed and (found := _times_in(source, functools.partial(_counted_times, shape))):
             return found
     return _times_in(source, _Uncounted(source).records)
 
@@ -64,7 +65,7 @@ def _tells_rising(shape: Shape) -> bool:
     return tells_epochs(shape) or (shape.lines >= RECURS and shape.rises[0] >= _MOSTLY * (shape.lines - 1))
 
 
-def _times_in(source: Source, records: Callable[[Source], Iterator[TableRecord]]) -> EpochTimes | None:
+def _times_in(source: Source, records: Callable[[Source], Iterator[TableRecord]]) -> _EpochTimes | None:
     """What some records state, if it is the time of each epoch."""
     survey = Survey(records(source))
     readings = assign(survey.columns, {"epoch": ("epoch", None)} if "epoch" in survey.columns else {})
@@ -75,7 +76,7 @@ def _times_in(source: Source, records: Callable[[Source], Iterator[TableRecord]]
     if len(times) != 1:
         return None
     of_epochs = [reading for reading in readings if reading.role in ("epoch", "rank", "place")]
-    return EpochTimes(records, survey, of_epochs, times[0])
+    return _EpochTimes(records, survey, of_epochs, times[0])
 
 
 def _cells(epoch: float, fields: Iterable[Field], rank: int | None, place: str | None) -> dict[str, Any]:

@@ -45,7 +45,8 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     printed = epoch_times_in(source, shapes, shape) if tells_epochs(shape) else None
     table.epochs_are_timed = printed is not None
     lacking = _read_shape(source, rows, table)
-    untimed = {reading.role for reading in rows.assigned}.isdisjoint({*_OF_A_STEP, "elapsed"})
+    timed = {reading.role for reading in rows.assigned} & {*_OF_A_STEP, "elapsed"}
+    untimed = not timed and printed is None
     bar = (
         chosen([other for other in shapes if other.bar == "tqdm"], by_fills=shape.of_epochs_alone)
         if untimed and not shape.bar
@@ -58,8 +59,8 @@ def read_lines(source: Source, rows: Rows) -> str | None:
         return None
     if lacking is None and isinstance(bar, str) and bar and shape.of_epochs_alone:
         rows.problem(shape.first, bar, shape.example)
-    if lacking is None and untimed and all(reading.role != "epoch_time" for reading in rows.assigned):
-        printed = printed or epoch_times_in(source, shapes, shape)
+    if lacking is None and not timed and all(reading.role != "epoch_time" for reading in rows.assigned):
+        printed = printed if tells_epochs(shape) else epoch_times_in(source, shapes, shape)
         rows.assigned = [*rows.assigned, *(printed.write(source, rows) if printed else [])]
     return lacking
 
