@@ -16,7 +16,7 @@ from command_line import Ran, Run
 from scalelens.charts import load as charts
 from scalelens.queries import load as queries
 
-FOLDERS = ("power/mlco2__codecarbon", "reach/cases/out_and_err")
+FOLDERS = ("power/mlco2__codecarbon",)  # its test took a minute of processor time on 2026-11-26, two shared cores
 VERBS = "query|plot|explain|identify|sql|ingest|check|compact|report|queries|tables|charts|formats|compare|forget|gc"
 COMMAND = re.compile(rf"scalelens ((?:{VERBS})\b(?: +(?:[\w=.-]*\"[^\"\n]*\"|[\w=.-]*'[^'\n]*'|[^\s;\"'<`]+))*)")
 PROSE = re.compile(r" (?:and scalelens|says|gives|writes|takes|reads|or|and|for|run by run|next:)( .*)?$| {2,}.*$")
