@@ -8,7 +8,7 @@ make it right.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from scalelens.audit.document import Document
@@ -39,6 +39,7 @@ _PAIRS = (
 )
 _AFTER = (
     re.compile(rf"{_W}{{0,24}}\({_W}{{0,14}}<(?P<c>\d+)>(?P<tail>{_W}{{0,40}})[,)/]"),
+    re.compile(rf"{_W}{{0,24}}\(<\d+>{_W}{{0,16}}[,/] ?<(?P<c>\d+)>(?P<tail>{_W}{{0,40}})[,)/]"),
     re.compile(
         rf"{_W}{{0,24}}(?:[,:=→]|->|=>| [—–-] |—|\bso\b|\bis\b|\bfor\b)(?P<head>{_W}{{0,24}})<(?P<c>\d+)>"
         rf"(?P<tail>{_W}{{0,24}})"
@@ -58,6 +59,8 @@ _WHOLE = (
         rf"<(?P<a>\d+)>{_W}{{0,60}}<(?P<c>\d+)> (?:points? |times )?(?:higher|lower|better|more|less|faster|slower|"
         rf"fewer|larger|smaller|worse|above|below)\b{_W}{{0,16}}(?:than|over)?\b{_W}{{0,50}}\({_W}{{0,20}}<(?P<b>\d+)>"
     ),
+    # a, c better than b
+    re.compile(rf"<(?P<a>\d+)>{_W}{{0,20}}\(<(?P<c>\d+)> (?:\w+ )?(?:than|over|vs\.?) {_W}{{0,24}}<(?P<b>\d+)>"),
     # two things with their values in brackets
     re.compile(rf"\({_W}{{0,6}}<(?P<a>\d+)>\){_W}{{0,24}}<(?P<c>\d+)>{_W}{{0,40}}\({_W}{{0,6}}<(?P<b>\d+)>\)"),
     re.compile(
@@ -71,6 +74,7 @@ _SETTING = re.compile(
     r"\b(?:batch|size|seq\w*|length|context|epochs?|steps?|layers?|rank|bits?|window|dim\w*|tp|pp|dp|ep|nodes?|gpus?|ctx|"
     r"threads?|workers?|level|version|seeds?|[a-z])[ =:]*$"
 )
+_FACTOR = re.compile(r"\bfactors?(?: of)? $")
 _ANOTHER = re.compile(
     r"\b(?:due|because|with|at|since|despite|given|owing|using|while|and|but|plus|also|thanks|though|although|when|if|as)\b"
 )
@@ -123,6 +127,8 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[_Change]:
                     continue
                 if _is_said(c, f"{words.get('head') or ''} {words.get('tail') or ''}") and not _OTHER.search(found[0]):
                     a, b = numbers[int(pair["a"])], numbers[int(pair["b"])]
+                    if not c.unit and _FACTOR.search(words.get("head") or ""):
+                        c = replace(c, unit="x")
                     tight = gap < _TIGHT + len(f"<{found['c']}>") and len(pair[0]) < 24
                     yield _Change(a, b, c, tight)
     for pattern in _WHOLE:
@@ -144,7 +150,7 @@ def _held(change: _Change, others: list[Number]) -> Finding | None:
     a, b, c = change.a, change.b, change.c
     if len({id(each) for each in (a, b, c)}) < 3 or any(each.hedge for each in (a, b)) or c.hedge == "bound":
         return None
-    if min(a.low, b.low) <= 0 or c.low <= 0 <= c.high or _are_sizes(a, b):
+    if (c.unit == "%" and c.text == "100") or min(a.low, b.low) <= 0 or c.low <= 0 <= c.high or _are_sizes(a, b):
         return None
     unit = a.unit or b.unit
     if (a.unit and b.unit and base(a.unit)[0] != base(b.unit)[0]) or unit in (*COUNTED, "x"):

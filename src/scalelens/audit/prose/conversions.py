@@ -56,7 +56,7 @@ def _of_two(a: Number, b: Number) -> Finding | None:
         a.text, float(second.low / size), float(second.high / size)
     )
     named = Decimal(10) ** {"k": 3, "M": 6, "B": 9, "T": 12}.get(b.text[-1:], 0)
-    if not found and not a.unit:
+    if not found and not a.unit and first.low > named:
         found = slip(re.sub(r"[A-Za-z ]", "", b.text), float(first.low / named), float(first.high / named))
     if not found or found.endswith("two"):
         return None
