@@ -110,6 +110,10 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
         used = [each.key for each in (relation.target, *relation.operands)]
         if own_group(table, relation.fit.apart, relation.fit.agreeing, used):
             return False
+    if (relation.fit.free or len(relation.operands) == 1) and len(
+        {n.text for k in relation.fit.agreeing if (n := relation.target.numbers[k])}
+    ) < 2:
+        return False  # any two columns that stay the same have a factor between them
     low, high = _right(relation, place)
     printed = relation.target.numbers[place]
     if printed is None or _is_turned(relation, place) or _may_be_round(printed, low, high):

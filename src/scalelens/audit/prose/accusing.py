@@ -24,6 +24,7 @@ from scalelens.audit.wording import about, matters, with_unit
 from scalelens.units import base
 
 _NARROW = 1.03  # a formula of rounded numbers that leaves more than this confirms nothing
+_CLOSER = 0.02  # a formula of three that gives nearly the number shows no slip
 _SURE = 0.1
 _SURE_WITH_UNIT = 0.4
 _SURE_OF_UNITS = 1.0  # power × time is an energy, images over images/s are seconds: units alone leave little else
@@ -161,6 +162,7 @@ def _slipped(target: Operand, operands: list[Operand]) -> tuple[Expression, str]
     if of_speedup:
         two = every = of_speedup
     three = every if any(target.dimension) or _digits(target) > 3 else []
+    three = [each for each in three if each.high < (1 - _CLOSER) * target.low or each.low > (1 + _CLOSER) * target.high]
     for given in ([each for each in two if each.of_units], two, three):
         nearly = 0.0 if given is three else _NEARLY
         low, high = (target.low - half) * (1 - nearly), (target.high + half) * (1 + nearly)

@@ -41,13 +41,14 @@ _AFTER = (
     re.compile(rf"{_W}{{0,24}}\({_W}{{0,14}}<(?P<c>\d+)>(?P<tail>{_W}{{0,40}})[,)/]"),
     re.compile(rf"{_W}{{0,24}}\(<\d+>{_W}{{0,16}}[,/] ?<(?P<c>\d+)>(?P<tail>{_W}{{0,40}})[,)/]"),
     re.compile(
-        rf"{_W}{{0,24}}(?:[,:=→]|->|=>| [—–-] |—|\bso\b|\bis\b|\bfor\b)(?P<head>{_W}{{0,24}})<(?P<c>\d+)>"
+        rf"(?: ?\([^<>()]{{0,20}}\))?{_W}{{0,24}}(?:[,:=→]|->|=>| [—–-] |—|\bso\b|\bis\b|\bfor\b)"
+        rf"(?P<head>{_W}{{0,24}})<(?P<c>\d+)>"
         rf"(?P<tail>{_W}{{0,24}})"
     ),
 )
 _BEFORE = (
     re.compile(rf"<(?P<c>\d+)>(?P<tail>{_W}{{0,30}})\({_W}{{0,30}}$"),
-    re.compile(rf"(?P<head>\bby|[增减降升提快慢少高低多]{_W}{{0,2}}) ?<(?P<c>\d+)>(?P<tail>{_W}{{0,24}})$"),
+    re.compile(rf"(?P<head>\bby|[增减降升提快慢少高低多]{_W}{{0,2}}) ?<(?P<c>\d+)>(?P<tail>[ ,:]{{0,3}})$"),
 )
 _WHOLE = (
     # a ... improvement of c over ... b; a, which is c higher than ... b
@@ -125,7 +126,8 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[_Change]:
                 between = found[0][: found.start("c") - found.start()] if found in after else words["tail"]
                 if _ANOTHER.search(between):
                     continue
-                if _is_said(c, f"{words.get('head') or ''} {words.get('tail') or ''}") and not _OTHER.search(found[0]):
+                said = f"{words['head']} {words['tail']}" if "head" in words else words["tail"] if c.unit != "%" else ""
+                if _is_said(c, said) and not _OTHER.search(found[0]):
                     a, b = numbers[int(pair["a"])], numbers[int(pair["b"])]
                     if not c.unit and _FACTOR.search(words.get("head") or ""):
                         c = replace(c, unit="x")
@@ -143,7 +145,7 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[_Change]:
 def _is_said(c: Number, words: str) -> bool:
     """Whether a number compares, by its sign, its unit or the words around it."""
     signed = c.text[0] in f"+-{_MINUS}"
-    return signed or c.unit == "x" or (bool(_MORE.search(words)) if c.unit != "%" else True)
+    return signed or c.unit == "x" or bool(_MORE.search(words)) or (c.unit == "%" and not words.strip())
 
 
 def _held(change: _Change, others: list[Number]) -> Finding | None:
