@@ -135,6 +135,7 @@ TRUE = {
     "two records": "- 261 nodes, with V100 GPUs: total 1044 GPUs\n- 351 nodes, with V100 GPUs: total 1404 GPUs",
     "all of it": "Decode is 100% active (44.4 ms GPU vs 43 ms wall).",
     "another quantity that keeps": "准确率 0.3500 → 0.3889，风险准确率保持 35%。",
+    "what a block has": "It uses a block of 128 (4 warps × 16 queries), and PP=4×VP=4 (4 mb × 4 virtual).",
     "a chain": "So, 16+12+12 = 40 racks * 14 nodes per rack = 560 nodes.",
 }
 

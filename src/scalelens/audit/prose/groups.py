@@ -40,13 +40,16 @@ _SURE = (
         rf"<(?P<a>\d+)>{_WORDS}{_GAP}{{0,30}},?(?: and)? each\b{_GAP}{{0,60}}<(?P<b>\d+)>{_GAP}{{0,40}}"
         rf"(?:amounting to|totall?ing|for a total of|giving a total of|for|giving|making)(?: a total of)? <(?P<t>\d+)>"
     ),
-    re.compile(rf"<(?P<t>\d+)>{_WORDS} ?\(=? ?<(?P<a>\d+)>{_WORDS} ?(?:×|x|·) ?<(?P<b>\d+)>{_WORDS}[a-z]{{3,}}\)"),
     re.compile(
         rf"<(?P<t>\d+)>{_GAP}{{0,24}}\(=? ?<(?P<a>\d+)> (?:nodes?|servers?|racks?|machines?|hosts?|boxes|pods?) "
         rf"(?:of|with|×|x) <(?P<b>\d+)>{_GAP}{{0,14}}\)"
     ),
 )
 _LIKELY = (
+    re.compile(
+        rf"<(?P<t>\d+)>(?P<what>{_WORDS}) ?\(=? ?<(?P<a>\d+)>{_WORDS} ?(?:×|x|·) ?"
+        rf"<(?P<b>\d+)>(?P<of>{_WORDS}[a-z]{{3,}})\)"
+    ),
     re.compile(
         rf"<(?P<a>\d+)>{_WORDS}(?: each)? {_OF} <(?P<b>\d+)>(?P<of>{_WORDS}){_GAP}{{0,30}}"
         rf"(?:\( ?(?:=|i\.e\.,?|for a total of|total(?: of)?:?|so|or)? ?|,? {_TOTAL} )<(?P<t>\d+)>(?P<what>{_WORDS})"
