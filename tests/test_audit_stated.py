@@ -45,6 +45,41 @@ STATED = {
         "349.06",
     ),
     "before and after": ("#Param before: 8030261248, #Param after: 6612586496, Ratio = 82.3458%", "82.3458", "8.2346"),
+    "a change before its values": ("It reaches **+11.6%** (1732 vs 1552).", "1732", "3464"),
+    "a difference in the unit of its values": (
+        "It takes 56.3 ms fwd+bwd vs 47.3 ms without it (+9.0 ms).",
+        "56.3",
+        "563.0",
+    ),
+    "a factor after an arrow": ("On the new machine: 255.8 vs 240.8 (legacy) → +6.2%.", "240.8", "640.8"),
+    "names with values": ("On the reports: ours=8.979 vs random=6.233 (+44%).", "44", "440"),
+    "an improvement of something": (
+        "It attains 32.5, an absolute improvement of +3.6 over the best one ([A](https://x.org): 28.9).",
+        "28.9",
+        "57.8",
+    ),
+    "what is beaten": ("It achieves 5633 ± 158, outperforming A (4094 ± 1039) by 37.6%.", "4094", "2047"),
+    "values in brackets": ("One house (15 kW): 3.75x more than the other one (4 kW).", "4 kW", "8 kW"),
+    "a gap": ("**256x throughput gap** between matmul (989 TFLOPS) and exp (3.86 TFLOPS).", "256x", "15360x"),
+    "better than": ("The loss is 0.01518 (28x better than the old 0.425).", "28x", "14x"),
+    "a factor": ("It falls from 768 to 128 dimensions, a factor of 6.0.", "6.0", "60.0"),
+    "Chinese": ("显存：7.120 GiB → 5.469 GiB，减少 1.651 GiB。", "5.469", "2.735"),
+    "a quotient of one unit": ("Speedup: 97.435 ms / 16.201 ms = 6.0X", "97.435", "350766.000"),
+    "a quotient in per cent": ("These are 35 / 42 = 83.3% of all.", "42", "420"),
+    "a price": ("New ones: 20 * $89 = $1,780/month.", "1,780", "1,750"),
+    "work, time and rate": ("It has 128 generated tokens and took 0.81 s (157.16 tokens/s).", "157.16", "9429.60"),
+    "a part of many": (
+        "Out of a total production of 139 TWh, water accounted for 61 TWh (44%), and coal for 65 TWh (47%).",
+        "44",
+        "14",
+    ),
+    "the whole of its parts": (
+        "Out of a total production of 139 TWh, water accounted for 61 TWh (44%), and coal for 65 TWh (47%).",
+        "139",
+        "193",
+    ),
+    "nodes in brackets": ("GPUs = 384 (48 nodes of 8)", "of 8", "of 4"),
+    "two degrees": ("Trained on 256 H100s with FSDP=32, TP=8.", "FSDP=32", "FSDP=12"),
     "share of a group": ("Of 54 runs, 20 (37%) are above the threshold.", "37", "73"),
 }
 
@@ -89,6 +124,18 @@ TRUE = {
     "an exponent": "It is $(1.1^{10})^{1/10} = 1.1$.",
     "weights": "The weights are load time: 10%, data size: 10%, cold runtime: 20%, hot runtime: 60%.",
     "values of two sentences": "Ours runs at 161 fps. It has 41% less parameters than theirs. The small one runs at 114 fps.",
+    "two causes": "**A** > **B** by 20% due to a higher limit (700 W vs. 680 W).",
+    "three degrees": "We use 512 GPUs (FSDP 8, TP 8, PP8).",
+    "a name with digits": "Each has two AMD EPYC 7763 CPUs with 64 cores each, for a total of 128 cores per node.",
+    "a large unit": "These are 32 × 2 × 520 × 1168 = ~39 MFLOPs.",
+    "another unit of a quotient": "At the peak, 1.68T / 419T = 4.0 ms per step.",
+    "less than the parts have": "It has 24 NVMe drives with 7 TB each, providing 123 TB of usable space.",
+    "values in turn": "Run TP=1 × ctx {4K, 8K, 16K, 32K} = 20 runs × 30s = 10 min.",
+    "shares in a sum": "These are 45.4B × (1 + 2 × 2.47%) = 47.6B.",
+    "two records": "- 261 nodes, with V100 GPUs: total 1044 GPUs\n- 351 nodes, with V100 GPUs: total 1404 GPUs",
+    "all of it": "Decode is 100% active (44.4 ms GPU vs 43 ms wall).",
+    "another quantity that keeps": "准确率 0.3500 → 0.3889，风险准确率保持 35%。",
+    "what a block has": "It uses a block of 128 (4 warps × 16 queries), and PP=4×VP=4 (4 mb × 4 virtual).",
     "a chain": "So, 16+12+12 = 40 racks * 14 nodes per rack = 560 nodes.",
 }
 
@@ -176,6 +223,16 @@ def test_a_total_that_has_a_clock_of_its_own_is_not_accused() -> None:
         "| a | 7.8 | 13.6 | 21.6 |\n| b | 8.2 | 24.5 | 32.8 |\n| c | 7.1 | 13.0 | 20.4 |\n| d | 6.3 | 11.8 | 18.3 |\n"
     )
     assert said_of("| backend | fwd ms | bwd ms | total ms |\n|--|--|--|--|\n" + rows) == []
+
+
+def test_columns_that_are_the_same_in_some_rows_have_no_factor() -> None:
+    rows = "| a | 0.0000% | 3.2738% |\n| b | 100.0000% | 100.0000% |\n| c | 100.0000% | 100.0000% |\n| d | 2.2222% | 6.8302% |\n"
+    assert said_of("| system | observed | bound |\n|--|--|--|\n" + rows) == []
+
+
+def test_a_sum_and_a_mean_of_zero_are_read() -> None:
+    rows = "".join(f"| {k} | 0.0 | 0.0 | 0.{k} |\n" for k in range(4))
+    assert isinstance(said_of("| n | a | b | mean |\n|--|--|--|--|\n" + rows), list)
 
 
 def test_a_number_that_repeats_a_cell_is_held_against_it() -> None:

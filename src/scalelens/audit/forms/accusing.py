@@ -110,6 +110,10 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
         used = [each.key for each in (relation.target, *relation.operands)]
         if own_group(table, relation.fit.apart, relation.fit.agreeing, used):
             return False
+    if (relation.fit.free or len(relation.operands) == 1) and len(
+        {n.text for k in relation.fit.agreeing if (n := relation.target.numbers[k])}
+    ) < 2:
+        return False  # any two columns that stay the same have a factor between them
     low, high = _right(relation, place)
     printed = relation.target.numbers[place]
     if printed is None or _is_turned(relation, place) or _may_be_round(printed, low, high):
@@ -118,6 +122,8 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
         return False
     if _is_certain(relation):
         return not _is_truncated(printed, low, high)
+    if low + high == 0:
+        return False  # nothing to be far from
     far = abs(float(printed.low) / ((low + high) / 2) - 1) > _room(relation, place)
     if relation.form in _SUMS and not _is_strict(relation) and _is_near_largest(relation, place):
         return False
@@ -167,7 +173,7 @@ def _is_near(relation: Relation, place: int) -> bool:
     """Whether a summary is within a fifth of what the form gives."""
     low, high = _right(relation, place)
     number = relation.target.numbers[place]
-    return number is None or abs(float(number.low + number.high) / (low + high) - 1) < _NEAR_SUMMARY
+    return number is None or low + high == 0 or abs(float(number.low + number.high) / (low + high) - 1) < _NEAR_SUMMARY
 
 
 def _is_named_summary(relation: Relation, place: int, slipped: str) -> bool:

@@ -24,6 +24,7 @@ from scalelens.audit.wording import about, matters, with_unit
 from scalelens.units import base
 
 _NARROW = 1.03  # a formula of rounded numbers that leaves more than this confirms nothing
+_CLOSER = 0.02  # a formula of three that gives nearly the number shows no slip
 _SURE = 0.1
 _SURE_WITH_UNIT = 0.4
 _SURE_OF_UNITS = 1.0  # power × time is an energy, images over images/s are seconds: units alone leave little else
@@ -33,6 +34,8 @@ _LOG = 4  # sentences that differ in their numbers alone are records of a log
 _MOST_NUMBERS = 24  # of a sentence; one with more is a listing
 _MOST_COMPARED = 5  # of a sentence that compares two values
 _NEARLY = 0.006  # a formula that gives nearly the number explains it: its operands may be rounded elsewhere
+_CODE = re.compile(r"`[^`]*\d\.\d[^`]*`")  # numbers that are not read may give the others
+_LEAST_PART = 100
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _MULTIPLIES = re.compile(r"[×=*]|\bx\b|\b(?:times|each|per|total\w*|altogether|in all)\b")
 _DERIVES = re.compile(
@@ -45,7 +48,7 @@ def find(document: Document) -> Iterator[Finding]:
     """Numbers of the prose that are a slip away from what their surroundings give."""
     records = Counter(_skeleton(sentence) for sentence in document.sentences)
     for index, sentence in enumerate(document.sentences):
-        if records[_skeleton(sentence)] >= _LOG or len(sentence.numbers) > _MOST_NUMBERS:
+        if records[_skeleton(sentence)] >= _LOG or len(sentence.numbers) > _MOST_NUMBERS or _CODE.search(sentence.text):
             continue
         if not (_DERIVES.search(sentence.marked) or is_keyed(sentence)) or not sentence.numbers:
             continue
@@ -103,10 +106,26 @@ def _of_slip(
     target: Operand, operands: list[Operand], document: Document, sentence: Sentence
 ) -> tuple[Expression, str] | None:
     """A slip that no two cells of a table explain."""
-    found = _slipped(target, operands)
+    found = None if _is_repeated(target, document) or _is_doubled(target, operands) else _slipped(target, operands)
     if not found or is_efficiency(target, found[0]):
         return found
     return None if _follows_from_a_column(target, document, sentence) else found
+
+
+def _is_repeated(target: Operand, document: Document) -> bool:
+    """Whether the text gives the number more than once: it is meant."""
+    own = target.number
+    return sum((each.text, each.unit) == (own.text, own.unit) for each in document.numbers) > 1
+
+
+def _is_doubled(target: Operand, operands: list[Operand]) -> bool:
+    """Whether the number is twice or half of another quantity of its unit: of two parts, or two directions."""
+    alike = [each for each in operands if each.number.unit == target.number.unit and any(each.dimension)]
+    return any(
+        low <= target.high and target.low <= high
+        for each in alike
+        for low, high in ((2 * each.low, 2 * each.high), (each.low / 2, each.high / 2))
+    )
 
 
 def _follows_from_a_column(target: Operand, document: Document, sentence: Sentence) -> bool:
@@ -132,6 +151,10 @@ def _slipped(target: Operand, operands: list[Operand]) -> tuple[Expression, str]
     if _digits(target) < (3 if target.number.unit == "x" and "." not in target.number.text else 2):
         return None
     every = [each for each in expressions(target, operands) if each.low > 0 and _fits_item(target, each)]
+    if not any(target.dimension) and _is_multiple(target, operands):
+        return None
+    if _digits(target) < 3:
+        every = [each for each in every if each.text != "1 / a"]
     half = (target.high - target.low) / 2
     tried = candidates(target.number.text, any(target.dimension))
     two = [each for each in every if len(each.operands) < 3]
@@ -139,6 +162,7 @@ def _slipped(target: Operand, operands: list[Operand]) -> tuple[Expression, str]
     if of_speedup:
         two = every = of_speedup
     three = every if any(target.dimension) or _digits(target) > 3 else []
+    three = [each for each in three if each.high < (1 - _CLOSER) * target.low or each.low > (1 + _CLOSER) * target.high]
     for given in ([each for each in two if each.of_units], two, three):
         nearly = 0.0 if given is three else _NEARLY
         low, high = (target.low - half) * (1 - nearly), (target.high + half) * (1 + nearly)
@@ -154,6 +178,13 @@ def _fits_item(target: Operand, expression: Expression) -> bool:
     own = target.number.unit
     units = [each.number.unit for each in expression.operands]
     return own not in COUNTED or any(unit in ("", "x") or own in unit.split("/") for unit in units)
+
+
+def _is_multiple(target: Operand, operands: list[Operand]) -> bool:
+    """Whether a count is a whole multiple of another one: so many of something that the text does not give."""
+    own = target.low
+    others = [each.low for each in operands if each.low == each.high and not any(each.dimension) and not each.is_share]
+    return target.low == target.high and any(_LEAST_PART <= each < own and own % each == 0 for each in others)
 
 
 def _digits(target: Operand) -> int:

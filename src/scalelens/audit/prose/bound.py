@@ -8,7 +8,7 @@ make it right.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from scalelens.audit.document import Document
@@ -39,14 +39,16 @@ _PAIRS = (
 )
 _AFTER = (
     re.compile(rf"{_W}{{0,24}}\({_W}{{0,14}}<(?P<c>\d+)>(?P<tail>{_W}{{0,40}})[,)/]"),
+    re.compile(rf"{_W}{{0,24}}\(<\d+>{_W}{{0,16}}[,/] ?<(?P<c>\d+)>(?P<tail>{_W}{{0,40}})[,)/]"),
     re.compile(
-        rf"{_W}{{0,24}}(?:[,:=→]|->|=>| [—–-] |—|\bso\b|\bis\b|\bfor\b)(?P<head>{_W}{{0,24}})<(?P<c>\d+)>"
+        rf"(?: ?\([^<>()]{{0,20}}\))?{_W}{{0,24}}(?:[,:=→]|->|=>| [—–-] |—|\bso\b|\bis\b|\bfor\b)"
+        rf"(?P<head>{_W}{{0,24}})<(?P<c>\d+)>"
         rf"(?P<tail>{_W}{{0,24}})"
     ),
 )
 _BEFORE = (
     re.compile(rf"<(?P<c>\d+)>(?P<tail>{_W}{{0,30}})\({_W}{{0,30}}$"),
-    re.compile(rf"(?P<head>\bby|[增减降升提快慢少高低多]{_W}{{0,2}}) ?<(?P<c>\d+)>(?P<tail>{_W}{{0,24}})$"),
+    re.compile(rf"(?P<head>\bby|[增减降升提快慢少高低多]{_W}{{0,2}}) ?<(?P<c>\d+)>(?P<tail>[ ,:]{{0,3}})$"),
 )
 _WHOLE = (
     # a ... improvement of c over ... b; a, which is c higher than ... b
@@ -58,6 +60,8 @@ _WHOLE = (
         rf"<(?P<a>\d+)>{_W}{{0,60}}<(?P<c>\d+)> (?:points? |times )?(?:higher|lower|better|more|less|faster|slower|"
         rf"fewer|larger|smaller|worse|above|below)\b{_W}{{0,16}}(?:than|over)?\b{_W}{{0,50}}\({_W}{{0,20}}<(?P<b>\d+)>"
     ),
+    # a, c better than b
+    re.compile(rf"<(?P<a>\d+)>{_W}{{0,20}}\(<(?P<c>\d+)> (?:\w+ )?(?:than|over|vs\.?) {_W}{{0,24}}<(?P<b>\d+)>"),
     # two things with their values in brackets
     re.compile(rf"\({_W}{{0,6}}<(?P<a>\d+)>\){_W}{{0,24}}<(?P<c>\d+)>{_W}{{0,40}}\({_W}{{0,6}}<(?P<b>\d+)>\)"),
     re.compile(
@@ -71,6 +75,7 @@ _SETTING = re.compile(
     r"\b(?:batch|size|seq\w*|length|context|epochs?|steps?|layers?|rank|bits?|window|dim\w*|tp|pp|dp|ep|nodes?|gpus?|ctx|"
     r"threads?|workers?|level|version|seeds?|[a-z])[ =:]*$"
 )
+_FACTOR = re.compile(r"\bfactors?(?: of)? $")
 _ANOTHER = re.compile(
     r"\b(?:due|because|with|at|since|despite|given|owing|using|while|and|but|plus|also|thanks|though|although|when|if|as)\b"
 )
@@ -121,8 +126,11 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[_Change]:
                 between = found[0][: found.start("c") - found.start()] if found in after else words["tail"]
                 if _ANOTHER.search(between):
                     continue
-                if _is_said(c, f"{words.get('head') or ''} {words.get('tail') or ''}") and not _OTHER.search(found[0]):
+                said = f"{words['head']} {words['tail']}" if "head" in words else words["tail"] if c.unit != "%" else ""
+                if _is_said(c, said) and not _OTHER.search(found[0]):
                     a, b = numbers[int(pair["a"])], numbers[int(pair["b"])]
+                    if not c.unit and _FACTOR.search(words.get("head") or ""):
+                        c = replace(c, unit="x")
                     tight = gap < _TIGHT + len(f"<{found['c']}>") and len(pair[0]) < 24
                     yield _Change(a, b, c, tight)
     for pattern in _WHOLE:
@@ -137,14 +145,14 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[_Change]:
 def _is_said(c: Number, words: str) -> bool:
     """Whether a number compares, by its sign, its unit or the words around it."""
     signed = c.text[0] in f"+-{_MINUS}"
-    return signed or c.unit == "x" or (bool(_MORE.search(words)) if c.unit != "%" else True)
+    return signed or c.unit == "x" or bool(_MORE.search(words)) or (c.unit == "%" and not words.strip())
 
 
 def _held(change: _Change, others: list[Number]) -> Finding | None:
     a, b, c = change.a, change.b, change.c
     if len({id(each) for each in (a, b, c)}) < 3 or any(each.hedge for each in (a, b)) or c.hedge == "bound":
         return None
-    if min(a.low, b.low) <= 0 or c.low <= 0 <= c.high or _are_sizes(a, b):
+    if (c.unit == "%" and c.text == "100") or min(a.low, b.low) <= 0 or c.low <= 0 <= c.high or _are_sizes(a, b):
         return None
     unit = a.unit or b.unit
     if (a.unit and b.unit and base(a.unit)[0] != base(b.unit)[0]) or unit in (*COUNTED, "x"):

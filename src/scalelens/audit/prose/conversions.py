@@ -21,6 +21,7 @@ _PAIR = re.compile(
     r"(?:[(\[] ?(?:=|≈|~|i\.e\.,?|or|about|approximately|roughly|that is,?)? ?<(\d+)>(?: [a-z]+)? ?[)\]]|"
     r"(?:=|≈|, i\.e\.,?|, that is,?|, or) <(\d+)>(?= ?[.,;)]| ?$))"
 )
+_FACTOR = re.compile(r"(?:[×·/+]|\bx) ?\(?$")
 _POWER = re.compile(r"(?:[kMBT]|thousand|million|billion|trillion)$")
 _LEAST = 10_000  # a plain number that may be written as 10K
 _BINARY = (Decimal(1), Decimal("1.024"), Decimal("1.048576"), Decimal("1.073741824"), Decimal("1.099511627776"))
@@ -31,6 +32,8 @@ def find(document: Document) -> Iterator[Finding]:
     for sentence in document.sentences:
         for found in _PAIR.finditer(sentence.marked):
             a, b = (sentence.numbers[int(k)] for k in found.groups() if k)
+            if _FACTOR.search(sentence.marked[: found.start()]):
+                continue  # a product: "20 runs × 30 s = 10 min"
             if _is_one_quantity(a, b) and (finding := _of_two(a, b)):
                 yield finding
 
@@ -56,7 +59,7 @@ def _of_two(a: Number, b: Number) -> Finding | None:
         a.text, float(second.low / size), float(second.high / size)
     )
     named = Decimal(10) ** {"k": 3, "M": 6, "B": 9, "T": 12}.get(b.text[-1:], 0)
-    if not found and not a.unit:
+    if not found and not a.unit and first.low > named:
         found = slip(re.sub(r"[A-Za-z ]", "", b.text), float(first.low / named), float(first.high / named))
     if not found or found.endswith("two"):
         return None

@@ -29,8 +29,11 @@ _QUOTIENT = re.compile(
     r"(?<![\d.,+*/-])(?<![+*/×·-] )[\d.,]+ ?([A-Za-zµ%]*(?:/[A-Za-z]+)?) *[/÷] *"
     r"[\d.,]+ ?([A-Za-zµ%]*(?:/[A-Za-z]+)?) *$"
 )
+_BARE = re.compile(r" *[\d.,]*\d *(?:$|[),;:—–])")
+_PREFIXED = re.compile(r"[kKMGTP](?:i?B|[A-Z][A-Za-z/]*)$")  # "39 MFLOPs"
 _PURE = re.compile(r" *[\d.,]+ ?(?:%|[xX×])(?!\w)")
 _EACH = re.compile(r"(?<=\d)\s?/\s?[A-Za-z]{2,}")  # "1,780/month"
+_SET = re.compile(r"\{[^{}=]*\d[^{}=]*,[^{}=]*\d[^{}=]*\}")  # values that something takes in turn
 _RANGE = re.compile(r"\s*[\d.,]+\s?[–-]\s?\d")
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
 _NEARLY = 0.06  # what "about" allows
@@ -49,6 +52,7 @@ def find(document: Document) -> Iterator[Finding]:
             or len(line) > _LONGEST
             or _EUROPEAN.search(line)
             or _EXPONENT.search(line)
+            or _SET.search(line)
         ):
             continue
         plain = _MARKUP.sub(lambda found: " " * len(found[0]), _BULLET.sub(lambda found: " " * len(found[0]), line))
@@ -73,6 +77,8 @@ def _of_sides(line: str, begin: int, sign: re.Match[str], end: int) -> tuple[Val
         right_text = each.sub(lambda found: " " * len(found[0]), right_text)
     left, right = value_at_end(tokens_of(left_text)), value_at_start(tokens_of(right_text))
     if not left or not right or not (left.operators or right.operators):
+        return None
+    if any(_is_mixed(side, other) for side, other in ((left, right), (right, left))):
         return None
     if _is_ambiguous(left) or _is_ambiguous(right) or _RANGE.match(right_text):
         return None
@@ -100,6 +106,15 @@ def _is_ambiguous(side: Value) -> bool:
     return "/" in operators and "*" in operators[operators.index("/") :]
 
 
+def _is_mixed(side: Value, other: Value) -> bool:
+    """Whether a sum has a share beside a number, or numbers in thousands beside a result in another unit."""
+    suffixes = {token.suffix for token in side.numbers}
+    if not suffixes - {""} or not {"+", "-"} & set(side.operators):
+        return False
+    named = other.after[:1] and not other.numbers[0].suffix
+    return ("%" in suffixes and len(suffixes) > 1) or bool(named and suffixes & {"k", "K", "M"})
+
+
 def _is_power_of_ten(side: Value) -> bool:
     return side.operators == ("^",) and side.numbers[0].text == "10"
 
@@ -114,7 +129,8 @@ def _differ(left: Value, right: Value, nearly: bool, in_bytes: bool, alike: bool
     """Whether no reading of the two sides makes them equal."""
     if min(left.low, right.low) <= 0:
         return False
-    has_units = left.has_words or right.has_words or any(canonical(word) for word in (*left.after, *right.after[:1]))
+    words = (*left.after, *right.after[:1])
+    has_units = left.has_words or right.has_words or any(canonical(each) or _PREFIXED.match(each) for each in words)
     exact = "/" not in (*left.operators, *right.operators)
     low, high = _rounded(left, exact, in_bytes)
     other_low, other_high = _rounded(right, exact, in_bytes)
@@ -130,7 +146,8 @@ def _factors(left: Value, right: Value, in_bytes: bool) -> Iterator[float]:
     units = [canonical(word) for word in (*left.after, *right.after[:1])]
     if not suffixes and len(units) > 1 and units[0] == units[-1] != "" and right.after:
         return iter((1.0,))
-    if not suffixes and units and all(unit.split("/")[0] in COUNTED for unit in units if unit):
+    prefixed = any(_PREFIXED.match(word) for word in (*left.after, *right.after[:1]))
+    if not suffixes and not prefixed and units and all(unit.split("/")[0] in COUNTED for unit in units if unit):
         return iter((1.0,))
     return scales("%" in (*suffixes, *units), bool(suffixes) or in_bytes)
 
@@ -138,7 +155,7 @@ def _factors(left: Value, right: Value, in_bytes: bool) -> Iterator[float]:
 def _of_two_alike(text: str, result: str) -> bool:
     """Whether a text ends with the quotient of two numbers in one unit: no factor between units is left out."""
     found = _QUOTIENT.search(text)
-    return bool(found) and found[1] == found[2] and bool(found[1] or _PURE.match(result))
+    return bool(found) and found[1] == found[2] and bool(_PURE.match(result) or (found[1] and _BARE.match(result)))
 
 
 def _rounded(side: Value, exact: bool, in_bytes: bool) -> tuple[float, float]:

@@ -40,9 +40,16 @@ _SURE = (
         rf"<(?P<a>\d+)>{_WORDS}{_GAP}{{0,30}},?(?: and)? each\b{_GAP}{{0,60}}<(?P<b>\d+)>{_GAP}{{0,40}}"
         rf"(?:amounting to|totall?ing|for a total of|giving a total of|for|giving|making)(?: a total of)? <(?P<t>\d+)>"
     ),
-    re.compile(rf"<(?P<t>\d+)>{_WORDS} ?\(=? ?<(?P<a>\d+)>{_WORDS} ?(?:×|x|·) ?<(?P<b>\d+)>{_WORDS}[a-z]{{3,}}\)"),
+    re.compile(
+        rf"<(?P<t>\d+)>{_GAP}{{0,24}}\(=? ?<(?P<a>\d+)> (?:nodes?|servers?|racks?|machines?|hosts?|boxes|pods?) "
+        rf"(?:of|with|×|x) <(?P<b>\d+)>{_GAP}{{0,14}}\)"
+    ),
 )
 _LIKELY = (
+    re.compile(
+        rf"<(?P<t>\d+)>(?P<what>{_WORDS}) ?\(=? ?<(?P<a>\d+)>{_WORDS} ?(?:×|x|·) ?"
+        rf"<(?P<b>\d+)>(?P<of>{_WORDS}[a-z]{{3,}})\)"
+    ),
     re.compile(
         rf"<(?P<a>\d+)>{_WORDS}(?: each)? {_OF} <(?P<b>\d+)>(?P<of>{_WORDS}){_GAP}{{0,30}}"
         rf"(?:\( ?(?:=|i\.e\.,?|for a total of|total(?: of)?:?|so|or)? ?|,? {_TOTAL} )<(?P<t>\d+)>(?P<what>{_WORDS})"
@@ -65,6 +72,7 @@ _NAMED = re.compile(
 _FACTOR_BEFORE = re.compile(r"[×x·*/^] ?\(?$")
 _SIZE = re.compile(r"(?: ?([kmgt]i?b?)\b)?")
 _HYPOTHETICAL = re.compile(r"\b(?:either|between|if|could|can|may|might|maybe|unless|e\.g|instead of|not|rather)\b")
+_PART_OF = re.compile(r"\b(?:usable|available|effective|net|formatted)\b")  # less than what the parts have
 _MOST_NUMBERS = 12
 _WHOLE = 1e-9
 _KIBI = Decimal("1.024")
@@ -85,6 +93,8 @@ def find(document: Document) -> Iterator[Finding]:
     """Totals that are not the number of groups times what each has."""
     for sentence in document.sentences:
         if not 1 < len(sentence.numbers) <= _MOST_NUMBERS:
+            continue
+        if _PART_OF.search(sentence.marked):
             continue
         supposed = bool(_HYPOTHETICAL.search(sentence.marked))
         marked, numbers = with_spelled(sentence)
@@ -180,7 +190,7 @@ def _has_slip(groups: _Groups, total: Bounds, number: Bounds, each: Bounds, size
     for printed, right, unit in rights:
         low, high = float(right.low / unit), float(right.high / unit)
         found = slip(printed.text, low, high)
-        if found and not (found.endswith(_DOUBLED) and not groups.is_sure):
+        if found and not found.endswith(_DOUBLED):
             return True
         long = len(re.sub(r"\D", "", groups.total.text)) > 2
         if (groups.is_sure or long) and is_short_slip(printed.text, low, high):

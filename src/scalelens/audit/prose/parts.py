@@ -25,6 +25,7 @@ _WHOLE = re.compile(
 _SURE = re.compile(r"\b(?:in total|total of|out of|of the|of all|of which)\b")
 _OTHER = re.compile(r"\b(?:than|vs|versus|compared|faster|slower|more|less|respectively|confidence|accuracy|ci)\b|[→±]")
 _MOST_NUMBERS = 16
+_EXACT = 1e-6  # a quotient of counts need not be whole
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,9 @@ def _held(parts: list[_Part], wholes: list[Number], is_sure: bool) -> Iterator[F
     for whole in wholes:
         alike = [part for part in parts if base(part.amount.unit)[0] == base(whole.unit)[0]]
         wrong = [part for part in alike if not part.fits(_of(whole))]
-        if (len(alike) - len(wrong) >= 2 and len(wrong) == 1 and _has_slip(wrong[0], _of(whole))) or (
-            len(alike) == len(wrong) == 1 and len(wholes) == 1 and _has_slip(wrong[0], _of(whole), whole)
-        ):
+        others_fit = len(alike) > len(wrong) == 1
+        alone = len(alike) == len(wrong) == 1 and len(wholes) == 1 and is_sure
+        if (others_fit and _has_slip(wrong[0], _of(whole))) or (alone and _has_slip(wrong[0], _of(whole), whole)):
             yield _finding(wrong[0], whole)
         elif len(alike) == len(wrong) > 1 and len(wholes) == 1:
             meant = [_of(part.amount) / value(part.share) for part in alike]
@@ -93,7 +94,7 @@ def _has_slip(part: _Part, whole: Bounds, printed: Number | None = None) -> bool
         rights.append((printed, _of(part.amount) / value(part.share)))
     for number, right in rights:
         size = base(number.unit)[1]
-        low, high = float(right.low / size), float(right.high / size)
+        low, high = float(right.low / size) * (1 - _EXACT), float(right.high / size) * (1 + _EXACT)
         short = printed is None and is_short_slip(number.text, low, high)
         if slip(number.text, low, high) or short:
             return True

@@ -21,6 +21,7 @@ from scalelens.audit.wording import matters, table_name, with_unit
 from scalelens.units import base
 
 _WORD = re.compile(r"[a-z][\w.+-]*[\w+]|\d+[a-z]\w*")
+_HALVES = re.compile(r"\b(?:each|per|half|halves|twice|two|both|double|either|times|every)\b")
 _RANKS = re.compile(
     r"\b(?:best|worst|highest|lowest|fastest|slowest|than|from|over|vs|versus|compared|baseline|other|next)\b"
 )
@@ -129,7 +130,8 @@ def _of_cell(table: TextTable, row: int, column: int) -> str:
 def _names(label: str, words: set[str]) -> bool:
     """Whether a sentence has every word of a label, and one that is not common."""
     own = set(_WORD.findall(_UNIT.sub("", label.lower().replace("_", " ")))) - {"the", "of", "a", "in"}
-    return bool(own) and own <= words and bool(own - _STOP)
+    content = own - _STOP
+    return bool(content) and (own <= words or (len(content) > 1 and content <= words))
 
 
 def _of_one_unit(number: Number, cell: Number) -> bool:
@@ -154,6 +156,7 @@ def _slip(number: Number, other: Number, is_named: bool) -> str:
     if not words or near:
         return ""
     sure = words.endswith(_CERTAIN) and (many or is_named)
+    sure |= words.endswith("a factor of two") and is_named and not _HALVES.search(number.words.lower())
     return words if sure or (words == "one digit differs" and is_named and many) else ""
 
 
@@ -190,7 +193,10 @@ def _of_sentences(
     others = [(s, n) for s, n in said.get(_key(sentence, place), []) if s is not sentence]
     if len(others) != 1 or len(_digits(number.text)) < _MANY_DIGITS:
         return None
-    other = others[0][1]
+    elsewhere, other = others[0]
+    rest = [{each.text for each in s.numbers if each is not n} for s, n in ((sentence, number), (elsewhere, other))]
+    if all(rest) and not rest[0] & rest[1]:
+        return None  # another case, with other numbers beside it
     if other.hedge or other.line > number.line or _digits(other.text) == _digits(number.text):
         return None
     words = _slip(number, other, is_named=False)

@@ -25,7 +25,10 @@ _DEVICE = r"(?:gpus?|gcds?|cards?|accelerators?|devices?|stacks?|ipus?|hpus?|tpu
 _N = r"<(\d+)>"
 _MAKER = r"(?:nvidia|amd|intel|tesla|google|graphcore)"
 _ROLES = {
-    "nodes": (rf"{_N} (?:[\w-]+ )?(?:nodes?|servers?|machines?|hosts?)\b", rf"(?:nodes?|servers?):? {_N}"),
+    "nodes": (
+        rf"{_N} (?:of the <\d+> )?(?:{_MAKER} )?(?:[\w-]+ )?(?:nodes?|servers?|machines?|hosts?)\b",
+        rf"(?:nodes?|servers?):? {_N}",
+    ),
     "per_node": (
         rf"(?:nodes?|servers?|machines?)(?: with| of|,? each with| x)? {_N}(?: [\w-]+)? ?"
         rf"(?:{_DEVICE}|[a-z]+\d+\S*)?(?: each)?",
@@ -130,6 +133,7 @@ def _of_each(marked: str, numbers: list[Number], document: Document, index: int)
             len(totals) == 1
             and totals[0].text not in (many.text, parts.text)
             and not (totals[0].hedge or many.hedge or parts.hedge)
+            and many.low <= totals[0].high  # a larger one is a name: "EPYC 7763"
         )
         if sure and not totals[0].low <= right <= totals[0].high:
             yield _finding(totals[0], [many, parts], "total = number × parts of each")
