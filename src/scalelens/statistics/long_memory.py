@@ -64,7 +64,7 @@ def _models(n: int, apart: int) -> _Models:
 
 
 def _weighted(n: int, apart: int) -> Iterator[tuple[float, _Values]]:
-    """Prior weight and autocorrelations at lags 0 to n - 1 of each model: ARFIMA(1, d, 0) and swings under white noise."""
+    """Prior weight and autocorrelations at lags 0 to n - 1 of models: ARFIMA(1, d, 0) and swings under white noise."""
     for likeness in _SHORT:
         yield _OF_WHITE * (1 - abs(likeness)) ** _POWER, _of_means(likeness, apart, n)
     further = [(1.0, _of_means(likeness, apart, n)) for likeness in _LIKENESSES]
