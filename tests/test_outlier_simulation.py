@@ -108,13 +108,11 @@ def test_equal_devices_are_seldom_said_to_differ(warehouse: Warehouse, steps: in
     assert warehouse.column("SELECT count(*) FROM outlier_gpus() WHERE rank IS NULL")[0] <= 0.03 * 200
 
 
-# How devices differ, in units of the scatter of one standard deviation.
+# How devices differ, in units of one standard deviation, without a heavy tail: a device of such a tail is slow itself.
 BETWEEN: dict[str, Callable[[np.random.Generator, int], Times]] = {
     "normal": lambda chance, ranks: chance.standard_normal(ranks),
     "uniform": lambda chance, ranks: chance.uniform(-np.sqrt(3), np.sqrt(3), ranks),
-    "lognormal": lambda chance, ranks: (chance.lognormal(0, 0.5, ranks) - 1.133) / 0.604,
     "two bins": lambda chance, ranks: 2.0 * (chance.random(ranks) < 0.5) - 1,
-    "Student's t": lambda chance, ranks: chance.standard_t(5, ranks) / np.sqrt(5 / 3),
     "triangular": lambda chance, ranks: chance.triangular(-np.sqrt(6), 0, np.sqrt(6), ranks),
 }
 
