@@ -3,7 +3,7 @@
 import csv
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -195,6 +195,34 @@ def test_runs_of_two_modes_are_seldom_called_slower(first: int, second: int, see
             sides = [of_modes(random, n, share, apart, scatter) for n in (first, second)]
             wrong += verdict(compare_groups(*sides)) in ("slower", "faster")
         assert wrong <= 0.05 * 400 + 2 * np.sqrt(0.05 * 400)
+
+
+# Logarithms of times of identical runs that scatter in other ways.
+SCATTERS: dict[str, Callable[[np.random.Generator, int], Values]] = {
+    "Gumbel": lambda rng, n: rng.gumbel(0, 0.02, n),
+    "Student's t": lambda rng, n: 0.01 * rng.standard_t(3, n),
+    "three modes": lambda rng, n: (
+        0.006 * rng.standard_normal(n) + np.log1p(rng.choice([0, 0.05, 0.12], n, p=[0.5, 0.3, 0.2]))
+    ),
+    "exponential": lambda rng, n: np.log1p(0.04 * rng.exponential(size=n)),
+    "uniform": lambda rng, n: rng.uniform(0, 0.08, n),
+    "lognormal": lambda rng, n: np.log1p(0.03 * rng.lognormal(0, 1, n)),
+}
+
+
+@pytest.mark.parametrize("many", [200, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("first", "second"), [(1, 2), (1, 5), (2, 3), (3, 3), (5, 5)])
+@pytest.mark.parametrize("scatter", SCATTERS)
+def test_runs_that_scatter_in_any_way_are_seldom_called_slower(
+    scatter: str, first: int, second: int, many: int
+) -> None:
+    """At most 5 %, with 200 pairs two standard errors more."""
+    random = np.random.default_rng([92, first, second])
+    wrong = 0
+    for _ in range(many):
+        sides = [known(np.exp(SCATTERS[scatter](random, n))) for n in (first, second)]
+        wrong += verdict(compare_groups(*sides)) in ("slower", "faster")
+    assert wrong <= 0.05 * many + (2 * np.sqrt(0.0475 * many) if many < 1000 else 0)
 
 
 # What makes two sides incomparable

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import scipy.signal
+import scipy.stats
 
 from little_warehouse import Warehouse
 from scalelens.statistics.elbows import elbows, fast_mode
@@ -106,6 +107,13 @@ SMOOTH: dict[str, Callable[[Random, int], Values]] = {
     "normal and exponential": lambda rng, n: (
         1 + 0.05 * rng.standard_normal(n) + rng.exponential(rng.uniform(0.05, 0.2), n)
     ),
+    "skew normal": lambda rng, n: 1 + 0.05 * scipy.stats.skewnorm.rvs(4, size=n, random_state=rng),
+    "logistic": lambda rng, n: 1 + 0.02 * rng.logistic(size=n),
+    "gamma times gamma": lambda rng, n: 1 + 0.1 * rng.gamma(2, 1, n) * rng.gamma(3, 1, n),
+    "Rayleigh": lambda rng, n: 1 + 0.1 * rng.rayleigh(size=n),
+    "extreme value": lambda rng, n: 1 + 0.05 * scipy.stats.genextreme.rvs(-0.1, size=n, random_state=rng),
+    "slowest of eight": lambda rng, n: 1 + 0.05 * rng.standard_normal((n, 8)).max(axis=1),
+    "sum of three exponentials": lambda rng, n: 1 + 0.1 * rng.exponential(size=(n, 3)).sum(axis=1),
 }
 
 
@@ -120,6 +128,19 @@ def test_a_smooth_tail_is_no_elbow(shape: str, n: int, many: int, seed: int) -> 
     rng = np.random.default_rng([seed, n])
     wrong = sum(bool(elbows(SMOOTH[shape](rng, n)).elbows) for _ in range(many))
     assert wrong <= 0.1 * many + (2 * np.sqrt(0.09 * many) if many < 100 else 0)
+
+
+@pytest.mark.parametrize("many", [10, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [200, 1000])
+def test_a_mode_in_bursts_beside_a_lognormal_body_is_found(n: int, many: int) -> None:
+    rng = np.random.default_rng([94, n])
+    near = 0
+    for _ in range(many):
+        is_slow = np.repeat(np.arange(n) % 2 == 1, rng.geometric(np.where(np.arange(n) % 2, 1 / 4, 1 / 36)))[:n]
+        times = np.exp(0.05 * rng.standard_normal(n) + 0.4 * is_slow)
+        found = elbows(times).elbows
+        near += bool(found) and abs(found[0].share - (1 - is_slow.mean())) <= 0.02
+    assert near >= 0.9 * many - (many < 100)
 
 
 def test_wild_times_raise_nothing() -> None:

@@ -78,6 +78,17 @@ SCATTERS: dict[str, Callable[[np.random.Generator, int], Values]] = {
     ),
     "uniform": lambda rng, n: rng.uniform(0, 0.06, n),
     "Laplace": lambda rng, n: 0.015 * rng.laplace(size=n),
+    "skew normal": lambda rng, n: 0.02 * scipy.stats.skewnorm.rvs(4, size=n, random_state=rng),
+    "gamma": lambda rng, n: np.log1p(0.03 * rng.gamma(1.5, 1, n)),
+    "a fifth is congested": lambda rng, n: (
+        0.008 * rng.standard_normal(n) + (rng.random(n) < 0.2) * 0.05 * rng.lognormal(0, 0.7, n)
+    ),
+    "rounded to 1 %": lambda rng, n: np.log(np.round(100 * np.exp(0.02 * rng.standard_normal(n))) / 100),
+    "each of its own scatter": lambda rng, n: 0.02 * np.sqrt(rng.gamma(1.5, 1 / 1.5, n)) * rng.standard_normal(n),
+    "Gumbel": lambda rng, n: rng.gumbel(0, 0.015, n),
+    "slower at weekends": lambda rng, n: (
+        0.015 * rng.standard_normal(n) + 0.02 * np.sin(2 * np.pi * (np.arange(n) / 7 + rng.random()))
+    ),
 }
 
 

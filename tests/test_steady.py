@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pytest
 import scipy.signal
 
+import simulated_series
 from little_warehouse import Warehouse
 from scalelens.statistics.level_shifts import level_shifts
 from scalelens.statistics.steady import steadiness
@@ -145,6 +146,60 @@ def test_independent_records_are_never_taken_for_a_trend() -> None:
     random = np.random.default_rng(2)
     for _ in range(2000):
         assert steadiness(1 + 0.1 * random.random(10)).verdict == "too_short"
+
+
+# What says nothing about a trend: share of the series that are `warming` or `slowing` without a note that says what else
+# they may be, at most, by their length.
+def modes(stay: float) -> Callable[[np.random.Generator, int, int], Values]:
+    return simulated_series.two_modes(0.5, 0.05, stay).make
+
+
+WITHOUT_TREND = {
+    **{f"modes kept for {stay} steps": (modes(stay), {100: 0.05, 300: 0.05, 1000: 0.05}) for stay in (5, 20, 50, 100, 300)},
+    "1/f by seven relaxations": (simulated_series.pink, {100: 0.05, 300: 0.05, 1000: 0.05}),
+    "telegraph": (simulated_series.telegraph, {100: 0.22, 300: 0.05, 1000: 0.05}),
+    "sawtooth of a leaking memory": (simulated_series.sawtooth, {100: 0.23, 300: 0.09, 1000: 0.05}),
+    "bursts of congestion": (simulated_series.congested, {100: 0.05, 300: 0.05, 1000: 0.05}),
+    "thermal, 15 steps": (simulated_series.thermal, {100: 0.28, 300: 0.23, 1000: 0.05}),
+    "AR(2) with a period": (simulated_series.swinging, {100: 0.05, 300: 0.05, 1000: 0.05}),
+    "gamma and lognormal": (simulated_series.gamma_and_lognormal, {100: 0.05, 300: 0.05, 1000: 0.05}),
+    "checkpoints": (simulated_series.with_checkpoints, {100: 0.05, 300: 0.05, 1000: 0.05}),
+    "GARCH": (simulated_series.clustered, {100: 0.05, 300: 0.05, 1000: 0.05}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("n", "many", "seed"),
+    [(100, 60, 1), *(pytest.param(n, 400, 2, marks=pytest.mark.slow) for n in (100, 300, 1000))],
+)
+@pytest.mark.parametrize("process", WITHOUT_TREND)
+def test_a_trend_that_is_none_is_named_as_such(process: str, n: int, many: int, seed: int) -> None:
+    """docs/statistics.md has the shares; the limits are these, rounded up, and here two standard errors more."""
+    make, most = WITHOUT_TREND[process]
+    states = [steadiness(20 + values) for values in make(np.random.default_rng([seed, n]), many, n)]
+    alarms = sum(state.verdict in ("warming", "slowing") and not state.reason for state in states)
+    assert alarms <= many * most[n] + 2 * np.sqrt(many * most[n])
+
+
+def test_a_change_of_steps_that_are_not_alike_has_no_note() -> None:
+    noise = np.random.default_rng(3).standard_normal((60, 300))
+    states = [steadiness(20 + values) for values in noise + 3 * (np.arange(300) >= 180)]
+    assert all(state.verdict == "slowing" for state in states)
+    assert sum(state.reason is None for state in states) >= 57
+
+
+def test_levels_that_may_be_modes_are_named() -> None:
+    noise = 0.01 * np.random.default_rng(3).standard_normal(200)
+    once = steadiness(1 + 0.3 * (np.arange(200) >= 120) + noise)
+    assert once.reason == "two levels, changed once: a mode that will end would look the same"
+    back = steadiness(1 + 0.3 * (abs(np.arange(200) - 100) < 40) + noise)
+    assert back.verdict == "unsteady" and back.reason and "changed 2 times: modes that come and go" in back.reason
+
+
+def test_a_run_that_wanders_is_named() -> None:
+    wandering = [steadiness(20 + values) for values in simulated_series.pink(np.random.default_rng(2), 100, 1000)]
+    reasons = [state.reason for state in wandering if state.verdict in ("warming", "slowing") and state.first]
+    assert reasons and all(reason and "alike too (autocorrelation" in reason for reason in reasons)
 
 
 # In SQL

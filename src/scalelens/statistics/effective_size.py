@@ -202,8 +202,8 @@ def effective_size(
 ) -> _Values:
     """Number of uncorrelated values that say as much about the median as `values`, (...) of shape (..., n); at most n.
 
-    `likeness` is the lag-1 autocorrelation of `rank`, the ranks of the values.  An autoregressive series of first order is worth n (1 - r) / (1 + r)
-    values (Bayley and Hammersley, J. R. Stat. Soc. 8, 1946).
+    `likeness` is the lag-1 autocorrelation of `rank`, the ranks of the values.  An autoregressive series of first order
+    is worth n (1 - r) / (1 + r) values (Bayley and Hammersley, J. R. Stat. Soc. 8, 1946).
     """
     alike = np.maximum(likeness, 0.0)
     signs, lengths = rows_of(_signs_of(values, np.asarray(median)[..., None]), n)

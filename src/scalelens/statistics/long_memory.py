@@ -28,7 +28,7 @@ _NOISES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)  # variance of white noise on top, in 
 # Prior weights of single models, where they are not 1: of series of short memory without noise, a power of what is not
 # alike, and of long memory, the square of its order.  They are set so that a hundred values with phi from 0 to 0.5 have
 # an interval 1.5 times as wide in the median as one that knows the process.  docs/statistics.md has what that costs.
-_OF_WHITE, _POWER, _OF_MEMORY = 250.0, 2.2, 9.0
+_OF_WHITE, _POWER, _OF_MEMORY = 250.0, 2.0, 9.0
 _BEYOND = 0.03  # chance that the mixture leaves outside of the interval
 _NEGLIGIBLE = 1e-8  # of an autoregressive weight and of a variance
 _UNLIKELY = 1e-6  # times the chance of the likeliest model: one that counts for nothing
@@ -64,7 +64,7 @@ def _models(n: int, apart: int) -> _Models:
 
 
 def _weighted(n: int, apart: int) -> Iterator[tuple[float, _Values]]:
-    """Prior weight and autocorrelations at lags 0 to n - 1 of each model: ARFIMA(1, d, 0) and swings under white noise."""
+    """Prior weight and autocorrelations at lags 0 to n - 1 of models: ARFIMA(1, d, 0) and swings under white noise."""
     for likeness in _SHORT:
         yield _OF_WHITE * (1 - abs(likeness)) ** _POWER, _of_means(likeness, apart, n)
     further = [(1.0, _of_means(likeness, apart, n)) for likeness in _LIKENESSES]

@@ -5,14 +5,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scalelens.statistics.effective_size import ranks
+from scalelens.statistics.effective_size import rank_autocorrelation, ranks
 from scalelens.statistics.level_shifts import FEWEST, level_shifts, long_run_variance
 from scalelens.statistics.medians import Values
+from scalelens.statistics.two_levels import changes_of_level
 
 _ALIKE = 0.01  # levels that differ by less are one level: Barrett et al. (OOPSLA'17) ignore small changes as well
 _EPISODE = 0.05  # share of the records: a shorter level that is not the first is an episode, no state of the run
 _SETTLED = 0.2  # share of the records that the last level must hold, or nobody knows whether the run stays there
 _FEWEST_RISING = 10  # records that are each larger than the last: of independent ones 1 in 3.6 million series
+_WANDERS = 0.25  # autocorrelation within the levels: 2.5 standard errors of 100 uncorrelated records
 _FEWEST_ALIKE = 8  # uncorrelated records that the series must be worth
 
 
@@ -24,7 +26,7 @@ class _Steadiness(NamedTuple):
     changes: list[int]  # places at which another level begins
     level: float | None  # median from `first` on
     before: float | None  # median of what comes before it
-    reason: str | None  # of a verdict without a steady state
+    reason: str | None  # of a verdict without a steady state; what else the levels may be
 
 
 def steadiness(values: Values) -> _Steadiness:
@@ -56,14 +58,33 @@ def steadiness(values: Values) -> _Steadiness:
     against = {_against(level, levels[-1]) for level in levels[:last]}
     if against not in ({1}, {-1}):
         reason = "some levels before the last one are slower, others are not"
-        return _Steadiness("unsteady", None, changes, None, None, reason)
+        return _Steadiness("unsteady", None, changes, None, None, _with_doubt(reason, values, changes))
     verdict, first = "warming" if against == {1} else "slowing", states[last]
     if n - first < _SETTLED * n:
         reason = f"the last level has {n - first} of {n} records: it may not be the final one"
         return _Steadiness(verdict, None, changes, None, None, reason)
-    return _Steadiness(
-        verdict, first, changes, float(np.median(values[first:])), float(np.median(values[:first])), None
-    )
+    before, level = float(np.median(values[:first])), float(np.median(values[first:]))
+    return _Steadiness(verdict, first, changes, level, before, _with_doubt(None, values, changes))
+
+
+def _with_doubt(reason: str | None, values: Values, changes: list[int]) -> str | None:
+    """The reason, and what else would look like these levels: modes that last for long, a run that wanders.
+
+    In neither did anything become slower or faster for good.  Two levels with few changes between them may be modes.  A
+    run wanders where its records are alike within the levels too.
+    """
+    of_modes = changes_of_level(values, np.sort(values))
+    if of_modes is not None:
+        times = "once: a mode that will end" if of_modes == 1 else f"{of_modes} times: modes that come and go"
+        doubt = f"two levels, changed {times} would look the same"
+    else:
+        levels = np.split(values, changes)
+        rest = np.concatenate([level - np.median(level) for level in levels])
+        alike = float(rank_autocorrelation(ranks(rest)))
+        if alike < _WANDERS:
+            return reason
+        doubt = f"records within a level are alike too (autocorrelation {alike:.2f}): levels of a run that wanders pass"
+    return f"{reason}; {doubt}" if reason else doubt
 
 
 def _trend(values: Values) -> _Steadiness | None:

@@ -19,7 +19,8 @@
 -- Limits: The last level must contain a fifth of the records, or the run is not steady from any step on.  A series that
 --   is worth fewer than 8 independent records is too_short.  A slow drift may look like steps, and the verdict is about
 --   this run only.  Modes that last for tens of steps are levels like any other: a process that changes between two of
---   them has a verdict other than `steady` in most runs (docs/statistics.md).
+--   them has a verdict other than `steady` in most runs.  The note says where levels may be modes or those of a run that
+--   wanders (docs/statistics.md).
 --
 -- Glance: run_id verdict n_steps steady_from_step steady_s before_s n_before attempt change_steps note
 --
@@ -41,7 +42,7 @@
 --   before_s            DOUBLE s    median of the records before it; NULL where there is none
 --   n_before            BIGINT      records before it
 --   change_steps        VARCHAR     steps at which another level begins
---   note                VARCHAR     why there is no steady state
+--   note                VARCHAR     why there is no steady state; what else its levels may be
 WITH
 series AS (
     SELECT run_id, coalesce(attempt, 0) AS attempt, count(*) AS n_steps,
