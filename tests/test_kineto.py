@@ -235,6 +235,27 @@ def test_metadata_behind_the_events_holds_for_all_of_them() -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["tail_metadata", "ns_base", "pairs", "linked_by_flows", "merged_ranks", "array"])
+def test_rows_do_not_depend_on_how_much_is_held(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trace of more columns than are held is read once more for its metadata and the annotations of its steps."""
+    data = (FIXTURES / "kineto" / f"{name}.json").read_bytes()
+    held = tables(data)
+    assert held["events"]
+    monkeypatch.setattr(kineto, "_HELD_BYTES", 0)
+    monkeypatch.setattr(Source, "utf8", lambda self, _: self.chunks(100))
+    assert tables(data) == held
+
+
+def test_a_base_after_the_events_moves_times_as_far_as_they_stay_times() -> None:
+    last = (1 << 63) - 1
+    text = trace(EVENT % ("a", "1.5"), EVENT % ("b", str((last - 10**18) // 1000 + 1)))
+    rows = tables(text[:-1] + f', "baseTimeNanoseconds": {10**18}}}')
+    assert [(row["name"], row["start_ns"]) for row in rows["events"]] == [("a", 10**18 + 1500)]
+    assert [(row["line"], row["text"]) for row in rows["problems"]] == [(2, "b")]
+    clock = [(row["value"], row["line"], row["origin"]) for row in rows["params"] if row["key"] == "trace_clock"]
+    assert clock == [("unix", 1, "log")]
+
+
 def test_device_work_belongs_to_the_step_of_its_own_stream() -> None:
     steps = {row["name"][:12]: row["train_step"] for row in tables(NS_BASE)["events"]}
     assert steps["ampere_sgemm"] == 3  # runs while the host is in step 4 already, inside its stream's annotation of 3

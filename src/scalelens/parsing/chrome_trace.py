@@ -95,9 +95,10 @@ COMPLETE: Any = _of_phase("X", Event)
 _OF_ROWS = [_of_phase(letter, Event) for letter in _ROWS if letter != "X"]
 _OF_FLOWS = [_of_phase(letter, Item) for letter in "stf"]
 _EVENT_TYPES: Any = functools.reduce(operator.or_, _OF_ROWS + _OF_FLOWS, COMPLETE)
-_METADATA, _NAMED_METADATA = (_of_phase("M", base) for base in (Item, Event))
-_EVENTS: Any = msgspec.json.Decoder(list[_EVENT_TYPES | _METADATA])  # type: ignore[misc]
-_NAMED: Any = msgspec.json.Decoder(list[_EVENT_TYPES | _NAMED_METADATA])  # type: ignore[misc]
+_METADATA: Any = _of_phase("M", Item)
+_NAMED_METADATA: Any = _of_phase("M", Event)
+_EVENTS: Any = msgspec.json.Decoder(list[_EVENT_TYPES | _METADATA])
+_NAMED: Any = msgspec.json.Decoder(list[_EVENT_TYPES | _NAMED_METADATA])
 _OF_ARROWS = [_of_phase(letter, Flow) for letter in "stf"]
 _LINKED: Any = msgspec.json.Decoder(
     list[functools.reduce(operator.or_, _OF_ROWS + _OF_ARROWS, COMPLETE) | _METADATA]  # type: ignore[misc]

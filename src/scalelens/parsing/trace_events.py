@@ -95,7 +95,8 @@ class Events:
         for kind in counts.keys() - _TIMED_TYPES:
             self.counts[PHASE_OF[kind]] += counts[kind]
         is_row = [*map(_TIMED_TYPES.__contains__, types)]
-        return [*compress(items, is_row)], np.flatnonzero(is_row) + first, phases  # type: ignore[arg-type]
+        events: list[Any] = [*compress(items, is_row)]
+        return events, np.flatnonzero(is_row) + first, phases
 
     def _of_any(self, items: Items, types: list[Any], first: int) -> tuple[list[Event], _Numbers, set[str]]:
         """The same of items among which some are damaged, or of no phase that is known."""
@@ -169,11 +170,14 @@ class Events:
 
     def _shared(self, events: list[Event], lines: _Numbers, starts: _Numbers, exact: bool) -> EventColumns:
         types = {*map(type, events)}
+        names: Any
+        categories: Any
         if types <= _SOUND:  # faster than to ask each for one attribute after the other
             names, categories, pids, tids, _, spans, args = zip(*map(msgspec.structs.astuple, events), strict=True)
         else:
             fields = "name", "cat", "pid", "tid", "dur", "args"
-            names, categories, pids, tids, spans, args = ([getattr(event, of) for event in events] for of in fields)
+            of_fields = (tuple(getattr(event, of) for event in events) for of in fields)
+            names, categories, pids, tids, spans, args = of_fields
         all_complete = types == {COMPLETE}
         letters = b"X" * len(events) if all_complete else "".join([event.ph for event in events]).encode()
         complete = np.frombuffer(letters, np.uint8) == ord("X")
