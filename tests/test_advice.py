@@ -391,8 +391,15 @@ def named_commands() -> list[str]:
     return sorted({match for _, text in python_texts() for match in named.findall(text)})
 
 
+@pytest.fixture(scope="module")
+def weak_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse that no test changes."""
+    folder = tmp_path_factory.mktemp("weak")
+    return ingested(write_weak_study(folder / "logs", micro_batch_size=256), folder / "w")
+
+
 @pytest.mark.parametrize("command", named_commands())
-def test_a_named_command_is_one(run: Run, tmp_path: Path, command: str) -> None:
+def test_a_named_command_is_one(run: Run, weak_study: Path, command: str) -> None:
     """A question that needs no more than its name is asked."""
     verb, name = command.split()
     if verb == "plot":
@@ -400,8 +407,7 @@ def test_a_named_command_is_one(run: Run, tmp_path: Path, command: str) -> None:
     elif name in NEED_PARAMETERS:
         assert name in queries.load()
     else:
-        home = ingested(write_weak_study(tmp_path / "logs", micro_batch_size=256), tmp_path / "w")
-        assert run("query", name, "-w", home, "--format", "csv").code == 0
+        assert run("query", name, "-w", weak_study, "--format", "csv").code == 0
 
 
 def test_messages_name_commands_that_are_there() -> None:

@@ -16,11 +16,16 @@ if TYPE_CHECKING:
     from command_line import Run
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    ingest([write_logs(tmp_path / "logs", 2)], tmp_path / "w")
-    (tmp_path / "secret.csv").write_text("a\n1\n")
-    return tmp_path / "w"
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse that no test changes."""
+    return beside_a_secret(tmp_path_factory.mktemp("closed"))
+
+
+def beside_a_secret(folder: Path) -> Path:
+    ingest([write_logs(folder / "logs", 2)], folder / "w")
+    (folder / "secret.csv").write_text("a\n1\n")
+    return folder / "w"
 
 
 def statements(home: Path) -> list[str]:
@@ -48,7 +53,8 @@ def statements(home: Path) -> list[str]:
     ]  # fmt: skip
 
 
-def test_a_statement_reads_the_warehouse_alone(home: Path, run: "Run") -> None:
+def test_a_statement_reads_the_warehouse_alone(tmp_path: Path, run: "Run") -> None:
+    home = beside_a_secret(tmp_path)
     before = sorted(home.parent.rglob("*"))
     for statement in statements(home):
         one_line(run("sql", statement, "-w", home), "--unsafe")
@@ -81,8 +87,8 @@ def test_a_condition_reads_the_warehouse_alone(home: Path, run: "Run", tmp_path:
     assert run("query", "batch_stats", condition, "-w", home, "--unsafe").code == 0
 
 
-def test_unsafe_lets_duckdb_do_what_it_can(home: Path, run: "Run") -> None:
-    place = home.parent / "out.csv"
+def test_unsafe_lets_duckdb_do_what_it_can(home: Path, run: "Run", tmp_path: Path) -> None:
+    place = tmp_path / "out.csv"
     assert run("sql", f"COPY (SELECT 1 AS a) TO '{place}'", "-w", home, "--unsafe").code == 0
     assert place.read_text() == "a\n1\n"
 

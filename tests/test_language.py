@@ -1,6 +1,7 @@
 """The language runner as a user starts it: by torchrun, on the CPU, at data, tensor and pipeline parallel 2."""
 
 import gzip
+import importlib.util
 import json
 import re
 import signal
@@ -17,7 +18,8 @@ from running import carried_out, finished, of, records, runner_module, start, wa
 from scalelens.ingestion.ingest import ingest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("megatron.core")
+if not importlib.util.find_spec("megatron"):  # to import it takes seconds, of each process that collects the tests
+    pytest.skip("megatron-core is not installed", allow_module_level=True)
 
 SIZES = {"dp1": (1, 1, 1), "dp2": (2, 1, 1), "tp2": (1, 2, 1), "pp2": (1, 1, 2)}  # dp, tp, pp
 STEPS, WARMUP = 10, 5

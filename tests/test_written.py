@@ -97,6 +97,7 @@ def asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "ask", ask)
 
 
+@functools.cache
 def of_each_type() -> set[str]:
     """Queries that have a column of each type among them; all others are written nightly."""
     chosen: dict[str, str] = {}
