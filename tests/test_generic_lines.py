@@ -243,14 +243,14 @@ def test_a_named_time_that_is_longer_than_what_lies_between_the_lines_is_refused
 
 
 def test_three_formats_look_at_the_lines_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked, shapes_of = 0, shapes._shapes_of
+    looked, lines_of = 0, shapes.log_lines
 
-    def counted(lines: Any) -> Any:
+    def counted(source: Any) -> Any:
         nonlocal looked
         looked += 1
-        return shapes_of(lines)
+        return lines_of(source)
 
-    monkeypatch.setattr(shapes, "_shapes_of", counted)
+    monkeypatch.setattr(shapes, "log_lines", counted)
     path = log(tmp_path, *(f"[epoch=1][batch{k}=20/3200]:" for k in range(1, 40)))
     assert steps_of(path) == [] and looked == 1
 
