@@ -26,6 +26,7 @@ from scalelens.parsing.format_file import heading, name_of
 from scalelens.parsing.progress_bars import Drawing
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import open_source
+from scalelens.tabular.unknown_logs import shapes
 from scalelens.tabular.unknown_logs.clock import Clock, stamp_in
 from scalelens.tabular.unknown_logs.fields import parsed
 
@@ -239,6 +240,19 @@ def test_a_named_time_that_is_longer_than_what_lies_between_the_lines_is_refused
 
 
 # identify, and presets
+
+
+def test_three_formats_look_at_the_lines_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked, lines_of = 0, shapes.log_lines
+
+    def counted(source: Any) -> Any:
+        nonlocal looked
+        looked += 1
+        return lines_of(source)
+
+    monkeypatch.setattr(shapes, "log_lines", counted)
+    path = log(tmp_path, *(f"[epoch=1][batch{k}=20/3200]:" for k in range(1, 40)))
+    assert steps_of(path) == [] and looked == 1
 
 
 def test_identify_shows_shapes_and_lines_and_writes_a_preset_that_reads_the_same(tmp_path: Path) -> None:

@@ -111,7 +111,9 @@ def test_a_row_outside_of_its_tabular(run: Run, home: Path) -> None:
     assert verdict(run, home, path) == 1
 
 
-@pytest.mark.parametrize("lie", ["scalelens", "renderer", "definitions"])
+@pytest.mark.parametrize(
+    "lie", ["scalelens", *(pytest.param(lie, marks=pytest.mark.slow) for lie in ("renderer", "definitions"))]
+)
 def test_a_picture_that_names_other_makers_is_never_the_same(run: Run, home: Path, lie: str) -> None:
     path = home / "f.json"
     run("plot", "batch_cdf", "-o", path, "-w", home / "w")
@@ -312,7 +314,7 @@ def rows_of_database(run: Run, tmp_path: Path, path: Path, *statements: str) -> 
     return int(rows(run, tmp_path, "SELECT count(*) AS n FROM events")[0]["n"])
 
 
-@pytest.mark.parametrize("of", ["nsight", "rocpd"])
+@pytest.mark.parametrize("of", ["nsight", pytest.param("rocpd", marks=pytest.mark.slow)])
 def test_a_view_is_not_read(run: Run, tmp_path: Path, of: str) -> None:
     """A few bytes of SQL in the place of a table make as many rows as they like."""
     count, path = 300_000, tmp_path / "a.sqlite"
@@ -341,6 +343,7 @@ def test_a_view_is_not_read(run: Run, tmp_path: Path, of: str) -> None:
     assert rows_of_database(run, tmp_path, path, *statements) < count / 10
 
 
+@pytest.mark.slow  # test_small_files.py has a form that starts no process
 def test_a_join_that_multiplies(run: Run, tmp_path: Path) -> None:
     """Two tables whose rows all have the same key: a thousand of each gave a million events."""
     path = tmp_path / "a.db"
@@ -355,6 +358,7 @@ def test_a_join_that_multiplies(run: Run, tmp_path: Path) -> None:
     assert rows_of_database(run, tmp_path, path) < 10_000 + path.stat().st_size / 4
 
 
+@pytest.mark.slow
 def test_a_text_that_each_row_is_given(run: Run, tmp_path: Path) -> None:
     """The default of a new column stands in the file once, and in each of its rows that are read."""
     path, count = tmp_path / "a.sqlite", 20_000
