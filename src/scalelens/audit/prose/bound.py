@@ -136,10 +136,12 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[_Change]:
     for pattern in _WHOLE:
         for found in pattern.finditer(marked):
             if not _OTHER.search(found[0]):
-                yield _Change(*(numbers[int(found[k])] for k in "abc"), is_tight=False)
+                a, b, c = (numbers[int(found[k])] for k in "abc")
+                yield _Change(a, b, c, is_tight=False)
     if beats := _BEATS.search(marked):
         for found in _BEATEN.finditer(marked, beats.end()):
-            yield _Change(*(numbers[int(k)] for k in (beats["a"], found["b"], found["c"])), is_tight=False)
+            a, b, c = (numbers[int(k)] for k in (beats["a"], found["b"], found["c"]))
+            yield _Change(a, b, c, is_tight=False)
 
 
 def _is_said(c: Number, words: str) -> bool:

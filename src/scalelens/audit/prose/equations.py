@@ -155,7 +155,9 @@ def _factors(left: Value, right: Value, in_bytes: bool) -> Iterator[float]:
 def _of_two_alike(text: str, result: str) -> bool:
     """Whether a text ends with the quotient of two numbers in one unit: no factor between units is left out."""
     found = _QUOTIENT.search(text)
-    return bool(found) and found[1] == found[2] and bool(_PURE.match(result) or (found[1] and _BARE.match(result)))
+    if not found or found[1] != found[2]:
+        return False
+    return bool(_PURE.match(result) or (found[1] and _BARE.match(result)))
 
 
 def _rounded(side: Value, exact: bool, in_bytes: bool) -> tuple[float, float]:

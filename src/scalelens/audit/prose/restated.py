@@ -97,21 +97,22 @@ def _of_tables(document: Document, sentence: Sentence, words: set[str], number: 
                     return None  # it is repeated
                 words_of = _slip(number, cell, column in columns)
                 if not words_of and rows == [row] and columns == [column]:
-                    words_of = _of_other_row(table, row, column, number, words, sentence)
+                    words_of = _of_other_row(table, row, column, cell, number, words, sentence)
                 if words_of:
                     found.append((_Source(cell, _of_cell(table, row, column)), words_of))
     return found[0] if len({each.number.text for each, _ in found}) == 1 else None
 
 
-def _of_other_row(table: TextTable, row: int, column: int, number: Number, words: set[str], sentence: Sentence) -> str:
+def _of_other_row(
+    table: TextTable, row: int, column: int, cell: Number, number: Number, words: set[str], sentence: Sentence
+) -> str:
     """The row whose value stands in place of that of the only row that the sentence names; "" if there is none."""
-    cell = table.cells[row][column]
     if any(not value(each).apart(value(cell)) for each in sentence.numbers if _of_one_unit(each, cell)):
         return ""
     same = [
         k
         for k, cells in enumerate(table.cells)
-        if k != row and cells[column] and _digits(cells[column].text) == _digits(number.text)
+        if k != row and (other := cells[column]) and _digits(other.text) == _digits(number.text)
     ]
     own = set(_WORD.findall(table.texts[row][0].lower()))
     if (
