@@ -699,6 +699,22 @@ def test_a_full_disk_is_one_error_and_loses_nothing(
     assert steps_by_path(home) == {"0.log": 5, "1.log": 5, "2.log": 5}
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_segments_that_no_record_could_name_go_with_a_first_ingest(
+    logs: Path, home: Path, monkeypatch: pytest.MonkeyPatch, is_first: bool
+) -> None:
+    if not is_first:
+        ingest([write_log(logs.parent / "before" / "a.log")], home)
+    before = sorted(home.rglob("*.parquet"))
+    monkeypatch.setattr(Warehouse, "commit", lambda *_: full())
+    with pytest.raises(UserError, match="no space is left"):
+        ingest([logs], home, jobs=1)
+    monkeypatch.undo()
+    assert home.exists() is not is_first
+    assert {*before} <= {*home.rglob("*.parquet")}  # nothing committed is lost
+    assert not ingest([logs], home).all_faults()
+
+
 def test_a_full_disk_in_the_middle_of_a_file_is_no_problem_of_the_file(
     logs: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

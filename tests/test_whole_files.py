@@ -208,7 +208,7 @@ def nothing_lost(place: Path, steps: int) -> None:
     from scalelens.database.connect import connect
 
     for root in (place / "w", place / "new", place / "demo" / "warehouse"):
-        if Warehouse(root).exists():  # who fails before the first commit may leave segments
+        if Warehouse(root).exists():  # a process that is killed before the first commit may leave segments
             assert not check(root).damages, check(root).damages
             (counted,) = connect(root, {}).execute("SELECT count(*) FROM steps").fetchall()
             assert counted[0] >= steps or root.name != "w", counted

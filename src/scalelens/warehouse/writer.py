@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from scalelens import arrow_compute as pc
+from scalelens.errors import UserError
 from scalelens.tables import SCHEMA_VERSION, SCHEMAS
 from scalelens.warehouse.files import io_errors_explained
 from scalelens.warehouse.log import Warehouse
@@ -142,12 +143,21 @@ class BatchWriter:
         return Batch(self.id, self._rows, sorted(file_ids), SCHEMA_VERSION, segments) if self._rows else None
 
     def abandon(self) -> None:
-        """Stops without a commit and removes the files."""
+        """Stops without a commit and removes the files.
+
+        Segments that have their names already go only where the warehouse has no record: a record that was written just
+        before the failure may name them.
+        """
         self._thread.shutdown()
         for table, writer in self._writers.items():
             with contextlib.suppress(Exception):
                 writer.close()
             self._temporary(table).unlink(missing_ok=True)
+        with contextlib.suppress(OSError, UserError):
+            if not self.warehouse.names():
+                self.warehouse.files.remove(
+                    self.warehouse.segments, [segment(table, self.id) for table in self._writers]
+                )
 
     def _temporary(self, table: str) -> Path:
         return self.warehouse.segments / f".{segment(table, self.id)}.tmp"
