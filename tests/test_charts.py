@@ -295,6 +295,36 @@ def test_runs_of_one_size_are_bars_with_their_names():
     assert "Each point: 1 run" in one, "one run alone is a point"
 
 
+def sweep(names: list[str]) -> pl.DataFrame:
+    """Runs of one size whose rate is told by the words of their names and hardly by the numbers, which are seeds."""
+    rows = rows_of("throughput/nodes").filter(pl.col("device_tokens_per_s").is_not_null()).head(1)
+    rates = [1000 + sum(map(ord, re.sub(r"\d+", "", name))) + int(name[-1]) for name in names]
+    return pl.concat([rows] * len(names)).with_columns(
+        devices=pl.lit(16),
+        run_id=pl.Series([f"{k:012x}" for k in range(len(names))]),
+        name=pl.Series(names),
+        device_tokens_per_s=pl.Series(rates, dtype=pl.Float64),
+    )
+
+
+def test_runs_of_a_large_sweep_share_bars_without_their_seeds():
+    names = [
+        f"{schedule}_{way}_{seed}" for schedule in ("gpipe", "zb", "ib") for way in "abcdef" for seed in (11, 22, 43)
+    ]
+    text = text_of(draw("throughput/nodes", sweep(names)))
+    assert "zb f · 3 runs · " in text and "Each run of" in text
+    assert "differ only in 11, 22, 43 share a bar: the median" in text
+    spec = render.specification(draw("throughput/nodes", sweep(names)), {})
+    bars = {row["text"].partition(" · ")[0]: row for row in drawn_rows(spec) if "rate" in row}
+    assert len(bars) == 18
+    assert bars["zb f"]["highest"] - bars["zb f"]["lowest"] == 2
+    assert bars["zb f"]["lowest"] + 1 == bars["zb f"]["rate"], "the median of three"
+    uneven = [*names[:-1], "a_name_of_more_pieces_9"]
+    assert "Each point: 1 run" in text_of(draw("throughput/nodes", sweep(uneven))), (
+        "names of other pieces are not guessed"
+    )
+
+
 def test_a_gcd_is_never_drawn_beside_a_gpu_unasked():
     rows = rows_of("throughput/nodes").filter(pl.col("device_tokens_per_s").is_not_null())
     of_amd = pl.int_range(pl.len()) == 0

@@ -1,10 +1,13 @@
-"""Bars of runs, the fastest first, with their names inside: `throughput` where devices do not tell them apart."""
+"""Bars of runs, the fastest first, with their names inside: `throughput` where devices do not tell them apart.
+
+Where there are more runs than bars, those whose names differ least share one.
+"""
 
 from collections.abc import Sequence
 
 import altair as alt
 
-from scalelens.charts import axes, facets, run_labels, style, words
+from scalelens.charts import axes, facets, name_groups, run_labels, style, words
 from scalelens.charts.layout import Page
 from scalelens.charts.style import Row
 from scalelens.charts.work_kinds import Kind
@@ -31,6 +34,18 @@ def tells_more(points: Sequence[Row]) -> bool:
     return 2 * sum(len(rates) for rates in alike.values() if max(rates) > _REPEATED * min(rates)) > len(points)
 
 
+def sharing(kinds: Sequence[Kind]) -> tuple[list[Kind], str]:
+    """The runs of one size as bars that several share, with a sentence about that; else as they are, and ""."""
+    points = [point for kind in kinds for point in kind.points]
+    if len(kinds) != 1 or len(points) <= MOST_RUNS or len({point["devices"] for point in points}) != 1:
+        return [*kinds], ""
+    (kind,) = kinds
+    merged = name_groups.merged(kind.points, kind.rate, MOST_RUNS)
+    if merged is None:
+        return [*kinds], ""
+    return [kind._replace(points=merged.rows)], name_groups.sentence(merged.left_out)
+
+
 def panels(kinds: Sequence[Kind], page: Page, ending: str = "") -> list[list[style.Panel]]:
     """Bars of all runs, a panel below the other for each kind of work.  `ending` is that of the axes' titles."""
     points = [point for kind in kinds for point in kind.points]
@@ -55,18 +70,22 @@ def _panel(points: Sequence[Row], rate: str, title: str, page: Page, has_size: b
             "rate": point[rate],
             "run_id": point["run_id"],
             "text": words.shorten(_text(point, rate, has_size), room),
+            **({"lowest": point["lowest"], "highest": point["highest"]} if point.get("runs", 1) > 1 else {}),
         }
         for k, point in enumerate(fastest)
     ]
     y = alt.Y("place:O", title=_title(len(bars)), axis=alt.Axis(labels=False, ticks=False, domain=False))
     x = alt.X(
         "rate:Q", title=title, scale=alt.Scale(domainMin=0, nice=False),
-        axis=alt.Axis(tickCount=5, **axes.even_labels(max(bar["rate"] for bar in bars))),
+        axis=alt.Axis(tickCount=5, **axes.even_labels(max(bar.get("highest", bar["rate"]) for bar in bars))),
     )  # fmt: skip
     chart = alt.Chart(style.values(bars))
     bar = chart.mark_bar(height={"band": 0.85}, color=_COLOR).encode(x, y, tooltip=["text:N", "run_id:N", "rate:Q"])
     text = chart.mark_text(align="left", baseline="middle", dx=_TEXT_START).encode(y=y, x=alt.value(0), text="text:N")
-    return style.Panel(alt.layer(bar, text), height=_BAND * len(bars))
+    ranges = [bar for bar in bars if "lowest" in bar]
+    rule = alt.Chart(style.values(ranges)).mark_rule(color=style.INK, strokeWidth=0.75)
+    rules = [rule.encode(x=alt.X("lowest:Q", title=title), x2="highest:Q", y=y)] if ranges else []
+    return style.Panel(alt.layer(bar, *rules, text), height=_BAND * len(bars))
 
 
 def _title(bars: int) -> str:
@@ -80,4 +99,5 @@ def _name(point: Row) -> str:
 
 def _text(point: Row, rate: str, has_size: bool) -> str:
     size = f" · {words.devices(point)}" if has_size else ""
+    size += f" · {point['runs']} runs" if point.get("runs", 1) > 1 else ""
     return f"{_name(point)}{size} · {words.short_number(point[rate])}"

@@ -14,7 +14,8 @@ Encodings:
     unit     devices as the logs count them; --unit gpu adds the two GCDs of a module
              those of different series that would overlap stand beside each other
     bar      a run with its name, the fastest first, where all runs had the same number of devices, or where only their
-             names tell most of them apart, or where no log states the devices
+             names tell most of them apart, or where no log states the devices; of more than 48 runs on one number
+             of devices, those whose names differ only in what matters least (a seed, a date) share a bar
     --mark bar  the rate of all devices of a run, bars of the series side by side at each number of devices, a panel
              for each model
 Source: bars of images and tokens per second and device in the results of MLPerf and of CARAML (SC'24 workshops)
@@ -81,6 +82,10 @@ def draw(
         point["series"] = " ".join(f"{point[fact]}" for fact in _SERIES_FACTS)
     shared = naming.name_by_facts(points, _SERIES_FACTS, _FURTHER_FACTS, style.legend_room(page))
     work_kinds.take_from_labels(kinds)
+    hidden, shares = rows.height - len(points), ""
+    if not page.mark and not page.facet:
+        kinds, shares = run_rates.sharing(kinds)
+        points = [point for kind in kinds for point in kind.points]
     is_named = (
         not page.mark and not page.facet and 1 < len(points) <= run_rates.MOST_RUNS and run_rates.tells_more(points)
     )
@@ -97,7 +102,8 @@ def draw(
     else:
         grid, legend, is_dodged = _points(kinds, page, ending)
     mark = "bar" if is_bars else "point"
-    caption = [shared, *_caption(kinds, rows.height - len(points), mark, is_added, is_printed)]
+    one = "Each run" if shares else f"Each {mark}: 1 run"
+    caption = [shared, *_caption(kinds, hidden, one, is_added, is_printed), shares]
     caption += [dodge.NOTE] if is_dodged else []
     caption += [size_bars.NOTE] if page.mark else []
     return style.figure(grid, legend, [*filter(None, caption), exclusions.sentence(left_out)], page)
@@ -146,14 +152,14 @@ def _points(kinds: Sequence[work_kinds.Kind], page: Page, ending: str) -> tuple[
     return grid, legend, moved
 
 
-def _caption(kinds: Sequence[work_kinds.Kind], hidden: int, mark: str, is_added: bool, is_printed: bool) -> list[str]:
+def _caption(kinds: Sequence[work_kinds.Kind], hidden: int, one: str, is_added: bool, is_printed: bool) -> list[str]:
     points = [point for kind in kinds for point in kind.points]
     works = " or ".join(sorted({kind.work for kind in kinds}))
     if is_printed:
-        lines = [f"Each {mark}: 1 run; {works}/s as its log prints them, whatever they include."]
+        lines = [f"{one}; {works}/s as its log prints them, whatever they include."]
     else:
         steps = words.counted([point["n_steps"] for point in points], "record")
-        lines = [f"Each {mark}: 1 run of {steps}; total {works} over total time, stalls included."]
+        lines = [f"{one} of {steps}; total {works} over total time, stalls included."]
     lines += [work_kinds.NOTE] if len(kinds) > 1 else []
     if all(point["devices"] is None for point in points):
         lines.append("No log states the number of devices.")

@@ -46,10 +46,10 @@ class _Reason(NamedTuple):
 
 
 def reasons(session: Session, question: Question) -> list[_Reason]:
-    """Why a query has no rows, the first reason first; at least one.  The session is about the question."""
+    """Why a query has no rows, that of most runs first; at least one.  The session is about the question."""
     assert question.query
     if not _has_rows(session, "selected_runs()"):
-        return [_Reason(f"there are no runs in {session.root}", "read some with: scalelens ingest logs/")]
+        return [_without_runs(session)]
     runs = str(question.parameters.get("runs", "")).strip()
     if runs and not _has_rows(session, call("selected_runs", {"runs": runs})):
         return [_Reason(f"no run matches {runs}", "see the runs with: scalelens query runs_overview")]
@@ -57,6 +57,17 @@ def reasons(session: Session, question: Question) -> list[_Reason]:
     found = _of_runs(session, question, query) if query.when_empty else []
     found = found or _missing(session, query) or _counted_otherwise(session, question, query)
     return found or [_Reason("no record has what this needs", _explained(query))]
+
+
+def _without_runs(session: Session) -> _Reason:
+    """That there are no runs: nothing was read yet, or nothing of it was understood."""
+    with Session(session.root, session.folders, "FROM files") as further:
+        ((files,),) = further.connection.execute("SELECT count(*) FROM files").fetchall()
+    if not files:
+        return _Reason(f"there are no runs in {session.root}", "read some with: scalelens ingest logs/")
+    which = f"none of its {files} files is" if files > 1 else "its one file is not"
+    what = f"there are no runs in {session.root}: {which} of a run"
+    return _Reason(what, 'see why: scalelens sql "SELECT path, note FROM files"')
 
 
 def told_reasons(session: Session, question: Question) -> list[dict[str, str]]:
@@ -75,7 +86,8 @@ def _of_runs(session: Session, question: Question, query: Query) -> list[_Reason
         asked = run_by_run(further.queries, question)
         for row in further.ask(asked).table.to_pylist():
             of_reason.setdefault(row["reason"], []).append(row)
-        return [reason_of(reason, rows, further.run_names) for reason, rows in of_reason.items()]
+        by_number = sorted(of_reason.items(), key=lambda told: -len(told[1]))
+        return [reason_of(reason, rows, further.run_names) for reason, rows in by_number]
 
 
 def run_by_run(queries: Mapping[str, Query], question: Question) -> Question:
