@@ -241,7 +241,7 @@ def test_rows_do_not_depend_on_how_much_is_held(name: str, monkeypatch: pytest.M
     data = (FIXTURES / "kineto" / f"{name}.json").read_bytes()
     held = tables(data)
     assert held["events"]
-    monkeypatch.setattr(kineto, "_HELD_BYTES", 0)
+    monkeypatch.setattr(kineto, "HELD_BYTES", 0)
     monkeypatch.setattr(Source, "utf8", lambda self, _: self.chunks(100))
     assert tables(data) == held
 

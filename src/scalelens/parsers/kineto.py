@@ -54,7 +54,7 @@ VERSION = 4
 _STEP_MARK = b"ProfilerStep#"
 _STEP = re.compile(r"ProfilerStep#\d{1,18}\Z", re.ASCII)
 _FAR_NS = 1 << 61  # the sum of two times that are nearer is a time
-_HELD_BYTES = 64 << 20  # of columns; a trace that has more is read once more for what stands after its first events
+HELD_BYTES = 64 << 20  # of columns; a trace that has more is read once more for what stands after its first events
 _SMALL_BYTES = 16 << 20  # as stored; of a larger file nothing is held, because it would be too much
 _FACTS = (
     "trace_id", "host_name", "schemaVersion", "record_shapes", "profile_memory", "with_stack", "with_flops",
@@ -117,7 +117,7 @@ def read(source: Source, rows: Rows) -> str | None:
     trace, notes = Trace(source, named=alone), _Notes()
     reading = _Reading(trace, alone, notes)
     pieces, held, held_bytes = reading.pieces(), list[EventColumns](), 0
-    most = _HELD_BYTES if source.size_bytes <= _SMALL_BYTES else 0
+    most = HELD_BYTES if source.size_bytes <= _SMALL_BYTES else 0
     around, steps = trace, reading.steps
     for columns in pieces:
         held.append(columns)
