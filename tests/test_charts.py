@@ -523,8 +523,8 @@ def test_the_more_gray_lines_the_fewer_points_each_and_the_caption_says_so(monke
         return sum(len(mark["data"]["values"]) for mark in marks(render.specification(chart, {})))
 
     before = points(draw("accuracy/many_runs"))
-    monkeypatch.setattr("scalelens.charts.accuracy._PALE_POINTS", 14 * 2 * 3)
-    monkeypatch.setattr("scalelens.charts.accuracy._LEAST_SLOTS", 2)
+    monkeypatch.setattr("scalelens.charts.accuracy.PALE_POINTS", 14 * 2 * 3)
+    monkeypatch.setattr("scalelens.charts.accuracy.LEAST_SLOTS", 2)
     thinned = draw("accuracy/many_runs")
     assert points(thinned) < before
     assert "Gray lines: the lowest and the highest record in each of 3 parts of the axis." in text_of(thinned)

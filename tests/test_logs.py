@@ -179,7 +179,8 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "joeynmt": {(WINDOW, NO_RATE)},  # between stamps
     "jube": {(RUN, JOB)},  # `_avg` of a pattern
     "jube_result": {(RUN, JOB)},
-    "headed_lines": {(WINDOW, NO_RATE)},  # differences of the time since the start
+    # Differences of the time since the start; the mean of an epoch below the heading of the epoch.
+    "headed_lines": {(WINDOW, NO_RATE), (EPOCH, NO_RATE)},
     "keras": {
         (EPOCH, NO_RATE),
         (EPOCH, JOB),

@@ -33,8 +33,8 @@ FACTS = ("name", "model")
 
 _FEW = 4  # records of a training, of which a line alone would be a stroke that nobody sees
 _SLOTS = 400  # of each panel; the lowest and the highest record of a slot are drawn
-_PALE_POINTS = 12_000  # of all gray lines of a panel together; thousands of them hide each other
-_LEAST_SLOTS = 10
+PALE_POINTS = 12_000  # of all gray lines of a panel together; thousands of them hide each other
+LEAST_SLOTS = 10
 _LOGARITHMIC_FROM = 1000  # highest score over lowest
 _TRAINING = style.Look("training", style.INK, None, [1, 0], 0.5)
 _VALIDATION = style.Look("validation", style.INK, "circle", [1, 0], 1)
@@ -129,7 +129,7 @@ def _panel(rows: pl.DataFrame, known: pl.DataFrame, way: Way, score: str, looks:
 def _pale_slots(looks: Sequence[style.Look], rows: pl.DataFrame) -> int:
     """Slots of the axis for each of the gray lines: the fewer, the more of these there are."""
     n_pale = rows["run_id"].n_unique() if any(look.shape is None for look in looks) else 0
-    return max(_LEAST_SLOTS, min(_SLOTS, _PALE_POINTS // (2 * n_pale))) if n_pale else 0
+    return max(LEAST_SLOTS, min(_SLOTS, PALE_POINTS // (2 * n_pale))) if n_pale else 0
 
 
 def _scores(scores: pl.Series, title: str) -> Any:

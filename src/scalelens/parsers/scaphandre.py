@@ -26,7 +26,7 @@ from scalelens.parsing.source import Source
 
 VERSION = 1
 
-_REPORT = re.compile(rb'\s*\[?\s*\{\s*"host"\s*:\s*\{\s*"(?:consumption|timestamp)"\s*:\s*\d')
+_REPORT = re.compile(rb'\s*(?:\[\s*)?\{\s*"host"\s*:\s*\{\s*"(?:consumption|timestamp)"\s*:\s*\d')
 _MOST_BYTES = 256 << 20
 _BETWEEN = re.compile(r"[\s,\[\]]*")
 

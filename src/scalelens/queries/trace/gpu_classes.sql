@@ -6,7 +6,7 @@
 --
 -- Needs: events
 --
--- Sources: gpu_work, [gpu_events]
+-- Sources: gpu_work, gpu_events
 --
 -- Parameters: runs, steps
 --   per := 'rank'    one row per 'rank', or per rank and 'step'; work outside of steps is then left out
