@@ -313,9 +313,8 @@ def test_intervals_of_quantiles_cover(quantile: float) -> None:
     truth = float(scipy.stats.norm.ppf(quantile))
     found = [quantile_interval(random.standard_normal(400), quantile) for _ in range(500)]
     ends = [(one.low, one.high) for one in found if one.low is not None and one.high is not None]
-    assert (
-        len(ends) >= 460
-    )  # at the 95th percentile of 400 records one in fourteen looks too much alike for an interval
+    # One series in fourteen looks too much alike for an interval of its 95th percentile.
+    assert len(ends) >= 460
     assert sum(low <= truth <= high for low, high in ends) >= 0.93 * len(ends)
 
 
