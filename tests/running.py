@@ -54,9 +54,10 @@ def carried_out(script: str, *options: object, ranks: int = 1, **environment: st
         words = [str(RUNNERS / script), "--device", "cpu", *map(str, options)]
         started = start_ranks(words, ranks, {"MASTER_PORT": str(free_port()), **environment}, out, err)
         for process in started:
-            process.join(240)
+            process.join(600)
             process.kill()
-        assert [process.exitcode for process in started] == [0] * ranks, err.read_text()
+        codes = [process.exitcode for process in started]
+        assert codes == [0] * ranks, f"{codes}\n{out.read_text()}\n{err.read_text()}"
         return out.read_text()
 
 

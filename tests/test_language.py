@@ -264,7 +264,7 @@ def test_an_indexed_data_set_and_a_checkpoint(tmp_path: Path) -> None:
 @pytest.mark.parametrize("sign", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)])
 def test_a_killed_job_leaves_whole_lines(tmp_path: Path, sign: signal.Signals) -> None:
     process = language_run(tmp_path, "--steps", 100_000, "--profile-steps", 0)
-    wait_for(lambda: (tmp_path / "rank0.log").read_text().count('"step"') > 9, process)
+    wait_for(lambda: (tmp_path / "rank0.log").read_text().count('"event": "step"') > 9, process)
     process.send_signal(sign)
     (tmp_path / "job.out").write_text(process.communicate(timeout=60)[0])
     assert process.returncode in (-signal.SIGKILL, 128 + signal.SIGTERM)
