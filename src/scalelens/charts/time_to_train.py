@@ -49,7 +49,7 @@ def draw(
         why = "all runs have the same number of devices" if is_of_one_size else "no run has a time and its devices"
         has_course = (rows["n_evaluations"] > 1).any()
         course = "plot accuracy score_name=eval_accuracy -o accuracy.pdf" if has_course else "query time_to_train"
-        raise UserError(f"there is no time to train against devices: {why}", f"see: scalelens {course}")
+        raise UserError(f"the time to train cannot be drawn against devices: {why}", f"see: scalelens {course}")
     points: list[Row] = known.sort("devices", "minutes", "run_id").to_dicts()
     for point in points:
         point["series"] = " · ".join(f"{point[fact]}" for fact in _SERIES_FACTS)

@@ -7,7 +7,7 @@ Source: the names of the columns, whose units must be said
 
 A table is read here if it has a column of energies with the unit in its name (energy_joules, Total Energy (J), energy_kwh),
 a column of durations (time_seconds, Duration (s); without a unit they stay unknown, but `1:37:40` has one), and none of
-steps.  Energies without durations are read from five rows on, if there is no power beside them and they do not only grow.
+steps.  Energies without durations are read from five rows on, if no power stands beside them and not every one is larger than the last.
 If the name has no unit, each cell may have one (529.94 mJ).  Energies that only grow over twenty rows are refused: they
 are readings of a counter, or rows in the order of their energy, and nothing tells which.
 Columns of the times at which a row begins and ends (start_time, end_time) make it a window: windows that follow each

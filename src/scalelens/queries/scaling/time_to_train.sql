@@ -36,7 +36,7 @@
 --   last_score           DOUBLE             MLPerf's last eval_accuracy, as printed
 --   file_id              VARCHAR            file that says when the run ended
 --   line                 BIGINT             its line
---   note                 VARCHAR            why there is no time, or what to know of it
+--   note                 VARCHAR            why there is no time, or what to keep in mind
 WITH
 spans AS (
     SELECT run_id, arg_max({'span_s': span_s, 'file_id': file_id, 'line': line}, (coalesce(attempt, 0), line)) AS last_span,

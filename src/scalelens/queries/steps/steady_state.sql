@@ -42,7 +42,7 @@
 --   before_s            DOUBLE s    median of the records before it; NULL where there is none
 --   n_before            BIGINT      records before it
 --   change_steps        VARCHAR     steps at which another level begins
---   note                VARCHAR     why there is no steady state; what else its levels may be
+--   note                VARCHAR     why there is no steady state, or what else the levels may be
 WITH
 series AS (
     SELECT run_id, coalesce(attempt, 0) AS attempt, count(*) AS n_steps,
