@@ -5,7 +5,7 @@
 PYTHON is an interpreter that has HolisticTraceAnalysis (or its continuation `traceinsight`) with pandas < 3, or
 TraceLens; without one our own figures are printed.  Where TraceLens does not read a trace, its reason stands there.  SRC is the folder `src` of another version of ScaleLens, measured in turn with this
 one, to see whether a change made something slower.  Each measurement is a process of its own, which first imports what
-it measures: no side's imports count.  All take turns, and the least of the rounds counts.
+it measures: no side's imports count but those of `commands`.  Modules are compiled before.  All take turns, and the least of the rounds counts.
 
 - `to_parquet`: ours from the file to the committed warehouse in one process; HTA's from the file to the data frame
   (`parse_trace_dataframe`), TraceLens's to its tree of events (`TreePerfAnalyzer.from_file`)
@@ -15,6 +15,8 @@ it measures: no side's imports count.  All take turns, and the least of the roun
 - `from_warehouse`: the three queries on a warehouse that is there, its opening included, against all of theirs, which
   keeps nothing between processes
 - `queries`: the same without the opening, as in a notebook that asks more than once
+- `commands`: `scalelens query` for each of the three, as a person types them, their starts included; any version of
+  ScaleLens can be asked so, while the others need one with this version's functions
 - `in_parallel`: copies of the first trace, ingested by one process on one core and by two on two, the command's start
   included; as in a Slurm job, for elsewhere workers give way to other processes and a single one does not; needs Linux
 
@@ -66,11 +68,28 @@ ASKING = (
     "import polars\nfrom scalelens.question.question import Question\nfrom scalelens.question.session import Session"
 )
 ALONE = f"from pathlib import Path\n{ASKING}"
+COMMANDS = f"""
+import json, os, resource, subprocess, sys, time
+def run(*arguments):
+    command = [sys.executable, "-m", "scalelens", *arguments, "-w", sys.argv[2]]
+    subprocess.run(command, check=True, capture_output=True)
+if not os.path.exists(sys.argv[2]):
+    run("ingest", sys.argv[1])
+def used_s():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+wall, cpu = time.perf_counter(), used_s()
+for name in {QUERIES}:
+    run("query", name)
+memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / (1024 if sys.platform == "linux" else 1024**2)
+print(json.dumps({{"wall_s": time.perf_counter() - wall, "cpu_s": used_s() - cpu, "memory_mb": memory}}))
+"""
 OURS = {
     "to_parquet": MEASURED.format(imports=READING, before="", work=INGEST),
     "end_to_end": MEASURED.format(imports=f"{READING}\n{ASKING}", before="", work=f"{INGEST}\n{OPEN}\n{ASK}"),
     "from_warehouse": MEASURED.format(imports=ALONE, before="", work=f"{OPEN}\n{ASK}"),
     "queries": MEASURED.format(imports=ALONE, before=OPEN, work=ASK),
+    "commands": COMMANDS,
 }
 HTA = {
     "to_parquet": MEASURED.format(
@@ -97,6 +116,7 @@ AGAINST = {
     "end_to_end": "end_to_end",
     "from_warehouse": "end_to_end",
     "queries": "end_to_end",
+    "commands": "end_to_end",
 }
 
 
@@ -105,7 +125,9 @@ def measured(python: str, script: str, *arguments: str, source: Path | None = No
 
     Raises ValueError with the last line that a failed process printed.
     """
-    environment = os.environ | ({"PYTHONPATH": str(source.resolve())} if source else {})
+    compiled = {"PYTHONPYCACHEPREFIX": f"{Path(tempfile.gettempdir()) / 'scalelens-compiled'}"}
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"} | compiled
+    environment |= {"PYTHONPATH": str(source.resolve())} if source else {}
     done = subprocess.run([python, "-c", script, *arguments], capture_output=True, text=True, env=environment)
     if done.returncode:
         raise ValueError(f"{python} failed on {arguments[0]}: {done.stderr.strip().splitlines()[-1]}")
@@ -126,9 +148,12 @@ def compared(trace: Path, peers: dict[str, str], before: Path | None, rounds: in
             for name, script in OURS.items():  # the last ask the warehouse that the one before them made
                 home = f"{scratch}/{'parquet' if name == 'to_parquet' else 'w'}"
                 ours[name].append(measured(sys.executable, script, str(trace), home))
-                if before:
-                    figures = measured(sys.executable, script, str(trace), f"{home}-before", source=before)
-                    others.setdefault(("before", name), []).append(figures)
+                if before and f"before, {name}" not in failed:
+                    try:
+                        figures = measured(sys.executable, script, str(trace), f"{home}-before", source=before)
+                        others.setdefault(("before", name), []).append(figures)
+                    except ValueError as error:  # a function that it does not have
+                        failed[f"before, {name}"] = str(error)
                 for peer, python in peers.items():
                     if name not in PEERS[peer] or peer in failed:
                         continue
@@ -141,7 +166,7 @@ def compared(trace: Path, peers: dict[str, str], before: Path | None, rounds: in
     record: dict[str, object] = {"trace": trace.name, "megabytes": round(size, 1), "failed": failed}
     for name, of_peers in AGAINST.items():
         record[name] = {"ours": (a := least(ours[name]))}
-        if before:
+        if ("before", name) in others:
             c = least(others["before", name])
             record[name] |= {"before": c, "ours_over_before": {key: round(a[key] / c[key], 2) for key in a}}  # type: ignore[operator]
         for peer in peers.keys() - failed.keys():

@@ -6,15 +6,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from scalelens.statistics.pipeline_replay import Question, table_of, what_if
 from scalelens.statistics.spans import class_spans, innermost, launch_paths, nested, time_beside
 
 _NESTED = [
     "line", "depth", "parent_line", "self_ns", "kernels", "kernel_ns", "subtree_kernels", "subtree_kernel_ns",
 ]  # fmt: skip
-_QUESTION = pa.struct(
-    [(name, pa.float64() if name.endswith("_s") else pa.string()) for name in (*Question._fields, "reason")]
-)
 
 
 def _innermost(starts: pa.ChunkedArray, ends: pa.ChunkedArray, times: pa.ChunkedArray) -> pa.Array:
@@ -84,6 +80,10 @@ def _pipeline_what_if(
     durations: pa.ChunkedArray,
 ) -> pa.Array:
     """`what_if` of Arrow columns of lists: of each table a list with an entry a question, or the reason for none."""
+    from scalelens.statistics.pipeline_replay import Question, table_of, what_if  # few questions need it
+
+    fields = (*Question._fields, "reason")
+    columns = pa.struct([(name, pa.float64() if name.endswith("_s") else pa.string()) for name in fields])
     answers: list[list[dict[str, Any]]] = []
     for stage, replica, step, name, start, duration in zip(
         stages, replicas, steps, names, starts, durations, strict=True
@@ -96,7 +96,7 @@ def _pipeline_what_if(
             answers.append([question._asdict() for question in what_if(table)])
         except ValueError as error:
             answers.append([{"reason": str(error)}])
-    return pa.array(answers, type=pa.list_(_QUESTION))
+    return pa.array(answers, type=pa.list_(columns))
 
 
 SQL_TRACES: dict[str, tuple[Callable[..., Any], list[Any], str]] = {

@@ -51,24 +51,27 @@ parts AS MATERIALIZED (
         memory_only_ns AS exposed_memory_ns, idle_ns
     FROM class_times(runs := runs, per := per, steps := steps)),
 names AS (
-    SELECT *, name[:60] AS label,
-        sum(lasted_ns) FILTER (class = 'communication') OVER (PARTITION BY run_id, file_id, rank, process, stream)
-            / sum(lasted_ns) OVER (PARTITION BY run_id, file_id, rank, process, stream) AS communication_share
-    FROM (SELECT run_id, file_id, rank, process, stream, class, name, collective IS NOT NULL AS is_collective,
-            sum(duration_ns) AS lasted_ns
-        FROM events WHERE class IS NOT NULL AND run_id IN (SELECT run_id FROM parts) GROUP BY ALL)),
-found AS (
-    SELECT run_id, file_id, rank, count(DISTINCT process) AS n_processes,
-        list(DISTINCT label ORDER BY label) FILTER (class = 'compute' AND (is_collective OR communication_share > 0.5
+    SELECT run_id, file_id, rank, process, stream, class, name[:60] AS label, collective IS NOT NULL AS is_collective,
+        sum(duration_ns) AS lasted_ns
+    FROM events WHERE class IS NOT NULL AND run_id IN (SELECT run_id FROM parts) GROUP BY ALL),
+streams AS (
+    SELECT run_id, file_id, rank, process,
+        list(label) FILTER (class = 'compute') AS labels,
+        list(label) FILTER (class = 'compute' AND (is_collective
             OR regexp_matches(label, '(?i)(^|[^a-z])(send|recv|receive|p2p|peer|exchange|multicast|remote)([^a-z]|$)'
-                '|(^|[^a-z])(inter|intra)_?node|(^|[^a-z])(dispatch|combine)_?(kernel|tokens?|experts?)([^a-z]|$)'))) AS doubtful
-    FROM names GROUP BY run_id, file_id, rank)
+                '|(^|[^a-z])(inter|intra)_?node|(^|[^a-z])(dispatch|combine)_?(kernel|tokens?|experts?)([^a-z]|$)'))) AS named,
+        sum(lasted_ns) FILTER (class = 'communication') > 0.5 * sum(lasted_ns) AS is_communication
+    FROM names GROUP BY run_id, file_id, rank, process, stream),
+found AS (
+    SELECT run_id, file_id, rank, len(list_distinct(list(process))) AS n_processes,
+        list_sort(list_distinct(flatten(list(CASE WHEN is_communication THEN labels ELSE named END)))) AS doubtful
+    FROM streams GROUP BY run_id, file_id, rank)
 SELECT parts.*, compute_ns / nullif(span_ns, 0) AS compute_share,
     exposed_comm_ns / nullif(span_ns, 0) AS exposed_comm_share,
     exposed_memory_ns / nullif(span_ns, 0) AS exposed_memory_share, idle_ns / nullif(span_ns, 0) AS idle_share,
     nullif(concat_ws('; ',
         CASE WHEN n_processes > 1 THEN n_processes || ' devices count as one: idle is where none of them works' END,
-        'may be communication, but counts as compute: ' || array_to_string(doubtful[:3], ', ')
+        'may be communication, but counts as compute: ' || nullif(array_to_string(doubtful[:3], ', '), '')
             || CASE WHEN len(doubtful) > 3 THEN format(' and {} more', len(doubtful) - 3) ELSE '' END), '') AS note
 FROM parts LEFT JOIN found ON found.run_id = parts.run_id AND found.file_id = parts.file_id
     AND found.rank IS NOT DISTINCT FROM parts.rank
