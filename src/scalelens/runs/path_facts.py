@@ -28,7 +28,7 @@ _NAME_PATTERNS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
 # How names of devices in the catalog begin: V100, MI250X, RTX 4090, Gaudi 2.  `max_1550` is more likely a maximum.
 _FAMILY = re.compile(r"\b(?!Max\b)([A-Za-z]{1,5}) ?(\d{1,4}[A-Z]?)\b")
 _FORM = r"(?:[-_ ]?(?:sxm\d?|pcie|nvl|oam|gcd|\d{2,3}gb))*"
-_BATCH_OR_DEVICE = "b200"  # by itself more likely a batch size
+_MORE_LIKELY_ELSE = ("b200", "t4", "h20", "a40")  # by itself: a batch size, a fourth try, twenty hours
 _SPLIT = re.compile(r"(?<![a-z0-9])(?:(?:tp|pp|dp)[-_=]?\d{1,4}[-_]?)+(?![a-z0-9])")
 _SPLIT_PART = re.compile(r"(tp|pp|dp)[-_=]?(\d+)")
 _LARGEST_PP = 64  # llama.cpp's pp512 is a prompt of 512 tokens
@@ -102,7 +102,7 @@ def _devices_in(name: str) -> set[str]:
     devices = set()
     for match in _device_pattern().finditer(name):
         maker, family, form, count = match.groups()
-        if family != _BATCH_OR_DEVICE or maker or form or count:
+        if family not in _MORE_LIKELY_ELSE or maker or form or count:
             model = _families()[re.sub(r"[-_ ]", "", family)]
             devices.add("-".join([model, *re.findall(r"[a-z]+\d?|\d+gb", form)]).upper())
     return devices

@@ -66,7 +66,8 @@ left_out AS (
     SELECT 'left out' AS key, count(*) AS n_of,
         count(*) FILTER (NOT coalesce(is_mean, false) AND n_excluded > n_steps) AS n_broken,
         count(*) FILTER (is_mean OR coalesce(n_steps + n_excluded, 0) = 0) AS n_unknown,
-        CASE WHEN n_broken > 0 THEN format('{} of {} runs keep fewer than half of their records', n_broken, n_of)
+        CASE WHEN count(*) = 0 THEN 'there are no runs'
+            WHEN n_broken > 0 THEN format('{} of {} runs keep fewer than half of their records', n_broken, n_of)
             WHEN n_unknown > 0 THEN format('{} of {} runs log no steps, or means that may hold the warm-up', n_unknown, n_of)
             ELSE format('{} of {} records are left out, each by a rule of exclusions()', sum(n_excluded),
                 sum(n_excluded + n_steps)) END AS evidence
@@ -104,21 +105,24 @@ described AS (
     LEFT JOIN capped AS c ON c.run_id = f.run_id),
 clocks AS (
     SELECT 'clocks' AS key, count(*) AS n_of, count(*) FILTER (NOT (has_clock AND has_limit)) AS n_broken, 0 AS n_unknown,
-        format('{} of {} runs state a clock of the device, {} a power limit', count(*) FILTER (has_clock), n_of,
-            count(*) FILTER (has_limit)) AS evidence
+        if(count(*) = 0, 'there are no runs', format('{} of {} runs state a clock of the device, {} a power limit',
+            count(*) FILTER (has_clock), n_of, count(*) FILTER (has_limit))) AS evidence
     FROM described),
 environment AS (
     SELECT 'environment' AS key, count(*) AS n_of, count(*) FILTER (len(missing) > 0) AS n_broken, 0 AS n_unknown,
-        if(n_broken = 0, format('{} runs state system, device, precision and versions', n_of),
-            format('{} of {} runs lack {}', n_broken, n_of, array_to_string(list_sort(list_distinct(flatten(list(missing)))), ', ')))
-            AS evidence
-    FROM described),
+        CASE WHEN count(*) = 0 THEN 'there are no runs'
+            WHEN n_broken = 0 THEN format('{} runs state system, device, precision and versions', n_of)
+            ELSE format('of {} runs so many do not state: {}', n_of, any_value(most_missing)) END AS evidence
+    FROM described CROSS JOIN (
+        SELECT string_agg(name || ' ' || n_runs, ', ' ORDER BY n_runs DESC, name) AS most_missing
+        FROM (SELECT name, count(*) AS n_runs FROM (SELECT unnest(missing) AS name FROM described) GROUP BY name))),
 energies AS (SELECT run_id, min(coverage) AS coverage, bool_and(energy_j IS NOT NULL) AS is_known
     FROM energy_efficiency(runs := runs) GROUP BY run_id),
 energy AS (
     SELECT 'energy' AS key, count(*) AS n_of, count(*) FILTER (coverage < 0.95) AS n_broken,
         count(*) FILTER (coverage IS NULL OR NOT is_known) AS n_unknown,
-        CASE WHEN count(is_known) = 0 THEN 'no energy of a run can be computed'
+        CASE WHEN count(*) = 0 THEN 'there are no runs'
+            WHEN count(is_known) = 0 THEN 'no energy of a run can be computed'
             WHEN n_broken > 0 THEN format('{} of {} runs have gaps: the least coverage is {:.0f} %', n_broken, n_of, 100 * min(coverage))
             WHEN n_unknown > 0 THEN format('{} of {} runs have no energy, or one whose extent is not known', n_unknown, n_of)
             ELSE format('the energy of {} runs covers at least {:.0f} % of each', n_of, 100 * min(coverage)) END AS evidence
@@ -128,7 +132,8 @@ utilization AS (
     SELECT 'mfu' AS key, count(*) AS n_of,
         greatest(count(*) FILTER (contains(reason, 'impossible')), coalesce(any_value(n_doubted), 0)) AS n_broken,
         count(*) FILTER (mfu IS NULL OR peak_tflops IS NULL) AS n_unknown,
-        CASE WHEN n_broken > 0 THEN format('{} of {} runs print an MFU or TFLOP/s that cannot be true (implausible)', n_broken, n_of)
+        CASE WHEN count(*) = 0 THEN 'there are no runs'
+            WHEN n_broken > 0 THEN format('{} of {} runs print an MFU or TFLOP/s that cannot be true (implausible)', n_broken, n_of)
             WHEN n_unknown > 0 THEN format('{} of {} runs have no MFU: {}', n_unknown, n_of, mode(reason))
             ELSE format('{} runs: formula {}, dense peak {:g} TFLOP/s', n_of, string_agg(DISTINCT formula_used, ', '), min(peak_tflops))
             END AS evidence

@@ -29,7 +29,7 @@
 -- Columns:
 --   series                 VARCHAR              what the runs share
 --   devices                INTEGER              devices
---   device_unit            VARCHAR              gpu, gcd, ipu, hpu or cpu
+--   device_unit            VARCHAR              gpu, gcd, ipu, hpu, tpu or cpu
 --   global_batch_size      BIGINT samples       per step over all devices
 --   run_ids                VARCHAR[]            runs of that batch
 --   n_runs                 BIGINT               how many

@@ -14,7 +14,7 @@
 --   run_id                VARCHAR           run
 --   device_model          VARCHAR           name of the device in the log
 --   device                VARCHAR           name in the catalog
---   unit                  VARCHAR           gpu, gcd, ipu or hpu: what the figures are of
+--   unit                  VARCHAR           gpu, gcd, ipu, hpu or tpu: what the figures are of
 --   memory_gb             DOUBLE GB         memory
 --   fp32_tflops           DOUBLE TFLOP/s    dense peak
 --   tf32_tflops           DOUBLE TFLOP/s    dense peak
