@@ -64,6 +64,7 @@ from scalelens.tabular.sensor_columns import (
     uneven_interval,
     would_tell,
 )
+from scalelens.tabular.sensor_lines import form_of
 from scalelens.tabular.sensor_rows import SensorRow, first_rows, head_of, sensor_rows
 from scalelens.tabular.sensor_times import TableClock, TimeColumn, goes_back, is_number, spans_days, time_column
 
@@ -88,6 +89,7 @@ _MOST_HELD = 0.95  # of the rows
 _FEWEST_SHARED = 3  # values of a column that has, each time, the same one for all devices
 _MOST_LINES = 200_000  # that are looked at to learn which columns name the sensors
 _PROGRAM = re.compile(r"(?:app|application|process|program|command)[_ ]?(?:name|id)?|pid|exe", re.IGNORECASE)
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}\.\d{3}")
 _LISTED = re.compile(r"power|watt", re.IGNORECASE)
 
 
@@ -127,8 +129,9 @@ def _layout_of(header: list[str], cells: Sequence[str] = ()) -> _Layout | None:
         return None
     if any(map(_STEPS.fullmatch, header)):
         return None
-    time = time_column(header)
-    powers = power_columns(header, cells if len(cells) == len(header) else ())
+    fitting = cells if len(cells) == len(header) else ()
+    time = time_column(header, fitting)
+    powers = power_columns(header, fitting)
     energies = [energy for k, name in enumerate(header) if (energy := energy_column(k, name))]
     if time is None or not (powers or energies):
         return None
@@ -252,6 +255,8 @@ def _sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
     ]
     if not rows:
         return (), None
+    if grouped := _may_be_grouped(rows, layout, form_of(head_of(source)).delimiter):
+        return (), f"the numbers of {grouped} may have points between their thousands, or before a fraction"
     if duration := are_windows(layout.header, rows):
         return (
             (),
@@ -283,6 +288,15 @@ def _sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
     column = would_tell(rows, k, apart)
     could = f"the column {layout.header[column]} would: call it sensor" if column is not None else "add one, as sensor"
     return (), f"each time stands in {several} rows, and no known column tells their devices apart; {could}"
+
+
+def _may_be_grouped(rows: list[list[str]], layout: _Layout, delimiter: str | None) -> str | None:
+    """A column of milliwatts with a point before the last three digits of each number, in a table with semicolons."""
+    for column in layout.powers if delimiter == ";" else ():
+        cells = [row[column.k] for row in rows if row[column.k]]
+        if column.scale and column.scale < 1 and len(cells) > 2 and all(map(_THOUSANDS.fullmatch, cells)):
+            return column.name
+    return None
 
 
 def _moments(rows: list[list[str]], layout: _Layout) -> list[int]:

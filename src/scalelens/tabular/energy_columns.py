@@ -1,6 +1,7 @@
 """Columns of energy in a table of sensors, and which of them are counters."""
 
 import itertools
+import statistics
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensor_words import names_part, scope_of_words, separated
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount
+from scalelens.tabular.prometheus_series import is_series, series_column
 from scalelens.tabular.sensor_rows import sensor_rows
 from scalelens.units import factors
 
@@ -17,6 +19,7 @@ _NAMED = re.compile(
     r"|(?<=[_ .])([um]?[jJ]|k[jJ]|MJ|[kK]?[wW][hH]|[mM]Wh|joules?)"
     r"|(?<![A-Za-z])(Joules?|[kM]?Wh)|(?<![a-z])(joules|kwh)_total)"
 )
+_DIVIDED = re.compile(r"(?<![A-Za-z])([Ee]nergy|ENERGY|E) ?[,/] ?(uJ|mJ|J|kJ|MJ|Wh|kWh)\Z")  # Energy / J
 _WITHIN = re.compile(r"(.*?)(?<![A-Za-z])([Jj]oules?|[kK][wW][hH])(?![A-Za-z])(.*)")
 _ENERGY = re.compile(r"energy|joules?|(?<![a-z])[mk]?wh(?![a-z])", re.IGNORECASE)
 _NO_ENERGY = re.compile(
@@ -48,6 +51,9 @@ _ENERGIBRIDGE = re.compile(r"(?:CPU|CORE\d+|PACKAGE|DRAM|PP[01]|PSYS|GPU\d*)_ENE
 _LONGEST = 60  # characters of a name
 _FEWEST = 5  # rows: so many of other energies stand in the order of their size once in 120 times
 _MOST_BACK = 0.05  # of the readings may be below the one before, of a counter that begins anew
+_COUNTS = re.compile(r"cumul|accum|count|since|so[ _]far|uj|consumed|total|PACKAGE|pkg|rapl|psys", re.IGNORECASE)
+_MOST_OF_ONE = 3  # intervals of which the first reading of a counter that began with the table is
+_LEAST_NOISE = 1e-3  # of the energy of an interval, from one to the next
 _SAME = 0.9  # of the rows, where two columns show one counter
 _MOST_ROWS = 200_000  # that are looked at
 
@@ -67,7 +73,11 @@ def energy_column(k: int, name: str) -> EnergyColumn | None:
     """A column of energy, by its name."""
     if plugin := _CODECARBON.fullmatch(name):
         return EnergyColumn(k, name, _SCALES["kwh"], plugin[1] or "total", scope_of_words(plugin[1] or "total"))
-    words = separated(name)
+    if is_series(name) or name.startswith("DCGM_FI_"):
+        series = series_column(name)
+        is_energy = series is not None and series[0].is_counter
+        return EnergyColumn(k, name, series[0].scale, series[1], series[0].scope) if series and is_energy else None
+    words = _DIVIDED.sub(r"\1 [\2]", separated(name))
     match = _NAMED.fullmatch(words) or _WITHIN.fullmatch(words)
     if not match or _NO_ENERGY.search(words):
         return None
@@ -142,9 +152,14 @@ def counter_columns(
     kept: list[tuple[EnergyColumn, list[list[float]]]] = []
     for column in columns:
         own = [values for (k, _), values in series.items() if k == column.k]
-        fewest = 2 if _ENERGIBRIDGE.fullmatch(column.name) else _FEWEST
+        fewest = 2 if _ENERGIBRIDGE.fullmatch(column.name) else _FEWEST  # readings of what is known as a counter
         if own and all(len(values) >= _FEWEST and len({*values}) == 1 != values[0] + 1 for values in own):
             rows.problem(1, f"the column {column.name} stands still: it is not a counter, and is not read")
+        elif own and fewest > 2 and not _COUNTS.search(column.name) and any(map(_may_be_intervals, own)):
+            rows.problem(
+                1, f"the column {column.name} only grows, but by little beside its first number: it may be a counter "
+                "that began before, or the energy of each interval, and is not read",
+            )  # fmt: skip
         elif own and all(only_grows(values, fewest) for values in own):
             same = next((other for other, its in kept if other.scope == column.scope and _are_same(own, its)), None)
             if same:
@@ -157,6 +172,18 @@ def counter_columns(
                 "and is not read",
             )  # fmt: skip
     return [column for column, _ in kept]
+
+
+def _may_be_intervals(values: Sequence[float]) -> bool:
+    """Whether numbers that only grow can be the energies of intervals as well as readings of a counter.
+
+    A counter that began with the table starts with an interval's energy or less; that of a device, which began long
+    ago, grows by much less than the noise of measured intervals.
+    """
+    if not only_grows(values) or not values[0]:
+        return False
+    step = statistics.median(after - before for before, after in itertools.pairwise(values))
+    return _MOST_OF_ONE * step < values[0] < step / _LEAST_NOISE
 
 
 def _are_same(own: list[list[float]], other: list[list[float]]) -> bool:
