@@ -61,7 +61,9 @@ class Reader:
         self.looped.lines += 1
         if card := _CARD.match(line.text):
             self.card = card[1]
-            self.rows.param("device_model", f"Ascend {card[2].removeprefix('Ascend')}", line.number, origin="environment")
+            self.rows.param(
+                "device_model", f"Ascend {card[2].removeprefix('Ascend')}", line.number, origin="environment"
+            )
             is_number = card[3][:1].isdigit()
             if is_number and card[1] not in self.powered:
                 self.powered.add(card[1])

@@ -9,7 +9,9 @@ A table is ours if it has a column of times and one of power or counted energy, 
 A column of power says its unit in its name (power_w, gpu0_power_mw, P (W), watts, power_watts_cpu), in a line of units
 below the header, or in its cells (21.7 W, whatever the name): else it is refused.  `W` alone is one beside V, A or Wh.  A column of energy says its unit in its name (PACKAGE_ENERGY (J), cpu_energy_kwh), and is read where it only
 grows, from five rows on: a counter, which may begin anew.  One that goes up and down can be of each interval or of
-something else, and is not read.
+something else, and is not read, nor is one that grows by little beside its first number, unless its name says that it
+counts.  Energies that are of intervals by their name (energy_delta_j) add up.  A column may be a series of Prometheus
+with its labels, as in Grafana's CSV.
 The header may be the last comment above the rows, and the cells of a row may go on in the next line.  Of a table with
 a value in each row (timestamp,metric,value,unit) the rows of a power are read; without a column of units the metric's
 name says it.  Limits, maxima and the like are none.  The time is a date with or without a zone (without: local, --tz), or a number
@@ -49,7 +51,8 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount, nanoseconds_since_1970
 from scalelens.tabular.cells import MAY_BE_CUT, head_lines
 from scalelens.tabular.counter_units import Area, drop_other_units
-from scalelens.tabular.energy_columns import EnergyColumn, are_windows, counter_columns, energy_column
+from scalelens.tabular.energy_columns import EnergyColumn, are_windows, counter_columns, energy_column, interval_column
+from scalelens.tabular.interval_energies import Intervals
 from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
 from scalelens.tabular.power_columns import PowerColumn, has_unit, power_columns
 from scalelens.tabular.sensor_columns import (
@@ -132,7 +135,9 @@ def _layout_of(header: list[str], cells: Sequence[str] = ()) -> _Layout | None:
     fitting = cells if len(cells) == len(header) else ()
     time = time_column(header, fitting)
     powers = power_columns(header, fitting)
-    energies = [energy for k, name in enumerate(header) if (energy := energy_column(k, name))]
+    energies = [
+        energy for k, name in enumerate(header) if (energy := energy_column(k, name) or interval_column(k, name))
+    ]
     if time is None or not (powers or energies):
         return None
     if any(header.count(header[k]) > 1 for k in (time.k, *(each.k for each in powers), *(each.k for each in energies))):
@@ -184,7 +189,9 @@ def _samples(
 ) -> None:
     """The rows below the header."""
     rows, usable = samples.rows, list[PowerColumn]()
-    counters = counter_columns(source, layout.energies, named_by, layout.node, rows)
+    intervals = Intervals(samples)
+    counters = [column for column in layout.energies if column.of_interval]
+    counters += counter_columns(source, layout.energies, named_by, layout.node, rows)
     clock = TableClock(layout.time, _times_of(source, layout))
     shared = _shared(source, layout, named_by)
     areas: dict[Sensor, Area] = {}
@@ -224,8 +231,10 @@ def _samples(
             areas.setdefault(sensor, Area()).add(nanoseconds_since_1970(stamp[0]), power_w)
         for counter in (counter for counter in counters if counter.k != unread):
             sensor = _sensor_of(counter, cells, layout, () if counter.k in shared else named_by)
-            samples.counter(number, sensor, cells[counter.k], stamp, counter.scale)
+            into = intervals.add if counter.of_interval else samples.counter
+            into(number, sensor, cells[counter.k], stamp, counter.scale)
     drop_other_units(samples, areas)
+    intervals.finish(areas)
 
 
 def _no_time(cell: str, layout: _Layout) -> str:

@@ -34,6 +34,9 @@ _WORDS = re.compile(
     r"(?:^|[_ .-])(?:energy|consumed|consumption|used|usage|cumulative|accumulated|counter|joules?)(?=$|[_ .-])",
     re.IGNORECASE,
 )
+_OF_INTERVAL = re.compile(
+    r"(?:(?<![A-Za-z])(?:per[_ ])?(?:interval|delta)|\u0394)(?:[_ .-]|(?![A-Za-z]))", re.IGNORECASE
+)
 _CELL = re.compile(r"(\d{1,15}(?:\.\d{0,15})?(?:[eE][-+]?\d{1,3})?) ?([um]?J|kJ|MJ|[mkM]?Wh|[Jj]oules?)?")
 _CODECARBON = re.compile(r"codecarbon_+(?:(cpu|gpu|ram)_energy|energy_consumed)")  # as Experiment Runner calls them
 _SCALES = {unit.lower(): scale for unit, scale in factors("uJ", "mJ", "J", "kJ", "Wh", "kWh").items()} | {
@@ -66,6 +69,7 @@ class EnergyColumn(NamedTuple):
     scale: float  # to joules
     device: str | None
     scope: str | None
+    of_interval: bool = False  # whether each row holds what was taken since the row before it
     in_cells: bool = False  # whether each cell says its own unit, and the name none
 
 
@@ -93,13 +97,21 @@ def energy_column(k: int, name: str) -> EnergyColumn | None:
     return EnergyColumn(k, name, scale, label, scope_of_words(label or ""))
 
 
+def interval_column(k: int, name: str) -> EnergyColumn | None:
+    """A column of the energies of intervals, by its name: energy_delta_j, interval_energy_j."""
+    words = separated(name)
+    rest = _OF_INTERVAL.sub("", words)
+    column = energy_column(k, rest.strip(" _.-")) if rest != words else None
+    return column._replace(name=name, of_interval=True) if column else None
+
+
 def energy_in_cells(k: int, name: str, cell: str) -> EnergyColumn | None:
     """A column of energy whose cells say their unit, as `529.94 mJ`."""
     match = _CELL.fullmatch(cell)
     if match is None or not match[2] or not lacks_unit(name):
         return None
     label = _WORDS.sub("", separated(name)).strip(" _.-") or None
-    return EnergyColumn(k, name, 1.0, label, scope_of_words(label or ""), True)
+    return EnergyColumn(k, name, 1.0, label, scope_of_words(label or ""), in_cells=True)
 
 
 def joules_of(cell: str, column: EnergyColumn) -> float | None:
@@ -151,6 +163,8 @@ def counter_columns(
                 series.setdefault((column.k, tuple(row.cells[k] for k in apart)), []).append(value)
     kept: list[tuple[EnergyColumn, list[list[float]]]] = []
     for column in columns:
+        if column.of_interval:
+            continue
         own = [values for (k, _), values in series.items() if k == column.k]
         fewest = 2 if _ENERGIBRIDGE.fullmatch(column.name) else _FEWEST  # readings of what is known as a counter
         if own and all(len(values) >= _FEWEST and len({*values}) == 1 != values[0] + 1 for values in own):

@@ -41,7 +41,7 @@ class Form(NamedTuple):
 
     first: list[str]  # cells of the line that is the header
     delimiter: str | None  # None: blanks
-    style: str = ""  # of its numbers, as in `number_style`
+    style: str = ""  # of its numbers, as in `_number_style`
     units: list[str] | None = None  # cells of the line of units below the header
     in_comment: bool = False  # whether the header is the comment above the first row
 
@@ -107,7 +107,7 @@ def form_of(head: bytes) -> Form:
         is_sensed = units is not None or any(map(_SENSED.search, cells))
         if is_sensed and len(fitted(below[0], len(cells))) == len(cells):
             rows = (split(text, delimiter) for text in lines[k + 1 :])
-            return Form(cells, delimiter, number_style(rows, delimiter), units)
+            return Form(cells, delimiter, _number_style(rows, delimiter), units)
     delimiter = _delimiter_of(lines[0]) or ","
     return Form(split(lines[0], delimiter), delimiter)
 
@@ -123,7 +123,7 @@ def _header_in_comment(head: bytes, lines: Sequence[str]) -> Form | None:
     is_header = len(names) == len(cells) > 1 and all(map(_names_column, names)) and any(map(_SENSED.search, names))
     if not is_header:
         return None
-    style = number_style((split(line, delimiter) for line in lines), delimiter)
+    style = _number_style((split(line, delimiter) for line in lines), delimiter)
     return Form(names, delimiter, style, in_comment=True)
 
 
@@ -145,7 +145,7 @@ def _are_units(cells: Sequence[str], names: Sequence[str]) -> bool:
     )
 
 
-def number_style(rows: Iterable[Sequence[str]], delimiter: str | None) -> str:
+def _number_style(rows: Iterable[Sequence[str]], delimiter: str | None) -> str:
     """`,` where numbers have a comma for the point, `.` where something stands between their thousands, else nothing.
 
     1.234,5 and 1,234.5 say which it is; of 1,234 and 1.234 alone, nothing does.
