@@ -9,7 +9,7 @@ from scalelens.parsing.sensors import SCALES as WATT_SCALES
 from scalelens.parsing.sensors import UNAVAILABLE
 from scalelens.tabular.prometheus_series import is_series, series_column
 
-_WORDS = r"m?(?:[Ww]att(?:s|age)?|WATTS?)|(?:[Mm]illi|[Mm]icro|[Kk]ilo)[ _-]?[Ww]atts?"
+_WORDS = r"m?(?:[Ww]atts?|WATTS?)|(?:[Mm]illi|[Mm]icro|[Kk]ilo)[ _-]?[Ww]atts?"
 _UNIT = rf"[uU\u00b5\u03bc]W|uw|[mk]?[wW]|{_WORDS}"
 _BRACKETS = re.compile(rf"(.*?) ?(?:\[ ?({_UNIT}) ?\]|\( ?({_UNIT}) ?\))(.*)")
 _AT_END = re.compile(rf"(.*?)[_ .](?:in[_ ])?({_UNIT})")
