@@ -55,6 +55,7 @@ from scalelens.tabular.energy_columns import EnergyColumn, are_windows, counter_
 from scalelens.tabular.interval_energies import Intervals
 from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
 from scalelens.tabular.power_columns import PowerColumn, has_unit, power_columns
+from scalelens.tabular.prometheus_series import is_series
 from scalelens.tabular.sensor_columns import (
     SENSOR,
     are_phases,
@@ -93,6 +94,7 @@ _FEWEST_SHARED = 3  # values of a column that has, each time, the same one for a
 _MOST_LINES = 200_000  # that are looked at to learn which columns name the sensors
 _PROGRAM = re.compile(r"(?:app|application|process|program|command)[_ ]?(?:name|id)?|pid|exe", re.IGNORECASE)
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}\.\d{3}")
+_MEASURED = re.compile(r"_(?:micro|milli)?(?:joules|watts?)(?:_total)?(?![a-z])")
 _LISTED = re.compile(r"power|watt", re.IGNORECASE)
 
 
@@ -113,11 +115,16 @@ def recognise(head: bytes, name: str) -> bool:
     first = first_rows(head)
     layout = _layout_of(*first) if first else None
     if first is None or layout is None:
-        return False
+        return first is not None and _are_shares(first[0])
     cells = first[1]
     return len(cells) == len(layout.header) and any(
         watts(cells[k]) is not None for k in [each.k for each in layout.powers] + [each.k for each in layout.energies]
     )
+
+
+def _are_shares(header: Sequence[str]) -> bool:
+    """Whether the columns are series of Prometheus that hold a power or an energy of what is no sensor."""
+    return time_column(header) is not None and any(is_series(name) and _MEASURED.search(name) for name in header)
 
 
 def _is_list(head: bytes) -> bool:
@@ -167,10 +174,13 @@ def read(source: Source, rows: Rows) -> str | None:
                 if series > 1
                 else "no known format in it"
             )
+        if first and _are_shares(first.cells):
+            rows.problem(1, "its series are shares of containers or programs, or of expressions: none is of a sensor")
+            return None
         if first:  # a byte that is not text, elsewhere in the head of the file
             rows.problem(first.line, "the header is damaged", first.text)
         return None
-    if program := next(filter(_PROGRAM.fullmatch, layout.header), None):
+    if (program := next(filter(_PROGRAM.fullmatch, layout.header), None)) and not _is_of_gpu(source, layout):
         rows.problem(1, f"{program} names programs: their powers are estimates of a share of what the machine drew")
         return None
     named_by, why = _sensors_of(source)
@@ -182,6 +192,22 @@ def read(source: Source, rows: Rows) -> str | None:
     _samples(lines, layout, named_by, samples, source)
     samples.finish("energy")
     return None
+
+
+def _is_of_gpu(source: Source, layout: _Layout) -> bool:
+    """Whether powers beside a program are of its whole GPU, of which no tool knows a program's share.
+
+    So they are where a column numbers the GPU and each GPU had one program.
+    """
+    gpus = [k for k in layout.devices if _OF_GPU.search(layout.header[k])]
+    programs = [k for k, name in enumerate(layout.header) if _PROGRAM.fullmatch(name)]
+    if not gpus or any(column.scope not in ("gpu", None) for column in layout.powers):
+        return False
+    own: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    for row in itertools.islice(sensor_rows(source), 1, _MOST_LINES):
+        if len(row.cells) == len(layout.header):
+            own.setdefault(tuple(row.cells[k] for k in gpus), set()).add(tuple(row.cells[k] for k in programs))
+    return all(len(each) == 1 for each in own.values())
 
 
 def _samples(

@@ -19,6 +19,9 @@ _NAMED = re.compile(
     r"|(?<=[_ .])([um]?[jJ]|k[jJ]|MJ|[kK]?[wW][hH]|[mM]Wh|joules?)"
     r"|(?<![A-Za-z])(Joules?|[kM]?Wh)|(?<![a-z])(joules|kwh)_total)"
 )
+_LONG = re.compile(
+    r"(?<![A-Za-z])(?:(milli|micro|kilo)[ _-]?(?:joules?|(watt)[ _-]?hours?))(?![A-Za-z])", re.IGNORECASE
+)
 _DIVIDED = re.compile(r"(?<![A-Za-z])([Ee]nergy|ENERGY|E) ?[,/] ?(uJ|mJ|J|kJ|MJ|Wh|kWh)\Z")  # Energy / J
 _WITHIN = re.compile(r"(.*?)(?<![A-Za-z])([Jj]oules?|[kK][wW][hH])(?![A-Za-z])(.*)")
 _ENERGY = re.compile(r"energy|joules?|(?<![a-z])[mk]?wh(?![a-z])", re.IGNORECASE)
@@ -81,7 +84,7 @@ def energy_column(k: int, name: str) -> EnergyColumn | None:
         series = series_column(name)
         is_energy = series is not None and series[0].is_counter
         return EnergyColumn(k, name, series[0].scale, series[1], series[0].scope) if series and is_energy else None
-    words = _DIVIDED.sub(r"\1 [\2]", separated(name))
+    words = _LONG.sub(_short, _DIVIDED.sub(r"\1 [\2]", separated(name)))
     match = _NAMED.fullmatch(words) or _WITHIN.fullmatch(words)
     if not match or _NO_ENERGY.search(words):
         return None
@@ -95,6 +98,12 @@ def energy_column(k: int, name: str) -> EnergyColumn | None:
         return None
     scale = _MEGA.get(unit) or _SCALES[unit.lower()]
     return EnergyColumn(k, name, scale, label, scope_of_words(label or ""))
+
+
+def _short(unit: re.Match[str]) -> str:
+    """`mJ` of millijoules, `kWh` of kilowatt hours."""
+    size = {"milli": "m", "micro": "u", "kilo": "k"}.get(unit[1].lower(), "")
+    return f"{size}{'Wh' if unit[2] else 'J'}"
 
 
 def interval_column(k: int, name: str) -> EnergyColumn | None:
