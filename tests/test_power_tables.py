@@ -30,6 +30,7 @@ TIMES: dict[str, Callable[[int], str]] = {
     "elapsed_s": lambda k: f"{k}.0",
     "seconds_since_start": lambda k: f"{k}.0",
     "Time [min]": lambda k: f"{k / 60:.9f}",
+    "time stamp": lambda k: f"20260304 10:00:{k:02d}",
     "datetime": lambda k: f"2026-03-04 10:00:{k:02d}.000",
     "time": lambda k: f"10:00:{k:02d}",
 }
@@ -112,6 +113,9 @@ BESIDE = {  # a header, its rows, and the joules by scope; nothing where the tab
         "timestamp,server,power_w", lambda k: f"{at(k, 'a', P[k])}\n{at(k, 'a', P[k])}", {None: E},
     ),
     "intervals": ("timestamp,dt,power_w", lambda k: at(k, 1 + k % 4, P[k]), {}),
+    "phases with durations": (
+        "timestamp,phase,phase_ms,total_mw", lambda k: f"20260304 10:00:{k // 2:02d},p{k % 4},{k % 4 * 50},{P[k] * 1000}", {},
+    ),
     "counter": ("timestamp,energy_j", lambda k: at(k, COUNTED[k]), {None: E}),
     "counter in MWh": ("timestamp,energy_MWh", lambda k: at(k, f"{COUNTED[k] / 3.6e9:.15f}"), {None: E}),
     "counter that stands still": ("timestamp,energy_j", lambda k: at(k, 100), {}),

@@ -25,7 +25,7 @@ _MOMENT = re.compile(
 )
 _OTHER_FORMS = (  # of a date; a number with points begins with the day
     (re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})[ T,]+(\d\d?:\d\d?:\d\d?(?:[.,]\d{1,9})?)"), "{2}-{1}-{0} {3}"),
-    (re.compile(r"(\d{4})-?(\d\d)-?(\d\d)[T_-](\d\d)[-:]?(\d\d)[-:]?(\d\d)(Z?)"), "{0}-{1}-{2} {3}:{4}:{5}{6}"),
+    (re.compile(r"(\d{4})-?(\d\d)-?(\d\d)[T_ -](\d\d)[-:]?(\d\d)[-:]?(\d\d)(Z?)"), "{0}-{1}-{2} {3}:{4}:{5}{6}"),
 )
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _IN_WORDS = re.compile(  # what `date` prints, in English; an hour of twelve has AM or PM

@@ -30,7 +30,9 @@ _SAME_POWER = 0.01  # of the mean, between two quick readings of one device
 _UNEVEN_INTERVALS = 1.5
 _INTERVAL = re.compile(
     r"(?:dt|delta_?t|interval|window|time_?delta|delta_?time|sampl(?:e|ing)_?interval|period)"
-    r"(?:[_ ]?[\[(]?(?:s|secs?|seconds?|ms|us|ns)[\])]?)?",
+    r"(?:[_ ]?[\[(]?(?:s|secs?|seconds?|ms|us|ns)[\])]?)?"
+    r"|(?:phase|stage|segment|kernel|layer|call|turn)[_ ]?(?:time|duration)?"
+    r"[_ ]?[\[(]?(?:s|secs?|seconds?|ms|us|ns)[\])]?",
     re.IGNORECASE,
 )
 _MOST_COMBINED = 8  # columns of which every combination is tried
@@ -141,9 +143,7 @@ def group_of(samples: Iterable[tuple[int, float]]) -> int:
 def uneven_interval(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str | None:
     """A column with the interval of each row, where these differ: then powers may be means over them."""
     for k, name in enumerate(header):
-        found = (
-            sorted(value for row in rows if (value := amount(row[k])) is not None) if _INTERVAL.fullmatch(name) else []
-        )
+        found = sorted(value for row in rows if (value := amount(row[k]))) if _INTERVAL.fullmatch(name) else []
         if found and found[int(0.9 * (len(found) - 1))] > _UNEVEN_INTERVALS * found[int(0.1 * (len(found) - 1))] > 0:
             return name
     return None
