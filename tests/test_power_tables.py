@@ -146,6 +146,9 @@ BESIDE = {  # a header, its rows, and the joules by scope; nothing where the tab
         {None: 10 * E},
     ),
     "thousands with commas": ("timestamp,power_w", lambda k: f'{START + k},"{10 * P[k]:,.1f}"', {None: 10 * E}),
+    "times with points beside commas": (
+        "time_s;power_w", lambda k: f"{k + 1}.500;{P[k]:.1f}".replace(f";{P[k]:.1f}", f";{P[k]:.1f}".replace(".", ",")), {},
+    ),
     "thousands or fractions": ("timestamp;power_mw", lambda k: f"{START + k};{P[k]:.3f}", {}),
     "a date in a column of no known name": ("stamped,power_w", lambda k: f"2026-03-04 10:00:{k:02d},{P[k]}", {None: E}),
     "a unit in the middle": ("timestamp,power_W_gpu0,power_W_gpu1", lambda k: at(k, P[k], Q[k]), {"gpu": E + F}),

@@ -27,7 +27,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.sqlite_file import MAGIC, sqlite_database
 from scalelens.parsing.values import number
-from scalelens.tabular.energy_columns import energy_column, joules_of
+from scalelens.tabular.energy_columns import EnergyColumn, energy_column, joules_of
 
 VERSION = 1
 
@@ -119,16 +119,16 @@ def _job(row: dict[str, str], line: int, rows: Rows) -> None:
 
 def _energies(known: dict[str, str], line: int, rows: Rows) -> None:
     """The energies of a job, by titles that say their unit; each once, also where it stands there in two units."""
-    seen = set[tuple[str | None, str | None]]()
+    found: dict[tuple[str | None, str | None], EnergyColumn] = {}
     for k, title in enumerate(known):
-        column = energy_column(k, title)
-        energy_j = joules_of(known[title].strip(), column) if column else None
-        if column is None or not energy_j or (column.device, column.scope) in seen:
-            continue
-        seen.add((column.device, column.scope))
-        rows.add(
-            "energy", line, device=column.device, scope=column.scope, energy_j=energy_j, method="table",
-        )  # fmt: skip
+        if column := energy_column(k, title):
+            found.setdefault((column.device, column.scope), column)
+    parts = any(column.device for column in found.values())
+    for column in found.values():
+        energy_j = joules_of(known[column.name].strip(), column)
+        label = ("total", "total") if parts and not column.device else (column.device, column.scope)
+        if energy_j:
+            rows.add("energy", line, device=label[0], scope=label[1], energy_j=energy_j, method="table")
 
 
 def _in_text(content: bytes) -> Iterator[_ResultTable]:

@@ -148,16 +148,21 @@ def _are_units(cells: Sequence[str], names: Sequence[str]) -> bool:
 def _number_style(rows: Iterable[Sequence[str]], delimiter: str | None) -> str:
     """`,` where numbers have a comma for the point, `.` where something stands between their thousands, else nothing.
 
-    1.234,5 and 1,234.5 say which it is; of 1,234 and 1.234 alone, nothing does.
+    1.234,5 and 1,234.5 say which it is; of 1,234 and 1.234 alone, nothing does, nor does another column.
     """
-    cells = [cell for row in rows for cell in row if delimiter is not None and _HAS_MARK.search(cell)]
-    points = [cell for cell in cells if _WITH_POINT.fullmatch(cell)]
-    commas = [cell for cell in cells if _WITH_COMMA.fullmatch(cell)]
-    if any(_GROUPED_POINT.fullmatch(cell) for cell in points):
+    marked: dict[int, list[str]] = {}
+    for row in rows if delimiter is not None else ():
+        for k, cell in enumerate(row):
+            if _HAS_MARK.search(cell) and (_WITH_POINT.fullmatch(cell) or _WITH_COMMA.fullmatch(cell)):
+                marked.setdefault(k, []).append(cell)
+    cells = [cell for column in marked.values() for cell in column]
+    if any(_GROUPED_POINT.fullmatch(cell) for cell in cells):
         return "."
-    is_comma = commas and all("," in cell or cell in commas for cell in cells if _DECIMAL.fullmatch(cell))
-    fractions = any(_FRACTION.fullmatch(cell) for cell in commas)
-    return "," if is_comma and (fractions if delimiter == "," else any("," in cell for cell in commas)) else ""
+    own = [column for column in marked.values() if any("," in cell for cell in column)]
+    others = [cell for column in marked.values() if column not in own for cell in column]
+    if any(_DECIMAL.fullmatch(cell) for cell in others) or not all(map(_WITH_COMMA.fullmatch, itertools.chain(*own))):
+        return ""
+    return "," if own and (delimiter != "," or any(map(_FRACTION.fullmatch, cells))) else ""
 
 
 def joined(lines: Iterable[_Line], width: int = 0, delimiter: str | None = None) -> Iterator[_Line]:
