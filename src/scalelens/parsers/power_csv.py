@@ -54,7 +54,7 @@ from scalelens.tabular.counter_units import Area, drop_other_units
 from scalelens.tabular.energy_columns import EnergyColumn, are_windows, counter_columns, energy_column, interval_column
 from scalelens.tabular.interval_energies import Intervals
 from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
-from scalelens.tabular.power_columns import PowerColumn, has_unit, power_columns
+from scalelens.tabular.power_columns import PowerColumn, has_unit, may_be_grouped, power_columns
 from scalelens.tabular.prometheus_series import is_series
 from scalelens.tabular.sensor_columns import (
     SENSOR,
@@ -63,6 +63,7 @@ from scalelens.tabular.sensor_columns import (
     group_of,
     is_number_of_row,
     may_be_phases,
+    no_samples,
     same_times,
     telling,
     uneven_interval,
@@ -70,7 +71,7 @@ from scalelens.tabular.sensor_columns import (
 )
 from scalelens.tabular.sensor_lines import form_of
 from scalelens.tabular.sensor_rows import SensorRow, first_rows, head_of, sensor_rows
-from scalelens.tabular.sensor_times import TableClock, TimeColumn, goes_back, is_number, spans_days, time_column
+from scalelens.tabular.sensor_times import TableClock, TimeColumn, is_number, time_column
 
 VERSION = 4
 LAST = True  # any other format comes first
@@ -93,7 +94,6 @@ _MOST_HELD = 0.95  # of the rows
 _FEWEST_SHARED = 3  # values of a column that has, each time, the same one for all devices
 _MOST_LINES = 200_000  # that are looked at to learn which columns name the sensors
 _PROGRAM = re.compile(r"(?:app|application|process|program|command)[_ ]?(?:name|id)?|pid|exe", re.IGNORECASE)
-_THOUSANDS = re.compile(r"[1-9]\d{0,2}\.\d{3}")
 _MEASURED = re.compile(r"_(?:micro|milli)?(?:joules|watts?)(?:_total)?(?![a-z])")
 _LISTED = re.compile(r"power|watt", re.IGNORECASE)
 
@@ -290,7 +290,7 @@ def _sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
     ]
     if not rows:
         return (), None
-    if grouped := _may_be_grouped(rows, layout, form_of(head_of(source)).delimiter):
+    if grouped := may_be_grouped(rows, layout.powers, form_of(head_of(source)).delimiter):
         return (), f"the numbers of {grouped} may have points between their thousands, or before a fraction"
     if duration := are_windows(layout.header, rows):
         return (
@@ -309,7 +309,7 @@ def _sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
         return (), why
     named_by = telling(rows, devices)
     apart = (*named_by, layout.node) if layout.node is not None else named_by
-    if why := _no_samples(rows, k, apart):
+    if why := no_samples(rows, k, apart):
         return (), why
     several = same_times(rows, k, apart)
     if several == 1:
@@ -323,15 +323,6 @@ def _sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
     column = would_tell(rows, k, apart)
     could = f"the column {layout.header[column]} would: call it sensor" if column is not None else "add one, as sensor"
     return (), f"each time stands in {several} rows, and no known column tells their devices apart; {could}"
-
-
-def _may_be_grouped(rows: list[list[str]], layout: _Layout, delimiter: str | None) -> str | None:
-    """A column of milliwatts with a point before the last three digits of each number, in a table with semicolons."""
-    for column in layout.powers if delimiter == ";" else ():
-        cells = [row[column.k] for row in rows if row[column.k]]
-        if column.scale and column.scale < 1 and len(cells) > 2 and all(map(_THOUSANDS.fullmatch, cells)):
-            return column.name
-    return None
 
 
 def _moments(rows: list[list[str]], layout: _Layout) -> list[int]:
@@ -408,18 +399,6 @@ def _shared(source: Source, layout: _Layout, named_by: tuple[int, ...]) -> froze
         return len(distinct) >= _FEWEST_SHARED and all(len(values[column.k, time]) == 1 for time in several)
 
     return frozenset(column.k for column in columns if is_shared(column))
-
-
-def _no_samples(rows: list[list[str]], time: int, apart: tuple[int, ...]) -> str | None:
-    """Why the times are not those of samples."""
-    series: dict[tuple[str, ...], list[str]] = {}
-    for row in rows:
-        series.setdefault(tuple(row[k] for k in apart), []).append(row[time])
-    if epoch(rows[0][time])[1] is None and any(map(goes_back, series.values())):
-        return "the times go back again and again: rows are runs, and not samples of one sensor in time"
-    if spans_days([row[time] for row in rows]):
-        return "the dates may begin with the day or with the month: 2026-11-03 would leave no doubt"
-    return None
 
 
 def _sensor_of(

@@ -54,6 +54,7 @@ _HOUSE = re.compile(r"solar|photovoltaic|(?:^|[^a-z])pv(?:$|[^a-z])", re.IGNOREC
 _BOARD = re.compile(r"(?:gpu )?board", re.IGNORECASE)
 _INLET = re.compile(r"slot|\d-pin|connector|12vhpwr", re.IGNORECASE)
 _OF_METER = {"v", "a", "va", "volts", "amps", "voltage", "current", "wh", "kwh", "pf", "hz"}  # beside `W`
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}\.\d{3}")
 _CELL = re.compile(r"\d[\d.]*(?:[eE][-+]?\d{1,2})? ?(?:[mku\u00b5]?W|[Ww]atts?)")
 
 
@@ -165,3 +166,12 @@ def _of_card(columns: list[PowerColumn]) -> list[PowerColumn]:
 def has_unit(text: str) -> bool:
     """Whether a cell says its own unit of power."""
     return bool(_CELL.fullmatch(text)) and not UNAVAILABLE.fullmatch(text)
+
+
+def may_be_grouped(rows: Sequence[Sequence[str]], columns: Sequence[PowerColumn], delimiter: str | None) -> str | None:
+    """A column of milliwatts with a point before the last three digits of each number, in a table with semicolons."""
+    for column in columns if delimiter == ";" else ():
+        cells = [row[column.k] for row in rows if row[column.k]]
+        if column.scale and column.scale < 1 and len(cells) > 2 and all(map(_THOUSANDS.fullmatch, cells)):
+            return column.name
+    return None
