@@ -30,6 +30,7 @@ TIMES: dict[str, Callable[[int], str]] = {
     "elapsed_s": lambda k: f"{k}.0",
     "seconds_since_start": lambda k: f"{k}.0",
     "Time [min]": lambda k: f"{k / 60:.9f}",
+    "time stamp": lambda k: f"20260304 10:00:{k:02d}",
     "datetime": lambda k: f"2026-03-04 10:00:{k:02d}.000",
     "time": lambda k: f"10:00:{k:02d}",
 }
@@ -112,6 +113,9 @@ BESIDE = {  # a header, its rows, and the joules by scope; nothing where the tab
         "timestamp,server,power_w", lambda k: f"{at(k, 'a', P[k])}\n{at(k, 'a', P[k])}", {None: E},
     ),
     "intervals": ("timestamp,dt,power_w", lambda k: at(k, 1 + k % 4, P[k]), {}),
+    "phases with durations": (
+        "timestamp,phase,phase_ms,total_mw", lambda k: f"20260304 10:00:{k // 2:02d},p{k % 4},{k % 4 * 50},{P[k] * 1000}", {},
+    ),
     "counter": ("timestamp,energy_j", lambda k: at(k, COUNTED[k]), {None: E}),
     "counter in MWh": ("timestamp,energy_MWh", lambda k: at(k, f"{COUNTED[k] / 3.6e9:.15f}"), {None: E}),
     "counter that stands still": ("timestamp,energy_j", lambda k: at(k, 100), {}),
@@ -131,11 +135,33 @@ BESIDE = {  # a header, its rows, and the joules by scope; nothing where the tab
     "seconds that were measured": (
         "tag,measure_seconds_actual,avg_power_w,median_power_w", lambda k: f"t{k},2.0,{P[k]},{Q[k]}", {None: 2 * sum(P)},
     ),
+    "energies of intervals by name": (
+        "timestamp,energy_delta_j,energy_per_sample_j", lambda k: at(k, P[k], Q[k]), {None: sum(P)},
+    ),
+    "energies that may be of intervals": ("timestamp,energy_j", lambda k: at(k, sorted(P)[k]), {}),
+    "a counter that began long ago": ("timestamp,energy_j", lambda k: at(k, 1e7 + COUNTED[k]), {None: E}),
+    "missing as nines": ("timestamp,power_w", lambda k: at(k, 999999 if k % 20 == 7 else P[k]), {None: E}),
+    "thousands with points": (
+        "timestamp;power_w", lambda k: f"{START + k};{10 * P[k]:,.1f}".replace(",", " ").replace(".", ",").replace(" ", "."),
+        {None: 10 * E},
+    ),
+    "thousands with commas": ("timestamp,power_w", lambda k: f'{START + k},"{10 * P[k]:,.1f}"', {None: 10 * E}),
+    "times with points beside commas": (
+        "time_s;power_w", lambda k: f"{k + 1}.500;{P[k]:.1f}".replace(f";{P[k]:.1f}", f";{P[k]:.1f}".replace(".", ",")), {},
+    ),
+    "thousands or fractions": ("timestamp;power_mw", lambda k: f"{START + k};{P[k]:.3f}", {}),
+    "a date in a column of no known name": ("stamped,power_w", lambda k: f"2026-03-04 10:00:{k:02d},{P[k]}", {None: E}),
+    "a unit in the middle": ("timestamp,power_W_gpu0,power_W_gpu1", lambda k: at(k, P[k], Q[k]), {"gpu": E + F}),
+    "divided by its unit": ("timestamp,Power/W,Tasks/W", lambda k: at(k, P[k], Q[k]), {None: E}),
+    "series of Prometheus": (
+        'Time,"DCGM_FI_DEV_POWER_USAGE{gpu=""0""}","DCGM_FI_DEV_POWER_USAGE{gpu=""1""}","sum(node_watts{a=""b""})"',
+        lambda k: at(k, P[k], Q[k], R[k]), {"gpu": E + F},
+    ),
     "before and after": ("task,energy_before_j,energy_after_j,time_s", lambda k: f"t{k},{k * 10},{k * 10 + 5},{k % 7}.5", {}),
 }  # fmt: skip
 
 
-GAPS = ("not there", "missing as -1")  # bridged
+GAPS = ("not there", "missing as -1", "missing as nines")  # bridged
 
 
 @pytest.mark.parametrize("case", BESIDE)

@@ -352,7 +352,12 @@ PREFIXED = re.compile(rb"^ *\d+: |^\[\w+\]:|\[\d+,\d+\]<std", re.MULTILINE)
 
 
 # The summary of another node is told by following directly: nothing else tells it from that of another training.
-LOOPS = {"nvidia_smi/loop.log", "rocm_smi_table/loop.log"}  # many tables show that it is one
+LOOPS = {
+    "nvidia_smi/loop.log",
+    "rocm_smi_table/loop.log",
+    "npu_smi/loop.log",
+    "npu_smi/two_chips.log",
+}  # many tables show that it is one
 SUMMARIES_FOLLOW = {"hf_trainer/several_trainings.log", "hf_progress/bars.log", *LOOPS}
 
 

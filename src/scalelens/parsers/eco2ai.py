@@ -17,6 +17,7 @@ Samples:
     4e49,llm,training,N/A,2026-01-02 03:04:05,483.5,0.00319,0.002,"CPU @ 2.30GHz/1 device(s), TDP:45.0",T1000 1 device(s),Linux,DE,0
 """
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -57,10 +58,22 @@ def read(source: Source, rows: Rows) -> None:
     trackers: dict[tuple[str, datetime], _Row] = {}
     for row in _readable(source, rows):
         trackers[row.values["id"], row.began] = row
-    for count, row in enumerate(trackers.values()):
+    for count, row in enumerate(_in_sequence([*trackers.values()])):
         if count:
             rows.new_part()
         _tracker(row, rows)
+
+
+def _in_sequence(trackers: list[_Row]) -> Iterator[_Row]:
+    """Rows as they began, or where the row before ended within that second: begins are of whole seconds."""
+    ended: dict[str | None, datetime] = {}
+    for row in trackers:
+        node = row.values.get("CPU_name")
+        before = ended.get(node)
+        if before and timedelta() < before - row.began < timedelta(seconds=1):
+            row = row._replace(began=before)
+        ended[node] = row.began + timedelta(seconds=row.duration_s)
+        yield row
 
 
 def _readable(source: Source, rows: Rows) -> list[_Row]:

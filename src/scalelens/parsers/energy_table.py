@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.sensor_words import scope_of_words
 from scalelens.parsing.sensors import SCALES, SECOND, Moment
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount, nanoseconds_since_1970
@@ -62,6 +63,7 @@ _DURATION = re.compile(
     r"(?:[_ ](?:actual|measured|real|total))?",
     re.IGNORECASE,
 )
+_DIVIDED = re.compile(r" ?/ ?(s|ms|us|ns|min|h)\Z")  # time/s
 # With its fraction, which the seconds of a scheduler's record (values.clock_span) leave out.
 _CLOCK = re.compile(r"(?:(\d{1,4})(?:-| days?,? ))?(\d{1,4}):([0-5]\d):([0-5]\d(?:\.\d{1,9})?)")
 _BEGINS = re.compile(
@@ -85,6 +87,7 @@ _MEAN_POWER = re.compile(
     r"[_ ]?[\[(]?(mw|w|kw|watts?)?[\])]?",
     re.IGNORECASE,
 )
+_WHOLE_SENSORS = ("gpu", "cpu", "memory", "total")  # of an object within one that has the duration
 _WORD = re.compile(r"[^\W\d][^,\n]{0,98}")
 _MOST = 10_000  # rows
 _FEWEST_OF_COUNTER = 20  # rows whose energies grow although durations do not
@@ -126,7 +129,7 @@ def _layout_of(header: Sequence[str], in_series: bool = True, cells: Sequence[st
     durations = [
         (k, (match[1] or "").lower())
         for k, name in enumerate(header)
-        if (match := _DURATION.fullmatch(name)) and not _NO_DURATION.search(name)
+        if (match := _DURATION.fullmatch(_DIVIDED.sub(r" [\1]", name))) and not _NO_DURATION.search(name)
     ]
     whole = [each for each in durations if _WHOLE.search(header[each[0]])] or durations
     energies = _once([column for k, name in enumerate(header) if (column := energy_column(k, name))])
@@ -358,6 +361,8 @@ def _with_parts(value: dict[str, Any]) -> dict[str, str]:
     for name, inner in value.items():
         if not isinstance(inner, dict) or _SUMMARY.search(name):
             continue
+        if not _ENERGIES.search(name) and scope_of_words(name) in _WHOLE_SENSORS:
+            own |= {f"{name}_{k}": each for k, each in _texts(inner).items() if energy_column(0, k)}
         if not _ENERGIES.search(name):
             own |= {k: each for k, each in _texts(inner).items() if _DURATION.fullmatch(k) and k not in own}
             continue

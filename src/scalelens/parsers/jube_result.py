@@ -2,7 +2,7 @@
 
 Tool: JUBE result tables of CARAML and of JSC's benchmarks: CSV, `pretty`, and SQLite databases
 Versions: CARAML 2024 and 2025, JUBE 2.7
-Yields: params, steps, metrics
+Yields: params, steps, metrics, energy
 Source: CARAML llm_training/*.yaml and resnet50/*.xml, <table>; jube/result_types/table.py, database.py
 
 Each row is a run, and a part of the file.  What it says of steps stands for the run: kind `run_mean`.
@@ -10,7 +10,7 @@ Time/iteration(s) is the mean over the log's records for GPUs; for IPUs the last
 Tokens/second is a metric in tokens per second for GPUs.  For IPUs (a column IPU/replica, or a system or version of
 theirs) it is the log's `throughput`, in sequences: samples_per_s.  Their GlobalBatchSize counts device iterations: the
 samples of one printed step.  Images/second is samples_per_s of the whole job; where no time is in the table, that of a step follows from the batch.
-Other titles are params under their own name; blank cells and nan are unknown.
+Energies are read where the title says their unit.  Other titles are params under their own name; blank cells and nan are unknown.
 
 Samples:
     JobID,System,Version,Queue,JobTime,Model,ModelSize,Dataset,Nodes,Devices,GlobalBatchSize,Time/iteration(s),Tokens/second
@@ -27,6 +27,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.sqlite_file import MAGIC, sqlite_database
 from scalelens.parsing.values import number
+from scalelens.tabular.energy_columns import EnergyColumn, energy_column, joules_of
 
 VERSION = 1
 
@@ -100,6 +101,7 @@ def _job(row: dict[str, str], line: int, rows: Rows) -> None:
             rows.problem(line, f"{title} is not a whole number", value)
         else:
             rows.param(fact or title, value.strip(), line, origin="environment")
+    _energies(known, line, rows)
     if ipus:
         rows.param("device_unit", "ipu", line, origin="inferred")
     rate, batch = (
@@ -113,6 +115,20 @@ def _job(row: dict[str, str], line: int, rows: Rows) -> None:
             "steps", line, phase="train", value_kind="run_mean", rate_scope="global",
             averaged_steps=1 if ipus and any(_bare_title(title) == "timeiterations" for title in known) else None, **measured,
         )  # fmt: skip
+
+
+def _energies(known: dict[str, str], line: int, rows: Rows) -> None:
+    """The energies of a job, by titles that say their unit; each once, also where it stands there in two units."""
+    found: dict[tuple[str | None, str | None], EnergyColumn] = {}
+    for k, title in enumerate(known):
+        if column := energy_column(k, title):
+            found.setdefault((column.device, column.scope), column)
+    parts = any(column.device for column in found.values())
+    for column in found.values():
+        energy_j = joules_of(known[column.name].strip(), column)
+        label = ("total", "total") if parts and not column.device else (column.device, column.scope)
+        if energy_j:
+            rows.add("energy", line, device=label[0], scope=label[1], energy_j=energy_j, method="table")
 
 
 def _in_text(content: bytes) -> Iterator[_ResultTable]:

@@ -1,6 +1,6 @@
 """LIKWID's energies: tables of likwid-perfctr with an energy, and likwid-powermeter.
 
-Tool: likwid-perfctr -g ENERGY, MEM_DP, ..., also by regions (-m); likwid-powermeter
+Tool: likwid-perfctr -g ENERGY, MEM_DP, ..., also by regions (-m) and as CSV (-O); likwid-powermeter
 Versions: 4.0 to 5.4
 Yields: energy
 Source: RRZE-HPC/likwid groups/*/ENERGY.txt, src/applications/likwid-perfctr.lua, likwid-powermeter.lua
@@ -12,6 +12,7 @@ known as a range.  The sums of all threads that follow (`STAT`) are the same aga
 
 Samples:
     |      Energy [J]      |  1234.5000 |          0 |
+    Energy [J],1234.5000,0
 """
 
 from scalelens.parsing import lazy_re as re
@@ -19,9 +20,11 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 1
-ANCHORS = (" [J] ", "Runtime (RDTSC) [s]", "Energy consumed: ", "Runtime: ", "Measure for socket ", "Domain ")
+ANCHORS = (" [J] ", " [J],", "Runtime (RDTSC) [s]", "Energy consumed: ", "Runtime: ", "Measure for socket ", "Domain ")
 
 _ROW = re.compile(r"\|\s+(Energy(?: [\w+ ]{1,20})?) \[J\]\s+\|((?:\s+[-+.\deEnainf]{1,30}\s+\|){1,4096})\s*")
+_CSV = re.compile(r"(Energy(?: [\w+ ]{1,20})?) \[J\],((?:[-+.\deEnainf]{0,30},){0,4096}[-+.\deEnainf]{0,30})")
+_CSV_RUNTIME = re.compile(r"Runtime \(RDTSC\) \[s\],((?:[-+.\deEnainf]{0,30},){0,4096}[-+.\deEnainf]{0,30})")
 _RUNTIME = re.compile(r"\|\s+Runtime \(RDTSC\) \[s\]\s+\|((?:\s+[-+.\deEnainf]{1,30}\s+\|){1,4096})\s*")
 _CONSUMED = re.compile(r"Energy consumed: (\d{1,15}(?:\.\d{1,15})?) Joules\s*")
 _SPAN = re.compile(r"Runtime: (\d{1,12}(?:\.\d{1,12})?) s\s*")
@@ -44,9 +47,9 @@ class Reader:
 
     def take(self, line: Line) -> bool:
         text = line.text.strip()
-        if match := _RUNTIME.fullmatch(text):
+        if match := _RUNTIME.fullmatch(text) or _CSV_RUNTIME.fullmatch(text):
             self.span_s = max(_numbers(match[1]), default=0.0) or None
-        elif match := _ROW.fullmatch(text):
+        elif match := _ROW.fullmatch(text) or _CSV.fullmatch(text):
             self._add(line.number, match[1].removeprefix("Energy").strip(), sum(_numbers(match[2])), None)
         elif match := _SPAN.fullmatch(text):
             self.span_s = float(match[1])
@@ -73,7 +76,7 @@ class Reader:
 
 def _numbers(cells: str) -> list[float]:
     found = []
-    for cell in cells.split("|"):
+    for cell in cells.replace("|", ",").split(","):
         try:
             value = float(cell)
         except ValueError:

@@ -9,7 +9,9 @@ A table is ours if it has a column of times and one of power or counted energy, 
 A column of power says its unit in its name (power_w, gpu0_power_mw, P (W), watts, power_watts_cpu), in a line of units
 below the header, or in its cells (21.7 W, whatever the name): else it is refused.  `W` alone is one beside V, A or Wh.  A column of energy says its unit in its name (PACKAGE_ENERGY (J), cpu_energy_kwh), and is read where it only
 grows, from five rows on: a counter, which may begin anew.  One that goes up and down can be of each interval or of
-something else, and is not read.
+something else, and is not read, nor is one that grows by little beside its first number, unless its name says that it
+counts.  Energies that are of intervals by their name (energy_delta_j) add up.  A column may be a series of Prometheus
+with its labels, as in Grafana's CSV.
 The header may be the last comment above the rows, and the cells of a row may go on in the next line.  Of a table with
 a value in each row (timestamp,metric,value,unit) the rows of a power are read; without a column of units the metric's
 name says it.  Limits, maxima and the like are none.  The time is a date with or without a zone (without: local, --tz), or a number
@@ -49,9 +51,11 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount, nanoseconds_since_1970
 from scalelens.tabular.cells import MAY_BE_CUT, head_lines
 from scalelens.tabular.counter_units import Area, drop_other_units
-from scalelens.tabular.energy_columns import EnergyColumn, are_windows, counter_columns, energy_column
+from scalelens.tabular.energy_columns import EnergyColumn, are_windows, counter_columns, energy_column, interval_column
+from scalelens.tabular.interval_energies import Intervals
 from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
-from scalelens.tabular.power_columns import PowerColumn, has_unit, power_columns
+from scalelens.tabular.power_columns import PowerColumn, has_unit, may_be_grouped, power_columns
+from scalelens.tabular.prometheus_series import is_series
 from scalelens.tabular.sensor_columns import (
     SENSOR,
     are_phases,
@@ -59,13 +63,15 @@ from scalelens.tabular.sensor_columns import (
     group_of,
     is_number_of_row,
     may_be_phases,
+    no_samples,
     same_times,
     telling,
     uneven_interval,
     would_tell,
 )
+from scalelens.tabular.sensor_lines import form_of
 from scalelens.tabular.sensor_rows import SensorRow, first_rows, head_of, sensor_rows
-from scalelens.tabular.sensor_times import TableClock, TimeColumn, goes_back, is_number, spans_days, time_column
+from scalelens.tabular.sensor_times import TableClock, TimeColumn, is_number, time_column
 
 VERSION = 4
 LAST = True  # any other format comes first
@@ -88,6 +94,7 @@ _MOST_HELD = 0.95  # of the rows
 _FEWEST_SHARED = 3  # values of a column that has, each time, the same one for all devices
 _MOST_LINES = 200_000  # that are looked at to learn which columns name the sensors
 _PROGRAM = re.compile(r"(?:app|application|process|program|command)[_ ]?(?:name|id)?|pid|exe", re.IGNORECASE)
+_MEASURED = re.compile(r"_(?:micro|milli)?(?:joules|watts?)(?:_total)?(?![a-z])")
 _LISTED = re.compile(r"power|watt", re.IGNORECASE)
 
 
@@ -108,11 +115,16 @@ def recognise(head: bytes, name: str) -> bool:
     first = first_rows(head)
     layout = _layout_of(*first) if first else None
     if first is None or layout is None:
-        return False
+        return first is not None and _are_shares(first[0])
     cells = first[1]
     return len(cells) == len(layout.header) and any(
         watts(cells[k]) is not None for k in [each.k for each in layout.powers] + [each.k for each in layout.energies]
     )
+
+
+def _are_shares(header: Sequence[str]) -> bool:
+    """Whether the columns are series of Prometheus that hold a power or an energy of what is no sensor."""
+    return time_column(header) is not None and any(is_series(name) and _MEASURED.search(name) for name in header)
 
 
 def _is_list(head: bytes) -> bool:
@@ -127,9 +139,12 @@ def _layout_of(header: list[str], cells: Sequence[str] = ()) -> _Layout | None:
         return None
     if any(map(_STEPS.fullmatch, header)):
         return None
-    time = time_column(header)
-    powers = power_columns(header, cells if len(cells) == len(header) else ())
-    energies = [energy for k, name in enumerate(header) if (energy := energy_column(k, name))]
+    fitting = cells if len(cells) == len(header) else ()
+    time = time_column(header, fitting)
+    powers = power_columns(header, fitting)
+    energies = [
+        energy for k, name in enumerate(header) if (energy := energy_column(k, name) or interval_column(k, name))
+    ]
     if time is None or not (powers or energies):
         return None
     if any(header.count(header[k]) > 1 for k in (time.k, *(each.k for each in powers), *(each.k for each in energies))):
@@ -159,10 +174,13 @@ def read(source: Source, rows: Rows) -> str | None:
                 if series > 1
                 else "no known format in it"
             )
+        if first and _are_shares(first.cells):
+            rows.problem(1, "its series are shares of containers or programs, or of expressions: none is of a sensor")
+            return None
         if first:  # a byte that is not text, elsewhere in the head of the file
             rows.problem(first.line, "the header is damaged", first.text)
         return None
-    if program := next(filter(_PROGRAM.fullmatch, layout.header), None):
+    if (program := next(filter(_PROGRAM.fullmatch, layout.header), None)) and not _is_of_gpu(source, layout):
         rows.problem(1, f"{program} names programs: their powers are estimates of a share of what the machine drew")
         return None
     named_by, why = _sensors_of(source)
@@ -176,12 +194,30 @@ def read(source: Source, rows: Rows) -> str | None:
     return None
 
 
+def _is_of_gpu(source: Source, layout: _Layout) -> bool:
+    """Whether powers beside a program are of its whole GPU, of which no tool knows a program's share.
+
+    So they are where a column numbers the GPU and each GPU had one program.
+    """
+    gpus = [k for k in layout.devices if _OF_GPU.search(layout.header[k])]
+    programs = [k for k, name in enumerate(layout.header) if _PROGRAM.fullmatch(name)]
+    if not gpus or any(column.scope not in ("gpu", None) for column in layout.powers):
+        return False
+    own: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    for row in itertools.islice(sensor_rows(source), 1, _MOST_LINES):
+        if len(row.cells) == len(layout.header):
+            own.setdefault(tuple(row.cells[k] for k in gpus), set()).add(tuple(row.cells[k] for k in programs))
+    return all(len(each) == 1 for each in own.values())
+
+
 def _samples(
     lines: Iterable[SensorRow], layout: _Layout, named_by: tuple[int, ...], samples: Samples, source: Source
 ) -> None:
     """The rows below the header."""
     rows, usable = samples.rows, list[PowerColumn]()
-    counters = counter_columns(source, layout.energies, named_by, layout.node, rows)
+    intervals = Intervals(samples)
+    counters = [column for column in layout.energies if column.of_interval]
+    counters += counter_columns(source, layout.energies, named_by, layout.node, rows)
     clock = TableClock(layout.time, _times_of(source, layout))
     shared = _shared(source, layout, named_by)
     areas: dict[Sensor, Area] = {}
@@ -221,8 +257,10 @@ def _samples(
             areas.setdefault(sensor, Area()).add(nanoseconds_since_1970(stamp[0]), power_w)
         for counter in (counter for counter in counters if counter.k != unread):
             sensor = _sensor_of(counter, cells, layout, () if counter.k in shared else named_by)
-            samples.counter(number, sensor, cells[counter.k], stamp, counter.scale)
+            into = intervals.add if counter.of_interval else samples.counter
+            into(number, sensor, cells[counter.k], stamp, counter.scale)
     drop_other_units(samples, areas)
+    intervals.finish(areas)
 
 
 def _no_time(cell: str, layout: _Layout) -> str:
@@ -252,6 +290,8 @@ def _sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
     ]
     if not rows:
         return (), None
+    if grouped := may_be_grouped(rows, layout.powers, form_of(head_of(source)).delimiter):
+        return (), f"the numbers of {grouped} may have points between their thousands, or before a fraction"
     if duration := are_windows(layout.header, rows):
         return (
             (),
@@ -269,7 +309,7 @@ def _sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
         return (), why
     named_by = telling(rows, devices)
     apart = (*named_by, layout.node) if layout.node is not None else named_by
-    if why := _no_samples(rows, k, apart):
+    if why := no_samples(rows, k, apart):
         return (), why
     several = same_times(rows, k, apart)
     if several == 1:
@@ -359,18 +399,6 @@ def _shared(source: Source, layout: _Layout, named_by: tuple[int, ...]) -> froze
         return len(distinct) >= _FEWEST_SHARED and all(len(values[column.k, time]) == 1 for time in several)
 
     return frozenset(column.k for column in columns if is_shared(column))
-
-
-def _no_samples(rows: list[list[str]], time: int, apart: tuple[int, ...]) -> str | None:
-    """Why the times are not those of samples."""
-    series: dict[tuple[str, ...], list[str]] = {}
-    for row in rows:
-        series.setdefault(tuple(row[k] for k in apart), []).append(row[time])
-    if epoch(rows[0][time])[1] is None and any(map(goes_back, series.values())):
-        return "the times go back again and again: rows are runs, and not samples of one sensor in time"
-    if spans_days([row[time] for row in rows]):
-        return "the dates may begin with the day or with the month: 2026-11-03 would leave no doubt"
-    return None
 
 
 def _sensor_of(

@@ -11,7 +11,7 @@ largest value and begins at 0 again, after a few minutes to hours.  A column max
 energy is then exact, as long as it passes it once between two rows.  Without it the ranges of Intel's processors are
 tried: one is taken if the counter was about to reach it, by its pace in the other rows.  Else the energy is what was
 counted at least (flag `reset`).  Values that go up and down are not a counter and are refused, as are rows of the same time that no
-known column tells apart.
+known column tells apart; beside a column of durations they are energies of runs, which are read as such.
 
 Samples:
     timestamp_unix,energy_uj
@@ -28,7 +28,7 @@ from scalelens.parsing.sensor_words import scope_of_words
 from scalelens.parsing.sensors import Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import UNREADABLE_TIME, amount, nanoseconds_since_1970
-from scalelens.tabular.cells import MAY_BE_CUT, first_cells, rows_of
+from scalelens.tabular.cells import MAY_BE_CUT, cells_of, first_cells, head_lines, rows_of
 from scalelens.tabular.sensor_columns import SENSOR, same_times, telling
 from scalelens.units import ratio
 
@@ -43,6 +43,10 @@ _NODE = re.compile(r"node(?:_?name)?|host(?:_?name)?", re.IGNORECASE)
 _JOULES = ratio("uJ", "J")
 # Of 32 bits, in units of 61 and 15.3 uJ, as Linux shows it for Intel's processors.
 _RANGES_UJ = (262_143_328_850.0, 65_712_999_613.0, 65_532_610_987.0)
+_RUN_TIME = re.compile(
+    r"(?:time|duration|elapsed|run_?time|exec(?:ution)?_time)(?:_(?:s|sec|seconds|ms))", re.IGNORECASE
+)
+_MOST_FALLS = 0.2  # of the rows, where a counter passes its range now and then
 _PACE = 5  # times the usual power, or that much less, in the interval in which a counter began anew
 _MOST_BACK = 0.05  # of its readings may be below the one before, of a counter that begins anew
 _Row = tuple[int, list[str]]
@@ -57,7 +61,22 @@ class _Layout(NamedTuple):
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return _layout_of([*first_cells(head)]) is not None
+    header = [*first_cells(head)]
+    layout = _layout_of(header)
+    return layout is not None and not _are_runs(head, header, layout)
+
+
+def _are_runs(head: bytes, header: list[str], layout: _Layout) -> bool:
+    """Whether rows are runs with an energy and a duration each: these go up and down, as no counter of a sensor does."""
+    if layout.names or not any(map(_RUN_TIME.fullmatch, header)):
+        return False
+    rows = [cells_of(line) for line in list(head_lines(head))[1:-1]]
+    for k in layout.counters:
+        values = [value for cells in rows if k < len(cells) and (value := amount(cells[k])) is not None]
+        falls = sum(after < before for before, after in itertools.pairwise(values))
+        if falls <= _MOST_FALLS * len(values):
+            return False
+    return True
 
 
 def _layout_of(header: list[str]) -> _Layout | None:

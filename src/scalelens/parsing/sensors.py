@@ -25,7 +25,7 @@ _MOMENT = re.compile(
 )
 _OTHER_FORMS = (  # of a date; a number with points begins with the day
     (re.compile(r"(\d\d?)\.(\d\d?)\.(\d{4})[ T,]+(\d\d?:\d\d?:\d\d?(?:[.,]\d{1,9})?)"), "{2}-{1}-{0} {3}"),
-    (re.compile(r"(\d{4})-?(\d\d)-?(\d\d)[T_-](\d\d)[-:]?(\d\d)[-:]?(\d\d)(Z?)"), "{0}-{1}-{2} {3}:{4}:{5}{6}"),
+    (re.compile(r"(\d{4})-?(\d\d)-?(\d\d)[T_ -](\d\d)[-:]?(\d\d)[-:]?(\d\d)(Z?)"), "{0}-{1}-{2} {3}:{4}:{5}{6}"),
 )
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _IN_WORDS = re.compile(  # what `date` prints, in English; an hour of twelve has AM or PM
@@ -43,6 +43,8 @@ UNAVAILABLE = re.compile(
     re.IGNORECASE,
 )
 _ACCELERATORS = ("gpu", "gcd", "oam", "ipu")
+# Numbers that stand for no value: the largest of so many bits, and a row of nines.  No sensor shows one by chance.
+_NO_VALUES = frozenset({65_535.0, 99_999.0, 999_999.0, 9_999_999.0, 99_999_999.0, 2.0**31 - 1, 2.0**32 - 1})
 _DCGM_BLANK = 2.0**47  # numbers from this one on are DCGM's way to say that it has no value
 
 Moment = datetime | int  # a time of microseconds, or nanoseconds since 1970
@@ -228,7 +230,8 @@ def epoch(text: str) -> tuple[int | None, str | None]:
 def watts(text: str, scale: float = 1.0) -> float | None:
     """Watts; nan where no value is available, None for other text.  A unit after the number overrides `scale`."""
     if _PLAIN.fullmatch(text):
-        return float(text) * scale
+        number = float(text)
+        return number * scale if number not in _NO_VALUES else math.nan
     text = text.strip()
     if UNAVAILABLE.fullmatch(text):
         return math.nan
@@ -236,7 +239,7 @@ def watts(text: str, scale: float = 1.0) -> float | None:
     if not match:
         return None
     number = float(match[1])
-    if number >= _DCGM_BLANK:
+    if number >= _DCGM_BLANK or number in _NO_VALUES:
         return math.nan
     return number * (SCALES[match[2].lower()] if match[2] else scale) if number >= 0 else None
 

@@ -23,13 +23,18 @@ class Area:
         self._last = ns, power_w
 
 
+def are_apart(energy_j: float, area_j: float) -> bool:
+    """Whether an energy is another one than that of the power beside it."""
+    return min(energy_j, area_j) > 0 and max(energy_j, area_j) > _MOST_APART * min(energy_j, area_j)
+
+
 def drop_other_units(samples: Samples, areas: dict[Sensor, Area]) -> None:
     """Leave out counters that are far from the power beside them: their unit is not the one that their name says."""
     for sensor in [sensor for sensor in samples.counters if sensor in areas]:
         readings, area_j = samples.counters[sensor], areas[sensor].joules
         steps = (after.joules - before.joules for before, after in itertools.pairwise(readings))
         counted_j = math.fsum(step for step in steps if step > 0)
-        if min(counted_j, area_j) > 0 and max(counted_j, area_j) > _MOST_APART * min(counted_j, area_j):
+        if are_apart(counted_j, area_j):
             why = f"a counter of {counted_j:.6g} J beside a power that adds up to {area_j:.6g} J: it is not read"
             samples.rows.problem(readings[0].line, why)
             del samples.counters[sensor]

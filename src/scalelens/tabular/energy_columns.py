@@ -1,6 +1,7 @@
 """Columns of energy in a table of sensors, and which of them are counters."""
 
 import itertools
+import statistics
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensor_words import names_part, scope_of_words, separated
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount
+from scalelens.tabular.prometheus_series import is_series, series_column
 from scalelens.tabular.sensor_rows import sensor_rows
 from scalelens.units import factors
 
@@ -17,6 +19,10 @@ _NAMED = re.compile(
     r"|(?<=[_ .])([um]?[jJ]|k[jJ]|MJ|[kK]?[wW][hH]|[mM]Wh|joules?)"
     r"|(?<![A-Za-z])(Joules?|[kM]?Wh)|(?<![a-z])(joules|kwh)_total)"
 )
+_LONG = re.compile(
+    r"(?<![A-Za-z])(?:(milli|micro|kilo)[ _-]?(?:joules?|(watt)[ _-]?hours?))(?![A-Za-z])", re.IGNORECASE
+)
+_DIVIDED = re.compile(r"(?<![A-Za-z])([Ee]nergy|ENERGY|E) ?[,/] ?(uJ|mJ|J|kJ|MJ|Wh|kWh)\Z")  # Energy / J
 _WITHIN = re.compile(r"(.*?)(?<![A-Za-z])([Jj]oules?|[kK][wW][hH])(?![A-Za-z])(.*)")
 _ENERGY = re.compile(r"energy|joules?|(?<![a-z])[mk]?wh(?![a-z])", re.IGNORECASE)
 _NO_ENERGY = re.compile(
@@ -30,6 +36,9 @@ _NO_ENERGY = re.compile(
 _WORDS = re.compile(
     r"(?:^|[_ .-])(?:energy|consumed|consumption|used|usage|cumulative|accumulated|counter|joules?)(?=$|[_ .-])",
     re.IGNORECASE,
+)
+_OF_INTERVAL = re.compile(
+    r"(?:(?<![A-Za-z])(?:per[_ ])?(?:interval|delta)|\u0394)(?:[_ .-]|(?![A-Za-z]))", re.IGNORECASE
 )
 _CELL = re.compile(r"(\d{1,15}(?:\.\d{0,15})?(?:[eE][-+]?\d{1,3})?) ?([um]?J|kJ|MJ|[mkM]?Wh|[Jj]oules?)?")
 _CODECARBON = re.compile(r"codecarbon_+(?:(cpu|gpu|ram)_energy|energy_consumed)")  # as Experiment Runner calls them
@@ -48,6 +57,9 @@ _ENERGIBRIDGE = re.compile(r"(?:CPU|CORE\d+|PACKAGE|DRAM|PP[01]|PSYS|GPU\d*)_ENE
 _LONGEST = 60  # characters of a name
 _FEWEST = 5  # rows: so many of other energies stand in the order of their size once in 120 times
 _MOST_BACK = 0.05  # of the readings may be below the one before, of a counter that begins anew
+_COUNTS = re.compile(r"cumul|accum|count|since|so[ _]far|uj|consumed|total|PACKAGE|pkg|rapl|psys", re.IGNORECASE)
+_MOST_OF_ONE = 3  # intervals of which the first reading of a counter that began with the table is
+_LEAST_NOISE = 1e-3  # of the energy of an interval, from one to the next
 _SAME = 0.9  # of the rows, where two columns show one counter
 _MOST_ROWS = 200_000  # that are looked at
 
@@ -60,6 +72,7 @@ class EnergyColumn(NamedTuple):
     scale: float  # to joules
     device: str | None
     scope: str | None
+    of_interval: bool = False  # whether each row holds what was taken since the row before it
     in_cells: bool = False  # whether each cell says its own unit, and the name none
 
 
@@ -67,7 +80,11 @@ def energy_column(k: int, name: str) -> EnergyColumn | None:
     """A column of energy, by its name."""
     if plugin := _CODECARBON.fullmatch(name):
         return EnergyColumn(k, name, _SCALES["kwh"], plugin[1] or "total", scope_of_words(plugin[1] or "total"))
-    words = separated(name)
+    if is_series(name) or name.startswith("DCGM_FI_"):
+        series = series_column(name)
+        is_energy = series is not None and series[0].is_counter
+        return EnergyColumn(k, name, series[0].scale, series[1], series[0].scope) if series and is_energy else None
+    words = _LONG.sub(_short, _DIVIDED.sub(r"\1 [\2]", separated(name)))
     match = _NAMED.fullmatch(words) or _WITHIN.fullmatch(words)
     if not match or _NO_ENERGY.search(words):
         return None
@@ -83,13 +100,27 @@ def energy_column(k: int, name: str) -> EnergyColumn | None:
     return EnergyColumn(k, name, scale, label, scope_of_words(label or ""))
 
 
+def _short(unit: re.Match[str]) -> str:
+    """`mJ` of millijoules, `kWh` of kilowatt hours."""
+    size = {"milli": "m", "micro": "u", "kilo": "k"}.get(unit[1].lower(), "")
+    return f"{size}{'Wh' if unit[2] else 'J'}"
+
+
+def interval_column(k: int, name: str) -> EnergyColumn | None:
+    """A column of the energies of intervals, by its name: energy_delta_j, interval_energy_j."""
+    words = separated(name)
+    rest = _OF_INTERVAL.sub("", words)
+    column = energy_column(k, rest.strip(" _.-")) if rest != words else None
+    return column._replace(name=name, of_interval=True) if column else None
+
+
 def energy_in_cells(k: int, name: str, cell: str) -> EnergyColumn | None:
     """A column of energy whose cells say their unit, as `529.94 mJ`."""
     match = _CELL.fullmatch(cell)
     if match is None or not match[2] or not lacks_unit(name):
         return None
     label = _WORDS.sub("", separated(name)).strip(" _.-") or None
-    return EnergyColumn(k, name, 1.0, label, scope_of_words(label or ""), True)
+    return EnergyColumn(k, name, 1.0, label, scope_of_words(label or ""), in_cells=True)
 
 
 def joules_of(cell: str, column: EnergyColumn) -> float | None:
@@ -141,10 +172,17 @@ def counter_columns(
                 series.setdefault((column.k, tuple(row.cells[k] for k in apart)), []).append(value)
     kept: list[tuple[EnergyColumn, list[list[float]]]] = []
     for column in columns:
+        if column.of_interval:
+            continue
         own = [values for (k, _), values in series.items() if k == column.k]
-        fewest = 2 if _ENERGIBRIDGE.fullmatch(column.name) else _FEWEST
+        fewest = 2 if _ENERGIBRIDGE.fullmatch(column.name) else _FEWEST  # readings of what is known as a counter
         if own and all(len(values) >= _FEWEST and len({*values}) == 1 != values[0] + 1 for values in own):
             rows.problem(1, f"the column {column.name} stands still: it is not a counter, and is not read")
+        elif own and fewest > 2 and not _COUNTS.search(column.name) and any(map(_may_be_intervals, own)):
+            rows.problem(
+                1, f"the column {column.name} only grows, but by little beside its first number: it may be a counter "
+                "that began before, or the energy of each interval, and is not read",
+            )  # fmt: skip
         elif own and all(only_grows(values, fewest) for values in own):
             same = next((other for other, its in kept if other.scope == column.scope and _are_same(own, its)), None)
             if same:
@@ -157,6 +195,18 @@ def counter_columns(
                 "and is not read",
             )  # fmt: skip
     return [column for column, _ in kept]
+
+
+def _may_be_intervals(values: Sequence[float]) -> bool:
+    """Whether numbers that only grow can be the energies of intervals as well as readings of a counter.
+
+    A counter that began with the table starts with an interval's energy or less; that of a device, which began long
+    ago, grows by much less than the noise of measured intervals.
+    """
+    if not only_grows(values) or not values[0]:
+        return False
+    step = statistics.median(after - before for before, after in itertools.pairwise(values))
+    return _MOST_OF_ONE * step < values[0] < step / _LEAST_NOISE
 
 
 def _are_same(own: list[list[float]], other: list[list[float]]) -> bool:

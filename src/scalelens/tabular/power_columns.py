@@ -7,12 +7,15 @@ from scalelens.parsing import lazy_re as re
 from scalelens.parsing.sensor_words import names_part, scope_of_words, separated
 from scalelens.parsing.sensors import SCALES as WATT_SCALES
 from scalelens.parsing.sensors import UNAVAILABLE
+from scalelens.tabular.prometheus_series import is_series, series_column
 
 _WORDS = r"m?(?:[Ww]atts?|WATTS?)|(?:[Mm]illi|[Mm]icro|[Kk]ilo)[ _-]?[Ww]atts?"
 _UNIT = rf"[uU\u00b5\u03bc]W|uw|[mk]?[wW]|{_WORDS}"
 _BRACKETS = re.compile(rf"(.*?) ?(?:\[ ?({_UNIT}) ?\]|\( ?({_UNIT}) ?\))(.*)")
 _AT_END = re.compile(rf"(.*?)[_ .](?:in[_ ])?({_UNIT})")
 _WITHIN = re.compile(rf"(.*?)(?<![A-Za-z])({_WORDS})(?![A-Za-z])(.*)")
+_DIVIDED = re.compile(rf"((?:.*[^A-Za-z])?(?:[Pp]ower|POWER|[Ll]eistung|P|[Dd]raw)) ?[,/] ?({_UNIT})")  # Power / W
+_AMID = re.compile(rf"(.*(?:[Pp]ower|[Pp]wr|[Dd]raw))[_ ]({_UNIT})[_ ](.+)")
 _BARE = re.compile(rf"[um\u00b5\u03bck]W|{_WORDS}")
 _SIZES = (("mic", "uw"), ("m", "mw"), ("u", "uw"), ("\u00b5", "uw"), ("\u03bc", "uw"), ("k", "kw"), ("w", "w"))
 _POWER = re.compile(
@@ -51,6 +54,7 @@ _HOUSE = re.compile(r"solar|photovoltaic|(?:^|[^a-z])pv(?:$|[^a-z])", re.IGNOREC
 _BOARD = re.compile(r"(?:gpu )?board", re.IGNORECASE)
 _INLET = re.compile(r"slot|\d-pin|connector|12vhpwr", re.IGNORECASE)
 _OF_METER = {"v", "a", "va", "volts", "amps", "voltage", "current", "wh", "kwh", "pf", "hz"}  # beside `W`
+_THOUSANDS = re.compile(r"[1-9]\d{0,2}\.\d{3}")
 _CELL = re.compile(r"\d[\d.]*(?:[eE][-+]?\d{1,2})? ?(?:[mku\u00b5]?W|[Ww]atts?)")
 
 
@@ -81,7 +85,13 @@ def power_columns(header: Sequence[str], cells: Sequence[str] = ()) -> list[Powe
 
 def power_column(k: int, name: str) -> PowerColumn | None:
     """A column of power, by its name.  A unit in brackets or in letters is enough; `_w` needs a word beside it."""
+    if is_series(name) or name.startswith("DCGM_FI_"):
+        series = series_column(name)
+        is_power = series is not None and not series[0].is_counter
+        return PowerColumn(k, name, series[0].scale, series[1], series[0].scope) if series and is_power else None
     words = separated(name)
+    if divided := _DIVIDED.fullmatch(words):
+        words = f"{divided[1]} [{divided[2]}]"
     if _NO_POWER.search(words):
         return None
     unit, rest, is_sure = _unit_of(words)
@@ -102,7 +112,7 @@ def _unit_of(name: str) -> tuple[str | None, str, bool]:
         return _spelt(match[2] or match[3]), f"{match[1]}{match[4]}", True
     if match := _AT_END.fullmatch(name):
         return _spelt(match[2]), match[1], "watt" in match[2].lower()
-    if (match := _WITHIN.fullmatch(name)) and names_part(match[3]):
+    if (match := _WITHIN.fullmatch(name) or _AMID.fullmatch(name)) and names_part(match[3]):
         return _spelt(match[2]), f"{match[1].rstrip('_ .-')}_{match[3].lstrip('_ .-')}".strip("_"), True
     return None, name, False
 
@@ -156,3 +166,12 @@ def _of_card(columns: list[PowerColumn]) -> list[PowerColumn]:
 def has_unit(text: str) -> bool:
     """Whether a cell says its own unit of power."""
     return bool(_CELL.fullmatch(text)) and not UNAVAILABLE.fullmatch(text)
+
+
+def may_be_grouped(rows: Sequence[Sequence[str]], columns: Sequence[PowerColumn], delimiter: str | None) -> str | None:
+    """A column of milliwatts with a point before the last three digits of each number, in a table with semicolons."""
+    for column in columns if delimiter == ";" else ():
+        cells = [row[column.k] for row in rows if row[column.k]]
+        if column.scale and column.scale < 1 and len(cells) > 2 and all(map(_THOUSANDS.fullmatch, cells)):
+            return column.name
+    return None

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.sensor_words import scope_of_words
+from scalelens.parsing.sensors import epoch
 from scalelens.parsing.values import amount
+from scalelens.tabular.sensor_times import goes_back, spans_days
 
 _MOST_SENSORS = 10_000
 _SAME_COUNT = 0.98  # of the times hold as many rows, where rows are devices and not quick samples in coarse times
@@ -30,7 +32,9 @@ _SAME_POWER = 0.01  # of the mean, between two quick readings of one device
 _UNEVEN_INTERVALS = 1.5
 _INTERVAL = re.compile(
     r"(?:dt|delta_?t|interval|window|time_?delta|delta_?time|sampl(?:e|ing)_?interval|period)"
-    r"(?:[_ ]?[\[(]?(?:s|secs?|seconds?|ms|us|ns)[\])]?)?",
+    r"(?:[_ ]?[\[(]?(?:s|secs?|seconds?|ms|us|ns)[\])]?)?"
+    r"|(?:phase|stage|segment|kernel|layer|call|turn)[_ ]?(?:time|duration)?"
+    r"[_ ]?[\[(]?(?:s|secs?|seconds?|ms|us|ns)[\])]?",
     re.IGNORECASE,
 )
 _MOST_COMBINED = 8  # columns of which every combination is tried
@@ -141,9 +145,19 @@ def group_of(samples: Iterable[tuple[int, float]]) -> int:
 def uneven_interval(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str | None:
     """A column with the interval of each row, where these differ: then powers may be means over them."""
     for k, name in enumerate(header):
-        found = (
-            sorted(value for row in rows if (value := amount(row[k])) is not None) if _INTERVAL.fullmatch(name) else []
-        )
+        found = sorted(value for row in rows if (value := amount(row[k]))) if _INTERVAL.fullmatch(name) else []
         if found and found[int(0.9 * (len(found) - 1))] > _UNEVEN_INTERVALS * found[int(0.1 * (len(found) - 1))] > 0:
             return name
+    return None
+
+
+def no_samples(rows: list[list[str]], time: int, apart: tuple[int, ...]) -> str | None:
+    """Why the times are not those of samples."""
+    series: dict[tuple[str, ...], list[str]] = {}
+    for row in rows:
+        series.setdefault(tuple(row[k] for k in apart), []).append(row[time])
+    if epoch(rows[0][time])[1] is None and any(map(goes_back, series.values())):
+        return "the times go back again and again: rows are runs, and not samples of one sensor in time"
+    if spans_days([row[time] for row in rows]):
+        return "the dates may begin with the day or with the month: 2026-11-03 would leave no doubt"
     return None

@@ -16,6 +16,14 @@ _MOST_JOINED = 200  # lines of one row
 _SENSED = re.compile(r"power|pwr|watt|energy|joule|[km]?wh(?:$|[^a-z])|vdd|\[m?w\]|\(m?w\)|[ _.]m?w$", re.IGNORECASE)
 RULE = re.compile(r"[-=+:| ]{3,}")  # the line below the header of a table in text
 _DECIMAL = re.compile(r"[-+]?\d{1,15}[.,]\d{1,15}")
+# Numbers with a comma or a point before their fraction, and with something else between their thousands.
+_WITH_COMMA = re.compile(r"[-+]?(?:\d{1,15}|[1-9]\d{0,2}(?:([. '\u2019\u00a0\u202f])\d{3})(?:\1\d{3})*)(?:,\d{1,15})?")
+_WITH_POINT = re.compile(r"[-+]?(?:\d{1,15}|[1-9]\d{0,2}(?:([, '\u2019\u00a0\u202f])\d{3})(?:\1\d{3})*)(?:\.\d{1,15})?")
+_GROUPED_POINT = re.compile(r"[-+]?\d{1,3}(?:(?:,\d{3})+\.\d{1,15}|(?:,\d{3}){2,}|(?:['\u2019]\d{3})+\.\d{1,15})")
+_FRACTION = re.compile(r"[-+]?(?:\d+|\d{1,3}(?:[. ']\d{3})+),(?:\d{1,2}|\d{4,15})")
+_UNGROUPED = re.compile(r"[. '\u2019\u00a0\u202f]")  # of what has a comma before its fraction
+_BETWEEN = re.compile(r"[, '\u2019\u00a0\u202f]")
+_HAS_MARK = re.compile(r"\d[., '\u2019\u00a0\u202f]\d")
 _UNIT = re.compile(
     r"[\[(]?(?:[numk\u00b5]?[sWVAJ]|k?Wh|[kMG]?Hz|[\u00b0º]?C|%|min|h|[kMG]i?B|V[aA]r?|date|time|ISO ?8601)?[\])]?"
 )
@@ -33,7 +41,7 @@ class Form(NamedTuple):
 
     first: list[str]  # cells of the line that is the header
     delimiter: str | None  # None: blanks
-    decimal_comma: bool = False
+    style: str = ""  # of its numbers, as in `_number_style`
     units: list[str] | None = None  # cells of the line of units below the header
     in_comment: bool = False  # whether the header is the comment above the first row
 
@@ -53,7 +61,7 @@ def _delimiter_of(text: str) -> str | None:
     return best if best in text else None
 
 
-def split(text: str, delimiter: str | None, decimal_comma: bool = False) -> list[str]:
+def split(text: str, delimiter: str | None, style: str = "") -> list[str]:
     if delimiter is None:
         cells = text.split()
     elif text.count(delimiter) >= _MOST:
@@ -61,8 +69,10 @@ def split(text: str, delimiter: str | None, decimal_comma: bool = False) -> list
     else:
         cells = cells_of(text.strip(" |") if delimiter == "|" else text, delimiter)
         cells = [" ".join(cell.split("\n")).strip('"').strip() for cell in cells]
-    if decimal_comma:
-        cells = [cell.replace(",", ".") if _DECIMAL.fullmatch(cell) else cell for cell in cells]
+    if style == ",":
+        cells = [_UNGROUPED.sub("", cell).replace(",", ".") if _WITH_COMMA.fullmatch(cell) else cell for cell in cells]
+    elif style == ".":
+        cells = [_BETWEEN.sub("", cell) if _WITH_POINT.fullmatch(cell) else cell for cell in cells]
     return cells
 
 
@@ -96,7 +106,8 @@ def form_of(head: bytes) -> Form:
         units = below[0] if _are_units(below[0], cells) else None
         is_sensed = units is not None or any(map(_SENSED.search, cells))
         if is_sensed and len(fitted(below[0], len(cells))) == len(cells):
-            return Form(cells, delimiter, _has_decimal_commas(below[:3], delimiter), units)
+            rows = (split(text, delimiter) for text in lines[k + 1 :])
+            return Form(cells, delimiter, _number_style(rows, delimiter), units)
     delimiter = _delimiter_of(lines[0]) or ","
     return Form(split(lines[0], delimiter), delimiter)
 
@@ -112,8 +123,8 @@ def _header_in_comment(head: bytes, lines: Sequence[str]) -> Form | None:
     is_header = len(names) == len(cells) > 1 and all(map(_names_column, names)) and any(map(_SENSED.search, names))
     if not is_header:
         return None
-    commas = _has_decimal_commas([split(line, delimiter) for line in lines[:3]], delimiter)
-    return Form(names, delimiter, commas, in_comment=True)
+    style = _number_style((split(line, delimiter) for line in lines), delimiter)
+    return Form(names, delimiter, style, in_comment=True)
 
 
 def _is_measured(cell: str) -> bool:
@@ -134,10 +145,24 @@ def _are_units(cells: Sequence[str], names: Sequence[str]) -> bool:
     )
 
 
-def _has_decimal_commas(rows: list[list[str]], delimiter: str | None) -> bool:
-    """Whether numbers have a comma for the point, as where a semicolon or a tab divides the cells."""
-    fractions = [cell for cells in rows for cell in cells if _DECIMAL.fullmatch(cell)]
-    return delimiter not in (",", None) and bool(fractions) and all("," in cell for cell in fractions)
+def _number_style(rows: Iterable[Sequence[str]], delimiter: str | None) -> str:
+    """`,` where numbers have a comma for the point, `.` where something stands between their thousands, else nothing.
+
+    1.234,5 and 1,234.5 say which it is; of 1,234 and 1.234 alone, nothing does, nor does another column.
+    """
+    marked: dict[int, list[str]] = {}
+    for row in rows if delimiter is not None else ():
+        for k, cell in enumerate(row):
+            if _HAS_MARK.search(cell) and (_WITH_POINT.fullmatch(cell) or _WITH_COMMA.fullmatch(cell)):
+                marked.setdefault(k, []).append(cell)
+    cells = [cell for column in marked.values() for cell in column]
+    if any(_GROUPED_POINT.fullmatch(cell) for cell in cells):
+        return "."
+    own = [column for column in marked.values() if any("," in cell for cell in column)]
+    others = [cell for column in marked.values() if column not in own for cell in column]
+    if any(_DECIMAL.fullmatch(cell) for cell in others) or not all(map(_WITH_COMMA.fullmatch, itertools.chain(*own))):
+        return ""
+    return "," if own and (delimiter != "," or any(map(_FRACTION.fullmatch, cells))) else ""
 
 
 def joined(lines: Iterable[_Line], width: int = 0, delimiter: str | None = None) -> Iterator[_Line]:

@@ -64,7 +64,7 @@ def _head(head: bytes) -> _Head | None:
 
 
 def _cells(text: str, form: Form) -> list[str]:
-    return fitted(split(text, form.delimiter, form.decimal_comma), len(form.first))
+    return fitted(split(text, form.delimiter, form.style), len(form.first))
 
 
 def head_of(source: Source) -> bytes:
@@ -117,7 +117,7 @@ def _of_lines(source: Source, form: Form) -> Iterator[SensorRow]:
     for line, text, whole in joined(lines_of(source), len(form.first), form.delimiter):
         if text.startswith("#") or RULE.fullmatch(text):
             continue
-        cells = split(text, form.delimiter, form.decimal_comma)
+        cells = split(text, form.delimiter, form.style)
         if is_below and cells not in (form.first, form.units):
             yield SensorRow(line, fitted(cells, len(form.first)), whole, text)
         elif not is_below and cells == form.first:

@@ -11,9 +11,12 @@ from scalelens.units import ratio
 
 _TIME = re.compile(
     r"(?:(?:unix|epoch|wall(?:[_ ]?clock)?|date|elapsed|sampl(?:e|ing)|system|local|utc|rel(?:ative)?|monotonic|log"
-    r"|recorded|measure(?:ment)?|capture|host|abs(?:olute)?|polling|sensor|since[_ ]start)[_ ]?)?"
+    r"|recorded|measure(?:ment)?|capture|host|abs(?:olute)?|polling|sensor|since[_ ]start|iso(?:8601)?|reading"
+    r"|query)[_ ]?|_)?"
     r"(?:time[_ ]?stamps?|date[_ ]?time|time|elapsed|date|ts|epoch|unix|t"
-    r"|seconds|(?:created|recorded|sampled|logged)_at|zeit(?:stempel|punkt)?|uhrzeit|datum|horodatage|heure|fecha|hora)"
+    r"|seconds|secs?|second|uptime|clock|time[_ ]of[_ ]day|time[_ ]offset|perf_counter|mono(?:tonic)?"
+    r"|(?:created|recorded|sampled|logged|collected|captured|measured|observed|read)[_ ](?:at|on)|when"
+    r"|zeit(?:stempel|punkt)?|uhrzeit|datum|horodatage|heure|fecha|hora)"
     r"(?:[_ ](?:utc|local|rel(?:ative)?|iso(?:8601)?|unix|epoch|elapsed|since[_ ]start|system|time|since[_ ]epoch))*"
     r"(?:[_ ]?[\[(]?(seconds?|secs?|s|milliseconds?|msecs?|ms|microseconds?|us|\u00b5s|nanoseconds?|ns)[\])]?"
     r"|[_ ]?[\[(](min|minutes?|h|hrs?|hours?)[\])]|[_ ](minutes|hours))?"
@@ -25,9 +28,10 @@ _COUNTED = re.compile(
     r"[_ ](?:elapsed|since[_ ](?:the[_ ])?(?:start|begin(?:ning)?|launch|boot))",
     re.IGNORECASE,
 )
+_ONE_END = re.compile(r"start|begin|end|stop|finish", re.IGNORECASE)
 _PAIRS = (("date", "time"), ("datum", "uhrzeit"), ("datum", "zeit"), ("fecha", "hora"), ("date", "heure"))
 _UNITS = EPOCH_UNITS | {name: round(ratio(name, "ns")) for name in ("min", "h")}
-_SECONDS = re.compile(r"(?:elapsed_)?seconds(?:[_ ](?:elapsed|since[_ ]\w{1,12}))?", re.IGNORECASE)
+_SECONDS = re.compile(r"(?:elapsed_)?(?:seconds?|secs?)(?:[_ ](?:elapsed|since[_ ]\w{1,12}))?", re.IGNORECASE)
 _DAY = re.compile(r"(\d{1,4})[-/.](\d{1,2})[-/.](\d{2,4})")
 _SLASHED = re.compile(r"(\d{1,2})([/-])(\d{1,2})\2(\d{4})[ T,]+(\d.*)")
 _CLOCK = re.compile(r"(\d{1,3}):([0-5]?\d):([0-5]?\d)(?:[.,:](\d{1,9}))?(?: ?([AaPp])\.?[Mm]\.?)?")
@@ -52,15 +56,20 @@ class TimeColumn(NamedTuple):
         return f"{cells[self.day]} {text}" if self.day is not None and _DAY.fullmatch(cells[self.day]) else text
 
 
-def time_column(header: Sequence[str]) -> TimeColumn | None:
-    """The first column of times; a day and a time of day in two columns are one time."""
+def time_column(header: Sequence[str], cells: Sequence[str] = ()) -> TimeColumn | None:
+    """The first column of times; a day and a time of day in two columns are one time.
+
+    Where no name says one, the only column whose first cell is a date with a time of day.
+    """
     named = {name.lower(): k for k, name in reversed([*enumerate(header)])}
     for day, time in _PAIRS:
         if day in named and time in named:
             return TimeColumn(named[time], named[day], None)
     k = next((k for k, name in enumerate(header) if _TIME.fullmatch(name) or _COUNTED.fullmatch(name)), None)
     if k is None:
-        return None
+        dated = [k for k, cell in enumerate(cells) if not is_number(cell) and stamp_of(cell)]
+        is_name = len(dated) == 1 and not (stamp_of(header[dated[0]]) or _ONE_END.search(header[dated[0]]))
+        return TimeColumn(dated[0], None, None) if is_name else None
     match = _TIME.fullmatch(header[k]) or _COUNTED.fullmatch(header[k])
     unit = next(filter(None, match.groups() if match else ()), "").lower()
     unit = _SHORT.get(unit[:3], unit)
