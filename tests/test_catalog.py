@@ -117,6 +117,7 @@ def test_peaks_of_devices_of_one_design_are_as_their_units_and_clocks(name: str,
         ("tpu-v5p", "Google TPUv5p"),
         ("TPU v6e", "Google TPUv6e"),
         ("NVIDIA V100", None),
+        ("NVIDIA A100-SXM4-80GB MIG 1g.10gb", None),
         ("NVIDIA H100", None),
         ("Quadro K600", None),
     ],
@@ -139,6 +140,15 @@ def test_a_run_finds_its_device_in_sql(tmp_path: Path) -> None:
     rows = scalelens.query("run_devices", tmp_path / "w")
     assert rows["device"].to_list() == ["NVIDIA A100 SXM 40GB"]
     assert rows["bf16_tflops"].to_list() == [312.0]
+
+
+def test_a_slice_of_a_device_has_no_peak(tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    log.write_text("GPU models and configuration: GPU 0: NVIDIA A100-SXM4-80GB MIG 1g.10gb\n")
+    ingest([log], tmp_path / "w", jobs=1)
+    rows = scalelens.query("run_devices", tmp_path / "w")
+    assert rows["device_model"].to_list() == ["NVIDIA A100-SXM4-80GB MIG 1g.10gb"]
+    assert rows["device"].to_list() == [None]
 
 
 def test_a_key_of_a_framework_is_one_setting() -> None:

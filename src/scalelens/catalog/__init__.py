@@ -73,5 +73,7 @@ def table(name: str) -> pa.Table:
 
 
 def device(name: str) -> dict[str, Any] | None:
-    """The device that logs call by this name, None where no pattern matches."""
-    return next((row for row in rows("devices_catalog") if re.search(row["pattern"], name.lower())), None)
+    """The device that logs call by this name, None where no pattern matches, and for a MIG slice: a part of one."""
+    lower = name.lower()
+    found = (row for row in rows("devices_catalog") if re.search(row["pattern"], lower))
+    return None if " mig " in lower else next(found, None)

@@ -28,10 +28,11 @@ WITH
 named AS (
     SELECT run_id, device_model, lower(coalesce(device_model, system)) AS name, lower(system) AS system
     FROM runs WHERE run_id IN (FROM selected_runs(runs := runs))),
--- Names are few and runs many: each name is looked up once.
+-- Names are few and runs many: each name is looked up once.  A MIG slice has a part of its device's peak.
 by_name AS (
     SELECT name, min(place) AS position
-    FROM (SELECT DISTINCT name FROM named) JOIN devices_catalog AS d ON regexp_matches(name, d.pattern) GROUP BY name),
+    FROM (SELECT DISTINCT name FROM named) JOIN devices_catalog AS d ON regexp_matches(name, d.pattern)
+    WHERE NOT contains(name, ' mig ') GROUP BY name),
 by_system AS (
     SELECT run_id, min(d.place) AS position
     FROM named JOIN systems_catalog AS s ON device_model IS NULL AND regexp_matches(named.system, s.pattern)
