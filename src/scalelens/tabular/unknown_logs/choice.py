@@ -15,6 +15,7 @@ _MEASURED = (
 )  # fmt: skip
 _LOSS = re.compile(r"loss|perplexity|(?<![a-z])ppl", re.IGNORECASE)  # by its name, or by what follows from it
 COST = re.compile(r"(?:(?:train|training|avg|average|mean|batch) )?cost", re.IGNORECASE)  # which has no unit
+_CROSS = re.compile(r"(?<![A-Za-z])CV\s?\Z")  # the validation, as speech toolkits call it
 _RECALLS = re.compile(r"(?<![a-z])best(?![a-z])", re.IGNORECASE)  # `best accuracy 0.9 at epoch 3` counts nothing
 _SAME = 0.01  # two views of the same steps have the same number of lines, up to this share
 _MOSTLY = 0.9
@@ -63,7 +64,7 @@ def _counts_up(shape: Shape) -> bool:
     lead, names, phase, *_ = shape.key
     if _RECALLS.search(f"{lead} {names[0]}"):
         return False
-    if ELSEWHERE.search(f"{lead} {names[0]}") or phase.startswith(("val", "eval", "test")):
+    if ELSEWHERE.search(f"{lead} {names[0]}") or _CROSS.search(lead) or phase.startswith(("val", "eval", "test")):
         return False
     if not is_of_training(shape.label):
         return False

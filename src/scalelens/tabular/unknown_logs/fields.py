@@ -31,7 +31,7 @@ _DURATION = re.compile(  # 1m 42s, 2h 03m 04.5s, 1h5m, 0h  1min 27s 344ms
 _MINUTES = re.compile(
     r"((?<![a-z])(?:time|elapsed|took|duration)[\s:=]{0,3}\d+(?:\.\d+)?) ?m(?![\w/])", re.IGNORECASE
 )  # time=0.2m
-_RATE = r"(?:[A-Za-z]{1,12}|[kM]?(?:it|B))?/(?:s|sec|second|it|iter|iteration|step|batch)\b(?:/(?:gpu|device|rank))?"
+_RATE = r"(?:[A-Za-z]{1,12}|[kM]?(?:it|B))?/(?:s|sec|second|itr?|iter|iteration|step|batch)\b(?:/(?:gpu|device|rank))?"
 _NO_NAME = r"(?![\w/]|\s{0,2}[:=])"  # `loss: 1.2 samples/sec: 405`: the name of what follows is not a unit
 _NUMBER = re.compile(
     r"(?<![\w.@#^/\\-])(?<!\d[,:])"
@@ -68,6 +68,9 @@ _TIME_FOR = re.compile(
     re.IGNORECASE,
 )
 # `3epoch:train:1-100batch: loss=2.5` is `epoch 3:train:batch 100: loss=2.5`.
+# `0.12(0.08s r0.04)s/itr`: the time of a step, and its parts in brackets before the unit.
+_PARTS_BEFORE_UNIT = re.compile(r"(\d)\s?\([^()]{1,40}\)\s?(?=m?s/(?:itr?|iter|iteration|step|batch)\b)")
+_OF_EPOCH = re.compile(r" \d{1,6}\.\d{1,4} ?h/epoch\b")  # an estimate beside it
 _GLUED = re.compile(r"(?<![\w.,:/-])(\d{1,7})(epoch)(?=[:\s])|(?<=:)(?:\d{1,9}-)?(\d{1,9})(batch|iter)(?=:)")
 _SEPARATOR = re.compile(
     r"[,;|\t>]|\s[-\u2022\u00b7]\s|\s{2,}|[)\]}](?=[\s\[({|,:-])|\](?=[A-Za-z])|\b(?:INFO|DEBUG|WARNING|root)\b"
@@ -140,6 +143,8 @@ def parsed(text: str) -> Parsed:
         text = _RANGE.sub(r"[\2]", text)
     if "oss at " in text or "oss after " in text or "oss for " in text:
         text = _LOSS_AT.sub(r"\g<count>, \g<name>: ", text)
+    if ")s/" in text or ")ms/" in text or ") s/" in text:
+        text = _OF_EPOCH.sub("", _PARTS_BEFORE_UNIT.sub(r"\1 ", text))
     if "epoch" in text or "atch:" in text:
         text = _GLUED.sub(lambda match: f"{match[2] or match[4]} {match[1] or match[3]}", text)
     if "ime " in text:

@@ -192,6 +192,11 @@ def _read_columns(
     if stamped and guess and coarse and "elapsed" not in stated:
         readings = [reading._replace(role=None) if reading in coarse else reading for reading in readings]
         return [*readings, ColumnReading(BY_CLOCK, "elapsed", "s")]
+    if stamped and times.is_rounded(RUNNING):
+        readings = [
+            reading._replace(role=None) if reading.role == "running_time" and reading.column == RUNNING else reading
+            for reading in readings
+        ]
     timed = {reading.role for reading in readings} & {*_OF_A_STEP, "elapsed"}
     if stamped and not timed and not any(map(times.claims, columns)):
         readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
@@ -210,8 +215,11 @@ def _shown_by_times(
     if proven := times.of_a_step(table.mean_steps):
         of_one_step = "batch_time" if _is_of_one_step(proven[0], columns, known) else "interval_time"
         return {"epoch_time" if times.of_epochs else of_one_step: proven}
-    span = times.of_all_since()
-    return {"span_time": span} if span else {}
+    if span := times.of_all_since():
+        return {"span_time": span}
+    if RUNNING in columns and not table.shape.bar and times.rate_follows_stamps:
+        return {"batch_time" if _is_of_one_step(RUNNING, columns, known) else "interval_time": (RUNNING, "s")}
+    return {}
 
 
 def _is_coarser(elapsed: ColumnReading, columns: Mapping[str, ColumnValues], table: LineTable) -> bool:

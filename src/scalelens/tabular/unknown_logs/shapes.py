@@ -22,6 +22,7 @@ from scalelens.tabular.unknown_logs.fields import Field, Parsed, parsed
 from scalelens.tabular.unknown_logs.filled_bars import FilledBars, Fills
 from scalelens.tabular.unknown_logs.json_in_lines import json_written_out
 from scalelens.tabular.unknown_logs.lines import log_lines
+from scalelens.tabular.unknown_logs.pair_counts import PairCounts
 
 _MOST_SHAPES = 500
 _MOST_SERIES = 10_000  # ranks and locations
@@ -197,6 +198,7 @@ class Shape:
         self.totals = [0] * 4  # how often the number after `/` differs from that of the line before
         self.leap = 0  # the greatest common divisor of all increases of its count
         self._before: dict[Any, tuple[list[float], dict[str, float]]] = {}
+        self.pairs = PairCounts()
         self._totals: list[int | None] = []
 
     def take(self, line: Line, parts: Shaped, headings: int = 0) -> None:
@@ -278,6 +280,8 @@ class Shape:
     def count(self, line: Line, counts: list[Field], ahead: list[Field], begins: bool | None) -> None:
         """Notes what a line counts, and the numbers ahead of its counts; whether its bar begins, if it has one."""
         values = [field.value or 0.0 for field in counts]
+        if len(counts) == 1 and counts[0].total:
+            self.pairs.take((line.rank, line.location), int(values[0]), counts[0].total)
         for i, (before_all, field) in enumerate(zip(self._totals, counts, strict=False)):
             either = self.of_epochs_alone and None in (field.total, before_all)
             self.totals[i] += field.total != before_all and not either
@@ -311,6 +315,17 @@ class Shape:
             self.epochs[name] = self.epochs.get(name, True) and (number > before if fell else number == before)
         if whose in self._before or len(self._before) < _MOST_SERIES:
             self._before[whose] = values, numbers
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether its one count is of epochs, and the number after `/` the batch: `TRAIN Batch 3/200`."""
+        return len(self.roles) == 1 and not self.bar and self.pairs.tell
+
+    def name_pair(self) -> None:
+        """Of such a pair, what rises and restarts is the batch."""
+        if self.is_pair:
+            self.roles, self.totals = ["batch"], [0] * 4
+            self.rises[0], self.falls[0] = self.pairs.grown, self.pairs.restarted
 
     def name_epochs(self) -> None:
         """Names the first of two counts the epoch, where the second restarts with it.
@@ -464,6 +479,7 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]]) -> list[Shape]:
             filled.draw_other(parts.key[2])
         drawn = shape if shape.bar == "tqdm" else drawn
     for shape in shapes.values():
+        shape.name_pair()
         shape.name_epochs()
         shape.drop_multiples()
         steady = shape.longest_s >= _LEAST_BAR_S  # its times can be held against its elapsed seconds
