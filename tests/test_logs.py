@@ -255,6 +255,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "ultralytics": {(EPOCH, NO_RATE)},  # the bar when the epoch is over
     "verl": {(ONE, JOB)},  # tokens of the job over the step's time
     "verl_config": {(ONE, JOB)},  # the records of verl in its fixture
+    "deepmd": {(WINDOW, NO_RATE)},  # sums since the line before
     "vietocr": {(WINDOW, NO_RATE)},  # sums since the line before
     # Differences of the stamps of a tracker, or a column that the script calls the time of a step.
     "clearml_metrics": {(WINDOW, NO_RATE)},

@@ -154,11 +154,9 @@ def _records(source: Source) -> Iterator[TableRecord]:
 
 def _totals(names: list[str], cells: list[str]) -> dict[str, Any]:
     """How many batches an epoch has, where a cell says it: `40/165`."""
-    return {
-        TOTAL: int(cell.partition("/")[2])
-        for name, cell in zip(names, cells, strict=True)
-        if "/" in cell and read_name(name).role == "batch"
-    }
+    batches = (cell for name, cell in zip(names, cells, strict=True) if "/" in cell and read_name(name).role == "batch")
+    cell = next(batches, "")
+    return {TOTAL: int(cell.partition("/")[2])} if cell else {}
 
 
 def _value(name: str, cell: str, names: list[str]) -> tuple[str, Any]:

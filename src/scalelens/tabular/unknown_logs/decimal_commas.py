@@ -16,9 +16,10 @@ _MOST_LINES = 2_000  # with a comma between digits
 _LEAST_LINES = 5
 _MOSTLY = 0.9
 _BETWEEN_DIGITS = re.compile(rb"\d,\d")
-# No thousands begin with a zero.  `00:00,012` is a stamp, `[0,12]` a list, and `1,0,12` more than one number.
+# No thousands begin with a zero.  `00:00,012` is a stamp, `[0,12]` a list, and `1,0,12` more than one number;
+# `epoch 0,12` may be two counts.
 _SURE = re.compile(rb"(?<![\w,.\[({-])0,\d{2,12}(?!\d|[,.]\d)")
-_COUNTED = re.compile(rb"(?:epoch|step|iter|iteration|batch|it)\W{0,3}\Z", re.IGNORECASE)  # `epoch 0,12` may be two counts
+_COUNTED = re.compile(rb"(?:epoch|step|iter|iteration|batch|it)\W{0,3}\Z", re.IGNORECASE)
 _BEFORE = 14  # bytes before a number, in which such a word stands
 _POINT = re.compile(rb"(?<![\w.])\d{1,12}\.\d{1,12}(?![\w.])")
 _COMMA = re.compile(r"(?<![\d,.\[({])(?<!\d:)(\d{1,12}),(\d{1,12})(?!\d|[,.]\d)")

@@ -133,7 +133,7 @@ class LineTimes:
         if not spans or self.counts_down:
             return False
         long = sum(spans) >= _MANY * _FINE * self.resolution_s
-        if long and self.within_resolution:
+        if self.within_resolution and sum(spans) > _LONG * self.resolution_s:
             return True
         typical = statistics.median(spans)
         return not in_bursts(spans) and typical >= (_LEAST_STAMPS if long else _FINE) * self.resolution_s
@@ -149,7 +149,7 @@ class LineTimes:
     def least_epoch_s(self) -> float:
         """How long epochs must take together for the stamps to tell their mean, where one is too short; else 0."""
         spans = [span for span, _ in self.by_clock]
-        least_s = _FINE * self.resolution_s
+        least_s = (_LONG if self.within_resolution else _FINE) * self.resolution_s
         return 0.0 if not spans or statistics.median(spans) >= least_s else least_s
 
     @property
