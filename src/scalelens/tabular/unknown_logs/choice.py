@@ -7,7 +7,7 @@ from scalelens.parsing.progress_bars import is_of_training
 from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS
 from scalelens.tabular.column_names import read_name
 from scalelens.tabular.unknown_logs.records import column_of
-from scalelens.tabular.unknown_logs.shapes import Shape
+from scalelens.tabular.unknown_logs.shapes import CONSTANT, Shape
 
 _MEASURED = (
     "loss", "learning_rate", "grad_norm", "accuracy", "batch_time", "running_time", "time", "elapsed", "samples_per_s",
@@ -70,7 +70,7 @@ def _counts_up(shape: Shape) -> bool:
         return False
     if shape.is_drawn_full and shape.bars >= RECURS:
         return True  # each bar is drawn once, when it is full
-    steps = [k for k, role in enumerate(shape.roles) if role != "epoch"] or range(len(shape.roles))
+    steps = [k for k, role in enumerate(shape.roles) if role not in ("epoch", CONSTANT)] or range(len(shape.roles))
     return any(shape.rises[k] >= 1 and shape.rises[k] >= shape.falls[k] for k in steps)
 
 

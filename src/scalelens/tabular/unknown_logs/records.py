@@ -14,7 +14,7 @@ from scalelens.tabular.unknown_logs.clock import Clock
 from scalelens.tabular.unknown_logs.drawn_bars import EPOCH, STEP, Drawn, DrawnBars
 from scalelens.tabular.unknown_logs.fields import Field
 from scalelens.tabular.unknown_logs.lines import log_lines
-from scalelens.tabular.unknown_logs.shapes import MASK, Shape, Shaped, shaped
+from scalelens.tabular.unknown_logs.shapes import CONSTANT, MASK, Shape, Shaped, shaped
 
 TIMES = UNITS_OF_KIND["time"]
 BY_CLOCK = "seconds by the time stamps"
@@ -94,6 +94,9 @@ class LineTable:
             if k == self.shape.drawn:  # the step through the run follows from it
                 self.columns["step"] = STEP
                 labels.append(STEP)
+                continue
+            if role == CONSTANT:
+                labels.append(CONSTANT)
                 continue
             if role == "of_all":
                 role, name = ("batch" if epoch else "step"), name if name != "/" else ""
@@ -248,6 +251,8 @@ class LineTable:
         for index, field in enumerate(parts.parsed.fields):
             if index in counts and self.shape.is_pair:
                 cells |= {"epoch": int(field.value or 0), "batch": field.total}
+            elif counts.get(index) == CONSTANT:
+                continue
             elif index in counts:
                 cells[counts[index]] = int(field.value or 0) if field.is_integer else field.value
             elif field.name == self.epoch_name and "epoch" not in cells:

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.progress_bars import BAR, Drawing, begins
-from scalelens.parsing.recurring_lines import ELSEWHERE, SOURCE_FILE
+from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS, SOURCE_FILE
 from scalelens.parsing.source import Source
 from scalelens.tabular.column_names import read_name
 from scalelens.tabular.unknown_logs.clock import Stamp, stamp_in
@@ -28,6 +28,7 @@ _MOST_SHAPES = 500
 _MOST_SERIES = 10_000  # ranks and locations
 _MOST_NAMES = 200
 COUNTS = ("step", "batch", "epoch")
+CONSTANT = "constant"  # a count that is always the same
 _PLURALS = ("steps", "iters", "iterations", "epochs", "batches")
 # Words before the name of a count that leave its meaning as it is.
 _BEFORE_A_COUNT = re.compile(
@@ -348,27 +349,33 @@ class Shape:
             self.roles[steps[1] if ratio > 1 else steps[0]] = "multiple"
             self.differing.clear()
 
+    def drop_constant(self) -> None:
+        """A count that is the same in each epoch counts nothing: `Epoch[7] - Iter: [0/13]`, once in each."""
+        still = self.roles[:1] == ["epoch"] and len(self.roles) == 2 and not (self.rises[1] or self.falls[1])
+        if still and not self.bar and self.lines >= RECURS and self.rises[0] == self.lines - 1:
+            self.roles[1] = CONSTANT
+
     @property
     def counts_steps(self) -> bool:
         """Whether it counts steps; else only epochs."""
-        return any(role != "epoch" for role in self.roles)
+        return any(role not in ("epoch", CONSTANT) for role in self.roles)
 
     @property
     def of_known_epoch(self) -> bool:
         """Whether each line says the epoch, and which of how many batches."""
-        return len(self.roles) == 2 and self.roles[0] == "epoch" and bool(self._totals[1])
+        return len(self.roles) == 2 and self.roles[0] == "epoch" and self.counts_steps and bool(self._totals[1])
 
     @property
     def of_epochs(self) -> bool:
         """Whether each line is of another epoch: between two of them stand its validation and its checkpoint too."""
         epochs = [self.rises[k] for k, role in enumerate(self.roles) if role == "epoch"]
-        steps = [self.rises[k] for k, role in enumerate(self.roles) if role != "epoch"]
+        steps = [self.rises[k] for k, role in enumerate(self.roles) if role not in ("epoch", CONSTANT)]
         return bool(epochs and steps) and max(epochs) >= max(steps) > 0
 
     @property
     def of_epochs_alone(self) -> bool:
         """Whether it counts epochs, and no steps in them."""
-        return self.roles == ["epoch"] and not self.bar
+        return self.roles in (["epoch"], ["epoch", CONSTANT]) and not self.bar
 
     @property
     def of_training(self) -> bool:
@@ -482,6 +489,7 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]]) -> list[Shape]:
         shape.name_pair()
         shape.name_epochs()
         shape.drop_multiples()
+        shape.drop_constant()
         steady = shape.longest_s >= _LEAST_BAR_S  # its times can be held against its elapsed seconds
         shape.in_training |= epoch_bars and steady and bool(_STEP_BAR.match(shape.label))
     return list(shapes.values())
