@@ -414,3 +414,15 @@ def test_logs_of_unlike_trainings_stay_apart_in_whatever_order_they_lie_among_st
     ingest([folder], tmp_path / "w", jobs=1)
     runs = answer(tmp_path / "w", "SELECT list(DISTINCT path) FROM members JOIN files USING (file_id) GROUP BY run_id")
     assert [paths for (paths,) in runs.fetchall() if len(paths) > 1] == []
+
+
+def test_what_stable_baselines3_writes_to_three_files_is_one_run_and_counts_once(tmp_path: Path) -> None:
+    """Other steps in a log.txt beside a progress.csv are those of another training."""
+    same, shorter = log(None, None), PartFacts({"steps": 5}, {"None": (1, 5)}, 1)
+    files = {"/s/a/log.txt": same, "/s/a/progress.csv": same, "/s/a/progress.json": same, "/s/b/progress.csv": same}
+    assert members(tmp_path / "same", files | {"/s/b/log.txt": shorter, "/s/c/log.txt": same}) == {
+        "/s/a/progress.csv": {"/s/a/log.txt", "/s/a/progress.csv", "/s/a/progress.json"},
+        "/s/b/log.txt": {"/s/b/log.txt"},
+        "/s/b/progress.csv": {"/s/b/progress.csv"},
+        "/s/c/log.txt": {"/s/c/log.txt"},
+    }
