@@ -9,7 +9,7 @@ from scalelens.runs.lookups import Lookup, Tie
 from scalelens.runs.part import Part
 
 _RESULTS = re.compile(r"(.*/)(?:(all)|train|eval|test|predict)_results\.json\Z")
-_WRITERS = ("progress.csv", "progress.json", "log.txt")  # of Stable-Baselines3: each prints all values
+_WRITERS = ("/progress.csv", "/progress.json", "/log.txt")  # of Stable-Baselines3: each prints all values
 _CHECKPOINT = re.compile(r"(.*/)checkpoint-(\d{1,15})/trainer_state\.json\Z")
 
 MINUTE, QUARTER = timedelta(minutes=1), timedelta(minutes=15)
@@ -48,10 +48,8 @@ class Originals:
     def _candidates(self, part: Part) -> list[str]:
         """Paths of files that a part may repeat; the first that exists counts."""
         if part.path.endswith(_WRITERS[1:]):
-            own = _writer(part)
-            others = [other for other in self._writers.seek(part.folder, part) if _writer(other) < own]
-            same = [other for other in others if (other.part, other.facts.steps) == (part.part, part.facts.steps)]
-            return [other.path for other in sorted(same, key=_writer)]
+            others = [other for other in self._writers.seek(part.folder, part) if _writer(other) < _writer(part)]
+            return [other.path for other in sorted(others, key=_writer) if _have_same_steps(other, part)]
         if part.path.endswith(".log.json"):
             return [part.path.removesuffix(".json")]
         if results := _RESULTS.match(part.path):
@@ -65,9 +63,14 @@ class Originals:
 
 
 def _writer(part: Part) -> int:
-    """Which of the files of a folder it is; none of them comes last."""
-    name = part.path.rpartition("/")[2]
-    return _WRITERS.index(name) if name in _WRITERS else len(_WRITERS)
+    """Which of the files that one logger writes it is."""
+    return next(k for k, name in enumerate(_WRITERS) if part.path.endswith(name))
+
+
+def _have_same_steps(part: Part, other: Part) -> bool:
+    """Whether two parts hold the same steps, as many of them."""
+    same = part.facts.steps == other.facts.steps and part.facts.rows.get("steps") == other.facts.rows.get("steps")
+    return same and part.part == other.part
 
 
 class RankLogs(NamedTuple):
