@@ -27,6 +27,7 @@ from scalelens.tabular.unknown_logs.pair_counts import PairCounts
 _MOST_SHAPES = 500
 _MOST_SERIES = 10_000  # ranks and locations
 _MOST_NAMES = 200
+_MOST_KEPT, _LONGEST_KEPT = 20_000, 1_000  # lines, and characters of a line
 COUNTS = ("step", "batch", "epoch")
 CONSTANT = "constant"  # a count that is always the same
 _PLURALS = ("steps", "iters", "iterations", "epochs", "batches")
@@ -91,6 +92,9 @@ class Shaped(NamedTuple):
         return len(self.parsed.fields) == 1 and self.counts[0].role == "epoch"
 
 
+_KEPT: dict[str, Shaped | None] = {}  # lines of the log that is read: several passes ask for each
+
+
 def _role_of_count(field: Field) -> str | None:
     """Whether a number counts steps, batches or epochs, by its name."""
     if field.is_mean or field.unit or field.value is None or field.value < 0:
@@ -120,7 +124,18 @@ def _counts_of(fields: Iterable[Field]) -> list[_Count]:
 
 
 def shaped(text: str) -> Shaped | None:
-    """The shape of a line that counts something; None for others."""
+    """The shape of a line that counts something; None for others.  Those of a log that is not long are kept."""
+    if text in _KEPT:
+        return _KEPT[text]
+    if len(text) > _LONGEST_KEPT:
+        return _shaped(text)
+    if len(_KEPT) >= _MOST_KEPT:
+        _KEPT.clear()
+    _KEPT[text] = found = _shaped(text)
+    return found
+
+
+def _shaped(text: str) -> Shaped | None:
     if '{"' in text:
         text = json_written_out(text) or ""
     elif _CONFIGURATION.search(text):
@@ -439,6 +454,13 @@ class _EpochEnds:
 
 
 _SHAPES: WeakKeyDictionary[Source, tuple[int | None, list[Shape]]] = WeakKeyDictionary()  # several formats ask for them
+_TIMED: WeakKeyDictionary[Source, int] = WeakKeyDictionary()  # lines that hold a time and count nothing
+# A superset of what is read as a time with a unit.
+_MAY_BE_TIMED = re.compile(
+    r"\d\s?\[?(?:[mnu\u00b5\u03bc]?s(?:ec(?:ond)?s?)?|m(?:illi)?secs?|milli\w*|micro\w*|nano\w*|m(?:in(?:ute)?s?)?|h(?:ou)?r?s?)"
+    r"(?![a-z/])|(?:elapsed|took|total|time|left|eta)\D{0,20}\d{1,4}:\d\d",
+    re.IGNORECASE,
+)
 
 
 def shapes_in(source: Source, most: int | None = None, by_later_loss: bool = False) -> list[Shape]:
@@ -448,14 +470,25 @@ def shapes_in(source: Source, most: int | None = None, by_later_loss: bool = Fal
     """
     known = _SHAPES.get(source)
     if known is None or known[0] != most:
-        known = _SHAPES[source] = most, _shapes_of(itertools.islice(log_lines(source), most))
+        _KEPT.clear()
+        shapes, _TIMED[source] = _shapes_of(itertools.islice(log_lines(source), most))
+        known = _SHAPES[source] = most, shapes
     for shape in known[1]:
         shape.ended = shape.ended_in_line + shape.ended_later * by_later_loss
     return known[1]
 
 
-def _shapes_of(lines: Iterable[tuple[Line, bool]]) -> list[Shape]:
-    """The shapes of whole lines that count something; where there are too many, only the first."""
+def lines_with_times_alone(source: Source) -> int:
+    """How many lines may hold a time and count nothing, of those that `shapes_in` looked at."""
+    return _TIMED.get(source, 0)
+
+
+def _shapes_of(lines: Iterable[tuple[Line, bool]]) -> tuple[list[Shape], int]:
+    """The shapes of whole lines that count something; where there are too many, only the first.
+
+    And how many lines may hold a time and count nothing.
+    """
+    timed = 0
     ends, filled = _EpochEnds(), FilledBars()
     shapes: dict[tuple[Any, ...], Shape] = {}
     drawn: Shape | None = None  # the bar drawn last
@@ -469,6 +502,7 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]]) -> list[Shape]:
             filled.look(line.text)
         if parts is None:
             ends.look(line.text)
+            timed += whole and _MAY_BE_TIMED.search(line.text) is not None
             epoch_bars = epoch_bars or bool(_EPOCH_BAR.match(line.text))
             continue
         shape = shapes.get(parts.key)
@@ -492,4 +526,4 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]]) -> list[Shape]:
         shape.drop_constant()
         steady = shape.longest_s >= _LEAST_BAR_S  # its times can be held against its elapsed seconds
         shape.in_training |= epoch_bars and steady and bool(_STEP_BAR.match(shape.label))
-    return list(shapes.values())
+    return list(shapes.values()), timed
