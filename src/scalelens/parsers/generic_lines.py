@@ -52,7 +52,7 @@ Lines that count epochs alone, and follow one another with the same epoch, are o
 like a sum: a `phases` row, with the validation in it.  A heading alone is left to headed_lines, unless a loss that is
 printed at the same time shows that the epoch is over.  Where only each tenth epoch has a line, or stamps are too coarse
 for one epoch, the mean time of the epochs between is a metric, `epoch time`.  Where several lines have one stamp, and
-come evenly, those that are fifty times its last digit apart tell the mean of what lies between.  A stamp may count seconds since 1970, or
+come evenly and without pauses, those that are fifty times its last digit apart tell the mean of what lies between.  A stamp may count seconds since 1970, or
 stand alone on the line before; it may be that of a container's log, or end with the minute.  `[0:01:24]` at the
 beginning is the time since the start; stamps that go back as the steps grow are the time left, and tell nothing.  Where steps have no time, lines that count the epoch, or stand
 once in each (`Time taken for 1 epoch: 61.2 sec`), give that of the epoch; they come before the stamps.  A time of an
