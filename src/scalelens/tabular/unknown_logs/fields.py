@@ -77,7 +77,9 @@ _TIME_OF_LAST = re.compile(
 )
 # `3epoch:train:1-100batch: loss=2.5` is `epoch 3:train:batch 100: loss=2.5`.
 # `0.12(0.08s r0.04)s/itr`: the time of a step, and its parts in brackets before the unit.
-_PARTS_BEFORE_UNIT = re.compile(r"(\d)\s?\((?=[^()]*[A-Za-z])[^()]{1,40}\)\s?(?=m?s/(?:itr?|iter|iteration|step|batch)\b)")
+_PARTS_BEFORE_UNIT = re.compile(
+    r"(\d)\s?\((?=[^()]*[A-Za-z])[^()]{1,40}\)\s?(?=m?s/(?:itr?|iter|iteration|step|batch)\b)"
+)
 _OF_EPOCH = re.compile(r" \d{1,6}\.\d{1,4} ?h/epoch\b")  # an estimate beside it
 _GLUED = re.compile(r"(?<![\w.,:/-])(\d{1,7})(epoch)(?=[:\s])|(?<=:)(?:\d{1,9}-)?(\d{1,9})(batch|iter)(?=:)")
 _SEPARATOR = re.compile(
