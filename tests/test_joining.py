@@ -414,3 +414,40 @@ def test_logs_of_unlike_trainings_stay_apart_in_whatever_order_they_lie_among_st
     ingest([folder], tmp_path / "w", jobs=1)
     runs = answer(tmp_path / "w", "SELECT list(DISTINCT path) FROM members JOIN files USING (file_id) GROUP BY run_id")
     assert [paths for (paths,) in runs.fetchall() if len(paths) > 1] == []
+
+
+def test_what_stable_baselines3_writes_to_three_files_is_one_run_and_counts_once(tmp_path: Path) -> None:
+    """Other steps in a log.txt beside a progress.csv are those of another training."""
+    same, shorter = log(None, None), PartFacts({"steps": 5}, {"None": (1, 5)}, 1)
+    files = {"/s/a/log.txt": same, "/s/a/progress.csv": same, "/s/a/progress.json": same, "/s/b/progress.csv": same}
+    assert members(tmp_path / "same", files | {"/s/b/log.txt": shorter, "/s/c/log.txt": same}) == {
+        "/s/a/progress.csv": {"/s/a/log.txt", "/s/a/progress.csv", "/s/a/progress.json"},
+        "/s/b/log.txt": {"/s/b/log.txt"},
+        "/s/b/progress.csv": {"/s/b/progress.csv"},
+        "/s/c/log.txt": {"/s/c/log.txt"},
+    }
+
+
+def test_the_ranks_of_a_launch_by_torchrun_are_one_run_and_another_launch_is_another(tmp_path: Path) -> None:
+    """What a rank writes to its errors is of its run, also where it holds steps."""
+    first, second = "/s/logs/none_ab12/attempt_0", "/s/logs/none_ab12/attempt_1"
+    outputs = {f"{launch}/{rank}/stdout.log": log(None, None) for launch in (first, second) for rank in range(3)}
+    errors = {f"{first}/1/stderr.log": log(None, None)}
+    loose = {f"/s/attempt_0/of_{rank}/stdout.log": log(None, None) for rank in range(2)}
+    assert members(tmp_path / "launches", outputs | errors | loose) == {
+        f"{first}/0/stdout.log": {*(f"{first}/{rank}/stdout.log" for rank in range(3)), f"{first}/1/stderr.log"},
+        f"{second}/0/stdout.log": {f"{second}/{rank}/stdout.log" for rank in range(3)},
+        **{path: {path} for path in loose},
+    }
+
+
+def test_steps_in_torchruns_folders_have_the_local_rank_as_their_place(tmp_path: Path) -> None:
+    for rank in range(2):
+        folder = tmp_path / "logs" / "none_ab12" / "attempt_0" / str(rank)
+        folder.mkdir(parents=True)
+        lines = (f"step {step} loss {3 - step / 50:.3f} step_time 0.4{step % 3}{rank} s\n" for step in range(1, 31))
+        (folder / "stdout.log").write_text("".join(lines))
+    ingest([tmp_path / "logs"], tmp_path / "w", jobs=1)
+    places = answer(tmp_path / "w", "SELECT place, count(*) AS n FROM steps GROUP BY place ORDER BY place").fetchall()
+    assert places == [("local_rank 0", 30), ("local_rank 1", 30)]
+    assert answer(tmp_path / "w", "SELECT count(DISTINCT run_id), count(*) FROM step_times").fetchall() == [(1, 30)]

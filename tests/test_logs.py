@@ -157,7 +157,8 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "generic_csv": {(ONE, RANK), (ONE, NO_RATE), (WINDOW, NO_RATE), (RUN, JOB), (RUN, NO_RATE)},
     "generic_json": {(ONE, NO_RATE), (RUN, NO_RATE)},
     "generic_jsonl": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # what the time stamps tell is a mean
-    "generic_lines": {(ONE, NO_RATE), (WINDOW, NO_RATE), (WINDOW, RANK), (RUNNING, NO_RATE)},
+    # Means of an epoch stand in lines that count epochs alone.
+    "generic_lines": {(ONE, NO_RATE), (WINDOW, NO_RATE), (WINDOW, RANK), (RUNNING, NO_RATE), (EPOCH, NO_RATE)},
     "gnmt": {(ONE, NO_RATE)},  # a batch; its mean over the epoch is left out
     # Horovod's rank 0 counts all workers; beside them in a fixture, MXNet's Speedometer.
     "gluon": {(WINDOW, JOB), (EPOCH, JOB), (WINDOW, NO_RATE)},
@@ -255,6 +256,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "ultralytics": {(EPOCH, NO_RATE)},  # the bar when the epoch is over
     "verl": {(ONE, JOB)},  # tokens of the job over the step's time
     "verl_config": {(ONE, JOB)},  # the records of verl in its fixture
+    "deepmd": {(WINDOW, NO_RATE)},  # sums since the line before
     "vietocr": {(WINDOW, NO_RATE)},  # sums since the line before
     # Differences of the stamps of a tracker, or a column that the script calls the time of a step.
     "clearml_metrics": {(WINDOW, NO_RATE)},

@@ -16,6 +16,7 @@ from scalelens.ingestion.formats import Formats
 from scalelens.parsing.archive_names import is_archive
 from scalelens.parsing.dispatch import LineDispatcher
 from scalelens.parsing.format_file import defect, name_of
+from scalelens.parsing.launcher_folders import rank_file
 from scalelens.parsing.recurring_lines import Recurring, RecurringLines
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import COMPRESSED, HEAD, Source, encoding_of
@@ -61,6 +62,8 @@ def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = Fa
     With `documents`, documents and source code are read as if they were logs.
     """
     rows.path = source.path
+    if of_rank := rank_file(source.path):
+        rows.place = of_rank.place
     rows.text.of_file(source.size_bytes, source.path.lower().endswith(COMPRESSED))
     head = source.head()
     if (not head or head.isspace()) and len(head) < HEAD:

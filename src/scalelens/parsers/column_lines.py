@@ -6,8 +6,10 @@ Yields: steps, phases, metrics, params
 Source: fastprogress/fastprogress.py, text_progress(); skorch/callbacks/logging.py, PrintLog;
     chainer/training/extensions/print_report.py, PrintReport; docs/generic.md says how names are read
 
-One column has to count epochs or steps, and another to be a loss or an accuracy.  `00:42` in a cell is 42 s.  The times
-of skorch (`dur`) and Chainer (`elapsed_time`) are in seconds; any other time needs its unit in the name of its column.
+One column has to count epochs or steps, and another to be a loss or an accuracy, or an epoch and a batch have to stand
+side by side.  `00:42` in a cell is 42 s, and `3/100` in one that counts is 3.  The times of skorch (`dur`) and Chainer
+(`elapsed_time`) are in seconds; any other time needs its unit in the name of its column.  A logger's time stamp and level
+may stand before the names and each row: then they tell the time of steps, or show what a time without a unit is.
 
 Samples:
     epoch     train_loss  valid_loss  accuracy  time
@@ -24,7 +26,13 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import TableRecord, head_lines, lines_of
 from scalelens.tabular.column_names import read_name
+from scalelens.tabular.column_values import Survey
+from scalelens.tabular.roles import ColumnReading, assign
+from scalelens.tabular.steps import lacks, write_rows
+from scalelens.tabular.unknown_logs.clock import Clock, Stamp, stamp_in
+from scalelens.tabular.unknown_logs.records import BY_CLOCK, TOTAL
 from scalelens.tabular.unknown_logs.shapes import COUNTS
+from scalelens.tabular.unknown_logs.times import LineTimes
 
 VERSION = 1
 LAST = True  # any other format comes first
@@ -39,6 +47,10 @@ _SPAN = re.compile(r"(?:(\d+):)?(\d+):([0-5]\d(?:\.\d+)?)\Z")
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|nan|inf)\Z", re.IGNORECASE)
 _IN_SECONDS = ({"dur", "train_loss"}, {"elapsed_time", "main/loss"})  # names that skorch and Chainer print together
 _BAR_OF_EPOCH = re.compile(r"Epoch \d+/\d+ : \|")  # fastprogress draws it below the names, before the first row
+_COUNT = re.compile(r"\d+(?:/\d+)?\Z")
+_OF_BATCHES = re.compile(r"epoch\s+(?:batch|iter|step)", re.IGNORECASE)
+_LEVEL = re.compile(r"[\s\])}:-]*\[?(?:INFO|DEBUG|WARNING|root)\]?:?(?: -)?")  # [INFO]: of a logger
+_STAMPED_TO_S = 1.0  # the resolution that stamps are taken to have
 _LEAST = 3  # columns
 _IN_HEAD = 2_000  # lines that are searched for the names
 
@@ -47,18 +59,37 @@ def recognise(head: bytes, name: str) -> bool:
     if not tabular.is_text(head):
         return False
     names: list[str] = []
+    logged = False  # whether a logger wrote the names: other lines may stand between them and the rows
     for k, raw in enumerate(head_lines(head)):
-        line = _shown(raw)
+        stamp, line = _apart(_shown(raw))
         if names and (_numbers_of(line, names) or _BAR_OF_EPOCH.search(raw)):
             return True
-        names = _names_of(line) or (names if _RULE.match(line) else [])
+        header = _names_of(line)
+        logged = stamp is not None if header else logged and stamp is None
+        names = header or (names if logged or _RULE.match(line) else [])
         if k > _IN_HEAD:
             break
     return False
 
 
 def read(source: Source, rows: Rows) -> str | None:
-    return tabular.read(source, rows, _records)
+    first = next(_records(source), None)
+    steps = [name for name in (first.cells if first else ()) if read_name(name).role in ("step", "batch")]
+    if rows.mapping or not first or BY_CLOCK not in first.cells or not steps:
+        return tabular.read(source, rows, _records)
+    times = LineTimes(steps[0], _STAMPED_TO_S)
+    survey = Survey(times.seen(_records(source)))
+    proven = times.proven()
+    columns = {name: values for name, values in survey.columns.items() if name != BY_CLOCK}
+    readings = assign(columns, {"batch_time": proven} if proven else {})
+    if not proven and times.stamps_tell:
+        readings = [reading._replace(refusal=None, choices=()) for reading in readings]
+        readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
+    if lacking := lacks(survey, readings):
+        return lacking
+    rows.assigned = readings
+    write_rows(source, rows, _records, survey, readings, least_steps=0 if proven else times.least_steps)
+    return None
 
 
 def _shown(line: str) -> str:
@@ -66,9 +97,18 @@ def _shown(line: str) -> str:
     return (ANSI.sub("", line) if "\x1b" in line else line).rpartition("\r")[2]
 
 
+def _apart(line: str) -> tuple[Stamp | None, str]:
+    """The stamp of a logger before a line, and the line without it and its level."""
+    stamp = stamp_in(line) if line[:1].isdigit() or line[:1] == "[" else None
+    if stamp is None or (_BORDERS.search(line) and not _LEVEL.match(line, stamp.span[1])):
+        return None, line
+    level = _LEVEL.match(line, stamp.span[1])
+    return stamp, line[level.end() if level else stamp.span[1] :]
+
+
 def _names_of(line: str) -> list[str]:
     """The names of the columns, where a line is the header of a table of a training; else nothing."""
-    if not _MEASURED.search(line):
+    if not (_MEASURED.search(line) or _OF_BATCHES.search(line)):
         return []
     cells = _cells_of(line)
     usual = len(cells) >= _LEAST and len(set(cells)) == len(cells) and all(map(_NAME.match, cells))
@@ -91,26 +131,38 @@ def _numbers_of(line: str, names: list[str]) -> list[str]:
     if len(cells) != len(names):
         return []
     counts = [cell for cell, name in zip(cells, names, strict=True) if read_name(name).role in COUNTS]
-    numbers = sum(bool(_NUMBER.match(cell) or _SPAN.match(cell)) for cell in cells)
-    return cells if all(cell.isdecimal() for cell in counts) and 2 * numbers > len(cells) else []
+    numbers = sum(bool(_NUMBER.match(cell) or _SPAN.match(cell) or _COUNT.match(cell)) for cell in cells)
+    return cells if all(map(_COUNT.match, counts)) and 2 * numbers > len(cells) else []
 
 
 def _records(source: Source) -> Iterator[TableRecord]:
     """The rows of all tables of a text; each header may have other names."""
     names: list[str] = []
+    clock = Clock()
     for number, raw, whole in lines_of(source):
-        text = _shown(raw)
+        stamp, text = _apart(_shown(raw))
         if header := _names_of(text):
             names = header
         elif names and (cells := _numbers_of(text, names)):
             if whole:
-                yield TableRecord(number, dict(map(_value, names, cells, [names] * len(names))), None, text)
+                now = {BY_CLOCK: round(clock.seconds(stamp), 6)} if stamp else {}
+                row = dict(map(_value, names, cells, [names] * len(names)))
+                yield TableRecord(number, row | _totals(names, cells) | now, None, text)
             else:
                 yield TableRecord(number, {}, "the line has no end and may be cut: it is not read", text)
 
 
+def _totals(names: list[str], cells: list[str]) -> dict[str, Any]:
+    """How many batches an epoch has, where a cell says it: `40/165`."""
+    batches = (cell for name, cell in zip(names, cells, strict=True) if "/" in cell and read_name(name).role == "batch")
+    cell = next(batches, "")
+    return {TOTAL: int(cell.partition("/")[2])} if cell else {}
+
+
 def _value(name: str, cell: str, names: list[str]) -> tuple[str, Any]:
     """Column and value of a cell."""
+    if read_name(name).role in COUNTS:
+        return name, cell.partition("/")[0]
     if span := _SPAN.match(cell):
         hours, minutes, seconds = (float(part or 0) for part in span.groups())
         return f"{name} [s]", hours * 3600 + minutes * 60 + seconds

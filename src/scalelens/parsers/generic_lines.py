@@ -17,9 +17,11 @@ of the count, and the iteration of `iteration:3 step:20/400` where it grows with
 counts steps.  Two lines are enough where each says the epoch, which of how many batches, and a loss; else five.
 `[640/60000 (1%)]` may count samples, as may a count without a name that grows by a multiple of 32: no time is derived
 from it until --map says that it counts steps.  `18916/18871 tok/s` is two rates, and is not read; `(2/8)` beside a
-count with a name is not a count; where the number after `/` changes from line to line, nothing is read.
-`0.31 (0.35)` is a value and its mean.  A comma may stand for a point: `0,31` is not read.  A last line without an end,
-and one that ends before what all others print, may be cut: a problem.
+count with a name is not a count; where the number after `/` changes from line to line, nothing is read, but for
+`Batch 3/200` where 200 grows while 3 stays, and restarts as that grows: then 3 is the epoch.
+`0.31 (0.35)` is a value and its mean.  Where several lines hold numbers such as `0,31`, and none of them a point, commas
+stand for points; else `0,31` is not read.  A last line without an end, and one that ends before what all others print,
+may be cut: a problem.
 
 A JSON object at the end of a line is read like the names and numbers of any line.  `Completed 3/10 epochs` counts epochs,
 `3epoch:train:1-100batch:` epochs and batches, and `1,000/20,000` a thousand of them.
@@ -32,12 +34,15 @@ and with time stamps at least ten times finer than the time between the lines, o
 (`interval_mean`; params: `step_s_origin` = derived, `step_s_resolution_s`); not where each line is of another epoch, or validation or
 saving stands between most of them, not where most steps have several lines, and not where lines come in bursts.  Rates
 of steps (`3.1 it/s`, or `steps/sec: 3.1` where steps are counted) are running means, and lose against a time in the
-same line that says the same with more digits.
+same line that says the same with more digits, and against time stamps if their last digit is more than a twentieth.
+Where they go up and down as the time stamps do, they are of the steps since the line before.
 
 Where the time stamps show it, a time is that of all steps since the line before, which is divided among them, or that of
 the epoch if each line is of another one.  One that is too short by just the time of the data beside it is not that of
 the step: then the stamps count.  A time that is the count times the mean in its line is since the start; a mean that
 times the count is the time passed is a running mean, and so is an `avg batch time`.  `ups` are updates per second.
+`Time for the last 100 steps: 12.5 s` is that of a hundred steps, and a cost with a unit of time (`step cost: 187.5 ms`) is
+a time.  A count that is the same in each epoch (`Epoch[7] - Iter: [0/13]`) counts nothing.
 
 A number with a unit in brackets is not a mean of a loss: `loss 2.3 (0.12 sec)`.  `Time elapsed 0:01:01` and `time=0.2m`
 are spans that have passed.  `(no improve 1/10)` and folds are not counts; a configuration in a line is not a record.  Of two counts of steps, one always the same
@@ -46,7 +51,8 @@ multiple of the other, the smaller is the step.
 Lines that count epochs alone, and follow one another with the same epoch, are one record.  They give the time of each epoch by their stamps, or by a time since the start that grows
 like a sum: a `phases` row, with the validation in it.  A heading alone is left to headed_lines, unless a loss that is
 printed at the same time shows that the epoch is over.  Where only each tenth epoch has a line, or stamps are too coarse
-for one epoch, the mean time of the epochs between is a metric, `epoch time`.  A stamp may count seconds since 1970, or
+for one epoch, the mean time of the epochs between is a metric, `epoch time`.  Where several lines have one stamp, and
+come evenly and without pauses, those that are fifty times its last digit apart tell the mean of what lies between.  A stamp may count seconds since 1970, or
 stand alone on the line before; it may be that of a container's log, or end with the minute.  `[0:01:24]` at the
 beginning is the time since the start; stamps that go back as the steps grow are the time left, and tell nothing.  Where steps have no time, lines that count the epoch, or stand
 once in each (`Time taken for 1 epoch: 61.2 sec`), give that of the epoch; they come before the stamps.  A time of an

@@ -64,7 +64,7 @@ _SETTING = re.compile(r"=> (?:creating|using pre-trained) model '([\w.-]+)'|Use 
 _UNSEEN = 0.01  # of the batches of an epoch may come after its last record, for the mean to hold for all of them
 _TORCHVISION = re.compile(r"Epoch: \[\d+(?:/\d+)?\]  \[")
 
-_FIRST = "the first record of its kind has no accuracy at its end: it may be cut, so it is not read; those like it are"
+_FIRST = "the only record of its kind has no accuracy at its end: it may be cut, so it is not read"
 _COLUMNS = {"Time": "step_s", "Data": "data_s", "Loss": "loss", "Acc@1": "accuracy", "Prec@1": "accuracy"}
 _HUNDRED = pa.scalar(100.0, FLOAT)  # without a type, Arrow would look for time libraries each time
 _Meters = tuple[tuple[str, bool], ...]  # names of a record's numbers, and whether a mean stands behind each
@@ -110,6 +110,7 @@ class Reader:
         self.run: tuple[int, str | None] | None = None  # batches per epoch and model
         self.model: str | None = None
         self.torchvision = False
+        self.held: tuple[re.Match[str], list[re.Match[str]], _Meters, Line] | None = None  # may be cut: a first record
         self.form: RecordForm | None = None  # of the record of the training that was taken last
 
     def take(self, line: Line) -> bool:
@@ -125,6 +126,7 @@ class Reader:
         return [self.record(piece, line) for piece in pieces].count(True) > 0
 
     def finish(self) -> None:
+        self.release(())
         if self.run is None:
             self.rows.param("model", self.model)
         if (writers := sum(log.writers for log in self.logs.values() if log.at)) > 1:
@@ -167,17 +169,34 @@ class Reader:
         begun = _is_cut(shape, known)
         if not shape or begun or (shape != known and not _has_accuracy(shape)):
             if shape and not begun:
-                self.shapes[phase] = shape
-                return self.cut(line, _FIRST)
+                self.release(())
+                self.shapes[phase], self.held = shape, (head, fields, shape, line)
+                return True
             return self.cut(line)
+        self.release(shape)
         self.shapes[phase] = shape
+        self.keep(head, fields, text, line)
+        return True
+
+    def release(self, shape: _Meters) -> None:
+        """Reads the first record if the one after it has the same numbers: then it was whole."""
+        if not self.held:
+            return
+        head, fields, own, line = self.held
+        self.held = None
+        if own == shape:
+            self.keep(head, fields, head.string, line)
+        else:
+            self.cut(line, _FIRST)
+
+    def keep(self, head: re.Match[str], fields: list[re.Match[str]], text: str, line: Line) -> None:
+        """Rows of a record that is whole."""
         if row := self.position(head, text, line):
             self.cover(head, row, fields, line)
             self.add({field[1]: float(field[2]) for field in fields}, row, line)
             formed = self.form and len(self.form.head) == text.find("\t")
             if self.rows.many and not formed and head[1] and text is line.text:
                 self.form = form_of(text, text.partition("\t")[0], "\t")
-        return True
 
     def cover(self, head: re.Match[str], row: dict[str, Any], fields: list[re.Match[str]], line: Line) -> None:
         """Notes how long the batches up to here took.  The first record of a validation ends the training before it."""

@@ -11,6 +11,7 @@ SRUN_CUT = 1024  # srun -l starts a new labeled line after so many bytes
 
 _FIRST_OF_TIME = {*string.digits, *string.ascii_uppercase}  # characters that a _TIME_BEFORE_LINE may begin with
 ANSI_START = b"\x1b"
+CURSOR_UP = b"\x1b[A"  # ends the drawing of a bar below another one: what follows is another line, as after `\r`
 ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]")
 _PREFIX = re.compile(
     r"""(?:\w{3}\ \w{3}\ [ \d]\d\ [\d:]{8}\ \d{4})?\[\d+,(?P<mpi>\d{1,9})\]<std(?:out|err)>:

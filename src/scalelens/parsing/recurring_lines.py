@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import ahocorasick_rs
 
-from scalelens.parsing.launcher_prefixes import ANSI, MPI_TAG, pieces, without_prefix
+from scalelens.parsing.launcher_prefixes import ANSI, CURSOR_UP, MPI_TAG, pieces, without_prefix
 
 ALL_LINES = 10_000  # lines with a word of training that are looked at before only samples are
 _ALL_BYTES = 8 << 20  # bytes that are searched for such words before only samples are
@@ -181,6 +181,8 @@ class RecurringLines:
                 counted = start + begin
                 lines_left -= 1
                 raw = span[begin:done].rstrip()
+                if CURSOR_UP in raw:
+                    raw = raw.replace(CURSOR_UP, b"\r")
                 for piece in pieces(raw)[:_MOST_PIECES] if b"\r" in raw or MPI_TAG in raw else (raw,):
                     self._take(piece[:_LONGEST], number)
                 if not lines_left:

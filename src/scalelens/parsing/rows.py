@@ -43,6 +43,7 @@ _UNFIT = (pa.ArrowException, ArithmeticError, TypeError, ValueError)  # raised f
 _DERIVED: dict[str, Callable[[pa.RecordBatch], pa.RecordBatch]] = {"events": with_class}
 
 _METRICS = SCHEMAS["metrics"].names[1:]  # the columns of the tuples that are gathered
+_OF_RANKS = ("steps", "phases")  # tables whose rows may name a rank or a place
 _VALIDATION = "validation"  # the phase of steps that are not of the training
 _TRAINED = ("epoch", "train")  # phases in which steps were made, whether or not they are logged
 _COUNTS = {fact.name for fact in RUN_FACTS if pa.types.is_integer(fact.type)}
@@ -73,6 +74,7 @@ class Rows:
     ) -> None:
         self.file_id = file_id
         self.path = ""  # of the file: some tools print facts into its name
+        self.place: str | None = None  # of all rows of steps and phases that name no rank and no place
         self.zone = zone  # of naive times, where the user gives it
         self.mapping = mapping or {}  # column and unit by role, where the user gives them
         self.assigned: list[Any] = []  # what each column of a CSV or the like is read as
@@ -115,6 +117,8 @@ class Rows:
     def put(self, table: str, line: int | None, row: dict[str, Any]) -> None:
         """`add` with the row as a dict.  A caller may still change the dict until it adds the next row."""
         row["line"], row["part"] = line, self.part
+        if self.place and table in _OF_RANKS and row.get("rank") is None and row.get("place") is None:
+            row["place"] = self.place
         if table == "steps":
             self._format_of_steps = self.format
             if row.get("phase") != _VALIDATION:
@@ -137,6 +141,8 @@ class Rows:
         """
         fields, count = COLUMN_TYPES[table], len(columns["line"])
         given = {name: values for name, values in columns.items() if values is not None}
+        if self.place and table in _OF_RANKS and not {"rank", "place"} & given.keys():
+            given["place"] = self.place
         repeated_text = count * max((len(values) for values in given.values() if isinstance(values, str)), default=0)
         first = columns["line"][0]
         line = first.as_py() if isinstance(first, pa.Scalar) else int(first)

@@ -9,6 +9,7 @@ from scalelens.runs.lookups import Lookup, Tie
 from scalelens.runs.part import Part
 
 _RESULTS = re.compile(r"(.*/)(?:(all)|train|eval|test|predict)_results\.json\Z")
+_WRITERS = ("/progress.csv", "/progress.json", "/log.txt")  # of Stable-Baselines3: each prints all values
 _CHECKPOINT = re.compile(r"(.*/)checkpoint-(\d{1,15})/trainer_state\.json\Z")
 
 MINUTE, QUARTER = timedelta(minutes=1), timedelta(minutes=15)
@@ -21,16 +22,20 @@ class Originals:
     """Files that others may repeat under another name.
 
     OpenMMLab writes X.log and X.log.json.  Hugging Face's state at a checkpoint is the beginning of later states.  Its
-    files of results repeat the state, or the file of all results.
+    files of results repeat the state, or the file of all results.  Of the files that Stable-Baselines3 writes in a
+    folder, those with the same steps repeat the first.
     """
 
     def __init__(self, parts: Iterable[Part], ties: list[Tie]) -> None:
         self._paths = Lookup[str]("path", ties)
         self._checkpoints = Lookup[tuple[int, str]]("checkpoints", ties)
+        self._writers = Lookup[Part]("writers", ties)
         for part in parts:
             if not part.facts.steps and not part.path.endswith("/all_results.json"):
                 continue
             self._paths.offer(part.path, part.path, part)
+            if part.facts.steps and part.path.endswith(_WRITERS):
+                self._writers.offer(part.folder, part, part)
             if checkpoint := _CHECKPOINT.match(part.path):
                 self._checkpoints.offer(checkpoint[1], (int(checkpoint[2]), part.path), part)
         for _, checkpoints in self._checkpoints.groups():
@@ -42,6 +47,9 @@ class Originals:
 
     def _candidates(self, part: Part) -> list[str]:
         """Paths of files that a part may repeat; the first that exists counts."""
+        if part.path.endswith(_WRITERS[1:]):
+            others = [other for other in self._writers.seek(part.folder, part) if _writer(other) < _writer(part)]
+            return [other.path for other in sorted(others, key=_writer) if _have_same_steps(other, part)]
         if part.path.endswith(".log.json"):
             return [part.path.removesuffix(".json")]
         if results := _RESULTS.match(part.path):
@@ -52,6 +60,17 @@ class Originals:
             latest = max([own, *self._checkpoints.seek(folder, part)[-1:]])
             return [folder + "trainer_state.json", *([] if latest == own else [latest[1]])]
         return []
+
+
+def _writer(part: Part) -> int:
+    """Which of the files that one logger writes it is."""
+    return next(k for k, name in enumerate(_WRITERS) if part.path.endswith(name))
+
+
+def _have_same_steps(part: Part, other: Part) -> bool:
+    """Whether two parts hold the same steps, as many of them."""
+    same = part.facts.steps == other.facts.steps and part.facts.rows.get("steps") == other.facts.rows.get("steps")
+    return same and part.part == other.part
 
 
 class RankLogs(NamedTuple):

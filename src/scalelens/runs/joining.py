@@ -12,9 +12,9 @@ job id      they have the same job id, in names or contents, and were ingested f
             that of a file with the same name and another suffix
 name        a log without steps has the name of a log with steps, but for the suffix or the rank; what a process writes
             to its output and to its errors
-folder      they complement each other: logs and traces of several ranks, and what their launcher printed beside them; a
-            power file next to the only log, in a folder below it, or in a folder with the name of the log; power files
-            of one launch
+folder      they complement each other: logs and traces of several ranks, in one folder or in those that torchrun makes
+            (attempt_0/3/stdout.log), and what their launcher printed beside them; a power file next to the only log, in
+            a folder below it, or in a folder with the name of the log; power files of one launch
 times       they were written while the run was, and no other run nearby was; a tracker's file and the log beside its
             folder also if they name the same job
 file        the file is a run of its own
@@ -206,7 +206,7 @@ def _rule_of(part: Part, described_folders: Mapping[str, str]) -> tuple[str, obj
         return "result file", (part.path, part.part)
     if part.job_id:
         return "job id", (part.root, part.job_id)
-    return "folder", part.folder
+    return "folder", part.launch_folder
 
 
 def _runs_of_workpackage(group: list[Part], leftovers: list[list[Part]]) -> Iterator[Run]:

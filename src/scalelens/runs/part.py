@@ -2,8 +2,9 @@
 
 import posixpath
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from scalelens.parsing.launcher_folders import rank_file
 from scalelens.parsing.part_facts import PartFacts
 from scalelens.runs.sidecar import NamedRun, Statement
 
@@ -44,6 +45,12 @@ class Part(NamedTuple):
         return self.path.rpartition("/")[0]
 
     @property
+    def launch_folder(self) -> str:
+        """The folder of its launch, where each rank has a folder of its own in it; else its folder."""
+        of_rank = rank_file(self.path)
+        return of_rank.launch if of_rank else self.folder
+
+    @property
     def folders_above(self) -> list[str]:
         """Folders that contain the file, the nearest first."""
         names = self.path.split("/")
@@ -73,11 +80,15 @@ class Part(NamedTuple):
     def base(self) -> str:
         """Its path without suffixes, rank and what it measures: files of one job often have it in common."""
         folder, _, name = self.path.rpartition("/")
+        if rank_file(self.path):
+            return f"{folder}/std"
         stem = posixpath.splitext(_PACKED.sub("", name))[0]
         return f"{folder}/{_DETAILS.sub('', stem) or _RANK.sub('#', stem)}"
 
     @property
     def is_error_output(self) -> bool:
+        if of_rank := rank_file(self.path):
+            return of_rank.is_errors
         return _ERRORS.search(posixpath.basename(_PACKED.sub("", self.path))) is not None
 
     @property
@@ -91,7 +102,9 @@ class Part(NamedTuple):
     @property
     def ranks(self) -> set[int]:
         """Ranks whose steps or events it holds, or that measured its power; empty unless it names all of them."""
-        ranks = [*(self.facts.steps or self.facts.traced or self.facts.measured_by)]
+        ranks: list[Any] = [*(self.facts.steps or self.facts.traced or self.facts.measured_by)]
+        if ranks == ["None"] and (of_rank := rank_file(self.path)):
+            ranks = [of_rank.local_rank]
         numbers = {int(rank) for rank in ranks if rank not in ("None", None)}
         return numbers if len(numbers) == len(ranks) else set()
 

@@ -309,6 +309,8 @@ class _RowWriter:
             if "averaged_steps" in table.columns:
                 steps = table.count(record, "averaged_steps")
                 kind = "instant" if steps == 1 else kind
+            elif self.by_epoch:
+                kind, steps = "epoch_mean", None
         elif "span_time" in table.columns:
             time_s, steps = self.divided(table.value(record, "span_time"), steps, now, before)
             kind = "interval_mean"

@@ -7,7 +7,7 @@ from scalelens.parsing.progress_bars import is_of_training
 from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS
 from scalelens.tabular.column_names import read_name
 from scalelens.tabular.unknown_logs.records import column_of
-from scalelens.tabular.unknown_logs.shapes import Shape
+from scalelens.tabular.unknown_logs.shapes import CONSTANT, Shape
 
 _MEASURED = (
     "loss", "learning_rate", "grad_norm", "accuracy", "batch_time", "running_time", "time", "elapsed", "samples_per_s",
@@ -15,6 +15,7 @@ _MEASURED = (
 )  # fmt: skip
 _LOSS = re.compile(r"loss|perplexity|(?<![a-z])ppl", re.IGNORECASE)  # by its name, or by what follows from it
 COST = re.compile(r"(?:(?:train|training|avg|average|mean|batch) )?cost", re.IGNORECASE)  # which has no unit
+_CROSS = re.compile(r"(?<![A-Za-z])CV\s?\Z")  # the validation, as speech toolkits call it
 _RECALLS = re.compile(r"(?<![a-z])best(?![a-z])", re.IGNORECASE)  # `best accuracy 0.9 at epoch 3` counts nothing
 _SAME = 0.01  # two views of the same steps have the same number of lines, up to this share
 _MOSTLY = 0.9
@@ -63,13 +64,13 @@ def _counts_up(shape: Shape) -> bool:
     lead, names, phase, *_ = shape.key
     if _RECALLS.search(f"{lead} {names[0]}"):
         return False
-    if ELSEWHERE.search(f"{lead} {names[0]}") or phase.startswith(("val", "eval", "test")):
+    if ELSEWHERE.search(f"{lead} {names[0]}") or _CROSS.search(lead) or phase.startswith(("val", "eval", "test")):
         return False
     if not is_of_training(shape.label):
         return False
     if shape.is_drawn_full and shape.bars >= RECURS:
         return True  # each bar is drawn once, when it is full
-    steps = [k for k, role in enumerate(shape.roles) if role != "epoch"] or range(len(shape.roles))
+    steps = [k for k, role in enumerate(shape.roles) if role not in ("epoch", CONSTANT)] or range(len(shape.roles))
     return any(shape.rises[k] >= 1 and shape.rises[k] >= shape.falls[k] for k in steps)
 
 

@@ -24,7 +24,7 @@ from scalelens.tabular.unknown_logs.choice import tells_epochs
 from scalelens.tabular.unknown_logs.fields import Field, parsed
 from scalelens.tabular.unknown_logs.lines import log_lines
 from scalelens.tabular.unknown_logs.records import TIMES, column_of
-from scalelens.tabular.unknown_logs.shapes import Shape, shaped
+from scalelens.tabular.unknown_logs.shapes import Shape, lines_with_times_alone, shaped
 
 _STREAM = "epochs"  # in which they rise, apart from the steps
 _OF_EPOCH = re.compile(r"(?<![a-z])epoch(?!s)", re.IGNORECASE)
@@ -57,7 +57,7 @@ def epoch_times_in(source: Source, shapes: Sequence[Shape], steps: Shape) -> _Ep
         timed = any(unit in TIMES for unit in shape.units.values())
         if counts and timed and (found := _times_in(source, functools.partial(_counted_times, shape))):
             return found
-    return _times_in(source, _Uncounted(source).records)
+    return _times_in(source, _Uncounted(source).records) if lines_with_times_alone(source) >= RECURS else None
 
 
 def _tells_rising(shape: Shape) -> bool:

@@ -31,7 +31,7 @@ _DURATION = re.compile(  # 1m 42s, 2h 03m 04.5s, 1h5m, 0h  1min 27s 344ms
 _MINUTES = re.compile(
     r"((?<![a-z])(?:time|elapsed|took|duration)[\s:=]{0,3}\d+(?:\.\d+)?) ?m(?![\w/])", re.IGNORECASE
 )  # time=0.2m
-_RATE = r"(?:[A-Za-z]{1,12}|[kM]?(?:it|B))?/(?:s|sec|second|it|iter|iteration|step|batch)\b(?:/(?:gpu|device|rank))?"
+_RATE = r"(?:[A-Za-z]{1,12}|[kM]?(?:it|B))?/(?:s|sec|second|itr?|iter|iteration|step|batch)\b(?:/(?:gpu|device|rank))?"
 _NO_NAME = r"(?![\w/]|\s{0,2}[:=])"  # `loss: 1.2 samples/sec: 405`: the name of what follows is not a unit
 _NUMBER = re.compile(
     r"(?<![\w.@#^/\\-])(?<!\d[,:])"
@@ -67,7 +67,20 @@ _TIME_FOR = re.compile(
     r" ?(?:is|was|took|:|=)? ?(?=\d)",
     re.IGNORECASE,
 )
+# `Time for the last 100 steps: 12.5 s` is `per step time: 0.125 s`.
+_TIME_OF_LAST = re.compile(
+    r"(?<![A-Za-z])(?<!total )(?:time|duration)(?: taken| spent| elapsed)? (?:for|of) (?:the )?(?:last|past|previous)"
+    r" (?P<count>[1-9]\d{0,6}) (?P<what>step|iteration|iter|batch)(?:e?s)?\s?(?:is|was|:|=)?\s{0,2}"
+    r"(?P<time>\d+(?:\.\d+)?)"
+    r"(?=\s?(?:ms|s|secs?|seconds?|mins?|minutes?)\b)",
+    re.IGNORECASE,
+)
 # `3epoch:train:1-100batch: loss=2.5` is `epoch 3:train:batch 100: loss=2.5`.
+# `0.12(0.08s r0.04)s/itr`: the time of a step, and its parts in brackets before the unit.
+_PARTS_BEFORE_UNIT = re.compile(
+    r"(\d)\s?\((?=[^()]*[A-Za-z])[^()]{1,40}\)\s?(?=m?s/(?:itr?|iter|iteration|step|batch)\b)"
+)
+_OF_EPOCH = re.compile(r" \d{1,6}\.\d{1,4} ?h/epoch\b")  # an estimate beside it
 _GLUED = re.compile(r"(?<![\w.,:/-])(\d{1,7})(epoch)(?=[:\s])|(?<=:)(?:\d{1,9}-)?(\d{1,9})(batch|iter)(?=:)")
 _SEPARATOR = re.compile(
     r"[,;|\t>]|\s[-\u2022\u00b7]\s|\s{2,}|[)\]}](?=[\s\[({|,:-])|\](?=[A-Za-z])|\b(?:INFO|DEBUG|WARNING|root)\b"
@@ -77,6 +90,10 @@ _AROUND = " \t:=|,;-~>*/@<'\"\u2022"
 _SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "k": 1e3}  # 21.5K; "G" may be gigabytes
 _IDLE_BEGIN = re.compile(r"(?:None|of|and|at|with|in)\s+")
 _UNIT_AFTER = {**SPELT, "min": "min"}  # "min" in a name is a minimum; after a number it is minutes
+_TIME_UNITS = ("s", "ms", "us", "min", "h")
+# `step cost: 187.5 ms` and `per step: 187.5 ms` are times; a cost without a unit of time is a loss.
+_COST = re.compile(r"(?<=[ _])cost\Z", re.IGNORECASE)
+_PER_STEP_NAME = re.compile(r"\Aper[ _](?:step|iter|iteration|batch)\Z", re.IGNORECASE)
 _TIMED = ("time", "batch_time", "epoch_time", "elapsed", "data_time")
 _NEVER_RATES = ("loss", "learning_rate", "accuracy", "grad_norm")
 _NO_TIME = re.compile(r"loss|(?<![a-z])(?:ppl|acc|err|bleu|reward|score|wer|cer|f1|iou)", re.IGNORECASE)
@@ -140,9 +157,12 @@ def parsed(text: str) -> Parsed:
         text = _RANGE.sub(r"[\2]", text)
     if "oss at " in text or "oss after " in text or "oss for " in text:
         text = _LOSS_AT.sub(r"\g<count>, \g<name>: ", text)
+    if ")s/" in text or ")ms/" in text or ") s/" in text:
+        text = _OF_EPOCH.sub("", _PARTS_BEFORE_UNIT.sub(r"\1 ", text))
     if "epoch" in text or "atch:" in text:
         text = _GLUED.sub(lambda match: f"{match[2] or match[4]} {match[1] or match[3]}", text)
-    if "ime " in text:
+    if "ime " in text or "uration " in text:
+        text = _TIME_OF_LAST.sub(_as_one_step, text)
         text = _TIME_FOR.sub(r"\g<what> \g<count>, \g<what> time: ", text)
     fields, end = _fields_of(text)
     tail = text[end:].strip()[:_TAIL]
@@ -171,6 +191,11 @@ def _without_spans(text: str) -> tuple[str, float | None]:
         pieces += [before, f"{seconds:.10g} s" if passed else "@"]
         done = match.end()
     return "".join((*pieces, text[done:])), left_s
+
+
+def _as_one_step(span: re.Match[str]) -> str:
+    """The time of one of several steps."""
+    return f"per {span['what']} time: {float(span['time']) / int(span['count']):.10g}"
 
 
 def _as_seconds(duration: re.Match[str]) -> str:
@@ -208,6 +233,8 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
         name, start = (before.name, done) if is_mean and before else _name_in(gap, done)
         if of_all and (counted := _COUNTED.match(text, of_all.end())):
             name = counted[1]
+        if unit in _TIME_UNITS and "/" not in (unit or ""):
+            name = _PER_STEP_NAME.sub(r"\g<0> time", _COST.sub("time", name))
         if match["rate"] and not is_mean and _names_what_follows(name, text, match.end()):
             unit, end = None, match.end("number")
         fields.append(

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line, end_of_whole_lines, is_json
-from scalelens.parsing.launcher_prefixes import ANSI, MPI_TAG, SRUN_CUT, joined_again, pieces, without_prefix
+from scalelens.parsing.launcher_prefixes import ANSI, CURSOR_UP, MPI_TAG, SRUN_CUT, joined_again, pieces, without_prefix
 from scalelens.parsing.recurring_lines import FINDER
 from scalelens.parsing.source import Source
 from scalelens.tabular.unknown_logs.bars import divided
 from scalelens.tabular.unknown_logs.clock import is_stamp_alone, stamp_in
+from scalelens.tabular.unknown_logs.decimal_commas import with_points
 
 _LONGEST_STAMP = 40  # bytes of a line that may be a stamp alone
 _OWN_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6} ")
@@ -25,6 +26,7 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
     `other` is called with each line that holds none.
     """
     stamp = ""  # of the line before, which held nothing else
+    points = with_points(source)
     for number, raw, whole in _raw_lines(source):
         if next(iter(FINDER.find_matches_as_indexes(raw)), None) is None:
             if other:
@@ -34,6 +36,8 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
             continue
         rank: int | None = None
         location: str | None = None
+        if CURSOR_UP in raw:
+            raw = raw.replace(CURSOR_UP, b"\r")
         parts = pieces(raw) if b"\r" in raw or MPI_TAG in raw else [raw]
         for k, piece in enumerate(parts):
             if not piece.strip():
@@ -55,6 +59,8 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
             stamp = ""
             if k == 0 or own_rank is not None or own_location is not None:
                 rank, location = own_rank, own_location
+            if points:
+                text = points(text)
             texts = divided(text) if "/s" in text or "s/" in text else [text]
             for j, one in enumerate(texts):
                 yield Line(one, number, rank, location), whole or (k + 1, j + 1) < (len(parts), len(texts))

@@ -1,7 +1,7 @@
 """Lines of a log that no format knows, as a table of steps: one shape of line, read by the names beside its numbers."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from scalelens.parsing.rows import Rows
@@ -173,16 +173,11 @@ def _read_columns(
     untold = times.step is None or (times.of_epochs and not tells_epochs(table.shape))
     if (untold or (counted and table.mostly_paused)) and "elapsed" not in stated:
         by_epoch = {name for name, values in columns.items() if table.shape.ends_epochs and values.adds_up}
-        readings = [
-            reading._replace(role=None) if reading.role == "elapsed" and reading.column not in by_epoch else reading
-            for reading in readings
-        ]
+        readings = _without_role(readings, lambda reading: reading.role == "elapsed" and reading.column not in by_epoch)
     wanted = (guess and not table.mostly_paused) or "elapsed" in stated
     if tells_epochs(table.shape):
         if not table.shape.of_training and "epoch_time" not in stated:  # the time that its lines state is their own
-            readings = [
-                reading._replace(role=None) if reading.role == "epoch_time" else reading for reading in readings
-            ]
+            readings = _without_role(readings, lambda reading: reading.role == "epoch_time")
         timed_epochs = {reading.role for reading in readings} & {"epoch_time", "elapsed"}
         stamps = times.stamps_tell and not timed_epochs and not table.epochs_are_timed
         by_clock = [ColumnReading(BY_CLOCK, "elapsed", "s")] if stamps else []
@@ -190,12 +185,19 @@ def _read_columns(
     stamped = wanted and BY_CLOCK not in columns and times.stamps_tell
     coarse = [reading for reading in readings if reading.role == "elapsed" and _is_coarser(reading, columns, table)]
     if stamped and guess and coarse and "elapsed" not in stated:
-        readings = [reading._replace(role=None) if reading in coarse else reading for reading in readings]
+        readings = _without_role(readings, coarse.__contains__)
         return [*readings, ColumnReading(BY_CLOCK, "elapsed", "s")]
+    if stamped and times.is_rounded(RUNNING):
+        readings = _without_role(readings, lambda reading: (reading.role, reading.column) == ("running_time", RUNNING))
     timed = {reading.role for reading in readings} & {*_OF_A_STEP, "elapsed"}
     if stamped and not timed and not any(map(times.claims, columns)):
         readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
     return readings
+
+
+def _without_role(readings: list[ColumnReading], is_idle: Callable[[ColumnReading], bool]) -> list[ColumnReading]:
+    """The readings; some of them without their role."""
+    return [reading._replace(role=None) if is_idle(reading) else reading for reading in readings]
 
 
 def _shown_by_times(
@@ -210,8 +212,11 @@ def _shown_by_times(
     if proven := times.of_a_step(table.mean_steps):
         of_one_step = "batch_time" if _is_of_one_step(proven[0], columns, known) else "interval_time"
         return {"epoch_time" if times.of_epochs else of_one_step: proven}
-    span = times.of_all_since()
-    return {"span_time": span} if span else {}
+    if span := times.of_all_since():
+        return {"span_time": span}
+    if RUNNING in columns and not table.shape.bar and times.rate_follows_stamps:
+        return {"batch_time" if _is_of_one_step(RUNNING, columns, known) else "interval_time": (RUNNING, "s")}
+    return {}
 
 
 def _is_coarser(elapsed: ColumnReading, columns: Mapping[str, ColumnValues], table: LineTable) -> bool:

@@ -14,7 +14,7 @@ from scalelens.tabular.unknown_logs.clock import Clock
 from scalelens.tabular.unknown_logs.drawn_bars import EPOCH, STEP, Drawn, DrawnBars
 from scalelens.tabular.unknown_logs.fields import Field
 from scalelens.tabular.unknown_logs.lines import log_lines
-from scalelens.tabular.unknown_logs.shapes import MASK, Shape, Shaped, shaped
+from scalelens.tabular.unknown_logs.shapes import CONSTANT, MASK, Shape, Shaped, shaped
 
 TIMES = UNITS_OF_KIND["time"]
 BY_CLOCK = "seconds by the time stamps"
@@ -23,6 +23,7 @@ TOTAL = "batches_per_epoch"
 RUNNING = "running_step_time [s]"
 _STEPS = (
     "it",
+    "itr",
     "iter",
     "iteration",
     "step",
@@ -82,6 +83,9 @@ class LineTable:
 
     def labels(self) -> list[str]:
         """Columns of the counts, in their order; `columns` says what they are."""
+        if self.shape.is_pair:
+            self.columns |= {"epoch": "epoch", "batch": "batch"}
+            return ["batch"]
         names = [name.strip() for name in self.shape.key[1]]
         roles = self.shape.roles
         epoch = "epoch" in roles or self.epoch_name is not None
@@ -90,6 +94,9 @@ class LineTable:
             if k == self.shape.drawn:  # the step through the run follows from it
                 self.columns["step"] = STEP
                 labels.append(STEP)
+                continue
+            if role == CONSTANT:
+                labels.append(CONSTANT)
                 continue
             if role == "of_all":
                 role, name = ("batch" if epoch else "step"), name if name != "/" else ""
@@ -242,7 +249,11 @@ class LineTable:
         cells: dict[str, Any] = {}
         counts = {count.field: label for count, label in zip(parts.counts, self._labels, strict=False)}
         for index, field in enumerate(parts.parsed.fields):
-            if index in counts:
+            if index in counts and self.shape.is_pair:
+                cells |= {"epoch": int(field.value or 0), "batch": field.total}
+            elif counts.get(index) == CONSTANT:
+                continue
+            elif index in counts:
                 cells[counts[index]] = int(field.value or 0) if field.is_integer else field.value
             elif field.name == self.epoch_name and "epoch" not in cells:
                 cells["epoch"] = int(field.value or 0)
@@ -261,7 +272,7 @@ class LineTable:
         counted = zip(parts.counts, self._labels, strict=False)
         within = [self.columns[role] for role in ("step", "batch") if role in self.columns]
         total = next((parts.parsed.fields[count.field].total for count, label in counted if label in within), None)
-        if total is not None:
+        if total is not None and not self.shape.is_pair:
             cells[TOTAL] = total
         if parts.parsed.left_s is not None:
             cells[LEFT] = parts.parsed.left_s

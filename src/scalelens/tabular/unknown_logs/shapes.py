@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.progress_bars import BAR, Drawing, begins
-from scalelens.parsing.recurring_lines import ELSEWHERE, SOURCE_FILE
+from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS, SOURCE_FILE
 from scalelens.parsing.source import Source
 from scalelens.tabular.column_names import read_name
 from scalelens.tabular.unknown_logs.clock import Stamp, stamp_in
@@ -22,11 +22,14 @@ from scalelens.tabular.unknown_logs.fields import Field, Parsed, parsed
 from scalelens.tabular.unknown_logs.filled_bars import FilledBars, Fills
 from scalelens.tabular.unknown_logs.json_in_lines import json_written_out
 from scalelens.tabular.unknown_logs.lines import log_lines
+from scalelens.tabular.unknown_logs.pair_counts import PairCounts
 
 _MOST_SHAPES = 500
 _MOST_SERIES = 10_000  # ranks and locations
 _MOST_NAMES = 200
+_MOST_KEPT, _LONGEST_KEPT = 20_000, 1_000  # lines, and characters of a line
 COUNTS = ("step", "batch", "epoch")
+CONSTANT = "constant"  # a count that is always the same
 _PLURALS = ("steps", "iters", "iterations", "epochs", "batches")
 # Words before the name of a count that leave its meaning as it is.
 _BEFORE_A_COUNT = re.compile(
@@ -89,6 +92,9 @@ class Shaped(NamedTuple):
         return len(self.parsed.fields) == 1 and self.counts[0].role == "epoch"
 
 
+_KEPT: dict[str, Shaped | None] = {}  # lines of the log that is read: several passes ask for each
+
+
 def _role_of_count(field: Field) -> str | None:
     """Whether a number counts steps, batches or epochs, by its name."""
     if field.is_mean or field.unit or field.value is None or field.value < 0:
@@ -118,7 +124,18 @@ def _counts_of(fields: Iterable[Field]) -> list[_Count]:
 
 
 def shaped(text: str) -> Shaped | None:
-    """The shape of a line that counts something; None for others."""
+    """The shape of a line that counts something; None for others.  Those of a log that is not long are kept."""
+    if text in _KEPT:
+        return _KEPT[text]
+    if len(text) > _LONGEST_KEPT:
+        return _shaped(text)
+    if len(_KEPT) >= _MOST_KEPT:
+        _KEPT.clear()
+    _KEPT[text] = found = _shaped(text)
+    return found
+
+
+def _shaped(text: str) -> Shaped | None:
     if '{"' in text:
         text = json_written_out(text) or ""
     elif _CONFIGURATION.search(text):
@@ -197,6 +214,7 @@ class Shape:
         self.totals = [0] * 4  # how often the number after `/` differs from that of the line before
         self.leap = 0  # the greatest common divisor of all increases of its count
         self._before: dict[Any, tuple[list[float], dict[str, float]]] = {}
+        self.pairs = PairCounts()
         self._totals: list[int | None] = []
 
     def take(self, line: Line, parts: Shaped, headings: int = 0) -> None:
@@ -278,6 +296,8 @@ class Shape:
     def count(self, line: Line, counts: list[Field], ahead: list[Field], begins: bool | None) -> None:
         """Notes what a line counts, and the numbers ahead of its counts; whether its bar begins, if it has one."""
         values = [field.value or 0.0 for field in counts]
+        if len(counts) == 1 and counts[0].total:
+            self.pairs.take((line.rank, line.location), int(values[0]), counts[0].total)
         for i, (before_all, field) in enumerate(zip(self._totals, counts, strict=False)):
             either = self.of_epochs_alone and None in (field.total, before_all)
             self.totals[i] += field.total != before_all and not either
@@ -312,6 +332,17 @@ class Shape:
         if whose in self._before or len(self._before) < _MOST_SERIES:
             self._before[whose] = values, numbers
 
+    @property
+    def is_pair(self) -> bool:
+        """Whether its one count is of epochs, and the number after `/` the batch: `TRAIN Batch 3/200`."""
+        return len(self.roles) == 1 and not self.bar and self.pairs.tell
+
+    def name_pair(self) -> None:
+        """Of such a pair, what rises and restarts is the batch."""
+        if self.is_pair:
+            self.roles, self.totals = ["batch"], [0] * 4
+            self.rises[0], self.falls[0] = self.pairs.grown, self.pairs.restarted
+
     def name_epochs(self) -> None:
         """Names the first of two counts the epoch, where the second restarts with it.
 
@@ -333,27 +364,33 @@ class Shape:
             self.roles[steps[1] if ratio > 1 else steps[0]] = "multiple"
             self.differing.clear()
 
+    def drop_constant(self) -> None:
+        """A count that is the same in each epoch counts nothing: `Epoch[7] - Iter: [0/13]`, once in each."""
+        still = self.roles[:1] == ["epoch"] and len(self.roles) == 2 and not (self.rises[1] or self.falls[1])
+        if still and not self.bar and self.lines >= RECURS and self.rises[0] == self.lines - 1:
+            self.roles[1] = CONSTANT
+
     @property
     def counts_steps(self) -> bool:
         """Whether it counts steps; else only epochs."""
-        return any(role != "epoch" for role in self.roles)
+        return any(role not in ("epoch", CONSTANT) for role in self.roles)
 
     @property
     def of_known_epoch(self) -> bool:
         """Whether each line says the epoch, and which of how many batches."""
-        return len(self.roles) == 2 and self.roles[0] == "epoch" and bool(self._totals[1])
+        return len(self.roles) == 2 and self.roles[0] == "epoch" and self.counts_steps and bool(self._totals[1])
 
     @property
     def of_epochs(self) -> bool:
         """Whether each line is of another epoch: between two of them stand its validation and its checkpoint too."""
         epochs = [self.rises[k] for k, role in enumerate(self.roles) if role == "epoch"]
-        steps = [self.rises[k] for k, role in enumerate(self.roles) if role != "epoch"]
+        steps = [self.rises[k] for k, role in enumerate(self.roles) if role not in ("epoch", CONSTANT)]
         return bool(epochs and steps) and max(epochs) >= max(steps) > 0
 
     @property
     def of_epochs_alone(self) -> bool:
         """Whether it counts epochs, and no steps in them."""
-        return self.roles == ["epoch"] and not self.bar
+        return self.roles in (["epoch"], ["epoch", CONSTANT]) and not self.bar
 
     @property
     def of_training(self) -> bool:
@@ -417,6 +454,13 @@ class _EpochEnds:
 
 
 _SHAPES: WeakKeyDictionary[Source, tuple[int | None, list[Shape]]] = WeakKeyDictionary()  # several formats ask for them
+_TIMED: WeakKeyDictionary[Source, int] = WeakKeyDictionary()  # lines that hold a time and count nothing
+# A superset of what is read as a time with a unit.
+_MAY_BE_TIMED = re.compile(
+    r"\d\s?\[?(?:[mnu\u00b5\u03bc]?s(?:ec(?:ond)?s?)?|m(?:illi)?secs?|milli\w*|micro\w*|nano\w*|m(?:in(?:ute)?s?)?|h(?:ou)?r?s?)"
+    r"(?![a-z/])|(?:elapsed|took|total|time|left|eta)\D{0,20}\d{1,4}:\d\d",
+    re.IGNORECASE,
+)
 
 
 def shapes_in(source: Source, most: int | None = None, by_later_loss: bool = False) -> list[Shape]:
@@ -426,14 +470,25 @@ def shapes_in(source: Source, most: int | None = None, by_later_loss: bool = Fal
     """
     known = _SHAPES.get(source)
     if known is None or known[0] != most:
-        known = _SHAPES[source] = most, _shapes_of(itertools.islice(log_lines(source), most))
+        _KEPT.clear()
+        shapes, _TIMED[source] = _shapes_of(itertools.islice(log_lines(source), most))
+        known = _SHAPES[source] = most, shapes
     for shape in known[1]:
         shape.ended = shape.ended_in_line + shape.ended_later * by_later_loss
     return known[1]
 
 
-def _shapes_of(lines: Iterable[tuple[Line, bool]]) -> list[Shape]:
-    """The shapes of whole lines that count something; where there are too many, only the first."""
+def lines_with_times_alone(source: Source) -> int:
+    """How many lines may hold a time and count nothing, of those that `shapes_in` looked at."""
+    return _TIMED.get(source, 0)
+
+
+def _shapes_of(lines: Iterable[tuple[Line, bool]]) -> tuple[list[Shape], int]:
+    """The shapes of whole lines that count something; where there are too many, only the first.
+
+    And how many lines may hold a time and count nothing.
+    """
+    timed = 0
     ends, filled = _EpochEnds(), FilledBars()
     shapes: dict[tuple[Any, ...], Shape] = {}
     drawn: Shape | None = None  # the bar drawn last
@@ -447,6 +502,7 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]]) -> list[Shape]:
             filled.look(line.text)
         if parts is None:
             ends.look(line.text)
+            timed += whole and _MAY_BE_TIMED.search(line.text) is not None
             epoch_bars = epoch_bars or bool(_EPOCH_BAR.match(line.text))
             continue
         shape = shapes.get(parts.key)
@@ -464,8 +520,10 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]]) -> list[Shape]:
             filled.draw_other(parts.key[2])
         drawn = shape if shape.bar == "tqdm" else drawn
     for shape in shapes.values():
+        shape.name_pair()
         shape.name_epochs()
         shape.drop_multiples()
+        shape.drop_constant()
         steady = shape.longest_s >= _LEAST_BAR_S  # its times can be held against its elapsed seconds
         shape.in_training |= epoch_bars and steady and bool(_STEP_BAR.match(shape.label))
-    return list(shapes.values())
+    return list(shapes.values()), timed

@@ -26,6 +26,11 @@ _LEAST_LINES, _LEAST_BETWEEN = 5, 2  # lines, and steps between them, by which i
 _TOO_LONG = 1.5  # over what the clock shows: not the time of a step
 _LEAST_STAMPS, _MANY = 2, 10  # resolutions between records, and spans of ten of them, for several to show a time
 _FINE = 10  # resolutions of the stamps that lie between records, for each of them to show a time
+_EVENLY, _EVENLY_EPOCHS = 0.98, 0.5  # of the time lies between records that are one resolution apart
+_ONE_STAMP = 1.5  # resolutions: more than one, and less than two
+_LONG = 50  # resolutions that lie between records, where several have one stamp
+_FOLLOWS = 0.25  # of how much the stamps differ from line to line
+_COARSE = 0.05  # of a time: a last digit that is more is coarse
 _PAUSE = 5  # usual spans between lines: a longer one holds an evaluation, or a pause
 _ROUNDED = 0.02  # between a time and the rounded rate beside it
 _MOSTLY = 0.9  # share of the records
@@ -48,6 +53,7 @@ class LineTimes:
         self.step, self.resolution_s, self.of_epochs = step, resolution_s, of_epochs  # each line counts an epoch
         self.partial: set[str] = set()  # times that together with that of the data are the time of the step
         self.by_clock: list[tuple[float, float]] = []  # seconds and steps between records
+        self.by_both: list[tuple[float, float]] = []  # a rate's time of a step, and that of the clock
         self.back = 0  # how often the stamps go back while the steps grow, as those of the time left do
         self.by_left: list[float] = []
         self.values: dict[str, list[float]] = {}
@@ -72,6 +78,8 @@ class LineTimes:
             before = self._last.get(whose)
             if before and step > before[0] and now >= before[1]:
                 self.by_clock.append((now - before[1], step - before[0]))
+                if (printed := number(cells.get(RUNNING))) is not None:
+                    self.by_both.append((printed, (now - before[1]) / (step - before[0])))
             self.back += bool(before and step > before[0] and now < before[1])
             self._last[whose] = step, now
         if left is not None and total is not None and left >= _LEAST_LEFT_S and total - step >= 1:
@@ -124,17 +132,30 @@ class LineTimes:
     def stamps_tell(self) -> bool:
         """Whether the stamps tell the time between two records, or between as many as ten resolutions take."""
         spans = [span for span, _ in self.by_clock]
-        if not spans or self.counts_down or in_bursts(spans):
+        if not spans or self.counts_down:
             return False
-        typical = statistics.median(spans)
         long = sum(spans) >= _MANY * _FINE * self.resolution_s
-        return typical >= (_LEAST_STAMPS if long else _FINE) * self.resolution_s
+        if self.within_resolution and sum(spans) > _LONG * self.resolution_s:
+            return True
+        typical = statistics.median(spans)
+        return not in_bursts(spans) and typical >= (_LEAST_STAMPS if long else _FINE) * self.resolution_s
+
+    @property
+    def within_resolution(self) -> bool:
+        """Whether several records have one stamp, and come evenly: most of the time passes by single resolutions.
+
+        What lies in longer spans, such as a validation, would be in the time of steps; an epoch may hold it.
+        """
+        spans = [span for span, _ in self.by_clock]
+        evenly = sum(span for span in spans if span <= _ONE_STAMP * self.resolution_s)
+        least = _EVENLY_EPOCHS if self.of_epochs else _EVENLY
+        return bool(spans) and statistics.median(spans) < self.resolution_s and evenly >= least * sum(spans) > 0
 
     @property
     def least_epoch_s(self) -> float:
         """How long epochs must take together for the stamps to tell their mean, where one is too short; else 0."""
         spans = [span for span, _ in self.by_clock]
-        least_s = _FINE * self.resolution_s
+        least_s = (_LONG if self.within_resolution else _FINE) * self.resolution_s
         return 0.0 if not spans or statistics.median(spans) >= least_s else least_s
 
     @property
@@ -143,6 +164,9 @@ class LineTimes:
         if not self.by_clock or self.of_epochs:
             return 0
         span_s, steps = (statistics.median(part) for part in zip(*self.by_clock, strict=True))
+        if self.within_resolution:
+            short = [span for span, _ in self.by_clock if span <= _ONE_STAMP * self.resolution_s]
+            return math.ceil(_LONG * self.resolution_s / statistics.fmean(short)) * int(steps)
         fine = not span_s or span_s >= _FINE * self.resolution_s
         return 0 if fine else math.ceil(_FINE * self.resolution_s / span_s) * int(steps)
 
@@ -169,6 +193,24 @@ class LineTimes:
         """Whether a column cannot be the time of a step, as it is longer than what lies between the records."""
         values, clock_s = self.values.get(name), self.clock_s
         return bool(values and clock_s and statistics.median(values) * factor > _TOO_LONG * clock_s)
+
+    @property
+    def rate_follows_stamps(self) -> bool:
+        """Whether a rate is that of the steps since the line before: it goes up and down as the stamps do.
+
+        A mean over more than these follows them less: that of one step in three by a third.
+        """
+        if len(self.by_both) < _MANY or self.counts_down:
+            return False
+        usual = statistics.median(shown for _, shown in self.by_both)
+        apart = statistics.median(abs(printed - shown) for printed, shown in self.by_both)
+        return apart <= _FOLLOWS * statistics.median(abs(shown - usual) for _, shown in self.by_both)
+
+    def is_rounded(self, name: str) -> bool:
+        """Whether a time has so few digits that time stamps say it better: its last one is more than a twentieth."""
+        values = self.values.get(name)
+        decimals = max((len(repr(value).rpartition(".")[2]) for value in values or ()), default=0)
+        return bool(values) and _COARSE * statistics.median(values or ()) < 10.0**-decimals
 
     def since_start(self) -> tuple[str, str] | None:
         """The column, and its unit, that is the time since the start: the steps times the mean beside it."""
