@@ -890,11 +890,16 @@ def test_rates_of_unknown_devices_are_of_the_whole_job():
     assert "tokens/s per" not in text_of(draw("energy_by_batch/gpt_table", rows))
 
 
+def test_causes_that_differ_only_in_numbers_are_one():
+    causes = ["model inferred", "the mean is 1.16 times the median", "the mean is 1.3 times the median", "model inferred"]
+    assert words.once_each(causes) == ["model inferred", "the mean is 1.16 to 1.3 times the median"]
+
+
 def test_notes_that_name_other_runs_share_one_mark():
     advice = "repeats differ by a factor of 1.{0}; compare them by differences(a := '{0}a{0}', b := '4')"
     points = [{"scaling": "weak", "note": note} for note in (advice.format(10), advice.format(25), None)]
     (note,) = efficiency_panels.mark_notes(points)
-    assert note == "†\u00a0Repeats differ by a factor of 1.10 to 1.25. Compare them by differences(a := '…', b := '…')."
+    assert note == "†\u00a0Repeats differ by a factor of 1.10 to 1.25."
     assert [point["mark"] for point in points] == ["†", "†", ""]
 
 
