@@ -1,5 +1,6 @@
 """Draw a chart for a paper."""
 
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,7 +31,11 @@ _Parameters = Annotated[
 
 def plot(
     name: Annotated[
-        str | None, typer.Argument(help="A chart; list them with: scalelens charts", autocompletion=chart_names)
+        str | None,
+        typer.Argument(
+            help="A chart; list them with: scalelens charts. Without one, the first that these logs can show.",
+            autocompletion=chart_names,
+        ),
     ] = None,
     parameters: _Parameters = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File: .pdf .svg .png .html or .json")] = None,
@@ -60,9 +65,13 @@ def plot(
 ) -> None:
     """Draw a chart for a paper, or the rows of your own SQL.
 
+    Without a name it is scaling, else what these logs can show instead.
+
     The settings can stand in scalelens.toml, in this folder or above, below [figure.scaling] or [figure.sql].
 
     Examples:
+
+    scalelens plot -o figure.pdf
 
     scalelens plot scaling -o scaling.pdf --width ieee-single
 
@@ -75,9 +84,11 @@ def plot(
     from scalelens.report import plotting
 
     kind, output = _asked(name, sql, output)
+    if not kind:
+        kind, parameters = _first_shown(warehouse, tuple(folders or ()))
     chosen = _settings(
         kind, width=width, height=height, font_size=font_size, theme=theme, title=title, caption=caption, labels=label,
-        order=order, colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet, unit=unit, mark=mark if name else None,
+        order=order, colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet, unit=unit, mark=None if sql else mark,
     )  # fmt: skip
     own_queries, remarks = tuple(folders or ()), list[str]()
     if sql is not None:
@@ -111,13 +122,29 @@ def _settings(kind: str, **given: Any) -> dict[str, Any]:
 
 
 def _asked(name: str | None, sql: str | None, output: Path | None) -> tuple[str, Path]:
-    """What the settings of the figure stand below, its chart or `sql`, and the file to draw to."""
-    if (name is None) == (sql is None):
-        raise UserError("name a chart, or give --sql", "list the charts with: scalelens charts")
-    kind = name or "sql"
+    """What the settings of the figure stand below, and the file to draw to: its chart, `sql`, or "" for any chart."""
+    if name is not None and sql is not None:
+        raise UserError("name a chart or give --sql, not both", "list the charts with: scalelens charts")
+    kind = name or ("sql" if sql is not None else "")
     if output is None:
-        raise UserError("no file to draw to", f"choose a file with -o {kind}.pdf")
+        raise UserError("no file to draw to", f"choose a file with -o {kind or 'figure'}.pdf")
     return kind, output
+
+
+def _first_shown(warehouse: Path, folders: tuple[Path, ...]) -> tuple[str, list[str]]:
+    """The chart of scaling if it can be drawn, else the first chart that these logs can show; and its parameters."""
+    from scalelens.report import other_figures, plotting
+
+    try:
+        plotting.plot(warehouse, _SERIES, None, {}, {}, folders)
+        name, parameters = _SERIES, list[str]()
+    except UserError:
+        verb, name, *further = [*shlex.split(other_figures.shown_by(warehouse, _SERIES)), "", ""]
+        if verb != "plot":
+            raise
+        parameters = [word for word in further if "=" in word]
+    errors.print(f"the chart is {name}; list the others with: scalelens charts", markup=False)
+    return name, parameters
 
 
 def _marks(mark: str, x: str | None, y: str | None, color: str) -> "Marks":

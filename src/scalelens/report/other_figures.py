@@ -72,6 +72,12 @@ _SHOWN_BY = (
 
 
 def remedy(root: Path, refused: str, runs: str = "") -> str:
+    """Advice that names what shows the warehouse, other than the chart that was `refused`; empty if nothing does."""
+    command = shown_by(root, refused, runs)
+    return f"what these logs can show: scalelens {command}" if command else ""
+
+
+def shown_by(root: Path, refused: str, runs: str = "") -> str:
     """A command that shows what the warehouse holds, other than the chart that was `refused`; empty if none does.
 
     Where `runs` were selected, a command that draws one run names one of these.
@@ -89,5 +95,5 @@ def remedy(root: Path, refused: str, runs: str = "") -> str:
     for (command, _), value in zip(offered, found, strict=True):
         if value is not None:
             run = in_command(answer.run_names, value) if "{run}" in command else ""
-            return f"what these logs can show: scalelens {command.format(value, run=run)}"
+            return command.format(value, run=run)
     return ""
