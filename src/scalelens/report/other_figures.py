@@ -65,6 +65,7 @@ _SHOWN_BY = (
             "GROUP BY ALL HAVING count(DISTINCT ts) > 1)"
         ),
     ),
+    ("plot energy -o energy.pdf", "SELECT '' FROM energy WHERE energy_j > 0 LIMIT 1"),
     ("query collective_benchmarks", "SELECT '' FROM collective_benchmarks LIMIT 1"),
     ("query op_summary", "SELECT '' FROM events WHERE category IN ('cpu_op', 'operator', 'nvtx') LIMIT 1"),
     ("query batch_stats", "SELECT '' FROM steps WHERE step_s > 0 LIMIT 1"),
