@@ -300,7 +300,7 @@ def test_energies_of_runs_without_devices_are_told_with_their_bounds() -> None:
 
 
 def test_energies_without_logs_have_a_figure_on_the_first_screen(tmp_path: Path) -> None:
-    rows = "".join(f"p{k},{1500 + k * 7 % 6}\n" for k in range(6))
+    rows = "".join(f"p{k},{1500 + k * 5 % 6}\n" for k in range(6))
     (tmp_path / "programs.csv").write_text(f"program,energy_joules\n{rows}")
     scalelens.ingest(tmp_path / "programs.csv", warehouse=tmp_path / "w")
     made = content_of(tmp_path / "w")

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 PANEL = "Draw"
 _SERIES = "scaling"  # the chart of series: it says which sizes are in none
 
-
+_Name = Annotated[
+    str | None, typer.Argument(help="A chart; list them with: scalelens charts", autocompletion=chart_names)
+]
 _Parameters = Annotated[
     list[str] | None,
     typer.Argument(metavar="[KEY=VALUE]...", help="Parameters of its query.", autocompletion=query_parameters),
@@ -30,13 +32,7 @@ _Parameters = Annotated[
 
 
 def plot(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            help="A chart; list them with: scalelens charts. Without one, the first that these logs can show.",
-            autocompletion=chart_names,
-        ),
-    ] = None,
+    name: _Name = None,
     parameters: _Parameters = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File: .pdf .svg .png .html or .json")] = None,
     warehouse: WarehouseOption = WAREHOUSE,
