@@ -59,9 +59,7 @@ def plot(
     facet: opts.Facet = None,
     unit: opts.Unit = None,
 ) -> None:
-    """Draw a chart for a paper, or the rows of your own SQL.
-
-    Without a name it is scaling, else what these logs can show instead.
+    """Draw a chart for a paper, or the rows of your own SQL; without a name, scaling or what else these logs can show.
 
     The settings can stand in scalelens.toml, in this folder or above, below [figure.scaling] or [figure.sql].
 
@@ -80,8 +78,7 @@ def plot(
     from scalelens.report import plotting
 
     kind, output = _asked(name, sql, output)
-    if not kind:
-        kind, parameters = _first_shown(warehouse, tuple(folders or ()))
+    kind, parameters = (kind, parameters) if kind else _first_shown(warehouse, tuple(folders or ()))
     chosen = _settings(
         kind, width=width, height=height, font_size=font_size, theme=theme, title=title, caption=caption, labels=label,
         order=order, colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet, unit=unit, mark=None if sql else mark,
