@@ -885,6 +885,15 @@ def test_panels_of_energy_by_batch():
         draw("energy_by_batch/repeats", rows_of("energy_by_batch/repeats").clear())
 
 
+def test_a_single_sensor_without_a_name_needs_no_legend():
+    case = next(case for case in CASES if case.startswith("power_over_time/"))
+    rows = rows_of(case).filter(pl.col("phase").is_null())
+    one = rows.head(20).with_columns(
+        pl.lit(None, pl.String).alias("node"), pl.lit(None, pl.String).alias("device"), scope=pl.lit(None, pl.String)
+    )
+    assert "power" not in re.findall(r'"text": "([^"]*)"', json.dumps(render.specification(draw(case, one), {})))
+
+
 def test_energies_that_find_no_room_are_counted():
     one = rows_of("energy/windows").head(1)
     many = pl.concat([one.with_columns(run_id=pl.lit(f"r{k}"), energy_j=pl.lit(1e4 + k)) for k in range(60)])

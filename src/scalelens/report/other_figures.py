@@ -46,12 +46,14 @@ _SHOWN_BY = (
     ),
     (
         "plot accuracy score_name=loss -o accuracy.pdf",
-        "SELECT '' FROM steps WHERE phase = 'train' AND loss IS NOT NULL LIMIT 1",
+        "SELECT '' FROM steps WHERE phase = 'train' AND loss IS NOT NULL "
+        "GROUP BY run_id HAVING count(DISTINCT coalesce(step, epoch, line)) > 1 LIMIT 1",
     ),
     (
         'plot accuracy score_name="{}" -o accuracy.pdf',
         rf"SELECT name FROM metrics WHERE step IS NOT NULL AND regexp_matches(name, '{_SCORE}') "
-        "GROUP BY name ORDER BY name ILIKE '%loss%', name ILIKE '%train%', count(*) DESC, name LIMIT 1",
+        "GROUP BY name HAVING count(DISTINCT (run_id, step)) > count(DISTINCT run_id) "
+        "ORDER BY name ILIKE '%loss%', name ILIKE '%train%', count(*) DESC, name LIMIT 1",
     ),
     (
         'plot kernel_summary runs="{run}" -o kernel_summary.pdf',
