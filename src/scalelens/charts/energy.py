@@ -94,7 +94,12 @@ def _ends(point: Row) -> tuple[float, float]:
 def _name(point: Row, points: Sequence[Row]) -> str:
     name = run_labels.fact(point, "name") or run_labels.fact(point, "run_id")
     is_alone = sum(other["run_id"] == point["run_id"] for other in points) == 1
-    return name if is_alone else f"{name}, {_SOURCES.get(point['source'], point['source'])}"
+    return name if is_alone else f"{name}, {_tool(point)}"
+
+
+def _tool(point: Row) -> str:
+    source = str(point["source"])
+    return _SOURCES.get(source, source)
 
 
 def _title(bars: int) -> str:
@@ -105,7 +110,7 @@ def _title(bars: int) -> str:
 def _caption(shown: Sequence[tuple[str, list[Row]]], undrawn: Mapping[str, int]) -> list[str]:
     drawn = [row for _, points in shown for row in points]
     of_one_scope = f", of {shown[0][0]}" if len(shown) == 1 and shown[0][0] != _UNSTATED else ""
-    sources = sorted({_SOURCES.get(row["source"], row["source"]) for row in drawn})
+    sources = sorted({_tool(row) for row in drawn})
     lines = [f"Energy of a run by {', '.join(sources)}{of_one_scope}, each joule once."]
     windows = [row["windows"] for row in drawn if row["windows"]]
     if windows:
