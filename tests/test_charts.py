@@ -87,7 +87,7 @@ NUMBERS = {
     "device_ns": pl.Int64, "iterations": pl.Int64, "requests": pl.Float64, "beside_ns": pl.Int64, "added_ns": pl.Int64,
     "compared_ns": pl.Int64, "requested_bytes": pl.Int64, "reserved_bytes": pl.Int64, "at_s": pl.Float64, "entries": pl.Int64,
     "pieces": pl.Int64, "duration_ns": pl.Int64, "time_ns": pl.Int64, "coverage": pl.Float64, "token_j": pl.Float64,
-    "sensors": pl.Int64, "load": pl.Float64, "worst_load": pl.Float64, "imbalance": pl.Float64, "group_rank": pl.Int64,
+    "sensors": pl.Int64, "low_j": pl.Float64, "high_j": pl.Float64, "windows": pl.Int64, "load": pl.Float64, "worst_load": pl.Float64, "imbalance": pl.Float64, "group_rank": pl.Int64,
     "seq_length": pl.Int64, "elbow_number": pl.Int64, "elbow_share_low": pl.Float64, "elbow_share_high": pl.Float64,
 }  # fmt: skip
 LEFT_OUT = {"warmup": 8, "checkpoint": 3}
@@ -885,16 +885,44 @@ def test_panels_of_energy_by_batch():
         draw("energy_by_batch/repeats", rows_of("energy_by_batch/repeats").clear())
 
 
+def test_a_single_sensor_without_a_name_needs_no_legend():
+    case = next(case for case in CASES if case.startswith("power_over_time/"))
+    rows = rows_of(case).filter(pl.col("phase").is_null())
+    one = rows.head(20).with_columns(
+        pl.lit(None, pl.String).alias("node"), pl.lit(None, pl.String).alias("device"), scope=pl.lit(None, pl.String)
+    )
+    assert "power" not in re.findall(r'"text": "([^"]*)"', json.dumps(render.specification(draw(case, one), {})))
+
+
+def test_energies_that_find_no_room_are_counted():
+    one = rows_of("energy/windows").head(1)
+    many = pl.concat([one.with_columns(run_id=pl.lit(f"r{k}"), energy_j=pl.lit(1e4 + k)) for k in range(60)])
+    assert "Not drawn: 12 figures with less energy." in text_of(draw("energy/windows", many))
+    assert "Not drawn: 1 figure of other scopes." in text_of(draw("energy/tables"))
+    with pytest.raises(UserError, match="no run has a measured energy"):
+        draw("energy/windows", one.with_columns(energy_j=pl.lit(None, pl.Float64)))
+
+
 def test_rates_of_unknown_devices_are_of_the_whole_job():
     rows = rows_of("energy_by_batch/gpt_table").with_columns(devices=pl.lit(None, pl.Int64))
     assert "tokens/s per" not in text_of(draw("energy_by_batch/gpt_table", rows))
+
+
+def test_causes_that_differ_only_in_numbers_are_one():
+    causes = [
+        "model inferred",
+        "the mean is 1.16 times the median",
+        "the mean is 1.3 times the median",
+        "model inferred",
+    ]
+    assert words.once_each(causes) == ["model inferred", "the mean is 1.16 to 1.3 times the median"]
 
 
 def test_notes_that_name_other_runs_share_one_mark():
     advice = "repeats differ by a factor of 1.{0}; compare them by differences(a := '{0}a{0}', b := '4')"
     points = [{"scaling": "weak", "note": note} for note in (advice.format(10), advice.format(25), None)]
     (note,) = efficiency_panels.mark_notes(points)
-    assert note == "†\u00a0Repeats differ by a factor of 1.10 to 1.25. Compare them by differences(a := '…', b := '…')."
+    assert note == "†\u00a0Repeats differ by a factor of 1.10 to 1.25."
     assert [point["mark"] for point in points] == ["†", "†", ""]
 
 

@@ -461,9 +461,21 @@ def test_a_figure_reads_nothing_but_the_warehouse(home, tmp_path):
 
 
 def test_what_plot_needs(tmp_path):
-    assert "name a chart, or give --sql" in run("plot", "-o", "f.svg")
+    assert "name a chart or give --sql, not both" in run("plot", "scaling", "--sql", "FROM runs", "-o", "f.svg")
     assert "no file to draw to" in run("plot", "scaling")
     assert "--x devices --y step_s" in run("plot", "--sql", "FROM runs", "-o", tmp_path / "f.svg")
+
+
+def test_without_a_name_the_logs_choose_the_chart(tmp_path):
+    rows = "".join(f"{k},{0.1 + k % 7 / 100}\n" for k in range(9))
+    (tmp_path / "a.csv").write_text(f"step,step_time_s\n{rows}")
+    ingest([tmp_path / "a.csv"], tmp_path / "w")
+    said = run("plot", "-w", tmp_path / "w", "-o", tmp_path / "f.svg")
+    assert "the chart is batch_cdf; list the others with: scalelens charts" in said
+    assert provenance_of(tmp_path / "f.svg")["chart"] == "batch_cdf"
+    (tmp_path / "notes.log").write_text("nothing that a format knows\n")
+    ingest([tmp_path / "notes.log"], tmp_path / "nothing")
+    assert "there is no scaling series to draw" in run("plot", "-w", tmp_path / "nothing", "-o", tmp_path / "g.svg")
 
 
 def test_more_runs_than_a_chart_can_show_are_refused_before_they_are_asked_for(tmp_path, monkeypatch):

@@ -86,6 +86,31 @@ def test_what_is_offered_instead_is_of_the_selected_runs(tmp_path: Path, monkeyp
     assert 'plot step_times runs="long"' in other_figures.remedy(Path("scalelens-warehouse"), "batch_cdf")
 
 
+@pytest.mark.parametrize(("records", "is_offered"), [(1, False), (2, True)])
+def test_the_course_of_a_loss_is_offered_where_it_has_one(
+    records: int, is_offered: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [f"{{'loss': 0.{9 - k}, 'learning_rate': 1e-05, 'epoch': 0.0{k + 1}}}\n" for k in range(records)]
+    (tmp_path / "train.log").write_text("".join(lines))
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest .").exit_code == 0
+    assert ask_sql(Path("scalelens-warehouse"), "SELECT count(loss) FROM steps").item() == records
+    offered = other_figures.remedy(Path("scalelens-warehouse"), "scaling")
+    assert ("plot accuracy score_name=loss" in offered) == is_offered
+    if is_offered:
+        assert invoke(offered.rpartition("scalelens ")[2]).exit_code == 0
+
+
+def test_energies_without_readings_are_offered_as_bars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = "".join(f"p{k},{1500 + k * 5 % 6}\n" for k in range(6))
+    (tmp_path / "programs.csv").write_text(f"program,energy_joules\n{rows}")
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest .").exit_code == 0
+    offered = str(invoke("plot scaling -o scaling.pdf").exception).rpartition("scalelens ")[2]
+    assert offered == "plot energy -o energy.pdf"
+    assert invoke(offered).exit_code == 0
+
+
 def test_power_that_cannot_be_true_is_not_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`power_over_time` leaves it out, so that it has nothing to draw."""
     rows = "".join(f"{1.7e9 + second},{power}\n" for second, power in enumerate([64271.0, 64300.0] * 10))

@@ -30,6 +30,7 @@ from scalelens.report.findings import (
     failures,
     forecast,
     losses,
+    measured_energy,
     mlperf,
     outliers,
     pace,
@@ -285,6 +286,26 @@ def test_a_folder_with_few_findings_has_numbers_of_its_runs() -> None:
         ("2", "runs", "1 completed, 1 of unknown outcome"), ("8", "devices, at most", "job A"),
         ("12", "step records", "in 2 runs"),
     ]  # fmt: skip
+
+
+def test_energies_of_runs_without_devices_are_told_with_their_bounds() -> None:
+    rows = pl.DataFrame({
+        "run_id": ["a", "b"], "source": ["codecarbon", "energy_table"], "scope": ["total", None], "energy_j": [7.2e6, None],
+        "low_j": [None, 3.6e6], "high_j": [None, 1.08e7], "windows": [4, 33], "addition": [None, "from 1 to 2 J: ..."],
+    })  # fmt: skip
+    bounds, whole = measured_energy.sentences(rows, NAMES)
+    assert bounds.text == "job B: 1 kWh to 3 kWh in 33 measurements." and bounds.doubt.startswith("The largest")
+    assert (whole.text, whole.doubt) == ("job A: 2 kWh of the total in 4 measurements.", "")
+    assert measured_energy.number(rows, NAMES) == ("37", "measured energies", "in 2 runs")
+
+
+def test_energies_without_logs_have_a_figure_on_the_first_screen(tmp_path: Path) -> None:
+    rows = "".join(f"p{k},{1500 + k * 5 % 6}\n" for k in range(6))
+    (tmp_path / "programs.csv").write_text(f"program,energy_joules\n{rows}")
+    scalelens.ingest(tmp_path / "programs.csv", warehouse=tmp_path / "w")
+    made = content_of(tmp_path / "w")
+    shown = next(article for article in made.articles if article.name == made.headline)
+    assert (shown.name, shown.chart and shown.chart.command) == ("measured_energy", "plot energy -o energy.pdf")
 
 
 def test_texts_of_a_chart_in_a_page_fit_in_any_font(content: Content) -> None:

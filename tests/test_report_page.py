@@ -3,7 +3,9 @@
 import re
 from html import unescape
 from pathlib import Path
+from types import SimpleNamespace
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -15,7 +17,8 @@ from scalelens.report.articles import Article
 from scalelens.report.asking import ReportTable
 from scalelens.report.content import Content, content_of
 from scalelens.report.html import page
-from scalelens.report.text.sentences import FindingSentence
+from scalelens.report.key_numbers import key_numbers
+from scalelens.report.text.sentences import FindingSentence, KeyNumber
 
 STUDY = """using world size: {devices}, data-parallel size: {devices}, tensor-model-parallel size: 1, \
 pipeline-model-parallel size: 1
@@ -82,6 +85,38 @@ def test_what_changes_a_conclusion_is_on_the_first_screen_and_first_among_the_fi
 def test_the_first_screen_says_where_nothing_changes_a_conclusion(content: Content) -> None:
     assert not any(article.changes_conclusions for article in content.articles)
     assert "Nothing was found that changes a result by 3 % or more." in page(content, "", [])
+
+
+def test_a_page_of_files_that_nobody_understood_says_so_and_shows_them(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "notes.log").write_text("nothing that a format knows\n" * 3)
+    scalelens.ingest(tmp_path / "logs", warehouse=tmp_path / "w")
+    text = page(content_of(tmp_path / "w"), "", [])
+    assert ">It was not understood</a>" in text
+    assert "Every line of a known format was understood" not in text
+    files = text.partition('<section id="files"')[2]
+    assert files and "<details" not in files.partition("</section>")[0]
+
+
+def test_a_table_of_reasons_alone_is_only_a_sentence_among_what_was_checked(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    rows = "".join(f"p{k},{k + 1.5},{k + 10}\n" for k in range(6))
+    (tmp_path / "logs" / "programs.csv").write_text(f"program,energy_joules,time_seconds\n{rows}")
+    scalelens.ingest(tmp_path / "logs", warehouse=tmp_path / "w")
+    made = content_of(tmp_path / "w")
+    assert "mfu" not in [query.name for query, _ in made.answers]
+    assert "No MFU can be given" in next(one for one in made.articles if one.name == "mfu").nothing
+
+
+def test_of_two_numbers_for_one_thing_the_first_screen_has_one() -> None:
+    runs = pl.DataFrame({"run_id": ["a"], "outcome": ["completed"], "devices": [8], "n_records": [9]})
+    first, second, none = (
+        SimpleNamespace(NUMBER_PLACE=place, number=lambda rows, names, value=value: value and KeyNumber(value, "min"))
+        for place, value in ((20, "1.76"), (20, "1.6"), (10, None))
+    )
+    modules = [("mlperf", first), ("time_to_train", second), ("scaling", none)]
+    numbers = key_numbers(runs, {"a": "a"}, modules, dict.fromkeys(("mlperf", "time_to_train", "scaling"), runs))
+    assert [number.value for number in numbers] == ["1", "1.76", "8", "9"]
 
 
 def test_without_a_title_the_page_is_named_by_the_logs(content: Content) -> None:

@@ -35,6 +35,7 @@ NOT_IN_THE_DEMO = {
     "contention": "traces of GPUs, one per rank, with communication beside computing",
     "collective_benchmarks": "the output of nccl-tests or rccl-tests",
     "critical_path": "traces of GPUs, one per rank, with the launches of their kernels",
+    "energy": "measurements of energy",
     "energy_by_batch": "logs of runs with several batch sizes, and their power or energy",
     "energy_of_trace": "a trace of a GPU, and its power in that time",
     "energy_scaling": "logs of runs on several numbers of devices, and their power or energy",

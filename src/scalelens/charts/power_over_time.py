@@ -37,6 +37,7 @@ _MOST_SAMPLES = 100_000
 _MOST_PHASES = 1000  # more phases share columns of half a point
 _TIME_UNITS = ((7200, "h"), (600, "min"), (0, "s"))  # each with the shortest span in seconds
 _KILOWATTS_FROM = 5000  # watts
+_NAMELESS = "power"  # a sensor without a node, a device and a scope
 
 
 def draw(
@@ -66,7 +67,8 @@ def draw(
     spans = _spans(phases, time, page)
     panel = alt.layer(*_shades(spans, time), _lines(points, looks, time, power, 0.4 if by_scope else 0.8))
     colors = dict(_SHADES.values())
-    legend = [look._replace(shape=None, thickness=0.8) for look in looks]
+    is_said_by_the_axis = len(looks) == 1 and looks[0].label == _NAMELESS
+    legend = [] if is_said_by_the_axis else [look._replace(shape=None, thickness=0.8) for look in looks]
     legend += [style.swatch(label, colors[label]) for label in dict.fromkeys(span.label for span in spans)]
     panel = panel.resolve_scale(color="independent")
     caption = _caption(points, len(names), phases.height)
@@ -154,7 +156,7 @@ def _names(points: Sequence[Row]) -> dict[tuple[Any, Any, Any], str]:
             parts += [words.unit([{"device_unit": scope}]), device]  # `GPU 0`
         else:
             parts += [device, scope] if devices.count((node, device)) > 1 else [device]
-        names[node, device, scope] = " ".join(filter(None, parts)) or "power"
+        names[node, device, scope] = " ".join(filter(None, parts)) or _NAMELESS
     return names
 
 

@@ -99,11 +99,11 @@ def _why_nothing_is_drawn(undrawn: Sequence[Row]) -> tuple[str, str]:
 def _undrawn(rows: Sequence[Row]) -> list[str]:
     """Sentences of the caption about points that cannot be drawn."""
     growing = sum(row["scaling"] == "mixed" for row in rows)
-    others = sorted({note for row in rows if row["scaling"] != "mixed" for note in words.split_notes(row["note"])})
+    causes = [note for row in rows if row["scaling"] != "mixed" for note in words.split_notes(row["note"])]
     lines = [f"Not drawn: {words.counted([growing], 'point')} of growing models without TFLOP/s."] if growing else []
     if len(rows) > growing:
         points = words.counted([len(rows) - growing], "point")
-        lines.append(f"Not drawn: {points} without an efficiency ({', '.join(others)}).")
+        lines.append(f"Not drawn: {points} without an efficiency ({', '.join(words.once_each(causes))}).")
     return lines
 
 

@@ -152,10 +152,11 @@ def notes(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def split_notes(text: str | None) -> list[str]:
-    """The notes that a query has joined in one cell."""
-    return [note for note in (text or "").split("; ") if note]
+    """The notes that a query has joined in one cell, without those that name a query to ask: paper asks none."""
+    return [note for note in (text or "").split("; ") if note and not _CALL.search(note)]
 
 
+_CALL = re.compile(r"\w\(\w+ := ")  # differences(a := ...)
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 QUOTED = re.compile(r"'[^']*'")
 
@@ -171,6 +172,14 @@ def joined(alike: Sequence[str]) -> str:
     ends = [sorted(set(numbers), key=float) for numbers in columns]
     ranges = iter([numbers[0] if len(numbers) == 1 else f"{numbers[0]} to {numbers[-1]}" for numbers in ends])
     return NUMBER.sub(lambda _: next(ranges), alike[0])
+
+
+def once_each(notes: Iterable[str]) -> list[str]:
+    """The notes, those that differ only in numbers or quoted names as one, in the order of the alphabet."""
+    alike: dict[str, list[str]] = {}
+    for note in sorted(set(notes)):
+        alike.setdefault(NUMBER.sub("#", QUOTED.sub("''", note)), []).append(note)
+    return [joined(texts) for texts in alike.values()]
 
 
 def natural(text: str) -> list[tuple[bool, float, str]]:

@@ -1,5 +1,6 @@
 """Draw a chart for a paper."""
 
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 PANEL = "Draw"
 _SERIES = "scaling"  # the chart of series: it says which sizes are in none
 
-
+_Name = Annotated[
+    str | None, typer.Argument(help="A chart; list them with: scalelens charts", autocompletion=chart_names)
+]
 _Parameters = Annotated[
     list[str] | None,
     typer.Argument(metavar="[KEY=VALUE]...", help="Parameters of its query.", autocompletion=query_parameters),
@@ -29,9 +32,7 @@ _Parameters = Annotated[
 
 
 def plot(
-    name: Annotated[
-        str | None, typer.Argument(help="A chart; list them with: scalelens charts", autocompletion=chart_names)
-    ] = None,
+    name: _Name = None,
     parameters: _Parameters = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="File: .pdf .svg .png .html or .json")] = None,
     warehouse: WarehouseOption = WAREHOUSE,
@@ -58,11 +59,13 @@ def plot(
     facet: opts.Facet = None,
     unit: opts.Unit = None,
 ) -> None:
-    """Draw a chart for a paper, or the rows of your own SQL.
+    """Draw a chart for a paper, or the rows of your own SQL; without a name, scaling or what else these logs can show.
 
     The settings can stand in scalelens.toml, in this folder or above, below [figure.scaling] or [figure.sql].
 
     Examples:
+
+    scalelens plot -o figure.pdf
 
     scalelens plot scaling -o scaling.pdf --width ieee-single
 
@@ -75,9 +78,10 @@ def plot(
     from scalelens.report import plotting
 
     kind, output = _asked(name, sql, output)
+    kind, parameters = (kind, parameters) if kind else _first_shown(warehouse, tuple(folders or ()))
     chosen = _settings(
         kind, width=width, height=height, font_size=font_size, theme=theme, title=title, caption=caption, labels=label,
-        order=order, colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet, unit=unit, mark=mark if name else None,
+        order=order, colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet, unit=unit, mark=None if sql else mark,
     )  # fmt: skip
     own_queries, remarks = tuple(folders or ()), list[str]()
     if sql is not None:
@@ -111,13 +115,29 @@ def _settings(kind: str, **given: Any) -> dict[str, Any]:
 
 
 def _asked(name: str | None, sql: str | None, output: Path | None) -> tuple[str, Path]:
-    """What the settings of the figure stand below, its chart or `sql`, and the file to draw to."""
-    if (name is None) == (sql is None):
-        raise UserError("name a chart, or give --sql", "list the charts with: scalelens charts")
-    kind = name or "sql"
+    """What the settings of the figure stand below, and the file to draw to: its chart, `sql`, or "" for any chart."""
+    if name is not None and sql is not None:
+        raise UserError("name a chart or give --sql, not both", "list the charts with: scalelens charts")
+    kind = name or ("sql" if sql is not None else "")
     if output is None:
-        raise UserError("no file to draw to", f"choose a file with -o {kind}.pdf")
+        raise UserError("no file to draw to", f"choose a file with -o {kind or 'figure'}.pdf")
     return kind, output
+
+
+def _first_shown(warehouse: Path, folders: tuple[Path, ...]) -> tuple[str, list[str]]:
+    """The chart of scaling if it can be drawn, else the first chart that these logs can show; and its parameters."""
+    from scalelens.report import other_figures, plotting
+
+    try:
+        plotting.plot(warehouse, _SERIES, None, {}, {}, folders)
+        name, parameters = _SERIES, list[str]()
+    except UserError:
+        verb, name, *further = [*shlex.split(other_figures.shown_by(warehouse, _SERIES)), "", ""]
+        if verb != "plot":
+            raise
+        parameters = [word for word in further if "=" in word]
+    errors.print(f"the chart is {name}; list the others with: scalelens charts", markup=False)
+    return name, parameters
 
 
 def _marks(mark: str, x: str | None, y: str | None, color: str) -> "Marks":

@@ -7,6 +7,8 @@ Source: mlperf_common: scripts/mlperf-sysjson.sh; `:::DLPAL image job nodes node
 
 `bash -x` prints the command before its output: only a line that begins with the tag counts.
 A config ends in nodes, devices per node and batch per device: `BOX7_002x08x032`.  What is named UNKNOWN is left out.
+The description is written by hand, often once for all sizes (`"number_of_nodes":"1"` in a job of four nodes): after a job
+with another number of nodes it is `machine.number_of_nodes`, and not the run's.
 
 Samples:
     :::SYSJSON {"system_name":"BOX7","number_of_nodes":"2","accelerators_per_node":"8","accelerator_model_name":"NVIDIA B200"}
@@ -22,7 +24,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.hostlist import expand
 from scalelens.parsing.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = (":::SYSJSON ", ":::DLPAL ")
 
 _FACTS = {
@@ -40,6 +42,7 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.jobs: set[tuple[int, str]] = set()
+        self.nodes: dict[int, int] = {}  # of the job, by part
 
     def take(self, line: Line) -> bool:
         text = line.text.strip()
@@ -59,12 +62,15 @@ class Reader:
     def machine(self, facts: dict[str, Any], number: int) -> None:
         software = facts.get("other_software_stack")
         named = {f"software.{name}": value for name, value in (software if isinstance(software, dict) else {}).items()}
+        nodes, per_node = (str(facts.get(name, "")) for name in ("number_of_nodes", "accelerators_per_node"))
+        of_job = self.nodes.get(self.rows.part)
+        is_of_other_size = of_job is not None and bool(_COUNT.fullmatch(nodes)) and int(nodes) != of_job
+        known = {**_FACTS, "number_of_nodes": "machine.number_of_nodes"} if is_of_other_size else _FACTS
         for name, value in {**facts, **named}.items():
             if value and isinstance(value, str | int) and "UNKNOWN" not in str(value):
-                self.rows.param(_FACTS.get(name, name if name in named else f"machine.{name}"), value, number)
-        nodes, per_node = (str(facts.get(name, "")) for name in ("number_of_nodes", "accelerators_per_node"))
+                self.rows.param(known.get(name, name if name in named else f"machine.{name}"), value, number)
         if _COUNT.fullmatch(nodes) and _COUNT.fullmatch(per_node):
-            self.rows.param("devices", int(nodes) * int(per_node), number, origin="inferred")
+            self.rows.param("devices", (of_job or int(nodes)) * int(per_node), number, origin="inferred")
 
     def job(self, text: str, line: Line) -> None:
         try:
@@ -75,6 +81,7 @@ class Reader:
             self.rows.problem(line.number, "the launcher's line is cut before its node list", line.text)
             return
         image, job, nodes, node_list = words[:4]
+        self.nodes[self.rows.part] = int(nodes)
         if (self.rows.part, job) not in self.jobs:
             self.jobs.add((self.rows.part, job))
             hosts = ",".join(expand(node_list)) or node_list

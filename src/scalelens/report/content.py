@@ -17,7 +17,7 @@ from scalelens.report.subject import Subject, subject_of
 from scalelens.report.text.sentences import KeyNumber
 
 if TYPE_CHECKING:
-    pass
+    import polars as pl
 
 _RUNS_SQL = "FROM runs_overview() ORDER BY run_id"
 _FILES_SQL = """
@@ -38,6 +38,9 @@ _ANSWERS_OF_TRACES = (
     "temporal_breakdown", "efficiency_tree", "comm_overlap", "idle_causes", "kernel_summary", "collectives",
     "collective_skew", "op_summary", "annotation_summary", "memory_copies", "launch_stats",
 )  # fmt: skip
+# Columns that say which run a row is of, or why it has no answer.
+_NO_ANSWERS = {"run_id", "name", "model", "system", "framework", "precision", "nodes", "devices", "device",
+               "device_model", "global_batch_size", "reason", "note"}  # fmt: skip
 
 
 class Content(NamedTuple):
@@ -100,14 +103,20 @@ def _answers_asked(session: Session, traces_alone: bool) -> list[str]:
 
 
 def _answers(asking: Asking, names: Sequence[str]) -> list[tuple[Query, ReportTable]]:
-    """Tables of queries that have rows."""
+    """Tables of queries that have rows with more than reasons: why there is no answer stands under Also checked."""
     made = []
     for name in names:
         query, sql = asking.session.queries[name], _statement_of(name)
         rows = asking.rows(sql)
-        if rows.height:
+        if _has_answers(query, rows):
             made.append((query, asking.table(sql, query.glance, rows)))
     return made
+
+
+def _has_answers(query: Query, rows: "pl.DataFrame") -> bool:
+    """Whether a column that people see has a value, other than the facts of runs and reasons."""
+    shown = [name.rstrip("%~") for name in query.glance] or rows.columns
+    return any(rows[name].count() for name in shown if name in rows.columns and name not in _NO_ANSWERS)
 
 
 def _statement_of(name: str) -> str:

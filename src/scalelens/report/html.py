@@ -90,6 +90,8 @@ def _origin(content: Content, folder: str) -> str:
     """How many files the page is made from, and how many of them were not understood."""
     read = inert(f"{plural(content.files.n_rows, 'file')}{f' in {folder}' if folder else ''}, read by ScaleLens.")
     unknown = f"{content.n_unknown:,} of them {'was' if content.n_unknown == 1 else 'were'} not understood"
+    if content.n_unknown == content.files.n_rows:
+        unknown = "It was not understood" if content.n_unknown == 1 else "None of them was understood"
     return f'{read} <a href="#files">{unknown}</a>.' if content.n_unknown else read
 
 
@@ -179,8 +181,13 @@ def _files(content: Content) -> str:
         f"<h3>Lines that were not understood</h3>\n{problems}"
         if problems
         else "<p>Every line of a known format was understood.</p>"
+        if content.n_unknown < content.files.n_rows
+        else ""
     )
-    return f"{lines}\n{_folded('All ' + plural(content.files.n_rows, 'file'), table(content.files, 'All files'))}"
+    all_files = table(content.files, "All files")
+    if not content.counts:  # without a run, what the files are is all there is to read
+        return f"{lines}\n{all_files}"
+    return f"{lines}\n{_folded('All ' + plural(content.files.n_rows, 'file'), all_files)}"
 
 
 def _folded(summary: str, inner: str) -> str:

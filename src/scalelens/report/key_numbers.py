@@ -23,9 +23,11 @@ def key_numbers(
 ) -> list[KeyNumber]:
     """The numbers that most readers ask for first.  `rows` are the answers of the findings by name."""
     with_number = sorted((module.NUMBER_PLACE, name, module) for name, module in modules if hasattr(module, "number"))
-    of_findings = (module.number(rows[name], names) for _, name, module in with_number)
-    found = [number for number in of_findings if number is not None]
-    return [_of_outcomes(overview), *found, *_of_runs(overview, names)][:_MOST]
+    found: dict[int, KeyNumber] = {}
+    for place, name, module in with_number:
+        if place not in found and (number := module.number(rows[name], names)) is not None:
+            found[place] = number
+    return [_of_outcomes(overview), *found.values(), *_of_runs(overview, names)][:_MOST]
 
 
 def _of_outcomes(overview: "pl.DataFrame") -> KeyNumber:

@@ -46,12 +46,14 @@ _SHOWN_BY = (
     ),
     (
         "plot accuracy score_name=loss -o accuracy.pdf",
-        "SELECT '' FROM steps WHERE phase = 'train' AND loss IS NOT NULL LIMIT 1",
+        "SELECT '' FROM steps WHERE phase = 'train' AND loss IS NOT NULL "
+        "GROUP BY run_id HAVING count(DISTINCT coalesce(step, epoch, line)) > 1 LIMIT 1",
     ),
     (
         'plot accuracy score_name="{}" -o accuracy.pdf',
         rf"SELECT name FROM metrics WHERE step IS NOT NULL AND regexp_matches(name, '{_SCORE}') "
-        "GROUP BY name ORDER BY name ILIKE '%loss%', name ILIKE '%train%', count(*) DESC, name LIMIT 1",
+        "GROUP BY name HAVING count(DISTINCT (run_id, step)) > count(DISTINCT run_id) "
+        "ORDER BY name ILIKE '%loss%', name ILIKE '%train%', count(*) DESC, name LIMIT 1",
     ),
     (
         'plot kernel_summary runs="{run}" -o kernel_summary.pdf',
@@ -65,6 +67,7 @@ _SHOWN_BY = (
             "GROUP BY ALL HAVING count(DISTINCT ts) > 1)"
         ),
     ),
+    ("plot energy -o energy.pdf", "SELECT '' FROM energy WHERE energy_j > 0 LIMIT 1"),
     ("query collective_benchmarks", "SELECT '' FROM collective_benchmarks LIMIT 1"),
     ("query op_summary", "SELECT '' FROM events WHERE category IN ('cpu_op', 'operator', 'nvtx') LIMIT 1"),
     ("query batch_stats", "SELECT '' FROM steps WHERE step_s > 0 LIMIT 1"),
@@ -72,6 +75,12 @@ _SHOWN_BY = (
 
 
 def remedy(root: Path, refused: str, runs: str = "") -> str:
+    """Advice that names what shows the warehouse, other than the chart that was `refused`; empty if nothing does."""
+    command = shown_by(root, refused, runs)
+    return f"what these logs can show: scalelens {command}" if command else ""
+
+
+def shown_by(root: Path, refused: str, runs: str = "") -> str:
     """A command that shows what the warehouse holds, other than the chart that was `refused`; empty if none does.
 
     Where `runs` were selected, a command that draws one run names one of these.
@@ -89,5 +98,5 @@ def remedy(root: Path, refused: str, runs: str = "") -> str:
     for (command, _), value in zip(offered, found, strict=True):
         if value is not None:
             run = in_command(answer.run_names, value) if "{run}" in command else ""
-            return f"what these logs can show: scalelens {command.format(value, run=run)}"
+            return command.format(value, run=run)
     return ""

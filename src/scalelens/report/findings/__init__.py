@@ -15,7 +15,8 @@ A finding is a module whose docstring is the question, with
     def sentences(rows, names): ...     what was found, the most important first: a list of FindingSentence
     def nothing(rows): ...              the sentence if there is none: what was checked, and what is not known
     def number(rows, names): ...        optional: its KeyNumber for the first screen, or None
-    NUMBER_PLACE = 10                   which numbers go first where there are more than the first screen shows
+    NUMBER_PLACE = 10                   which numbers go first where there are more than the first screen shows; of
+                                        findings with the same place, the first that has a number
 
 `rows` are the rows of the SQL as a polars DataFrame; `names` are the names of runs by id.
 """

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 PLACE = 18
-CHARTS = ("energy_by_batch", "energy_scaling")
+CHARTS = ("energy_by_batch", "energy_scaling", "energy")
 NUMBER_PLACE = 30
 # The energy of whole nodes, where no device of a run was measured.
 SQL = (

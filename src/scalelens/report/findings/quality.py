@@ -24,6 +24,7 @@ GLANCE = ("run_id", "score_name", "phase", "n_values", "first_score", "last_scor
 CHARTS = ("accuracy", "accuracy score_name=loss")
 NUMBER_PLACE = 55
 _LEAST_VALUES = 2
+_LEAST_ACCURACY = 0.001  # of the first screen: a run that has not learned yet says nothing
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
@@ -63,7 +64,7 @@ def _sentence(row: Mapping[str, Any], name: str) -> FindingSentence:
 
 def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
     best = next((row for row in _in_order(rows) if row["phase"] == "validation"), None)
-    if best is None:
+    if best is None or (best["score_name"] == "accuracy" and best["best_score"] < _LEAST_ACCURACY):
         return None
     value = percent(best["best_score"]) if best["score_name"] == "accuracy" else f"{best['best_score']:.4g}"
     return KeyNumber(value, f"best validation {best['score_name']}", names[best["run_id"]])

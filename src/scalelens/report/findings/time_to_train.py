@@ -15,7 +15,7 @@ GLANCE = ("run_id", "devices", "nodes", "minutes", "is_converged", "seed", "last
           "global_batch_size", "note")  # fmt: skip
 CHARTS = ("time_to_train", "accuracy", "accuracy score_name=eval_accuracy")
 ONLY_WITH_ROWS = True
-NUMBER_PLACE = 21
+NUMBER_PLACE = 20  # that of MLPerf's scores, which are times of the same runs
 _OF_SIZE = ("model", "submitter", "system", "devices")
 
 

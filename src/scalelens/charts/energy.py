@@ -1,0 +1,121 @@
+"""Energy of runs side by side, the largest first.
+
+Shows: which runs took how much energy, where no step or batch is known to divide it by.
+Query: energy_reconciled
+Encodings:
+    y        a run, the largest energy first; where several tools measured a run, a bar for each
+    x        its energy, each joule once
+    panel    what the sensors cover: GPUs, the whole machine, not stated; figures of unlike scopes are not compared
+    bar      the energy; where only bounds are known, pale from the least to the most
+    caption  tools, measurements, what bounds mean
+Source: energy_reconciled, by which windows, files and ranks add up
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from scalelens.charts import axes, facets, run_labels, style, words
+from scalelens.charts.layout import SINGLE, Page
+from scalelens.charts.style import Row
+from scalelens.errors import UserError
+
+QUERY = "energy_reconciled"
+FACTS = ("name",)
+
+_MOST_BARS, _MOST_PANELS = 48, 3
+_BAND = 9.5  # height of a bar with its gap
+_COLOR, _PALE = "#a6cee3", "#dcecf6"  # light, because text is written on them
+_SCOPES = {"gpu": "GPUs", "gcd": "GCDs", "total": "all that the tool measures", "cpu": "CPUs", "node_ac": "nodes",
+           "node_dc": "nodes", "job": "job", "job step": "job step"}  # fmt: skip
+_UNSTATED = "scope not stated"
+_SOURCES = {"energy_table": "tables"}
+_UNITS = ((3.6e9, "MWh"), (3.6e6, "kWh"), (3600.0, "Wh"))
+_SMALLEST = (1.0, "J")
+
+
+def draw(
+    rows: pl.DataFrame,
+    left_out: Mapping[str, int],
+    parameters: Mapping[str, str] | None = None,
+    page: Page = SINGLE,
+) -> Any:
+    """The figure of the rows of `energy_reconciled`.  Raises UserError where no energy is known."""
+    energy = pl.coalesce("energy_j", "high_j")
+    known = rows.filter(energy.is_not_null() & (energy > 0) & pl.col("part_of").is_null())
+    if known.is_empty():
+        raise UserError("no run has a measured energy", "see what is known: scalelens query energy_reconciled")
+    by_scope: dict[str, list[Row]] = {}
+    for row in known.sort(energy, "run_id", descending=[True, False], maintain_order=True).to_dicts():
+        scope = row["scope"]
+        by_scope.setdefault(_SCOPES.get(scope, scope.replace("_", " ")) if scope else _UNSTATED, []).append(row)
+    shown = sorted(by_scope.items(), key=lambda pair: -len(pair[1]))[:_MOST_PANELS]
+    undrawn = {"of other scopes": known.height - sum(len(points) for _, points in shown)}
+    most = _MOST_BARS // len(shown)
+    undrawn["with less energy"] = sum(max(len(points) - most, 0) for _, points in shown)
+    shown = [(scope, points[:most]) for scope, points in shown]
+    panels = [[_panel(points, scope, len(shown) > 1, page)] for scope, points in shown]
+    return style.figure(panels, [], _caption(shown, undrawn), page)
+
+
+def _panel(points: Sequence[Row], scope: str, is_named: bool, page: Page) -> style.Panel:
+    """The bars of one scope, in a unit that suits the largest."""
+    highest = max(_ends(point)[1] for point in points)
+    size, unit = next(((size, unit) for size, unit in _UNITS if highest >= size), _SMALLEST)
+    room = page.points - 2 * style.MARGIN - style.Y_AXIS - style.STROKES - 6
+    bars = []
+    for place, point in enumerate(points):
+        low, high = (end / size for end in _ends(point))
+        amount = words.short_number(high) if low == high else f"{words.short_number(low)} to {words.short_number(high)}"
+        bars.append({"place": place, "low": low, "high": high, "run_id": point["run_id"],
+                     "text": words.shorten(f"{_name(point, points)} · {amount}", room)})  # fmt: skip
+    title = f"energy [{unit}]" if is_named or scope == _UNSTATED else f"energy of {scope} [{unit}]"
+    axis = alt.Axis(tickCount=5, **axes.even_labels(highest / size))
+    x = alt.X("low:Q", title=title, scale=alt.Scale(domainMin=0, nice=False), axis=axis)
+    y = alt.Y("place:O", title=_title(len(bars)), axis=alt.Axis(labels=False, ticks=False, domain=False))
+    chart = alt.Chart(style.values(bars))
+    tips = ["text:N", "run_id:N"]
+    bar = chart.mark_bar(height={"band": 0.85}, color=_COLOR).encode(x, y, tooltip=tips)
+    text = chart.mark_text(align="left", baseline="middle", dx=2).encode(y=y, x=alt.value(0), text="text:N")
+    pale = chart.mark_bar(height={"band": 0.85}, color=_PALE).encode(x=x, x2="high:Q", y=y, tooltip=tips)
+    bounds = [pale] if any(bar["low"] != bar["high"] for bar in bars) else []
+    panel = facets.titled(alt.layer(bar, *bounds, text), scope if is_named else "", 1, page)
+    return style.Panel(panel, height=_BAND * len(bars), name=scope if is_named else "")
+
+
+def _ends(point: Row) -> tuple[float, float]:
+    """At least and at most, in joules; the same where the energy is known."""
+    known = point["energy_j"]
+    return (known, known) if known is not None else (point["low_j"] or 0.0, point["high_j"])
+
+
+def _name(point: Row, points: Sequence[Row]) -> str:
+    name = run_labels.fact(point, "name") or run_labels.fact(point, "run_id")
+    is_alone = sum(other["run_id"] == point["run_id"] for other in points) == 1
+    return name if is_alone else f"{name}, {_tool(point)}"
+
+
+def _tool(point: Row) -> str:
+    source = str(point["source"])
+    return _SOURCES.get(source, source)
+
+
+def _title(bars: int) -> str:
+    """As long as the axis has room for."""
+    return "runs, the most first" if bars > 7 else "runs" if bars > 1 else "run"
+
+
+def _caption(shown: Sequence[tuple[str, list[Row]]], undrawn: Mapping[str, int]) -> list[str]:
+    drawn = [row for _, points in shown for row in points]
+    of_one_scope = f", of {shown[0][0]}" if len(shown) == 1 and shown[0][0] != _UNSTATED else ""
+    sources = sorted({_tool(row) for row in drawn})
+    lines = [f"Energy of a run by {', '.join(sources)}{of_one_scope}, each joule once."]
+    windows = [row["windows"] for row in drawn if row["windows"]]
+    if windows:
+        lines.append(f"{words.counted(windows, 'measurement')} of a run.")
+    if any(row["energy_j"] is None for row in drawn):
+        lines.append("Pale: from the largest measurement to the sum of all, because nothing says when they took place.")
+    hidden = [f"{words.counted([count], 'figure')} {which}" for which, count in undrawn.items() if count]
+    return [*lines, f"Not drawn: {', '.join(hidden)}."] if hidden else lines
