@@ -31,7 +31,8 @@ _COLOR, _PALE = "#a6cee3", "#dcecf6"  # light, because text is written on them
 _SCOPES = {"gpu": "GPUs", "gcd": "GCDs", "total": "all that the tool measures", "cpu": "CPUs", "node_ac": "nodes",
            "node_dc": "nodes", "job": "job", "job step": "job step"}  # fmt: skip
 _UNSTATED = "scope not stated"
-_SOURCES = {"energy_table": "tables"}
+# Formats of no tool, as a paper would say it; the others have the name of their tool.
+_SOURCES = {"energy_table": "tables of energy", "power_csv": "tables of power", "power_lines": "lines of power"}
 _UNITS = ((3.6e9, "MWh"), (3.6e6, "kWh"), (3600.0, "Wh"))
 _SMALLEST = (1.0, "J")
 
@@ -109,9 +110,9 @@ def _title(bars: int) -> str:
 
 def _caption(shown: Sequence[tuple[str, list[Row]]], undrawn: Mapping[str, int]) -> list[str]:
     drawn = [row for _, points in shown for row in points]
-    of_one_scope = f", of {shown[0][0]}" if len(shown) == 1 and shown[0][0] != _UNSTATED else ""
+    of_one_scope = f" of {shown[0][0]}" if len(shown) == 1 and shown[0][0] != _UNSTATED else ""
     sources = sorted({_tool(row) for row in drawn})
-    lines = [f"Energy of a run by {', '.join(sources)}{of_one_scope}, each joule once."]
+    lines = [f"Energy{of_one_scope} in a run, from {', '.join(sources)}; each joule counts once."]
     windows = [row["windows"] for row in drawn if row["windows"]]
     if windows:
         lines.append(f"{words.counted(windows, 'measurement')} of a run.")
