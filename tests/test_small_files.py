@@ -36,6 +36,7 @@ from scalelens.ingestion.recognize import read_rows
 from scalelens.parsers import hf_trainer_state, scaphandre
 from scalelens.parsing import chrome_trace, lazy_re, sqlite_file
 from scalelens.parsing.format_file import name_of
+from scalelens.parsing.hostlist import expand
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source, open_source
 from scalelens.runs import name_patterns
@@ -401,6 +402,18 @@ def test_each_summary_of_a_trainer_is_held_against_all_losses_in_one_pass(monkey
     result = read(content, "trainer_state.json")
     assert len(result.tables["steps"]) == 2 and len(result.tables["phases"]) == 200
     assert looked < 20 * len(records)
+
+
+def test_a_count_in_a_file_makes_no_list_of_its_length() -> None:
+    """30 KB of ranges made 30 million hosts, and a row of CodeCarbon named as many GPUs as it says it has."""
+    assert expand("n[1-9999,1-3]") == [f"n{k}" for k in (*range(1, 10_000), 1, 2, 3)]
+    begin = time.process_time()
+    assert expand(f"n[{','.join(['1-9999'] * 3_000)}]") == []
+    header = "timestamp,project_name,run_id,duration,emissions,energy_consumed,gpu_energy,gpu_count"
+    rows = "".join(f"2026-11-01T10:00:00,p,r{k},60,0.1,1,0.5,{count}\n" for k, count in enumerate((2, 10**9, 10**18)))
+    energies = read(f"{header}\n{rows}".encode(), "emissions.csv").tables["energy"]
+    assert [row["device"] for row in energies if row["scope"] == "gpu"] == ["0,1", "gpu", "gpu"]
+    assert time.process_time() - begin < 5
 
 
 def test_a_document_with_many_energies_is_no_measurement() -> None:
