@@ -6,6 +6,7 @@ tests/adversarial.py 1000000 out.csv` tries all of them at that size, each in a 
 
 import csv
 import io
+import json
 import os
 import random
 import re
@@ -14,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from scalelens.ingestion import formats
 from scalelens.ingestion.recognize import read_rows
@@ -174,10 +175,58 @@ def long_label(seed: Seed, chance: random.Random, size: int) -> bytes:
     return filled(before + word[0] * (size // 3 // len(word[0])) + behind, following, b"", size)
 
 
+def long_value(seed: Seed, chance: random.Random, size: int) -> bytes:
+    """A document of JSON with a value of a third of the file, and what stands after it in a list again and again.
+
+    What is no JSON has a long word once more.
+    """
+    text, is_lines = seed.content.decode("utf-8", "replace"), False
+    try:
+        document = json.loads(text)
+    except ValueError:
+        try:
+            document, is_lines = json.loads(text.strip().partition("\n")[0]), True
+        except ValueError:
+            return long_label(seed, chance, size)
+    holders = [
+        (holder, key)
+        for holder in _containers(document)
+        for key in (holder if isinstance(holder, dict) else range(len(holder)))
+    ]
+    lists = [found for found in _containers(document) if isinstance(found, list) and found]
+    if not holders:
+        return long_label(seed, chance, size)
+    third = size // 3
+    repeated = chance.choice(lists) if lists and not is_lines else None
+    holder, key = chance.choice(holders)
+    copied = "" if repeated is None else "".join(f", {json.dumps(each)}" for each in repeated)
+    long = chance.choice(
+        ("a" * third, [1] * (third // 3), {"a": "b" * third}, int("9" * 4000), {f"k{k}": k for k in range(third // 12)})
+    )
+    if repeated is not None:
+        repeated.append(mark := "\x00again\x00")
+    holder[key] = long
+    out = json.dumps(document)
+    if is_lines:
+        return filled(out.encode() + b"\n", text.encode() + b"\n", b"", size)
+    if repeated is None or json.dumps(mark) not in out:
+        return out.encode()
+    count = max(1, (size - len(out)) // max(1, len(copied)))
+    return out.replace(f", {json.dumps(mark)}", copied * count).encode()
+
+
+def _containers(value: Any) -> Iterator[Any]:
+    """Objects and lists within a document, with itself."""
+    if isinstance(value, dict | list):
+        yield value
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _containers(each)
+
+
 Way = Callable[[Seed, random.Random, int], bytes]
 WAYS: dict[Way, int] = {  # how often each is tried on a seed
     one_line: 1, token_repeated: 2, foreign_repeated: 3, cut_lines: 1, counted: 2, all_counted: 1, shuffled: 1,
-    huge_numbers: 1, damaged: 2, recoded: 1, long_label: 3,
+    huge_numbers: 1, damaged: 2, recoded: 1, long_label: 3, long_value: 3,
 }  # fmt: skip
 
 

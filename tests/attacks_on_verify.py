@@ -26,6 +26,7 @@ from scalelens.report.provenance_in_files import provenance_in, without_provenan
 from scalelens.report.remaking import remade
 from scalelens.report.verification import compared
 from scalelens.report.written import write
+from test_mlperf import scores_alone
 
 BINARY = (".pdf", ".png")  # the attack may hit what they say of their version
 TOKEN = {
@@ -274,23 +275,58 @@ def figures(root: Path, folder: Path) -> Iterator[tuple[str, Path]]:
     yield "numbers", folder / "numbers.tex"
 
 
+def results_and_a_sweep(home: Path) -> Path:
+    """A warehouse with what the other one lacks: scores without steps, and more runs of one size than a figure has bars."""
+    scores_alone(home / "mlperf", {8: 41.5, 16: 23.25, 32: 12.125})
+    log = (ROOT / "src" / "scalelens" / "demo" / "logs" / "gpt-r1" / "rank0.log").read_text()
+    names = [
+        f"{schedule}_{way}_{seed}" for schedule in ("gpipe", "zb", "ib") for way in "abcdef" for seed in (11, 22, 43)
+    ]
+    for number, name in enumerate(names):
+        slower = 1 + number // 3 / 9 + number % 3 / 400
+        times = re.sub(r'(?<="step_s": )[\d.]+', lambda found, by=slower: f"{float(found[0]) * by:.6f}", log)  # type: ignore[misc]
+        (home / "sweep" / name).mkdir(parents=True)
+        (home / "sweep" / name / "rank0.log").write_text(times.replace('"seed": 1234', f'"seed": {name[-2:]}'))
+    ingest([home / "mlperf", home / "sweep"], home / "w2", jobs=1)
+    return home / "w2"
+
+
+def outputs_of_sweep(root: Path, folder: Path) -> Iterator[tuple[str, Path]]:
+    """Times to train, and throughputs of runs that share bars, in each kind of file."""
+    for name in ("time_to_train", "throughput"):
+        for format, suffix in (("envelope", ".json"), ("markdown", ".md"), ("latex", ".tex")):
+            path = folder / f"sweep-{name}{suffix}"
+            path.write_text(write(root, Question(name), format, False)[0])
+            yield format, path
+        for suffix in (".json", ".svg", ".pdf", ".png", ".html"):
+            path = folder / f"sweep-chart-{name}{suffix}"
+            plot(root, name, path)
+            yield f"figure {suffix}", path
+
+
 def count(number: int, told: Callable[[str], None] = print) -> Counter[tuple[str, str, bool]]:
     """How many attacks there were on each kind of file, in each way, and whether they were found."""
     counted: Counter[tuple[str, str, bool]] = Counter()
     with tempfile.TemporaryDirectory() as folder:
-        root = fixtures_of_all(Path(folder))
-        for kind, path in outputs(root, Path(folder)):
-            file = attacked(path, root)
-            if file.verdict(file.content) != "same":
-                told(f"{path.name} is not the same when it is made again")
-                counted[kind, "none", False] += 1
-                continue
-            for way, changed in attacks(file, number):
-                is_found = file.is_found(changed)
-                counted[kind, way, is_found] += 1
-                if not is_found:
-                    told(f"{path.name}: {way} was not found: {_difference(file.content, changed)}")
+        for make, of in ((fixtures_of_all, outputs), (results_and_a_sweep, outputs_of_sweep)):
+            root = make(Path(folder))
+            for kind, path in of(root, Path(folder)):
+                count_attacks_on(attacked(path, root), kind, number, counted, told)
     return counted
+
+
+def count_attacks_on(
+    file: Attacked, kind: str, number: int, counted: Counter[tuple[str, str, bool]], told: Callable[[str], None]
+) -> None:
+    if file.verdict(file.content) != "same":
+        told(f"{file.path.name} is not the same when it is made again")
+        counted[kind, "none", False] += 1
+        return
+    for way, changed in attacks(file, number):
+        is_found = file.is_found(changed)
+        counted[kind, way, is_found] += 1
+        if not is_found:
+            told(f"{file.path.name}: {way} was not found: {_difference(file.content, changed)}")
 
 
 def _difference(was: bytes, now: bytes) -> str:

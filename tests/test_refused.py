@@ -74,7 +74,7 @@ def test_a_failed_ingest_leaves_no_warehouse(tmp_path: Path, monkeypatch: pytest
 
 
 def test_too_little_memory(tmp_path: Path) -> None:
-    ran = started("ingest", LOGS, "-w", tmp_path / "w", shell='ulimit -v 300000; exec "$@"')
+    ran = started("ingest", LOGS, "-w", tmp_path / "w", shell='ulimit -v 250000; exec "$@"')
     refused(ran, "too little memory")
     assert not (tmp_path / "w").exists()
 

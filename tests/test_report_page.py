@@ -178,7 +178,7 @@ def test_the_summary_is_on_the_first_two_sheets_of_paper(browser: Page, path: Pa
     browser.open(path, 1280)
     (path.parent / "page.pdf").write_bytes(browser.pdf())
     with pikepdf.open(path.parent / "page.pdf") as pdf:
-        assert [round(float(side)) for side in pdf.pages[0].mediabox[2:]] == pytest.approx([595, 842], abs=1), "A4"
+        assert [round(float(side)) for side in [*pdf.pages[0].mediabox][2:]] == pytest.approx([595, 842], abs=1), "A4"
         assert 2 <= len(pdf.pages) <= 6, "closed tables are not on paper"
     # On paper a millimeter is 96 / 25.4 pixels; the sheet has margins of 14 mm.
     browser.on_paper(round((210 - 28) * 96 / 25.4))

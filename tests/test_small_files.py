@@ -2,6 +2,7 @@
 
 import importlib
 import io
+import json
 import pkgutil
 import random
 import re
@@ -32,8 +33,10 @@ from conftest import FIXTURES
 from nsight import capture, two_processes
 from scalelens.ingestion import formats
 from scalelens.ingestion.recognize import read_rows
+from scalelens.parsers import hf_trainer_state, scaphandre
 from scalelens.parsing import chrome_trace, lazy_re, sqlite_file
 from scalelens.parsing.format_file import name_of
+from scalelens.parsing.hostlist import expand
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source, open_source
 from scalelens.runs import name_patterns
@@ -354,6 +357,69 @@ def test_objects_within_objects_are_looked_at_a_few_times_each(part: bytes, monk
     result = read(content, "trace.json")
     assert (result.status, result.tables.get("events")) == ("partial", None)
     assert 0 < looked <= 4 * (chrome_trace._TOKENS + chrome_trace._TOKENS_PER_BYTE * len(content))
+
+
+def test_a_long_value_is_not_looked_at_for_each_of_those_that_share_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A time of 300 KB that 40,000 sockets shared was parsed for each of them.  Letters are counted."""
+    looked, stamp_of = 0, scaphandre.stamp_of
+
+    def counted(text: str) -> Any:
+        nonlocal looked
+        looked += len(text)
+        return stamp_of(text)
+
+    monkeypatch.setattr(scaphandre, "stamp_of", counted)
+    sockets = ", ".join(['{"id": 0, "consumption": 1.0}'] * 2_000)
+    content = f'{{"host": {{"consumption": 1.0, "timestamp": "{"9" * 30_000}"}}, "sockets": [{sockets}]}}'.encode()
+    result = read(content, "scaphandre.json")
+    assert "the report has no time" in result.problems and "power" not in result.tables
+    assert 0 < looked <= 20 * len(content)
+
+
+def test_sensors_with_long_names_are_refused_and_not_cut() -> None:
+    """Two names that begin alike would be one sensor; the name of a socket stood in each row of its domains, 12 GB."""
+    socket = '{"id": "%s", "consumption": 1.0, "domains": [{"name": "dram", "consumption": 2.0}]}'
+    sockets = ", ".join(socket % name for name in ("0", "x" * 400 + "1", "x" * 400 + "2"))
+    host = '{"host": {"consumption": 9.0, "timestamp": 1767323045.3}, "sockets": [%s]}'
+    result = read((host % sockets).encode(), "scaphandre.json")
+    assert [row["device"] for row in result.tables["power"]] == ["host", "socket 0", "socket 0 dram"]
+    assert len(result.problems) == 4 and "300 letters" in result.problems[0]
+
+
+def test_each_summary_of_a_trainer_is_held_against_all_losses_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The records before it were read again for each summary, and losses that no mean can hold raised."""
+    looked, number = 0, hf_trainer_state.json_number_or_nan
+
+    def counted(value: Any) -> float | None:
+        nonlocal looked
+        looked += 1
+        return number(value)
+
+    monkeypatch.setattr(hf_trainer_state, "json_number_or_nan", counted)
+    records: list[dict[str, Any]] = [{"step": 1, "loss": 1e308}, {"step": 2, "loss": 1e308}]
+    records += [{"step": 3, "train_runtime": 5.0, "train_steps_per_second": 1.0, "train_loss": 1.0}] * 200
+    content = json.dumps({"epoch": 1.0, "global_step": 3, "log_history": records}).encode()
+    result = read(content, "trainer_state.json")
+    assert len(result.tables["steps"]) == 2 and len(result.tables["phases"]) == 200
+    assert looked < 20 * len(records)
+
+
+def test_a_count_in_a_file_makes_no_list_of_its_length() -> None:
+    """30 KB of ranges made 30 million hosts, and a row of CodeCarbon named as many GPUs as it says it has."""
+    assert expand("n[1-9999,1-3]") == [f"n{k}" for k in (*range(1, 10_000), 1, 2, 3)]
+    begin = time.process_time()
+    assert expand(f"n[{','.join(['1-9999'] * 3_000)}]") == []
+    header = "timestamp,project_name,run_id,duration,emissions,energy_consumed,gpu_energy,gpu_count"
+    rows = "".join(f"2026-11-01T10:00:00,p,r{k},60,0.1,1,0.5,{count}\n" for k, count in enumerate((2, 10**9, 10**18)))
+    energies = read(f"{header}\n{rows}".encode(), "emissions.csv").tables["energy"]
+    assert [row["device"] for row in energies if row["scope"] == "gpu"] == ["0,1", "gpu", "gpu"]
+    assert time.process_time() - begin < 5
+
+
+def test_a_document_with_many_energies_is_no_measurement() -> None:
+    inner = json.dumps({f"part{k}_j": 1 for k in range(3_000)})
+    for content in (f'{{"energy": {inner}, "duration_s": 3}}', f'{{"duration_s": 3, "energy_j": 3, {inner[1:]}'):
+        assert "energy" not in read(content.encode(), "energy.json").tables
 
 
 # Every format

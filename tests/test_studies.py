@@ -77,4 +77,5 @@ def test_a_page_shows_what_its_commands_print(
         for key in ("sql", "parameters", "settings", "rows_sha256"):
             assert said.get(key) == now.get(key), f"{figure} was made by another command: pytest --update"
         result = typer.testing.CliRunner().invoke(app, ["verify", str(STUDIES / figure)])
-        assert result.exit_code == 0, result.output
+        is_of_this_renderer = said["renderer"] == now["renderer"]  # by another one values are compared, and no picture
+        assert result.exit_code == (0 if is_of_this_renderer else 3), result.output

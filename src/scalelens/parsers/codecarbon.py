@@ -47,6 +47,7 @@ _FACTS = (
     "gpu_count", "tracking_mode", "country_iso_code", "region", "pue",
 )  # fmt: skip
 _SAME = 1e-3  # by which the mean of a constant power may differ from it
+_MOST_GPUS = 1024  # of a machine: a row names each of them
 _CLOCK_S = 2.0  # by which the beginning of a tracker may differ, by times in whole seconds
 _MEASURED_S = 60.0  # of four measurements and more: a power that does not change is a constant
 _EMISSIONS = {"emissions": "kg", "water_consumed": "L"}
@@ -196,7 +197,7 @@ def _machine(row: _Row) -> str | None:
 def _device(column: str, row: _Row) -> str:
     """The devices that an energy is of; of several GPUs the number of each."""
     count = amount(row.values.get("gpu_count", ""))
-    if column == "gpu_energy" and count and count > 1:
+    if column == "gpu_energy" and count and 1 < count <= _MOST_GPUS:
         return ",".join(map(str, range(int(count))))
     return _DEVICES[column]
 

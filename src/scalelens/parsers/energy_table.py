@@ -96,6 +96,7 @@ _FEWEST = 5  # rows of energies alone: so many readings of a counter would only 
 _POWER = re.compile(r"power|pwr|watts?(?![_ ]?h)", re.IGNORECASE)
 _STATE = re.compile(r"util|freq|temp", re.IGNORECASE)
 _DEEPEST = 12  # objects within objects
+_MOST_VALUES = 1000  # of a measurement in a document
 _COUNTED = re.compile(r"cumulative|accumulated|so[ _]far|counter|since", re.IGNORECASE)
 _ENERGIES = re.compile(r"energ|joule|kwh|consum", re.IGNORECASE)
 _SUMMARY = re.compile(
@@ -338,7 +339,7 @@ def _read_document(document: Any, rows: Rows) -> str | None:
 
 def _measurements(value: Any, depth: int = 0, in_series: bool = False) -> Iterator[dict[str, str]]:
     """Objects with an energy and a duration as cells of text; none within another, and none of means or baselines."""
-    if isinstance(value, dict):
+    if isinstance(value, dict) and len(value) <= _MOST_VALUES:
         for own in (_texts(value), _with_parts(value)):
             layout = _layout_of([*own], in_series=False)
             if layout and not layout.are_powers and _is_measured(own, layout):
@@ -366,8 +367,11 @@ def _with_parts(value: dict[str, Any]) -> dict[str, str]:
         if not _ENERGIES.search(name):
             own |= {k: each for k, each in _texts(inner).items() if _DURATION.fullmatch(k) and k not in own}
             continue
+        parts = [*itertools.islice(nested_values(inner), _MOST_VALUES + 1)]
+        if len(parts) > _MOST_VALUES:
+            continue
         unit = energy_column(0, f"energy {name}") is not None
-        for k, each in nested_values(inner):
+        for k, each in parts:
             part = k.replace(".", "_")
             own[part if energy_column(0, part) else f"{part}_{name}" if unit else f"{name}_{part}"] = str(each)
     return own

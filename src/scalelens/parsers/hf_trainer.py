@@ -41,7 +41,7 @@ from datetime import UTC
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.since_start import SinceStart, elapsed_of, mean_of_training
+from scalelens.parsing.since_start import RunningMean, SinceStart, elapsed_of, mean_of_training
 from scalelens.parsing.stamps import line_time
 from scalelens.units import ratio
 
@@ -92,7 +92,7 @@ class Reader:
         self.summarised = 0  # line of the summary, if no step came since
         self.at: int | None = None  # step of the last dictionary
         self.clock = SinceStart()
-        self.losses: list[float] = []  # since the training began
+        self.losses = RunningMean()  # since the training began
         self.rates: list[float] = []  # learning rates since then
         self.evaluated_s = 0.0  # of the evaluations since then
         self.epoch: float | None = None  # of the last dictionary whose step follows from its epoch
@@ -159,7 +159,9 @@ class Reader:
                 mean = {"step_s": values["train_runtime"] / steps, "averaged_steps": steps, "value_kind": "run_mean"}
             else:
                 mean = (
-                    mean_of_training(values, None, self.losses, self.evaluated_s) if self.ended(values["epoch"]) else {}
+                    mean_of_training(values, None, self.losses.value, self.evaluated_s)
+                    if self.ended(values["epoch"])
+                    else {}
                 )
             if mean:
                 self.rows.add(
@@ -171,7 +173,7 @@ class Reader:
 
     def began(self) -> None:
         """Notes that a training begins."""
-        self.losses, self.rates, self.evaluated_s = [], [], 0.0
+        self.losses, self.rates, self.evaluated_s = RunningMean(), [], 0.0
 
     def ended(self, epoch: float) -> bool:
         """Whether the training that is summarized went on to its planned end: by its epochs or its learning rate."""
@@ -231,7 +233,7 @@ class Reader:
         if self.summarised:
             self.summarised = 0
             self.began()
-        self.losses.append(values.get("loss", math.nan))
+        self.losses.add(values.get("loss", math.nan))
         self.rates += [values["learning_rate"]] if "learning_rate" in values else []
         if _OF_HABANA in values:
             rows.param("device_unit", "hpu", line.number, origin="inferred")

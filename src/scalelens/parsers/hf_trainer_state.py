@@ -25,12 +25,11 @@ Samples:
 """
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.since_start import mean_of_training
+from scalelens.parsing.since_start import RunningMean, mean_of_training
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import json_integer, json_number_or_nan
 
@@ -64,27 +63,26 @@ def read(source: Source, rows: Rows) -> None:
     if flos := json_number_or_nan(state.get("total_flos")):
         rows.metric(None, None, None, json_integer(state.get("global_step")), "total_flos", flos, "flops")
     before: _Before = None
+    losses, evaluated_s = RunningMean(), 0.0
     for position, entry in enumerate(history, 1):
         if not isinstance(entry, dict) or not isinstance(entry.get("step"), int):
             rows.problem(position, "the record has no step", str(entry))
-            continue
-        if "train_runtime" in entry and "loss" not in entry:
-            _mean(rows, position, history)
-        before = _record(rows, position, entry, before)
+        else:
+            if "train_runtime" in entry and "loss" not in entry:
+                _mean(rows, position, entry, losses.value, evaluated_s)
+            before = _record(rows, position, entry, before)
+        if isinstance(entry, dict):
+            if (loss := json_number_or_nan(entry.get("loss"))) is not None:
+                losses.add(loss)
+            evaluated_s += sum(json_number_or_nan(entry[key]) or 0.0 for key in entry if _EVALUATED.fullmatch(key))
     if state.get("global_step") == state.get("max_steps"):
         rows.param("outcome", "completed", origin="inferred")
 
 
-def _mean(rows: Rows, position: int, history: Sequence[Any]) -> None:
+def _mean(rows: Rows, position: int, last: dict[str, Any], mean_loss: float, evaluated_s: float) -> None:
     """The mean over a training, by its last record and those before."""
-    before = [record for record in history[: position - 1] if isinstance(record, dict)]
-    losses = [loss for record in before if (loss := json_number_or_nan(record.get("loss"))) is not None]
-    evaluated = [json_number_or_nan(record[key]) for record in before for key in record if _EVALUATED.fullmatch(key)]
-    values = {
-        key: number for key, field in history[position - 1].items() if (number := json_number_or_nan(field)) is not None
-    }
-    step = json_integer(history[position - 1]["step"])
-    if mean := mean_of_training(values, step, losses, sum(seconds or 0.0 for seconds in evaluated)):
+    values = {key: number for key, field in last.items() if (number := json_number_or_nan(field)) is not None}
+    if mean := mean_of_training(values, json_integer(last["step"]), mean_loss, evaluated_s):
         rows.add("steps", position, attempt=0, phase="train", epoch=values.get("epoch"), **mean)
 
 

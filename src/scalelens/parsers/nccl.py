@@ -18,6 +18,8 @@ Samples:
     n9:101:202 [4] NCCL INFO comm 0x7f00 rank 0 nranks 8 cudaDev 0 busId 12000 - Init COMPLETE
 """
 
+from collections import Counter
+
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
@@ -72,6 +74,6 @@ class Reader:
         hosts = [host for host, _ in self.hosts.values()]
         if len(hosts) == ranks:
             self.rows.param("nodes", len({*hosts}), line, origin="nccl")
-            self.rows.param("devices_per_node", max(map(hosts.count, {*hosts})), line, origin="nccl")
+            self.rows.param("devices_per_node", max(Counter(hosts).values()), line, origin="nccl")
             places = " ".join("/".join(self.hosts[rank]) for rank in range(ranks))
             self.rows.param("rank_places", places, line, origin="nccl")

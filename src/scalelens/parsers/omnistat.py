@@ -42,6 +42,7 @@ _SCOPES = {"GPU": "gpu", "Accel": "gpu", "CPU": "cpu", "Memory": "memory", "Node
 _COLUMNS = (("gpu utilization", "%"), ("gpu memory use", "%"), ("gpu temperature", "°C"), ("gpu power", "W"))
 _JOULES = ratio("kWh", "J")
 _MOST_GPUS = 100_000
+_MOST_SIZES = 8  # numbers of GPUs whose names a file may need
 _UNREADABLE = "the energy is cut, or is not a number of kilowatt-hours"
 
 
@@ -53,6 +54,7 @@ class Reader:
         self.times: dict[str, datetime] = {}
         self.origin: str | None = None
         self.nodes, self.gpus = 0, 0
+        self.of_gpus: dict[int, str] = {}  # names of so many GPUs, which all rows share
 
     def take(self, line: Line) -> bool:
         self.claims = None
@@ -94,7 +96,9 @@ class Reader:
             return
         start, end = self.times.get("Start"), self.times.get("End")
         gpus = self.nodes * self.gpus
-        of_gpus = ",".join(map(str, range(gpus))) if 0 < gpus <= _MOST_GPUS else None
+        if gpus not in self.of_gpus and 0 < gpus <= _MOST_GPUS and len(self.of_gpus) < _MOST_SIZES:
+            self.of_gpus[gpus] = ",".join(map(str, range(gpus)))
+        of_gpus = self.of_gpus.get(gpus)
         self.rows.add(
             "energy", line.number, device=of_gpus if _SCOPES[what] == "gpu" else what.lower(), scope=_SCOPES[what],
             energy_j=kwh * _JOULES or None, span_s=(end - start).total_seconds() if start and end else None,

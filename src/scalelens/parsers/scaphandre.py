@@ -21,7 +21,7 @@ from typing import Any
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensor_words import scope_of_words
-from scalelens.parsing.sensors import SCALES, Samples, Sensor, stamp_of
+from scalelens.parsing.sensors import LONGEST_NAME, SCALES, Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source
 
 VERSION = 1
@@ -41,15 +41,15 @@ def read(source: Source, rows: Rows) -> str | None:
     samples = Samples(rows)
     for report, line in _reports(source.text().decode("utf-8-sig", "replace"), rows):
         host = report.get("host")
-        _sample(samples, Sensor(None, "host", "total"), host, line)
-        stamp = host.get("timestamp") if isinstance(host, dict) else None
+        stamp = _word(host.get("timestamp")) if isinstance(host, dict) else ""
+        _sample(samples, Sensor(None, "host", "total"), host, stamp, line)
         for socket in _objects(report.get("sockets")):
-            number = f"socket {socket.get('id', 0)}"
-            _sample(samples, Sensor(None, number, "cpu"), {"timestamp": stamp} | socket, line)
+            number = f"socket {_word(socket.get('id', 0))}"
+            _sample(samples, Sensor(None, number, "cpu"), socket, stamp, line)
             for domain in _objects(socket.get("domains")):
-                word = str(domain.get("name", ""))
+                word = _word(domain.get("name", ""))
                 sensor = Sensor(None, f"{number} {word}".strip(), scope_of_words(word) or "cpu_part")
-                _sample(samples, sensor, {"timestamp": stamp} | domain, line)
+                _sample(samples, sensor, domain, stamp, line)
     return None
 
 
@@ -79,12 +79,20 @@ def _objects(value: Any) -> list[dict[str, Any]]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-def _sample(samples: Samples, sensor: Sensor, report: Any, line: int) -> None:
+def _word(value: Any) -> str:
+    """A number or a text; "" for what is neither, and is not read again for each socket."""
+    text = str(value) if isinstance(value, int | float | str) else ""
+    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME + 1]  # which no sensor has
+
+
+def _sample(samples: Samples, sensor: Sensor, report: Any, of_host: str, line: int) -> None:
+    """The power of a part of the report, at its own time or that of the host."""
     power = report.get("consumption") if isinstance(report, dict) else None
     if not isinstance(power, int | float) or isinstance(power, bool):
         return
-    stamp = stamp_of(str(report.get("timestamp")))
+    said = _word(report["timestamp"]) if "timestamp" in report else of_host
+    stamp = stamp_of(said)
     if stamp is None:
-        samples.rows.problem(line, "the report has no time", str(report)[:200])
+        samples.rows.problem(line, "the report has no time", said)
         return
     samples.power(line, sensor, str(power), stamp, SCALES["uw"])

@@ -31,7 +31,7 @@ def _numbered(text: str) -> list[str]:
         if not match:
             continue
         first, last = int(match[1]), int(match[2] or match[1])
-        if last - first > _MOST_HOSTS:
+        if last - first + len(numbers) > _MOST_HOSTS:  # of one range, or of many together
             return [""] * (_MOST_HOSTS + 1)
         numbers += [str(number).zfill(len(match[1])) for number in range(first, last + 1)]
     return numbers

@@ -45,6 +45,8 @@ UNAVAILABLE = re.compile(
 _ACCELERATORS = ("gpu", "gcd", "oam", "ipu")
 # Numbers that stand for no value: the largest of so many bits, and a row of nines.  No sensor shows one by chance.
 _NO_VALUES = frozenset({65_535.0, 99_999.0, 999_999.0, 9_999_999.0, 99_999_999.0, 2.0**31 - 1, 2.0**32 - 1})
+LONGEST_NAME = 300  # letters of a node or a device: a file may name a longer one in each of a million rows
+_LONGEST_STAMP = 100
 _DCGM_BLANK = 2.0**47  # numbers from this one on are DCGM's way to say that it has no value
 
 Moment = datetime | int  # a time of microseconds, or nanoseconds since 1970
@@ -82,6 +84,8 @@ class Samples:
         self, line: int, sensor: Sensor, text: str, stamp: tuple[Moment, str] | None, scale: float = 1.0
     ) -> float | None:
         """A sample, as the file writes it; `scale` converts it to watts where it has no unit of its own."""
+        if not self._is_named(line, sensor):
+            return None
         number = watts(text, scale)
         if number is None:
             self.rows.problem(line, f"the power of {sensor.device or sensor.scope} is not a number of watts", text)
@@ -105,6 +109,8 @@ class Samples:
         range_j: float | None = None,
     ) -> None:  # fmt: skip
         """A reading of a counter of energy; `scale` converts it to joules, and past `range_j` it begins at 0 again."""
+        if not self._is_named(line, sensor):
+            return
         try:
             joules = float(text) * scale
         except ValueError:
@@ -116,6 +122,13 @@ class Samples:
         stamp = self._counted_on(sensor, stamp)
         reading = _Reading(nanoseconds_since_1970(stamp[0]) if stamp else None, line, joules, stamp, range_j)
         self.counters.setdefault(sensor, []).append(reading)
+
+    def _is_named(self, line: int, sensor: Sensor) -> bool:
+        """Whether a sensor has a name of a usual length.  A name that was cut could be that of another."""
+        long = next((name for name in sensor[:2] if name and len(name) > LONGEST_NAME), None)
+        if long:
+            self.rows.problem(line, f"the name of a sensor has more than {LONGEST_NAME} letters", long[:LONGEST_NAME])
+        return long is None
 
     def _counted_on(self, sensor: Sensor, stamp: tuple[Moment, str] | None) -> tuple[Moment, str] | None:
         """A local time, counted on through a change of the clock."""
@@ -182,6 +195,8 @@ def stamp_of(text: str) -> tuple[Moment, str] | None:
     Refuses a number that is not of the years 2000 to 2100 in any unit.
     """
     text = text.strip()
+    if len(text) > _LONGEST_STAMP:
+        return None
     if match := _MOMENT.fullmatch(text) or _MOMENT.fullmatch(_in_order(text)):
         year, month, day, hour, minute, second, fraction, named, hours, minutes = match.groups()
         try:

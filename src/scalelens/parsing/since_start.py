@@ -2,8 +2,7 @@
 
 import math
 import re
-import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 _CLOSE = 0.01  # share of the steps that a rounded rate may leave open
@@ -56,20 +55,34 @@ def elapsed_of(text: str, step: int | None) -> tuple[float, float] | None:
     return seconds, 1.0
 
 
+class RunningMean:
+    """The mean of what was added so far; nan of nothing.  Numbers that are too large for it make it infinite."""
+
+    def __init__(self) -> None:
+        self._total, self._count = 0.0, 0
+
+    def add(self, value: float) -> None:
+        self._total += value
+        self._count += 1
+
+    @property
+    def value(self) -> float:
+        return self._total / self._count if self._count else math.nan
+
+
 def mean_of_training(
-    values: Mapping[str, float], steps: int | None, losses: Sequence[float], evaluated_s: float
+    values: Mapping[str, float], steps: int | None, mean_loss: float, evaluated_s: float
 ) -> dict[str, Any]:
     """Columns of `steps` for the mean over a training, by the summary of transformers' Trainer.
 
-    The seconds of a resumed trainer are those since then, its `train_loss` is over all steps: the mean of the losses
-    that were logged shows that.  Its rate is by the planned steps: of a training that went on to its end it says how
-    many these were, if its three decimals suffice; else `steps` are to be given.  `evaluated_s`: the seconds of its
-    evaluations, which are not in the mean; checkpoints are.
+    The seconds of a resumed trainer are those since then, its `train_loss` is over all steps: `mean_loss`, the mean of
+    the losses that were logged, shows that.  Its rate is by the planned steps: of a training that went on to its end it
+    says how many these were, if its three decimals suffice; else `steps` are to be given.  `evaluated_s`: the seconds
+    of its evaluations, which are not in the mean; checkpoints are.
     """
     seconds, rate = values.get("train_runtime", 0.0), values.get("train_steps_per_second", 0.0)
     near, loss = 0.0005 * seconds, values.get("train_loss", math.nan)
-    mean = statistics.fmean(losses) if losses else math.nan
-    if not (seconds > 0 and near < 1e9 and abs(loss - mean) <= _SAME * abs(mean) + 0.0001):
+    if not (seconds > 0 and near < 1e9 and abs(loss - mean_loss) <= _SAME * abs(mean_loss) + 0.0001 < math.inf):
         return {}
     if not steps:
         if near > _CLOSE * rate * seconds or round(rate * seconds) < 1:
