@@ -35,6 +35,9 @@ _PAIRS = (
     re.compile(
         rf"<(?P<a>\d+)>(?: ?\([^<>()]{{0,30}}\))?{_W}{{0,28}}{_LINK}{_W}{{0,28}}(?:\([^<>()]{{0,20}}\) ?)?<(?P<b>\d+)>"
     ),
+    re.compile(
+        rf"\b(?:reduc|increas|rais|lower|shrink|compress|cut)\w* {_W}{{0,20}}<(?P<a>\d+)>{_W}{{0,16}}\bto\b{_W}{{0,10}}<(?P<b>\d+)>"
+    ),
     re.compile(rf"(?:\bfrom|从|由) ?{_W}{{0,20}}<(?P<a>\d+)>{_W}{{0,28}}(?:\bto\b|到|至|→|->){_W}{{0,20}}<(?P<b>\d+)>"),
 )
 _AFTER = (
@@ -45,6 +48,7 @@ _AFTER = (
         rf"(?P<head>{_W}{{0,24}})<(?P<c>\d+)>"
         rf"(?P<tail>{_W}{{0,24}})"
     ),
+    re.compile(rf"{_W}{{0,30}}, \w+ing {_W}{{0,36}}(?P<head>\bby (?:an? )?factors? (?:of )?)<(?P<c>\d+)>(?P<tail>)"),
 )
 _BEFORE = (
     re.compile(rf"<(?P<c>\d+)>(?P<tail>{_W}{{0,30}})\({_W}{{0,30}}$"),
@@ -135,8 +139,9 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[_Change]:
                     yield _Change(a, b, c, tight)
     for pattern in _WHOLE:
         for found in pattern.finditer(marked):
-            if not _OTHER.search(found[0]):
-                a, b, c = (numbers[int(found[k])] for k in "abc")
+            a, b, c = (numbers[int(found[k])] for k in "abc")
+            bare = c.unit not in ("", "%", "x") and b.unit and not a.unit  # "round 8 (9.4 s vs 7.4 s)"
+            if not _OTHER.search(found[0]) and not bare and _is_said(c, found[0]):
                 yield _Change(a, b, c, is_tight=False)
     if beats := _BEATS.search(marked):
         for found in _BEATEN.finditer(marked, beats.end()):

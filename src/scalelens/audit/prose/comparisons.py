@@ -6,6 +6,7 @@ to count a change are allowed; a number is accused if none of them gives it.
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
@@ -42,6 +43,7 @@ _BEFORE = (
     re.compile(r"<(?P<c>\d+)>(?P<times>[^<>.;:()（]{0,28}) ?[(（]\s?$"),
 )
 _SIGNED = re.compile(r"<(?P<c>\d+)>[^<>()|.;]{0,3} ?[(（][^<>()|.;]{0,30}$")
+_ABOUT = Decimal("0.1")
 _SHARES = (
     re.compile(
         r"<(?P<a>\d+)> (?:\w+ )?(?:out )?of (?:the |all |its )?(?:total )?<(?P<b>\d+)>[^<>.;:()]{0,24} ?"
@@ -61,6 +63,7 @@ _SHARES = (
         r"[^<>.;:()]{0,24}(?:, or|,? i\.e\.,?| =|, that is|, which is|:)"
         r" <(?P<c>\d+)>"
     ),
+    re.compile(r"<(?P<c>\d+)>(?: \w+)? ?\([=≈~]? ?<(?P<a>\d+)> ?/ ?<(?P<b>\d+)>\)"),
     re.compile(
         r"\bbefore\W+<(?P<b>\d+)>[^<>]{0,30}\bafter\W+<(?P<a>\d+)>[^<>]{0,20}"
         r"\b(?:ratio|share|left|reduction|saving)\w*\W+<(?P<c>\d+)>"
@@ -186,7 +189,7 @@ def _shares(sentence: Sentence) -> Iterator[Finding]:
             a, b, c = (sentence.numbers[int(k)] for k in (found["a"], found["b"], found["c"]))
             if (
                 c.unit != "%"
-                or any(each.hedge for each in (a, b, c))
+                or any(each.hedge == "bound" for each in (a, b, c))
                 or min(a.low, b.low) <= 0
                 or (a.unit == "%") != (b.unit == "%")
             ):
@@ -198,6 +201,10 @@ def _shares(sentence: Sentence) -> Iterator[Finding]:
             aside = found.start("c") < found.start("a")  # "2.1 % (3 of 285 layers)" may explain, not derive
             share = float(100 * middle(first) / middle(second))
             if aside and slip(c.text, share, share)[-3:] in ("", "two"):
+                continue
+            if any(each.hedge for each in (a, b, c)) and (
+                abs(middle(c.bounds) / Decimal(share) - 1) < _ABOUT or not slip(c.text, 0.99 * share, 1.01 * share)
+            ):
                 continue
             if finding := _of_share(first / second, a, b, c):
                 yield finding

@@ -24,6 +24,7 @@ _MARKUP = re.compile(
 )
 _EUROPEAN = re.compile(r"[$€£]\s?\d{1,3}\.\d{3}(?!\d)|\d{1,3}\.\d{3}\.\d{3}")  # ten thousand as 10.000
 _EXPONENT = re.compile(r"\^\s?\{[^{}]*[^\d{}\s.-][^{}]*\}")  # more than a number
+_SIGN_OF_MONEY = re.compile(r"[$€£](?=\d)")
 _CURRENCY = re.compile(r"^\s*[$€£]\s?(?=\d)")
 _QUOTIENT = re.compile(
     r"(?<![\d.,+*/-])(?<![+*/×·-] )[\d.,]+ ?([A-Za-zµ%]*(?:/[A-Za-z]+)?) *[/÷] *"
@@ -34,6 +35,7 @@ _PREFIXED = re.compile(r"[kKMGTP](?:i?B|[A-Z][A-Za-z/]*)$")  # "39 MFLOPs"
 _PURE = re.compile(r" *[\d.,]+ ?(?:%|[xX×])(?!\w)")
 _EACH = re.compile(r"(?<=\d)\s?/\s?[A-Za-z]{2,}")  # "1,780/month"
 _SET = re.compile(r"\{[^{}=]*\d[^{}=]*,[^{}=]*\d[^{}=]*\}")  # values that something takes in turn
+_DATES = re.compile(r"(?<![\d./])\d{1,2}/\d{1,2}\s?[-–]\s?\d{1,2}/\d{1,2}(?![\d./])")  # 3/5-3/6
 _RANGE = re.compile(r"\s*[\d.,]+\s?[–-]\s?\d")
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
 _NEARLY = 0.06  # what "about" allows
@@ -53,9 +55,11 @@ def find(document: Document) -> Iterator[Finding]:
             or _EUROPEAN.search(line)
             or _EXPONENT.search(line)
             or _SET.search(line)
+            or _DATES.search(line)
         ):
             continue
-        plain = _MARKUP.sub(lambda found: " " * len(found[0]), _BULLET.sub(lambda found: " " * len(found[0]), line))
+        plain = _SIGN_OF_MONEY.sub(" ", line)
+        plain = _MARKUP.sub(lambda found: " " * len(found[0]), _BULLET.sub(lambda found: " " * len(found[0]), plain))
         signs = list(_EQUALS.finditer(plain))
         for k, sign in enumerate(signs):
             begin = signs[k - 1].end() if k else 0
@@ -109,6 +113,8 @@ def _is_ambiguous(side: Value) -> bool:
 def _is_mixed(side: Value, other: Value) -> bool:
     """Whether a sum has a share beside a number, or numbers in thousands beside a result in another unit."""
     suffixes = {token.suffix for token in side.numbers}
+    if suffixes & {"B", "M"} and "" in suffixes and not {"+", "-"} & set(side.operators):
+        return not other.numbers[0].suffix and not other.after  # 1.5B is the size of a model
     if not suffixes - {""} or not {"+", "-"} & set(side.operators):
         return False
     named = other.after[:1] and not other.numbers[0].suffix
@@ -134,8 +140,12 @@ def _differ(left: Value, right: Value, nearly: bool, in_bytes: bool, alike: bool
     exact = "/" not in (*left.operators, *right.operators)
     low, high = _rounded(left, exact, in_bytes)
     other_low, other_high = _rounded(right, exact, in_bytes)
-    room = _NEARLY if nearly else _ROUNDED if has_units and not exact else 0.0
+    room = _NEARLY if nearly else _ROUNDED if has_units and not exact and not alike else 0.0
     low, high = low * (1 - room), high * (1 + room)
+    if alike and any(
+        low - 1 <= each / 100 <= high - 1 or low <= 1 - each / 100 <= high for each in (other_low, other_high)
+    ):
+        return False  # a change
     factors = (1.0, 100.0, 0.01) if alike else _factors(left, right, in_bytes) if has_units else (1.0,)
     return not any(low * factor <= other_high and other_low <= high * factor for factor in factors)
 
