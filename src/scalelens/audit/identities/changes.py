@@ -65,6 +65,8 @@ def _of_pair(sentence: Sentence, linked: re.Match[str]) -> Iterator[Finding]:
         return
     claimed = value(change)
     ways = [a / b, b / a] if _IS_RATIO.search(linked[0]) else _ways_to_count(a, b, points=second.unit == "%")
+    if not second.unit and change.unit == "%":
+        ways += [each / exact(100) for each in (a - b, b - a)]  # points of values that are in per cent
     if all(claimed.apart(way) for way in ways):
         near = ways if change.unit == "%" else [max(ways[:2], key=middle)]
         best = min(near, key=lambda way: abs(middle(way) - middle(claimed)))

@@ -140,6 +140,9 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[_Change]:
     for pattern in _WHOLE:
         for found in pattern.finditer(marked):
             a, b, c = (numbers[int(found[k])] for k in "abc")
+            own = [numbers[int(k)] for k in re.findall(r"<(\d+)>", marked[: found.start()])[-1:]]
+            if own and own[0].unit == c.unit and c.unit in ("x", "%"):
+                continue  # "1.76x the base (69 µs), 2.33x the base (52 µs)": each with its own
             bare = c.unit not in ("", "%", "x") and b.unit and not a.unit  # "round 8 (9.4 s vs 7.4 s)"
             if not _OTHER.search(found[0]) and not bare and _is_said(c, found[0]):
                 yield _Change(a, b, c, is_tight=False)
@@ -211,7 +214,7 @@ def _ways(a: Number, b: Number, c: Number) -> list[Bounds]:
     ratios = [first / second, second / first]
     changes = [each - exact(1) for each in ratios]
     if c.unit == "%":
-        points = differences if unit == "%" else []
+        points = differences if unit == "%" else [each / exact(100) for each in differences] if not unit else []
         return [*ratios, *changes, *(exact(1) - each for each in ratios), *points]
     if c.unit == "x":
         return [*ratios, *changes]

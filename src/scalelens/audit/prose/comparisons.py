@@ -161,10 +161,11 @@ def _of_change(a: Number, b: Number, c: Number) -> Finding | None:
     ratios = [first / second, second / first]
     if c.unit == "%":
         ways = [*ratios, *(each - exact(1) for each in ratios), *(exact(1) - each for each in ratios)]
-        ways += [first - second, second - first] if unit == "%" else []
+        points = [first - second, second - first]
+        ways += points if unit == "%" else [each / exact(100) for each in points] if not unit else []
     elif c.unit == "x":
         ways = [*ratios, *(each - exact(1) for each in ratios)]
-    elif base(c.unit)[0] == base(unit)[0] and unit != "%":
+    elif base(c.unit)[0] == base(unit)[0] and unit != "%" and (c.unit or c.text[0] in "+-\u2212"):
         ways = [first - second, second - first]
     else:
         return None

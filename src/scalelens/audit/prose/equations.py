@@ -33,6 +33,12 @@ _QUOTIENT = re.compile(
 _BARE = re.compile(r" *[\d.,]*\d *(?:$|[),;:—–])")
 _PREFIXED = re.compile(r"[kKMGTP](?:i?B|[A-Z][A-Za-z/]*)$")  # "39 MFLOPs"
 _PURE = re.compile(r" *[\d.,]+ ?(?:%|[xX×])(?!\w)")
+_FACTOR_OF_A_NAME = re.compile(r"(?<=[A-Za-z)\]])\*(?=\d)")
+_OF_A_NAME = re.compile(r"[A-Za-z_)\]]\s?[*×·+/-]\s?[\d.,]+\s*$")  # BKV*D*2
+_OF_ITEMS = re.compile(
+    r"\b(?:floats?|ints?|halfs?|elements?|elems|values?|params?|parameters|weights?|entries|doubles?|bf16|fp16|fp32|int\d+)\b|"
+    r"\d[BM] ?[x×*]|[x×*] ?\d+[BM]\b"  # of some bytes each; B may be bytes, too
+)
 _EACH = re.compile(r"(?<=\d)\s?/\s?[A-Za-z]{2,}")  # "1,780/month"
 _SET = re.compile(r"\{[^{}=]*\d[^{}=]*,[^{}=]*\d[^{}=]*\}")  # values that something takes in turn
 _DATES = re.compile(r"(?<![\d./])\d{1,2}/\d{1,2}\s?[-–]\s?\d{1,2}/\d{1,2}(?![\d./])")  # 3/5-3/6
@@ -58,7 +64,7 @@ def find(document: Document) -> Iterator[Finding]:
             or _DATES.search(line)
         ):
             continue
-        plain = _SIGN_OF_MONEY.sub(" ", line)
+        plain = _FACTOR_OF_A_NAME.sub("×", _SIGN_OF_MONEY.sub(" ", line))
         plain = _MARKUP.sub(lambda found: " " * len(found[0]), _BULLET.sub(lambda found: " " * len(found[0]), plain))
         signs = list(_EQUALS.finditer(plain))
         for k, sign in enumerate(signs):
@@ -79,6 +85,8 @@ def _of_sides(line: str, begin: int, sign: re.Match[str], end: int) -> tuple[Val
     right_text = line[start : cut.start() if cut else end]
     for each in (_CURRENCY, _EACH):
         right_text = each.sub(lambda found: " " * len(found[0]), right_text)
+    if _OF_A_NAME.search(left_text) or _OF_ITEMS.search(left_text) and _BYTES.search(right_text):
+        return None
     left, right = value_at_end(tokens_of(left_text)), value_at_start(tokens_of(right_text))
     if not left or not right or not (left.operators or right.operators):
         return None

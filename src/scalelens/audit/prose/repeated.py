@@ -227,6 +227,8 @@ def _slip(number: Number, cell: Number, row: int, column: int) -> str:
         return ""
     if factor >= 1000 and row < 4 and not (number.unit and cell.unit and row > 1):
         return ""
+    if factor == 2 and not (row > 3 and column > 1):
+        return ""
     near = abs(float(number.low) / low - 1) < _NEAR
     if near and not (row > 3 and column > 1):
         return ""
