@@ -30,6 +30,7 @@ _MEASURED_TWICE = 0.03  # share by which two measurements may differ
 _LEAST_APART, _DIGITS_APART = 0.005, 5  # the least such share, and how many times the width of the printed digits
 _NEAR_SUMMARY = 0.2
 _SURE_OF_SUMMARY = 0.05
+_ROUNDED_BEFORE = 1e-5  # whole numbers that come from shares with more digits
 _MOST_ROWS = 40
 _SUMS = ("{c} = {0} + {1}", "{c} = {0} - {1}")
 _PLAIN = ("base", "{0} + {1}", "{0} - {1}", "× 100", "sign")
@@ -118,6 +119,10 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     printed = relation.target.numbers[place]
     if printed is None or _is_turned(relation, place) or _may_be_round(printed, low, high):
         return False
+    if _is_of_no_row(printed) or abs(float(printed.low + printed.high) - low - high) < _ROUNDED_BEFORE * abs(
+        low + high
+    ):
+        return False
     if relation.most and _may_be_cut(relation, place):
         return False
     if _is_certain(relation):
@@ -132,6 +137,13 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     if not relation.fit.free and relation.meant and not is_measured(relation.target, relation.operands):
         return far or (len(relation.operands) > 1 and _is_strict(relation))
     return far and bool(slipped)
+
+
+def _is_of_no_row(printed: Number) -> bool:
+    """Whether a number says that nothing was computed: a share of zero, or the 1.00x of one more base."""
+    return (printed.unit in ("%", "x") and printed.low <= 0 <= printed.high and "." in printed.text) or (
+        printed.unit == "x" and printed.low <= 1 <= printed.high and "." in printed.text
+    )
 
 
 def _is_strict(relation: Relation) -> bool:

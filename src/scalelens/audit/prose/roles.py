@@ -36,7 +36,7 @@ _ROLES = {
     ),
     "devices": (
         rf"{_N} [ahv]\d{{2,3}}s\b",
-        rf"{_N} (?:{_MAKER} )?(?:(?!per |each )[\w-]+ )?{_DEVICE}\b(?! (?:each|per|sit|in a))",
+        rf"(?<!> of ){_N} (?:{_MAKER} )?(?:(?!per |each )[\w-]+ )?{_DEVICE}\b(?! (?:each|per|sit|in a)|/)",
         rf"(?:world size|gpus?|devices?):? (?:of )?{_N}",
     ),
     "tp": (rf"\b(?:tp|tensor[ -](?:model[ -])?parallel\w*)(?: size| degree)?(?: of|:| =|=)? ?{_N}",),
@@ -93,6 +93,8 @@ def find(document: Document) -> Iterator[Finding]:
         for target, factors, identity in _RELATIONS:
             marked = document.sentences[index].marked
             if _HYPOTHETICAL.search(marked) or len(marked) > _LONGEST or ("tp" in factors and _EXPERTS.search(marked)):
+                continue
+            if "cp" in factors and "cp" not in own:
                 continue
             if "fsdp" in factors and (_MORE_DEGREES.search(marked) or not {"fsdp", "tp"} <= set(own)):
                 continue
@@ -183,6 +185,8 @@ def _roles_of(sentence: Sentence) -> dict[str, list[Number]]:
                 number = numbers[int(match[1])]
                 if (
                     number.hedge != "about"
+                    and number.high > 0
+                    and not (role == "devices" and "/" in number.unit)
                     and re.fullmatch(r"[\d,]+|[A-Za-z-]+", number.text)
                     and number.unit.split("/")[0] in ("", *COUNTED)
                 ):
