@@ -69,7 +69,7 @@ _NAMED = re.compile(
     r"= ?<(?P<t>\d+)>[^<>.;]{0,24}= ?<(?P<a>\d+)>[^<>.;]{0,12}"
     r"\b(?:then|so|thus|hence|gives?|则|所以)[^<>.;]{0,20}= ?<(?P<b>\d+)>"
 )
-_FACTOR_BEFORE = re.compile(r"[×x·*/^] ?\(?$")
+_FACTOR_BEFORE = re.compile(r"[×x·*/^+] ?\(?$")
 _SIZE = re.compile(r"(?: ?([kmgt]i?b?)\b)?")
 _HYPOTHETICAL = re.compile(r"\b(?:either|between|if|could|can|may|might|maybe|unless|e\.g|instead of|not|rather)\b")
 _PART_OF = re.compile(r"\b(?:usable|available|effective|net|formatted)\b")  # less than what the parts have
@@ -142,6 +142,8 @@ def _held(groups: _Groups) -> Finding | None:
         return None
     if groups.total.unit not in ("", *COUNTED) and not (groups.each.unit or groups.number.unit):
         return None  # "61 × 1536 = 93 KB"
+    if groups.total.high < min(groups.number.low, groups.each.low) and groups.total.unit in ("", groups.each.unit):
+        return None  # less than each of the two: it counts something else
     whole = ["." not in part.text for part in every]
     if whole[1] and whole[2] and not whole[0] and not groups.total.unit:
         return None  # a number of a heading

@@ -1,8 +1,8 @@
 """Products that a sentence explains, or whose factors have names.
 
 "64 GEMMs per step (32 layers × 2)", "7,799,008 (7,594,208 + 204,800)", "24 blocks, embed_dim=1024, heads=16,
-head_dim=64", "12,288 samples (768 iterations with GBS=16)".  They are accused if no choice of the numbers of the sentence
-fulfills the relation, and a slip in one of them would.
+head_dim=64", "12,288 samples (768 iterations with GBS=16)".  They are accused if no choice of the numbers of the
+sentence fulfills the relation, and a slip in one of them would.
 """
 
 import re
@@ -29,8 +29,15 @@ _EXPLAINED = (
 )
 _IS = r"(?: size)? ?(?:=|of|:|is)? ?"
 _ROLES = {
-    "width": (rf"(?:\b(?:embed(?:ding)?|model|hidden) ?(?:dim|dimension|channels|size|width)|(?<!head )\bdim|\bd ?model){_IS}<(\d+)>",),
-    "heads": (r"\b(?:attention |query |num |n )?heads? ?[=:] ?<(\d+)>", r"<(\d+)> (?:attention |query )?heads\b", r"\bh ?= ?<(\d+)>"),
+    "width": (
+        rf"(?:\b(?:embed(?:ding)?|model|hidden) ?(?:dim|dimension|channels|size|width)|"
+        rf"(?<!head )\bdim|\bd ?model){_IS}<(\d+)>",
+    ),
+    "heads": (
+        r"\b(?:attention |query |num |n )?heads? ?[=:] ?<(\d+)>",
+        r"<(\d+)> (?:attention |query )?heads\b",
+        r"\bh ?= ?<(\d+)>",
+    ),
     "head_size": (rf"\bhead ?(?:dim|dimension|size){_IS}<(\d+)>", r"\bd h ?= ?<(\d+)>", r"<(\d+)> per head\b"),
     "samples": (r"<(\d+)> samples\b", r"\bsamples ?[=:] ?<(\d+)>"),
     "iterations": (r"<(\d+)> (?:training )?(?:iterations|steps)\b",),
@@ -39,7 +46,10 @@ _ROLES = {
     "replicas": (r"<(\d+)>-?way data[ -]parallel", r"\bdp ?=? ?<(\d+)>"),
     "accumulation": (r"\baccumulation (?:on|over|of|steps? of|across) <(\d+)>", r"<(\d+)> (?:gradient )?accumulation"),
     "layers": (r"<(\d+)> layers (?:over|across|on|among|with) (?:pp|<\d+> (?:stages|gpus|ranks))",),
-    "stages": (r"layers (?:over|across|on|among|with) pp ?=? ?<(\d+)>", r"layers (?:over|across|on|among) <(\d+)> (?:stages|gpus|ranks)"),
+    "stages": (
+        r"layers (?:over|across|on|among|with) pp ?=? ?<(\d+)>",
+        r"layers (?:over|across|on|among) <(\d+)> (?:stages|gpus|ranks)",
+    ),
     "layers_each": (r"<(\d+)> layers? (?:per|on each|for each|each)\b",),
 }  # fmt: skip
 _PATTERNS = {role: [re.compile(each) for each in patterns] for role, patterns in _ROLES.items()}
@@ -134,7 +144,7 @@ def _other(claimed: Decimal, rest: Decimal, is_sum: bool) -> Decimal | None:
 
 
 def _has_slip(number: Number, right: Decimal, is_sum: bool) -> bool:
-    """Whether a slip in a whole number would make it another one; one that is twice as large may be of something else."""
+    """Whether a slip in a whole number would make it another one; twice as large may be that of something else."""
     digits = len(re.sub(r"\D", "", number.text))
     if right <= 1 or not digits or right != int(right):
         return False

@@ -139,7 +139,7 @@ def _cell_of(
                 or not _of_one_unit(number, cell, own.rows[row] | own.columns[column])
             ):
                 continue
-            if not by_column[column] or (strength and strength + by_column[column] < _ENOUGH):
+            if not strength or not by_column[column] or strength + by_column[column] < _ENOUGH:
                 continue
             if not value(number).apart(value(cell)) or not number.bounds.apart(cell.bounds):
                 return None
@@ -186,7 +186,7 @@ def _column_strength(
 
 
 def _of_one_unit(number: Number, cell: Number, words: frozenset[str]) -> bool:
-    """Whether both are in one unit; a share may stand without, and so may a number whose unit the table has in words."""
+    """Whether both are in one unit; a share may stand without, as may a unit that the table has in words."""
     if number.unit == cell.unit:
         return True
     if number.unit and not cell.unit and number.unit not in ("%", "x"):
@@ -206,35 +206,37 @@ def _slip(number: Number, cell: Number, row: int, column: int) -> str:
     words = slip(number.text.rstrip("kMBT"), low / size, high / size) if low > 0 else ""
     if not words:
         return ""
+    return words if _is_sure(number, cell, words, (low, high), (row, column)) else ""
+
+
+def _is_sure(number: Number, cell: Number, words: str, right: tuple[float, float], named: tuple[int, int]) -> bool:
+    """Whether a slip is a sure one: the less surely row and column are named, the fewer numbers it must turn into it."""
+    row, column = named
     digits = min(_significant(number.text), _significant(cell.text))
     mine, theirs = (_digits(each.text) for each in (number, cell))
-    same = sorted(mine.strip("0")) == sorted(theirs.strip("0"))
     alike = _shape(number) == _shape(cell)
-    if words == "one digit differs" and not (alike and sum(a != b for a, b in zip(mine, theirs, strict=True)) == 1):
-        return ""
-    if words.startswith("two digits") and not (alike and sorted(mine) == sorted(theirs)):
-        return ""
+    is_well_named = row > 3 and column > 1
     if digits < (2 if row > 3 else 3):
-        return ""
-    if words == "one digit differs" and row < (2 if digits > 3 else 4):
-        return ""
+        return False
+    if abs(float(number.low) / right[0] - 1) < _NEAR and not is_well_named:
+        return False
+    if words == "one digit differs":
+        one = alike and sum(a != b for a, b in zip(mine, theirs, strict=True)) == 1
+        return one and row >= (2 if digits > 3 else 4)
+    if words.startswith("two digits"):
+        return alike and sorted(mine) == sorted(theirs)
     factor = next((size for size, name in FACTORS.items() if words.endswith(f"factor of {name}")), 0)
-    if factor and not _is_exact(number, low, high, factor):
-        return ""
-    if factor and not same and row + column < 4 and (row < 2 or factor in (60, 3600)):
-        return ""
-    if factor in (60, 3600) and row + column < 5 and not (number.unit and cell.unit and row > 1):
-        return ""
-    if factor >= 1000 and row < 4 and not (number.unit and cell.unit and row > 1):
-        return ""
-    if factor == 2 and not (row > 3 and column > 1):
-        return ""
-    near = abs(float(number.low) / low - 1) < _NEAR
-    if near and not (row > 3 and column > 1):
-        return ""
-    if not row and not (digits > 3 and (words.startswith("two digits") or (same and words.endswith("of ten")))):
-        return ""
-    return words
+    if not factor or not _is_exact(number, *right, factor):
+        return False
+    same = sorted(mine.strip("0")) == sorted(theirs.strip("0"))
+    if not same and row + column < 4 and (row < 2 or factor in (60, 3600)):
+        return False
+    in_units = bool(number.unit and cell.unit and row > 1)
+    if factor in (60, 3600):
+        return in_units or row + column > 4
+    if factor >= 1000:
+        return in_units or row > 3
+    return factor != 2 or is_well_named
 
 
 def _is_exact(number: Number, low: float, high: float, factor: int) -> bool:
