@@ -69,6 +69,16 @@ TRUE = {
     "times of two rounds": "A longer time is seen in round 8 with offload (9.4s vs 7.4s in round 7).",
     "a day": "301 runs are left, about 137h ≈ 3/5-3/6.",
     "dollars": "You spend $2,100 + $1,800 + $3,200 = $7,100 a month.",
+    "energy beside shares": "Result: 97.85% vs 95.55%, 2.5× less energy.",
+    "devices of a node": "With heads=14, TP=2, PP=1 and DP=2 we run 2 nodes × 2 GPUs.",
+    "a function": "The scale is 1/sqrt(256) = 1/16.",
+    "a sum after its factors": "The builds happen twice: 25.7s×2 + 103s×2 = 257s.",
+    "another name after a comma": "FPR 0.0404→0.0435（未降）、AUPRC +0.0018。",
+    "a name before a preposition": "Decode reaches **11.0 tok/s = 0.476× AR** at block 4.",
+    "about, within a product": "The transfer is 32 × ~274 KB / 12 GB/s = 0.73 ms.",
+    "a label before a sum": "On the GPU 80% = 12.6 ms + 2 ms overhead = 14.6 ms.",
+    "two uses": "It gives a 37% improvement (80% ALU util vs 25%).",
+    "less than its parts": "2-layer LSTMs of 512 units with a bidirectional encoder (i.e., 1 bidirectional layers).",
     "a change": "It falls to 6.1% (7.58/7.14 = 6.16%).",
 }
 

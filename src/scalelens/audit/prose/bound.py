@@ -167,6 +167,8 @@ def _held(change: _Change, others: list[Number]) -> Finding | None:
         return None
     if a.unit == b.unit == c.unit == "%" and c.text[0] not in f"+-{_MINUS}":
         return None  # "37 % faster (80 % in use vs 25 %)"
+    if a.unit == b.unit == "%" and c.unit == "x":
+        return None  # of another quantity
     unit = a.unit or b.unit
     if (a.unit and b.unit and base(a.unit)[0] != base(b.unit)[0]) or unit in (*COUNTED, "x"):
         return None

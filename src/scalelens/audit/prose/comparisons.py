@@ -155,6 +155,8 @@ def _of_change(a: Number, b: Number, c: Number) -> Finding | None:
     unit = a.unit or b.unit
     if (a.unit and b.unit and base(a.unit)[0] != base(b.unit)[0]) or unit in (*COUNTED, "x"):
         return None
+    if unit == "%" and c.unit == "x":
+        return None  # "97.9 % vs 95.6 %, 2.5x less energy"
     first, second = (value(each) if each.unit else each.bounds * exact(base(unit)[1]) for each in (a, b))
     said = value(c)
     said = Bounds(-said.high, -said.low) if said.high < 0 else said

@@ -142,7 +142,9 @@ def _held(groups: _Groups) -> Finding | None:
         return None
     if groups.total.unit not in ("", *COUNTED) and not (groups.each.unit or groups.number.unit):
         return None  # "61 × 1536 = 93 KB"
-    if groups.total.high < min(groups.number.low, groups.each.low) and groups.total.unit in ("", groups.each.unit):
+    if middle(groups.total.bounds) < min(
+        middle(groups.number.bounds), middle(groups.each.bounds)
+    ) and groups.total.unit in ("", groups.each.unit):
         return None  # less than each of the two: it counts something else
     whole = ["." not in part.text for part in every]
     if whole[1] and whole[2] and not whole[0] and not groups.total.unit:

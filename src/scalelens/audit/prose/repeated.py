@@ -199,7 +199,7 @@ def _of_one_unit(number: Number, cell: Number, words: frozenset[str]) -> bool:
 
 
 def _slip(number: Number, cell: Number, row: int, column: int) -> str:
-    """The slip between the number and a cell, if it is a sure one for how surely the cell is meant."""
+    """The slip between a number and a cell, if it is sure enough."""
     sizes = [base(each.unit)[1] if number.unit and cell.unit else 1 for each in (number, cell)]
     low, high = (float(each * sizes[1] / sizes[0]) for each in (cell.low, cell.high))
     size = _NAMED.get(number.text[-1], 1.0)
@@ -210,7 +210,7 @@ def _slip(number: Number, cell: Number, row: int, column: int) -> str:
 
 
 def _is_sure(number: Number, cell: Number, words: str, right: tuple[float, float], named: tuple[int, int]) -> bool:
-    """Whether a slip is a sure one: the less surely row and column are named, the fewer numbers it must turn into it."""
+    """Whether a slip is sure: the less surely row and column are named, the fewer numbers may be one slip away."""
     row, column = named
     digits = min(_significant(number.text), _significant(cell.text))
     mine, theirs = (_digits(each.text) for each in (number, cell))

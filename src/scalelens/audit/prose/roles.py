@@ -30,13 +30,14 @@ _ROLES = {
         rf"(?:nodes?|servers?):? {_N}",
     ),
     "per_node": (
-        rf"(?:nodes?|servers?|machines?)(?: with| of|,? each with| x)? {_N}(?: [\w-]+)? ?"
+        rf"(?:nodes?|servers?|machines?)(?: with| of|,? each with| x| ×)? {_N}(?: [\w-]+)? ?"
         rf"(?:{_DEVICE}|[a-z]+\d+\S*)?(?: each)?",
         rf"{_N} (?:[\w-]+ )?{_DEVICE} (?:each|per (?:node|server|machine)|(?:sit )?in a (?:node|server))",
     ),
     "devices": (
         rf"{_N} [ahv]\d{{2,3}}s\b",
-        rf"(?<!> of ){_N} (?:{_MAKER} )?(?:(?!per |each )[\w-]+ )?{_DEVICE}\b(?! (?:each|per|sit|in a)|/)",
+        rf"(?<!> of )(?<!× )(?<!x ){_N} (?:{_MAKER} )?(?:(?!per |each )[\w-]+ )?{_DEVICE}\b"
+        r"(?! (?:each|per|sit|in a)|/)",
         rf"(?:world size|gpus?|devices?):? (?:of )?{_N}",
     ),
     "tp": (rf"\b(?:tp|tensor[ -](?:model[ -])?parallel\w*)(?: size| degree)?(?: of|:| =|=)? ?{_N}",),
