@@ -79,6 +79,14 @@ TRUE = {
     "a label before a sum": "On the GPU 80% = 12.6 ms + 2 ms overhead = 14.6 ms.",
     "two uses": "It gives a 37% improvement (80% ALU util vs 25%).",
     "less than its parts": "2-layer LSTMs of 512 units with a bidirectional encoder (i.e., 1 bidirectional layers).",
+    "numbers in ten thousands": "LLM 调用从 11 万次降到 330 次（300x）。",
+    "bits of a register": "A fragment: aReg[4][8] = 32 x 32-bit = 32 registers.",
+    "versions": "- 1.0 -> 2.0: 4.3x speedup",
+    "times a name": "2240ms = 2× the trained 14-encoder-frame.",
+    "two qualities": "6-bit beats int8: +9% RTFx, smaller (422 MB vs 564 MB).",
+    "parts of the devices": "- Machine: 2 nodes with 16 H20 GPUs each\n  - Generation: 4 GPUs\n",
+    "the largest of a column": "| file | time (s) | peak GB |\n|---|---|---|\n| a | 1.5 | 2.1 |\n| b | 2.5 | 3.3 |\n"
+    "| c | 4.0 | 1.2 |\n| Total | 8.0 | 3.4 |\n",
     "a change": "It falls to 6.1% (7.58/7.14 = 6.16%).",
 }
 

@@ -52,7 +52,7 @@ _AFTER = (
     re.compile(rf"{_W}{{0,30}}, \w+ing {_W}{{0,36}}(?P<head>\bby (?:an? )?factors? (?:of )?)<(?P<c>\d+)>(?P<tail>)"),
 )
 _BEFORE = (
-    re.compile(rf"<(?P<c>\d+)>(?P<tail>{_W}{{0,30}})\({_W}{{0,30}}$"),
+    re.compile(rf"<(?P<c>\d+)>(?P<tail>[^<>.;()|,]{{0,30}})\({_W}{{0,30}}$"),
     re.compile(rf"(?P<head>\bby|[增减降升提快慢少高低多]{_W}{{0,2}}) ?<(?P<c>\d+)>(?P<tail>[ ,:]{{0,3}})$"),
 )
 _WHOLE = (
@@ -88,6 +88,8 @@ _OTHER = re.compile(r"\b(?:confidence|interval|ci|std|p\d\d|quantile|respectivel
 _PLAIN = str.maketrans("（），、；：【】", "(),;;:()")
 _UNCERTAIN = re.compile(r" ?(?:±|\+/-)(?: ?pm)? ?<\d+>")
 _LINKED = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_MYRIADS = re.compile(r"<\d+> ?[万亿千百萬億]")  # units that are not read
+_LABELS = re.compile(r"[\W]*<\d+> ?(?:->|→) ?<\d+> ?:")  # versions
 _MOST_NUMBERS = 14
 _TIGHT = 6  # characters
 _MINUS = "\u2212"
@@ -108,6 +110,8 @@ def find(document: Document) -> Iterator[Finding]:
     for sentence in document.sentences:
         if 2 < len(sentence.numbers) <= _MOST_NUMBERS:
             marked = _UNCERTAIN.sub("", _LINKED.sub(r"\1", sentence.marked.translate(_PLAIN)))
+            if _MYRIADS.search(marked) or _LABELS.match(marked):
+                continue
             others = [sentence.numbers[int(k)] for k in re.findall(r"<(\d+)>", marked)]
             accused: set[int] = set()
             for change in _stated(marked, sentence.numbers):
@@ -167,6 +171,8 @@ def _held(change: _Change, others: list[Number]) -> Finding | None:
         return None
     if a.unit == b.unit == c.unit == "%" and c.text[0] not in f"+-{_MINUS}":
         return None  # "37 % faster (80 % in use vs 25 %)"
+    if "%" in (a.unit, b.unit) and (a.text[-1].isalpha() or b.text[-1].isalpha()):
+        return None  # the size of a model: "30B → +16 %"
     if a.unit == b.unit == "%" and c.unit == "x":
         return None  # of another quantity
     unit = a.unit or b.unit
@@ -223,6 +229,8 @@ def _ways(a: Number, b: Number, c: Number) -> list[Bounds]:
         return [*ratios, *changes, *(exact(1) - each for each in ratios), *points]
     if c.unit == "x":
         return [*ratios, *changes]
+    if "." in c.text and "." not in a.text + b.text and c.unit == a.unit == b.unit:
+        return []  # whole numbers have a whole difference
     if base(c.unit)[0] == base(unit)[0] and (c.unit or c.text[0] in f"+-{_MINUS}"):
         return differences
     if not c.unit and unit == "%" and c.text[0] in f"+-{_MINUS}":
@@ -273,6 +281,8 @@ def _slip(text: str, right: Bounds, size: object, is_tight: bool) -> str:
     if high > 1.1 * low:
         return ""
     words = slip(text, low, high)
+    if words.endswith("a million"):
+        return ""
     return words or ("one digit differs" if is_tight and is_short_slip(text, low, high) else "")
 
 

@@ -43,6 +43,9 @@ _BEFORE = (
     re.compile(r"<(?P<c>\d+)>(?P<times>[^<>.;:()（]{0,28}) ?[(（]\s?$"),
 )
 _SIGNED = re.compile(r"<(?P<c>\d+)>[^<>()|.;]{0,3} ?[(（][^<>()|.;]{0,30}$")
+_MYRIADS = re.compile(r"<\d+> ?[万亿千百萬億]")  # units that are not read
+_LABELS = re.compile(r"[\W]*<\d+> ?(?:->|→) ?<\d+> ?:")  # "- 1.0 -> 2.0: 4.3x": versions
+_FIRST = 8  # characters
 _ABOUT = Decimal("0.1")
 _SHARES = (
     re.compile(
@@ -97,6 +100,8 @@ def find(document: Document) -> Iterator[Finding]:
 
 def _changes(sentence: Sentence) -> Iterator[Finding]:
     marked = sentence.marked
+    if _MYRIADS.search(marked):
+        return
     for pattern in _PAIRS:
         for pair in pattern.finditer(marked):
             after = next((found for each in _AFTER if (found := each.match(marked, pair.end()))), None)
@@ -107,6 +112,8 @@ def _changes(sentence: Sentence) -> Iterator[Finding]:
             if not _is_said(found, sentence.numbers[int(found["c"])]):
                 continue
             a, b, c = (sentence.numbers[int(k)] for k in (pair["a"], pair["b"], found["c"]))
+            if not (a.unit or b.unit) and _LABELS.match(marked) and pair.start() < _FIRST:
+                continue
             sure = "times" not in found.groupdict()
             if _are_sizes(a, b, c):
                 continue
@@ -155,6 +162,8 @@ def _of_change(a: Number, b: Number, c: Number) -> Finding | None:
     unit = a.unit or b.unit
     if (a.unit and b.unit and base(a.unit)[0] != base(b.unit)[0]) or unit in (*COUNTED, "x"):
         return None
+    if unit == "%" and (a.text[-1].isalpha() or b.text[-1].isalpha()):
+        return None  # the size of a model: "30B → +16 %"
     if unit == "%" and c.unit == "x":
         return None  # "97.9 % vs 95.6 %, 2.5x less energy"
     first, second = (value(each) if each.unit else each.bounds * exact(base(unit)[1]) for each in (a, b))
@@ -168,6 +177,8 @@ def _of_change(a: Number, b: Number, c: Number) -> Finding | None:
     elif c.unit == "x":
         ways = [*ratios, *(each - exact(1) for each in ratios)]
     elif base(c.unit)[0] == base(unit)[0] and unit != "%" and (c.unit or c.text[0] in "+-\u2212"):
+        if "." in c.text and "." not in a.text + b.text:
+            return None  # whole numbers have a whole difference: "2 → 5 epochs = -0.231"
         ways = [first - second, second - first]
     else:
         return None

@@ -37,7 +37,10 @@ _NEARLY_FACTOR = re.compile(r"(?:(?<=[×*/+])|(?<=[×*/+] ))~(?=\d)")
 _FACTOR_OF_A_NAME = re.compile(r"(?<=[A-Za-z)\]])\*(?=\d)")
 _OF_A_NAME = re.compile(r"[A-Za-z_)\]]\s?[*×·+/-]\s?[\d.,]+\s*$")  # BKV*D*2
 _FUNCTION = re.compile(r"\b(?:sqrt|log2?|ln|exp|ceil|floor|round|max|min|cdiv|pow|abs|mod|sum|mean)\s?\(|→|->")
-_TIMES_A_NAME = re.compile(r"[×*] ?(?:[A-Za-z]\w*\s+)+(?:at|for|on|in|with|from|of)\s")  # 0.476× AR at block 4
+_OF_BITS = re.compile(r"\d[- ]?bits?\b")
+_TIMES_A_NAME = re.compile(  # 0.476× AR at block 4
+    r"[×*] ?(?:the|its|an?|that)\s|[×*] ?(?:[A-Za-z]\w*\s+)+(?:at|for|on|in|with|from|of)\s"
+)
 _OF_ITEMS = re.compile(
     r"\b(?:floats?|ints?|halfs?|elements?|elems|values?|params?|parameters|weights?|entries|doubles?|bf16|fp16|fp32|int\d+)\b|"
     r"\d[BM] ?[x×*]|[x×*] ?\d+[BM]\b"  # of some bytes each; B may be bytes, too
@@ -95,6 +98,8 @@ def _of_sides(
     if _FUNCTION.search(left_text + "=" + right_text):
         return None
     if _TIMES_A_NAME.search(left_text) or _TIMES_A_NAME.search(right_text) or _OF_A_NAME.search(left_text):
+        return None
+    if _OF_BITS.search(left_text) and not _OF_BITS.search(right_text) and not _BYTES.search(right_text):
         return None
     if _OF_ITEMS.search(left_text) and _BYTES.search(right_text):
         return None
@@ -167,6 +172,9 @@ def _differ(left: Value, right: Value, nearly: bool, in_bytes: bool, alike: bool
         low - 1 <= each / 100 <= high - 1 or low <= 1 - each / 100 <= high for each in (other_low, other_high)
     ):
         return False  # a change
+    parts = max(left, right, key=lambda side: len(side.operators))
+    if len(parts.operators) > 1 and set(parts.operators) == {"+"} and all("." not in n.text for n in parts.numbers):
+        low, high = low - 1, high + 1  # parts that were rounded one by one
     factors = (1.0, 100.0, 0.01) if alike else _factors(left, right, in_bytes) if has_units else (1.0,)
     return not any(low * factor <= other_high and other_low <= high * factor for factor in factors)
 

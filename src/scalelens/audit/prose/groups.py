@@ -114,6 +114,8 @@ def _stated(marked: str, numbers: list[Number]) -> Iterator[_Groups]:
                     continue  # one more factor
                 if len({_SIZE.match(marked, match.end(part) + 1)[1] for part in "tb"}) > 1:  # type: ignore[index]
                     continue  # "61 × 1536 = 93KB"
+                if re.search(r"<\d+>k\b", match[0]):
+                    continue  # thousands in capitals, which are not read
                 total, number, each = (numbers[int(match[k])] for k in "tab")
                 if number.unit not in ("", *COUNTED) and each.unit in ("", *COUNTED):
                     number, each = each, number  # 30 min × 3

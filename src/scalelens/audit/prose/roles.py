@@ -75,6 +75,7 @@ _PAIRS = re.compile(
 _EACH = re.compile(
     r"<(\d+)> [\w-]+ (?:with|carry|have|has|of|hold|contain|and) <(\d+)> (?:[\w-]+ )?([a-z]{3,}) (?:each|per \w+)\b"
 )
+_A_PART = re.compile(r"\W*(?!total|in all|gpus?|devices?)[a-z][\w /-]*: <\d+>(?: [\w-]+)?\W*")  # "- Training: 12 GPUs"
 _EXPERTS = re.compile(r"\bexperts?\b|\be?tp\d|\bep\b|\betp\b|\bmoe\b")
 _MORE_DEGREES = re.compile(r"\b(?:pp|cp|ep|dp|hsdp|pipeline|context|expert)\b|\b(?:pp|cp|ep|dp)\d")
 _KEEPS = re.compile(r"; (?:so|hence|thus|data|tensor|pipeline|global|sequence|in all)\b")
@@ -94,6 +95,8 @@ def find(document: Document) -> Iterator[Finding]:
         for target, factors, identity in _RELATIONS:
             marked = document.sentences[index].marked
             if _HYPOTHETICAL.search(marked) or len(marked) > _LONGEST or ("tp" in factors and _EXPERTS.search(marked)):
+                continue
+            if target == "devices" and "nodes" not in own and _A_PART.fullmatch(marked):
                 continue
             if "cp" in factors and "cp" not in own:
                 continue
