@@ -7,7 +7,7 @@ if nothing around it gives it.
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -107,12 +107,25 @@ def _words_of(table: TextTable) -> _Words:
         labels = [text for k, text in enumerate(texts) if k == 0 or cells[k] is None]
         rows.append(frozenset().union(*(_tokens(text) for text in labels)))
         numbers.append(frozenset(_digits(cell.text) for cell in cells if cell and _is_telling(cell)))
-    labels = tuple(_tokens(texts[0]) for texts in table.texts)
+    names = tuple(_tokens(texts[0]) for texts in table.texts)
     columns = tuple(_tokens(heading) for heading in table.headings)
     half = len(table.cells) / 2
     numeric = [k for k in range(len(table.headings)) if sum(row[k] is not None for row in table.cells) > half]
-    counts = [Counter(word for each in group for word in each) for group in (labels, rows, columns)]
-    return _Words(labels, tuple(rows), columns, *counts, tuple(numbers), tuple(numeric))
+    return _Words(
+        names,
+        tuple(rows),
+        columns,
+        in_labels=_counted(names),
+        in_rows=_counted(rows),
+        in_columns=_counted(columns),
+        numbers=tuple(numbers),
+        numeric=tuple(numeric),
+    )
+
+
+def _counted(groups: Iterable[frozenset[str]]) -> Counter[str]:
+    """In how many groups each word stands."""
+    return Counter(word for words in groups for word in words)
 
 
 def _is_telling(number: Number) -> bool:
