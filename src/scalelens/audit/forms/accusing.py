@@ -150,11 +150,12 @@ def _is_of_its_row(table: TextTable, relation: Relation, place: int, low: float,
         return False
     used = [each.numbers[place] for each in relation.operands]
     cells = [cell for cell in table.cells[printed.row] if cell and cell is not printed]
-    alike = [cell for cell in cells if cell.unit == printed.unit and not any(cell is each for each in used)]
+    others = [cell for cell in cells if not any(cell is each for each in used)]
+    alike = [cell for cell in others if cell.unit == printed.unit]
     if any(float(cell.low) <= high and low <= float(cell.high) for cell in alike if low * high > 0):
         return True
     for each in used:
-        if each and each.unit and any(cell.unit == each.unit and _are_near(cell, each) for cell in cells):
+        if each and each.unit and any(cell.unit == each.unit and _are_near(cell, each) for cell in others):
             return True  # computed from another column that is nearly the same
     near = abs(float(printed.low + printed.high) / (low + high) - 1) < _MEASURED_TWICE if low + high else False
     if near and any(float(each.low) <= high and low <= float(each.high) for each in used if each):

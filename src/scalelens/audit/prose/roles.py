@@ -30,7 +30,7 @@ _ROLES = {
         rf"(?:nodes?|servers?):? {_N}",
     ),
     "per_node": (
-        rf"(?:nodes?|servers?|machines?)(?: with| of|,? each with| x| ×)? {_N}(?: [\w-]+)? ?"
+        rf"(?:nodes?|servers?|machines?)(?: with| of|,? each with| x)? {_N}(?: [\w-]+)? ?"
         rf"(?:{_DEVICE}|[a-z]+\d+\S*)?(?: each)?",
         rf"{_N} (?:[\w-]+ )?{_DEVICE} (?:each|per (?:node|server|machine)|(?:sit )?in a (?:node|server))",
     ),
