@@ -15,6 +15,8 @@ from scalelens.audit.prose import (
     pairs,
     parts,
     physics,
+    products,
+    repeated,
     restated,
     roles,
     totals,
@@ -43,7 +45,9 @@ def inconsistencies(document: Document) -> list[Finding]:
         amounts.find,
         parts.find,
         conversions.find,
+        products.find,
         restated.find,
+        repeated.find,
     )
     for stated in statements:
         found += [finding for finding in stated(document) if finding.numbers[0].line not in lines]

@@ -13,6 +13,7 @@ from scalelens.audit.units import COUNTED
 
 _BOLD = re.compile(r"\*\*(.+?)\*\*|__(.+?)__|\\(?:textbf|mathbf|bm)\{([^}]*)\}|<b>(.+?)</b>")
 _MARKUP = re.compile(r"\\(?:textit|emph|underline|num|text)\{([^}]*)\}|\$|\\,|<[^>]+>(?=\s*$)")
+_QUOTED = re.compile(r"^(\s*)`([-+\u2212]?\d[\d,.]*\s?(?:%|[A-Za-z/]{0,8}))`\s*$")
 _FOOTNOTE = re.compile(r"(?<=[\d%a-z])\s?(?:\^\{?\(?[a-z0-9*†]\)?\}?|[*†‡§¹²³]+|<sup>.*?</sup>|\[\d+\])\s*$")
 _SPREAD = re.compile(r"(?:±|\+/-|\\pm)\s*[\d.]+")
 _COUNTS = ("batch", "micro_batch", "devices", "nodes", "length", "work", "steps")
@@ -71,6 +72,7 @@ def _holds_numbers(cells: tuple[Cell, ...]) -> bool:
 def _plain(text: str) -> str:
     """A cell without markup and footnote mark."""
     text = _BOLD.sub(lambda found: next(part for part in found.groups() if part is not None), text)
+    text = _QUOTED.sub(r"\1\2", text)
     text = _MARKUP.sub(lambda found: found[1] or "", text).replace(r"\%", "%").replace("~", " ").strip()
     return _FOOTNOTE.sub("", text) if re.match(r"[-+\u2212]?\d", text) else text
 

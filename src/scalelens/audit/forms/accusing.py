@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
+from itertools import permutations
 
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
@@ -30,6 +31,8 @@ _MEASURED_TWICE = 0.03  # share by which two measurements may differ
 _LEAST_APART, _DIGITS_APART = 0.005, 5  # the least such share, and how many times the width of the printed digits
 _NEAR_SUMMARY = 0.2
 _SURE_OF_SUMMARY = 0.05
+_ROUNDED_BEFORE = 1e-5  # whole numbers that come from shares with more digits
+_OF_A_BASE = re.compile(r"\{0\} - [\d.]|[\d.] - \{0\}")
 _MOST_ROWS = 40
 _SUMS = ("{c} = {0} + {1}", "{c} = {0} - {1}")
 _PLAIN = ("base", "{0} + {1}", "{0} - {1}", "× 100", "sign")
@@ -118,6 +121,12 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     printed = relation.target.numbers[place]
     if printed is None or _is_turned(relation, place) or _may_be_round(printed, low, high):
         return False
+    if _is_of_its_row(table, relation, place, low, high):
+        return False
+    if _is_of_no_row(printed) or abs(float(printed.low + printed.high) - low - high) < _ROUNDED_BEFORE * abs(
+        low + high
+    ):
+        return False
     if relation.most and _may_be_cut(relation, place):
         return False
     if _is_certain(relation):
@@ -132,6 +141,45 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     if not relation.fit.free and relation.meant and not is_measured(relation.target, relation.operands):
         return far or (len(relation.operands) > 1 and _is_strict(relation))
     return far and bool(slipped)
+
+
+def _is_of_its_row(table: TextTable, relation: Relation, place: int, low: float, high: float) -> bool:
+    """Whether another cell of the row is what the relation gives, or two of them give what the base does not."""
+    printed = relation.target.numbers[place]
+    if printed is None or printed.row is None:
+        return False
+    used = [each.numbers[place] for each in relation.operands]
+    cells = [cell for cell in table.cells[printed.row] if cell and cell is not printed]
+    others = [cell for cell in cells if not any(cell is each for each in used)]
+    alike = [cell for cell in others if cell.unit == printed.unit]
+    if any(float(cell.low) <= high and low <= float(cell.high) for cell in alike if low * high > 0):
+        return True
+    for each in used:
+        if each and each.unit and any(cell.unit == each.unit and _are_near(cell, each) for cell in others):
+            return True  # computed from another column that is nearly the same
+    near = abs(float(printed.low + printed.high) / (low + high) - 1) < _MEASURED_TWICE if low + high else False
+    if near and any(float(each.low) <= high and low <= float(each.high) for each in used if each):
+        return True  # the peak beside the last value: alike in most rows
+    if not _OF_A_BASE.search(relation.form) or printed.low <= 0 <= printed.high:
+        return False
+    return any(
+        a.low - b.high <= printed.high and printed.low <= a.high - b.low
+        for a, b in permutations(cells, 2)
+        if a.unit == b.unit and "." in a.text and "." in b.text
+    )
+
+
+def _are_near(one: Number, other: Number) -> bool:
+    """Whether two numbers differ, but by no more than two measurements may."""
+    total = other.low + other.high
+    return one.text != other.text and bool(total) and abs((one.low + one.high) / total - 1) < _MEASURED_TWICE
+
+
+def _is_of_no_row(printed: Number) -> bool:
+    """Whether a number says that nothing was computed: a share of zero, or the 1.00x of one more base."""
+    return (printed.unit in ("%", "x") and printed.low <= 0 <= printed.high and "." in printed.text) or (
+        printed.unit == "x" and printed.low <= 1 <= printed.high and "." in printed.text
+    )
 
 
 def _is_strict(relation: Relation) -> bool:

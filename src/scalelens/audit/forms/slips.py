@@ -5,6 +5,7 @@ from decimal import Decimal
 from itertools import combinations
 
 _NAMED = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
+_LEAST_DIGITS = 3
 FACTORS = {2: "two", 10: "ten", 100: "a hundred", 1000: "a thousand", 1_000_000: "a million", 60: "60", 3600: "3,600"}
 
 
@@ -32,11 +33,20 @@ def slip(text: str, low: float, high: float) -> str:
         return "the sign is wrong"
     if len(re.sub(r"\D", "", plain)) > 2 and any(fits(float(each)) for each in _replaced(plain)):
         return "one digit differs"
+    room = _half_of_shorter(plain, half)
     for factor, words in FACTORS.items():
-        for value, size in ((float(plain) * factor, half * factor), (float(plain) / factor, half / factor)):
+        for value, size in ((float(plain) * factor, half * factor), (float(plain) / factor, room / factor)):
             if low - size <= value <= high + size:
                 return f"it is off by a factor of {words}"
     return ""
+
+
+def _half_of_shorter(plain: str, half: float) -> float:
+    """Half of the last digit without zeros after the point: 158.0 may be ten times 15.8."""
+    shorter = plain.rstrip("0").removesuffix(".") if "." in plain else plain
+    if shorter == plain or len(re.sub(r"\D", "", shorter)) < _LEAST_DIGITS:
+        return half
+    return float(Decimal(5).scaleb(-len(shorter.partition(".")[2]) - 1))
 
 
 def _swapped(plain: str) -> list[str]:

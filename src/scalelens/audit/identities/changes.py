@@ -58,6 +58,8 @@ def _of_pair(sentence: Sentence, linked: re.Match[str]) -> Iterator[Finding]:
     plain_factor = change.unit == "" and _IS_RATIO.search(linked[0])
     if (change.unit not in ("%", "x") and not plain_factor) or change.unit == first.unit == "x":
         return
+    if first.unit == second.unit == "%" and change.unit == "x":
+        return  # "97.9 % vs 95.6 %, 2.5x less energy"
     a, b = _in_one_unit(first, second)
     if not a or not b:
         return
@@ -65,6 +67,8 @@ def _of_pair(sentence: Sentence, linked: re.Match[str]) -> Iterator[Finding]:
         return
     claimed = value(change)
     ways = [a / b, b / a] if _IS_RATIO.search(linked[0]) else _ways_to_count(a, b, points=second.unit == "%")
+    if not second.unit and change.unit == "%":
+        ways += [each / exact(100) for each in (a - b, b - a)]  # points of values that are in per cent
     if all(claimed.apart(way) for way in ways):
         near = ways if change.unit == "%" else [max(ways[:2], key=middle)]
         best = min(near, key=lambda way: abs(middle(way) - middle(claimed)))

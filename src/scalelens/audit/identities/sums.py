@@ -17,6 +17,7 @@ from scalelens.audit.wording import about, matters, middle, table_name, with_uni
 from scalelens.units import base
 
 _TOTAL = re.compile(r"(?:total|sum|overall|all|altogether)\b[\w\s]{0,12}:?", re.IGNORECASE)
+_NO_SUM_WORDS = re.compile(r"\b(?:peak|max\w*|min\w*|mean|avg|average|median|largest|per)\b|\w/\w", re.IGNORECASE)
 _NO_SUM = ("rate", "share", "power", "ratio", "speedup", "efficiency", "work_per_energy", "energy_per_work", "flops",
           "batch", "micro_batch", "length")  # fmt: skip
 
@@ -41,6 +42,8 @@ def _parts_of(table: TextTable, column: int) -> tuple[Number, Bounds] | None:
     exact = [number for number in numbers if number is not None and not number.hedge]
     units = {base(number.unit)[0] for number in exact}
     if len(exact) != len(numbers) or len(units) != 1 or table.meanings[column].kind in _NO_SUM:
+        return None
+    if _NO_SUM_WORDS.search(table.headings[column]):
         return None
     if any(_TOTAL.fullmatch(texts[0]) for texts in table.texts[:-1]):
         return None

@@ -224,11 +224,18 @@ def _likeliest(
     plain = not any(target.dimension) and not target.is_share and not target.number.unit
     if plain and _digits(target) < 4 and not all(each.cell for each in given[0].operands):
         return None  # a version, a number of something
+    if best and any(target.dimension) and any(_is_bare_fraction(each) for each in best[1].operands):
+        return None
     if best and best[1].text == "a × b" and (not best[1].of_units or _of_a_count(best[1])):
         if not _MULTIPLIES.search(target.number.words.lower()):
             return None
         sure = _SURE  # some number of something
     return (best[1], best[2]) if best and best[0] < sure else None
+
+
+def _is_bare_fraction(operand: Operand) -> bool:
+    """Whether a factor is below 1 and has no unit: a score rather than a share."""
+    return not any(operand.dimension) and not operand.is_share and operand.high < 1
 
 
 def _of_a_count(expression: Expression) -> bool:

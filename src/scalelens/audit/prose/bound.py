@@ -35,6 +35,10 @@ _PAIRS = (
     re.compile(
         rf"<(?P<a>\d+)>(?: ?\([^<>()]{{0,30}}\))?{_W}{{0,28}}{_LINK}{_W}{{0,28}}(?:\([^<>()]{{0,20}}\) ?)?<(?P<b>\d+)>"
     ),
+    re.compile(
+        rf"\b(?:reduc|increas|rais|lower|shrink|compress|cut)\w* {_W}{{0,20}}<(?P<a>\d+)>{_W}{{0,16}}\bto\b"
+        rf"{_W}{{0,10}}<(?P<b>\d+)>"
+    ),
     re.compile(rf"(?:\bfrom|从|由) ?{_W}{{0,20}}<(?P<a>\d+)>{_W}{{0,28}}(?:\bto\b|到|至|→|->){_W}{{0,20}}<(?P<b>\d+)>"),
 )
 _AFTER = (
@@ -45,9 +49,10 @@ _AFTER = (
         rf"(?P<head>{_W}{{0,24}})<(?P<c>\d+)>"
         rf"(?P<tail>{_W}{{0,24}})"
     ),
+    re.compile(rf"{_W}{{0,30}}, \w+ing {_W}{{0,36}}(?P<head>\bby (?:an? )?factors? (?:of )?)<(?P<c>\d+)>(?P<tail>)"),
 )
 _BEFORE = (
-    re.compile(rf"<(?P<c>\d+)>(?P<tail>{_W}{{0,30}})\({_W}{{0,30}}$"),
+    re.compile(rf"<(?P<c>\d+)>(?P<tail>[^<>.;()|,]{{0,30}})\({_W}{{0,30}}$"),
     re.compile(rf"(?P<head>\bby|[增减降升提快慢少高低多]{_W}{{0,2}}) ?<(?P<c>\d+)>(?P<tail>[ ,:]{{0,3}})$"),
 )
 _WHOLE = (
@@ -80,9 +85,11 @@ _ANOTHER = re.compile(
     r"\b(?:due|because|with|at|since|despite|given|owing|using|while|and|but|plus|also|thanks|though|although|when|if|as)\b"
 )
 _OTHER = re.compile(r"\b(?:confidence|interval|ci|std|p\d\d|quantile|respectively|each|correlation|p-value|bounds?)\b")
-_PLAIN = str.maketrans("（），、；：【】", "(),,;:()")
+_PLAIN = str.maketrans("（），、；：【】", "(),;;:()")
 _UNCERTAIN = re.compile(r" ?(?:±|\+/-)(?: ?pm)? ?<\d+>")
 _LINKED = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_MYRIADS = re.compile(r"<\d+> ?[万亿千百萬億]")  # units that are not read
+_LABELS = re.compile(r"[\W]*<\d+> ?(?:->|→) ?<\d+> ?:")  # versions
 _MOST_NUMBERS = 14
 _TIGHT = 6  # characters
 _MINUS = "\u2212"
@@ -103,6 +110,8 @@ def find(document: Document) -> Iterator[Finding]:
     for sentence in document.sentences:
         if 2 < len(sentence.numbers) <= _MOST_NUMBERS:
             marked = _UNCERTAIN.sub("", _LINKED.sub(r"\1", sentence.marked.translate(_PLAIN)))
+            if _MYRIADS.search(marked) or _LABELS.match(marked):
+                continue
             others = [sentence.numbers[int(k)] for k in re.findall(r"<(\d+)>", marked)]
             accused: set[int] = set()
             for change in _stated(marked, sentence.numbers):
@@ -135,8 +144,12 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[_Change]:
                     yield _Change(a, b, c, tight)
     for pattern in _WHOLE:
         for found in pattern.finditer(marked):
-            if not _OTHER.search(found[0]):
-                a, b, c = (numbers[int(found[k])] for k in "abc")
+            a, b, c = (numbers[int(found[k])] for k in "abc")
+            own = [numbers[int(k)] for k in re.findall(r"<(\d+)>", marked[: found.start()])[-1:]]
+            if own and own[0].unit == c.unit and c.unit in ("x", "%"):
+                continue  # "1.76x the base (69 µs), 2.33x the base (52 µs)": each with its own
+            bare = c.unit not in ("", "%", "x") and b.unit and not a.unit  # "round 8 (9.4 s vs 7.4 s)"
+            if not _OTHER.search(found[0]) and not bare and _is_said(c, found[0]):
                 yield _Change(a, b, c, is_tight=False)
     if beats := _BEATS.search(marked):
         for found in _BEATEN.finditer(marked, beats.end()):
@@ -156,6 +169,12 @@ def _held(change: _Change, others: list[Number]) -> Finding | None:
         return None
     if (c.unit == "%" and c.text == "100") or min(a.low, b.low) <= 0 or c.low <= 0 <= c.high or _are_sizes(a, b):
         return None
+    if a.unit == b.unit == c.unit == "%" and c.text[0] not in f"+-{_MINUS}":
+        return None  # "37 % faster (80 % in use vs 25 %)"
+    if "%" in (a.unit, b.unit) and (a.text[-1].isalpha() or b.text[-1].isalpha()):
+        return None  # the size of a model: "30B → +16 %"
+    if a.unit == b.unit == "%" and c.unit == "x":
+        return None  # of another quantity
     unit = a.unit or b.unit
     if (a.unit and b.unit and base(a.unit)[0] != base(b.unit)[0]) or unit in (*COUNTED, "x"):
         return None
@@ -206,10 +225,12 @@ def _ways(a: Number, b: Number, c: Number) -> list[Bounds]:
     ratios = [first / second, second / first]
     changes = [each - exact(1) for each in ratios]
     if c.unit == "%":
-        points = differences if unit == "%" else []
+        points = differences if unit == "%" else [each / exact(100) for each in differences] if not unit else []
         return [*ratios, *changes, *(exact(1) - each for each in ratios), *points]
     if c.unit == "x":
         return [*ratios, *changes]
+    if "." in c.text and "." not in a.text + b.text and c.unit == a.unit == b.unit:
+        return []  # whole numbers have a whole difference
     if base(c.unit)[0] == base(unit)[0] and (c.unit or c.text[0] in f"+-{_MINUS}"):
         return differences
     if not c.unit and unit == "%" and c.text[0] in f"+-{_MINUS}":
@@ -260,6 +281,8 @@ def _slip(text: str, right: Bounds, size: object, is_tight: bool) -> str:
     if high > 1.1 * low:
         return ""
     words = slip(text, low, high)
+    if words.endswith("a million"):
+        return ""
     return words or ("one digit differs" if is_tight and is_short_slip(text, low, high) else "")
 
 

@@ -6,6 +6,7 @@ to count a change are allowed; a number is accused if none of them gives it.
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
@@ -42,6 +43,10 @@ _BEFORE = (
     re.compile(r"<(?P<c>\d+)>(?P<times>[^<>.;:()（]{0,28}) ?[(（]\s?$"),
 )
 _SIGNED = re.compile(r"<(?P<c>\d+)>[^<>()|.;]{0,3} ?[(（][^<>()|.;]{0,30}$")
+_MYRIADS = re.compile(r"<\d+> ?[万亿千百萬億]")  # units that are not read
+_LABELS = re.compile(r"[\W]*<\d+> ?(?:->|→) ?<\d+> ?:")  # "- 1.0 -> 2.0: 4.3x": versions
+_FIRST = 8  # characters
+_ABOUT = Decimal("0.1")
 _SHARES = (
     re.compile(
         r"<(?P<a>\d+)> (?:\w+ )?(?:out )?of (?:the |all |its )?(?:total )?<(?P<b>\d+)>[^<>.;:()]{0,24} ?"
@@ -61,6 +66,7 @@ _SHARES = (
         r"[^<>.;:()]{0,24}(?:, or|,? i\.e\.,?| =|, that is|, which is|:)"
         r" <(?P<c>\d+)>"
     ),
+    re.compile(r"<(?P<c>\d+)>(?: \w+)? ?\([=≈~]? ?<(?P<a>\d+)> ?/ ?<(?P<b>\d+)>\)"),
     re.compile(
         r"\bbefore\W+<(?P<b>\d+)>[^<>]{0,30}\bafter\W+<(?P<a>\d+)>[^<>]{0,20}"
         r"\b(?:ratio|share|left|reduction|saving)\w*\W+<(?P<c>\d+)>"
@@ -94,6 +100,8 @@ def find(document: Document) -> Iterator[Finding]:
 
 def _changes(sentence: Sentence) -> Iterator[Finding]:
     marked = sentence.marked
+    if _MYRIADS.search(marked):
+        return
     for pattern in _PAIRS:
         for pair in pattern.finditer(marked):
             after = next((found for each in _AFTER if (found := each.match(marked, pair.end()))), None)
@@ -104,6 +112,8 @@ def _changes(sentence: Sentence) -> Iterator[Finding]:
             if not _is_said(found, sentence.numbers[int(found["c"])]):
                 continue
             a, b, c = (sentence.numbers[int(k)] for k in (pair["a"], pair["b"], found["c"]))
+            if not (a.unit or b.unit) and _LABELS.match(marked) and pair.start() < _FIRST:
+                continue
             sure = "times" not in found.groupdict()
             if _are_sizes(a, b, c):
                 continue
@@ -152,16 +162,23 @@ def _of_change(a: Number, b: Number, c: Number) -> Finding | None:
     unit = a.unit or b.unit
     if (a.unit and b.unit and base(a.unit)[0] != base(b.unit)[0]) or unit in (*COUNTED, "x"):
         return None
+    if unit == "%" and (a.text[-1].isalpha() or b.text[-1].isalpha()):
+        return None  # the size of a model: "30B → +16 %"
+    if unit == "%" and c.unit == "x":
+        return None  # "97.9 % vs 95.6 %, 2.5x less energy"
     first, second = (value(each) if each.unit else each.bounds * exact(base(unit)[1]) for each in (a, b))
     said = value(c)
     said = Bounds(-said.high, -said.low) if said.high < 0 else said
     ratios = [first / second, second / first]
     if c.unit == "%":
         ways = [*ratios, *(each - exact(1) for each in ratios), *(exact(1) - each for each in ratios)]
-        ways += [first - second, second - first] if unit == "%" else []
+        points = [first - second, second - first]
+        ways += points if unit == "%" else [each / exact(100) for each in points] if not unit else []
     elif c.unit == "x":
         ways = [*ratios, *(each - exact(1) for each in ratios)]
-    elif base(c.unit)[0] == base(unit)[0] and unit != "%":
+    elif base(c.unit)[0] == base(unit)[0] and unit != "%" and (c.unit or c.text[0] in "+-\u2212"):
+        if "." in c.text and "." not in a.text + b.text:
+            return None  # whole numbers have a whole difference: "2 → 5 epochs = -0.231"
         ways = [first - second, second - first]
     else:
         return None
@@ -186,7 +203,7 @@ def _shares(sentence: Sentence) -> Iterator[Finding]:
             a, b, c = (sentence.numbers[int(k)] for k in (found["a"], found["b"], found["c"]))
             if (
                 c.unit != "%"
-                or any(each.hedge for each in (a, b, c))
+                or any(each.hedge == "bound" for each in (a, b, c))
                 or min(a.low, b.low) <= 0
                 or (a.unit == "%") != (b.unit == "%")
             ):
@@ -198,6 +215,10 @@ def _shares(sentence: Sentence) -> Iterator[Finding]:
             aside = found.start("c") < found.start("a")  # "2.1 % (3 of 285 layers)" may explain, not derive
             share = float(100 * middle(first) / middle(second))
             if aside and slip(c.text, share, share)[-3:] in ("", "two"):
+                continue
+            if any(each.hedge for each in (a, b, c)) and (
+                abs(middle(c.bounds) / Decimal(share) - 1) < _ABOUT or not slip(c.text, 0.99 * share, 1.01 * share)
+            ):
                 continue
             if finding := _of_share(first / second, a, b, c):
                 yield finding

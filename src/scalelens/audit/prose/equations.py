@@ -24,6 +24,7 @@ _MARKUP = re.compile(
 )
 _EUROPEAN = re.compile(r"[$€£]\s?\d{1,3}\.\d{3}(?!\d)|\d{1,3}\.\d{3}\.\d{3}")  # ten thousand as 10.000
 _EXPONENT = re.compile(r"\^\s?\{[^{}]*[^\d{}\s.-][^{}]*\}")  # more than a number
+_SIGN_OF_MONEY = re.compile(r"[$€£](?=\d)")
 _CURRENCY = re.compile(r"^\s*[$€£]\s?(?=\d)")
 _QUOTIENT = re.compile(
     r"(?<![\d.,+*/-])(?<![+*/×·-] )[\d.,]+ ?([A-Za-zµ%]*(?:/[A-Za-z]+)?) *[/÷] *"
@@ -32,8 +33,21 @@ _QUOTIENT = re.compile(
 _BARE = re.compile(r" *[\d.,]*\d *(?:$|[),;:—–])")
 _PREFIXED = re.compile(r"[kKMGTP](?:i?B|[A-Z][A-Za-z/]*)$")  # "39 MFLOPs"
 _PURE = re.compile(r" *[\d.,]+ ?(?:%|[xX×])(?!\w)")
+_NEARLY_FACTOR = re.compile(r"(?:(?<=[×*/+])|(?<=[×*/+] ))~(?=\d)")
+_FACTOR_OF_A_NAME = re.compile(r"(?<=[A-Za-z)\]])\*(?=\d)")
+_OF_A_NAME = re.compile(r"[A-Za-z_)\]]\s?[*×·+/-]\s?[\d.,]+\s*$")  # BKV*D*2
+_FUNCTION = re.compile(r"\b(?:sqrt|log2?|ln|exp|ceil|floor|round|max|min|cdiv|pow|abs|mod|sum|mean)\s?\(|→|->")
+_OF_BITS = re.compile(r"\d[- ]?bits?\b")
+_TIMES_A_NAME = re.compile(  # 0.476× AR at block 4
+    r"[×*] ?(?:the|its|an?|that)\s|[×*] ?(?:[A-Za-z]\w*\s+)+(?:at|for|on|in|with|from|of)\s"
+)
+_OF_ITEMS = re.compile(
+    r"\b(?:floats?|ints?|halfs?|elements?|elems|values?|params?|parameters|weights?|entries|doubles?|bf16|fp16|fp32|int\d+)\b|"
+    r"\d[BM] ?[x×*]|[x×*] ?\d+[BM]\b"  # of some bytes each; B may be bytes, too
+)
 _EACH = re.compile(r"(?<=\d)\s?/\s?[A-Za-z]{2,}")  # "1,780/month"
 _SET = re.compile(r"\{[^{}=]*\d[^{}=]*,[^{}=]*\d[^{}=]*\}")  # values that something takes in turn
+_DATES = re.compile(r"(?<![\d./])\d{1,2}/\d{1,2}\s?[-–]\s?\d{1,2}/\d{1,2}(?![\d/]|\.\d)")  # 3/5-3/6
 _RANGE = re.compile(r"\s*[\d.,]+\s?[–-]\s?\d")
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
 _NEARLY = 0.06  # what "about" allows
@@ -53,19 +67,25 @@ def find(document: Document) -> Iterator[Finding]:
             or _EUROPEAN.search(line)
             or _EXPONENT.search(line)
             or _SET.search(line)
+            or _DATES.search(line)
         ):
             continue
-        plain = _MARKUP.sub(lambda found: " " * len(found[0]), _BULLET.sub(lambda found: " " * len(found[0]), line))
+        line = _NEARLY_FACTOR.sub(" ", line)
+        plain = _FACTOR_OF_A_NAME.sub("×", _SIGN_OF_MONEY.sub(" ", line))
+        plain = _MARKUP.sub(lambda found: " " * len(found[0]), _BULLET.sub(lambda found: " " * len(found[0]), plain))
         signs = list(_EQUALS.finditer(plain))
         for k, sign in enumerate(signs):
             begin = signs[k - 1].end() if k else 0
             end = signs[k + 1].start() if k + 1 < len(signs) else len(plain)
-            if found := _of_sides(plain, begin, sign, end):
+            is_chain = k + 1 < len(signs)
+            if found := _of_sides(plain, begin, sign, end, is_chain):
                 yield _finding(index, *found)
                 break
 
 
-def _of_sides(line: str, begin: int, sign: re.Match[str], end: int) -> tuple[Value, Value, str, int] | None:
+def _of_sides(
+    line: str, begin: int, sign: re.Match[str], end: int, is_chain: bool
+) -> tuple[Value, Value, str, int] | None:
     """Both sides of an equals sign, and where the right one begins, if they contradict each other."""
     parts = list(_END.finditer(line, begin, sign.start()))
     left_text = line[parts[-1].end() if parts else begin : sign.start()]
@@ -75,9 +95,19 @@ def _of_sides(line: str, begin: int, sign: re.Match[str], end: int) -> tuple[Val
     right_text = line[start : cut.start() if cut else end]
     for each in (_CURRENCY, _EACH):
         right_text = each.sub(lambda found: " " * len(found[0]), right_text)
+    if _FUNCTION.search(left_text + "=" + right_text):
+        return None
+    if _TIMES_A_NAME.search(left_text) or _TIMES_A_NAME.search(right_text) or _OF_A_NAME.search(left_text):
+        return None
+    if _OF_BITS.search(left_text) and not _OF_BITS.search(right_text) and not _BYTES.search(right_text):
+        return None
+    if _OF_ITEMS.search(left_text) and _BYTES.search(right_text):
+        return None
     left, right = value_at_end(tokens_of(left_text)), value_at_start(tokens_of(right_text))
     if not left or not right or not (left.operators or right.operators):
         return None
+    if is_chain and not left.operators:
+        return None  # "at 245 GB/s = 36 × 4 / 245 = 0.59": what is named first
     if any(_is_mixed(side, other) for side, other in ((left, right), (right, left))):
         return None
     if _is_ambiguous(left) or _is_ambiguous(right) or _RANGE.match(right_text):
@@ -109,6 +139,8 @@ def _is_ambiguous(side: Value) -> bool:
 def _is_mixed(side: Value, other: Value) -> bool:
     """Whether a sum has a share beside a number, or numbers in thousands beside a result in another unit."""
     suffixes = {token.suffix for token in side.numbers}
+    if suffixes & {"B", "M"} and "" in suffixes and not {"+", "-"} & set(side.operators):
+        return not other.numbers[0].suffix and not other.after  # 1.5B is the size of a model
     if not suffixes - {""} or not {"+", "-"} & set(side.operators):
         return False
     named = other.after[:1] and not other.numbers[0].suffix
@@ -134,8 +166,15 @@ def _differ(left: Value, right: Value, nearly: bool, in_bytes: bool, alike: bool
     exact = "/" not in (*left.operators, *right.operators)
     low, high = _rounded(left, exact, in_bytes)
     other_low, other_high = _rounded(right, exact, in_bytes)
-    room = _NEARLY if nearly else _ROUNDED if has_units and not exact else 0.0
+    room = _NEARLY if nearly else _ROUNDED if has_units and not exact and not alike else 0.0
     low, high = low * (1 - room), high * (1 + room)
+    if alike and any(
+        low - 1 <= each / 100 <= high - 1 or low <= 1 - each / 100 <= high for each in (other_low, other_high)
+    ):
+        return False  # a change
+    parts = max(left, right, key=lambda side: len(side.operators))
+    if len(parts.operators) > 1 and set(parts.operators) == {"+"} and all("." not in n.text for n in parts.numbers):
+        low, high = low - 1, high + 1  # parts that were rounded one by one
     factors = (1.0, 100.0, 0.01) if alike else _factors(left, right, in_bytes) if has_units else (1.0,)
     return not any(low * factor <= other_high and other_low <= high * factor for factor in factors)
 

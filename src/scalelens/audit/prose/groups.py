@@ -69,7 +69,7 @@ _NAMED = re.compile(
     r"= ?<(?P<t>\d+)>[^<>.;]{0,24}= ?<(?P<a>\d+)>[^<>.;]{0,12}"
     r"\b(?:then|so|thus|hence|gives?|则|所以)[^<>.;]{0,20}= ?<(?P<b>\d+)>"
 )
-_FACTOR_BEFORE = re.compile(r"[×x·*/^] ?\(?$")
+_FACTOR_BEFORE = re.compile(r"[×x·*/^+] ?\(?$")
 _SIZE = re.compile(r"(?: ?([kmgt]i?b?)\b)?")
 _HYPOTHETICAL = re.compile(r"\b(?:either|between|if|could|can|may|might|maybe|unless|e\.g|instead of|not|rather)\b")
 _PART_OF = re.compile(r"\b(?:usable|available|effective|net|formatted)\b")  # less than what the parts have
@@ -114,6 +114,8 @@ def _stated(marked: str, numbers: list[Number]) -> Iterator[_Groups]:
                     continue  # one more factor
                 if len({_SIZE.match(marked, match.end(part) + 1)[1] for part in "tb"}) > 1:  # type: ignore[index]
                     continue  # "61 × 1536 = 93KB"
+                if re.search(r"<\d+>k\b", match[0]):
+                    continue  # thousands in capitals, which are not read
                 total, number, each = (numbers[int(match[k])] for k in "tab")
                 if number.unit not in ("", *COUNTED) and each.unit in ("", *COUNTED):
                     number, each = each, number  # 30 min × 3
@@ -142,6 +144,10 @@ def _held(groups: _Groups) -> Finding | None:
         return None
     if groups.total.unit not in ("", *COUNTED) and not (groups.each.unit or groups.number.unit):
         return None  # "61 × 1536 = 93 KB"
+    if middle(groups.total.bounds) < min(
+        middle(groups.number.bounds), middle(groups.each.bounds)
+    ) and groups.total.unit in ("", groups.each.unit):
+        return None  # less than each of the two: it counts something else
     whole = ["." not in part.text for part in every]
     if whole[1] and whole[2] and not whole[0] and not groups.total.unit:
         return None  # a number of a heading

@@ -13,8 +13,10 @@ from scalelens.audit.quantities import value
 from scalelens.audit.wording import matters, with_unit
 from scalelens.units import base
 
+_SHARE_OF_PEAK = r"(?:[mh]?fu|flops? utili[sz]ation|gpu utili[sz]ation)"
 _OF_PEAK = re.compile(
-    r"<(\d+)> (?:of|\w+ of) (?:the |its |their )?(?:\w+ ){0,2}peak|\bm?fu (?:of|is|=) <(\d+)>|<(\d+)> mfu"
+    r"<(\d+)> (?:of|\w+ of) (?:the |its |their )?(?:\w+ ){0,2}peak|"
+    rf"\b{_SHARE_OF_PEAK}(?: and [mh]fu)? (?:of|is|=) <(\d+)>|<(\d+)> (?:[mh]fu|gpu utili[sz]ation)"
 )
 _KEPT = re.compile(r"\b(?:keeps?|kept|retains?|retained|loses?|lost) <(\d+)>")
 _OF_MEMORY = re.compile(

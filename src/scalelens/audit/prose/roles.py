@@ -36,7 +36,8 @@ _ROLES = {
     ),
     "devices": (
         rf"{_N} [ahv]\d{{2,3}}s\b",
-        rf"{_N} (?:{_MAKER} )?(?:(?!per |each )[\w-]+ )?{_DEVICE}\b(?! (?:each|per|sit|in a))",
+        rf"(?<!> of )(?<!× )(?<!x ){_N} (?:{_MAKER} )?(?:(?!per |each )[\w-]+ )?{_DEVICE}\b"
+        r"(?! (?:each|per|sit|in a)|/)",
         rf"(?:world size|gpus?|devices?):? (?:of )?{_N}",
     ),
     "tp": (rf"\b(?:tp|tensor[ -](?:model[ -])?parallel\w*)(?: size| degree)?(?: of|:| =|=)? ?{_N}",),
@@ -74,6 +75,7 @@ _PAIRS = re.compile(
 _EACH = re.compile(
     r"<(\d+)> [\w-]+ (?:with|carry|have|has|of|hold|contain|and) <(\d+)> (?:[\w-]+ )?([a-z]{3,}) (?:each|per \w+)\b"
 )
+_A_PART = re.compile(r"\W*(?!total|in all|gpus?|devices?)[a-z][\w /-]*: <\d+>(?: [\w-]+)?\W*")  # "- Training: 12 GPUs"
 _EXPERTS = re.compile(r"\bexperts?\b|\be?tp\d|\bep\b|\betp\b|\bmoe\b")
 _MORE_DEGREES = re.compile(r"\b(?:pp|cp|ep|dp|hsdp|pipeline|context|expert)\b|\b(?:pp|cp|ep|dp)\d")
 _KEEPS = re.compile(r"; (?:so|hence|thus|data|tensor|pipeline|global|sequence|in all)\b")
@@ -93,6 +95,10 @@ def find(document: Document) -> Iterator[Finding]:
         for target, factors, identity in _RELATIONS:
             marked = document.sentences[index].marked
             if _HYPOTHETICAL.search(marked) or len(marked) > _LONGEST or ("tp" in factors and _EXPERTS.search(marked)):
+                continue
+            if target == "devices" and "nodes" not in own and _A_PART.fullmatch(marked):
+                continue
+            if "cp" in factors and "cp" not in own:
                 continue
             if "fsdp" in factors and (_MORE_DEGREES.search(marked) or not {"fsdp", "tp"} <= set(own)):
                 continue
@@ -183,6 +189,8 @@ def _roles_of(sentence: Sentence) -> dict[str, list[Number]]:
                 number = numbers[int(match[1])]
                 if (
                     number.hedge != "about"
+                    and number.high > 0
+                    and not (role == "devices" and "/" in number.unit)
                     and re.fullmatch(r"[\d,]+|[A-Za-z-]+", number.text)
                     and number.unit.split("/")[0] in ("", *COUNTED)
                 ):

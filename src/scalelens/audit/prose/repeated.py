@@ -1,0 +1,304 @@
+"""Numbers of a sentence that stand in a table, too: the row and the column are found by words, units and other numbers.
+
+A sentence speaks of a row if it has a word or a number that only this row has, and of a column if it has the words of
+its heading or its unit.  A number is accused if a slip turns it into the cell of both, if it stands nowhere else, and
+if nothing around it gives it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from scalelens.audit.document import Document, Sentence, TextTable
+from scalelens.audit.finding import Finding
+from scalelens.audit.forms.slips import FACTORS, slip
+from scalelens.audit.printed import Number
+from scalelens.audit.prose.expressions import expressions
+from scalelens.audit.prose.operands import around, operand_of
+from scalelens.audit.quantities import value
+from scalelens.audit.units import COUNTED
+from scalelens.audit.wording import matters, table_name, with_unit
+from scalelens.units import base
+
+_LINKED = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_TAG = re.compile(r"<[^>]*>|https?://\S+")
+_WORD = re.compile(r"[a-z]+\d*[a-z0-9]*|\d+[a-z]+\w*|\d{2,}")
+_DEVICES = re.compile(r"\d{4}s\b")  # several 4090
+_COMMON = {
+    "the", "of", "and", "for", "with", "on", "in", "per", "at", "to", "from", "is", "are", "was", "by", "our", "avg",
+    "all", "best", "no", "yes", "vs", "as", "it", "its", "this", "that", "be", "or", "an", "we", "not", "new", "one",
+    "two", "first", "last", "after", "before", "total", "sum", "mean", "average", "value", "result", "number", "ours",
+}  # fmt: skip
+_NAMED = {"k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+_LEAST_DIGITS = 3
+_MOST_NUMBERS = 16
+_MOST_ROWS = 80
+_FAR_LINES = 30
+_NEAR = 0.02  # two measurements may differ by so much
+_ENOUGH = 3
+_HALF = 0.501
+
+
+@dataclass(frozen=True)
+class _Words:
+    """The words of a table: of each row, of each column, and in how many rows or columns each word stands."""
+
+    labels: tuple[frozenset[str], ...]
+    rows: tuple[frozenset[str], ...]
+    columns: tuple[frozenset[str], ...]
+    in_labels: Counter[str]
+    in_rows: Counter[str]
+    in_columns: Counter[str]
+    numbers: tuple[frozenset[str], ...]
+    numeric: tuple[int, ...]
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Numbers that differ by a slip from the cell that they repeat."""
+    tables = [(table, _words_of(table)) for table in document.tables if len(table.cells) <= _MOST_ROWS]
+    if not tables:
+        return
+    for index, sentence in enumerate(document.sentences):
+        if len(sentence.numbers) > _MOST_NUMBERS:
+            continue
+        words = _tokens(sentence.text)
+        topics = words | _tokens(_heading_before(document, sentence.line))
+        for place, number in enumerate(sentence.numbers):
+            if number.hedge == "bound" or number.low <= 0 or _significant(number.text) < _LEAST_DIGITS - 1:
+                continue
+            if number.unit == "s" and _DEVICES.match(sentence.text, sentence.positions[place][0]):
+                continue
+            found = [each for table, own in tables if (each := _cell_of(table, own, sentence, (words, topics), place))]
+            if len({each[0].text for each in found}) == 1 and not _stands_elsewhere(document, number, found[0][0]):
+                cell, table, words_of = found[0]
+                if not _is_given(document, index, number):
+                    yield _finding(number, cell, table, words_of)
+                    break
+
+
+def _heading_before(document: Document, line: int) -> str:
+    """The nearest heading of Markdown in the lines before."""
+    for text in reversed(document.lines[max(0, line - _FAR_LINES) : line - 1]):
+        if text.startswith("#"):
+            return text
+    return ""
+
+
+@lru_cache(maxsize=4096)
+def _tokens(text: str) -> frozenset[str]:
+    plain = _TAG.sub(" ", _LINKED.sub(r"\1", text)).lower().replace("_", " ")
+    found = {word.rstrip("s") if len(word) > 3 else word for word in _WORD.findall(plain)}
+    return frozenset(word for word in found if len(word) > 1 and word not in _COMMON)
+
+
+def _digits(text: str) -> str:
+    return re.sub(r"\D", "", text)
+
+
+def _significant(text: str) -> int:
+    return len(_digits(text).strip("0"))
+
+
+def _words_of(table: TextTable) -> _Words:
+    rows, numbers = [], []
+    for texts, cells in zip(table.texts, table.cells, strict=True):
+        labels = [text for k, text in enumerate(texts) if k == 0 or cells[k] is None]
+        rows.append(frozenset().union(*(_tokens(text) for text in labels)))
+        numbers.append(frozenset(_digits(cell.text) for cell in cells if cell and _is_telling(cell)))
+    names = tuple(_tokens(texts[0]) for texts in table.texts)
+    columns = tuple(_tokens(heading) for heading in table.headings)
+    half = len(table.cells) / 2
+    numeric = [k for k in range(len(table.headings)) if sum(row[k] is not None for row in table.cells) > half]
+    return _Words(
+        names,
+        tuple(rows),
+        columns,
+        in_labels=_counted(names),
+        in_rows=_counted(rows),
+        in_columns=_counted(columns),
+        numbers=tuple(numbers),
+        numeric=tuple(numeric),
+    )
+
+
+def _counted(groups: Iterable[frozenset[str]]) -> Counter[str]:
+    """In how many groups each word stands."""
+    return Counter(word for words in groups for word in words)
+
+
+def _is_telling(number: Number) -> bool:
+    """Whether a number has enough digits to show what a sentence is about."""
+    digits = _significant(number.text)
+    return digits >= _LEAST_DIGITS or (digits > 1 and bool("." in number.text or number.unit))
+
+
+def _cell_of(
+    table: TextTable, own: _Words, sentence: Sentence, said: tuple[frozenset[str], frozenset[str]], place: int
+) -> tuple[Number, TextTable, str] | None:
+    """The only cell of what the sentence names that is the number but for a slip."""
+    number = sentence.numbers[place]
+    others = {_digits(n.text) for k, n in enumerate(sentence.numbers) if k != place}
+    by_row = [_row_strength(own, row, said[1], others) for row in range(len(table.cells))]
+    by_column = [_column_strength(table, own, column, said[0], others, number) for column in range(len(table.headings))]
+    found = []
+    for row, strength in enumerate(by_row):
+        for column, cell in enumerate(table.cells[row]):
+            if (
+                cell is None
+                or not column
+                or cell.hedge
+                or not _of_one_unit(number, cell, own.rows[row] | own.columns[column])
+            ):
+                continue
+            if not strength or not by_column[column] or strength + by_column[column] < _ENOUGH:
+                continue
+            if not value(number).apart(value(cell)) or not number.bounds.apart(cell.bounds):
+                return None
+            if any(not each.bounds.apart(cell.bounds) for each in sentence.numbers):
+                continue
+            if words_of := _slip(number, cell, strength, by_column[column]):
+                found.append((cell, table, words_of))
+    return found[0] if len(found) == 1 else None
+
+
+def _row_strength(own: _Words, row: int, words: frozenset[str], others: set[str]) -> int:
+    """2 for each number that only this row has, and for its label or a name with digits; 1 for a word of its own."""
+    mine, wide = own.labels[row], own.rows[row]
+    alone = {word for word in mine & words if own.in_labels[word] == 1}
+    alone |= {word for word in wide & words if own.in_rows[word] == 1}
+    shared = [
+        digits for digits in own.numbers[row] if digits in others and sum(digits in each for each in own.numbers) == 1
+    ]
+    if not alone and not shared:
+        return int(len(own.rows) == 1)
+    named = len(mine) > 1 and mine <= words
+    coded = any(re.search(r"[a-z].*\d|\d.*[a-z]", word) for word in alone)
+    own_words = 2 if named or coded or len(alone) > 1 else 1 if alone else 0
+    return own_words + 2 * min(2, len(shared))
+
+
+def _column_strength(
+    table: TextTable, own: _Words, column: int, words: frozenset[str], others: set[str], number: Number
+) -> int:
+    """2 for the heading or two numbers of the column, 1 for a word of its own or the only column; more for its unit."""
+    mine = own.columns[column]
+    shared = sum(
+        1
+        for row in table.cells
+        if (cell := row[column]) and _digits(cell.text) in others and _significant(cell.text) > 2
+    )
+    alone = {word for word in mine & words if own.in_columns[word] == 1}
+    whole = bool(mine) and mine <= words and bool(alone)
+    strength = 2 if whole or shared > 1 else 1 if alone or own.numeric == (column,) else 0
+    units = {k for k in own.numeric for row in table.cells if (cell := row[k]) and cell.unit == number.unit}
+    if number.unit and units == {column}:
+        strength += 1 if number.unit in COUNTED else 2
+    return min(strength, 3)
+
+
+def _of_one_unit(number: Number, cell: Number, words: frozenset[str]) -> bool:
+    """Whether both are in one unit; a share may stand without, as may a unit that the table has in words."""
+    if number.unit == cell.unit:
+        return True
+    if number.unit and not cell.unit and number.unit not in ("%", "x"):
+        return number.unit.lower().rstrip("s") in words
+    if cell.unit and not number.unit and cell.unit not in ("%", *COUNTED):
+        return False
+    if number.unit and cell.unit:
+        return base(number.unit)[0] == base(cell.unit)[0] and (number.unit == "%") == (cell.unit == "%")
+    return "x" not in (number.unit, cell.unit) or number.unit == cell.unit
+
+
+def _slip(number: Number, cell: Number, row: int, column: int) -> str:
+    """The slip between a number and a cell, if it is sure enough."""
+    sizes = [base(each.unit)[1] if number.unit and cell.unit else 1 for each in (number, cell)]
+    low, high = (float(each * sizes[1] / sizes[0]) for each in (cell.low, cell.high))
+    size = _NAMED.get(number.text[-1], 1.0)
+    words = slip(number.text.rstrip("kMBT"), low / size, high / size) if low > 0 else ""
+    if not words:
+        return ""
+    return words if _is_sure(number, cell, words, (low, high), (row, column)) else ""
+
+
+def _is_sure(number: Number, cell: Number, words: str, right: tuple[float, float], named: tuple[int, int]) -> bool:
+    """Whether a slip is sure: the less surely row and column are named, the fewer numbers may be one slip away."""
+    row, column = named
+    digits = min(_significant(number.text), _significant(cell.text))
+    mine, theirs = (_digits(each.text) for each in (number, cell))
+    alike = _shape(number) == _shape(cell)
+    is_well_named = row > 3 and column > 1
+    if digits < (2 if row > 3 else 3):
+        return False
+    if abs(float(number.low) / right[0] - 1) < _NEAR and not is_well_named:
+        return False
+    if words == "one digit differs":
+        one = alike and sum(a != b for a, b in zip(mine, theirs, strict=True)) == 1
+        return one and row >= (2 if digits > 3 else 4)
+    if words.startswith("two digits"):
+        return alike and sorted(mine) == sorted(theirs)
+    factor = next((size for size, name in FACTORS.items() if words.endswith(f"factor of {name}")), 0)
+    if not factor or not _is_exact(number, *right, factor):
+        return False
+    same = sorted(mine.strip("0")) == sorted(theirs.strip("0"))
+    if not same and row + column < 4 and (row < 2 or factor in (60, 3600)):
+        return False
+    in_units = bool(number.unit and cell.unit and row > 1)
+    if factor in (60, 3600):
+        return in_units or row + column > 4
+    if factor >= 1000:
+        return in_units or row > 3
+    return factor != 2 or is_well_named
+
+
+def _is_exact(number: Number, low: float, high: float, factor: int) -> bool:
+    """Whether a number is another one times or by a factor within the digits of both, not only nearly."""
+    size, half = float(number.low + number.high) / 2, float(number.high - number.low) / 2
+    half = max(half, _HALF * 10.0 ** -_shape(number)[1])  # counts are exact, but not half of them
+    middle, room = (low + high) / 2, (high - low) / 2
+    return any(abs(size - middle * each) <= max(half, room * each) for each in (float(factor), 1 / factor))
+
+
+def _shape(number: Number) -> tuple[int, int]:
+    """How many digits a number has before and after its point."""
+    whole, _, fraction = re.sub(r"[^\d.]", "", number.text).partition(".")
+    return len(whole), len(fraction)
+
+
+def _stands_elsewhere(document: Document, number: Number, cell: Number) -> bool:
+    """Whether the number, or one that it may be rounded from, is that of another cell, or both stand elsewhere."""
+    for each in document.numbers:
+        same = each.unit == number.unit or not (each.unit and number.unit)
+        if each.table is not None and each is not cell and same and not each.bounds.apart(number.bounds):
+            return True
+    lines = [
+        sum(bool(pattern.search(line)) for line in document.lines) for pattern in (_printed(number), _printed(cell))
+    ]
+    return min(lines) > 1
+
+
+def _printed(number: Number) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\d.,]){re.escape(number.text)}(?!\d|\.\d)")
+
+
+def _is_given(document: Document, index: int, number: Number) -> bool:
+    """Whether the numbers around give it."""
+    target = operand_of(number)
+    return target is None or any(
+        each.low <= target.high and target.low <= each.high
+        for each in expressions(target, around(document, index))
+        if len(each.operands) < 3
+    )
+
+
+def _finding(number: Number, cell: Number, table: TextTable, words: str) -> Finding:
+    row = table.texts[cell.row or 0][0]
+    heading = table.headings[cell.cell or 0]
+    return Finding(
+        "inconsistent",
+        (number, cell),
+        f'{with_unit(number)} is {with_unit(cell)} in "{row}", "{heading}" of {table_name(table)} ({words}).',
+        matters(value(number), value(cell) if number.unit and cell.unit else cell.bounds),
+        "a number that is given twice",
+    )

@@ -1,0 +1,130 @@
+"""Numbers that a sentence repeats from a table, and products whose factors have names or stand in brackets."""
+
+import pytest
+
+from scalelens.audit.inconsistencies import inconsistencies
+from scalelens.audit.reading import document_of
+
+TABLE = """
+| model | image size | latency (ms) | throughput (images/s) | accuracy |
+|---|---|---|---|---|
+| resnet50 | 224 | 6.172 | 1620.8 | 76.13 |
+| [vit-b16](https://example.org/vit) | 224 | 9.843 | 1016.2 | 81.07 |
+| convnext-t | 224 | 7.518 | 1330.1 | 82.52 |
+
+{}
+"""
+
+REPEATED = {
+    "swapped": ("The latency of convnext-t is 7.518 ms.", "7.518 ms", "7.158 ms"),
+    "a factor of ten": ("With vit-b16 we reach a throughput of 1016.2 images/s.", "1016.2 images", "10162 images"),
+    "one digit, beside another number of the row": (
+        "resnet50 has an accuracy of 76.13 and a latency of 6.172 ms.",
+        "6.172 ms",
+        "6.572 ms",
+    ),
+    "half, beside two numbers of the row": (
+        "vit-b16 has 81.07 accuracy, a latency of 9.843 ms and a throughput of 1016.2 images/s.",
+        "9.843 ms",
+        "4.922 ms",
+    ),
+}
+PRODUCTS = {
+    "in brackets": ("Each pass has 64 products in all layers (32 layers × 2).", "32 layers", "34 layers"),
+    "after a colon": ("38 affinity fields: 19 parts × 2 directions.", "38", "39"),
+    "a sum in brackets": ("We stop at 7799008 (7594208+204800).", "204800", "204850"),
+    "heads": ("24 blocks, embed_dim=1024, heads=16, head_dim=64.", "1024", "1054"),
+    "iterations": ("Evaluation every 12,288 samples (768 iterations with GBS=16).", "12,288", "12,298"),
+    "accumulation": (
+        "With 4-way data parallel, a micro batch size of 16 and a global batch size of 2048 there is gradient "
+        "accumulation on 32 batches.",
+        "on 32",
+        "on 37",
+    ),
+    "stages": ("That is 64 layers over PP=32 => 2 layers per gpu.", "64", "54"),
+    "a share of about": ("Peak disk: 77% (≈156 GB / 202 GB).", "202", "2020"),
+    "by a factor": (
+        "We reduce 768 dimensions to 128 dimensions, reducing the storage by factor 6.",
+        "factor 6",
+        "factor 60",
+    ),
+    "a quotient of counts": ("The windows cover 35 / 42 = 83.3% of the guards.", "83.3", "83.7"),
+    "two shares of a peak": ("We reach a MFU and HFU of 56.3% and 57.0%, respectively.", "56.3", "112.6"),
+}
+TRUE = {
+    "another row": TABLE.format("The latency of the old kernel was 7.158 ms."),
+    "the value of another row": TABLE.format("Unlike vit-b16, we measured 7.518 ms."),
+    "half of it": TABLE.format("With half of the layers convnext-t has a latency of 3.759 ms."),
+    "two measurements": TABLE.format("In another run convnext-t had a latency of 7.528 ms."),
+    "another unit": TABLE.format("convnext-t was trained with 7158 images."),
+    "several cards": "| model | time (s) | loss |\n|---|---|---|\n| LoRA | 3090 | 1.2 |\n| full | 5120 | 1.1 |\n\n"
+    "With LoRA the time is shorter on two 4090s than on four.",
+    "heads of another size": "24 blocks, embed_dim=1024, heads=16, head_dim=128.",
+    "two shares of one base": "BF16 is at 1.76x of the base (69 us), FP8 at 2.33x of the base (52 us).",
+    "points of plain values": "TriviaQA: 60.5 vs 65.8 (−5.3%).",
+    "a name before a factor": "This frees BKV*D*2 = 64*64*2 = 8KB of memory.",
+    "the size of an element": "The output is 4 experts x 2880 floats = 46KB.",
+    "a setting": "A sweep of BS 512→3600, sweet spot BS=1800, 2264 fps.",
+    "used devices": "The baseline is tp=4, pp=1, dp=2. The baseline only uses 8 of 16 GPUs.",
+    "times of two rounds": "A longer time is seen in round 8 with offload (9.4s vs 7.4s in round 7).",
+    "a day": "301 runs are left, about 137h ≈ 3/5-3/6.",
+    "dollars": "You spend $2,100 + $1,800 + $3,200 = $7,100 a month.",
+    "energy beside shares": "Result: 97.85% vs 95.55%, 2.5× less energy.",
+    "devices of a node": "With heads=14, TP=2, PP=1 and DP=2 we run 2 nodes × 2 GPUs.",
+    "a function": "The scale is 1/sqrt(256) = 1/16.",
+    "a sum after its factors": "The builds happen twice: 25.7s×2 + 103s×2 = 257s.",
+    "another name after a comma": "FPR 0.0404→0.0435（未降）、AUPRC +0.0018。",
+    "a name before a preposition": "Decode reaches **11.0 tok/s = 0.476× AR** at block 4.",
+    "about, within a product": "The transfer is 32 × ~274 KB / 12 GB/s = 0.73 ms.",
+    "a label before a sum": "On the GPU 80% = 12.6 ms + 2 ms overhead = 14.6 ms.",
+    "two uses": "It gives a 37% improvement (80% ALU util vs 25%).",
+    "less than its parts": "2-layer LSTMs of 512 units with a bidirectional encoder (i.e., 1 bidirectional layers).",
+    "numbers in ten thousands": "LLM 调用从 11 万次降到 330 次（300x）。",
+    "bits of a register": "A fragment: aReg[4][8] = 32 x 32-bit = 32 registers.",
+    "versions": "- 1.0 -> 2.0: 4.3x speedup",
+    "times a name": "2240ms = 2× the trained 14-encoder-frame.",
+    "two qualities": "6-bit beats int8: +9% RTFx, smaller (422 MB vs 564 MB).",
+    "parts of the devices": "- Machine: 2 nodes with 16 H20 GPUs each\n  - Generation: 4 GPUs\n",
+    "the largest of a column": "| file | time (s) | peak GB |\n|---|---|---|\n| a | 1.5 | 2.1 |\n| b | 2.5 | 3.3 |\n"
+    "| c | 4.0 | 1.2 |\n| Total | 8.0 | 3.4 |\n",
+    "a change": "It falls to 6.1% (7.58/7.14 = 6.16%).",
+}
+
+
+@pytest.mark.parametrize("name", sorted(REPEATED))
+def test_a_number_that_differs_from_its_cell_by_a_slip_is_accused(name: str) -> None:
+    text, right, wrong = REPEATED[name]
+    assert right in text
+    assert not inconsistencies(document_of(TABLE.format(text), suffix=".md"))
+    assert inconsistencies(document_of(TABLE.format(text.replace(right, wrong)), suffix=".md"))
+
+
+@pytest.mark.parametrize("name", sorted(PRODUCTS))
+def test_a_product_that_its_factors_do_not_give_is_accused(name: str) -> None:
+    text, right, wrong = PRODUCTS[name]
+    assert right in text
+    assert not inconsistencies(document_of(text, suffix=".md"))
+    assert inconsistencies(document_of(text.replace(right, wrong), suffix=".md"))
+
+
+@pytest.mark.parametrize("name", sorted(TRUE))
+def test_what_may_be_something_else_is_not_accused(name: str) -> None:
+    assert not inconsistencies(document_of(TRUE[name], suffix=".md"))
+
+
+def test_zeros_and_a_second_base_in_a_table_are_not_accused() -> None:
+    rows = [(120, 60), (200, 74), (310, 93), (480, 312), (530, 106), (640, 128), (750, 300)]
+    lines = [f"| layer {k} | {a} | {b} | {100 * (1 - b / a):.5f} |" for k, (a, b) in enumerate(rows)]
+    lines += ["| total | 3030 | 1073 | 0.00000 |"]
+    head = "| layer | weights | kept | pruned (%) |\n|---|---|---|---|\n"
+    assert not inconsistencies(document_of(head + "\n".join(lines) + "\n", suffix=".md"))
+    lines[3] = lines[3].replace("35.00000", "53.00000")
+    assert inconsistencies(document_of(head + "\n".join(lines) + "\n", suffix=".md"))
+
+
+def test_a_cell_between_backquotes_is_a_number() -> None:
+    rows = [(812, 6.2), (1624, 12.4), (2436, 18.6), (3248, 24.8), (4060, 31.0)]
+    text = "| kernel | images/s | TFLOP/s |\n|---|---|---|\n" + "".join(
+        f"| v{k} | `{a}` | {b} |\n" for k, (a, b) in enumerate(rows)
+    )
+    assert document_of(text, suffix=".md").tables[0].cells[1][1] is not None
