@@ -145,6 +145,46 @@ def test_what_is_no_equation_is_not_accused(kind: str) -> None:
     assert said_of(TRUE[kind]) == []
 
 
+# Each side of an equation must be understood: in these something else stands beside the numbers, or the sign is none.
+NOT_UNDERSTOOD = {
+    "a time of a size": "- A GEMM of fp32 at 4096^3 ≈ 0.72 ms × 2 = ~1.4 ms",
+    "a number of devices and their name": "It is spread across 4× 5090 = 128 GB in all.",
+    "settings of a command": "EXPORT TOKENS=$((22*10**9)) GRAD_ACC_STEPS=16 bash train.sh",
+    "a setting after a product": "* baseline: 6400 × `AllReduce 12 MB nranks=8`",
+    "an abbreviation with its own value": "read all of them: no loss, 7/7 NS=64",
+    "shapes of matrices": "A valid call: 2×3 × 3×4 = 2×4",
+    "dimensions whose elements have two bytes": "- a checkpoint of one layer (4 × 512 × 1168 ≈ 4.6 MB)",
+    "bytes in a unit of 1,024 for each group": "A slice is M × K × 2 = 32 × 2048 × 2 = 128 KiB/WG",
+    "brackets that explain what stands before them": "The ceiling was ~1 ms/tok (200 kernels × 5 µs) ≈ 1.4% of 70 ms/tok.",
+    "weights and their shares": "Other weights give other shares (`2.0 + 1.0` = 66.7% / 33.3%).",
+    "a time and bytes": "It runs at the limit of the link there (469 µs ≈ 11 × 256 KiB)",
+    "a time of each, said before": "~2 min for each. Total for 4 seeds × 3 rounds = ~24 min.",
+    "retries of something with a name": "ETA: 5200 steps × ~3s/step = ~4.3h + ~2 KDA retries × 5min = ~4.5h",
+    "columns of equations": "= (4 x 4) blocks               = (3 x 4) blocks",
+    "digits grouped as LaTeX does": "$\\Rightarrow$ $141 \\times 141 = 19{,}881$ pairs",
+    "a unit as a text of a formula": "It needs $576 \\times 2 \\times 62 \\times 128 \\times 1024 = 8.72\\ \\mathrm{GiB}$ in all.",
+}
+WRONG_ALL_THE_SAME = (
+    "- a checkpoint of one layer (4 × 512 × 1168 ≈ 6.4 MB)",
+    "A slice is M × K × 2 = 32 × 2048 × 2 = 182 KiB/WG",
+    "$141 \\times 141 = 19{,}981$ pairs",
+    "It needs $576 \\times 2 \\times 62 \\times 128 \\times 1024 = 7.82\\ \\mathrm{GiB}$ in all.",
+    "With 5 kernels × 8 sizes × 5 runs = 7200 experiments",
+    "Total parameters: ~28×512 + 512 + 512×25 + 25 = **27,433 parameters**",
+    "per GPU: `6*7.3` = ~33.9GB of states",
+)
+
+
+@pytest.mark.parametrize("kind", NOT_UNDERSTOOD)
+def test_a_side_that_is_not_understood_is_not_accused(kind: str) -> None:
+    assert not inconsistencies(document_of(NOT_UNDERSTOOD[kind], suffix=".md"))
+
+
+@pytest.mark.parametrize("text", WRONG_ALL_THE_SAME)
+def test_a_wrong_equation_beside_these_is_found(text: str) -> None:
+    assert inconsistencies(document_of(text, suffix=".md"))
+
+
 CHANGES = """| quantization | perplexity | delta to fp16 |
 |--|--|--|
 | Q4_0 | 3.5550 | 3.61% |

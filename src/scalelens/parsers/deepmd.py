@@ -27,10 +27,10 @@ ANCHORS = (" training time ", ": total wall time = ", ": trn: ", "average traini
 
 _N = r"(\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"
 _TIME = re.compile(
-    rf"\bbatch +(\d{{1,9}})(?: training time {_N} s, testing time {_N} s|: total wall time = {_N} s(?=,|\s*\Z))"
+    rf"\bbatch +(\d{{1,9}})(?: training time {_N} s, testing time {_N} s|: total wall time = {_N} s(?=,|\s{{0,9}}\Z))"
 )
 _LOSSES = re.compile(r"\bbatch +(\d{1,9}): trn: (?=\w+ = )")
-_LOSS = re.compile(rf"(\w+) = {_N}(?=,|\s*\Z)")
+_LOSS = re.compile(rf"(?<!\w)(\w{{1,40}}) = {_N}(?=,|\s{{0,9}}\Z)")
 _MEAN = re.compile(rf"\baverage training time: {_N} s/batch\b")
 
 

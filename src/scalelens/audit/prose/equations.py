@@ -12,6 +12,16 @@ from scalelens.audit.document import Document
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Bounds, Number, bounds_of
 from scalelens.audit.prose.arithmetic import Token, Value, scales, tokens_of, value_at_end, value_at_start
+from scalelens.audit.prose.sides import (
+    OF_ELEMENTS,
+    are_understood,
+    is_cut,
+    is_of_elements,
+    is_setting,
+    may_be_upside_down,
+    room_of_measured,
+    without_macros,
+)
 from scalelens.audit.units import COUNTED, canonical
 from scalelens.audit.wording import about, matters
 
@@ -31,7 +41,7 @@ _QUOTIENT = re.compile(
     r"[\d.,]+ ?([A-Za-zµ%]*(?:/[A-Za-z]+)?) *$"
 )
 _BARE = re.compile(r" *[\d.,]*\d *(?:$|[),;:—–])")
-_PREFIXED = re.compile(r"[kKMGTP](?:i?B|[A-Z][A-Za-z/]*)$")  # "39 MFLOPs"
+_PREFIXED = re.compile(r"[kKMGTP](?:i?B|[A-Z][A-Za-z/]*)$|(?:kilo|mega|giga|tera)bytes?$|(?:m|b|tr)illions?$", re.IGNORECASE)
 _PURE = re.compile(r" *[\d.,]+ ?(?:%|[xX×])(?!\w)")
 _NEARLY_FACTOR = re.compile(r"(?:(?<=[×*/+])|(?<=[×*/+] ))~(?=\d)")
 _FACTOR_OF_A_NAME = re.compile(r"(?<=[A-Za-z)\]])\*(?=\d)")
@@ -70,7 +80,7 @@ def find(document: Document) -> Iterator[Finding]:
             or _DATES.search(line)
         ):
             continue
-        line = _NEARLY_FACTOR.sub(" ", line)
+        line = _NEARLY_FACTOR.sub(" ", without_macros(line))
         plain = _FACTOR_OF_A_NAME.sub("×", _SIGN_OF_MONEY.sub(" ", line))
         plain = _MARKUP.sub(lambda found: " " * len(found[0]), _BULLET.sub(lambda found: " " * len(found[0]), plain))
         signs = list(_EQUALS.finditer(plain))
@@ -103,8 +113,12 @@ def _of_sides(
         return None
     if _OF_ITEMS.search(left_text) and _BYTES.search(right_text):
         return None
-    left, right = value_at_end(tokens_of(left_text)), value_at_start(tokens_of(right_text))
+    left_tokens = tokens_of(left_text)
+    right_tokens = tokens_of(right_text)
+    left, right = value_at_end(left_tokens), value_at_start(right_tokens)
     if not left or not right or not (left.operators or right.operators):
+        return None
+    if not are_understood(left, left_text, left_tokens, right, right_text, right_tokens):
         return None
     if is_chain and not left.operators:
         return None  # "at 245 GB/s = 36 × 4 / 245 = 0.59": what is named first
@@ -114,6 +128,10 @@ def _of_sides(
         return None
     if sign[1] != "=" and any(_is_power_of_ten(side) for side in (left, right)):
         return None
+    if is_setting(line, begin, left) or may_be_upside_down(left, left_tokens, right):
+        return None
+    if begin and line[begin - 1] == "=" and not re.search(r"\s", line[begin : sign.end()]):
+        return None  # "A=2/16=4/32=8": names and lists
     if begin and sign[1].endswith(">") and not left.operators:
         return None  # "DP=2 => 4 × 2": what is named first
     if right.operators and not _first_differs(left, right):
@@ -126,8 +144,8 @@ def _of_sides(
     derived = (left_text if left.operators else right_text).strip()
     in_bytes = bool(_BYTES.search(left_text + right_text))
     alike = _of_two_alike(left_text, right_text)
-    nearly = bool(hedge) or sign[1] != "="
-    return (left, right, derived, start) if _differ(left, right, nearly, in_bytes, alike) else None
+    room = _NEARLY if hedge or sign[1] != "=" else max(map(room_of_measured, (left_tokens, right_tokens)))
+    return (left, right, derived, start) if _differ(left, right, room, in_bytes, alike) else None
 
 
 def _is_ambiguous(side: Value) -> bool:
@@ -157,17 +175,23 @@ def _first_differs(left: Value, right: Value) -> bool:
     return left.high < low or high < left.low
 
 
-def _differ(left: Value, right: Value, nearly: bool, in_bytes: bool, alike: bool) -> bool:
-    """Whether no reading of the two sides makes them equal."""
+def _differ(left: Value, right: Value, room: float, in_bytes: bool, alike: bool) -> bool:
+    """Whether no reading of the two sides makes them equal; by `room` they may differ."""
     if min(left.low, right.low) <= 0:
         return False
     words = (*left.after, *right.after[:1])
-    has_units = left.has_words or right.has_words or any(canonical(each) or _PREFIXED.match(each) for each in words)
+    has_units = (
+        left.has_words
+        or right.has_words
+        or any(canonical(each) or _PREFIXED.match(each.split("/")[0].strip()) for each in words)
+    )
     exact = "/" not in (*left.operators, *right.operators)
     low, high = _rounded(left, exact, in_bytes)
     other_low, other_high = _rounded(right, exact, in_bytes)
-    room = _NEARLY if nearly else _ROUNDED if has_units and not exact and not alike else 0.0
+    room = max(room, _ROUNDED if has_units and not exact and not alike else 0.0)
     low, high = low * (1 - room), high * (1 + room)
+    if is_cut(left, right):
+        low -= 1
     if alike and any(
         low - 1 <= each / 100 <= high - 1 or low <= 1 - each / 100 <= high for each in (other_low, other_high)
     ):
@@ -176,7 +200,9 @@ def _differ(left: Value, right: Value, nearly: bool, in_bytes: bool, alike: bool
     if len(parts.operators) > 1 and set(parts.operators) == {"+"} and all("." not in n.text for n in parts.numbers):
         low, high = low - 1, high + 1  # parts that were rounded one by one
     factors = (1.0, 100.0, 0.01) if alike else _factors(left, right, in_bytes) if has_units else (1.0,)
-    return not any(low * factor <= other_high and other_low <= high * factor for factor in factors)
+    of_elements = is_of_elements(left, right, in_bytes) or is_of_elements(right, left, in_bytes)
+    with_elements = [factor * each for factor in factors for each in (1.0, *OF_ELEMENTS * of_elements)]
+    return not any(low * factor <= other_high and other_low <= high * factor for factor in with_elements)
 
 
 def _factors(left: Value, right: Value, in_bytes: bool) -> Iterator[float]:
@@ -185,7 +211,7 @@ def _factors(left: Value, right: Value, in_bytes: bool) -> Iterator[float]:
     units = [canonical(word) for word in (*left.after, *right.after[:1])]
     if not suffixes and len(units) > 1 and units[0] == units[-1] != "" and right.after:
         return iter((1.0,))
-    prefixed = any(_PREFIXED.match(word) for word in (*left.after, *right.after[:1]))
+    prefixed = any(_PREFIXED.match(word.split("/")[0].strip()) for word in (*left.after, *right.after[:1]))
     if not suffixes and not prefixed and units and all(unit.split("/")[0] in COUNTED for unit in units if unit):
         return iter((1.0,))
     return scales("%" in (*suffixes, *units), bool(suffixes) or in_bytes)

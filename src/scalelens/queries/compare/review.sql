@@ -112,10 +112,13 @@ environment AS (
     SELECT 'environment' AS key, count(*) AS n_of, count(*) FILTER (len(missing) > 0) AS n_broken, 0 AS n_unknown,
         CASE WHEN count(*) = 0 THEN 'there are no runs'
             WHEN n_broken = 0 THEN format('{} runs state system, device, precision and versions', n_of)
-            ELSE format('of {} runs so many do not state: {}', n_of, any_value(most_missing)) END AS evidence
+            ELSE 'not stated: ' || any_value(most_missing) END AS evidence
     FROM described CROSS JOIN (
-        SELECT string_agg(name || ' ' || n_runs, ', ' ORDER BY n_runs DESC, name) AS most_missing
-        FROM (SELECT name, count(*) AS n_runs FROM (SELECT unnest(missing) AS name FROM described) GROUP BY name))),
+        SELECT string_agg(format('{} ({}{})', name, n_runs, if(position = 1, format(' of {} runs', n_of_runs), '')), ', '
+            ORDER BY position) AS most_missing
+        FROM (SELECT name, count(*) AS n_runs, row_number() OVER (ORDER BY count(*) DESC, name) AS position,
+                (SELECT count(*) FROM described) AS n_of_runs
+            FROM (SELECT unnest(missing) AS name FROM described) GROUP BY name))),
 energies AS (SELECT run_id, min(coverage) AS coverage, bool_and(energy_j IS NOT NULL) AS is_known
     FROM energy_efficiency(runs := runs) GROUP BY run_id),
 energy AS (
