@@ -161,6 +161,22 @@ NOT_UNDERSTOOD = {
     "a time of each, said before": "~2 min for each. Total for 4 seeds × 3 rounds = ~24 min.",
     "retries of something with a name": "ETA: 5200 steps × ~3s/step = ~4.3h + ~2 KDA retries × 5min = ~4.5h",
     "columns of equations": "= (4 x 4) blocks               = (3 x 4) blocks",
+    "whole times that are multiplied": "Run one after the other, 4 × 175 us = 702 us.",
+    "a quotient of unlike units the other way round": "Roofline: 16.7 GiB/tok ÷ 608 GB/s ≈ 36 tok/s.",
+    "a division without its rest": "The height is (224 - 7 + 6) / 2 + 1 = 223 / 2 + 1 = 111 + 1 = 112.",
+    "a part of what there is": "It is at the limit (8×3 = 28/32 registers).",
+    "the value of a name before": "PP=8 × VP=4 = 32 chunks × 1 layer/chunk.",
+    "a unit that is written out": "Memory = 32 × 800 × 450 × 640 × 4 = 29.49 gigabytes (4 bytes each).",
+    "a unit with a blank before its slash": "total = 36 × 1·2048·2304·2 ≈ 340 MB / microbatch",
+    "settings and rates": "| before | seq 8192/pdbs 4 = 451 vs seq 4096/pdbs 8 = 453 | tie |",
+    "a factor that is not read": "256 GPU = 4 domain × 16 节点 × 4 GPU",
+    "domains and GPUs": "The second step uses all (2 domains x 18 nodes = 144 GPUs).",
+    "ten thousands": "它产生一个 4096 × 4096 = 1600万 个元素的矩阵。",
+    "billions in words": "The matrix has 112,856 × 112,856 = 12.7 Billion elements.",
+    "a list of quotients": "（DEP8=2/16=4/32=8 节点）",
+    "a sum and a share": "- not sampled: 2 + 10 = 27.9% of the cells",
+    "raised digits": "Its probability is 1/32768 = 3.05×10⁻⁵ here.",
+    "decimal commas": "CAC = 306,25 / 3 ≈ 102",
     "digits grouped as LaTeX does": "$\\Rightarrow$ $141 \\times 141 = 19{,}881$ pairs",
     "a unit as a text of a formula": "It needs $576 \\times 2 \\times 62 \\times 128 \\times 1024 = 8.72\\ \\mathrm{GiB}$ in all.",
 }
@@ -172,6 +188,9 @@ WRONG_ALL_THE_SAME = (
     "With 5 kernels × 8 sizes × 5 runs = 7200 experiments",
     "Total parameters: ~28×512 + 512 + 512×25 + 25 = **27,433 parameters**",
     "per GPU: `6*7.3` = ~33.9GB of states",
+    "Each input is `600ms` (samples: `16000*0.6=960`).",
+    "naive = 16 × 1·258·1168·2 = 9,650,688 B",
+    "Agreement is 46/80 = 59%, for what that is worth.",
 )
 
 
@@ -280,3 +299,20 @@ def test_a_number_that_repeats_a_cell_is_held_against_it() -> None:
     sentence = "\nOur ResNet-50 reaches a throughput of {} images/s.\n"
     assert said_of(table + sentence.format("2,831.4")) == []
     assert said_of(table + sentence.format("2,381.4"))
+
+
+CUT = """| batch | slow (ms) | fast (ms) | speedup |
+|---|---|---|---|
+| 1 | 6.02 | 2.50 | 2.40 |
+| 2 | 8.14 | 3.11 | 2.61 |
+| 4 | 12.93 | 4.20 | 3.07 |
+| 8 | 20.11 | 5.93 | 3.39 |
+| 16 | 24.20 | 6.60 | 3.66 |
+| 32 | 32.43 | 8.07 | 4.01 |
+| 64 | 61.80 | 14.90 | 4.14 |
+"""
+
+
+def test_a_column_that_is_cut_and_not_rounded_accuses_no_other() -> None:
+    assert not inconsistencies(document_of(CUT, suffix=".md"))
+    assert inconsistencies(document_of(CUT.replace("4.01", "3.91"), suffix=".md"))

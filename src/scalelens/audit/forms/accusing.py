@@ -121,6 +121,8 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     printed = relation.target.numbers[place]
     if printed is None or _is_turned(relation, place) or _may_be_round(printed, low, high):
         return False
+    if _may_have_cut_operands(relation, place, printed, low, high):
+        return False
     if _is_of_its_row(table, relation, place, low, high):
         return False
     if _is_of_no_row(printed) or abs(float(printed.low + printed.high) - low - high) < _ROUNDED_BEFORE * abs(
@@ -141,6 +143,15 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     if not relation.fit.free and relation.meant and not is_measured(relation.target, relation.operands):
         return far or (len(relation.operands) > 1 and _is_strict(relation))
     return far and bool(slipped)
+
+
+def _may_have_cut_operands(relation: Relation, place: int, printed: Number, low: float, high: float) -> bool:
+    """Whether a product or a quotient is right if its operands were cut, not rounded: 4.0186 as 4.01."""
+    if len(relation.operands) != 2 or not re.search("[×/]", relation.form) or min(low, float(printed.low)) <= 0:
+        return False
+    used = [number for each in relation.operands if (number := each.numbers[place]) and "." in number.text]
+    room = sum(float((each.high - each.low) / (each.high + each.low)) for each in used if each.low > 0)
+    return float(printed.low) <= high * (1 + room) and low * (1 - room) <= float(printed.high)
 
 
 def _is_of_its_row(table: TextTable, relation: Relation, place: int, low: float, high: float) -> bool:

@@ -41,7 +41,9 @@ _QUOTIENT = re.compile(
     r"[\d.,]+ ?([A-Za-zµ%]*(?:/[A-Za-z]+)?) *$"
 )
 _BARE = re.compile(r" *[\d.,]*\d *(?:$|[),;:—–])")
-_PREFIXED = re.compile(r"[kKMGTP](?:i?B|[A-Z][A-Za-z/]*)$|(?:kilo|mega|giga|tera)bytes?$|(?:m|b|tr)illions?$", re.IGNORECASE)
+_PREFIXED = re.compile(
+    r"[kKMGTP](?:i?B|[A-Z][A-Za-z/]*)$|(?:kilo|mega|giga|tera)bytes?$|(?:m|b|tr)illions?$", re.IGNORECASE
+)
 _PURE = re.compile(r" *[\d.,]+ ?(?:%|[xX×])(?!\w)")
 _NEARLY_FACTOR = re.compile(r"(?:(?<=[×*/+])|(?<=[×*/+] ))~(?=\d)")
 _FACTOR_OF_A_NAME = re.compile(r"(?<=[A-Za-z)\]])\*(?=\d)")

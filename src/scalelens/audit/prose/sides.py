@@ -127,9 +127,9 @@ def _goes_on(value: Value, tokens: list[Token]) -> bool:
 
 
 def _has_word_before_a_number(tokens: list[Token]) -> bool:
-    """Whether a word follows a sign: `seq 8192/pdbs 4` names two settings."""
-    kinds = [token.kind for token in tokens]
-    return any(kinds[place : place + 3] == ["operator", "word", "number"] for place in range(len(kinds)))
+    """Whether a word follows a slash: `seq 8192/pdbs 4` names two settings."""
+    triples = zip(tokens, tokens[1:], tokens[2:], strict=False)
+    return any(a.text == "/" and (b.kind, c.kind) == ("word", "number") for a, b, c in triples)
 
 
 def _in_like_units(left: Value, left_tokens: list[Token], right: Value) -> bool:
