@@ -316,3 +316,26 @@ CUT = """| batch | slow (ms) | fast (ms) | speedup |
 def test_a_column_that_is_cut_and_not_rounded_accuses_no_other() -> None:
     assert not inconsistencies(document_of(CUT, suffix=".md"))
     assert inconsistencies(document_of(CUT.replace("4.01", "3.91"), suffix=".md"))
+
+
+RECORD = "**Stats**: latency {}s · {} tok/s · 700→{} tokens · $0.003\n\n"
+TIMES_AND_RATES = ((22.05, 51), (32.39, 52), (36.30, 51), (14.36, 49), (10.0, 50), (20.0, 50))
+TOKENS = (1125, 1684, 1851, 704, 500, 1000)
+OTHER_TOKENS = (1531, 2186, 1061, 735)  # each a slip away by chance
+
+
+@pytest.mark.parametrize(("wrong", "accused"), [((), 0), ((2,), 1), ((0, 2), 2), ((0, 1, 2, 3), 0)])
+def test_many_records_of_a_log_that_break_a_relation_are_counted_otherwise(
+    wrong: tuple[int, ...], accused: int
+) -> None:
+    """One or two records are slips; in four of six the tool's rate is of something else."""
+    tokens = [OTHER_TOKENS[place] if place in wrong else each for place, each in enumerate(TOKENS)]
+    text = "".join(RECORD.format(*both, each) for both, each in zip(TIMES_AND_RATES, tokens, strict=True))
+    assert len(inconsistencies(document_of(text, suffix=".md"))) == accused
+
+
+def test_a_template_of_cpp_is_no_mark_of_a_number() -> None:
+    """`tile<64>` once ended the audit: marks of numbers look like this."""
+    text = "A call of `tile<64>` or `tile<128>` takes all: 4 nodes × 8 GPUs = {} GPUs."
+    assert not inconsistencies(document_of(text.format(32), suffix=".md"))
+    assert inconsistencies(document_of(text.format(23), suffix=".md"))

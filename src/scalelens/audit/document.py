@@ -7,6 +7,13 @@ from functools import cached_property
 from scalelens.audit.headings import ColumnMeaning
 from scalelens.audit.printed import Number
 
+_MARK = re.compile(r"<(?=\d+>)")  # in the text itself, where it marks nothing
+
+
+def without_marks(text: str) -> str:
+    """A text of the same length in which only the marks of numbers look like `<0>`."""
+    return _MARK.sub(" ", text)
+
 
 @dataclass(frozen=True)
 class Sentence:
@@ -20,11 +27,16 @@ class Sentence:
     @cached_property
     def marked(self) -> str:
         """The sentence in lower case, with `<0>` for its first number and unit, `<1>` for the second, and so on."""
-        text = self.text
+        text = without_marks(self.text)
         for index in reversed(range(len(self.positions))):
             start, end = self.positions[index]
             text = f"{text[:start]}<{index}>{text[end:]}"
         return re.sub(r"[*_$\\~\s]+", " ", text).lower()
+
+    @cached_property
+    def form(self) -> str:
+        """What it has besides numbers: the same in all records of a log."""
+        return re.sub(r"<\d+>|\d+", "#", self.marked)
 
 
 @dataclass(frozen=True)

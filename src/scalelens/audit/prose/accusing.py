@@ -30,7 +30,7 @@ _SURE_WITH_UNIT = 0.4
 _SURE_OF_UNITS = 1.0  # power × time is an energy, images over images/s are seconds: units alone leave little else
 _DECADE = 2.3
 _CLOSE = 0.2  # logarithm: numbers of one size crowd, and so do what they give
-_LOG = 4  # sentences that differ in their numbers alone are records of a log
+LOG = 4  # sentences that differ in their numbers alone are records of a log
 _MOST_NUMBERS = 24  # of a sentence; one with more is a listing
 _MOST_COMPARED = 5  # of a sentence that compares two values
 _NEARLY = 0.006  # a formula that gives nearly the number explains it: its operands may be rounded elsewhere
@@ -46,9 +46,9 @@ _DERIVES = re.compile(
 
 def find(document: Document) -> Iterator[Finding]:
     """Numbers of the prose that are a slip away from what their surroundings give."""
-    records = Counter(_skeleton(sentence) for sentence in document.sentences)
+    records = Counter(sentence.form for sentence in document.sentences)
     for index, sentence in enumerate(document.sentences):
-        if records[_skeleton(sentence)] >= _LOG or len(sentence.numbers) > _MOST_NUMBERS or _CODE.search(sentence.text):
+        if records[sentence.form] >= LOG or len(sentence.numbers) > _MOST_NUMBERS or _CODE.search(sentence.text):
             continue
         if not (_DERIVES.search(sentence.marked) or is_keyed(sentence)) or not sentence.numbers:
             continue
@@ -63,11 +63,6 @@ def find(document: Document) -> Iterator[Finding]:
                 target, operands, document, sentence
             ):
                 yield _finding(target, *found)
-
-
-def _skeleton(sentence: Sentence) -> str:
-    """What a sentence has besides numbers."""
-    return re.sub(r"<\d+>|\d+", "#", sentence.marked)
 
 
 def _of_other_base(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from scalelens.audit.document import Document, Sentence, TextTable
+from scalelens.audit.document import Document, Sentence, TextTable, without_marks
 from scalelens.audit.numerals import number_words
 from scalelens.audit.printed import Number
 from scalelens.audit.units import canonical
@@ -95,7 +95,7 @@ def with_labels(sentence: Sentence) -> list[Number]:
 def with_spelled(sentence: Sentence) -> tuple[str, list[Number]]:
     """The marked sentence with its spelled numbers marked too, and all its numbers; unlike there, units are kept."""
     numbers = list(sentence.numbers)
-    text = sentence.text
+    text = without_marks(sentence.text)
     spans = []
     for number, (start, _) in zip(sentence.numbers, sentence.positions, strict=True):
         spans.append((start, start + len(number.text), numbers.index(number)))
