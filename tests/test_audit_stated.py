@@ -339,3 +339,15 @@ def test_a_template_of_cpp_is_no_mark_of_a_number() -> None:
     text = "A call of `tile<64>` or `tile<128>` takes all: 4 nodes × 8 GPUs = {} GPUs."
     assert not inconsistencies(document_of(text.format(32), suffix=".md"))
     assert inconsistencies(document_of(text.format(23), suffix=".md"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The lift is +3.32pp fresh against fresh (0.4365 vs 0.4033), as both were measured.",
+        "It collapsed: rho **0.1651 vs floor 0.7555 (−59.0pp)** in the end.",
+        "- Bandwidth alone: 1M * 2 bytes = 2 MB, at 1792 GB/s = 1.1 us at least",
+    ],
+)
+def test_points_of_fractions_and_stars_that_multiply_are_read(text: str) -> None:
+    assert not inconsistencies(document_of(text, suffix=".md"))

@@ -7,6 +7,7 @@ from functools import cached_property
 from scalelens.audit.headings import ColumnMeaning
 from scalelens.audit.printed import Number
 
+_TIMES = re.compile(r"(?<=> )\*(?= [<(])")  # between two numbers: elsewhere it is a bullet or bold
 _MARK = re.compile(r"<(?=\d+>)")  # in the text itself, where it marks nothing
 
 
@@ -31,7 +32,7 @@ class Sentence:
         for index in reversed(range(len(self.positions))):
             start, end = self.positions[index]
             text = f"{text[:start]}<{index}>{text[end:]}"
-        return re.sub(r"[*_$\\~\s]+", " ", text).lower()
+        return re.sub(r"[*_$\\~\s]+", " ", _TIMES.sub("×", text)).lower()
 
     @cached_property
     def form(self) -> str:

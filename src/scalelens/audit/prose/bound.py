@@ -182,8 +182,8 @@ def _held(change: _Change, others: list[Number]) -> Finding | None:
     if not ways or any(not _wide(c).apart(way) for way in ways) or _from_others(change, others):
         return None
     found = _slip_of(change, ways)
-    if not found:
-        return None
+    if not found or (not c.unit and found.endswith("a hundred")):
+        return None  # percentage points, which are no unit here: "+3.32pp (0.4365 vs 0.4033)"
     best = min((way for way in ways if way.high > 0), key=lambda way: abs(middle(way) - middle(_size(c))))
     said = "times" if c.unit == "x" else c.unit
     return Finding(
