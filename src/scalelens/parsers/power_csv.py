@@ -123,7 +123,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def _are_shares(header: Sequence[str]) -> bool:
-    """Whether the columns are series of Prometheus that hold a power or an energy of what is no sensor."""
+    """Whether the columns are series of Prometheus that hold a power or an energy of something other than a sensor."""
     return time_column(header) is not None and any(is_series(name) and _MEASURED.search(name) for name in header)
 
 

@@ -183,7 +183,7 @@ def _held(change: _Change, others: list[Number]) -> Finding | None:
         return None
     found = _slip_of(change, ways)
     if not found or (not c.unit and found.endswith("a hundred")):
-        return None  # percentage points, which are no unit here: "+3.32pp (0.4365 vs 0.4033)"
+        return None  # percentage points, which are not a unit here: "+3.32pp (0.4365 vs 0.4033)"
     best = min((way for way in ways if way.high > 0), key=lambda way: abs(middle(way) - middle(_size(c))))
     said = "times" if c.unit == "x" else c.unit
     return Finding(

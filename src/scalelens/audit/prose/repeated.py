@@ -15,8 +15,7 @@ from scalelens.audit.document import Document, Sentence, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import FACTORS, slip
 from scalelens.audit.printed import Number
-from scalelens.audit.prose.expressions import expressions
-from scalelens.audit.prose.operands import around, operand_of
+from scalelens.audit.prose.restated import is_given
 from scalelens.audit.quantities import value
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import matters, table_name, with_unit
@@ -73,7 +72,7 @@ def find(document: Document) -> Iterator[Finding]:
             found = [each for table, own in tables if (each := _cell_of(table, own, sentence, (words, topics), place))]
             if len({each[0].text for each in found}) == 1 and not _stands_elsewhere(document, number, found[0][0]):
                 cell, table, words_of = found[0]
-                if not _is_given(document, index, number):
+                if not is_given(document, index, number):
                     yield _finding(number, cell, table, words_of)
                     break
 
@@ -280,16 +279,6 @@ def _stands_elsewhere(document: Document, number: Number, cell: Number) -> bool:
 
 def _printed(number: Number) -> re.Pattern[str]:
     return re.compile(rf"(?<![\d.,]){re.escape(number.text)}(?!\d|\.\d)")
-
-
-def _is_given(document: Document, index: int, number: Number) -> bool:
-    """Whether the numbers around give it."""
-    target = operand_of(number)
-    return target is None or any(
-        each.low <= target.high and target.low <= each.high
-        for each in expressions(target, around(document, index))
-        if len(each.operands) < 3
-    )
 
 
 def _finding(number: Number, cell: Number, table: TextTable, words: str) -> Finding:

@@ -61,7 +61,7 @@ def find(document: Document) -> Iterator[Finding]:
             if texts[_digits(number.text)] > 1:
                 continue
             source = _of_tables(document, sentence, words, number) or _of_sentences(said, sentence, place)
-            if source and not _is_given(document, index, number):
+            if source and not is_given(document, index, number):
                 yield _finding(number, *source)
 
 
@@ -69,7 +69,7 @@ def _digits(text: str) -> str:
     return re.sub(r"\D", "", text)
 
 
-def _is_given(document: Document, index: int, number: Number) -> bool:
+def is_given(document: Document, index: int, number: Number) -> bool:
     """Whether the numbers around give it."""
     target = operand_of(number)
     return target is None or any(
