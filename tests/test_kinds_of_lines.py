@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from conftest import FIXTURES
+from scalelens.parsing.other_languages import in_english
 from scalelens.tabular.unknown_logs.clock import is_stamp_alone, stamp_in
 from scalelens.tabular.unknown_logs.json_in_lines import json_written_out
 from test_generic_lines import asked, log
@@ -125,3 +127,27 @@ def test_a_heading_below_its_stamp_begins_an_epoch_then(tmp_path: Path) -> None:
         lines += [f"2026-01-02 03:{epoch:02d}:55,000 - Loss       | {1 / epoch:.4f}     | {2 / epoch:.4f}"]
     found = asked(log(tmp_path, *lines), tmp_path, "SELECT origin, count(*), median(span_s) FROM phases GROUP BY ALL")
     assert found == [("derived", 5, 60.0)]
+
+
+@pytest.mark.parametrize(
+    ("text", "english"),
+    [
+        ("Epoche 3/20: Verlust 2.04, Dauer 45.1 s", "epoch 3/20: loss 2.04, time 45.1 s"),
+        ("[08:00:00] 第 12/100 步 损失 2.31 每步耗时 0.45秒", "[08:00:00] step 12/100 loss 2.31 step time 0.45 s"),
+        ("第3轮训练完成，训练损失：0.52，总耗时：45.2秒", "epoch 3 训练完成, train loss: 0.52, total time: 45.2 s"),
+        ("Época 3/20 pérdida: 2.1 tiempo: 45 segundos", "epoch 3/20 loss: 2.1 time: 45 s"),
+        ("Эпоха 3, потери: 2.1, время: 45.3 сек", "epoch 3, loss: 2.1, time: 45.3 s"),
+        ("Schrittmacher 3, Dauer 5 s", "Schrittmacher 3, Dauer 5 s"),
+        ("Die Dauer war 5 s", "Die Dauer war 5 s"),
+    ],
+)
+def test_words_of_training_in_other_languages(text: str, english: str) -> None:
+    assert in_english(text) == english
+
+
+def test_english_lines_stay_as_they_are() -> None:
+    logs = [path for path in (FIXTURES / "generic_lines").glob("*.log") if not path.stem.startswith("epochs_in_")]
+    assert len(logs) > 50
+    for path in logs:
+        lines = path.read_text(errors="replace").splitlines()
+        assert [in_english(line) for line in lines] == lines

@@ -44,6 +44,10 @@ times the count is the time passed is a running mean, and so is an `avg batch ti
 `Time for the last 100 steps: 12.5 s` is that of a hundred steps, and a cost with a unit of time (`step cost: 187.5 ms`) is
 a time.  A count that is the same in each epoch (`Epoch[7] - Iter: [0/13]`) counts nothing.
 
+A line that counts epochs, steps or batches in German, French, Spanish, Portuguese, Italian, Russian, Chinese, Japanese or
+Korean is read as if its words of training were English: `Epoche 3: Verlust 2.1, Dauer 45 s`.  `0.31s per step` is
+`0.31 s/step`.
+
 A number with a unit in brackets is not a mean of a loss: `loss 2.3 (0.12 sec)`.  `Time elapsed 0:01:01` and `time=0.2m`
 are spans that have passed.  `(no improve 1/10)` and folds are not counts; a configuration in a line is not a record.  Of two counts of steps, one always the same
 multiple of the other, the smaller is the step.

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import ahocorasick_rs
 
 from scalelens.parsing.launcher_prefixes import ANSI, CURSOR_UP, MPI_TAG, pieces, without_prefix
+from scalelens.parsing.other_languages import COUNTING, in_english
 
 ALL_LINES = 10_000  # lines with a word of training that are looked at before only samples are
 _ALL_BYTES = 8 << 20  # bytes that are searched for such words before only samples are
@@ -29,7 +30,9 @@ _MOST_REPORTED = 20  # patterns of one text
 
 _WORDS = ("step", "iter", "epoch", "batch", "time", "elapsed", "took", "throughput", "speed", "loss")
 FINDER = ahocorasick_rs.BytesAhoCorasick(
-    [form.encode() for word in _WORDS for form in (word, word.title(), word.upper())] + [b"/s", b"per_sec", b"s/it"],
+    [form.encode() for word in _WORDS for form in (word, word.title(), word.upper())]
+    + [word.encode() for word in COUNTING]
+    + [b"/s", b"per_sec", b"s/it"],
     implementation=ahocorasick_rs.Implementation.DFA,
 )
 
@@ -221,7 +224,7 @@ class RecurringLines:
         text = raw.decode("utf-8", "replace")
         if "\x1b" in text:
             text = ANSI.sub("", text)
-        text = without_prefix(text)[0].strip()
+        text = in_english(without_prefix(text)[0].strip())
         if text[:1] in _JSON_STARTS and text.endswith(","):  # a part of a document, not a record
             return
         parts = _NUMBER.split(_without_times(text))

@@ -1,7 +1,7 @@
 """Numbers with a comma for the point, as programs print them in a locale that has it: `loss 2,0312, time 0,431 s`.
 
-Which it is shows only over the whole text: `1,431` may be more than a thousand.  Where numbers such as `0,431` stand
-in several lines, and a point stands in none of them, each comma between digits is one.
+Which it is shows only over the whole text: `1,431` may be more than a thousand.  Where numbers such as `0,431` or
+`2,0312` stand in several lines, and a point stands in none of them, each comma between digits is one.
 """
 
 import itertools
@@ -16,9 +16,9 @@ _MOST_LINES = 2_000  # with a comma between digits
 _LEAST_LINES = 5
 _MOSTLY = 0.9
 _BETWEEN_DIGITS = re.compile(rb"\d,\d")
-# No thousands begin with a zero.  `00:00,012` is a stamp, `[0,12]` a list, and `1,0,12` more than one number;
-# `epoch 0,12` may be two counts.
-_SURE = re.compile(rb"(?<![\w,.\[({-])0,\d{2,12}(?!\d|[,.]\d)")
+# No thousands begin with a zero, or have four digits.  `00:00,012` is a stamp, `[0,12]` a list, and `1,0,12` more than
+# one number; `epoch 0,12` may be two counts.
+_SURE = re.compile(rb"(?<![\w,.\[({-])(?:0,\d{2,12}|\d{1,3},\d{4,12})(?!\d|[,.]\d)")
 _COUNTED = re.compile(rb"(?:epoch|step|iter|iteration|batch|it)\W{0,3}\Z", re.IGNORECASE)
 _BEFORE = 14  # bytes before a number, in which such a word stands
 _POINT = re.compile(rb"(?<![\w.])\d{1,12}\.\d{1,12}(?![\w.])")

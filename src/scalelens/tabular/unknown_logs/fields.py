@@ -80,10 +80,14 @@ _TIME_OF_LAST = re.compile(
 _PARTS_BEFORE_UNIT = re.compile(
     r"(\d)\s?\((?=[^()]*[A-Za-z])[^()]{1,40}\)\s?(?=m?s/(?:itr?|iter|iteration|step|batch)\b)"
 )
+# `0.45s per step` and `3.1 steps per second` are `0.45 s/step` and `3.1 steps/second`.
+_PER = re.compile(
+    r"(?<=\d)(\s?[A-Za-z]{1,12}) per (?=(?:s|sec|second|itr?|iter|iteration|step|batch)\b(?!\s?[:=]|\s\d))"
+)
 _OF_EPOCH = re.compile(r" \d{1,6}\.\d{1,4} ?h/epoch\b")  # an estimate beside it
 _GLUED = re.compile(r"(?<![\w.,:/-])(\d{1,7})(epoch)(?=[:\s])|(?<=:)(?:\d{1,9}-)?(\d{1,9})(batch|iter)(?=:)")
 _SEPARATOR = re.compile(
-    r"[,;|\t>]|\s[-\u2022\u00b7]\s|\s{2,}|[)\]}](?=[\s\[({|,:-])|\](?=[A-Za-z])|\b(?:INFO|DEBUG|WARNING|root)\b"
+    r"[,;|\t>]|(?<=\w{6})\.\s(?=[A-Z])|\s[-\u2022\u00b7]\s|\s{2,}|[)\]}](?=[\s\[({|,:-])|\](?=[A-Za-z])|\b(?:INFO|DEBUG|WARNING|root)\b"
 )
 _COUNTED = re.compile(r"\s(epochs|steps|iterations|iters|batches|updates)\b(?!\s?[:=])", re.IGNORECASE)  # 3/100 epochs
 _AROUND = " \t:=|,;-~>*/@<'\"\u2022"
@@ -159,6 +163,8 @@ def parsed(text: str) -> Parsed:
         text = _LOSS_AT.sub(r"\g<count>, \g<name>: ", text)
     if ")s/" in text or ")ms/" in text or ") s/" in text:
         text = _OF_EPOCH.sub("", _PARTS_BEFORE_UNIT.sub(r"\1 ", text))
+    if " per " in text:
+        text = _PER.sub(r"\1/", text)
     if "epoch" in text or "atch:" in text:
         text = _GLUED.sub(lambda match: f"{match[2] or match[4]} {match[1] or match[3]}", text)
     if "ime " in text or "uration " in text:
@@ -223,7 +229,10 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
             continue
         gap = text[done : match.start()]
         value = _value_of(match["number"], point, text[match.end("number") : match.end("number") + 2])
-        whole = value is not None and match["number"].replace(",", "").isdecimal()
+        digits = match["number"].replace(",", "")
+        if text[match.end("number") : match.end("number") + 1] in ("", " "):
+            digits = digits.removesuffix(".")  # `Step: 12000. Time elapsed: 23.4 s`: the sentence ends
+        whole = value is not None and digits.isdecimal()
         of_all = _OF_ALL.match(text, match.end("number")) if whole else None
         before = fields[-1] if fields else None
         is_mean = (gap.strip() == "(" and before is not None) or (

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line, end_of_whole_lines, is_json
 from scalelens.parsing.launcher_prefixes import ANSI, CURSOR_UP, MPI_TAG, SRUN_CUT, joined_again, pieces, without_prefix
+from scalelens.parsing.other_languages import in_english
 from scalelens.parsing.recurring_lines import FINDER
 from scalelens.parsing.source import Source
 from scalelens.tabular.unknown_logs.bars import divided
@@ -61,6 +62,7 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
                 rank, location = own_rank, own_location
             if points:
                 text = points(text)
+            text = in_english(text)
             texts = divided(text) if "/s" in text or "s/" in text else [text]
             for j, one in enumerate(texts):
                 yield Line(one, number, rank, location), whole or (k + 1, j + 1) < (len(parts), len(texts))

@@ -37,7 +37,9 @@ _STEPS = (
     "",
 )  # what a rate of steps counts
 _NAMED_RATE = re.compile(
-    r"(?P<what>it|step|batch|update)(?:er|eration)?(?:e?s)?(?:/| per |_per_)(?:s|secs?|seconds?)\Z|ups\Z", re.IGNORECASE
+    r"(?:(?:train(?:ing)?|avg|average|mean)[_ ])?(?P<what>it|step|batch|update)(?:er|eration)?(?:e?s)?"
+    r"(?:/| per |_per_)(?:s|secs?|seconds?)\Z|ups\Z",
+    re.IGNORECASE,
 )
 _MOST_KEPT = 50_000  # records that are kept in memory; more are parsed again for each pass
 _TIMES_OF_DAY = (BY_CLOCK, "timestamp")

@@ -1,0 +1,73 @@
+"""Words of training in other languages, as the English ones: `Epoche 3: Verlust 2.1, Dauer 45 s`, `第3轮 耗时45秒`.
+
+A line is put into English where it counts epochs, steps or batches by a word of another language.  What has no English
+word here stays as it is.
+"""
+
+from collections.abc import Iterable
+
+from scalelens.parsing import lazy_re as re
+
+# Longer words first where one begins with another; a blank keeps words apart that are written without.
+_WORDS = {
+    " val loss ": "Validierungsverlust 验证损失 検証損失",
+    " train loss ": "Trainingsverlust 训练损失 訓練損失",
+    " loss ": "Verlust perte pérdida perda perdita 损失值 损失 損失 손실 потери ошибка",
+    " epoch time ": "每轮耗时 每轮用时 本轮耗时 本轮用时 轮耗时 轮用时",
+    " step time ": "每步耗时 每步用时 单步耗时 单步用时",
+    " eta ": "verbleibend restant restante 预计剩余时间 剩余时间 预计剩余 剩余",
+    " total time ": "Gesamtzeit Gesamtdauer 总耗时 总用时 累计耗时 累计用时",
+    " mean ": "Mittel moyenne media média 平均",
+    " epoch ": "Epochen Epoche Époque époque Epoque epoque época Época epoca Epoca "
+    "轮次 轮数 轮 周期 エポック 에포크 Эпоха эпоха",
+    " iteration ": "迭代次数 迭代 反復 반복 итерация Итерация",
+    " step ": "Schritt étape Étape paso passo 步数 步 ステップ 스텝 단계 Шаг шаг",
+    " batch ": "批次 バッチ 배치 lote батч Батч",
+    " learning rate ": "Lernrate 学习率 学習率",
+    " accuracy ": "Genauigkeit exactitude 准确率 正確率 精度",
+    " time ": "Dauer Zeit durée Durée temps Temps tiempo duración tempo duração durata "
+    "耗时 用时 时间 時間 시간 время Время",
+    " ms": "毫秒 ミリ秒 мс",
+    " s": "Sekunden secondes segundos secondi 秒钟 秒 초 секунд сек",
+    " min": "Minuten 分钟 분 минут мин",
+    ": ": "：",
+    ", ": "， 、 ；",
+    "(": "（",
+    ")": "）",
+    "%": "％",
+    "/": "／",
+}
+_ENGLISH = {word: english for english, words in _WORDS.items() for word in words.split()}
+_BLANKLESS = 0x2E80  # from this code on, scripts write words without blanks between them
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """A pattern of some words, the longest first, whole where blanks keep words apart."""
+    return "|".join(
+        word if not word.isalpha() or ord(word[0]) >= _BLANKLESS else rf"(?<![^\W\d_]){word}(?![^\W\d_])"
+        for word in sorted(words, key=len, reverse=True)
+    )
+
+
+COUNTING = tuple(word for key in (" epoch ", " iteration ", " step ", " batch ") for word in _WORDS[key].split())
+_NTH = re.compile(r"第\s?(\d+)(\s?/\s?\d+)?\s?(轮|步|次迭代|批)")  # 第 3/20 轮
+_COUNTS = re.compile(_any_of(COUNTING))
+# What is looked for first, as it takes a tenth of the time: parts of the counting words in ASCII, and other letters.
+_IN_ASCII = ("poche", "poque", "poca", "chritt", "paso", "passo", "lote")
+_LETTER = re.compile(r"[\u00c0-\u024f\u0400-\u04ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
+_ANY = re.compile(_any_of(_ENGLISH))
+_BLANKS = re.compile(" {2,}")
+
+
+def in_english(text: str) -> str:
+    """A line with the words of training in English, if it counts by a word of another language; else as it is."""
+    if text.isascii():
+        if not any(part in text for part in _IN_ASCII):
+            return text
+    elif not _LETTER.search(text):
+        return text
+    if not _COUNTS.search(text):
+        return text
+    text = _NTH.sub(r"\3 \1\2 ", text)
+    text = _ANY.sub(lambda match: _ENGLISH[match[0]], text)
+    return _BLANKS.sub(" ", text).replace(" :", ":").replace(" =", "=").replace(" ,", ",").strip(" ")
