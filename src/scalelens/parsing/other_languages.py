@@ -1,14 +1,11 @@
 """Words of training in other languages, as the English ones: `Epoche 3: Verlust 2.1, Dauer 45 s`, `第3轮 耗时45秒`.
 
 A line is put into English where it counts epochs, steps or batches by a word of another language.  What has no English
-word here stays as it is.
+word here stays as it is.  In scripts that put no blanks between words, longer ones come first.
 """
-
-from collections.abc import Iterable
 
 from scalelens.parsing import lazy_re as re
 
-# Longer words first where one begins with another; a blank keeps words apart that are written without.
 _WORDS = {
     " val loss ": "Validierungsverlust 验证损失 検証損失",
     " train loss ": "Trainingsverlust 训练损失 訓練損失",
@@ -38,25 +35,18 @@ _WORDS = {
     "/": "／",
 }
 _ENGLISH = {word: english for english, words in _WORDS.items() for word in words.split()}
-_BLANKLESS = 0x2E80  # from this code on, scripts write words without blanks between them
-
-
-def _any_of(words: Iterable[str]) -> str:
-    """A pattern of some words, the longest first, whole where blanks keep words apart."""
-    return "|".join(
-        word if not word.isalpha() or ord(word[0]) >= _BLANKLESS else rf"(?<![^\W\d_]){word}(?![^\W\d_])"
-        for word in sorted(words, key=len, reverse=True)
-    )
-
-
-COUNTING = tuple(word for key in (" epoch ", " iteration ", " step ", " batch ") for word in _WORDS[key].split())
 _NTH = re.compile(r"第\s?(\d+)(\s?/\s?\d+)?\s?(轮|步|次迭代|批)")  # 第 3/20 轮
-_COUNTS = re.compile(_any_of(COUNTING))
+_BLANKS = re.compile(" {2,}")
+_WORD = re.compile(r"[^\W\d_]+")
+_OWN_SIGNS = "[\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af\uff00-\uffef]"  # of scripts that put no blanks between words
+_IN_SIGNS = re.compile(
+    f"(?={_OWN_SIGNS})(?:" + "|".join(sorted((w for w in _ENGLISH if w[0] >= "\u3000"), key=len, reverse=True)) + ")"
+)
+COUNTING = tuple(word for key in (" epoch ", " iteration ", " step ", " batch ") for word in _WORDS[key].split())
+_COUNTING_SIGNS = tuple(word for word in COUNTING if word[0] >= "\u3000")
 # What is looked for first, as it takes a tenth of the time: parts of the counting words in ASCII, and other letters.
 _IN_ASCII = ("poche", "poque", "poca", "chritt", "paso", "passo", "lote")
 _LETTER = re.compile(r"[\u00c0-\u024f\u0400-\u04ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
-_ANY = re.compile(_any_of(_ENGLISH))
-_BLANKS = re.compile(" {2,}")
 
 
 def in_english(text: str) -> str:
@@ -66,8 +56,12 @@ def in_english(text: str) -> str:
             return text
     elif not _LETTER.search(text):
         return text
-    if not _COUNTS.search(text):
+    has_signs = any(word in text for word in _COUNTING_SIGNS)
+    if not has_signs and not any(word in COUNTING for word in _WORD.findall(text)):
         return text
-    text = _NTH.sub(r"\3 \1\2 ", text)
-    text = _ANY.sub(lambda match: _ENGLISH[match[0]], text)
+    if has_signs:
+        text = _NTH.sub(r"\3 \1\2 ", text)
+        text = _IN_SIGNS.sub(lambda match: _ENGLISH[match[0]], text)
+    else:
+        text = _WORD.sub(lambda match: _ENGLISH.get(match[0], match[0]), text)
     return _BLANKS.sub(" ", text).replace(" :", ":").replace(" =", "=").replace(" ,", ",").strip(" ")
