@@ -16,6 +16,7 @@ from scalelens.ingestion.formats import Formats
 from scalelens.parsing.archive_names import is_archive
 from scalelens.parsing.dispatch import LineDispatcher
 from scalelens.parsing.format_file import defect, name_of
+from scalelens.parsing.json_logs import unwrapping
 from scalelens.parsing.launcher_folders import rank_file
 from scalelens.parsing.recurring_lines import Recurring, RecurringLines
 from scalelens.parsing.rows import Rows
@@ -72,6 +73,9 @@ def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = Fa
     text = head[mark:].decode(codec, "replace").encode() if codec else head[mark:]
     if note := stand_in(text):
         return "unknown", note
+    source.unwrap = unwrapping(text)
+    if source.unwrap:
+        head = text = b"\n".join(map(source.unwrap, text.split(b"\n")))
     if text.startswith(MAGIC):
         text += schema_of(source)
     for format in _owners(formats.first, text, source.name):

@@ -30,6 +30,7 @@ MOST_RATIO = 2000  # what unpacks to more times its size is not a log: gzip cann
 RATIO_FROM = 64 << 20  # unpacked bytes below which the ratio is not looked at
 MOST_RATIO_HELD = 50  # the same of a format that needs all of the content at once
 _MOST_UNPACKED = 1 << 40
+_LONGEST_WRAPPED = 1 << 20  # bytes of a line of JSON with a printed line in it
 _RACY_NS = 2 * 10**9  # a file that was written so short a time ago may be written again without another time
 SPARE_S, SLOWEST_BYTES_PER_S = 60, 50_000  # processor time of a content; Megatron's records take 1/200 of it
 _GZIP, _ZSTD, _XZ, _BZIP2 = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\x00", b"BZh"
@@ -55,6 +56,7 @@ class Source:
         self._opened_ns = time.time_ns()
         self.damage: str | None = None
         self.progress: Callable[[int], None] | None = None  # called with the number of stored bytes just read
+        self.unwrap: Callable[[bytes], bytes] | None = None  # takes the printed line out of a line; see json_logs.py
         self._stored = stored
         self._head: bytes | None = None
         self._began_s: float | None = None  # processor time of this thread at the first block of the content
@@ -158,7 +160,24 @@ class Source:
             yield from self._blocks(size)
 
     def utf8(self, size: int = CHUNK) -> Iterator[bytes]:
-        """The content as UTF-8 text without byte order mark; UTF-16 is converted, other bytes stay as they are."""
+        """The content as UTF-8 text without byte order mark; UTF-16 is converted, other bytes stay as they are.
+
+        With `unwrap`, each line is what that takes out of it.
+        """
+        blocks = self._utf8(size)
+        if not self.unwrap:
+            yield from blocks
+            return
+        rest = b""
+        for block in blocks:
+            *lines, rest = (rest + block).split(b"\n")
+            yield b"".join(self.unwrap(line) + b"\n" for line in lines)
+            if len(rest) > _LONGEST_WRAPPED:
+                yield rest
+                rest = b""
+        yield self.unwrap(rest)
+
+    def _utf8(self, size: int) -> Iterator[bytes]:
         codec, mark = encoding_of(self.head())
         decode = codecs.getincrementaldecoder(codec)(errors="replace").decode if codec else None
         for block in self.chunks(size):
