@@ -25,12 +25,12 @@ from scalelens.parsing.launcher_prefixes import ANSI
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import TableRecord, head_lines, lines_of
-from scalelens.tabular.column_names import read_name
+from scalelens.tabular.column_names import SPELT, read_name
 from scalelens.tabular.column_values import Survey
 from scalelens.tabular.roles import ColumnReading, assign
 from scalelens.tabular.steps import lacks, write_rows
 from scalelens.tabular.unknown_logs.clock import Clock, Stamp, stamp_in
-from scalelens.tabular.unknown_logs.records import BY_CLOCK, TOTAL
+from scalelens.tabular.unknown_logs.records import BY_CLOCK, TIMES, TOTAL
 from scalelens.tabular.unknown_logs.shapes import COUNTS
 from scalelens.tabular.unknown_logs.times import LineTimes
 
@@ -45,6 +45,7 @@ _NAME = re.compile(r"[^\W\d_][\w /%()\[\].:@#-]{0,40}\Z")
 _MEASURED = re.compile(r"loss|acc|perplexity|(?<![a-z])ppl", re.IGNORECASE)
 _SPAN = re.compile(r"(?:(\d+):)?(\d+):([0-5]\d(?:\.\d+)?)\Z")
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|nan|inf)\Z", re.IGNORECASE)
+_WITH_UNIT = re.compile(r"([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s?([A-Za-z\u00b5\u03bc]{1,7})\Z")  # 0.81 s
 _IN_SECONDS = ({"dur", "train_loss"}, {"elapsed_time", "main/loss"})  # names that skorch and Chainer print together
 _BAR_OF_EPOCH = re.compile(r"Epoch \d+/\d+ : \|")  # fastprogress draws it below the names, before the first row
 _COUNT = re.compile(r"\d+(?:/\d+)?\Z")
@@ -131,7 +132,8 @@ def _numbers_of(line: str, names: list[str]) -> list[str]:
     if len(cells) != len(names):
         return []
     counts = [cell for cell, name in zip(cells, names, strict=True) if read_name(name).role in COUNTS]
-    numbers = sum(bool(_NUMBER.match(cell) or _SPAN.match(cell) or _COUNT.match(cell)) for cell in cells)
+    kinds = (_NUMBER, _SPAN, _COUNT, _WITH_UNIT)
+    numbers = sum(any(kind.match(cell) for kind in kinds) for cell in cells)
     return cells if all(map(_COUNT.match, counts)) and 2 * numbers > len(cells) else []
 
 
@@ -166,5 +168,7 @@ def _value(name: str, cell: str, names: list[str]) -> tuple[str, Any]:
     if span := _SPAN.match(cell):
         hours, minutes, seconds = (float(part or 0) for part in span.groups())
         return f"{name} [s]", hours * 3600 + minutes * 60 + seconds
+    if (measured := _WITH_UNIT.match(cell)) and SPELT.get(measured[2].lower()) in TIMES and not read_name(name).unit:
+        return f"{name} [{SPELT[measured[2].lower()]}]", measured[1]
     known = any(name in together and together <= set(names) for together in _IN_SECONDS) and "loss" not in name
     return f"{name} [s]" if known else name, cell

@@ -23,6 +23,8 @@ _STEMS = {
     "epoch": "epoch_time", "data": "data_time",
 }  # fmt: skip
 
+_TIME_OF = re.compile(r"\A(?:time|timing)s?_(?=.)")  # of what stands after it: `time.step_s`, `timing/data_ms`
+
 SPELLINGS = {
     "s": "s sec secs second seconds", "ms": "ms msec msecs millis millisecond milliseconds",
     "us": "us usec usecs \u00b5s \u03bcs microsecond microseconds", "ns": "ns nsec nsecs nanosecond nanoseconds",
@@ -98,8 +100,8 @@ def read_name(name: str) -> _NameReading:
         scope = "rank" if rate["per"] or rate["before"] == "local" else None
         scope = scope or ("global" if rate["before"] or rate["after"] else None)
         return _NameReading("tokens_per_s" if rate["what"].startswith("tok") else "samples_per_s", scope)
-    if unit in UNITS_OF_KIND["time"] and stem in _STEMS:
-        return _NameReading(_STEMS[stem], unit)
+    if unit in UNITS_OF_KIND["time"] and (what := _TIME_OF.sub("", stem)) in _STEMS:
+        return _NameReading(_STEMS[what], unit)
     if stem in _ANY_TIME and (unit is None or unit in UNITS_OF_KIND["time"]):
         return _NameReading("time", unit)
     if len(stem) > 1 and SPELT.get(stem) in ("s", "ms"):

@@ -87,7 +87,7 @@ _PER = re.compile(
 _OF_EPOCH = re.compile(r" \d{1,6}\.\d{1,4} ?h/epoch\b")  # an estimate beside it
 _GLUED = re.compile(r"(?<![\w.,:/-])(\d{1,7})(epoch)(?=[:\s])|(?<=:)(?:\d{1,9}-)?(\d{1,9})(batch|iter)(?=:)")
 _SEPARATOR = re.compile(
-    r"[,;|\t>]|(?<=\w{6})\.\s(?=[A-Z])|\s[-\u2022\u00b7]\s|\s{2,}|[)\]}](?=[\s\[({|,:-])|\](?=[A-Za-z])|\b(?:INFO|DEBUG|WARNING|root)\b"
+    r"[,;|\t>]|[\"'](?=\s\w)|(?<=\w{6})\.\s(?=[A-Z])|\s[-\u2022\u00b7]\s|\s{2,}|[)\]}](?=[\s\[({|,:-])|\](?=[A-Za-z])|\b(?:INFO|DEBUG|WARNING|root)\b"
 )
 _COUNTED = re.compile(r"\s(epochs|steps|iterations|iters|batches|updates)\b(?!\s?[:=])", re.IGNORECASE)  # 3/100 epochs
 _AROUND = " \t:=|,;-~>*/@<'\"\u2022"
@@ -314,6 +314,9 @@ def _name_in(gap: str, done: int) -> tuple[str, int]:
     stripped = name.strip(_AROUND + "[({}<").removeprefix(". ")
     if stripped.count("(") > stripped.count(")"):
         stripped = stripped.rpartition("(")[2]
+    if "=" in stripped and (own := stripped.rpartition("=")[2].partition(" ")[2].strip()):
+        stripped = own  # `level=info msg=train step`, where level and msg have words as values
+        return stripped, done + text.rfind(stripped)
     if len(stripped) > _LONGEST_NAME or stripped.count(" ") >= _WORDS_OF_A_NAME:
         return "", done + len(gap)
     if idle := _IDLE_BEGIN.match(stripped):
