@@ -7,7 +7,8 @@ Source: the user's own; tabular/role_table.py says which names are recognized, d
 
 Asked after generic_lines, where that reads nothing.  What stands below a heading is of its step, up to a line without a
 number, or one that counts something; it is read as the numbers of one line are in generic_lines.  A time needs its unit
-there, and no time is derived from time stamps.  `Elapsed Time: 29.5 seconds` is since the start where it only grows; not
+there, and no time is derived from time stamps.  Below a heading such as `===== Step 3/100 =====` stand up to 40 lines, and
+those without a number among them end nothing, but for another rule.  `Elapsed Time: 29.5 seconds` is since the start where it only grows; not
 where validation or saving stands between most headings.  Where two kinds of headings count steps, nothing is read; of those of epochs that stand once in each, the first counts.  The
 last heading, where numbers are missing that all others have, may be cut: a problem.
 
@@ -47,6 +48,7 @@ SECOND_READ = True  # also where other formats took lines, but none that are ste
 
 _MOST_LINES = 300_000
 _LINES_BELOW = {"step": 5, "epoch": 60}
+_RULED, _BELOW_A_RULE = re.compile(r"[=#*~\u2500-\u257f-]{3,}"), 40  # `===== Step 3/100 =====`, and the lines below it
 _MOSTLY = 0.9
 _OFTENER = 3  # epochs that follow one another, for each restart
 _EVALUATES = re.compile(r"\W*(?:val|valid|validat(?:ion|ing)|dev|test|testing|eval|evaluation)\b", re.IGNORECASE)
@@ -116,6 +118,8 @@ class _Blocks:
         self.wanted: set[str] = set()  # columns that all headings but the last have below them
         self.headings = self.paused = 0  # those before which a line mentions validation or saving
         self.validated = 0  # times of validations
+        self.is_ruled = self.role == "step" and bool(_RULED.search(shape.example))
+        self.lines_below = _BELOW_A_RULE if self.is_ruled else _LINES_BELOW[self.role]
 
     def records(self, source: Source) -> Iterator[TableRecord]:
         """A record for each heading, with the numbers below it."""
@@ -142,13 +146,14 @@ class _Blocks:
                 cells = {"rank": rank, "worker": location, BY_CLOCK: now, **count}
                 cells = {name: value for name, value in cells.items() if value is not None}
                 opened[whose] = TableRecord(number, cells, None, text)
-                left[whose] = _LINES_BELOW[self.role]
+                left[whose] = self.lines_below
                 continue
             pause = pause or bool(PAUSES.search(text.encode()))
             if not left.get(whose):
                 continue
             fields = parsed(text).fields if not parts else []
-            left[whose] = left[whose] - 1 if fields or self.role == "epoch" else 0
+            ends = not fields and self.role == "step" and (not self.is_ruled or _RULED.search(text))
+            left[whose] = 0 if ends else left[whose] - 1
             evaluates = bool(_EVALUATES.match(text))
             for column, value in filter(None, map(self.table.named, fields if whole else [])):
                 if evaluates and read_name(column).unit in TIMES:

@@ -58,6 +58,7 @@ _COUNT_BY_WORD = re.compile(
 _COUNT_OF_ALL = re.compile(  # 12/391, [12:391], 1.21k/5.00k, 12it [00:03, and :1-100batch:
     r"(?<![#@/\w.:])(#)\s?(?:/|of)\s?#(?![/\w.@])|\[\s?(#)\s?:\s?#\s?\]"
     r"|(?<![#@/\w.:])(#)[kM]?/#[kM] \[|(?<![#@/\w.:])(#)[kM]?it \[[@#]|(?<=[:#-])(#)batch:"
+    r"|\[#, {0,8}(#)\],?(?= {1,4}(?:(?:train|training|avg|average|mean)[_ ])?loss\b)"  # [3,  2000] loss
 )
 _TRAINING = re.compile(r"train|(?<!val_)(?<!val )(?<!test_)(?<!test )loss|(?<![a-z])lr(?![a-z])", re.IGNORECASE)
 _WORK = re.compile(  # without a word of it, "12/391" may count anything

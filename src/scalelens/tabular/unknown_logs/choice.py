@@ -6,7 +6,7 @@ from scalelens.parsing import lazy_re as re
 from scalelens.parsing.progress_bars import is_of_training
 from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS
 from scalelens.tabular.column_names import read_name
-from scalelens.tabular.unknown_logs.records import column_of
+from scalelens.tabular.unknown_logs.records import MEAN_TIME, TIMES, column_of
 from scalelens.tabular.unknown_logs.shapes import CONSTANT, Shape
 
 _MEASURED = (
@@ -30,7 +30,8 @@ def _roles_of(shape: Shape) -> set[str]:
     roles = {reading.role for reading in readings}
     roles |= {"loss" for name in usual if _LOSS.search(name) and not ELSEWHERE.search(name)}
     roles |= {"loss" for name in usual if COST.fullmatch(name) and not shape.units[name]}
-    roles |= {"running_time"} if shape.bar == "tqdm" else set()
+    means = any(MEAN_TIME.fullmatch(name) and shape.units[name] in TIMES for name in usual)
+    roles |= {"running_time"} if shape.bar == "tqdm" or means else set()
     in_unit = {_SURE for reading in readings if reading.role == "batch_time" and reading.unit}
     return in_unit | {role for role in roles if role in _MEASURED}
 

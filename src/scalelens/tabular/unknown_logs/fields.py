@@ -85,6 +85,8 @@ _PER = re.compile(
     r"(?<=\d)(\s?[A-Za-z]{1,12}) per (?=(?:s|sec|second|itr?|iter|iteration|step|batch)\b(?!\s?[:=]|\s\d))"
 )
 _OF_EPOCH = re.compile(r" \d{1,6}\.\d{1,4} ?h/epoch\b")  # an estimate beside it
+# `[3,  2000] loss: 2.5` is `epoch 3, batch 2000, loss: 2.5`.
+_PAIR = re.compile(r"\[(\d{1,6}), {0,8}(\d{1,9})\],?(?= {1,4}(?:(?:train|training|avg|average|mean)[ _])?loss\b)")
 _GLUED = re.compile(r"(?<![\w.,:/-])(\d{1,7})(epoch)(?=[:\s])|(?<=:)(?:\d{1,9}-)?(\d{1,9})(batch|iter)(?=:)")
 _SEPARATOR = re.compile(
     r"[,;|\t>]|[\"'](?=\s\w)|(?<=\w{6})\.\s(?=[A-Z])|\s[-\u2022\u00b7]\s|\s{2,}|[)\]}](?=[\s\[({|,:-])|\](?=[A-Za-z])|\b(?:INFO|DEBUG|WARNING|root)\b"
@@ -163,6 +165,8 @@ def parsed(text: str) -> Parsed:
         text = _LOSS_AT.sub(r"\g<count>, \g<name>: ", text)
     if ")s/" in text or ")ms/" in text or ") s/" in text:
         text = _OF_EPOCH.sub("", _PARTS_BEFORE_UNIT.sub(r"\1 ", text))
+    if "loss" in text and "[" in text:
+        text = _PAIR.sub(r"epoch \1, batch \2,", text, count=1)
     if " per " in text:
         text = _PER.sub(r"\1/", text)
     if "epoch" in text or "atch:" in text:

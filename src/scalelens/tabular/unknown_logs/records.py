@@ -37,7 +37,7 @@ _STEPS = (
     "",
 )  # what a rate of steps counts
 _NAMED_RATE = re.compile(
-    r"(?:(?:train(?:ing)?|avg|average|mean)[_ ])?(?P<what>it|step|batch|update)(?:er|eration)?(?:e?s)?"
+    r"(?:(?:train(?:ing)?|avg|average|mean|interval)[_ ])?(?P<what>it|step|batch|update)(?:er|eration)?(?:e?s)?"
     r"(?:/| per |_per_)(?:s|secs?|seconds?)\Z|ups\Z",
     re.IGNORECASE,
 )
@@ -49,7 +49,7 @@ _USUAL, _ALWAYS = 0.5, 0.9  # shares of the lines of a shape that have a name
 _STAMPED = 0.9  # share of the lines that have a time stamp, where these are times of the records
 _LEAST_NAMES = 0.5  # share of the usual names that a record has
 PAUSES = re.compile(rb"eval|(?<![a-z])(?:val|test)(?!ue)|checkpoint|saving|saved", re.IGNORECASE)
-_MEAN_TIME = re.compile(
+MEAN_TIME = re.compile(
     r"(?:step|iter|iteration|batch)[ _]avg|(?:avg|average|mean)[ _.]{1,2}(?:(?:step|iter|iteration|batch)[ _]time"
     r"|time[ _](?:per[ _]|/ ?)?(?:step|iter|iteration|batch))",
     re.IGNORECASE,
@@ -298,7 +298,7 @@ class LineTable:
         rate = _NAMED_RATE.match(field.name) if value and not unit else None
         if rate and value and any((rate["what"] or "up").lower() in counted for counted in self.shape.key[1]):
             return RUNNING, 1.0 / value
-        if unit in TIMES and value is not None and _MEAN_TIME.fullmatch(field.name):
+        if unit in TIMES and value is not None and MEAN_TIME.fullmatch(field.name):
             return RUNNING, value * TIMES[unit]
         name = field.name or ("time" if unit in TIMES else "")
         if unit and len(unit) > 2 and "/" in unit and not name:
