@@ -6,6 +6,7 @@ A name is what stands between a number and the one before it, after the last sep
 `[12:391]`) is distinguished from what is measured.  Nothing is decided here about what a name means.
 """
 
+import functools
 from typing import NamedTuple
 
 from scalelens.parsing import lazy_re as re
@@ -243,7 +244,7 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
             gap.strip() == "," and before is not None and before.is_mean
         )
         is_mean = is_mean and not _is_other_quantity(before, unit)
-        name, start = (before.name, done) if is_mean and before else _name_in(gap, done)
+        name, ahead = (before.name, 0) if is_mean and before else _name_in(gap)
         if of_all and (counted := _COUNTED.match(text, of_all.end())):
             name = counted[1]
         if unit in _TIME_UNITS and "/" not in (unit or ""):
@@ -254,7 +255,7 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
             Field(
                 name, None if value is None else value * scale, unit,
                 int(of_all[of_all.lastindex or 1].replace(",", "")) if of_all else None,
-                is_mean, whole and scale == 1, start,
+                is_mean, whole and scale == 1, done + ahead,
             )
         )  # fmt: skip
         done = of_all.end() if of_all else end
@@ -301,11 +302,12 @@ def _unit_of(match: re.Match[str]) -> tuple[str | None, float, int]:
     return None, 1.0, match.end("number")
 
 
-def _name_in(gap: str, done: int) -> tuple[str, int]:
-    """The name at the end of what stands before a number, and where it begins."""
+@functools.lru_cache(maxsize=4096)  # most lines of a log have the same texts between their numbers
+def _name_in(gap: str) -> tuple[str, int]:
+    """The name at the end of what stands before a number, and where in it it begins."""
     text = gap.rstrip(_AROUND + "([{<")
     if not text:
-        return "", done + len(gap)
+        return "", len(gap)
     tail = 0
     for match in _SEPARATOR.finditer(text, 0, len(text) - 1):
         tail = match.end()
@@ -320,9 +322,9 @@ def _name_in(gap: str, done: int) -> tuple[str, int]:
         stripped = stripped.rpartition("(")[2]
     if "=" in stripped and (own := stripped.rpartition("=")[2].partition(" ")[2].strip()):
         stripped = own  # `level=info msg=train step`, where level and msg have words as values
-        return stripped, done + text.rfind(stripped)
+        return stripped, text.rfind(stripped)
     if len(stripped) > _LONGEST_NAME or stripped.count(" ") >= _WORDS_OF_A_NAME:
-        return "", done + len(gap)
+        return "", len(gap)
     if idle := _IDLE_BEGIN.match(stripped):
         stripped = stripped[idle.end() :]
-    return stripped, done + tail + name.find(stripped[:1]) if stripped else done + len(gap)
+    return stripped, tail + name.find(stripped[:1]) if stripped else len(gap)

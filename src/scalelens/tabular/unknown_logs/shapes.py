@@ -4,6 +4,7 @@ Lines have one shape if the same text comes before their first count and the sam
 print may differ a little from line to line, as a gradient norm that is not always there.
 """
 
+import functools
 import itertools
 import math
 from collections import Counter
@@ -95,26 +96,45 @@ class Shaped(NamedTuple):
 _KEPT: dict[str, Shaped | None] = {}  # lines of the log that is read: several passes ask for each
 
 
+@functools.lru_cache(maxsize=4096)  # the lines of a log have the same names
+def _count_named(name: str) -> tuple[str | None, str]:
+    """Which count a name is of, and the name without words that leave its meaning as it is."""
+    name = _BEFORE_A_COUNT.sub("", name)
+    if _EPOCH_IN_SHORT.fullmatch(name):
+        return "epoch", name
+    role = read_name(name.rstrip("s") if name.lower() in _PLURALS else name).role
+    return (role if role in COUNTS else None), name
+
+
 def _role_of_count(field: Field) -> str | None:
     """Whether a number counts steps, batches or epochs, by its name."""
     if field.is_mean or field.unit or field.value is None or field.value < 0:
         return None
-    name = _BEFORE_A_COUNT.sub("", field.name)
-    if _EPOCH_IN_SHORT.fullmatch(name):
+    role, name = _count_named(field.name)
+    if role == "epoch" and _is_short(name):
         return "epoch" if field.is_integer and (field.total or len(name) > 1) else None
-    role = read_name(name.rstrip("s") if name.lower() in _PLURALS else name).role
-    if role == "epoch" or (role in COUNTS and field.is_integer):
-        return role
-    return None
+    return role if role == "epoch" or field.is_integer else None
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_short(name: str) -> bool:
+    """Whether a name is that of an epoch in short."""
+    return bool(_EPOCH_IN_SHORT.fullmatch(name))
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_of_play(name: str) -> bool:
+    """Whether a name is one of reinforcement learning."""
+    return bool(_PLAYS.search(name))
 
 
 def _counts_of(fields: Iterable[Field]) -> list[_Count]:
     """The numbers of a line that count."""
     counts = []
     fields = list(fields)
-    plays = any(_PLAYS.search(field.name) for field in fields)
+    plays = any(_is_of_play(field.name) for field in fields)
     for index, field in enumerate(fields):
-        short = bool(_EPOCH_IN_SHORT.fullmatch(field.name))
+        short = _is_short(field.name)
         role = None if short and plays else _role_of_count(field)
         if role is None and field.total and not field.is_mean and not _OTHER_COUNT.search(field.name):
             role = None if short else "of_all"
@@ -124,14 +144,12 @@ def _counts_of(fields: Iterable[Field]) -> list[_Count]:
 
 
 def shaped(text: str) -> Shaped | None:
-    """The shape of a line that counts something; None for others.  Those of a log that is not long are kept."""
+    """The shape of a line that counts something; None for others.  Those of the first lines of a log are kept."""
     if text in _KEPT:
         return _KEPT[text]
-    if len(text) > _LONGEST_KEPT:
-        return _shaped(text)
-    if len(_KEPT) >= _MOST_KEPT:
-        _KEPT.clear()
-    _KEPT[text] = found = _shaped(text)
+    found = _shaped(text)
+    if len(text) <= _LONGEST_KEPT and len(_KEPT) < _MOST_KEPT:
+        _KEPT[text] = found
     return found
 
 
