@@ -437,6 +437,8 @@ PREFIXES = {
     "docker compose": "trainer-1   | ",
     "kubectl logs --prefix": "[pod/train-worker-3/pytorch] ",
     "kubectl logs --timestamps": "2026-05-06T07:08:09.125004Z ",
+    "containerd": "2026-05-06T07:08:09.125004789Z stdout F ",
+    "journald": "May 06 07:08:09 node7 python3[4242]: ",
     "kubectl logs --timestamps of torchrun": "2026-05-06T07:08:09.12500453+02:00 [default3]:",
     "Ray": "(RayTrainWorker pid=4711, ip=10.0.0.7) ",
     "ts": "May  6 07:08:09 ",
@@ -450,6 +452,7 @@ STEPS_AGAIN = {
     "gluon/horovod.log", "hf_trainer/several_trainings.log", "litgpt/pretrain.log", "litgpt/two_nodes.log",
     "llamafactory_log/two_writers.jsonl", "paddleclas/dynamic.log",
     "keras/arrays.log", "keras/one_epoch_of_arrays.log", "keras/samples.log",  # whose rate it is
+    "nanogpt/in_docker.log",  # objects of JSON: no launcher writes before them
     *LOOPS,  # tables of several nodes may stand between each other
 }  # fmt: skip
 

@@ -32,7 +32,9 @@ _PREFIX = re.compile(
 # Times that a launcher puts before the lines of a program.  Loggers write their own in other forms, except Poplar's.
 _TIME_BEFORE_LINE = re.compile(
     r"""\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\d\d:\d\d)\ (?!P[LO]:|popart:)  # kubectl, docker -t
-      | [A-Z][a-z]{2}\ [ \d]\d\ \d\d:\d\d:\d\d\ | \d{4}-\d\d-\d\d\ \d\d:\d\d:\d\d\.\d{6}\   # ts; ts '%F %.T'
+        (?:std(?:out|err)\ [FP]\ )?                                                       # containerd, CRI-O
+      | [A-Z][a-z]{2}\ [ \d]\d\ \d\d:\d\d:\d\d\ (?:[\w.-]{1,99}\ [\w.@/-]{1,99}\[\d{1,9}\]:\ )?  # ts; journald
+      | \d{4}-\d\d-\d\d\ \d\d:\d\d:\d\d\.\d{6}\   # ts; ts '%F %.T'
     """,
     re.VERBOSE,
 )
