@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from scalelens.parsing.bar_times import BarTimes, times_of
 from scalelens.parsing.progress_bars import Drawing, begins
 from scalelens.tabular.cells import TableRecord
+from scalelens.tabular.unknown_logs.kept_bars import is_drawn_again
 
 STEP = "step"
 EPOCH = "epoch"
@@ -32,8 +33,10 @@ class _Bar:
         self.drawings: list[Drawing] = []
         self.top = 0
         self.records: dict[int, TableRecord] = {}  # by count: the last drawing with a rate
+        self.line = 0  # of the last drawing
 
     def add(self, record: TableRecord, drawing: Drawing) -> None:
+        self.line = record.line
         self.drawings.append(drawing)
         self.top = max(self.top, drawing.step)
         if drawing.pace_s is not None:
@@ -65,8 +68,9 @@ class _Bar:
 class DrawnBars:
     """Turns drawings into records, bar by bar."""
 
-    def __init__(self, with_epochs: bool) -> None:
+    def __init__(self, with_epochs: bool, one_for_each_epoch: bool = False) -> None:
         self.with_epochs = with_epochs  # bars are drawn again and again
+        self.one_for_each_epoch = one_for_each_epoch  # and only when they are full
         self.disputed: tuple[int, BarTimes] | None = None  # the first bar whose rates contradict its seconds
         self._bars: dict[Any, _Bar] = {}
         self._first_epoch: int | None = None  # 0 or 1, as the log counts
@@ -78,7 +82,7 @@ class DrawnBars:
                 continue
             whose = record.cells.get("rank"), record.cells.get("worker")
             bar = self._bars.get(whose)
-            if bar is None or begins(bar.drawings[-1], bar.top, drawing) or bar.is_of_other_epoch(record):
+            if bar is None or bar.is_of_other_epoch(record) or self._begins(bar, record, drawing):
                 if bar:
                     yield from self._ended(bar)
                 bar = self._bars[whose] = self._next(bar, record, drawing)
@@ -86,6 +90,12 @@ class DrawnBars:
         for bar in self._bars.values():
             yield from self._ended(bar)
         self._bars = {}
+
+    def _begins(self, bar: _Bar, record: TableRecord, drawing: Drawing) -> bool:
+        """Whether a drawing is of another bar than the one before."""
+        if self.one_for_each_epoch and drawing.pace_s is not None:
+            return bool(bar.records) and not is_drawn_again(bar.line, record.line)
+        return begins(bar.drawings[-1], bar.top, drawing)
 
     def _next(self, before: _Bar | None, record: TableRecord, drawing: Drawing) -> _Bar:
         epoch = record.cells.get(EPOCH)

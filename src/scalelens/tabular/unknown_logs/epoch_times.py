@@ -3,10 +3,12 @@
     Epoch 3/10, Step 300/391, Loss: 1.2          Epoch 3/10, Step 300/391, Loss: 1.2
     Epoch 3 took 61.2 s, train loss 1.1          Time taken for 1 epoch: 61.2 sec
 
-Such a line counts the epoch, or stands once in each.
+Such a line counts the epoch, or stands once in each.  `Time for the last 500 epochs: 55.2 s` gives the mean of these
+(a metric), if the epochs that are counted show that there were as many since the line before.
 """
 
 import functools
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -33,6 +35,7 @@ _NOT_OF_ONE = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_SEVERAL_EPOCHS = re.compile(r"(?<![\d./-])(?P<count>[1-9]\d{0,6}) epochs(?![a-z])", re.IGNORECASE)
 _MOSTLY = 0.9
 
 
@@ -58,6 +61,29 @@ def epoch_times_in(source: Source, shapes: Sequence[Shape], steps: Shape) -> _Ep
         if counts and timed and (found := _times_in(source, functools.partial(_counted_times, shape))):
             return found
     return _times_in(source, _Uncounted(source).records) if lines_with_times_alone(source) >= RECURS else None
+
+
+def means_of_epochs(source: Source, rows: Rows) -> bool:
+    """Metrics of the mean times that lines state for several epochs each.  Whether there are such lines."""
+    told: list[tuple[int, float, int, float]] = []  # line, epoch, epochs, and their seconds
+    epoch: float | None = None
+    for line, whole in log_lines(source) if lines_with_times_alone(source) >= RECURS else ():
+        parts = shaped(line.text)
+        counted = [count for count in parts.counts if count.role == "epoch"] if parts else []
+        if parts and counted:
+            epoch = parts.parsed.fields[counted[0].field].value
+        elif whole and epoch is not None and not (parts and parts.counts):
+            several = _SEVERAL_EPOCHS.search(line.text)
+            times = [field for field in parsed(line.text).fields if field.unit in TIMES] if several else []
+            if several and len(times) == 1 and times[0].value and line.rank is None and line.location is None:
+                told.append((line.number, epoch, int(several["count"]), times[0].value * TIMES[times[0].unit or "s"]))
+    as_counted = [now[1] - before[1] == now[2] for before, now in itertools.pairwise(told)]
+    if len(told) < RECURS or sum(as_counted) < _MOSTLY * len(as_counted):
+        return False
+    for (number, at, epochs, seconds), counts in zip(told, [as_counted[0], *as_counted], strict=True):
+        if counts:
+            rows.metrics(number, None, None, int(at), [("epoch time", seconds / epochs, "s")], stat="mean")
+    return True
 
 
 def _tells_rising(shape: Shape) -> bool:

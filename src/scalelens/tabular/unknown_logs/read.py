@@ -12,7 +12,7 @@ from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refu
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
 from scalelens.tabular.unknown_logs.choice import COST, begins_epochs, chosen, tells_epochs
 from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
-from scalelens.tabular.unknown_logs.epoch_times import epoch_times_in
+from scalelens.tabular.unknown_logs.epoch_times import epoch_times_in, means_of_epochs
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, RUNNING, LineTable, mean_of
 from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, shapes_in
 from scalelens.tabular.unknown_logs.times import LineTimes
@@ -62,6 +62,8 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     if lacking is None and not timed and all(reading.role != "epoch_time" for reading in rows.assigned):
         printed = printed if tells_epochs(shape) else epoch_times_in(source, shapes, shape)
         rows.assigned = [*rows.assigned, *(printed.write(source, rows) if printed else [])]
+        if not printed:
+            means_of_epochs(source, rows)
     return lacking
 
 
