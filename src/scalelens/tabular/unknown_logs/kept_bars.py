@@ -4,8 +4,8 @@
     epoch 5, val_loss 0.47
     train loss 1.25: 100%|####| 118/118 [02:18<00:00,  1.17s/batch]
 
-A full drawing on the same line as the one before, or on the next, is of the bar that was closed.  As several programs may
-have drawn the same bar, other lines have to count as many epochs.
+A full drawing on the same line as the one before, or on the next, is of the bar that was closed.  As several programs
+may have drawn the same bar, other lines have to count as many epochs.
 """
 
 from typing import Any

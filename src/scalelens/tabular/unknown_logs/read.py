@@ -13,7 +13,8 @@ from scalelens.tabular.steps import lacks, mapping_of, write_rows
 from scalelens.tabular.unknown_logs.choice import COST, begins_epochs, chosen, tells_epochs
 from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
 from scalelens.tabular.unknown_logs.epoch_times import epoch_times_in, means_of_epochs
-from scalelens.tabular.unknown_logs.records import BY_CLOCK, RUNNING, LineTable, mean_of
+from scalelens.tabular.unknown_logs.fields import names_time_left
+from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING, LineTable, mean_of
 from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, shapes_in
 from scalelens.tabular.unknown_logs.times import LineTimes
 
@@ -142,7 +143,9 @@ def _read_columns(
     table: LineTable, survey: Survey, times: LineTimes, stated: Mapping[str, tuple[str, str | None]], guess: bool
 ) -> list[ColumnReading]:
     """What each column is read as: by what the user states, by what the lines count, by their times, by its name."""
-    columns = {name: values for name, values in survey.columns.items() if name != BY_CLOCK or not table.resolution_s}
+    needless = {BY_CLOCK} if table.resolution_s else set()
+    needless |= {LEFT for name in survey.columns if name != LEFT and names_time_left(name)}
+    columns = {name: values for name, values in survey.columns.items() if name not in needless}
     known: dict[str, tuple[str, str | None]] = {
         role: (name, None) for role, name in table.columns.items() if name in columns and role in COUNTS
     }
