@@ -1,6 +1,7 @@
 """Records of the drawings of tqdm's bars: one for each count, with the step through the run and its time.
 
-A bar that fills, and is drawn from its start again, is the next epoch.  One that did not fill is a restart.
+A bar that fills, and is drawn from its start again, is the next epoch.  One that did not fill is a restart.  Where the
+lines say the epoch, a second bar of it with another total is that of its validation, and no record.
 """
 
 from collections.abc import Iterator
@@ -28,8 +29,8 @@ class Drawn(NamedTuple):
 class _Bar:
     """The drawings of one bar."""
 
-    def __init__(self, epoch: float, steps_before: int) -> None:
-        self.epoch, self.steps_before = epoch, steps_before
+    def __init__(self, epoch: float, steps_before: int, trains: bool = True) -> None:
+        self.epoch, self.steps_before, self.trains = epoch, steps_before, trains
         self.drawings: list[Drawing] = []
         self.top = 0
         self.records: dict[int, TableRecord] = {}  # by count: the last drawing with a rate
@@ -73,6 +74,7 @@ class DrawnBars:
         self.one_for_each_epoch = one_for_each_epoch  # and only when they are full
         self.disputed: tuple[int, BarTimes] | None = None  # the first bar whose rates contradict its seconds
         self._bars: dict[Any, _Bar] = {}
+        self._trained: dict[Any, _Bar] = {}  # the last bar of training
         self._first_epoch: int | None = None  # 0 or 1, as the log counts
 
     def records(self, drawn: Iterator[Drawn]) -> Iterator[TableRecord]:
@@ -85,7 +87,9 @@ class DrawnBars:
             if bar is None or bar.is_of_other_epoch(record) or self._begins(bar, record, drawing):
                 if bar:
                     yield from self._ended(bar)
-                bar = self._bars[whose] = self._next(bar, record, drawing)
+                bar = self._bars[whose] = self._next(self._trained.get(whose), record, drawing)
+                if bar.trains:
+                    self._trained[whose] = bar
             bar.add(record, drawing)
         for bar in self._bars.values():
             yield from self._ended(bar)
@@ -99,6 +103,8 @@ class DrawnBars:
 
     def _next(self, before: _Bar | None, record: TableRecord, drawing: Drawing) -> _Bar:
         epoch = record.cells.get(EPOCH)
+        if before and before.filled and epoch == before.epoch and drawing.total != before.drawings[-1].total:
+            return _Bar(epoch, 0, trains=False)
         if epoch is None:
             epoch = before.epoch + 1 if before and before.filled else 1
         if self._first_epoch is None:
@@ -108,6 +114,8 @@ class DrawnBars:
         return _Bar(epoch, (int(epoch) - self._first_epoch) * (drawing.total or 0))
 
     def _ended(self, bar: _Bar) -> Iterator[TableRecord]:
+        if not bar.trains:
+            return
         records, times = bar.timed()
         if times.rate_s and not self.disputed and records:
             self.disputed = records[0].line, times
