@@ -134,12 +134,15 @@ class _Uncounted:
         epochs: set[tuple[int, float]] = set()
         epoch: float | None = None
         launch = 0  # counted by the epochs that go back
+        changes = leaps = 0  # from one epoch to another, and to one that is not the next
         for line, whole in log_lines(source):
             parts = shaped(line.text)
             counted = [count for count in parts.counts if count.role == "epoch"] if parts else []
             if parts and counted:
                 before, epoch = epoch, parts.parsed.fields[counted[0].field].value or 0.0
                 launch += before is not None and epoch < before - 1
+                changes += before not in (None, epoch)
+                leaps += before is not None and epoch > before + 1
                 epochs.add((launch, epoch))
             elif whole and epoch is not None and not (parts and parts.counts) and not ELSEWHERE.search(line.text):
                 fields = parsed(line.text).fields
@@ -162,7 +165,8 @@ class _Uncounted:
         kinds = [found for found in by_kind.values() if self._is_of_each(found, len(epochs))]
         named = [found for found in kinds if _OF_EPOCH.search(found[0][1].text)]
         found = next(iter(named or kinds), []) if len(named or kinds) == 1 else []
-        self.found = [record for _, record in found]
+        each = leaps <= (1 - _MOSTLY) * changes  # of each tenth epoch, a time may be that of ten
+        self.found = [record for _, record in found] if each else []
 
     @staticmethod
     def _is_of_each(found: list[tuple[int, TableRecord]], epochs: int) -> bool:
