@@ -70,7 +70,7 @@ class FilledBars:
     def draw(self, fills: Fills, drawing: Drawing) -> None:
         """Notes a drawing of a bar without a label."""
         full = drawing.step == drawing.total
-        if full and self._after is fills and not self._measured:
+        if full and self._after is fills and not (self._measured or self._said):
             return  # drawn again when it is closed
         fills.said_trained += self._said == "training"
         fills.said_other += self._said == "other"
