@@ -16,7 +16,7 @@ LEAST = 3  # bars
 _MOST_SERIES = 10_000  # ranks and locations
 
 
-def is_full(drawing: Drawing) -> bool:
+def _is_full(drawing: Drawing) -> bool:
     return drawing.step == drawing.total and drawing.pace_s is not None
 
 
@@ -37,7 +37,7 @@ class KeptBars:
         """Notes a drawing.  One without a rate, as at the start, says nothing."""
         if drawing.pace_s is None:
             return
-        self.all_full = self.all_full and is_full(drawing)
+        self.all_full = self.all_full and _is_full(drawing)
         before = self._lines.get(whose)
         self.bars += before is None or not is_drawn_again(before, line)
         if before is not None or len(self._lines) < _MOST_SERIES:
