@@ -237,3 +237,20 @@ def test_a_label_says_whether_a_bar_may_be_of_training(label: str, of_training: 
 def test_a_label_ends_the_bar_before_it() -> None:
     text = "val: 10%|#| 1/10 [00:01<00:09,  1.00s/it, a=[1]]Epoch 3: 20%|##| 2/10 [00:02<00:08,  1.00s/it]"
     assert [label_of(text, bar.start()).strip("]") for bar in BAR.finditer(text)] == ["val: ", "Epoch 3: "]
+
+
+@settings(max_examples=40, deadline=None)
+@given(_STEPS)
+def test_a_bar_of_which_only_the_last_drawing_is_left_has_the_mean_of_all(steps: list[tuple[float, int]]) -> None:
+    drawing = drawings_of(drawn(steps))[-1]
+    seconds, count = sum(seconds for seconds, _ in steps), sum(size for _, size in steps)
+    times = times_of([drawing]).by_step
+    assert bool(times) or seconds < 11
+    for step, time in times.items():
+        assert (step, time.steps) == (count, count)
+        assert abs(time.step_s * count - seconds) <= 0.5 + 0.01 * seconds
+
+
+def test_a_bar_that_went_on_has_no_mean_by_its_last_drawing() -> None:
+    drawing = drawings_of(drawn([(1.5, 1)] * 30, initial=500))[-1]
+    assert not times_of([drawing]).by_step

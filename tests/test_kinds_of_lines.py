@@ -151,3 +151,76 @@ def test_english_lines_stay_as_they_are() -> None:
     for path in logs:
         lines = path.read_text(errors="replace").splitlines()
         assert [in_english(line) for line in lines] == lines
+
+
+# Several launches in one file
+
+
+def launched(pieces: list[int], lines_of_each: int = 8) -> tuple[list[str], list[float]]:
+    """Lines with a time since the start, of launches of so many epochs, and the time of a step between two of them."""
+    lines, times = [], []
+    for launch, epochs in enumerate(pieces):
+        now = 5.0
+        for epoch in range(epochs):
+            for k in range(lines_of_each):
+                step_s = 0.5 + launch / 10 + k / 100
+                now += 100 * step_s
+                times += [step_s] if k else []
+                lines.append(f"epoch {epoch}, iter {100 * k + 100}, loss {9 / (k + 1):.3f}, time elapsed {now:.2f} sec")
+            now += 40.0  # a validation
+    return lines, times
+
+
+@pytest.mark.parametrize("pieces", [[3], [1, 2], [2, 1, 1], [1, 1, 1, 1]])
+def test_a_time_since_the_start_begins_anew_with_each_launch(tmp_path: Path, pieces: list[int]) -> None:
+    lines, times = launched(pieces)
+    found = asked(log(tmp_path, *lines), tmp_path, "SELECT step_s FROM steps WHERE step_s IS NOT NULL ORDER BY line")
+    assert [step_s for (step_s,) in found] == pytest.approx(times, rel=1e-6)
+
+
+def test_a_time_that_goes_back_while_the_steps_go_on_is_not_since_the_start(tmp_path: Path) -> None:
+    lines = [f"epoch 0, iter {k}, loss {9 / k:.3f}, time elapsed {k % 12 * 3.0:.2f} sec" for k in range(1, 40)]
+    path = log(tmp_path, *lines)
+    assert asked(path, tmp_path, "SELECT count(step_s) FROM steps") == [(0,)]
+    ((reason,),) = asked(path, tmp_path, "SELECT reason FROM problems")
+    assert "goes back" in reason
+
+
+# Bars that are only left when they are full
+
+
+def full_bar(total: int, seconds: float, label: str = "") -> str:
+    return f"{label}100%|##########| {total}/{total} [{seconds // 60:02.0f}:{seconds % 60:02.0f}<00:00, {seconds / total:5.2f}s/it]"
+
+
+@pytest.mark.parametrize(
+    ("before", "steps"), [("Epoch {e} training", 40), ("Epoch {e}: validating", 0), ("Epoch {e}", 0)]
+)
+def test_a_bar_without_a_label_is_what_the_line_before_it_announces(tmp_path: Path, before: str, steps: int) -> None:
+    lines = [text for e in range(5) for text in (before.format(e=e), full_bar(40, 60.0), f"accuracy 0.{e}")]
+    assert asked(log(tmp_path, *lines), tmp_path, "SELECT coalesce(min(step), 0) FROM steps") == [(steps,)]
+
+
+@pytest.mark.parametrize(("epochs", "bars"), [(5, 5), (5, 10)])
+def test_full_bars_are_read_where_other_lines_count_as_many_epochs(tmp_path: Path, epochs: int, bars: int) -> None:
+    lines = [f"epoch {e}, val_loss {5 / (e + 1):.3f}" for e in range(epochs)]
+    each = bars // epochs
+    pairs = [text for line in lines for text in ([full_bar(40, 60.0, "train loss 1.5: "), "saved"] * each + [line])]
+    found = asked(log(tmp_path, *pairs), tmp_path, "SELECT count(step_s), median(step_s) FROM steps")
+    assert found == ([(epochs, 1.5)] if bars == epochs else [(0, None)])
+
+
+# Times of several epochs
+
+
+@pytest.mark.parametrize(("stated", "found"), [(50, [(6, 1.2)]), (10, [(0, None)])])
+def test_the_time_of_several_epochs_gives_their_mean_where_as_many_are_counted(
+    tmp_path: Path, stated: int, found: list[tuple]
+) -> None:
+    lines = [
+        text
+        for e in range(50, 350, 50)
+        for text in (f"Epoch {e}: loss {9 / e:.4f}", f"Time for the last {stated} epochs: 60.0 s")
+    ]
+    asking = "SELECT count(*), median(value) FROM metrics WHERE name = 'epoch time' AND stat = 'mean'"
+    assert asked(log(tmp_path, *lines), tmp_path, asking) == found

@@ -27,7 +27,7 @@ A JSON object at the end of a line is read like the names and numbers of any lin
 `3epoch:train:1-100batch:` epochs and batches, and `1,000/20,000` a thousand of them.
 
 A time whose name does not say which, or in which unit, is held against the time stamps, else against the time left
-(`eta`): it is the time of a step where it fits them.  So it is where it is the sum of all other times of its line,
+(`eta: 0:03:10`, `ETA: 3.2m`): it is the time of a step where it fits them.  So it is where it is the sum of all other times of its line,
 forward or backward among them, and each step has a line; and, with a unit, where another line states its mean
 (`avg_step_time=0.105`).  Otherwise it stays open, as in a CSV.  A line without any time,
 and with time stamps at least ten times finer than the time between the lines, or between several of them, has that time
@@ -37,6 +37,8 @@ of steps (`3.1 it/s`, or `steps/sec: 3.1` where steps are counted) are running m
 same line that says the same with more digits, and against time stamps if their last digit is more than a twentieth.
 Where they go up and down as the time stamps do, they are of the steps since the line before.
 
+A time with another in brackets (`0.31 (0.35)`) may be of the last steps alone: it is read where it is that of the clock
+line by line.  A time since the start goes back only where a later launch counts from its start.
 Where the time stamps show it, a time is that of all steps since the line before, which is divided among them, or that of
 the epoch if each line is of another one.  One that is too short by just the time of the data beside it is not that of
 the step: then the stamps count.  A time that is the count times the mean in its line is since the start; a mean that
@@ -61,15 +63,20 @@ stand alone on the line before; it may be that of a container's log, or end with
 beginning is the time since the start; stamps that go back as the steps grow are the time left, and tell nothing.  Where steps have no time, lines that count the epoch, or stand
 once in each (`Time taken for 1 epoch: 61.2 sec`), give that of the epoch; they come before the stamps.  A time of an
 epoch that differs from line to line of one epoch is since the epoch began where it grows, and else what is left of it:
-it is not read.  `Ep 3/20` counts epochs, and episodes, which are not read, beside a reward.
+it is not read.  `Time for the last 500 epochs: 55.2 s` gives their mean (a metric).  Beside epochs of which only each
+tenth has a line, a time may be that of ten, and is not read.  `Ep 3/20` counts epochs, and episodes, which are not read,
+beside a reward.
 
 The rate of tqdm's bar is smoothed, and never the time of a step: it is inverted, and held against the elapsed seconds
 (parsing/bar_times.py).  A bar that fills and is drawn from its start again is the next epoch, and its steps are counted
 on; one that did not fill is a restart.  A bar with the label of an evaluation, of loading or of other work is not read.
 A bar without a label is the training's where lines of training stand between its drawings.  If no other line records
 steps, it also is where it fills at least twice and, at least every second time, a loss of training follows first (and no
-loss came before the first bar), or both a bar labeled as validation and a loss follow.  If two such bars of different
-totals may be it, neither is read: give the training's a label, or use a preset.  Bars called Iteration or Step, beside one of epochs, are the training's, and so
+loss came before the first bar), or both a bar labeled as validation and a loss follow; or where the line
+before it announces training (`Epoch 3: training`).  If two such bars of different totals may be it, neither is read: give
+the training's a label, or use a preset.  Where only the full drawings are left, as in the last state of a terminal, each
+is a bar if other lines count as many epochs.  Where the lines say the epoch, a second bar of it with another total is that
+of its validation.  Bars called Iteration or Step, beside one of epochs, are the training's, and so
 are bars that are drawn once for each epoch, when they are full.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts epochs,
 samples or bytes has no steps and is not read, nor is one that grows by multiples of 32, which may be samples.  Beside
 steps that another format reads without their times, the bar of the training gives them.  A count with a suffix, `1.21k`, is rounded: params say to how many

@@ -14,14 +14,15 @@ epochs, samples) is not said.  A tag that goes back to a step before its last on
 Detectron2 and MMEngine write `time` beside `data_time`, seconds of an iteration: there steps have a time, a median or
 mean over the last of them (running_mean), their loss and their learning rate.  Where one tag says by its name that it is
 the time of a step, and its unit (`perf/step_time_s`, `train/step_time_ms`), its values are that; of several such tags
-the first counts.
+the first counts.  torchtitan's `time_metrics/end_to_end(s)` is a mean over the steps since the values before, but for
+the first, which is of one step and divided by the logging interval: it is left out.
 """
 
 import functools
 import math
 import struct
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from scalelens.parsing.protobuf import fields, signed
 from scalelens.parsing.rows import Rows
@@ -38,6 +39,7 @@ _OF_A_STEP = {
     "time": "step_s", "data_time": "data_s", "total_loss": "loss", "loss": "loss", "lr": "learning_rate",
 }  # fmt: skip
 _STEP_TIME = "time of a step"
+_BY_TORCHTITAN = "time_metrics/end_to_end(s)"  # torchtitan/components/metrics.py, log()
 _TIMES = factors("s", "ms", "us", "ns", "min", "h")
 _NUMBERS = {5: "<f", 6: "<d"}  # of a tensor's own fields
 
@@ -96,6 +98,14 @@ def read(source: Source, rows: Rows) -> None:
     timed.finish()
 
 
+class _Timing(NamedTuple):
+    """The tag of the time of a step."""
+
+    tag: str
+    unit_s: float
+    is_mean: bool  # over the steps since the value before
+
+
 class _TimedSteps:
     """Rows of steps of trainers that write the time of one."""
 
@@ -104,7 +114,8 @@ class _TimedSteps:
         self.at: tuple[int, int] | None = None  # step and attempt
         self.values: dict[str, float] = {}
         self.line = 0
-        self.timing: tuple[str, float] | None = None  # the tag that names the time of a step, and its unit in seconds
+        self.timing: _Timing | None = None
+        self.before: tuple[int, int] | None = None  # step and attempt of the time before
 
     def take(self, line: int, step: int, tag: str, value: float) -> None:
         if self.at != (step, self.rows.attempt):
@@ -112,10 +123,10 @@ class _TimedSteps:
             self.at, self.line, self.values = (step, self.rows.attempt), line, {}
         if tag in _OF_A_STEP:
             self.values[tag] = value
-        elif self.timing is None or tag == self.timing[0]:
+        elif self.timing is None or tag == self.timing.tag:
             self.timing = self.timing or _timing_of(tag)
             if self.timing:
-                self.values[_STEP_TIME] = value * self.timing[1]
+                self.values[_STEP_TIME] = value * self.timing.unit_s
 
     def finish(self) -> None:
         """Ends the step that the last scalars were of."""
@@ -124,19 +135,25 @@ class _TimedSteps:
             row: dict[str, Any] = {_OF_A_STEP[tag]: value for tag, value in sorted(self.values.items())}
             row |= {"attempt": attempt, "phase": "train", "step": step, "value_kind": "running_mean"}
             self.rows.put("steps", self.line, row)
-        elif self.at and _STEP_TIME in self.values:
-            self.rows.add(
-                "steps", self.line, attempt=self.at[1], phase="train", step=self.at[0],
-                step_s=self.values[_STEP_TIME], averaged_steps=1, value_kind="instant", loss=self.values.get("loss"),
-            )  # fmt: skip
+        elif self.at and self.timing and _STEP_TIME in self.values:
+            before, self.before = self.before, self.at
+            steps = self.at[0] - before[0] if before and before[1] == self.at[1] else 0
+            if steps or not self.timing.is_mean:
+                self.rows.add(
+                    "steps", self.line, attempt=self.at[1], phase="train", step=self.at[0],
+                    step_s=self.values[_STEP_TIME], averaged_steps=steps if self.timing.is_mean else 1,
+                    value_kind="interval_mean" if self.timing.is_mean else "instant", loss=self.values.get("loss"),
+                )  # fmt: skip
         self.at = None
 
 
 @functools.lru_cache
-def _timing_of(tag: str) -> tuple[str, float] | None:
-    """A tag that says that it is the time of a step, and its unit in seconds."""
+def _timing_of(tag: str) -> _Timing | None:
+    """What a tag says that is the time of a step, with its unit; None for others."""
     role, unit = read_name(tag)
-    return (tag, _TIMES[unit]) if role == "batch_time" and unit in _TIMES else None
+    if tag == _BY_TORCHTITAN:
+        return _Timing(tag, 1.0, is_mean=True)
+    return _Timing(tag, _TIMES[unit], is_mean=False) if role == "batch_time" and unit in _TIMES else None
 
 
 def _frames(source: Source, rows: Rows) -> Iterator[bytes]:

@@ -238,10 +238,20 @@ def _by_clock(start: Drawing | None, drawings: Sequence[Drawing], late_s: float 
     windows = dict(_windows(marks, max(d.rounding for d in drawings)))
     if len(windows) < _FEW and (mean := mean_of_closed(start, drawings)):
         return {drawings[-1].step: _BarTime(mean[1], mean[0])}
+    if len(marks) == 1 and (alone := _drawn_when_full(drawings[-1])):
+        return {alone.steps: alone}
     (first, begin_s, _), (last, end_s, _) = marks[0], marks[-1]
     if len(windows) == 1 and last == drawings[-1].total and last > first:  # the rest of the bar is no window of its own
         return {last: _BarTime((end_s - begin_s) / (last - first), last - first)}
     return windows
+
+
+def _drawn_when_full(bar: Drawing) -> _BarTime | None:
+    """The mean of a bar of which only the full drawing is left, if its rate shows that it counts from 0 at 0 s."""
+    if bar.pace_s is None or bar.step != bar.total or bar.elapsed_s < _WINDOW_S:
+        return None
+    mean_s = (bar.elapsed_s + 0.5) / bar.step
+    return _BarTime(mean_s, bar.step) if abs(mean_s / bar.pace_s - 1) <= _OPEN else None
 
 
 def _first_drawings(drawings: Iterable[Drawing]) -> Iterator[Drawing]:

@@ -89,6 +89,8 @@ TIMED_STEP = re.compile(
     re.IGNORECASE,
 )
 _BARE_BAR = re.compile(r"#%[|~ #]*#/# ?\[[#@:]+<[#@:]+, ?#\s?(?:it/s|s/it)")  # of tqdm, without a label
+_LABELED_BAR = re.compile(r"#%[|~ #]*#/# ?\[[#@:]+<[#@:]+, ?#\s?[A-Za-z]{1,12}/[A-Za-z]")
+_LEAST_BARS = 3  # that are drawn when they are full: their count does not rise
 # Work beside training: before the count, or in a line without a word of training.
 ELSEWHERE = re.compile(
     r"load|fetch|\bmap\b|mapping|filter|tokeniz|generating|extract|saving|saved|checkpoint|compil|(?<!retri)eval"
@@ -207,10 +209,13 @@ class RecurringLines:
     def counts_up(self) -> bool:
         """Whether lines recur that count steps or epochs upwards, with a time or without: worth a second read.
 
-        A bar without a label may count them, too: that shows only by the lines between.
+        A bar without a label may count them, too: that shows only by the lines between.  So may one of training that is
+        drawn only when it is full.
         """
         return any(
-            any(pattern.rises) or (pattern.count >= RECURS and _BARE_BAR.match(skeleton))
+            any(pattern.rises)
+            or (pattern.count >= RECURS and _BARE_BAR.match(skeleton))
+            or (pattern.count >= _LEAST_BARS and _is_bar_of_training(skeleton))
             for skeleton, pattern in self._patterns.items()
         )
 
@@ -259,6 +264,12 @@ class RecurringLines:
             self._patterns = dict(by_use[KEPT // 2 :])
         self._patterns[skeleton] = pattern
         return pattern
+
+
+def _is_bar_of_training(skeleton: str) -> bool:
+    bar = _LABELED_BAR.search(skeleton)
+    label = skeleton[: bar.start()] if bar else ""
+    return _TRAINING.search(label) is not None and not ELSEWHERE.search(label)
 
 
 def _without_times(text: str) -> str:

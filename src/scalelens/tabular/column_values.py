@@ -16,6 +16,7 @@ _TIMES = ("epoch_time", "time", "elapsed")  # roles of names that may mean the t
 RISING = 20  # this many values in a row do not all rise by chance: that is one case in 20!
 _MOST_DECIMALS = 4
 _LEAST_BETWEEN = 6  # values between two restarts of a count, which all rise: of 20 values that swing, half would fall
+_LEAST_OF_LAUNCH = 3  # rows, on average
 _GROWN = 10  # times its first value
 _LEAST_SUMS, _SUMMAND = 3, 0.2  # rows, and what each adds at least, as a share of the first
 _TICK = 2.0**22  # per second: until 2038, time.time() is a multiple of its inverse, and so is the difference of two
@@ -41,6 +42,7 @@ class ColumnValues:
         self.line: int | None = None  # of the first value
         self.constant = True
         self.moves = self.turns = 0  # how often it differs from the value of the same epoch before it; other epochs
+        self.launches = 0  # how often it goes back where the count does, too: a launch begins
         self.tick_factor = 0  # what all of these differences, in ticks, are multiples of: of 1,000 in milliseconds
         self.tick_bits = 0  # of evidence that its numbers are differences of time.time(); -1: they are not
 
@@ -93,6 +95,11 @@ class ColumnValues:
         """Whether it grows from row to row, and goes back as often as a count begins anew."""
         enough = self.numbers >= max(RISING, _LEAST_BETWEEN * (restarts + 1))
         return restarts > 0 and self.falls == restarts and enough and self._grows
+
+    @property
+    def rises_in_launches(self) -> bool:
+        """Whether it grows from row to row, and goes back only where a later launch counts from its start."""
+        return 0 < self.falls == self.launches and self.numbers >= max(RISING, _LEAST_OF_LAUNCH * (self.falls + 1))
 
     @property
     def _grows(self) -> bool:
@@ -184,7 +191,9 @@ class Survey:
         self.columns: dict[str, ColumnValues] = {}
         self.labels: list[str] = []
         self._epoch_name: str | None = None
+        self._step_name: str | None = None
         self._times: list[str] = []
+        self._positions: dict[tuple[Any, ...], tuple[float, float]] = {}  # epoch and step of the last record
         self._epochs: dict[tuple[Any, ...], Any] = {}  # that of the last record
         last: dict[tuple[Any, ...], float] = {}
         for record in records:
@@ -194,7 +203,9 @@ class Survey:
                 if name not in self.columns:
                     self._add(name)
             whose = tuple(record.cells.get(name) for name in self.labels)
-            self._look_within_epochs(record, whose, last)
+            if self._times:
+                self._look_within_epochs(record, whose, last)
+                self._look_for_launches(record, whose, last)
             for name, value in record.cells.items():
                 column = self.columns[name]
                 last_value = column.take(value, last.get((name, whose)))
@@ -209,12 +220,13 @@ class Survey:
         self.labels += [name] if role in _SERIES else []
         self._times += [name] if role in _TIMES else []
         self._epoch_name = self._epoch_name or (name if role == "epoch" else None)
+        self._step_name = self._step_name or (name if role in ("step", "batch") else None)
 
     def _look_within_epochs(
         self, record: TableRecord, whose: tuple[Any, ...], last: dict[tuple[Any, ...], float]
     ) -> None:
         """Notes which times differ from those of the record before, of the same epoch."""
-        if self._epoch_name is None or not self._times:
+        if self._epoch_name is None:
             return
         epoch = record.cells.get(self._epoch_name)
         same = epoch is not None and epoch == self._epochs.get(whose)
@@ -223,3 +235,17 @@ class Survey:
             self.columns[name].moves += same and None not in (before, now) and before != now
             self.columns[name].turns += not same and now is not None
         self._epochs[whose] = epoch
+
+    def _look_for_launches(
+        self, record: TableRecord, whose: tuple[Any, ...], last: dict[tuple[Any, ...], float]
+    ) -> None:
+        """Notes which times go back where the epoch does, or the step of one epoch."""
+        counts = [number(record.cells.get(name or "")) for name in (self._epoch_name, self._step_name)]
+        now = counts[0] or 0.0, counts[1] or 0.0
+        before = self._positions.get(whose)
+        self._positions[whose] = now
+        if before is None or now > before or counts == [None, None]:
+            return
+        for name in self._times:
+            earlier, later = last.get((name, whose)), number(record.cells.get(name))
+            self.columns[name].launches += earlier is not None and later is not None and later < earlier

@@ -226,7 +226,7 @@ def _guessed(name: str, values: ColumnValues, row: str, restarts: int, epochs: i
     either = options(choices)
     if role == "elapsed" and row == "epoch" and values.falls > epochs and values.numbers >= _LEAST_EPOCHS:
         return reading._replace(role="epoch_time")
-    if role == "elapsed" and values.falls and not values.rises_between(restarts):
+    if role == "elapsed" and values.falls and not (values.rises_between(restarts) or values.rises_in_launches):
         return refused(reading, f"{name} goes back, which a time since the start never does: use {either}", *choices)
     if role == "batch_time" and values.rises:
         return refused(reading, f"{name} grows with each row as a time since the start does: use {either}", *choices)
@@ -248,7 +248,7 @@ def _any_time(reading: ColumnReading, values: ColumnValues, row: str, restarts: 
         if values.swings and (row == "epoch" or (row == "step" and values.numbers >= RISING)):
             return reading._replace(role="epoch_time" if row == "epoch" else "batch_time")
         is_sum = row == "steps" and values.numbers >= _LEAST_SUMS and values.adds_up
-        if values.rises or values.rises_between(restarts) or is_sum:
+        if values.rises or values.rises_between(restarts) or values.rises_in_launches or is_sum:
             return reading._replace(role="elapsed")
     if not values.is_number:
         return reading

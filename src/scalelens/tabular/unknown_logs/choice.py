@@ -6,6 +6,7 @@ from scalelens.parsing import lazy_re as re
 from scalelens.parsing.progress_bars import is_of_training
 from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS
 from scalelens.tabular.column_names import read_name
+from scalelens.tabular.unknown_logs.kept_bars import LEAST as LEAST_BARS
 from scalelens.tabular.unknown_logs.records import MEAN_TIME, TIMES, column_of
 from scalelens.tabular.unknown_logs.shapes import CONSTANT, Shape
 
@@ -48,6 +49,8 @@ def _least(shape: Shape) -> int:
     sure = "step" in shape.roles and _SURE in roles
     if shape.of_epochs_alone:
         return _least_epochs(shape)
+    if shape.one_for_each_epoch:
+        return LEAST_BARS
     return 2 if sure or ("loss" in roles and shape.of_known_epoch and not shape.bar) else RECURS
 
 
@@ -69,7 +72,7 @@ def _counts_up(shape: Shape) -> bool:
         return False
     if not is_of_training(shape.label):
         return False
-    if shape.is_drawn_full and shape.bars >= RECURS:
+    if shape.one_for_each_epoch or (shape.is_drawn_full and shape.bars >= RECURS):
         return True  # each bar is drawn once, when it is full
     steps = [k for k, role in enumerate(shape.roles) if role not in ("epoch", CONSTANT)] or range(len(shape.roles))
     return any(shape.rises[k] >= 1 and shape.rises[k] >= shape.falls[k] for k in steps)

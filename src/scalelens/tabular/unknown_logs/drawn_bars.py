@@ -1,6 +1,7 @@
 """Records of the drawings of tqdm's bars: one for each count, with the step through the run and its time.
 
-A bar that fills, and is drawn from its start again, is the next epoch.  One that did not fill is a restart.
+A bar that fills, and is drawn from its start again, is the next epoch.  One that did not fill is a restart.  Where the
+lines say the epoch, a second bar of it with another total is that of its validation, and no record.
 """
 
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 from scalelens.parsing.bar_times import BarTimes, times_of
 from scalelens.parsing.progress_bars import Drawing, begins
 from scalelens.tabular.cells import TableRecord
+from scalelens.tabular.unknown_logs.kept_bars import is_drawn_again
 
 STEP = "step"
 EPOCH = "epoch"
@@ -27,13 +29,15 @@ class Drawn(NamedTuple):
 class _Bar:
     """The drawings of one bar."""
 
-    def __init__(self, epoch: float, steps_before: int) -> None:
-        self.epoch, self.steps_before = epoch, steps_before
+    def __init__(self, epoch: float, steps_before: int, trains: bool = True) -> None:
+        self.epoch, self.steps_before, self.trains = epoch, steps_before, trains
         self.drawings: list[Drawing] = []
         self.top = 0
         self.records: dict[int, TableRecord] = {}  # by count: the last drawing with a rate
+        self.line = 0  # of the last drawing
 
     def add(self, record: TableRecord, drawing: Drawing) -> None:
+        self.line = record.line
         self.drawings.append(drawing)
         self.top = max(self.top, drawing.step)
         if drawing.pace_s is not None:
@@ -65,10 +69,12 @@ class _Bar:
 class DrawnBars:
     """Turns drawings into records, bar by bar."""
 
-    def __init__(self, with_epochs: bool) -> None:
+    def __init__(self, with_epochs: bool, one_for_each_epoch: bool = False) -> None:
         self.with_epochs = with_epochs  # bars are drawn again and again
+        self.one_for_each_epoch = one_for_each_epoch  # and only when they are full
         self.disputed: tuple[int, BarTimes] | None = None  # the first bar whose rates contradict its seconds
         self._bars: dict[Any, _Bar] = {}
+        self._trained: dict[Any, _Bar] = {}  # the last bar of training
         self._first_epoch: int | None = None  # 0 or 1, as the log counts
 
     def records(self, drawn: Iterator[Drawn]) -> Iterator[TableRecord]:
@@ -78,17 +84,27 @@ class DrawnBars:
                 continue
             whose = record.cells.get("rank"), record.cells.get("worker")
             bar = self._bars.get(whose)
-            if bar is None or begins(bar.drawings[-1], bar.top, drawing) or bar.is_of_other_epoch(record):
+            if bar is None or bar.is_of_other_epoch(record) or self._begins(bar, record, drawing):
                 if bar:
                     yield from self._ended(bar)
-                bar = self._bars[whose] = self._next(bar, record, drawing)
+                bar = self._bars[whose] = self._next(self._trained.get(whose), record, drawing)
+                if bar.trains:
+                    self._trained[whose] = bar
             bar.add(record, drawing)
         for bar in self._bars.values():
             yield from self._ended(bar)
         self._bars = {}
 
+    def _begins(self, bar: _Bar, record: TableRecord, drawing: Drawing) -> bool:
+        """Whether a drawing is of another bar than the one before."""
+        if self.one_for_each_epoch and drawing.pace_s is not None:
+            return bool(bar.records) and not is_drawn_again(bar.line, record.line)
+        return begins(bar.drawings[-1], bar.top, drawing)
+
     def _next(self, before: _Bar | None, record: TableRecord, drawing: Drawing) -> _Bar:
         epoch = record.cells.get(EPOCH)
+        if before and before.filled and epoch == before.epoch and drawing.total != before.drawings[-1].total:
+            return _Bar(epoch, 0, trains=False)
         if epoch is None:
             epoch = before.epoch + 1 if before and before.filled else 1
         if self._first_epoch is None:
@@ -98,6 +114,8 @@ class DrawnBars:
         return _Bar(epoch, (int(epoch) - self._first_epoch) * (drawing.total or 0))
 
     def _ended(self, bar: _Bar) -> Iterator[TableRecord]:
+        if not bar.trains:
+            return
         records, times = bar.timed()
         if times.rate_s and not self.disputed and records:
             self.disputed = records[0].line, times

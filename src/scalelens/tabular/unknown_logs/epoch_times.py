@@ -3,10 +3,12 @@
     Epoch 3/10, Step 300/391, Loss: 1.2          Epoch 3/10, Step 300/391, Loss: 1.2
     Epoch 3 took 61.2 s, train loss 1.1          Time taken for 1 epoch: 61.2 sec
 
-Such a line counts the epoch, or stands once in each.
+Such a line counts the epoch, or stands once in each.  `Time for the last 500 epochs: 55.2 s` gives the mean of these
+(a metric), if the epochs that are counted show that there were as many since the line before.
 """
 
 import functools
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -33,6 +35,8 @@ _NOT_OF_ONE = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_SEVERAL_EPOCHS = re.compile(r"(?<![\d./-])(?P<count>[1-9]\d{0,6}) epochs(?![a-z])", re.IGNORECASE)
+_LOSS = re.compile(r"(?<![a-z])loss", re.IGNORECASE)
 _MOSTLY = 0.9
 
 
@@ -50,14 +54,37 @@ class _EpochTimes(NamedTuple):
         return [self.time]
 
 
-def epoch_times_in(source: Source, shapes: Sequence[Shape], steps: Shape) -> _EpochTimes | None:
-    """The time of each epoch, in lines beside those of `steps`, which have none."""
+def epoch_times_in(source: Source, shapes: Sequence[Shape], steps: Shape | None = None) -> _EpochTimes | None:
+    """The time of each epoch, in lines beside those of `steps`, which have none; or where no line is a record."""
     for shape in shapes:
         counts = shape is not steps and shape.of_epochs_alone and shape.of_training and _tells_rising(shape)
         timed = any(unit in TIMES for unit in shape.units.values())
         if counts and timed and (found := _times_in(source, functools.partial(_counted_times, shape))):
             return found
     return _times_in(source, _Uncounted(source).records) if lines_with_times_alone(source) >= RECURS else None
+
+
+def means_of_epochs(source: Source, rows: Rows) -> bool:
+    """Metrics of the mean times that lines state for several epochs each.  Whether there are such lines."""
+    told: list[tuple[int, float, int, float]] = []  # line, epoch, epochs, and their seconds
+    epoch: float | None = None
+    for line, whole in log_lines(source) if lines_with_times_alone(source) >= RECURS else ():
+        parts = shaped(line.text)
+        counted = [count for count in parts.counts if count.role == "epoch"] if parts else []
+        if parts and counted:
+            epoch = parts.parsed.fields[counted[0].field].value
+        elif whole and epoch is not None and not (parts and parts.counts):
+            several = _SEVERAL_EPOCHS.search(line.text)
+            times = [field for field in parsed(line.text).fields if field.unit in TIMES] if several else []
+            if several and len(times) == 1 and times[0].value and line.rank is None and line.location is None:
+                told.append((line.number, epoch, int(several["count"]), times[0].value * TIMES[times[0].unit or "s"]))
+    as_counted = [now[1] - before[1] == now[2] for before, now in itertools.pairwise(told)]
+    if len(told) < RECURS or sum(as_counted) < _MOSTLY * len(as_counted):
+        return False
+    for (number, at, epochs, seconds), counts in zip(told, [as_counted[0], *as_counted], strict=True):
+        if counts:
+            rows.metrics(number, None, None, int(at), [("epoch time", seconds / epochs, "s")], stat="mean")
+    return True
 
 
 def _tells_rising(shape: Shape) -> bool:
@@ -103,35 +130,48 @@ class _Uncounted:
     """Lines with a time that count nothing and stand once in each epoch."""
 
     def __init__(self, source: Source) -> None:
-        by_kind: defaultdict[str, list[TableRecord]] = defaultdict(list)
-        epochs: set[float] = set()
+        by_kind: defaultdict[str, list[tuple[int, TableRecord]]] = defaultdict(list)
+        epochs: set[tuple[int, float]] = set()
         epoch: float | None = None
+        launch = 0  # counted by the epochs that go back
+        changes = leaps = 0  # from one epoch to another, and to one that is not the next
         for line, whole in log_lines(source):
             parts = shaped(line.text)
             counted = [count for count in parts.counts if count.role == "epoch"] if parts else []
             if parts and counted:
-                epoch = parts.parsed.fields[counted[0].field].value
-                epochs.add(epoch or 0)
+                before, epoch = epoch, parts.parsed.fields[counted[0].field].value or 0.0
+                launch += before is not None and epoch < before - 1
+                changes += before not in (None, epoch)
+                leaps += before is not None and epoch > before + 1
+                epochs.add((launch, epoch))
             elif whole and epoch is not None and not (parts and parts.counts) and not ELSEWHERE.search(line.text):
                 fields = parsed(line.text).fields
                 timed = [field for field in fields if field.unit in TIMES and field.value is not None]
                 of_one = [field for field in timed if not _NOT_OF_ONE.search(field.name)]
                 beside_mean = len(timed) == 2 and len(of_one) == 1 and _OF_EPOCH.search(of_one[0].name)
                 timed = of_one if beside_mean else timed
-                if len(timed) != 1 or len(fields) > 2 or (_NOT_OF_ONE.search(line.text) and not beside_mean):
+                loss = any(_LOSS.search(field.name) for field in fields)
+                if (
+                    len(timed) != 1
+                    or (len(fields) > 2 and not loss)
+                    or (_NOT_OF_ONE.search(line.text) and not beside_mean)
+                ):
                     continue
                 name = "epoch time" if _OF_EPOCH.search(line.text) else timed[0].name
                 if read_name(column_of(name or "time", timed[0].unit)).role in ("epoch_time", "time", "elapsed"):
                     cells = _cells(epoch, [timed[0]._replace(name=name)], line.rank, line.location)
-                    by_kind[_NUMBER.sub("#", line.text)].append(TableRecord(line.number, cells, None, line.text))
+                    record = TableRecord(line.number, cells, None, line.text)
+                    by_kind[_NUMBER.sub("#", line.text)].append((launch, record))
         kinds = [found for found in by_kind.values() if self._is_of_each(found, len(epochs))]
-        named = [found for found in kinds if _OF_EPOCH.search(found[0].text)]
-        self.found = next(iter(named or kinds), []) if len(named or kinds) == 1 else []
+        named = [found for found in kinds if _OF_EPOCH.search(found[0][1].text)]
+        found = next(iter(named or kinds), []) if len(named or kinds) == 1 else []
+        each = leaps <= (1 - _MOSTLY) * changes  # of each tenth epoch, a time may be that of ten
+        self.found = [record for _, record in found] if each else []
 
     @staticmethod
-    def _is_of_each(found: list[TableRecord], epochs: int) -> bool:
-        """Whether a line of this kind stands once in each epoch."""
-        times = Counter((record.cells["epoch"], record.cells.get("rank")) for record in found)
+    def _is_of_each(found: list[tuple[int, TableRecord]], epochs: int) -> bool:
+        """Whether a line of this kind stands once in each epoch of a launch."""
+        times = Counter((launch, record.cells["epoch"], record.cells.get("rank")) for launch, record in found)
         return len(found) >= RECURS and max(times.values()) == 1 and len(found) >= _MOSTLY * epochs - 1
 
     def records(self, source: Source) -> Iterator[TableRecord]:

@@ -30,7 +30,7 @@ _DURATION = re.compile(  # 1m 42s, 2h 03m 04.5s, 1h5m, 0h  1min 27s 344ms
     r"(?:(?:,| and)?\s{0,2}(?P<s>\d{1,2}(?:\.\d{1,9})?)\s?s(?:ec(?:ond)?s?)?)?(?:\s{0,3}(?P<ms>\d{1,3})\s?ms)?(?![\w/])"
 )
 _MINUTES = re.compile(
-    r"((?<![a-z])(?:time|elapsed|took|duration)[\s:=]{0,3}\d+(?:\.\d+)?) ?m(?![\w/])", re.IGNORECASE
+    r"((?<![a-z])(?:time|elapsed|took|duration|eta|remaining|left)[\s:=]{0,3}\d+(?:\.\d+)?) ?m(?![\w/])", re.IGNORECASE
 )  # time=0.2m
 _RATE = r"(?:[A-Za-z]{1,12}|[kM]?(?:it|B))?/(?:s|sec|second|itr?|iter|iteration|step|batch)\b(?:/(?:gpu|device|rank))?"
 _NO_NAME = r"(?![\w/]|\s{0,2}[:=])"  # `loss: 1.2 samples/sec: 405`: the name of what follows is not a unit
@@ -97,7 +97,8 @@ _AROUND = " \t:=|,;-~>*/@<'\"\u2022"
 _SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "k": 1e3}  # 21.5K; "G" may be gigabytes
 _IDLE_BEGIN = re.compile(r"(?:None|of|and|at|with|in)\s+")
 _UNIT_AFTER = {**SPELT, "min": "min"}  # "min" in a name is a minimum; after a number it is minutes
-_TIME_UNITS = ("s", "ms", "us", "min", "h")
+_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0, "h": 3600.0}
+_TIME_UNITS = tuple(_SECONDS)
 # `step cost: 187.5 ms` and `per step: 187.5 ms` are times; a cost without a unit of time is a loss.
 _COST = re.compile(r"(?<=[ _])cost\Z", re.IGNORECASE)
 _PER_STEP_NAME = re.compile(r"\Aper[ _](?:step|iter|iteration|batch)\Z", re.IGNORECASE)
@@ -112,6 +113,7 @@ _PASSED = re.compile(
     r"[\s:=(\[]*\Z",
     re.IGNORECASE,
 )
+_LEFT_NAME = re.compile(r"(?:eta|(?:time )?(?:remaining|left)|remaining time)", re.IGNORECASE)
 _LEFT = re.compile(r"\b(?:eta|remain\w*|left)\b[\s:=(]*\Z", re.IGNORECASE)
 
 
@@ -176,8 +178,22 @@ def parsed(text: str) -> Parsed:
         text = _TIME_OF_LAST.sub(_as_one_step, text)
         text = _TIME_FOR.sub(r"\g<what> \g<count>, \g<what> time: ", text)
     fields, end = _fields_of(text)
+    if left_s is None:
+        left_s = next(filter(None, map(_left_in, fields)), None)
     tail = text[end:].strip()[:_TAIL]
     return Parsed(text, fields, stamp, left_s, _DIGITS.sub("#", tail) if tail else "", bar, drawing)
+
+
+def _left_in(field: Field) -> float | None:
+    """Seconds that are left, by a number with a unit: `ETA: 37.5m`."""
+    if field.unit not in _SECONDS or field.value is None or not names_time_left(field.name):
+        return None
+    return field.value * _SECONDS[field.unit]
+
+
+def names_time_left(name: str) -> bool:
+    """Whether a name, or that of a column with its unit, is of the time that is left."""
+    return _LEFT_NAME.fullmatch(name.partition(" [")[0]) is not None
 
 
 def _without_spans(text: str) -> tuple[str, float | None]:

@@ -1,14 +1,19 @@
-"""Bars without a label that fill again and again: what is printed after each shows whether they are the training's.
+"""Bars without a label that fill again and again: what is printed around each shows whether they are the training's.
 
   100%|####| 1156/1156 [05:18<00:00, 3.66it/s]             which bar is it?
 Validating: 100%|####| 289/289 [00:37<00:00, 9.23it/s]     not the validation's, which has a label
 Validation loss: 5.87                                      and something is trained
+
+The line before it may announce it, too: `Epoch 3: training`, `Evaluating ...`.
 """
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.progress_bars import Drawing, is_of_training
 
 _LOSS = re.compile(r"(?<![a-z])loss(?:es)?\b[^\d\n]{0,20}\d", re.IGNORECASE)
+_TRAINS = re.compile(r"(?<![a-z])train(?:ing)?(?![a-z])", re.IGNORECASE)
+_REPORTS = re.compile(r"\d\.\d|[:=]\s?-?\d|loss|acc|score|error|metric", re.IGNORECASE)  # on what came before
+_LONGEST = 80  # characters of a line that announces something
 _LEAST = 2  # times that it fills, and that something tells
 
 
@@ -19,6 +24,7 @@ class Fills:
         self.after_loss = after_loss  # whether a loss was printed before it was drawn first
         self.times = 0
         self.trained = self.validated = 0  # the first loss after it was one of training, of validation
+        self.said_trained = self.said_other = 0  # the line before it announced a training, or an evaluation
         self.beside_validation = 0  # a bar of validation, with a label, and a loss came after it
 
     @property
@@ -29,14 +35,24 @@ class Fills:
     @property
     def of_validation(self) -> bool:
         """Whether what it does is validated at once, so that it is the validation itself."""
+        if self.said_other > self.said_trained:
+            return True
         return self.validated > self.trained and not self.beside_validation
 
     @property
     def of_training(self) -> bool:
         """Whether it is the training's, by what comes after it."""
         trained = 0 if self.after_loss or self.validated > self.trained else self.trained
-        told = max(self.beside_validation, trained)
+        if self.said_other > self.said_trained:
+            return False
+        told = max(self.beside_validation, trained, self.said_trained)
         return self.again and told >= _LEAST and 2 * told >= self.times
+
+
+def _announced(text: str) -> str:
+    if not is_of_training(text):
+        return "other"
+    return "training" if _TRAINS.search(text) else ""
 
 
 class FilledBars:
@@ -45,6 +61,7 @@ class FilledBars:
     def __init__(self) -> None:
         self._after: Fills | None = None  # the bar that was full last
         self._loss_seen = self._measured = self._validated = False
+        self._said = ""  # by the line before a bar: that something is trained, or evaluated
 
     def fills(self) -> Fills:
         """For a bar that is drawn first."""
@@ -53,8 +70,11 @@ class FilledBars:
     def draw(self, fills: Fills, drawing: Drawing) -> None:
         """Notes a drawing of a bar without a label."""
         full = drawing.step == drawing.total
-        if full and self._after is fills:
+        if full and self._after is fills and not (self._measured or self._said):
             return  # drawn again when it is closed
+        fills.said_trained += self._said == "training"
+        fills.said_other += self._said == "other"
+        self._said = ""
         self._after = None
         if full:
             fills.times += 1
@@ -62,12 +82,14 @@ class FilledBars:
 
     def draw_other(self, phase: str) -> None:
         """Notes a drawing of a bar with a label."""
+        self._said = ""
         if self._after and not self._validated and phase.startswith(("val", "eval", "test")):
             self._validated = True
             self._after.beside_validation += self._measured
 
     def look(self, text: str) -> None:
         """Notes a line that is not a bar."""
+        self._said = "" if len(text) > _LONGEST or _REPORTS.search(text) else _announced(text)
         if (self._after is None and self._loss_seen) or (self._measured and self._after):
             return
         loss = _LOSS.search(text)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from scalelens.parsing.recurring_lines import RECURS
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import csv_header, jsonl_header
@@ -12,8 +13,9 @@ from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refu
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
 from scalelens.tabular.unknown_logs.choice import COST, begins_epochs, chosen, tells_epochs
 from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
-from scalelens.tabular.unknown_logs.epoch_times import epoch_times_in
-from scalelens.tabular.unknown_logs.records import BY_CLOCK, RUNNING, LineTable, mean_of
+from scalelens.tabular.unknown_logs.epoch_times import epoch_times_in, means_of_epochs
+from scalelens.tabular.unknown_logs.fields import names_time_left
+from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING, LineTable, mean_of
 from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, shapes_in
 from scalelens.tabular.unknown_logs.times import LineTimes
 
@@ -40,7 +42,11 @@ def read_lines(source: Source, rows: Rows) -> str | None:
         shapes = [other for other in shapes if other.bar == "tqdm" and other.in_training | (other.amid > 0)]
     shape = chosen(shapes, by_fills=not rows.times_are_lacking)
     if isinstance(shape, str):
-        return "" if rows.times_are_lacking else shape
+        if shape or rows.times_are_lacking or not any(map(_counts_batches_alone, shapes)):
+            return "" if rows.times_are_lacking else shape
+        printed = epoch_times_in(source, shapes)
+        rows.assigned = printed.write(source, rows) if printed else []
+        return None if printed else ""
     table = LineTable(shape)
     printed = epoch_times_in(source, shapes, shape) if tells_epochs(shape) else None
     table.epochs_are_timed = printed is not None
@@ -62,7 +68,14 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     if lacking is None and not timed and all(reading.role != "epoch_time" for reading in rows.assigned):
         printed = printed if tells_epochs(shape) else epoch_times_in(source, shapes, shape)
         rows.assigned = [*rows.assigned, *(printed.write(source, rows) if printed else [])]
+        if not printed:
+            means_of_epochs(source, rows)
     return lacking
+
+
+def _counts_batches_alone(shape: Shape) -> bool:
+    """Whether its lines count the batches of each epoch, and say nothing else of them."""
+    return shape.of_known_epoch and shape.of_training and not shape.bar and shape.lines >= RECURS
 
 
 def read_lines_as(source: Source, rows: Rows, key: tuple[Any, ...], columns: Mapping[str, str]) -> str | None:
@@ -140,7 +153,9 @@ def _read_columns(
     table: LineTable, survey: Survey, times: LineTimes, stated: Mapping[str, tuple[str, str | None]], guess: bool
 ) -> list[ColumnReading]:
     """What each column is read as: by what the user states, by what the lines count, by their times, by its name."""
-    columns = {name: values for name, values in survey.columns.items() if name != BY_CLOCK or not table.resolution_s}
+    needless = {BY_CLOCK} if table.resolution_s else set()
+    needless |= {LEFT for name in survey.columns if name != LEFT and names_time_left(name)}
+    columns = {name: values for name, values in survey.columns.items() if name not in needless}
     known: dict[str, tuple[str, str | None]] = {
         role: (name, None) for role, name in table.columns.items() if name in columns and role in COUNTS
     }
@@ -210,7 +225,8 @@ def _shown_by_times(
     if mean := times.mean_since_begin():
         return {"running_time": mean}
     if proven := times.of_a_step(table.mean_steps):
-        of_one_step = "batch_time" if _is_of_one_step(proven[0], columns, known) else "interval_time"
+        of_one = _is_of_one_step(proven[0], columns, known) and not times.is_smoothed(proven[0])
+        of_one_step = "batch_time" if of_one else "interval_time"
         return {"epoch_time" if times.of_epochs else of_one_step: proven}
     if span := times.of_all_since():
         return {"span_time": span}

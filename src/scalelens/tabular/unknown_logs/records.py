@@ -115,7 +115,7 @@ class LineTable:
                 self.columns["?"] = label
             labels.append(label)
         if self.shape.drawn is not None:
-            if not epoch and self.shape.is_drawn_again:
+            if not epoch and (self.shape.is_drawn_again or self.shape.one_for_each_epoch):
                 self.columns["epoch"] = EPOCH
         elif not epoch and any(
             self.shape.falls[k] and (role == "of_all" or (role == "batch" and not self.shape.unheaded))
@@ -157,7 +157,7 @@ class LineTable:
         if self.shape.drawn is None:
             records = _without_repeats((one.record for one in parsed), self.shape.bar, list(self.columns.values()))
         else:
-            self.bars = DrawnBars(EPOCH in self.columns.values())
+            self.bars = DrawnBars(EPOCH in self.columns.values(), self.shape.one_for_each_epoch)
             records = self.bars.records(parsed)
         for record in records:
             if len(kept) <= _MOST_KEPT:

@@ -22,6 +22,7 @@ from scalelens.tabular.unknown_logs.clock import Stamp, stamp_in
 from scalelens.tabular.unknown_logs.fields import Field, Parsed, parsed
 from scalelens.tabular.unknown_logs.filled_bars import FilledBars, Fills
 from scalelens.tabular.unknown_logs.json_in_lines import json_written_out
+from scalelens.tabular.unknown_logs.kept_bars import KeptBars
 from scalelens.tabular.unknown_logs.lines import log_lines
 from scalelens.tabular.unknown_logs.pair_counts import PairCounts
 
@@ -217,6 +218,9 @@ class Shape:
         self.label = line.text[: bar.start()] if bar else ""  # of its bar
         self.fills: Fills | None = None  # where its bar has no label
         self.drawn = _drawn_count(example)  # which of its counts is that of a bar
+        self.kept = KeptBars()
+        self.one_for_each_epoch = False  # whether only full drawings of it are left, one for each epoch
+        self.counted_first: float | None = None  # the value of its first count, in its first line
         self.longest_s = 0  # that it was drawn for
         self.bars = 0  # how many were drawn from their start
         self.ended = 0  # its epochs that are over: the loss stands in the line, or in one printed at the same time
@@ -283,6 +287,7 @@ class Shape:
         self.rounding = max(self.rounding, drawing.rounding)
         self.longest_s = max(self.longest_s, drawing.elapsed_s)
         whose = line.rank, line.location
+        self.kept.take(whose, line.number, drawing)
         before = self._bars.get(whose)
         anew = before is None or begins(*before, drawing) or epoch != self._bar_epochs.get(whose)
         if before or len(self._bars) < _MOST_SERIES:
@@ -314,6 +319,7 @@ class Shape:
     def count(self, line: Line, counts: list[Field], ahead: list[Field], begins: bool | None) -> None:
         """Notes what a line counts, and the numbers ahead of its counts; whether its bar begins, if it has one."""
         values = [field.value or 0.0 for field in counts]
+        self.counted_first = values[0] if self.counted_first is None else self.counted_first
         if len(counts) == 1 and counts[0].total:
             self.pairs.take((line.rank, line.location), int(values[0]), counts[0].total)
         for i, (before_all, field) in enumerate(zip(self._totals, counts, strict=False)):
@@ -409,6 +415,13 @@ class Shape:
     def of_epochs_alone(self) -> bool:
         """Whether it counts epochs, and no steps in them."""
         return self.roles in (["epoch"], ["epoch", CONSTANT]) and not self.bar
+
+    @property
+    def epochs_told(self) -> float:
+        """How many epochs it counts, if its lines count epochs and nothing else; one follows the other."""
+        last = next(reversed(self._before.values()), None)
+        rise = self.of_epochs_alone and self.lines > 1 and self.rises[0] == self.lines - 1
+        return last[0][0] - (self.counted_first or 0.0) + 1 if last and rise else 0.0
 
     @property
     def of_training(self) -> bool:
@@ -537,7 +550,9 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]]) -> tuple[list[Shape], int]:
         elif drawing:
             filled.draw_other(parts.key[2])
         drawn = shape if shape.bar == "tqdm" else drawn
+    epochs = {other.epochs_told for other in shapes.values()} - {0.0}
     for shape in shapes.values():
+        shape.one_for_each_epoch = any(map(shape.kept.are_of, epochs)) if shape.bar == "tqdm" else False
         shape.name_pair()
         shape.name_epochs()
         shape.drop_multiples()

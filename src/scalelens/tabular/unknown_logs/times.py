@@ -21,6 +21,7 @@ from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING, TIME
 
 _AS_STAMPS = (0.75, 1.1)  # printed times over those of the clock: a clock sees more than the step
 _AS_TIME_LEFT = (0.8, 1.25)
+_LINE_BY_LINE, _MOST_LINES = 0.02, 0.8  # between a time and the clock in one line, and the share of such lines
 _AS_SPAN = (0.9, 1.02)  # printed times of all steps between two lines, over those of the clock
 _LEAST_LINES, _LEAST_BETWEEN = 5, 2  # lines, and steps between them, by which it is told from the time of one step
 _TOO_LONG = 1.5  # over what the clock shows: not the time of a step
@@ -55,6 +56,7 @@ class LineTimes:
         self.by_clock: list[tuple[float, float]] = []  # seconds and steps between records
         self.by_both: list[tuple[float, float]] = []  # a rate's time of a step, and that of the clock
         self.back = 0  # how often the stamps go back while the steps grow, as those of the time left do
+        self.beside_clock: dict[str, list[tuple[float, float]]] = {}  # values, and the step time by the clock there
         self.by_left: list[float] = []
         self.values: dict[str, list[float]] = {}
         self.by_rate: dict[str, list[tuple[float, float]]] = {}  # times by name, with those of the rate beside them
@@ -74,8 +76,10 @@ class LineTimes:
         if step is None:
             return
         whose = cells.get("rank"), cells.get("worker")
+        shown = 0.0
         if now is not None:
             before = self._last.get(whose)
+            shown = (now - before[1]) / (step - before[0]) if before and step > before[0] else 0.0
             if before and step > before[0] and now >= before[1]:
                 self.by_clock.append((now - before[1], step - before[0]))
                 if (printed := number(cells.get(RUNNING))) is not None:
@@ -90,6 +94,8 @@ class LineTimes:
         for name, value in cells.items():
             if (amount := number(value)) is not None:
                 self.values.setdefault(name, []).append(amount)
+                if shown > 0 and mean_of(name) in cells:
+                    self.beside_clock.setdefault(name, []).append((amount, shown))
                 if by_rate and (unit := read_name(name).unit) in TIMES and name not in (RUNNING, BY_CLOCK, LEFT):
                     self.by_rate.setdefault(name, []).append((amount * TIMES[unit or "s"], by_rate))
 
@@ -265,6 +271,12 @@ class LineTimes:
             return False
         return abs(statistics.median(self.values[name]) / statistics.median(means) - 1) > _SMOOTHED
 
+    def is_of_all_between(self, name: str, factor: float) -> bool:
+        """Whether a time is the mean of the steps between two lines: line by line it is that of the clock."""
+        pairs = self.beside_clock.get(name, [])
+        near = sum(abs(value * factor / shown - 1) <= _LINE_BY_LINE for value, shown in pairs)
+        return len(pairs) >= _MANY and near >= _MOST_LINES * len(pairs)
+
     def of_a_step(self, means: Collection[float]) -> tuple[str, str] | None:
         """The column, and its unit, that holds the time of a step by any evidence; other lines state `means`."""
         return self.proven() or self.unrounded() or self.added_up() or self.as_stated(means)
@@ -275,10 +287,13 @@ class LineTimes:
         hits: list[tuple[bool, str, str]] = []
         for name, values in self.values.items():
             role, unit = read_name(name)
-            if not self.claims(name) or self.is_smoothed(name):
+            if not self.claims(name):
                 continue
+            smoothed = self.is_smoothed(name)
             for candidate in (unit,) if unit in TIMES else self.units:
                 shown = statistics.median(values) * TIMES[candidate]
+                if smoothed and not self.is_of_all_between(name, TIMES[candidate]):
+                    continue
                 if _fits(shown, self.clock_s, _AS_STAMPS) or (
                     self.clock_s is None and _fits(shown, left_s, _AS_TIME_LEFT)
                 ):
