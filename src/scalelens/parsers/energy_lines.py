@@ -34,6 +34,10 @@ _OTHERS = {
     "zeus_log",
 }  # fmt: skip
 _NO_LOG = re.compile(r"\s*[#/\"'{]")  # comments, and what may be a piece of JSON
+_OF_OTHERS = re.compile(
+    r"\[Zeus\]|Joules[ ,;|\t]power/energy|Energy consumption in joules: [\d.]+ for|Total training energy \(GPU\)"
+    r"|energy_used|Energy data:|Total Power Usage:|Approximate Total"
+)
 _CODECARBON = re.compile(r"\[codecarbon ")
 _CONSTANT = re.compile(r"constant (?:consumption )?mode|based on TDP|TDP mode", re.IGNORECASE)
 _MOST = 1000  # energies of a file
@@ -61,11 +65,16 @@ class Reader:
     def take(self, line: Line) -> bool:
         of_codecarbon = _CODECARBON.search(line.text) is not None
         self.is_cpu_constant |= of_codecarbon and _CONSTANT.search(line.text) is not None
-        if _NO_LOG.match(line.text) or not _OTHERS.isdisjoint(self.rows.taken) or len(self.stated) > _MOST:
+        if (
+            _NO_LOG.match(line.text)
+            or _OF_OTHERS.search(line.text)
+            or not _OTHERS.isdisjoint(self.rows.taken)
+            or len(self.stated) > _MOST
+        ):
             return False
         found = [*statements(line.text)]
         self.stated += [_Stated(line.number, self.rows.part, of_codecarbon, each) for each in found]
-        return bool(found)
+        return any(each.is_sure for each in found)
 
     def conclude(self) -> None:
         if not _OTHERS.isdisjoint(self.rows.taken):
@@ -82,8 +91,6 @@ class Reader:
     def _of_part(self, stated: list[_Stated]) -> None:
         """The energies of a run."""
         known = stated if any(each.of.is_sure for each in stated) else []
-        for each in [each for each in stated if each not in known][:1]:
-            self.rows.problem(each.line, "nothing says that this energy is what a computer consumed", each.of.label)
         for each in (each for each in known if each.of.joules is None):
             self.rows.problem(each.line, "its number may have a mark between thousands, or before a fraction")
         for each in _once(_in_scopes([each for each in known if each.of.joules])):

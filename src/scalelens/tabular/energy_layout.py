@@ -29,7 +29,7 @@ _ENDS = re.compile(
     r"(?:t_?|time_?)?(?:end|stop|finish)(?:ed)?(?:_?(?:time|timestamp|ts|at))?(?:[_ ]?[\[(]?(s|ms|us|ns)[\])]?)?",
     re.IGNORECASE,
 )
-_NO_DURATION = re.compile(r"per|std|mean|avg|stamp|start|end|first|predict|idle|limit|user|sys|cpu", re.IGNORECASE)
+_NO_DURATION = re.compile(r"per(?!f)|std|mean|avg|stamp|start|end|first|predict|idle|limit|user|sys|cpu", re.IGNORECASE)
 _TIMED = re.compile(r"time|duration|elapsed|latency|date", re.IGNORECASE)
 _WHOLE = re.compile(r"duration|elapsed|total|run_?time|wall|exec|measure", re.IGNORECASE)
 _STEPS = re.compile(r"loss|(?:step|iter|batch|epoch)_?(?:time|duration).*", re.IGNORECASE)
@@ -38,6 +38,8 @@ _MEAN_POWER = re.compile(
     r"(?:[_ ](?:draw|drawn|usage|used|consumption|consumed))?[_ ]?[\[(]?(mw|w|kw|watts?)?[\])]?",
     re.IGNORECASE,
 )
+# The table of Energy-Languages' rapl-runner (greensoftwarelab), in joules; its GPU is the graphics of the processor.
+_RUNNER = {"package": "cpu", "core(s)": "cpu_part", "gpu": "cpu_part", "dram": "memory", "dram?": "memory"}
 _POWER = re.compile(r"power|pwr|watts?(?![_ ]?h)", re.IGNORECASE)
 _STATE = re.compile(r"util|freq|temp", re.IGNORECASE)
 _SHORT = {"mil": "ms", "mic": "us", "nan": "ns", "min": "min", "ms": "ms", "us": "us", "ns": "ns"}
@@ -70,6 +72,7 @@ def energy_layout(header: Sequence[str], in_series: bool = True, cells: Sequence
     if not energies and len(cells) == len(header):
         found = (energy_in_cells(k, name, cells[k]) for k, name in enumerate(header))
         energies = _once([column for column in found if column])
+    energies = energies or _of_runner(header)
     window = _window_of(header) if in_series else None
     if not whole and window is None:
         are_samples = any(map(_POWER.search, header)) or (any(map(_STATE.search, header)) and time_column(header))
@@ -89,6 +92,13 @@ def energy_layout(header: Sequence[str], in_series: bool = True, cells: Sequence
     named = energy_column(k, f"{label or ''}_energy_j")
     column = EnergyColumn(k, header[k], SCALES[unit], label, named and named.scope)
     return EnergyLayout([column], duration, scale, True, window)
+
+
+def _of_runner(header: Sequence[str]) -> list[EnergyColumn]:
+    found = [
+        EnergyColumn(k, name, 1.0, name, scope) for k, name in enumerate(header) if (scope := _RUNNER.get(name.lower()))
+    ]
+    return found if len(found) == len(_RUNNER) - 1 else []
 
 
 def is_whole(name: str) -> bool:

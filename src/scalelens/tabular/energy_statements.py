@@ -52,7 +52,16 @@ _GROUPED = re.compile(
     r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}|\d{1,3}(?:'\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3})+,\d+"
 )
 _LETTERS = re.compile(r"[^\W\d_]{3}")
-_LONGEST = 1000  # characters of a line
+_SEPARATED = re.compile(r"(?:[:=|,;\t~\u2248>]|\b(?:is|was|were|of))[\s(]*\Z")
+_ENERGY = re.compile(r"energ|joule|consum|electric|kwh", re.IGNORECASE)
+_ENERGY_LAST = re.compile(
+    r"(?:energy|joules|consumed|consumption|energy used|usage)\W*\Z|energy\b.{0,12}\Z", re.IGNORECASE
+)
+_PROSE = re.compile(r"report|instance|example|\b(?:to|can|will|may|might|that|which|we|you|they) consum", re.IGNORECASE)
+_ARTICLE = re.compile(r"(?:The|An?|This|That|It|Its|Each|One|Our|Your)\b", re.IGNORECASE)
+_MOST_WORDS = 14  # of a label
+_FEW_WORDS = 4  # of one that does not say what it labels, or has no mark after it
+_LONGEST = 400  # characters of a line
 
 
 class Statement(NamedTuple):
@@ -68,19 +77,18 @@ class Statement(NamedTuple):
 
 def statements(text: str) -> Iterator[Statement]:
     """The energies of a line, each once, also where it stands there in two units."""
-    if len(text) > _LONGEST:
+    if len(text) > _LONGEST or '"' in text:  # a cell of a table, or a value in JSON
         return
     plain = _TIME.sub(" ", text)
     end = 0
     for match in _VALUE.finditer(plain):
-        before, end_before = plain[end : match.start()], end
+        before, begin = plain[end : match.start()], end
         end = match.end()
         label = _label_of(before)
-        after = _AFTER.match(plain, match.end())
-        found = _statement(label, match[1], _unit_of(match), plain)
-        if not found and after and (not end_before or before.strip(" (/")):
-            found = _statement(after[1], match[1], _unit_of(match), plain)
-        if found:
+        unit = _unit_of(match)
+        found = _statement(label, match[1], unit, plain) if _is_label(label, before) else None
+        after = _AFTER.match(plain, match.end()) if not found and (not begin or before.strip(" (/")) else None
+        if found or (after and (found := _statement(after[1], match[1], unit, plain))):
             yield found
     if not end:
         pair = _PAIR.fullmatch(plain)
@@ -89,6 +97,16 @@ def statements(text: str) -> Iterator[Statement]:
                 unit = next(unit for unit, scale in _UNITS.items() if scale == column.scale)
                 if statement := _statement(_WITHOUT_UNIT.sub(" ", match[1]), match[2], unit, plain):
                     yield statement
+
+
+def _is_label(label: str, before: str) -> bool:
+    """Whether words are a label, and not those of a sentence that mentions an energy."""
+    words = len(label.split())
+    if words > _MOST_WORDS or _PROSE.search(label):
+        return False
+    if not _SEPARATED.search(before):
+        return words <= _FEW_WORDS and _ENERGY_LAST.search(label) is not None and not _ARTICLE.match(label)
+    return _ENERGY.search(label) is not None or (scope_of_words(label) not in (None, "total") and words <= _FEW_WORDS)
 
 
 _WITHOUT_UNIT = re.compile(r"[\[(][^\])]{1,12}[\])]|(?<=[_ ])(?:[kmu]?[jJ]|[kK]?[wW][hH]|[Jj]oules)\Z")
