@@ -41,7 +41,13 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount, nanoseconds_since_1970
 from scalelens.tabular.cells import MAY_BE_CUT
 from scalelens.tabular.energy_columns import joules_of, only_grows
-from scalelens.tabular.energy_documents import mean_powers, measurements, reported_energies, units_lacking
+from scalelens.tabular.energy_documents import (
+    energies_alone,
+    mean_powers,
+    measurements,
+    reported_energies,
+    units_lacking,
+)
 from scalelens.tabular.energy_layout import EnergyLayout, energy_layout, lacking_unit, seconds_of
 from scalelens.tabular.json_array import array_header
 from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
@@ -52,6 +58,12 @@ VERSION = 1
 LAST = True  # any other format comes first
 
 _COUNTER = re.compile(r"(?:global_?|train_?)?(?:steps?|batch(?:_?idx)?|epochs?|iter(?:ation)?s?)", re.IGNORECASE)
+_REPETITION = re.compile(
+    r"iter(?:ation)?s?", re.IGNORECASE
+)  # of a measurement, where nothing of a training is beside it
+_TRAINING = re.compile(
+    r"(?<![a-z])(?:acc|loss|lr|learn|grad|epoch|step|batch|token|sample|image|throughput)", re.IGNORECASE
+)
 _RANK = re.compile(r"(?:local_?|global_?)?rank|gpu(?:_?(?:id|index))?|device(?:_?id)?", re.IGNORECASE)
 _MOST_RISES = 0.6  # of the rows have a larger count than the one above, where the count is not that of steps
 _WORD = re.compile(r"[^\W\d][^,\n]{0,98}")
@@ -148,7 +160,10 @@ def _other_rows(source: Source, layout: EnergyLayout, header: Sequence[str]) -> 
     )
     if is_clock and not _falls(columns[0]) and (columns[0][:1] < columns[0][-1:] or not layout.are_powers):
         return "its times only grow: rows are not runs"
+    is_training = any(map(_TRAINING.search, header))
     for k in (k for k, name in enumerate(header) if _COUNTER.fullmatch(name)):
+        if _REPETITION.fullmatch(header[k]) and not is_training:
+            continue
         counts = [value for cells in table if (value := amount(cells[k])) is not None]
         rises = sum(after > before for before, after in itertools.pairwise(counts))
         if any(map(_RANK.fullmatch, header)) or rises > _MOST_RISES * max(1, len(counts) - 1):
@@ -208,7 +223,7 @@ def _read_document(document: Any, rows: Rows) -> str | None:
     """Each of the outermost objects that have an energy and a duration is a measurement."""
     if any(True for _ in lists_of_samples(document)):
         return "it holds a series of power"
-    found = [*measurements(document)] or [*mean_powers(document)]
+    found = [*measurements(document)] or [*mean_powers(document)] or [*energies_alone(document)]
     if not found:
         return next(units_lacking(document), "no known format in it")
     if len(found) > _MOST:

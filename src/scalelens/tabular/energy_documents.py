@@ -17,9 +17,15 @@ _WHOLE_SENSORS = ("gpu", "cpu", "memory", "total")  # of an object within one th
 _DEEPEST = 12  # objects within objects
 _MOST_VALUES = 1000  # of a measurement in a document
 _ENERGIES = re.compile(r"energ|joule|kwh|consum", re.IGNORECASE)
+_POWERS = re.compile(r"power(?:[_ ](?:stats|metrics|measurements?))?", re.IGNORECASE)
 _SUMMARY = re.compile(
     r"(?<![a-z])(?:mean|avg|average|std|min|max|median|p\d\d|baseline|idle|predict|estimat|config|per)", re.IGNORECASE
 )
+_OF_COMPUTER = re.compile(
+    r"gpu|cpu|dram|power|watt|runtime|latency|duration|elapsed|carbon|emission|co2|token|accuracy|model|batch|consum",
+    re.IGNORECASE,
+)
+_PART_OF_MODEL = re.compile(r"layer|param|limit|spec|hardware|component|simulat|estimat", re.IGNORECASE)
 
 
 def measurements(value: Any, depth: int = 0, in_series: bool = False) -> Iterator[dict[str, str]]:
@@ -51,6 +57,19 @@ def mean_powers(value: Any, depth: int = 0) -> Iterator[dict[str, str]]:
                 yield from mean_powers(each, depth + 1)
 
 
+def energies_alone(value: Any, depth: int = 0) -> Iterator[dict[str, str]]:
+    """The outermost objects with an energy and no duration, where names beside it say that it is one of a computer."""
+    if isinstance(value, dict) and len(value) <= _MOST_VALUES:
+        own = _with_parts(value) | {"duration": ""}  # unknown
+        layout = energy_layout([*own], in_series=False)
+        if layout and not layout.are_powers and _is_measured(own, layout) and any(map(_OF_COMPUTER.search, own)):
+            yield own
+            return
+        for name, each in value.items() if depth < _DEEPEST else ():
+            if not _SUMMARY.search(name) and not _PART_OF_MODEL.search(name):
+                yield from energies_alone(each, depth + 1)
+
+
 def _is_of_all(names: list[str], layout: EnergyLayout) -> bool:
     return layout.window is not None or (layout.duration is not None and is_whole(names[layout.duration]))
 
@@ -77,6 +96,8 @@ def _with_parts(value: dict[str, Any]) -> dict[str, str]:
             continue
         if not _ENERGIES.search(name) and scope_of_words(name) in _WHOLE_SENSORS:
             own |= {f"{name}_{k}": each for k, each in _texts(inner).items() if energy_column(0, k)}
+        if _POWERS.fullmatch(name):
+            own |= {k: each for k, each in _texts(inner).items() if energy_column(0, k) and k not in own}
         if not _ENERGIES.search(name):
             own |= {k: each for k, each in _texts(inner).items() if DURATION.fullmatch(k) and k not in own}
             continue

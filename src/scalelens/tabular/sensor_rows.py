@@ -12,6 +12,7 @@ from scalelens.tabular.json_array import array_header, array_records
 from scalelens.tabular.json_series import is_document, samples_of, series_in
 from scalelens.tabular.named_values import NamedValues, named_values
 from scalelens.tabular.sensor_lines import RULE, Form, fitted, form_of, joined, split, table_lines
+from scalelens.tabular.volts_and_amperes import VoltsAndAmperes, volts_and_amperes
 
 
 class SensorRow(NamedTuple):
@@ -30,8 +31,9 @@ class _Head(NamedTuple):
     rows: list[list[str]]
 
     @property
-    def values(self) -> NamedValues | None:
-        return named_values(self.names, self.rows)
+    def values(self) -> NamedValues | VoltsAndAmperes | None:
+        """What makes a table of powers of it, where it is not one itself."""
+        return named_values(self.names, self.rows) or volts_and_amperes(self.names, self.rows)
 
 
 def first_rows(head: bytes) -> tuple[list[str], list[str]] | None:
@@ -77,7 +79,7 @@ def head_of(source: Source) -> bytes:
 def sensor_rows(source: Source) -> Iterator[SensorRow]:
     """The header, then the rows.  Comments, what stands above the header, and repeated headers are left out.
 
-    Of a table with one value in each row those rows that hold a power.
+    Of a table with one value in each row those rows that hold a power; of one of a voltage and a current their product.
     """
     rows = _rows(source)
     table = _head(head_of(source))
