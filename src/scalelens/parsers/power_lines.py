@@ -1,17 +1,18 @@
-"""Power samples without a header, a line for each: a time, and one number that says its unit.
+"""Power samples without a header, a line for each: a time, and a number that says its unit.
 
 Tool: scripts, as a loop of date and nvidia-smi --query-gpu=power.draw --format=csv,noheader
 Versions: any
 Yields: power
 Source: the unit beside each number
 
-Each line of such a file begins with a time, or ends with `at` and a date, and holds one number of watts, milliwatts or
-kilowatts.  Lines that begin with # are comments.  A sample may continue on the next line, if that begins with a blank or
+Each line of such a file begins with a time, or ends with `at` and a date, and holds a number of watts, milliwatts or
+kilowatts.  The level of a log's message may stand before the time.  Lines that begin with # are comments.  A sample may continue on the next line, if that begins with a blank or
 a colon.  A line with nothing but a time, as `date` prints it, holds for the lines of power below it, half of which at
 least hold one: `ipmitool sdr` and `sensor` print sensors so.
-The time is a date with or without a zone (without: local, --tz), a number since 1970, or a number with `s` or `ms`,
-which counts from an unknown zero (ts_origin `relative`).  Words between time and power are the sensor.  A file with
-two numbers of watts in a line, with limits or with means is not read here.  Where many lines of one sensor repeat the
+The time is a date with or without a zone (without: local, --tz), a number since 1970, a number with `s` or `ms`, which
+counts from an unknown zero (ts_origin `relative`), or the time of a day that is not known.  Words between time and
+power are the sensor.  Several powers in a line each need words that say what they are of.  A file with limits or with means is
+not read here.  Where many lines of one sensor repeat the
 time of the line before, their powers may be of several devices, and the file is refused.
 
 Samples:
@@ -29,7 +30,7 @@ from typing import NamedTuple
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensor_words import scope_of_words
-from scalelens.parsing.sensors import EPOCH_UNITS, Moment, Samples, Sensor, stamp_of
+from scalelens.parsing.sensors import EPOCH_UNITS, SECOND, Moment, Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import MAY_BE_CUT, head_lines, lines_of
 
@@ -37,10 +38,12 @@ VERSION = 1
 LAST = True  # any other format comes first
 
 _DATE = r"\d{4}[-/]\d\d?[-/]\d\d?[T ]+\d\d?:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|GMT|[-+]\d\d:?\d\d))?"
+_OF_DAY = r"([01]?\d|2[0-3]):([0-5]\d):([0-5]\d(?:[.,]\d{1,9})?)"  # 10:20:30.123
 _WRITTEN_OUT = r"[A-Z][a-z]{2} +[A-Z][a-z]{2} +\d\d? +\d\d?:\d\d:\d\d +\d{4}"  # Tue Nov  3 09:04:37 2026
 _RECORD = re.compile(
-    rf"\s*[\[(]?(?:({_DATE})|(\d{{10,19}}(?:\.\d{{1,9}})?)|(\d{{1,12}}(?:\.\d{{1,9}})?) ?(m?s))[\])]?(?=[\s,;:|])(.*)\Z",
-    re.DOTALL,
+    r"\s*(?:[\[(]?(?:INFO|DEBUG|NOTICE|WARN(?:ING)?)[\])]?[\s:|-]{1,5})?(?:(?:t|time|elapsed)[ =:]{1,3})?[\[(]?"
+    rf"(?:({_DATE})|(\d{{10,19}}(?:\.\d{{1,9}})?)|(\d{{1,12}}(?:\.\d{{1,9}})?) ?(m?s)|{_OF_DAY})[\])]?(?=[\s,;:|])(.*)\Z",
+    re.DOTALL | re.IGNORECASE,
 )
 _DATED_AFTER = re.compile(rf"(.{{1,120}}?)[\s,;]+(?:at|on|@)[\s:]+({_DATE}|{_WRITTEN_OUT})\s*\Z", re.DOTALL)
 WATTS = re.compile(r"(?<![\w.+-])(\d{1,7}(?:\.\d{1,9})? ?(?:m|k)?(?:W|[Ww]atts?))(?![\w/*·]|-?[Hh])")
@@ -53,6 +56,8 @@ _GOES_ON = re.compile(r"\s|:")
 _NO_POWER = re.compile(
     r"limit|cap\b|tdp|max|min|peak|average|avg|mean|std|idle|target|budget|energy|total time|saved", re.IGNORECASE
 )
+_LEVEL = re.compile(r"\b(?:INFO|DEBUG|NOTICE|WARN(?:ING)?)\b[\s:|-]*")
+_HALF_A_DAY = 43_200 * SECOND
 _FEWEST = 2  # samples
 _LONGEST = 200  # characters of a line
 _LONGEST_TIME = 60  # characters
@@ -63,8 +68,8 @@ _MOST_REPEATED = 0.1  # of the lines may have the time of the one before
 
 class _Sample(NamedTuple):
     stamp: tuple[Moment, str]
-    label: str | None
-    power: str
+    powers: list[tuple[str | None, str]]  # the words before each, and what it is
+    is_of_day: bool = False  # whether its time is that of a day, which is not known
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -134,18 +139,36 @@ def _sample_of(text: str) -> _Sample | None:
         text = f"{written_out[0] if written_out else after[2]} {after[1]}"
     text = _UNIT_APART.sub(" ", text)
     match = _RECORD.match(text)
-    found = WATTS.findall(match[5]) if match else []
-    if not match or len(found) != 1:
-        return None
-    cells = [cell.strip(" :=[]()-") for cell in re.split(r"[,;|\t]", match[5].split(found[0], 1)[0])]
-    label = " ".join(cell for cell in cells if cell not in ("", *_STATUS) and not _OTHER_NUMBER.fullmatch(cell)) or None
-    if label and (_NO_POWER.search(label) or re.search(r"\d\.\d|\d{5}", label)):
+    powers = _powers_in(match[8]) if match else []
+    if not match or not powers:
         return None
     if match[3]:
-        unit = EPOCH_UNITS[match[4]]
-        return _Sample((round(float(match[3]) * unit), "relative"), label, found[0])
+        unit = EPOCH_UNITS[match[4].lower()]
+        return _Sample((round(float(match[3]) * unit), "relative"), powers)
+    if match[5]:
+        seconds = 3600 * int(match[5]) + 60 * int(match[6]) + float(match[7].replace(",", "."))
+        return _Sample((round(seconds * SECOND), "relative"), powers, True)
     stamp = stamp_of(match[1] or match[2])
-    return _Sample(stamp, label, found[0]) if stamp else None
+    return _Sample(stamp, powers) if stamp else None
+
+
+def _powers_in(text: str) -> list[tuple[str | None, str]]:
+    """The powers that stand after a time, with the words before each; none where these say too little, or anything else."""
+    found = [*WATTS.finditer(text)]
+    labels = [
+        _label(text[end : each.start()]) for end, each in zip((0, *(each.end() for each in found)), found, strict=False)
+    ]
+    if any(label and (_NO_POWER.search(label) or re.search(r"\d\.\d|\d{5}", label)) for label in labels):
+        return []
+    if len(found) > 1 and (len({*labels}) < len(found) or any(not scope_of_words(label or "") for label in labels)):
+        return []
+    return [(label, each[1]) for label, each in zip(labels, found, strict=True)]
+
+
+def _label(before: str) -> str | None:
+    cells = [cell.strip(" :=[]()-") for cell in re.split(r"[,;|\t]| - ", before)]
+    kept = (cell for cell in cells if cell not in ("", *_STATUS) and not _OTHER_NUMBER.fullmatch(cell))
+    return " ".join(_LEVEL.sub("", cell) for cell in kept).strip() or None
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -154,6 +177,7 @@ def read(source: Source, rows: Rows) -> None:
         rows.problem(1, why)
         return
     samples = Samples(rows)
+    day = last = 0
     for number, text, whole, is_below in _records(lines_of(source)):
         sample = _sample_of(text)
         if sample is None and is_below and not WATTS.search(text):
@@ -162,8 +186,12 @@ def read(source: Source, rows: Rows) -> None:
             why = "not a time and one power, as the lines above it" if whole else MAY_BE_CUT
             rows.problem(number, why, text)
         else:
-            sensor = Sensor(None, sample.label, scope_of_words(sample.label or ""))
-            samples.power(number, sensor, sample.power, sample.stamp)
+            stamp = sample.stamp
+            if sample.is_of_day and isinstance(stamp[0], int):
+                day += last - stamp[0] > _HALF_A_DAY
+                last, stamp = stamp[0], (stamp[0] + 2 * _HALF_A_DAY * day, stamp[1])
+            for label, power in sample.powers:
+                samples.power(number, Sensor(None, label, scope_of_words(label or "")), power, stamp)
 
 
 def _undecided(source: Source) -> str | None:
@@ -171,10 +199,11 @@ def _undecided(source: Source) -> str | None:
     last: dict[str | None, Moment] = {}
     count = repeated = 0
     for record in _records(lines_of(source)):
-        if sample := _sample_of(record.text):
+        sample = _sample_of(record.text)
+        for label, _ in sample.powers if sample else ():
             count += 1
-            repeated += last.get(sample.label) == sample.stamp[0]
-            last[sample.label] = sample.stamp[0]
+            repeated += sample is not None and last.get(label) == sample.stamp[0]
+            last[label] = sample.stamp[0] if sample else 0
             if len(last) > _MOST_SENSORS:
                 return "the words beside the power are others in each line, and do not name a sensor"
     if repeated > _MOST_REPEATED * count:
