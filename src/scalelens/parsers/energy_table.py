@@ -16,7 +16,8 @@ their product.  Each row is a part of the file: a measurement of its own.  Where
 energy of the run is only known to lie between the largest row and the sum of all.  Words of the name give the scope, as in
 power_csv; an energy without such words, beside others with them, is their total.  An energy that stands there in two
 units counts once.  Energies per token, sample or step, means, limits, estimates and what is left above idle are not
-read.  Cells of words are params under the names of their columns.
+read.  Cells of words are params under the names of their columns.  Energies of intervals by their name
+(energy_delta_j) in a table without times are one energy, their sum.
 
 Of a JSON document each object with an energy and a duration is a row, also where its energies stand in an object within
 it; what else stands within it is a part of it, and is not read again.  Where nothing has an energy, an object with one
@@ -31,7 +32,7 @@ Samples:
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from scalelens.parsing import lazy_re as re
@@ -39,7 +40,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import SECOND, Moment
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount, nanoseconds_since_1970
-from scalelens.tabular.cells import MAY_BE_CUT
+from scalelens.tabular.cells import MAY_BE_CUT, jsonl_header
 from scalelens.tabular.energy_columns import joules_of, only_grows
 from scalelens.tabular.energy_documents import (
     energies_alone,
@@ -61,9 +62,7 @@ _COUNTER = re.compile(r"(?:global_?|train_?)?(?:steps?|batch(?:_?idx)?|epochs?|i
 _REPETITION = re.compile(
     r"iter(?:ation)?s?", re.IGNORECASE
 )  # of a measurement, where nothing of a training is beside it
-_TRAINING = re.compile(
-    r"(?<![a-z])(?:acc|loss|lr|learn|grad|epoch|step|batch|token|sample|image|throughput)", re.IGNORECASE
-)
+_TRAINING = re.compile(r"(?<![a-z])(?:acc|loss|lr|learn|grad|epoch|step|token|throughput)", re.IGNORECASE)
 _RANK = re.compile(r"(?:local_?|global_?)?rank|gpu(?:_?(?:id|index))?|device(?:_?id)?", re.IGNORECASE)
 _MOST_RISES = 0.6  # of the rows have a larger count than the one above, where the count is not that of steps
 _WORD = re.compile(r"[^\W\d][^,\n]{0,98}")
@@ -74,11 +73,12 @@ _FEWEST_OF_COUNTER = 20  # rows whose energies grow although durations do not
 _FEWEST_OF_SAMPLES = 10  # mean powers at times that only grow
 _FEWEST = 5  # rows of energies alone: so many readings of a counter would only grow
 _COUNTED = re.compile(r"cumulative|accumulated|so[ _]far|counter|since", re.IGNORECASE)
+_MOST_FOOTER = 12  # lines below a table
 _MOST_DAMAGED = 0.05  # lines with other cells than the header, for each whole one
 
 
 def recognise(head: bytes, name: str) -> bool:
-    if is_document(head) and not array_header(head):
+    if _is_one_document(head):
         return True
     first = first_rows(head)
     fits = first is not None and len(first[0]) == len(first[1])
@@ -87,9 +87,15 @@ def recognise(head: bytes, name: str) -> bool:
     return bool(reported_energies(head.decode("utf-8", "replace")))
 
 
+def _is_one_document(head: bytes) -> bool:
+    """Whether a file is a JSON document, and not rows of an array or lines of objects."""
+    are_lines = jsonl_header(head) and head.lstrip().partition(b"\n")[2].lstrip()[:1] == b"{"
+    return is_document(head) and not array_header(head) and not are_lines
+
+
 def read(source: Source, rows: Rows) -> str | None:
     head = head_of(source)
-    if is_document(head) and not array_header(head):
+    if _is_one_document(head):
         return _read_document(document_of(source), rows)
     lines = sensor_rows(source)
     first = next(lines, None)
@@ -101,12 +107,15 @@ def read(source: Source, rows: Rows) -> str | None:
         return lacking_unit(header) or _read_reports(source, rows)
     if why := _other_rows(source, layout, header):
         return why
-    shapes = Counter(len(row.cells) == len(header) for row in lines)
+    shapes = Counter(_without_footer(len(row.cells) == len(header) for row in lines))
     if shapes[False] > _MOST_DAMAGED * shapes[True] or shapes[True] > _MOST_OF_ONE:
         why = "its cells may go on in the next line" if shapes[False] else f"it has more than {_MOST_OF_ONE} rows"
         if first.line > 1:
             return "a text that holds a table"
         rows.problem(1, f"the table is not read: {why}, and a part of its energies would say nothing")
+        return None
+    if all(column.of_interval for column in layout.energies):
+        _sum(source, layout, len(header), rows)
         return None
     count = 0
     for line, cells, whole, text in itertools.islice(sensor_rows(source), 1, None):
@@ -121,6 +130,35 @@ def read(source: Source, rows: Rows) -> str | None:
             rows.new_part()
         _row(line, header, cells, layout, rows, has_words=shapes[True] <= _MOST)
     return None
+
+
+def _without_footer(fitting: Iterable[bool]) -> list[bool]:
+    """Whether each line is a row of the table, without the few other lines below the last row of a longer one."""
+    lines = [*fitting]
+    rows = max((k for k, fits in enumerate(lines) if fits), default=-1) + 1
+    return lines[:rows] if len(lines) - rows <= _MOST_FOOTER < rows else lines
+
+
+def _sum(source: Source, layout: EnergyLayout, width: int, rows: Rows) -> None:
+    """Energies of intervals, which follow each other: their sums."""
+    sums = dict.fromkeys((column.k for column in layout.energies), 0.0)
+    last = 0
+    for line, cells, whole, text in itertools.islice(sensor_rows(source), 1, None):
+        if len(cells) != width or not whole:
+            rows.problem(line, "the line is cut, or has other columns than the header", text)
+            continue
+        last = line
+        for column in layout.energies:
+            sums[column.k] += joules_of(cells[column.k], column) or 0.0
+    for column in layout.energies:
+        rows.add(
+            "energy",
+            last,
+            device=column.device,
+            scope=column.scope,
+            energy_j=sums[column.k] or None,
+            method="intervals",
+        )
 
 
 def _read_reports(source: Source, rows: Rows) -> str | None:

@@ -38,7 +38,8 @@ _WORDS = re.compile(
     re.IGNORECASE,
 )
 _OF_INTERVAL = re.compile(
-    r"(?:(?<![A-Za-z])(?:per[_ ])?(?:interval|delta)|\u0394)(?:[_ .-]|(?![A-Za-z]))", re.IGNORECASE
+    r"(?:(?<![A-Za-z])(?:(?:per|during|in|of)[_ ](?:the[_ ])?)?(?:interval|delta)|\u0394)(?:[_ .-]|(?![A-Za-z]))",
+    re.IGNORECASE,
 )
 _CELL = re.compile(r"(\d{1,15}(?:\.\d{0,15})?(?:[eE][-+]?\d{1,3})?) ?([um]?J|kJ|MJ|[mkM]?Wh|[Jj]oules?)?")
 _CODECARBON = re.compile(r"codecarbon_+(?:(cpu|gpu|ram)_energy|energy_consumed)")  # as Experiment Runner calls them

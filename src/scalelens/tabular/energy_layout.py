@@ -7,14 +7,14 @@ from scalelens.parsing import lazy_re as re
 from scalelens.parsing.sensor_words import separated
 from scalelens.parsing.sensors import SCALES
 from scalelens.parsing.values import amount
-from scalelens.tabular.energy_columns import EnergyColumn, energy_column, energy_in_cells, lacks_unit
+from scalelens.tabular.energy_columns import EnergyColumn, energy_column, energy_in_cells, interval_column, lacks_unit
 from scalelens.tabular.sensor_times import TimeColumn, time_column
 from scalelens.units import factors
 
 DURATION = re.compile(
-    r"(?:(?:[a-z_ ]*[_ ])?(?:duration|run_?time|elapsed|time|latency)(?:[_ ]taken)?"
+    r"(?:(?:[a-z_ .]*[_ .])?(?:duration|run_?time|elapsed|time|latency)(?:[_ ]taken)?"
     r"|(?:measured?|measurement|run|total|wall|train(?:ing)?|exec(?:ution)?)(?=[_ ]seconds))[_ ]?"
-    r"[\[(]?(s|secs?|seconds?|ms|milliseconds?|us|microseconds?|ns|nanoseconds?|min|minutes?|h|hours?)?[\])]?"
+    r"[\[(]?(s|secs?|seconds?|ms|us|ns|(?:milli|micro|nano)[ -]?sec(?:ond)?s?|min|minutes?|h|hours?)?[\])]?"
     r"(?:[_ ](?:actual|measured|real|total))?",
     re.IGNORECASE,
 )
@@ -40,6 +40,7 @@ _MEAN_POWER = re.compile(
 )
 # The table of Energy-Languages' rapl-runner (greensoftwarelab), in joules; its GPU is the graphics of the processor.
 _RUNNER = {"package": "cpu", "core(s)": "cpu_part", "gpu": "cpu_part", "dram": "memory", "dram?": "memory"}
+_PACKAGE = re.compile(r"pkg|package", re.IGNORECASE)
 _POWER = re.compile(r"power|pwr|watts?(?![_ ]?h)", re.IGNORECASE)
 _STATE = re.compile(r"util|freq|temp", re.IGNORECASE)
 _SHORT = {"mil": "ms", "mic": "us", "nan": "ns", "min": "min", "ms": "ms", "us": "us", "ns": "ns"}
@@ -72,7 +73,7 @@ def energy_layout(header: Sequence[str], in_series: bool = True, cells: Sequence
     if not energies and len(cells) == len(header):
         found = (energy_in_cells(k, name, cells[k]) for k, name in enumerate(header))
         energies = _once([column for column in found if column])
-    energies = energies or _of_runner(header)
+    energies = energies or _of_runner(header) or _of_intervals(header)
     window = _window_of(header) if in_series else None
     if not whole and window is None:
         are_samples = any(map(_POWER.search, header)) or (any(map(_STATE.search, header)) and time_column(header))
@@ -101,6 +102,13 @@ def _of_runner(header: Sequence[str]) -> list[EnergyColumn]:
     return found if len(found) == len(_RUNNER) - 1 else []
 
 
+def _of_intervals(header: Sequence[str]) -> list[EnergyColumn]:
+    """Columns of the energies of intervals, by their names, where no column says when these were."""
+    if time_column(header) is not None:
+        return []
+    return [column for k, name in enumerate(header) if (column := interval_column(k, name))]
+
+
 def is_whole(name: str) -> bool:
     """Whether a duration is that of a whole measurement, and not of one request or step."""
     return _WHOLE.search(name) is not None
@@ -126,7 +134,10 @@ def _seconds_of(unit: str) -> float | None:
 def _once(columns: list[EnergyColumn]) -> list[EnergyColumn]:
     """Each energy once, also where it stands there in joules and in kilowatt-hours."""
     kept: dict[tuple[str | None, str | None], EnergyColumn] = {}
+    has_package = any(_PACKAGE.fullmatch(column.device or "") for column in columns)
     for column in columns:
+        if has_package and (column.device or "").lower() == "cpu":  # its cores, as RAPL's runners call them
+            column = column._replace(scope="cpu_part")
         kept.setdefault((column.device, column.scope), column)
     if any(column.scope for column in kept.values()):
         return [

@@ -19,6 +19,7 @@ from scalelens.tabular.sensor_columns import (
     no_samples,
     same_times,
     telling,
+    times_again,
     uneven_interval,
     would_tell,
 )
@@ -67,14 +68,21 @@ def sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
     apart = (*named_by, layout.node) if layout.node is not None else named_by
     if why := no_samples(rows, k, apart):
         return (), why
+    series: dict[tuple[str, ...], list[tuple[int, list[str]]]] = {}
+    moments = _moments(rows, layout)
+    for row, ns in zip(rows, moments, strict=True):
+        series.setdefault(tuple(row[each] for each in apart), []).append((ns, [row[each.k] for each in layout.powers]))
+    if times_again(series.values()):
+        return (
+            (),
+            "many times come again further below, with other powers, as of several devices: add a column sensor",
+        )
     several = same_times(rows, k, apart)
     if several == 1:
         quick = 1
         if not apart and len(layout.powers) == 1:
             powers = (watts(row[layout.powers[0].k]) for row in rows)
-            quick = group_of(
-                (ns, w) for ns, w in zip(_moments(rows, layout), powers, strict=True) if w is not None and w == w
-            )
+            quick = group_of((ns, w) for ns, w in zip(moments, powers, strict=True) if w is not None and w == w)
         return named_by, f"{quick} samples always follow each other, as of as many devices" if quick > 1 else None
     column = would_tell(rows, k, apart)
     could = f"the column {layout.header[column]} would: call it sensor" if column is not None else "add one, as sensor"

@@ -14,6 +14,8 @@ from scalelens.tabular.named_values import NamedValues, named_values
 from scalelens.tabular.sensor_lines import RULE, Form, fitted, form_of, joined, split, table_lines
 from scalelens.tabular.volts_and_amperes import VoltsAndAmperes, volts_and_amperes
 
+_MOST_OBJECTS = 20  # lines of JSON that say which keys there are
+
 
 class SensorRow(NamedTuple):
     """A line: its cells, whether it is whole, and its text."""
@@ -50,8 +52,7 @@ def first_rows(head: bytes) -> tuple[list[str], list[str]] | None:
 @functools.lru_cache(maxsize=2)
 def _head(head: bytes) -> _Head | None:
     if jsonl_header(head):
-        values = next(samples_of(json.loads(head.lstrip().partition(b"\n")[0])))
-        return _Head([*values], [[_text_of(value) for value in values.values()]])
+        return _head_of_objects(head)
     if array_header(head):
         text = head.decode("utf-8", "replace")
         values = next(samples_of(json.JSONDecoder().raw_decode(text, text.index("{"))[0]))
@@ -65,8 +66,23 @@ def _head(head: bytes) -> _Head | None:
     return _Head(form.header, [cells for cells in rows if cells not in (form.first, form.units)])
 
 
+def _head_of_objects(head: bytes) -> _Head:
+    """The keys of the first lines of JSON, as a line may lack some, and the values of the first."""
+    names: dict[str, None] = {}
+    first: Mapping[str, object] = {}
+    for line in head.lstrip().split(b"\n")[:-1][:_MOST_OBJECTS]:
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            break
+        values = next(samples_of(record), {}) if isinstance(record, dict) else {}
+        first = first or values
+        names |= dict.fromkeys(values)
+    return _Head([*names], [[_text_of(first.get(name)) for name in names]])
+
+
 def _cells(text: str, form: Form) -> list[str]:
-    return fitted(split(text, form.delimiter, form.style), len(form.first))
+    return fitted(split(text, form.delimiter, form.style), len(form.first), form.blank)
 
 
 def head_of(source: Source) -> bytes:
@@ -121,7 +137,7 @@ def _of_lines(source: Source, form: Form) -> Iterator[SensorRow]:
             continue
         cells = split(text, form.delimiter, form.style)
         if is_below and cells not in (form.first, form.units):
-            yield SensorRow(line, fitted(cells, len(form.first)), whole, text)
+            yield SensorRow(line, fitted(cells, len(form.first), form.blank), whole, text)
         elif not is_below and cells == form.first:
             is_below = True
             yield SensorRow(line, form.header, whole, text)
