@@ -4,7 +4,7 @@ import itertools
 from collections import Counter
 
 from scalelens.parsing import lazy_re as re
-from scalelens.parsing.sensors import watts
+from scalelens.parsing.sensors import epoch, watts
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount, nanoseconds_since_1970
 from scalelens.tabular.energy_columns import EnergyColumn, are_windows
@@ -72,7 +72,7 @@ def sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
     moments = _moments(rows, layout)
     for row, ns in zip(rows, moments, strict=True):
         series.setdefault(tuple(row[each] for each in apart), []).append((ns, [row[each.k] for each in layout.powers]))
-    if times_again(series.values()):
+    if times_again(series.values(), epoch(rows[0][k])[1] is None):
         return (
             (),
             "many times come again further below, with other powers, as of several devices: add a column sensor",

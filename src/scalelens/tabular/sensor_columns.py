@@ -155,18 +155,18 @@ def uneven_interval(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str
     return None
 
 
-def times_again(series: Iterable[Sequence[tuple[int, Sequence[str]]]]) -> bool:
+def times_again(series: Iterable[Sequence[tuple[int, Sequence[str]]]], is_local: bool) -> bool:
     """Whether many times of a sensor come again far below, with other powers: so do those of several devices.
 
-    Each series holds the times of a sensor in nanoseconds, and its powers.  A local clock that goes back by an hour is
-    that of the end of summer time, whose times do come again.
+    Each series holds the times of a sensor in nanoseconds, and its powers.  A local clock that goes back by an hour at
+    most is that of the end of summer time, whose times do come again.
     """
     again = rows = 0
     for own in series:
         last: dict[int, tuple[int, Sequence[str]]] = {}
         steps = [after[0] - before[0] for before, after in itertools.pairwise(own)]
         rows += len(own)
-        if not any(step < -_MOST_OF_CLOCK for step in steps):
+        if not any(step < (-_MOST_OF_CLOCK if is_local else 0) for step in steps):
             continue
         for index, (ns, powers) in enumerate(own):
             before = last.get(ns)
