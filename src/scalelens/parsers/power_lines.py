@@ -11,7 +11,7 @@ a colon.  A line with nothing but a time, as `date` prints it, holds for the lin
 least hold one: `ipmitool sdr` and `sensor` print sensors so.
 The time is a date with or without a zone (without: local, --tz), a number since 1970, a number with `s` or `ms`, which
 counts from an unknown zero (ts_origin `relative`), or the time of a day that is not known.  Words between time and
-power are the sensor.  Several powers in a line each need words that say what they are of.  A file with limits or with means is
+power are the sensor.  Among the lines of a log the samples are at least ten, with the same words.  Several powers in a line each need words that say what they are of.  A file with limits or with means is
 not read here.  Where many lines of one sensor repeat the
 time of the line before, their powers may be of several devices, and the file is refused.
 
@@ -22,7 +22,7 @@ Samples:
     1767323045 Pwr Consumption  | 77h | ok  |  7.1 | 320 Watts
 """
 
-import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
@@ -58,12 +58,20 @@ _NO_POWER = re.compile(
 )
 _LEVEL = re.compile(r"\b(?:INFO|DEBUG|NOTICE|WARN(?:ING)?)\b[\s:|-]*")
 _HALF_A_DAY = 43_200 * SECOND
+_FEWEST_AMID = 10  # samples amid other lines of a log
+_SHARE_AMID = 0.1  # of the lines
+_TRAINING = re.compile(r"\b(?:loss|epoch|step|iter(?:ation)?)\b.{0,20}\d", re.IGNORECASE)
+_FEWEST_OF_TRAINING = 3  # lines: then the log is read for these
+_MOST_AMID = 0.05  # lines of other powers, for each of these
 _FEWEST = 2  # samples
 _LONGEST = 200  # characters of a line
 _LONGEST_TIME = 60  # characters
 _LONGEST_POWER = 40  # of what WATTS finds, and what follows
 _MOST_SENSORS = 64
 _MOST_REPEATED = 0.1  # of the lines may have the time of the one before
+
+
+_Labels = tuple[str | None, ...]
 
 
 class _Sample(NamedTuple):
@@ -80,16 +88,31 @@ def recognise(head: bytes, name: str) -> bool:
     start = first[1][:_LONGEST].strip()
     if not (_RECORD.match(f"{start} ") or _DATED_AFTER.fullmatch(start) or _is_time(start)):  # most texts
         return False
-    samples = others = 0
-    is_cut = False
-    for record in _records(itertools.chain([first], lines)):
-        if is_cut:  # only the last line may be
-            return False
-        is_sample = _sample_of(record.text) is not None
-        is_other = record.is_below and not is_sample and not WATTS.search(_UNIT_APART.sub(" ", record.text))
-        samples, others = samples + is_sample, others + is_other
-        is_cut = not is_sample and not is_other
-    return samples >= _FEWEST and others <= _MOST_OTHERS * samples
+    return _labels_of(head) is not None
+
+
+def _labels_of(head: bytes) -> _Labels | None:
+    """The words of the samples; of samples amid other lines those that most of them have, of others none.
+
+    None where lines of power are few.
+    """
+    lines = ((k, line, True) for k, line in enumerate(head_lines(head)) if line.strip() and not line.startswith("#"))
+    counts: Counter[_Labels] = Counter()
+    samples = others = unread = last = training = 0
+    for count, record in enumerate(_records(lines), 1):
+        sample = _sample_of(record.text)
+        is_other = record.is_below and not sample and not WATTS.search(_UNIT_APART.sub(" ", record.text))
+        samples, others = samples + (sample is not None), others + is_other
+        if sample:
+            counts[tuple(label for label, _ in sample.powers)] += 1
+        elif not is_other:
+            unread, last = unread + 1, count
+            training += _TRAINING.search(record.text) is not None
+    if samples >= _FEWEST and others <= _MOST_OTHERS * samples and (not unread or (unread == 1 and last == count)):
+        return ()
+    usual, often = counts.most_common(1)[0] if counts else ((), 0)
+    is_amid = often >= max(_FEWEST_AMID, _SHARE_AMID * (samples + unread)) and samples - often <= max(1, _MOST_AMID * often)
+    return usual if is_amid and not others and training < _FEWEST_OF_TRAINING else None
 
 
 class _Record(NamedTuple):
@@ -168,11 +191,14 @@ def _powers_in(text: str) -> list[tuple[str | None, str]]:
 def _label(before: str) -> str | None:
     cells = [cell.strip(" :=[]()-") for cell in re.split(r"[,;|\t]| - ", before)]
     kept = (cell for cell in cells if cell not in ("", *_STATUS) and not _OTHER_NUMBER.fullmatch(cell))
-    return " ".join(_LEVEL.sub("", cell) for cell in kept).strip() or None
+    label = " ".join(_LEVEL.sub("", cell) for cell in kept).strip()
+    last = label.rpartition(": ")[2]
+    return (last if scope_of_words(last) else label) or None
 
 
 def read(source: Source, rows: Rows) -> None:
-    why = _undecided(source)
+    labels = _labels_of(source.head()) or ()
+    why = _undecided(source, labels)
     if why:
         rows.problem(1, why)
         return
@@ -181,6 +207,8 @@ def read(source: Source, rows: Rows) -> None:
     for number, text, whole, is_below in _records(lines_of(source)):
         sample = _sample_of(text)
         if sample is None and is_below and not WATTS.search(text):
+            continue
+        if labels and (sample is None or tuple(label for label, _ in sample.powers) != labels):
             continue
         if sample is None:
             why = "not a time and one power, as the lines above it" if whole else MAY_BE_CUT
@@ -194,12 +222,14 @@ def read(source: Source, rows: Rows) -> None:
                 samples.power(number, Sensor(None, label, scope_of_words(label or "")), power, stamp)
 
 
-def _undecided(source: Source) -> str | None:
+def _undecided(source: Source, labels: _Labels) -> str | None:
     """Why the sensors of the samples are not known."""
     last: dict[str | None, Moment] = {}
     count = repeated = 0
     for record in _records(lines_of(source)):
         sample = _sample_of(record.text)
+        if labels and sample and tuple(label for label, _ in sample.powers) != labels:
+            continue
         for label, _ in sample.powers if sample else ():
             count += 1
             repeated += sample is not None and last.get(label) == sample.stamp[0]
