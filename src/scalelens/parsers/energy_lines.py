@@ -27,7 +27,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.tabular.energy_statements import Statement, statements
 
 VERSION = 1
-ANCHORS = ("nergy", "NERGY", "oules", "kWh", "RAPL", " kJ", "onsumed", "[codecarbon ")
+ANCHORS = ("nergy", "NERGY", "oules", "kWh", "RAPL", " kJ", "[codecarbon ")
 
 _OTHERS = {
     "cray_rur", "energibridge", "jpwr_console", "likwid", "megatron_energy", "mlperf_power", "omnistat", "perf_energy",

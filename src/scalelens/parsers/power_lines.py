@@ -111,7 +111,9 @@ def _labels_of(head: bytes) -> _Labels | None:
     if samples >= _FEWEST and others <= _MOST_OTHERS * samples and (not unread or (unread == 1 and last == count)):
         return ()
     usual, often = counts.most_common(1)[0] if counts else ((), 0)
-    is_amid = often >= max(_FEWEST_AMID, _SHARE_AMID * (samples + unread)) and samples - often <= max(1, _MOST_AMID * often)
+    is_amid = often >= max(_FEWEST_AMID, _SHARE_AMID * (samples + unread)) and samples - often <= max(
+        1, _MOST_AMID * often
+    )
     return usual if is_amid and not others and training < _FEWEST_OF_TRAINING else None
 
 

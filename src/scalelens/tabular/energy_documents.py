@@ -22,7 +22,7 @@ _SUMMARY = re.compile(
     r"(?<![a-z])(?:mean|avg|average|std|min|max|median|p\d\d|baseline|idle|predict|estimat|config|per)", re.IGNORECASE
 )
 _OF_COMPUTER = re.compile(
-    r"gpu|cpu|dram|power|watt|runtime|latency|duration|elapsed|carbon|emission|co2|token|accuracy|model|batch|consum",
+    r"gpu|cpu|dram|rapl|nvml|comput|throttl|utili[sz]|latency|run_?time|carbon|emission|co2|token|accuracy|inference|training",
     re.IGNORECASE,
 )
 _PART_OF_MODEL = re.compile(r"layer|param|limit|spec|hardware|component|simulat|estimat", re.IGNORECASE)
@@ -62,7 +62,12 @@ def energies_alone(value: Any, depth: int = 0) -> Iterator[dict[str, str]]:
     if isinstance(value, dict) and len(value) <= _MOST_VALUES:
         own = _with_parts(value) | {"duration": ""}  # unknown
         layout = energy_layout([*own], in_series=False)
-        if layout and not layout.are_powers and _is_measured(own, layout) and any(map(_OF_COMPUTER.search, own)):
+        if (
+            layout
+            and not layout.are_powers
+            and _is_measured(own, layout)
+            and any(map(_OF_COMPUTER.search, [*own, *value]))
+        ):
             yield own
             return
         for name, each in value.items() if depth < _DEEPEST else ():

@@ -38,11 +38,12 @@ _OTHER = re.compile(
     r"kinetic|potential|binding|internal|thermal|heat|photon|laser|beam|pulse|bond|angle|solar|photovoltaic|(?<![a-z])pv(?![a-z])"
     r"|household|building|charg|generated|produc|harvest|fuel|food|activation|free|formation|adsorption|vehicle|trip|barrier"
     r"|ground|fermi|coulomb|elastic|strain|collision|impact|would|could|should|expect|compar|equivalent|\bvs\b|reduc|increas"
-    r"|improve|error|goal|threshold|offset|tree|overhead|loss|requir|need|remain|stored|left|best|worst|lowest|highest|median|total_energy_loss",
+    r"|improve|error|goal|threshold|offset|tree|overhead|loss|requir|need|remain|stored|left|best|worst|lowest|highest|median"
+    r"|(?<![a-z])(?:district|city|house|station|country|panel|wind|turbine|hydro|fields?|magnet\w*)(?![a-z])",
     re.IGNORECASE,
 )
 _CONSUMED = re.compile(
-    r"consum|used|usage|spent|drawn|measured|electric|train|infer|run|program|execut|rapl|nvml|batter|joule|power|watt",
+    r"consum|used|usage|spent|drawn|measured|electricity|train|infer|run|program|execut|rapl|nvml|batter|joule|power|watt",
     re.IGNORECASE,
 )
 _POWER = re.compile(r"\d ?[mk]?W(?![\w/])|[\[(][mk]?W[\])]|[Ww]atts?(?![A-Za-z])")
