@@ -40,7 +40,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import SECOND, Moment
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount, nanoseconds_since_1970
-from scalelens.tabular.cells import MAY_BE_CUT, jsonl_header
+from scalelens.tabular.cells import MAY_BE_CUT
 from scalelens.tabular.energy_columns import joules_of, only_grows
 from scalelens.tabular.energy_documents import (
     energies_alone,
@@ -52,7 +52,7 @@ from scalelens.tabular.energy_documents import (
 from scalelens.tabular.energy_layout import EnergyLayout, energy_layout, lacking_unit, seconds_of
 from scalelens.tabular.json_array import array_header
 from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
-from scalelens.tabular.sensor_rows import first_rows, head_of, sensor_rows
+from scalelens.tabular.sensor_rows import are_objects, first_rows, head_of, sensor_rows
 from scalelens.tabular.sensor_times import TableClock
 
 VERSION = 1
@@ -89,8 +89,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 def _is_one_document(head: bytes) -> bool:
     """Whether a file is a JSON document, and not rows of an array or lines of objects."""
-    are_lines = jsonl_header(head) and head.lstrip().partition(b"\n")[2].lstrip()[:1] == b"{"
-    return is_document(head) and not array_header(head) and not are_lines
+    return is_document(head) and not array_header(head) and not are_objects(head)
 
 
 def read(source: Source, rows: Rows) -> str | None:

@@ -47,6 +47,7 @@ _RECORD = re.compile(
 )
 _DATED_AFTER = re.compile(rf"(.{{1,120}}?)[\s,;]+(?:at|on|@)[\s:]+({_DATE}|{_WRITTEN_OUT})\s*\Z", re.DOTALL)
 WATTS = re.compile(r"(?<![\w.+-])(\d{1,7}(?:\.\d{1,9})? ?(?:m|k)?(?:W|[Ww]atts?))(?![\w/*·]|-?[Hh])")
+_LIMIT = re.compile(r"(?<=W) ?/ ?\d{1,5}(?:\.\d{1,3})? ?W(?!\w)")  # `250.3W / 400W`
 _UNIT_APART = re.compile(r"(?<=\d)[ \t]*[|,;\t][ \t]*(?=[mk]?(?:W|[Ww]atts?)(?![A-Za-z]))")  # a cell of its own
 _STATUS = {"ok", "ns", "nc", "cr", "nr", "na"}  # of a sensor, as ipmitool says it
 _HOLDS_OTHERS = re.compile(r"total|consumption|sys|board|input|node|server", re.IGNORECASE)
@@ -162,7 +163,7 @@ def _sample_of(text: str) -> _Sample | None:
     if after := _DATED_AFTER.fullmatch(text):
         written_out = stamp_of(after[2]) if after[2][0].isalpha() else None
         text = f"{written_out[0] if written_out else after[2]} {after[1]}"
-    text = _UNIT_APART.sub(" ", text)
+    text = _LIMIT.sub("", _UNIT_APART.sub(" ", text))
     match = _RECORD.match(text)
     powers = _powers_in(match[8]) if match else []
     if not match or not powers:

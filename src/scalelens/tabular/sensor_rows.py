@@ -51,7 +51,7 @@ def first_rows(head: bytes) -> tuple[list[str], list[str]] | None:
 
 @functools.lru_cache(maxsize=2)
 def _head(head: bytes) -> _Head | None:
-    if jsonl_header(head):
+    if are_objects(head):
         return _head_of_objects(head)
     if array_header(head):
         text = head.decode("utf-8", "replace")
@@ -64,6 +64,11 @@ def _head(head: bytes) -> _Head | None:
     below = lines if form.in_comment else itertools.dropwhile(lambda text: _cells(text, form) != form.first, lines)
     rows = (_cells(text, form) for text in below if not RULE.fullmatch(text))
     return _Head(form.header, [cells for cells in rows if cells not in (form.first, form.units)])
+
+
+def are_objects(head: bytes) -> bool:
+    """Whether a file holds a JSON object in each line, and not a document in one line."""
+    return bool(jsonl_header(head)) and head.lstrip().partition(b"\n")[2].lstrip()[:1] == b"{"
 
 
 def _head_of_objects(head: bytes) -> _Head:
@@ -114,11 +119,11 @@ def sensor_rows(source: Source) -> Iterator[SensorRow]:
 
 def _rows(source: Source) -> Iterator[SensorRow]:
     head = head_of(source)
-    if jsonl_header(head) or array_header(head):
+    if are_objects(head) or array_header(head):
         table = _head(head)
         names = tuple(table.names) if table else ()
         yield SensorRow(1, [*names], True, "")
-        yield from _of_objects(jsonl_records(source) if jsonl_header(head) else array_records(source), names)
+        yield from _of_objects(jsonl_records(source) if are_objects(head) else array_records(source), names)
     elif is_document(head):
         series = series_in(source)
         if series:
