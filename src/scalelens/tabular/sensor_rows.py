@@ -1,4 +1,4 @@
-"""Rows of a table of sensors as cells of text below one header: CSV, JSON lines, or a list within a JSON document."""
+"""Rows of a table of sensors as cells of text below one header: CSV, JSON lines, a list in JSON, names and values."""
 
 import functools
 import itertools
@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from scalelens.parsing.source import Source, encoding_of
-from scalelens.tabular.cells import TableRecord, jsonl_header, jsonl_records, lines_of
+from scalelens.tabular.cells import TableRecord, head_lines, jsonl_header, jsonl_records, lines_of
 from scalelens.tabular.json_array import array_header, array_records
 from scalelens.tabular.json_series import is_document, samples_of, series_in
+from scalelens.tabular.key_values import key_names, key_records, pairs_of
 from scalelens.tabular.named_values import NamedValues, named_values
 from scalelens.tabular.sensor_lines import RULE, Form, fitted, form_of, joined, split, table_lines
 from scalelens.tabular.volts_and_amperes import VoltsAndAmperes, volts_and_amperes
@@ -57,6 +58,9 @@ def _head(head: bytes) -> _Head | None:
         text = head.decode("utf-8", "replace")
         values = next(samples_of(json.JSONDecoder().raw_decode(text, text.index("{"))[0]))
         return _Head([*values], [[_text_of(value) for value in values.values()]])
+    if names := key_names(head):
+        first = pairs_of(next(line for line in head_lines(head) if line[0] != "#")) or {}
+        return _Head([*names], [[first.get(name, "") for name in names]])
     lines = table_lines(head)
     if len(lines) < 2 or lines[0].lstrip()[:1] in ("{", "["):
         return None
@@ -129,6 +133,9 @@ def _rows(source: Source) -> Iterator[SensorRow]:
         if series:
             yield SensorRow(1, [*series[0]], True, "")
             yield from _of_objects((TableRecord(1, cells, None, "") for cells in series), (*series[0],))
+    elif names := key_names(head):
+        yield SensorRow(1, [*names], True, "")
+        yield from _of_objects(key_records(source), names)
     else:
         yield from _of_lines(source, form_of(head))
 
