@@ -24,7 +24,9 @@ _TIME = re.compile(
     r"\d{4}[-/]\d\d?[-/]\d\d?(?:[T ,]+\d\d?:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)?Z?|\b\d\d?:\d\d:\d\d(?:[.,]\d{1,9})?"
 )
 _BEFORE = re.compile(r"[,;|{}\t]|\. |\] | - |(?<=[a-z]) (?=INFO|DEBUG)")  # what ends the cell before a label
-_AT_END = re.compile(r"(?:[\s:=~\u2248>*#(-]|\b(?:is|was|were|of|about|approx(?:imately)?|to|by)\b)+\Z", re.IGNORECASE)
+_AT_END = re.compile(
+    r"(?:[\s:=~\u2248>*#(-]|\b(?:is|was|were|of|about|approx(?:imately)?|to|by)\b){1,40}\Z", re.IGNORECASE
+)
 _DEVICE = re.compile(
     r"(?<![A-Za-z])(gpu|cpu|package|pkg|socket|card|node|ipu|gcd|dram)(?:[ _#:-]|id|index){0,3}(\d{1,3})(?!\d)",
     re.IGNORECASE,

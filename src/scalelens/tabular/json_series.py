@@ -8,6 +8,7 @@ from scalelens.parsing import lazy_re as re
 from scalelens.parsing.sensor_words import scope_of_words
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import nested_values
+from scalelens.units import ratio
 
 _MOST_BYTES = 32 << 20
 _DEEPEST = 12
@@ -21,7 +22,6 @@ _INTERVAL = re.compile(
     r"(?:(?:interval|period|dt|every)_?(s|sec|secs|seconds|ms|msec)|(?:rate|frequency|freq)_?(hz))",
     re.IGNORECASE,
 )
-_SECONDS = {"s": 1.0, "ms": 1e-3}
 _LONGEST_INTERVAL = 1e6
 _Object = dict[str, Any]
 
@@ -78,7 +78,7 @@ def _interval_in(record: _Object) -> float | None:
         match = _INTERVAL.fullmatch(name)
         if match and isinstance(each, int | float) and not isinstance(each, bool) and 0 < each < _LONGEST_INTERVAL:
             unit = (match[1] or match[2]).lower()
-            return 1 / each if unit == "hz" else each * _SECONDS[unit[:2] if unit[:2] == "ms" else unit[:1]]
+            return 1 / each if unit == "hz" else each * ratio("ms" if unit.startswith("ms") else "s", "s")
     return None
 
 

@@ -39,8 +39,9 @@ class VoltsAndAmperes(NamedTuple):
     def power(self, cells: Sequence[str]) -> list[str] | None:
         """A row with the product of its voltage and its current, which is the power of a direct current."""
         voltage, current = amount(cells[self.voltage]), amount(cells[self.current])
-        known = voltage is not None and current is not None
-        return [*cells, repr(voltage * self.volts * current * self.amperes) if known else ""]
+        if voltage is None or current is None:
+            return [*cells, ""]
+        return [*cells, repr(voltage * self.volts * current * self.amperes)]
 
 
 def volts_and_amperes(header: Sequence[str], rows: Sequence[Sequence[str]]) -> VoltsAndAmperes | None:
