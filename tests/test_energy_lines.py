@@ -14,6 +14,7 @@ from scalelens.tabular.energy_statements import statements
         ("Total energy consumed: 12.5 kWh", 12.5 * 3.6e6, "total", None),
         ("2026-11-03 10:20:30,123 - INFO - Consumed 0.5 Wh", 1800.0, None, None),
         ("INFO:root:GPU 0: Energy: 5.5 J", 5.5, "gpu", "gpu0"),
+        ("Energy used: 2 KWh", 7.2e6, None, None),
         ("RAPL package-1: 123 J", 123.0, "cpu", "package1"),
         ("GPU 1 energy = 1,234.5 J (0.343 Wh)", 1234.5, "gpu", "gpu1"),
         ("CPU Energy (kWh),0.00025", 900.0, "cpu", None),
@@ -71,6 +72,10 @@ def test_bare_energy_counts_only_beside_one_that_was_consumed() -> None:
     assert _energies("Energy: 5 J") == []
     assert _energies("Energy: 5 J", "CPU energy: 3 J") == [("total", 5.0), ("cpu", 3.0)]
     assert _energies("Energy: 5 J, mean power: 2 W") == [(None, 5.0)]
+
+
+def test_the_same_number_twice_in_a_line() -> None:
+    assert _energies("GPU energy: 5 J, energy: 5 J") == [("gpu", 5.0), ("total", 5.0)]
 
 
 def test_cumulative_energies_count_once_for_each_beginning() -> None:

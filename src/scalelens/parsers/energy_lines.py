@@ -103,7 +103,10 @@ class Reader:
 
 
 def _in_scopes(stated: list[_Stated]) -> list[_Stated]:
-    """An energy without a scope beside others with one is their total; numbered devices beside their sum are no more than one sensor."""
+    """An energy without a scope beside others with one is their total.
+
+    Energies of numbered devices beside those of a device without a number may be its parts: they are one sensor.
+    """
     scopes = {each.of.scope for each in stated if each.of.scope}
     mixed = {
         each.of.scope for each in stated if each.of.device is None and any(
@@ -130,4 +133,4 @@ def _once(stated: list[_Stated]) -> list[_Stated]:
         if before and (before.of.joules or 0.0) > (each.of.joules or 0.0):
             kept.append(before)
         last[each.key] = each
-    return sorted([*kept, *last.values()])
+    return sorted([*kept, *last.values()], key=lambda each: each.line)

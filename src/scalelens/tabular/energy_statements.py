@@ -10,7 +10,7 @@ from scalelens.tabular.energy_columns import energy_column
 _NUMBER = r"\d{1,20}(?:[.,']\d{1,25}){0,5}(?:[eE][-+]?\d{1,3})?"
 _VALUE = re.compile(
     rf"(?<![\w.,'+/^-])({_NUMBER}) ?(?:"
-    r"([mkMGu\u00b5\u03bc]?)(?:(?<![mkM]) |(?<=[mk]) (?=J;))?(J(?:oules?)?|Wh)"
+    r"([mkKMGu\u00b5\u03bc]?)(?:(?<![mkKM]) |(?<=[mk]) (?=J;))?(J(?:oules?)?|Wh)"
     r"|(?:([Mm]illi|[Mm]icro|[Kk]ilo|[Mm]ega) ?)?([Jj]oules?|[Ww]att[- ]?[Hh]ours?)"
     r")(?![\w/*\u00b7^]| ?/| per | ?\u00b7)"
 )
@@ -50,7 +50,7 @@ _CONSUMED = re.compile(
 )
 _POWER = re.compile(r"\d ?[mk]?W(?![\w/])|[\[(][mk]?W[\])]|[Ww]atts?(?![A-Za-z])")
 _CUMULATIVE = re.compile(r"cumulative|accumulated|so far|since the (?:begin|start)|codecarbon", re.IGNORECASE)
-_PREFIXES = {"milli": "m", "micro": "u", "kilo": "k", "mega": "M", "\u00b5": "u", "\u03bc": "u"}
+_PREFIXES = {"milli": "m", "micro": "u", "kilo": "k", "mega": "M", "K": "k", "\u00b5": "u", "\u03bc": "u"}
 _GROUPED = re.compile(
     r"\d{1,3}(?:,\d{3})+\.\d+|\d{1,3}(?:,\d{3}){2,}|\d{1,3}(?:'\d{3})+(?:\.\d+)?|\d{1,3}(?:\.\d{3})+,\d+"
 )
