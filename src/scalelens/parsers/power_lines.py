@@ -1,17 +1,18 @@
-"""Power samples without a header, a line for each: a time, and one number that says its unit.
+"""Power samples without a header, a line for each: a time, and a number that says its unit.
 
 Tool: scripts, as a loop of date and nvidia-smi --query-gpu=power.draw --format=csv,noheader
 Versions: any
 Yields: power
 Source: the unit beside each number
 
-Each line of such a file begins with a time, or ends with `at` and a date, and holds one number of watts, milliwatts or
-kilowatts.  Lines that begin with # are comments.  A sample may continue on the next line, if that begins with a blank or
+Each line of such a file begins with a time, or ends with `at` and a date, and holds a number of watts, milliwatts or
+kilowatts.  The level of a log's message may stand before the time.  Lines that begin with # are comments.  A sample may continue on the next line, if that begins with a blank or
 a colon.  A line with nothing but a time, as `date` prints it, holds for the lines of power below it, half of which at
 least hold one: `ipmitool sdr` and `sensor` print sensors so.
-The time is a date with or without a zone (without: local, --tz), a number since 1970, or a number with `s` or `ms`,
-which counts from an unknown zero (ts_origin `relative`).  Words between time and power are the sensor.  A file with
-two numbers of watts in a line, with limits or with means is not read here.  Where many lines of one sensor repeat the
+The time is a date with or without a zone (without: local, --tz), a number since 1970, a number with `s` or `ms`, which
+counts from an unknown zero (ts_origin `relative`), or the time of a day that is not known.  Words between time and
+power are the sensor.  Among the lines of a log the samples are at least ten, with the same words.  Several powers in a line each need words that say what they are of.  A file with limits or with means is
+not read here.  Where many lines of one sensor repeat the
 time of the line before, their powers may be of several devices, and the file is refused.
 
 Samples:
@@ -21,7 +22,7 @@ Samples:
     1767323045 Pwr Consumption  | 77h | ok  |  7.1 | 320 Watts
 """
 
-import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
@@ -29,7 +30,7 @@ from typing import NamedTuple
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensor_words import scope_of_words
-from scalelens.parsing.sensors import EPOCH_UNITS, Moment, Samples, Sensor, stamp_of
+from scalelens.parsing.sensors import EPOCH_UNITS, SECOND, Moment, Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import MAY_BE_CUT, head_lines, lines_of
 
@@ -37,13 +38,16 @@ VERSION = 1
 LAST = True  # any other format comes first
 
 _DATE = r"\d{4}[-/]\d\d?[-/]\d\d?[T ]+\d\d?:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|GMT|[-+]\d\d:?\d\d))?"
+_OF_DAY = r"([01]?\d|2[0-3]):([0-5]\d):([0-5]\d(?:[.,]\d{1,9})?)"  # 10:20:30.123
 _WRITTEN_OUT = r"[A-Z][a-z]{2} +[A-Z][a-z]{2} +\d\d? +\d\d?:\d\d:\d\d +\d{4}"  # Tue Nov  3 09:04:37 2026
 _RECORD = re.compile(
-    rf"\s*[\[(]?(?:({_DATE})|(\d{{10,19}}(?:\.\d{{1,9}})?)|(\d{{1,12}}(?:\.\d{{1,9}})?) ?(m?s))[\])]?(?=[\s,;:|])(.*)\Z",
-    re.DOTALL,
+    r"\s*(?:[\[(]?(?:INFO|DEBUG|NOTICE|WARN(?:ING)?)[\])]?[\s:|-]{1,5})?(?:(?:t|time|elapsed)[ =:]{1,3})?[\[(]?"
+    rf"(?:({_DATE})|(\d{{10,19}}(?:\.\d{{1,9}})?)|(\d{{1,12}}(?:\.\d{{1,9}})?) ?(m?s)|{_OF_DAY})[\])]?(?=[\s,;:|])(.*)\Z",
+    re.DOTALL | re.IGNORECASE,
 )
 _DATED_AFTER = re.compile(rf"(.{{1,120}}?)[\s,;]+(?:at|on|@)[\s:]+({_DATE}|{_WRITTEN_OUT})\s*\Z", re.DOTALL)
 WATTS = re.compile(r"(?<![\w.+-])(\d{1,7}(?:\.\d{1,9})? ?(?:m|k)?(?:W|[Ww]atts?))(?![\w/*·]|-?[Hh])")
+_LIMIT = re.compile(r"(?<=W) ?/ ?\d{1,5}(?:\.\d{1,3})? ?W(?!\w)")  # `250.3W / 400W`
 _UNIT_APART = re.compile(r"(?<=\d)[ \t]*[|,;\t][ \t]*(?=[mk]?(?:W|[Ww]atts?)(?![A-Za-z]))")  # a cell of its own
 _STATUS = {"ok", "ns", "nc", "cr", "nr", "na"}  # of a sensor, as ipmitool says it
 _HOLDS_OTHERS = re.compile(r"total|consumption|sys|board|input|node|server", re.IGNORECASE)
@@ -53,6 +57,13 @@ _GOES_ON = re.compile(r"\s|:")
 _NO_POWER = re.compile(
     r"limit|cap\b|tdp|max|min|peak|average|avg|mean|std|idle|target|budget|energy|total time|saved", re.IGNORECASE
 )
+_LEVEL = re.compile(r"\b(?:INFO|DEBUG|NOTICE|WARN(?:ING)?)\b[\s:|-]*")
+_HALF_A_DAY = 43_200 * SECOND
+_FEWEST_AMID = 10  # samples amid other lines of a log
+_SHARE_AMID = 0.1  # of the lines
+_TRAINING = re.compile(r"\b(?:loss|epoch|step|iter(?:ation)?)\b.{0,20}\d", re.IGNORECASE)
+_FEWEST_OF_TRAINING = 3  # lines: then the log is read for these
+_MOST_AMID = 0.05  # lines of other powers, for each of these
 _FEWEST = 2  # samples
 _LONGEST = 200  # characters of a line
 _LONGEST_TIME = 60  # characters
@@ -61,10 +72,13 @@ _MOST_SENSORS = 64
 _MOST_REPEATED = 0.1  # of the lines may have the time of the one before
 
 
+_Labels = tuple[str | None, ...]
+
+
 class _Sample(NamedTuple):
     stamp: tuple[Moment, str]
-    label: str | None
-    power: str
+    powers: list[tuple[str | None, str]]  # the words before each, and what it is
+    is_of_day: bool = False  # whether its time is that of a day, which is not known
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -75,16 +89,33 @@ def recognise(head: bytes, name: str) -> bool:
     start = first[1][:_LONGEST].strip()
     if not (_RECORD.match(f"{start} ") or _DATED_AFTER.fullmatch(start) or _is_time(start)):  # most texts
         return False
-    samples = others = 0
-    is_cut = False
-    for record in _records(itertools.chain([first], lines)):
-        if is_cut:  # only the last line may be
-            return False
-        is_sample = _sample_of(record.text) is not None
-        is_other = record.is_below and not is_sample and not WATTS.search(_UNIT_APART.sub(" ", record.text))
-        samples, others = samples + is_sample, others + is_other
-        is_cut = not is_sample and not is_other
-    return samples >= _FEWEST and others <= _MOST_OTHERS * samples
+    return _labels_of(head) is not None
+
+
+def _labels_of(head: bytes) -> _Labels | None:
+    """The words of the samples; of samples amid other lines those that most of them have, of others none.
+
+    None where lines of power are few.
+    """
+    lines = ((k, line, True) for k, line in enumerate(head_lines(head)) if line.strip() and not line.startswith("#"))
+    counts: Counter[_Labels] = Counter()
+    samples = others = unread = last = training = 0
+    for count, record in enumerate(_records(lines), 1):
+        sample = _sample_of(record.text)
+        is_other = record.is_below and not sample and not WATTS.search(_UNIT_APART.sub(" ", record.text))
+        samples, others = samples + (sample is not None), others + is_other
+        if sample:
+            counts[tuple(label for label, _ in sample.powers)] += 1
+        elif not is_other:
+            unread, last = unread + 1, count
+            training += _TRAINING.search(record.text) is not None
+    if samples >= _FEWEST and others <= _MOST_OTHERS * samples and (not unread or (unread == 1 and last == count)):
+        return ()
+    usual, often = counts.most_common(1)[0] if counts else ((), 0)
+    is_amid = often >= max(_FEWEST_AMID, _SHARE_AMID * (samples + unread)) and samples - often <= max(
+        1, _MOST_AMID * often
+    )
+    return usual if is_amid and not others and training < _FEWEST_OF_TRAINING else None
 
 
 class _Record(NamedTuple):
@@ -132,49 +163,80 @@ def _sample_of(text: str) -> _Sample | None:
     if after := _DATED_AFTER.fullmatch(text):
         written_out = stamp_of(after[2]) if after[2][0].isalpha() else None
         text = f"{written_out[0] if written_out else after[2]} {after[1]}"
-    text = _UNIT_APART.sub(" ", text)
+    text = _LIMIT.sub("", _UNIT_APART.sub(" ", text))
     match = _RECORD.match(text)
-    found = WATTS.findall(match[5]) if match else []
-    if not match or len(found) != 1:
-        return None
-    cells = [cell.strip(" :=[]()-") for cell in re.split(r"[,;|\t]", match[5].split(found[0], 1)[0])]
-    label = " ".join(cell for cell in cells if cell not in ("", *_STATUS) and not _OTHER_NUMBER.fullmatch(cell)) or None
-    if label and (_NO_POWER.search(label) or re.search(r"\d\.\d|\d{5}", label)):
+    powers = _powers_in(match[8]) if match else []
+    if not match or not powers:
         return None
     if match[3]:
-        unit = EPOCH_UNITS[match[4]]
-        return _Sample((round(float(match[3]) * unit), "relative"), label, found[0])
+        unit = EPOCH_UNITS[match[4].lower()]
+        return _Sample((round(float(match[3]) * unit), "relative"), powers)
+    if match[5]:
+        seconds = 3600 * int(match[5]) + 60 * int(match[6]) + float(match[7].replace(",", "."))
+        return _Sample((round(seconds * SECOND), "relative"), powers, True)
     stamp = stamp_of(match[1] or match[2])
-    return _Sample(stamp, label, found[0]) if stamp else None
+    return _Sample(stamp, powers) if stamp else None
+
+
+def _powers_in(text: str) -> list[tuple[str | None, str]]:
+    """The powers that stand after a time, with the words before each; none where these say too little, or anything else."""
+    found = [*WATTS.finditer(text)]
+    labels = [
+        _label(text[end : each.start()]) for end, each in zip((0, *(each.end() for each in found)), found, strict=False)
+    ]
+    if any(label and (_NO_POWER.search(label) or re.search(r"\d\.\d|\d{5}", label)) for label in labels):
+        return []
+    if len(found) > 1 and (len({*labels}) < len(found) or any(not scope_of_words(label or "") for label in labels)):
+        return []
+    return [(label, each[1]) for label, each in zip(labels, found, strict=True)]
+
+
+def _label(before: str) -> str | None:
+    cells = [cell.strip(" :=[]()-") for cell in re.split(r"[,;|\t]| - ", before)]
+    kept = (cell for cell in cells if cell not in ("", *_STATUS) and not _OTHER_NUMBER.fullmatch(cell))
+    label = " ".join(_LEVEL.sub("", cell) for cell in kept).strip()
+    last = label.rpartition(": ")[2]
+    return (last if scope_of_words(last) else label) or None
 
 
 def read(source: Source, rows: Rows) -> None:
-    why = _undecided(source)
+    labels = _labels_of(source.head()) or ()
+    why = _undecided(source, labels)
     if why:
         rows.problem(1, why)
         return
     samples = Samples(rows)
+    day = last = 0
     for number, text, whole, is_below in _records(lines_of(source)):
         sample = _sample_of(text)
         if sample is None and is_below and not WATTS.search(text):
+            continue
+        if labels and (sample is None or tuple(label for label, _ in sample.powers) != labels):
             continue
         if sample is None:
             why = "not a time and one power, as the lines above it" if whole else MAY_BE_CUT
             rows.problem(number, why, text)
         else:
-            sensor = Sensor(None, sample.label, scope_of_words(sample.label or ""))
-            samples.power(number, sensor, sample.power, sample.stamp)
+            stamp = sample.stamp
+            if sample.is_of_day and isinstance(stamp[0], int):
+                day += last - stamp[0] > _HALF_A_DAY
+                last, stamp = stamp[0], (stamp[0] + 2 * _HALF_A_DAY * day, stamp[1])
+            for label, power in sample.powers:
+                samples.power(number, Sensor(None, label, scope_of_words(label or "")), power, stamp)
 
 
-def _undecided(source: Source) -> str | None:
+def _undecided(source: Source, labels: _Labels) -> str | None:
     """Why the sensors of the samples are not known."""
     last: dict[str | None, Moment] = {}
     count = repeated = 0
     for record in _records(lines_of(source)):
-        if sample := _sample_of(record.text):
+        sample = _sample_of(record.text)
+        if labels and sample and tuple(label for label, _ in sample.powers) != labels:
+            continue
+        for label, _ in sample.powers if sample else ():
             count += 1
-            repeated += last.get(sample.label) == sample.stamp[0]
-            last[sample.label] = sample.stamp[0]
+            repeated += sample is not None and last.get(label) == sample.stamp[0]
+            last[label] = sample.stamp[0] if sample else 0
             if len(last) > _MOST_SENSORS:
                 return "the words beside the power are others in each line, and do not name a sensor"
     if repeated > _MOST_REPEATED * count:

@@ -12,6 +12,7 @@ _SCOPES = tuple(
             "node_ac",
         ),
         (r"(?:dc[ _-]?)?(?:node|system|server)(?:[ _-]?dc)?|dc", "node_dc"),
+        (r"total[ -]+(?:cpu|ia)[ -]*cores?", "cpu_part"),
         (r"total|sum|overall|combined|all", "total"),
         (r"psys|platform", "platform"),
         (r"module", "module"),
@@ -46,5 +47,5 @@ def scope_of_words(text: str) -> str | None:
     """The scope that a name says; None where it says none."""
     if is_rail(text):
         return scope_of_rail(text)
-    plain = re.sub(r"[_\d]+", " ", text.lower())
+    plain = re.sub(r"[_\d]+", " ", text.lower()).strip()
     return next((scope for words, scope in _SCOPES if words.search(plain)), None)

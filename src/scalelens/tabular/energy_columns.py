@@ -38,10 +38,13 @@ _WORDS = re.compile(
     re.IGNORECASE,
 )
 _OF_INTERVAL = re.compile(
-    r"(?:(?<![A-Za-z])(?:per[_ ])?(?:interval|delta)|\u0394)(?:[_ .-]|(?![A-Za-z]))", re.IGNORECASE
+    r"(?:(?<![A-Za-z])(?:(?:per|during|in|of)[_ ](?:the[_ ])?)?(?:interval|delta)|\u0394)(?:[_ .-]|(?![A-Za-z]))",
+    re.IGNORECASE,
 )
 _CELL = re.compile(r"(\d{1,15}(?:\.\d{0,15})?(?:[eE][-+]?\d{1,3})?) ?([um]?J|kJ|MJ|[mkM]?Wh|[Jj]oules?)?")
 _CODECARBON = re.compile(r"codecarbon_+(?:(cpu|gpu|ram)_energy|energy_consumed)")  # as Experiment Runner calls them
+_PERF = re.compile(r"power[/_ ]?energy[-_](pkg|ram|psys|cores|gpu)/?", re.IGNORECASE)  # perf's events, in joules
+_OF_EVENTS = {"pkg": "cpu", "ram": "memory", "psys": "platform", "cores": "cpu_part", "gpu": "cpu_part"}
 _SCALES = {unit.lower(): scale for unit, scale in factors("uJ", "mJ", "J", "kJ", "Wh", "kWh").items()} | {
     "joule": 1.0, "joules": 1.0, "mwh": factors("Wh")["Wh"] / 1000,  # milliwatt-hours
 }  # fmt: skip
@@ -80,6 +83,8 @@ def energy_column(k: int, name: str) -> EnergyColumn | None:
     """A column of energy, by its name."""
     if plugin := _CODECARBON.fullmatch(name):
         return EnergyColumn(k, name, _SCALES["kwh"], plugin[1] or "total", scope_of_words(plugin[1] or "total"))
+    if event := _PERF.fullmatch(name):
+        return EnergyColumn(k, name, 1.0, event[1].lower(), _OF_EVENTS[event[1].lower()])
     if is_series(name) or name.startswith("DCGM_FI_"):
         series = series_column(name)
         is_energy = series is not None and series[0].is_counter

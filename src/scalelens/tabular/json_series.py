@@ -8,14 +8,21 @@ from scalelens.parsing import lazy_re as re
 from scalelens.parsing.sensor_words import scope_of_words
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import nested_values
+from scalelens.units import ratio
 
 _MOST_BYTES = 32 << 20
 _DEEPEST = 12
 _SENSED = re.compile(rb'"[^"\n]{0,60}(?:power|watt|energy|joule|kwh)[^"\n]{0,60}"\s*:', re.IGNORECASE)
 _POWER = re.compile(r"power|watt|(?:^|_)[mku]?w$", re.IGNORECASE)
-_PROGRAMS = re.compile(r"process(?!or)|app|consumer|task|container|pod", re.IGNORECASE)
+_PROGRAMS = re.compile(r"process(?!or)|app|consumer|task|container|pod|(?:^|_)vms?(?:$|_)", re.IGNORECASE)
 _DEVICE = re.compile(r"(?:id|index|idx|uuid|name|label)|(?:gpu|device|card|socket|node|sensor)(?:_?(?:id|index|name))?")
 _TIME = re.compile(r"time|seconds|(?:^|_)(?:t|ts|s|ms|ns|elapsed)(?:$|_)|elapsed|date", re.IGNORECASE)
+_INTERVAL = re.compile(
+    r"(?:(?:power|energy|nvml|smi|monitor(?:ing)?)_)?(?:sampl(?:e|ing)|poll(?:ing)?|measurement)_?"
+    r"(?:(?:interval|period|dt|every)_?(s|sec|secs|seconds|ms|msec)|(?:rate|frequency|freq)_?(hz))",
+    re.IGNORECASE,
+)
+_LONGEST_INTERVAL = 1e6
 _Object = dict[str, Any]
 
 
@@ -34,8 +41,11 @@ def document_of(source: Source) -> Any:
         return None
 
 
-def lists_of_samples(value: Any, depth: int = 0) -> Iterator[list[_Object]]:
-    """Lists of objects that hold a time and a power each, also where each quantity has a list of its own."""
+def lists_of_samples(value: Any, by_interval: bool = False, depth: int = 0) -> Iterator[list[_Object]]:
+    """Lists of objects that hold a time and a power each, also where each quantity has a list of its own.
+
+    With `by_interval` also lists of powers without times, beside which the interval between them stands.
+    """
     if depth > _DEEPEST:
         return
     is_table = isinstance(value, list) and len(value) > 1 and all(isinstance(each, dict) for each in value)
@@ -47,9 +57,29 @@ def lists_of_samples(value: Any, depth: int = 0) -> Iterator[list[_Object]]:
         if _is_sample(lists) and len({len(each) for each in lists.values()}) == 1:
             yield [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
             return
+        if (
+            by_interval
+            and (powers := {k: each for k, each in lists.items() if _POWER.search(k)})
+            and (every := _interval_in(value))
+        ):
+            yield [
+                {"elapsed_s": k * every} | {name: each[k] for name, each in powers.items() if k < len(each)}
+                for k in range(max(map(len, powers.values())))
+            ]
+            return
     if isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
-            yield from lists_of_samples(each, depth + 1)
+            yield from lists_of_samples(each, by_interval, depth + 1)
+
+
+def _interval_in(record: _Object) -> float | None:
+    """Seconds between the samples of an object that says their interval or their rate, with its unit."""
+    for name, each in record.items():
+        match = _INTERVAL.fullmatch(name)
+        if match and isinstance(each, int | float) and not isinstance(each, bool) and 0 < each < _LONGEST_INTERVAL:
+            unit = (match[1] or match[2]).lower()
+            return 1 / each if unit == "hz" else each * ratio("ms" if unit.startswith("ms") else "s", "s")
+    return None
 
 
 def _is_numbers(values: list[Any]) -> bool:
@@ -105,7 +135,7 @@ def _names_device(name: str) -> bool:
 def series_in(source: Source) -> list[_Object] | None:
     """The only series of a document, or that of several devices; None where it has none, or several of anything."""
     document = document_of(source)
-    series = [*lists_of_samples(document)]
+    series = [*lists_of_samples(document, by_interval=True)]
     return series[0] if len(series) == 1 else _series_by_device(document) or None
 
 

@@ -48,6 +48,7 @@ _TOOL = re.compile(
     r"|rocm|amdsmi|zeus|estimated|calibrated|model(?:l?ed)?)(?=$|[_ .-])",
     re.IGNORECASE,
 )
+_FILLING = re.compile(r"(?:^|[_ .-])(?:rate|in|over|of|interval|window|period)(?=$|[_ .-])", re.IGNORECASE)
 _OUTPUT = re.compile(r"(?:^|[_ .-])(?:output|out|dc)(?=$|[_ .-])", re.IGNORECASE)
 _INPUT = re.compile(r"(?:^|[_ .-])(?:input|in|ac)(?=$|[_ .-])", re.IGNORECASE)
 _HOUSE = re.compile(r"solar|photovoltaic|(?:^|[^a-z])pv(?:$|[^a-z])", re.IGNORECASE)
@@ -132,7 +133,7 @@ def _of_sensors(columns: list[PowerColumn]) -> list[PowerColumn]:
         scope = scope_of_words(device or "") or column.scope
         if kept and not (device or scope) and _BARE_MEAN.search(column.name):
             continue
-        what = _TOOL.sub("", device or "").strip(" _.-") or None
+        what = _FILLING.sub("", _TOOL.sub("", device or "")).strip(" _.-") or None
         kept.setdefault((what, scope), column._replace(device=device, scope=scope))
     inputs = {_INPUT.sub("", column.device or "") for column in kept.values() if _INPUT.search(column.device or "")}
     own = [

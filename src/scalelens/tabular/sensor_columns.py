@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.sensor_words import scope_of_words
-from scalelens.parsing.sensors import epoch
+from scalelens.parsing.sensors import SECOND, epoch
 from scalelens.parsing.values import amount
 from scalelens.tabular.sensor_times import goes_back, spans_days
 
@@ -37,6 +37,10 @@ _INTERVAL = re.compile(
     r"[_ ]?[\[(]?(?:s|secs?|seconds?|ms|us|ns)[\])]?",
     re.IGNORECASE,
 )
+_MOST_OF_CLOCK = 3601 * SECOND  # that a local clock goes back by
+_FAR = 10  # rows
+_FEWEST_AGAIN = 5
+_SHARE_AGAIN = 0.05  # of the rows
 _MOST_COMBINED = 8  # columns of which every combination is tried
 _NUMBER = re.compile(r"[-+.\deE]++ ?[a-zA-Z%]*")
 
@@ -149,6 +153,26 @@ def uneven_interval(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str
         if found and found[int(0.9 * (len(found) - 1))] > _UNEVEN_INTERVALS * found[int(0.1 * (len(found) - 1))] > 0:
             return name
     return None
+
+
+def times_again(series: Iterable[Sequence[tuple[int, Sequence[str]]]], is_local: bool) -> bool:
+    """Whether many times of a sensor come again far below, with other powers: so do those of several devices.
+
+    Each series holds the times of a sensor in nanoseconds, and its powers.  A local clock that goes back by an hour at
+    most is that of the end of summer time, whose times do come again.
+    """
+    again = rows = 0
+    for own in series:
+        last: dict[int, tuple[int, Sequence[str]]] = {}
+        steps = [after[0] - before[0] for before, after in itertools.pairwise(own)]
+        rows += len(own)
+        if not any(step < (-_MOST_OF_CLOCK if is_local else 0) for step in steps):
+            continue
+        for index, (ns, powers) in enumerate(own):
+            before = last.get(ns)
+            again += before is not None and index - before[0] > _FAR and before[1] != powers
+            last[ns] = index, powers
+    return again >= max(_FEWEST_AGAIN, _SHARE_AGAIN * rows)
 
 
 def no_samples(rows: list[list[str]], time: int, apart: tuple[int, ...]) -> str | None:

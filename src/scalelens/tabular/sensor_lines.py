@@ -11,6 +11,7 @@ from scalelens.tabular.cells import cells_of, head_lines
 
 _MOST = 2000  # columns
 _DELIMITERS = ",;\t|"
+_PROOF = 3  # rows that show which cells the header lacks
 _PREAMBLE = 20  # lines that may stand above the header
 _MOST_JOINED = 200  # lines of one row
 _SENSED = re.compile(r"power|pwr|watt|energy|joule|[km]?wh(?:$|[^a-z])|vdd|\[m?w\]|\(m?w\)|[ _.]m?w$", re.IGNORECASE)
@@ -44,6 +45,7 @@ class Form(NamedTuple):
     style: str = ""  # of its numbers, as in `_number_style`
     units: list[str] | None = None  # cells of the line of units below the header
     in_comment: bool = False  # whether the header is the comment above the first row
+    blank: tuple[int, int] | None = None  # cells of each row that are empty, and that the header lacks
 
     @property
     def header(self) -> list[str]:
@@ -76,14 +78,28 @@ def split(text: str, delimiter: str | None, style: str = "") -> list[str]:
     return cells
 
 
-def fitted(cells: list[str], width: int) -> list[str]:
+def fitted(cells: list[str], width: int, blank: tuple[int, int] | None = None) -> list[str]:
     """Cells without empty ones beyond the header, where each line ends with a delimiter.
+
+    `blank` are the cells, empty in each row, that the header has no names for.
 
     Of two times in a row whose header has one, as where a script puts its own before that of a tool, the second counts.
     """
     if len(cells) == width + 1 and _DATED.match(cells[0]) and _DATED.match(cells[1]):
         return cells[1:]
+    if blank and len(cells) == width + blank[1] - blank[0] and not any(cells[slice(*blank)]):
+        return [*cells[: blank[0]], *cells[blank[1] :]]
     return cells[:width] if len(cells) > width and not any(cells[width:]) else cells
+
+
+def _blank_in(rows: Sequence[list[str]], width: int) -> tuple[int, int] | None:
+    """The empty cells by which each of these rows is longer than the header, where these stand in one place only."""
+    more = len(rows[0]) - width if rows else 0
+    if more < 1 or len(rows) < _PROOF or any(len(row) != len(rows[0]) for row in rows) or not rows[0][-1]:
+        return None
+    empty = [k for k in range(len(rows[0])) if not any(row[k] for row in rows)]
+    is_run = len(empty) >= more and empty[-1] - empty[0] == len(empty) - 1
+    return (empty[0], empty[0] + more) if is_run else None
 
 
 def table_lines(head: bytes) -> list[str]:
@@ -105,9 +121,10 @@ def form_of(head: bytes) -> Form:
             continue
         units = below[0] if _are_units(below[0], cells) else None
         is_sensed = units is not None or any(map(_SENSED.search, cells))
-        if is_sensed and len(fitted(below[0], len(cells))) == len(cells):
+        blank = _blank_in(below, len(cells)) if is_sensed else None
+        if is_sensed and len(fitted(below[0], len(cells), blank)) == len(cells):
             rows = (split(text, delimiter) for text in lines[k + 1 :])
-            return Form(cells, delimiter, _number_style(rows, delimiter), units)
+            return Form(cells, delimiter, _number_style(rows, delimiter), units, blank=blank)
     delimiter = _delimiter_of(lines[0]) or ","
     return Form(split(lines[0], delimiter), delimiter)
 

@@ -1,4 +1,4 @@
-"""Rows of a table of sensors as cells of text below one header: CSV, JSON lines, or a list within a JSON document."""
+"""Rows of a table of sensors as cells of text below one header: CSV, JSON lines, a list in JSON, names and values."""
 
 import functools
 import itertools
@@ -7,11 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from scalelens.parsing.source import Source, encoding_of
-from scalelens.tabular.cells import TableRecord, jsonl_header, jsonl_records, lines_of
+from scalelens.tabular.cells import TableRecord, head_lines, jsonl_header, jsonl_records, lines_of
 from scalelens.tabular.json_array import array_header, array_records
 from scalelens.tabular.json_series import is_document, samples_of, series_in
+from scalelens.tabular.key_values import key_names, key_records, pairs_of
 from scalelens.tabular.named_values import NamedValues, named_values
 from scalelens.tabular.sensor_lines import RULE, Form, fitted, form_of, joined, split, table_lines
+from scalelens.tabular.volts_and_amperes import VoltsAndAmperes, volts_and_amperes
+
+_MOST_OBJECTS = 20  # lines of JSON that say which keys there are
 
 
 class SensorRow(NamedTuple):
@@ -30,8 +34,9 @@ class _Head(NamedTuple):
     rows: list[list[str]]
 
     @property
-    def values(self) -> NamedValues | None:
-        return named_values(self.names, self.rows)
+    def values(self) -> NamedValues | VoltsAndAmperes | None:
+        """What makes a table of powers of it, where it is not one itself."""
+        return named_values(self.names, self.rows) or volts_and_amperes(self.names, self.rows)
 
 
 def first_rows(head: bytes) -> tuple[list[str], list[str]] | None:
@@ -47,13 +52,15 @@ def first_rows(head: bytes) -> tuple[list[str], list[str]] | None:
 
 @functools.lru_cache(maxsize=2)
 def _head(head: bytes) -> _Head | None:
-    if jsonl_header(head):
-        values = next(samples_of(json.loads(head.lstrip().partition(b"\n")[0])))
-        return _Head([*values], [[_text_of(value) for value in values.values()]])
+    if are_objects(head):
+        return _head_of_objects(head)
     if array_header(head):
         text = head.decode("utf-8", "replace")
         values = next(samples_of(json.JSONDecoder().raw_decode(text, text.index("{"))[0]))
         return _Head([*values], [[_text_of(value) for value in values.values()]])
+    if names := key_names(head):
+        first = pairs_of(next(line for line in head_lines(head) if line[0] != "#")) or {}
+        return _Head([*names], [[first.get(name, "") for name in names]])
     lines = table_lines(head)
     if len(lines) < 2 or lines[0].lstrip()[:1] in ("{", "["):
         return None
@@ -63,8 +70,28 @@ def _head(head: bytes) -> _Head | None:
     return _Head(form.header, [cells for cells in rows if cells not in (form.first, form.units)])
 
 
+def are_objects(head: bytes) -> bool:
+    """Whether a file holds a JSON object in each line, and not a document in one line."""
+    return bool(jsonl_header(head)) and head.lstrip().partition(b"\n")[2].lstrip()[:1] == b"{"
+
+
+def _head_of_objects(head: bytes) -> _Head:
+    """The keys of the first lines of JSON, as a line may lack some, and the values of the first."""
+    names: dict[str, None] = {}
+    first: Mapping[str, object] = {}
+    for line in head.lstrip().split(b"\n")[:-1][:_MOST_OBJECTS]:
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            break
+        values = next(samples_of(record), {}) if isinstance(record, dict) else {}
+        first = first or values
+        names |= dict.fromkeys(values)
+    return _Head([*names], [[_text_of(first.get(name)) for name in names]])
+
+
 def _cells(text: str, form: Form) -> list[str]:
-    return fitted(split(text, form.delimiter, form.style), len(form.first))
+    return fitted(split(text, form.delimiter, form.style), len(form.first), form.blank)
 
 
 def head_of(source: Source) -> bytes:
@@ -77,7 +104,7 @@ def head_of(source: Source) -> bytes:
 def sensor_rows(source: Source) -> Iterator[SensorRow]:
     """The header, then the rows.  Comments, what stands above the header, and repeated headers are left out.
 
-    Of a table with one value in each row those rows that hold a power.
+    Of a table with one value in each row those rows that hold a power; of one of a voltage and a current their product.
     """
     rows = _rows(source)
     table = _head(head_of(source))
@@ -96,16 +123,19 @@ def sensor_rows(source: Source) -> Iterator[SensorRow]:
 
 def _rows(source: Source) -> Iterator[SensorRow]:
     head = head_of(source)
-    if jsonl_header(head) or array_header(head):
+    if are_objects(head) or array_header(head):
         table = _head(head)
         names = tuple(table.names) if table else ()
         yield SensorRow(1, [*names], True, "")
-        yield from _of_objects(jsonl_records(source) if jsonl_header(head) else array_records(source), names)
+        yield from _of_objects(jsonl_records(source) if are_objects(head) else array_records(source), names)
     elif is_document(head):
         series = series_in(source)
         if series:
             yield SensorRow(1, [*series[0]], True, "")
             yield from _of_objects((TableRecord(1, cells, None, "") for cells in series), (*series[0],))
+    elif names := key_names(head):
+        yield SensorRow(1, [*names], True, "")
+        yield from _of_objects(key_records(source), names)
     else:
         yield from _of_lines(source, form_of(head))
 
@@ -119,7 +149,7 @@ def _of_lines(source: Source, form: Form) -> Iterator[SensorRow]:
             continue
         cells = split(text, form.delimiter, form.style)
         if is_below and cells not in (form.first, form.units):
-            yield SensorRow(line, fitted(cells, len(form.first)), whole, text)
+            yield SensorRow(line, fitted(cells, len(form.first), form.blank), whole, text)
         elif not is_below and cells == form.first:
             is_below = True
             yield SensorRow(line, form.header, whole, text)

@@ -17,8 +17,9 @@ _TIME = re.compile(
     r"|seconds|secs?|second|uptime|clock|time[_ ]of[_ ]day|time[_ ]offset|perf_counter|mono(?:tonic)?"
     r"|(?:created|recorded|sampled|logged|collected|captured|measured|observed|read)[_ ](?:at|on)|when"
     r"|zeit(?:stempel|punkt)?|uhrzeit|datum|horodatage|heure|fecha|hora)"
-    r"(?:[_ ](?:utc|local|rel(?:ative)?|iso(?:8601)?|unix|epoch|elapsed|since[_ ]start|system|time|since[_ ]epoch))*"
-    r"(?:[_ ]?[\[(]?(seconds?|secs?|s|milliseconds?|msecs?|ms|microseconds?|us|\u00b5s|nanoseconds?|ns)[\])]?"
+    r"(?:[_ ](?:utc|local|rel(?:ative)?|abs(?:olute)?|iso(?:8601)?|unix|epoch|elapsed|since[_ ]start|system|time"
+    r"|since[_ ]epoch))*"
+    r"(?:[_ ]?[\[(]?(seconds?|secs?|s|(?:milli|micro|nano)[ -]?sec(?:ond)?s?|msecs?|ms|us|\u00b5s|ns)[\])]?"
     r"|[_ ]?[\[(](min|minutes?|h|hrs?|hours?)[\])]|[_ ](minutes|hours))?"
     r"(?: ?[\[(](?:iso|utc|local|yyyy|hh|24)[^\])]{0,20}[\])])?",
     re.IGNORECASE,
@@ -65,7 +66,8 @@ def time_column(header: Sequence[str], cells: Sequence[str] = ()) -> TimeColumn 
     for day, time in _PAIRS:
         if day in named and time in named:
             return TimeColumn(named[time], named[day], None)
-    k = next((k for k, name in enumerate(header) if _TIME.fullmatch(name) or _COUNTED.fullmatch(name)), None)
+    named_so = [k for k, name in enumerate(header) if _TIME.fullmatch(name) or _COUNTED.fullmatch(name)]
+    k = _stamped(named_so, header, cells) if named_so else None
     if k is None:
         dated = [k for k, cell in enumerate(cells) if not is_number(cell) and stamp_of(cell)]
         is_name = len(dated) == 1 and not (stamp_of(header[dated[0]]) or _ONE_END.search(header[dated[0]]))
@@ -76,6 +78,17 @@ def time_column(header: Sequence[str], cells: Sequence[str] = ()) -> TimeColumn 
     if _SECONDS.fullmatch(header[k]):
         unit = "s"
     return TimeColumn(k, None, (unit if unit in _UNITS else "s") if unit else None)
+
+
+def _stamped(columns: Sequence[int], header: Sequence[str], cells: Sequence[str]) -> int:
+    """The first of these columns; another that holds a date, where the first holds a number without a unit."""
+    first = columns[0]
+    match = _TIME.fullmatch(header[first])
+    if len(cells) != len(header) or not match or any(match.groups()) or not is_number(cells[first].strip()):
+        return first
+    if epoch(cells[first].strip())[1]:
+        return first
+    return next((k for k in columns[1:] if epoch(cells[k])[1] or stamp_of(cells[k])), first)
 
 
 class TableClock:
