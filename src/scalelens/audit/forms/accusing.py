@@ -8,14 +8,14 @@ from itertools import permutations
 
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
-from scalelens.audit.forms.bases import changes_from_base
+from scalelens.audit.forms.bases import changes_from_base, values_of_base
 from scalelens.audit.forms.catalog import SOLVED
-from scalelens.audit.forms.either_way import comparisons
+from scalelens.audit.forms.either_way import comparisons, differences
 from scalelens.audit.forms.meaning import is_measured
 from scalelens.audit.forms.search import Relation, relations
 from scalelens.audit.forms.series import Interval, Series, columns_of, groups_of, rows_of
 from scalelens.audit.forms.slips import BY_CHANCE, OTHER_BY_CHANCE, slip
-from scalelens.audit.forms.sums import IS_SUMMARY, sums
+from scalelens.audit.forms.sums import IS_SUMMARY, sums, whole_sums
 from scalelens.audit.groups import own_group
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.quantities import value
@@ -95,8 +95,8 @@ def _relations_of(table: TextTable) -> Iterator[tuple[Relation, bool]]:
 def _between(series: list[Series], places: list[int]) -> Iterator[Relation]:
     yield from relations(series, places)
     yield from sums(series, places)
-    yield from changes_from_base(series, places)
-    yield from comparisons(series, places)
+    for each in (whole_sums, changes_from_base, values_of_base, comparisons, differences):
+        yield from each(series, places)
 
 
 def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> bool:
@@ -367,11 +367,16 @@ def _finding(table: TextTable, broken: list[tuple[Relation, int]]) -> Finding:
     right = about(Decimal((low + high) / 2), 5)
     slipped = _slip_of(relation, place)
     formula = relation.form.format(*(_short(each) for each in relation.operands), c=_short(relation.target))
+    others = len(relation.fit.agreeing)
+    broken_by = (
+        f"does not follow from {_listed(operands)} as in {others} other places"
+        if operands
+        else f"is not the base of the changes in {others} other places"
+    )
     return Finding(
         "inconsistent",
         (target, *operands),
-        f"{with_unit(target)} does not follow from {_listed(operands)} as in {len(relation.fit.agreeing)} other places "
-        f"of {table_name(table)}: these give {right} {target.unit if target.unit != 'x' else 'times'}".rstrip()
+        f"{with_unit(target)} {broken_by} of {table_name(table)}: these give {right} {target.unit if target.unit != 'x' else 'times'}".rstrip()
         + (f" ({slipped})." if slipped else "."),
         matters(value(target), _bounds(target, low, high)),
         formula,
