@@ -29,6 +29,8 @@ _EXPLAINS = 1e-2
 _CERTAIN = ((1e-9, 6), (1e-15, 5))
 _MEASURED_TWICE = 0.03  # share by which two measurements may differ
 _LEAST_APART, _DIGITS_APART = 0.005, 5  # the least such share, and how many times the width of the printed digits
+_OF_ANOTHER_RUN = 0.1  # share by which a rate and a time of two runs may differ
+_LEAST_OF_SUM, _LEAST_WITHOUT_SLIP = 3, 4  # places that agree
 _NEAR_SUMMARY = 0.2
 _SURE_OF_SUMMARY = 0.05
 _ROUNDED_BEFORE = 1e-5  # whole numbers that come from shares with more digits
@@ -106,6 +108,8 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
         return False  # the mean of means, where some are missing
     if _is_named_summary(relation, place, slipped):
         return True
+    if len(relation.fit.agreeing) < _LEAST_OF_SUM and (relation.form in _SUMS or "{0} ... " in relation.form):
+        return False
     doubt = relation.doubt * (BY_CHANCE.get(slipped.rpartition(": ")[2], OTHER_BY_CHANCE) if slipped else 1)
     if doubt > (_SURE_IF_MEANT if relation.meant else _SURE):
         return False
@@ -131,18 +135,27 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
         return False
     if relation.most and _may_be_cut(relation, place):
         return False
+    measured = is_measured(relation.target, relation.operands)
     if _is_certain(relation):
-        return not _is_truncated(printed, low, high)
+        return not _is_truncated(printed, low, high) and (not measured or _is_far(printed, low, high, _MEASURED_TWICE))
     if low + high == 0:
         return False  # nothing to be far from
-    far = abs(float(printed.low) / ((low + high) / 2) - 1) > _room(relation, place)
+    far = _is_far(printed, low, high, _MEASURED_TWICE if measured else _room(relation, place))
+    if measured and relation.fit.free and slipped.endswith("one digit differs"):
+        far = _is_far(printed, low, high, _OF_ANOTHER_RUN)
     if relation.form in _SUMS and not _is_strict(relation) and _is_near_largest(relation, place):
         return False
     if relation.of_equals or len(relation.operands) > 2:
         return True
-    if not relation.fit.free and relation.meant and not is_measured(relation.target, relation.operands):
+    if not slipped and len(relation.fit.agreeing) < _LEAST_WITHOUT_SLIP:
+        return False
+    if not relation.fit.free and relation.meant and not measured:
         return far or (len(relation.operands) > 1 and _is_strict(relation))
     return far and bool(slipped)
+
+
+def _is_far(printed: Number, low: float, high: float, share: float) -> bool:
+    return low + high != 0 and abs(float(printed.low) / ((low + high) / 2) - 1) > share
 
 
 def _may_have_cut_operands(relation: Relation, place: int, printed: Number, low: float, high: float) -> bool:
@@ -376,7 +389,8 @@ def _finding(table: TextTable, broken: list[tuple[Relation, int]]) -> Finding:
     return Finding(
         "inconsistent",
         (target, *operands),
-        f"{with_unit(target)} {broken_by} of {table_name(table)}: these give {right} {target.unit if target.unit != 'x' else 'times'}".rstrip()
+        f"{with_unit(target)} {broken_by} of {table_name(table)}: these give {right} "
+        f"{target.unit if target.unit != 'x' else 'times'}".rstrip()
         + (f" ({slipped})." if slipped else "."),
         matters(value(target), _bounds(target, low, high)),
         formula,

@@ -8,6 +8,7 @@ from math import prod
 from scalelens.audit.forms.fitting import Fit, fit
 from scalelens.audit.forms.search import Relation, without_double_rounding
 from scalelens.audit.forms.series import Interval, Series
+from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Number
 
 _TOTAL = re.compile(r"\b(?:total|sum|overall|all|altogether)\b", re.IGNORECASE)
@@ -18,6 +19,7 @@ _LEAST = 3  # parts of a sum; a + b is a form
 _MOST = 40
 _ALIKE = 0.05
 _FAR = 0.03
+_DIGITS, _SURE_OF_ROUND = 2, 1e-5
 
 
 def sums(series: list[Series], places: list[int]) -> Iterator[Relation]:
@@ -41,7 +43,7 @@ def sums(series: list[Series], places: list[int]) -> Iterator[Relation]:
 def whole_sums(series: list[Series], places: list[int]) -> Iterator[Relation]:
     """Counts that are the sum of two others to the last digit: samples of two classes, tests passed and failed."""
     counts = {each.key: each for each in series if all(_is_count(number) for number in each.numbers if number)}
-    values = {key: {p: int(round(sum(i) / 2)) for p, i in each.known(places).items()} for key, each in counts.items()}
+    values = {key: {p: round(sum(i) / 2) for p, i in each.known(places).items()} for key, each in counts.items()}
     tried = len(counts) * max(len(counts) - 1, 0) * max(len(counts) - 2, 0) // 2
     for c, target in counts.items():
         for a, b in combinations([key for key in counts if key != c], 2):
@@ -52,10 +54,15 @@ def whole_sums(series: list[Series], places: list[int]) -> Iterator[Relation]:
                 continue
             agreeing = tuple(place for place in own if place not in apart)
             chance = prod(10.0 ** -len(str(predicted[place]).strip("0")) for place in agreeing)
-            largest = max(predicted[apart[0]], values[c][apart[0]])
-            if abs(values[c][apart[0]] - predicted[apart[0]]) > _FAR * largest and _differs_in_both(
-                values, agreeing, a, b
-            ):
+            printed, right = values[c][apart[0]], predicted[apart[0]]
+            is_far = abs(printed - right) > _FAR * max(printed, right)
+            if not target.is_derived and min(len(str(predicted[place]).strip("0")) for place in agreeing) < _DIGITS:
+                is_far &= chance < _SURE_OF_ROUND
+            slipped = _has_slip(target.numbers[apart[0]], right) or any(
+                _has_slip(counts[key].numbers[apart[0]], printed - values[other][apart[0]])
+                for key, other in ((a, b), (b, a))
+            )
+            if is_far and slipped and _differs_in_both(values, agreeing, a, b):
                 result = Fit((1.0, 1.0), agreeing, tuple(apart), chance, False)
                 exact = {place: (float(value), float(value)) for place, value in predicted.items()}
                 yield Relation("{c} = {0} + {1}", target, (counts[a], counts[b]), exact, result, True, chance * tried)
@@ -63,6 +70,12 @@ def whole_sums(series: list[Series], places: list[int]) -> Iterator[Relation]:
 
 def _is_count(number: Number) -> bool:
     return number.text.replace(",", "").isdigit() and not number.unit
+
+
+def _has_slip(number: Number | None, right: int) -> bool:
+    """Whether a slip would make a count right; twice as many are of something else."""
+    found = slip(number.text, right, right) if number and right > 0 else ""
+    return bool(found) and not found.endswith("two")
 
 
 def _differs_in_both(values: dict[int, dict[int, int]], places: tuple[int, ...], a: int, b: int) -> bool:

@@ -26,8 +26,8 @@ from scalelens.units import base
 _NARROW = 1.03  # a formula of rounded numbers that leaves more than this confirms nothing
 _CLOSER = 0.02  # a formula of three that gives nearly the number shows no slip
 _SURE = 0.1
-_SURE_WITH_UNIT = 0.4
-_SURE_OF_UNITS = 1.0  # power × time is an energy, images over images/s are seconds: units alone leave little else
+_SURE_WITH_UNIT = 0.1
+_SURE_OF_UNITS = 0.3  # power × time is an energy, images over images/s are seconds: units alone leave little else
 _DECADE = 2.3
 _CLOSE = 0.2  # logarithm: numbers of one size crowd, and so do what they give
 LOG = 4  # sentences that differ in their numbers alone are records of a log
@@ -36,6 +36,7 @@ _MOST_COMPARED = 5  # of a sentence that compares two values
 _NEARLY = 0.006  # a formula that gives nearly the number explains it: its operands may be rounded elsewhere
 _CODE = re.compile(r"`[^`]*\d\.\d[^`]*`")  # numbers that are not read may give the others
 _LEAST_PART = 100
+_RATIO = re.compile(r"\b(?:factors?|speed-?ups?|ratio|times|fold|as (?:many|much|fast|large))\b")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _MULTIPLIES = re.compile(r"[×=*]|\bx\b|\b(?:times|each|per|total\w*|altogether|in all)\b")
 _DERIVES = re.compile(
@@ -145,7 +146,11 @@ def _slipped(target: Operand, operands: list[Operand]) -> tuple[Expression, str]
     """The formula that gives the number but for a slip, and the slip; None if another explains it, or by chance."""
     if _digits(target) < (3 if target.number.unit == "x" and "." not in target.number.text else 2):
         return None
-    every = [each for each in expressions(target, operands) if each.low > 0 and _fits_item(target, each)]
+    every = [
+        each
+        for each in expressions(target, operands)
+        if each.low > 0 and _fits_item(target, each) and _is_of_one_quantity(target, each)
+    ]
     if not any(target.dimension) and _is_multiple(target, operands):
         return None
     if _digits(target) < 3:
@@ -173,6 +178,18 @@ def _fits_item(target: Operand, expression: Expression) -> bool:
     own = target.number.unit
     units = [each.number.unit for each in expression.operands]
     return own not in COUNTED or any(unit in ("", "x") or own in unit.split("/") for unit in units)
+
+
+def _is_of_one_quantity(target: Operand, expression: Expression) -> bool:
+    """Whether a factor or a share compares two numbers of one unit; bare ones of a digit show nothing."""
+    if expression.text != "a / b" or any(target.dimension):
+        return True
+    a, b = expression.operands
+    if not target.is_share and target.number.unit != "x":
+        return not any(a.dimension) or bool(_RATIO.search(target.number.words.lower()))
+    if is_efficiency(target, expression) or any(a.dimension) or a.is_share or a.cell:
+        return True
+    return a.number.unit == b.number.unit and min(_digits(a), _digits(b)) > 1
 
 
 def _is_multiple(target: Operand, operands: list[Operand]) -> bool:
@@ -216,6 +233,8 @@ def _likeliest(
             doubt = len(tried) * expected**independent / factorial(independent)
             if best is None or doubt < best[0]:
                 best = (doubt, min(fits, key=lambda e: len(e.operands)), words)
+    if best and best[1].text == "1 / a" and "factor of" in best[2]:
+        return None  # a rate of more than one thing
     plain = not any(target.dimension) and not target.is_share and not target.number.unit
     if plain and _digits(target) < 4 and not all(each.cell for each in given[0].operands):
         return None  # a version, a number of something

@@ -92,11 +92,20 @@ _MYRIADS = re.compile(r"<\d+> ?[万亿千百萬億]")  # units that are not read
 _LABELS = re.compile(r"[\W]*<\d+> ?(?:->|→) ?<\d+> ?:")  # versions
 _MOST_NUMBERS = 14
 _TIGHT = 6  # characters
+_PRECISE = 3  # digits of a change
+_PLAIN_WORDS = re.compile(
+    r"\b(?:so|is|are|for|an?|the|about|by|of|factors?|ratio|speed-?up|total|overall|only|just|almost|nearly|roughly|"
+    r"approx\w*|i\.e|e2e|net|per|in|on|or|to|that|which|this|then|now|over|vs|x|ms|s|us|gb|mb|tokens?|tok|sec|"
+    r"average|avg|mean|median|faster|slower|less|more|fewer|lower|higher|better|worse|smaller|larger|shorter|longer|"
+    r"reduc\w*|increas\w*|decreas\w*|improv\w*|gains?|drop\w*|saving\w*|saves?|saved|overhead|delta|diff\w*|gap|"
+    r"compression|growth|cut|rise|rose|boost\w*|slowdown|throughput|latency|time|memory|bandwidth|speed|size|energy|power)\b"
+)
+_CONTENT = re.compile(r"[a-z]{3,}|[\u4e00-\u9fff]{2,}")
 _MINUS = "\u2212"
 
 
 @dataclass(frozen=True)
-class _Change:
+class Change:
     """Two values and the change between them; `is_tight` if hardly a word stands between."""
 
     a: Number
@@ -120,7 +129,7 @@ def find(document: Document) -> Iterator[Finding]:
                     yield finding
 
 
-def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[_Change]:
+def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[Change]:
     """The changes that the words of a sentence bind to two values."""
     for pattern in _PAIRS:
         for pair in pattern.finditer(marked):
@@ -133,15 +142,15 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[_Change]:
                 words = found.groupdict()
                 gap = len(found[0]) - len(words.get("tail") or "")
                 between = found[0][: found.start("c") - found.start()] if found in after else words["tail"]
-                if _ANOTHER.search(between):
-                    continue
+                if _ANOTHER.search(between) or _CONTENT.search(_PLAIN_WORDS.sub("", re.sub(r"<\d+>", "", between))):
+                    continue  # a change of something else
                 said = f"{words['head']} {words['tail']}" if "head" in words else words["tail"] if c.unit != "%" else ""
                 if _is_said(c, said) and not _OTHER.search(found[0]):
                     a, b = numbers[int(pair["a"])], numbers[int(pair["b"])]
                     if not c.unit and _FACTOR.search(words.get("head") or ""):
                         c = replace(c, unit="x")
                     tight = gap < _TIGHT + len(f"<{found['c']}>") and len(pair[0]) < 24
-                    yield _Change(a, b, c, tight)
+                    yield Change(a, b, c, tight)
     for pattern in _WHOLE:
         for found in pattern.finditer(marked):
             a, b, c = (numbers[int(found[k])] for k in "abc")
@@ -150,11 +159,11 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[_Change]:
                 continue  # "1.76x the base (69 µs), 2.33x the base (52 µs)": each with its own
             bare = c.unit not in ("", "%", "x") and b.unit and not a.unit  # "round 8 (9.4 s vs 7.4 s)"
             if not _OTHER.search(found[0]) and not bare and _is_said(c, found[0]):
-                yield _Change(a, b, c, is_tight=False)
+                yield Change(a, b, c, is_tight=False)
     if beats := _BEATS.search(marked):
         for found in _BEATEN.finditer(marked, beats.end()):
             a, b, c = (numbers[int(k)] for k in (beats["a"], found["b"], found["c"]))
-            yield _Change(a, b, c, is_tight=False)
+            yield Change(a, b, c, is_tight=False)
 
 
 def _is_said(c: Number, words: str) -> bool:
@@ -163,7 +172,7 @@ def _is_said(c: Number, words: str) -> bool:
     return signed or c.unit == "x" or bool(_MORE.search(words)) or (c.unit == "%" and not words.strip())
 
 
-def _held(change: _Change, others: list[Number]) -> Finding | None:
+def _held(change: Change, others: list[Number]) -> Finding | None:
     a, b, c = change.a, change.b, change.c
     if len({id(each) for each in (a, b, c)}) < 3 or any(each.hedge for each in (a, b)) or c.hedge == "bound":
         return None
@@ -171,17 +180,17 @@ def _held(change: _Change, others: list[Number]) -> Finding | None:
         return None
     if a.unit == b.unit == c.unit == "%" and c.text[0] not in f"+-{_MINUS}":
         return None  # "37 % faster (80 % in use vs 25 %)"
-    if "%" in (a.unit, b.unit) and (a.text[-1].isalpha() or b.text[-1].isalpha()):
-        return None  # the size of a model: "30B → +16 %"
+    if "%" in (a.unit, b.unit) and any(each.unit != "%" and "." not in each.text for each in (a, b)):
+        return None  # the size of a model, a setting: "30B → +16 %", "with DP=4 +1.7 % vs +9.3 %"
     if a.unit == b.unit == "%" and c.unit == "x":
         return None  # of another quantity
     unit = a.unit or b.unit
     if (a.unit and b.unit and base(a.unit)[0] != base(b.unit)[0]) or unit in (*COUNTED, "x"):
         return None
-    ways = _ways(a, b, c)
+    ways = ways_of(a, b, c)
     if not ways or any(not _wide(c).apart(way) for way in ways) or _from_others(change, others):
         return None
-    found = _slip_of(change, ways)
+    found = slip_of(change, ways)
     if not found or (not c.unit and found.endswith("a hundred")):
         return None  # percentage points, which are not a unit here: "+3.32pp (0.4365 vs 0.4033)"
     best = min((way for way in ways if way.high > 0), key=lambda way: abs(middle(way) - middle(_size(c))))
@@ -217,7 +226,7 @@ def _values(a: Number, b: Number) -> tuple[Bounds, Bounds]:
     return a.bounds * exact(sizes[0]), b.bounds * exact(sizes[1])
 
 
-def _ways(a: Number, b: Number, c: Number) -> list[Bounds]:
+def ways_of(a: Number, b: Number, c: Number) -> list[Bounds]:
     """What the change may be; none if its unit does not fit."""
     first, second = _values(a, b)
     unit = a.unit or b.unit
@@ -225,7 +234,8 @@ def _ways(a: Number, b: Number, c: Number) -> list[Bounds]:
     ratios = [first / second, second / first]
     changes = [each - exact(1) for each in ratios]
     if c.unit == "%":
-        points = differences if unit == "%" else [each / exact(100) for each in differences] if not unit else []
+        fractions = not unit and "." in a.text + b.text
+        points = differences if unit == "%" else [each / exact(100) for each in differences] if fractions else []
         return [*ratios, *changes, *(exact(1) - each for each in ratios), *points]
     if c.unit == "x":
         return [*ratios, *changes]
@@ -238,7 +248,7 @@ def _ways(a: Number, b: Number, c: Number) -> list[Bounds]:
     return []
 
 
-def _from_others(change: _Change, others: list[Number]) -> bool:
+def _from_others(change: Change, others: list[Number]) -> bool:
     """Whether two other numbers of the sentence give the change."""
     wide = _wide(change.c)
     usable = [each for each in others if each is not change.c and each.low > 0]
@@ -246,11 +256,11 @@ def _from_others(change: _Change, others: list[Number]) -> bool:
         not wide.apart(way)
         for a, b in combinations(usable, 2)
         if {id(a), id(b)} != {id(change.a), id(change.b)} and base(a.unit)[0] == base(b.unit)[0]
-        for way in _ways(a, b, change.c)
+        for way in ways_of(a, b, change.c)
     )
 
 
-def _slip_of(change: _Change, ways: list[Bounds]) -> str:
+def slip_of(change: Change, ways: list[Bounds]) -> str:
     """The slip in the change or in one of its values that would make it right; "" if there is none."""
     a, b, c = change.a, change.b, change.c
     size = base(c.unit)[1]
@@ -272,6 +282,9 @@ def _slip_of(change: _Change, ways: list[Bounds]) -> str:
             rights += [rest + said, rest - said]
         for right in rights:
             if right.low > 0 and (words := _slip(own.text, right, base(own.unit or unit)[1], change.is_tight)):
+                rough = len(re.sub(r"\D", "", shown).strip("0")) < _PRECISE
+                if words.endswith("two") or (rough and "factor" not in words):
+                    continue  # many numbers are one digit away from what a rough change gives
                 return f"in {with_unit(own)}: {words}"
     return ""
 

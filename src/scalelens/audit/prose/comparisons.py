@@ -12,6 +12,7 @@ from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
+from scalelens.audit.prose.bound import Change, slip_of, ways_of
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
@@ -114,10 +115,9 @@ def _changes(sentence: Sentence) -> Iterator[Finding]:
             a, b, c = (sentence.numbers[int(k)] for k in (pair["a"], pair["b"], found["c"]))
             if not (a.unit or b.unit) and _LABELS.match(marked) and pair.start() < _FIRST:
                 continue
-            sure = "times" not in found.groupdict()
             if _are_sizes(a, b, c):
                 continue
-            if (finding := _of_change(a, b, c)) and (sure or _is_slip(a, b, c)):
+            if (finding := _of_change(a, b, c)) and _is_slip(a, b, c):
                 yield finding
 
 
@@ -128,17 +128,8 @@ def _are_sizes(a: Number, b: Number, c: Number) -> bool:
 
 
 def _is_slip(a: Number, b: Number, c: Number) -> bool:
-    """Whether a slip would make the factor c that of a and b; it may be one of something else."""
-    first, second = value(a), value(b)
-    ways = (first / second, second / first)
-    mended = [slip(c.text, float(way.low), float(way.high)) for way in ways]
-    said = value(c)
-    for own, other in ((a, second), (b, first)):
-        size = base(own.unit)[1]
-        for factor in (said, exact(1) / said):
-            right = other * factor
-            mended.append(slip(own.text, float(right.low / size), float(right.high / size)))
-    return any(mended)
+    """Whether a slip would make c the change of a and b; it may be one of something else."""
+    return bool(slip_of(Change(a, b, c, is_tight=False), ways_of(a, b, c)))
 
 
 def _is_said(found: re.Match[str], number: Number) -> bool:
@@ -162,8 +153,8 @@ def _of_change(a: Number, b: Number, c: Number) -> Finding | None:
     unit = a.unit or b.unit
     if (a.unit and b.unit and base(a.unit)[0] != base(b.unit)[0]) or unit in (*COUNTED, "x"):
         return None
-    if unit == "%" and (a.text[-1].isalpha() or b.text[-1].isalpha()):
-        return None  # the size of a model: "30B → +16 %"
+    if unit == "%" and any(each.unit != "%" and "." not in each.text for each in (a, b)):
+        return None  # the size of a model: "30B → +16 %", a count: "12.5 % vs 8/320"
     if unit == "%" and c.unit == "x":
         return None  # "97.9 % vs 95.6 %, 2.5x less energy"
     first, second = (value(each) if each.unit else each.bounds * exact(base(unit)[1]) for each in (a, b))

@@ -76,7 +76,7 @@ _PART_OF = re.compile(r"\b(?:usable|available|effective|net|formatted)\b")  # le
 _MOST_NUMBERS = 12
 _WHOLE = 1e-9
 _KIBI = Decimal("1.024")
-_DOUBLED = "two"  # two GPUs of a card, two directions of a link
+_DOUBLED = "two"
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,8 @@ def _stated(marked: str, numbers: list[Number]) -> Iterator[_Groups]:
             for match in pattern.finditer(marked):
                 if _FACTOR_BEFORE.search(marked[: match.start()]):
                     continue  # one more factor
+                if re.search(r"[a-z_]=$", marked[: match.start("t") - 1]):
+                    continue  # "64 × 128 leaves M=512"
                 if len({_SIZE.match(marked, match.end(part) + 1)[1] for part in "tb"}) > 1:  # type: ignore[index]
                     continue  # "61 × 1536 = 93KB"
                 if re.search(r"<\d+>k\b", match[0]):
@@ -162,6 +164,8 @@ def _held(groups: _Groups) -> Finding | None:
         factors += [_KIBI**power for power in (-4, -3, -2, -1, 1, 2, 3, 4)]
     if number.high <= 1 or any(not wide.apart(Bounds(right.low * each, right.high * each)) for each in factors):
         return None
+    if any(not wide.apart(Bounds(right.low * each, right.high * each)) for each in (Decimal(2), Decimal("0.5"))):
+        return None  # two GPUs of a card, two directions of a link
     size = base(groups.total.unit)[1] if groups.total.unit and groups.each.unit else Decimal(1)
     if not _has_slip(groups, total, number, each, size):
         return None

@@ -18,13 +18,10 @@ _SHARE = (
     r"success rate|pass rate|hit rate|acceptance rate|error rate)"
 )
 _IS = r"(?: ?[:=(] ?| (?:of|is|was|at|reaches|reached) )"
+_ELSE = r"(?:of|relative|higher|lower|more|better|worse|x\b|×|to\b|improve\w*|gain|increase|retention|recovery)"
 _BOUND = (
-    re.compile(
-        rf"\b(?P<what>{_SHARE}){_IS}<(?P<n>\d+)>(?! ?(?:of|relative|higher|lower|more|better|worse|x\b|×|to\b|improve\w*|gain|increase))"
-    ),
-    re.compile(
-        rf"(?:^|[:,(] ?|\b(?:has|have|with|at|reaches|vs\.?) )<(?P<n>\d+)> (?P<what>{_SHARE})\b(?! (?:of|gain|improve\w*|increase|relative|retention|recovery))"
-    ),
+    re.compile(rf"\b(?P<what>{_SHARE}){_IS}<(?P<n>\d+)>(?! ?{_ELSE})"),
+    re.compile(rf"(?:^|[:,(] ?|\b(?:has|have|with|at|reaches|vs\.?) )<(?P<n>\d+)> (?P<what>{_SHARE})\b(?! {_ELSE})"),
 )
 _COMPARED = re.compile(
     r"relative|normali[sz]ed|\bvs\b|versus|gain|improv|chang|increas|compared|base|retention|retain|recover|kept|"

@@ -141,6 +141,8 @@ def _cell_of(
 ) -> tuple[Number, TextTable, str] | None:
     """The only cell of what the sentence names that is the number but for a slip."""
     number = sentence.numbers[place]
+    if _is_of_another(table, sentence, place):
+        return None
     others = {_digits(n.text) for k, n in enumerate(sentence.numbers) if k != place}
     by_row = [_row_strength(own, row, said[1], others) for row in range(len(table.cells))]
     by_column = [_column_strength(table, own, column, said[0], others, number) for column in range(len(table.headings))]
@@ -160,6 +162,14 @@ def _cell_of(
             if words_of := _slip(number, cell, strength, by_column[column]):
                 found.append((cell, table, words_of))
     return found[0] if len(found) == 1 else None
+
+
+def _is_of_another(table: TextTable, sentence: Sentence, place: int) -> bool:
+    """Whether the sentence has a further number of the unit, and none of them is in the table: it tells of another."""
+    number = sentence.numbers[place]
+    peers = [n for k, n in enumerate(sentence.numbers) if k != place and n.unit == number.unit and _is_telling(n)]
+    texts = {_digits(cell.text) for row in table.cells for cell in row if cell}
+    return bool(peers) and bool(number.unit) and not any(_digits(each.text) in texts for each in peers)
 
 
 def _is_named(number: Number, cell: Number, row: int, column: int) -> bool:
@@ -258,6 +268,8 @@ def _is_sure(number: Number, cell: Number, words: str, right: tuple[float, float
     in_units = bool(number.unit and cell.unit and row > 1)
     if factor in (60, 3600):
         return in_units or row + column > 4
+    if same and number.text[-1] in _NAMED and cell.text[-1] not in _NAMED:
+        return False  # 43.7M in a column of millions
     if factor >= 1000:
         return in_units or row > 3
     return factor != 2 or is_well_named

@@ -12,6 +12,7 @@ from itertools import combinations
 
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
+from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.wording import about, matters, middle, with_unit
@@ -122,7 +123,7 @@ def _items(sentence: Sentence) -> Iterator[Finding]:
             if each.hedge or not (unit.startswith("s/") or unit.endswith("/s")):
                 continue
             right = value(whole) / value(count) if unit.startswith("s/") else value(count) / value(whole)
-            if _wide(value(each)).apart(_roomy(right)):
+            if _wide(value(each)).apart(_roomy(right)) and _has_slip(each, whole, right):
                 yield _of_item(each, whole, count, right)
                 return
     for found in _BOTH.finditer(sentence.marked):
@@ -130,7 +131,7 @@ def _items(sentence: Sentence) -> Iterator[Finding]:
         units = base(a.unit)[0].split("/"), base(b.unit)[0].split("/")
         if len(units[0]) == 2 and units[0] == units[1][::-1] and "s" in units[0] and min(a.low, b.low) > 0:
             right = exact(1) / value(a)
-            if _wide(value(b)).apart(_roomy(right)):
+            if _wide(value(b)).apart(_roomy(right)) and _has_slip(b, a, right):
                 yield _of_item(b, a, None, right)
 
 
@@ -143,8 +144,18 @@ def _rates(sentence: Sentence) -> Iterator[Finding]:
             continue
         if min(work.low, time.low) > 0 and not (work.hedge or time.hedge or rate.hedge):
             right = value(work) / value(time)
-            if _wide(value(rate)).apart(_roomy(right)):
+            if _wide(value(rate)).apart(_roomy(right)) and _has_slip(rate, work, right):
                 yield _of_item(rate, work, time, right)
+
+
+def _has_slip(number: Number, given: Number, right: Bounds) -> bool:
+    """Whether a slip in a quotient, or in what was divided or divides, would make it right."""
+    ratio = right / value(number)
+    for each, meant in ((number, right), (given, value(given) / ratio), (given, value(given) * ratio)):
+        size = float(base(each.unit)[1])
+        if slip(each.text, float(meant.low) / size, float(meant.high) / size):
+            return True
+    return False
 
 
 def _roomy(bounds: Bounds) -> Bounds:
