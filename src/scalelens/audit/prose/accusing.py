@@ -26,8 +26,8 @@ from scalelens.units import base
 _NARROW = 1.03  # a formula of rounded numbers that leaves more than this confirms nothing
 _CLOSER = 0.02  # a formula of three that gives nearly the number shows no slip
 _SURE = 0.1
-_SURE_WITH_UNIT = 0.1
-_SURE_OF_UNITS = 0.3  # power × time is an energy, images over images/s are seconds: units alone leave little else
+_SURE_WITH_UNIT = 0.4
+_SURE_OF_UNITS = 1.0  # power × time is an energy, images over images/s are seconds: units alone leave little else
 _DECADE = 2.3
 _CLOSE = 0.2  # logarithm: numbers of one size crowd, and so do what they give
 LOG = 4  # sentences that differ in their numbers alone are records of a log
@@ -35,6 +35,7 @@ _MOST_NUMBERS = 24  # of a sentence; one with more is a listing
 _MOST_COMPARED = 5  # of a sentence that compares two values
 _NEARLY = 0.006  # a formula that gives nearly the number explains it: its operands may be rounded elsewhere
 _CODE = re.compile(r"`[^`]*\d\.\d[^`]*`")  # numbers that are not read may give the others
+_FEW = 10  # a digit without a unit counts something that the text does not divide by
 _LEAST_PART = 100
 _RATIO = re.compile(r"\b(?:factors?|speed-?ups?|ratio|times|fold|as (?:many|much|fast|large))\b")
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -182,9 +183,11 @@ def _fits_item(target: Operand, expression: Expression) -> bool:
 
 def _is_of_one_quantity(target: Operand, expression: Expression) -> bool:
     """Whether a factor or a share compares two numbers of one unit; bare ones of a digit show nothing."""
-    if expression.text != "a / b" or any(target.dimension):
+    if expression.text != "a / b":
         return True
     a, b = expression.operands
+    if any(target.dimension):
+        return any(b.dimension) or bool(b.number.unit) or bool(b.cell) or b.low >= _FEW
     if not target.is_share and target.number.unit != "x":
         return not any(a.dimension) or bool(_RATIO.search(target.number.words.lower()))
     if is_efficiency(target, expression) or any(a.dimension) or a.is_share or a.cell:
@@ -233,8 +236,9 @@ def _likeliest(
             doubt = len(tried) * expected**independent / factorial(independent)
             if best is None or doubt < best[0]:
                 best = (doubt, min(fits, key=lambda e: len(e.operands)), words)
-    if best and best[1].text == "1 / a" and "factor of" in best[2]:
-        return None  # a rate of more than one thing
+    elsewhere = best is not None and best[1].operands[0].number.words != target.number.words
+    if best and elsewhere and best[1].text == "1 / a" and "factor of" in best[2]:
+        return None  # the rate of many things beside the time of all
     plain = not any(target.dimension) and not target.is_share and not target.number.unit
     if plain and _digits(target) < 4 and not all(each.cell for each in given[0].operands):
         return None  # a version, a number of something

@@ -105,7 +105,7 @@ def find(document: Document) -> Iterator[Finding]:
             if "fsdp" in factors and (_MORE_DEGREES.search(marked) or not {"fsdp", "tp"} <= set(own)):
                 continue
             found = _held(own, before, target, factors)
-            if found and _has_slip(*found):
+            if found and (target != "devices" or "nodes" not in factors or _has_slip(*found)):
                 yield _finding(*found, identity)
         yield from _pairs_of_batches(document.sentences[index], {**_before(document, roles, index), **own})
         yield from _of_each(*with_spelled(document.sentences[index]), document, index)
