@@ -17,6 +17,7 @@ from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.prose.groups import is_short_slip
 from scalelens.audit.prose.operands import with_spelled
+from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
 
 _WORDS = r"(?: [a-z][\w'/-]*){0,4}"
@@ -82,6 +83,9 @@ def _explained(marked: str, numbers: list[Number]) -> Iterator[Finding]:
     for pattern in _EXPLAINED:
         for match in pattern.finditer(marked):
             every = [numbers[int(match[k])] for k in "tab"]
+            counted = {each.unit for each in every[1:] if each.unit in COUNTED}
+            if every[0].unit in COUNTED and counted and every[0].unit not in counted:
+                continue  # "16 GPU (2 domains × 2 nodes)": how many a node has is left out
             if all(_is_whole(each) for each in every):
                 yield from _held(every[0], [every[1:]], "total = parts, as written", is_sum=match["by"] == "+")
 
