@@ -10,6 +10,7 @@ from scalelens.audit.forms.search import Relation, without_double_rounding
 from scalelens.audit.forms.series import Interval, Series
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Number
+from scalelens.audit.units import COUNTED
 
 _TOTAL = re.compile(r"\b(?:total|sum|overall|all|altogether)\b", re.IGNORECASE)
 _MEAN = re.compile(r"\b(?:avg|ave|average|mean|overall|score)\b|平均", re.IGNORECASE)
@@ -19,7 +20,7 @@ _LEAST = 3  # parts of a sum; a + b is a form
 _MOST = 40
 _ALIKE = 0.05
 _FAR = 0.03
-_DIGITS, _SURE_OF_ROUND = 2, 1e-5
+_DIGITS = 2
 
 
 def sums(series: list[Series], places: list[int]) -> Iterator[Relation]:
@@ -53,15 +54,19 @@ def whole_sums(series: list[Series], places: list[int]) -> Iterator[Relation]:
             if len(own) < _LEAST + 1 or len(apart) != 1 or min(predicted.values()) <= 0:
                 continue
             agreeing = tuple(place for place in own if place not in apart)
-            chance = prod(10.0 ** -len(str(predicted[place]).strip("0")) for place in agreeing)
+            digits = [max(len(str(values[key][place]).strip("0")) for key in (a, b, c)) for place in agreeing]
+            chance = prod(10.0**-each for each in digits)
             printed, right = values[c][apart[0]], predicted[apart[0]]
             is_far = abs(printed - right) > _FAR * max(printed, right)
-            if not target.is_derived and min(len(str(predicted[place]).strip("0")) for place in agreeing) < _DIGITS:
-                is_far &= chance < _SURE_OF_ROUND
-            slipped = _has_slip(target.numbers[apart[0]], right) or any(
-                _has_slip(counts[key].numbers[apart[0]], printed - values[other][apart[0]])
+            if min(digits) < _DIGITS and not target.is_derived:
+                continue
+            slips = [_slip(target.numbers[apart[0]], right)] + [
+                _slip(counts[key].numbers[apart[0]], printed - values[other][apart[0]])
                 for key, other in ((a, b), (b, a))
-            )
+            ]
+            slipped = any(
+                each and not (each == "one digit differs" and printed > right) for each in slips
+            )  # or a third
             if is_far and slipped and _differs_in_both(values, agreeing, a, b):
                 result = Fit((1.0, 1.0), agreeing, tuple(apart), chance, False)
                 exact = {place: (float(value), float(value)) for place, value in predicted.items()}
@@ -69,13 +74,13 @@ def whole_sums(series: list[Series], places: list[int]) -> Iterator[Relation]:
 
 
 def _is_count(number: Number) -> bool:
-    return number.text.replace(",", "").isdigit() and not number.unit
+    return number.text.replace(",", "").isdigit() and number.unit in ("", *COUNTED)
 
 
-def _has_slip(number: Number | None, right: int) -> bool:
-    """Whether a slip would make a count right; twice as many are of something else."""
+def _slip(number: Number | None, right: int) -> str:
+    """The slip that would make a count right; twice as many are of something else."""
     found = slip(number.text, right, right) if number and right > 0 else ""
-    return bool(found) and not found.endswith("two")
+    return "" if found.endswith("two") else found
 
 
 def _differs_in_both(values: dict[int, dict[int, int]], places: tuple[int, ...], a: int, b: int) -> bool:

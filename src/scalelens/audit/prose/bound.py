@@ -9,13 +9,13 @@ make it right.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import combinations
 
 from scalelens.audit.document import Document
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
-from scalelens.audit.prose.groups import is_short_slip
 from scalelens.audit.quantities import exact
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
@@ -91,10 +91,11 @@ _LINKED = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _MYRIADS = re.compile(r"<\d+> ?[万亿千百萬億]")  # units that are not read
 _LABELS = re.compile(r"[\W]*<\d+> ?(?:->|→) ?<\d+> ?:")  # versions
 _MOST_NUMBERS = 14
-_TIGHT = 6  # characters
-_PRECISE = 3  # digits of a change
+_LEAST_DIGITS = 2  # of a change
+_ROUGH = Decimal("1.02")  # what a change of few digits leaves open
+_NOUN = re.compile(r"^ ?(?:[a-z]+(?=,)|\([^<>()]*\))")  # 128 dimensions, a factor of 6; 240.8 (legacy)
 _PLAIN_WORDS = re.compile(
-    r"\b(?:so|is|are|for|an?|the|about|by|of|factors?|ratio|speed-?up|total|overall|only|just|almost|nearly|roughly|"
+    r"[增加减少降低升提快慢省高多倍差比幅了]+|\b(?:so|is|are|for|an?|the|about|by|of|factors?|ratio|speed-?up|total|overall|only|just|almost|nearly|roughly|"
     r"approx\w*|i\.e|e2e|net|per|in|on|or|to|that|which|this|then|now|over|vs|x|ms|s|us|gb|mb|tokens?|tok|sec|"
     r"average|avg|mean|median|faster|slower|less|more|fewer|lower|higher|better|worse|smaller|larger|shorter|longer|"
     r"reduc\w*|increas\w*|decreas\w*|improv\w*|gains?|drop\w*|saving\w*|saves?|saved|overhead|delta|diff\w*|gap|"
@@ -106,12 +107,11 @@ _MINUS = "\u2212"
 
 @dataclass(frozen=True)
 class Change:
-    """Two values and the change between them; `is_tight` if hardly a word stands between."""
+    """Two values and the change between them."""
 
     a: Number
     b: Number
     c: Number
-    is_tight: bool
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -140,17 +140,19 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[Change]:
             for found in (*after, *before):
                 c = numbers[int(found["c"])]
                 words = found.groupdict()
-                gap = len(found[0]) - len(words.get("tail") or "")
                 between = found[0][: found.start("c") - found.start()] if found in after else words["tail"]
-                if _ANOTHER.search(between) or _CONTENT.search(_PLAIN_WORDS.sub("", re.sub(r"<\d+>", "", between))):
+                by_factor = bool(_FACTOR.search(words.get("head") or "")) and "ing " in between
+                if _ANOTHER.search(between) or (
+                    not by_factor
+                    and _CONTENT.search(_PLAIN_WORDS.sub("", _NOUN.sub("", re.sub(r"<\d+>", "", between))))
+                ):
                     continue  # a change of something else
                 said = f"{words['head']} {words['tail']}" if "head" in words else words["tail"] if c.unit != "%" else ""
                 if _is_said(c, said) and not _OTHER.search(found[0]):
                     a, b = numbers[int(pair["a"])], numbers[int(pair["b"])]
                     if not c.unit and _FACTOR.search(words.get("head") or ""):
                         c = replace(c, unit="x")
-                    tight = gap < _TIGHT + len(f"<{found['c']}>") and len(pair[0]) < 24
-                    yield Change(a, b, c, tight)
+                    yield Change(a, b, c)
     for pattern in _WHOLE:
         for found in pattern.finditer(marked):
             a, b, c = (numbers[int(found[k])] for k in "abc")
@@ -159,11 +161,11 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[Change]:
                 continue  # "1.76x the base (69 µs), 2.33x the base (52 µs)": each with its own
             bare = c.unit not in ("", "%", "x") and b.unit and not a.unit  # "round 8 (9.4 s vs 7.4 s)"
             if not _OTHER.search(found[0]) and not bare and _is_said(c, found[0]):
-                yield Change(a, b, c, is_tight=False)
+                yield Change(a, b, c)
     if beats := _BEATS.search(marked):
         for found in _BEATEN.finditer(marked, beats.end()):
             a, b, c = (numbers[int(k)] for k in (beats["a"], found["b"], found["c"]))
-            yield Change(a, b, c, is_tight=False)
+            yield Change(a, b, c)
 
 
 def _is_said(c: Number, words: str) -> bool:
@@ -265,8 +267,10 @@ def slip_of(change: Change, ways: list[Bounds]) -> str:
     a, b, c = change.a, change.b, change.c
     size = base(c.unit)[1]
     shown = c.text.lstrip(f"+-{_MINUS}")
+    if len(re.sub(r"\D", "", shown)) < _LEAST_DIGITS:
+        return ""  # one digit is near to much
     for way in ways:
-        if way.low > 0 and (words := _slip(shown, way, size, change.is_tight)):
+        if way.low > 0 and (words := _slip(shown, way, size)):
             return words
     said, unit = _size(c), a.unit or b.unit
     for own, other in ((a, b), (b, a)):
@@ -281,22 +285,21 @@ def slip_of(change: Change, ways: list[Bounds]) -> str:
         if c.unit not in ("x",) and base(c.unit)[0] == base(unit)[0]:
             rights += [rest + said, rest - said]
         for right in rights:
-            if right.low > 0 and (words := _slip(own.text, right, base(own.unit or unit)[1], change.is_tight)):
-                rough = len(re.sub(r"\D", "", shown).strip("0")) < _PRECISE
-                if words.endswith("two") or (rough and "factor" not in words):
+            if right.low > 0 and (words := _slip(own.text, right, base(own.unit or unit)[1])):
+                if right.high > _ROUGH * right.low and (words.endswith("two") or "factor" not in words):
                     continue  # many numbers are one digit away from what a rough change gives
                 return f"in {with_unit(own)}: {words}"
     return ""
 
 
-def _slip(text: str, right: Bounds, size: object, is_tight: bool) -> str:
+def _slip(text: str, right: Bounds, size: object) -> str:
     low, high = float(right.low) / float(size), float(right.high) / float(size)  # type: ignore[arg-type]
     if high > 1.1 * low:
         return ""
     words = slip(text, low, high)
     if words.endswith("a million"):
         return ""
-    return words or ("one digit differs" if is_tight and is_short_slip(text, low, high) else "")
+    return words
 
 
 def _are_sizes(a: Number, b: Number) -> bool:

@@ -129,7 +129,7 @@ def _are_sizes(a: Number, b: Number, c: Number) -> bool:
 
 def _is_slip(a: Number, b: Number, c: Number) -> bool:
     """Whether a slip would make c the change of a and b; it may be one of something else."""
-    return bool(slip_of(Change(a, b, c, is_tight=False), ways_of(a, b, c)))
+    return bool(slip_of(Change(a, b, c), ways_of(a, b, c)))
 
 
 def _is_said(found: re.Match[str], number: Number) -> bool:

@@ -53,6 +53,7 @@ _OF_ITEMS = re.compile(
     r"\b(?:floats?|ints?|halfs?|elements?|elems|values?|params?|parameters|weights?|entries|doubles?|bf16|fp16|fp32|int\d+)\b|"
     r"\d[BM] ?[x×*]|[x×*] ?\d+[BM]\b"  # of some bytes each; B may be bytes, too
 )
+_EACH = re.compile(r"(?<=\d)\s?/\s?[A-Za-z]{2,}")  # "1,780/month"
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
 _NEARLY = 0.06  # what "about" allows
 _ROUNDED = 0.01  # where words stand between the numbers
@@ -94,7 +95,7 @@ def _of_sides(
     hedge = _ABOUT.match(line, sign.end())
     start = hedge.end() if hedge else sign.end()
     cut = _END.search(line, start, end)
-    right_text = line[start : cut.start() if cut else end]
+    right_text = _EACH.sub(lambda found: " " * len(found[0]), line[start : cut.start() if cut else end])
     if _FUNCTION.search(left_text + "=" + right_text):
         return None
     if _TIMES_A_NAME.search(left_text) or _TIMES_A_NAME.search(right_text) or _OF_A_NAME.search(left_text):

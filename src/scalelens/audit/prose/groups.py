@@ -112,18 +112,25 @@ def _stated(marked: str, numbers: list[Number]) -> Iterator[_Groups]:
             for match in pattern.finditer(marked):
                 if _FACTOR_BEFORE.search(marked[: match.start()]):
                     continue  # one more factor
-                if re.search(r"[a-z_]=$", marked[: match.start("t") - 1]):
+                if pattern is _SURE[0] and re.search(r"[a-z_]=$", marked[: match.start("t") - 1]):
                     continue  # "64 × 128 leaves M=512"
                 if len({_SIZE.match(marked, match.end(part) + 1)[1] for part in "tb"}) > 1:  # type: ignore[index]
                     continue  # "61 × 1536 = 93KB"
                 if re.search(r"<\d+>k\b", match[0]):
                     continue  # thousands in capitals, which are not read
                 total, number, each = (numbers[int(match[k])] for k in "tab")
+                if pattern is _SURE[0] and _is_doubled(total, number, each):
+                    continue  # "8 rows × 3 vectors = 48 columns": what each has is left out
                 if number.unit not in ("", *COUNTED) and each.unit in ("", *COUNTED):
                     number, each = each, number  # 30 min × 3
                 of = match.groupdict().get("of")
                 if is_sure or _of_one_kind(of or "", match["what"], each, total) or "total" in match[0]:
                     yield _Groups(total, number, each, is_sure)
+
+
+def _is_doubled(total: Number, number: Number, each: Number) -> bool:
+    right = middle(number.bounds) * middle(each.bounds)
+    return any(total.low <= right * factor <= total.high for factor in (Decimal(2), Decimal("0.5")))
 
 
 def _of_one_kind(of: str, what: str, each: Number, total: Number) -> bool:
@@ -164,8 +171,6 @@ def _held(groups: _Groups) -> Finding | None:
         factors += [_KIBI**power for power in (-4, -3, -2, -1, 1, 2, 3, 4)]
     if number.high <= 1 or any(not wide.apart(Bounds(right.low * each, right.high * each)) for each in factors):
         return None
-    if any(not wide.apart(Bounds(right.low * each, right.high * each)) for each in (Decimal(2), Decimal("0.5"))):
-        return None  # two GPUs of a card, two directions of a link
     size = base(groups.total.unit)[1] if groups.total.unit and groups.each.unit else Decimal(1)
     if not _has_slip(groups, total, number, each, size):
         return None

@@ -35,6 +35,7 @@ _LEAST_DIGITS = 3
 _MOST_NUMBERS = 16
 _MOST_ROWS = 80
 _FAR_LINES = 30
+_FAR = 0.05
 _NEAR = 0.02  # two measurements may differ by so much
 _ENOUGH = 3
 _WELL = 4
@@ -179,6 +180,8 @@ def _is_named(number: Number, cell: Number, row: int, column: int) -> bool:
     mine, theirs = (_digits(each.text).strip("0") for each in (number, cell))
     if number.unit != cell.unit or not row + column:
         return False
+    if row > 1 and number.unit and len(mine) == len(theirs) >= _LEAST_DIGITS + 1 and _shape(number) == _shape(cell):
+        return True
     return (mine == theirs and len(mine) >= _TELLING) or (min(row, column) > 0 and len(mine) == len(theirs) >= _COUNT)
 
 
@@ -256,11 +259,14 @@ def _is_sure(number: Number, cell: Number, words: str, right: tuple[float, float
     if words == "one digit differs":
         one = alike and sum(a != b for a, b in zip(mine, theirs, strict=True)) == 1
         named_by_column = column > 2 and digits >= _TELLING
-        return one and (is_count or named_by_column or row >= (2 if digits > 3 else _WELL))
+        is_far = abs(float(number.low) / right[0] - 1) > _FAR
+        return one and (is_count or named_by_column or row >= (2 if digits > 3 or (column > 1 and is_far) else _WELL))
     if words.startswith("two digits"):
         return alike and sorted(mine) == sorted(theirs)
     factor = next((size for size, name in FACTORS.items() if words.endswith(f"factor of {name}")), 0)
-    if not factor or not _is_exact(number, *right, factor):
+    if not factor or (number.unit != cell.unit and "%" in (number.unit, cell.unit)):
+        return False
+    if not _is_exact(number, *right, factor):
         return False
     same = sorted(mine.strip("0")) == sorted(theirs.strip("0"))
     if not same and row + column < 4 and (row < 2 or factor in (60, 3600)):
