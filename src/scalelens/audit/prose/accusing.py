@@ -38,6 +38,7 @@ _CODE = re.compile(r"`[^`]*\d\.\d[^`]*`")  # numbers that are not read may give 
 _FEW = 10  # a digit without a unit counts something that the text does not divide by
 _LEAST_PART = 100
 _RATIO = re.compile(r"\b(?:factors?|speed-?ups?|ratio|times|fold|as (?:many|much|fast|large))\b")
+_OF_A_SHARE = re.compile(r"\b(?:relative\w*|retain\w*|keeps?|kept|loses?|lost|ratio|improve\w*|reduc\w*)\b")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _MULTIPLIES = re.compile(r"[×=*]|\bx\b|\b(?:times|each|per|total\w*|altogether|in all)\b")
 _DERIVES = re.compile(
@@ -147,11 +148,7 @@ def _slipped(target: Operand, operands: list[Operand]) -> tuple[Expression, str]
     """The formula that gives the number but for a slip, and the slip; None if another explains it, or by chance."""
     if _digits(target) < (3 if target.number.unit == "x" and "." not in target.number.text else 2):
         return None
-    every = [
-        each
-        for each in expressions(target, operands)
-        if each.low > 0 and _fits_item(target, each) and _is_of_one_quantity(target, each)
-    ]
+    every = [each for each in expressions(target, operands) if each.low > 0 and _fits_item(target, each)]
     if not any(target.dimension) and _is_multiple(target, operands):
         return None
     if _digits(target) < 3:
@@ -164,7 +161,8 @@ def _slipped(target: Operand, operands: list[Operand]) -> tuple[Expression, str]
         two = every = of_speedup
     three = every if any(target.dimension) or _digits(target) > 3 else []
     three = [each for each in three if each.high < (1 - _CLOSER) * target.low or each.low > (1 + _CLOSER) * target.high]
-    for given in ([each for each in two if each.of_units], two, three):
+    shown = [each for each in two if _is_of_one_quantity(target, each)]
+    for given in ([each for each in shown if each.of_units], shown, three):
         nearly = 0.0 if given is three else _NEARLY
         low, high = (target.low - half) * (1 - nearly), (target.high + half) * (1 + nearly)
         if any(low <= each.high and each.low <= high for each in (given if given is three else two)):
@@ -190,7 +188,9 @@ def _is_of_one_quantity(target: Operand, expression: Expression) -> bool:
         return any(b.dimension) or bool(b.number.unit) or bool(b.cell) or b.low >= _FEW
     if not target.is_share and target.number.unit != "x":
         return not any(a.dimension) or bool(_RATIO.search(target.number.words.lower()))
-    if is_efficiency(target, expression) or any(a.dimension) or a.is_share or a.cell:
+    if a.is_share:
+        return bool(_OF_A_SHARE.search(target.number.words.lower()))
+    if is_efficiency(target, expression) or any(a.dimension) or a.cell:
         return True
     return a.number.unit == b.number.unit and min(_digits(a), _digits(b)) > 1
 

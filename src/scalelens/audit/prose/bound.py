@@ -244,7 +244,8 @@ def ways_of(a: Number, b: Number, c: Number) -> list[Bounds]:
     if "." in c.text and "." not in a.text + b.text and c.unit == a.unit == b.unit:
         return []  # whole numbers have a whole difference
     if base(c.unit)[0] == base(unit)[0] and (c.unit or c.text[0] in f"+-{_MINUS}"):
-        return differences
+        of_fractions = not unit and "." in a.text + b.text  # points: "0.694 → 0.510 (-18)"
+        return [*differences, *(each * exact(100) for each in differences)] if of_fractions else differences
     if not c.unit and unit == "%" and c.text[0] in f"+-{_MINUS}":
         return [each * exact(100) for each in differences]  # points
     return []

@@ -171,6 +171,8 @@ def _of_change(a: Number, b: Number, c: Number) -> Finding | None:
         if "." in c.text and "." not in a.text + b.text:
             return None  # whole numbers have a whole difference: "2 → 5 epochs = -0.231"
         ways = [first - second, second - first]
+        if not unit and "." in a.text + b.text:
+            ways += [each * exact(100) for each in ways]  # points of fractions: "0.694 → 0.510 (-18)"
     else:
         return None
     room = said.high - said.low  # it may be cut, or come from numbers that were rounded before

@@ -119,6 +119,8 @@ def _stated(marked: str, numbers: list[Number]) -> Iterator[_Groups]:
                 if re.search(r"<\d+>k\b", match[0]):
                     continue  # thousands in capitals, which are not read
                 total, number, each = (numbers[int(match[k])] for k in "tab")
+                if total.unit and total.unit == number.unit != each.unit:
+                    continue  # "30 runs for each size of 500, totaling 120 runs"
                 if pattern is _SURE[0] and _is_doubled(total, number, each):
                     continue  # "8 rows × 3 vectors = 48 columns": what each has is left out
                 if number.unit not in ("", *COUNTED) and each.unit in ("", *COUNTED):

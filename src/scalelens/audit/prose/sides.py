@@ -75,6 +75,8 @@ def _begins_by_itself(value: Value, text: str, tokens: list[Token]) -> bool:
     """Whether nothing before an expression makes it a part of something else, and no name stands in it."""
     first = value.numbers[0].start
     before = [token for token in tokens if token.start < first]
+    if any(token.kind in ("operator", "power") for token in before):
+        return False  # a part of a product: "32 × grad-accum 8 × seq 1024"
     opened = 0
     while before and before[-1].kind == "open":
         before.pop()
