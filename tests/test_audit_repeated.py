@@ -54,6 +54,9 @@ PRODUCTS = {
         "factor 60",
     ),
     "a quotient of counts": ("The windows cover 35 / 42 = 83.3% of the guards.", "83.3", "83.7"),
+    "an effective batch": ("All runs have batch=16, grad_accum=16 (effective batch=256).", "256", "652"),
+    "free memory": ("The peak is 30.92 GiB / 31.25 GiB, 0.3295 GiB free.", "30.92", "39.02"),
+    "a share before its counts": ("The precision is 81% (29/36 true).", "29", "59"),
     "two shares of a peak": ("We reach a MFU and HFU of 56.3% and 57.0%, respectively.", "56.3", "112.6"),
 }
 TRUE = {
@@ -126,6 +129,15 @@ TRUE = {
     "two correlations": "The correlation exceeded 99.9% and reached 99.5%, the bias has 95.8% within the limits.",
     "a factor without a unit": "The p99 is 2,050.439 us; the factor 1.10 gives a 2,255.483 us deadline.\n\n"
     "There are 1,100 requests per system.",
+    "a batch on several devices": "All runs have batch=16, grad_accum=4 (effective batch=256).",
+    "a formula with a name": "1800 = 2500 - 1700f",
+    "a class and a share": "Ran an analysis of Class 2 failures. 28 structures out of 53 with any failure (52.8%).",
+    "seconds as hours": "GPU-hours = 2.09e23 / 4.0e14 ≈ 144,800 H100-hours",
+    "more than something else": "40B against 627M is 3.9x more than infinite repetition could be worth.",
+    "two rows that are alike": "| pair | a | b | c | d | e | f | g |\n|---|---|---|---|---|---|---|---|\n"
+    "| base | 0.001 | 0.001 | 0.001 | 0.001 | 0.001 | 0.001 | 0.001 |\n"
+    "| de-ar | 0.005 | 0.006 | 0.001 | 0.027 | 0.610 | 0.114 | 0.109 |\n"
+    "| fr-ar | 0.004 | 0.005 | 0.000 | 0.026 | 0.639 | 0.113 | 0.108 |\n",
     "a change": "It falls to 6.1% (7.58/7.14 = 6.16%).",
 }
 

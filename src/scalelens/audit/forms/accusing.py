@@ -137,6 +137,8 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
         return False
     measured = is_measured(relation.target, relation.operands)
     if _is_certain(relation):
+        if len(relation.operands) == 1 and not _is_far(printed, low, high, _LEAST_APART):
+            return False  # the factor comes from one number, whose last digit is open
         return not _is_truncated(printed, low, high) and (not measured or _is_far(printed, low, high, _MEASURED_TWICE))
     if low + high == 0:
         return False  # nothing to be far from

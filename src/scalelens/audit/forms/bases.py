@@ -13,6 +13,7 @@ from scalelens.units import base as unit_of
 _LEAST_ROWS = 4
 _LEAST_SPREAD = 0.1  # logarithm: what a base may be that has nothing to do with the changes
 _FAR = 0.03
+_NEGLIGIBLE = 0.02
 _MANY_DIGITS = 5
 
 
@@ -31,7 +32,10 @@ def changes_from_base(series: list[Series], places: list[int]) -> Iterator[Relat
             for base in _bases(target, other, places):
                 if values[base][0] <= 0 <= values[base][1]:
                     continue
+                largest = max(abs(sum(value)) / 2 for value in values.values())
                 for words, of in _forms(target, other):
+                    if "×" not in words and abs(sum(values[base])) / 2 < _NEGLIGIBLE * largest:
+                        continue  # two columns that are alike
                     tried += 1
                     predicted = _predicted(values, base, of)
                     rest = {place: interval for place, interval in known.items() if place != base}

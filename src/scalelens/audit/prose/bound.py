@@ -92,7 +92,7 @@ _MYRIADS = re.compile(r"<\d+> ?[万亿千百萬億]")  # units that are not read
 _LABELS = re.compile(r"[\W]*<\d+> ?(?:->|→) ?<\d+> ?:")  # versions
 _MOST_NUMBERS = 14
 _LEAST_DIGITS = 2  # of a change
-_ROUGH = Decimal("1.02")  # what a change of few digits leaves open
+ROUGH = Decimal("1.02")  # what a change of few digits leaves open
 _NOUN = re.compile(r"^ ?(?:[a-z]+(?=,)|\([^<>()]*\))")  # 128 dimensions, a factor of 6; 240.8 (legacy)
 _PLAIN_WORDS = re.compile(
     r"[增加减少降低升提快慢省高多倍差比幅了]+|\b(?:so|is|are|for|an?|the|about|by|of|factors?|ratio|speed-?up|total|overall|only|just|almost|nearly|roughly|"
@@ -287,7 +287,7 @@ def slip_of(change: Change, ways: list[Bounds]) -> str:
             rights += [rest + said, rest - said]
         for right in rights:
             if right.low > 0 and (words := _slip(own.text, right, base(own.unit or unit)[1])):
-                if right.high > _ROUGH * right.low and (words.endswith("two") or "factor" not in words):
+                if right.high > ROUGH * right.low and (words.endswith("two") or "factor" not in words):
                     continue  # many numbers are one digit away from what a rough change gives
                 return f"in {with_unit(own)}: {words}"
     return ""

@@ -57,6 +57,7 @@ _EACH = re.compile(r"(?<=\d)\s?/\s?[A-Za-z]{2,}")  # "1,780/month"
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
 _NEARLY = 0.06  # what "about" allows
 _ROUNDED = 0.01  # where words stand between the numbers
+_SPANS = re.compile(r"\b[A-Z]\w*[- ](?:hours?|days?|years?)\b|\b(?:days?|years?)\b")
 _BYTES = re.compile(r"[kKMGT]i?B\b|\bbytes?\b")
 _OTHER = {"and", "or", "with", "for", "at", "to", "then", "if", "on", "lr", "while"}  # something else begins
 _LONGEST = 2000  # characters
@@ -100,6 +101,8 @@ def _of_sides(
         return None
     if _TIMES_A_NAME.search(left_text) or _TIMES_A_NAME.search(right_text) or _OF_A_NAME.search(left_text):
         return None
+    if _SPANS.search(right_text) and not _SPANS.search(left_text):
+        return None  # a quotient in seconds, as hours of devices
     if _OF_ITEMS.search(left_text) and _BYTES.search(right_text):
         return None
     left_tokens = tokens_of(left_text)

@@ -25,7 +25,9 @@ _SHAPE = re.compile(r"(?<![\w.,])\d+[×x]\d+(?![\w.,])")  # 2×3 × 3×4
 _SPACED = re.compile(r"\d\s+[×x*]\s+\d")
 _TIMES_A_DEVICE = re.compile(r"\d[×x] \d")  # 4× 5090
 _LIST_OF_SHARES = re.compile(r"%\s*/\s*[\d.]+\s?%")
-_NOT_READ = re.compile(r"[⁰¹²³⁴-⁹⁻]|\d,\d{1,2}(?!\d)|\d\s?[万亿億千百]|\d\s?(?:lakh|crore)")  # nor a decimal comma
+_NOT_READ = re.compile(
+    r"[⁰¹²³⁴-⁹⁻]|\d,\d{1,2}(?!\d)|\d\s?[万亿億千百]|\d\s?(?:lakh|crore)|\d[acefijlnopqruvyz](?!\w)"
+)  # nor a decimal comma
 _SHARE_OF = re.compile(r"\s*[~≈]?\s*[\d.,]+\s?%\s+of\b")
 _USED_OF = re.compile(r"\s*\d+/\d+(?!\d)")  # 8×3 = 28/32 registers
 _SET = re.compile(r"[A-Za-z_]=\Z")

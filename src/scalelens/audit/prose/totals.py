@@ -29,6 +29,10 @@ _INCLUDES = re.compile(
 )
 _FOR = re.compile(r"<(\d+)> (?:/|for|in|over) <(\d+)>[^<>.;]{0,12}\(\s?<(\d+)>(?:,\s?<(\d+)>)?")
 _RATE = re.compile(r"(?<! of )<(\d+)> (?:in|over) <(\d+)> ?(?:=|→|≈) ?<(\d+)>")
+_FREE = re.compile(
+    r"<(\d+)>(?: \w+)? ?(?:/|of|out of) ?<(\d+)>(?: \w+)?[,;:(] ?(?:and |with )?<(\d+)> "
+    r"(?:free|left|remaining|unused|available)\b"
+)
 _BOTH = re.compile(r"\(\s?<(\d+)>,\s?<(\d+)>")
 _INVERSE_ROOM = Decimal("0.01")
 _MOST_PARTS = 5
@@ -46,6 +50,7 @@ def find(document: Document) -> Iterator[Finding]:
             yield from _included(sentence)
             yield from _items(sentence)
             yield from _rates(sentence)
+            yield from _free(sentence)
 
 
 def _totals(sentence: Sentence) -> Iterator[Finding]:
@@ -146,6 +151,21 @@ def _rates(sentence: Sentence) -> Iterator[Finding]:
             right = value(work) / value(time)
             if _wide(value(rate)).apart(_roomy(right)) and _has_slip(rate, work, right):
                 yield _of_item(rate, work, time, right)
+
+
+def _free(sentence: Sentence) -> Iterator[Finding]:
+    """ "30.92 GiB / 31.25 GiB, 0.33 GiB free"."""
+    for found in _FREE.finditer(sentence.marked):
+        used, whole, free = (sentence.numbers[int(k)] for k in found.groups())
+        if not (used.unit == whole.unit == free.unit != "" and not any(each.hedge for each in (used, whole, free))):
+            continue
+        left, right = value(used) + value(free), value(whole)
+        if not _wide(right).apart(_wide(left)):
+            continue
+        ways = ((whole, left), (used, right - value(free)), (free, right - value(used)))
+        size = float(base(whole.unit)[1])
+        if any(x.low > 0 and slip(each.text, float(x.low) / size, float(x.high) / size) for each, x in ways):
+            yield _of_sum(whole, [used, free], left)
 
 
 def _has_slip(number: Number, given: Number, right: Bounds) -> bool:
