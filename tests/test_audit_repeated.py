@@ -23,6 +23,11 @@ REPEATED = {
         "6.172 ms",
         "6.572 ms",
     ),
+    "one digit, with its label": (
+        "The model vit-b16 reaches an accuracy of 81.07.",
+        "81.07",
+        "31.07",
+    ),
     "half, beside two numbers of the row": (
         "vit-b16 has 81.07 accuracy, a latency of 9.843 ms and a throughput of 1016.2 images/s.",
         "9.843 ms",
@@ -49,6 +54,9 @@ PRODUCTS = {
         "factor 60",
     ),
     "a quotient of counts": ("The windows cover 35 / 42 = 83.3% of the guards.", "83.3", "83.7"),
+    "an effective batch": ("All runs have batch=16, grad_accum=16 (effective batch=256).", "256", "652"),
+    "free memory": ("The peak is 30.92 GiB / 31.25 GiB, 0.3295 GiB free.", "30.92", "39.02"),
+    "a share before its counts": ("The precision is 81% (29/36 true).", "29", "59"),
     "two shares of a peak": ("We reach a MFU and HFU of 56.3% and 57.0%, respectively.", "56.3", "112.6"),
 }
 TRUE = {
@@ -56,6 +64,9 @@ TRUE = {
     "the value of another row": TABLE.format("Unlike vit-b16, we measured 7.518 ms."),
     "half of it": TABLE.format("With half of the layers convnext-t has a latency of 3.759 ms."),
     "two measurements": TABLE.format("In another run convnext-t had a latency of 7.528 ms."),
+    "another machine": TABLE.format("On an A100 convnext-t has a latency of 7.158 ms, resnet50 one of 5.020 ms."),
+    "millions in words": "| model | parameters | latency (ms) |\n|---|---|---|\n| yolo-l | 43.7 | 9.06 |\n| yolo-s | 11.2 | 2.66 |\n"
+    "\nThe model yolo-l has 43.7M parameters.",
     "another unit": TABLE.format("convnext-t was trained with 7158 images."),
     "several cards": "| model | time (s) | loss |\n|---|---|---|\n| LoRA | 3090 | 1.2 |\n| full | 5120 | 1.1 |\n\n"
     "With LoRA the time is shorter on two 4090s than on four.",
@@ -87,6 +98,46 @@ TRUE = {
     "parts of the devices": "- Machine: 2 nodes with 16 H20 GPUs each\n  - Generation: 4 GPUs\n",
     "the largest of a column": "| file | time (s) | peak GB |\n|---|---|---|\n| a | 1.5 | 2.1 |\n| b | 2.5 | 3.3 |\n"
     "| c | 4.0 | 1.2 |\n| Total | 8.0 | 3.4 |\n",
+    "about, in Chinese": "训练侧 135s→85s（约 -40%），单步变快。",
+    "a mapping": "**prefill**: 8 → 6,788; 14 → 8,809 (+30%); 16 → 8,993 (+2%).",
+    "a setting that changes": "Scalar M_TILE 8→16 (+1.8 %).",
+    "a change of something else": "Raise the fraction from 0.85 to 0.88 (KV budget +13%).",
+    "two shares, and a degree": "With DP=4 the penalty is smaller (+1.7% vs +9.3%).",
+    "another quantity that is faster": "w2 is 2.4× faster (62.4 vs 46.2 GB/s), as it has no ext chain.",
+    "a label and a time": "Stage 1 148→37.5 s (3.96×), all 237→125 s.",
+    "a part of one": "Stopped at step 3450 (66% of 1 epoch).",
+    "four powers": "The power rises with the clock (1252 W → 1411 W → 1586 W → 1711 W).",
+    "a shape and a name": "The current 64×128 leaves M=512.",
+    "a shape of vectors": "Tile: 8×3 (8 rows × 3 vectors = 48 columns).",
+    "two units of a cluster": "4 nodes with 32 GPUs, and 18 nodes with 144 GPUs.",
+    "domains, nodes and GPUs": "Cross-domain 4-node 16 GPU (2 domains × 2 nodes).",
+    "pixels": "It processes 640×640 images in 6.2 ms (161 FPS).",
+    "binary millions": "The limit is 1,572,864 (1.5M) positions.",
+    "the rate of many": "- Total wall: 1,542.353 s\n- Requests/sec: 0.648\n",
+    "a number of a finding": "Finding 539: fusing achieves 1.24x speedup on 128 GPUs.",
+    "all devices": "On B200 we reach 349.5 TFLOP/s aggregate, 1.0% of BF16 peak.",
+    "fractions with their counts": "This is (40/320 = 12.5% vs 8/320 = 2.5%).",
+    "one run of two": "| c | images/s | ms |\n|---|---|---|\n"
+    + "".join(f"| {c} | {r} | {1000 * c / r:.2f} |\n" for c, r in ((8, 120.4), (16, 201.7), (32, 322.6), (64, 480.1)))
+    + "| 128 | 652.8 | 197.73 |\n",
+    "a total of three counts": "| set | all | good | bad |\n|---|---|---|---|\n| a | 813 | 394 | 419 |\n"
+    "| b | 1742 | 911 | 831 |\n| c | 2219 | 1204 | 1015 |\n| d | 1500 | 700 | 600 |\n",
+    "shares of a base": "We keep a recall of 112% of the base. The accuracy is 120% higher.",
+    "points of fractions": "Both fell: ResNet 0.694→0.510 (−18), MobileNet 0.596→0.453 (−14).",
+    "a product with names": "Training: batch 32 × grad-accum 8 × seq 1024 ≈ 0.26M tokens/step.",
+    "runs of sizes": "We performed 30 runs for each distribution, with a set size of 500.000, totaling 120 runs per algorithm.",
+    "two correlations": "The correlation exceeded 99.9% and reached 99.5%, the bias has 95.8% within the limits.",
+    "a factor without a unit": "The p99 is 2,050.439 us; the factor 1.10 gives a 2,255.483 us deadline.\n\n"
+    "There are 1,100 requests per system.",
+    "a batch on several devices": "All runs have batch=16, grad_accum=4 (effective batch=256).",
+    "a formula with a name": "1800 = 2500 - 1700f",
+    "a class and a share": "Ran an analysis of Class 2 failures. 28 structures out of 53 with any failure (52.8%).",
+    "seconds as hours": "GPU-hours = 2.09e23 / 4.0e14 ≈ 144,800 H100-hours",
+    "more than something else": "40B against 627M is 3.9x more than infinite repetition could be worth.",
+    "two rows that are alike": "| pair | a | b | c | d | e | f | g |\n|---|---|---|---|---|---|---|---|\n"
+    "| base | 0.001 | 0.001 | 0.001 | 0.001 | 0.001 | 0.001 | 0.001 |\n"
+    "| de-ar | 0.005 | 0.006 | 0.001 | 0.027 | 0.610 | 0.114 | 0.109 |\n"
+    "| fr-ar | 0.004 | 0.005 | 0.000 | 0.026 | 0.639 | 0.113 | 0.108 |\n",
     "a change": "It falls to 6.1% (7.58/7.14 = 6.16%).",
 }
 
@@ -120,6 +171,59 @@ def test_zeros_and_a_second_base_in_a_table_are_not_accused() -> None:
     assert not inconsistencies(document_of(head + "\n".join(lines) + "\n", suffix=".md"))
     lines[3] = lines[3].replace("35.00000", "53.00000")
     assert inconsistencies(document_of(head + "\n".join(lines) + "\n", suffix=".md"))
+
+
+DELTAS = """
+| metric | before | after | delta |
+|---|---|---|---|
+| first token | 185.529 ms | 137.966 ms | -47.563 ms |
+| next token | 11.341 ms | 11.280 ms | -0.061 ms |
+| all | 1,269.874 ms | 1,701.776 ms | +431.902 ms |
+| tokens/s | 1,259.139 | 1,006.374 | -252.765 |
+| input tokens | 1,482.69 | 1,553.80 | +71.11 |
+"""
+CLASSES = """
+| set | samples | positive | negative |
+|---|---|---|---|
+| Fraud | 3,000 | 1,500 | 1,500 |
+| Bench | 2,000 | 1,020 | 980 |
+| DNA | 5,000 | 2,513 | 2,487 |
+| all | 10,000 | 5,033 | 4,967 |
+| Aegis | 813 | 394 | 419 |
+"""
+BASES = """
+| scaling | memory (GB) | median tokens/s | speedup over BF16 |
+|---|---|---|---|
+| none | 33.71 | 8307.5 | - |
+| mxfp8 | 33.88 | 9969.0 | +20.0% |
+| mxfp8 rceil | 33.81 | 9642.0 | +16.1% |
+| float8 | 33.38 | 10417.0 | +25.4% |
+"""
+SHARES = """
+| metric | tiny | small | large |
+|---|---|---|---|
+| Precision | 90.1% | 95.2% | 96.7% |
+| Recall | 91.3% | 93.0% | 98.9% |
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "wrong"),
+    [
+        (DELTAS, "137.966", "173.966"),
+        (DELTAS, "+431.902", "-431.902"),
+        (CLASSES, "394", "3940"),
+        (CLASSES, "5,033", "5,303"),
+        (BASES, "8307.5", "830.8"),
+        (BASES, "8307.5", "3807.5"),
+        (SHARES, "96.7%", "193.4%"),
+        ("The filter has a precision of 96.7%.", "96.7%", "193.4%"),
+        ("It reaches 98.3% F1.", "98.3%", "198.3%"),
+    ],
+)
+def test_a_table_of_few_rows_shows_its_relation(text: str, right: str, wrong: str) -> None:
+    assert not inconsistencies(document_of(text, suffix=".md"))
+    assert inconsistencies(document_of(text.replace(right, wrong), suffix=".md"))
 
 
 def test_a_cell_between_backquotes_is_a_number() -> None:

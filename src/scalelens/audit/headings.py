@@ -68,7 +68,7 @@ def _name_and_unit(heading: str) -> tuple[str, str]:
         return heading, "tokens/s"
     if heading.startswith("% of "):
         return heading, "%"
-    if whole := canonical(heading):
+    if (whole := canonical(heading)) and whole != "B":  # the batch of a column "B"
         return heading, whole
     column = _RATE_OF_SUFFIX.match(heading)
     if column and (unit := canonical("/".join(part for part in column.groups() if part))):

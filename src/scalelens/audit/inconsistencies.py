@@ -14,6 +14,7 @@ from scalelens.audit.prose import (
     conversions,
     equations,
     groups,
+    limits,
     pairs,
     parts,
     physics,
@@ -37,7 +38,7 @@ def inconsistencies(document: Document) -> list[Finding]:
         for finding in accusing.find(document)
         if all((number.table, number.row) not in places for number in finding.numbers[:1])
     ]
-    found += [*constants.find(document), *roles.find(document), *physics.find(document)]
+    found += [*constants.find(document), *roles.find(document), *physics.find(document), *limits.find(document)]
     lines = {finding.numbers[0].line for finding in found}
     statements = (
         equations.find,

@@ -38,16 +38,20 @@ _NOISE = re.compile(
     r"\\(?:cite|ref|label|includegraphics|input|bibitem)\w*(?:\[[^\]]*\])?\{[^}]*\}|\[\d+(?:\s?[,–-]\s?\d+)*\]"
 )
 _YEAR = re.compile(r"(?:19[89]|20[0-3])\d")  # 2048 is a batch size
+_COUNTED_THING = re.compile(
+    r"\b(?:stage|phase|run|round|case|config|level|option|experiment|test|exp)\s$", re.IGNORECASE
+)
 _MOST_CHARACTERS = 24  # a longer one is an identifier
 _WORDS_BEFORE = 40  # characters
 _HEDGES = {
     "about": re.compile(
-        r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|some|circa|ca\.|order of|~|≈|∼|\\sim)[\s$\\]*$",
+        r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|some|circa|ca\.|order of|~|≈|∼|\\sim|[约約近])"
+        r"[\s$\\]*$",
         re.IGNORECASE,
     ),
     "bound": re.compile(
         r"(?:up ?to|over|above|below|under|(?:more|less|fewer) than|at least|at most|exceed\w*|beyond|within|"
-        r"(?<![-=])[<>≤≥])"
+        r"(?<![-=])[<>≤≥]|超过|至少|不到|最多|高达|超過)"
         r"[\s$\\]*(?:a |an )?$",
         re.IGNORECASE,
     ),
@@ -86,6 +90,7 @@ def numerals(text: str) -> list[_Numeral]:
         before = clean[max(0, match.start() - _WORDS_BEFORE) : match.start()]
         end, unit = _unit_after(clean, match.end())
         named = len(match[0]) > _MOST_CHARACTERS or _NOT_MEASURED.search(before)
+        named = named or (re.search(r"\d \d", match[0]) and _COUNTED_THING.search(before))  # "stage 1 148 s"
         if named or (_YEAR.fullmatch(match[0]) and not unit):
             continue
         hedge = next((name for name, words in _HEDGES.items() if words.search(before)), "")

@@ -8,14 +8,14 @@ from itertools import permutations
 
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
-from scalelens.audit.forms.bases import changes_from_base
+from scalelens.audit.forms.bases import changes_from_base, values_of_base
 from scalelens.audit.forms.catalog import SOLVED
-from scalelens.audit.forms.either_way import comparisons
+from scalelens.audit.forms.either_way import comparisons, differences
 from scalelens.audit.forms.meaning import is_measured
 from scalelens.audit.forms.search import Relation, relations
 from scalelens.audit.forms.series import Interval, Series, columns_of, groups_of, rows_of
 from scalelens.audit.forms.slips import BY_CHANCE, OTHER_BY_CHANCE, slip
-from scalelens.audit.forms.sums import IS_SUMMARY, sums
+from scalelens.audit.forms.sums import IS_SUMMARY, sums, whole_sums
 from scalelens.audit.groups import own_group
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.quantities import value
@@ -29,6 +29,8 @@ _EXPLAINS = 1e-2
 _CERTAIN = ((1e-9, 6), (1e-15, 5))
 _MEASURED_TWICE = 0.03  # share by which two measurements may differ
 _LEAST_APART, _DIGITS_APART = 0.005, 5  # the least such share, and how many times the width of the printed digits
+_OF_ANOTHER_RUN = 0.1  # share by which a rate and a time of two runs may differ
+_LEAST_OF_SUM, _LEAST_WITHOUT_SLIP = 3, 3  # places that agree
 _NEAR_SUMMARY = 0.2
 _SURE_OF_SUMMARY = 0.05
 _ROUNDED_BEFORE = 1e-5  # whole numbers that come from shares with more digits
@@ -95,8 +97,8 @@ def _relations_of(table: TextTable) -> Iterator[tuple[Relation, bool]]:
 def _between(series: list[Series], places: list[int]) -> Iterator[Relation]:
     yield from relations(series, places)
     yield from sums(series, places)
-    yield from changes_from_base(series, places)
-    yield from comparisons(series, places)
+    for each in (whole_sums, changes_from_base, values_of_base, comparisons, differences):
+        yield from each(series, places)
 
 
 def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> bool:
@@ -106,6 +108,8 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
         return False  # the mean of means, where some are missing
     if _is_named_summary(relation, place, slipped):
         return True
+    if len(relation.fit.agreeing) < _LEAST_OF_SUM and (relation.form in _SUMS or "{0} ... " in relation.form):
+        return False
     doubt = relation.doubt * (BY_CHANCE.get(slipped.rpartition(": ")[2], OTHER_BY_CHANCE) if slipped else 1)
     if doubt > (_SURE_IF_MEANT if relation.meant else _SURE):
         return False
@@ -131,18 +135,29 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
         return False
     if relation.most and _may_be_cut(relation, place):
         return False
+    measured = is_measured(relation.target, relation.operands)
     if _is_certain(relation):
-        return not _is_truncated(printed, low, high)
+        if len(relation.operands) == 1 and not _is_far(printed, low, high, _LEAST_APART):
+            return False  # the factor comes from one number, whose last digit is open
+        return not _is_truncated(printed, low, high) and (not measured or _is_far(printed, low, high, _MEASURED_TWICE))
     if low + high == 0:
         return False  # nothing to be far from
-    far = abs(float(printed.low) / ((low + high) / 2) - 1) > _room(relation, place)
+    far = _is_far(printed, low, high, _MEASURED_TWICE if measured else _room(relation, place))
+    if measured and relation.fit.free and slipped.endswith("one digit differs"):
+        far = _is_far(printed, low, high, _OF_ANOTHER_RUN)
     if relation.form in _SUMS and not _is_strict(relation) and _is_near_largest(relation, place):
         return False
     if relation.of_equals or len(relation.operands) > 2:
         return True
-    if not relation.fit.free and relation.meant and not is_measured(relation.target, relation.operands):
+    if not slipped and len(relation.fit.agreeing) < _LEAST_WITHOUT_SLIP:
+        return False
+    if not relation.fit.free and relation.meant and not measured:
         return far or (len(relation.operands) > 1 and _is_strict(relation))
     return far and bool(slipped)
+
+
+def _is_far(printed: Number, low: float, high: float, share: float) -> bool:
+    return low + high != 0 and abs(float(printed.low) / ((low + high) / 2) - 1) > share
 
 
 def _may_have_cut_operands(relation: Relation, place: int, printed: Number, low: float, high: float) -> bool:
@@ -367,11 +382,17 @@ def _finding(table: TextTable, broken: list[tuple[Relation, int]]) -> Finding:
     right = about(Decimal((low + high) / 2), 5)
     slipped = _slip_of(relation, place)
     formula = relation.form.format(*(_short(each) for each in relation.operands), c=_short(relation.target))
+    others = len(relation.fit.agreeing)
+    broken_by = (
+        f"does not follow from {_listed(operands)} as in {others} other places"
+        if operands
+        else f"is not the base of the changes in {others} other places"
+    )
     return Finding(
         "inconsistent",
         (target, *operands),
-        f"{with_unit(target)} does not follow from {_listed(operands)} as in {len(relation.fit.agreeing)} other places "
-        f"of {table_name(table)}: these give {right} {target.unit if target.unit != 'x' else 'times'}".rstrip()
+        f"{with_unit(target)} {broken_by} of {table_name(table)}: these give {right} "
+        f"{target.unit if target.unit != 'x' else 'times'}".rstrip()
         + (f" ({slipped})." if slipped else "."),
         matters(value(target), _bounds(target, low, high)),
         formula,

@@ -1,13 +1,20 @@
 """Changes against a base case: by how many per cent, or by how much, each row differs from one row of the table."""
 
+import re
 from collections.abc import Callable, Iterator
 
-from scalelens.audit.forms.fitting import fit
+from scalelens.audit.forms.fitting import Fit, fit
 from scalelens.audit.forms.meaning import may_be_ratio
 from scalelens.audit.forms.search import Relation, widened
 from scalelens.audit.forms.series import Interval, Series
+from scalelens.audit.forms.slips import slip
+from scalelens.units import base as unit_of
 
 _LEAST_ROWS = 4
+_LEAST_SPREAD = 0.1  # logarithm: what a base may be that has nothing to do with the changes
+_FAR = 0.03
+_NEGLIGIBLE = 0.02
+_MANY_DIGITS = 5
 
 
 def changes_from_base(series: list[Series], places: list[int]) -> Iterator[Relation]:
@@ -25,7 +32,10 @@ def changes_from_base(series: list[Series], places: list[int]) -> Iterator[Relat
             for base in _bases(target, other, places):
                 if values[base][0] <= 0 <= values[base][1]:
                     continue
+                largest = max(abs(sum(value)) / 2 for value in values.values())
                 for words, of in _forms(target, other):
+                    if "×" not in words and abs(sum(values[base])) / 2 < _NEGLIGIBLE * largest:
+                        continue  # two columns that are alike
                     tried += 1
                     predicted = _predicted(values, base, of)
                     rest = {place: interval for place, interval in known.items() if place != base}
@@ -36,6 +46,59 @@ def changes_from_base(series: list[Series], places: list[int]) -> Iterator[Relat
                         found.append((form, other, predicted, result, most))
         for form, other, predicted, result, most in found:
             yield Relation(form, target, (other,), predicted, result, True, result.chance * tried, True, most)
+
+
+def values_of_base(series: list[Series], places: list[int]) -> Iterator[Relation]:
+    """Base cases whose number is a slip away from the one that all changes against it imply."""
+    for target in series:
+        known = target.known(places)
+        empty = [place for place in places if target.numbers[place] is None]
+        if len(known) < _LEAST_ROWS - 1 or len(empty) != 1 or not (may_be_ratio(target) or _is_signed(target)):
+            continue
+        tried = 0
+        for other in series:
+            base = other.numbers[empty[0]] if other.key != target.key else None
+            if base is None or other.unit in ("?", "%"):
+                continue
+            values = {place: value for place, value in other.known(places).items() if place in known}
+            for words, of in _backwards(target, other):
+                tried += 1
+                implied = [each for place, value in values.items() if (each := of(value, known[place]))]
+                shared = max((low for low, _ in implied), default=0.0), min((high for _, high in implied), default=0.0)
+                if len(implied) < _LEAST_ROWS - 1 or not 0 < shared[0] <= shared[1]:
+                    continue
+                widths = sorted((high - low) / shared[1] / _LEAST_SPREAD for low, high in implied)[1:]
+                chance = 1.0
+                for width in widths:
+                    chance *= min(1.0, width)
+                if _is_slipped(base.text, base.unit, shared):
+                    result = Fit((1.0, 1.0), tuple(values), (empty[0],), chance, False)
+                    predicted = {empty[0]: shared}
+                    yield Relation(words, other, (target,), predicted, result, True, chance * tried, True)
+
+
+def _is_slipped(text: str, unit: str, right: Interval) -> bool:
+    """Whether a number is far from the right one, but by a slip."""
+    size = float(unit_of(unit)[1])
+    found = slip(text, right[0] / size, right[1] / size)
+    digits = len(re.sub(r"\D", "", text).strip("0"))
+    shown = float(re.sub(r"[^\d.]", "", text) or 0) * size
+    sure = bool(found) and not found.endswith("two") and (found != "one digit differs" or digits >= _MANY_DIGITS)
+    return sure and abs(shown / (sum(right) / 2) - 1) > _FAR
+
+
+def _backwards(target: Series, other: Series) -> Iterator[tuple[str, Callable[[Interval, Interval], Interval | None]]]:
+    """The base that a number and its change imply."""
+    if target.unit in ("%", "") and may_be_ratio(target):
+        yield "{c} = the base of {0}", lambda a, c: _over(a, (1 + c[0] / 100, 1 + c[1] / 100))
+        yield "{c} = the base of -{0}", lambda a, c: _over(a, (1 - c[1] / 100, 1 - c[0] / 100))
+    if target.unit == "x":
+        yield "{c} = the base of {0}", lambda a, c: _over(a, c)
+        yield "{c} = the base of 1 / {0}", lambda a, c: (a[0] * c[0], a[1] * c[1]) if c[0] > 0 else None
+
+
+def _over(a: Interval, b: Interval) -> Interval | None:
+    return (a[0] / b[1], a[1] / b[0]) if b[0] > 0 else None
 
 
 def _is_signed(target: Series) -> bool:

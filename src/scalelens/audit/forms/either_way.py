@@ -1,16 +1,19 @@
-"""Ratios and changes whose direction differs from row to row, in tables that have one quantity in each row.
+"""Ratios, changes and differences in tables that have one quantity, and so one unit, in each row.
 
-In such a table a latency of 5.9 s that became 6.3 s is "+7.8 %", and 424 tokens/s that became 920 are "2.2 times".
+In such a table a latency of 5.9 s that became 6.3 s is "+7.8 %", and 424 tokens/s that became 920 are "2.2 times".  The
+direction of a ratio differs from row to row, that of a difference does not.
 """
 
 from collections.abc import Callable, Iterator
-from itertools import combinations
+from itertools import combinations, permutations
 
 from scalelens.audit.forms.fitting import fit
 from scalelens.audit.forms.meaning import may_be_ratio
 from scalelens.audit.forms.search import Relation, widened
 from scalelens.audit.forms.series import Interval, Series
 
+_LEAST_DIFFERENCES = 4
+_DIFFERENCE = "{c} = {0} - {1}"
 _Ways = Callable[[Interval, Interval], list[Interval]]
 
 
@@ -36,6 +39,34 @@ def comparisons(series: list[Series], places: list[int]) -> Iterator[Relation]:
         for text, operands, predicted, result, most in found:
             doubt = result.chance * tried * 2 ** len(result.agreeing)
             yield Relation(text, target, operands, predicted, result, True, doubt, True, most)
+
+
+def differences(series: list[Series], places: list[int]) -> Iterator[Relation]:
+    """Series that are one other less another in each place, in the unit of the place."""
+    for target in series:
+        known = {place: widened(interval) for place, interval in target.known(places).items()}
+        if len(known) < _LEAST_DIFFERENCES or not target.is_derived:
+            continue
+        pairs = list(permutations([each for each in series if each.key != target.key], 2))
+        for a, b in pairs:
+            if "?" not in (a.unit, b.unit):
+                continue  # one unit for all: a form of its own
+            own = [place for place in known if _of_one_unit(a, b, place) and _is_in_unit_of(target, a, place)]
+            predicted = {
+                place: (x[0] - y[1], x[1] - y[0])
+                for place in own
+                if (x := a.intervals[place]) and (y := b.intervals[place])
+            }
+            if len(predicted) < _LEAST_DIFFERENCES:
+                continue
+            result = fit({place: known[place] for place in predicted}, predicted, free=False)
+            if result and len(result.agreeing) > 2:
+                yield Relation(_DIFFERENCE, target, (a, b), predicted, result, True, result.chance * len(pairs))
+
+
+def _is_in_unit_of(target: Series, other: Series, place: int) -> bool:
+    own, theirs = target.numbers[place], other.numbers[place]
+    return own is not None and theirs is not None and own.unit in ("", theirs.unit)
 
 
 def _nearest(

@@ -56,7 +56,7 @@ class Series:
     def is_setting(self) -> bool:
         """Whether the numbers are chosen, not measured or computed: whole numbers, or named as a setting."""
         whole = all(
-            "." not in n.text and n.unit in ("", "samples", "tokens", "GPU", "nodes") for n in self.numbers if n
+            "." not in n.text and n.unit in ("", "B", "samples", "tokens", "GPU", "nodes") for n in self.numbers if n
         )
         if whole and self.kind == "" and self.is_derived:
             return False

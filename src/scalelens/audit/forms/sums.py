@@ -2,10 +2,15 @@
 
 import re
 from collections.abc import Iterator
+from itertools import combinations
+from math import prod
 
-from scalelens.audit.forms.fitting import fit
+from scalelens.audit.forms.fitting import Fit, fit
 from scalelens.audit.forms.search import Relation, without_double_rounding
 from scalelens.audit.forms.series import Interval, Series
+from scalelens.audit.forms.slips import slip
+from scalelens.audit.printed import Number
+from scalelens.audit.units import COUNTED
 
 _TOTAL = re.compile(r"\b(?:total|sum|overall|all|altogether)\b", re.IGNORECASE)
 _MEAN = re.compile(r"\b(?:avg|ave|average|mean|overall|score)\b|平均", re.IGNORECASE)
@@ -14,6 +19,8 @@ _POWER = re.compile(r"\d\s?(?:[kMBT]|thousand|million|billion|trillion)$")  # 11
 _LEAST = 3  # parts of a sum; a + b is a form
 _MOST = 40
 _ALIKE = 0.05
+_FAR = 0.03
+_DIGITS = 2
 
 
 def sums(series: list[Series], places: list[int]) -> Iterator[Relation]:
@@ -32,6 +39,53 @@ def sums(series: list[Series], places: list[int]) -> Iterator[Relation]:
                 continue
             for divide, text in ((1, "sum"),) * is_total + ((len(run), "mean"),) * is_mean:
                 yield from _relation(target, run, known, divide, text, len(runs))
+
+
+def whole_sums(series: list[Series], places: list[int]) -> Iterator[Relation]:
+    """Counts that are the sum of two others to the last digit: samples of two classes, tests passed and failed."""
+    counts = {each.key: each for each in series if all(_is_count(number) for number in each.numbers if number)}
+    values = {key: {p: round(sum(i) / 2) for p, i in each.known(places).items()} for key, each in counts.items()}
+    tried = len(counts) * max(len(counts) - 1, 0) * max(len(counts) - 2, 0) // 2
+    for c, target in counts.items():
+        for a, b in combinations([key for key in counts if key != c], 2):
+            own = [place for place in values[c] if place in values[a] and place in values[b]]
+            predicted = {place: values[a][place] + values[b][place] for place in own}
+            apart = [place for place in own if values[c][place] != predicted[place]]
+            if len(own) < _LEAST + 1 or len(apart) != 1 or min(predicted.values()) <= 0:
+                continue
+            agreeing = tuple(place for place in own if place not in apart)
+            digits = [max(len(str(values[key][place]).strip("0")) for key in (a, b, c)) for place in agreeing]
+            chance = prod(10.0**-each for each in digits)
+            printed, right = values[c][apart[0]], predicted[apart[0]]
+            is_far = abs(printed - right) > _FAR * max(printed, right)
+            if min(digits) < _DIGITS and not target.is_derived:
+                continue
+            slips = [_slip(target.numbers[apart[0]], right)] + [
+                _slip(counts[key].numbers[apart[0]], printed - values[other][apart[0]])
+                for key, other in ((a, b), (b, a))
+            ]
+            slipped = any(
+                each and not (each == "one digit differs" and printed > right) for each in slips
+            )  # or a third
+            if is_far and slipped and _differs_in_both(values, agreeing, a, b):
+                result = Fit((1.0, 1.0), agreeing, tuple(apart), chance, False)
+                exact = {place: (float(value), float(value)) for place, value in predicted.items()}
+                yield Relation("{c} = {0} + {1}", target, (counts[a], counts[b]), exact, result, True, chance * tried)
+
+
+def _is_count(number: Number) -> bool:
+    return number.text.replace(",", "").isdigit() and number.unit in ("", *COUNTED)
+
+
+def _slip(number: Number | None, right: int) -> str:
+    """The slip that would make a count right; twice as many are of something else."""
+    found = slip(number.text, right, right) if number and right > 0 else ""
+    return "" if found.endswith("two") else found
+
+
+def _differs_in_both(values: dict[int, dict[int, int]], places: tuple[int, ...], a: int, b: int) -> bool:
+    """Whether neither part is nothing, or the same everywhere: a number and the next one add up with 1."""
+    return all(min(values[key][p] for p in places) > 0 and len({values[key][p] for p in places}) > 1 for key in (a, b))
 
 
 def _may_be_part(part: Series, target: Series) -> bool:

@@ -38,6 +38,7 @@ _COMPARED = re.compile(
 )
 _LINKED = re.compile(_PAIR + r"(?: on <\d+> devices)?" + _AMOUNT)
 _SHARE = re.compile(r"(?P<c>)(?P<d>)<(?P<a>\d+)> (?:is|are|was|were) <(?P<change>\d+)> (?:of|times) <(?P<b>\d+)>")
+_OF_ANOTHER = re.compile(r" (?:\w+ )?than (?!<)")
 _IS_RATIO = re.compile(r"(?:factor|speed-?up) of")
 
 
@@ -46,6 +47,8 @@ def find(document: Document) -> Iterator[Finding]:
     for sentence in document.sentences:
         for pattern in (_LINKED, _SHARE, _CHANGE_FIRST, _COMPARED):
             for linked in pattern.finditer(sentence.marked):
+                if _OF_ANOTHER.match(sentence.marked, linked.end()):
+                    continue  # "3.9x more than it could be worth"
                 yield from _of_pair(sentence, linked)
 
 

@@ -7,7 +7,7 @@ process a multiple of it: "12 steps of 256 images, 3,000 images in total" is wro
 
 import re
 from collections.abc import Iterator
-from decimal import ROUND_FLOOR, Decimal
+from decimal import ROUND_FLOOR
 
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
@@ -23,7 +23,7 @@ _WORK = re.compile(
     rf"(?:{FOLLOWS}<(\d+)>(?: in total| altogether)|{SAME}<(\d+)>)"
 )
 _COUNTS = (*DEVICES, "nodes", "runs", "steps", "batches", "epochs")
-_LARGEST = 1000
+_SMALLEST, _LARGEST = 3, 1000  # "66 % of 1 epoch" is a part of one
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -51,7 +51,7 @@ def _shares(sentence: Sentence) -> Iterator[Finding]:
 
 
 def _is_small(count: Number) -> bool:
-    return count.low == count.high and Decimal(0) < count.low <= _LARGEST
+    return count.low == count.high and _SMALLEST <= count.low <= _LARGEST
 
 
 def _work(sentence: Sentence) -> Iterator[Finding]:

@@ -35,7 +35,10 @@ _MOST_NUMBERS = 24  # of a sentence; one with more is a listing
 _MOST_COMPARED = 5  # of a sentence that compares two values
 _NEARLY = 0.006  # a formula that gives nearly the number explains it: its operands may be rounded elsewhere
 _CODE = re.compile(r"`[^`]*\d\.\d[^`]*`")  # numbers that are not read may give the others
+_FEW = 10  # a digit without a unit counts something that the text does not divide by
 _LEAST_PART = 100
+_RATIO = re.compile(r"\b(?:factors?|speed-?ups?|ratio|times|fold|as (?:many|much|fast|large))\b")
+_OF_A_SHARE = re.compile(r"\b(?:relative\w*|retain\w*|keeps?|kept|loses?|lost|ratio|improve\w*|reduc\w*)\b")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _MULTIPLIES = re.compile(r"[×=*]|\bx\b|\b(?:times|each|per|total\w*|altogether|in all)\b")
 _DERIVES = re.compile(
@@ -158,7 +161,8 @@ def _slipped(target: Operand, operands: list[Operand]) -> tuple[Expression, str]
         two = every = of_speedup
     three = every if any(target.dimension) or _digits(target) > 3 else []
     three = [each for each in three if each.high < (1 - _CLOSER) * target.low or each.low > (1 + _CLOSER) * target.high]
-    for given in ([each for each in two if each.of_units], two, three):
+    shown = [each for each in two if _is_of_one_quantity(target, each)]
+    for given in ([each for each in shown if each.of_units], shown, three):
         nearly = 0.0 if given is three else _NEARLY
         low, high = (target.low - half) * (1 - nearly), (target.high + half) * (1 + nearly)
         if any(low <= each.high and each.low <= high for each in (given if given is three else two)):
@@ -173,6 +177,22 @@ def _fits_item(target: Operand, expression: Expression) -> bool:
     own = target.number.unit
     units = [each.number.unit for each in expression.operands]
     return own not in COUNTED or any(unit in ("", "x") or own in unit.split("/") for unit in units)
+
+
+def _is_of_one_quantity(target: Operand, expression: Expression) -> bool:
+    """Whether a factor or a share compares two numbers of one unit; bare ones of a digit show nothing."""
+    if expression.text != "a / b":
+        return True
+    a, b = expression.operands
+    if any(target.dimension):
+        return any(b.dimension) or bool(b.number.unit) or bool(b.cell) or b.low >= _FEW
+    if not target.is_share and target.number.unit != "x":
+        return not any(a.dimension) or bool(_RATIO.search(target.number.words.lower()))
+    if a.is_share:
+        return bool(_OF_A_SHARE.search(target.number.words.lower()))
+    if is_efficiency(target, expression) or any(a.dimension) or a.cell:
+        return True
+    return a.number.unit == b.number.unit and min(_digits(a), _digits(b)) > 1
 
 
 def _is_multiple(target: Operand, operands: list[Operand]) -> bool:
@@ -216,6 +236,9 @@ def _likeliest(
             doubt = len(tried) * expected**independent / factorial(independent)
             if best is None or doubt < best[0]:
                 best = (doubt, min(fits, key=lambda e: len(e.operands)), words)
+    elsewhere = best is not None and best[1].operands[0].number.words != target.number.words
+    if best and elsewhere and best[1].text == "1 / a" and "factor of" in best[2]:
+        return None  # the rate of many things beside the time of all
     plain = not any(target.dimension) and not target.is_share and not target.number.unit
     if plain and _digits(target) < 4 and not all(each.cell for each in given[0].operands):
         return None  # a version, a number of something

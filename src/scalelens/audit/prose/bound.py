@@ -9,13 +9,13 @@ make it right.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import combinations
 
 from scalelens.audit.document import Document
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
-from scalelens.audit.prose.groups import is_short_slip
 from scalelens.audit.quantities import exact
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
@@ -91,18 +91,27 @@ _LINKED = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _MYRIADS = re.compile(r"<\d+> ?[万亿千百萬億]")  # units that are not read
 _LABELS = re.compile(r"[\W]*<\d+> ?(?:->|→) ?<\d+> ?:")  # versions
 _MOST_NUMBERS = 14
-_TIGHT = 6  # characters
+_LEAST_DIGITS = 2  # of a change
+ROUGH = Decimal("1.02")  # what a change of few digits leaves open
+_NOUN = re.compile(r"^ ?(?:[a-z]+(?=,)|\([^<>()]*\))")  # 128 dimensions, a factor of 6; 240.8 (legacy)
+_PLAIN_WORDS = re.compile(
+    r"[增加减少降低升提快慢省高多倍差比幅了]+|\b(?:so|is|are|for|an?|the|about|by|of|factors?|ratio|speed-?up|total|overall|only|just|almost|nearly|roughly|"
+    r"approx\w*|i\.e|e2e|net|per|in|on|or|to|that|which|this|then|now|over|vs|x|ms|s|us|gb|mb|tokens?|tok|sec|"
+    r"average|avg|mean|median|faster|slower|less|more|fewer|lower|higher|better|worse|smaller|larger|shorter|longer|"
+    r"reduc\w*|increas\w*|decreas\w*|improv\w*|gains?|drop\w*|saving\w*|saves?|saved|overhead|delta|diff\w*|gap|"
+    r"compression|growth|cut|rise|rose|boost\w*|slowdown|throughput|latency|time|memory|bandwidth|speed|size|energy|power)\b"
+)
+_CONTENT = re.compile(r"[a-z]{3,}|[\u4e00-\u9fff]{2,}")
 _MINUS = "\u2212"
 
 
 @dataclass(frozen=True)
-class _Change:
-    """Two values and the change between them; `is_tight` if hardly a word stands between."""
+class Change:
+    """Two values and the change between them."""
 
     a: Number
     b: Number
     c: Number
-    is_tight: bool
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -120,7 +129,7 @@ def find(document: Document) -> Iterator[Finding]:
                     yield finding
 
 
-def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[_Change]:
+def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[Change]:
     """The changes that the words of a sentence bind to two values."""
     for pattern in _PAIRS:
         for pair in pattern.finditer(marked):
@@ -131,17 +140,19 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[_Change]:
             for found in (*after, *before):
                 c = numbers[int(found["c"])]
                 words = found.groupdict()
-                gap = len(found[0]) - len(words.get("tail") or "")
                 between = found[0][: found.start("c") - found.start()] if found in after else words["tail"]
-                if _ANOTHER.search(between):
-                    continue
+                by_factor = bool(_FACTOR.search(words.get("head") or "")) and "ing " in between
+                if _ANOTHER.search(between) or (
+                    not by_factor
+                    and _CONTENT.search(_PLAIN_WORDS.sub("", _NOUN.sub("", re.sub(r"<\d+>", "", between))))
+                ):
+                    continue  # a change of something else
                 said = f"{words['head']} {words['tail']}" if "head" in words else words["tail"] if c.unit != "%" else ""
                 if _is_said(c, said) and not _OTHER.search(found[0]):
                     a, b = numbers[int(pair["a"])], numbers[int(pair["b"])]
                     if not c.unit and _FACTOR.search(words.get("head") or ""):
                         c = replace(c, unit="x")
-                    tight = gap < _TIGHT + len(f"<{found['c']}>") and len(pair[0]) < 24
-                    yield _Change(a, b, c, tight)
+                    yield Change(a, b, c)
     for pattern in _WHOLE:
         for found in pattern.finditer(marked):
             a, b, c = (numbers[int(found[k])] for k in "abc")
@@ -150,11 +161,11 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[_Change]:
                 continue  # "1.76x the base (69 µs), 2.33x the base (52 µs)": each with its own
             bare = c.unit not in ("", "%", "x") and b.unit and not a.unit  # "round 8 (9.4 s vs 7.4 s)"
             if not _OTHER.search(found[0]) and not bare and _is_said(c, found[0]):
-                yield _Change(a, b, c, is_tight=False)
+                yield Change(a, b, c)
     if beats := _BEATS.search(marked):
         for found in _BEATEN.finditer(marked, beats.end()):
             a, b, c = (numbers[int(k)] for k in (beats["a"], found["b"], found["c"]))
-            yield _Change(a, b, c, is_tight=False)
+            yield Change(a, b, c)
 
 
 def _is_said(c: Number, words: str) -> bool:
@@ -163,7 +174,7 @@ def _is_said(c: Number, words: str) -> bool:
     return signed or c.unit == "x" or bool(_MORE.search(words)) or (c.unit == "%" and not words.strip())
 
 
-def _held(change: _Change, others: list[Number]) -> Finding | None:
+def _held(change: Change, others: list[Number]) -> Finding | None:
     a, b, c = change.a, change.b, change.c
     if len({id(each) for each in (a, b, c)}) < 3 or any(each.hedge for each in (a, b)) or c.hedge == "bound":
         return None
@@ -171,17 +182,17 @@ def _held(change: _Change, others: list[Number]) -> Finding | None:
         return None
     if a.unit == b.unit == c.unit == "%" and c.text[0] not in f"+-{_MINUS}":
         return None  # "37 % faster (80 % in use vs 25 %)"
-    if "%" in (a.unit, b.unit) and (a.text[-1].isalpha() or b.text[-1].isalpha()):
-        return None  # the size of a model: "30B → +16 %"
+    if "%" in (a.unit, b.unit) and any(each.unit != "%" and "." not in each.text for each in (a, b)):
+        return None  # the size of a model, a setting: "30B → +16 %", "with DP=4 +1.7 % vs +9.3 %"
     if a.unit == b.unit == "%" and c.unit == "x":
         return None  # of another quantity
     unit = a.unit or b.unit
     if (a.unit and b.unit and base(a.unit)[0] != base(b.unit)[0]) or unit in (*COUNTED, "x"):
         return None
-    ways = _ways(a, b, c)
+    ways = ways_of(a, b, c)
     if not ways or any(not _wide(c).apart(way) for way in ways) or _from_others(change, others):
         return None
-    found = _slip_of(change, ways)
+    found = slip_of(change, ways)
     if not found or (not c.unit and found.endswith("a hundred")):
         return None  # percentage points, which are not a unit here: "+3.32pp (0.4365 vs 0.4033)"
     best = min((way for way in ways if way.high > 0), key=lambda way: abs(middle(way) - middle(_size(c))))
@@ -217,7 +228,7 @@ def _values(a: Number, b: Number) -> tuple[Bounds, Bounds]:
     return a.bounds * exact(sizes[0]), b.bounds * exact(sizes[1])
 
 
-def _ways(a: Number, b: Number, c: Number) -> list[Bounds]:
+def ways_of(a: Number, b: Number, c: Number) -> list[Bounds]:
     """What the change may be; none if its unit does not fit."""
     first, second = _values(a, b)
     unit = a.unit or b.unit
@@ -225,20 +236,22 @@ def _ways(a: Number, b: Number, c: Number) -> list[Bounds]:
     ratios = [first / second, second / first]
     changes = [each - exact(1) for each in ratios]
     if c.unit == "%":
-        points = differences if unit == "%" else [each / exact(100) for each in differences] if not unit else []
+        fractions = not unit and "." in a.text + b.text
+        points = differences if unit == "%" else [each / exact(100) for each in differences] if fractions else []
         return [*ratios, *changes, *(exact(1) - each for each in ratios), *points]
     if c.unit == "x":
         return [*ratios, *changes]
     if "." in c.text and "." not in a.text + b.text and c.unit == a.unit == b.unit:
         return []  # whole numbers have a whole difference
     if base(c.unit)[0] == base(unit)[0] and (c.unit or c.text[0] in f"+-{_MINUS}"):
-        return differences
+        of_fractions = not unit and "." in a.text + b.text  # points: "0.694 → 0.510 (-18)"
+        return [*differences, *(each * exact(100) for each in differences)] if of_fractions else differences
     if not c.unit and unit == "%" and c.text[0] in f"+-{_MINUS}":
         return [each * exact(100) for each in differences]  # points
     return []
 
 
-def _from_others(change: _Change, others: list[Number]) -> bool:
+def _from_others(change: Change, others: list[Number]) -> bool:
     """Whether two other numbers of the sentence give the change."""
     wide = _wide(change.c)
     usable = [each for each in others if each is not change.c and each.low > 0]
@@ -246,17 +259,19 @@ def _from_others(change: _Change, others: list[Number]) -> bool:
         not wide.apart(way)
         for a, b in combinations(usable, 2)
         if {id(a), id(b)} != {id(change.a), id(change.b)} and base(a.unit)[0] == base(b.unit)[0]
-        for way in _ways(a, b, change.c)
+        for way in ways_of(a, b, change.c)
     )
 
 
-def _slip_of(change: _Change, ways: list[Bounds]) -> str:
+def slip_of(change: Change, ways: list[Bounds]) -> str:
     """The slip in the change or in one of its values that would make it right; "" if there is none."""
     a, b, c = change.a, change.b, change.c
     size = base(c.unit)[1]
     shown = c.text.lstrip(f"+-{_MINUS}")
+    if len(re.sub(r"\D", "", shown)) < _LEAST_DIGITS:
+        return ""  # one digit is near to much
     for way in ways:
-        if way.low > 0 and (words := _slip(shown, way, size, change.is_tight)):
+        if way.low > 0 and (words := _slip(shown, way, size)):
             return words
     said, unit = _size(c), a.unit or b.unit
     for own, other in ((a, b), (b, a)):
@@ -271,19 +286,21 @@ def _slip_of(change: _Change, ways: list[Bounds]) -> str:
         if c.unit not in ("x",) and base(c.unit)[0] == base(unit)[0]:
             rights += [rest + said, rest - said]
         for right in rights:
-            if right.low > 0 and (words := _slip(own.text, right, base(own.unit or unit)[1], change.is_tight)):
+            if right.low > 0 and (words := _slip(own.text, right, base(own.unit or unit)[1])):
+                if right.high > ROUGH * right.low and (words.endswith("two") or "factor" not in words):
+                    continue  # many numbers are one digit away from what a rough change gives
                 return f"in {with_unit(own)}: {words}"
     return ""
 
 
-def _slip(text: str, right: Bounds, size: object, is_tight: bool) -> str:
+def _slip(text: str, right: Bounds, size: object) -> str:
     low, high = float(right.low) / float(size), float(right.high) / float(size)  # type: ignore[arg-type]
     if high > 1.1 * low:
         return ""
     words = slip(text, low, high)
     if words.endswith("a million"):
         return ""
-    return words or ("one digit differs" if is_tight and is_short_slip(text, low, high) else "")
+    return words
 
 
 def _are_sizes(a: Number, b: Number) -> bool:

@@ -12,6 +12,8 @@ from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
+from scalelens.audit.prose.bound import Change, slip_of, ways_of
+from scalelens.audit.prose.groups import is_short_slip
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
@@ -84,6 +86,7 @@ _FRACTION = re.compile(
     r"(\d+(?:\.\d+)?) ?%(?: ?\)|$|[,;.])",
     re.IGNORECASE,
 )
+_OF_FRACTION = re.compile(r"(?<![\w./,:-])(\d+(?:\.\d+)?) ?% ?[(（] ?(\d[\d,]*) ?/ ?(\d[\d,]*)(?![\w./:-])")
 _OTHER_QUANTITY = re.compile(
     r"\b(?:batch|accuracy|utili[sz]ation|confidence|coverage|interval|ci|std|p\d\d|quantile)\b"
 )
@@ -114,10 +117,9 @@ def _changes(sentence: Sentence) -> Iterator[Finding]:
             a, b, c = (sentence.numbers[int(k)] for k in (pair["a"], pair["b"], found["c"]))
             if not (a.unit or b.unit) and _LABELS.match(marked) and pair.start() < _FIRST:
                 continue
-            sure = "times" not in found.groupdict()
             if _are_sizes(a, b, c):
                 continue
-            if (finding := _of_change(a, b, c)) and (sure or _is_slip(a, b, c)):
+            if (finding := _of_change(a, b, c)) and _is_slip(a, b, c):
                 yield finding
 
 
@@ -128,17 +130,13 @@ def _are_sizes(a: Number, b: Number, c: Number) -> bool:
 
 
 def _is_slip(a: Number, b: Number, c: Number) -> bool:
-    """Whether a slip would make the factor c that of a and b; it may be one of something else."""
-    first, second = value(a), value(b)
-    ways = (first / second, second / first)
-    mended = [slip(c.text, float(way.low), float(way.high)) for way in ways]
-    said = value(c)
-    for own, other in ((a, second), (b, first)):
-        size = base(own.unit)[1]
-        for factor in (said, exact(1) / said):
-            right = other * factor
-            mended.append(slip(own.text, float(right.low / size), float(right.high / size)))
-    return any(mended)
+    """Whether a slip would make c the change of a and b; it may be one of something else."""
+    if slip_of(Change(a, b, c), ways_of(a, b, c)):
+        return True
+    if c.unit != "x" or base(a.unit or b.unit)[0].startswith("B/"):
+        return False  # a bandwidth leaves out how many bytes there are
+    ratios = [a.bounds / b.bounds, b.bounds / a.bounds] if a.unit == b.unit or not (a.unit and b.unit) else []
+    return any(way.low > 1 and is_short_slip(c.text, float(way.low), float(way.high)) for way in ratios)
 
 
 def _is_said(found: re.Match[str], number: Number) -> bool:
@@ -162,8 +160,8 @@ def _of_change(a: Number, b: Number, c: Number) -> Finding | None:
     unit = a.unit or b.unit
     if (a.unit and b.unit and base(a.unit)[0] != base(b.unit)[0]) or unit in (*COUNTED, "x"):
         return None
-    if unit == "%" and (a.text[-1].isalpha() or b.text[-1].isalpha()):
-        return None  # the size of a model: "30B → +16 %"
+    if unit == "%" and any(each.unit != "%" and "." not in each.text for each in (a, b)):
+        return None  # the size of a model: "30B → +16 %", a count: "12.5 % vs 8/320"
     if unit == "%" and c.unit == "x":
         return None  # "97.9 % vs 95.6 %, 2.5x less energy"
     first, second = (value(each) if each.unit else each.bounds * exact(base(unit)[1]) for each in (a, b))
@@ -180,6 +178,8 @@ def _of_change(a: Number, b: Number, c: Number) -> Finding | None:
         if "." in c.text and "." not in a.text + b.text:
             return None  # whole numbers have a whole difference: "2 → 5 epochs = -0.231"
         ways = [first - second, second - first]
+        if not unit and "." in a.text + b.text:
+            ways += [each * exact(100) for each in ways]  # points of fractions: "0.694 → 0.510 (-18)"
     else:
         return None
     room = said.high - said.low  # it may be cut, or come from numbers that were rounded before
@@ -220,7 +220,10 @@ def _shares(sentence: Sentence) -> Iterator[Finding]:
                 abs(middle(c.bounds) / Decimal(share) - 1) < _ABOUT or not slip(c.text, 0.99 * share, 1.01 * share)
             ):
                 continue
-            if finding := _of_share(first / second, a, b, c):
+            texts = [re.sub(r"[^\d.,]", "", each.text) for each in (c, a, b)]
+            if not unit and not all(re.fullmatch(r"[\d,]+", text) for text in texts[1:]):
+                unit = "?"
+            if (unit or _has_slip_of_share(*texts)) and (finding := _of_share(first / second, a, b, c)):
                 yield finding
 
 
@@ -251,3 +254,29 @@ def _fractions(sentence: Sentence) -> Iterator[Finding]:
             ]
             if finding := _of_share(exact(part) / exact(whole), shown[0], shown[1], claimed):
                 yield finding
+    for found in _OF_FRACTION.finditer(sentence.text):
+        part, whole = (int(found[k].replace(",", "")) for k in (2, 3))
+        claimed = next((n for n in sentence.numbers if n.unit == "%" and n.text == found[1]), None)
+        if claimed and whole > 1 and part and not claimed.hedge and _has_slip_of_share(found[1], found[2], found[3]):
+            shown = [
+                Number(found[k], exact(size).low, exact(size).low, "", claimed.line, claimed.column, sentence.text)
+                for k, size in ((2, part), (3, whole))
+            ]
+            if finding := _of_share(exact(part) / exact(whole), shown[0], shown[1], claimed):
+                yield finding
+
+
+def _has_slip_of_share(share: str, part: str, whole: str) -> bool:
+    """Whether a slip in a share or in one of its counts would make it right: "81% (29/36)"."""
+    said, a, b = (float(each.replace(",", "")) for each in (share, part, whole))
+    half = 0.5 if "." not in share else 0.5 * 10.0 ** -len(share.partition(".")[2])
+    low, high = (said - half) / 100, (said + half) / 100
+    rights = (
+        (share, 100 * a / b, 100 * a / b),
+        (part, low * b, high * b),
+        (whole, a / high, a / low if low else a / high),
+    )
+    return any(
+        (bool(found := slip(text, x, y)) and not found.endswith("two")) or is_short_slip(text, x, y)
+        for text, x, y in rights
+    )

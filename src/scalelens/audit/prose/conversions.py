@@ -51,7 +51,9 @@ def _is_one_quantity(a: Number, b: Number) -> bool:
 def _of_two(a: Number, b: Number) -> Finding | None:
     first, second = value(a), value(b)
     room = Decimal("0.05") if "about" in (a.hedge, b.hedge) else Decimal("0.01")
-    factors = _BINARY if base(a.unit)[0].startswith("B") else _BINARY[:1]
+    plain = a if b.text[-1:].isalpha() else b
+    binary = base(a.unit)[0].startswith("B") or (not a.unit and middle(plain.bounds) % 2**16 == 0)  # 1.5M as 1.5 × 2^20
+    factors = _BINARY if binary else _BINARY[:1]
     if any(not _roomy(first, room).apart(_times(second, each)) for factor in factors for each in (factor, 1 / factor)):
         return None
     size, other = base(a.unit)[1], base(b.unit)[1]

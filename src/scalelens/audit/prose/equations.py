@@ -35,7 +35,6 @@ _MARKUP = re.compile(
 _EUROPEAN = re.compile(r"[$€£]\s?\d{1,3}\.\d{3}(?!\d)|\d{1,3}\.\d{3}\.\d{3}")  # ten thousand as 10.000
 _EXPONENT = re.compile(r"\^\s?\{[^{}]*[^\d{}\s.-][^{}]*\}")  # more than a number
 _SIGN_OF_MONEY = re.compile(r"[$€£](?=\d)")
-_CURRENCY = re.compile(r"^\s*[$€£]\s?(?=\d)")
 _QUOTIENT = re.compile(
     r"(?<![\d.,+*/-])(?<![+*/×·-] )[\d.,]+ ?([A-Za-zµ%]*(?:/[A-Za-z]+)?) *[/÷] *"
     r"[\d.,]+ ?([A-Za-zµ%]*(?:/[A-Za-z]+)?) *$"
@@ -45,11 +44,8 @@ _PREFIXED = re.compile(
     r"[kKMGTP](?:i?B|[A-Z][A-Za-z/]*)$|(?:kilo|mega|giga|tera)bytes?$|(?:m|b|tr)illions?$", re.IGNORECASE
 )
 _PURE = re.compile(r" *[\d.,]+ ?(?:%|[xX×])(?!\w)")
-_NEARLY_FACTOR = re.compile(r"(?:(?<=[×*/+])|(?<=[×*/+] ))~(?=\d)")
-_FACTOR_OF_A_NAME = re.compile(r"(?<=[A-Za-z)\]])\*(?=\d)")
 _OF_A_NAME = re.compile(r"[A-Za-z_)\]]\s?[*×·+/-]\s?[\d.,]+\s*$")  # BKV*D*2
 _FUNCTION = re.compile(r"\b(?:sqrt|log2?|ln|exp|ceil|floor|round|max|min|cdiv|pow|abs|mod|sum|mean)\s?\(|→|->")
-_OF_BITS = re.compile(r"\d[- ]?bits?\b")
 _TIMES_A_NAME = re.compile(  # 0.476× AR at block 4
     r"[×*] ?(?:the|its|an?|that)\s|[×*] ?(?:[A-Za-z]\w*\s+)+(?:at|for|on|in|with|from|of)\s"
 )
@@ -58,12 +54,10 @@ _OF_ITEMS = re.compile(
     r"\d[BM] ?[x×*]|[x×*] ?\d+[BM]\b"  # of some bytes each; B may be bytes, too
 )
 _EACH = re.compile(r"(?<=\d)\s?/\s?[A-Za-z]{2,}")  # "1,780/month"
-_SET = re.compile(r"\{[^{}=]*\d[^{}=]*,[^{}=]*\d[^{}=]*\}")  # values that something takes in turn
-_DATES = re.compile(r"(?<![\d./])\d{1,2}/\d{1,2}\s?[-–]\s?\d{1,2}/\d{1,2}(?![\d/]|\.\d)")  # 3/5-3/6
-_RANGE = re.compile(r"\s*[\d.,]+\s?[–-]\s?\d")
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
 _NEARLY = 0.06  # what "about" allows
 _ROUNDED = 0.01  # where words stand between the numbers
+_SPANS = re.compile(r"\b[A-Z]\w*[- ](?:hours?|days?|years?)\b|\b(?:days?|years?)\b")
 _BYTES = re.compile(r"[kKMGT]i?B\b|\bbytes?\b")
 _OTHER = {"and", "or", "with", "for", "at", "to", "then", "if", "on", "lr", "while"}  # something else begins
 _LONGEST = 2000  # characters
@@ -78,12 +72,10 @@ def find(document: Document) -> Iterator[Finding]:
             or len(line) > _LONGEST
             or _EUROPEAN.search(line)
             or _EXPONENT.search(line)
-            or _SET.search(line)
-            or _DATES.search(line)
         ):
             continue
-        line = _NEARLY_FACTOR.sub(" ", without_macros(line))
-        plain = _FACTOR_OF_A_NAME.sub("×", _SIGN_OF_MONEY.sub(" ", line))
+        line = without_macros(line)
+        plain = _SIGN_OF_MONEY.sub(" ", line)
         plain = _MARKUP.sub(lambda found: " " * len(found[0]), _BULLET.sub(lambda found: " " * len(found[0]), plain))
         signs = list(_EQUALS.finditer(plain))
         for k, sign in enumerate(signs):
@@ -104,15 +96,13 @@ def _of_sides(
     hedge = _ABOUT.match(line, sign.end())
     start = hedge.end() if hedge else sign.end()
     cut = _END.search(line, start, end)
-    right_text = line[start : cut.start() if cut else end]
-    for each in (_CURRENCY, _EACH):
-        right_text = each.sub(lambda found: " " * len(found[0]), right_text)
+    right_text = _EACH.sub(lambda found: " " * len(found[0]), line[start : cut.start() if cut else end])
     if _FUNCTION.search(left_text + "=" + right_text):
         return None
     if _TIMES_A_NAME.search(left_text) or _TIMES_A_NAME.search(right_text) or _OF_A_NAME.search(left_text):
         return None
-    if _OF_BITS.search(left_text) and not _OF_BITS.search(right_text) and not _BYTES.search(right_text):
-        return None
+    if _SPANS.search(right_text) and not _SPANS.search(left_text):
+        return None  # a quotient in seconds, as hours of devices
     if _OF_ITEMS.search(left_text) and _BYTES.search(right_text):
         return None
     left_tokens = tokens_of(left_text)
@@ -126,7 +116,7 @@ def _of_sides(
         return None  # "at 245 GB/s = 36 × 4 / 245 = 0.59": what is named first
     if any(_is_mixed(side, other) for side, other in ((left, right), (right, left))):
         return None
-    if _is_ambiguous(left) or _is_ambiguous(right) or _RANGE.match(right_text):
+    if _is_ambiguous(left) or _is_ambiguous(right):
         return None
     if sign[1] != "=" and any(_is_power_of_ten(side) for side in (left, right)):
         return None

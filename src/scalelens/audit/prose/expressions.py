@@ -91,7 +91,12 @@ def _of_three(target: Operand, operands: list[Operand]) -> Iterator[Expression]:
             if c is a or c is b or not (_may_be_combined(a, b) and _may_be_combined(a, c)):
                 continue
             both = _plus(a.dimension, b.dimension)
-            if _minus(both, c.dimension) == target.dimension and (not target.is_share or any(a.dimension)):
+            alike = a.dimension == b.dimension == c.dimension and any(a.dimension)  # four values of one quantity
+            if (
+                _minus(both, c.dimension) == target.dimension
+                and not alike
+                and (not target.is_share or any(a.dimension))
+            ):
                 yield Expression(size * a.low * b.low / c.high, size * a.high * b.high / c.low, "a × b / c", (a, b, c))
             if _minus(c.dimension, both) == target.dimension:
                 yield Expression(

@@ -76,7 +76,7 @@ _PART_OF = re.compile(r"\b(?:usable|available|effective|net|formatted)\b")  # le
 _MOST_NUMBERS = 12
 _WHOLE = 1e-9
 _KIBI = Decimal("1.024")
-_DOUBLED = "two"  # two GPUs of a card, two directions of a link
+_DOUBLED = "two"
 
 
 @dataclass(frozen=True)
@@ -112,16 +112,27 @@ def _stated(marked: str, numbers: list[Number]) -> Iterator[_Groups]:
             for match in pattern.finditer(marked):
                 if _FACTOR_BEFORE.search(marked[: match.start()]):
                     continue  # one more factor
+                if pattern is _SURE[0] and re.search(r"[a-z_]=$", marked[: match.start("t") - 1]):
+                    continue  # "64 × 128 leaves M=512"
                 if len({_SIZE.match(marked, match.end(part) + 1)[1] for part in "tb"}) > 1:  # type: ignore[index]
                     continue  # "61 × 1536 = 93KB"
                 if re.search(r"<\d+>k\b", match[0]):
                     continue  # thousands in capitals, which are not read
                 total, number, each = (numbers[int(match[k])] for k in "tab")
+                if total.unit and total.unit == number.unit != each.unit:
+                    continue  # "30 runs for each size of 500, totaling 120 runs"
+                if pattern is _SURE[0] and _is_doubled(total, number, each):
+                    continue  # "8 rows × 3 vectors = 48 columns": what each has is left out
                 if number.unit not in ("", *COUNTED) and each.unit in ("", *COUNTED):
                     number, each = each, number  # 30 min × 3
                 of = match.groupdict().get("of")
                 if is_sure or _of_one_kind(of or "", match["what"], each, total) or "total" in match[0]:
                     yield _Groups(total, number, each, is_sure)
+
+
+def _is_doubled(total: Number, number: Number, each: Number) -> bool:
+    right = middle(number.bounds) * middle(each.bounds)
+    return any(total.low <= right * factor <= total.high for factor in (Decimal(2), Decimal("0.5")))
 
 
 def _of_one_kind(of: str, what: str, each: Number, total: Number) -> bool:

@@ -13,6 +13,7 @@ from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
+from scalelens.audit.prose.bound import ROUGH
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
@@ -131,7 +132,10 @@ def _slipped(number: Number, a: Number, b: Number, ways: list[Bounds]) -> tuple[
             factors += [exact(1) - said, exact(1) / (exact(1) - said)]
         for factor in factors:
             right = rest * factor
-            if words := slip(own.text, float(right.low / unit), float(right.high / unit)):
+            words = slip(own.text, float(right.low / unit), float(right.high / unit))
+            if right.high > ROUGH * right.low and (words.endswith("two") or "factor" not in words):
+                continue
+            if words:
                 nearest = min((way for way in ways if way.high > 0), key=lambda way: abs(middle(way) - middle(said)))
                 return nearest, f"in {with_unit(own)}: {words}"
     return None

@@ -66,7 +66,7 @@ def _held(parts: list[_Part], wholes: list[Number], is_sure: bool) -> Iterator[F
         alike = [part for part in parts if base(part.amount.unit)[0] == base(whole.unit)[0]]
         wrong = [part for part in alike if not part.fits(_of(whole))]
         others_fit = len(alike) > len(wrong) == 1
-        alone = len(alike) == len(wrong) == 1 and len(wholes) == 1 and is_sure
+        alone = len(alike) == len(wrong) == 1 and len(wholes) == 1 and is_sure and len(whole.text) > 1
         if (others_fit and _has_slip(wrong[0], _of(whole))) or (alone and _has_slip(wrong[0], _of(whole), whole)):
             yield _finding(wrong[0], whole)
         elif len(alike) == len(wrong) > 1 and len(wholes) == 1:

@@ -27,6 +27,7 @@ _OF_POWER = re.compile(
     r"<(\d+)> (?:per|for each|on each) (?:gpu|device|card|accelerator)\b"
 )
 _OF_SEVERAL = re.compile(r"aggregate|total|sum|cache|\bl2\b|combined|together|nodes?\b|servers?\b|peak|maximum|boost")
+_OF_ALL = re.compile(r"\b(?:aggregate\w*|in total|total|combined|together)\b")
 _LIMIT = 1.1  # readings of power and clocks above the nominal one
 _SPARSE = 2
 _NEARLY = 0.03
@@ -87,7 +88,7 @@ def _against_peaks(sentence: Sentence, share: Number, document: Document, index:
     rates = [number for number in sentence.numbers if number.unit.startswith(("TFLOP/s", "PFLOP/s", "GFLOP/s"))]
     shares = [number for number in sentence.numbers if number.unit == "%"]
     known = peaks((sentence,)) or peaks(document.sentences[max(0, index - 2) : index + 1])
-    if len(rates) != 1 or len(shares) != 1 or rates[0].hedge or not known:
+    if len(rates) != 1 or len(shares) != 1 or rates[0].hedge or not known or _OF_ALL.search(sentence.marked):
         return
     given = value(rates[0])
     right = [given / value(peak) for peak in known]

@@ -17,6 +17,7 @@ from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.prose.groups import is_short_slip
 from scalelens.audit.prose.operands import with_spelled
+from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
 
 _WORDS = r"(?: [a-z][\w'/-]*){0,4}"
@@ -41,7 +42,10 @@ _ROLES = {
     "head_size": (rf"\bhead ?(?:dim|dimension|size){_IS}<(\d+)>", r"\bd h ?= ?<(\d+)>", r"<(\d+)> per head\b"),
     "samples": (r"<(\d+)> samples\b", r"\bsamples ?[=:] ?<(\d+)>"),
     "iterations": (r"<(\d+)> (?:training )?(?:iterations|steps)\b",),
-    "batch": (rf"\b(?:gbs|global batch){_IS}<(\d+)>",),
+    "batch": (rf"\b(?:gbs|(?:global|effective) batch){_IS}<(\d+)>",),
+    "effective": (rf"\b(?:effective|total) batch{_IS}<(\d+)>",),
+    "batch_each": (rf"(?<!effective )(?<!global )(?<!total )\bbatch{_IS}<(\d+)>",),
+    "accumulated": (rf"\bgrad(?:ient)?[ _-]?acc(?:um(?:ulation)?)?(?: steps)?{_IS}<(\d+)>",),
     "micro": (rf"\b(?:mbs|micro[ -]?batch){_IS}<(\d+)>",),
     "replicas": (r"<(\d+)>-?way data[ -]parallel", r"\bdp ?=? ?<(\d+)>"),
     "accumulation": (r"\baccumulation (?:on|over|of|steps? of|across) <(\d+)>", r"<(\d+)> (?:gradient )?accumulation"),
@@ -57,6 +61,7 @@ _RELATIONS = (
     ("width", ("heads", "head_size"), "width = heads × size of a head"),
     ("samples", ("iterations", "batch"), "samples = iterations × global batch"),
     ("batch", ("micro", "replicas", "accumulation"), "global batch = micro-batch × replicas × accumulation"),
+    ("effective", ("batch_each", "accumulated"), "effective batch = batch × accumulation"),
     ("layers", ("stages", "layers_each"), "layers = stages × layers of a stage"),
 )
 _SUPPOSED = re.compile(r"\b(?:if|could|can|may|might|maybe|unless|e\.g|instead of|rather|between|range|either|or|vs)\b")
@@ -82,6 +87,9 @@ def _explained(marked: str, numbers: list[Number]) -> Iterator[Finding]:
     for pattern in _EXPLAINED:
         for match in pattern.finditer(marked):
             every = [numbers[int(match[k])] for k in "tab"]
+            counted = {each.unit for each in every[1:] if each.unit in COUNTED}
+            if every[0].unit in COUNTED and counted and every[0].unit not in counted:
+                continue  # "16 GPU (2 domains × 2 nodes)": how many a node has is left out
             if all(_is_whole(each) for each in every):
                 yield from _held(every[0], [every[1:]], "total = parts, as written", is_sum=match["by"] == "+")
 
@@ -110,6 +118,8 @@ def _held(total: Number, choices: list[list[Number]], identity: str, is_sum: boo
     """The finding if no choice of factors gives the total, and a slip would make one give it."""
     claimed = middle(total.bounds)
     rights = [_of(parts, is_sum) for parts in choices]
+    if identity.startswith("effective") and any(right and claimed % right == 0 for right in rights):
+        return  # times the devices, which the sentence leaves out
     if any(total.low <= right <= total.high for right in rights) or len({id(each) for each in choices[0]}) < 2:
         return
     for parts, right in zip(choices, rights, strict=True):

@@ -35,8 +35,12 @@ _LEAST_DIGITS = 3
 _MOST_NUMBERS = 16
 _MOST_ROWS = 80
 _FAR_LINES = 30
+_FAR = 0.05
 _NEAR = 0.02  # two measurements may differ by so much
 _ENOUGH = 3
+_WELL = 4
+_TELLING = 5  # digits that two numbers hardly share by chance
+_COUNT = 7  # digits of a whole number that is counted, not measured
 _HALF = 0.501
 
 
@@ -138,20 +142,19 @@ def _cell_of(
 ) -> tuple[Number, TextTable, str] | None:
     """The only cell of what the sentence names that is the number but for a slip."""
     number = sentence.numbers[place]
+    if _is_of_another(table, sentence, place):
+        return None
     others = {_digits(n.text) for k, n in enumerate(sentence.numbers) if k != place}
     by_row = [_row_strength(own, row, said[1], others) for row in range(len(table.cells))]
     by_column = [_column_strength(table, own, column, said[0], others, number) for column in range(len(table.headings))]
     found = []
     for row, strength in enumerate(by_row):
         for column, cell in enumerate(table.cells[row]):
-            if (
-                cell is None
-                or not column
-                or cell.hedge
-                or not _of_one_unit(number, cell, own.rows[row] | own.columns[column])
-            ):
+            if cell is None or not column or cell.hedge or not _is_named(number, cell, strength, by_column[column]):
                 continue
-            if not strength or not by_column[column] or strength + by_column[column] < _ENOUGH:
+            if not _of_one_unit(number, cell, own.rows[row] | own.columns[column]) and (
+                (number.unit and cell.unit) or strength < _WELL or by_column[column] < 2
+            ):
                 continue
             if not value(number).apart(value(cell)) or not number.bounds.apart(cell.bounds):
                 return None
@@ -160,6 +163,26 @@ def _cell_of(
             if words_of := _slip(number, cell, strength, by_column[column]):
                 found.append((cell, table, words_of))
     return found[0] if len(found) == 1 else None
+
+
+def _is_of_another(table: TextTable, sentence: Sentence, place: int) -> bool:
+    """Whether the sentence has a further number of the unit, and none of them is in the table: it tells of another."""
+    number = sentence.numbers[place]
+    peers = [n for k, n in enumerate(sentence.numbers) if k != place and n.unit == number.unit and _is_telling(n)]
+    texts = {_digits(cell.text) for row in table.cells for cell in row if cell}
+    return bool(peers) and bool(number.unit) and not any(_digits(each.text) in texts for each in peers)
+
+
+def _is_named(number: Number, cell: Number, row: int, column: int) -> bool:
+    """Whether row and column are named well enough: many digits say which number is meant, too."""
+    if min(row, column) > 0 and row + column >= _ENOUGH:
+        return True
+    mine, theirs = (_digits(each.text).strip("0") for each in (number, cell))
+    if number.unit != cell.unit or not row + column:
+        return False
+    if row > 1 and number.unit and len(mine) == len(theirs) >= _LEAST_DIGITS + 1 and _shape(number) == _shape(cell):
+        return True
+    return (mine == theirs and len(mine) >= _TELLING) or (min(row, column) > 0 and len(mine) == len(theirs) >= _COUNT)
 
 
 def _row_strength(own: _Words, row: int, words: frozenset[str], others: set[str]) -> int:
@@ -227,18 +250,23 @@ def _is_sure(number: Number, cell: Number, words: str, right: tuple[float, float
     digits = min(_significant(number.text), _significant(cell.text))
     mine, theirs = (_digits(each.text) for each in (number, cell))
     alike = _shape(number) == _shape(cell)
-    is_well_named = row > 3 and column > 1
-    if digits < (2 if row > 3 else 3):
+    is_well_named = row >= _WELL and column > 1
+    if digits < (2 if row >= _WELL else 3):
         return False
-    if abs(float(number.low) / right[0] - 1) < _NEAR and not is_well_named:
+    is_count = digits >= _COUNT and "." not in number.text + cell.text and mine[-1] == theirs[-1]
+    if abs(float(number.low) / right[0] - 1) < _NEAR and not is_well_named and not is_count:
         return False
     if words == "one digit differs":
         one = alike and sum(a != b for a, b in zip(mine, theirs, strict=True)) == 1
-        return one and row >= (2 if digits > 3 else 4)
+        named_by_column = column > 2 and digits >= _TELLING
+        is_far = abs(float(number.low) / right[0] - 1) > _FAR
+        return one and (is_count or named_by_column or row >= (2 if digits > 3 or (column > 1 and is_far) else _WELL))
     if words.startswith("two digits"):
         return alike and sorted(mine) == sorted(theirs)
     factor = next((size for size, name in FACTORS.items() if words.endswith(f"factor of {name}")), 0)
-    if not factor or not _is_exact(number, *right, factor):
+    if not factor or (number.unit != cell.unit and "%" in (number.unit, cell.unit)):
+        return False
+    if not _is_exact(number, *right, factor):
         return False
     same = sorted(mine.strip("0")) == sorted(theirs.strip("0"))
     if not same and row + column < 4 and (row < 2 or factor in (60, 3600)):
@@ -246,6 +274,8 @@ def _is_sure(number: Number, cell: Number, words: str, right: tuple[float, float
     in_units = bool(number.unit and cell.unit and row > 1)
     if factor in (60, 3600):
         return in_units or row + column > 4
+    if same and number.text[-1] in _NAMED and cell.text[-1] not in _NAMED:
+        return False  # 43.7M in a column of millions
     if factor >= 1000:
         return in_units or row > 3
     return factor != 2 or is_well_named

@@ -1,7 +1,7 @@
-"""Numbers that a text gives twice: a sentence repeats a cell of a table, or what another sentence says.
+"""Numbers that a sentence takes from another row than it names, or gives otherwise than another sentence.
 
-A number is accused if a slip turns it into the cell of the row and the column that its sentence names, if it stands
-nowhere else and nothing around it gives it.  Of two sentences, the words before the numbers must be the same.
+A number is accused if it stands nowhere else and nothing around it gives it.  Of two sentences, the words before the
+numbers must be the same, and a slip must turn one number into the other; repeated.py does the same for cells.
 """
 
 import re
@@ -21,7 +21,6 @@ from scalelens.audit.wording import matters, table_name, with_unit
 from scalelens.units import base
 
 _WORD = re.compile(r"[a-z][\w.+-]*[\w+]|\d+[a-z]\w*")
-_HALVES = re.compile(r"\b(?:each|per|half|halves|twice|two|both|double|either|times|every)\b")
 _RANKS = re.compile(
     r"\b(?:best|worst|highest|lowest|fastest|slowest|than|from|over|vs|versus|compared|baseline|other|next)\b"
 )
@@ -80,27 +79,19 @@ def is_given(document: Document, index: int, number: Number) -> bool:
 
 
 def _of_tables(document: Document, sentence: Sentence, words: set[str], number: Number) -> tuple[_Source, str] | None:
-    """The only cell of a row and a column that the sentence names which is the number but for a slip."""
+    """The only cell of a row and a column that the sentence names, where it has the value of another row."""
     found = []
     for table in document.tables:
-        if len(table.cells) > _MOST_ROWS:
-            continue
-        rows = [row for row, texts in enumerate(table.texts) if _names(texts[0], words)]
+        rows = [row for row, texts in enumerate(table.texts[:_MOST_ROWS]) if _names(texts[0], words)]
         columns = [k for k, heading in enumerate(table.headings) if _names(heading, words)]
-        if not rows or len(rows) * 2 > len(table.cells) + 1:
+        cell = table.cells[rows[0]][columns[0]] if len(rows) == len(columns) == 1 < len(table.cells) else None
+        if cell is None or cell.hedge or not _of_one_unit(number, cell):
             continue
-        for row in rows:
-            for column, cell in enumerate(table.cells[row]):
-                if cell is None or not _of_one_unit(number, cell) or cell.hedge:
-                    continue
-                if not value(number).apart(value(cell)):
-                    return None  # it is repeated
-                words_of = _slip(number, cell, column in columns)
-                if not words_of and rows == [row] and columns == [column]:
-                    words_of = _of_other_row(table, row, column, cell, number, words, sentence)
-                if words_of:
-                    found.append((_Source(cell, _of_cell(table, row, column)), words_of))
-    return found[0] if len({each.number.text for each, _ in found}) == 1 else None
+        if not value(number).apart(value(cell)):
+            return None  # it is repeated
+        if words_of := _of_other_row(table, rows[0], columns[0], cell, number, words, sentence):
+            found.append((_Source(cell, _of_cell(table, rows[0], columns[0])), words_of))
+    return found[0] if len(found) == 1 else None
 
 
 def _of_other_row(
@@ -141,24 +132,18 @@ def _of_one_unit(number: Number, cell: Number) -> bool:
     return "x" not in (number.unit, cell.unit)
 
 
-def _slip(number: Number, other: Number, is_named: bool) -> str:
-    """The slip between the number and another one, if it is a sure one for what is named."""
+def _slip(number: Number, other: Number) -> str:
+    """The slip between the numbers of two sentences, if it is a sure one."""
     size = base(number.unit)[1]
     right = value(other) if number.unit and other.unit else other.bounds
     size = size if number.unit and other.unit else Decimal(1)
     words = slip(number.text, float(right.low / size), float(right.high / size))
     own, others = (_digits(each.text).strip("0") for each in (number, other))
-    if sorted(own) != sorted(others) if words != "one digit differs" else len(own) != len(others):
-        return ""  # a number rounded to few digits
+    if not words.endswith(_CERTAIN) or sorted(own) != sorted(others) or len(own) < _MANY_DIGITS:
+        return ""  # a number rounded to few digits, or another one
     if words.startswith("two digits") and _shape(number.text) != _shape(other.text):
         return ""
-    many = len(own) >= _MANY_DIGITS
-    near = abs(float((number.low * size) / right.low) - 1) < _LAST_DIGITS if right.low > 0 else True
-    if not words or near:
-        return ""
-    sure = words.endswith(_CERTAIN) and (many or is_named)
-    sure |= words.endswith("a factor of two") and is_named and not _HALVES.search(number.words.lower())
-    return words if sure or (words == "one digit differs" and is_named and many) else ""
+    return "" if right.low <= 0 or abs(float((number.low * size) / right.low) - 1) < _LAST_DIGITS else words
 
 
 def _shape(text: str) -> tuple[int, int]:
@@ -200,7 +185,7 @@ def _of_sentences(
         return None  # another case, with other numbers beside it
     if other.hedge or other.line > number.line or _digits(other.text) == _digits(number.text):
         return None
-    words = _slip(number, other, is_named=False)
+    words = _slip(number, other)
     return (_Source(other, f"line {other.line}"), words) if words else None
 
 

@@ -16,7 +16,9 @@ from math import prod
 
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
+from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
+from scalelens.audit.prose.groups import is_short_slip
 from scalelens.audit.prose.operands import with_spelled
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
@@ -103,7 +105,7 @@ def find(document: Document) -> Iterator[Finding]:
             if "fsdp" in factors and (_MORE_DEGREES.search(marked) or not {"fsdp", "tp"} <= set(own)):
                 continue
             found = _held(own, before, target, factors)
-            if found:
+            if found and (target != "devices" or "nodes" not in factors or _has_slip(*found)):
                 yield _finding(*found, identity)
         yield from _pairs_of_batches(document.sentences[index], {**_before(document, roles, index), **own})
         yield from _of_each(*with_spelled(document.sentences[index]), document, index)
@@ -141,8 +143,21 @@ def _of_each(marked: str, numbers: list[Number], document: Document, index: int)
             and not (totals[0].hedge or many.hedge or parts.hedge)
             and many.low <= totals[0].high  # a larger one is a name: "EPYC 7763"
         )
-        if sure and not totals[0].low <= right <= totals[0].high:
+        wrong = sure and not totals[0].low <= right <= totals[0].high
+        if wrong and _has_slip(totals[0], [many, parts]):
             yield _finding(totals[0], [many, parts], "total = number × parts of each")
+
+
+def _has_slip(claimed: Number, factors: list[Number]) -> bool:
+    """Whether a slip in a product or in one of its factors would make them agree: else they are of two things."""
+    product_of = prod((middle(number.bounds) for number in factors), start=Decimal(1))
+    rights = [(claimed, product_of)]
+    rights += [(each, middle(claimed.bounds) * middle(each.bounds) / product_of) for each in factors]
+    for number, right in rights:
+        own = float(right)
+        if own == round(own) and (slip(number.text, own, own) or is_short_slip(number.text, own, own)):
+            return True
+    return False
 
 
 def _before(document: Document, roles: list[dict[str, list[Number]]], index: int) -> dict[str, list[Number]]:

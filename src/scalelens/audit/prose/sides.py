@@ -25,7 +25,9 @@ _SHAPE = re.compile(r"(?<![\w.,])\d+[×x]\d+(?![\w.,])")  # 2×3 × 3×4
 _SPACED = re.compile(r"\d\s+[×x*]\s+\d")
 _TIMES_A_DEVICE = re.compile(r"\d[×x] \d")  # 4× 5090
 _LIST_OF_SHARES = re.compile(r"%\s*/\s*[\d.]+\s?%")
-_NOT_READ = re.compile(r"[⁰¹²³⁴-⁹⁻]|\d,\d{1,2}(?!\d)|\d\s?[万亿億千百]|\d\s?(?:lakh|crore)")  # nor a decimal comma
+_NOT_READ = re.compile(
+    r"[⁰¹²³⁴-⁹⁻]|\d,\d{1,2}(?!\d)|\d\s?[万亿億千百]|\d\s?(?:lakh|crore)|\d[acefijlnopqruvyz](?!\w)"
+)  # nor a decimal comma
 _SHARE_OF = re.compile(r"\s*[~≈]?\s*[\d.,]+\s?%\s+of\b")
 _USED_OF = re.compile(r"\s*\d+/\d+(?!\d)")  # 8×3 = 28/32 registers
 _SET = re.compile(r"[A-Za-z_]=\Z")
@@ -75,6 +77,8 @@ def _begins_by_itself(value: Value, text: str, tokens: list[Token]) -> bool:
     """Whether nothing before an expression makes it a part of something else, and no name stands in it."""
     first = value.numbers[0].start
     before = [token for token in tokens if token.start < first]
+    if any(token.kind in ("operator", "power") for token in before):
+        return False  # a part of a product: "32 × grad-accum 8 × seq 1024"
     opened = 0
     while before and before[-1].kind == "open":
         before.pop()

@@ -12,6 +12,7 @@ from itertools import combinations
 
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
+from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.wording import about, matters, middle, with_unit
@@ -28,6 +29,10 @@ _INCLUDES = re.compile(
 )
 _FOR = re.compile(r"<(\d+)> (?:/|for|in|over) <(\d+)>[^<>.;]{0,12}\(\s?<(\d+)>(?:,\s?<(\d+)>)?")
 _RATE = re.compile(r"(?<! of )<(\d+)> (?:in|over) <(\d+)> ?(?:=|→|≈) ?<(\d+)>")
+_FREE = re.compile(
+    r"<(\d+)>(?: \w+)? ?(?:/|of|out of) ?<(\d+)>(?: \w+)?[,;:(] ?(?:and |with )?<(\d+)> "
+    r"(?:free|left|remaining|unused|available)\b"
+)
 _BOTH = re.compile(r"\(\s?<(\d+)>,\s?<(\d+)>")
 _INVERSE_ROOM = Decimal("0.01")
 _MOST_PARTS = 5
@@ -45,6 +50,7 @@ def find(document: Document) -> Iterator[Finding]:
             yield from _included(sentence)
             yield from _items(sentence)
             yield from _rates(sentence)
+            yield from _free(sentence)
 
 
 def _totals(sentence: Sentence) -> Iterator[Finding]:
@@ -122,7 +128,7 @@ def _items(sentence: Sentence) -> Iterator[Finding]:
             if each.hedge or not (unit.startswith("s/") or unit.endswith("/s")):
                 continue
             right = value(whole) / value(count) if unit.startswith("s/") else value(count) / value(whole)
-            if _wide(value(each)).apart(_roomy(right)):
+            if _wide(value(each)).apart(_roomy(right)) and _has_slip(each, whole, right):
                 yield _of_item(each, whole, count, right)
                 return
     for found in _BOTH.finditer(sentence.marked):
@@ -130,7 +136,7 @@ def _items(sentence: Sentence) -> Iterator[Finding]:
         units = base(a.unit)[0].split("/"), base(b.unit)[0].split("/")
         if len(units[0]) == 2 and units[0] == units[1][::-1] and "s" in units[0] and min(a.low, b.low) > 0:
             right = exact(1) / value(a)
-            if _wide(value(b)).apart(_roomy(right)):
+            if _wide(value(b)).apart(_roomy(right)) and _has_slip(b, a, right):
                 yield _of_item(b, a, None, right)
 
 
@@ -143,8 +149,33 @@ def _rates(sentence: Sentence) -> Iterator[Finding]:
             continue
         if min(work.low, time.low) > 0 and not (work.hedge or time.hedge or rate.hedge):
             right = value(work) / value(time)
-            if _wide(value(rate)).apart(_roomy(right)):
+            if _wide(value(rate)).apart(_roomy(right)) and _has_slip(rate, work, right):
                 yield _of_item(rate, work, time, right)
+
+
+def _free(sentence: Sentence) -> Iterator[Finding]:
+    """ "30.92 GiB / 31.25 GiB, 0.33 GiB free"."""
+    for found in _FREE.finditer(sentence.marked):
+        used, whole, free = (sentence.numbers[int(k)] for k in found.groups())
+        if not (used.unit == whole.unit == free.unit != "" and not any(each.hedge for each in (used, whole, free))):
+            continue
+        left, right = value(used) + value(free), value(whole)
+        if not _wide(right).apart(_wide(left)):
+            continue
+        ways = ((whole, left), (used, right - value(free)), (free, right - value(used)))
+        size = float(base(whole.unit)[1])
+        if any(x.low > 0 and slip(each.text, float(x.low) / size, float(x.high) / size) for each, x in ways):
+            yield _of_sum(whole, [used, free], left)
+
+
+def _has_slip(number: Number, given: Number, right: Bounds) -> bool:
+    """Whether a slip in a quotient, or in what was divided or divides, would make it right."""
+    ratio = right / value(number)
+    for each, meant in ((number, right), (given, value(given) / ratio), (given, value(given) * ratio)):
+        size = float(base(each.unit)[1])
+        if slip(each.text, float(meant.low) / size, float(meant.high) / size):
+            return True
+    return False
 
 
 def _roomy(bounds: Bounds) -> Bounds:
