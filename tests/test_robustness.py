@@ -35,7 +35,7 @@ from scalelens.parsing.launcher_prefixes import SRUN_CUT
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import CHUNK, FED, Source, open_source
 from scalelens.tables import SCHEMAS
-from spread import spread
+from spread import by_day_and_at_night, spread
 
 LOADED = formats.load()
 OF_LINES = {name_of(module) for module in LOADED.of_lines}
@@ -138,7 +138,7 @@ def each_file(function: Callable[..., None]) -> Callable[..., None]:
 
 def by_day(name: str, count: int, of: int) -> pytest.MarkDecorator:
     """So many of the ways to change a file are tried by day, others for each file, and all at night."""
-    return pytest.mark.parametrize(name, [count, pytest.param(of, marks=pytest.mark.slow)])
+    return by_day_and_at_night(name, [count], [of])
 
 
 # Damage
