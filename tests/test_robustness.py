@@ -127,13 +127,13 @@ def _named(path: Path) -> str:
 
 
 def each_text(function: Callable[..., None]) -> Callable[..., None]:
-    """The test for the fixtures that are texts of lines: a fifth of each format by day."""
-    return pytest.mark.parametrize("path", spread(TEXTS, _named, function.__name__, share=5))(function)
+    """The test for the fixtures that are texts of lines: an eighth of each format by day, and at least one."""
+    return pytest.mark.parametrize("path", spread(TEXTS, _named, function.__name__, share=8))(function)
 
 
 def each_file(function: Callable[..., None]) -> Callable[..., None]:
-    """The test for all fixtures: a fifth of each format by day."""
-    return pytest.mark.parametrize("path", spread(FILES, _named, function.__name__, share=5))(function)
+    """The test for all fixtures: an eighth of each format by day, and at least one."""
+    return pytest.mark.parametrize("path", spread(FILES, _named, function.__name__, share=8))(function)
 
 
 def by_day(name: str, count: int, of: int) -> pytest.MarkDecorator:
@@ -237,7 +237,7 @@ def test_damage_never_raises_and_is_counted(case: tuple[str, bytes]) -> None:
 
 
 @by_day("places_tried", 1, of=8)
-@pytest.mark.parametrize("name", spread(CONTENTS, str, "every number", share=5))
+@pytest.mark.parametrize("name", spread(CONTENTS, str, "every number", share=8))
 def test_every_number_may_be_anything(name: str, places_tried: int) -> None:
     content = CONTENTS[name]
     chance = random.Random(name)
@@ -569,7 +569,7 @@ FILLINGS = (b" ", b"9", b"a.", b"| x: 1.0 ", b": 1 ", b"[Rank 1] ", b"(1, 2) ", 
 
 
 @pytest.mark.parametrize("fillings", [3, pytest.param(len(FILLINGS), marks=pytest.mark.slow)])
-@pytest.mark.parametrize("anchor", spread(set(ANCHORS), lambda anchor: anchor.decode().strip(), "long line", share=4))
+@pytest.mark.parametrize("anchor", spread(set(ANCHORS), lambda anchor: anchor.decode().strip(), "long line", share=8))
 def test_a_long_line_costs_no_more_than_its_length(anchor: bytes, fillings: int) -> None:
     def seconds(size: int, filling: bytes) -> float:
         filler = filling * (size // len(filling))
