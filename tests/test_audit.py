@@ -256,9 +256,7 @@ PAGES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "d
 LONG = ("docs/formats.md", "docs/queries.md")  # printed from headers: they take longer than all other pages
 
 
-@pytest.mark.parametrize(
-    "page", [pytest.param(page, marks=pytest.mark.slow if page in LONG else ()) for page in PAGES]
-)
+@pytest.mark.parametrize("page", [pytest.param(page, marks=pytest.mark.slow if page in LONG else ()) for page in PAGES])
 def test_the_pages_of_the_project_contradict_nothing(page: str) -> None:
     found = inconsistencies(read(ROOT / page))
     assert page in ("docs/audit.md", "docs/studies/caraml.md") or found == []  # these show what does not hold

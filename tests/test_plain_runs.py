@@ -123,7 +123,9 @@ def logs(draw: st.DrawFn) -> tuple[list[Row], Row, list[Row]]:
     return rows, facts, phases
 
 
-FOUR_LOGS = st.tuples(logs(), logs(), logs(), logs())  # asked together: to plan a question takes longer than to answer it
+FOUR_LOGS = st.tuples(
+    logs(), logs(), logs(), logs()
+)  # asked together: to plan a question takes longer than to answer it
 
 
 @settings(max_examples=6, deadline=None)
