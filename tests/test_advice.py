@@ -366,20 +366,23 @@ def test_advice_without_a_case_is_told() -> None:
     assert without_case(texts_of_sql(code)) == ["'set moon_phase = ... under [facts]'"]
 
 
-@cache
 def python_texts() -> list[tuple[Path, str]]:
-    """Texts of the sources that are not docstrings; values that are filled in are `{}`."""
+    return [(path, text) for path in sorted(SOURCES.rglob("*.py")) for text in texts_of(path)]
+
+
+@cache
+def texts_of(path: Path) -> list[str]:
+    """Texts of a source that are not docstrings; values that are filled in are `{}`."""
     texts = []
-    for path in sorted(SOURCES.rglob("*.py")):
-        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-        in_texts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
-        not_texts = in_texts | {id(node.value) for node in nodes if isinstance(node, ast.Expr)}  # docstrings
-        for node in nodes:
-            if isinstance(node, ast.JoinedStr):
-                parts = (part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
-                texts.append((path, "".join(map(str, parts))))
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in not_texts:
-                texts.append((path, node.value))
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    in_texts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    not_texts = in_texts | {id(node.value) for node in nodes if isinstance(node, ast.Expr)}  # docstrings
+    for node in nodes:
+        if isinstance(node, ast.JoinedStr):
+            parts = (part.value if isinstance(part, ast.Constant) else "{}" for part in node.values)
+            texts.append("".join(map(str, parts)))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in not_texts:
+            texts.append(node.value)
     return texts
 
 
@@ -387,9 +390,10 @@ NEED_PARAMETERS = {"differences", "compared_runs", "compare_published"}
 
 
 def named_commands() -> list[str]:
-    """Questions and figures that messages name."""
-    named = re.compile(r"scalelens ((?:query|plot) [a-z]\w+)")
-    return sorted({match for _, text in python_texts() for match in named.findall(text)})
+    """Questions and figures that messages name.  Each process that collects the tests looks for them."""
+    named, may_name = re.compile(r"scalelens ((?:query|plot) [a-z]\w+)"), re.compile(r"scalelens[ \"'](?!import)")
+    paths = (path for path in SOURCES.rglob("*.py") if may_name.search(path.read_text(encoding="utf-8")))
+    return sorted({match for path in paths for text in texts_of(path) for match in named.findall(text)})
 
 
 @pytest.fixture(scope="module")
