@@ -12,6 +12,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
 
+import spread
+
 if TYPE_CHECKING:
     from command_line import Run
     from little_warehouse import Warehouse
@@ -31,6 +33,11 @@ settings.load_profile("tests")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update", action="store_true", help="rewrite the goldens")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.markexpr == "not slow":
+        spread.only_by_day()
 
 
 def pytest_collection_finish() -> None:

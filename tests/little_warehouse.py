@@ -142,9 +142,9 @@ def rows_of_the_goldens() -> dict[str, pa.Table]:
         return {path.stem: connection.sql(read(path)).to_arrow_table() for path in (FIXTURES / "tables").glob("*.csv")}
 
 
-def little_warehouse() -> Warehouse:
+def little_warehouse(connection: duckdb.DuckDBPyConnection | None = None) -> Warehouse:
     """The warehouse of the goldens."""
-    little = Warehouse()
+    little = Warehouse(connection)
     for table, rows in rows_of_the_goldens().items():
         insert(little.connection, table, rows)
     little.connection.execute(MEMBERS_OF_STEPS)

@@ -253,9 +253,10 @@ def test_what_cannot_be_true_is_accused(what: str) -> None:
 
 
 PAGES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
+LONG = ("docs/formats.md", "docs/queries.md")  # printed from headers: they take longer than all other pages
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [pytest.param(page, marks=pytest.mark.slow if page in LONG else ()) for page in PAGES])
 def test_the_pages_of_the_project_contradict_nothing(page: str) -> None:
     found = inconsistencies(read(ROOT / page))
     assert page in ("docs/audit.md", "docs/studies/caraml.md") or found == []  # these show what does not hold

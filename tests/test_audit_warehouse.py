@@ -217,6 +217,7 @@ def test_a_table_of_true_numbers_is_not_accused(study: Auditor) -> None:
     assert len(rows) == 5 and kinds == {"reproduced": 15}
 
 
+@pytest.mark.slow
 def test_result_tables_of_mlperf_are_not_accused(tmp_path: Path) -> None:
     if not CORPUS.is_dir():
         pytest.skip("no corpus of real files beside the project")

@@ -177,9 +177,9 @@ def text_of_spec(spec: dict) -> str:
     )
 
 
-@pytest.mark.parametrize("case", spread(CASES, str, "schema"))
+@pytest.mark.parametrize("case", spread(CASES, lambda case: case.replace("/", " "), "schema", share=5))
 def test_schema(case):
-    """Figures are not checked against it."""
+    """Figures are not checked against it.  By day a fifth of all: a specification that its golden holds stays valid."""
     chart_of(case).to_dict()
 
 

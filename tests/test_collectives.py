@@ -52,6 +52,22 @@ def fill(
 # Arrival and waiting
 
 
+def test_lateness_is_that_in_the_group_where_a_rank_is_latest(warehouse: Warehouse) -> None:
+    fill(warehouse)
+    later = [[1000 + 3 * start for start in starts] for starts in ARRIVALS]
+    warehouse.connection.execute("DELETE FROM runs")
+    fill(warehouse, later, process_group="1")
+    in_groups: dict[int, dict[str, float]] = {}
+    for row in warehouse.ask(
+        "SELECT rank, process_group, sum(blame_ns // (ranks - 1)) / 1e9 AS lateness_s FROM collective_arrivals() GROUP BY ALL"
+    ):
+        in_groups.setdefault(row["rank"], {})[row["process_group"]] = row["lateness_s"]
+    found = {row["rank"]: (row["process_group"], row["lateness_s"]) for row in warehouse.ask("FROM late_ranks()")}
+    assert sorted(found) == [0, 1, 2] and found[1] == ("1", pytest.approx(max(in_groups[1].values())))
+    assert all(lateness == pytest.approx(max(in_groups[rank].values())) for rank, (_, lateness) in found.items())
+    assert min(in_groups[1].values()) < max(in_groups[1].values())
+
+
 def test_who_arrives_last_and_what_that_costs(warehouse: Warehouse) -> None:
     fill(warehouse)
     rows = warehouse.ask("FROM collectives()")

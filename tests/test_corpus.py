@@ -1,4 +1,7 @@
-"""Real files that no one here wrote, and what their authors publish about them.  Skipped where they do not lie beside the project."""
+"""Real files that no one here wrote, and what their authors publish about them.  Skipped where they do not lie beside the project.
+
+By day the series whose numbers somebody published; all files together are read at night.
+"""
 
 import gzip
 import json
@@ -77,6 +80,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return warehouse
 
 
+@pytest.mark.slow
 def test_whole_corpus_is_read_without_a_failure_of_a_format(logs: Path, traces: duckdb.DuckDBPyConnection) -> None:
     failures = "SELECT * FROM problems WHERE reason LIKE 'the format % failed%'"
     assert answer(logs, failures).fetchall() == []
@@ -93,6 +97,7 @@ UNREAD = {  # by the name of the file: what its lines that look like training be
 }
 
 
+@pytest.mark.slow
 def test_lines_that_look_like_training_are_reported_where_they_are(logs: Path) -> None:
     """A format may come to read some of them; what is reported beside them is a false alarm, unless it is looked at."""
     rows = answer(
@@ -226,6 +231,7 @@ def test_documents_that_quote_logs_give_no_rows(corpus: Path, tmp_path: Path) ->
     assert rows == [([], 0, 0)]
 
 
+@pytest.mark.slow
 def test_every_file_is_understood_or_named(logs: Path) -> None:
     """No line of a format is beyond it; what is no log is a document, or the table named here."""
     connection = scalelens.connect(logs)
@@ -325,6 +331,7 @@ COMMUNICATES = re.compile(
 )
 
 
+@pytest.mark.slow
 def test_class_of_every_kernel(traces: duckdb.DuckDBPyConnection) -> None:
     rows = traces.execute(
         "SELECT regexp_replace(split_part(path, '/corpus/traces/', 2), '!.*|/[^/]*$', '') AS folder, "
@@ -335,6 +342,7 @@ def test_class_of_every_kernel(traces: duckdb.DuckDBPyConnection) -> None:
     assert {folder: tuple(counts) for folder, *counts in rows} == CLASSES
 
 
+@pytest.mark.slow
 def test_no_name_of_communication_is_compute(traces: duckdb.DuckDBPyConnection) -> None:
     names = [name for (name,) in traces.execute(
         "SELECT DISTINCT name FROM events WHERE class = 'compute'"
@@ -344,6 +352,7 @@ def test_no_name_of_communication_is_compute(traces: duckdb.DuckDBPyConnection) 
     assert found == []
 
 
+@pytest.mark.slow
 def test_every_file_of_traces_is_understood_or_named(traces: duckdb.DuckDBPyConnection) -> None:
     """Reports of analysers, maps and settings beside the traces are no traces; all else is whole."""
     assert traces.execute("FROM problems").fetchall() == []
@@ -364,6 +373,7 @@ def test_every_file_of_traces_is_understood_or_named(traces: duckdb.DuckDBPyConn
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_memory_timeline_by_category(traces: duckdb.DuckDBPyConnection) -> None:
     """Bytes held by category at the end, and the most of all together, as the file's numbers add up."""
     file = TRACES / "facebookresearch__HolisticTraceAnalysis/tests/data/memory_analysis/memory_timeline.raw.gz"
@@ -479,6 +489,7 @@ def test_runs_at_other_clocks_are_not_pooled_in_silence(corpus: Path, tmp_path: 
         assert (row["efficiency"] or 0) < 1.02 or "above 102 %" in row["note"]
 
 
+@pytest.mark.slow
 def test_no_repeats_of_the_corpus_differ_without_a_warning(logs: Path) -> None:
     rows = scalelens.query("scaling", logs)
     times = {row[0]: row[1] for row in answer(logs, "SELECT run_id, step_s FROM batch_stats()").fetchall()}
@@ -530,8 +541,10 @@ def test_published_minutes_of_hipergator(corpus: Path, tmp_path: Path) -> None:
     assert set(costs["run_origin"]) == {"run"}
 
 
+@pytest.mark.slow
 def test_every_metric_answers_of_the_corpus_and_sums_are_exact(logs: Path) -> None:
-    epochs = scalelens.query("epoch_times", logs).filter(pl.col("epoch_s").is_not_null())
+    study = scalelens.open(logs)
+    epochs = study.query("epoch_times").filter(pl.col("epoch_s").is_not_null())
     parts = ("batches_s", "first_batch_s", "tail_s", "validation_s", "startup_s", "rest_s")
     assert epochs.height > 300
     for row in epochs.iter_rows(named=True):
@@ -539,7 +552,7 @@ def test_every_metric_answers_of_the_corpus_and_sums_are_exact(logs: Path) -> No
         assert row["train_s"] is None or row["train_s"] <= row["epoch_s"] * 1.001
         assert row["rest_s"] > -0.01 * row["epoch_s"], row
     for metric in ("t_b", "mean_s", "t_ep", "t_tr", "throughput", "tflops"):
-        rows = scalelens.query("scaling", logs, metric=metric)
+        rows = study.query("scaling", metric=metric)
         assert rows.height > 0, metric
         assert rows.filter(pl.col("efficiency") > 1.02, ~pl.col("note").fill_null("").str.contains("102 %")).is_empty()
 

@@ -52,20 +52,31 @@ def samplings(draw: st.DrawFn) -> list[list[float]]:
     return files
 
 
-@given(samplings(), st.sampled_from(["trapezoid", "left", "right"]), st.booleans())
-@settings(max_examples=40, deadline=None)
-def test_a_constant_power_is_its_time_whatever_the_sampling(files: list[list[float]], method: str, ranks: bool) -> None:
+FOUR_RUNS = st.lists(
+    st.tuples(samplings(), st.booleans()), min_size=4, max_size=4
+)  # planning takes longer than four runs
+
+
+@given(FOUR_RUNS, st.sampled_from(["trapezoid", "left", "right"]))
+@settings(max_examples=10, deadline=None)
+def test_a_constant_power_is_its_time_whatever_the_sampling(
+    runs: list[tuple[list[list[float]], bool]], method: str
+) -> None:
     warehouse = Warehouse()
-    warehouse.insert("runs", [{"run_id": "r"}])
-    for number, times in enumerate(files):
-        readings(warehouse, [(time, WATTS) for time in times], file_id=f"p{number}")
-        if ranks:
-            fact = {"run_id": "r", "file_id": f"p{number}", "line": 1, "key": "measured_by_rank", "value": str(number)}
-            warehouse.insert("params", [fact])
-    (row,) = integrated(warehouse, method=method)
-    assert row["energy_j"] == pytest.approx(30_000, rel=1e-9)
-    assert row["mean_w"] == pytest.approx(WATTS, rel=1e-9)
-    assert row["span_s"] == 100
+    warehouse.insert("runs", [{"run_id": str(place)} for place in range(len(runs))])
+    for place, (files, ranks) in enumerate(runs):
+        for number, times in enumerate(files):
+            file = {"run_id": str(place), "file_id": f"p{place}-{number}"}
+            readings(warehouse, [(time, WATTS) for time in times], **file)
+            if ranks:
+                fact = {**file, "line": 1, "key": "measured_by_rank", "value": str(number)}
+                warehouse.insert("params", [fact])
+    rows = integrated(warehouse, method=method)
+    assert sorted(row["run_id"] for row in rows) == ["0", "1", "2", "3"]
+    for row in rows:
+        assert row["energy_j"] == pytest.approx(30_000, rel=1e-9)
+        assert row["mean_w"] == pytest.approx(WATTS, rel=1e-9)
+        assert row["span_s"] == 100
 
 
 def test_a_gap_lowers_the_coverage(warehouse: Warehouse) -> None:
@@ -202,12 +213,13 @@ def test_sensors_side_by_side_cover_the_same_time(warehouse: Warehouse) -> None:
 
 
 def stepped(warehouse: Warehouse, first: float, step_s: float, count: int, origin: str = "utc", **run: Any) -> None:
-    """A run `r` of `count` steps, the first beginning `first` seconds into the day."""
+    """A run, `r` if it has no other name, of `count` steps, the first beginning `first` seconds into the day."""
     times = [first + step_s * k for k in range(1, count + 1)]
     stamps = [(DAY_NS + round(time * 1e9)) // 1000 for time in times]
-    warehouse.insert("runs", [{"run_id": "r", **run}])
+    run = {"run_id": "r"} | run
+    warehouse.insert("runs", [run])
     shared = {
-        "run_id": "r",
+        "run_id": run["run_id"],
         "file_id": "l",
         "attempt": 0,
         "step_s": step_s,
@@ -302,37 +314,50 @@ CATALOG = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("device_model", "device_unit", "scope", "limits"),
-    [
-        ("NVIDIA H100", "gpu", "gpu", {"device": 700, "package": 700, "node": None}),
-        ("NVIDIA H100", None, "gpu", {"device": 700, "package": 700, "node": None}),
-        ("AMD MI250X", "gcd", "oam", {"device": 280, "package": 560, "node": None}),
-        ("AMD MI250X", "gcd", "gcd", {"device": 280, "package": 560, "node": None}),
-        ("AMD MI250X OAM", "gcd", "oam", {"device": 280, "package": 560, "node": None}),
-        ("AMD MI250X", "gpu", "oam", {"device": None, "package": None}),  # of a half or a whole one, who knows
-        ("Unheard of", "gpu", "gpu", {"device": None}),
-    ],
+LIMITS: tuple[tuple[str, str | None, str, dict[str, float | None]], ...] = (
+    ("NVIDIA H100", "gpu", "gpu", {"device": 700, "package": 700, "node": None}),
+    ("NVIDIA H100", None, "gpu", {"device": 700, "package": 700, "node": None}),
+    ("AMD MI250X", "gcd", "oam", {"device": 280, "package": 560, "node": None}),
+    ("AMD MI250X", "gcd", "gcd", {"device": 280, "package": 560, "node": None}),
+    ("AMD MI250X OAM", "gcd", "oam", {"device": 280, "package": 560, "node": None}),
+    ("AMD MI250X", "gpu", "oam", {"device": None, "package": None}),  # of a half or a whole one, who knows
+    ("Unheard of", "gpu", "gpu", {"device": None}),
 )
-def test_share_of_the_power_limit(
-    warehouse: Warehouse, device_model: str, device_unit: str | None, scope: str, limits: dict[str, float | None]
-) -> None:
+
+
+def test_share_of_the_power_limit(warehouse: Warehouse) -> None:
     fields = ("place", "device", "unit", "pattern", "tdp_w")
     rows = [dict(zip(fields, (place, *row), strict=True)) for place, row in enumerate(CATALOG, 1)]
     warehouse.insert("devices_catalog", rows)
-    devices = 4 if scope == "oam" and device_unit == "gcd" else 2
-    stepped(warehouse, 0, 2, 20, devices=devices, device_unit=device_unit, device_model=device_model, nodes=1)
-    for device in ("d:0", "d:1"):
-        readings(warehouse, [(0, 140), (40, 140)], device=device, scope=scope)
-    for per, limit in limits.items():
-        (row,) = warehouse.ask(f"FROM energy_efficiency(per := '{per}')")
-        assert row["tdp_w"] == limit
-        assert row["tdp_share"] == (limit and pytest.approx(row["unit_w"] / limit))
-    if scope in ("oam", "gcd") and device_unit == "gcd":  # 140 W of an OAM are 70 W of each GCD, the same share of both
-        shares = [
-            warehouse.ask(f"FROM energy_efficiency(per := '{per}')")[0]["tdp_share"] for per in ("device", "package")
-        ]
-        assert shares == [pytest.approx(140 / 560 if scope == "oam" else 280 / 560)] * 2
+    for place, (device_model, device_unit, scope, _) in enumerate(LIMITS):
+        run = str(place)
+        devices = 4 if scope == "oam" and device_unit == "gcd" else 2
+        stepped(
+            warehouse,
+            0,
+            2,
+            20,
+            run_id=run,
+            devices=devices,
+            device_unit=device_unit,
+            device_model=device_model,
+            nodes=1,
+        )
+        for device in ("d:0", "d:1"):
+            where = {"run_id": run, "file_id": f"p{run}", "node": f"n{run}", "device": device, "scope": scope}
+            readings(warehouse, [(0, 140), (40, 140)], **where)
+    for per in ("device", "package", "node"):
+        asked = warehouse.ask(f"FROM energy_efficiency(per := '{per}')")
+        found = {int(row["run_id"]): row for row in asked}
+        assert len(found) == len(asked)
+        for place, (_, device_unit, scope, limits) in enumerate(LIMITS):
+            if per in limits:
+                row, limit = found[place], limits[per]
+                assert row["tdp_w"] == limit
+                assert row["tdp_share"] == (limit and pytest.approx(row["unit_w"] / limit))
+                # 140 W of an OAM are 70 W of each GCD, the same share of both
+                if per != "node" and scope in ("oam", "gcd") and device_unit == "gcd":
+                    assert row["tdp_share"] == pytest.approx(140 / 560 if scope == "oam" else 280 / 560)
 
 
 def test_energy_that_the_log_prints(warehouse: Warehouse) -> None:
@@ -471,19 +496,24 @@ def test_half_of_the_devices_measured_is_no_half_of_the_energy(warehouse: Wareho
 # Over time
 
 
-@given(st.lists(st.floats(0, 700), min_size=2, max_size=400), st.sampled_from([4, 20, 100, 1000]))
-@settings(max_examples=30, deadline=None)
-def test_thinned_power_keeps_its_ends_and_extremes(watts: list[float], points: int) -> None:
+@given(
+    st.lists(st.lists(st.floats(0, 700), min_size=2, max_size=200), min_size=3, max_size=3),
+    st.sampled_from([4, 20, 100, 1000]),
+)
+@settings(max_examples=10, deadline=None)
+def test_thinned_power_keeps_its_ends_and_extremes(runs: list[list[float]], points: int) -> None:
     warehouse = Warehouse()
-    warehouse.insert("runs", [{"run_id": "r"}])
-    readings(warehouse, [(k / 2, value) for k, value in enumerate(watts)])
-    rows = warehouse.ask(f"FROM power_over_time(points := {points})")
-    drawn = [(row["begins_s"], row["power_w"]) for row in rows]
-    assert len(drawn) <= max(points, 4) and set(drawn) <= {(k / 2, value) for k, value in enumerate(watts)}
-    assert (drawn[0], drawn[-1]) == ((0, watts[0]), ((len(watts) - 1) / 2, watts[-1]))
-    assert {min(watts), max(watts)} <= {value for _, value in drawn}
-    if len(watts) <= points:
-        assert len(drawn) == len(watts)
+    warehouse.insert("runs", [{"run_id": str(place)} for place in range(len(runs))])
+    for place, watts in enumerate(runs):
+        readings(warehouse, [(k / 2, value) for k, value in enumerate(watts)], run_id=str(place), file_id=f"p{place}")
+    rows = warehouse.ask(f"FROM power_over_time(points := {points}) ORDER BY begins_s")
+    for place, watts in enumerate(runs):
+        drawn = [(row["begins_s"], row["power_w"]) for row in rows if row["run_id"] == str(place)]
+        assert len(drawn) <= max(points, 4) and set(drawn) <= {(k / 2, value) for k, value in enumerate(watts)}
+        assert (drawn[0], drawn[-1]) == ((0, watts[0]), ((len(watts) - 1) / 2, watts[-1]))
+        assert {min(watts), max(watts)} <= {value for _, value in drawn}
+        if len(watts) <= points:
+            assert len(drawn) == len(watts)
 
 
 def test_phases_of_a_run_lie_over_its_readings(warehouse: Warehouse) -> None:

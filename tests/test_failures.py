@@ -70,7 +70,10 @@ def test_a_line_tells_its_cause(warehouse: Warehouse, line: tuple[str, str]) -> 
 def test_the_first_line_after_the_last_step_tells_the_cause(warehouse: Warehouse) -> None:
     add_run(warehouse, "r", "error", "srun: error: n2: task 5: Exited with exit code 1")
     common = {"run_id": "r", "file_id": "r", "part": 0}
-    warehouse.insert("steps", [{**common, "line": 5, "step": 40, "step_s": 2.0, "phase": "train"}])
+    steps = [
+        {**common, "line": line, "step": step, "step_s": 2.0, "phase": "train"} for line, step in ((2, 39), (5, 40))
+    ]
+    warehouse.insert("steps", steps)
     warehouse.insert(
         "params",
         [{**common, "line": line, "key": "failure_text", "value": value} for line, value in (

@@ -20,6 +20,7 @@ from scalelens.ingestion.recognize import read_rows
 from scalelens.parsing.format_file import heading, name_of, samples, title
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source, open_source
+from spread import spread
 
 LOADED = formats.load()
 MODULES = {name_of(module): module for module in (*LOADED.of_lines, *LOADED.of_files)}
@@ -111,7 +112,7 @@ def test_fixture_gives_golden_rows(path: Path, golden) -> None:
         golden(as_csv(tables[table]) if table in tables else "", path.with_name(f"{stem}.{table}.csv"))
 
 
-@pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize("path", spread(CASES, lambda path: f"{path.parent.name}/{path.name}", "gzip"))
 def test_same_rows_from_gzip_under_another_name(path: Path, tmp_path: Path) -> None:
     packed = tmp_path / "renamed.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))

@@ -4,6 +4,7 @@ import json
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import scalelens
@@ -18,7 +19,7 @@ from scalelens.ingestion.ingest import ingest
 from scalelens.parsing.format_file import name_of
 from scalelens.tabular.cells import TableRecord
 from scalelens.tabular.column_names import read_name
-from scalelens.tabular.column_values import ColumnValues, Survey
+from scalelens.tabular.column_values import ColumnValues, Survey, stamp_scales
 from scalelens.tabular.role_table import ROLES, UNITS_OF_KIND
 from scalelens.tabular.roles import assign, mapped
 
@@ -235,6 +236,26 @@ def test_a_step_that_begins_anew_with_each_epoch_is_counted_on(name: str, tmp_pa
     found = asked(path, tmp_path, "SELECT step, attempt FROM steps ORDER BY line")
     assert [step for step, _ in found] == [0, 1, 2, 3, 4, 5]
     assert {attempt for _, attempt in found} == {0}
+
+
+@pytest.mark.parametrize("per_second", [1, 10**3, 10**6, 10**9])
+def test_a_time_since_1970_tells_its_unit_by_its_size(per_second: int, tmp_path: Path) -> None:
+    rows = (f"{step},{4 / step},{(1_700_000_000 + step) * per_second}" for step in range(1, 40))
+    path = table(tmp_path / "train.csv", "step,loss,timestamp", *rows)
+    found = asked(path, tmp_path, "SELECT epoch(min(ts)), epoch(max(ts)) FROM steps")
+    assert found == [(1_700_000_001, 1_700_000_039)]
+
+
+def test_clocks_of_trackers_tell_their_unit_by_their_size() -> None:
+    scales, known = stamp_scales(np.array([1.7e9, 1.7e12, 1.7e15, 1.7e18, 5.0]))
+    assert (scales.tolist(), known.tolist()) == ([1, 1e3, 1e6, 1e9, 1], [True, True, True, True, False])
+
+
+def test_what_stands_in_an_array_in_place_of_a_record_is_shown(tmp_path: Path) -> None:
+    rows = [{"step": step, "step_time_s": step / 4} for step in range(1, 40)]
+    (tmp_path / "steps.json").write_text(json.dumps(rows)[:-1] + " and so on")
+    found = asked(tmp_path / "steps.json", tmp_path, "SELECT text FROM problems WHERE text <> ''")
+    assert found == [(" and so on",)]
 
 
 def test_a_step_that_goes_back_is_a_restart(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ A golden `fixtures/glance/<query>_<width>.txt` is what a terminal of that width 
 
 import io
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from little_warehouse import FIXTURES, MEMBERS_OF_RUNS, QUERIES, Warehouse
+from little_warehouse import (
+    MEMBERS_OF_RUNS,
+    QUERIES,
+    Warehouse,
+    empty_warehouse,
+    insert,
+    rows_of_the_goldens,
+)
 from scalelens.cli import terminal_tables
 from scalelens.database.execute import frame as answer
 from scalelens.queries.header import QueryColumn
@@ -42,12 +50,20 @@ def test_what_people_ask_has_a_glance(name: str) -> None:
     assert QUERIES[name].glance
 
 
-@pytest.mark.parametrize("name", PRINTED)
-def test_printed_table(warehouse: Warehouse, name: str, monkeypatch: pytest.MonkeyPatch, golden: Any) -> None:
-    for path in sorted((FIXTURES / "tables").glob("*.csv")):
-        warehouse.connection.execute(f"INSERT INTO {path.stem} BY NAME FROM read_csv('{path}', nullstr = '')")
+@pytest.fixture(scope="module")
+def filled() -> Iterator[Warehouse]:
+    """The rows of the goldens, which no test here changes."""
+    warehouse = Warehouse(empty_warehouse())
+    for table, rows in rows_of_the_goldens().items():
+        insert(warehouse.connection, table, rows)
     warehouse.connection.execute(MEMBERS_OF_RUNS)
-    rows = answer(warehouse.connection, f"FROM {name}()")
+    yield warehouse
+    warehouse.connection.close()
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_printed_table(filled: Warehouse, name: str, monkeypatch: pytest.MonkeyPatch, golden: Any) -> None:
+    rows = answer(filled.connection, f"FROM {name}()")
     for width in (80, 120, 200):
         text = printed(rows, name, width, monkeypatch)
         golden(text, GOLDENS / f"{name}_{width}.txt")

@@ -1,5 +1,6 @@
 """The global batch that follows from other facts: when, from which, and what it excludes."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -34,46 +35,57 @@ def test_weak_scaling_without_a_stated_batch(tmp_path: Path, micro_batch: int) -
     assert ask_sql(home, stated + "WHERE key LIKE 'global_batch_size%'").rows() == [(2, True)]
 
 
-@pytest.mark.parametrize(
-    ("facts", "batch", "origin"),
-    [
-        ({}, 32, PLAIN),
-        ({"gradient_accumulation": 1}, 32, PLAIN),
-        ({"gradient_accumulation": 4}, 128, PLAIN + ", with accumulation"),
-        ({"tp": 2}, 16, PLAIN),
-        ({"tp": 3}, None, None),
-        ({"cp": 2}, 16, PLAIN),
-        ({"dp": 2}, 8, PLAIN),
-        ({"pp": 2}, None, None),
-        ({"pp": 1}, 32, PLAIN),
-        ({"pp": 2, "gradient_accumulation": 4}, 64, PLAIN + ", with accumulation"),
-        ({"device_unit": "ipu"}, None, None),
-        ({"device_unit": "ipu", "dp": 2}, 8, PLAIN),
-        ({"framework": "composer"}, None, None),
-        ({"framework": "composer", "gradient_accumulation": 2}, 64, PLAIN + ", with accumulation"),
-        ({"global_batch_size": 64}, 64, None),
-        ({"global_batch_size": 64, "pp": 2}, 64, None),
-        ({"batch_per_device": 16}, 128, None),
-        ({"batch_per_device": 4.5}, 36, None),
-        ({"batch_per_device": 4.3}, 32, PLAIN),
-        ({"batch_per_device": 16, "global_batch_size": 64}, 64, None),
-    ],
-)
-def test_what_the_batch_follows_from(
-    tmp_path: Path, facts: dict[str, object], batch: int | None, origin: str | None
-) -> None:
-    """Micro-batches of 4 on 8 devices, with more facts in a sidecar."""
-    write_log(tmp_path / "logs" / "train.csv", 1.0, devices=8, micro_batch_size=4)
-    lines = (f'{key} = "{fact}"' if isinstance(fact, str) else f"{key} = {fact}" for key, fact in facts.items())
-    (tmp_path / "logs" / SIDECAR_NAME).write_text("[facts]\n" + "\n".join(lines) + "\n")
-    home = ingested(tmp_path / "logs", tmp_path / "w")
-    assert ask_sql(home, "SELECT global_batch_size FROM runs").rows() == [(batch,)]
-    origins = ask_sql(home, "SELECT value FROM params WHERE key = 'global_batch_size_origin'").rows()
-    assert origins == ([(origin,)] if origin else [])
-    contradicted = ask(home, "contradictions")["key"].to_list()
-    assert contradicted == (
-        ["global_batch_size"] * 2 if len({"batch_per_device", "global_batch_size"} & {*facts}) == 2 else []
-    )
+STATED: list[tuple[dict[str, object], int | None, str | None]] = [
+    ({}, 32, PLAIN),
+    ({"gradient_accumulation": 1}, 32, PLAIN),
+    ({"gradient_accumulation": 4}, 128, PLAIN + ", with accumulation"),
+    ({"tp": 2}, 16, PLAIN),
+    ({"tp": 3}, None, None),
+    ({"cp": 2}, 16, PLAIN),
+    ({"dp": 2}, 8, PLAIN),
+    ({"pp": 2}, None, None),
+    ({"pp": 1}, 32, PLAIN),
+    ({"pp": 2, "gradient_accumulation": 4}, 64, PLAIN + ", with accumulation"),
+    ({"device_unit": "ipu"}, None, None),
+    ({"device_unit": "ipu", "dp": 2}, 8, PLAIN),
+    ({"framework": "composer"}, None, None),
+    ({"framework": "composer", "gradient_accumulation": 2}, 64, PLAIN + ", with accumulation"),
+    ({"global_batch_size": 64}, 64, None),
+    ({"global_batch_size": 64, "pp": 2}, 64, None),
+    ({"batch_per_device": 16}, 128, None),
+    ({"batch_per_device": 4.5}, 36, None),
+    ({"batch_per_device": 4.3}, 32, PLAIN),
+    ({"batch_per_device": 16, "global_batch_size": 64}, 64, None),
+]
+
+
+@pytest.fixture(scope="module")
+def stated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run for each case: micro-batches of 4 on 8 devices, with more facts in a sidecar."""
+    folder = tmp_path_factory.mktemp("stated")
+    for place, (facts, _, _) in enumerate(STATED):
+        logs = folder / "logs" / f"case{place}"
+        write_log(logs / "train.csv", 1.0 + place / 1000, devices=8, micro_batch_size=4)
+        lines = (f'{key} = "{fact}"' if isinstance(fact, str) else f"{key} = {fact}" for key, fact in facts.items())
+        (logs / SIDECAR_NAME).write_text("[facts]\n" + "\n".join(lines) + "\n")
+    return ingested(folder / "logs", folder / "w")
+
+
+def test_what_the_batch_follows_from(stated: Path) -> None:
+    names = dict(ask_sql(stated, "SELECT run_id, path FROM runs").rows())
+    place_of = {run: int(re.findall(r"case(\d+)", path)[0]) for run, path in names.items()}
+    batches = {
+        place_of[run]: batch for run, batch in ask_sql(stated, "SELECT run_id, global_batch_size FROM runs").rows()
+    }
+    said = ask_sql(stated, "SELECT run_id, value FROM params WHERE key = 'global_batch_size_origin'").rows()
+    origins = {place_of[run]: origin for run, origin in said}
+    contradicted = [(place_of[row["run_id"]], row["key"]) for row in ask(stated, "contradictions").to_dicts()]
+    assert len(batches) == len(STATED) and len(origins) == len(said)
+    for place, (facts, batch, origin) in enumerate(STATED):
+        assert (batches[place], origins.get(place)) == (batch, origin), facts
+        contradictions = [key for of_place, key in contradicted if of_place == place]
+        is_contradicted = {"batch_per_device", "global_batch_size"} <= {*facts}
+        assert contradictions == (["global_batch_size"] * 2 if is_contradicted else []), facts
 
 
 def test_a_batch_per_device_counts_as_much_as_a_sidecars_global_batch(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """The file of macros in the user's cache folder: made once, done without where it cannot be, and the same answers."""
 
+import shutil
 from pathlib import Path
 
 import duckdb
+import polars as pl
 import pytest
 
 import scalelens
@@ -25,6 +27,29 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache" / "scalelens"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file, made once."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        file = macros.macro_file()
+    assert file
+    return file
+
+
+@pytest.fixture
+def filled(cache: Path, made: Path) -> Path:
+    """The cache folder with the file in it."""
+    cache.mkdir(mode=0o700, parents=True)
+    shutil.copy(made, cache)
+    return cache
+
+
+@pytest.fixture(scope="module")
+def expected(home: Path) -> pl.DataFrame:
+    return ask(home, "batch_stats")
 
 
 def catalogs(connection: duckdb.DuckDBPyConnection) -> set[str]:
@@ -62,31 +87,30 @@ def test_older_files_are_removed(home: Path, cache: Path) -> None:
     cache.mkdir(parents=True)
     for k in range(macros.KEPT_FILES + 2):
         (cache / f"queries-{k}-1.4.0.duckdb").touch()
-    connect(home)
+    assert macros.macro_file()
     assert len(list(cache.glob("queries-*"))) == macros.KEPT_FILES
 
 
 @pytest.mark.parametrize(
     "obstacle", ["a file in its place", "others may write there", "no home", "damaged", "no rights"]
 )
-def test_it_is_done_without(home: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, obstacle: str) -> None:
-    expected = ask(home, "batch_stats")
+def test_it_is_done_without(
+    home: Path, filled: Path, expected: pl.DataFrame, monkeypatch: pytest.MonkeyPatch, obstacle: str
+) -> None:
     if obstacle == "a file in its place":
-        cache.parent.mkdir(exist_ok=True)
-        if cache.exists():
-            cache.rename(cache.with_name("away"))
-        cache.touch()
+        filled.rename(filled.with_name("away"))
+        filled.touch()
     elif obstacle == "others may write there":
-        cache.chmod(0o777)
+        filled.chmod(0o777)
     elif obstacle == "no home":
         monkeypatch.setenv("XDG_CACHE_HOME", "/nowhere/at/all")
         monkeypatch.setattr(Path, "mkdir", no_rights)
     elif obstacle == "damaged":
-        next(cache.glob("*.duckdb")).write_bytes(b"nothing that DuckDB knows")
+        next(filled.glob("*.duckdb")).write_bytes(b"nothing that DuckDB knows")
     else:
-        next(cache.glob("*.duckdb")).unlink()
+        next(filled.glob("*.duckdb")).unlink()
         monkeypatch.setattr(macros, "make", no_rights)
-    connection = connect(home)
+    connection = connect(home, "FROM batch_stats()")
     assert "queries" not in catalogs(connection)
     assert connection.execute("SELECT count(*) FROM batch_stats()").fetchall() == [(expected.height,)]
     assert ask(home, "batch_stats").equals(expected)
@@ -96,15 +120,14 @@ def no_rights(*_: object, **__: object) -> None:
     raise PermissionError("no rights")
 
 
-def test_a_damaged_file_is_made_again(home: Path, cache: Path) -> None:
-    connect(home)
-    (file,) = cache.glob("*")
+def test_a_damaged_file_is_made_again(home: Path, filled: Path) -> None:
+    (file,) = filled.glob("*")
     file.write_bytes(b"nothing that DuckDB knows")
     assert "queries" not in catalogs(connect(home))
     assert "queries" in catalogs(connect(home))
 
 
-def test_a_query_of_the_users_takes_the_place_of_ours(home: Path, cache: Path, tmp_path: Path) -> None:
+def test_a_query_of_the_users_takes_the_place_of_ours(home: Path, filled: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "labels.sql").write_text(
         "-- Labels.\n--\n-- Answers: Which?\n--\n-- Sources: members\n--\n"
@@ -115,10 +138,10 @@ def test_a_query_of_the_users_takes_the_place_of_ours(home: Path, cache: Path, t
     assert series.str.contains("mine").all() and not ask(home, "scaling")["series"].str.contains("mine").any()
 
 
-def test_a_closed_connection_reads_the_macros_and_no_other_file(home: Path, cache: Path, tmp_path: Path) -> None:
+def test_a_closed_connection_reads_the_macros_and_no_other_file(home: Path, filled: Path, tmp_path: Path) -> None:
     connection = connect(home)
     assert connection.execute("SELECT count(*) FROM queries.batch_stats()").fetchall()
-    (file,) = cache.glob("*")
+    (file,) = filled.glob("*")
     with pytest.raises(duckdb.PermissionException):
         connection.execute(f"ATTACH '{file.with_name('other.duckdb')}' AS other")
     with pytest.raises(duckdb.Error):

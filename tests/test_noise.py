@@ -261,6 +261,13 @@ def test_own_repeats_say_what_identical_runs_show(
     assert ("identical runs here were never" in row["sentence"]) is (precedent < 1.2)
 
 
+def test_repeats_on_fewer_devices_than_the_larger_side_are_no_precedent(warehouse: Warehouse) -> None:
+    for k in range(12):
+        warehouse.run(f"r{k}", 1.04 ** (k / 11) * np.linspace(0.99, 1.01, 41), model="other", devices=4, system="here")
+    row = two_runs(warehouse, 1.2, {"system": "here"}, {"system": "here", "devices": 64})
+    assert row["precedent"] == pytest.approx(1.366, rel=0.001)
+
+
 def test_the_runs_that_are_compared_are_no_precedent_for_themselves(warehouse: Warehouse) -> None:
     row = two_runs(warehouse, 1.45)
     assert row["verdict_by"] == "precedent" and row["precedent"] == pytest.approx(1.366, rel=0.001)

@@ -96,7 +96,7 @@ def test_every_number_is_that_of_numpy_and_scipy(seed: int, call: str) -> None:
             assert row[column] == near, (column, row)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_every_slow_step_is_told_and_no_other(seed: int) -> None:
     """Of the records that count and the first batches of epochs, those beyond the departure of the elbow or 1.05."""
     study, found = answers(seed)

@@ -36,7 +36,7 @@ from scalelens.parsing.launcher_prefixes import SRUN_CUT
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import CHUNK, FED, Source, open_source
 from scalelens.tables import SCHEMAS
-from spread import spread
+from spread import by_day_and_at_night, spread
 
 LOADED = formats.load()
 OF_LINES = {name_of(module) for module in LOADED.of_lines}
@@ -128,18 +128,18 @@ def _named(path: Path) -> str:
 
 
 def each_text(function: Callable[..., None]) -> Callable[..., None]:
-    """The test for the fixtures that are texts of lines: a fifth of each format by day."""
-    return pytest.mark.parametrize("path", spread(TEXTS, _named, function.__name__, share=5))(function)
+    """The test for the fixtures that are texts of lines: an eighth of each format by day, and at least one."""
+    return pytest.mark.parametrize("path", spread(TEXTS, _named, function.__name__, share=8))(function)
 
 
 def each_file(function: Callable[..., None]) -> Callable[..., None]:
-    """The test for all fixtures: a fifth of each format by day."""
-    return pytest.mark.parametrize("path", spread(FILES, _named, function.__name__, share=5))(function)
+    """The test for all fixtures: an eighth of each format by day, and at least one."""
+    return pytest.mark.parametrize("path", spread(FILES, _named, function.__name__, share=8))(function)
 
 
 def by_day(name: str, count: int, of: int) -> pytest.MarkDecorator:
     """So many of the ways to change a file are tried by day, others for each file, and all at night."""
-    return pytest.mark.parametrize(name, [count, pytest.param(of, marks=pytest.mark.slow)])
+    return by_day_and_at_night(name, [count], [of])
 
 
 # Damage
@@ -238,7 +238,7 @@ def test_damage_never_raises_and_is_counted(case: tuple[str, bytes]) -> None:
 
 
 @by_day("places_tried", 1, of=8)
-@pytest.mark.parametrize("name", spread(CONTENTS, str, "every number", share=5))
+@pytest.mark.parametrize("name", spread(CONTENTS, str, "every number", share=8))
 def test_every_number_may_be_anything(name: str, places_tried: int) -> None:
     content = CONTENTS[name]
     chance = random.Random(name)
@@ -577,7 +577,7 @@ FILLINGS = (b" ", b"9", b"a.", b"| x: 1.0 ", b": 1 ", b"[Rank 1] ", b"(1, 2) ", 
 
 
 @pytest.mark.parametrize("fillings", [3, pytest.param(len(FILLINGS), marks=pytest.mark.slow)])
-@pytest.mark.parametrize("anchor", spread(set(ANCHORS), lambda anchor: anchor.decode().strip(), "long line", share=4))
+@pytest.mark.parametrize("anchor", spread(set(ANCHORS), lambda anchor: anchor.decode().strip(), "long line", share=8))
 def test_a_long_line_costs_no_more_than_its_length(anchor: bytes, fillings: int) -> None:
     def seconds(size: int, filling: bytes) -> float:
         filler = filling * (size // len(filling))

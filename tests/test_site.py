@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -203,6 +204,7 @@ def test_page_of_installing_names_the_extras() -> None:
     assert set(re.findall(r"^\| `(\w+)`", (DOCS / "install.md").read_text(), re.MULTILINE)) == set(extras)
 
 
+@cache
 def anchors(page: Path) -> set[str]:
     """Headings as MkDocs and GitHub turn them into anchors."""
     headings = re.findall(r"^#+ (.+)", page.read_text(), re.MULTILINE)

@@ -49,7 +49,8 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         return scalelens.connect(root)
 
     yield lambda name: of(FILES.get(name, name))
-    of.cache_clear()
+    for kept in (operator_calls, ask, of):
+        kept.cache_clear()
 
 
 def table(name: str, sheet: str) -> list[dict[str, str]]:
@@ -57,7 +58,9 @@ def table(name: str, sheet: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@cache
 def ask(connection: duckdb.DuckDBPyConnection, query: str) -> list[dict[str, Any]]:
+    """Rows of a query: a table of one trace is asked for once."""
     cursor = connection.execute(query)
     names = [column[0] for column in cursor.description or ()]
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
@@ -288,6 +291,7 @@ OPERATORS = ("dlrm8_r0", "h100_owlv2", "mi300x_owlv2", *RESNET, "nccl_meta_a100"
 ARGUMENTS = ("Input Dims", "Input type", "Input Strides", "Concrete Inputs")
 
 
+@cache
 def operator_calls(connection: duckdb.DuckDBPyConnection, name: str) -> list[dict[str, Any]]:
     """Each call that launched something, itself or by an operator within, with its arguments.
 

@@ -192,6 +192,7 @@ def statement_of(shape: str) -> str:
     return f"SELECT {values} UNION ALL SELECT {', '.join(['NULL'] * len(columns))}"
 
 
+@pytest.mark.usefixtures("asked_once")
 @pytest.mark.parametrize(("shape", "format"), [
     # by day each type itself in each format, and each shape in two of them
     pytest.param(shape, format, marks=() if k == 0 or (k - n) % len(FORMATS) in (0, 3) else pytest.mark.slow)
