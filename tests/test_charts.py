@@ -1401,10 +1401,52 @@ def test_labels_of_runs_say_nothing_twice_and_drop_what_is_not_needed_where_they
     assert (narrow["a"], narrow["b"], narrow["c"]) == ("gpt-1b · seq 2048", "gpt-1b · seq 8192", "gpt-2b")
 
 
+def test_series_far_apart_have_a_panel_each_in_a_history():
+    """One axis would show neither change."""
+    panels = [part for row in spec_of("history/far_apart")["vconcat"] for part in row.get("hconcat", [])]
+    assert [panel["title"]["text"] for panel in panels] == ["gpt · batch 64", "resnet50 · batch 2048"]
+    rows = rows_of("history/far_apart")
+    near = rows.with_columns(
+        pl.col("run_value", "low", "high", "level") * pl.when(rows["run_value"] < 0.1).then(30).otherwise(1)
+    )
+    assert "title" not in json.dumps(
+        render.specification(draw("history/far_apart", near), {})["vconcat"][1]["hconcat"][0].get("title", {})
+    )
+
+
+def test_scores_that_all_stand_at_one_place_are_no_course():
+    """Checkpoints that are evaluated after the training, or a log whose epochs are all 0: the line would be upright."""
+    rows = rows_of("accuracy/two_runs")
+    one = pl.col("run_id") == rows["run_id"][0]
+    late = rows.with_columns(
+        elapsed_s=pl.when(one).then(pl.lit(5000) + pl.col("elapsed_s") / 1000).otherwise("elapsed_s"),
+        epochs_done=pl.when(one).then(0.0).otherwise("epochs_done"),
+    )
+    text = text_of(draw("accuracy/two_runs", late))
+    assert "Not drawn over epochs or time: 1 run with all scores at one place." in text
+    alone = late.filter(one)
+    assert "Not drawn over" not in text_of(draw("accuracy/two_runs", alone))
+
+
+def test_a_label_wider_than_the_legend_has_two_lines():
+    labels = ["kimi_linear_436m_block_attn_res_n4 · NVIDIA GeForce RTX 5090 · 8 devices · batch 120 · 2.6 s", "gpt"]
+    looks = style.looks(labels)
+    chart = alt.Chart(style.values([{"x": 1}])).mark_point().encode(x="x:Q")
+    drawn = text_of(style.figure([[style.Panel(chart)]], looks, ["One."]))
+    assert "…" not in drawn and "8 devices · batch 120 · 2.6 s" in drawn
+
+
 def test_one_step_of_one_rank_is_not_a_map():
     rows = rows_of("step_heatmap/slow_rank_and_step").filter(pl.col("train_step").is_not_null()).head(1)
     with pytest.raises(UserError, match="one rank and one step"):
         draw("step_heatmap/slow_rank_and_step", rows)
+
+
+def test_a_map_leaves_out_runs_of_one_rank_and_one_step():
+    rows = rows_of("step_heatmap/slow_rank_and_step").filter(pl.col("train_step").is_not_null())
+    single = rows.head(1).with_columns(run_id=pl.lit("single"))
+    text = text_of(draw("step_heatmap/slow_rank_and_step", pl.concat([rows, single])))
+    assert "Not drawn: 1 run of one rank and one step." in text
 
 
 def test_rates_that_only_the_logs_print_are_drawn_as_printed():

@@ -28,7 +28,8 @@ FACTS = ("name",)
 _MOST_BARS, _MOST_PANELS = 48, 3
 _BAND = 9.5  # height of a bar with its gap
 _COLOR, _PALE = "#a6cee3", "#dcecf6"  # light, because text is written on them
-_SCOPES = {"gpu": "GPUs", "gcd": "GCDs", "total": "all that the tool measures", "cpu": "CPUs", "node_ac": "nodes",
+_SCOPES = {"gpu": "GPUs", "gcd": "GCDs", "ipu": "IPUs", "hpu": "HPUs", "oam": "OAM modules", "module": "modules",
+           "board": "boards", "total": "all that the tool measures", "cpu": "CPUs", "node_ac": "nodes",
            "node_dc": "nodes", "job": "job", "job step": "job step"}  # fmt: skip
 _UNSTATED = "scope not stated"
 # Formats of no tool, as a paper would say it; the others have the name of their tool.

@@ -31,7 +31,7 @@ FACTS = ("device_unit",)
 _BASE_AND_IDEAL = style.Look("base, and ideal speedup", style.GRAY, None, [1, 0], 0.7)
 _ENERGY_OF = {
     "steps": "Energy of the steps only.",
-    "runs": "Energy of whole runs, start-up and all.",
+    "runs": "Energy of whole runs, including start-up.",
 }
 
 
