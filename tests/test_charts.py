@@ -259,7 +259,7 @@ def test_three_times_share_their_axes_and_have_bases_of_their_own():
     text = text_of("scaling_times/two_precisions")
     assert "Bases, in the order of the legend: amp on 8 GCDs 0.2803, 184.3, 187.6 s; fp32 on 8 GCDs 0.5004" in text
     batches = rows_of("scaling_times/two_precisions").filter(pl.col("metric") == "t_b")
-    assert "The logs do not time the training part of the epoch or the epoch." in text_of(
+    assert "Not timed in the logs: training part of the epoch, epoch." in text_of(
         draw("scaling_times/x", batches)
     )
 
@@ -788,7 +788,7 @@ def test_who_arrives_last_and_what_is_known_of_the_clocks():
     last = [mark for mark in marks(spec_of("collective_arrivals/three_ranks")) if mark["mark"]["type"] == "point"]
     assert sorted(row["rank"] for row in last[-1]["data"]["values"]) == [0, 1, 1, 2]
     text = text_of("collective_arrivals/many_ranks_and_clocks")
-    assert "Offsets of the clocks of up to 300 µs are taken off." in text
+    assert "Clock offsets of up to 300 µs are subtracted." in text
     assert "Not drawn: 4 ranks (least waiting caused)." in text
     unknown = rows_of("collective_arrivals/three_ranks").with_columns(offset_ns=None)
     assert "Clock offsets are unknown" in text_of(draw("collective_arrivals/three_ranks", unknown))

@@ -98,8 +98,10 @@ def even_labels(highest: float) -> dict[str, Any]:
 def from_zero(field: str, title: str | None, highest: float, **options: Any) -> Any:
     """A y axis from 0 to above `highest`.  `options` are those of `alt.Axis`."""
     values = ticks(highest)
-    # There is room for labels of four letters.
-    options = (labels(values[-1]) if values[1] < BRIEF_FROM else even_labels(values[-1])) | options
+    # There is room for labels of four letters: 0.01, 5e-3.
+    if values[1] < _FOUR_LETTERS_FROM <= highest:
+        values = [n * _FOUR_LETTERS_FROM for n in range(math.ceil(highest / _FOUR_LETTERS_FROM) + 1)]
+    options = (labels(values[1]) if values[1] < _FOUR_LETTERS_FROM else even_labels(values[-1])) | options
     return alt.Y(
         f"{field}:Q",
         title=title,

@@ -30,7 +30,7 @@ _MOST_PANELS = 4
 _LINE_HEIGHT = 11  # of a bar, in points
 _WHOLES = {
     "log": "Log: 100 % is the time of the job; usual steps are what remains.",
-    "trace": "Trace: 100 % is the elapsed time of the devices, computing is left of it.",
+    "trace": "Trace: 100 % is the elapsed time of the devices; computing is what remains.",
 }
 _PARTS_LEFT = {"log": "usual steps", "trace": "computing"}
 _LEAST = 0.05  # percent that a part takes, at least, to have a bar

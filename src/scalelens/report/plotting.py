@@ -19,7 +19,7 @@ from scalelens.database.texts import sql_text
 from scalelens.errors import UserError
 from scalelens.queries.header import Query
 from scalelens.question.answer import Answer, run_ids
-from scalelens.question.empty import reasons
+from scalelens.question.empty import NO_RECORD, not_understood, reasons
 from scalelens.question.inputs import NEEDED_FOR_INPUTS
 from scalelens.question.provenance import Provenance
 from scalelens.question.question import Question, call
@@ -93,8 +93,10 @@ def plot(
         question = _question_of(chart, parameters or {})
         with Session(root, query_folders, question.statement) as session:
             why = reasons(session, question)[0]
-        other = other_figures.remedy(root, name, str(question.parameters.get("runs", "")))
-        raise UserError(f"{refusal}: {why.what}", other or why.what_to_do) from None
+            other = other_figures.remedy(root, name, str(question.parameters.get("runs", "")))
+            advice = other or not_understood(session) or why.what_to_do
+        because = "" if why.what == NO_RECORD else f": {why.what}"
+        raise UserError(f"{refusal}{because}", advice) from None
     if path is not None:
         rendering.save(plotted.chart, path, plotted.provenance, page)
     return plotted
