@@ -259,9 +259,7 @@ def test_three_times_share_their_axes_and_have_bases_of_their_own():
     text = text_of("scaling_times/two_precisions")
     assert "Bases, in the order of the legend: amp on 8 GCDs 0.2803, 184.3, 187.6 s; fp32 on 8 GCDs 0.5004" in text
     batches = rows_of("scaling_times/two_precisions").filter(pl.col("metric") == "t_b")
-    assert "Not timed in the logs: training part of the epoch, epoch." in text_of(
-        draw("scaling_times/x", batches)
-    )
+    assert "Not timed in the logs: training part of the epoch, epoch." in text_of(draw("scaling_times/x", batches))
 
 
 def test_base_and_counts_stand_in_the_caption():

@@ -101,6 +101,24 @@ def test_the_course_of_a_loss_is_offered_where_it_has_one(
         assert invoke(offered.rpartition("scalelens ")[2]).exit_code == 0
 
 
+@pytest.mark.parametrize(("ranks", "chart"), [(1, "kernel_summary"), (2, "temporal_breakdown")])
+def test_traces_of_several_ranks_are_offered_rank_by_rank(
+    ranks: int, chart: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for rank in range(ranks):
+        kernels = [
+            {"ph": "X", "cat": "kernel", "name": "gemm", "pid": rank, "tid": 7, "ts": 10.0 * k, "dur": 5.0 + rank, "args": {"device": rank, "stream": 7}}
+            for k in range(4)
+        ]  # fmt: skip
+        about = {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": ranks}, "traceEvents": kernels}
+        (tmp_path / f"rank{rank}.pt.trace.json").write_text(json.dumps(about))
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest .").exit_code == 0
+    offered = other_figures.remedy(Path("scalelens-warehouse"), "scaling").rpartition("scalelens ")[2]
+    assert offered.startswith(f"plot {chart} runs=")
+    assert invoke(offered).exit_code == 0
+
+
 def test_energies_without_readings_are_offered_as_bars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = "".join(f"p{k},{1500 + k * 5 % 6}\n" for k in range(6))
     (tmp_path / "programs.csv").write_text(f"program,energy_joules\n{rows}")
