@@ -118,6 +118,8 @@ def _caption(shown: Sequence[tuple[str, list[Row]]], undrawn: Mapping[str, int])
     if windows:
         lines.append(f"{words.counted(windows, 'measurement')} of a run.")
     if any(row["energy_j"] is None for row in drawn):
-        lines.append("Pale: from the largest measurement to the sum of all, because nothing says when they took place.")
+        lines.append(
+            "Pale: from the largest measurement to the sum of all, because it is unknown when they took place."
+        )
     hidden = [f"{words.counted([count], 'figure')} {which}" for which, count in undrawn.items() if count]
     return [*lines, f"Not drawn: {', '.join(hidden)}."] if hidden else lines

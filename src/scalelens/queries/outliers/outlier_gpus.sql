@@ -14,7 +14,7 @@
 --   0.03).
 --   `late`, if it is neither: it waits for data in half of its steps by the threshold (data_z above 3.5, data_q below
 --   0.05), or late_ranks finds it late and it does not just pass on what another rank causes.
---   `contention`, if it is none of these: with what communication beside its kernels adds, it computes longer by the
+--   `contention`, if it is none of these: with what communication during its kernels adds, it computes longer by the
 --   threshold in half of its steps; the evidence has the factor (contention).
 --   `unknown`: it computes longer in half of its steps, but communication runs beside more of it than of its peers and
 --   none of its kernels shows what that adds, or it has only one peer and either could be the odd one, or its peers
@@ -68,7 +68,7 @@
 --   compute_s          DOUBLE s    median of its compute time
 --   ratio              DOUBLE      median over steps of its compute time, without communication, over the peers' median
 --                                  (with two ranks: over the smaller)
---   with_contention    DOUBLE      the same with what communication beside its kernels adds
+--   with_contention    DOUBLE      the same with what communication during its kernels adds
 --   contention         DOUBLE      how many times as long its kernels take during communication; NULL where not known
 --   beside_share       DOUBLE      median over steps of the share of its kernels' time in which communication runs
 --   z                  DOUBLE      how far it stands out among its peers over all steps
