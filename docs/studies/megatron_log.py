@@ -4,11 +4,7 @@ RECORDS = 12
 
 
 def megatron_log(
-    arguments: dict[str, object],
-    devices: int,
-    parallel: tuple[int, int],
-    step_s: float,
-    tflops: float | None = None,
+    arguments: dict[str, object], devices: int, parallel: tuple[int, int], step_s: float, tflops: float | None = None,
     interval: int = 1,
 ) -> str:
     """The argument dump and the records of `interval` steps each; `parallel` is tensor and pipeline parallelism."""
