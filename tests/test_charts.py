@@ -422,6 +422,13 @@ def test_ticks_have_short_labels(low, high, ticks):
     assert axes.ticks_between(low, high) == pytest.approx(ticks)
 
 
+def test_an_axis_has_two_ticks_where_round_values_are_far_apart():
+    assert axes.around(0.2543, 0.2659)[0] == pytest.approx([0.25, 0.27])
+    assert axes.around(0.2543, 0.2659)[1] == pytest.approx([0.25, 0.26, 0.27])
+    assert axes.around(0.99, 1.09) == ([0.99, 1.09], pytest.approx([1.0, 1.02, 1.04, 1.06, 1.08]))
+    assert axes.around(3.0, 3.0)[0] == [3.0, 3.0]
+
+
 def test_names_of_devices_are_written_as_vendors_do():
     assert (
         naming.plain("device_model nvidia a100 sxm4 40gb, micro_batch_size 4")

@@ -126,6 +126,20 @@ def ticks_between(low: float, high: float) -> list[float]:
     return [low, high]
 
 
+def around(low: float, high: float) -> tuple[list[float], list[float]]:
+    """The ends of an axis that holds the values, and its ticks: the ends are ticks where too few are between."""
+    ticks = ticks_between(low, high)
+    if len(ticks) > 1 or low == high:
+        return [low, high], ticks
+    for exponent, step in ((e, s * 10.0**e) for e in range(-12, 308) for s in (1, 2, 5)):
+        multiples = range(math.floor(low / step), math.ceil(high / step) + 1)
+        letters = len(f"{multiples[-1] * step:.{max(0, -exponent)}f}")
+        if high - low <= 6 * step and (letters <= _MOST_LETTERS or step >= 1):
+            break
+    ticks = [n * step for n in multiples]
+    return [ticks[0], ticks[-1]], ticks
+
+
 def is_logarithmic(low: float, high: float) -> bool:
     """Whether the values differ too much for a linear axis to show the low ones apart."""
     return high >= _LOGARITHMIC_FROM * low > 0

@@ -47,10 +47,10 @@ def draw(
     x = alt.X("run:Q", title="run", scale=alt.Scale(zero=False, nice=False, padding=12), axis=axis)
     ends = [point[name] for point in points for name in ("run_value", "low", "high") if point[name] is not None]
     low, high = min(ends), max(ends)
-    ticks = axes.ticks_between(low, high)
+    domain, ticks = axes.around(low, high)
     labels = alt.Axis(values=ticks, tickCount=len(ticks), **axes.even_labels(high))
     title = words.with_unit(points[0]["measure"])
-    scale = alt.Scale(domain=[low, high], nice=False, zero=False, padding=6)
+    scale = alt.Scale(domain=domain, nice=False, zero=False, padding=6)
     y = alt.Y("run_value:Q", title=title, scale=scale, axis=labels)
     drawn = [{name: point[name] for name in ("run", "run_value", "label", "name")} for point in points]
     kinds = sorted({point["interval_kind"] for point in points} & {"ci95", "range"})

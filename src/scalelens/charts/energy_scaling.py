@@ -126,7 +126,10 @@ def _caption(points: Sequence[Row], others: int) -> list[str]:
     if all(point["n_runs"] == 1 for point in points):
         lines.append("One run per size: no interval.")
     lines += [_ENERGY_OF[kind] for kind in _ENERGY_OF if any(point["energy_of"] == kind for point in points)]
-    lines += words.notes(points)
+    notes = words.notes(points)
+    if _ENERGY_OF["runs"] in lines:
+        notes = [note for note in notes if not note.startswith("The energy includes start-up")]
+    lines += notes
     if others:
         lines.append(f"Not drawn: {words.counted([others], 'point')} of series whose model grows: the work differs.")
     return lines

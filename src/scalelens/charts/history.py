@@ -107,8 +107,8 @@ def _own_panels(
 def _values(points: Sequence[Row]) -> Any:
     """The y axis of a panel."""
     low, high = _ends(points)
-    scale = alt.Scale(domain=[low, high], nice=False, zero=False, padding=6)
-    ticks = axes.ticks_between(low, high)
+    domain, ticks = axes.around(low, high)
+    scale = alt.Scale(domain=domain, nice=False, zero=False, padding=6)
     axis = alt.Axis(values=ticks, tickCount=len(ticks), **axes.even_labels(high))
     return alt.Y("run_value:Q", title=_TITLES[points[0]["measure"]], scale=scale, axis=axis)
 

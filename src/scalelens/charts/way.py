@@ -13,7 +13,7 @@ from scalelens.units import factors
 _SIZES = {"": 1.0, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _JOULES = factors("J", "kJ", "Wh", "kWh", "MWh")
 _TIMES = factors("s", "min", "h")
-_SHORTEST_COURSE = 0.05  # of the time since the run began
+_SHORTEST_COURSE = 0.1  # of the time since the run began
 
 
 class Way(NamedTuple):
