@@ -39,6 +39,7 @@ from scalelens.report.findings import (
     repeats,
     scaling,
     slow_steps,
+    step_times,
     stuck,
 )
 from scalelens.report.glance import GlanceBlock
@@ -224,6 +225,11 @@ def test_energy_begins_with_the_most_work_per_watt_hour() -> None:
     assert energy.number(rows, NAMES) == ("2,000 tokens/Wh", "best work per energy", "job B")
     alone = pl.DataFrame([row | {"tokens_per_wh": None}], schema_overrides={"tokens_per_wh": pl.Float64})
     assert energy.number(alone, NAMES) == ("10 Wh", "largest energy of a run's devices", "job A")
+
+
+def test_a_few_step_times_are_drawn_one_after_the_other() -> None:
+    assert step_times.charts(pl.DataFrame({"n_steps": [2, 4]}))[0] == "step_times"
+    assert step_times.charts(pl.DataFrame({"n_steps": [2, 40]})) == step_times.CHARTS
 
 
 def test_sentences_of_mlperf_scores_and_of_accuracies() -> None:
