@@ -426,6 +426,8 @@ def test_an_axis_has_two_ticks_where_round_values_are_far_apart():
     assert axes.around(0.2543, 0.2659)[0] == pytest.approx([0.25, 0.27])
     assert axes.around(0.2543, 0.2659)[1] == pytest.approx([0.25, 0.26, 0.27])
     assert axes.around(0.99, 1.09) == ([0.99, 1.09], pytest.approx([1.0, 1.02, 1.04, 1.06, 1.08]))
+    assert axes.around(0.996, 1.0016)[1] == pytest.approx([0.99, 1.0, 1.01]), "1.000 has no room"
+    assert axes.around(1e-5, 2e-5)[1] == pytest.approx([1e-5, 2e-5])
     assert axes.around(3.0, 3.0)[0] == [3.0, 3.0]
 
 
@@ -435,6 +437,8 @@ def test_names_of_devices_are_written_as_vendors_do():
         == "NVIDIA A100 SXM4 40GB, micro batch size 4"
     )
     assert naming.device_name("amd instinct mi250x") == "AMD Instinct MI250X"
+    assert naming.device_name("intel(r) xeon(r) processor @ 2.50ghz") == "Intel(R) Xeon(R) Processor @ 2.50GHz"
+    assert naming.device_name("amd epyc") == "AMD EPYC"
     assert naming.device_name("Tesla V100-SXM2") == "Tesla V100-SXM2"
 
 

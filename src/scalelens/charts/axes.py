@@ -128,16 +128,26 @@ def ticks_between(low: float, high: float) -> list[float]:
 
 def around(low: float, high: float) -> tuple[list[float], list[float]]:
     """The ends of an axis that holds the values, and its ticks: the ends are ticks where too few are between."""
-    ticks = ticks_between(low, high)
-    if len(ticks) > 1 or low == high:
-        return [low, high], ticks
     for exponent, step in ((e, s * 10.0**e) for e in range(-12, 308) for s in (1, 2, 5)):
-        multiples = range(math.floor(low / step), math.ceil(high / step) + 1)
-        letters = len(f"{multiples[-1] * step:.{max(0, -exponent)}f}")
-        if high - low <= 6 * step and (letters <= _MOST_LETTERS or step >= 1):
-            break
-    ticks = [n * step for n in multiples]
-    return [ticks[0], ticks[-1]], ticks
+        if high - low > 6 * step:
+            continue
+        ticks = [n * step for n in range(math.ceil(low / step), math.floor(high / step) + 1)]
+        is_within = len(ticks) > 1 or low == high
+        if not is_within:
+            ticks = [n * step for n in range(math.floor(low / step), math.ceil(high / step) + 1)]
+        decimals = max(0, -exponent)
+        letters = max((_letters(tick, decimals, is_brief=abs(high) < BRIEF_FROM) for tick in ticks), default=0)
+        if ticks and (letters <= _MOST_LETTERS or step >= 1):
+            return ([low, high] if is_within else [ticks[0], ticks[-1]]), ticks
+    return [low, high], [low, high]
+
+
+def _letters(value: float, decimals: int, is_brief: bool) -> int:
+    """How long a label is: 0.25, or 5e-4."""
+    if not is_brief or not value:
+        return len(f"{value:.{decimals}f}")
+    digits, power = f"{value:.6e}".split("e")
+    return len(f"{digits.rstrip('0').rstrip('.')}e{int(power)}")
 
 
 def is_logarithmic(low: float, high: float) -> bool:

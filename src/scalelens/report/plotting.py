@@ -136,13 +136,13 @@ def draw(
             raise _NothingToDrawError(str(refusal).partition("; ")[0]) from None
         runs = run_ids(answer.table)
         if "{run}" in str(refusal) and "run_id" in rows.columns:
-            runs = _drawable_first(runs, rows, drawn)
+            runs = drawable_first(runs, rows, drawn)
         raise UserError(_with_runs(str(refusal), session, runs)) from None
     made = {"chart": name, "parameters": texts, "settings": dict(settings), "renderer": renderer()}
     return Plotted(figure, answer.frame, answer.provenance(made), page, answer.inputs)
 
 
-def _drawable_first(runs: Sequence[str], rows: pl.DataFrame, draw_rows: Callable[[pl.DataFrame], Any]) -> list[str]:
+def drawable_first(runs: Sequence[str], rows: pl.DataFrame, draw_rows: Callable[[pl.DataFrame], Any]) -> list[str]:
     """The runs, one that the chart can draw first: a refusal names it as an example."""
     for run in runs[:_MOST_TRIED]:
         try:
