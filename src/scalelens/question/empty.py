@@ -66,7 +66,10 @@ def not_understood(session: Session) -> str:
     """Advice where some files of no known format were named beside those of runs; empty if there are none."""
     if not _has_rows(session, "selected_runs()"):
         return ""  # the reason says it
-    statement = "SELECT count(*), mode(parse_filename(path) ORDER BY path) FROM files WHERE status = 'unknown'"
+    statement = (
+        "SELECT sum(n), arg_max(name, (n, size, name)) FROM (SELECT parse_filename(path) AS name, count(*) AS n, "
+        "sum(size_bytes) AS size FROM files WHERE status = 'unknown' GROUP BY ALL)"
+    )
     with Session(session.root, session.folders, statement) as further:
         ((files, example),) = further.connection.execute(statement).fetchall()
     if not files:
