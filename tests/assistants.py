@@ -170,7 +170,7 @@ Give the warehouse as an absolute path: assistants start the server in a folder 
 
 {rules()}`check_answer` says of each number of a text: `reproduced` (with the query that gives it), `stale` (the query that its words name gives
 another value), `impossible` (it contradicts other numbers of the text) or `untraceable`. A number that is reproduced by
-chance is rare, and possible: read the query beside it.
+chance is rare but possible: read its query as well.
 
 {measured}"""
 

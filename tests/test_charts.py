@@ -259,9 +259,7 @@ def test_three_times_share_their_axes_and_have_bases_of_their_own():
     text = text_of("scaling_times/two_precisions")
     assert "Bases, in the order of the legend: amp on 8 GCDs 0.2803, 184.3, 187.6 s; fp32 on 8 GCDs 0.5004" in text
     batches = rows_of("scaling_times/two_precisions").filter(pl.col("metric") == "t_b")
-    assert "The logs do not time the training part of the epoch or the epoch." in text_of(
-        draw("scaling_times/x", batches)
-    )
+    assert "Not timed in the logs: training part of the epoch, epoch." in text_of(draw("scaling_times/x", batches))
 
 
 def test_base_and_counts_stand_in_the_caption():
@@ -424,12 +422,23 @@ def test_ticks_have_short_labels(low, high, ticks):
     assert axes.ticks_between(low, high) == pytest.approx(ticks)
 
 
+def test_an_axis_has_two_ticks_where_round_values_are_far_apart():
+    assert axes.around(0.2543, 0.2659)[0] == pytest.approx([0.25, 0.27])
+    assert axes.around(0.2543, 0.2659)[1] == pytest.approx([0.25, 0.26, 0.27])
+    assert axes.around(0.99, 1.09) == ([0.99, 1.09], pytest.approx([1.0, 1.02, 1.04, 1.06, 1.08]))
+    assert axes.around(0.996, 1.0016)[1] == pytest.approx([0.99, 1.0, 1.01]), "1.000 has no room"
+    assert axes.around(1e-5, 2e-5)[1] == pytest.approx([1e-5, 2e-5])
+    assert axes.around(3.0, 3.0)[0] == [3.0, 3.0]
+
+
 def test_names_of_devices_are_written_as_vendors_do():
     assert (
         naming.plain("device_model nvidia a100 sxm4 40gb, micro_batch_size 4")
         == "NVIDIA A100 SXM4 40GB, micro batch size 4"
     )
     assert naming.device_name("amd instinct mi250x") == "AMD Instinct MI250X"
+    assert naming.device_name("intel(r) xeon(r) processor @ 2.50ghz") == "Intel(R) Xeon(R) Processor @ 2.50GHz"
+    assert naming.device_name("amd epyc") == "AMD EPYC"
     assert naming.device_name("Tesla V100-SXM2") == "Tesla V100-SXM2"
 
 
@@ -788,7 +797,7 @@ def test_who_arrives_last_and_what_is_known_of_the_clocks():
     last = [mark for mark in marks(spec_of("collective_arrivals/three_ranks")) if mark["mark"]["type"] == "point"]
     assert sorted(row["rank"] for row in last[-1]["data"]["values"]) == [0, 1, 1, 2]
     text = text_of("collective_arrivals/many_ranks_and_clocks")
-    assert "Offsets of the clocks of up to 300 µs are taken off." in text
+    assert "Clock offsets of up to 300 µs are subtracted." in text
     assert "Not drawn: 4 ranks (least waiting caused)." in text
     unknown = rows_of("collective_arrivals/three_ranks").with_columns(offset_ns=None)
     assert "Clock offsets are unknown" in text_of(draw("collective_arrivals/three_ranks", unknown))
@@ -1401,10 +1410,52 @@ def test_labels_of_runs_say_nothing_twice_and_drop_what_is_not_needed_where_they
     assert (narrow["a"], narrow["b"], narrow["c"]) == ("gpt-1b · seq 2048", "gpt-1b · seq 8192", "gpt-2b")
 
 
+def test_series_far_apart_have_a_panel_each_in_a_history():
+    """One axis would show neither change."""
+    panels = [part for row in spec_of("history/far_apart")["vconcat"] for part in row.get("hconcat", [])]
+    assert [panel["title"]["text"] for panel in panels] == ["gpt · batch 64", "resnet50 · batch 2048"]
+    rows = rows_of("history/far_apart")
+    near = rows.with_columns(
+        pl.col("run_value", "low", "high", "level") * pl.when(rows["run_value"] < 0.1).then(30).otherwise(1)
+    )
+    assert "title" not in json.dumps(
+        render.specification(draw("history/far_apart", near), {})["vconcat"][1]["hconcat"][0].get("title", {})
+    )
+
+
+def test_scores_that_all_stand_at_one_place_are_no_course():
+    """Checkpoints that are evaluated after the training, or a log whose epochs are all 0: the line would be upright."""
+    rows = rows_of("accuracy/two_runs")
+    one = pl.col("run_id") == rows["run_id"][0]
+    late = rows.with_columns(
+        elapsed_s=pl.when(one).then(pl.lit(5000) + pl.col("elapsed_s") / 1000).otherwise("elapsed_s"),
+        epochs_done=pl.when(one).then(0.0).otherwise("epochs_done"),
+    )
+    text = text_of(draw("accuracy/two_runs", late))
+    assert "Not drawn over epochs or time: 1 run with all scores at one place." in text
+    alone = late.filter(one)
+    assert "Not drawn over" not in text_of(draw("accuracy/two_runs", alone))
+
+
+def test_a_label_wider_than_the_legend_has_two_lines():
+    labels = ["kimi_linear_436m_block_attn_res_n4 · NVIDIA GeForce RTX 5090 · 8 devices · batch 120 · 2.6 s", "gpt"]
+    looks = style.looks(labels)
+    chart = alt.Chart(style.values([{"x": 1}])).mark_point().encode(x="x:Q")
+    drawn = text_of(style.figure([[style.Panel(chart)]], looks, ["One."]))
+    assert "…" not in drawn and "8 devices · batch 120 · 2.6 s" in drawn
+
+
 def test_one_step_of_one_rank_is_not_a_map():
     rows = rows_of("step_heatmap/slow_rank_and_step").filter(pl.col("train_step").is_not_null()).head(1)
     with pytest.raises(UserError, match="one rank and one step"):
         draw("step_heatmap/slow_rank_and_step", rows)
+
+
+def test_a_map_leaves_out_runs_of_one_rank_and_one_step():
+    rows = rows_of("step_heatmap/slow_rank_and_step").filter(pl.col("train_step").is_not_null())
+    single = rows.head(1).with_columns(run_id=pl.lit("single"))
+    text = text_of(draw("step_heatmap/slow_rank_and_step", pl.concat([rows, single])))
+    assert "Not drawn: 1 run of one rank and one step." in text
 
 
 def test_rates_that_only_the_logs_print_are_drawn_as_printed():

@@ -1,4 +1,4 @@
-"""Kernels beside communication: by simulation no rank that only overlaps more is called slow, and slow ones are found.
+"""Kernels during communication: by simulation no rank that only overlaps more is called slow, and slow ones are found.
 
 Kernels scatter by 5 % from call to call, and all kernels of a rank by 1 % from step to step.
 """
@@ -15,7 +15,7 @@ from little_warehouse import Warehouse
 from scalelens.statistics.spans import time_beside
 
 RANKS, STEPS, KERNELS = 8, 20, 30
-BESIDE = 1.5  # times as long as free of communication
+BESIDE = 1.5  # times as long as without communication
 STEP_NS = 10_000_000
 ODD = 3  # the rank that differs
 Times = npt.NDArray[np.float64]
@@ -126,7 +126,7 @@ def test_the_factor_is_the_one_that_was_put_in_and_agrees_with_numpy(warehouse: 
 
 
 def test_what_cannot_be_taken_out_is_not_called_slow(warehouse: Warehouse) -> None:
-    """One kernel a step: beside communication on one rank, free of it on none of that name."""
+    """One kernel a step: during communication on one rank, without it on none of that name."""
     pieces = []
     for rank in range(RANKS):
         for step in range(STEPS):
@@ -138,7 +138,7 @@ def test_what_cannot_be_taken_out_is_not_called_slow(warehouse: Warehouse) -> No
     assert (row["verdict"], row["contention"], row["ratio"]) == ("unknown", None, 1.5)
     assert "no kernel shows how much longer that takes" in row["reason"]
     assert {said["note"] for said in warehouse.ask("FROM contention()")} == {
-        "no communication runs beside it", "too little of the rank's time is free of communication",
+        "no communication runs beside it", "too little of the rank's time is without communication",
     }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import scalelens
 from command_line import Run
 from conftest import FIXTURES
 from scalelens.errors import UserError
-from scalelens.question.empty import reason_of, reasons
+from scalelens.question.empty import not_understood, reason_of, reasons
 from scalelens.question.question import Question
 from scalelens.question.session import Session
 
@@ -128,3 +128,18 @@ def test_a_mean_over_an_epoch_of_unknown_length_is_not_the_work_of_one_step(tmp_
     rows = study.sql("SELECT energy_j, samples, samples_per_wh FROM energy_efficiency(per := 'node')").rows()
     assert [(row[0] > 0, *row[1:]) for row in rows] == [(True, None, None)]
     assert study.sql("FROM work_done() WHERE samples IS NOT NULL").height == 0
+
+
+def test_a_refusal_names_the_files_that_were_not_understood(tmp_path: Path, run: Run) -> None:
+    """Of as many names the one with most in it: it is where the results may be."""
+    for name in ("a", "b"):
+        (tmp_path / "logs" / name).mkdir(parents=True)
+        (tmp_path / "logs" / name / "DONE.txt").write_text(f"done {name}\n")
+        (tmp_path / "logs" / name / "results.json").write_text(json.dumps({"what": name, "of": list(range(40))}))
+    (tmp_path / "logs" / "train.log").write_bytes(FILES[1].read_bytes())
+    scalelens.ingest(tmp_path / "logs", warehouse=tmp_path / "w")
+    with Session(tmp_path / "w", (), "FROM runs; FROM selected_runs()") as session:
+        told = not_understood(session)
+    assert told.startswith("4 files, such as results.json, were not understood; see why: scalelens ")
+    shown = run(*shlex.split(told.partition("scalelens ")[2]), "-w", tmp_path / "w")
+    assert shown.code == 0 and shown.out.count("results.json") == 2

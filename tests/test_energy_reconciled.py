@@ -134,6 +134,23 @@ def test_trackers_of_several_machines_in_one_file_add_up(tmp_path: Path) -> None
     assert rows["cpu"]["addition"] == "1 of 2 sensors are estimated"
 
 
+@pytest.mark.parametrize(
+    ("other", "rows"),
+    [
+        ([(0, 100, 5000), (300, 400, 6000)], 0),  # one measurement copied into a second file
+        ([(120, 180, 2000), (300, 400, 6000)], 0),  # in a pause of the first run
+        ([(0, 100, 5000), (220, 260, 2000)], 1),
+    ],
+)
+def test_runs_share_a_machine_where_their_measurements_overlap(
+    one_run: Warehouse, other: list[tuple[float, float, float]], rows: int
+) -> None:
+    one_run.insert("runs", [{"run_id": "s"}])
+    one_run.insert("energy", tracked((0, 100, 5000), (200, 280, 4000)))
+    one_run.insert("energy", [row | {"run_id": "s", "file_id": "g"} for row in tracked(*other)])
+    assert len(one_run.ask("FROM energy_counted_twice()")) == rows
+
+
 def test_trackers_that_overlap_in_part_have_bounds_and_no_energy(one_run: Warehouse) -> None:
     one_run.insert("energy", tracked((0, 100, 5000), (40.5, 160.5, 4000), (200, 210, 300)))
     row = said(one_run)["codecarbon", "gpu"]

@@ -7,15 +7,17 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import polars as pl
 import pytest
 import typer.testing
 
 from asking import ask_sql, connect
 from command_line import app
 from conftest import FIXTURES
+from scalelens.errors import UserError
 from scalelens.question.question import call
 from scalelens.question.run_names import RUN_NAMES, in_command
-from scalelens.report import other_figures
+from scalelens.report import other_figures, plotting
 from sizes import ingested
 
 
@@ -99,6 +101,50 @@ def test_the_course_of_a_loss_is_offered_where_it_has_one(
     assert ("plot accuracy score_name=loss" in offered) == is_offered
     if is_offered:
         assert invoke(offered.rpartition("scalelens ")[2]).exit_code == 0
+
+
+def test_a_refusal_names_a_run_that_the_chart_can_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three runs, the one whose id comes first has no collective beside its kernels."""
+    for name in ("one", "two", "three"):
+        (tmp_path / name).mkdir()
+        names = ["gemm", *(["ncclDevKernel_AllReduce_Sum_bf16_RING_LL"] if name != "one" else [])]
+        events = [
+            {"ph": "X", "cat": "kernel", "name": kernel, "pid": 0, "tid": stream, "ts": 10.0 * k + stream, "dur": 8.0,
+             "args": {"device": 0, "stream": stream}}
+            for k in range(4) for stream, kernel in enumerate(names)
+        ]  # fmt: skip
+        (tmp_path / name / "rank0.json").write_text(json.dumps({"name": name, "traceEvents": events}))
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest .").exit_code == 0
+    rows = ask_sql(Path("scalelens-warehouse"), "FROM runs ORDER BY name = 'one' DESC, run_id")
+    first = plotting.drawable_first(rows["run_id"].to_list(), rows, _refuse_one)
+    assert rows["name"][0] == "one" and first[0] == rows["run_id"][1] and sorted(first) == sorted(rows["run_id"])
+    refused = str(invoke("plot contention -o contention.pdf").exception)
+    offered = re.search('runs="([^"]+)"', refused)
+    assert offered and invoke(f'plot contention runs="{offered[1]}" -o contention.pdf').exit_code == 0
+
+
+def _refuse_one(rows: pl.DataFrame) -> None:
+    if rows["name"][0] == "one":
+        raise UserError("nothing to draw")
+
+
+@pytest.mark.parametrize(("ranks", "chart"), [(1, "kernel_summary"), (2, "temporal_breakdown")])
+def test_traces_of_several_ranks_are_offered_rank_by_rank(
+    ranks: int, chart: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for rank in range(ranks):
+        kernels = [
+            {"ph": "X", "cat": "kernel", "name": "gemm", "pid": rank, "tid": 7, "ts": 10.0 * k, "dur": 5.0 + rank, "args": {"device": rank, "stream": 7}}
+            for k in range(4)
+        ]  # fmt: skip
+        about = {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": ranks}, "traceEvents": kernels}
+        (tmp_path / f"rank{rank}.pt.trace.json").write_text(json.dumps(about))
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest .").exit_code == 0
+    offered = other_figures.remedy(Path("scalelens-warehouse"), "scaling").rpartition("scalelens ")[2]
+    assert offered.startswith(f"plot {chart} runs=")
+    assert invoke(offered).exit_code == 0
 
 
 def test_energies_without_readings_are_offered_as_bars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,6 +39,7 @@ from scalelens.report.findings import (
     repeats,
     scaling,
     slow_steps,
+    step_times,
     stuck,
 )
 from scalelens.report.glance import GlanceBlock
@@ -219,11 +220,16 @@ def test_energy_begins_with_the_most_work_per_watt_hour() -> None:
     better = row | {"run_id": "b", "tokens_per_wh": 2000.0, "units": 4.0, "energy_j": 8.755e7}
     rows = pl.DataFrame([row, better])
     assert [one.text for one in energy.sentences(rows, NAMES)] == [
-        "job B: 2,000 tokens per Wh; 24.32 kWh on 4 devices.", "job A: 1,234 tokens per Wh; 10 Wh on 1 device.",
+        "job B: 2,000 tokens per Wh; 24.32 kWh of 4 devices.", "job A: 1,234 tokens per Wh; 10 Wh of 1 device.",
     ]  # fmt: skip
     assert energy.number(rows, NAMES) == ("2,000 tokens/Wh", "best work per energy", "job B")
     alone = pl.DataFrame([row | {"tokens_per_wh": None}], schema_overrides={"tokens_per_wh": pl.Float64})
-    assert energy.number(alone, NAMES) == ("10 Wh", "largest energy of a run", "job A")
+    assert energy.number(alone, NAMES) == ("10 Wh", "largest energy of a run's devices", "job A")
+
+
+def test_a_few_step_times_are_drawn_one_after_the_other() -> None:
+    assert step_times.charts(pl.DataFrame({"n_steps": [2, 4]}))[0] == "step_times"
+    assert step_times.charts(pl.DataFrame({"n_steps": [2, 40]})) == step_times.CHARTS
 
 
 def test_sentences_of_mlperf_scores_and_of_accuracies() -> None:

@@ -61,6 +61,10 @@ def draw(
     drawn_ways = ways(known, parameters.get("x", ""))
     known = known.with_columns(way.values() for way in drawn_ways)
     undrawn = {way.what: _runs_without(known, way) for way in drawn_ways}
+    drawn_ways, at_once = _followed(known, drawn_ways)
+    known = known.with_columns(
+        pl.when(~way.is_at_once()).then(way.field).alias(way.field) for way in drawn_ways if at_once
+    )
     known = known.filter(pl.any_horizontal(pl.col(way.field).is_not_null() for way in drawn_ways))
     if known["run_id"].n_unique() == known.height:
         raise UserError(
@@ -80,7 +84,28 @@ def draw(
         grid += [panels] if page.is_wide else [[panel] for panel in panels]
     legend: list[style.Look | style.IntervalLook] = [_as_drawn(look, phases) for look in looks if len(looks) > 1]
     legend += [_VALIDATION, _TRAINING] if len(phases) > 1 else []
-    return style.figure(grid, legend, _caption(known, drawn_ways, undrawn, parameters, _pale_slots(looks, known)), page)
+    about = [*_missing(undrawn), *_missing(at_once, " with all scores at one place")]
+    return style.figure(grid, legend, _caption(known, drawn_ways, about, parameters, _pale_slots(looks, known)), page)
+
+
+def _followed(rows: pl.DataFrame, drawn_ways: Sequence[Way]) -> tuple[list[Way], dict[str, int]]:
+    """The axes along which any run has a course, and how many runs have none there; all axes where no run has one."""
+    at_once = {
+        way: int(rows.filter(way.is_at_once() & pl.col(way.field).is_not_null())["run_id"].n_unique())
+        for way in drawn_ways
+    }
+    drawn = {way: rows.filter(pl.col(way.field).is_not_null())["run_id"].n_unique() for way in drawn_ways}
+    followed = [way for way in drawn_ways if at_once[way] < drawn[way]]
+    return (followed, {way.what: at_once[way] for way in followed}) if followed else (list(drawn_ways), {})
+
+
+def _missing(runs: Mapping[str, int], why: str = "") -> list[str]:
+    """`Not drawn over time: 2 runs.`: how many runs an axis leaves out, the axes of one number together."""
+    lines = []
+    for count in dict.fromkeys(filter(None, runs.values())):
+        over = " or ".join(what for what, of_axis in runs.items() if of_axis == count)
+        lines.append(f"Not drawn over {over}: {words.counted([count], 'run')}{why}.")
+    return lines
 
 
 def _phases(rows: pl.DataFrame) -> list[str]:
@@ -188,7 +213,7 @@ def _runs_without(rows: pl.DataFrame, way: Way) -> int:
 def _caption(
     rows: pl.DataFrame,
     drawn_ways: Sequence[Way],
-    undrawn: Mapping[str, int],
+    undrawn: Sequence[str],
     parameters: Mapping[str, str],
     pale_slots: int,
 ) -> list[str]:
@@ -206,9 +231,7 @@ def _caption(
     if "elapsed" in fields:
         clocks = [_CLOCKS.get(clock, clock) for clock in sorted(filter(None, rows["clock"].unique()))]
         lines += [f"Time {' or '.join(clocks)}."] if clocks else []
-    for count in dict.fromkeys(filter(None, undrawn.values())):
-        over = " or ".join(what for what, runs in undrawn.items() if runs == count)
-        lines.append(f"Not drawn over {over}: {words.counted([count], 'run')}.")
+    lines += undrawn
     if max(counts) > _SLOTS:
         lines.append(f"Long runs: the lowest and the highest record in each {_SLOTS}th of the axis.")
     if 0 < pale_slots < _SLOTS and max(counts) > pale_slots:

@@ -98,8 +98,10 @@ def even_labels(highest: float) -> dict[str, Any]:
 def from_zero(field: str, title: str | None, highest: float, **options: Any) -> Any:
     """A y axis from 0 to above `highest`.  `options` are those of `alt.Axis`."""
     values = ticks(highest)
-    # There is room for labels of four letters.
-    options = (labels(values[-1]) if values[1] < BRIEF_FROM else even_labels(values[-1])) | options
+    # There is room for labels of four letters: 0.01, 5e-3.
+    if values[1] < _FOUR_LETTERS_FROM <= highest:
+        values = [n * _FOUR_LETTERS_FROM for n in range(math.ceil(highest / _FOUR_LETTERS_FROM) + 1)]
+    options = (labels(values[1]) if values[1] < _FOUR_LETTERS_FROM else even_labels(values[-1])) | options
     return alt.Y(
         f"{field}:Q",
         title=title,
@@ -122,6 +124,30 @@ def ticks_between(low: float, high: float) -> list[float]:
         if len(f"{high:.{max(0, -exponent)}f}") <= _MOST_LETTERS or len(values) <= 2:
             return values
     return [low, high]
+
+
+def around(low: float, high: float) -> tuple[list[float], list[float]]:
+    """The ends of an axis that holds the values, and its ticks: the ends are ticks where too few are between."""
+    for exponent, step in ((e, s * 10.0**e) for e in range(-12, 308) for s in (1, 2, 5)):
+        if high - low > 6 * step:
+            continue
+        ticks = [n * step for n in range(math.ceil(low / step), math.floor(high / step) + 1)]
+        is_within = len(ticks) > 1 or low == high
+        if not is_within:
+            ticks = [n * step for n in range(math.floor(low / step), math.ceil(high / step) + 1)]
+        decimals = max(0, -exponent)
+        letters = max((_letters(tick, decimals, is_brief=abs(high) < BRIEF_FROM) for tick in ticks), default=0)
+        if ticks and (letters <= _MOST_LETTERS or step >= 1):
+            return ([low, high] if is_within else [ticks[0], ticks[-1]]), ticks
+    return [low, high], [low, high]
+
+
+def _letters(value: float, decimals: int, is_brief: bool) -> int:
+    """How long a label is: 0.25, or 5e-4."""
+    if not is_brief or not value:
+        return len(f"{value:.{decimals}f}")
+    digits, power = f"{value:.6e}".split("e")
+    return len(f"{digits.rstrip('0').rstrip('.')}e{int(power)}")
 
 
 def is_logarithmic(low: float, high: float) -> bool:

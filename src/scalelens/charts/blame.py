@@ -79,7 +79,7 @@ def _panel(points: Sequence[Row], effect: float) -> Any:
     x = alt.X("percent:Q", title="slower [%]", scale=alt.Scale(domain=domain, nice=False), axis=axis)
     counts = " : ".join(f"datum.value == {p['place']} ? '{p['n_slower']}/{p['n_jobs']}'" for p in points) + " : ''"
     labels = alt.Axis(labelExpr=counts, ticks=False, domain=False, grid=False)
-    y = alt.Y("place:O", title="slower jobs of jobs", axis=labels)
+    y = alt.Y("place:O", title="slower jobs / all jobs", axis=labels)
     scale = alt.Scale(domain=list(_VERDICTS), range=[look.color for look in _VERDICTS.values()])
     color = alt.Color("verdict:N", scale=scale, legend=None)
     shapes = alt.Scale(domain=list(_VERDICTS), range=[look.shape for look in _VERDICTS.values()])

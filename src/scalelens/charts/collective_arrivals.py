@@ -129,14 +129,14 @@ def _caption(compared: pl.DataFrame, blame: pl.DataFrame, order: list[int]) -> l
     if total:
         lines.append(
             f"Rank {worst['rank']} arrives last at {worst['times']} of {calls} and causes "
-            f"{100 * worst['blame'] / total:.0f} % of the waiting for late ranks. Those that cause most come first."
+            f"{100 * worst['blame'] / total:.0f} % of the waiting for late ranks. Ranks that cause most come first."
         )
     offsets = compared["offset_ns"].to_list()
     if None in offsets:
         lines.append("Clock offsets are unknown: starts are compared without correction.")
     elif any(offsets):
         largest = max(map(abs, offsets)) / 1000
-        lines.append(f"Offsets of the clocks of up to {words.short_number(largest)} µs are taken off.")
+        lines.append(f"Clock offsets of up to {words.short_number(largest)} µs are subtracted.")
     if hidden := blame.height - len(order):
         lines.append(f"Not drawn: {words.counted([hidden], 'rank')} (least waiting caused).")
     return lines

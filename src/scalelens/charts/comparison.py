@@ -45,9 +45,13 @@ def draw(
     by = style.encodings(looks)
     axis = alt.Axis(values=[point["run"] for point in points], format="d", labelOverlap="greedy")
     x = alt.X("run:Q", title="run", scale=alt.Scale(zero=False, nice=False, padding=12), axis=axis)
-    labels = alt.Axis(**axes.even_labels(max(point["run_value"] for point in points)))
+    ends = [point[name] for point in points for name in ("run_value", "low", "high") if point[name] is not None]
+    low, high = min(ends), max(ends)
+    domain, ticks = axes.around(low, high)
+    labels = alt.Axis(values=ticks, tickCount=len(ticks), **axes.even_labels(high))
     title = words.with_unit(points[0]["measure"])
-    y = alt.Y("run_value:Q", title=title, scale=alt.Scale(zero=False), axis=labels)
+    scale = alt.Scale(domain=domain, nice=False, zero=False, padding=6)
+    y = alt.Y("run_value:Q", title=title, scale=scale, axis=labels)
     drawn = [{name: point[name] for name in ("run", "run_value", "label", "name")} for point in points]
     kinds = sorted({point["interval_kind"] for point in points} & {"ci95", "range"})
     layers: list[Any] = []

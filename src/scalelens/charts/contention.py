@@ -1,12 +1,12 @@
-"""Kernels beside communication, rank by rank: how much of the computing time communication adds.
+"""Kernels during communication, rank by rank: how much of the computing time communication adds.
 
-Shows: which ranks compute beside communication, and how much longer their kernels take for that.  A rank whose bar is
-    longer by the last part alone has no slow device: it arrives first, and its collectives wait beside its kernels.
+Shows: which ranks compute during communication, and how much longer their kernels take because of it.  A rank whose bar
+    is longer only by the last part has no slow device: it arrives first, and its collectives wait while it computes.
 Query: contention
 Encodings:
     y        a rank
-    x        sum of the durations of kernels that compute; from the left: free of communication, beside it, and what
-             communication adds to these
+    x        sum of the durations of kernels that compute; from the left: without communication, during it, and the
+             time that communication adds to the latter
     color    the part
     caption  kernels, factor by which they take longer, what could not be compared
 Source: the breakdown of temporal_breakdown, with the factor of contention (docs/traces.md)
@@ -23,7 +23,7 @@ from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "contention"
-_PARTS = {"free of communication": "#0072B2", "beside communication": "#56B4E9", "added by communication": "#D55E00"}
+_PARTS = {"without communication": "#0072B2", "during communication": "#56B4E9", "added by communication": "#D55E00"}
 _MOST_RANKS = 64
 
 
@@ -33,7 +33,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `contention`.  Raises UserError where no kernel runs beside communication."""
+    """The figure of the rows of `contention`.  Raises UserError where no kernel runs during communication."""
     computing = rows.filter(pl.col("class") == "compute")
     if computing.is_empty() or not computing["beside_ns"].sum():
         raise UserError(
@@ -77,8 +77,8 @@ def _caption(computing: pl.DataFrame, ranks: list[Row]) -> list[str]:
     compared = sum(row["compared_ns"] for row in ranks)
     added = sum(row["parts"][2] for row in ranks)
     if compared > added:
-        lines.append(f"Beside communication they take {compared / (compared - added):.2f} times as long as free of it.")
+        lines.append(f"During communication they take {compared / (compared - added):.2f} times as long as without it.")
     if compared < beside:
         share = 100 * (beside - compared) / beside
-        lines.append(f"{share:.0f} % of the time beside communication belongs to kernels that never run alone.")
+        lines.append(f"{share:.0f} % of the time during communication belongs to kernels that never run alone.")
     return lines

@@ -68,10 +68,10 @@ def _label(step: int | None) -> str:
 
 def _caption(known: pl.DataFrame, steps: int) -> list[str]:
     ranks = known["rank"].drop_nulls().unique().sort().to_list()
-    lines = [f"{words.counted([steps], 'step')}, {words.counted([int(known['pieces'].sum())], 'piece')} of the path."]
+    lines = [f"{words.counted([steps], 'step')}, {words.counted([int(known['pieces'].sum())], 'segment')} of the path."]
     if ranks:
         named = ", ".join(map(str, ranks[:8])) + (f" and {len(ranks) - 8} more" if len(ranks) > 8 else "")
-        lines.append(f"It passes {'rank' if len(ranks) == 1 else 'ranks'} {named}.")
+        lines.append(f"The path passes through {'rank' if len(ranks) == 1 else 'ranks'} {named}.")
     total = known["duration_ns"].sum()
     parts = known.group_by("kind", "name").agg(pl.sum("duration_ns"))
     largest = parts.sort("duration_ns", "kind", "name", descending=[True, False, False]).head(_LARGEST)
@@ -85,4 +85,4 @@ def _caption(known: pl.DataFrame, steps: int) -> list[str]:
 
 def _told(kind: str, name: str) -> str:
     name = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
-    return {"host": f"host until {name}", "launch": f"launch of {name}", "gap": f"gap before {name}"}.get(kind, name)
+    return {"host": f"host, up to {name}", "launch": f"launch of {name}", "gap": f"gap before {name}"}.get(kind, name)

@@ -28,7 +28,8 @@ FACTS = ("name",)
 _MOST_BARS, _MOST_PANELS = 48, 3
 _BAND = 9.5  # height of a bar with its gap
 _COLOR, _PALE = "#a6cee3", "#dcecf6"  # light, because text is written on them
-_SCOPES = {"gpu": "GPUs", "gcd": "GCDs", "total": "all that the tool measures", "cpu": "CPUs", "node_ac": "nodes",
+_SCOPES = {"gpu": "GPUs", "gcd": "GCDs", "ipu": "IPUs", "hpu": "HPUs", "oam": "OAM modules", "module": "modules",
+           "board": "boards", "total": "all that the tool measures", "cpu": "CPUs", "node_ac": "nodes",
            "node_dc": "nodes", "job": "job", "job step": "job step"}  # fmt: skip
 _UNSTATED = "scope not stated"
 # Formats of no tool, as a paper would say it; the others have the name of their tool.
@@ -117,6 +118,8 @@ def _caption(shown: Sequence[tuple[str, list[Row]]], undrawn: Mapping[str, int])
     if windows:
         lines.append(f"{words.counted(windows, 'measurement')} of a run.")
     if any(row["energy_j"] is None for row in drawn):
-        lines.append("Pale: from the largest measurement to the sum of all, because nothing says when they took place.")
+        lines.append(
+            "Pale: from the largest measurement to the sum of all, because it is unknown when they took place."
+        )
     hidden = [f"{words.counted([count], 'figure')} {which}" for which, count in undrawn.items() if count]
     return [*lines, f"Not drawn: {', '.join(hidden)}."] if hidden else lines

@@ -31,7 +31,7 @@ FACTS = ("device_unit",)
 _BASE_AND_IDEAL = style.Look("base, and ideal speedup", style.GRAY, None, [1, 0], 0.7)
 _ENERGY_OF = {
     "steps": "Energy of the steps only.",
-    "runs": "Energy of whole runs, start-up and all.",
+    "runs": "Energy of whole runs, including start-up.",
 }
 
 
@@ -126,7 +126,10 @@ def _caption(points: Sequence[Row], others: int) -> list[str]:
     if all(point["n_runs"] == 1 for point in points):
         lines.append("One run per size: no interval.")
     lines += [_ENERGY_OF[kind] for kind in _ENERGY_OF if any(point["energy_of"] == kind for point in points)]
-    lines += words.notes(points)
+    notes = words.notes(points)
+    if _ENERGY_OF["runs"] in lines:
+        notes = [note for note in notes if not note.startswith("The energy includes start-up")]
+    lines += notes
     if others:
         lines.append(f"Not drawn: {words.counted([others], 'point')} of series whose model grows: the work differs.")
     return lines

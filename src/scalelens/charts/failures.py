@@ -83,7 +83,7 @@ def _panel(points: Sequence[Row]) -> Any:
     span = highest / lowest
     domain = [lowest / span ** (_NAMES / (1 - _NAMES)), highest]
     ticks = [tick for tick in axes.ticks_of_decades(lowest, highest) if lowest <= tick <= highest]
-    axis = alt.Axis(values=ticks, grid=False, **axes.labels(highest))
+    axis = alt.Axis(values=ticks, grid=False, labelOverlap="greedy", labelSeparation=3, **axes.labels(highest))
     scale = alt.Scale(type="log", domain=domain, nice=False)
     x = alt.X("failures_per_1000_node_h:Q", title="failures in 1,000 node-hours", scale=scale, axis=axis)
     counts = " : ".join(f"datum.value == {point['place']} ? '{point['failures']}'" for point in points) + " : ''"

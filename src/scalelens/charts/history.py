@@ -8,12 +8,14 @@ Encodings:
     y        value of the run, with its interval within the run; an interval much longer than the runs differ is cut at
              the edge of the panel
     color    series, named by what sets it apart
+    panel    a series, with an axis of its own, where the values of two series are far apart
     line     level: geometric mean of the runs up to the next change
     rule     change of level; broken where the change is weak
     caption  what all series share, runs, statistic, each change with its size, what is not drawn, what was left out
 Source: Fleming and others, Hunter: Using Change Point Detection to Hunt for Performance Regressions, arXiv 2301.03034
 """
 
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -34,6 +36,7 @@ _TITLES = {
     "peak_memory_bytes": "peak memory [bytes]",
 }  # fmt: skip
 _LONGEST_INTERVAL = 0.5  # that the axis makes room for, of the difference of the values
+_FAR_APART = 3  # ratio of the medians of two series that one axis would press flat
 _RATES = ("samples_per_s", "tokens_per_s")
 
 
@@ -65,18 +68,55 @@ def draw(
     x = alt.X("run_number:Q", title="run, in order of time", scale=alt.Scale(zero=False, nice=False, padding=8),
               axis=alt.Axis(format="d", tickMinStep=1))  # fmt: skip
     x = facets.over(x, (point["run_number"] for point in points), page)
-    low, high = _ends(points)
-    scale = alt.Scale(domain=[low, high], nice=False, zero=False, padding=6)
-    ticks = axes.ticks_between(low, high)
-    axis = alt.Axis(values=ticks, tickCount=len(ticks), **axes.even_labels(high))
-    y = alt.Y("run_value:Q", title=_TITLES[points[0]["measure"]], scale=scale, axis=axis)
-    legend: list[style.Look | style.IntervalLook] = [look for look in looks if look.label]
-    legend += [style.INTERVALS[kind, "steps"] for kind in _kinds(points)]
-    grid = facets.panels(points, page, lambda part, y: _panel(part, looks, x, y), x, y)
+    legend: list[style.Look | style.IntervalLook] = [style.INTERVALS[kind, "steps"] for kind in _kinds(points)]
+    groups = {} if page.facet else _far_apart(points)
+    if groups:
+        grid = _own_panels(groups, looks, x, page)
+    else:
+        groups = {"": points}
+        legend = [*(look for look in looks if look.label), *legend]
+        grid = facets.panels(points, page, lambda part, y: _panel(part, looks, x, y), x, _values(points))
     caption = _caption(points, alone, shared, parameters or {}, left_out)
-    if any(point[end] is not None and not low <= point[end] <= high for point in points for end in ("low", "high")):
+    if any(map(_is_cut, groups.values())):
         caption.insert(-1, "Intervals that leave the panel are cut at its edge.")
     return style.figure(grid, legend, caption, page)
+
+
+def _far_apart(points: Sequence[Row]) -> dict[str, list[Row]]:
+    """The points of each label where one axis for all would hide every change; else none."""
+    groups: dict[str, list[Row]] = {}
+    for point in points:
+        groups.setdefault(point["label"], []).append(point)
+    medians = [statistics.median(point["run_value"] for point in group) for group in groups.values()]
+    is_far = 0 < _FAR_APART * min(medians) <= max(medians)
+    return groups if is_far and len(groups) <= facets.MOST_PANELS else {}
+
+
+def _own_panels(
+    groups: Mapping[str, list[Row]], looks: Sequence[style.Look], x: Any, page: Page
+) -> list[list[style.Panel]]:
+    """A panel for each series, with its name and its axes."""
+    columns = min(len(groups), facets.NARROW) if page.is_wide else 1
+    charts = []
+    for name in sorted(groups, key=lambda name: (page.position(name), words.natural(name))):
+        chart = _panel(groups[name], looks, x, _values(groups[name]))
+        charts.append(style.Panel(facets.titled(chart, name, columns, page, has_axes=True), columns=columns, name=name))
+    return [charts[n : n + columns] for n in range(0, len(charts), columns)]
+
+
+def _values(points: Sequence[Row]) -> Any:
+    """The y axis of a panel."""
+    low, high = _ends(points)
+    domain, ticks = axes.around(low, high)
+    scale = alt.Scale(domain=domain, nice=False, zero=False, padding=6)
+    axis = alt.Axis(values=ticks, tickCount=len(ticks), **axes.even_labels(high))
+    return alt.Y("run_value:Q", title=_TITLES[points[0]["measure"]], scale=scale, axis=axis)
+
+
+def _is_cut(points: Sequence[Row]) -> bool:
+    """Whether an interval leaves the panel."""
+    low, high = _ends(points)
+    return any(point[end] is not None and not low <= point[end] <= high for point in points for end in ("low", "high"))
 
 
 def _ends(points: Sequence[Row]) -> tuple[float, float]:

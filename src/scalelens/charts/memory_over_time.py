@@ -6,8 +6,8 @@ Query: memory_over_time
 Encodings:
     x        time since the first entry of the history; entries, where the snapshot has no times
     y        GB or MB (1e9, 1e6 bytes), from 0
-    line     asked for, as an area; reserved, as a line
-    point    the peak of what was asked for; a cross where an allocation failed
+    line     requested, as an area; reserved, as a line
+    point    the peak of what was requested; a cross where an allocation failed
     caption  run, rank and device, entries, what was thinned, the peak and what was reserved then
 Source: "Active Memory Timeline" of torch/cuda/_memory_viz.py; "Understanding GPU memory 1", PyTorch's blog, 2023
 """
@@ -26,7 +26,7 @@ from scalelens.errors import UserError
 QUERY = "memory_over_time"
 FACTS = ("name",)
 
-_REQUESTED, _RESERVED, _PEAK, _FAILED = "asked for", "reserved", "peak", "failed allocation"
+_REQUESTED, _RESERVED, _PEAK, _FAILED = "requested", "reserved", "peak", "failed allocation"
 _AREA, _LINE, _MARK = "#56B4E9", "#0072B2", "#D55E00"
 _MOST_POINTS = 20_000
 _BEYOND = 1.03  # of the x axis, so that a mark at the end is whole
@@ -108,7 +108,7 @@ def _caption(points: Sequence[Row], devices: int) -> list[str]:
         lines.append(f"Drawn: {words.short_number(len(points))} of them, with the lowest and highest of each slot.")
     peak = next(point for point in points if point["is_peak"])
     unused = peak["reserved_bytes"] - peak["requested_bytes"]
-    lines.append(f"Peak: {_bytes(peak['requested_bytes'])} asked for, {_bytes(unused)} more reserved at that moment.")
+    lines.append(f"Peak: {_bytes(peak['requested_bytes'])} requested, {_bytes(unused)} more reserved at that moment.")
     if any(point["at_s"] is None for point in points):
         lines.append("The snapshot has no times.")
     return lines

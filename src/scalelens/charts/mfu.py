@@ -30,7 +30,9 @@ _SERIES_FACTS = ("system", "framework", "model", "precision", "device_model")
 
 _PRINTED = style.Look("ring: as printed by the tool", style.GRAY, "circle", [1, 0], 0, is_hollow=True)
 _RING_SIZE = 34  # area of a ring, which surrounds a marker, in square points
-_FORMULAS = {"6N": "6 × parameters", "palm": "PaLM's", "megatron": "Megatron's", "layers": "layers counted"}
+_FORMULAS = {
+    "6N": "6 × parameters", "palm": "PaLM's formula", "megatron": "Megatron's formula", "layers": "layers counted",
+}  # fmt: skip
 
 
 def draw(

@@ -8,7 +8,7 @@ from typing import Any
 from scalelens.charts import words
 
 _DEVICE = re.compile(r"\bdevice_model ([^,·]+)")
-_SHORT = re.compile(r"\d|^nvidia$|^.{1,3}$")  # words of a device's name that are written in capitals
+_SHORT = re.compile(r"\d|^(?:nvidia|epyc)$|^.{1,3}$")  # words of a device's name that are written in capitals
 _SETTING = re.compile(r"(?:^|(?<=, ))([a-z]+(?:_[a-z]+)+) (?=\S)")
 
 
@@ -23,7 +23,7 @@ def device_name(model: str) -> str:
     if not model.islower():
         return model
     words_of = (word.upper() if _SHORT.search(word) else word.capitalize() for word in model.split(" "))
-    return " ".join(words_of).replace("GHZ", "GHz")
+    return " ".join(words_of).replace("GHZ", "GHz").replace("(r)", "(R)")
 
 
 def apart(names: Iterable[str]) -> tuple[str, dict[str, str]]:

@@ -4,7 +4,7 @@ Shows: whether a rank is slow, how far it is beyond the others and the threshold
 Query: outlier_gpus
 Encodings:
     x        rank
-    y        above: compute time free of communication over that of the peers; below: share of steps in which it exceeds
+    y        above: compute time without communication over that of the peers; below: share of steps in which it exceeds
              the threshold
     point    a rank, with the verdict as color and shape; those that stand out are named with their node
     line     the threshold; equal ranks are at 1
@@ -30,7 +30,7 @@ _VERDICTS = {
     "intermittent": style.Look("slow at times", "#E69F00", "diamond", [1, 0], 0),
     "late": style.Look("late for another reason", "#CC79A7", "triangle-up", [1, 0], 0),
     "contention": style.Look("slowed by communication", "#56B4E9", "triangle-down", [1, 0], 0),
-    "unknown": style.Look("cannot be told", "#777777", "cross", [1, 0], 0),
+    "unknown": style.Look("undecided", "#777777", "cross", [1, 0], 0),
     "ordinary": style.Look("ordinary", "#0072B2", "circle", [1, 0], 0),
 }
 _NAMED = ("slow", "intermittent", "late", "contention")
@@ -136,6 +136,6 @@ def _caption(points: Sequence[Row], threshold: float) -> list[str]:
     lines = [f"{words.counted([len(points)], 'rank')} of one run, each among {peers}, over {steps}: median."]
     lines.append(f"Threshold: {100 * threshold:g}\u00a0% longer than the peers.")
     for point in [point for point in points if point["verdict"] in _NAMED][:_MOST_NAMES]:
-        cause = f", {point['cause']}" if point["cause"] else ""
+        cause = f", {point['cause'].replace('gpu', 'GPU')}" if point["cause"] else ""
         lines.append(f"Rank {point['rank']}{cause}: {point['evidence'] or 'no further evidence'}.")
     return [*lines, "No step is left out."]

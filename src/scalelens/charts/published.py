@@ -112,7 +112,9 @@ def _caption(rows: pl.DataFrame, points: Sequence[Row]) -> list[str]:
     runs = words.counted([len({point["run_id"] for point in points})], "run")
     documents = words.counted([len({point["name"] for point in points})], "published table")
     ratios = words.counted([point["ratio"] for point in points], "time", "times")
-    lines = [f"{runs} beside {documents}; measured is {ratios} as much. No interval: a document prints one number."]
+    lines = [
+        f"{runs} compared with {documents}; measured is {ratios} as much. No interval: a document prints one number."
+    ]
     if different := sorted({point["differs"] for point in points if point["differs"]}):
         lines.append(f"Open: {'; '.join(different)}.")
     unknown = dict.fromkeys(name for point in points for name in (point["unknown"] or "").split(", ") if name)

@@ -135,7 +135,7 @@ def _speedup(points: Sequence[Row]) -> Any:
 
 
 def _caption(points: Sequence[Row], labels: Mapping[str, str], without: int) -> list[str]:
-    lines = ["Each point: one size; speedup over the smallest. Thin: where nothing was measured."]
+    lines = ["Each point: one size; speedup over the smallest. Thin lines: sizes that were not measured."]
     for series, label in labels.items():
         texts = []
         for law, look in _LAWS.items():

@@ -91,7 +91,7 @@ def _caption(
     if any(row["repeats"] for row in points):
         lines.append("Rings: single repeats that differ more than they should, with their range.")
     if missing := [time for metric, time in _TIMES.items() if all(row["metric"] != metric for row in points)]:
-        lines.append(f"The logs do not time the {' or the '.join(missing)}.")
+        lines.append(f"Not timed in the logs: {', '.join(missing)}.")
     if hidden:
         lines.append(f"Not drawn: {words.counted([hidden], 'point')} without an efficiency or another size.")
     return lines

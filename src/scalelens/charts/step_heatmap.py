@@ -51,14 +51,16 @@ def draw(
         raise UserError(
             "there are no steps of a rank to draw", "a trace needs annotated steps; see: scalelens query trace_steps"
         )
-    limits.check_one_run(known, "ranks and steps")
-    cells = _cells(known)
-    n_ranks, n_steps = cells["rank"].n_unique(), cells["step"].n_unique()
-    if n_ranks == n_steps == 1:
+    several = known.filter(pl.len().over("run_id") > 1)  # a row is a rank in a step
+    if several.is_empty():
         raise UserError(
-            "the trace has one rank and one step, and nothing to compare them with",
+            "a trace of one rank and one step has nothing to compare them with",
             "its times are in: scalelens query temporal_breakdown",
         )
+    limits.check_one_run(several, "ranks and steps")
+    undrawn = known["run_id"].n_unique() - 1
+    cells = _cells(several)
+    n_ranks, n_steps = cells["rank"].n_unique(), cells["step"].n_unique()
     is_grouped = n_ranks > MOST_RANKS or n_steps > MOST_STEPS
     grouped = _grouped(cells, n_ranks, n_steps) if is_grouped else {"": cells}
     middle = float(cells["compute_ms"].median() or 0) or math.inf  # type: ignore[arg-type]
@@ -69,6 +71,8 @@ def draw(
     ]
     legend = [style.swatch(label, color) for label, (_, color) in classes.items()]
     caption = _caption(cells, parameters)
+    if undrawn:
+        caption.append(f"Not drawn: {words.counted([undrawn], 'run')} of one rank and one step.")
     if is_grouped:
         caption += [_about_groups(n_ranks, n_steps)]
     return style.figure([panels] if page.is_wide else [[panel] for panel in panels], legend, caption, page)

@@ -121,9 +121,9 @@ def _caption(named: pl.DataFrame, lanes: pl.DataFrame, shown: pl.DataFrame, para
     if first["clock"] == "own":
         lines.append("Clocks of the ranks are not known against each other: each rank counts from its own first work.")
     elif ranks > 1:
-        lines.append("All ranks have one zero; offsets of their clocks are taken off.")
+        lines.append("All ranks share one zero; clock offsets are subtracted.")
     if hidden := lanes.height - shown.height:
         share = 1 - int(shown["work"].sum()) / (int(lanes["work"].sum()) or 1)
         lines.append(f"Not drawn: {words.counted([hidden], 'stream')} with {100 * share:.2g} % of the work.")
     slots = parameters.get("step_slots", "1000")
-    return [*lines, f"Work of one class is one bar unless a whole {slots}th of the step lies idle between."]
+    return [*lines, f"Work of one class is joined across gaps shorter than a {slots}th of the step."]

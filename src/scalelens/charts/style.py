@@ -4,7 +4,6 @@ A pixel of Vega is a point on paper.  Vega-Lite cannot fit concatenated views to
 here: the y axis has fixed room, the panels share the rest.
 """
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,7 +12,7 @@ import altair as alt
 from scalelens.charts import words
 from scalelens.charts.layout import SINGLE, Page, in_order
 from scalelens.charts.limits import CHOOSE_RUNS, check_count
-from scalelens.charts.words import SIZE, fitting, text_width, wrap
+from scalelens.charts.words import SIZE, fitting, text_width, within_lines, wrap
 from scalelens.errors import UserError
 
 # vl-convert carries Liberation Sans, whose letters are as wide as Arial's: a figure is the same on every machine.
@@ -262,6 +261,7 @@ def interval_layers(
     return layers + [cap.encode(x, alt.Y(end), color) for end in (low, high) if look.cap]
 
 
+_MOST_WRAPPED = 8  # labels of two lines; more would leave no room for the panels
 _SAMPLE = 18  # points: length of the sample of a look in the legend
 
 
@@ -278,17 +278,22 @@ def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping
     height = 0.0
     for look in (Look, IntervalLook):
         group = [entry for entry in entries if isinstance(entry, look)]
-        labels = fitting([names.get(entry.label, entry.label) for entry in group], width - _SAMPLE - 3)
-        column = max(map(text_width, labels), default=0) + _SAMPLE + 12
+        labels = _label_lines([names.get(entry.label, entry.label) for entry in group], width - _SAMPLE - 3)
+        column = max((text_width(line) for label in labels for line in label), default=0) + _SAMPLE + 12
         across = max(int((width + 8) // column), 1)
         for n, entry in enumerate(group):
-            x, y = n % across * column, height + n // across * (_LINE + 1) + _LINE / 2
+            if n and n % across == 0:
+                height += _rows_height(labels[n - across : n])
+            x, y = n % across * column, height + _LINE / 2
             lines += _strokes(entry, x, y)
-            texts.append({"x": x + _SAMPLE + 3, "y": y, "text": labels[n], "label": entry.label})
+            texts += [
+                {"x": x + _SAMPLE + 3, "y": y + k * _LINE, "text": line, "label": entry.label}
+                for k, line in enumerate(labels[n])
+            ]
             if isinstance(entry, Look) and entry.shape:
                 place = {"x": x + _SAMPLE / 2, "y": y, "shape": entry.shape, "colour": entry.color}
                 points[entry.is_hollow].append(place)
-        height += math.ceil(len(group) / across) * (_LINE + 1)
+        height += _rows_height(labels[-(len(group) % across or across) :])
     as_it_is = {"scale": None, "legend": None}
     color = alt.Color("colour:N", **as_it_is)
     dash, thickness = alt.StrokeDash("dash:N", **as_it_is), alt.StrokeWidth("thickness:Q", **as_it_is)
@@ -309,6 +314,19 @@ def _legend(entries: Sequence[Look | IntervalLook], width: float, names: Mapping
         width=width,
         height=height,
     )
+
+
+def _label_lines(labels: Sequence[str], width: float) -> list[list[str]]:
+    """Each label in one line; where one is too wide and there are few, in two, broken between its facts."""
+    if all(text_width(label) <= width for label in labels) or len(labels) > _MOST_WRAPPED:
+        return [[label] for label in fitting(labels, width)]
+    kept = [label.replace(" ", "\u00a0").replace("\u00a0·\u00a0", "\u00a0· ") for label in labels]
+    return [[line.replace("\u00a0", " ") for line in within_lines(label, width, 2)] for label in kept]
+
+
+def _rows_height(labels: Sequence[Sequence[str]]) -> float:
+    """The height of a row of the legend."""
+    return max(map(len, labels), default=0) * _LINE + (1 if labels else 0)
 
 
 def _strokes(entry: Look | IntervalLook, x: float, y: float) -> list[dict[str, Any]]:

@@ -32,7 +32,7 @@ PARTS = {
     "exposed copies": ("exposed_memory_ns", "#E69F00"),
     "idle": ("idle_ns", "#d9d9d9"),
 }  # from the left; the colors also differ in black and white
-_MOST_RANKS = 64
+MOST_RANKS = 64
 
 
 _BAR, _LOWEST = 22, 34  # points: height of a bar, and of a panel, whose title needs room
@@ -53,7 +53,7 @@ def draw(
     traces = _traces(known)
     ranked = len({row["run_id"] for row in traces}) == 1 and all(row["rank"] is not None for row in traces)
     hint = f"{limits.CHOOSE_RUNS}, or draw the chart step_heatmap"
-    most, kind = (_MOST_RANKS, "rank") if ranked else (style.MOST_SERIES, "trace")
+    most, kind = (MOST_RANKS, "rank") if ranked else (style.MOST_SERIES, "trace")
     limits.check_count(len(traces), most, f"{kind}s", hint)
     _name_traces(traces)
     for number, row in enumerate(traces, 1):

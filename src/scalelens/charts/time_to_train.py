@@ -101,8 +101,7 @@ def _caption(points: Sequence[Row], undrawn: int) -> list[str]:
         lines.append("Line: the median of the runs of a size.")
     missed = sum(point["is_converged"] is False for point in points)
     if missed:
-        are = "is" if missed == 1 else "are"
-        lines.append(f"{words.counted([missed], 'run')} did not reach the target, and {are} left out of it.")
+        lines.append(f"Not part of a line: {words.counted([missed], 'run')} that did not reach the target.")
     if undrawn:
         lines.append(f"Not drawn: {words.counted([undrawn], 'run')} without a time or a number of devices.")
     return lines

@@ -29,8 +29,8 @@ _KINDS = {"lost": "#E69F00", "lost, not known to what": "#d9d9d9", _LEFT: "#0072
 _MOST_PANELS = 4
 _LINE_HEIGHT = 11  # of a bar, in points
 _WHOLES = {
-    "log": "Log: 100 % is the time of the job, usual steps are left of it.",
-    "trace": "Trace: 100 % is the elapsed time of the devices, computing is left of it.",
+    "log": "Log: 100 % is the time of the job; usual steps are what remains.",
+    "trace": "Trace: 100 % is the elapsed time of the devices; computing is what remains.",
 }
 _PARTS_LEFT = {"log": "usual steps", "trace": "computing"}
 _LEAST = 0.05  # percent that a part takes, at least, to have a bar

@@ -13,6 +13,7 @@ from scalelens.units import factors
 _SIZES = {"": 1.0, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _JOULES = factors("J", "kJ", "Wh", "kWh", "MWh")
 _TIMES = factors("s", "min", "h")
+_SHORTEST_COURSE = 0.1  # of the time since the run began
 
 
 class Way(NamedTuple):
@@ -31,6 +32,15 @@ class Way(NamedTuple):
     def values(self) -> pl.Expr:
         """The column in the unit, under the name that is drawn."""
         return (pl.col(self.column) / self.size if self.size != 1 else pl.col(self.column)).alias(self.field)
+
+    def is_at_once(self) -> pl.Expr:
+        """Whether the scores of a run, several, have no course along the axis: their line would be upright.
+
+        Checkpoints that are evaluated after the training have almost one time; a log that counts no epochs says 0.
+        """
+        first, last = pl.col(self.field).min().over("run_id"), pl.col(self.field).max().over("run_id")
+        least = _SHORTEST_COURSE * last if self.column == _TIME.column else pl.lit(0)
+        return (pl.col(self.field).count().over("run_id") > 1) & (last - first <= least)
 
     def axis(self, rows: pl.DataFrame) -> Any:
         """The axis for all rows, from 0."""

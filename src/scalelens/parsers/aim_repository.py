@@ -25,6 +25,6 @@ def recognise(head: bytes, name: str) -> bool:
 def read(source: Source, rows: Rows) -> None:
     rows.problem(
         None,
-        "the series of Aim lie in RocksDB beside this database and are not read; export them with Aim as CSV: "
+        "Aim keeps its series in RocksDB, next to this database, and they are not read; export them with Aim as CSV: "
         "for run in aim.Repo('.').iter_runs(): run.dataframe(include_props=False).to_csv(run.hash + '.csv')",
     )

@@ -50,7 +50,7 @@ def read(source: Source, rows: Rows) -> None:
 def _of_task(line: int, text: str, cells: dict[str, str], rank: int | None, rows: Rows) -> None:
     start, duration = (decimal_nanoseconds(cells[name]) for name in ("Start Time(us)", "Duration(us)"))
     if start is None or duration is None or min(start, duration) < 0 or not cells["Name"]:
-        rows.problem(line, "the start or the duration is no time, or there is no name", text)
+        rows.problem(line, "the start or the duration is not a time, or the name is missing", text)
         return
     rows.param("trace_clock", "unix" if start > _SINCE_1970 else "relative", line, origin="inferred")
     category = "kernel"

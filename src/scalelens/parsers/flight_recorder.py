@@ -74,7 +74,7 @@ def read(source: Source, rows: Rows) -> str | None:
             elif {"name", "ranks"} <= found.keys():
                 groups[str(found["name"])] = found
     except ValueError as error:
-        rows.problem(len(calls) + 1, f"{error}: what stands before is kept")
+        rows.problem(len(calls) + 1, f"{error}: what was read before is kept")
     sizes = {name: _ranks_in(group["ranks"]) for name, group in groups.items()}
     for number, call in enumerate(calls, 1):
         _event(number, call, sizes, rank, rows)

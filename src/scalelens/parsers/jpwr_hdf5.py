@@ -89,7 +89,7 @@ class _Stored:
         """A dataset as an array.  Raises ValueError where it must not be read."""
         dataset = _own_member(self.group, name)
         if dataset.external or dataset.is_virtual:
-            raise ValueError(f"{name} lies in another file")
+            raise ValueError(f"{name} is in another file")
         packed = dataset.id.get_create_plist().get_nfilters() > 0
         held_bytes = dataset.id.get_storage_size() * (_MOST_UNPACKED if packed else 1)
         self.left_bytes -= dataset.nbytes if packed else dataset.nbytes * _MOST_UNPACKED

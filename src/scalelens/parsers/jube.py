@@ -122,7 +122,7 @@ def read(source: Source, rows: Rows) -> None:
     else:
         _parameters({int(element.attributes["id"]): element for element, _ in numbered}, rows)
     if damage:
-        rows.problem(damage, "the file is cut, or its XML is damaged: what stands before is kept")
+        rows.problem(damage, "the file is cut, or its XML is damaged: what was read before is kept")
 
 
 def _parameters(packages: dict[int, _Element], rows: Rows) -> None:

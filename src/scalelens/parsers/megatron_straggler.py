@@ -49,7 +49,7 @@ class Reader:
         try:
             value = float(text) / (1000 if name == _MILLIWATTS else 1)
         except ValueError:
-            self.rows.problem(line.number, f"'{text}' of {name} is no number", line.text)
+            self.rows.problem(line.number, f"'{text}' of {name} is not a number", line.text)
             return
         metric = (f"straggler {name}", value, _UNITS.get(unit, unit))
         self.rows.metrics(line.number, int(rank), None, self.rows.step, [metric], stat)

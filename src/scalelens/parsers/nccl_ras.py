@@ -73,7 +73,7 @@ def _statuses(text: str, rows: Rows) -> Iterator[_Dict]:
             if isinstance(said, dict):
                 yield said
             else:
-                rows.problem(None, "a status is no object of JSON", str(said)[:200])
+                rows.problem(None, "a status is not a JSON object", str(said)[:200])
 
 
 def _next_letter(text: str, place: int) -> int:

@@ -179,9 +179,7 @@ class Reader:
             self.rows.problem(line.number, "the row does not have the columns of the table's heading", line.text)
             return
         if not all(cell == "N/A" or _NUMBER.match(cell) for at in sides for cell in cells[at : at + 3]):
-            self.rows.problem(
-                line.number, "another output stands within the row: its measurements are not read", line.text
-            )
+            self.rows.problem(line.number, "other output interrupts the row: its measurements are not read", line.text)
             return
         named = dict(zip(self.columns[first : sides[0]], cells[first : sides[0]], strict=True))
         root = named.get("root", "")

@@ -38,7 +38,7 @@ _NAME = re.compile(
 _FIRST = tuple(f"{table}.parquet" for table in READ_TABLES)
 _STRINGS = "StringIds.parquet"
 _ALONE = (
-    "a table of Nsight Systems without the others of its folder beside it; ingest the folder, unpacked, or export SQLite "
+    "a table of Nsight Systems without the other tables of its folder; ingest the folder, unpacked, or export SQLite "
     "(nsys export --type sqlite)"
 )
 _BATCH = 20_000  # rows

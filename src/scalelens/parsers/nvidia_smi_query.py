@@ -103,7 +103,7 @@ def _tables(
                 if rows:
                     rows.problem(
                         number,
-                        "there is no header, and the row does not hold one time and one power in watts",
+                        "there is no header, and the row does not contain one time and one power in watts",
                         ",".join(cells),
                     )
                 return
@@ -185,7 +185,7 @@ def read(source: Source, rows: Rows) -> str | None:
     if broken:
         rows.problem(broken[0], f"rows are missing in a sweep: its device is not known; {len(broken)} such rows")
     if timeless:
-        rows.problem(timeless, "there is no column of times: no energy follows from the powers")
+        rows.problem(timeless, "there is no time column: no energy can be computed from the powers")
     return note
 
 

@@ -238,9 +238,9 @@ def _undecided(source: Source, labels: _Labels) -> str | None:
             repeated += sample is not None and last.get(label) == sample.stamp[0]
             last[label] = sample.stamp[0] if sample else 0
             if len(last) > _MOST_SENSORS:
-                return "the words beside the power are others in each line, and do not name a sensor"
+                return "the words next to the power differ from line to line and do not name a sensor"
     if repeated > _MOST_REPEATED * count:
-        return "the same time stands in several lines, and nothing tells their devices apart"
+        return "several lines have the same time, and nothing tells their devices apart"
     unknown = [label for label in last if not scope_of_words(label or "")]
     if len(unknown) > 1 and any(_HOLDS_OTHERS.search(label or "") for label in unknown):
         names = " and ".join(sorted(label or "without a name" for label in unknown)[:3])

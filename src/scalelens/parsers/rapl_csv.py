@@ -119,7 +119,7 @@ def _counted(records: list[_Row], layout: _Layout, rows: Rows) -> None:
     apart = (*named_by, layout.node) if layout.node is not None else named_by
     if (several := same_times(table, layout.time, apart)) > 1:
         rows.problem(
-            1, f"each time stands in {several} rows, and no known column tells their counters apart: add one, as domain"
+            1, f"each time occurs in {several} rows, and no known column tells their counters apart: add one, as domain"
         )
         return
     samples = Samples(rows)

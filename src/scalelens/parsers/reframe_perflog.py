@@ -80,7 +80,7 @@ def read(source: Source, rows: Rows) -> str | None:
                     variable = name.removesuffix("_value")
                     _measured(line_number, variable, said[name], said.get(f"{variable}_unit", ""), rows)
         else:
-            rows.problem(line_number, "the line is no record of a performance log", line)
+            rows.problem(line_number, "the line is not a record of a performance log", line)
     return None
 
 

@@ -147,7 +147,7 @@ def _variables(environment: Any) -> dict[str, str]:
 def _event(line: int, record: tuple[Any, ...], owners: _Owners, rank: int | None, rows: Rows) -> None:
     guid, pid, start, end, correlation, name, category, process, thread, stream, args = record
     if json_integer(start) is None or json_integer(end) is None or end < start:
-        rows.problem(line, "the start or the end is no time, or the end comes first", str(record))
+        rows.problem(line, "the start or the end is not a time, or the end is before the start", str(record))
         return
     rows.part = number = owners.get((guid, pid), 0)
     related = json_integer(correlation, 32)

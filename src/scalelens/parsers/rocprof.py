@@ -118,7 +118,7 @@ def read(source: Source, rows: Rows) -> None:
     try:
         (process,) = _DOCUMENT.decode(mend(before.rstrip(b", \r\n\t")) + b"}]}")["rocprofiler-sdk-tool"]
     except (*UNREADABLE, KeyError):
-        rows.problem(None, "what stands before the records is damaged or cut: kernels and calls have no names")
+        rows.problem(None, "the file is damaged or cut before its records: kernels and calls have no names")
         process = _TracedProcess()
     gpus = [agent for agent in process.agents if agent.gpu_index >= 0]
     rows.param("host_name", process.metadata.node.get("hostname"))

@@ -69,7 +69,9 @@ def read(source: Source, rows: Rows) -> None:
 def _of_dispatch(line: int, text: str, cells: dict[str, str], rows: Rows) -> None:
     start, end = (integer(cells[name], _BITS) for name in ("Start_Timestamp", "End_Timestamp"))
     if start is None or end is None or end < start:
-        rows.problem(line, "the start or the end is no time in whole nanoseconds, or the end comes first", text)
+        rows.problem(
+            line, "the start or the end is not a time in whole nanoseconds, or the end is before the start", text
+        )
         return
     queue = cells.get("queue-id", cells.get("Queue_ID", ""))
     others = {name: cell for name, cell in cells.items() if name not in _IN_COLUMNS and cell}

@@ -65,7 +65,7 @@ def read(source: Source, rows: Rows) -> None:
 def _of_event(line: int, text: str, cells: dict[str, str], rank: int | None, rows: Rows) -> None:
     start, end = (integer(cells[name], _BITS) for name in ("Start_Timestamp", "End_Timestamp"))
     if start is None or end is None or end < start:
-        rows.problem(line, "the start or the end is no time, or the end comes first", text)
+        rows.problem(line, "the start or the end is not a time, or the end is before the start", text)
         return
     event: dict[str, object] = {"rank": rank, "ph": "X", "start_ns": start, "duration_ns": end - start}
     event["correlation"] = integer(cells.get("Correlation_Id", ""), _BITS)

@@ -68,7 +68,7 @@ def read(source: Source, rows: Rows) -> str | None:
         for found in dicts:
             snapshot.take(found)
     except ValueError as error:
-        rows.problem(snapshot.number + 1, f"{error}: what stands before is kept")
+        rows.problem(snapshot.number + 1, f"{error}: what was read before is kept")
     snapshot.finish()
     return snapshot.note()
 

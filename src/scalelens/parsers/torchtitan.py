@@ -49,7 +49,7 @@ _COLUMNS = {"grad_norm": "grad_norm", "tflops": "tflops_per_device"}
 _UNITS = {"tps": "tokens/s/device", "wps": "tokens/s/device", "mfu": "%"}
 _COMPLETED = re.compile(r"(?:^|(- root - INFO - )|\] ?|- |:)Training completed\.?\s*$")
 _STAMPED_S = 0.002  # seconds by which a time stamp may come early or late
-_NOT_THE_WORK = "tps and the printed batch give a longer step than lies between the time stamps, which are taken"
+_NOT_THE_WORK = "tps and the printed batch give a longer step than the time stamps, which are used"
 
 
 class Reader:

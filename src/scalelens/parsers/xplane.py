@@ -60,7 +60,7 @@ def read(source: Source, rows: Rows) -> str | None:
     beside = Path(source.path.removesuffix(".xplane.pb"))
     for written in (".trace.json.gz", ".trace.json"):
         if "!" not in source.path and beside.with_name(beside.name + written).is_file():
-            return f"the same profile is in {beside.name}{written} beside it, which gives the events"
+            return f"the same profile is in {beside.name}{written} next to it, which provides the events"
     planes: list[_Plane] = []
     damage = None
     try:

@@ -45,6 +45,9 @@ class _Reason(NamedTuple):
         return f"for {self.one_run}, {self.remedy}" if self.one_run else self.remedy
 
 
+NO_RECORD = "there is nothing to report, or no record has what this needs"
+
+
 def reasons(session: Session, question: Question) -> list[_Reason]:
     """Why a query has no rows, that of most runs first; at least one.  The session is about the question."""
     assert question.query
@@ -56,7 +59,23 @@ def reasons(session: Session, question: Question) -> list[_Reason]:
     query = session.queries[question.query]
     found = _of_runs(session, question, query) if query.when_empty else []
     found = found or _missing(session, query) or _counted_otherwise(session, question, query)
-    return found or [_Reason("no record has what this needs", _explained(query))]
+    return found or [_Reason(NO_RECORD, _explained(query))]
+
+
+def not_understood(session: Session) -> str:
+    """Advice where some files of no known format were named beside those of runs; empty if there are none."""
+    if not _has_rows(session, "selected_runs()"):
+        return ""  # the reason says it
+    statement = (
+        "SELECT sum(n), arg_max(name, (n, size, name)) FROM (SELECT parse_filename(path) AS name, count(*) AS n, "
+        "sum(size_bytes) AS size FROM files WHERE status = 'unknown' GROUP BY ALL)"
+    )
+    with Session(session.root, session.folders, statement) as further:
+        ((files, example),) = further.connection.execute(statement).fetchall()
+    if not files:
+        return ""
+    which = f"{files} files, such as {example}, were" if files > 1 else f"{example} was"
+    return f"{which} not understood; see why: scalelens sql \"SELECT path, note FROM files WHERE status = 'unknown'\""
 
 
 def _without_runs(session: Session) -> _Reason:

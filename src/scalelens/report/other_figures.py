@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from scalelens.charts.style import MOST_SERIES
+from scalelens.charts.temporal_breakdown import MOST_RANKS
 from scalelens.question.question import Question, call
 from scalelens.question.run_names import RUN_NAMES, in_command
 from scalelens.question.session import ask
@@ -54,6 +55,11 @@ _SHOWN_BY = (
         rf"SELECT name FROM metrics WHERE step IS NOT NULL AND regexp_matches(name, '{_SCORE}') "
         "GROUP BY name HAVING count(DISTINCT (run_id, step)) > count(DISTINCT run_id) "
         "ORDER BY name ILIKE '%loss%', name ILIKE '%train%', count(*) DESC, name LIMIT 1",
+    ),
+    (
+        'plot temporal_breakdown runs="{run}" -o temporal_breakdown.pdf',
+        f"SELECT run_id FROM events WHERE category = 'kernel' AND {_SELECTED} GROUP BY run_id "
+        f"HAVING count(DISTINCT rank) BETWEEN 2 AND {MOST_RANKS} ORDER BY count(*) DESC, run_id LIMIT 1",
     ),
     (
         'plot kernel_summary runs="{run}" -o kernel_summary.pdf',

@@ -19,7 +19,7 @@ from scalelens.database.texts import sql_text
 from scalelens.errors import UserError
 from scalelens.queries.header import Query
 from scalelens.question.answer import Answer, run_ids
-from scalelens.question.empty import reasons
+from scalelens.question.empty import NO_RECORD, not_understood, reasons
 from scalelens.question.inputs import NEEDED_FOR_INPUTS
 from scalelens.question.provenance import Provenance
 from scalelens.question.question import Question, call
@@ -33,6 +33,7 @@ from scalelens.whole_files import write_file
 _Settings = Mapping[str, Any]
 _NAME = "name of the run"  # what headers of queries say of it
 OWN_SQL = "sql"  # stands for the name of a chart in the provenance of a figure of one's own SQL
+_MOST_TRIED = 12  # runs that are drawn to find one to name as an example
 _ORDERED = re.compile(r"\bORDER\s+BY\b", re.IGNORECASE)
 
 
@@ -92,8 +93,10 @@ def plot(
         question = _question_of(chart, parameters or {})
         with Session(root, query_folders, question.statement) as session:
             why = reasons(session, question)[0]
-        other = other_figures.remedy(root, name, str(question.parameters.get("runs", "")))
-        raise UserError(f"{refusal}: {why.what}", other or why.what_to_do) from None
+            other = other_figures.remedy(root, name, str(question.parameters.get("runs", "")))
+            advice = other or not_understood(session) or why.what_to_do
+        because = "" if why.what == NO_RECORD else f": {why.what}"
+        raise UserError(f"{refusal}{because}", advice) from None
     if path is not None:
         rendering.save(plotted.chart, path, plotted.provenance, page)
     return plotted
@@ -120,15 +123,34 @@ def draw(
             answer = ask_for(question)
     left_out = _left_out_of(ask_for, session, run_ids(answer.table), question.parameters)
     texts = {key: str(value) for key, value in question.parameters.items()}
-    try:
+    rows = _with_names(session, chart, answer.frame)
+
+    def drawn(rows: pl.DataFrame) -> Any:
         with schemapi.debug_mode(False):  # Altair checks each part against its schema; the tests do that
-            figure = chart.draw(_with_names(session, chart, answer.frame), left_out, texts, page)
+            return chart.draw(rows, left_out, texts, page)
+
+    try:
+        figure = drawn(rows)
     except UserError as refusal:
         if not answer.table.num_rows:
             raise _NothingToDrawError(str(refusal).partition("; ")[0]) from None
-        raise UserError(_with_runs(str(refusal), session, run_ids(answer.table))) from None
+        runs = run_ids(answer.table)
+        if "{run}" in str(refusal) and "run_id" in rows.columns:
+            runs = drawable_first(runs, rows, drawn)
+        raise UserError(_with_runs(str(refusal), session, runs)) from None
     made = {"chart": name, "parameters": texts, "settings": dict(settings), "renderer": renderer()}
     return Plotted(figure, answer.frame, answer.provenance(made), page, answer.inputs)
+
+
+def drawable_first(runs: Sequence[str], rows: pl.DataFrame, draw_rows: Callable[[pl.DataFrame], Any]) -> list[str]:
+    """The runs, one that the chart can draw first: a refusal names it as an example."""
+    for run in runs[:_MOST_TRIED]:
+        try:
+            draw_rows(rows.filter(pl.col("run_id") == run))
+        except UserError:
+            continue
+        return [run, *(other for other in runs if other != run)]
+    return list(runs)
 
 
 def _with_names(session: Session, chart: ModuleType, rows: pl.DataFrame) -> pl.DataFrame:
@@ -193,14 +215,14 @@ def plot_sql(
 
 def _check_runs(session: Session, runs: str, most: int) -> None:
     """Raises UserError where more runs have times of steps than the chart can show, before these are asked for."""
-    counted = session.ask(Question(sql=(
-        "SELECT count(DISTINCT run_id) FROM steps WHERE phase = 'train' AND value_kind IN ('instant', 'interval_mean') "
-        f"AND step_s > 0 AND run_id IN (FROM {call('selected_runs', {'runs': runs})})"
+    timed = session.ask(Question(sql=(
+        "SELECT DISTINCT run_id FROM steps WHERE phase = 'train' AND value_kind IN ('instant', 'interval_mean') "
+        f"AND step_s > 0 AND run_id IN (FROM {call('selected_runs', {'runs': runs})}) ORDER BY run_id"
     )))  # fmt: skip
     try:
-        check_count(counted.frame.item(), most, "runs with times of steps", CHOOSE_RUNS)
+        check_count(timed.frame.height, most, "runs with times of steps", CHOOSE_RUNS)
     except UserError as refusal:
-        raise UserError(_with_runs(str(refusal), session, sorted(session.run_names))) from None
+        raise UserError(_with_runs(str(refusal), session, timed.frame["run_id"].to_list())) from None
 
 
 def _with_runs(refusal: str, session: Session, runs: Sequence[str]) -> str:

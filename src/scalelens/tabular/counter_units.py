@@ -35,6 +35,6 @@ def drop_other_units(samples: Samples, areas: dict[Sensor, Area]) -> None:
         steps = (after.joules - before.joules for before, after in itertools.pairwise(readings))
         counted_j = math.fsum(step for step in steps if step > 0)
         if are_apart(counted_j, area_j):
-            why = f"a counter of {counted_j:.6g} J beside a power that adds up to {area_j:.6g} J: it is not read"
+            why = f"a counter of {counted_j:.6g} J, while the power adds up to {area_j:.6g} J: it is not read"
             samples.rows.problem(readings[0].line, why)
             del samples.counters[sensor]

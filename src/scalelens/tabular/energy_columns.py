@@ -182,11 +182,11 @@ def counter_columns(
         own = [values for (k, _), values in series.items() if k == column.k]
         fewest = 2 if _ENERGIBRIDGE.fullmatch(column.name) else _FEWEST  # readings of what is known as a counter
         if own and all(len(values) >= _FEWEST and len({*values}) == 1 != values[0] + 1 for values in own):
-            rows.problem(1, f"the column {column.name} stands still: it is not a counter, and is not read")
+            rows.problem(1, f"the column {column.name} never changes: it is not a counter, and is not read")
         elif own and fewest > 2 and not _COUNTS.search(column.name) and any(map(_may_be_intervals, own)):
             rows.problem(
-                1, f"the column {column.name} only grows, but by little beside its first number: it may be a counter "
-                "that began before, or the energy of each interval, and is not read",
+                1, f"the column {column.name} only grows, but little compared with its first number: it may be a "
+                "counter that began before, or the energy of each interval, and is not read",
             )  # fmt: skip
         elif own and all(only_grows(values, fewest) for values in own):
             same = next((other for other, its in kept if other.scope == column.scope and _are_same(own, its)), None)

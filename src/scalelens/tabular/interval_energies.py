@@ -42,7 +42,7 @@ class Intervals:
             if sensor in self._samples.counters or not steps:
                 continue
             if (area := areas.get(sensor)) and are_apart(energy_j, area.joules):
-                why = f"intervals of {energy_j:.6g} J beside a power that adds up to {area.joules:.6g} J: not read"
+                why = f"intervals of {energy_j:.6g} J, while the power adds up to {area.joules:.6g} J: not read"
                 rows.problem(own[0].line, why)
                 continue
             ts, origin = own[-1].stamp

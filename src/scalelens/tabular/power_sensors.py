@@ -57,7 +57,7 @@ def sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
     if uneven := uneven_interval(layout.header, rows):
         return (
             (),
-            f"each row has an interval of its own ({uneven}), and nothing says whether its power is the mean of it",
+            f"each row has an interval of its own ({uneven}), and it is unknown whether its power is the mean over it",
         )
     k = layout.time.k
     rows = [[*row[:k], layout.time.text_of(row), *row[k + 1 :]] for row in rows]
@@ -86,7 +86,7 @@ def sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
         return named_by, f"{quick} samples always follow each other, as of as many devices" if quick > 1 else None
     column = would_tell(rows, k, apart)
     could = f"the column {layout.header[column]} would: call it sensor" if column is not None else "add one, as sensor"
-    return (), f"each time stands in {several} rows, and no known column tells their devices apart; {could}"
+    return (), f"each time occurs in {several} rows, and no known column tells their devices apart; {could}"
 
 
 def _moments(rows: list[list[str]], layout: PowerLayout) -> list[int]:
@@ -111,7 +111,7 @@ def _names(rows: list[list[str]], layout: PowerLayout) -> tuple[list[int], str |
             others = [each for each in (*devices, layout.node) if each is not None and each != column]
             phases = are_phases(rows, _moments(rows, layout), column, others)
             if phases is None:
-                return [], f"nothing says whether {layout.header[column]} names sensors, or phases of one"
+                return [], f"it is unknown whether {layout.header[column]} names sensors or phases of one"
             devices = [each for each in devices if each != column or not phases]
     return devices, None
 

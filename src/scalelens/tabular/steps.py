@@ -122,7 +122,7 @@ def _counts_measurements(readings: Sequence[ColumnReading], mapping: Mapping[str
         return None
     if measured := next(filter(_MEASURED.search, others), None):
         return (
-            f"{counts[0]} beside {measured} can be the repeats of a measurement, and no column says training; "
+            f"{counts[0]} beside {measured} can count repeats of a measurement, and no column mentions training; "
             f"--map 'step={counts[0]}' reads it as steps"
         )
     return None

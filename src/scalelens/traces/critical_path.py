@@ -80,7 +80,7 @@ def _need_hta() -> None:
     except ImportError as error:
         raise UserError(
             f"Holistic Trace Analysis cannot be imported ({error})",
-            "install it beside ScaleLens: pip install 'scalelens[hta]'",
+            "install it: pip install 'scalelens[hta]'",
         ) from None
 
 

@@ -6,7 +6,7 @@
 --   gpu, host   outlier_gpus names a rank of b as slow or late for that reason; likewise network, and rank where the reason
 --               is not known.  A late GPU counts only if it computes 1.05 times as long as its peers or more: some device is
 --               always the slowest
---   contention  a rank of b takes longer by what communication beside its kernels adds (outlier_gpus)
+--   contention  a rank of b takes longer by what communication during its kernels adds (outlier_gpus)
 --   node        all ranks of a node of b are slow, and there are other nodes
 --   throttling  within b, clocks fall by 3 % or more from the first to the last third of the run while steps become longer
 --               by 2 % or more; without clocks, power is compared instead

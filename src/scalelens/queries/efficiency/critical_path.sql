@@ -63,7 +63,7 @@ placed AS (
         n.rank, n.file_id, n.line, n.role, piece.end_ns - piece.begin_ns AS duration_ns, piece.reason AS reason
     FROM paths AS p LEFT JOIN numbered AS n ON n.run_id = p.run_id AND n.event = piece.event),
 named AS (
-    SELECT p.*, CASE WHEN p.role IN ('begin', 'end') THEN p.role || ' of the step' ELSE e.name END AS name
+    SELECT p.*, CASE p.role WHEN 'begin' THEN 'start of the step' WHEN 'end' THEN 'end of the step' ELSE e.name END AS name
     FROM placed AS p LEFT JOIN events AS e ON e.run_id = p.run_id AND e.file_id = p.file_id AND e.line = p.line)
 SELECT run_id, train_step, kind, rank, name, count(kind) AS pieces, sum(duration_ns)::BIGINT AS duration_ns,
     sum(duration_ns) / nullif(sum(sum(duration_ns)) OVER of_step, 0) AS share, max(duration_ns) AS longest_ns,

@@ -7,7 +7,8 @@
 --
 -- Formula: once_j by the rule of reported_energy over the runs' windows; sum_j = sum over the runs of reported_j.
 --
--- Assumptions: Machines that a tool describes alike, or that have one name, are one machine.
+-- Assumptions: Machines that a tool describes alike, or that have one name, are one machine.  A measurement that stands in
+--   the files of two runs, with the same end, length and energy, is copied, and not measured twice.
 --
 -- Limits: Twins of a cluster that have no names look like one machine: then the sum is right, which the note says.
 --
@@ -15,7 +16,7 @@
 --
 -- Needs: energy
 --
--- Sources: reported_energy
+-- Sources: reported_energy, energy, selected_runs
 --
 -- Parameters: runs
 --
@@ -44,13 +45,26 @@ marked AS (
 together AS (
     SELECT *, sum(is_first::BIGINT) OVER (PARTITION BY source, node, device, scope ORDER BY begins, ends DESC, run_id) AS number
     FROM marked),
+-- Runs that take turns on a machine share none of its time.
+measurements AS (
+    SELECT DISTINCT ON (node, device, scope, ts, span_s, energy_j) run_id, node, device, scope, epoch_ns(ts) AS ends_ns,
+        ends_ns - (span_s * 1e9)::BIGINT AS begins_ns
+    FROM energy WHERE node IS NOT NULL AND ts IS NOT NULL AND span_s > 0 AND energy_j IS NOT NULL
+        AND run_id IN (FROM selected_runs(runs := runs))
+    ORDER BY run_id),
+placed AS (
+    SELECT *, max({'ends_ns': ends_ns, 'run_id': run_id}) OVER (PARTITION BY node, device, scope
+        ORDER BY begins_ns, ends_ns DESC, run_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+    FROM measurements),
+sharing AS (SELECT DISTINCT run_id FROM placed WHERE before.ends_ns > begins_ns AND before.run_id <> run_id),
 sums AS (
     SELECT source, node, device, scope, count(DISTINCT run_id) AS n_runs,
         list_sort(list(DISTINCT run_id)) AS run_ids, min(begins) AS first_begin, max(ends) AS last_end,
         covered(list(epoch_ns(begins) ORDER BY run_id), list(epoch_ns(ends) ORDER BY run_id),
             list(reported_j ORDER BY run_id)) AS w,
         sum(reported_j ORDER BY run_id) AS sum_j
-    FROM together GROUP BY source, node, device, scope, number HAVING count(DISTINCT run_id) > 1)
+    FROM together GROUP BY source, node, device, scope, number HAVING count(DISTINCT run_id) > 1
+        AND bool_or(run_id IN (FROM sharing)))
 SELECT source, node, device, scope, n_runs, run_ids, first_begin AS begins, last_end AS ends,
     CASE WHEN w.high_j - w.low_j <= 1e-9 * w.high_j THEN w.high_j END AS once_j, w.low_j AS low_j, w.high_j AS high_j, sum_j,
     format('{} runs report this machine for the same time: the same energy, unless they ran on as many machines that are '

@@ -7,7 +7,7 @@
 --   is at least 2/n of all waiting (3/4 is always enough), and its lateness is at least 1 % of its steps.
 --   Lateness is how much later it arrives than the last but one, summed over its collectives in the group where that
 --   sum is largest.  Three things are compared with it: how much longer than the median of that group's other ranks it
---   waits for data (`input`), computes free of communication (`gpu`), computes with what communication beside it adds
+--   waits for data (`input`), computes without communication (`gpu`), computes with what communication beside it adds
 --   (`contention`), or communicates in other groups (`upstream`: it passes on what another rank causes).  The first that
 --   makes up half of the lateness is the cause; if none does, it is `host`.
 --   `network`: once all ranks have arrived, the collectives of its group take longer than those of other groups of the
@@ -48,7 +48,7 @@
 --   lateness_s       DOUBLE s    lateness in that group, as defined above
 --   late_share       DOUBLE      lateness over its time in steps
 --   computes_s       DOUBLE s    how much longer than the others of the group it computes
---   alone_s          DOUBLE s    the same of what computing takes free of communication (rank_work)
+--   alone_s          DOUBLE s    the same of what computing takes without communication (rank_work)
 --   loads_s          DOUBLE s    how much longer it waits for data
 --   upstream_s       DOUBLE s    how much longer it communicates in other groups
 --   network_ratio    DOUBLE      time of its groups' collectives over that of other groups, largest over the messages

@@ -2,7 +2,7 @@
 --
 -- Answers: Is a GPU, or a whole node, slow?
 --   If a rank keeps the others waiting, is the reason its GPU, its host, its data or the network?
---   A rank is judged among its peers, the ranks of its pipeline stage, by its own compute time, free of communication.
+--   A rank is judged among its peers, the ranks of its pipeline stage, by its own compute time, without communication.
 --   The step time does not count: waiting makes it equal for all.  Neither does what communication beside kernels adds
 --   to them: a rank that arrives first computes beside collectives that wait, and takes longer for it.
 --   `slow`: it computes longer than the others by the threshold, less what is uncertain (2.6 standard errors and a
@@ -14,7 +14,7 @@
 --   0.03).
 --   `late`, if it is neither: it waits for data in half of its steps by the threshold (data_z above 3.5, data_q below
 --   0.05), or late_ranks finds it late and it does not just pass on what another rank causes.
---   `contention`, if it is none of these: with what communication beside its kernels adds, it computes longer by the
+--   `contention`, if it is none of these: with what communication during its kernels adds, it computes longer by the
 --   threshold in half of its steps; the evidence has the factor (contention).
 --   `unknown`: it computes longer in half of its steps, but communication runs beside more of it than of its peers and
 --   none of its kernels shows what that adds, or it has only one peer and either could be the odd one, or its peers
@@ -29,7 +29,7 @@
 --   (straggler_reports) has that as evidence too; if nothing else is recorded of it, it stays unknown.
 --
 -- Formula:
---   x = compute time free of communication (rank_work) / median of the stage in that step; z = (median x - 1) /
+--   x = compute time without communication (rank_work) / median of the stage in that step; z = (median x - 1) /
 --   max(1.4826 MAD, 0.02) among the peers; ratio = the median of x over the steps.
 --   p: the larger of a moderated t-test of the levels against the typical others, and of a binomial test of the steps
 --   in which it is longer by half the threshold.  q after Benjamini and Hochberg.  Bursts: a binomial test against how
@@ -66,10 +66,10 @@
 --   peers              BIGINT      ranks of the stage, including this one
 --   n_steps            BIGINT      steps compared
 --   compute_s          DOUBLE s    median of its compute time
---   ratio              DOUBLE      median over steps of its compute time, free of communication, over the peers' median
+--   ratio              DOUBLE      median over steps of its compute time, without communication, over the peers' median
 --                                  (with two ranks: over the smaller)
---   with_contention    DOUBLE      the same with what communication beside its kernels adds
---   contention         DOUBLE      how many times as long its kernels take beside communication; NULL where not known
+--   with_contention    DOUBLE      the same with what communication during its kernels adds
+--   contention         DOUBLE      how many times as long its kernels take during communication; NULL where not known
 --   beside_share       DOUBLE      median over steps of the share of its kernels' time in which communication runs
 --   z                  DOUBLE      how far it stands out among its peers over all steps
 --   flagged_share      DOUBLE      share of the steps in which it computes longer than its peers by the threshold
@@ -137,7 +137,7 @@ SELECT run_id, rank, coalesce(v.node, p.node) AS node, p.device, verdict,
     notes([
         CASE WHEN n_steps > 0 THEN format('computes {:.3f} times as long as its peers, {:.0f} % longer or more in {} of {} '
             || 'steps', ratio, 100 * threshold, flagged, n_steps) END,
-        CASE WHEN is_contended THEN format('beside communication, which runs during {:.0f} % of their time, its kernels take '
+        CASE WHEN is_contended THEN format('during communication, {:.0f} % of their time, its kernels take '
             || '{:.2f} times as long: {:.3f} times its peers'' with that', 100 * beside_share, contention,
             with_contention) END,
         CASE WHEN verdict = 'intermittent' THEN format('in {} of them {:.2f} times as long', bursts, burst_ratio) END,

@@ -5,7 +5,7 @@
 --   step that launched them; a trace without ProfilerStep annotations is one step.  The last step of a trace with three
 --   or more is left out, because recording may stop within it.
 --   Kernels take longer while communication runs beside them.  `alone_s` is what computing takes free of that: the part
---   beside communication is divided by the rank's factor of contention where that rests on half of this part, else by
+--   during communication is divided by the rank's factor of contention where that rests on half of this part, else by
 --   the factor of all ranks of its stage together.
 --   From a log with records of each rank: the time that it reports waiting for data, and forward and backward compute
 --   where Megatron prints its timers rank by rank; for ScaleLens' own runners on the CPU, the processor time of the
@@ -24,11 +24,11 @@
 --   stage              INTEGER     pipeline stage, from the sizes of the run: the stage varies slowest with the rank
 --   train_step         BIGINT      step; NULL for a trace without steps
 --   compute_s          DOUBLE s    time it computes
---   alone_s            DOUBLE s    time that its computing takes free of communication; compute_s where no factor is
+--   alone_s            DOUBLE s    time that its computing takes without communication; compute_s where no factor is
 --                                  known
 --   beside_share       DOUBLE      share of its kernels' time in which communication runs, 0 to 1; NULL where it was
 --                                  not traced
---   contention         DOUBLE      how many times as long kernels take beside communication; NULL where not known
+--   contention         DOUBLE      how many times as long kernels take during communication; NULL where not known
 --   communication_s    DOUBLE s    time it communicates, including waiting
 --   data_s             DOUBLE s    time it waits for data
 --   step_s             DOUBLE s    time of the step

@@ -2,7 +2,7 @@
 --
 -- Answers: How much longer than its peers does a rank compute, or wait for data, in a step?
 --   Peers are the ranks of one pipeline stage; where stages are not known, all ranks.  `beyond` is x / median - 1.
---   Compared is what computing takes free of communication (rank_work): kernels take longer beside it, and that makes
+--   Compared is what computing takes without communication (rank_work): kernels take longer beside it, and that makes
 --   the rank that arrives first compute longest.  `with_contention` compares the time as it was.
 --
 -- Helper: used by node_scores, outlier_gpus and work_scores
@@ -20,13 +20,13 @@
 --   train_step         BIGINT      step; NULL for a trace without steps
 --   compute_s          DOUBLE s    time it computes
 --   peers              BIGINT      peers whose compute time is known, including this rank
---   ratio              DOUBLE      compute time free of communication over the peers' median (with two ranks: over the
+--   ratio              DOUBLE      compute time without communication over the peers' median (with two ranks: over the
 --                                  smaller); NULL without a peer
 --   beyond             DOUBLE      the same over the peers' median, less 1; with two ranks as well
 --   with_contention    DOUBLE      compute time as it was over the peers' median (with two ranks: over the smaller)
 --   beside_share       DOUBLE      share of its kernels' time in which communication runs, 0 to 1
 --   beside_more        DOUBLE      that share less the median of the peers'
---   contention         DOUBLE      how many times as long its kernels take beside communication; NULL where not known
+--   contention         DOUBLE      how many times as long its kernels take during communication; NULL where not known
 --   loading            BIGINT      peers whose waiting for data is known, including this rank
 --   data_ratio         DOUBLE      waiting for data less the peers' median, over the median of their step times
 WITH

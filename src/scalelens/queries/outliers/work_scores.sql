@@ -2,7 +2,7 @@
 --
 -- Answers: Does a rank compute longer than its peers, or wait longer for data, too often and too far for chance?
 --   Peers are the ranks of one pipeline stage, without those of nodes that are slow as a whole (node_scores); where
---   stages are not known, all ranks.  Times are those that computing takes free of communication (rank_work).
+--   stages are not known, all ranks.  Times are those that computing takes without communication (rank_work).
 --   A rank's ratio is the median over steps of its time over the peers' median: z =
 --   (ratio - 1) / max(1.4826 MAD of the peers' ratios, 0.02).  Its level is the mean of the middle half of those steps,
 --   which is more precise where there are few.
@@ -33,9 +33,9 @@
 --   compute_s          DOUBLE s    median of its compute time
 --   ratio              DOUBLE      median over steps of its time over the peers' median (with two ranks: over the
 --                                  smaller)
---   with_contention    DOUBLE      the same of its compute time as it was, beside communication or not
+--   with_contention    DOUBLE      the same of its compute time as it was, during communication or not
 --   contended          BIGINT      steps in which that is beyond the threshold
---   contention         DOUBLE      how many times as long its kernels take beside communication; NULL where not known
+--   contention         DOUBLE      how many times as long its kernels take during communication; NULL where not known
 --   beside_share       DOUBLE      median over steps of the share of its kernels' time in which communication runs
 --   beside_more        DOUBLE      median over steps of that share less the median of its peers'
 --   level              DOUBLE      mean of the middle half of those ratios

@@ -1,20 +1,20 @@
--- Kernels beside communication and free of it: how much longer they take beside it.
+-- Kernels during communication and without it: how much longer they take during it.
 --
 -- Answers: Does communication slow the kernels beside it, and on which ranks?
 --   A collective that waits beside compute holds part of the device, and so the rank that arrives first computes
 --   longest.  That is contention, not a slow GPU: outlier_gpus compares ranks by what they compute free of it.
---   A kernel is compared with itself: its name, at its place in the step, free of communication, on this rank or on
+--   A kernel is compared with itself: its name, at its place in the step, without communication, on this rank or on
 --   others after their pace is taken out (kernels_beside).  `pace` compares only kernels that run free, so that it
 --   shows a slow GPU whatever runs beside the rest.
 --
 -- Formula: factor = sum b / sum (p r - (d - b)) over the kernels that are not free, with d their duration, b the part
---   of it in which communication runs, r what the kernel takes free of communication, and p the pace of the rank:
+--   of it in which communication runs, r what the kernel takes without communication, and p the pace of the rank:
 --   during b the kernel progresses 1 / factor as fast.  added = sum (d - p r).
 --
 -- Assumptions: Ranks of a pipeline stage run the same kernels in the same order.
 --
 -- Limits: A factor needs ten calls that are not free, of kernels that also run free somewhere, with a tenth of the time
---   beside communication, and ten free ones with 5 % of the rank's time; else it is NULL.  Kernels whose work depends on
+--   during communication, and ten free ones with 5 % of the rank's time; else it is NULL.  Kernels whose work depends on
 --   the data, such as those of variable lengths, are compared as if it did not.
 --
 -- Glance: run_id rank class name factor beside_share% pace added_ns total_ns beside_ns calls free_calls note
@@ -38,14 +38,14 @@
 --   total_ns         BIGINT ns    sum of its durations
 --   beside_ns        BIGINT ns    part of it in which communication of the rank ran
 --   beside_share     DOUBLE       share of the sum, 0 to 1
---   free_calls       BIGINT       calls that are free of communication, up to 5 % of them
+--   free_calls       BIGINT       calls without communication, up to 5 % of them
 --   free_ns          BIGINT ns    sum of their durations
 --   free_mean_ns     DOUBLE ns    their mean duration
 --   other_mean_ns    DOUBLE ns    mean duration of the calls that are not free, whatever their places in the step
 --   pace             DOUBLE       duration of the rank's free kernels of this class over that of all ranks
---   factor           DOUBLE       how many times as long the same kernels take beside communication
+--   factor           DOUBLE       how many times as long the same kernels take during communication
 --   compared_ns      BIGINT ns    part of `beside_ns` in kernels that also run free, on which the factor rests
---   added_ns         BIGINT ns    how much longer these took than they would have free of communication
+--   added_ns         BIGINT ns    how much longer these took than they would have without communication
 --   note             VARCHAR      why the factor is missing
 WITH
 kernels AS (
@@ -68,9 +68,9 @@ of_ranks AS (
 judged AS (
     SELECT *, CASE WHEN calls = free_calls THEN 'no communication runs beside it'
             WHEN pace IS NULL OR free_calls_of_class < 10 OR free_share_of_class < 0.05
-                THEN 'too little of the rank''s time is free of communication'
+                THEN 'too little of the rank''s time is without communication'
             WHEN compared_calls < 10 OR compared_ns < 0.1 * beside_ns OR alone_ns <= 0
-                THEN 'too few of these kernels also run free of communication' END AS note
+                THEN 'too few of these kernels also run without communication' END AS note
     FROM of_ranks)
 SELECT run_id, file_id, rank, class, name, calls, total_ns, beside_ns, beside_ns / nullif(total_ns, 0) AS beside_share,
     free_calls, free_ns, free_mean_ns, other_mean_ns, pace, CASE WHEN note IS NULL THEN compared_ns / alone_ns END AS factor,

@@ -1,4 +1,4 @@
--- Each kernel and copy, how long communication ran beside it, and how long it takes free of communication.
+-- Each kernel and copy, how long communication overlapped it, and how long it takes without communication.
 --
 -- Answers: Would this kernel have been faster without communication?
 --   The same kernel is the one with its name at its place among the calls of that name in a step, on any rank of the
@@ -27,7 +27,7 @@
 --   is_free         BOOLEAN      whether that is at most 5 % of it
 --   pace            DOUBLE       duration of the free work of its class and rank over that of all ranks; NULL where not
 --                                known
---   reference_ns    DOUBLE ns    what it takes free of communication, on a rank of pace 1; NULL where not known
+--   reference_ns    DOUBLE ns    what it takes without communication, on a rank of pace 1; NULL where not known
 WITH
 spans AS (
     SELECT run_id, file_id, line, rank, train_step, class, name, start_ns, end_ns FROM gpu_events()

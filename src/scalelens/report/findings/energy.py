@@ -35,7 +35,7 @@ def _most_work_first(rows: "pl.DataFrame") -> list[dict[str, Any]]:
 
 
 def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    energy = f"{watt_hours(row['energy_j'])} on {plural(row['units'] or 0, row['unit'])}"
+    energy = f"{watt_hours(row['energy_j'])} of {plural(row['units'] or 0, row['unit'])}"
     for column, what in _WORK.items():
         if row[column] is not None:
             return f"{names[row['run_id']]}: {amount(row[column])} {what} per Wh; {energy}."
@@ -57,7 +57,7 @@ def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
     for column, what in _WORK.items():
         if best[column] is not None:
             return KeyNumber(f"{amount(best[column])} {what}/Wh", "best work per energy", names[best["run_id"]])
-    return KeyNumber(watt_hours(best["energy_j"]), "largest energy of a run", names[best["run_id"]])
+    return KeyNumber(watt_hours(best["energy_j"]), f"largest energy of a run's {best['unit']}s", names[best["run_id"]])
 
 
 def nothing(rows: "pl.DataFrame") -> str:

@@ -44,7 +44,7 @@ def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
 
 def _doubt_of(row: Mapping[str, Any]) -> str:
     if row["energy_j"] is None and row["windows"]:
-        return "The largest measurement, and the sum of all: nothing says when they took place."
+        return "The largest measurement, and the sum of all: it is unknown when they took place."
     return f"{row['addition'][:1].upper()}{row['addition'][1:]}." if row["addition"] else ""
 
 

@@ -12,7 +12,7 @@ PLACE = 15
 SQL = "FROM mlperf_scores()"
 GLANCE = ("submitter", "system", "benchmark", "minutes", "n_results", "n_converged", "nodes", "devices", "division",
           "note")  # fmt: skip
-CHARTS = ("accuracy",)
+CHARTS = ("time_to_train", "accuracy")
 NUMBER_PLACE = 20
 
 

@@ -16,7 +16,7 @@ GLANCE = ("run_id", "rank", "node", "device", "verdict", "cause", "peers", "n_st
 ABOUT_TRACES = True
 CHARTS = ("outlier_evidence",)
 _CAUSES = {"gpu": "its GPU", "host": "its host", "input": "its input of data", "network": "the network",
-           "contention": "communication beside its kernels"}  # fmt: skip
+           "contention": "communication during its kernels"}  # fmt: skip
 _SMALLEST = 0.001  # share of jobs; smaller ones are `less than 0.1 %`
 _FEW_STEPS = 5  # with fewer, jitter passes for slowness
 _FAR_RATIO = 1.25  # jitter of single steps seldom makes a rank so slow
