@@ -1,13 +1,13 @@
 """MXNet's Speedometer.
 
-Tool: Apache MXNet, mx.callback.Speedometer in fit(); MLPerf's ResNet on MXNet
+Tool: Apache MXNet, mx.callback.Speedometer in fit(); MLPerf's ResNet on MXNet; Sockeye 1 to 3
 Versions: 0.7 to 1.9
 Yields: params, steps, phases, metrics
 Source: mxnet/python/mxnet/callback.py, Speedometer.__call__(); module/base_module.py, fit()
 
 `Speed` is the batch over the mean time of the batches a to b.  The batch is what the script hands over: in MLPerf that
 of the whole job, so where the log names a global batch the rate is global and gives the step's time.  Elsewhere
-neither is said, and scope and time stay open.  Batches count from the start of an epoch; `step` goes on from the last
+neither is said, and scope and time stay open, but for Sockeye, which prints updates per second too.  Batches count from the start of an epoch; `step` goes on from the last
 one printed of the epoch before.  `nan` stands for a metric that was not computed.  Before 1.0 a record is printed once
 for each metric: one row, with the first.
 
@@ -26,14 +26,17 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time
 
-VERSION = 2
+VERSION = 3
 ANCHORS = ("] Batch [", "] Time cost=", "] Validation-", "] Train-")
 
 _HEAD = re.compile(
     r"(?:(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3}) (?:INFO )?)?(?:Node\[(\d{1,9})\] )?"
     r"Epoch\[(\d{1,9})\] (Batch \[|Time cost=|Validation-|Train-)"
 )
-_RECORD = re.compile(r"(?:(\d{1,9})-)?(\d{1,9})\]\s+Speed: (\d+(?:\.\d*)?(?:e\+\d+)?) samples/sec")
+_RECORD = re.compile(
+    r"(?:(\d{1,9})-)?(\d{1,9})\]\s+Speed: (\d+(?:\.\d*)?(?:e\+\d+)?) samples/sec"
+    r"(?: \d+(?:\.\d*)?(?:e\+\d+)? tokens/sec (\d+(?:\.\d*)?(?:e[-+]?\d+)?) updates/sec)?"
+)
 _VALUE = re.compile(r"\s([A-Za-z][\w@-]*)=(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?=\s|\Z)")
 
 
@@ -92,6 +95,8 @@ class Reader:
         row |= {"averaged_steps": max(end - start, 1), "value_kind": "interval_mean"}
         if size.isdecimal() and len(size) < 9:
             row |= {"samples": int(size), "rate_scope": "global", "step_s": int(size) / rate if rate else None}
+        if match[4] and (updates := float(match[4])):
+            row["step_s"] = 1 / updates
         row["accuracy"] = named.pop("accuracy", named.pop("Train-accuracy", None))
         self.rows.param("framework", "mxnet", line.number, origin="inferred")
         self.rows.attempt = max(self.rows.attempt, attempt)
