@@ -109,7 +109,7 @@ _NO_TIMES = ("loss", "learning_rate", "accuracy", "grad_norm", "epoch", "step", 
 # What stands before a span of time that has passed: `Time elapsed 0:01:01` is 61 s.
 _PASSED = re.compile(
     r"\b(?:elapsed|took|total(?=[\s:=]*\Z)|time[ _](?:taken|used|spent|cost|elapsed)"
-    r"|(?:elapsed|total|epoch|step|iteration|batch)[ _]time)"
+    r"|(?:elapsed|total|epoch|step|iteration|batch)[ _](?:time|duration))"
     r"[\s:=(\[]*\Z",
     re.IGNORECASE,
 )
