@@ -17,19 +17,17 @@ Samples:
 from collections.abc import Sequence
 
 from scalelens.parsing import lazy_re as re
+from scalelens.parsing.pyjoules_sections import DOMAIN, put_section
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.sensor_words import scope_of_words
-from scalelens.parsing.sensors import SECOND, epoch
+from scalelens.parsing.sensors import epoch
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount
 from scalelens.tabular.cells import MAY_BE_CUT, cells_of, first_lines, lines_of
-from scalelens.units import factors
 
 VERSION = 1
 
-_DOMAIN = re.compile(r"(?:package|dram|core|uncore|nvidia_gpu)_\d{1,3}")
+_DOMAIN = re.compile(DOMAIN)
 _PYRAPL = ["label", "timestamp", "duration", "pkg", "dram", "socket"]
-_MICRO, _MILLI = factors("uJ", "mJ").values()
 _MICROSECOND = 1e-6
 
 
@@ -64,16 +62,7 @@ def read(source: Source, rows: Rows) -> None:
             rows.problem(number, "the time or the duration is not a number of seconds", text)
             continue
         span_s *= _MICROSECOND if is_pyrapl else 1.0
-        ends = began + round(span_s * SECOND)
-        for name in ("pkg", "dram") if is_pyrapl else header[3:]:
-            value = amount(row[name])
-            if value is None:
-                if row[name].lower() not in ("", "none", "nan"):
-                    rows.problem(number, f"{name} is not an energy", row[name])
-                continue
-            device = f"{name}_{row['socket']}" if is_pyrapl else name
-            scope = "cpu_part" if name.startswith(("core", "uncore")) else scope_of_words(name)
-            rows.add(
-                "energy", number, device=device, scope=scope, span_s=span_s, ts=ends, ts_origin="utc", method="counter",
-                energy_j=value * (_MILLI if name.startswith("nvidia") else _MICRO),
-            )  # fmt: skip
+        names = (
+            {f"{name}_{row['socket']}": name for name in ("pkg", "dram")} if is_pyrapl else {n: n for n in header[3:]}
+        )
+        put_section(rows, number, began, span_s, {device: row[name] for device, name in names.items()})

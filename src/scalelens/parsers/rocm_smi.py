@@ -6,7 +6,7 @@ Yields: power
 Source: rocm_smi.py, showPower() and printCSV()
 
 A row for each card, or a line of JSON for all of them; the column is `Average Graphics Package Power (W)` (to MI200), `Current Socket Graphics Package
-Power (W)` (MI300) or both.  The only time is that of a column timestamp which a script put before the others, or
+Power (W)` (MI300) or both.  The only time is that of a column which a script put before the others, or called timestamp, time or date, or
 that of a line with nothing but a time, as `date +%s` prints it, which holds for the rows after it.  Without one the
 powers stand without a time, and a problem says so.  `N/A (Secondary die)`: the other card of an MI250 has the power of
 both, so it is a whole OAM.
@@ -33,6 +33,7 @@ _POWER = re.compile(r"(?:Average|Current Socket) Graphics Package Power \((m?W)\
 _OBJECT = re.compile(r'\s*\{"card\d+": \{.*Graphics Package Power \(m?W\)"')
 _HEADER = re.compile(r"(?:[\w ]{1,20},)?device,.*Graphics Package Power \(m?W\)")
 _SCALES = factors("W", "mW")
+_TIMES = ("timestamp", "time", "date", "datetime")
 _LOOKED_AT = 5  # lines in which a header must stand
 
 
@@ -58,8 +59,8 @@ def read(source: Source, rows: Rows) -> None:
         elif "device" not in values:
             line_stamp = stamp_of(text)
         else:
-            first = next(iter(values))
-            stamp = line_stamp if first == "device" else stamp_of(values[first])
+            column = next((name for name in values if name.lower() in _TIMES), next(iter(values)))
+            stamp = line_stamp if column == "device" else stamp_of(values[column])
             timeless = timeless or (0 if stamp else number)
             powers = [(value, _SCALES[named[1]]) for name, value in values.items() if (named := _POWER.fullmatch(name))]
             known = [(power, scale) for power, scale in powers if watts(power) == watts(power)]
