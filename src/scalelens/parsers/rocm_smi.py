@@ -27,7 +27,7 @@ from scalelens.parsing.source import Source
 from scalelens.tabular.cells import cells_of, first_lines, lines_of
 from scalelens.units import factors
 
-VERSION = 3
+VERSION = 4
 
 _POWER = re.compile(r"(?:Average|Current Socket) Graphics Package Power \((m?W)\)")
 _OBJECT = re.compile(r'\s*\{"card\d+": \{.*Graphics Package Power \(m?W\)"')
