@@ -242,12 +242,14 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "scalelens_run": {(ONE, NO_RATE)},
     "stable_baselines3": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # what the time since the start grew by
     "stable_baselines3_table": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # as progress.csv
+    "openpcdet": {(ONE, NO_RATE)},  # `time a(b)`: a is one iteration, b is left out
     "swin": {(ONE, NO_RATE)},  # `time a (b)`: a is one batch, b is left out
     # Since step 1; the images of one process, which are the job's where there is one process.
     "tf_cnn_benchmarks": {(RUNNING, RANK), (RUNNING, JOB), (RUNNING, NO_RATE)},
     "tf_estimator": {(WINDOW, NO_RATE)},
     "ssd_pytorch": {(ONE, RANK)},  # the timer of one process
-    "tfevents": {(RUNNING, NO_RATE), (ONE, NO_RATE)},  # Detectron2's, smoothed over its last records; a named time
+    # Detectron2's, smoothed over its last records; a named time; torchtitan's, a mean since the values before.
+    "tfevents": {(RUNNING, NO_RATE), (ONE, NO_RATE), (WINDOW, NO_RATE)},
     "timm": {(ONE, JOB), (ONE, NO_RATE)},  # the rate is bs * world / time; validation prints none
     "timm_results": {(RUN, JOB)},  # one device
     "torchtitan": {(ONE, RANK), (WINDOW, RANK)},  # tps per device

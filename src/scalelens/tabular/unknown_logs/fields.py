@@ -16,6 +16,7 @@ from scalelens.parsing.values import number
 from scalelens.tabular.column_names import SPELT, read_name
 from scalelens.tabular.unknown_logs.bars import written_out
 from scalelens.tabular.unknown_logs.clock import Stamp, stamp_in
+from scalelens.units import factors
 
 _LONGEST = 4_000  # characters of a line that are read
 _MOST_FIELDS = 200
@@ -97,7 +98,7 @@ _AROUND = " \t:=|,;-~>*/@<'\"\u2022"
 _SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "k": 1e3}  # 21.5K; "G" may be gigabytes
 _IDLE_BEGIN = re.compile(r"(?:None|of|and|at|with|in)\s+")
 _UNIT_AFTER = {**SPELT, "min": "min"}  # "min" in a name is a minimum; after a number it is minutes
-_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0, "h": 3600.0}
+_SECONDS = factors("s", "ms", "us", "min", "h")
 _TIME_UNITS = tuple(_SECONDS)
 # `step cost: 187.5 ms` and `per step: 187.5 ms` are times; a cost without a unit of time is a loss.
 _COST = re.compile(r"(?<=[ _])cost\Z", re.IGNORECASE)
