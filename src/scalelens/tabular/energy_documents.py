@@ -25,6 +25,7 @@ _OF_COMPUTER = re.compile(
     r"gpu|cpu|dram|rapl|nvml|comput|throttl|utili[sz]|latency|run_?time|carbon|emission|co2|token|accuracy|inference|training",
     re.IGNORECASE,
 )
+_POWER = re.compile(r"power|watt", re.IGNORECASE)
 _PART_OF_MODEL = re.compile(r"layer|param|limit|spec|hardware|component|simulat|estimat", re.IGNORECASE)
 
 
@@ -62,17 +63,18 @@ def energies_alone(value: Any, depth: int = 0) -> Iterator[dict[str, str]]:
     if isinstance(value, dict) and len(value) <= _MOST_VALUES:
         own = _with_parts(value) | {"duration": ""}  # unknown
         layout = energy_layout([*own], in_series=False)
-        if (
-            layout
-            and not layout.are_powers
-            and _is_measured(own, layout)
-            and any(map(_OF_COMPUTER.search, [*own, *value]))
-        ):
+        if layout and not layout.are_powers and _is_measured(own, layout) and _is_of_computer([*own, *value], layout):
             yield own
             return
         for name, each in value.items() if depth < _DEEPEST else ():
             if not _SUMMARY.search(name) and not _PART_OF_MODEL.search(name):
                 yield from energies_alone(each, depth + 1)
+
+
+def _is_of_computer(names: list[str], layout: EnergyLayout) -> bool:
+    """Whether names say so; a power beside joules does, and beside kilowatt-hours, as of a car, it does not."""
+    in_joules = all(column.scale <= 1 for column in layout.energies)
+    return any(map(_OF_COMPUTER.search, names)) or (in_joules and any(map(_POWER.search, names)))
 
 
 def _is_of_all(names: list[str], layout: EnergyLayout) -> bool:
