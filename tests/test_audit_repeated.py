@@ -138,6 +138,10 @@ TRUE = {
     "| base | 0.001 | 0.001 | 0.001 | 0.001 | 0.001 | 0.001 | 0.001 |\n"
     "| de-ar | 0.005 | 0.006 | 0.001 | 0.027 | 0.610 | 0.114 | 0.109 |\n"
     "| fr-ar | 0.004 | 0.005 | 0.000 | 0.026 | 0.639 | 0.113 | 0.108 |\n",
+    "a share of a ceiling": "50 tok/s = 22% of the 32k ceiling.",
+    "a ratio that changed": "C is revised from 164 ms → 180.9 ms (ratio corrected 1.49× → 1.33×).",
+    "for each": "It has 8x 400Gbps NICs, i.e. 400Gbps per accelerator.",
+    "a real-time factor": "- Real-time factor: ~120x on M4 Pro (1 minute ≈ 0.5 seconds)",
     "a change": "It falls to 6.1% (7.58/7.14 = 6.16%).",
 }
 

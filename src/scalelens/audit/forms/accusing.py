@@ -9,12 +9,12 @@ from itertools import permutations
 from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.bases import changes_from_base, values_of_base
-from scalelens.audit.forms.catalog import SOLVED
 from scalelens.audit.forms.either_way import comparisons, differences
 from scalelens.audit.forms.meaning import is_measured
+from scalelens.audit.forms.mending import right_of, slip_of, slip_of_operand
 from scalelens.audit.forms.search import Relation, relations
-from scalelens.audit.forms.series import Interval, Series, columns_of, groups_of, rows_of
-from scalelens.audit.forms.slips import BY_CHANCE, OTHER_BY_CHANCE, slip
+from scalelens.audit.forms.series import Series, columns_of, groups_of, rows_of
+from scalelens.audit.forms.slips import BY_CHANCE, OTHER_BY_CHANCE
 from scalelens.audit.forms.sums import IS_SUMMARY, sums, whole_sums
 from scalelens.audit.groups import own_group
 from scalelens.audit.printed import Bounds, Number
@@ -38,7 +38,6 @@ _OF_A_BASE = re.compile(r"\{0\} - [\d.]|[\d.] - \{0\}")
 _MOST_ROWS = 40
 _SUMS = ("{c} = {0} + {1}", "{c} = {0} - {1}")
 _PLAIN = ("base", "{0} + {1}", "{0} - {1}", "× 100", "sign")
-_LEAST_REPEATED = 3  # characters
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -79,7 +78,7 @@ def _operand_is_alone(relation: Relation, place: int, by_row: bool, explained: s
     """Whether the target follows from other numbers too, but the operand that a slip would mend from none."""
     if relation.doubt > _SURE or not relation.meant or relation.fit.free:
         return False
-    operand, _ = _slip_of_operand(relation, place)
+    operand, _ = slip_of_operand(relation, place)
     if operand is None:
         return False
     own = (place, operand.key) if by_row else (operand.key, place)
@@ -103,7 +102,7 @@ def _between(series: list[Series], places: list[int]) -> Iterator[Relation]:
 
 def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> bool:
     """Whether a place that is apart must be wrong."""
-    slipped = _slip_of(relation, place)
+    slipped = slip_of(relation, place)
     if "{0} ... " in relation.form and _is_summary(table, place, by_row) and _is_near(relation, place):
         return False  # the mean of means, where some are missing
     if _is_named_summary(relation, place, slipped):
@@ -121,7 +120,7 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
         {n.text for k in relation.fit.agreeing if (n := relation.target.numbers[k])}
     ) < 2:
         return False  # any two columns that stay the same have a factor between them
-    low, high = _right(relation, place)
+    low, high = right_of(relation, place)
     printed = relation.target.numbers[place]
     if printed is None or _is_turned(relation, place) or _may_be_round(printed, low, high):
         return False
@@ -245,14 +244,14 @@ def _is_summary(table: TextTable, place: int, by_row: bool) -> bool:
 
 def _is_near(relation: Relation, place: int) -> bool:
     """Whether a summary is within a fifth of what the form gives."""
-    low, high = _right(relation, place)
+    low, high = right_of(relation, place)
     number = relation.target.numbers[place]
     return number is None or low + high == 0 or abs(float(number.low + number.high) / (low + high) - 1) < _NEAR_SUMMARY
 
 
 def _is_named_summary(relation: Relation, place: int, slipped: str) -> bool:
     """Whether two places and a heading say "mean" or "total", and a third one is far off by a slip: small tables."""
-    low, high = _right(relation, place)
+    low, high = right_of(relation, place)
     number = relation.target.numbers[place]
     if "{0} ... " not in relation.form or number is None or not slipped or low <= 0 or number.low <= 0:
         return False
@@ -307,65 +306,6 @@ def _is_truncated(printed: Number, low: float, high: float) -> bool:
     return low <= last and first <= high
 
 
-def _slip_of(relation: Relation, place: int) -> str:
-    number = relation.target.numbers[place]
-    low, high = _right(relation, place)
-    if not number:
-        return ""
-    repeated = len(number.text) > _LEAST_REPEATED and any(
-        each and each.text == number.text for k, each in enumerate(relation.target.numbers) if k != place
-    )
-    found = slip(number.text, low, high)
-    if found.endswith("two") and (relation.fit.free or is_measured(relation.target, relation.operands)):
-        found = ""  # other work, another number of devices
-    found = found or ("another value of the column is repeated" if repeated else "")
-    return found or _slip_of_operand(relation, place)[1]
-
-
-def _slip_of_operand(relation: Relation, place: int) -> tuple[Series | None, str]:
-    """The operand that a slip of it would make the form hold, and the slip."""
-    target = relation.target.intervals[place]
-    operands = [each.intervals[place] for each in relation.operands]
-    factor = relation.fit.factor
-    if target is None or relation.fit.free or factor[0] != factor[1] or any(each is None for each in operands):
-        return None, ""
-    known = [each for each in operands if each]
-    if "{0} ... " in relation.form:
-        return _slip_of_part(relation, place, target, known)
-    target = (target[0] / factor[0], target[1] / factor[0])
-    for k, solve in enumerate(SOLVED.get(relation.form, ())):
-        number = relation.operands[k].numbers[place]
-        right = solve(target, known)
-        if number and right and right[0] > 0:
-            size = float(base(number.unit)[1]) if number.unit != "%" else 1.0
-            if found := slip(number.text, right[0] / size, right[1] / size):
-                return relation.operands[k], f"in {with_unit(number)}: {found}"
-    return None, ""
-
-
-def _slip_of_part(relation: Relation, place: int, target: Interval, parts: list[Interval]) -> tuple[Series | None, str]:
-    """The part of a sum or a mean that a slip of it would mend, and the slip."""
-    count = len(parts) if "mean" in relation.form else 1
-    gap = sum(target) / 2 - sum(sum(part) / 2 for part in parts) / count
-    room = (target[1] - target[0]) / 2 * count
-    for series, part in zip(relation.operands, parts, strict=True):
-        number = series.numbers[place]
-        middle = sum(part) / 2 + gap * count
-        if number and middle > room:
-            size = float(base(number.unit)[1]) if number.unit != "%" else 1.0
-            if found := slip(number.text, (middle - room) / size, (middle + room) / size):
-                return series, f"in {with_unit(number)}: {found}"
-    return None, ""
-
-
-def _right(relation: Relation, place: int) -> tuple[float, float]:
-    """What the target should be, in the unit in which it is printed."""
-    number = relation.target.numbers[place]
-    size = float(base(number.unit)[1]) if number and number.unit != "%" else 1.0
-    ends = [end * factor / size for end in relation.predicted[place] for factor in relation.fit.factor]
-    return min(ends), max(ends)
-
-
 def _finding(table: TextTable, broken: list[tuple[Relation, int]]) -> Finding:
     """The finding of a row: the number that all its broken relations have in common comes first."""
     counts = Counter(
@@ -378,9 +318,9 @@ def _finding(table: TextTable, broken: list[tuple[Relation, int]]) -> Finding:
     target = relation.target.numbers[place]
     assert target
     operands = [number for each in relation.operands if (number := each.numbers[place])]
-    low, high = _right(relation, place)
+    low, high = right_of(relation, place)
     right = about(Decimal((low + high) / 2), 5)
-    slipped = _slip_of(relation, place)
+    slipped = slip_of(relation, place)
     formula = relation.form.format(*(_short(each) for each in relation.operands), c=_short(relation.target))
     others = len(relation.fit.agreeing)
     broken_by = (

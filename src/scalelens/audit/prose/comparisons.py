@@ -220,10 +220,11 @@ def _shares(sentence: Sentence) -> Iterator[Finding]:
                 abs(middle(c.bounds) / Decimal(share) - 1) < _ABOUT or not slip(c.text, 0.99 * share, 1.01 * share)
             ):
                 continue
+            if "/" in a.unit and not b.unit:
+                continue  # "50 tokens/s = 22 % of the 32k ceiling"
             texts = [re.sub(r"[^\d.,]", "", each.text) for each in (c, a, b)]
-            if not unit and not all(re.fullmatch(r"[\d,]+", text) for text in texts[1:]):
-                unit = "?"
-            if (unit or _has_slip_of_share(*texts)) and (finding := _of_share(first / second, a, b, c)):
+            same = a.unit == b.unit and {each.text[-1:].isalpha() for each in (a, b)} == {False}
+            if (not same or _has_slip_of_share(*texts)) and (finding := _of_share(first / second, a, b, c)):
                 yield finding
 
 

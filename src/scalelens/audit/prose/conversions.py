@@ -34,6 +34,8 @@ def find(document: Document) -> Iterator[Finding]:
             a, b = (sentence.numbers[int(k)] for k in found.groups() if k)
             if _FACTOR.search(sentence.marked[: found.start()]):
                 continue  # a product: "20 runs × 30 s = 10 min"
+            if len(a.text) == 1:
+                continue  # "120x (1 minute ≈ 0.5 seconds)"
             if _is_one_quantity(a, b) and (finding := _of_two(a, b)):
                 yield finding
 

@@ -119,6 +119,10 @@ def _stated(marked: str, numbers: list[Number]) -> Iterator[_Groups]:
                 if re.search(r"<\d+>k\b", match[0]):
                     continue  # thousands in capitals, which are not read
                 total, number, each = (numbers[int(match[k])] for k in "tab")
+                if total.text == each.text:
+                    continue  # "8x 400 Gbit/s, i.e. 400 Gbit/s for each"
+                if each.unit not in ("", *COUNTED) and not total.unit and number.unit in ("", *COUNTED):
+                    continue  # "1024 × 1.68 TB/s = 1.72 PB/s": its unit is not read
                 if total.unit and total.unit == number.unit != each.unit:
                     continue  # "30 runs for each size of 500, totaling 120 runs"
                 if pattern is _SURE[0] and _is_doubled(total, number, each):

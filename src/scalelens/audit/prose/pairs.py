@@ -79,6 +79,8 @@ def _of_values(sentence: Sentence, a: int, b: int) -> Finding | None:
     if any(not _wide(value(sentence.numbers[k])).apart(way) for k in said for way in ways[k]):
         return None
     for k in said:
+        if re.search(rf"<\d+> ?(?:→|->|=>) ?<{k}>", sentence.marked):
+            continue  # "the ratio went 1.49× → 1.33×"
         marked = _named(sentence.marked, {a: "<a>", b: "<b>", k: "<c>"})
         if any(form.search(marked) or form.search(_turned(marked)) for form in _FORMS) and (
             found := _slipped(sentence.numbers[k], first, second, ways[k])
