@@ -519,7 +519,8 @@ def test_of_many_trainings_the_best_and_the_median_stand_out():
 
 
 @pytest.mark.parametrize(
-    ("asked", "field", "column", "size"), [("hours", "elapsed", "elapsed_s", 3600), ("tokens", "tokens_done", "tokens", 1e9)]
+    ("asked", "field", "column", "size"),
+    [("hours", "elapsed", "elapsed_s", 3600), ("tokens", "tokens_done", "tokens", 1e9)],
 )
 def test_an_axis_in_a_larger_unit_ends_where_the_trainings_end(asked, field, column, size):
     spec = render.specification(draw("accuracy/many_runs", parameters={"x": asked}), {})
