@@ -52,6 +52,29 @@ def two_ranks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+WATCHED = """
+import gc, runpy, sys
+from torch import distributed, nn
+
+def watched(end=distributed.destroy_process_group):
+    models = [one for one in gc.get_objects() if type(one) is nn.parallel.DistributedDataParallel]
+    assert not models, "a model outlives its group"
+    end()
+
+distributed.destroy_process_group = watched
+sys.path[0] = {folder!r}
+runpy.run_path({script!r}, run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize(("script", "options"), [("bert.py", ("--seq-length", 8)), ("vision.py", ("--image-size", 64))])
+def test_models_end_before_their_group(tmp_path: Path, script: str, options: tuple[object, ...]) -> None:
+    """Otherwise the model ends the group while it holds Python, which Gloo's thread may wait for: one rank in eighty hung."""
+    (tmp_path / script).write_text(WATCHED.format(folder=str(RUNNERS), script=str(RUNNERS / script)))
+    few = ("--batch-per-device", 1, "--steps", 1, "--warmup-steps", 0, "--profile-steps", 0, "--out", tmp_path / "out")
+    carried_out(str(tmp_path / script), *few, *options, ranks=2)
+
+
 @pytest.mark.parametrize(
     ("name", "parameters", "tensors"),
     [

@@ -78,6 +78,7 @@ def run(args, log, say):
         model = nn.parallel.DistributedDataParallel(model)
     with profiler(args, args.steps) as tracer:
         train(args, model, data, tracer, log, say)
+    del model  # before its group: what ends last waits for Gloo's thread, which may wait for Python
     if WORLD > 1:
         distributed.destroy_process_group()
 

@@ -102,6 +102,7 @@ def run(args, log, say):
         model = nn.parallel.DistributedDataParallel(model)
     with profiler(args, args.epochs * training.steps) as tracer:
         train(args, model, training, validation, tracer, log, say)
+    del model  # before its group: what ends last waits for Gloo's thread, which may wait for Python
     if WORLD > 1:
         distributed.destroy_process_group()
 
