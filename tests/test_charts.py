@@ -527,6 +527,16 @@ def test_of_many_trainings_the_best_and_the_median_stand_out():
         draw("accuracy/many_runs", parameters={"x": "energy"})
 
 
+@pytest.mark.parametrize(
+    ("asked", "field", "column", "size"),
+    [("hours", "elapsed", "elapsed_s", 3600), ("tokens", "tokens_done", "tokens", 1e9)],
+)
+def test_an_axis_in_a_larger_unit_ends_where_the_trainings_end(asked, field, column, size):
+    spec = render.specification(draw("accuracy/many_runs", parameters={"x": asked}), {})
+    drawn = max(row[field] for row in drawn_rows(spec) if row.get(field) is not None)
+    assert drawn == pytest.approx(rows_of("accuracy/many_runs")[column].max() / size)
+
+
 def test_the_more_gray_lines_the_fewer_points_each_and_the_caption_says_so(monkeypatch):
     def points(chart) -> int:
         return sum(len(mark["data"]["values"]) for mark in marks(render.specification(chart, {})))

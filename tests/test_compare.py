@@ -14,7 +14,7 @@ import scipy.stats
 
 from command_line import Run, one_line
 from little_warehouse import Row, Warehouse
-from scalelens.cli.compare import exit_code
+from scalelens.cli.compare import exit_code, share_of
 from scalelens.errors import UserError
 from scalelens.statistics.blocks import in_blocks
 from scalelens.statistics.comparisons import GroupRatio, RunValue, compare_groups
@@ -223,6 +223,11 @@ def test_runs_that_scatter_in_any_way_are_seldom_called_slower(
         sides = [known(np.exp(SCATTERS[scatter](random, n))) for n in (first, second)]
         wrong += verdict(compare_groups(*sides)) in ("slower", "faster")
     assert wrong <= 0.05 * many + (2 * np.sqrt(0.0475 * many) if many < 1000 else 0)
+
+
+@pytest.mark.parametrize(("text", "share"), [("3%", 0.03), ("0.03", 0.03), (" 2.5 % ", 0.025), ("100%", 1), ("0", 0)])
+def test_a_share_is_written_as_a_number_or_in_percent(text: str, share: float) -> None:
+    assert share_of(text) == pytest.approx(share)
 
 
 # What makes two sides incomparable

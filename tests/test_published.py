@@ -10,7 +10,7 @@ import pytest
 import scalelens
 from command_line import Run, one_line
 from conftest import ROOT
-from little_warehouse import Warehouse
+from little_warehouse import Warehouse, fill_catalogs
 from scalelens import catalog
 from scalelens.catalog.printed_numbers import printed_number
 
@@ -105,6 +105,18 @@ def test_every_derived_number_is_recomputed_with_decimals_and_the_query_says_the
     asked = warehouse.ask("FROM published_checks()")
     assert [(row["name"], row["entry"], row["meaning"], row["follows"]) for row in asked] == expected
     assert {row[2] for row in expected} == {row["meaning"] for row in IDENTITIES}, "each identity judges a number"
+
+
+def test_a_number_is_not_judged_by_terms_that_nobody_printed(warehouse: Warehouse) -> None:
+    """As many above the line as below it: what is not known must not count as 1."""
+    before = warehouse.column("SELECT count(*) FROM published_checks()")
+    warehouse.connection.execute(
+        "INSERT INTO published_identities BY NAME SELECT * REPLACE (9999 AS place, 'unprinted' AS numerator, "
+        "'unknown' AS denominator) FROM published_identities WHERE place = (SELECT min(place) FROM published_identities)"
+    )
+    after = warehouse.column("SELECT count(*) FROM published_checks()")
+    fill_catalogs(warehouse.connection)
+    assert after == before
 
 
 def test_the_known_contradictions_are_found_and_their_neighbours_are_not(warehouse: Warehouse) -> None:

@@ -41,7 +41,7 @@ from scalelens.warehouse import log as warehouse
 from scalelens.warehouse import writer
 from scalelens.warehouse.live import Live
 from scalelens.warehouse.log import Warehouse
-from scalelens.warehouse.records import Entry
+from scalelens.warehouse.records import Entry, segment
 
 SETTINGS = (
     "using world size: 2, data-parallel-size: 1, tensor-model-parallel size: 2, pipeline-model-parallel size: 1\n"
@@ -109,6 +109,15 @@ def touch_later(path: Path) -> None:
 
 
 # What counts
+
+
+def test_a_record_counts_the_rows_of_each_segment(tmp_path: Path) -> None:
+    """By these numbers it is told which tables are small."""
+    ingest([write_logs(tmp_path / "logs", 3)], tmp_path / "w")
+    home = Warehouse(tmp_path / "w")
+    (batch,) = home.live().batches.values()
+    stored = {table: pq.read_metadata(home.segments / segment(table, batch.id)).num_rows for table in batch.tables}
+    assert batch.tables == stored and stored["steps"] == 15
 
 
 def test_the_same_folder_again_does_nothing(logs: Path, home: Path) -> None:
