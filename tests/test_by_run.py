@@ -176,6 +176,12 @@ def test_pieces_are_pieces_and_become_one_parquet_file(
 
 
 @pytest.mark.usefixtures("as_large")
+def test_a_page_of_an_answer_may_lie_in_two_pieces(several: Path) -> None:
+    page, rows_in_all = session.ask(several, Question(sql=MANY)).part(2000, 500)
+    assert (page.table["i"].to_pylist(), rows_in_all) == ([*range(2000, 2500)], 9000)
+
+
+@pytest.mark.usefixtures("as_large")
 def test_a_fault_in_a_later_piece_is_one_sentence(several: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     failing = "SELECT CASE WHEN i = 8999 THEN error('here') ELSE i END AS i FROM range(9000) r(i)"
     printed = run("sql", failing, "-w", several, "--format", "json")

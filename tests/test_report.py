@@ -160,6 +160,8 @@ def test_sentences_of_failures_and_contradictions() -> None:
     said = contradictions.sentences(pl.DataFrame(facts), NAMES)
     assert [one.text for one in said] == ["job A, job B: the number of devices is 8 by the log, 4 by NCCL's lines."]
     assert said[0].doubt == "This page uses 8. With the other value, what follows from it differs by a factor of 2."
+    zero = contradictions.sentences(pl.DataFrame(facts | {"value": ["8", "0"] * 2}), NAMES)
+    assert zero[0].doubt == "This page uses 8."
     names = pl.DataFrame(facts | {"key": ["system"] * 4, "value": ["X86", "SPR"] * 2})
     said = contradictions.sentences(names, NAMES)
     assert [(one.doubt, one.weight) for one in said] == [("This page uses X86.", 0.0)]
