@@ -66,7 +66,10 @@ SCATTER = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("ranks", "steps", "spread"), [*SCATTER, (16, 3, 0.07), (8, 24, 0.3)])
+@pytest.mark.parametrize(
+    ("ranks", "steps", "spread"),
+    [*SCATTER, (16, 3, 0.07), pytest.param(16, 5, 0.15, marks=pytest.mark.slow), (8, 24, 0.3)],
+)
 def test_of_ranks_that_are_alike_none_is_named(warehouse: Warehouse, ranks: int, steps: int, spread: float) -> None:
     runs = 200
     timers(warehouse, alike(runs, ranks, steps, spread))
