@@ -149,6 +149,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
         (ONE, NO_RATE),
     },  # PyTorch logs each iteration, TensorFlow and MXNet a display interval
     "edm_stats": {(WINDOW, JOB)},  # images of all ranks over a tick
+    "coqui_tts": {(ONE, NO_RATE)},
     "epicure_vision": {(ONE, NO_RATE)},
     "failure_lines": {(ONE, NO_RATE)},  # the records of nanoGPT beside them in a fixture
     "fairseq": {(WINDOW, JOB), (RUNNING, JOB)},  # since the record before; of old, since the epoch began
@@ -180,8 +181,8 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "joeynmt": {(WINDOW, NO_RATE)},  # between stamps
     "jube": {(RUN, JOB)},  # `_avg` of a pattern
     "jube_result": {(RUN, JOB)},
-    # Differences of the time since the start; the mean of an epoch below the heading of the epoch.
-    "headed_lines": {(WINDOW, NO_RATE), (EPOCH, NO_RATE)},
+    # A step's time below its heading; differences of the time since the start; an epoch's mean below its heading.
+    "headed_lines": {(ONE, NO_RATE), (WINDOW, NO_RATE), (EPOCH, NO_RATE)},
     "keras": {
         (EPOCH, NO_RATE),
         (EPOCH, JOB),
@@ -242,6 +243,10 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "scalelens_run": {(ONE, NO_RATE)},
     "stable_baselines3": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # what the time since the start grew by
     "stable_baselines3_table": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # as progress.csv
+    "tf_time_history": {
+        (WINDOW, JOB),
+        ("", JOB),
+    },  # since the line before, if there is one; the examples of all replicas
     "openpcdet": {(ONE, NO_RATE)},  # `time a(b)`: a is one iteration, b is left out
     "swin": {(ONE, NO_RATE)},  # `time a (b)`: a is one batch, b is left out
     # Since step 1; the images of one process, which are the job's where there is one process.

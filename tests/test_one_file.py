@@ -99,7 +99,7 @@ def test_the_fixture_of_a_format_is_found_by_the_tests_of_all(tree: Tree) -> Non
     fixtures = tree.folder / "tests" / "fixtures" / "mytool"
     fixtures.mkdir(parents=True)
     (fixtures / "first.log").write_text(MYTOOL)
-    for name in ("conftest.py", "test_formats.py"):
+    for name in ("conftest.py", "spread.py", "test_formats.py"):
         shutil.copy(ROOT / "tests" / name, tree.folder / "tests")
     tests = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_formats.py", "-k", "mytool", "--update")
     assert "4 passed" in tree.python(*tests, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")

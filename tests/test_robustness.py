@@ -415,7 +415,9 @@ def test_encodings_give_the_same_rows(path: Path, encodings: int) -> None:
     text = content.decode("utf-8", "replace")
     name = f"{path.parent.name}/{path.name}"
     plain = read(text.encode(), name).tables
-    for mark, codec in random.Random(name).sample(ENCODINGS, encodings):
+    # Without a mark UTF-16 is told by the zeros of letters in ASCII.
+    told = [one for one in ENCODINGS if any(one[0]) or one[1] == "utf-8-sig" or len(text.encode()) < 1.2 * len(text)]
+    for mark, codec in random.Random(name).sample(told, min(encodings, len(told))):
         assert read(mark + text.encode(codec), name).tables == plain, f"{codec} with {mark!r} before it"
 
 
@@ -457,7 +459,6 @@ STEPS_AGAIN = {
     "gluon/horovod.log", "hf_trainer/several_trainings.log", "litgpt/pretrain.log", "litgpt/two_nodes.log",
     "llamafactory_log/two_writers.jsonl", "paddleclas/dynamic.log",
     "keras/arrays.log", "keras/one_epoch_of_arrays.log", "keras/samples.log",  # whose rate it is
-    "nanogpt/in_docker.log",  # objects of JSON: no launcher writes before them
     *LOOPS,  # tables of several nodes may stand between each other
 }  # fmt: skip
 

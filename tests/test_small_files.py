@@ -192,7 +192,7 @@ def again(group: h5py.Group) -> None:
 
 
 REFUSED = {
-    elsewhere: "lies in another file", virtual: "lies in another file", linked: "is a link",
+    elsewhere: "is in another file", virtual: "is in another file", linked: "is a link",
     unwritten: "more numbers than the file has bytes for", packed: "more numbers than the file has bytes for",
     endless: "a frame of 1000000000 tables", again: "more numbers than the file has bytes for",
 }  # fmt: skip

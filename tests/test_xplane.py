@@ -47,7 +47,7 @@ def test_beside_its_converted_trace_it_counts_once(tmp_path: Path) -> None:
     connection = ingested(tmp_path / "a", STORED, CONVERTED)
     assert connection.sql("SELECT count(*) FROM events WHERE category = 'kernel'").fetchall() == [(75,)]
     (note,) = connection.sql("SELECT note FROM files WHERE path LIKE '%.pb'").fetchall()[0]
-    assert note == "the same profile is in h100.trace.json.gz beside it, which gives the events"
+    assert note == "the same profile is in h100.trace.json.gz next to it, which provides the events"
 
 
 def varint(value: int) -> bytes:

@@ -5,13 +5,13 @@ Which it is shows only over the whole text: `1,431` may be more than a thousand.
 """
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from weakref import WeakKeyDictionary
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.source import Source
 
-_MOST_BLOCKS = 4  # of a text, by which it is told
+_MOST_BYTES = 4 << 20  # of a text, by which it is told
 _MOST_LINES = 2_000  # with a comma between digits
 _LEAST_LINES = 5
 _MOSTLY = 0.9
@@ -41,10 +41,21 @@ def _replaced(text: str) -> str:
 def _has_decimal_commas(source: Source) -> bool:
     """Whether several lines have such numbers, and hardly any of those with a comma a point."""
     sure = points = 0
-    blocks = (block for block in itertools.islice(source.utf8(), _MOST_BLOCKS) if _BETWEEN_DIGITS.search(block))
-    lines = (line for block in blocks for line in block.splitlines() if _BETWEEN_DIGITS.search(line))
+    lines = (line for line in _first_lines(source) if _BETWEEN_DIGITS.search(line))
     for line in itertools.islice(lines, _MOST_LINES):
         hits = _SURE.finditer(line)
         sure += any(not _COUNTED.search(line, max(hit.start() - _BEFORE, 0), hit.start()) for hit in hits)
         points += _POINT.search(line) is not None
     return sure >= _LEAST_LINES and points <= (1 - _MOSTLY) * sure
+
+
+def _first_lines(source: Source) -> Iterator[bytes]:
+    """The lines of the beginning of a text."""
+    rest, left = b"", _MOST_BYTES
+    for block in source.utf8():
+        *lines, rest = (rest + block).split(b"\n")
+        yield from lines
+        left -= len(block)
+        if left <= 0:
+            return
+    yield rest
