@@ -224,3 +224,12 @@ def test_the_time_of_several_epochs_gives_their_mean_where_as_many_are_counted(
     ]
     asking = "SELECT count(*), median(value) FROM metrics WHERE name = 'epoch time' AND stat = 'mean'"
     assert asked(log(tmp_path, *lines), tmp_path, asking) == found
+
+
+def test_what_grows_far_less_than_the_clock_is_not_since_the_start(tmp_path: Path) -> None:
+    lines = [
+        f"2026-01-02 03:{k // 60:02d}:{k % 60:02d}.123 step {k} loss {9 - k / 10:.3f} elapsed=952.{k:03d}ms"
+        for k in range(40)
+    ]
+    found = asked(log(tmp_path, *lines), tmp_path, "SELECT DISTINCT step_s FROM steps WHERE step_s IS NOT NULL")
+    assert found == [(1.0,)]

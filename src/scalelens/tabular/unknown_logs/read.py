@@ -197,6 +197,11 @@ def _read_columns(
         stamps = times.stamps_tell and not timed_epochs and not table.epochs_are_timed
         by_clock = [ColumnReading(BY_CLOCK, "elapsed", "s")] if stamps else []
         return [*readings, *by_clock]
+    if "elapsed" not in stated:
+        readings = _without_role(
+            readings,
+            lambda reading: reading.role == "elapsed" and times.differs_from_clock(reading.column, reading.factor),
+        )
     stamped = wanted and BY_CLOCK not in columns and times.stamps_tell
     coarse = [reading for reading in readings if reading.role == "elapsed" and _is_coarser(reading, columns, table)]
     if stamped and guess and coarse and "elapsed" not in stated:

@@ -24,6 +24,7 @@ _AS_TIME_LEFT = (0.8, 1.25)
 _LINE_BY_LINE, _MOST_LINES = 0.02, 0.8  # between a time and the clock in one line, and the share of such lines
 _AS_SPAN = (0.9, 1.02)  # printed times of all steps between two lines, over those of the clock
 _LEAST_LINES, _LEAST_BETWEEN = 5, 2  # lines, and steps between them, by which it is told from the time of one step
+_FAR = 2.0  # times as fast as the clock, or as slow
 _TOO_LONG = 1.5  # over what the clock shows: not the time of a step
 _LEAST_STAMPS, _MANY = 2, 10  # resolutions between records, and spans of ten of them, for several to show a time
 _FINE = 10  # resolutions of the stamps that lie between records, for each of them to show a time
@@ -199,6 +200,15 @@ class LineTimes:
         """Whether a column cannot be the time of a step, as it is longer than what lies between the records."""
         values, clock_s = self.values.get(name), self.clock_s
         return bool(values and clock_s and statistics.median(values) * factor > _TOO_LONG * clock_s)
+
+    def differs_from_clock(self, name: str, factor: float) -> bool:
+        """Whether a column grows by far more or less than the clock: it is not the time that passed."""
+        steps, values, clock_s = self.values.get(self.step or "", []), self.values.get(name, []), self.clock_s
+        if not clock_s or len(steps) != len(values):
+            return False
+        records = itertools.pairwise(zip(steps, values, strict=True))
+        grown = [(later - value) * factor / (end - start) for (start, value), (end, later) in records if end > start]
+        return bool(grown) and not 1 / _FAR <= statistics.median(grown) / clock_s <= _FAR
 
     @property
     def rate_follows_stamps(self) -> bool:
