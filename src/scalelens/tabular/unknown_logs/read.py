@@ -197,11 +197,7 @@ def _read_columns(
         stamps = times.stamps_tell and not timed_epochs and not table.epochs_are_timed
         by_clock = [ColumnReading(BY_CLOCK, "elapsed", "s")] if stamps else []
         return [*readings, *by_clock]
-    if "elapsed" not in stated:
-        readings = _without_role(
-            readings,
-            lambda reading: reading.role == "elapsed" and times.differs_from_clock(reading.column, reading.factor),
-        )
+    readings = readings if "elapsed" in stated else _passed_by_clock(readings, times)
     stamped = wanted and BY_CLOCK not in columns and times.stamps_tell
     coarse = [reading for reading in readings if reading.role == "elapsed" and _is_coarser(reading, columns, table)]
     if stamped and guess and coarse and "elapsed" not in stated:
@@ -213,6 +209,16 @@ def _read_columns(
     if stamped and not timed and not any(map(times.claims, columns)):
         readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
     return readings
+
+
+def _passed_by_clock(readings: list[ColumnReading], times: LineTimes) -> list[ColumnReading]:
+    """The readings; a time since the start that the time stamps contradict has no role."""
+    return [
+        reading._replace(role=None)
+        if reading.role == "elapsed" and times.differs_from_clock(reading.column, reading.factor)
+        else reading
+        for reading in readings
+    ]
 
 
 def _without_role(readings: list[ColumnReading], is_idle: Callable[[ColumnReading], bool]) -> list[ColumnReading]:
