@@ -60,6 +60,7 @@ def test_a_printed_line_is_read_out_of_its_object(name: str, wrapper: str) -> No
         (1767323045678, "2026-01-02T03:04:05.678000Z "),
         ("1767323045678901", "2026-01-02T03:04:05.678901Z "),
         ("yesterday", ""),
+        pytest.param(10**400, "", id="no float holds it"),
     ],
 )
 def test_the_time_of_the_object_stands_before_the_line(time: object, stamp: str) -> None:

@@ -21,7 +21,8 @@ _ABOUT = {
     "level", "levelno", "lineno", "lineNumber", "process", "processid", "pid", "thread", "v", "msecs",
     "relativeCreated", "ingestionTime", "seq", "priority", "_PID", *_TIMES,
 }  # fmt: skip
-_WITH_TIME = {"stream", "severity", "level", "levelname", "logger", "name", *_TIMES}
+# One of these stands beside a printed line.
+_BESIDE = {"stream", "severity", "level", "levelname", "logger", "name", *_TIMES}
 _LEAST = 3  # whole lines in the head of a file
 _LOOKED_AT = 50
 _FIRST, _LAST = 946_684_800, 4_102_444_800  # seconds: the years 2000 to 2100
@@ -56,7 +57,7 @@ def _is_line(record: dict[str, Any], text: str) -> bool:
     others = record.keys() - {text}
     return (
         isinstance(record.get(text), str)
-        and not others.isdisjoint(_WITH_TIME)
+        and not others.isdisjoint(_BESIDE)
         and not any(isinstance(record[name], int | float) and name not in _ABOUT for name in others)
     )
 
@@ -77,7 +78,7 @@ def _stamp(value: Any) -> str:
         return f"{value} " if value[:4].isdecimal() and "\n" not in value else ""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):  # no number, or one that no float holds
         return ""
     for per_s in (1, 1e3, 1e6, 1e9):
         if _FIRST <= number / per_s < _LAST:
