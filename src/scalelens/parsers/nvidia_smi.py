@@ -1,7 +1,7 @@
-"""nvidia-smi: the table of devices, the list (-L), and the links between them (topo -m).
+"""nvidia-smi: the table of devices, the list (-L), and the links between them (topo -m); the same table of nvitop -1.
 
-Tool: nvidia-smi
-Versions: drivers 384 to 590
+Tool: nvidia-smi, nvitop
+Versions: drivers 384 to 590; nvitop 1.7
 Yields: params, power
 Source: NVIDIA driver; closed, by its output
 
@@ -14,6 +14,7 @@ anything may have happened.
 
 Samples:
     | NVIDIA-SMI 550.54.15              Driver Version: 550.54.15      CUDA Version: 12.4     |
+    | NVITOP 1.7.2      Driver Version: 580.159.04      CUDA Driver Version: 13.0 |
     GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-00000000-0000-0000-0000-000000000000)
         GPU0	GPU1	CPU Affinity	NUMA Affinity
 """
@@ -24,15 +25,17 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
 VERSION = 2
-ANCHORS = ("| NVIDIA-SMI ", "(UUID: GPU-", "GPU0\tGPU1", *DAYS)
+ANCHORS = ("| NVIDIA-SMI ", "| NVITOP ", "\u2502 NVITOP ", "(UUID: GPU-", "GPU0\tGPU1", *DAYS)
 
 _HEADER = re.compile(
-    r"\s*\| NVIDIA-SMI (\d[\d.]*) +(?:.{0,20} )?Driver Version: (\d[\d.]*)(?: +CUDA Version: (\d[\d.]*))?"
+    r"\s*\| (?:NVIDIA-SMI|NVITOP) (\d[\d.]*) +(?:.{0,20} )?Driver Version: (\d[\d.]*)"
+    r"(?: +CUDA (?:Driver )?Version: (\d[\d.]*))?"
 )
 _DEVICE = re.compile(r"\s*\| +(\d{1,3}) +(\S.{0,40}?) +(?:On|Off|N/A) +\| *[0-9A-F]{4,8}:")
-_MEMORY = re.compile(r"\s*\|.{0,60}\| *\d{1,9}MiB / *(\d{1,9})MiB *\|")
+_MEMORY = re.compile(r"\s*\|.{0,60}\| *[\d.]{1,9}(?:[MG]i)?B / *([\d.]{1,9})([MG]iB) *\|")
 _USAGE = re.compile(r"\s*\|.{0,40}? (\d{1,4}W) */ *(?:\d{1,4}W|N/A) *\|")
-_TABLE = re.compile(r"\s*(?:[|+]|\Z)")
+_TABLE = re.compile(r"\s*(?:[|+\u2500-\u257f]|\[ (?:CPU|MEM): |\Z)")
+_BOX = str.maketrans("\u2502", "|")  # of nvitop, where the terminal has it
 _LISTED = re.compile(r"\s*GPU (\d{1,3}): (\S.{0,80}?) \(UUID: GPU-")
 _TOPOLOGY = re.compile(r"\s*GPU0\tGPU1(?=\t|\s*\Z)")
 _LINKS = re.compile(r"\s*GPU(\d{1,3})\s+\S+\s")
@@ -56,7 +59,7 @@ class Reader:
             self.device(int(match[1]), match[2], line.number)
             self.claims = _LISTED
             return True
-        if match := _HEADER.match(line.text):
+        if match := _HEADER.match(line.text.translate(_BOX)):
             self.close()
             self.looped.open(line.number, 2)
             self.now = ""
@@ -71,12 +74,13 @@ class Reader:
 
     def more(self, line: Line) -> None:
         self.looped.lines += 1
-        if self.now and (usage := _USAGE.match(line.text)):
+        text = line.text.translate(_BOX)
+        if self.now and (usage := _USAGE.match(text)):
             self.looped.power(line.number, self.now, usage[1])
-        if match := _LISTED.match(line.text) or _DEVICE.match(line.text):
+        if match := _LISTED.match(text) or _DEVICE.match(text):
             self.device(int(match[1]), match[2].removesuffix("...").rstrip(), line.number)
-        elif match := _MEMORY.match(line.text):
-            self.rows.param("device_memory", match[1], line.number, "MiB", "environment")
+        elif match := _MEMORY.match(text):
+            self.rows.param("device_memory", match[1], line.number, match[2], "environment")
         elif line.text.lstrip().startswith("GPU0\t"):
             links = [link.strip() for link in line.text.strip().split("\t")]
             if len(links) > 2 and re.fullmatch(r"[A-Z]+\d*", links[2]):

@@ -11,7 +11,8 @@ are a second or more apart, because it misses no peak between them.  With closer
 power.draw.instant is read.  The note of `files` says which one was used.  module.power.draw is of the module, which
 holds the GPU.  clocks.current.sm is the metric sm_clock, and clocks_event_reasons.active, which older drivers call
 clocks_throttle_reasons.active, is clock_event_reasons, NVML's bits as a number.  Times are local (--tz).  A sweep reads
-one GPU after the other, so their stamps differ by milliseconds.  A header that comes again is where another call wrote after the first.
+one GPU after the other, so their stamps differ by milliseconds.  A header that comes again is where another call wrote
+after the first.  A line with nothing but a time, as `date` prints it, holds for the header and the rows below it.
 
 The device is the column that tells the devices of a sweep apart: index, uuid, pci.bus_id, gpu; a column index that is
 the same for all of them says nothing, and that is a problem's sentence.  Without such a column GPUs are numbered by
@@ -48,22 +49,32 @@ _OTHER_TIME = re.compile(r"(?:time|elapsed|date|epoch|ts)(?![a-z])", re.IGNORECA
 _IN_WATTS = re.compile(r"\d+\.\d+ W")
 _BITS = re.compile(r"0x[0-9A-Fa-f]{1,16}")
 _SCALES = factors("W", "mW")
+_TIME_LINE = re.compile(r"[^\w]{0,20}(?:[A-Za-z]{1,12}[:=] ?)?([^,]{8,60}?)[^\w]{0,20}")  # == 2026-01-02 03:04:05 ==
 _MEAN_OF_S = 0.9  # seconds between samples, below which a mean of one second holds what came before
 
 
 def recognise(head: bytes, name: str) -> bool:
-    lines = first_lines(head)[:1]
-    if not lines or "," not in lines[0]:
+    above, *below = [*first_lines(head)[:2], ""]
+    lines = below if _time_in(above) else [above]
+    if "," not in lines[0]:
         return False
     cells = [cell.strip() for cell in lines[0].split(",")]
     if "power.draw" in lines[0] and _has_power(cells):
         return "timestamp" in cells or not any(map(_OTHER_TIME.match, cells))  # else a script wrote it
+    if _time_in(above):  # nothing but a GPU's number may stand where a table has neither a header nor times
+        return bool(re.match(r"\d{1,2}, ", lines[0])) and sum(map(bool, map(_IN_WATTS.fullmatch, cells))) == 1
     return bool(_TIME.search(lines[0]))
 
 
 def _has_power(cells: list[str]) -> bool:
     names = [match[1] for cell in cells if (match := _NAME.fullmatch(cell.strip()))]
     return len(names) == len(cells) > 1 and any(name.removeprefix("module.") in _POWERS for name in names)
+
+
+def _time_in(line: str) -> str | None:
+    """The time of a line that holds nothing else."""
+    match = _TIME_LINE.fullmatch(line) if "," not in line else None
+    return match[1] if match and stamp_of(match[1]) else None
 
 
 class _Layout:
@@ -94,7 +105,7 @@ def _tables(
 ) -> Iterator[tuple[int, list[str], _Layout]]:
     """Records with the layout of the header before them; a line that is neither becomes a problem of `rows`."""
     layout: _Layout | None = None
-    for number, cells, whole in rows_of(source):
+    for number, cells, whole in _records(source):
         if _has_power(cells):
             layout = layout if layout and layout.header == cells else _Layout(cells, instant=instant)
         elif layout is None:
@@ -119,6 +130,21 @@ def _tables(
             rows.problem(number, "the line is cut, or has other columns than the header", ",".join(cells))
 
 
+def _records(source: Source) -> Iterator[tuple[int, list[str], bool]]:
+    """Lines as cells; where a line with a time stands above a table without one, that time is a column of it."""
+    above: str | None = None
+    is_timed = False  # whether the table has times of its own
+    for number, cells, whole in rows_of(source):
+        if len(cells) == 1 and (time := _time_in(cells[0])):
+            above = time
+            continue
+        if is_header := _has_power(cells):
+            is_timed = any(map(_OTHER_TIME.match, cells))
+        if above and not is_timed and len(cells) > 1 and not any(map(_TIME.fullmatch, cells)):
+            cells = [*cells, "timestamp" if is_header else above]
+        yield number, cells, whole
+
+
 def _with_fraction(cells: list[str], layout: _Layout) -> list[str] | None:
     """Cells where a comma stands before the fraction of the second, as in a time that `date -Ins` put there."""
     k = layout.time
@@ -128,7 +154,8 @@ def _with_fraction(cells: list[str], layout: _Layout) -> list[str] | None:
 
 def _without_header(cells: list[str]) -> _Layout | None:
     """The layout of a table that begins with its first record."""
-    times = [k for k, cell in enumerate(cells) if _TIME.fullmatch(cell)]
+    last = len(cells) - 1  # where the time of a line above is put
+    times = [k for k, cell in enumerate(cells) if _TIME.fullmatch(cell) or (k == last and _time_in(cell))]
     powers = [k for k, cell in enumerate(cells) if _IN_WATTS.fullmatch(cell)]
     if len(times) != 1 or len(powers) != 1:
         return None
@@ -146,7 +173,7 @@ def read(source: Source, rows: Rows) -> str | None:
     named, device = _device_of(source)
     if device != named:
         rows.problem(1, f"the column {named} does not tell the devices apart, {device} does")
-    if device == "index" and not _has_power(next(rows_of(source))[1]):
+    if device == "index" and not _has_power(next(_records(source))[1]):
         rows.problem(1, "there is no header: the first column is read as the number of the GPU")
     places = _in_sweeps(source) if device is None else {}
     if places is None:

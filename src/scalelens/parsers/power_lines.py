@@ -13,7 +13,8 @@ The time is a date with or without a zone (without: local, --tz), a number since
 counts from an unknown zero (ts_origin `relative`), or the time of a day that is not known.  Words between time and
 power are the sensor.  Among the lines of a log the samples are at least ten, with the same words.  Several powers in a line each need words that say what they are of.  A file with limits or with means is
 not read here.  Where many lines of one sensor repeat the
-time of the line before, their powers may be of several devices, and the file is refused.
+time of the line before, their powers may be of several devices, and the file is refused, unless the words number the
+device: then it was read more often than its clock tells.
 
 Samples:
     2026-01-02 03:04:05, 61.22 W
@@ -69,6 +70,7 @@ _LONGEST = 200  # characters of a line
 _LONGEST_TIME = 60  # characters
 _LONGEST_POWER = 40  # of what WATTS finds, and what follows
 _MOST_SENSORS = 64
+_NUMBERED = re.compile(r"\b(?:gpu|gcd|cpu|card|device|socket|accelerator|npu)[\s_#:\[-]{0,2}\d", re.IGNORECASE)
 _MOST_REPEATED = 0.1  # of the lines may have the time of the one before
 
 
@@ -235,7 +237,8 @@ def _undecided(source: Source, labels: _Labels) -> str | None:
             continue
         for label, _ in sample.powers if sample else ():
             count += 1
-            repeated += sample is not None and last.get(label) == sample.stamp[0]
+            is_one = _NUMBERED.search(label or "") is not None
+            repeated += sample is not None and last.get(label) == sample.stamp[0] and not is_one
             last[label] = sample.stamp[0] if sample else 0
             if len(last) > _MOST_SENSORS:
                 return "the words next to the power differ from line to line and do not name a sensor"

@@ -23,6 +23,9 @@ _INTERVAL = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_INTERVAL = 1e6
+_FULL = re.compile(r"\S")
+_SHOWN = 200  # characters of what is cut
+_BLANK = re.compile(r"\S")
 _Object = dict[str, Any]
 
 
@@ -39,6 +42,22 @@ def document_of(source: Source) -> Any:
         return json.loads(source.text())
     except (ValueError, RecursionError):
         return None
+
+
+def _documents_of(source: Source) -> tuple[Any, str | None]:
+    """What a document holds, or a list of those that follow each other, as a loop around `tool --json` leaves them.
+
+    The second is where such a list ends in something else, as in a document that is cut.
+    """
+    text = source.text().decode("utf-8", "replace") if source.size_bytes <= _MOST_BYTES else ""
+    documents, at, decoder = list[Any](), 0, json.JSONDecoder()
+    while begin := _FULL.search(text, at):
+        try:
+            document, at = decoder.raw_decode(text, begin.start())
+        except (ValueError, RecursionError):
+            return (documents, text[begin.start() :][:_SHOWN]) if len(documents) > 1 else (None, None)
+        documents.append(document)
+    return (documents if len(documents) > 1 else documents[0] if documents else None), None
 
 
 def lists_of_samples(value: Any, by_interval: bool = False, depth: int = 0) -> Iterator[list[_Object]]:
@@ -132,11 +151,14 @@ def _names_device(name: str) -> bool:
     return re.fullmatch(r"[A-Za-z]{0,12}[_ :-]?\d{1,3}", name) is not None or scope_of_words(name) is not None
 
 
-def series_in(source: Source) -> list[_Object] | None:
-    """The only series of a document, or that of several devices; None where it has none, or several of anything."""
-    document = document_of(source)
+def series_in(source: Source) -> tuple[list[_Object] | None, str | None]:
+    """The only series of a document, or that of several devices; None where it has none, or several of anything.
+
+    The second is the beginning of a document that is cut, where several follow each other.
+    """
+    document, cut = _documents_of(source)
     series = [*lists_of_samples(document, by_interval=True)]
-    return series[0] if len(series) == 1 else _series_by_device(document) or None
+    return (series[0] if len(series) == 1 else _series_by_device(document) or None), cut
 
 
 def objects_with(value: Any, names: set[str], depth: int = 0) -> Iterator[dict[str, str]]:

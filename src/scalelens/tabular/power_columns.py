@@ -55,6 +55,7 @@ _HOUSE = re.compile(r"solar|photovoltaic|(?:^|[^a-z])pv(?:$|[^a-z])", re.IGNOREC
 _BOARD = re.compile(r"(?:gpu )?board", re.IGNORECASE)
 _INLET = re.compile(r"slot|\d-pin|connector|12vhpwr", re.IGNORECASE)
 _OF_METER = {"v", "a", "va", "volts", "amps", "voltage", "current", "wh", "kwh", "pf", "hz"}  # beside `W`
+_FIELD = re.compile(r"(?:module\.)?power\.draw(?:\.(?:instant|average))?")  # of nvidia-smi, in watts
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}\.\d{3}")
 _CELL = re.compile(r"\d[\d.]*(?:[eE][-+]?\d{1,2})? ?(?:[mku\u00b5]?W|[Ww]atts?)")
 
@@ -109,6 +110,8 @@ def _unit_of(name: str) -> tuple[str | None, str, bool]:
     """The unit that a name says, what else it says, and whether such a unit makes it a power by itself."""
     if _BARE.fullmatch(name):
         return _spelt(name), "", True
+    if _FIELD.fullmatch(name):
+        return "w", name, True
     if (match := _BRACKETS.fullmatch(name)) and (match[1] or match[4]).strip():
         return _spelt(match[2] or match[3]), f"{match[1]}{match[4]}", True
     if match := _AT_END.fullmatch(name):

@@ -129,10 +129,12 @@ def _rows(source: Source) -> Iterator[SensorRow]:
         yield SensorRow(1, [*names], True, "")
         yield from _of_objects(jsonl_records(source) if are_objects(head) else array_records(source), names)
     elif is_document(head):
-        series = series_in(source)
+        series, cut = series_in(source)
         if series:
             yield SensorRow(1, [*series[0]], True, "")
             yield from _of_objects((TableRecord(1, cells, None, "") for cells in series), (*series[0],))
+            if cut:
+                yield SensorRow(1, [], True, cut)
     elif names := key_names(head):
         yield SensorRow(1, [*names], True, "")
         yield from _of_objects(key_records(source), names)
