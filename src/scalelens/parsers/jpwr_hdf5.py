@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from scalelens.parsing.hdf5_file import MAGIC, Stored, own_member
 from scalelens.parsing.jpwr_names import jpwr_host, jpwr_rank, jpwr_scopes
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import doubt, epoch
@@ -23,15 +24,12 @@ from scalelens.units import ratio
 
 VERSION = 2
 
-_MAGIC = b"\x89HDF\r\n\x1a\n"
 _JOULES = ratio("Wh", "J")
-_MOST_UNPACKED = 10  # how many times its bytes a table may have that was packed; jpwr packs none
-_BYTES_OF_NUMBER = 4  # at least: jpwr's have 8
 _MOST_BLOCKS = 64  # pandas has one for each type of column
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return head.startswith(_MAGIC) and b"jpwr" in head and b"pandas_type" in head
+    return head.startswith(MAGIC) and b"jpwr" in head and b"pandas_type" in head
 
 
 def read(source: Source, rows: Rows) -> None:
@@ -40,7 +38,7 @@ def read(source: Source, rows: Rows) -> None:
     try:
         content = source.read()
         with h5py.File(io.BytesIO(content), "r") as file:
-            kind, columns = _table(_own_member(file, "jpwr"), len(content))
+            kind, columns = _table(own_member(file, "jpwr"), len(content))
     except Exception as error:  # whatever HDF5 says of a damaged file
         rows.problem(None, f"the HDF5 file is cut, damaged, or not as jpwr writes it ({type(error).__name__}: {error})")
         return
@@ -79,50 +77,12 @@ def read(source: Source, rows: Rows) -> None:
             )  # fmt: skip
 
 
-class _Stored:
-    """Datasets of a file whose numbers are in the file: none that lie elsewhere, or are only said to be there."""
-
-    def __init__(self, group: Any, size_bytes: int) -> None:
-        self.group, self.left_bytes = group, size_bytes * _MOST_UNPACKED
-
-    def array(self, name: str) -> Any:
-        """A dataset as an array.  Raises ValueError where it must not be read."""
-        dataset = _own_member(self.group, name)
-        if dataset.external or dataset.is_virtual:
-            raise ValueError(f"{name} is in another file")
-        packed = dataset.id.get_create_plist().get_nfilters() > 0
-        held_bytes = dataset.id.get_storage_size() * (_MOST_UNPACKED if packed else 1)
-        self.left_bytes -= dataset.nbytes if packed else dataset.nbytes * _MOST_UNPACKED
-        if dataset.nbytes > held_bytes or self.left_bytes < 0:
-            raise ValueError(f"{name} has more numbers than the file has bytes for")
-        return dataset[()]
-
-    def numbers(self, name: str) -> Any | None:
-        """The numbers of a dataset; None where it holds something else, such as pickled text."""
-        kind = _own_member(self.group, name).dtype
-        return self.array(name) if kind.kind in "iuf" and kind.itemsize >= _BYTES_OF_NUMBER else None
-
-    def names(self, name: str) -> list[str]:
-        if _own_member(self.group, name).dtype.kind != "S":
-            raise ValueError(f"{name} holds no names")
-        return [text.decode("utf-8", "replace") for text in self.array(name).tolist()]
-
-
-def _own_member(group: Any, name: str) -> Any:
-    """A member of a group.  A link could lead to any file that the reader may read, and is not followed."""
-    import h5py
-
-    if not isinstance(group.get(name, getlink=True), h5py.HardLink):
-        raise ValueError(f"{name} is a link, or is not there")
-    return group[name]
-
-
 def _table(group: Any, size_bytes: int) -> tuple[str, dict[str, Sequence[float]]]:
     """Whether pandas wrote a frame or a series, and its numbers by the name of their column.
 
     Raises whatever h5py does, and KeyError or ValueError for another layout.
     """
-    stored = _Stored(group, size_bytes)
+    stored = Stored(group, size_bytes)
     kind = group.attrs["pandas_type"].decode()
     if kind == "series":
         numbers = [[number] for number in stored.array("values").tolist()]

@@ -22,7 +22,7 @@ ANCHORS = ("Measurement(",)
 
 _NUMBER = r"\d{1,12}(?:\.\d{1,20})?(?:e[-+]\d\d)?"
 _WINDOW = re.compile(rf"Measurement\( ?time=({_NUMBER}), gpu_energy=(?=[{{N])([^()]{{4,10000}}?) ?\)")
-_DOMAIN = re.compile(rf"(gpu|cpu|dram)_energy=\{{([^{{}}]{{0,4000}})\}}")
+_DOMAIN = re.compile(r"(gpu|cpu|dram)_energy=\{([^{}]{0,4000})\}")
 _DEVICE = re.compile(rf"(\d{{1,3}}): ({_NUMBER})(?=,|\s*\Z)")
 _SCOPES = {"gpu": "gpu", "cpu": "cpu", "dram": "memory"}
 _INSIDE = re.compile(r"\s+\S|\)\s*\Z")
