@@ -479,6 +479,17 @@ def test_energy_of_the_same_work_at_each_size(warehouse: Warehouse) -> None:
     ]
 
 
+def test_a_run_that_failed_before_it_worked_is_no_point(warehouse: Warehouse) -> None:
+    warehouse.run("works", [1.0] * 10, devices=1, global_batch_size=64, model="m", outcome="completed")
+    warehouse.run("fails", [], devices=1, global_batch_size=2048, model="m", outcome="oom")
+    warehouse.run("unlogged", [], devices=1, global_batch_size=128, model="m", outcome="unknown")
+    for run_id in ("works", "fails", "unlogged"):
+        row = {"run_id": run_id, "file_id": run_id, "device": "0", "scope": "gpu", "energy_j": 3600.0}
+        warehouse.insert("energy", [{**row, "method": "counter"}])
+    rows = warehouse.ask("FROM energy_by_batch()")
+    assert [(row["global_batch_size"], row["unit_wh"]) for row in rows] == [(64, 1), (128, 1)]
+
+
 def test_half_of_the_devices_measured_is_no_half_of_the_energy(warehouse: Warehouse) -> None:
     stepped(warehouse, 0, 2, 20, devices=1, global_batch_size=8, model="m")
     readings(warehouse, [(0, 300), (40, 300)])

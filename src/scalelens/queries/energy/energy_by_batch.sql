@@ -9,7 +9,7 @@
 --
 -- Reference: John et al., CARAML, arXiv 2409.12994, figures of throughput and energy against batch.
 --
--- Limits: The range of repeats is not a 95 % interval.
+-- Limits: The range of repeats is not a 95 % interval.  A run that failed before it did any work is not a point.
 --
 -- Glance: series global_batch_size devices samples_per_s unit_wh samples_per_wh tokens_per_wh n_runs rate_of unit
 --   energy_kind note
@@ -70,7 +70,8 @@ points AS (
         extent := extent, method := method) AS e
     JOIN runs AS r USING (run_id) JOIN held_settings(runs := runs) USING (run_id) LEFT JOIN labels() USING (run_id)
     LEFT JOIN (SELECT * EXCLUDE (n_steps), n_steps AS n_rate_steps FROM rates) USING (run_id)
-    WHERE e.global_batch_size > 0)
+    WHERE e.global_batch_size > 0
+        AND (samples_per_s IS NOT NULL OR samples_per_wh IS NOT NULL OR outcome IN ('completed', 'unknown')))
 SELECT series, devices, device_unit, global_batch_size, list(run_id ORDER BY run_id) AS run_ids, count(*) AS n_runs,
     sum(n_rate_steps)::BIGINT AS n_steps, string_agg(DISTINCT rate_of, ' ' ORDER BY rate_of) AS rate_of,
     median(samples_per_s) AS samples_per_s,
