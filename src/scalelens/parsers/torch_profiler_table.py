@@ -15,6 +15,8 @@ Samples:
     Self CPU time total: 282.021ms
 """
 
+import itertools
+
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
@@ -75,9 +77,12 @@ class Reader:
             self.row(line)
 
     def row(self, line: Line) -> None:
-        cells = {name: line.text[begin:end].strip() for name, begin, end in self.columns}
+        *_, (_, _, last) = self.columns
+        ends = [*(begin for _, begin, _ in self.columns[1:]), max(last, len(line.text))]
+        cells = {name: line.text[begin:end].strip() for (name, begin, _), end in zip(self.columns, ends, strict=True)}
         calls = number(cells.get("# of Calls", ""))
-        if calls is None:
+        between = "".join(line.text[end:begin] for (_, _, end), (_, begin, _) in itertools.pairwise(self.columns))
+        if calls is None or between.strip():  # where a cell is too wide, the others are not where the table says
             self.rows.problem(line.number, "the row is cut, or something else was printed into it", line.text)
             return
         shapes = cells.get("Input Shapes", "")
