@@ -87,7 +87,7 @@ class Reader:
             return
         shapes = cells.get("Input Shapes", "")
         name = f"{cells['Name']} {shapes}".strip()
-        values = [(f"calls of operator {name}", calls, None)]
+        values: list[tuple[str, float, str | None]] = [(f"calls of operator {name}", calls, None)]
         for what, cell in cells.items():
             if time := _TIME.fullmatch(cell):
                 value, unit = number(time[1]), "s"
