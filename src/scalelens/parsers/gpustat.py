@@ -18,6 +18,7 @@ from scalelens.parsing import lazy_re as re
 from scalelens.parsing.console_tables import DATE, DAYS, LoopedTables
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import integer
 
 VERSION = 1
 ANCHORS = ("\u00b0C, ", "'C, ", *DAYS)
@@ -47,7 +48,7 @@ class Reader:
             self.looped.dated(line.number, *date)
             return False  # other tools begin lines like this
         match = _GPU.match(line.text)
-        number = int(match[1]) if match and match[1] else line.rank  # [0] looks like a rank, too
+        number = _number_of(match, line) if match else None
         if match is None or number is None:
             return False
         if self.header or number in self.devices:
@@ -72,3 +73,10 @@ class Reader:
     def finish(self) -> None:
         self.close()
         self.looped.finish()
+
+
+def _number_of(match: re.Match[str], line: Line) -> int | None:
+    """The number of a GPU; [0] looks like a rank, too, also below another prefix."""
+    if match[1] or line.rank is not None:
+        return int(match[1] or line.rank or 0)
+    return integer((line.location or "").rpartition("/")[2])

@@ -15,8 +15,6 @@ Samples:
     Self CPU time total: 282.021ms
 """
 
-import itertools
-
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
@@ -31,7 +29,7 @@ ANCHORS = ("Self CPU %", "Self CPU time total: ", *(
 _DEVICE = "CUDA|XPU|HPU|MTIA|PrivateUse1|NPU"
 _TOTAL = re.compile(rf"\s*Self (CPU|{_DEVICE}) time total: (\d[\d.]{{0,20}})(us|ms|s)\s*\Z")
 _RULE = re.compile(r"\s*-{3,}(?:\s+-{3,}){3,}\s*\Z")
-_DASHES = re.compile(r"-+")
+_GAP = re.compile(r"\s{2,}")
 _INSIDE = re.compile(r"(?s).*")
 _TIME = re.compile(r"(\d[\d.]{0,20})(us|ms|s)")
 _SIZE = re.compile(r"(-?\d[\d.]{0,20}) ?([KMGT]?)[Bb]")
@@ -46,9 +44,9 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.header = ""
-        self.columns: list[tuple[str, int, int]] = []  # names of the table that is open, and where they are
-        self.left = 0
+        self.columns: list[str] = []  # of the table whose header came last
+        self.is_open = False  # whether its rows have begun
+        self.left = 0  # rows that may follow
 
     def take(self, line: Line) -> bool:
         self.claims = None
@@ -60,29 +58,24 @@ class Reader:
             return True
         if not re.match(r"\s*Name  .*\bSelf CPU %", line.text) or "# of Calls" not in line.text:
             return False
-        self.header, self.columns, self.left, self.claims = line.text, [], _MOST_ROWS, _INSIDE
+        self.columns = [_named(name) for name in _GAP.split(line.text.strip())]
+        self.is_open, self.left, self.claims = False, _MOST_ROWS, _INSIDE
         return True
 
     def more(self, line: Line) -> None:
         self.left -= 1
-        rule = _RULE.match(line.text)
-        if rule and not self.columns:
-            names = re.split(r"\s{2,}", self.header.strip())  # some are wider than their column
-            spans = [match.span() for match in _DASHES.finditer(line.text)]
-            if len(names) == len(spans):
-                self.columns = [(_named(name), *span) for name, span in zip(names, spans, strict=True)]
-        elif rule or not self.columns or self.left < 0:
+        if _RULE.match(line.text):
+            self.is_open = not self.is_open
+        if not self.is_open or self.left < 0:
             self.claims = None
-        else:
+        elif not _RULE.match(line.text):
             self.row(line)
 
     def row(self, line: Line) -> None:
-        *_, (_, _, last) = self.columns
-        ends = [*(begin for _, begin, _ in self.columns[1:]), max(last, len(line.text))]
-        cells = {name: line.text[begin:end].strip() for (name, begin, _), end in zip(self.columns, ends, strict=True)}
+        texts = _GAP.split(line.text.strip())
+        cells = dict(zip(self.columns, texts, strict=False))
         calls = number(cells.get("# of Calls", ""))
-        between = "".join(line.text[end:begin] for (_, _, end), (_, begin, _) in itertools.pairwise(self.columns))
-        if calls is None or between.strip():  # where a cell is too wide, the others are not where the table says
+        if calls is None or len(texts) != len(self.columns):
             self.rows.problem(line.number, "the row is cut, or something else was printed into it", line.text)
             return
         shapes = cells.get("Input Shapes", "")

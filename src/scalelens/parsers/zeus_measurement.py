@@ -36,7 +36,7 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.parts: list[str] = []  # of a window that is printed over several lines
-        self.begin = 0
+        self.end = 0  # its last line
 
     def take(self, line: Line) -> bool:
         self.claims = None
@@ -49,11 +49,12 @@ class Reader:
             return True
         if line.text[at:].strip() != "Measurement(":
             return False
-        self.parts, self.begin, self.claims = ["Measurement("], line.number, _INSIDE
+        self.parts, self.end, self.claims = ["Measurement("], line.number, _INSIDE
         return True
 
     def more(self, line: Line) -> None:
         self.parts.append(line.text.strip())
+        self.end = line.number
         if line.text.strip() == ")" or len(self.parts) > _MOST_LINES:
             self.claims = None
             self.finish()
@@ -61,9 +62,9 @@ class Reader:
     def finish(self) -> None:
         """The window that is open."""
         if match := _WINDOW.fullmatch(text := " ".join(self.parts)):
-            self.window(self.begin, match)
+            self.window(self.end, match)
         elif "gpu_energy=" in text:  # other programs have a Measurement, too
-            self.rows.problem(self.begin, _CUT, text)
+            self.rows.problem(self.end, _CUT, text)
         self.parts = []
 
     def window(self, number: int, match: re.Match[str]) -> None:
