@@ -358,7 +358,9 @@ PREFIXED = re.compile(rb"^ *\d+: |^\[\w+\]:|\[\d+,\d+\]<std", re.MULTILINE)
 
 # The summary of another node is told by following directly: nothing else tells it from that of another training.
 LOOPS = {
+    "gpustat/power.log",
     "nvidia_smi/loop.log",
+    "nvidia_smi/nvitop.log",
     "rocm_smi_table/loop.log",
     "npu_smi/loop.log",
     "npu_smi/two_chips.log",
