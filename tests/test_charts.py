@@ -442,6 +442,17 @@ def test_names_of_devices_are_written_as_vendors_do():
     assert naming.device_name("Tesla V100-SXM2") == "Tesla V100-SXM2"
 
 
+def test_a_device_with_and_without_its_vendor_is_one_series() -> None:
+    models = ["NVIDIA A100-SXM-40GB", "A100-SXM-40GB", "NVIDIA H100", None]
+    assert naming.without_vendors(models) == {
+        "NVIDIA A100-SXM-40GB": "A100-SXM-40GB", "A100-SXM-40GB": "A100-SXM-40GB", "NVIDIA H100": "NVIDIA H100", None: None,
+    }  # fmt: skip
+    rows = rows_of("time_to_train/two_submitters")
+    models = pl.when(pl.col("devices") == rows["devices"].max()).then(pl.lit("NVIDIA B300")).otherwise(pl.lit("B300"))
+    text = text_of(draw("time_to_train/two_submitters", rows.with_columns(device_model=models)))
+    assert "NVIDIA" not in text and "B300" in text
+
+
 def test_steps_of_one_rank_are_bars():
     rows = rows_of("step_heatmap/slow_rank_and_step").filter(pl.col("rank") == 2)
     spec = render.specification(draw("step_heatmap/slow_rank_and_step", rows), {})
