@@ -97,7 +97,7 @@ def _fact_text(point: Row, fact: str) -> str:
 
 
 def _rates(rates: Sequence[float]) -> Any:
-    """The y axis from a tick to above the values, or to another tick, so that there are two even if they hardly differ."""
+    """The y axis from a tick to above the values, or to the next tick: there are two even if values hardly differ."""
     ticks = axes.ticks_of_decades(min(rates), max(rates))
     low = max(tick for tick in ticks if tick <= min(rates))
     high = min(tick for tick in ticks if tick > max(rates))

@@ -28,7 +28,7 @@ def device_name(model: str) -> str:
 
 
 def without_vendors(models: Iterable[str | None]) -> dict[str | None, str | None]:
-    """For each model of a device, how to write it where one is written with and without its vendor: `A100-SXM4-40GB`."""
+    """How to write each model of a device: without its vendor where another run leaves that out."""
     known = set(models)
     return {model: short if model and (short := _VENDOR.sub("", model)) in known else model for model in known}
 

@@ -12,7 +12,7 @@
 -- Columns:
 --   run_id    VARCHAR      run
 --   name      VARCHAR      its name, which no other run has
---   words     VARCHAR[]    all that may stand in a name of the run, in order
+--   words     VARCHAR[]    all that a name of the run may have, in order
 --   path      VARCHAR      its first file
 --
 -- Glance: name run_id path
