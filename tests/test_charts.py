@@ -442,6 +442,17 @@ def test_names_of_devices_are_written_as_vendors_do():
     assert naming.device_name("Tesla V100-SXM2") == "Tesla V100-SXM2"
 
 
+def test_a_device_with_and_without_its_vendor_is_one_series() -> None:
+    models = ["NVIDIA A100-SXM-40GB", "A100-SXM-40GB", "NVIDIA H100", None]
+    assert naming.without_vendors(models) == {
+        "NVIDIA A100-SXM-40GB": "A100-SXM-40GB", "A100-SXM-40GB": "A100-SXM-40GB", "NVIDIA H100": "NVIDIA H100", None: None,
+    }  # fmt: skip
+    rows = rows_of("time_to_train/two_submitters")
+    models = pl.when(pl.col("devices") == rows["devices"].max()).then(pl.lit("NVIDIA B300")).otherwise(pl.lit("B300"))
+    text = text_of(draw("time_to_train/two_submitters", rows.with_columns(device_model=models)))
+    assert "NVIDIA" not in text and "B300" in text
+
+
 def test_steps_of_one_rank_are_bars():
     rows = rows_of("step_heatmap/slow_rank_and_step").filter(pl.col("rank") == 2)
     spec = render.specification(draw("step_heatmap/slow_rank_and_step", rows), {})
@@ -879,6 +890,25 @@ def test_power_over_time_shades_what_the_log_says_and_breaks_at_gaps():
         draw("power_over_time/four_gpus", pl.concat([rows, rows.with_columns(run_id=pl.lit("s"))]))
     with pytest.raises(UserError, match="no power readings"):
         draw("power_over_time/four_gpus", rows.filter(pl.col("phase").is_not_null()))
+
+
+def test_a_record_left_out_far_above_the_others_is_at_the_edge() -> None:
+    """A first step of 84 s would press steps of 0.5 s flat: its mark is at the edge, and the caption has its time."""
+    case = next(case for case in CASES if case.startswith("step_times/"))
+    first = pl.int_range(pl.len()) == 0
+    rows = rows_of(case).with_columns(step_s=pl.when(first).then(84.0).otherwise(0.5), step=1 + pl.int_range(pl.len()))
+    rules = pl.when(first).then(pl.lit(["logged_warmup"])).otherwise(None)
+    left_out = draw(case, rows.with_columns(excluded_by=rules, n_steps=pl.len(), attempt=1))
+    assert "Beyond the axis: 1 record left out by a rule, up to 84\u00a0s." in text_of(left_out)
+    assert '"domain": [0, 0.53]' in json.dumps(left_out.to_dict())
+    counted = draw(case, rows.with_columns(excluded_by=pl.lit(None, pl.List(pl.String)), n_steps=pl.len(), attempt=1))
+    assert "Beyond" not in text_of(counted) and "log." in text_of(counted)
+
+
+def test_a_step_without_a_number_is_drawn_at_its_position() -> None:
+    case = next(case for case in CASES if case.startswith("step_times/"))
+    rows = rows_of(case).with_columns(step=pl.when(pl.int_range(pl.len()) == 1).then(None).otherwise("step"))
+    assert "record" in text_of(draw(case, rows))
 
 
 def test_many_sensors_are_colored_by_what_they_cover():

@@ -138,7 +138,7 @@ def test_what_cannot_be_taken_out_is_not_called_slow(warehouse: Warehouse) -> No
     assert (row["verdict"], row["contention"], row["ratio"]) == ("unknown", None, 1.5)
     assert "no kernel shows how much longer that takes" in row["reason"]
     assert {said["note"] for said in warehouse.ask("FROM contention()")} == {
-        "no communication runs beside it", "too little of the rank's time is without communication",
+        "no communication runs at the same time", "too little of the rank's time is without communication",
     }  # fmt: skip
 
 

@@ -271,6 +271,9 @@ def test_an_epoch_that_is_logged_and_derived_is_one(tmp_path: Path, old: bool) -
     [
         ("8xBOX4x4A100", ("BOX4", "8", "4", "A100")), ("BOX8440x8xA30-BRIDGE", ("BOX8440", None, "8", "A30-BRIDGE")),
         ("64xNVIDIA DGX H100", ("NVIDIA DGX H100", "64", None, None)), ("tinybox", ("tinybox", None, None, None)),
+        ("Cloud B200 n4 (32x B200-SXM-180GB)", ("Cloud B200", "4", None, None)),
+        ("Cloud (8x NVIDIA GB200 NVL72)", ("Cloud", None, None, None)), ("Box V7(8x NVIDIA L40)", ("Box V7", None, None, None)),
+        ("Cloud (new)", ("Cloud (new)", None, None, None)), ("Cloud B200 n4", ("Cloud B200", "4", None, None)), ("Cloud n4x", ("Cloud n4x", None, None, None)),
     ],
 )  # fmt: skip
 def test_the_name_of_a_platform_counts_nodes_and_devices(name: str, parts: tuple[str | None, ...]) -> None:

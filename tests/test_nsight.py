@@ -156,7 +156,7 @@ def test_a_folder_of_parquet_files_gives_the_rows_of_sqlite(tmp_path: Path) -> N
     notes = "SELECT DISTINCT note FROM files WHERE formats = ['nsys_parquet'] AND note IS NOT NULL"
     kernels = "CUPTI_ACTIVITY_KIND_KERNEL.parquet"
     assert ask(tmp_path / "parquet", notes) == [
-        (f"a table of an export of Nsight Systems, read with {kernels} beside it",)
+        (f"a table of an export of Nsight Systems, read with {kernels} next to it",)
     ]
 
 

@@ -364,7 +364,10 @@ def test_dates_of_a_folder_of_power_are_those_of_its_readings(tmp_path: Path) ->
 def test_a_column_of_unknown_scope_may_be_a_sum_and_gives_no_headline() -> None:
     row = {"run_id": "a", "scope": "gpu", "mean_w": 440.0, "energy_j": 1.0}
     rows = pl.DataFrame([row, row | {"run_id": "b", "scope": None, "mean_w": 3521.0}])
-    assert power.number(rows, NAMES) == ("440 W", "largest mean power of a sensor", "GPU, job A")
+    stated = "largest mean power of the sensors that say what they measure"
+    assert power.number(rows, NAMES) == ("440 W", stated, "GPU, job A")
+    smaller = rows.with_columns(mean_w=pl.Series([440.0, 35.0]))
+    assert power.number(smaller, NAMES) == ("440 W", "largest mean power of a sensor", "GPU, job A")
     assert power.number(rows.filter(pl.col("scope").is_null()), NAMES).value == "3,521 W"
 
 

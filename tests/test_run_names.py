@@ -196,3 +196,18 @@ def test_traces_of_ranks_are_called_by_what_their_names_share(tmp_path: Path) ->
         scalelens.ingest(tmp_path / folder, warehouse=tmp_path / f"w{folder}")
         names = scalelens.query("run_names", warehouse=tmp_path / f"w{folder}")["name"].to_list()
         assert names == [name]
+
+
+def test_files_that_differ_after_a_dot_are_named_by_what_differs(warehouse: Warehouse) -> None:
+    """`cg.A.1.power.txt` of two folders: what is before the first dot tells nothing apart, and no id is needed."""
+    for k, folder in enumerate(("MPI", "OMP")):
+        for size in (1, 2):
+            for kind in ("power", "sensor"):
+                path = f"/s/{folder}/cg.A.{size}.{kind}.txt"
+                warehouse.run(f"{k}{size}{kind}", name="cg", path=path)
+    assert names(warehouse) == {
+        f"{k}{size}{kind}": f"cg.A.{size}.{kind} {folder}"
+        for k, folder in enumerate(("MPI", "OMP")) for size in (1, 2) for kind in ("power", "sensor")
+    }  # fmt: skip
+    assert meant(warehouse, "cg.A.2.power OMP") == ["12power"]
+    assert sorted(meant(warehouse, "cg.A.2.power")) == ["02power", "12power"]

@@ -40,6 +40,7 @@ _MARKER_SIZES = {"out": 10, "in": 34}  # areas in square points
 _CROSS_SIZE = 80
 _LINE = 0.9  # points: thin, because lines in place and out of place are close
 _HEADROOM = 1.15  # of the y axis above its last tick, whose label would stick out of the panel
+_ABOVE = 1.2  # of the y axis above the values, where this is below the next tick
 
 
 def draw(
@@ -96,15 +97,18 @@ def _fact_text(point: Row, fact: str) -> str:
 
 
 def _rates(rates: Sequence[float]) -> Any:
-    """The y axis from a tick to a tick, so that there are two even if values hardly differ."""
+    """The y axis from a tick to above the values, or to the next tick: there are two even if values hardly differ."""
     ticks = axes.ticks_of_decades(min(rates), max(rates))
     low = max(tick for tick in ticks if tick <= min(rates))
     high = min(tick for tick in ticks if tick > max(rates))
     values = [tick for tick in ticks if low <= tick <= high]
+    end = _HEADROOM * high
+    if len(values) > 2 and _ABOVE * max(rates) < high:
+        values, end = values[:-1], _ABOVE * max(rates)
     return alt.Y(
         f"{RATE}:Q",
-        title="bus bandwidth [GB/s]",
-        scale=alt.Scale(type="log", domain=[low, _HEADROOM * high], nice=False),
+        title="bus bandwidth [GB/s], log.",
+        scale=alt.Scale(type="log", domain=[low, end], nice=False),
         axis=alt.Axis(values=values, tickCount=len(values), labelOverlap="greedy", **axes.labels(high)),
     )
 

@@ -9,6 +9,7 @@ from scalelens.charts import words
 
 _DEVICE = re.compile(r"\bdevice_model ([^,·]+)")
 _SHORT = re.compile(r"\d|^(?:nvidia|epyc)$|^.{1,3}$")  # words of a device's name that are written in capitals
+_VENDOR = re.compile(r"^(?:NVIDIA|AMD|Intel)(?:\(R\))? ", re.IGNORECASE)
 _SETTING = re.compile(r"(?:^|(?<=, ))([a-z]+(?:_[a-z]+)+) (?=\S)")
 
 
@@ -24,6 +25,12 @@ def device_name(model: str) -> str:
         return model
     words_of = (word.upper() if _SHORT.search(word) else word.capitalize() for word in model.split(" "))
     return " ".join(words_of).replace("GHZ", "GHz").replace("(r)", "(R)")
+
+
+def without_vendors(models: Iterable[str | None]) -> dict[str | None, str | None]:
+    """How to write each model of a device: without its vendor where another run leaves that out."""
+    known = set(models)
+    return {model: short if model and (short := _VENDOR.sub("", model)) in known else model for model in known}
 
 
 def apart(names: Iterable[str]) -> tuple[str, dict[str, str]]:

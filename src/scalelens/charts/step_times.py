@@ -4,9 +4,11 @@ Shows: whether a run keeps its pace: warm-up, stalls, drift and restarts are vis
 Query: step_course
 Encodings:
     x        step, or position in the run if it was restarted
-    y        time of the step in seconds, logarithmic if the slowest takes ten times the fastest
+    y        time of the step in seconds, logarithmic if the slowest record that counts takes ten times the fastest.
+             Up to the slowest record that counts where others take more than twice as long
     point    a record that counts, or the fastest and the slowest of many at one place
     cross    a record that a rule leaves out
+    arrow    a record that a rule leaves out, beyond the axis: at its edge
     rule     vertical, broken: another level begins; vertical, full: a restart
     line     median of the steady state, from its first step on
     caption  run, records, what was left out, pace, what was thinned
@@ -14,6 +16,7 @@ Source: run-sequence plot with change points, as in E. Barrett et al., Virtual M
     OOPSLA 2017
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,9 +35,12 @@ FACTS = ("name",)
 
 _COUNTS = style.Look("record", style.COLORS[0], "circle", [1, 0], 0)
 _LEFT_OUT = style.Look("left out by a rule", style.COLORS[1], "cross", [1, 0], 0)
+_BEYOND = style.Look("left out, beyond the axis", style.COLORS[1], "triangle-up", [1, 0], 0)
 _STEADY = style.Look("median of the steady state", style.INK, None, [1, 0], 1)
 _CHANGE = style.Look("another level begins", style.GRAY, None, [2, 1.5], 0.7)
 _RESTART = style.Look("restart", style.GRAY, None, [1, 0], 0.7)
+_BEYOND_FROM = 2  # time of a record left out over the slowest that counts, from which the axis ends at the latter
+_EDGE = 3  # points from the upper edge of a panel to the middle of a mark for what is beyond it
 _VERDICTS = {
     "steady": "it keeps its pace", "warming": "it is slower before its steady state",
     "slowing": "it is faster before its steady state", "unsteady": "it has no steady state",
@@ -58,10 +64,13 @@ def draw(
     for part in known.partition_by(page.facet) if page.facet else [known]:
         limits.check_one_run(part, "step times")
     points: list[Row] = known.to_dicts()
-    restarted = points[0]["step"] is None or any(len(_by_attempt(of)) > 1 for of in _by(points, "run_id").values())
+    restarted = any(point["step"] is None for point in points) or any(
+        len(_by_attempt(of)) > 1 for of in _by(points, "run_id").values()
+    )
     for point in points:
         point["at"] = point["position_in_run"] if restarted else point["step"]
         point["rules"] = " ".join(point["excluded_by"] or ()) or None
+    _mark_beyond(points)
     x, y = _axes(points, "record" if restarted else "step")
     legend = [look for look, part in _marks(points) if part]
 
@@ -76,19 +85,31 @@ def _marks(points: Sequence[Row]) -> list[tuple[style.Look, list[Row]]]:
     runs = _by(points, "run_id").values()
     return [
         (_COUNTS, [point for point in points if not point["rules"]]),
-        (_LEFT_OUT, [point for point in points if point["rules"]]),
+        (_LEFT_OUT, [point for point in points if point["rules"] and not point["is_beyond"]]),
+        (_BEYOND, [point for point in points if point["is_beyond"]]),
         (_STEADY, [level for of in runs for level in _levels(of)]),
         (_CHANGE, [change for of in runs for change in _changes(of)]),
         (_RESTART, [restart for of in runs for restart in _restarts(of)]),
     ]
 
 
+def _mark_beyond(points: Sequence[Row]) -> None:
+    """Says of each record whether it is beyond the axis: one left out that would press those that count together."""
+    counted = [point["step_s"] for point in points if not point["rules"]]
+    is_log = bool(counted) and axes.is_logarithmic(min(counted), max(counted))
+    end = math.inf if is_log or not counted else _BEYOND_FROM * max(counted)
+    for point in points:
+        point["is_beyond"] = point["step_s"] > end
+
+
 def _axes(points: Sequence[Row], title: str) -> tuple[Any, Any]:
-    low, high = (pick(point["step_s"] for point in points) for pick in (min, max))
+    shown = [point["step_s"] for point in points if not point["is_beyond"]]
+    counted = [point["step_s"] for point in points if not point["rules"]] or shown
+    low, high = min(shown), max(shown)
     first, last = points[0]["at"], max(point["at"] for point in points)
     scale = alt.Scale(domain=[first, max(last, first + 1)], nice=False, padding=5)
     x = alt.X("at:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6, tickMinStep=1, **axes.labels(last)))
-    if not axes.is_logarithmic(low, high):
+    if not axes.is_logarithmic(min(counted), max(counted)):
         return x, axes.from_zero("step_s", "step time [s]", high)
     ticks = [tick for tick in axes.ticks_of_decades(low, high) if low / 2 <= tick <= high * 2]
     axis = alt.Axis(values=ticks, tickCount=len(ticks), labelOverlap="greedy", labelSeparation=2, **axes.labels(high))
@@ -102,7 +123,7 @@ def _layer(look: style.Look, part: Sequence[Row], x: Any, y: Any) -> Any:
     chart = alt.Chart(style.values([{name: row[name] for name in fields} for row in part]))
     if look.shape:
         mark = chart.mark_point(color=look.color, shape=look.shape, size=7 if look is _COUNTS else 14, opacity=0.8)
-        return mark.encode(x, y, tooltip=["at:Q", "step_s:Q", "rules:N"])
+        return mark.encode(x, alt.YValue(_EDGE) if look is _BEYOND else y, tooltip=["at:Q", "step_s:Q", "rules:N"])
     rule = chart.mark_rule(color=look.color, strokeDash=list(look.dash), strokeWidth=look.thickness)
     return rule.encode(x, y, x2="until:Q") if "until" in fields else rule.encode(x)
 
@@ -157,6 +178,10 @@ def _caption(points: Sequence[Row], left_out: Mapping[str, int]) -> list[str]:
         texts = dict.fromkeys(_VERDICTS[verdict] for verdict in verdicts if verdict)
         pace = "; ".join(texts)
         lines += [f"{of[0].get('name')}: {pace}." if len(runs) > 1 else words.sentence(pace)] if texts else []
-    if any(len(of) < of[0]["n_steps"] for of in runs):
+    are_thinned = any(len(of) < of[0]["n_steps"] for of in runs)
+    if are_thinned:
         lines.append("Of records at one place, the fastest and the slowest are drawn.")
+    if beyond := [point["step_s"] for point in points if point["is_beyond"]]:
+        many = "records" if are_thinned else words.counted([len(beyond)], "record")
+        lines.append(f"Beyond the axis: {many} left out by a rule, up to {words.short_number(max(beyond))}\u00a0s.")
     return [*lines, exclusions.sentence(left_out)]

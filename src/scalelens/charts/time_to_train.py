@@ -51,7 +51,9 @@ def draw(
         course = "plot accuracy score_name=eval_accuracy -o accuracy.pdf" if has_course else "query time_to_train"
         raise UserError(f"the time to train cannot be drawn against devices: {why}", f"see: scalelens {course}")
     points: list[Row] = known.sort("devices", "minutes", "run_id").to_dicts()
+    models = naming.without_vendors(point["device_model"] for point in points)
     for point in points:
+        point["device_model"] = models[point["device_model"]]
         point["series"] = " · ".join(f"{point[fact]}" for fact in _SERIES_FACTS)
     shared = naming.name_by_facts(points, _SERIES_FACTS, _FURTHER, style.legend_room(page))
     caption = [shared, *_caption(points, rows.height - known.height)]

@@ -54,7 +54,7 @@ def compare(
 ) -> None:
     """Say whether b is slower than a, by how much, how sure that is, and which settings differ.
 
-    With --published, runs stand beside published numbers; a is a condition that chooses the runs.
+    With --published, runs are compared with published numbers; a is a condition that chooses the runs.
     With --fail-above the exit code is 1 where the slowdown's whole interval lies above the share.  A doubt only warns.
 
     Examples:

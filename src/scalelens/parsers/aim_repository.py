@@ -5,7 +5,7 @@ Versions: 3; a repository of 3.29 was at hand
 Yields: problems
 Source: aim/storage/structured/sql_engine/models.py
 
-The database holds the names of runs.  Their series and settings lie in RocksDB beside it (.aim/seqs, .aim/meta), whose
+The database holds the names of runs.  Their series and settings lie in RocksDB next to it (.aim/seqs, .aim/meta), whose
 compressed tables no reader of plain Python reads: a problem says how Aim exports them.
 """
 

@@ -7,7 +7,7 @@ Source: amdsmi_cli/amdsmi_commands.py, metric_gpu() and monitor(); amdsmi_logger
 
 Columns change with each release and are found by name: timestamp (seconds since 1970, with -w alone), gpu,
 socket_power, average_socket_power, current_socket_power or power_usage in watts, total_energy_consumption (-E) in joules
-since the driver was loaded, gfx_clock in MHz (monitor -c).  Lists stand in brackets, with quotation marks or without.  Rows are not in the order of time.
+since the driver was loaded, gfx_clock in MHz (monitor -c).  Lists are in brackets, with quotation marks or without.  Rows are not in the order of time.
 Of JSON the records of all devices are read: in a list, below gpu_data, or in several documents one after the other.
 
 A device is a GPU; where only even ones give power (MI250X), each is a whole OAM.
@@ -131,7 +131,7 @@ def _inner(record: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _text_of(value: Any) -> str:
-    """A value that may stand beside its unit."""
+    """A value that may have its unit next to it."""
     if isinstance(value, dict):
         unit = value.get("unit", "")
         return f"{value.get('value')} {unit}".strip()

@@ -11,7 +11,7 @@ Computing of step_trace_time.csv, and those of the collectives to Communication.
 
 Times are microseconds since 1970, with a tab after them, so that spreadsheets keep them as text; they become whole nanoseconds, exactly.
 `train_step` is Step Id, `stream` the stream where the level tells it, `process` Device_id, the device in its node.  No
-rank stands in the file: it is that of the file's name (rank0), else NULL.  What else a row says is in `args`.  A
+rank is in the file: it is that of the file's name (rank0), else NULL.  What else a row says is in `args`.  A
 collective whose name is not known as one gets the category communication, counts nowhere, and is a problem.
 
 Samples:

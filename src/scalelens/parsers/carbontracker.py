@@ -71,7 +71,7 @@ def read(source: Source, rows: Rows) -> None:
 
 
 def _records(source: Source) -> Iterator[tuple[int, str, bool]]:
-    """Lines of the log; an array of many devices stands in several."""
+    """Lines of the log; an array of many devices takes several."""
     held: tuple[int, str] | None = None
     lines = 0
     for number, text, whole in lines_of(source):

@@ -9,7 +9,7 @@ Each line is a list of events.  A scalar is named TITLE/SERIES, or by its title 
 Scalars of one iteration that come one after the other are a record, whose numbers have the roles that columns of a CSV
 have (docs/generic.md).  Values without an iteration (report_single_value), and those of ClearML's own monitor, are
 metrics without a step.  Plots and pictures are passed over.  What an iteration counts is not said; `--map step=_step`
-says that it is a step, as do leaps.  Settings stand in task.json, console lines in log.jsonl, which is not read.
+says that it is a step, as do leaps.  Settings are in task.json, console lines in log.jsonl, which is not read.
 
 Samples:
     [{"timestamp": 1790000002500, "type": "training_stats_scalar", "task": "offline-0", "iter": 10, "metric": "loss", "variant": "loss", "value": 4.0}]

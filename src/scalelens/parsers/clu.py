@@ -8,10 +8,10 @@ Source: google/CommonLoopUtils, clu/metric_writers/logging_writer.py, write_scal
 
 A program may print the scalars of a step in several records: they become one row.  A row of steps holds a rate of
 steps, which is a mean since the record before, evaluations and checkpoints included, or a loss of the training.  The
-first rate is of an unknown number of steps.  T5X prints seconds beside its rate, of the steps alone, and rates of the
-whole job; its `loss` is a sum over the tokens of a batch, so the loss per token is kept where it stands beside.
+first rate is of an unknown number of steps.  T5X prints seconds with its rate, of the steps alone, and rates of the
+whole job; its `loss` is a sum over the tokens of a batch, so the loss per token is kept where it is there too.
 `loss`, `accuracy` and `learning_rate` without the word `train` are of the training in a collection of that name, and
-where a learning rate stands beside them.  An accuracy above 1 is in percent, and a metric, as is everything else.
+where a learning rate is among them.  An accuracy above 1 is in percent, and a metric, as is everything else.
 T5X's whole records are written after its source and NVIDIA's script that reads them: no log of it was found.  absl's
 time has no year, and is not kept.
 
@@ -112,7 +112,7 @@ def _columns_of(values: dict[str, float], collection: str | None) -> dict[str, A
 
 
 def _of_t5x(values: dict[str, float], steps_per_s: float) -> dict[str, Any]:
-    """What T5X prints beside its rate: seconds, sequences and their rate, of all steps since the record before."""
+    """What T5X prints with its rate: seconds, sequences and their rate, of all steps since the record before."""
     steps = round(values.get("timing/seconds", 0) * steps_per_s)
     if not steps or "timing/seqs" not in values or "timing/seqs_per_second" not in values:
         return {}

@@ -6,10 +6,10 @@ Yields: steps, phases, metrics, params
 Source: fastprogress/fastprogress.py, text_progress(); skorch/callbacks/logging.py, PrintLog;
     chainer/training/extensions/print_report.py, PrintReport; docs/generic.md says how names are read
 
-One column has to count epochs or steps, and another to be a loss or an accuracy, or an epoch and a batch have to stand
-side by side.  `00:42` in a cell is 42 s, and `3/100` in one that counts is 3.  The times of skorch (`dur`) and Chainer
+One column has to count epochs or steps, and another to be a loss or an accuracy, or an epoch and a batch have to be
+next to each other.  `00:42` in a cell is 42 s, and `3/100` in one that counts is 3.  The times of skorch (`dur`) and Chainer
 (`elapsed_time`) are in seconds; any other time needs its unit in the name of its column.  A logger's time stamp and level
-may stand before the names and each row: then they tell the time of steps, or show what a time without a unit is.
+may come before the names and each row: then they tell the time of steps, or show what a time without a unit is.
 
 Samples:
     epoch     train_loss  valid_loss  accuracy  time
@@ -60,7 +60,7 @@ def recognise(head: bytes, name: str) -> bool:
     if not tabular.is_text(head):
         return False
     names: list[str] = []
-    logged = False  # whether a logger wrote the names: other lines may stand between them and the rows
+    logged = False  # whether a logger wrote the names: other lines may come between them and the rows
     for k, raw in enumerate(head_lines(head)):
         stamp, line = _apart(_shown(raw))
         if names and (_numbers_of(line, names) or _BAR_OF_EPOCH.search(raw)):

@@ -11,7 +11,7 @@ What `runs` asks for gets its name there where the argument can mean nothing els
 Arguments of launchers are passed over: their counts are of one node, or of ranks that are no devices.
 
 A command belongs to the step records that follow it.  One that no record follows is passed over: it prepared the data,
-evaluated, or failed, and a file without records may lie beside the log of another launch.  Another script than that of
+evaluated, or failed, and a file without records may lie next to the log of another launch.  Another script than that of
 the records before begins another run, unless its name says that it does not train.
 Where a quotation goes on in the next line, the arguments of the first line count, without its last one.
 
@@ -103,7 +103,7 @@ class Reader:
 
 
 def _words_of(text: str) -> list[str]:
-    """The words of a command, as the shell divides it.  What stands in an assignment (`CMD='train.py --lr 1'`) is the command."""
+    """The words of a command, as the shell divides it.  What an assignment holds (`CMD='train.py --lr 1'`) is the command."""
     try:
         if text.startswith("["):
             return [word.encode().decode("unicode_escape") for word in re.findall(r"'((?:[^'\\]|\\.)*)'", text)]

@@ -7,7 +7,7 @@ Source: util/visualizer.py, print_current_losses(); train.py; options/base_optio
 
 `iters` are images since the epoch began, and `time` is of one image: the seconds of an iteration, from its images in memory
 to its losses on the host, over the batch; images that are displayed in that iteration are in it.  The time of a step is that by the batch, where the table of options
-and the number of images stand before; else `time` is a metric, since forks print other things there.  `data` is the wait for
+and the number of images come before; else `time` is a metric, since forks print other things there.  `data` is the wait for
 the batch, not divided.  CUT smooths `time`: a running mean.  Lines without `data` are of the first versions (one iteration),
 SPADE (one, with the wait for data) and pix2pixHD (a mean since the line before, likewise); of other forks their time is a
 metric.  The batch is of all GPUs, in lines of a rank its own.  Epochs count from 1 there, from 0 here.

@@ -7,7 +7,7 @@ Source: dcgmi/DeviceMonitor.cpp
 
 Columns are the short names of the fields that were asked for: POWER, POWR or PWR in watts, TOTEC in millijoules since
 the driver was loaded, SMCLK in MHz.  A line of units may follow; both come again every few rows.  There is no time: one that a
-script put before each line, as seconds since 1970 or a date, is read; without it the powers stand without a time, and
+script put before each line, as seconds since 1970 or a date, is read; without it the powers have no time, and
 a problem says so.  A MIG instance (GPU-I) has no power of its own.
 
 Samples:

@@ -6,8 +6,8 @@ Yields: params, steps, metrics
 Source: deepmd/train/trainer.py, and of version 3 deepmd/loggers/training.py, format_training_message()
 
 A time is that of all batches since the line before; of the first line nothing says how many these were.  The training
-time is without the tests between, which the wall time holds: where both stand there, the first is read.  The losses of
-version 1 and 2 stand in lcurve.out.  The mean that is printed at the end is a metric.
+time is without the tests between, which the wall time holds: where both are there, the first is read.  The losses of
+version 1 and 2 are in lcurve.out.  The mean that is printed at the end is a metric.
 
 Samples:
     DEEPMD INFO    batch     200 training time 6.25 s, testing time 0.02 s

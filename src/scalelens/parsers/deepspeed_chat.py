@@ -7,7 +7,7 @@ Source: deepspeed/runtime/hybrid_engine.py, eval(); dschat/utils/perf.py, print_
 
 A time is that of one iteration, on rank 0, rates are of all ranks; TFLOPs are per GPU by the tool's own formula.  No
 line of times names its step: they are numbered from 0 as they come.  The hybrid engine prints `E2E latency` for what
-`End-to-End` says too: beside that one its numbers are metrics.
+`End-to-End` says too: next to that one its numbers are metrics.
 
 Samples:
     |E2E latency=7.99s |Gather latency=0.12s (1.50%) |Generate time=5.10s (63.83%) |Training time=2.40s (30.04%) |Others=0.37 (4.63%)|CurSamplesPerSec=8.01 |AvgSamplesPerSec=7.95

@@ -5,7 +5,7 @@ Versions: 0.7 and later
 Yields: metrics
 Source: deepspeed/utils/comms_logging.py, CommsLogger.append() and log_all()
 
-A time holds the wait for the other ranks.  Bandwidths stand as printed: Gbps of the tool's own formula.  No line
+A time holds the wait for the other ranks.  Bandwidths are as printed: Gbps of the tool's own formula.  No line
 says its step.  In the table the means leave out a tenth at either end.  A second table (show_straggler) repeats the
 operations with their time less the wait for the slowest rank, and that wait: it is as wide, and has other columns.
 

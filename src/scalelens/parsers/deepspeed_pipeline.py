@@ -1,14 +1,14 @@
 """DeepSpeed's pipeline engine: loss, time and rate of the steps since the line before.
 
 Tool: DeepSpeed, PipelineEngine
-Versions: 0.2 and later; other losses may stand between loss and iter time
+Versions: 0.2 and later; other losses may be between loss and iter time
 Yields: steps, metrics, params
 Source: deepspeed/runtime/pipe/engine.py, train_batch()
 
 `iter time` is a mean over `steps_per_print` steps of rank 0, which the distance of two lines shows.  The batch size
 follows from time and rate where they leave one whole number.
 
-Megatron-DeepSpeed prints the same steps in records of its own, from the last rank: beside them these are metrics.
+Megatron-DeepSpeed prints the same steps in records of its own, from the last rank: next to them these are metrics.
 What has shown its arguments or a record is Megatron; a first line before either waits for the next one.
 
 Samples:
@@ -146,7 +146,7 @@ class Reader:
 
 
 def _form_of(names: list[str]) -> RecordForm:
-    """The form of a record: between two colons stand a number and the name of the next one."""
+    """The form of a record: between two colons are a number and the name of the next one."""
     step, *others = [rb" *" + re.escape(re.sub(r"\d", "0", name)).encode() for name in names] + [b""]
     fields = [FieldForm(" ", step), *(FieldForm(" ", FRACTION + behind) for behind in others)]
     return RecordForm("steps", ":", fields, closed=False)

@@ -43,7 +43,7 @@ _STAMP = re.compile(r"\[(?:INFO )?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d{3})?)\]"
 _PLACE = re.compile(r"(?:epoch=(\d+)/micro_step=\d+/global_step=(\d+)|(?<!\S)(\d+)/(\d+)), (?=\w*SamplesPerSec=)")
 _RATES = re.compile(rf"(?:RunningAvgSamplesPerSec={_N}, Curr)?SamplesPerSec={_N}(?=,|\s*$)")
 _MEMORY = re.compile(rf", MemAllocated={_N}GB, MaxMemAllocated={_N}GB")
-# What may stand before a record: a bar without a line's end, accelerate's `stdout: `, the logger's prefix.  Other text means that the record is quoted.
+# What may come before a record: a bar without a line's end, accelerate's `stdout: `, the logger's prefix.  Other text means that the record is quoted.
 _LOGGER = re.compile(
     r"(?:(?:.*\| *\d+/\d+ \[[^]]*\] *)?|stdout: |\[\d{1,6}\] )"
     r"(?:\[[\d :,-]+\] \[[A-Z]+\] \[[\w.:]+\] |\[INFO [\d :-]+\] )?$"

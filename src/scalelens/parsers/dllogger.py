@@ -97,7 +97,7 @@ class Reader:
         self.rows = rows
         self.logs: dict[tuple[int | None, str | None], _Log] = {}
         self.units: dict[str, str | None] = {}
-        self.ends: dict[str, str] = {}  # what stands behind a record's last number on the console
+        self.ends: dict[str, str] = {}  # what follows a record's last number on the console
         self.settings: dict[str, str] = {}  # parameters of this part
 
     def take(self, line: Line) -> bool:
@@ -217,7 +217,7 @@ class Reader:
             values["accuracy"] /= 100
         if self.units.get("iteration_time") == "ms" and "iteration_time" in named:
             values["step_s"] = named.pop("iteration_time") / 1000
-        if "time mean" in named and "step_s" not in values:  # beside it stands a median over some iterations
+        if "time mean" in named and "step_s" not in values:  # with it comes a median over some iterations
             row |= {"step_s": named.pop("time mean"), "value_kind": "running_mean", "averaged_steps": None}
         row |= values
         row["compute_s"] = named.get("train.compute_time", row.get("compute_s"))

@@ -6,7 +6,7 @@ Yields: steps, metrics, params
 Source: edm/training/training_loop.py, stylegan3/training/training_loop.py; torch_utils/training_stats.py
 
 A tick is a number of images, not a step: it has no time of a step, but a rate, images of all ranks per second, which is
-what `Timing/sec_per_kimg` says, a mean over the tick.  Each value stands there as number, mean and deviation over what
+what `Timing/sec_per_kimg` says, a mean over the tick.  Each value is there as number, mean and deviation over what
 was collected: the mean is the value.  `step` of a row is the tick.  A tick that comes again is a restart.
 
 Samples:

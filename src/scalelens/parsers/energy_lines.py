@@ -3,10 +3,10 @@
 Tool: scripts and programs that print what RAPL, NVML or a meter counted; CodeCarbon's and PowerTOP's own lines
 Versions: any
 Yields: energy
-Source: the words and the unit beside each number
+Source: the words and the unit next to each number
 
-An energy counts where words beside it say that it was consumed or name a part of a computer, or where a power stands in
-its line; `Energy: 5 J` by itself only beside such a line.  Energies per token or step, means, limits, savings, and those of
+An energy counts where words next to it say that it was consumed or name a part of a computer, or where there is a power in
+its line; `Energy: 5 J` by itself only next to such a line.  Energies per token or step, means, limits, savings, and those of
 physics are not read.  The words give the scope, and a number the device (`GPU 0`).  Lines do not say when: energies of
 one scope may be the same or follow each other, and are a range.  Lines that say that they are cumulative, as those of
 CodeCarbon's log are, count once, with the last number before they begin anew.
@@ -103,9 +103,9 @@ class Reader:
 
 
 def _in_scopes(stated: list[_Stated]) -> list[_Stated]:
-    """An energy without a scope beside others with one is their total.
+    """An energy without a scope, with others that have one, is their total.
 
-    Energies of numbered devices beside those of a device without a number may be its parts: they are one sensor.
+    Energies of numbered devices, with those of a device without a number, may be its parts: they are one sensor.
     """
     scopes = {each.of.scope for each in stated if each.of.scope}
     mixed = {

@@ -7,20 +7,20 @@ Source: the names of the columns, whose units must be said
 
 A table is read here if it has a column of energies with the unit in its name (energy_joules, Total Energy (J), energy_kwh),
 a column of durations (time_seconds, Duration (s); without a unit they stay unknown, but `1:37:40` has one), and none of
-steps.  Energies without durations are read from five rows on, if no power stands beside them and not every one is larger than the last.
+steps.  Energies without durations are read from five rows on, if no power is there too and not every one is larger than the last.
 If the name has no unit, each cell may have one (529.94 mJ).  Energies that only grow over twenty rows are refused: they
 are readings of a counter, or rows in the order of their energy, and nothing tells which.
 Columns of the times at which a row begins and ends (start_time, end_time) make it a window: windows that follow each
 other add up.  Where there is no energy, but one column of a mean power (avg_power_w) and one of durations with a unit, the energy is
 their product.  Each row is a part of the file: a measurement of its own.  Where it does not say when it took place, the
 energy of the run is only known to lie between the largest row and the sum of all.  Words of the name give the scope, as in
-power_csv; an energy without such words, beside others with them, is their total.  An energy that stands there in two
+power_csv; an energy without such words, where others have them, is their total.  An energy that is there in two
 units counts once.  Energies per token, sample or step, means, limits, estimates and what is left above idle are not
 read.  Cells of words are params under the names of their columns.  Energies of intervals by their name
 (energy_delta_j) in a table without times are one energy, their sum.
 
-Of a JSON document each object with an energy and a duration is a row, also where its energies stand in an object within
-it; what else stands within it is a part of it, and is not read again.  Where nothing has an energy, an object with one
+Of a JSON document each object with an energy and a duration is a row, also where its energies are in an object within
+it; what else is within it is a part of it, and is not read again.  Where nothing has an energy, an object with one
 mean power and the duration of all of it is one.  So is a report of names and values, one in each line, of which a name
 that comes again begins the next.  Epochs or iterations that do not count upwards are settings or repetitions, and not
 steps.  The rows of a table of more than 10,000 are measurements of one run.
@@ -59,9 +59,7 @@ VERSION = 1
 LAST = True  # any other format comes first
 
 _COUNTER = re.compile(r"(?:global_?|train_?)?(?:steps?|batch(?:_?idx)?|epochs?|iter(?:ation)?s?)", re.IGNORECASE)
-_REPETITION = re.compile(
-    r"iter(?:ation)?s?", re.IGNORECASE
-)  # of a measurement, where nothing of a training is beside it
+_REPETITION = re.compile(r"iter(?:ation)?s?", re.IGNORECASE)  # of a measurement, not of a training
 _TRAINING = re.compile(r"(?<![a-z])(?:acc|loss|lr|learn|grad|epoch|step|token|throughput)", re.IGNORECASE)
 _RANK = re.compile(r"(?:local_?|global_?)?rank|gpu(?:_?(?:id|index))?|device(?:_?id)?", re.IGNORECASE)
 _MOST_RISES = 0.6  # of the rows have a larger count than the one above, where the count is not that of steps

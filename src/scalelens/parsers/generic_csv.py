@@ -6,7 +6,7 @@ Yields: steps, phases, metrics, params
 Source: the user's own; tabular/role_table.py says which names are recognized, docs/generic.md prints them
 
 Asked last, and only for files of which no other format takes a line.  Columns become roles by their names and units;
-what was read as what stands in the note of `files` and is printed by ingest and identify.  A time without a unit, and a
+what was read as what is in the note of `files` and is printed by ingest and identify.  A time without a unit, and a
 role that two columns claim, are a problem that names the `--map` to say, and their numbers metrics; so are all columns
 of numbers that have no role.  A table without a step, an epoch or a time per step is not taken.
 
@@ -24,7 +24,7 @@ Steps without any time have that between the time stamps of their rows (`interva
 derived), where these are at least ten times finer and do not come in bursts; not next to a row of a validation.  Where
 no column is called loss, the total loss is it, or the only one; neither that of a validation, nor the best so far.
 
-Where sizes (devices or nodes) differ from row to row beside a time or a rate, and nothing counts steps or epochs, each
+Where sizes (devices or nodes) differ from row to row, with a time or a rate, and nothing counts steps or epochs, each
 row is a run, a part of the file: `devices,images_per_s` is a scaling study (tabular/runs.py).  A rate without a scope in
 its name is of the job if it grows at least with the root of the size; else it is left open.
 

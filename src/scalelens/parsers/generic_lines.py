@@ -16,7 +16,7 @@ epochs; a number ahead that grows where the count restarts is the epoch, and so 
 of the count, and the iteration of `iteration:3 step:20/400` where it grows with each restart.  `Loss at step 20: 2.5`
 counts steps.  Two lines are enough where each says the epoch, which of how many batches, and a loss; else five.
 `[640/60000 (1%)]` may count samples, as may a count without a name that grows by a multiple of 32: no time is derived
-from it until --map says that it counts steps.  `18916/18871 tok/s` is two rates, and is not read; `(2/8)` beside a
+from it until --map says that it counts steps.  `18916/18871 tok/s` is two rates, and is not read; `(2/8)` next to a
 count with a name is not a count; where the number after `/` changes from line to line, nothing is read, but for
 `Batch 3/200` where 200 grows while 3 stays, and restarts as that grows: then 3 is the epoch.
 `0.31 (0.35)` is a value and its mean.  Where several lines hold numbers such as `0,31`, and none of them a point, commas
@@ -32,7 +32,7 @@ forward or backward among them, and each step has a line; and, with a unit, wher
 (`avg_step_time=0.105`).  Otherwise it stays open, as in a CSV.  A line without any time,
 and with time stamps at least ten times finer than the time between the lines, or between several of them, has that time
 (`interval_mean`; params: `step_s_origin` = derived, `step_s_resolution_s`); not where each line is of another epoch, or validation or
-saving stands between most of them, not where most steps have several lines, and not where lines come in bursts.  Rates
+saving comes between most of them, not where most steps have several lines, and not where lines come in bursts.  Rates
 of steps (`3.1 it/s`, or `steps/sec: 3.1` where steps are counted) are running means, and lose against a time in the
 same line that says the same with more digits, and against time stamps if their last digit is more than a twentieth.
 Where they go up and down as the time stamps do, they are of the steps since the line before.
@@ -40,7 +40,7 @@ Where they go up and down as the time stamps do, they are of the steps since the
 A time with another in brackets (`0.31 (0.35)`) may be of the last steps alone: it is read where it is that of the clock
 line by line.  A time since the start goes back only where a later launch counts from its start.
 Where the time stamps show it, a time is that of all steps since the line before, which is divided among them, or that of
-the epoch if each line is of another one.  One that is too short by just the time of the data beside it is not that of
+the epoch if each line is of another one.  One that is too short by just the time of the data next to it is not that of
 the step: then the stamps count.  A time that is the count times the mean in its line is since the start; a mean that
 times the count is the time passed is a running mean, and so is an `avg batch time`.  `ups` are updates per second.
 `Time for the last 100 steps: 12.5 s` is that of a hundred steps, and a cost with a unit of time (`step cost: 187.5 ms`) is
@@ -59,24 +59,24 @@ like a sum: a `phases` row, with the validation in it.  A heading alone is left 
 printed at the same time shows that the epoch is over.  Where only each tenth epoch has a line, or stamps are too coarse
 for one epoch, the mean time of the epochs between is a metric, `epoch time`.  Where several lines have one stamp, and
 come evenly and without pauses, those that are fifty times its last digit apart tell the mean of what lies between.  A stamp may count seconds since 1970, or
-stand alone on the line before; it may be that of a container's log, or end with the minute.  `[0:01:24]` at the
-beginning is the time since the start; stamps that go back as the steps grow are the time left, and tell nothing.  Where steps have no time, lines that count the epoch, or stand
+be alone on the line before; it may be that of a container's log, or end with the minute.  `[0:01:24]` at the
+beginning is the time since the start; stamps that go back as the steps grow are the time left, and tell nothing.  Where steps have no time, lines that count the epoch, or come
 once in each (`Time taken for 1 epoch: 61.2 sec`), give that of the epoch; they come before the stamps.  A time of an
 epoch that differs from line to line of one epoch is since the epoch began where it grows, and else what is left of it:
 it is not read.  `Time for the last 500 epochs: 55.2 s` gives their mean (a metric).  Beside epochs of which only each
 tenth has a line, a time may be that of ten, and is not read.  `Ep 3/20` counts epochs, and episodes, which are not read,
-beside a reward.
+with a reward.
 
 The rate of tqdm's bar is smoothed, and never the time of a step: it is inverted, and held against the elapsed seconds
 (parsing/bar_times.py).  A bar that fills and is drawn from its start again is the next epoch, and its steps are counted
 on; one that did not fill is a restart.  A bar with the label of an evaluation, of loading or of other work is not read.
-A bar without a label is the training's where lines of training stand between its drawings.  If no other line records
+A bar without a label is the training's where lines of training come between its drawings.  If no other line records
 steps, it also is where it fills at least twice and, at least every second time, a loss of training follows first (and no
 loss came before the first bar), or both a bar labeled as validation and a loss follow; or where the line
 before it announces training (`Epoch 3: training`).  If two such bars of different totals may be it, neither is read: give
 the training's a label, or use a preset.  Where only the full drawings are left, as in the last state of a terminal, each
 is a bar if other lines count as many epochs.  Where the lines say the epoch, a second bar of it with another total is that
-of its validation.  Bars called Iteration or Step, beside one of epochs, are the training's, and so
+of its validation.  Bars called Iteration or Step, with one of epochs, are the training's, and so
 are bars that are drawn once for each epoch, when they are full.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts epochs,
 samples or bytes has no steps and is not read, nor is one that grows by multiples of 32, which may be samples.  Beside
 steps that another format reads without their times, the bar of the training gives them.  A count with a suffix, `1.21k`, is rounded: params say to how many

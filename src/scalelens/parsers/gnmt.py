@@ -5,7 +5,7 @@ Versions: MLPerf 0.6 and 0.7
 Yields: steps, metrics, params
 Source: seq2seq/train/trainer.py, Seq2SeqTrainer.feed_data(); train.py, main()
 
-A value stands before its mean over the epoch, which is left out: time, wait for data, tokens per second and loss are those
+A value comes before its mean over the epoch, which is left out: time, wait for data, tokens per second and loss are those
 of one batch of one rank.  `step` counts batches over all epochs, from 0.  Tokens per second are metrics, because batches
 have no fixed number of tokens; those of an epoch are of the whole job.
 

@@ -1,19 +1,19 @@
-"""Steps or epochs of a log that no format knows, whose numbers stand in the lines below the one that counts.
+"""Steps or epochs of a log that no format knows, whose numbers are in the lines below the one that counts.
 
 Tool: any script that prints a heading for each step, hundredth step or epoch, and its numbers below
 Versions: a heading that counts and holds no other number; one to five lines of numbers below one of steps
 Yields: steps, phases, metrics, params
 Source: the user's own; tabular/role_table.py says which names are recognized, docs/generic.md prints them
 
-Asked after generic_lines, where that reads nothing.  What stands below a heading is of its step, up to a line without a
+Asked after generic_lines, where that reads nothing.  What is below a heading is of its step, up to a line without a
 number, or one that counts something; it is read as the numbers of one line are in generic_lines.  A time needs its unit
-there, and no time is derived from time stamps.  Below a heading such as `===== Step 3/100 =====` stand up to 40 lines, and
+there, and no time is derived from time stamps.  Below a heading such as `===== Step 3/100 =====` come up to 40 lines, and
 those without a number among them end nothing, but for another rule.  `Elapsed Time: 29.5 seconds` is since the start where it only grows; not
-where validation or saving stands between most headings.  Where two kinds of headings count steps, nothing is read; of those of epochs that stand once in each, the first counts.  The
+where validation or saving comes between most headings.  Where two kinds of headings count steps, nothing is read; of those of epochs that come once in each, the first counts.  The
 last heading, where numbers are missing that all others have, may be cut: a problem.
 
 Where no heading counts steps, those that count epochs are read.  Up to 60 lines below one are of its epoch, whatever
-stands between them: its loss, and its time with a unit (`Epoch time: 30.5 s`).  Without that, and where each heading has a
+comes between them: its loss, and its time with a unit (`Epoch time: 30.5 s`).  Without that, and where each heading has a
 time stamp, an epoch's time is that until the next heading, with the validation in it (`derived`).  Where training and
 validation have a line and a time each, that of the training is a `train` phase.
 
@@ -98,7 +98,7 @@ def _counts_alone(shape: Shape, role: str) -> bool:
 
 
 def _first_of_epochs(headings: list[Shape]) -> list[Shape]:
-    """Of headings that stand once in each epoch, the first: `Epoch 3` is before `finished training epoch 3`.
+    """Of headings that come once in each epoch, the first: `Epoch 3` is before `finished training epoch 3`.
 
     Beside `Epoch 3 begins training`, one that begins validating is none.
     """

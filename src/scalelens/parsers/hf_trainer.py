@@ -51,7 +51,7 @@ ANCHORS = (
 )  # fmt: skip
 
 _N = r"-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)"
-# What may stand before a record: a bar without a line's end, or a logger's prefix.
+# What may come before a record: a bar without a line's end, or a logger's prefix.
 _WHOLE = re.compile(
     r"(?:.*\| *\d+/\d+ \[[^]]*\]|(?P<logger>(?:\[\d{1,6}\] )?(?:\[INFO\||\d\d/\d\d/\d{4} )[^{]{9,120}(?:>>| -) ))?"
     r"\s*(\{'(?!epoch')[^{}]*'epoch': [^{}]*\})\s*$"

@@ -6,7 +6,7 @@ Yields: params, steps, metrics
 Source: HugeCTR/src/pybind/model.cpp, Model::fit()
 
 The time is that of all iterations since the record before, with the evaluations between the two.  What an evaluation
-took is printed as well, and is taken off; it is a metric, because MLPerf's lines have the phase.  The global batch stands
+took is printed as well, and is taken off; it is a metric, because MLPerf's lines have the phase.  The global batch is
 in a line of its own or in MLPerf's.  A loss is read where the line shows that its last digit is there: six decimals, or
 the learning rate after it.
 

@@ -6,7 +6,7 @@ Yields: power
 Source: ipmitool lib/ipmi_dcmi.c
 
 The reading of the moment, of the whole node; extremes and the mean since some past are not read.  The time is the
-controller's: local unless its zone is UTC or GMT (--tz), and none where its clock stands at 1970 or writes dates that could
+controller's: local unless its zone is UTC or GMT (--tz), and none where its clock is at 1970 or writes dates that could
 be of two days.
 
 Samples:

@@ -7,7 +7,7 @@ Source: slurm src/slurmd/slurmstepd; torch/csrc/distributed/c10d/ProcessGroupNCC
 interpreter's traceback; Open MPI's and MPICH's launchers
 
 The rank is the launcher's, else the one that the line names, else the one that torchrun names as the first that failed;
-srun's report of several tasks names none, as most of them end because one did.  What stands in the log before a later
+srun's report of several tasks names none, as most of them end because one did.  What is in the log before a later
 step did not end the job: only what follows the last step counts, but for what the scheduler itself says.  A step that is
 cancelled after srun reported a task's failure was cancelled because of that.  Another job's id begins another run.  A
 launcher that is interrupted (SIGINT, or SIGTERM to itself) was cancelled, and so was a process that SIGINT ended.  A
@@ -197,7 +197,7 @@ class Reader:
             self.rows.param("outcome_text", text.strip()[:_LONGEST_TEXT], line, origin=origin)
 
     def keep(self, outcome: str, end: _End) -> None:
-        """Keeps a line, as rows of steps that stand after it may come last, in a second reading of the file."""
+        """Keeps a line, as rows of steps that follow it may come last, in a second reading of the file."""
         ends = self.ends.setdefault((self.rows.part, outcome), [])
         if ends and ends[-1].line < self.last_step(self.rows.part):
             ends.clear()
@@ -247,8 +247,8 @@ class Reader:
         self.rows.part = here
 
     def end(self, part: int, last_step: int) -> None:
-        """How a part of the file ended: by what stands after its last step."""
-        # In the line of the last step it stands after that: a bar has no line end of its own, a message has one.
+        """How a part of the file ended: by what follows its last step."""
+        # In the line of the last step it comes after that: a bar has no line end of its own, a message has one.
         after = (
             (name, [end for end in self.ends.get((part, name), ()) if end.line >= last_step]) for name, _ in _TEXTS
         )

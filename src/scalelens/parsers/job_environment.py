@@ -5,7 +5,7 @@ Versions: OpenPBS and PBS Professional 13 to 2022, Torque 2 to 6, LSF 9 and 10, 
 Yields: params
 Source: openpbs src/resmom/start_exec.c; IBM Spectrum LSF, environment variables; flux-core src/shell/task.c
 
-Only assignments that stand by themselves: a trace of the shell (`+ PBS_JOBID=4`) shows what a script assigns.  PBS' ids
+Only assignments on lines of their own: a trace of the shell (`+ PBS_JOBID=4`) shows what a script assigns.  PBS' ids
 are kept without the server's name, with the index of an array.
 
 Samples:

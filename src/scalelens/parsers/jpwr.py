@@ -15,7 +15,7 @@ power.SUFFIX.HOST.PID.csv.  Suffixes that number ranks are taken off; others can
 The device is the tool's label.  A rocm device is a GCD; where only even ones give power (MI250X), each is a whole OAM.
 Before jpwr columns were numbers, followed by `timestamps`, of GPUs or GCDs: their scope is unknown, NULL.
 A rocm column of nothing but zeros is one that jpwr forces to 0, as the card lacks the counter it asks for: unknown,
-flag `forced_zero`.  Any other zero stands as printed with the flag `zero`: gc prints one for what it cannot parse.
+flag `forced_zero`.  Any other zero is kept as printed with the flag `zero`: gc prints one for what it cannot parse.
 
 Samples:
     ,timestamps,pynvml:0,pynvml:1,gh:Module Power Socket 0

@@ -7,7 +7,7 @@ Source: jube/workpackage.py, etree_repr(); jube/analyser.py; jube/conf.py
 
 A workpackage is a run, and so a part of the file, with those of its parents' parameters that it does not set itself.
 One that alone of its step depends on a single other one (CARAML's combine_energy) belongs to the run of that one.
-`describes_folder` names the folders of a run, beside the file: what lies in them is of that run.
+`describes_folder` names the folders of a run, next to the file: what lies in them is of that run.
 A parameter's value is its <selection>, else its <value>; scripts (several lines, or more than 200 characters) are left
 out, and the environment is not looked at.  Origin `environment`: what the script was given, below what logs say.
 

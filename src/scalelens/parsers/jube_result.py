@@ -118,7 +118,7 @@ def _job(row: dict[str, str], line: int, rows: Rows) -> None:
 
 
 def _energies(known: dict[str, str], line: int, rows: Rows) -> None:
-    """The energies of a job, by titles that say their unit; each once, also where it stands there in two units."""
+    """The energies of a job, by titles that say their unit; each once, also where it is there in two units."""
     found: dict[tuple[str | None, str | None], EnergyColumn] = {}
     for k, title in enumerate(known):
         if column := energy_column(k, title):

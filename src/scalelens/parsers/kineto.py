@@ -54,7 +54,7 @@ VERSION = 4
 _STEP_MARK = b"ProfilerStep#"
 _STEP = re.compile(r"ProfilerStep#\d{1,18}\Z", re.ASCII)
 _FAR_NS = 1 << 61  # the sum of two times that are nearer is a time
-HELD_BYTES = 64 << 20  # of columns; a trace that has more is read once more for what stands after its first events
+HELD_BYTES = 64 << 20  # of columns; a trace that has more is read once more for what comes after its first events
 _SMALL_BYTES = 16 << 20  # as stored; of a larger file nothing is held, because it would be too much
 _FACTS = (
     "trace_id", "host_name", "schemaVersion", "record_shapes", "profile_memory", "with_stack", "with_flops",
@@ -182,7 +182,7 @@ class _Notes:
 
 
 class _Reading:
-    """One reading of the events.  Until something else is `known`, what stands before them is taken for all metadata."""
+    """One reading of the events.  Until something else is `known`, what comes before them is taken for all metadata."""
 
     def __init__(self, trace: Trace, alone: bool, rows: Any, known: _Surroundings | None = None) -> None:
         self.trace, self.alone, self.known = trace, alone, known
@@ -354,7 +354,7 @@ class _Steps:
 
 
 class _Places:
-    """Where in two columns, of processes and threads, a process and a thread stand."""
+    """Where in two columns, of processes and threads, a process and a thread are."""
 
     def __init__(self, *columns: pa.Array) -> None:
         self.columns = columns

@@ -6,7 +6,7 @@ Yields: params
 Source: nvidia-smi, whose text names the bounds; corpus stark-sim/megatron-deepspeed-lock-clock for that of scripts
 
 `locked_clock_mhz` is the highest clock that is allowed.  It is what was asked for: a device that is too hot runs below
-it.  A file of several runs, or with several clocks, has none: the lock stands before the first line that tells one run
+it.  A file of several runs, or with several clocks, has none: the lock comes before the first line that tells one run
 from the next, and so it would be told of the wrong one.
 
 Samples:

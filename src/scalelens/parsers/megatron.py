@@ -143,7 +143,7 @@ class Reader:
         return taken
 
     def record(self, line: Line, start: re.Match[str], before: str, text: str) -> bool:
-        """One record: the text behind `iteration N/ M |`, and what stands before it."""
+        """One record: the text after `iteration N/ M |`, and what comes before it."""
         *fields, rest = text.split("|")
         if "elapsed time per iteration (" not in text:
             first = (fields[0] if fields else rest).strip()
@@ -177,7 +177,7 @@ class Reader:
         return True
 
     def numbers(self, line: Line, fields: list[str]) -> Iterator[tuple[str, float]]:
-        """Fields as key and number; keys hold parentheses and slashes, and the last colon stands before the value."""
+        """Fields as key and number; keys hold parentheses and slashes, and the last colon is before the value."""
         for field in fields:
             if field.lstrip().startswith("eta:"):
                 continue  # Apertus: a clock time, and no measurement

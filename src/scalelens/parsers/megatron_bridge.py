@@ -5,7 +5,7 @@ Versions: 0.1 and later
 Yields: metrics
 Source: src/megatron/bridge/training/utils/train_utils.py, training_log()
 
-Printed beside Megatron's record of the same step, which is the one that counts: these are metrics.  No line says its
+Printed next to Megatron's record of the same step, which is the one that counts: these are metrics.  No line says its
 step.  0 is printed for hybrid models up to 25.11.
 
 Samples:

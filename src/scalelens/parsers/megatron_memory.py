@@ -23,7 +23,7 @@ ANCHORS = ("memory (MB) |",)
 _REPORT = re.compile(r" memory \(MB\)((?: \| [a-z ]{1,99}: [\d.]+)+)")
 _RANK = re.compile(r"\[Rank (\d+)\]")
 _STEP = re.compile(r"after (\d+) iterations|iteration (\d+)")
-_LEADING = 120  # characters before a report in which its rank and step stand
+_LEADING = 120  # characters before a report in which its rank and step are
 _VALUE = re.compile(r"\| ([a-z ]+): ([\d.]+)")
 
 

@@ -1,4 +1,4 @@
-"""Megatron-LM's progress.txt beside the checkpoints: a line for each checkpoint, over all jobs of a training.
+"""Megatron-LM's progress.txt next to the checkpoints: a line for each checkpoint, over all jobs of a training.
 
 Tool: Megatron-LM (--log-progress), and forks of it
 Versions: core 0.5 and later

@@ -1,4 +1,4 @@
-"""meta.yaml of an MLflow run, and the parameters that lie in the folder beside it.
+"""meta.yaml of an MLflow run, and the parameters in the folder next to it.
 
 Tool: MLflow, file store
 Versions: 1 to 3
@@ -7,7 +7,7 @@ Source: mlflow/store/tracking/file_store.py, _make_persisted_run_info_dict(); ml
 
 Times are milliseconds since 1970, the status a number: FINISHED is taken as completed, FAILED as an error, KILLED as
 cancelled.  A file below `params` holds nothing but a value, the same bytes under many names: it is read from here, with
-the name that it has there, and stands in `files` as a document.  An experiment's own meta.yaml says nothing of a run.
+the name that it has there, and is a document in `files`.  An experiment's own meta.yaml says nothing of a run.
 
 Samples:
     artifact_uri: file:///scratch/mlruns/1/0123456789abcdef0123456789abcdef/artifacts

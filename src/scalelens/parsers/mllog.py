@@ -5,7 +5,7 @@ Versions: v0.7 to v6
 Yields: steps, phases, metrics, params
 Source: mlcommons/logging mlperf_logging/mllog/mllog.py; NVIDIA's mlperf_common/callbacks/logging.py
 
-The tag stands anywhere in a line, and several in one.  A step's time beside a loss is of that step (`instant`); without
+The tag is anywhere in a line, and several in one.  A step's time with a loss is of that step (`instant`); without
 one, as a throughput, it is a mean since the epoch or evaluation before (`epoch_mean`); Mask R-CNN's `time` is a running
 mean.  Rates are of the whole job, and a step's time follows from the global batch; those of NVIDIA's RetinaNet (SSD) are
 of one rank, which an epoch's work shows.  A rate that is said twice, as tracked_stats and by itself, is one record.  Of spans that several ranks print, the first start and stop count.

@@ -6,7 +6,7 @@ Yields: power, metrics, energy
 Source: mlcommons/logging mlperf_logging/mllog/examples/power; result_summarizer, _compute_power_node()
 
 `power_reading` is the watts of a node.  The node is the metadata's host, else the name of the file.  Whether they are
-of the wall socket (node_ac) or behind the power supply (node_dc) is told by measurement_type beside conversion_eff,
+of the wall socket (node_ac) or behind the power supply (node_dc) is told by measurement_type next to conversion_eff,
 else by a folder such as submitter-dc-power; else the scope is NULL.  `interconnect_power_est` is an estimate for a
 switch, constant for the run: its stamp is the estimate's own, years before the run in files that were seen, so that
 `ts` is NULL.  Conversion efficiency and the times of start and stop (seconds since 1970) are metrics of the node:

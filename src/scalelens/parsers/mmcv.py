@@ -74,7 +74,7 @@ class Reader:
         return True
 
     def position(self, head: re.Match[str], time: float | None, line: Line) -> dict[str, Any]:
-        """Where a record stands, and how many steps it is a mean of.  Going back is a restart."""
+        """Where a record is, and how many steps it is a mean of.  Going back is a restart."""
         epoch, index, total = int(head[7]) - 1 if head[7] else None, int(head[8]), int(head[9])
         step = index if epoch is None else epoch * total + index
         ts = iso_time(f"{head[1]}-{head[2]}-{head[3]} {head[4]}.{head[5] or '0'}") if head[1] else None

@@ -8,7 +8,7 @@ Source: mmcv/runner/hooks/logger/text.py, _dump_log(); mmengine/visualization/vi
 An object per record, with what the text log prints: `time` and `data_time` are means of a process over the iterations
 since the record before (mmengine: its window).  mmcv counts iterations from 1 over the run, or anew in each epoch, and
 does not say how many an epoch has: `step` then goes on from the last record of the epoch before.  `step` of mmengine is
-taken as it is.  `memory` is in MB.  X.log.json beside X.log says the same: one run, its records counted once (members).
+taken as it is.  `memory` is in MB.  X.log.json next to X.log says the same: one run, its records counted once (members).
 
 Samples:
     {"mode": "train", "epoch": 1, "iter": 50, "lr": 0.00198, "memory": 3378, "data_time": 0.00512, "loss_cls": 1.1023, "loss": 2.1034, "time": 0.19134}

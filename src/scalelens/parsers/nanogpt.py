@@ -6,7 +6,7 @@ Yields: steps, metrics, params
 Source: nanoGPT/train.py; llama2.c/train.py
 
 The time is that of one iteration on rank 0, with the evaluation or checkpoint before it.  mfu is a moving average of
-the tool's own formula, -100 % before it is known.  What forks print after it becomes metrics; a date may stand before.
+the tool's own formula, -100 % before it is known.  What forks print after it becomes metrics; a date may come before.
 
 Samples:
     iter 1631: loss 4.0863, time 561.94ms, mfu 38.12%

@@ -11,7 +11,7 @@ is NULL.  Before 2.13 there is a largest error in place of wrong values: `wrong`
 test of a file is another run.  A test that fails keeps its rows, and its run ends with an error.  Where a job tests the
 network and then trains in the same output, the run is the training: a test that went well says nothing of its end.
 
-With NCCL_DEBUG=INFO, lines of NCCL stand within the rows: a row is put together where it is broken between two printf()
+With NCCL_DEBUG=INFO, lines of NCCL come within the rows: a row is put together where it is broken between two printf()
 of the writer (before a side of the table), and where only one row is open at a time.  Any other broken row is a problem.
 
 Samples:
@@ -73,7 +73,7 @@ class Reader:
         self.sides: list[int] = []  # the columns with which a side begins
         self.pieces: list[Piece] = []
         self.broken: tuple[Line, list[list[str]]] | None = None  # a row that lacks pieces, and those that it has
-        self.mixed = False  # rows of several processes stand among each other
+        self.mixed = False  # rows of several processes are interleaved
         self.hosts: dict[int, tuple[str, str]] = {}  # host and device by rank
         self.open = False  # a test has begun and not ended
         self.failed = False

@@ -55,7 +55,7 @@ def read(source: Source, rows: Rows) -> str | None:
         rows.problem(None, _ALONE)
         return None
     if source.name != first:
-        return f"a table of an export of Nsight Systems, read with {first} beside it"
+        return f"a table of an export of Nsight Systems, read with {first} next to it"
     notes: list[str] = []
     try:
         with written_database(_tables(folder, rows)) as database:

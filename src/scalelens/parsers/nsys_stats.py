@@ -8,7 +8,7 @@ Source: nsys stats: a table for each report, after lines of progress, with a bla
 
 Each row becomes metrics named `WHAT of KIND NAME`.  The kind follows from the columns: kernel, call (of CUDA or of the
 operating system), range (NVTX) or operation (copies and fills).  Kernels of older versions have a row for each grid and
-block, which then stand after the name.  Times become seconds, sizes bytes: the header says the unit, MB are 10^6.
+block, which then follow the name.  Times become seconds, sizes bytes: the header says the unit, MB are 10^6.
 Percentages are left out, as they follow from the totals.  A sum over a whole recording is no time of a step.
 
 Each row of a trace (cuda_gpu_trace, cuda_api_trace, nvtx_pushpop_trace) becomes an event: of category kernel, gpu_memcpy,
@@ -16,7 +16,7 @@ gpu_memset, cuda_runtime, cuda_driver or nvtx.  Times are exact, and count from 
 is relative.  Of device work `process` is the number of the device, `thread` and `stream` its stream.  What else the
 table says is in `args`.  The rank is that of the file name (rank0), else NULL.
 
-A file is read as such where nothing but lines of nsys stands before the first table.  Reports of other columns are a
+A file is read as such where nothing but lines of nsys comes before the first table.  Reports of other columns are a
 problem: `nsys export --type sqlite` has all of it.
 
 Samples:

@@ -6,8 +6,8 @@ Yields: steps, metrics, params
 Source: the user's own
 
 Asked after generic_lines, where that reads nothing.  `Iteration took 31.1 s` has the time of one step, of the rank that
-printed it; its unit must stand there, a mean is not one, and the lines begin alike.  Lines that count batches anew without an epoch may be of
-other epochs or of other launches: they are numbered as they stand, and no time is derived from what lies between them.
+printed it; its unit must be there, a mean is not one, and the lines begin alike.  Lines that count batches anew without an epoch may be of
+other epochs or of other launches: they are numbered as they come, and no time is derived from what lies between them.
 That steps are lines is said in params (`step_origin` = lines).
 
 Samples:
@@ -96,7 +96,7 @@ def _read_times(source: Source, rows: Rows) -> str | None:
         values = _NUMBER.findall(line.text.replace("#", " "))
         seconds = float(values[skeleton.count("#", 0, skeleton.index("#", match.start()))])
         scale = 1000 if _MILLI.search(match[0].rpartition("#")[2]) else 1
-        # What stands before the time, too: where that differs from line to line, each is of other work.
+        # What comes before the time, too: where that differs from line to line, each is of other work.
         kind = " ".join((skeleton[: match.start()] + match[0].partition("#")[0]).lower().split())
         kinds[kind].append((line.number, line.rank, line.location, seconds / scale))
     records = max(kinds.values(), key=len, default=[])

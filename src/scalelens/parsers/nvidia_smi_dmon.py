@@ -7,7 +7,7 @@ Source: nvidia-smi dmon -h
 
 Columns depend on -s and on the driver, and are found by their names; the second line with a hash has the units.  Both
 come again every few rows.  Times are local (--tz) and there are none without -o DT, and no date with -o T: then the
-powers stand without a time, and a problem says so.  A dash stands for no value.  pclk (-s c) is the clock of the compute
+powers have no time, and a problem says so.  A dash stands for no value.  pclk (-s c) is the clock of the compute
 units, in MHz.
 
 Samples:

@@ -146,7 +146,7 @@ def _records(source: Source) -> Iterator[tuple[int, list[str], bool]]:
 
 
 def _with_fraction(cells: list[str], layout: _Layout) -> list[str] | None:
-    """Cells where a comma stands before the fraction of the second, as in a time that `date -Ins` put there."""
+    """Cells where a comma comes before the fraction of the second, as in a time that `date -Ins` put there."""
     k = layout.time
     time = f"{cells[k]},{cells[k + 1]}" if k is not None and k + 1 < len(cells) else ""
     return [*cells[:k], time, *cells[k + 2 :]] if k is not None and stamp_of(time) else None
@@ -235,7 +235,7 @@ def _device_of(source: Source) -> tuple[str | None, str | None]:
 
 
 def _field_of(source: Source, device: str | None, places: dict[int, int]) -> tuple[bool, str | None]:
-    """Whether power.draw.instant is read rather than a mean of a second beside it, and a sentence that says so."""
+    """Whether power.draw.instant is read rather than a mean of a second next to it, and a sentence that says so."""
     times: dict[str, list[int]] = {}
     fields: list[str] = []
     for number, cells, layout in _tables(source):

@@ -6,7 +6,7 @@ Yields: steps, metrics, params
 Source: openrlhf/trainer/ppo_trainer.py and ppo_trainer_async.py, fit()
 
 A step is generation, rewards, the update and the copy of the weights to the generators.  Its time is
-`timing/step_total`, by the clock and with the wait for samples where generation runs beside the training.  The other
+`timing/step_total`, by the clock and with the wait for samples where generation runs at the same time as the training.  The other
 times are its parts, which then overlap: they are never added up.  A record without that total gives metrics and no
 step.  The loss of the policy stays a metric: it does not fall as a training gets better.  The lines are after excerpts
 that users published.

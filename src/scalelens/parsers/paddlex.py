@@ -91,7 +91,7 @@ class Reader:
         return True
 
     def place(self, kind: str, match: re.Match[str], line: Line) -> tuple[dict[str, Any], int, bool]:
-        """Where a record stands, how many steps lie between it and the one before, and whether it is an attempt's first."""
+        """Where a record is, how many steps lie between it and the one before, and whether it is an attempt's first."""
         if kind == "det":
             epoch, step = int(match["of"]), int(match["of"]) * int(match["total"]) + int(match["index"])
         else:

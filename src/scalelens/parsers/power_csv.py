@@ -7,9 +7,9 @@ Source: the names of the columns, whose units must be said
 
 A table is ours if it has a column of times and one of power or counted energy, and none of steps, their times or rates.
 A column of power says its unit in its name (power_w, gpu0_power_mw, P (W), watts, power_watts_cpu), in a line of units
-below the header, or in its cells (21.7 W, whatever the name): else it is refused.  `W` alone is one beside V, A or Wh.  A column of energy says its unit in its name (PACKAGE_ENERGY (J), cpu_energy_kwh), and is read where it only
+below the header, or in its cells (21.7 W, whatever the name): else it is refused.  `W` alone is one next to V, A or Wh.  A column of energy says its unit in its name (PACKAGE_ENERGY (J), cpu_energy_kwh), and is read where it only
 grows, from five rows on: a counter, which may begin anew.  One that goes up and down can be of each interval or of
-something else, and is not read, nor is one that grows by little beside its first number, unless its name says that it
+something else, and is not read, nor is one that grows by little compared to its first number, unless its name says that it
 counts.  Energies that are of intervals by their name (energy_delta_j) add up.  A column may be a series of Prometheus
 with its labels, as in Grafana's CSV.
 The header may be the last comment above the rows, and the cells of a row may go on in the next line.  Of a table with
@@ -20,9 +20,9 @@ unit in the column's name must agree.  A smaller number counts from an unknown z
 says its unit; else it is refused.
 
 The device is what columns gpu, gpu_id, device, uuid, domain, component, sensor, rail, socket, zone, channel, label, ...
-hold: the fewest of them that tell the sensors apart; in a wide table what the column's name says beside power and its
+hold: the fewest of them that tell the sensors apart; in a wide table what the column's name says apart from power and its
 unit, of gpu0 the number.  Left out are the slot and plugs of a graphics card whose board has a power; means, smoothed
-copies and other tools' figures beside the power that they are of; outputs beside their input; powers of processes.  A
+copies and other tools' figures next to the power that they are of; outputs next to their input; powers of processes.  A
 power without a word is the total of others where it is never below their sum.  A column gpu that holds a use, and words
 that name phases, are no devices; where words change from row to row at times of their own, nothing tells, and the file
 is refused, as are rows that follow each other in quick groups.  In JSON a sample may have a list of devices, and
@@ -127,7 +127,7 @@ def read(source: Source, rows: Rows) -> str | None:
 
 
 def _is_of_gpu(source: Source, layout: PowerLayout) -> bool:
-    """Whether powers beside a program are of its whole GPU, of which no tool knows a program's share.
+    """Whether powers next to a program are of its whole GPU, of which no tool knows a program's share.
 
     So they are where a column numbers the GPU and each GPU had one program.
     """

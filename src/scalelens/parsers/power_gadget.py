@@ -7,7 +7,7 @@ Source: Intel Power Gadget; closed, by its output
 
 A row is the mean power since the row before, at seconds since the log began; the time of day has no date and is not
 read.  The energy is the tool's own count since the log began: of the lines below the table where they are there, with
-six digits, else of its last row.  `IA` are the cores and `GT` the graphics, parts of the processor; DRAM is beside it.
+six digits, else of its last row.  `IA` are the cores and `GT` the graphics, parts of the processor; DRAM is apart.
 A domain that the processor does not count is zero all the time: its energy is unknown.  The tool for macOS writes
 DRAM's energy in another unit than its power: where the two do not fit, a domain is not read.
 
@@ -35,7 +35,7 @@ _TOTAL = re.compile(rf"Cumulative ({_WORDS}) Energy_(\d{{1,2}}) \(Joules\) = (\d
 _ELAPSED = re.compile(r"Total Elapsed Time \(sec\) = (\d{1,12}\.\d{6})\s*\Z")
 _BELOW = re.compile(r"(?:Total|Measured|Cumulative|Average) ")
 _TIME = "Elapsed Time (sec)"
-_LOOKED_AT = 5  # lines in which the header must stand
+_LOOKED_AT = 5  # lines in which the header must be
 _LITTLE_J = 0.5  # below it rounding decides
 
 

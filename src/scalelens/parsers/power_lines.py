@@ -3,10 +3,10 @@
 Tool: scripts, as a loop of date and nvidia-smi --query-gpu=power.draw --format=csv,noheader
 Versions: any
 Yields: power
-Source: the unit beside each number
+Source: the unit next to each number
 
 Each line of such a file begins with a time, or ends with `at` and a date, and holds a number of watts, milliwatts or
-kilowatts.  The level of a log's message may stand before the time.  Lines that begin with # are comments.  A sample may continue on the next line, if that begins with a blank or
+kilowatts.  The level of a log's message may come before the time.  Lines that begin with # are comments.  A sample may continue on the next line, if that begins with a blank or
 a colon.  A line with nothing but a time, as `date` prints it, holds for the lines of power below it, half of which at
 least hold one: `ipmitool sdr` and `sensor` print sensors so.
 The time is a date with or without a zone (without: local, --tz), a number since 1970, a number with `s` or `ms`, which
@@ -181,7 +181,7 @@ def _sample_of(text: str) -> _Sample | None:
 
 
 def _powers_in(text: str) -> list[tuple[str | None, str]]:
-    """The powers that stand after a time, with the words before each; none where these say too little, or anything else."""
+    """The powers that follow a time, with the words before each; none where these say too little, or anything else."""
     found = [*WATTS.finditer(text)]
     labels = [
         _label(text[end : each.start()]) for end, each in zip((0, *(each.end() for each in found)), found, strict=False)

@@ -23,7 +23,7 @@ from scalelens.tabular.cells import head_lines, lines_of
 VERSION = 1
 
 _RAPL = re.compile(r"\bRAPL\b|pkg-\d")
-_NOT_OF_CPUS = re.compile(r"\b(?:dram|psys|uncore|core)\b", re.IGNORECASE)  # -D shows them beside
+_NOT_OF_CPUS = re.compile(r"\b(?:dram|psys|uncore|core)\b", re.IGNORECASE)  # -D shows them too
 _SAMPLE = re.compile(r"\s*(\d\d:\d\d:\d\d)\s")
 
 

@@ -6,7 +6,7 @@ Yields: power, energy
 Source: Prometheus, HTTP API, range queries; dcgm-exporter etc/default-counters.csv; ipmi_exporter docs/metrics.md;
     kepler docs/metrics; scaphandre docs_src/references/metrics.md; node_exporter collector/rapl_linux.go
 
-DCGM_FI_DEV_POWER_USAGE is watts of a GPU, and so is its _INSTANT, which is left out beside it;
+DCGM_FI_DEV_POWER_USAGE is watts of a GPU, and so is its _INSTANT, which is left out where both are there;
 ipmi_dcmi_power_consumption_watts is of a node.  Kepler and node_exporter count joules, dcgm-exporter millijoules,
 Scaphandre's powers are microwatts; other series whose names end in _watts are powers of what their words say.  Shares of
 containers and processes, limits and means are not read.  The node is the label Hostname, else instance without its port.

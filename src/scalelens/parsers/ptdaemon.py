@@ -5,7 +5,7 @@ Versions: 1.9 to 1.11
 Yields: power
 Source: mlcommons/power-dev compliance/check.py, get_avg_power()
 
-Watts of the whole analyzer stand first; those of its channels, which may follow, are parts of them and not read.  A
+Watts of the whole analyzer come first; those of its channels, which may follow, are parts of them and not read.  A
 negative number is a reading that failed.  What is plugged into the analyzer is not said: the scope is NULL.  Times are
 local (--tz), with the month first.
 

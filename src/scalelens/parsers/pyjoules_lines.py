@@ -5,7 +5,7 @@ Versions: 0.4 to 0.5
 Yields: energy
 Source: powerapi-ng/pyJoules pyJoules/handler/print_handler.py
 
-A line is a section; what its numbers are stands in `pyjoules`.
+A line is a section; what its numbers are is said in `pyjoules`.
 
 Samples:
     begin timestamp : 1700000000.25; tag : train; duration : 12.5; package_0 : 812500000.0; dram_0 : 62500000.0; nvidia_gpu_0 : 3125000

@@ -67,7 +67,7 @@ _TORCHVISION = re.compile(r"Epoch: \[\d+(?:/\d+)?\]  \[")
 _FIRST = "the only record of its kind has no accuracy at its end: it may be cut, so it is not read"
 _COLUMNS = {"Time": "step_s", "Data": "data_s", "Loss": "loss", "Acc@1": "accuracy", "Prec@1": "accuracy"}
 _HUNDRED = pa.scalar(100.0, FLOAT)  # without a type, Arrow would look for time libraries each time
-_Meters = tuple[tuple[str, bool], ...]  # names of a record's numbers, and whether a mean stands behind each
+_Meters = tuple[tuple[str, bool], ...]  # names of a record's numbers, and whether a mean follows each
 
 
 class _Log:
@@ -274,7 +274,7 @@ class Reader:
         self.rows.put_columns("steps", whose | row | {"value_kind": "instant", "averaged_steps": 1})
 
     def position(self, head: re.Match[str], text: str, line: Line) -> dict[str, Any] | None:
-        """Where a record stands, or None for one that was printed just before."""
+        """Where a record is, or None for one that was printed just before."""
         index, total = int(head[2]), int(head[3])
         if head[1] and self.run != (run := (total, self.model)):
             if self.run is not None:
@@ -323,7 +323,7 @@ def _whose(line: Line, log: _Log) -> tuple[int | None, str | None]:
 
 
 def _label_text(rank: int | None, place: str | None) -> str:
-    """The label of a launcher, behind which several writers may stand."""
+    """The label of a launcher, after which several writers may come."""
     return ":".join(str(label) for label in (rank, place) if label is not None)
 
 

@@ -6,12 +6,12 @@ Yields: energy
 Source: linux Documentation/power/powercap/powercap.rst; the user's own script
 
 A column of times (a date, or a number since 1970) and one or more whose names end in energy_uj: counters of microjoules,
-each a sensor named by what stands before it, or by a column domain, zone, name, socket, ...  A counter passes its
+each a sensor named by what comes before it, or by a column domain, zone, name, socket, ...  A counter passes its
 largest value and begins at 0 again, after a few minutes to hours.  A column max_energy_range_uj says at which value: the
 energy is then exact, as long as it passes it once between two rows.  Without it the ranges of Intel's processors are
 tried: one is taken if the counter was about to reach it, by its pace in the other rows.  Else the energy is what was
 counted at least (flag `reset`).  Values that go up and down are not a counter and are refused, as are rows of the same time that no
-known column tells apart; beside a column of durations they are energies of runs, which are read as such.
+known column tells apart; with a column of durations they are energies of runs, which are read as such.
 
 Samples:
     timestamp_unix,energy_uj
@@ -54,7 +54,7 @@ _Row = tuple[int, list[str]]
 
 class _Layout(NamedTuple):
     time: int
-    counters: dict[int, str | None]  # by column: what the name says beside energy_uj
+    counters: dict[int, str | None]  # by column: what the name says apart from energy_uj
     range: int | None
     names: list[int]  # columns that can name the sensor
     node: int | None

@@ -8,7 +8,7 @@ Source: rocm_smi.py, showPower() and printCSV()
 A row for each card, or a line of JSON for all of them; the column is `Average Graphics Package Power (W)` (to MI200), `Current Socket Graphics Package
 Power (W)` (MI300) or both.  The only time is that of a column which a script put before the others, or called timestamp, time or date, or
 that of a line with nothing but a time, as `date +%s` prints it, which holds for the rows after it.  Without one the
-powers stand without a time, and a problem says so.  `N/A (Secondary die)`: the other card of an MI250 has the power of
+powers have no time, and a problem says so.  `N/A (Secondary die)`: the other card of an MI250 has the power of
 both, so it is a whole OAM.
 
 Samples:
@@ -34,7 +34,7 @@ _OBJECT = re.compile(r'\s*\{"card\d+": \{.*Graphics Package Power \(m?W\)"')
 _HEADER = re.compile(r"(?:[\w ]{1,20},)?device,.*Graphics Package Power \(m?W\)")
 _SCALES = factors("W", "mW")
 _TIMES = ("timestamp", "time", "date", "datetime")
-_LOOKED_AT = 5  # lines in which a header must stand
+_LOOKED_AT = 5  # lines in which a header must be
 
 
 def recognise(head: bytes, name: str) -> bool:

@@ -5,7 +5,7 @@ Versions: ROCm 6.2 and later, one process per file
 Yields: events, params
 Source: rocprofiler-sdk/source/lib/output/generateJSON.cpp, write_json()
 
-Names stand before the records that use them: kernels by `kernel_id`, API calls by `kind` and `operation`.  Kernels are
+Names come before the records that use them: kernels by `kernel_id`, API calls by `kind` and `operation`.  Kernels are
 category kernel, copies gpu_memcpy, everything else is of its kind in lower case (hip_runtime_api, rccl_api).  Of device
 work `process` is the number of the GPU, `thread` the queue, `stream` the stream where the record has one, else the queue.
 Times count from a clock of the node: `trace_clock` is relative.  `args` is the record itself.  A line is its number.
@@ -146,7 +146,7 @@ def read(source: Source, rows: Rows) -> None:
 
 
 def _preamble(blocks: Iterator[bytes]) -> tuple[bytes, bytes]:
-    """What stands before the records, and what was read of them."""
+    """What comes before the records, and what was read of them."""
     text = bytearray()
     for block in blocks:
         seen = len(text)

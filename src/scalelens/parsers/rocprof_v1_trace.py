@@ -5,7 +5,7 @@ Versions: ROCm 4 to 6: real files of ROCm 5
 Yields: events, params
 Source: ROCm/rocprofiler: bin/tblextr.py and bin/dform.py, gen_api_json(), gen_ops_json()
 
-Metadata names the processes.  What `GPUn` ran is category kernel, what stands under `COPY` gpu_memcpy or gpu_memset;
+Metadata names the processes.  What `GPUn` ran is category kernel, what is under `COPY` gpu_memcpy or gpu_memset;
 calls are hip_api, hsa_api or kfd_api, ranges of roctx marker.  Of device work `process` is the number of the GPU as
 rocprof counts it, `thread` and `stream` its stream; of the host they are the process and thread ids.
 

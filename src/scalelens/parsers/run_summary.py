@@ -8,7 +8,7 @@ Source: the user's own; tabular/role_table.py says which names are recognized
 Asked last, as generic_csv is.  `mean_step_sec`, `avg_batch_time_ms` become rows `run_mean`, `median_...` and `p50_...`
 rows `run_median`, without a step, of the whole job and, from a list of objects that each name their rank, of each rank.
 `averaged_steps` is the number of steps that the object says it timed.  Of both the median counts in statistics.  A rate
-stands beside the mean alone.  Settings become params; all other numbers are metrics, under their names joined by dots.
+is next to the mean alone.  Settings become params; all other numbers are metrics, under their names joined by dots.
 Of two names for one thing neither is read.  A rate that does not fit the batch and the mean time is a problem, and not the
 rate of the run: it may be of one device, of other steps, or wrong.
 
@@ -133,7 +133,7 @@ def _contradictions(summary: Mapping[str, Any], rows: Rows, lines: Mapping[str, 
 
 
 def _misfit(summary: Mapping[str, Any], params: Mapping[str, Any], name: str) -> str | None:
-    """How a rate contradicts the batch and the mean time beside it; None where it fits, or nothing can be said."""
+    """How a rate contradicts the batch and the mean time next to it; None where it fits, or nothing can be said."""
     role, scope = read_name(name)
     rate, means = json_number(summary[name]), _statistics(summary).get("run_mean", [])
     if role != "samples_per_s" or not rate or rate < 0 or len(means) != 1 or means[0][1] <= 0:
@@ -185,7 +185,7 @@ def _is_ranks(parts: Any) -> bool:
 
 
 def _where(text: bytes) -> dict[str, int]:
-    """Line of each key, where it stands first."""
+    """Line of each key, where it comes first."""
     lines: dict[str, int] = {}
     for line, content in enumerate(text.split(b"\n"), 1):
         for key in re.findall(rb'"([^"\\]*)"\s*:', content):

@@ -6,7 +6,7 @@ Yields: power
 Source: hubblo-org/scaphandre src/exporters/json.rs
 
 Microwatts since the report before, at the time of `timestamp` (seconds since 1970); the power of a machine is that of
-its platform where it has such a counter, else of its sockets and memory: it holds what is measured beside it (scope
+its platform where it has such a counter, else of its sockets and memory: it holds what is measured next to it (scope
 `total`).  Reports are one array, one object in each line, or follow each other.  The powers of processes (`consumers`)
 are shares of it, and not read.
 

@@ -5,7 +5,7 @@ Versions: Slurm 17 to 25
 Yields: params
 Source: slurm src/common/env.c, src/srun, src/slurmd
 
-Only assignments that stand by themselves: a trace of the shell (`+ SLURM_NTASKS=4`) shows what a script assigns, not
+Only assignments on lines of their own: a trace of the shell (`+ SLURM_NTASKS=4`) shows what a script assigns, not
 what Slurm did.  SLURM_NNODES is that of a step where it differs from the job's.  The id of another job begins another run.
 
 Samples:

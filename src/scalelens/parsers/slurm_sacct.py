@@ -6,7 +6,7 @@ Yields: jobs, params
 Source: slurm src/sacct/print.c; src/plugins/data_parser
 
 A row for each job and step; each job is a part of the file, which its job id joins with the job's logs.  Devices are
-`gres/gpu` of what was allocated; types of them beside it say the same again.  COMPLETED says only that the script's
+`gres/gpu` of what was allocated; types of them next to it say the same again.  COMPLETED says only that the script's
 last command did not fail: no outcome.  Without a header only what is plain from its form is read: id, state, times,
 TRES; and the elapsed time where it agrees with them.  Times are local where no zone is given (--tz); JSON's are UTC.
 

@@ -6,9 +6,9 @@ Yields: jobs, params
 Source: slurm src/api/job_info.c, slurm_sprint_job_info()
 
 `Key=Value` in a block of indented lines, or all in one (-o).  Values may hold blanks and `=`: only keys that are known
-are read, each where it stands first.  Of a job that has ended the allocation counts (AllocTRES, before Slurm 23 TRES),
+are read, each where it comes first.  Of a job that has ended the allocation counts (AllocTRES, before Slurm 23 TRES),
 never what was asked for, and says the joules where Slurm accounts for them; a pending job has a range for NumNodes, and a running one an end that is only planned.
-The row stands at WorkDir, which comes after all that is read.  Times are local (--tz).
+The row is at WorkDir, which comes after all that is read.  Times are local (--tz).
 
 Samples:
     JobId=4711 JobName=train

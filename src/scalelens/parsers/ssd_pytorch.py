@@ -7,7 +7,7 @@ Source: ssd.pytorch/train.py, train()
 
 The timer is of one iteration, from its images in memory to the end of the update, on the host: the wait for data is not
 in it, and without a synchronization only the loss waits for the device.  It is printed before the iteration, mostly every
-tenth, and stands at the end of the line of the one before, since that line is not ended.
+tenth, and is at the end of the line of the one before, since that line is not ended.
 
 Samples:
     timer: 0.2512 sec.

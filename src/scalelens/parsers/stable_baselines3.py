@@ -6,7 +6,7 @@ Yields: steps, metrics, params
 Source: stable_baselines3/common/on_policy_algorithm.py and off_policy_algorithm.py, dump_logs();
     stable_baselines3/common/logger.py
 
-What its times mean stands in parsing/environment_steps.py.  Its three writers print the same values: beside a
+What its times mean is said in parsing/environment_steps.py.  Its three writers print the same values: next to a
 progress.csv of the same steps, progress.json and log.txt repeat it, and their rows do not count.
 
 Samples:

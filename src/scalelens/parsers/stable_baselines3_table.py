@@ -6,7 +6,7 @@ Yields: steps, metrics, params
 Source: stable_baselines3/common/logger.py, HumanOutputFormat.write()
 
 The same values as in its progress.csv, with three significant digits and names that are cut to a length, by section; what
-its times mean stands in parsing/environment_steps.py.  Tables of an evaluation name no iteration.  A row
+its times mean is said in parsing/environment_steps.py.  Tables of an evaluation name no iteration.  A row
 leads to the line that ends its table; one that is cut, or has something else printed into it, is a problem.
 
 Samples:

@@ -11,7 +11,7 @@ is the number of the event.  The time at which a step was first written is the m
 1970: whatever lies between two of them, evaluation too, is in their difference.  What a step counts (iterations,
 epochs, samples) is not said.  A tag that goes back to a step before its last one is a restart.
 
-Detectron2 and MMEngine write `time` beside `data_time`, seconds of an iteration: there steps have a time, a median or
+Detectron2 and MMEngine write `time` and `data_time`, seconds of an iteration: there steps have a time, a median or
 mean over the last of them (running_mean), their loss and their learning rate.  Where one tag says by its name that it is
 the time of a step, and its unit (`perf/step_time_s`, `train/step_time_ms`), its values are that; of several such tags
 the first counts.  torchtitan's `time_metrics/end_to_end(s)` is a mean over the steps since the values before, but for

@@ -5,7 +5,7 @@ Versions: 0.1 to 1.0
 Yields: params, steps, metrics
 Source: pytorch-image-models/train.py, train_one_epoch(), validate() and main()
 
-`Time` and its rate are of one update, what stands in brackets is a mean since the epoch's start and left out.  The rate
+`Time` and its rate are of one update, what is in brackets is a mean since the epoch's start and left out.  The rate
 is of the whole job; the process that prints is rank 0, in old versions one of each node.  Times have three decimals: the
 global batch is not computed from them, but taken where the log says it.
 

@@ -102,7 +102,7 @@ def _pool(pool: Any) -> list[int] | None:
 
 
 def _shown(value: Any) -> str:
-    """What stands in the place of a value: a pickle may nest lists deeper than Python can print."""
+    """What is in the place of a value: a pickle may nest lists deeper than Python can print."""
     return value if isinstance(value, str) else str(value) if isinstance(value, int | float) else type(value).__name__
 
 

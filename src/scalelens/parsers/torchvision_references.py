@@ -120,7 +120,7 @@ class Reader:
         self.rows.metrics(line.number, line.rank, line.location, row["step"], metrics)
 
     def position(self, epoch: int, index: int, total: int, log: _Log, line: Line) -> None:
-        """Where a record of the training stands: going back is a restart, with other batches another run."""
+        """Where a record of the training is: going back is a restart, with other batches another run."""
         if (epoch, index) <= log.at and total != self.total:
             self.rows.new_part()
             self.logs.clear()

@@ -21,7 +21,7 @@ from scalelens.parsing.rows import Rows
 VERSION = 1
 ANCHORS = ("{'actor_rollout_ref': {",)
 
-_LABEL = r"(?:\(\w{1,99} pid=\d+(?:, ip=[\d.]+)?\) )?"  # Ray's, where another launcher's stands before it
+_LABEL = r"(?:\(\w{1,99} pid=\d+(?:, ip=[\d.]+)?\) )?"  # Ray's, where another launcher's comes before it
 _BEGIN = re.compile(rf"({_LABEL})\{{'actor_rollout_ref': \{{")
 _MORE = re.compile(rf"({_LABEL}) +[]'\"{{}}\[(]|\(\w{{1,99}} pid=\d")
 _ENTRY = re.compile(r"'(\w{1,99})': (?:(\d{1,9})(?=[,}]|$)|'([^']{1,999})'(?=[,}]|$))?")
@@ -59,7 +59,7 @@ class Reader:
             self._entries(line.text[more.end(1) :], line.number)
 
     def _entries(self, text: str, number: int) -> None:
-        """Notes the facts among the entries of a line.  Keys of one dictionary stand in one column."""
+        """Notes the facts among the entries of a line.  Keys of one dictionary are in one column."""
         for entry in _ENTRY.finditer(text):
             while self.path and self.path[-1][0] >= entry.start():
                 self.path.pop()

@@ -1,4 +1,4 @@
-"""W&B's own record of a run, run-ID.wandb: what the client keeps while it is offline, and beside an upload.
+"""W&B's own record of a run, run-ID.wandb: what the client keeps while it is offline, and what it keeps during an upload.
 
 Tool: Weights & Biases client, in any mode but `disabled`
 Versions: 0.12 to 0.31; files of 0.19, 0.29, 0.30 and 0.31 were at hand
@@ -16,12 +16,12 @@ the calls of log() unless the script gave it: then, as `--map step=_step` does, 
 nothing shows what it counts, no time of a step is made of the stamps, and the note says so.
 
 Settings are facts under their own names and canonical ones, last values last; so are name, group, project, tags, host,
-GPU and command, where the client keeps them here: before 0.20 they stand in wandb-metadata.json.  Power of GPUs is
+GPU and command, where the client keeps them here: before 0.20 they are in wandb-metadata.json.  Power of GPUs is
 `power`, their use and memory are metrics with their device; clients before 0.18 average over 30 s.  The client writes in
 blocks of 32 KiB: what a killed run logged last may be missing.
 
-Output lines are read as the log that they are, in a part of their own, where `line` counts them, unless they stand in
-files/output.log beside the record: clients of 0.19, 0.29 and 0.30 leave it empty or write none while they are offline.
+Output lines are read as the log that they are, in a part of their own, where `line` counts them, unless they are in
+files/output.log next to the record: clients of 0.19, 0.29 and 0.30 leave it empty or write none while they are offline.
 A step that the log has as well counts once.
 """
 

@@ -8,11 +8,11 @@ Source: the page's table of runs; its own columns are Name, State, Notes, User, 
 Which columns the page exports is the user's choice: it is known by `Name` with `Created` and `Runtime`, with the ID that
 W&B gives a run, or with names that W&B gave all of them (`bright-sweep-3`).  A table by the API has a name and the last
 `_step` and `_runtime` in each row; the names all differ, and `_step` does not grow from row to row, or each row has the
-state of its run.  Settings and last values may have names that begin with `config.` and `summary.`, or stand as objects
+state of its run.  Settings and last values may have names that begin with `config.` and `summary.`, or are objects
 in columns `config` and `summary`, as the script of W&B's documentation writes them.
 
 Each row is a run, a part of the file.  `Runtime` is the time of the run in seconds.  A finished run is taken as
-completed, one that crashed or failed as an error, a killed one as cancelled.  Settings and last values stand beside
+completed, one that crashed or failed as an error, a killed one as cancelled.  Settings and last values are next to
 each other, and only a slash in a name shows a value that was logged: what has none is a fact under its own name and
 canonical ones, and each number is a metric without a step.  No row is a step: what was logged last is not the course of
 a training.  Where the history of a run is at hand as well, both are runs of their own.

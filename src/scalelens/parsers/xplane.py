@@ -13,7 +13,7 @@ Times have picoseconds; they become the nearest nanosecond.  With the start of t
 Environment` has, they count from 1970: `trace_clock` is unix.  Without it they are relative.  The rank is that of the
 file name (rank0), else NULL.
 
-JAX writes trace.json.gz beside it, of the same profile.  Where that is there, it alone gives events, so that nothing
+JAX writes trace.json.gz next to it, of the same profile.  Where that is there, it alone gives events, so that nothing
 counts twice; a file without it gives its own.
 """
 

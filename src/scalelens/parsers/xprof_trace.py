@@ -11,7 +11,7 @@ is relative.  The trace knows no rank: it is that of the file name (rank0), else
 Processes and threads are named by metadata that goes before the events.  What runs on a device's stream
 (`/device:GPU:0`, `Stream #13(Compute)`) is category kernel, or gpu_memcpy or gpu_memset by its name; other threads of a
 device (XLA Modules, Steps, Framework Ops) describe that work again and are gpu_user_annotation, but for `XLA Ops` of a
-TPU, which has no streams: kernel, but for loops and branches (while, conditional, call), which stand around theirs.
+TPU, which has no streams: kernel, but for loops and branches (while, conditional, call), which are around theirs.
 What runs on the host is cpu_op.  `correlation` is the argument correlation_id.  `train_step` is not known: the group_id
 of events counts groups, not steps.
 

@@ -8,7 +8,7 @@ Source: xtuner/v1/train/trainer.py, Trainer._log_step()
 Each rank prints its own record, with its own time and tokens: the rows of steps have no tokens of the global batch, and
 those of the rank are metrics.  `time` begins when the data is there: the time of a step is the wait for data and `time`.
 `tgs` is tokens of the rank by `time`, `e2e_tgs` tokens since the start by the whole time.  GB are powers of 1024.  The
-peak of memory is that of the run, in later versions that of the step.  The rank's own loss is a metric.  The epoch stands
+peak of memory is that of the run, in later versions that of the step.  The rank's own loss is a metric.  The epoch is
 as printed, and may differ between ranks.
 
 Samples:

@@ -8,7 +8,7 @@ Source: megatron/training.py of such a fork, around ZeusMonitor.begin_window() a
 An energy is the sum over the GPUs that the process listed before as monitored, which are those of its own node: of a
 job of two nodes half the energy.  `device` lists them all; the node is not told.  Intervals follow each other: `ts`
 counts their seconds, without what lies between them.
-Watts are the mean of the interval, and stand with the fork's own ratios in `metrics`, at the interval's last step.
+Watts are the mean of the interval, and are with the fork's own ratios in `metrics`, at the interval's last step.
 
 Samples:
     [Zeus] Started monitoring GPUs: [0, 1, 2, 3]

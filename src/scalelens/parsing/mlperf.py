@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 
+# What follows the name of a machine: ` n4 (32x B200-SXM-180GB)`, ` n4`, ` (8x NVIDIA GB200 NVL72)`.
+_SIZE = re.compile(r"(?: n(?P<nodes>\d{1,5})|(?= ?\())(?: ?\(\d{1,6}x [^()]*\))?\Z")
 _PLATFORM = re.compile(r"(?:(?P<nodes>\d+)x)?(?:(?P<box>.+)x(?P<devices>\d+)x?(?P<model>[A-Z]+\d\S*)|(?P<name>.+))")
 
 _MOST_HELD = 1000  # rows that are kept back; then they are taken as printed
@@ -34,9 +36,11 @@ class _Platform(NamedTuple):
 
 def platform_of(name: str) -> _Platform | None:
     """The parts of a platform's name, in the form that submitters of servers use; None for an empty name."""
-    if not (match := _PLATFORM.fullmatch(name[:200])):
+    size = _SIZE.search(name[:200])
+    if not (match := _PLATFORM.fullmatch(name[: size.start() if size else 200])):
         return None
-    return _Platform(match["box"] or match["name"], match["nodes"], match["devices"], match["model"])
+    nodes = match["nodes"] or (size["nodes"] if size else None)
+    return _Platform(match["box"] or match["name"], nodes, match["devices"], match["model"])
 
 
 class CountedSteps:

@@ -6,7 +6,7 @@
 --   validation separately.
 --
 -- Formula: epochs_done is the epoch as logged where the log gives fractions.  Where it only counts epochs, the k-th of
---   the n records of an epoch stands at k / n within it, so that its last record, and its validation, stand at its end.
+--   the n records of an epoch is at k / n within it, so that its last record, and its validation, are at its end.
 --   tokens and energy_j are sums over the steps logged so far; steps before the first record count as tokens like it.
 --
 -- Assumptions: Where the first training record is of epoch 0, epochs are counted from 0; else from 1.  The records of an

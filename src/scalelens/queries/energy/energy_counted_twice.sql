@@ -7,7 +7,7 @@
 --
 -- Formula: once_j by the rule of reported_energy over the runs' windows; sum_j = sum over the runs of reported_j.
 --
--- Assumptions: Machines that a tool describes alike, or that have one name, are one machine.  A measurement that stands in
+-- Assumptions: Machines that a tool describes alike, or that have one name, are one machine.  A measurement that is in
 --   the files of two runs, with the same end, length and energy, is copied, and not measured twice.
 --
 -- Limits: Twins of a cluster that have no names look like one machine: then the sum is right, which the note says.

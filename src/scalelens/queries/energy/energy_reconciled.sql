@@ -69,7 +69,7 @@ sensors AS (
         AND t.node IS NOT DISTINCT FROM i.node AND t.device IS NOT DISTINCT FROM i.device
         AND t.scope IS NOT DISTINCT FROM i.scope
     WHERE energy_j IS NOT NULL),
--- A row of EAR is of one node; the same job may stand in several files.
+-- A row of EAR is of one node; the same job may be in several files.
 accounted AS (
     SELECT run_id, job_id, step_id, max(nodes) AS nodes, max(energy_j) AS energy_j, max(elapsed_s) AS elapsed_s
     FROM (

@@ -1,4 +1,4 @@
--- MLPerf's official energy of each node and switch, beside the integral over the run.
+-- MLPerf's official energy of each node and switch, with the integral over the run.
 --
 -- Answers: What energy does MLPerf Training's rule give?
 --   And what was measured during the run?

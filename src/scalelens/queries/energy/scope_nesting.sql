@@ -2,7 +2,7 @@
 --
 -- Answers: Which energies are parts of another and must not be added to it?
 --   A GPU is a part of its module, a CPU of its Grace, everything of its node.  What a tool calls a total, and a board's
---   input rail, hold what the same file measures beside them.  `other` is a sensor of which nothing says what it covers:
+--   input rail, hold what the same file measures next to them.  `other` is a sensor of which nothing says what it covers:
 --   it is a part of its file's total, and of its node.  No other query says what nests.
 --
 -- Helper: used by energy_integrated and reported_energy

@@ -12,7 +12,7 @@
 --   `unknown`: such an effect cannot be excluded; more_jobs says how many more jobs would show it.  Where its jobs
 --   mostly ran one after the other, its rival is `its time`: jobs of others in between would tell.
 --   Nodes that were in the same runs are one suspect: node-a+node-b.  Where ranks were measured one by one, what
---   outlier_gpus says of the node is evidence beside the verdict; it does not change it.
+--   outlier_gpus says of the node is further evidence; it does not change the verdict.
 --   Suspects may be nodes (run_nodes), settings that count as neutral, among them versions of libraries, or hours: days
 --   and hours of the day, in the time zone of the logs.  Settings that change speed separate configurations instead.
 --
@@ -87,7 +87,7 @@ SELECT name AS suspect, verdict, slowdown, low AS slowdown_low, high AS slowdown
         WHEN 'unknown' THEN CASE
             WHEN rivals = 'its time' THEN 'jobs with it ran one after the other, so time may hide or explain a difference; jobs of others in between would tell'
             WHEN more_jobs IS NULL THEN format('jobs scatter too much to show an effect of {:g} %', 100 * effect::DOUBLE)
-            WHEN n_jobs = 0 THEN format('never beside comparable jobs without it; about {} would show {:g} %', more_jobs, 100 * effect::DOUBLE)
+            WHEN n_jobs = 0 THEN format('no comparable jobs without it; about {} would show {:g} %', more_jobs, 100 * effect::DOUBLE)
             ELSE format('too few jobs: about {} more would show {:g} %', more_jobs, 100 * effect::DOUBLE) END
     END AS note, run_ids
 FROM blamed LEFT JOIN beside USING (name) LEFT JOIN runs_with ON label = string_split(name, '+')[1]

@@ -7,7 +7,7 @@
 --   is at least 2/n of all waiting (3/4 is always enough), and its lateness is at least 1 % of its steps.
 --   Lateness is how much later it arrives than the last but one, summed over its collectives in the group where that
 --   sum is largest.  Three things are compared with it: how much longer than the median of that group's other ranks it
---   waits for data (`input`), computes without communication (`gpu`), computes with what communication beside it adds
+--   waits for data (`input`), computes without communication (`gpu`), computes with what communication adds
 --   (`contention`), or communicates in other groups (`upstream`: it passes on what another rank causes).  The first that
 --   makes up half of the lateness is the cause; if none does, it is `host`.
 --   `network`: once all ranks have arrived, the collectives of its group take longer than those of other groups of the

@@ -3,8 +3,8 @@
 -- Answers: Is a GPU, or a whole node, slow?
 --   If a rank keeps the others waiting, is the reason its GPU, its host, its data or the network?
 --   A rank is judged among its peers, the ranks of its pipeline stage, by its own compute time, without communication.
---   The step time does not count: waiting makes it equal for all.  Neither does what communication beside kernels adds
---   to them: a rank that arrives first computes beside collectives that wait, and takes longer for it.
+--   The step time does not count: waiting makes it equal for all.  Neither does what communication adds
+--   to them: a rank that arrives first computes while collectives wait, and takes longer for it.
 --   `slow`: it computes longer than the others by the threshold, less what is uncertain (2.6 standard errors and a
 --   twentieth of what was taken out as contention, at most a fifth of the threshold), and by half of the threshold in
 --   half of the steps; z is above 2 and q below 0.03 (work_scores).  Or its node is slow as a whole (node_scores) and it
@@ -16,7 +16,7 @@
 --   0.05), or late_ranks finds it late and it does not just pass on what another rank causes.
 --   `contention`, if it is none of these: with what communication during its kernels adds, it computes longer by the
 --   threshold in half of its steps; the evidence has the factor (contention).
---   `unknown`: it computes longer in half of its steps, but communication runs beside more of it than of its peers and
+--   `unknown`: it computes longer in half of its steps, but communication runs during more of it than of its peers and
 --   none of its kernels shows what that adds, or it has only one peer and either could be the odd one, or its peers
 --   differ as much from each other, or it may be chance; or nothing of its own work is recorded.  A run whose log has
 --   step times only is one row.
@@ -44,7 +44,7 @@
 -- Limits: Needs each rank's own compute time: step times of one rank cannot tell.  In simulations with 3 % jitter and
 --   five steps, a rank slower by 15 % is found in at least 96 % of jobs, and at most 4 % of clean jobs name a rank.  With
 --   20 steps that scatter by 1 % and kernels that scatter by 5 %, one slower by 10 % is found in 95 %, whatever runs
---   beside its kernels, and of jobs in which a rank only overlaps more with communication at most 2 % call it slow.
+--   during its kernels, and of jobs in which a rank only overlaps more with communication at most 2 % call it slow.
 --
 -- Glance: run_id rank node device verdict cause ratio flagged_share% q blame_share% compute_s n_steps peers z
 --   contention beside_share% node_ratio reason
@@ -166,7 +166,7 @@ SELECT run_id, rank, coalesce(v.node, p.node) AS node, p.device, verdict,
         CASE WHEN compute_s IS NULL THEN 'its compute time is not recorded, and step times, which waiting makes equal, '
             || 'do not show a slow GPU' WHEN peers < 2 THEN 'no peer was measured' END,
         CASE WHEN is_longer AND verdict NOT IN ('slow', 'intermittent') AND NOT no_stages THEN CASE
-            WHEN is_hidden THEN format('communication runs beside {:.0f} % of what it computes, more than beside its '
+            WHEN is_hidden THEN format('communication runs during {:.0f} % of what it computes, more than during its '
                 || 'peers, and no kernel shows how much longer that takes', 100 * beside_share)
             WHEN peers = 2 THEN 'it computes longer than its only peer: of two ranks, either could be the odd one'
             WHEN z <= 2 THEN format('its peers differ among themselves: spread {:.0f} %', 100 * spread)

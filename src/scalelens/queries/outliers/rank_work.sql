@@ -4,7 +4,7 @@
 --   From a trace: the union of its compute kernels, that of its communication, and the spans of the DataLoader, in the
 --   step that launched them; a trace without ProfilerStep annotations is one step.  The last step of a trace with three
 --   or more is left out, because recording may stop within it.
---   Kernels take longer while communication runs beside them.  `alone_s` is what computing takes free of that: the part
+--   Kernels take longer while communication runs.  `alone_s` is what computing takes free of that: the part
 --   during communication is divided by the rank's factor of contention where that rests on half of this part, else by
 --   the factor of all ranks of its stage together.
 --   From a log with records of each rank: the time that it reports waiting for data, and forward and backward compute

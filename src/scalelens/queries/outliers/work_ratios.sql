@@ -2,7 +2,7 @@
 --
 -- Answers: How much longer than its peers does a rank compute, or wait for data, in a step?
 --   Peers are the ranks of one pipeline stage; where stages are not known, all ranks.  `beyond` is x / median - 1.
---   Compared is what computing takes without communication (rank_work): kernels take longer beside it, and that makes
+--   Compared is what computing takes without communication (rank_work): kernels take longer during it, and that makes
 --   the rank that arrives first compute longest.  `with_contention` compares the time as it was.
 --
 -- Helper: used by node_scores, outlier_gpus and work_scores

@@ -11,7 +11,7 @@
 --   second is that so many of its steps exceed half the threshold, if steps of its peers do so as often as is seen, and
 --   at least one step in twenty (binomial; steps are taken as independent).  q is p adjusted after Benjamini and
 --   Hochberg over the run's ranks.
---   A burst is a step longer by the threshold than the rank's own median, unless communication runs beside more of it
+--   A burst is a step longer by the threshold than the rank's own median, unless communication runs during more of it
 --   than of its peers and what that adds is not known; burst_q is the probability of so many, if
 --   they come as often as those of the peers.  Waiting for data is judged by steps in which it is longer by the
 --   threshold, as a share of the step time.

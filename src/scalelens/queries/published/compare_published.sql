@@ -1,9 +1,9 @@
--- Your own runs beside published numbers of the same quantity, devices and batch.
+-- Your own runs compared with published numbers of the same quantity, devices and batch.
 --
 -- Answers: How do my runs compare with published results?
 --   One row for each run and quantity that has a published row: for as many devices and nodes, and for the same batch
 --   where both sides state it.  Without published_name, only rows of the same model and of no other framework count.
---   Settings that differ, or that one side does not state, are listed beside the numbers; nothing is judged across
+--   Settings that differ, or that one side does not state, are listed with the numbers; nothing is judged across
 --   them.  If several published rows fit because a log does not say enough, there is no number, and the note says
 --   how many fit.
 --

@@ -1,4 +1,4 @@
--- Every derived number of the published results, recomputed from the numbers beside it.
+-- Every derived number of the published results, recomputed from the numbers next to it.
 --
 -- Answers: Which published numbers contradict their own tables?
 --   One row for each derived number and each identity of published_identities.  A number fails only if its printed

@@ -63,8 +63,9 @@ lines AS (
 several_trackers AS (
     SELECT run_ids[1] AS run_id, 'energy' AS quantity, t.source AS tool, sum_j AS printed, coalesce(once_j, high_j) AS expected, 'J' AS unit,
         n_runs AS n_records, 'likely' AS certainty,
-        format('{} trackers report the {} of one machine for the same time', n_runs, t.scope) AS relation,
-        'the energy of the machine, once: each process started a tracker of all its devices; do not add them up' AS meaning,
+        format('{} runs report the {} of one machine for the same time', n_runs, t.scope) AS relation,
+        'the energy of the machine, once: each process started a tracker of all its devices, or a file repeats another by task; '
+            || 'do not add them up' AS meaning,
         f.source
     FROM energy_counted_twice(runs := runs) AS t LEFT JOIN formulas_catalog AS f ON f.tool = t.source AND f.quantity = 'energy'),
 energies AS (

@@ -12,7 +12,7 @@
 -- Columns:
 --   run_id    VARCHAR      run
 --   name      VARCHAR      its name, which no other run has
---   words     VARCHAR[]    all that may stand in a name of the run, in order
+--   words     VARCHAR[]    all that a name of the run may have, in order
 --   path      VARCHAR      its first file
 --
 -- Glance: name run_id path
@@ -51,15 +51,26 @@ levels AS (
     GROUP BY name),
 by_folder AS (
     SELECT j.* EXCLUDE (name), concat_ws(' ', name, j.folders[l.k]) AS name FROM by_job AS j LEFT JOIN levels AS l USING (name)),
--- Then their files' names, which told nothing by themselves (trace_3, ckpt500), where no two are the same.
+-- Then their files' names, which told nothing by themselves (trace_3, ckpt500), where no two are the same; without the
+-- last suffix alone where only the others tell them apart (cg.A.1.power.txt, cg.A.2.power.txt).
 by_file AS (
-    SELECT * REPLACE (if(count(*) OVER alike > 1 AND count(DISTINCT file) OVER alike = count(*) OVER alike,
-        concat_ws(' ', name, file), name) AS name)
-    FROM (SELECT *, nullif(regexp_extract(path, '([^/]+?)(\.[A-Za-z]\w{0,8}){0,3}$', 1), own) AS file FROM by_folder)
+    SELECT * EXCLUDE (short, stem), if(count(*) OVER alike = 1, NULL,
+        if(count(DISTINCT short) OVER alike = count(*) OVER alike, short,
+        if(count(DISTINCT stem) OVER alike = count(*) OVER alike, stem, NULL))) AS file
+    FROM (
+        SELECT *, nullif(regexp_extract(path, '([^/]+?)(\.[A-Za-z]\w{0,8}){0,3}$', 1), own) AS short,
+            nullif(regexp_extract(path, '([^/]+?)(\.[A-Za-z]\w{0,8})?(\.(gz|zst|xz|bz2))?$', 1), own) AS stem
+        FROM by_folder)
     WINDOW alike AS (PARTITION BY name)),
+-- A file's name that begins with the run's own stands for it.
+with_file AS (
+    SELECT * REPLACE (CASE WHEN file IS NULL THEN name
+        WHEN starts_with(file, own || '.') THEN file || name[length(own) + 1:]
+        ELSE concat_ws(' ', name, file) END AS name)
+    FROM by_file),
 by_part AS (
     SELECT * REPLACE (if(count(*) OVER (PARTITION BY name) > 1, concat_ws(' ', name, part), name) AS name)
-    FROM by_file),
+    FROM with_file),
 -- As many characters of the ids as tell all apart that need one, at least four.
 alike AS (FROM by_part QUALIFY count(*) OVER (PARTITION BY name) > 1),
 lengths AS (
@@ -67,6 +78,6 @@ lengths AS (
         SELECT k FROM alike, range(4, 25) AS t(k) GROUP BY k HAVING count(DISTINCT left(run_id, k)) = count(*)))
 SELECT run_id,
     if(run_id IN (SELECT run_id FROM alike), name || ' ' || left(run_id, (SELECT k FROM lengths)), name) AS name,
-    list_filter([own, nullif(model, own)] || known || [job] || folders || [file, part], lambda word: word <> '') AS words, path
+    list_filter([own, file, nullif(model, own)] || known || [job] || folders || [file, part], lambda word: word <> '') AS words, path
 FROM by_part
 ORDER BY run_id

@@ -48,7 +48,7 @@ begun AS (
     WHERE list_has_any(formats, ['mllog', 'mllog_old']) AND why <> 'twin'),
 facts AS (
     SELECT run_id, arg_min(value, line) FILTER (WHERE key = 'seed') AS seed,
-        arg_min(value, line) FILTER (WHERE key = 'submission_org') AS submitter,
+        arg_min(value, line) FILTER (WHERE key = 'submission_org' AND value NOT LIKE '%PLACEHOLDER%') AS submitter,
         arg_max(value, line) FILTER (WHERE key = 'run_status') AS status
     FROM params WHERE key IN ('seed', 'submission_org', 'run_status') GROUP BY run_id),
 scores AS (

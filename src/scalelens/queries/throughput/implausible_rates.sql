@@ -40,7 +40,7 @@
 --   source       VARCHAR    source of the formula
 WITH
 selected AS (FROM selected_runs(runs := runs)),
--- Means of the records: what ranks print beside each other is the same number.
+-- Means of the records: what ranks print at the same time is the same number.
 utilizations AS (
     SELECT run_id, name AS metric, median(value) / 100 AS printed, max(value) / 100 AS highest, count(*) AS n_records,
         arg_min(file_id, (file_id, line)) AS file_id, arg_min(line, (file_id, line)) AS line

@@ -25,7 +25,7 @@ wanted_epochs AS (
     SELECT string_split(span, '-')[1]::INTEGER AS first_epoch, string_split(span, '-')[-1]::INTEGER AS last_epoch
     FROM (SELECT unnest(string_split(epochs::VARCHAR, ',')) AS span) WHERE trim(span) <> ''),
 twins AS (SELECT file_id, part FROM main.members WHERE why = 'twin'),
--- Rates of tokens are metrics; where a record of a step stands in their line, it says of which step they are.
+-- Rates of tokens are metrics; where a record of a step is in their line, it says of which step they are.
 token_rates AS (
     SELECT m.run_id, m.file_id, m.part, m.line, m.rank, name, value AS tokens_per_s, unit <> 'tokens/s' AS is_of_device,
         coalesce(m.step, s.step) AS step, coalesce(s.attempt, m.attempt) AS attempt, epoch, averaged_steps, value_kind,

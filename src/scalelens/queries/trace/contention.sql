@@ -1,11 +1,11 @@
 -- Kernels during communication and without it: how much longer they take during it.
 --
--- Answers: Does communication slow the kernels beside it, and on which ranks?
---   A collective that waits beside compute holds part of the device, and so the rank that arrives first computes
+-- Answers: Does communication slow down kernels, and on which ranks?
+--   A collective that waits during compute holds part of the device, and so the rank that arrives first computes
 --   longest.  That is contention, not a slow GPU: outlier_gpus compares ranks by what they compute free of it.
 --   A kernel is compared with itself: its name, at its place in the step, without communication, on this rank or on
 --   others after their pace is taken out (kernels_beside).  `pace` compares only kernels that run free, so that it
---   shows a slow GPU whatever runs beside the rest.
+--   shows a slow GPU whatever runs during the rest.
 --
 -- Formula: factor = sum b / sum (p r - (d - b)) over the kernels that are not free, with d their duration, b the part
 --   of it in which communication runs, r what the kernel takes without communication, and p the pace of the rank:
@@ -66,7 +66,7 @@ of_ranks AS (
         coalesce(sum(free_ns) OVER of_class, 0) / nullif(sum(total_ns) OVER of_class, 0) AS free_share_of_class
     FROM sums WINDOW of_class AS (PARTITION BY run_id, file_id, rank, class)),
 judged AS (
-    SELECT *, CASE WHEN calls = free_calls THEN 'no communication runs beside it'
+    SELECT *, CASE WHEN calls = free_calls THEN 'no communication runs at the same time'
             WHEN pace IS NULL OR free_calls_of_class < 10 OR free_share_of_class < 0.05
                 THEN 'too little of the rank''s time is without communication'
             WHEN compared_calls < 10 OR compared_ns < 0.1 * beside_ns OR alone_ns <= 0

@@ -37,13 +37,14 @@ def _scope_of(row: Mapping[str, Any]) -> str:
 
 def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
     known = rows.filter(rows["mean_w"].is_not_null()).sort("mean_w", descending=True)
-    # A column of which no file says what it covers may be a sum.
-    known = known.filter(known["scope"].is_not_null()) if known["scope"].count() else known
     if known.is_empty():
         return None
-    most = known.row(0, named=True)
+    # A column of which no file says what it covers may be a sum.
+    stated = known.filter(known["scope"].is_not_null()) if known["scope"].count() else known
+    most = stated.row(0, named=True)
+    of_which = "a sensor" if most["mean_w"] == known["mean_w"][0] else "the sensors that say what they measure"
     whose = ", ".join(filter(None, [_scope_of(most), names[most["run_id"]]]))
-    return KeyNumber(f"{amount(most['mean_w'])} W", "largest mean power of a sensor", whose)
+    return KeyNumber(f"{amount(most['mean_w'])} W", f"largest mean power of {of_which}", whose)
 
 
 def run_to_draw(rows: "pl.DataFrame") -> str:
