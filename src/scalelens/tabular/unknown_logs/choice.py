@@ -27,7 +27,8 @@ _SURE = "batch_time with its unit"
 def _roles_of(shape: Shape) -> set[str]:
     """What the names of a shape claim to be, apart from its counts."""
     usual = [name for name, lines in shape.names.items() if 2 * lines >= shape.lines]
-    readings = [read_name(column_of(name, shape.units[name])) for name in usual]
+    units = {name: shape.units[name] for name in usual}
+    readings = [read_name(column_of(name or ("time" if unit in TIMES else ""), unit)) for name, unit in units.items()]
     roles = {reading.role for reading in readings}
     roles |= {"loss" for name in usual if _LOSS.search(name) and not ELSEWHERE.search(name)}
     roles |= {"loss" for name in usual if COST.fullmatch(name) and not shape.units[name]}
@@ -35,6 +36,11 @@ def _roles_of(shape: Shape) -> set[str]:
     roles |= {"running_time"} if shape.bar == "tqdm" or means else set()
     in_unit = {_SURE for reading in readings if reading.role == "batch_time" and reading.unit}
     return in_unit | {role for role in roles if role in _MEASURED}
+
+
+def measures_time(shape: Shape) -> bool:
+    """Whether its lines hold what may be the time of a step or an epoch, or since the start."""
+    return not _roles_of(shape).isdisjoint({"batch_time", "running_time", "time", "elapsed", "epoch_time"})
 
 
 def _is_record(shape: Shape) -> bool:

@@ -86,6 +86,12 @@ _PARTS_BEFORE_UNIT = re.compile(
 _PER = re.compile(
     r"(?<=\d)(\s?[A-Za-z]{1,12}) per (?=(?:s|sec|second|itr?|iter|iteration|step|batch)\b(?!\s?[:=]|\s\d))"
 )
+# `0.524s / iter` is `0.524s/iter`.
+_APART = re.compile(r"(?<=\d)(\s?(?:m?s|sec|seconds?)) / (?=(?:itr?|iter|iteration|step|batch)\b(?!\s?[:=]|\s\d))")
+# `0.031 seconds elapsed` is `elapsed: 0.031 seconds`.
+_ELAPSED_AFTER = re.compile(
+    r"(?<![\w.:=-])(?<![:=] )(\d+(?:\.\d+)? (?:ms|s|secs?|seconds?|mins?|minutes?)) (elapsed)\b(?!\s?[:=]|\s\d)"
+)
 _OF_EPOCH = re.compile(r" \d{1,6}\.\d{1,4} ?h/epoch\b")  # an estimate beside it
 # `[3,  2000] loss: 2.5` is `epoch 3, batch 2000, loss: 2.5`.
 _PAIR = re.compile(r"\[(\d{1,6}), {0,8}(\d{1,9})\],?(?= {1,4}(?:(?:train|training|avg|average|mean)[ _])?loss\b)")
@@ -171,6 +177,10 @@ def parsed(text: str) -> Parsed:
         text = _OF_EPOCH.sub("", _PARTS_BEFORE_UNIT.sub(r"\1 ", text))
     if "loss" in text and "[" in text:
         text = _PAIR.sub(r"epoch \1, batch \2,", text, count=1)
+    if "s / " in text or "sec / " in text:
+        text = _APART.sub(r"\1/", text)
+    if " elapsed" in text:
+        text = _ELAPSED_AFTER.sub(r"\2: \1", text)
     if " per " in text:
         text = _PER.sub(r"\1/", text)
     if "epoch" in text or "atch:" in text:

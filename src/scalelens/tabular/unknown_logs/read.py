@@ -11,13 +11,15 @@ from scalelens.tabular.cells import csv_header, jsonl_header
 from scalelens.tabular.column_values import ColumnValues, Survey
 from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refused
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
-from scalelens.tabular.unknown_logs.choice import COST, begins_epochs, chosen, tells_epochs
+from scalelens.tabular.unknown_logs.choice import COST, begins_epochs, chosen, measures_time, tells_epochs
 from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
 from scalelens.tabular.unknown_logs.epoch_times import epoch_times_in, means_of_epochs
 from scalelens.tabular.unknown_logs.fields import names_time_left
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING, LineTable, mean_of
 from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, shapes_in
 from scalelens.tabular.unknown_logs.times import LineTimes
+from scalelens.tabular.unknown_logs.times_beside import times_beside
+from scalelens.tabular.unknown_logs.untold_units import as_stated_of_all, grown_as_clock
 
 _TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
 _SAMPLES = "it may count samples: no time is taken from the time stamps until {} says that each is a {}"
@@ -48,6 +50,8 @@ def read_lines(source: Source, rows: Rows) -> str | None:
         rows.assigned = printed.write(source, rows) if printed else []
         return None if printed else ""
     table = LineTable(shape)
+    if not measures_time(shape):
+        table.beside = times_beside(source, table)
     printed = epoch_times_in(source, shapes, shape) if tells_epochs(shape) else None
     table.epochs_are_timed = printed is not None
     lacking = _read_shape(source, rows, table)
@@ -241,6 +245,10 @@ def _shown_by_times(
         return {"epoch_time" if times.of_epochs else of_one_step: proven}
     if span := times.of_all_since():
         return {"span_time": span}
+    if passed := grown_as_clock(times):
+        return {"elapsed": passed}
+    if stated := as_stated_of_all(times, table.stated.totals, table.stated.epoch_means):
+        return {"epoch_time" if times.of_epochs else "batch_time": stated}
     if RUNNING in columns and not table.shape.bar and times.rate_follows_stamps:
         return {"batch_time" if _is_of_one_step(RUNNING, columns, known) else "interval_time": (RUNNING, "s")}
     return {}
