@@ -215,6 +215,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
         (WINDOW, NO_RATE),
         (RUNNING, NO_RATE),
     },  # train_time's growth, else step_avg since the tenth step
+    "gpt2_finetuning": {(WINDOW, NO_RATE)},
     "mxnet_speedometer": {(WINDOW, JOB), (WINDOW, NO_RATE)},  # of the job where the log names its batch, else unsaid
     "nanochat": {(ONE, JOB), (ONE, NO_RATE)},  # tok/sec of all ranks, of which scripts made from it may print one
     "nanogpt": {(ONE, NO_RATE)},

@@ -8,6 +8,7 @@ from scalelens.parsing.recurring_lines import RECURS
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import csv_header, jsonl_header
+from scalelens.tabular.column_names import read_name
 from scalelens.tabular.column_values import ColumnValues, Survey
 from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refused
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
@@ -25,6 +26,7 @@ _TOO_LONG = "{} is longer than the time between its lines, so that it is not the
 _SAMPLES = "it may count samples: no time is taken from the time stamps until {} says that each is a {}"
 _MOST_LINES = 300_000  # with a word of training, by which the shape is chosen
 _OF_ONE_STEP = ("batch_time", "interval_time", "running_time")
+_TIMED = ("batch_time", "interval_time", "span_time", "running_time", "elapsed", "epoch_time")
 _OF_A_STEP = ("batch_time", "interval_time", "span_time", "running_time")
 
 
@@ -118,6 +120,10 @@ def _read_shape(
         begins_epochs=begins_epochs(table.shape), least_steps=times.least_steps if by_clock else 0,
         least_epoch_s=math.inf if table.epochs_are_timed else times.least_epoch_s if by_clock else 0.0,
     )  # fmt: skip
+    untold = [reading for reading in readings if reading.role in _TIMED and reading.column != BY_CLOCK]
+    for reading in untold:
+        if reading.role not in stated and reading.unit and read_name(reading.column).unit is None:
+            rows.param("time_unit", reading.unit, table.shape.first, origin="inferred")
     if unknown and table.resolution_s and {reading.role for reading in readings}.isdisjoint(_OF_A_STEP):
         choice = options((f"{role}={table.columns[role]}",))
         rows.problem(table.shape.first, _SAMPLES.format(choice, role), table.shape.example)
