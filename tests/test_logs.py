@@ -226,6 +226,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "olmo": {(RUNNING, JOB)},  # batches of the job per second, over a window of steps
     "openclip": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # the rates are of the last step alone: metrics
     "openrlhf": {(ONE, NO_RATE)},
+    "ray_results": {(ONE, NO_RATE)},
     "paddleclas": {(RUNNING, RANK)},  # an AverageMeter since the fifth batch, of one device's batch
     "paddlex": {
         (ONE, RANK),
