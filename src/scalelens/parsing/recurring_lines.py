@@ -50,7 +50,8 @@ _JSON_STARTS = ("{", "[", '"')
 
 # The parts of a skeleton; "#" stands for a number, "@" for a date or a time of day.
 _COUNT_BY_WORD = re.compile(
-    r"(?<![a-z/])(?<!per[ _])(?<!avg[ _])(?:steps?|iterations?|iters?|epochs?|batch(?:es)?|updates?|up\.|it)(?![a-z])"
+    r"(?<![a-z/])(?<!per[ _])(?<!avg[ _])(?:steps?|iterations?|iters?|epochs?|batch(?:es)?|updates?|up\.|it"
+    r"|ep(?!.*(?:reward|return|score|episode)))(?![a-z])"
     r"(?:[_ ]?(?:number|num|idx|index|id|no\.?))?[\"')\]]*\s?[:=(\[|]?\s?[\"(\[]?\s?"
     r"(#)(?!\s?(?:m?s|secs?|seconds)\b|%)",
     re.IGNORECASE,

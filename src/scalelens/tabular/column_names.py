@@ -15,7 +15,7 @@ from scalelens.tabular.role_table import BY_NAME, UNITS_OF_KIND
 _ANY_TIME = (
     "time", "duration", "wall_time", "walltime", "wall", "wall_clock", "took", "time_taken", "time_used", "time_spent",
     "time_cost", "cost_time", "time_diff", "dur", "completed_in", "complete_in", "finished_in", "done_in", "ended_in",
-    "took_time", "used_time", "use_time", "spent_time", "spend_time", "time_spend",
+    "took_time", "used_time", "use_time", "spent_time", "spend_time", "time_in", "time_spend",
     "consumes", "consumed", "time_consumes", "time_consumed", "time_consuming", "time_consumption",
 )  # fmt: skip
 ANY_RATE = ("throughput", "ips", "speed", "tps")

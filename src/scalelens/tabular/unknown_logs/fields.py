@@ -86,8 +86,13 @@ _PARTS_BEFORE_UNIT = re.compile(
 _PER = re.compile(
     r"(?<=\d)(\s?[A-Za-z]{1,12}) per (?=(?:s|sec|second|itr?|iter|iteration|step|batch)\b(?!\s?[:=]|\s\d))"
 )
+_WITH_HASH = re.compile(
+    r"(?<![a-z])(epoch|step|iteration|iter|batch|update)[: ]{0,2}#(?=\d)", re.IGNORECASE
+)  # Epoch #3
 # `0.524s / iter` is `0.524s/iter`.
 _APART = re.compile(r"(?<=\d)(\s?(?:m?s|sec|seconds?)) / (?=(?:itr?|iter|iteration|step|batch)\b(?!\s?[:=]|\s\d))")
+# `30.5 s/epoch` is `epoch time: 30.5 s`.
+_PER_EPOCH = re.compile(r"(?<![\w.])(\d+(?:\.\d+)? ?(?:s|secs?|seconds?|mins?|minutes?)) ?(?:/|per) ?epoch\b(?! ?[:=])")
 # `0.031 seconds elapsed` is `elapsed: 0.031 seconds`.
 _ELAPSED_AFTER = re.compile(
     r"(?<![\w.:=-])(?<![:=] )(\d+(?:\.\d+)? (?:ms|s|secs?|seconds?|mins?|minutes?)) (elapsed)\b(?!\s?[:=]|\s\d)"
@@ -157,6 +162,8 @@ def parsed(text: str) -> Parsed:
     bar, drawing = "", None
     if drawn := written_out(text):
         text, bar, drawing = drawn.text, "tqdm" if drawn.counts_steps else "other", drawn.drawing
+    if "#" in text:
+        text = _WITH_HASH.sub(r"\1 ", text)
     if "m" in text:
         text = _DURATION.sub(_as_seconds, text)
         text = _MINUTES.sub(r"\1 minutes", text)
@@ -181,6 +188,8 @@ def parsed(text: str) -> Parsed:
         text = _APART.sub(r"\1/", text)
     if " elapsed" in text:
         text = _ELAPSED_AFTER.sub(r"\2: \1", text)
+    if "epoch" in text:
+        text = _PER_EPOCH.sub(r"epoch time: \1", text)
     if " per " in text:
         text = _PER.sub(r"\1/", text)
     if "epoch" in text or "atch:" in text:
@@ -275,6 +284,7 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
         if of_all and (counted := _COUNTED.match(text, of_all.end())):
             name = counted[1]
         if unit in _TIME_UNITS and "/" not in (unit or ""):
+            name = "took" if name.lower() in ("in", "cost") else name  # Finished epoch 3 in 30.5 s
             name = _PER_STEP_NAME.sub(r"\g<0> time", _COST.sub("time", name))
         if match["rate"] and not is_mean and _names_what_follows(name, text, match.end()):
             unit, end = None, match.end("number")

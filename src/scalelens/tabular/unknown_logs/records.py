@@ -52,7 +52,7 @@ _LEAST_NAMES = 0.5  # share of the usual names that a record has
 PAUSES = re.compile(rb"eval|(?<![a-z])(?:val|test)(?!ue)|checkpoint|saving|saved", re.IGNORECASE)
 MEAN_TIME = re.compile(
     r"(?:step|iter|iteration|batch)[ _]avg|(?:avg|average|mean)[ _.]{1,2}(?:(?:step|iter|iteration|batch)[ _]time"
-    r"|time[ _](?:per[ _]|/ ?)?(?:step|iter|iteration|batch))",
+    r"|time(?:[ _]per[ _]| ?/ ?|[ _])(?:step|iter|iteration|batch))",
     re.IGNORECASE,
 )
 _MEAN_STEP = re.compile(

@@ -65,6 +65,9 @@ _LOSS = re.compile(r"(?<![a-z])loss", re.IGNORECASE)
 _RESULT = re.compile(r"loss|acc|(?<![a-z])(?:train|val|valid|validation|test|dev)(?![a-z])", re.IGNORECASE)
 _VALIDATED = re.compile(r"(?<![a-z])(?:val|valid|validation|test|dev|eval)(?![a-z])", re.IGNORECASE)
 _MOSTLY = 0.9
+_MARK = re.compile(
+    r"\W*(?:(?:new )?best|improved)\W*\Z|[*+\u2713\u2714\u2605]+ ?\Z", re.IGNORECASE
+)  # [NEW BEST] before an epoch
 # Bars of steps, drawn beside one that counts the epochs, are the training's: `Epoch: 25%|..` and `Iteration: 50%|..`.
 _EPOCH_BAR = re.compile(r"\W*epochs?\W*\d+%\|", re.IGNORECASE)
 _STEP_BAR = re.compile(r"\W*(?:iterations?|iters?|steps?|batch(?:es)?)\W*\Z", re.IGNORECASE)
@@ -172,7 +175,7 @@ def _shaped(text: str) -> Shaped | None:
     lead = line.text[: max(first.start, 0)]
     if line.bar:
         lead = lead.partition("%")[0].rstrip("0123456789. ") if "%" in lead else lead
-    lead = SOURCE_FILE.sub("%.py", lead)
+    lead = "" if _MARK.match(lead) else SOURCE_FILE.sub("%.py", lead)
     after = line.text[first.start :] if len(line.fields) == 1 else ""  # `Epoch 3: validating` is a heading, too
     named = (line.fields[count.field].name for count in counts)
     phase = next(filter(None, map(_PHASE.search, (lead, *named, after))), None)
