@@ -20,6 +20,7 @@ _CROSS = re.compile(r"(?<![A-Za-z])CV\s?\Z")  # the validation, as speech toolki
 _RECALLS = re.compile(r"(?<![a-z])best(?![a-z])", re.IGNORECASE)  # `best accuracy 0.9 at epoch 3` counts nothing
 _SAME = 0.01  # two views of the same steps have the same number of lines, up to this share
 _MOSTLY = 0.9
+_SEVERAL = 5  # epochs for each line of a step
 _OFTENER = 3  # epochs that follow one another, for each restart
 _SURE = "batch_time with its unit"
 
@@ -141,6 +142,8 @@ def chosen(shapes: Sequence[Shape], by_fills: bool = True) -> Shape | str:
                 "nothing tells which is the training's; give the training's a label (desc='train'), or choose by the "
                 "format that scalelens identify FILE --preset FORMAT.py writes"
             )
+        if _is_of_few_steps(best, other):
+            return other
         if _is_rival(best, other):
             return (
                 f"lines such as line {best.first} and such as line {other.first} both look like records of training; "
@@ -156,6 +159,12 @@ def _is_other_bar(best: Shape, other: Shape) -> bool:
     if best.amid and not other.amid:
         return False  # lines of training stand within the one alone
     return not best.in_training or other.in_training
+
+
+def _is_of_few_steps(best: Shape, other: Shape) -> bool:
+    """Whether lines of steps are so few beside those of epochs that they are from the first of these alone."""
+    few = best.counts_steps and not best.bar and _SEVERAL * best.lines <= other.lines
+    return few and other is not best and _is_record(other) and tells_epochs(other)
 
 
 def _is_rival(best: Shape, other: Shape) -> bool:

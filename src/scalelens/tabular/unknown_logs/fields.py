@@ -89,6 +89,13 @@ _PER = re.compile(
 _WITH_HASH = re.compile(
     r"(?<![a-z])(epoch|step|iteration|iter|batch|update)[: ]{0,2}#(?=\d)", re.IGNORECASE
 )  # Epoch #3
+_HASH_ALONE = re.compile(r"\] #(?=\d+\b)")  # [3/50] #10
+# `time (s) spent in epoch: 68.3` is `time spent in epoch (s): 68.3`.
+_UNIT_WITHIN = re.compile(
+    r"(?<![a-z])(time|duration) ?[(\[](s|secs?|seconds?|ms|mins?|minutes?)[)\]] "
+    r"((?:spent|taken|used|elapsed)(?: (?:in|on|for|by|per) (?:the |an |each |one )?\w{1,20})?) ?(?=[:=] ?\d)",
+    re.IGNORECASE,
+)
 # `0.524s / iter` is `0.524s/iter`.
 _APART = re.compile(r"(?<=\d)(\s?(?:m?s|sec|seconds?)) / (?=(?:itr?|iter|iteration|step|batch)\b(?!\s?[:=]|\s\d))")
 # `30.5 s/epoch` is `epoch time: 30.5 s`.
@@ -163,7 +170,7 @@ def parsed(text: str) -> Parsed:
     if drawn := written_out(text):
         text, bar, drawing = drawn.text, "tqdm" if drawn.counts_steps else "other", drawn.drawing
     if "#" in text:
-        text = _WITH_HASH.sub(r"\1 ", text)
+        text = _WITH_HASH.sub(r"\1 ", _HASH_ALONE.sub("] step ", text))
     if "m" in text:
         text = _DURATION.sub(_as_seconds, text)
         text = _MINUTES.sub(r"\1 minutes", text)
@@ -184,6 +191,8 @@ def parsed(text: str) -> Parsed:
         text = _OF_EPOCH.sub("", _PARTS_BEFORE_UNIT.sub(r"\1 ", text))
     if "loss" in text and "[" in text:
         text = _PAIR.sub(r"epoch \1, batch \2,", text, count=1)
+    if "ime (" in text or "ime [" in text or "ion (" in text:
+        text = _UNIT_WITHIN.sub(r"\1 \3 (\2)", text)
     if "s / " in text or "sec / " in text:
         text = _APART.sub(r"\1/", text)
     if " elapsed" in text:

@@ -385,7 +385,8 @@ class Shape:
             return
         unnamed = self.roles[:2] == ["of_all", "of_all"]
         of_iteration = self.roles[:1] == ["step"] and self.roles[1:2] in (["step"], ["batch"]) and self.turns > 0
-        if unnamed or (of_iteration and "step" not in self.key[1][0] and self._totals[1]):
+        of_steps = self.roles[:2] == ["of_all", "step"] and self.turns > 0  # [3/50] step 10
+        if unnamed or of_steps or (of_iteration and "step" not in self.key[1][0] and self._totals[1]):
             self.roles[0] = "epoch"
 
     def name_validated(self) -> None:
