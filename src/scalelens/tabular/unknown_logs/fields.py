@@ -100,6 +100,10 @@ _UNIT_WITHIN = re.compile(
 _APART = re.compile(r"(?<=\d)(\s?(?:m?s|sec|seconds?)) / (?=(?:itr?|iter|iteration|step|batch)\b(?!\s?[:=]|\s\d))")
 # `30.5 s/epoch` is `epoch time: 30.5 s`.
 _PER_EPOCH = re.compile(r"(?<![\w.])(\d+(?:\.\d+)? ?(?:s|secs?|seconds?|mins?|minutes?)) ?(?:/|per) ?epoch\b(?! ?[:=])")
+# `Finished epoch 3 in 30.5 s` is `Finished epoch 3, took 30.5 s`.
+_FINISHED_IN = re.compile(
+    r"((?<![a-z])(?:finished|completed|ended|done with|trained) epoch:? \d+(?:/\d+)?) in (?=\d)", re.IGNORECASE
+)
 # `0.031 seconds elapsed` is `elapsed: 0.031 seconds`.
 _ELAPSED_AFTER = re.compile(
     r"(?<![\w.:=-])(?<![:=] )(\d+(?:\.\d+)? (?:ms|s|secs?|seconds?|mins?|minutes?)) (elapsed)\b(?!\s?[:=]|\s\d)"
@@ -198,7 +202,7 @@ def parsed(text: str) -> Parsed:
     if " elapsed" in text:
         text = _ELAPSED_AFTER.sub(r"\2: \1", text)
     if "epoch" in text:
-        text = _PER_EPOCH.sub(r"epoch time: \1", text)
+        text = _FINISHED_IN.sub(r"\1, took ", _PER_EPOCH.sub(r"epoch time: \1", text))
     if " per " in text:
         text = _PER.sub(r"\1/", text)
     if "epoch" in text or "atch:" in text:
@@ -293,7 +297,7 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
         if of_all and (counted := _COUNTED.match(text, of_all.end())):
             name = counted[1]
         if unit in _TIME_UNITS and "/" not in (unit or ""):
-            name = "took" if name.lower() in ("in", "cost") else name  # Finished epoch 3 in 30.5 s
+            name = "took" if name.lower() == "cost" else name
             name = _PER_STEP_NAME.sub(r"\g<0> time", _COST.sub("time", name))
         if match["rate"] and not is_mean and _names_what_follows(name, text, match.end()):
             unit, end = None, match.end("number")
