@@ -222,6 +222,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "nanotron": {(ONE, JOB)},
     "nccl_tests": {(ONE, JOB)},  # of a training in the same file
     "numbered_lines": {(ONE, RANK)},  # of the rank that prints it
+    "nerfstudio": {(RUNNING, NO_RATE)},  # a mean over the last 20 steps
     "nemo": {(ONE, NO_RATE), (RUNNING, NO_RATE)},  # train_step_timing; where it is missing, the bar
     "olmo": {(RUNNING, JOB)},  # batches of the job per second, over a window of steps
     "openclip": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # the rates are of the last step alone: metrics
