@@ -201,8 +201,10 @@ def parsed(text: str) -> Parsed:
         text = _APART.sub(r"\1/", text)
     if " elapsed" in text:
         text = _ELAPSED_AFTER.sub(r"\2: \1", text)
-    if "epoch" in text:
-        text = _FINISHED_IN.sub(r"\1, took ", _PER_EPOCH.sub(r"epoch time: \1", text))
+    if "/epoch" in text or "/ epoch" in text or "per epoch" in text:
+        text = _PER_EPOCH.sub(r"epoch time: \1", text)
+    if " in " in text:
+        text = _FINISHED_IN.sub(r"\1, took ", text)
     if " per " in text:
         text = _PER.sub(r"\1/", text)
     if "epoch" in text or "atch:" in text:

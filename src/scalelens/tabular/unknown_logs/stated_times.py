@@ -6,12 +6,22 @@
 They show in which unit the times of the records are: these have that mean, or add up to that total.
 """
 
+import ahocorasick_rs
+
 from scalelens.parsing import lazy_re as re
 from scalelens.tabular.role_table import UNITS_OF_KIND
 from scalelens.tabular.unknown_logs.fields import parsed
 
 _TIMES = UNITS_OF_KIND["time"]
-_MAY_STATE = re.compile(rb"[Tt]ime|took|omplete|inish|[Dd]one in|[Dd]uration|elapsed", re.IGNORECASE)
+_LONGEST = 300  # bytes of a line that may state one
+_HINTS = ahocorasick_rs.BytesAhoCorasick(
+    [
+        form.encode()
+        for word in ("time", "took", "complete", "finish", "done in", "duration")
+        for form in (word, word.capitalize())
+    ],
+    implementation=ahocorasick_rs.Implementation.DFA,
+)
 _TOTAL = re.compile(
     r"total|overall|(?:training|train|trained|experiment|everything)\b.{0,30}(?:took|time|complete|finish|done|duration|in\b)"
     r"|(?:finished|completed|done|ended) (?:the )?training",
@@ -42,7 +52,7 @@ class StatedTimes:
 
     def look(self, raw: bytes) -> None:
         """Notes what a line states that is no record."""
-        if len(raw) > 300 or not _MAY_STATE.search(raw):
+        if len(raw) > _LONGEST or not _HINTS.find_matches_as_indexes(raw):
             return
         text = raw.decode("utf-8", "replace")
         if mean := mean_of_epoch(text):
