@@ -233,3 +233,73 @@ def test_what_grows_far_less_than_the_clock_is_not_since_the_start(tmp_path: Pat
     ]
     found = asked(log(tmp_path, *lines), tmp_path, "SELECT DISTINCT step_s FROM steps WHERE step_s IS NOT NULL")
     assert found == [(1.0,)]
+
+
+def _grown(factor: float, digits: int, stamped: bool = True) -> list[str]:
+    """Lines whose time has grown by a factor times the seconds of their stamps."""
+    seconds = [6.2 * k + 0.3 * (k % 3) for k in range(1, 31)]
+    return [
+        (f"2026-03-04 09:{now // 60:02.0f}:{now % 60:06.3f} " if stamped else "")
+        + f"iter {20 * k}, loss {9 / k:.3f}, time {now * factor:.{digits}f}"
+        for k, now in enumerate(seconds, 1)
+    ]
+
+
+@pytest.mark.parametrize(("factor", "digits", "unit"), [(1.0, 2, "s"), (1e3, 0, "ms"), (1 / 60, 3, "min")])
+def test_a_time_that_grows_as_the_stamps_do_has_the_unit_that_fits(
+    tmp_path: Path, factor: float, digits: int, unit: str
+) -> None:
+    path = log(tmp_path, *_grown(factor, digits))
+    ((seconds,),) = asked(path, tmp_path, "SELECT median(step_s) FROM steps")
+    assert seconds == pytest.approx(6.2 / 20, rel=0.06)
+    assert asked(path, tmp_path, "SELECT count(*) FROM problems") == [(0,)]
+    units = "SELECT unit FROM metrics WHERE name = 'time' UNION SELECT value FROM params WHERE key = 'time_unit'"
+    assert asked(path, tmp_path, units) == [(unit,)]
+    assert unit in {"s", "ms", "min"}
+
+
+@pytest.mark.parametrize("factor", [0.37, 0.5, 0.9, 1.1, 2.0, 100.0])
+def test_a_time_that_grows_by_another_measure_than_the_stamps_stays_a_question(tmp_path: Path, factor: float) -> None:
+    path = log(tmp_path, *_grown(factor, 2))
+    assert asked(path, tmp_path, "SELECT count(step_s) FROM steps") == [(0,)]
+    ((reason,),) = asked(path, tmp_path, "SELECT reason FROM problems")
+    assert "it is unclear which time" in reason
+
+
+def test_without_stamps_a_time_that_grows_has_no_unit(tmp_path: Path) -> None:
+    path = log(tmp_path, *_grown(1.0, 2, stamped=False))
+    assert asked(path, tmp_path, "SELECT count(step_s) FROM steps") == [(0,)]
+
+
+@pytest.mark.parametrize(
+    ("stated", "seconds"),
+    [
+        ("Training complete in 0m 31s", 1.5),
+        ("Total training time: 31.0 minutes", 90.0),
+        ("Average epoch time: 1.5 s", 1.5),
+        ("Total time: 400.0 s", None),
+        ("Total validation time: 31.0 s", None),
+        ("Average epoch time: 4.5 s", None),
+        ("Average validation time per epoch: 1.5 s", None),
+    ],
+)
+def test_times_of_epochs_have_the_unit_in_which_they_are_what_the_log_states(
+    tmp_path: Path, stated: str, seconds: float | None
+) -> None:
+    lines = [f"Epoch: {e:03d}, Loss: {3 / e:.4f}, Time: {1.5 + 0.1 * (e % 3 - 1):.3f}" for e in range(1, 21)]
+    found = asked(log(tmp_path, *lines, stated), tmp_path, "SELECT median(span_s) FROM phases")
+    assert found == [(None if seconds is None else pytest.approx(seconds),)]
+
+
+def test_a_time_beside_a_step_is_its_only_where_it_stands_once_between_two(tmp_path: Path) -> None:
+    def lines(*below: str) -> list[str]:
+        return [line for k in range(20, 220, 20) for line in (f"Step {k}: loss = {9 / k:.4f}", *below)]
+
+    def timed(*below: str) -> int:
+        ((count,),) = asked(log(tmp_path, *lines(*below)), tmp_path, "SELECT count(step_s) FROM steps")
+        return int(count)
+
+    assert timed("  step time: 0.52 s") == 10
+    assert timed("  step time: 0.52 s", "  step time: 0.61 s") == 0
+    assert timed("  evaluation step time: 0.52 s") == 0
+    assert timed("  time: 0.52 s") == 0  # of a step, or of twenty

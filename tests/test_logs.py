@@ -215,16 +215,19 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
         (WINDOW, NO_RATE),
         (RUNNING, NO_RATE),
     },  # train_time's growth, else step_avg since the tenth step
+    "gpt2_finetuning": {(WINDOW, NO_RATE)},
     "mxnet_speedometer": {(WINDOW, JOB), (WINDOW, NO_RATE)},  # of the job where the log names its batch, else unsaid
     "nanochat": {(ONE, JOB), (ONE, NO_RATE)},  # tok/sec of all ranks, of which scripts made from it may print one
     "nanogpt": {(ONE, NO_RATE)},
     "nanotron": {(ONE, JOB)},
     "nccl_tests": {(ONE, JOB)},  # of a training in the same file
     "numbered_lines": {(ONE, RANK)},  # of the rank that prints it
+    "nerfstudio": {(RUNNING, NO_RATE)},  # a mean over the last 20 steps
     "nemo": {(ONE, NO_RATE), (RUNNING, NO_RATE)},  # train_step_timing; where it is missing, the bar
     "olmo": {(RUNNING, JOB)},  # batches of the job per second, over a window of steps
     "openclip": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # the rates are of the last step alone: metrics
     "openrlhf": {(ONE, NO_RATE)},
+    "ray_results": {(ONE, NO_RATE)},
     "paddleclas": {(RUNNING, RANK)},  # an AverageMeter since the fifth batch, of one device's batch
     "paddlex": {
         (ONE, RANK),

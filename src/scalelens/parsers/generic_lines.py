@@ -29,7 +29,11 @@ A JSON object at the end of a line is read like the names and numbers of any lin
 A time whose name does not say which, or in which unit, is held against the time stamps, else against the time left
 (`eta: 0:03:10`, `ETA: 3.2m`): it is the time of a step where it fits them.  So it is where it is the sum of all other times of its line,
 forward or backward among them, and each step has a line; and, with a unit, where another line states its mean
-(`avg_step_time=0.105`).  Otherwise it stays open, as in a CSV.  A line without any time,
+(`avg_step_time=0.105`).  A time without a unit that grows, line by line, as the time stamps do is the time since the start,
+or since the epoch began, in the one unit that fits.  Times of epochs, or of steps that each have a line, are in the unit in
+which they add up to the one total that a line states (`Training complete in 12m 34s`), or have the mean that it states
+(`Median time per epoch: 1.2 s`).  A unit that was found so is in params (`time_unit`, inferred).
+Otherwise it stays open, as in a CSV.  A line without any time,
 and with time stamps at least ten times finer than the time between the lines, or between several of them, has that time
 (`interval_mean`; params: `step_s_origin` = derived, `step_s_resolution_s`); not where each line is of another epoch, or validation or
 saving comes between most of them, not where most steps have several lines, and not where lines come in bursts.  Rates
@@ -45,6 +49,12 @@ the step: then the stamps count.  A time that is the count times the mean in its
 times the count is the time passed is a running mean, and so is an `avg batch time`.  `ups` are updates per second.
 `Time for the last 100 steps: 12.5 s` is that of a hundred steps, and a cost with a unit of time (`step cost: 187.5 ms`) is
 a time.  A count that is the same in each epoch (`Epoch[7] - Iter: [0/13]`) counts nothing.
+
+A time of a step in a line of its own (`speed: 0.524s / iter`, `step time: 0.52 s`) is that of the record before it, or after
+it, where it stands once between two records.  `[003/050]` counts epochs in lines that state losses of training and of
+validation, and `[3/50] #10` step 10 of epoch 3.  `TRAIN Batch 0/200` counts batches of epoch 0 where 200 grows from line to
+line.  Lines of steps that are a fifth of those of epochs, or fewer, are not read beside them.  A mean over all epochs that a
+line states, beside epochs without a time, is a metric: `epoch time`, or `median epoch time`.
 
 A line that counts epochs, steps or batches in German, French, Spanish, Portuguese, Italian, Russian, Chinese, Japanese or
 Korean is read as if its words of training were English: `Epoche 3: Verlust 2.1, Dauer 45 s`.  `0.31s per step` is

@@ -50,7 +50,8 @@ _JSON_STARTS = ("{", "[", '"')
 
 # The parts of a skeleton; "#" stands for a number, "@" for a date or a time of day.
 _COUNT_BY_WORD = re.compile(
-    r"(?<![a-z/])(?<!per[ _])(?<!avg[ _])(?:steps?|iterations?|iters?|epochs?|batch(?:es)?|updates?|up\.|it)(?![a-z])"
+    r"(?<![a-z/])(?<!per[ _])(?<!avg[ _])(?:steps?|iterations?|iters?|epochs?|batch(?:es)?|updates?|up\.|it"
+    r"|ep(?!.*(?:reward|return|score|episode)))(?![a-z])"
     r"(?:[_ ]?(?:number|num|idx|index|id|no\.?))?[\"')\]]*\s?[:=(\[|]?\s?[\"(\[]?\s?"
     r"(#)(?!\s?(?:m?s|secs?|seconds)\b|%)",
     re.IGNORECASE,
@@ -60,6 +61,7 @@ _COUNT_OF_ALL = re.compile(  # 12/391, [12:391], 1.21k/5.00k, 12it [00:03, and :
     r"|(?<![#@/\w.:])(#)[kM]?/#[kM] \[|(?<![#@/\w.:])(#)[kM]?it \[[@#]|(?<=[:#-])(#)batch:"
     r"|\[#, {0,8}(#)\],?(?= {1,4}(?:(?:train|training|avg|average|mean)[_ ])?loss\b)"  # [3,  2000] loss
 )
+_BATCH_OF_EPOCH = re.compile(r"(?<![a-z])batch #/(#)(?![/\w.@])", re.IGNORECASE)  # TRAIN Batch 0/100: of epoch 0
 _TRAINING = re.compile(r"train|(?<!val_)(?<!val )(?<!test_)(?<!test )loss|(?<![a-z])lr(?![a-z])", re.IGNORECASE)
 _WORK = re.compile(  # without a word of it, "12/391" may count anything
     r"train|loss|\bacc|\blr\b|(?:img|image|sample|example|tok|token|seq|sequence|word)s?/s"
@@ -288,6 +290,7 @@ def _traits_of(skeleton: str) -> _Traits:
     """What a skeleton shows; no count where it is about something other than training."""
     by_word = [match.start(1) for match in _COUNT_BY_WORD.finditer(skeleton)]
     of_all = [match.start(match.lastindex or 1) for match in _COUNT_OF_ALL.finditer(skeleton)]
+    of_all += [match.start(1) for match in _BATCH_OF_EPOCH.finditer(skeleton)]
     positions = sorted({*by_word, *(of_all if by_word or _WORK.search(skeleton) else ())})
     if not positions:
         return _Traits((), False, bool(_TIME_OR_RATE.search(_LEFT_OVER.sub("", skeleton))))

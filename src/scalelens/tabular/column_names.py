@@ -15,7 +15,8 @@ from scalelens.tabular.role_table import BY_NAME, UNITS_OF_KIND
 _ANY_TIME = (
     "time", "duration", "wall_time", "walltime", "wall", "wall_clock", "took", "time_taken", "time_used", "time_spent",
     "time_cost", "cost_time", "time_diff", "dur", "completed_in", "complete_in", "finished_in", "done_in", "ended_in",
-    "took_time", "consumes", "consumed", "time_consumes", "time_consumed", "time_consuming", "time_consumption",
+    "took_time", "used_time", "use_time", "spent_time", "spend_time", "time_in", "time_spend",
+    "consumes", "consumed", "time_consumes", "time_consumed", "time_consuming", "time_consumption",
 )  # fmt: skip
 ANY_RATE = ("throughput", "ips", "speed", "tps")
 _STEMS = {
@@ -50,7 +51,8 @@ _GROUP = re.compile(
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BRACKETS = re.compile(r"[(\[{]\s*([^()\[\]{}]*?)\s*[)\]}]\s*$")
 _SLASH = re.compile(
-    r"(?<![a-z])(s|secs?|seconds?|ms|us|time|images?|imgs?|samples?|examples?|seqs?|sequences?|tokens?|toks?|tflops?)"
+    r"(?<![a-z])(s|secs?|seconds?|ms|us|time|images?|imgs?|samples?|examples?|seqs?|sequences?|tokens?|toks?|tflops?"
+    r"|steps?|iters?|iterations?|batch(?:es)?|updates?|epochs?)"
     r"/(?=(?:s|sec|second|gpu|device|rank|gcd|it|iter|iteration|step|batch)(?![a-z_]))"
 )
 _RATE = re.compile(

@@ -40,14 +40,15 @@ ROLES = (
     Role("elapsed", "time", "time since the start: its differences are times per step, means of the steps between", (
         "elapsed", "elapsed_time", "time_elapsed", "total_time", "cumulative_time", "cum_time", "time_since_start",
         "since_start", "relative_time", "total_elapsed", "total_elapsed_time", "runtime", "run_time", "total_runtime",
-        "wallclock", "wallclock_time", "wall_clock_time", "elapsed_wall_time")),
+        "wallclock", "wallclock_time", "wall_clock_time", "elapsed_wall_time", "total_training_time",
+        "total_train_time")),
     Role("data_time", "time", "time of the step spent waiting for data", (
         "data_time", "dataloader_time", "data_loading_time", "dataload_time", "data_load_time", "data_wait",
         "data_wait_time", "t_data", "load_time")),
     Role("epoch_time", "time", "time of a whole epoch", (
         "epoch_time", "epoch_duration", "time_per_epoch", "epoch_took", "this_epoch_took", "epoch_elapsed",
         "time_for_epoch", "time_of_epoch", "epoch_complete_in", "epoch_completed_in", "epoch_finished_in",
-        "epoch_done_in", "epoch_runtime")),
+        "epoch_done_in", "epoch_runtime", "time_spent_in_epoch", "time_spent_on_epoch", "time_taken_by_epoch")),
     Role("timestamp", "stamp", "time of the record: seconds to nanoseconds since 1970, or as ISO 8601", (
         "timestamp", "time_stamp", "datetime", "date_time", "ts", "date", "created_at", "logged_at")),
     Role("samples_per_s", "rate", "samples per second, of the whole job or of one rank", ()),

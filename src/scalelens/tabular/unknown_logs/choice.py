@@ -20,6 +20,7 @@ _CROSS = re.compile(r"(?<![A-Za-z])CV\s?\Z")  # the validation, as speech toolki
 _RECALLS = re.compile(r"(?<![a-z])best(?![a-z])", re.IGNORECASE)  # `best accuracy 0.9 at epoch 3` counts nothing
 _SAME = 0.01  # two views of the same steps have the same number of lines, up to this share
 _MOSTLY = 0.9
+_SEVERAL = 5  # epochs for each line of a step
 _OFTENER = 3  # epochs that follow one another, for each restart
 _SURE = "batch_time with its unit"
 
@@ -27,7 +28,8 @@ _SURE = "batch_time with its unit"
 def _roles_of(shape: Shape) -> set[str]:
     """What the names of a shape claim to be, apart from its counts."""
     usual = [name for name, lines in shape.names.items() if 2 * lines >= shape.lines]
-    readings = [read_name(column_of(name, shape.units[name])) for name in usual]
+    units = {name: shape.units[name] for name in usual}
+    readings = [read_name(column_of(name or ("time" if unit in TIMES else ""), unit)) for name, unit in units.items()]
     roles = {reading.role for reading in readings}
     roles |= {"loss" for name in usual if _LOSS.search(name) and not ELSEWHERE.search(name)}
     roles |= {"loss" for name in usual if COST.fullmatch(name) and not shape.units[name]}
@@ -35,6 +37,11 @@ def _roles_of(shape: Shape) -> set[str]:
     roles |= {"running_time"} if shape.bar == "tqdm" or means else set()
     in_unit = {_SURE for reading in readings if reading.role == "batch_time" and reading.unit}
     return in_unit | {role for role in roles if role in _MEASURED}
+
+
+def measures_time(shape: Shape) -> bool:
+    """Whether its lines hold what may be the time of a step or an epoch, or since the start."""
+    return not _roles_of(shape).isdisjoint({"batch_time", "running_time", "time", "elapsed", "epoch_time"})
 
 
 def _is_record(shape: Shape) -> bool:
@@ -135,6 +142,8 @@ def chosen(shapes: Sequence[Shape], by_fills: bool = True) -> Shape | str:
                 "nothing tells which is the training's; give the training's a label (desc='train'), or choose by the "
                 "format that scalelens identify FILE --preset FORMAT.py writes"
             )
+        if _is_of_few_steps(best, other):
+            return other
         if _is_rival(best, other):
             return (
                 f"lines such as line {best.first} and such as line {other.first} both look like records of training; "
@@ -150,6 +159,12 @@ def _is_other_bar(best: Shape, other: Shape) -> bool:
     if best.amid and not other.amid:
         return False  # lines of training stand within the one alone
     return not best.in_training or other.in_training
+
+
+def _is_of_few_steps(best: Shape, other: Shape) -> bool:
+    """Whether lines of steps are so few beside those of epochs that they are from the first of these alone."""
+    few = best.counts_steps and not best.bar and _SEVERAL * best.lines <= other.lines
+    return few and other is not best and _is_record(other) and tells_epochs(other)
 
 
 def _is_rival(best: Shape, other: Shape) -> bool:

@@ -18,7 +18,7 @@ from scalelens.parsing.recurring_lines import ELSEWHERE, RECURS
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import TableRecord
-from scalelens.tabular.column_names import read_name
+from scalelens.tabular.column_names import SPELT, read_name
 from scalelens.tabular.column_values import Survey
 from scalelens.tabular.roles import ColumnReading, assign
 from scalelens.tabular.steps import write_rows
@@ -27,6 +27,7 @@ from scalelens.tabular.unknown_logs.fields import Field, parsed
 from scalelens.tabular.unknown_logs.lines import log_lines
 from scalelens.tabular.unknown_logs.records import TIMES, column_of
 from scalelens.tabular.unknown_logs.shapes import Shape, lines_with_times_alone, shaped
+from scalelens.tabular.unknown_logs.stated_times import mean_of_epoch
 
 _STREAM = "epochs"  # in which they rise, apart from the steps
 _OF_EPOCH = re.compile(r"(?<![a-z])epoch(?!s)", re.IGNORECASE)
@@ -35,6 +36,7 @@ _NOT_OF_ONE = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_UNIT_IN_NAME = re.compile(r"[(\[]\s?([A-Za-z]{1,12})\s?[)\]]\Z")
 _SEVERAL_EPOCHS = re.compile(r"(?<![\d./-])(?P<count>[1-9]\d{0,6}) epochs(?![a-z])", re.IGNORECASE)
 _LOSS = re.compile(r"(?<![a-z])loss", re.IGNORECASE)
 _MOSTLY = 0.9
@@ -67,20 +69,25 @@ def epoch_times_in(source: Source, shapes: Sequence[Shape], steps: Shape | None 
 def means_of_epochs(source: Source, rows: Rows) -> bool:
     """Metrics of the mean times that lines state for several epochs each.  Whether there are such lines."""
     told: list[tuple[int, float, int, float]] = []  # line, epoch, epochs, and their seconds
+    means: list[tuple[int, str, float, str]] = []  # line, and what it states of all epochs
     epoch: float | None = None
-    for line, whole in log_lines(source) if lines_with_times_alone(source) >= RECURS else ():
+    for line, whole in log_lines(source) if lines_with_times_alone(source) else ():
         parts = shaped(line.text)
         counted = [count for count in parts.counts if count.role == "epoch"] if parts else []
         if parts and counted:
             epoch = parts.parsed.fields[counted[0].field].value
         elif whole and epoch is not None and not (parts and parts.counts):
+            if mean := mean_of_epoch(line.text):
+                means.append((line.number, *mean))
             several = _SEVERAL_EPOCHS.search(line.text)
             times = [field for field in parsed(line.text).fields if field.unit in TIMES] if several else []
             if several and len(times) == 1 and times[0].value and line.rank is None and line.location is None:
                 told.append((line.number, epoch, int(several["count"]), times[0].value * TIMES[times[0].unit or "s"]))
+    for number, name, seconds, stat in means:
+        rows.metrics(number, None, None, None, [(name, seconds, "s")], stat=stat)
     as_counted = [now[1] - before[1] == now[2] for before, now in itertools.pairwise(told)]
     if len(told) < RECURS or sum(as_counted) < _MOSTLY * len(as_counted):
-        return False
+        return bool(means)
     for (number, at, epochs, seconds), counts in zip(told, [as_counted[0], *as_counted], strict=True):
         if counts:
             rows.metrics(number, None, None, int(at), [("epoch time", seconds / epochs, "s")], stat="mean")
@@ -104,6 +111,15 @@ def _times_in(source: Source, records: Callable[[Source], Iterator[TableRecord]]
         return None
     of_epochs = [reading for reading in readings if reading.role in ("epoch", "rank", "place")]
     return _EpochTimes(records, survey, of_epochs, times[0])
+
+
+def _with_unit(field: Field) -> Field:
+    """A number with the unit that its name holds: `Epoch Time(s): 4.9`."""
+    in_name = _UNIT_IN_NAME.search(field.name) if field.unit is None else None
+    unit = SPELT.get(in_name[1].lower()) if in_name else None
+    return (
+        field._replace(name=field.name[: in_name.start()].rstrip(), unit=unit) if in_name and unit in TIMES else field
+    )
 
 
 def _cells(epoch: float, fields: Iterable[Field], rank: int | None, place: str | None) -> dict[str, Any]:
@@ -145,7 +161,7 @@ class _Uncounted:
                 leaps += before is not None and epoch > before + 1
                 epochs.add((launch, epoch))
             elif whole and epoch is not None and not (parts and parts.counts) and not ELSEWHERE.search(line.text):
-                fields = parsed(line.text).fields
+                fields = [_with_unit(field) for field in parsed(line.text).fields]
                 timed = [field for field in fields if field.unit in TIMES and field.value is not None]
                 of_one = [field for field in timed if not _NOT_OF_ONE.search(field.name)]
                 beside_mean = len(timed) == 2 and len(of_one) == 1 and _OF_EPOCH.search(of_one[0].name)

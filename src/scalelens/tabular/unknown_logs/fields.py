@@ -86,6 +86,28 @@ _PARTS_BEFORE_UNIT = re.compile(
 _PER = re.compile(
     r"(?<=\d)(\s?[A-Za-z]{1,12}) per (?=(?:s|sec|second|itr?|iter|iteration|step|batch)\b(?!\s?[:=]|\s\d))"
 )
+_WITH_HASH = re.compile(
+    r"(?<![a-z])(epoch|step|iteration|iter|batch|update)[: ]{0,2}#(?=\d)", re.IGNORECASE
+)  # Epoch #3
+_HASH_ALONE = re.compile(r"\] #(?=\d+\b)")  # [3/50] #10
+# `time (s) spent in epoch: 68.3` is `time spent in epoch (s): 68.3`.
+_UNIT_WITHIN = re.compile(
+    r"(?<![a-z])(time|duration) ?[(\[](s|secs?|seconds?|ms|mins?|minutes?)[)\]] "
+    r"((?:spent|taken|used|elapsed)(?: (?:in|on|for|by|per) (?:the |an |each |one )?\w{1,20})?) ?(?=[:=] ?\d)",
+    re.IGNORECASE,
+)
+# `0.524s / iter` is `0.524s/iter`.
+_APART = re.compile(r"(?<=\d)(\s?(?:m?s|sec|seconds?)) / (?=(?:itr?|iter|iteration|step|batch)\b(?!\s?[:=]|\s\d))")
+# `30.5 s/epoch` is `epoch time: 30.5 s`.
+_PER_EPOCH = re.compile(r"(?<![\w.])(\d+(?:\.\d+)? ?(?:s|secs?|seconds?|mins?|minutes?)) ?(?:/|per) ?epoch\b(?! ?[:=])")
+# `Finished epoch 3 in 30.5 s` is `Finished epoch 3, took 30.5 s`.
+_FINISHED_IN = re.compile(
+    r"((?<![a-z])(?:finished|completed|ended|done with|trained) epoch:? \d+(?:/\d+)?) in (?=\d)", re.IGNORECASE
+)
+# `0.031 seconds elapsed` is `elapsed: 0.031 seconds`.
+_ELAPSED_AFTER = re.compile(
+    r"(?<![\w.:=-])(?<![:=] )(\d+(?:\.\d+)? (?:ms|s|secs?|seconds?|mins?|minutes?)) (elapsed)\b(?!\s?[:=]|\s\d)"
+)
 _OF_EPOCH = re.compile(r" \d{1,6}\.\d{1,4} ?h/epoch\b")  # an estimate beside it
 # `[3,  2000] loss: 2.5` is `epoch 3, batch 2000, loss: 2.5`.
 _PAIR = re.compile(r"\[(\d{1,6}), {0,8}(\d{1,9})\],?(?= {1,4}(?:(?:train|training|avg|average|mean)[ _])?loss\b)")
@@ -151,6 +173,8 @@ def parsed(text: str) -> Parsed:
     bar, drawing = "", None
     if drawn := written_out(text):
         text, bar, drawing = drawn.text, "tqdm" if drawn.counts_steps else "other", drawn.drawing
+    if "#" in text:
+        text = _WITH_HASH.sub(r"\1 ", _HASH_ALONE.sub("] step ", text))
     if "m" in text:
         text = _DURATION.sub(_as_seconds, text)
         text = _MINUTES.sub(r"\1 minutes", text)
@@ -171,6 +195,16 @@ def parsed(text: str) -> Parsed:
         text = _OF_EPOCH.sub("", _PARTS_BEFORE_UNIT.sub(r"\1 ", text))
     if "loss" in text and "[" in text:
         text = _PAIR.sub(r"epoch \1, batch \2,", text, count=1)
+    if "ime (" in text or "ime [" in text or "ion (" in text:
+        text = _UNIT_WITHIN.sub(r"\1 \3 (\2)", text)
+    if "s / " in text or "sec / " in text:
+        text = _APART.sub(r"\1/", text)
+    if " elapsed" in text:
+        text = _ELAPSED_AFTER.sub(r"\2: \1", text)
+    if "/epoch" in text or "/ epoch" in text or "per epoch" in text:
+        text = _PER_EPOCH.sub(r"epoch time: \1", text)
+    if " in " in text:
+        text = _FINISHED_IN.sub(r"\1, took ", text)
     if " per " in text:
         text = _PER.sub(r"\1/", text)
     if "epoch" in text or "atch:" in text:
@@ -265,6 +299,7 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
         if of_all and (counted := _COUNTED.match(text, of_all.end())):
             name = counted[1]
         if unit in _TIME_UNITS and "/" not in (unit or ""):
+            name = "took" if name.lower() == "cost" else name
             name = _PER_STEP_NAME.sub(r"\g<0> time", _COST.sub("time", name))
         if match["rate"] and not is_mean and _names_what_follows(name, text, match.end()):
             unit, end = None, match.end("number")

@@ -8,7 +8,7 @@ The second number grows while the first stays, and restarts where that grows by 
 from typing import Any
 
 _MOST_SERIES = 10_000  # ranks and locations
-_LEAST = 4  # times that the second grows
+_LEAST, _LEAST_OF_ONE = 4, 10  # times that the second grows, over several epochs and in one
 
 
 class PairCounts:
@@ -37,3 +37,8 @@ class PairCounts:
     def tell(self) -> bool:
         """Whether all lines count so, over two epochs or more."""
         return self.grown >= _LEAST and self.restarted > 0 and not self._others
+
+    @property
+    def tell_of_one_epoch(self) -> bool:
+        """Whether all lines count so in one epoch: `Batch 0/0`, then 0/100.  A total never grows from line to line."""
+        return self.grown >= _LEAST_OF_ONE and not self.restarted and not self._others

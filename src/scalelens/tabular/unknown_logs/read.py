@@ -8,21 +8,25 @@ from scalelens.parsing.recurring_lines import RECURS
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.tabular.cells import csv_header, jsonl_header
+from scalelens.tabular.column_names import read_name
 from scalelens.tabular.column_values import ColumnValues, Survey
 from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refused
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
-from scalelens.tabular.unknown_logs.choice import COST, begins_epochs, chosen, tells_epochs
+from scalelens.tabular.unknown_logs.choice import COST, begins_epochs, chosen, measures_time, tells_epochs
 from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
 from scalelens.tabular.unknown_logs.epoch_times import epoch_times_in, means_of_epochs
 from scalelens.tabular.unknown_logs.fields import names_time_left
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING, LineTable, mean_of
 from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, shapes_in
 from scalelens.tabular.unknown_logs.times import LineTimes
+from scalelens.tabular.unknown_logs.times_beside import times_beside
+from scalelens.tabular.unknown_logs.untold_units import as_stated_of_all, grown_as_clock
 
 _TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
 _SAMPLES = "it may count samples: no time is taken from the time stamps until {} says that each is a {}"
 _MOST_LINES = 300_000  # with a word of training, by which the shape is chosen
 _OF_ONE_STEP = ("batch_time", "interval_time", "running_time")
+_TIMED = ("batch_time", "interval_time", "span_time", "running_time", "elapsed", "epoch_time")
 _OF_A_STEP = ("batch_time", "interval_time", "span_time", "running_time")
 
 
@@ -48,6 +52,8 @@ def read_lines(source: Source, rows: Rows) -> str | None:
         rows.assigned = printed.write(source, rows) if printed else []
         return None if printed else ""
     table = LineTable(shape)
+    if not measures_time(shape):
+        table.beside = times_beside(source, table)
     printed = epoch_times_in(source, shapes, shape) if tells_epochs(shape) else None
     table.epochs_are_timed = printed is not None
     lacking = _read_shape(source, rows, table)
@@ -114,6 +120,10 @@ def _read_shape(
         begins_epochs=begins_epochs(table.shape), least_steps=times.least_steps if by_clock else 0,
         least_epoch_s=math.inf if table.epochs_are_timed else times.least_epoch_s if by_clock else 0.0,
     )  # fmt: skip
+    untold = [reading for reading in readings if reading.role in _TIMED and reading.column != BY_CLOCK]
+    for reading in untold:
+        if reading.role not in stated and reading.unit and read_name(reading.column).unit is None:
+            rows.param("time_unit", reading.unit, table.shape.first, origin="inferred")
     if unknown and table.resolution_s and {reading.role for reading in readings}.isdisjoint(_OF_A_STEP):
         choice = options((f"{role}={table.columns[role]}",))
         rows.problem(table.shape.first, _SAMPLES.format(choice, role), table.shape.example)
@@ -241,6 +251,10 @@ def _shown_by_times(
         return {"epoch_time" if times.of_epochs else of_one_step: proven}
     if span := times.of_all_since():
         return {"span_time": span}
+    if passed := grown_as_clock(times):
+        return {"elapsed": passed}
+    if stated := as_stated_of_all(times, table.stated.totals, table.stated.epoch_means):
+        return {"epoch_time" if times.of_epochs else "batch_time": stated}
     if RUNNING in columns and not table.shape.bar and times.rate_follows_stamps:
         return {"batch_time" if _is_of_one_step(RUNNING, columns, known) else "interval_time": (RUNNING, "s")}
     return {}

@@ -15,6 +15,7 @@ from scalelens.tabular.unknown_logs.drawn_bars import EPOCH, STEP, Drawn, DrawnB
 from scalelens.tabular.unknown_logs.fields import Field
 from scalelens.tabular.unknown_logs.lines import log_lines
 from scalelens.tabular.unknown_logs.shapes import CONSTANT, MASK, Shape, Shaped, shaped
+from scalelens.tabular.unknown_logs.stated_times import StatedTimes
 
 TIMES = UNITS_OF_KIND["time"]
 BY_CLOCK = "seconds by the time stamps"
@@ -51,7 +52,7 @@ _LEAST_NAMES = 0.5  # share of the usual names that a record has
 PAUSES = re.compile(rb"eval|(?<![a-z])(?:val|test)(?!ue)|checkpoint|saving|saved", re.IGNORECASE)
 MEAN_TIME = re.compile(
     r"(?:step|iter|iteration|batch)[ _]avg|(?:avg|average|mean)[ _.]{1,2}(?:(?:step|iter|iteration|batch)[ _]time"
-    r"|time[ _](?:per[ _]|/ ?)?(?:step|iter|iteration|batch))",
+    r"|time(?:[ _]per[ _]| ?/ ?|[ _])(?:step|iter|iteration|batch))",
     re.IGNORECASE,
 )
 _MEAN_STEP = re.compile(
@@ -75,8 +76,10 @@ class LineTable:
         self.usual = [name for name, lines in names.items() if lines >= _USUAL * shape.lines]
         self.always = [name for name in self.usual if names[name] >= least]
         self.epochs_are_timed = False  # whether other lines state the time of each epoch
+        self.beside: dict[int, tuple[str, Any]] = {}  # by line: the time of its step that another line states
         self.left_out = 0  # lines of the shape that are not records
         self.taken = self.paused = 0  # records, and those before which a line mentions validation or saving
+        self.stated = StatedTimes()
         self.mean_steps: set[float] = set()  # mean times of a step that other lines state
         self._units: dict[str, str] = {}  # of times, by name
         self.bars: DrawnBars | None = None  # of tqdm, where its lines are drawings
@@ -171,6 +174,7 @@ class LineTable:
         epoch: float | None = None
         last: tuple[bool, Drawn] | None = None
         self.left_out = self.taken = self.paused = 0
+        self.stated = StatedTimes()
         pause = False
 
         def look(raw: bytes) -> None:
@@ -178,6 +182,7 @@ class LineTable:
             pause = pause or bool(PAUSES.search(raw))
             if b"ime" in raw and (mean := _MEAN_STEP.search(raw)):
                 self.mean_steps.add(float(mean[1]))
+            self.stated.look(raw)
 
         for line, whole in log_lines(source, look):
             parts = shaped(line.text)
@@ -267,6 +272,9 @@ class LineTable:
                 column, value = named
                 if column not in cells:
                     cells[column] = value
+        if line.number in self.beside:
+            column, value = self.beside[line.number]
+            cells.setdefault(column, value)
         if line.rank is not None:
             cells.setdefault("rank", line.rank)
         if line.location is not None:

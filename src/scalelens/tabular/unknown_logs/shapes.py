@@ -62,6 +62,12 @@ _EPOCH_IN_SHORT = re.compile(r"epo?|e", re.IGNORECASE)  # `Ep 3/20`, `E 3/20`; b
 _PLAYS = re.compile(r"reward|return|episode|score|(?<![a-z])eps(?:ilon)?(?![a-z])|win", re.IGNORECASE)
 _WITH_SHARE = re.compile(r"\d/ {0,12}\d{1,12} {0,2}\( {0,3}\d{1,3}(?:\.\d{1,6})? ?%\)")
 _LOSS = re.compile(r"(?<![a-z])loss", re.IGNORECASE)
+_RESULT = re.compile(r"loss|acc|(?<![a-z])(?:train|val|valid|validation|test|dev)(?![a-z])", re.IGNORECASE)
+_VALIDATED = re.compile(r"(?<![a-z])(?:val|valid|validation|test|dev|eval)(?![a-z])", re.IGNORECASE)
+_MOSTLY = 0.9
+_MARK = re.compile(
+    r"\W*(?:(?:new )?best|improved)\W*\Z|[*+\u2713\u2714\u2605]+ ?\Z", re.IGNORECASE
+)  # [NEW BEST] before an epoch
 # Bars of steps, drawn beside one that counts the epochs, are the training's: `Epoch: 25%|..` and `Iteration: 50%|..`.
 _EPOCH_BAR = re.compile(r"\W*epochs?\W*\d+%\|", re.IGNORECASE)
 _STEP_BAR = re.compile(r"\W*(?:iterations?|iters?|steps?|batch(?:es)?)\W*\Z", re.IGNORECASE)
@@ -169,7 +175,7 @@ def _shaped(text: str) -> Shaped | None:
     lead = line.text[: max(first.start, 0)]
     if line.bar:
         lead = lead.partition("%")[0].rstrip("0123456789. ") if "%" in lead else lead
-    lead = SOURCE_FILE.sub("%.py", lead)
+    lead = "" if _MARK.match(lead) else SOURCE_FILE.sub("%.py", lead)
     after = line.text[first.start :] if len(line.fields) == 1 else ""  # `Epoch 3: validating` is a heading, too
     named = (line.fields[count.field].name for count in counts)
     phase = next(filter(None, map(_PHASE.search, (lead, *named, after))), None)
@@ -359,7 +365,9 @@ class Shape:
     @property
     def is_pair(self) -> bool:
         """Whether its one count is of epochs, and the number after `/` the batch: `TRAIN Batch 3/200`."""
-        return len(self.roles) == 1 and not self.bar and self.pairs.tell
+        if len(self.roles) != 1 or self.bar:
+            return False
+        return self.pairs.tell or (self.roles == ["batch"] and self.pairs.tell_of_one_epoch)
 
     def name_pair(self) -> None:
         """Of such a pair, what rises and restarts is the batch."""
@@ -377,7 +385,22 @@ class Shape:
             return
         unnamed = self.roles[:2] == ["of_all", "of_all"]
         of_iteration = self.roles[:1] == ["step"] and self.roles[1:2] in (["step"], ["batch"]) and self.turns > 0
-        if unnamed or (of_iteration and "step" not in self.key[1][0] and self._totals[1]):
+        of_steps = self.roles[:2] == ["of_all", "step"] and self.turns > 0  # [3/50] step 10
+        if unnamed or of_steps or (of_iteration and "step" not in self.key[1][0] and self._totals[1]):
+            self.roles[0] = "epoch"
+
+    def name_validated(self) -> None:
+        """A count without a name is of epochs where each line states the losses of training and of validation.
+
+        `[003/050] train loss: 1.2, val loss: 1.3 (24.0s)`: a time in it is that of the epoch.
+        """
+        if self.roles != ["of_all"] or self.bar or self.leap != 1 or self.lines < RECURS:
+            return
+        measured = [
+            name for name, lines in self.names.items() if _RESULT.search(name) and lines >= _MOSTLY * self.lines
+        ]
+        validated = [name for name in measured if _VALIDATED.search(name)]
+        if validated and len(validated) < len(measured) and self.rises[0] >= _MOSTLY * (self.lines - 1):
             self.roles[0] = "epoch"
 
     def drop_multiples(self) -> None:
@@ -489,7 +512,7 @@ _TIMED: WeakKeyDictionary[Source, int] = WeakKeyDictionary()  # lines that hold 
 # A superset of what is read as a time with a unit.
 _MAY_BE_TIMED = re.compile(
     r"\d\s?\[?(?:[mnu\u00b5\u03bc]?s(?:ec(?:ond)?s?)?|m(?:illi)?secs?|milli\w*|micro\w*|nano\w*|m(?:in(?:ute)?s?)?|h(?:ou)?r?s?)"
-    r"(?![a-z/])|(?:elapsed|took|total|time|left|eta)\D{0,20}\d{1,4}:\d\d",
+    r"(?![a-z/])|(?:elapsed|took|total|time|left|eta)\D{0,20}\d{1,4}:\d\d|[(\[] ?[a-z]{1,12} ?[)\]] ?[:=]? ?\d",
     re.IGNORECASE,
 )
 
@@ -555,6 +578,7 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]]) -> tuple[list[Shape], int]:
         shape.one_for_each_epoch = any(map(shape.kept.are_of, epochs)) if shape.bar == "tqdm" else False
         shape.name_pair()
         shape.name_epochs()
+        shape.name_validated()
         shape.drop_multiples()
         shape.drop_constant()
         steady = shape.longest_s >= _LEAST_BAR_S  # its times can be held against its elapsed seconds

@@ -58,12 +58,14 @@ class LineTimes:
         self.by_both: list[tuple[float, float]] = []  # a rate's time of a step, and that of the clock
         self.back = 0  # how often the stamps go back while the steps grow, as those of the time left do
         self.beside_clock: dict[str, list[tuple[float, float]]] = {}  # values, and the step time by the clock there
+        self.grown: dict[str, list[tuple[float, float]]] = {}  # what values grow by, and seconds by the clock
         self.by_left: list[float] = []
         self.values: dict[str, list[float]] = {}
         self.by_rate: dict[str, list[tuple[float, float]]] = {}  # times by name, with those of the rate beside them
         self.records = 0
         self.sums: Counter[str] = Counter()  # how often a time is the sum of all others of its record
         self._last: dict[Any, tuple[float, float]] = {}
+        self._last_values: dict[Any, tuple[float, float]] = {}
 
     def seen(self, records: Iterator[TableRecord]) -> Iterator[TableRecord]:
         """Passes records on, and looks at their times."""
@@ -95,6 +97,11 @@ class LineTimes:
         for name, value in cells.items():
             if (amount := number(value)) is not None:
                 self.values.setdefault(name, []).append(amount)
+                if now is not None and read_name(name).unit is None:
+                    earlier, then = self._last_values.get((whose, name), (math.inf, now))
+                    self._last_values[whose, name] = amount, now
+                    if amount > earlier and now >= then:
+                        self.grown.setdefault(name, []).append((amount - earlier, now - then))
                 if shown > 0 and mean_of(name) in cells:
                     self.beside_clock.setdefault(name, []).append((amount, shown))
                 if by_rate and (unit := read_name(name).unit) in TIMES and name not in (RUNNING, BY_CLOCK, LEFT):
@@ -225,8 +232,7 @@ class LineTimes:
     def is_rounded(self, name: str) -> bool:
         """Whether a time has so few digits that time stamps say it better: its last one is more than a twentieth."""
         values = self.values.get(name)
-        decimals = max((len(repr(value).rpartition(".")[2]) for value in values or ()), default=0)
-        return bool(values) and _COARSE * statistics.median(values or ()) < 10.0**-decimals
+        return bool(values) and _COARSE * statistics.median(values or ()) < 10.0 ** -self.decimals(name)
 
     def since_start(self) -> tuple[str, str] | None:
         """The column, and its unit, that is the time since the start: the steps times the mean beside it."""
@@ -304,8 +310,8 @@ class LineTimes:
                 shown = statistics.median(values) * TIMES[candidate]
                 if smoothed and not self.is_of_all_between(name, TIMES[candidate]):
                     continue
-                if _fits(shown, self.clock_s, _AS_STAMPS) or (
-                    self.clock_s is None and _fits(shown, left_s, _AS_TIME_LEFT)
+                if fits(shown, self.clock_s, _AS_STAMPS) or (
+                    self.clock_s is None and fits(shown, left_s, _AS_TIME_LEFT)
                 ):
                     hits.append((role is not None, name, candidate))
         best = [hit for hit in hits if hit[0]] or hits
@@ -342,9 +348,13 @@ class LineTimes:
             for name, values in self.values.items()
             if self.claims(name) and read_name(name).role != "batch_time"
             for candidate in ((read_name(name).unit or "",) if read_name(name).unit in TIMES else self.units)
-            if _fits(statistics.median(values) * TIMES[candidate], span_s, _AS_SPAN)
+            if fits(statistics.median(values) * TIMES[candidate], span_s, _AS_SPAN)
         ]
         return hits[0] if len(hits) == 1 else None
+
+    def decimals(self, name: str) -> int:
+        """The most digits after the point that a column has."""
+        return max((len(repr(value).rpartition(".")[2]) for value in self.values.get(name, ())), default=0)
 
     def added_up(self) -> tuple[str, str] | None:
         """The column, and its unit, that is the sum of the parts of each step, where each step has a line."""
@@ -382,5 +392,6 @@ class LineTimes:
         return (names[0], read_name(names[0]).unit or "s") if len(names) == 1 else None
 
 
-def _fits(shown: float, known: float | None, share: tuple[float, float]) -> bool:
+def fits(shown: float, known: float | None, share: tuple[float, float]) -> bool:
+    """Whether a time is a known one, within these shares of it."""
     return bool(known) and share[0] <= shown / known <= share[1]  # type: ignore[operator]

@@ -1,0 +1,72 @@
+"""The unit of a time that does not say it, where the time stamps or what the log states of the whole show it.
+
+    2026-01-02 03:04:05,123 iter 20, loss 2.1, time 6.2      Epoch 12, loss 0.31, time 1.1995
+    2026-01-02 03:04:11,325 iter 40, loss 2.0, time 12.4     Median time per epoch: 1.2003s
+
+One unit has to fit, and no other.
+"""
+
+import itertools
+import statistics
+from collections.abc import Collection
+
+from scalelens.tabular.column_names import read_name
+from scalelens.tabular.unknown_logs.records import TIMES
+from scalelens.tabular.unknown_logs.times import LineTimes, fits
+
+_UNITS = ("s", "ms", "min", "h")
+_FINE = 10  # last digits, of the stamps and of the time, that pass between two lines
+_FEWEST = 10  # such pairs of lines
+_NEAR = 0.02  # between what a time grows by and what passed by the stamps, apart from their digits
+_MOSTLY = 0.9
+_SELDOM = 10  # lines, of which at most one follows a time that goes back
+_AS_TOTAL = (0.75, 1.02)  # the sum of all times over the total that is stated: something lies between them
+_AS_MEAN = 0.05
+_LEAST_LINES = 5
+
+
+def grown_as_clock(times: LineTimes) -> tuple[str, str] | None:
+    """The column without a unit, and its unit, that grows as the clock does: the time since the start, or the epoch's.
+
+    Line by line, what it grows by is what passed by the time stamps, within their resolution.
+    """
+    hits = []
+    for name, grown in times.grown.items():
+        role, unit = read_name(name)
+        if role not in ("time", "elapsed") or unit is not None:
+            continue
+        goes_back = len(times.values[name]) - 1 - len(grown)
+        for candidate in _UNITS:
+            factor = TIMES[candidate]
+            open_s = times.resolution_s + 2 * factor * 10.0 ** -times.decimals(name)
+            long = [(more * factor, span) for more, span in grown if span >= _FINE * open_s]
+            near = sum(abs(more - span) <= open_s + _NEAR * span for more, span in long)
+            many = len(long) >= max(_FEWEST, len(grown) / 2) and _SELDOM * goes_back <= len(grown)
+            hits += [(name, candidate)] if many and near >= _MOSTLY * len(long) else []
+    return hits[0] if len(hits) == 1 else None
+
+
+def as_stated_of_all(
+    times: LineTimes, totals: Collection[float], epoch_means: Collection[float]
+) -> tuple[str, str] | None:
+    """The column without a unit, and its unit, that adds up to the one total that lines state, or has their mean.
+
+    Of epochs, or of steps of which each has a line.  Only what goes up and down is summed.
+    """
+    steps = times.values.get(times.step or "", [])
+    follow = sum(later - step == 1 for step, later in itertools.pairwise(steps))
+    if len(steps) < _LEAST_LINES or 2 * follow < len(steps):
+        return None
+    hits = []
+    for name, values in times.values.items():
+        role, unit = read_name(name)
+        falls = sum(later < value for value, later in itertools.pairwise(values))
+        if unit is not None or role not in ("time", "epoch_time", "batch_time") or falls < 2:
+            continue
+        for candidate in times.units:
+            factor = TIMES[candidate]
+            typical = statistics.median(values) * factor, statistics.fmean(values) * factor
+            near = [abs(one / mean - 1) <= _AS_MEAN for mean in epoch_means for one in typical]
+            adds_up = len(totals) == 1 and fits(sum(values) * factor, next(iter(totals)), _AS_TOTAL)
+            hits += [(name, candidate)] if adds_up or (times.of_epochs and any(near)) else []
+    return hits[0] if len(hits) == 1 else None
