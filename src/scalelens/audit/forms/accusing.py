@@ -161,10 +161,15 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
 
 
 def _is_share_of_all(relation: Relation) -> bool:
-    """Whether eight other places or more are the share of one whole, so that no slip need explain the one that is not."""
+    """Whether eight other places or more are shares of one whole: then no slip need explain the one that is not."""
     one = len(relation.operands) == 1 and relation.fit.free and relation.meant
     shares = one and "%" in (relation.target.unit, relation.operands[0].unit)
-    return shares and relation.doubt < _CERTAIN[0][0] and len(relation.fit.agreeing) >= _MANY and len(relation.fit.apart) == 1
+    return (
+        shares
+        and relation.doubt < _CERTAIN[0][0]
+        and len(relation.fit.agreeing) >= _MANY
+        and len(relation.fit.apart) == 1
+    )
 
 
 def _is_far(printed: Number, low: float, high: float, share: float) -> bool:

@@ -53,7 +53,9 @@ def values_of_base(series: list[Series], places: list[int]) -> Iterator[Relation
     """Base cases whose number is a slip away from the one that all changes against it imply."""
     for target in series:
         known = target.known(places)
-        empty = [place for place in places if (number := target.numbers[place]) is None or _is_no_change(target, number)]
+        empty = [
+            place for place in places if (number := target.numbers[place]) is None or _is_no_change(target, number)
+        ]
         known = {place: interval for place, interval in known.items() if place not in empty}
         if len(known) < _LEAST_ROWS - 1 or len(empty) != 1 or not (may_be_ratio(target) or _is_signed(target)):
             continue

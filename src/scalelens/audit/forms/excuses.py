@@ -18,13 +18,24 @@ def is_excused(table: TextTable, relation: Relation, place: int, slipped: str, b
     printed = relation.target.numbers[place]
     if printed is None:
         return False
-    if _are_powers_of_two(relation, place, printed):
+    used = [number for each in relation.operands if (number := each.numbers[place])]
+    if any(each.hedge for each in (printed, *used)) or _are_powers_of_two(relation, place, printed):
+        return True
+    if slipped.startswith("in ") and any(each.low <= 0 <= each.high for each in used):
+        return True  # a digit of nothing
+    if _mixes_statistics(relation):
         return True
     if "sum of {0} ... " in relation.form and not slipped and _is_among_its_parts(relation, place, printed):
         return True
     is_change = bool(_OF_A_BASE.search(relation.form)) or (relation.fit.free and printed.unit in ("x", "%"))
     of_one = len(relation.operands) == 1
     return by_row and is_change and of_one and _has_its_own_base(table, relation, place, printed)
+
+
+def _mixes_statistics(relation: Relation) -> bool:
+    """Whether a percentile follows from another one and a ratio that may be one of means."""
+    ordered = [each.is_order_statistic for each in (relation.target, *relation.operands)]
+    return len(ordered) == 3 and sum(ordered) == 2 and relation.form.count("×") + relation.form.count("/") == 1
 
 
 def _are_powers_of_two(relation: Relation, place: int, printed: Number) -> bool:

@@ -12,7 +12,9 @@ from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Number
 from scalelens.audit.units import COUNTED
 
-_TOTAL = re.compile(r"\b(?:total|sum|overall|all|altogether|gesamt|summe|somme)\b|合计|总计|總計|合計|합계", re.IGNORECASE)
+_TOTAL = re.compile(
+    r"\b(?:total|sum|overall|all|altogether|gesamt|summe|somme)\b|合计|总计|總計|合計|합계", re.IGNORECASE
+)
 _MEAN = re.compile(
     r"\b(?:avg|ave|average|mean|overall|score|mittel(?:wert)?|durchschnitt|moyenne|promedio|média|media)\b|"
     r"平均|均值|평균|среднее",

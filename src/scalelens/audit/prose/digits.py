@@ -1,9 +1,9 @@
 """Whether the digits of two numbers alone show that one is the other with a slip.
 
-Two numbers of four digits that have nothing to do with each other hardly have the same digits.  So a sentence need name
-the row of a cell by a single word only, where the digits are the same but for their order or the place of the point, or
-where one digit of several differs by much.  Two measurements may be near each other: then more digits after the one that
-differs must be the same.
+Two numbers of four digits that have nothing to do with each other hardly have the same digits.  So a single word of its
+row is enough to name a cell, where the digits are the same but for their order or the place of the point, or where one
+digit of several differs by much.  Two measurements may be near each other: then more digits after the one that differs
+must be the same.
 """
 
 import re
@@ -42,16 +42,10 @@ def is_same_but_for_a_slip(number: Number, cell: Number, words: str, row: int, c
         return (few >= _MANY and away > _NEAR) or (min(row, column + 1) > 1 and away > _FAR and in_one_unit)
     if words.startswith("one digit") and sum(a != b for a, b in zip(mine, theirs, strict=True)) == 1:
         after = len(mine) - next(k for k, (a, b) in enumerate(zip(mine, theirs, strict=True)) if a != b) - 1
-        return (few >= _MANY and away > _FAR and (in_one_unit or row > 1)) or (few >= _TELLING and after > 1 and column > 0)
+        return (few >= _MANY and away > _FAR and (in_one_unit or row > 1)) or (
+            few >= _TELLING and after > 1 and column > 0
+        )
     return False
-
-
-def needs_no_other_proof(number: Number, cell: Number, words: str, row: int, column: int) -> bool:
-    """Whether other numbers of the sentence that the table lacks leave the slip as sure as it is."""
-    digits = min(len(_digits(each).strip("0")) for each in (number, cell))
-    if words.endswith("factor of ten"):
-        return is_same_but_for_its_point(number, cell, words, column)
-    return digits >= _MANY and not _UNITS.search(words) and is_same_but_for_a_slip(number, cell, words, row, column)
 
 
 def _digits(number: Number) -> str:

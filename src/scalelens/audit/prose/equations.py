@@ -57,7 +57,8 @@ _OF_ITEMS = re.compile(
 )
 _EACH = re.compile(r"(?<=\d)\s?/\s?[A-Za-z]{2,}")  # "1,780/month"
 _EXPLAINED = re.compile(
-    r"(?<![\w.,/×*+=~≈-])(?<![×*/+=-] )(?P<t>\d[\d.,]*\d? ?(?:%|x\b|×)?[A-Za-zµ/]*)\*{0,2},? \(\*{0,2}(?:= ?|i\.e\.,? )?"
+    r"(?<![\w.,/×*+=~≈-])(?<![×*/+=-] )(?P<t>\d[\d.,]*\d? ?(?:%|x\b|×)?[A-Za-zµ/]*)"
+    r"\*{0,2},? \(\*{0,2}(?:= ?|i\.e\.,? )?"
     r"(?P<e>[^()=≈<>→;:]*\d[^()=≈<>→;:]* ?[/×*÷+·] ?\d[^()=≈<>→;:,]*?)(?:, [a-z][^()]*)?\)"
 )
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
@@ -187,11 +188,15 @@ def _is_slipped(left: Value, right: Value) -> bool:
 
 def _has_slipped_factor(derived: Value, result: Value) -> bool:
     """Whether a slip in one factor of three digits or more would give the result, if that has as many."""
-    if set(derived.operators) - {"*", "/"} or len(re.sub(r"\D", "", result.numbers[0].text)) < _MANY_DIGITS:
+    if (
+        set(derived.operators) - {"*", "/"}
+        or min(derived.low, result.low) <= 0
+        or len(re.sub(r"\D", "", result.numbers[0].text)) < _MANY_DIGITS
+    ):
         return False
     low, high = result.low / derived.high, result.high / derived.low
     for each in derived.numbers:
-        if len(re.sub(r"\D", "", each.text)) >= _MANY_DIGITS and low > 0:
+        if len(re.sub(r"\D", "", each.text)) >= _MANY_DIGITS:
             size = float(sum((bounds_of(each.text).low, bounds_of(each.text).high))) / 2
             for ends in ((size * low, size * high), (size / high, size / low)):
                 if slip(each.text, *ends) in _IN_DIGITS:

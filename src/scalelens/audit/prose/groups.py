@@ -70,6 +70,7 @@ _NAMED = re.compile(
     r"\b(?:then|so|thus|hence|gives?|则|所以)[^<>.;]{0,20}= ?<(?P<b>\d+)>"
 )
 _FACTOR_BEFORE = re.compile(r"[×x·*/^+] ?\(?$")
+_DIVIDED = re.compile(r"[^<>.;()]{0,30} [/÷×] ?(?:<|\d)| ?[–-] ?(?:<|\d)")  # or a range: "3–4×"
 _SIZE = re.compile(r"(?: ?([kmgt]i?b?)\b)?")
 _HYPOTHETICAL = re.compile(r"\b(?:either|between|if|could|can|may|might|maybe|unless|e\.g|instead of|not|rather)\b")
 _PART_OF = re.compile(r"\b(?:usable|available|effective|net|formatted)\b")  # less than what the parts have
@@ -112,6 +113,8 @@ def _stated(marked: str, numbers: list[Number]) -> Iterator[_Groups]:
             for match in pattern.finditer(marked):
                 if _FACTOR_BEFORE.search(marked[: match.start()]):
                     continue  # one more factor
+                if pattern is _SURE[0] and _DIVIDED.match(marked, match.end()):
+                    continue  # "4 layers × 2 queries = 32 queries / 4"
                 if pattern is _SURE[0] and re.search(r"[a-z_]=$", marked[: match.start("t") - 1]):
                     continue  # "64 × 128 leaves M=512"
                 if len({_SIZE.match(marked, match.end(part) + 1)[1] for part in "tb"}) > 1:  # type: ignore[index]

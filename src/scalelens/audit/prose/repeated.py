@@ -15,7 +15,7 @@ from scalelens.audit.document import Document, Sentence, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import FACTORS, slip
 from scalelens.audit.printed import Number
-from scalelens.audit.prose.digits import is_same_but_for_a_slip, is_same_but_for_its_point, needs_no_other_proof
+from scalelens.audit.prose.digits import is_same_but_for_a_slip, is_same_but_for_its_point
 from scalelens.audit.prose.restated import is_given
 from scalelens.audit.quantities import value
 from scalelens.audit.units import COUNTED
@@ -146,7 +146,9 @@ def _cell_of(
     number = sentence.numbers[place]
     of_another = _is_of_another(table, sentence, place)
     others = {_digits(n.text) for k, n in enumerate(sentence.numbers) if k != place}
-    others |= {digits for each in _NAMED_BY_NUMBER.findall(sentence.text) if len(digits := _digits(each)) >= _LEAST_DIGITS}
+    others |= {
+        digits for each in _NAMED_BY_NUMBER.findall(sentence.text) if len(digits := _digits(each)) >= _LEAST_DIGITS
+    }
     by_row = [_row_strength(own, row, said[1], others) for row in range(len(table.cells))]
     by_column = [_column_strength(table, own, column, said[0], others, number) for column in range(len(table.headings))]
     found = []
@@ -253,11 +255,11 @@ def _slip(number: Number, cell: Number, named: tuple[int, int], is_named: bool, 
         return ""
     if is_named and _is_sure(number, cell, words, (low, high), named):
         return words
-    if of_another and not needs_no_other_proof(number, cell, words, *named):
-        return ""
     if named[0] < 1 or (number.unit and cell.unit and base(number.unit)[0] != base(cell.unit)[0]):
         return ""
-    is_plain = is_same_but_for_its_point(number, cell, words, named[1]) or is_same_but_for_a_slip(number, cell, words, *named)
+    many = min(_significant(number.text), _significant(cell.text)) > _LEAST_DIGITS
+    is_plain = (many or not of_another) and is_same_but_for_its_point(number, cell, words, named[1])
+    is_plain |= not of_another and is_same_but_for_a_slip(number, cell, words, *named)
     return words if is_plain else ""
 
 

@@ -23,7 +23,8 @@ _TOTAL = re.compile(
     r"<(\d+)> (?:\w+ )?(?:in total|altogether)\b"
 )
 _LISTED = re.compile(
-    r"(?:\btotal(?:l?ing|s)?\b|\bsum(?:s|ming)?(?: up)? to\b|\bcombined\b|合计|总计|共计|总共|合計)(?:[:=]| of| is| to|为|约|:|：| ?~| ?≈){0,3} ?<(\d+)>"
+    r"(?:\btotal(?:l?ing|s)?\b|\bsum(?:s|ming)?(?: up)? to\b|\bcombined\b|合计|总计|共计|总共|合計)"
+    r"(?:[:=]| of| is| to|为|约|：| ?~| ?≈){0,3} ?<(\d+)>"
 )
 _KEYED = re.compile(r"\b(?:size|total|sum)\s?[=:]\s*<(\d+)>((?:\s?[,;(]\s?(?:\w+[\w ^()-]*)[=:]\s*<\d+>){2,})")
 _INCLUDES = re.compile(
@@ -36,7 +37,9 @@ _FREE = re.compile(
     r"<(\d+)>(?: \w+)? ?(?:/|of|out of) ?<(\d+)>(?: \w+)?[,;:(] ?(?:and |with )?<(\d+)> "
     r"(?:free|left|remaining|unused|available)\b"
 )
-_COMPARED = re.compile(r"\b(?:vs|versus|than|from|compared|instead|against|out of|limit|budget|capacity|up to|available)\b|[→/]")
+_COMPARED = re.compile(
+    r"\b(?:vs|versus|than|from|compared|instead|against|out of|limit|budget|capacity|up to|available)\b|[→/]"
+)
 _BOTH = re.compile(r"\(\s?<(\d+)>,\s?<(\d+)>")
 _INVERSE_ROOM = Decimal("0.01")
 _MOST_PARTS = 5
