@@ -102,16 +102,16 @@ def _digits(text: str) -> int:
 
 def _is_no_change(target: Series, number: Number) -> bool:
     """Whether a number says that its place is the base itself: a speedup of 1.00."""
-    is_factor = target.unit == "x" or target.kind == "speedup"
+    is_factor = target.unit == "x" or (target.kind == "speedup" and target.unit != "%")
     return is_factor and "." in number.text and float(number.text.strip("+xX ") or 0) == 1
 
 
 def _backwards(target: Series, other: Series) -> Iterator[tuple[str, Callable[[Interval, Interval], Interval | None]]]:
     """The base that a number and its change imply."""
-    if target.unit in ("%", "") and target.kind != "speedup" and may_be_ratio(target):
+    if (target.unit == "%" or (target.unit == "" and target.kind != "speedup")) and may_be_ratio(target):
         yield "{c} = the base of {0}", lambda a, c: _over(a, (1 + c[0] / 100, 1 + c[1] / 100))
         yield "{c} = the base of -{0}", lambda a, c: _over(a, (1 - c[1] / 100, 1 - c[0] / 100))
-    if target.unit == "x" or target.kind == "speedup":
+    if target.unit == "x" or (target.kind == "speedup" and target.unit != "%"):
         yield "{c} = the base of {0}", lambda a, c: _over(a, c)
         yield "{c} = the base of 1 / {0}", lambda a, c: (a[0] * c[0], a[1] * c[1]) if c[0] > 0 else None
 

@@ -71,7 +71,6 @@ _LONGEST = 2000  # characters
 _LEAST_DIGITS, _MANY_DIGITS = 2, 3
 _IN_DIGITS = ("two digits are swapped", "one digit differs")
 _OFTEN = ("two", "60", "3,600")  # factors that a text may leave out
-_ROUGH = re.compile(r"[~≈] ?\d[\d.,]*\s?[×x*+/-]")  # "~28 × 512 + ..."
 _QUOTED = re.compile(r"\b(?:incorrect|wrong|bug|typo|expected)\b", re.IGNORECASE)
 _SHOWN = 60
 
@@ -142,8 +141,6 @@ def _of_sides(
         return None
     understood = are_understood(left, left_text, left_tokens, right, right_text, right_tokens)
     unsure = is_unread(left_text) or is_unread(right_text) or "~" in left_text + right_text
-    if left.operators and _ROUGH.search(left_text):
-        return None
     slipped = not unsure and _is_slipped(left, right)
     if not understood and not slipped:
         return None
