@@ -19,7 +19,7 @@ def is_excused(table: TextTable, relation: Relation, place: int, slipped: str, b
     if printed is None:
         return False
     used = [number for each in relation.operands if (number := each.numbers[place])]
-    if any(each.hedge for each in (printed, *used)) or _are_powers_of_two(relation, place, printed):
+    if _are_powers_of_two(relation, place, printed):
         return True
     if slipped.startswith("in ") and any(each.low <= 0 <= each.high for each in used):
         return True  # a digit of nothing

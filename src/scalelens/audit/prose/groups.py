@@ -181,6 +181,8 @@ def _held(groups: _Groups) -> Finding | None:
     if number.high <= 1 or any(not wide.apart(Bounds(right.low * each, right.high * each)) for each in factors):
         return None
     size = base(groups.total.unit)[1] if groups.total.unit and groups.each.unit else Decimal(1)
+    if _has_a_prefix(groups, wide, right):
+        return None
     if not _has_slip(groups, total, number, each, size):
         return None
     names = " × ".join(with_unit(part) for part in every[1:])
@@ -192,6 +194,15 @@ def _held(groups: _Groups) -> Finding | None:
         matters(total, right),
         "total = number of groups × what each has",
     )
+
+
+def _has_a_prefix(groups: _Groups, total: Bounds, right: Bounds) -> bool:
+    """Whether a factor is written with a power of ten, which the total has as a prefix: "2 × 7 × 10^9 = 14 GB"."""
+    powers = [bool(re.search(r"10 ?\^|\de[+-]?\d", each.text)) for each in (groups.total, groups.number, groups.each)]
+    if powers[0] or not any(powers[1:]):
+        return False
+    sizes = (Decimal(10) ** power for power in (3, 6, 9, 12, 15))
+    return any(not total.apart(Bounds(right.low / size, right.high / size)) for size in sizes)
 
 
 def _value(number: Number, plain: bool = False) -> Bounds:
