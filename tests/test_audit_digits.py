@@ -63,6 +63,13 @@ WRONG = {
     ),
     "a total in Chinese": ("EN 约 451B token、ZH 约 241B token，合计约 692B token。", "241B", "421B"),
     "a share of a peak": ("1.00 ms, 118.3 GB/s (effective, 72 B/cell) (59.1% of 200 GB/s)", "200 GB/s", "206 GB/s"),
+    "counts of one name": (
+        "{'prompt_tokens': 5215, 'completion_tokens': 1332, 'total_tokens': 6547}",
+        "5215",
+        "5125",
+    ),
+    "out of": ("The second rounds hold 29 fallback turns out of 76 (38%).", "76", "67"),
+    "a share with a word": ("- Combinations: 17/40 (42.5% coverage)", "42.5", "42.7"),
     "bold before a comma": ("Memory: **30.92 GiB / 31.25 GiB**, **0.3295 GiB** free.", "31.25", "35.21"),
     "the base, as another row": (SPEEDUPS, "| 1472.72", "| 10629.32"),
     "the base, in another unit": (SPEEDUPS, "| 1472.72", "| 5301792.00"),
@@ -94,6 +101,13 @@ TRUE = {
     "a further divisor": "(4 layers × 2 queries per layer = 32 distinct queries / 4)",
     "about": "\n| dev | total | a | b |\n|---|---|---|---|\n| x | 100 ms | 40 ms | 60 ms |\n| y | 150 ms | 74 ms | 76 ms |\n"
     "| v | 210 ms | 90 ms | 120 ms |\n| z | ~390 ms | ~154 ms | ~214 ms |\n",
+    "points of fractions": "Our model reaches an AUC of 0.7342 vs 0.716 of the forest (+1.8%).",
+    "for each of something": "**Models**: top 3 per budget × 2 tiers = 18 models",
+    "a time of day": "**Fix** (02:47 + 50 min = 03:37):",
+    "five degrees": "With TP=8, PP=8 and DP=16 we use 16 × 8 × 8 × 4 × 4 = 16,384 GPUs.",
+    "within a node": "64 GPUs are 8 nodes with 8 GPUs per node.\n\n- **Intra-node**: 8 GPUs connected by links\n",
+    "a load": "Each sample blocks for 0.3s: that is 1.5s/s of load.",
+    "a score beside a count": "Performance: 6/10 (15% efficiency)",
     "an error that is quoted": "The model printed 0+807 = 707 (INCORRECT).",
     "more than the list": "CPU 120 W, GPU 300 W, out of a total of 450 W available.",
 }

@@ -242,7 +242,8 @@ def ways_of(a: Number, b: Number, c: Number) -> list[Bounds]:
     changes = [each - exact(1) for each in ratios]
     if c.unit == "%":
         fractions = not unit and "." in a.text + b.text
-        points = differences if unit == "%" else [each / exact(100) for each in differences] if fractions else []
+        points = differences if unit == "%" else []
+        points += [*differences, *(each / exact(100) for each in differences)] if fractions else []
         return [*ratios, *changes, *(exact(1) - each for each in ratios), *points]
     if c.unit == "x":
         return [*ratios, *changes]

@@ -113,6 +113,8 @@ def _stated(marked: str, numbers: list[Number]) -> Iterator[_Groups]:
             for match in pattern.finditer(marked):
                 if _FACTOR_BEFORE.search(marked[: match.start()]):
                     continue  # one more factor
+                if pattern is _SURE[0] and _is_per_another(match[0]):
+                    continue  # "3 per budget × 2 tiers": how many budgets is left out
                 if pattern is _SURE[0] and _DIVIDED.match(marked, match.end()):
                     continue  # "4 layers × 2 queries = 32 queries / 4"
                 if pattern is _SURE[0] and re.search(r"[a-z_]=$", marked[: match.start("t") - 1]):
@@ -135,6 +137,12 @@ def _stated(marked: str, numbers: list[Number]) -> Iterator[_Groups]:
                 of = match.groupdict().get("of")
                 if is_sure or _of_one_kind(of or "", match["what"], each, total) or "total" in match[0]:
                     yield _Groups(total, number, each, is_sure)
+
+
+def _is_per_another(text: str) -> bool:
+    """Whether the first number is for each of something that the second one does not count."""
+    per = re.match(r"<\d+>[^<>]* (?:per|each|a) ([a-z]+)", text)
+    return bool(per) and per[1].rstrip("s") not in text[per.end() :]  # type: ignore[index]
 
 
 def _is_doubled(total: Number, number: Number, each: Number) -> bool:

@@ -26,6 +26,7 @@ _LISTED = re.compile(
     r"(?:\btotal(?:l?ing|s)?\b|\bsum(?:s|ming)?(?: up)? to\b|\bcombined\b|合计|总计|共计|总共|合計)"
     r"(?:[:=]| of| is| to|为|约|：| ?~| ?≈){0,3} ?<(\d+)>"
 )
+_NAME = re.compile(r"\b(total|[a-z]+) (tokens|samples|images|seconds|bytes|requests)['\"]? ?[:=] ?<(\d+)>")
 _KEYED = re.compile(r"\b(?:size|total|sum)\s?[=:]\s*<(\d+)>((?:\s?[,;(]\s?(?:\w+[\w ^()-]*)[=:]\s*<\d+>){2,})")
 _INCLUDES = re.compile(
     r"<(\d+)>[^<>.;:]{0,12} (?:which (?:includes?|consists? of|comprises?)|consisting of|comprising|made up of) <(\d+)>"
@@ -56,6 +57,7 @@ def find(document: Document) -> Iterator[Finding]:
             yield from _totals(sentence)
             yield from _listed(sentence)
             yield from _keyed(sentence)
+            yield from _named(sentence)
             yield from _included(sentence)
             yield from _items(sentence)
             yield from _rates(sentence)
@@ -131,6 +133,20 @@ def _keyed(sentence: Sentence) -> Iterator[Finding]:
                 yield _of_sum(total, parts, right)
 
 
+def _named(sentence: Sentence) -> Iterator[Finding]:
+    """ "prompt_tokens: 5215, completion_tokens: 1332, total_tokens: 6547"."""
+    named: dict[str, dict[str, Number]] = {}
+    for found in _NAME.finditer(sentence.marked):
+        named.setdefault(found[2], {})[found[1]] = sentence.numbers[int(found[3])]
+    for parts in named.values():
+        total = parts.pop("total", None)
+        if total is None or not 2 <= len(parts) <= _MOST_PARTS or any(each.hedge for each in parts.values()):
+            continue
+        right = reduce(Bounds.__add__, map(value, parts.values()))
+        if _wide(value(total)).apart(right) and _has_slip_in_sum(total, tuple(parts.values()), right):
+            yield _of_sum(total, list(parts.values()), right)
+
+
 def _included(sentence: Sentence) -> Iterator[Finding]:
     """ "685B, which includes 671B of one and 14B of the other"."""
     for found in _INCLUDES.finditer(sentence.marked):
@@ -153,7 +169,8 @@ def _of_sum(total: Number, parts: list[Number], right: Bounds) -> Finding:
     return Finding(
         "inconsistent",
         (total, *parts),
-        f"{shown} are {about(middle(right) / base(total.unit)[1], 6)} {total.unit} together, not {with_unit(total)}.",
+        f"{shown} are {about(middle(right) / base(total.unit)[1], 6)} {total.unit}".rstrip()
+        + f" together, not {with_unit(total)}.",
         matters(value(total), right),
         "total = sum of the parts",
     )
