@@ -142,7 +142,7 @@ def _stated(marked: str, numbers: list[Number]) -> Iterator[_Groups]:
 def _is_per_another(text: str) -> bool:
     """Whether the first number is for each of something that the second one does not count."""
     per = re.match(r"<\d+>[^<>]* (?:per|each|a) ([a-z]+)", text)
-    return bool(per) and per[1].rstrip("s") not in text[per.end() :]  # type: ignore[index]
+    return per is not None and per[1].rstrip("s") not in text[per.end() :]
 
 
 def _is_doubled(total: Number, number: Number, each: Number) -> bool:
