@@ -106,6 +106,7 @@ TRUE = {
     "a time of day": "**Fix** (02:47 + 50 min = 03:37):",
     "five degrees": "With TP=8, PP=8 and DP=16 we use 16 × 8 × 8 × 4 × 4 = 16,384 GPUs.",
     "within a node": "64 GPUs are 8 nodes with 8 GPUs per node.\n\n- **Intra-node**: 8 GPUs connected by links\n",
+    "an order of magnitude": "The training time was reduced from 289 hours to 2.5 hours (100x speedup).",
     "a load": "Each sample blocks for 0.3s: that is 1.5s/s of load.",
     "a score beside a count": "Performance: 6/10 (15% efficiency)",
     "an error that is quoted": "The model printed 0+807 = 707 (INCORRECT).",
