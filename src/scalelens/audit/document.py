@@ -8,6 +8,7 @@ from scalelens.audit.headings import ColumnMeaning
 from scalelens.audit.printed import Number
 
 _TIMES = re.compile(r"(?<=> )\*(?= [<(])")  # between two numbers: elsewhere it is a bullet or bold
+_SPACED = re.compile(r" (?=[,;:.)\]](?![\d<]))|(?<=\() ")  # what bold leaves: "**5 s** , " and "( 5 s )"
 _MARK = re.compile(r"<(?=\d+>)")  # in the text itself, where it marks nothing
 
 
@@ -32,7 +33,7 @@ class Sentence:
         for index in reversed(range(len(self.positions))):
             start, end = self.positions[index]
             text = f"{text[:start]}<{index}>{text[end:]}"
-        return re.sub(r"[*_$\\~\s]+", " ", _TIMES.sub("×", text)).lower()
+        return _SPACED.sub("", re.sub(r"[*_$\\~\s]+", " ", _TIMES.sub("×", text))).lower()
 
     @cached_property
     def form(self) -> str:

@@ -2,12 +2,13 @@
 
 import re
 from bisect import bisect
+from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.numerals import numerals
-from scalelens.audit.printed import Number, bounds_of
+from scalelens.audit.printed import Bounds, Number, bounds_of
 from scalelens.audit.raw_tables import raw_tables
 from scalelens.audit.tables import table_of
 from scalelens.audit.units import COUNTED
@@ -27,6 +28,8 @@ _SIUNITX = re.compile(r"\\(?:SI|qty)\{([^}]*)\}\{([^}]*)\}")
 _SIUNITX_NAMES = {"watt": "W", "hour": "h", "second": "s", "percent": "%", "joule": "J", "kilo": "k", "milli": "m"}
 _SPELLED = {r"\%": "%", "~": " ", "{,}": ",", r"\,": " ", r"\;": " "}
 _LARGEST = 20_000_000
+_ORDERS = ("100", "1000", "1,000")  # "100x" for 289 h and 2.5 h says how large, not how much
+_ROUGHLY = (Decimal("0.75"), Decimal("1.25"))
 
 
 def read(path: Path) -> Document:
@@ -128,6 +131,8 @@ def _sentence_of(text: str, line: int, offset: int, starts: list[tuple[int, int]
     numbers, positions = [], []
     for numeral in numerals(text):
         span = bounds_of(numeral.text, count=numeral.unit in COUNTED)
+        if numeral.unit == "x" and numeral.text in _ORDERS:
+            span = Bounds(span.low * _ROUGHLY[0], span.high * _ROUGHLY[1])
         at, column = _position_of(offset + numeral.start, starts)
         numbers.append(
             Number(numeral.text, span.low, span.high, numeral.unit, at, column, text.strip(), hedge=numeral.hedge)

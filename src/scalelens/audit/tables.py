@@ -16,6 +16,7 @@ _MARKUP = re.compile(r"\\(?:textit|emph|underline|num|text)\{([^}]*)\}|\$|\\,|<[
 _QUOTED = re.compile(r"^(\s*)`([-+\u2212]?\d[\d,.]*\s?(?:%|[A-Za-z/]{0,8}))`\s*$")
 _FOOTNOTE = re.compile(r"(?<=[\d%a-z])\s?(?:\^\{?\(?[a-z0-9*†]\)?\}?|[*†‡§¹²³]+|<sup>.*?</sup>|\[\d+\])\s*$")
 _SPREAD = re.compile(r"(?:±|\+/-|\\pm)\s*[\d.]+")
+_ROUGH = re.compile(r"[*`\s]*[~≈∼]\s?\d")
 _COUNTS = ("batch", "micro_batch", "devices", "nodes", "length", "work", "steps")
 LINES_BEFORE, LINES_AFTER = 12, 12
 
@@ -94,7 +95,7 @@ def _row_label(texts: tuple[str, ...]) -> str:
 def _number_of(cell: Cell, words: str, meaning: ColumnMeaning, position: tuple[int, int, int, int]) -> Number | None:
     """The number of a cell; None if it has none, or several, or a number within words."""
     text, start = cell
-    spread = bool(_SPREAD.search(text))
+    is_rough = bool(_SPREAD.search(text) or _ROUGH.match(text))
     shown = _SPREAD.sub("", _plain(text)).strip()
     found = numerals(shown)
     if len(found) != 1 or found[0].start > 0 or not re.fullmatch(r"[\s%A-Za-zµ/().]*", shown[found[0].end :]):
@@ -104,5 +105,5 @@ def _number_of(cell: Cell, words: str, meaning: ColumnMeaning, position: tuple[i
     line, table, row, column = position
     return Number(
         text=found[0].text, low=span.low, high=span.high, unit=unit, line=line, column=start + 1, words=words,
-        table=table, row=row, cell=column, hedge=found[0].hedge or ("about" if spread else ""),
+        table=table, row=row, cell=column, hedge=found[0].hedge or ("about" if is_rough else ""),
     )  # fmt: skip

@@ -10,6 +10,7 @@ from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.bases import changes_from_base, values_of_base
 from scalelens.audit.forms.either_way import comparisons, differences
+from scalelens.audit.forms.excuses import is_excused
 from scalelens.audit.forms.meaning import is_measured
 from scalelens.audit.forms.mending import right_of, slip_of, slip_of_operand
 from scalelens.audit.forms.search import Relation, relations
@@ -36,6 +37,8 @@ _SURE_OF_SUMMARY = 0.05
 _ROUNDED_BEFORE = 1e-5  # whole numbers that come from shares with more digits
 _OF_A_BASE = re.compile(r"\{0\} - [\d.]|[\d.] - \{0\}")
 _MOST_ROWS = 40
+_MANY = 8
+_BY_MUCH = 0.5
 _SUMS = ("{c} = {0} + {1}", "{c} = {0} - {1}")
 _PLAIN = ("base", "{0} + {1}", "{0} - {1}", "× 100", "sign")
 
@@ -105,6 +108,8 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     slipped = slip_of(relation, place)
     if "{0} ... " in relation.form and _is_summary(table, place, by_row) and _is_near(relation, place):
         return False  # the mean of means, where some are missing
+    if is_excused(table, relation, place, slipped, by_row):
+        return False
     if _is_named_summary(relation, place, slipped):
         return True
     if len(relation.fit.agreeing) < _LEAST_OF_SUM and (relation.form in _SUMS or "{0} ... " in relation.form):
@@ -152,7 +157,19 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
         return False
     if not relation.fit.free and relation.meant and not measured:
         return far or (len(relation.operands) > 1 and _is_strict(relation))
-    return far and bool(slipped)
+    return far and (bool(slipped) or (_is_share_of_all(relation) and _is_far(printed, low, high, _BY_MUCH)))
+
+
+def _is_share_of_all(relation: Relation) -> bool:
+    """Whether eight other places or more are shares of one whole: then no slip need explain the one that is not."""
+    one = len(relation.operands) == 1 and relation.fit.free and relation.meant
+    shares = one and "%" in (relation.target.unit, relation.operands[0].unit)
+    return (
+        shares
+        and relation.doubt < _CERTAIN[0][0]
+        and len(relation.fit.agreeing) >= _MANY
+        and len(relation.fit.apart) == 1
+    )
 
 
 def _is_far(printed: Number, low: float, high: float, share: float) -> bool:

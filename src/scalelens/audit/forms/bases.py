@@ -8,6 +8,7 @@ from scalelens.audit.forms.meaning import may_be_ratio
 from scalelens.audit.forms.search import Relation, widened
 from scalelens.audit.forms.series import Interval, Series
 from scalelens.audit.forms.slips import slip
+from scalelens.audit.printed import Number
 from scalelens.units import base as unit_of
 
 _LEAST_ROWS = 4
@@ -52,7 +53,10 @@ def values_of_base(series: list[Series], places: list[int]) -> Iterator[Relation
     """Base cases whose number is a slip away from the one that all changes against it imply."""
     for target in series:
         known = target.known(places)
-        empty = [place for place in places if target.numbers[place] is None]
+        empty = [
+            place for place in places if (number := target.numbers[place]) is None or _is_no_change(target, number)
+        ]
+        known = {place: interval for place, interval in known.items() if place not in empty}
         if len(known) < _LEAST_ROWS - 1 or len(empty) != 1 or not (may_be_ratio(target) or _is_signed(target)):
             continue
         tried = 0
@@ -71,7 +75,8 @@ def values_of_base(series: list[Series], places: list[int]) -> Iterator[Relation
                 chance = 1.0
                 for width in widths:
                     chance *= min(1.0, width)
-                if _is_slipped(base.text, base.unit, shared):
+                copied = any(n and n.text == base.text and n is not base and _digits(n.text) > 3 for n in other.numbers)
+                if _is_slipped(base.text, base.unit, shared) or (copied and _is_far(base.text, base.unit, shared)):
                     result = Fit((1.0, 1.0), tuple(values), (empty[0],), chance, False)
                     predicted = {empty[0]: shared}
                     yield Relation(words, other, (target,), predicted, result, True, chance * tried, True)
@@ -81,18 +86,32 @@ def _is_slipped(text: str, unit: str, right: Interval) -> bool:
     """Whether a number is far from the right one, but by a slip."""
     size = float(unit_of(unit)[1])
     found = slip(text, right[0] / size, right[1] / size)
-    digits = len(re.sub(r"\D", "", text).strip("0"))
-    shown = float(re.sub(r"[^\d.]", "", text) or 0) * size
+    digits = _digits(text)
     sure = bool(found) and not found.endswith("two") and (found != "one digit differs" or digits >= _MANY_DIGITS)
-    return sure and abs(shown / (sum(right) / 2) - 1) > _FAR
+    return sure and _is_far(text, unit, right)
+
+
+def _is_far(text: str, unit: str, right: Interval) -> bool:
+    shown = float(re.sub(r"[^\d.]", "", text) or 0) * float(unit_of(unit)[1])
+    return abs(shown / (sum(right) / 2) - 1) > _FAR
+
+
+def _digits(text: str) -> int:
+    return len(re.sub(r"\D", "", text).strip("0"))
+
+
+def _is_no_change(target: Series, number: Number) -> bool:
+    """Whether a number says that its place is the base itself: a speedup of 1.00."""
+    is_factor = target.unit == "x" or (target.kind == "speedup" and target.unit != "%")
+    return is_factor and "." in number.text and float(number.text.strip("+xX ") or 0) == 1
 
 
 def _backwards(target: Series, other: Series) -> Iterator[tuple[str, Callable[[Interval, Interval], Interval | None]]]:
     """The base that a number and its change imply."""
-    if target.unit in ("%", "") and may_be_ratio(target):
+    if (target.unit == "%" or (target.unit == "" and target.kind != "speedup")) and may_be_ratio(target):
         yield "{c} = the base of {0}", lambda a, c: _over(a, (1 + c[0] / 100, 1 + c[1] / 100))
         yield "{c} = the base of -{0}", lambda a, c: _over(a, (1 - c[1] / 100, 1 - c[0] / 100))
-    if target.unit == "x":
+    if target.unit == "x" or (target.kind == "speedup" and target.unit != "%"):
         yield "{c} = the base of {0}", lambda a, c: _over(a, c)
         yield "{c} = the base of 1 / {0}", lambda a, c: (a[0] * c[0], a[1] * c[1]) if c[0] > 0 else None
 

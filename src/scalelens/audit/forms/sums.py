@@ -12,8 +12,14 @@ from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Number
 from scalelens.audit.units import COUNTED
 
-_TOTAL = re.compile(r"\b(?:total|sum|overall|all|altogether)\b", re.IGNORECASE)
-_MEAN = re.compile(r"\b(?:avg|ave|average|mean|overall|score)\b|平均", re.IGNORECASE)
+_TOTAL = re.compile(
+    r"\b(?:total|sum|overall|all|altogether|gesamt|summe|somme)\b|合计|总计|總計|合計|합계", re.IGNORECASE
+)
+_MEAN = re.compile(
+    r"\b(?:avg|ave|average|mean|overall|score|mittel(?:wert)?|durchschnitt|moyenne|promedio|média|media)\b|"
+    r"平均|均值|평균|среднее",
+    re.IGNORECASE,
+)
 IS_SUMMARY = re.compile(rf"{_TOTAL.pattern}|{_MEAN.pattern}", re.IGNORECASE)
 _POWER = re.compile(r"\d\s?(?:[kMBT]|thousand|million|billion|trillion)$")  # 117M counts something else
 _LEAST = 3  # parts of a sum; a + b is a form

@@ -47,8 +47,9 @@ def _parts_of(table: TextTable, column: int) -> tuple[Number, Bounds] | None:
         return None
     if any(_TOTAL.fullmatch(texts[0]) for texts in table.texts[:-1]):
         return None
-    if middle(value(exact[-1])) < max(middle(value(number)) for number in exact[:-1]):
-        return None  # a mean
+    largest = max(middle(value(number)) for number in exact[:-1])
+    if middle(value(exact[-1])) < largest or (units == {base("%")[0]} and middle(value(exact[-1])) <= largest):
+        return None  # a mean, or a share of all beside the share of each
     return exact[-1], reduce(Bounds.__add__, (value(number) for number in exact[:-1]))
 
 

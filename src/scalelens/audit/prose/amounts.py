@@ -51,7 +51,7 @@ def _triples(sentence: Sentence) -> Iterator[tuple[Number, Number, Number]]:
         return
     for unit, rates in by_unit.items():
         of = "J" if unit == "W" else unit.removesuffix("/s") if unit.endswith("/s") else ""
-        works = by_unit.get(of, []) if of and "/" not in of else []
+        works = by_unit.get(of, []) if of and "/" not in of and of != "s" else []  # "1.5 s/s" counts nothing
         if len(rates) == len(works) == 1:
             yield works[0], rates[0], by_unit["s"][0]
 

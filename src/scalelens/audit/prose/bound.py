@@ -93,6 +93,7 @@ _LABELS = re.compile(r"[\W]*<\d+> ?(?:->|→) ?<\d+> ?:")  # versions
 _MOST_NUMBERS = 14
 _LEAST_DIGITS = 2  # of a change
 ROUGH = Decimal("1.02")  # what a change of few digits leaves open
+_NEXT = re.compile(r" ?(?:→|⟶|⇒|-+>|=+>) ?")  # "6.78 → 10.0 → 12.59 %": one value after the other
 _NOUN = re.compile(r"^ ?(?:[a-z]+(?=,)|\([^<>()]*\))")  # 128 dimensions, a factor of 6; 240.8 (legacy)
 _PLAIN_WORDS = re.compile(
     r"[增加减少降低升提快慢省高多倍差比幅了]+|\b(?:so|is|are|for|an?|the|about|by|of|factors?|ratio|speed-?up|total|overall|only|just|almost|nearly|roughly|"
@@ -142,9 +143,13 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[Change]:
                 words = found.groupdict()
                 between = found[0][: found.start("c") - found.start()] if found in after else words["tail"]
                 by_factor = bool(_FACTOR.search(words.get("head") or "")) and "ing " in between
-                if _ANOTHER.search(between) or (
-                    not by_factor
-                    and _CONTENT.search(_PLAIN_WORDS.sub("", _NOUN.sub("", re.sub(r"<\d+>", "", between))))
+                if (
+                    _NEXT.fullmatch(between)
+                    or _ANOTHER.search(between)
+                    or (
+                        not by_factor
+                        and _CONTENT.search(_PLAIN_WORDS.sub("", _NOUN.sub("", re.sub(r"<\d+>", "", between))))
+                    )
                 ):
                     continue  # a change of something else
                 said = f"{words['head']} {words['tail']}" if "head" in words else words["tail"] if c.unit != "%" else ""
@@ -159,7 +164,7 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[Change]:
             own = [numbers[int(k)] for k in re.findall(r"<(\d+)>", marked[: found.start()])[-1:]]
             if own and own[0].unit == c.unit and c.unit in ("x", "%"):
                 continue  # "1.76x the base (69 µs), 2.33x the base (52 µs)": each with its own
-            bare = c.unit not in ("", "%", "x") and b.unit and not a.unit  # "round 8 (9.4 s vs 7.4 s)"
+            bare = bool(a.unit) != bool(b.unit)  # "round 8 (9.4 s vs 7.4 s)", "2 ... 3.8x faster (100 TFLOPS)"
             if not _OTHER.search(found[0]) and not bare and _is_said(c, found[0]):
                 yield Change(a, b, c)
     if beats := _BEATS.search(marked):
@@ -237,7 +242,8 @@ def ways_of(a: Number, b: Number, c: Number) -> list[Bounds]:
     changes = [each - exact(1) for each in ratios]
     if c.unit == "%":
         fractions = not unit and "." in a.text + b.text
-        points = differences if unit == "%" else [each / exact(100) for each in differences] if fractions else []
+        points = differences if unit == "%" else []
+        points += [*differences, *(each / exact(100) for each in differences)] if fractions else []
         return [*ratios, *changes, *(exact(1) - each for each in ratios), *points]
     if c.unit == "x":
         return [*ratios, *changes]

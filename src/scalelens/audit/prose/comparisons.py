@@ -68,6 +68,7 @@ _SHARES = (
         r"[^<>.;:()]{0,24}(?:, or|,? i\.e\.,?| =|, that is|, which is|:)"
         r" <(?P<c>\d+)>"
     ),
+    re.compile(r"<(?P<a>\d+)>(?: \w+){0,3} out of (?:the |all )?<(?P<b>\d+)>(?: \w+){0,2} ?\(<(?P<c>\d+)>\)"),
     re.compile(r"<(?P<c>\d+)>(?: \w+)? ?\([=≈~]? ?<(?P<a>\d+)> ?/ ?<(?P<b>\d+)>\)"),
     re.compile(
         r"\bbefore\W+<(?P<b>\d+)>[^<>]{0,30}\bafter\W+<(?P<a>\d+)>[^<>]{0,20}"
@@ -82,8 +83,8 @@ _SHARES = (
     re.compile(r"<(?P<c>\d+)>[^<>.;:()]{0,10} ?\(=? ?<(?P<a>\d+)> ?/ ?<(?P<b>\d+)>\)"),
 )
 _FRACTION = re.compile(
-    r"(?<![\w./,:-])(\d[\d,]*) ?/ ?(\d[\d,]*)(?![\w./:-])(?: [a-z]+){0,3} ?(?:\(=?|=|,|:|→) ?"
-    r"(\d+(?:\.\d+)?) ?%(?: ?\)|$|[,;.])",
+    r"(?<![\w./,:-])(\d[\d,]*) ?/ ?(\d[\d,]*)(?![\w./:-])(?: [a-z]+){0,3} ?(?:\(=?|=|,|:) ?"
+    r"(\d+(?:\.\d+)?) ?%(?P<end> ?\)|$|[,;.]|(?: [a-z]+){1,2}\))",
     re.IGNORECASE,
 )
 _OF_FRACTION = re.compile(r"(?<![\w./,:-])(\d+(?:\.\d+)?) ?% ?[(（] ?(\d[\d,]*) ?/ ?(\d[\d,]*)(?![\w./:-])")
@@ -248,7 +249,8 @@ def _fractions(sentence: Sentence) -> Iterator[Finding]:
     for found in _FRACTION.finditer(sentence.text):
         part, whole = (int(found[k].replace(",", "")) for k in (1, 2))
         claimed = next((n for n in sentence.numbers if n.unit == "%" and n.text == found[3]), None)
-        if claimed and whole > 1 and 0 < part <= whole:
+        is_sure = "." in found[3] and _has_slip_of_share(found[3], found[1], found[2])
+        if claimed and whole > 1 and part > 0 and (is_sure or (part <= whole and not found["end"][:-1].strip())):
             shown = [
                 Number(found[k], exact(size).low, exact(size).low, "", claimed.line, claimed.column, sentence.text)
                 for k, size in ((1, part), (2, whole))

@@ -10,6 +10,7 @@ from decimal import Decimal
 
 from scalelens.audit.document import Document
 from scalelens.audit.finding import Finding
+from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number, bounds_of
 from scalelens.audit.prose.arithmetic import Token, Value, scales, tokens_of, value_at_end, value_at_start
 from scalelens.audit.prose.sides import (
@@ -18,6 +19,7 @@ from scalelens.audit.prose.sides import (
     is_cut,
     is_of_elements,
     is_setting,
+    is_unread,
     may_be_upside_down,
     room_of_measured,
     without_macros,
@@ -54,6 +56,11 @@ _OF_ITEMS = re.compile(
     r"\d[BM] ?[x×*]|[x×*] ?\d+[BM]\b"  # of some bytes each; B may be bytes, too
 )
 _EACH = re.compile(r"(?<=\d)\s?/\s?[A-Za-z]{2,}")  # "1,780/month"
+_EXPLAINED = re.compile(
+    r"(?<![\w.,/×*+=~≈-])(?<![×*/+=-] )(?P<t>\d[\d.,]*\d? ?(?:%|x\b|×)?[A-Za-zµ/]*)"
+    r"\*{0,2},? \(\*{0,2}(?:= ?|i\.e\.,? )?"
+    r"(?P<e>[^()=≈<>→;:]*\d[^()=≈<>→;:]* ?[/×*÷+·] ?\d[^()=≈<>→;:,]*?)(?:, [a-z][^()]*)?\)"
+)
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
 _NEARLY = 0.06  # what "about" allows
 _ROUNDED = 0.01  # where words stand between the numbers
@@ -61,6 +68,10 @@ _SPANS = re.compile(r"\b[A-Z]\w*[- ](?:hours?|days?|years?)\b|\b(?:days?|years?)
 _BYTES = re.compile(r"[kKMGT]i?B\b|\bbytes?\b")
 _OTHER = {"and", "or", "with", "for", "at", "to", "then", "if", "on", "lr", "while"}  # something else begins
 _LONGEST = 2000  # characters
+_LEAST_DIGITS, _MANY_DIGITS = 2, 3
+_IN_DIGITS = ("two digits are swapped", "one digit differs")
+_OFTEN = ("two", "60", "3,600")  # factors that a text may leave out
+_QUOTED = re.compile(r"\b(?:incorrect|wrong|bug|typo|expected)\b", re.IGNORECASE)
 _SHOWN = 60
 
 
@@ -72,6 +83,7 @@ def find(document: Document) -> Iterator[Finding]:
             or len(line) > _LONGEST
             or _EUROPEAN.search(line)
             or _EXPONENT.search(line)
+            or _QUOTED.search(line)
         ):
             continue
         line = without_macros(line)
@@ -84,6 +96,23 @@ def find(document: Document) -> Iterator[Finding]:
             is_chain = k + 1 < len(signs)
             if found := _of_sides(plain, begin, sign, end, is_chain):
                 yield _finding(index, *found)
+                break
+    yield from _in_brackets(document)
+
+
+def _in_brackets(document: Document) -> Iterator[Finding]:
+    """Numbers that the brackets after them compute: "87.5 kg/year (350 kg / 4 years)"."""
+    for index, line in enumerate(document.lines, 1):
+        if "(" not in line or len(line) > _LONGEST or _EUROPEAN.search(line) or _QUOTED.search(line):
+            continue
+        for match in _EXPLAINED.finditer(line):
+            equation = f"{match['e']} = {match['t']}"
+            equation = _MARKUP.sub(lambda found: " " * len(found[0]), _SIGN_OF_MONEY.sub(" ", equation))
+            if not (sign := _EQUALS.search(equation)):
+                continue
+            found = _of_sides(equation, 0, sign, len(equation), is_chain=False)
+            if found and _is_slipped(*found[:2]):
+                yield _finding(index, *found[:3], match.start("t") - found[1].numbers[0].start)
                 break
 
 
@@ -110,7 +139,10 @@ def _of_sides(
     left, right = value_at_end(left_tokens), value_at_start(right_tokens)
     if not left or not right or not (left.operators or right.operators):
         return None
-    if not are_understood(left, left_text, left_tokens, right, right_text, right_tokens):
+    understood = are_understood(left, left_text, left_tokens, right, right_text, right_tokens)
+    unsure = is_unread(left_text) or is_unread(right_text) or "~" in left_text + right_text
+    slipped = not unsure and _is_slipped(left, right)
+    if not understood and not slipped:
         return None
     if is_chain and not left.operators:
         return None  # "at 245 GB/s = 36 × 4 / 245 = 0.59": what is named first
@@ -131,13 +163,42 @@ def _of_sides(
     same = bool(left.after) and left.after == right.after[: len(left.after)]
     suffixes = {token.suffix for token in left.numbers}
     same |= "" not in suffixes and suffixes == {right.numbers[0].suffix or "".join(right.after[:1])}
-    if _OTHER & set(left.after) or not ("*" in left.operators or same or all(canonical(word) for word in left.after)):
+    same |= slipped or "*" in left.operators
+    if _OTHER & set(left.after) or not (same or all(canonical(word) for word in left.after)):
         return None  # a name: "step 150 / 4000 loss = 6.25"
     derived = (left_text if left.operators else right_text).strip()
     in_bytes = bool(_BYTES.search(left_text + right_text))
     alike = _of_two_alike(left_text, right_text)
     room = _NEARLY if hedge or sign[1] != "=" else max(map(room_of_measured, (left_tokens, right_tokens)))
     return (left, right, derived, start) if _differ(left, right, room, in_bytes, alike) else None
+
+
+def _is_slipped(left: Value, right: Value) -> bool:
+    """Whether a slip in the result of a calculation would mend it: then a word that is not understood hides nothing."""
+    result, derived = (right, left) if left.operators else (left, right)
+    text = result.numbers[0].text
+    if result.operators or len(re.sub(r"\D", "", text).strip("0")) < _LEAST_DIGITS:
+        return False
+    words = slip(text, derived.low, derived.high)
+    return (bool(words) and not words.endswith(_OFTEN)) or _has_slipped_factor(derived, result)
+
+
+def _has_slipped_factor(derived: Value, result: Value) -> bool:
+    """Whether a slip in one factor of three digits or more would give the result, if that has as many."""
+    if (
+        set(derived.operators) - {"*", "/"}
+        or min(derived.low, result.low) <= 0
+        or len(re.sub(r"\D", "", result.numbers[0].text)) < _MANY_DIGITS
+    ):
+        return False
+    low, high = result.low / derived.high, result.high / derived.low
+    for each in derived.numbers:
+        if len(re.sub(r"\D", "", each.text)) >= _MANY_DIGITS:
+            size = float(sum((bounds_of(each.text).low, bounds_of(each.text).high))) / 2
+            for ends in ((size * low, size * high), (size / high, size / low)):
+                if slip(each.text, *ends) in _IN_DIGITS:
+                    return True
+    return False
 
 
 def _is_ambiguous(side: Value) -> bool:

@@ -70,6 +70,7 @@ _NAMED = re.compile(
     r"\b(?:then|so|thus|hence|gives?|则|所以)[^<>.;]{0,20}= ?<(?P<b>\d+)>"
 )
 _FACTOR_BEFORE = re.compile(r"[×x·*/^+] ?\(?$")
+_DIVIDED = re.compile(r"[^<>.;()]{0,30} [/÷×] ?(?:<|\d)| ?[–-] ?(?:<|\d)")  # or a range: "3–4×"
 _SIZE = re.compile(r"(?: ?([kmgt]i?b?)\b)?")
 _HYPOTHETICAL = re.compile(r"\b(?:either|between|if|could|can|may|might|maybe|unless|e\.g|instead of|not|rather)\b")
 _PART_OF = re.compile(r"\b(?:usable|available|effective|net|formatted)\b")  # less than what the parts have
@@ -112,6 +113,10 @@ def _stated(marked: str, numbers: list[Number]) -> Iterator[_Groups]:
             for match in pattern.finditer(marked):
                 if _FACTOR_BEFORE.search(marked[: match.start()]):
                     continue  # one more factor
+                if pattern is _SURE[0] and _is_per_another(match[0]):
+                    continue  # "3 per budget × 2 tiers": how many budgets is left out
+                if pattern is _SURE[0] and _DIVIDED.match(marked, match.end()):
+                    continue  # "4 layers × 2 queries = 32 queries / 4"
                 if pattern is _SURE[0] and re.search(r"[a-z_]=$", marked[: match.start("t") - 1]):
                     continue  # "64 × 128 leaves M=512"
                 if len({_SIZE.match(marked, match.end(part) + 1)[1] for part in "tb"}) > 1:  # type: ignore[index]
@@ -132,6 +137,12 @@ def _stated(marked: str, numbers: list[Number]) -> Iterator[_Groups]:
                 of = match.groupdict().get("of")
                 if is_sure or _of_one_kind(of or "", match["what"], each, total) or "total" in match[0]:
                     yield _Groups(total, number, each, is_sure)
+
+
+def _is_per_another(text: str) -> bool:
+    """Whether the first number is for each of something that the second one does not count."""
+    per = re.match(r"<\d+>[^<>]* (?:per|each|a) ([a-z]+)", text)
+    return per is not None and per[1].rstrip("s") not in text[per.end() :]
 
 
 def _is_doubled(total: Number, number: Number, each: Number) -> bool:
@@ -178,6 +189,8 @@ def _held(groups: _Groups) -> Finding | None:
     if number.high <= 1 or any(not wide.apart(Bounds(right.low * each, right.high * each)) for each in factors):
         return None
     size = base(groups.total.unit)[1] if groups.total.unit and groups.each.unit else Decimal(1)
+    if _has_a_prefix(groups, wide, right):
+        return None
     if not _has_slip(groups, total, number, each, size):
         return None
     names = " × ".join(with_unit(part) for part in every[1:])
@@ -189,6 +202,15 @@ def _held(groups: _Groups) -> Finding | None:
         matters(total, right),
         "total = number of groups × what each has",
     )
+
+
+def _has_a_prefix(groups: _Groups, total: Bounds, right: Bounds) -> bool:
+    """Whether a factor is written with a power of ten, which the total has as a prefix: "2 × 7 × 10^9 = 14 GB"."""
+    powers = [bool(re.search(r"10 ?\^|\de[+-]?\d", each.text)) for each in (groups.total, groups.number, groups.each)]
+    if powers[0] or not any(powers[1:]):
+        return False
+    sizes = (Decimal(10) ** power for power in (3, 6, 9, 12, 15))
+    return any(not total.apart(Bounds(right.low / size, right.high / size)) for size in sizes)
 
 
 def _value(number: Number, plain: bool = False) -> Bounds:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scalelens.audit.document import Document
+from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
@@ -26,6 +26,13 @@ _SURE = re.compile(r"\b(?:in total|total of|out of|of the|of all|of which)\b")
 _OTHER = re.compile(r"\b(?:than|vs|versus|compared|faster|slower|more|less|respectively|confidence|accuracy|ci)\b|[→±]")
 _MOST_NUMBERS = 16
 _EXACT = 1e-6  # a quotient of counts need not be whole
+
+
+# "118.3 GB/s (59.1 % of 200 GB/s)"
+_OF_PEAK = re.compile(
+    r"<(?P<a>\d+)>[^<>.;]{0,40}(?:\([^<>()]{0,20}(?:<\d+>)?[^<>()]{0,12}\) ?)?[(,=≈]=? ?<(?P<c>\d+)> of "
+    r"(?:the |its |a |our |one )?(?:[a-z-]+ ){0,3}\(?<(?P<b>\d+)>"
+)
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,23 @@ def find(document: Document) -> Iterator[Finding]:
         wholes = [numbers[int(m["b"] or m["b2"])] for m in _WHOLE.finditer(sentence.marked)]
         wholes = [number for number in wholes if id(number) not in inside and not number.hedge and number.low > 0]
         yield from _held(parts, wholes, bool(_SURE.search(sentence.marked)))
+        yield from _of_peaks(sentence)
+
+
+def _of_peaks(sentence: Sentence) -> Iterator[Finding]:
+    """Shares of a peak in the unit of what they are the share of."""
+    for found in _OF_PEAK.finditer(sentence.marked):
+        amount, share, whole = (sentence.numbers[int(found[k])] for k in "acb")
+        part = _Part(amount, share)
+        if not _is_share(part) or whole.hedge or whole.low <= 0 or not whole.unit:
+            continue
+        if base(amount.unit)[0] != base(whole.unit)[0] or part.fits(_of(whole)):
+            continue
+        others = [n for n in sentence.numbers if base(n.unit)[0] == base(whole.unit)[0] and n.low > 0]
+        if any(_Part(a, share).fits(_of(b)) for a in others for b in others if a is not b):
+            continue
+        if _has_slip(part, _of(whole), whole):
+            yield _finding(part, whole)
 
 
 def _is_share(part: _Part) -> bool:

@@ -15,6 +15,7 @@ from scalelens.audit.document import Document, Sentence, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import FACTORS, slip
 from scalelens.audit.printed import Number
+from scalelens.audit.prose.digits import is_same_but_for_a_slip, is_same_but_for_its_point
 from scalelens.audit.prose.restated import is_given
 from scalelens.audit.quantities import value
 from scalelens.audit.units import COUNTED
@@ -24,6 +25,7 @@ from scalelens.units import base
 _LINKED = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _TAG = re.compile(r"<[^>]*>|https?://\S+")
 _WORD = re.compile(r"[a-z]+\d*[a-z0-9]*|\d+[a-z]+\w*|\d{2,}")
+_NAMED_BY_NUMBER = re.compile(r"\b(?:step|epoch|seed|iteration|iter|checkpoint|batch|layer)s?[ =:#]*(\d[\d,]*)")
 _DEVICES = re.compile(r"\d{4}s\b")  # several 4090
 _COMMON = {
     "the", "of", "and", "for", "with", "on", "in", "per", "at", "to", "from", "is", "are", "was", "by", "our", "avg",
@@ -76,7 +78,7 @@ def find(document: Document) -> Iterator[Finding]:
             found = [each for table, own in tables if (each := _cell_of(table, own, sentence, (words, topics), place))]
             if len({each[0].text for each in found}) == 1 and not _stands_elsewhere(document, number, found[0][0]):
                 cell, table, words_of = found[0]
-                if not is_given(document, index, number):
+                if is_same_but_for_its_point(number, cell, words_of, 1) or not is_given(document, index, number):
                     yield _finding(number, cell, table, words_of)
                     break
 
@@ -142,25 +144,27 @@ def _cell_of(
 ) -> tuple[Number, TextTable, str] | None:
     """The only cell of what the sentence names that is the number but for a slip."""
     number = sentence.numbers[place]
-    if _is_of_another(table, sentence, place):
-        return None
+    of_another = _is_of_another(table, sentence, place)
     others = {_digits(n.text) for k, n in enumerate(sentence.numbers) if k != place}
+    others |= {
+        digits for each in _NAMED_BY_NUMBER.findall(sentence.text) if len(digits := _digits(each)) >= _LEAST_DIGITS
+    }
     by_row = [_row_strength(own, row, said[1], others) for row in range(len(table.cells))]
     by_column = [_column_strength(table, own, column, said[0], others, number) for column in range(len(table.headings))]
     found = []
     for row, strength in enumerate(by_row):
         for column, cell in enumerate(table.cells[row]):
-            if cell is None or not column or cell.hedge or not _is_named(number, cell, strength, by_column[column]):
+            if cell is None or not column or cell.hedge or not strength + by_column[column]:
                 continue
-            if not _of_one_unit(number, cell, own.rows[row] | own.columns[column]) and (
-                (number.unit and cell.unit) or strength < _WELL or by_column[column] < 2
-            ):
-                continue
-            if not value(number).apart(value(cell)) or not number.bounds.apart(cell.bounds):
+            named = (strength, by_column[column])
+            is_named = not of_another and _is_named(number, cell, *named)
+            if is_named and not _of_one_unit(number, cell, own.rows[row] | own.columns[column]):
+                is_named = not (number.unit and cell.unit) and strength >= _WELL and by_column[column] > 1
+            if is_named and (not value(number).apart(value(cell)) or not number.bounds.apart(cell.bounds)):
                 return None
             if any(not each.bounds.apart(cell.bounds) for each in sentence.numbers):
                 continue
-            if words_of := _slip(number, cell, strength, by_column[column]):
+            if words_of := _slip(number, cell, named, is_named, of_another):
                 found.append((cell, table, words_of))
     return found[0] if len(found) == 1 else None
 
@@ -194,11 +198,19 @@ def _row_strength(own: _Words, row: int, words: frozenset[str], others: set[str]
         digits for digits in own.numbers[row] if digits in others and sum(digits in each for each in own.numbers) == 1
     ]
     if not alone and not shared:
-        return int(len(own.rows) == 1)
+        return 2 if _is_only_one_named(own, row, words) else int(len(own.rows) == 1)
     named = len(mine) > 1 and mine <= words
     coded = any(re.search(r"[a-z].*\d|\d.*[a-z]", word) for word in alone)
     own_words = 2 if named or coded or len(alone) > 1 else 1 if alone else 0
     return own_words + 2 * min(2, len(shared))
+
+
+def _is_only_one_named(own: _Words, row: int, words: frozenset[str]) -> bool:
+    """Whether a label of two words or more is the only one of which the sentence has every word."""
+    mine = own.labels[row]
+    if len(mine) < 2 or not mine <= words:
+        return False
+    return all(k == row or not other or not other <= words or other < mine for k, other in enumerate(own.labels))
 
 
 def _column_strength(
@@ -233,7 +245,7 @@ def _of_one_unit(number: Number, cell: Number, words: frozenset[str]) -> bool:
     return "x" not in (number.unit, cell.unit) or number.unit == cell.unit
 
 
-def _slip(number: Number, cell: Number, row: int, column: int) -> str:
+def _slip(number: Number, cell: Number, named: tuple[int, int], is_named: bool, of_another: bool) -> str:
     """The slip between a number and a cell, if it is sure enough."""
     sizes = [base(each.unit)[1] if number.unit and cell.unit else 1 for each in (number, cell)]
     low, high = (float(each * sizes[1] / sizes[0]) for each in (cell.low, cell.high))
@@ -241,7 +253,14 @@ def _slip(number: Number, cell: Number, row: int, column: int) -> str:
     words = slip(number.text.rstrip("kMBT"), low / size, high / size) if low > 0 else ""
     if not words:
         return ""
-    return words if _is_sure(number, cell, words, (low, high), (row, column)) else ""
+    if is_named and _is_sure(number, cell, words, (low, high), named):
+        return words
+    if named[0] < 1 or (number.unit and cell.unit and base(number.unit)[0] != base(cell.unit)[0]):
+        return ""
+    many = min(_significant(number.text), _significant(cell.text)) > _LEAST_DIGITS
+    is_plain = (many or not of_another) and is_same_but_for_its_point(number, cell, words, named[1])
+    is_plain |= not of_another and is_same_but_for_a_slip(number, cell, words, *named)
+    return words if is_plain else ""
 
 
 def _is_sure(number: Number, cell: Number, words: str, right: tuple[float, float], named: tuple[int, int]) -> bool:

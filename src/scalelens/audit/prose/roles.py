@@ -80,6 +80,8 @@ _EACH = re.compile(
 _A_PART = re.compile(r"\W*(?!total|in all|gpus?|devices?)[a-z][\w /-]*: <\d+>(?: [\w-]+)?\W*")  # "- Training: 12 GPUs"
 _EXPERTS = re.compile(r"\bexperts?\b|\be?tp\d|\bep\b|\betp\b|\bmoe\b")
 _MORE_DEGREES = re.compile(r"\b(?:pp|cp|ep|dp|hsdp|pipeline|context|expert)\b|\b(?:pp|cp|ep|dp)\d")
+_OF_A_NODE = re.compile(r"\b(?:intra-?|within (?:a|one|each|the) |single |per |each )nodes?\b")
+_WRITTEN = re.compile(r"(?:<\d+> ?(?:×|x|\*|·) ?){2,}<\d+>")
 _KEEPS = re.compile(r"; (?:so|hence|thus|data|tensor|pipeline|global|sequence|in all)\b")
 _LONGEST = 250  # characters of a sentence; a longer one may speak of several runs
 _BACK = 4
@@ -98,8 +100,10 @@ def find(document: Document) -> Iterator[Finding]:
             marked = document.sentences[index].marked
             if _HYPOTHETICAL.search(marked) or len(marked) > _LONGEST or ("tp" in factors and _EXPERTS.search(marked)):
                 continue
-            if target == "devices" and "nodes" not in own and _A_PART.fullmatch(marked):
+            if target == "devices" and "nodes" not in own and (_A_PART.fullmatch(marked) or _OF_A_NODE.search(marked)):
                 continue
+            if target == "devices" and len(factors) > 2 and _WRITTEN.search(marked):
+                continue  # equations.py computes it
             if "cp" in factors and "cp" not in own:
                 continue
             if "fsdp" in factors and (_MORE_DEGREES.search(marked) or not {"fsdp", "tp"} <= set(own)):

@@ -26,8 +26,8 @@ _SPACED = re.compile(r"\d\s+[×x*]\s+\d")
 _TIMES_A_DEVICE = re.compile(r"\d[×x] \d")  # 4× 5090
 _LIST_OF_SHARES = re.compile(r"%\s*/\s*[\d.]+\s?%")
 _NOT_READ = re.compile(
-    r"[⁰¹²³⁴-⁹⁻]|\d,\d{1,2}(?!\d)|\d\s?[万亿億千百]|\d\s?(?:lakh|crore)|\d[acefijlnopqruvyz](?!\w)"
-)  # nor a decimal comma
+    r"\b\d{1,2}:\d{2}\b|[⁰¹²³⁴-⁹⁻]|\d,\d{1,2}(?!\d)|\d\s?[万亿億千百]|\d\s?(?:lakh|crore)|\d[acefijlnopqruvyz](?!\w)"
+)  # nor a decimal comma, a time of day
 _SHARE_OF = re.compile(r"\s*[~≈]?\s*[\d.,]+\s?%\s+of\b")
 _USED_OF = re.compile(r"\s*\d+/\d+(?!\d)")  # 8×3 = 28/32 registers
 _SET = re.compile(r"[A-Za-z_]=\Z")
@@ -47,7 +47,7 @@ def are_understood(
     left: Value, left_text: str, left_tokens: list[Token], right: Value, right_text: str, right_tokens: list[Token]
 ) -> bool:
     """Whether both sides are, and may be compared."""
-    if any(pattern.search(text) for pattern in (_MACRO, _NOT_READ) for text in (left_text, right_text)):
+    if is_unread(left_text) or is_unread(right_text):
         return False
     if "/" not in left.operators and (_SHARE_OF.match(right_text) or _USED_OF.match(right_text)):
         return False
@@ -60,6 +60,11 @@ def are_understood(
     if _goes_on(right, right_tokens) or any(map(_has_word_before_a_number, (left_tokens, right_tokens))):
         return False
     return _begins_by_itself(left, left_text, left_tokens) and _in_like_units(left, left_tokens, right)
+
+
+def is_unread(text: str) -> bool:
+    """Whether a side has a macro, or digits in a notation that is not read."""
+    return bool(_MACRO.search(text) or _NOT_READ.search(text))
 
 
 def _shapes(left_text: str, right_text: str) -> Iterator[tuple[str, bool]]:

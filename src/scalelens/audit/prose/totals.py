@@ -22,6 +22,11 @@ _TOTAL = re.compile(
     r"\b(?:for|giving|makes?|making|=|is|are|to) a(?: grand)? total of <(\d+)>|"
     r"<(\d+)> (?:\w+ )?(?:in total|altogether)\b"
 )
+_LISTED = re.compile(
+    r"(?:\btotal(?:l?ing|s)?\b|\bsum(?:s|ming)?(?: up)? to\b|\bcombined\b|合计|总计|共计|总共|合計)"
+    r"(?:[:=]| of| is| to|为|约|：| ?~| ?≈){0,3} ?<(\d+)>"
+)
+_NAME = re.compile(r"\b(total|[a-z]+) (tokens|samples|images|seconds|bytes|requests)['\"]? ?[:=] ?<(\d+)>")
 _KEYED = re.compile(r"\b(?:size|total|sum)\s?[=:]\s*<(\d+)>((?:\s?[,;(]\s?(?:\w+[\w ^()-]*)[=:]\s*<\d+>){2,})")
 _INCLUDES = re.compile(
     r"<(\d+)>[^<>.;:]{0,12} (?:which (?:includes?|consists? of|comprises?)|consisting of|comprising|made up of) <(\d+)>"
@@ -33,9 +38,13 @@ _FREE = re.compile(
     r"<(\d+)>(?: \w+)? ?(?:/|of|out of) ?<(\d+)>(?: \w+)?[,;:(] ?(?:and |with )?<(\d+)> "
     r"(?:free|left|remaining|unused|available)\b"
 )
+_COMPARED = re.compile(
+    r"\b(?:vs|versus|than|from|compared|instead|against|out of|limit|budget|capacity|up to|available)\b|[→/]"
+)
 _BOTH = re.compile(r"\(\s?<(\d+)>,\s?<(\d+)>")
 _INVERSE_ROOM = Decimal("0.01")
 _MOST_PARTS = 5
+_NAMED = {"k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _MORE_PARTS = re.compile(
     r"\b(?:other|another|also|plus|including|already|remaining|rest|etc|both|each|per|every|of which)\b"
 )
@@ -46,7 +55,9 @@ def find(document: Document) -> Iterator[Finding]:
     for sentence in document.sentences:
         if len(sentence.numbers) > 2:
             yield from _totals(sentence)
+            yield from _listed(sentence)
             yield from _keyed(sentence)
+            yield from _named(sentence)
             yield from _included(sentence)
             yield from _items(sentence)
             yield from _rates(sentence)
@@ -73,6 +84,42 @@ def _totals(sentence: Sentence) -> Iterator[Finding]:
             yield _of_sum(total, parts, sums[-1])
 
 
+def _listed(sentence: Sentence) -> Iterator[Finding]:
+    """ "CPU 120.00 W, GPU 0.00 W, RAM 10.00 W, total 130.00 W"; it may say "about", for a slip must mend it."""
+    for found in _LISTED.finditer(sentence.marked):
+        place = int(found[1])
+        total, parts = sentence.numbers[place], sentence.numbers[:place]
+        name = base(total.unit)[0]
+        if not name or not 2 <= len(parts) <= _MOST_PARTS or any(base(each.unit)[0] != name for each in parts):
+            continue
+        if "bound" in (total.hedge, *(each.hedge for each in parts)) or _MORE_PARTS.search(sentence.marked):
+            continue
+        if _COMPARED.search(sentence.marked) or total.unit in ("%", "x") or total.low <= 0:
+            continue
+        sums = [
+            reduce(Bounds.__add__, map(value, chosen))
+            for count in range(1, len(parts) + 1)
+            for chosen in combinations(parts, count)
+        ]
+        if all(_wide(value(total)).apart(_wide(each)) for each in sums) and _has_slip_in_sum(total, parts, sums[-1]):
+            yield _of_sum(total, list(parts), sums[-1])
+
+
+def _has_slip_in_sum(total: Number, parts: tuple[Number, ...], right: Bounds) -> bool:
+    """Whether a slip in the total or in one part would make the sum right."""
+    rights = [(total, right)]
+    for each in parts:
+        rest = reduce(Bounds.__add__, [value(part) for part in parts if part is not each])
+        rights.append((each, value(total) - rest))
+    for number, meant in rights:
+        size = float(base(number.unit)[1]) * _NAMED.get(number.text[-1], 1.0)
+        text = number.text.rstrip("kMBT")
+        words = slip(text, float(meant.low) / size, float(meant.high) / size) if meant.low > 0 else ""
+        if words and not words.endswith("two"):
+            return True
+    return False
+
+
 def _keyed(sentence: Sentence) -> Iterator[Finding]:
     for found in _KEYED.finditer(sentence.marked):
         total = sentence.numbers[int(found[1])]
@@ -84,6 +131,20 @@ def _keyed(sentence: Sentence) -> Iterator[Finding]:
             largest = max(middle(value(part)) for part in parts)
             if _wide(value(total)).apart(right) and middle(value(total)) != largest:
                 yield _of_sum(total, parts, right)
+
+
+def _named(sentence: Sentence) -> Iterator[Finding]:
+    """ "prompt_tokens: 5215, completion_tokens: 1332, total_tokens: 6547"."""
+    named: dict[str, dict[str, Number]] = {}
+    for found in _NAME.finditer(sentence.marked):
+        named.setdefault(found[2], {})[found[1]] = sentence.numbers[int(found[3])]
+    for parts in named.values():
+        total = parts.pop("total", None)
+        if total is None or not 2 <= len(parts) <= _MOST_PARTS or any(each.hedge for each in parts.values()):
+            continue
+        right = reduce(Bounds.__add__, map(value, parts.values()))
+        if _wide(value(total)).apart(right) and _has_slip_in_sum(total, tuple(parts.values()), right):
+            yield _of_sum(total, list(parts.values()), right)
 
 
 def _included(sentence: Sentence) -> Iterator[Finding]:
@@ -108,7 +169,8 @@ def _of_sum(total: Number, parts: list[Number], right: Bounds) -> Finding:
     return Finding(
         "inconsistent",
         (total, *parts),
-        f"{shown} are {about(middle(right) / base(total.unit)[1], 6)} {total.unit} together, not {with_unit(total)}.",
+        f"{shown} are {about(middle(right) / base(total.unit)[1], 6)} {total.unit}".rstrip()
+        + f" together, not {with_unit(total)}.",
         matters(value(total), right),
         "total = sum of the parts",
     )

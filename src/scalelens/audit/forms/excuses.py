@@ -1,0 +1,92 @@
+"""Why a number may be right although the other places of a relation say otherwise."""
+
+import re
+
+from scalelens.audit.document import TextTable
+from scalelens.audit.forms.mending import right_of
+from scalelens.audit.forms.search import Relation
+from scalelens.audit.forms.series import Interval
+from scalelens.audit.printed import Number
+
+_OF_A_BASE = re.compile(r"[/-] [\d.,]+(?: [-×)]|\)|$)|^\{c\} = [\d.,]+ [/-] \{0\}")
+_LEAST_LABEL = 2
+_LEAST_PARTS = 3
+
+
+def is_excused(table: TextTable, relation: Relation, place: int, slipped: str, by_row: bool) -> bool:
+    """Whether the number of a place was chosen, has a base of its own, or is not the sum of its parts."""
+    printed = relation.target.numbers[place]
+    if printed is None:
+        return False
+    used = [number for each in relation.operands if (number := each.numbers[place])]
+    if _are_powers_of_two(relation, place, printed):
+        return True
+    if slipped.startswith("in ") and any(each.low <= 0 <= each.high for each in used):
+        return True  # a digit of nothing
+    if _mixes_statistics(relation):
+        return True
+    if "sum of {0} ... " in relation.form and not slipped and _is_among_its_parts(relation, place, printed):
+        return True
+    is_change = bool(_OF_A_BASE.search(relation.form)) or (relation.fit.free and printed.unit in ("x", "%"))
+    of_one = len(relation.operands) == 1
+    return by_row and is_change and of_one and _has_its_own_base(table, relation, place, printed)
+
+
+def _mixes_statistics(relation: Relation) -> bool:
+    """Whether a percentile follows from another one and a ratio that may be one of means."""
+    ordered = [each.is_order_statistic for each in (relation.target, *relation.operands)]
+    return len(ordered) == 3 and sum(ordered) == 2 and relation.form.count("×") + relation.form.count("/") == 1
+
+
+def _are_powers_of_two(relation: Relation, place: int, printed: Number) -> bool:
+    """Whether all are powers of two: a batch is chosen, whatever the devices and the micro-batch of a row are."""
+    right = sum(right_of(relation, place)) / 2
+    used = [number for each in relation.operands if (number := each.numbers[place])]
+    return _is_power_of_two(right) and all(
+        re.fullmatch(r"[\d,]+", each.text) and _is_power_of_two(float(each.text.replace(",", "")))
+        for each in (printed, *used)
+    )
+
+
+def _is_power_of_two(size: float) -> bool:
+    return size >= 1 and abs(size - round(size)) < 1e-6 * size and not round(size) & (round(size) - 1)
+
+
+def _is_among_its_parts(relation: Relation, place: int, printed: Number) -> bool:
+    """Whether a "total" is between the smallest and the largest part: a share or a score of all."""
+    parts = [sum(interval) / 2 for each in relation.operands if (interval := each.intervals[place])]
+    own = relation.target.intervals[place]
+    return own is not None and len(parts) >= _LEAST_PARTS and min(parts) <= sum(own) / 2 <= max(parts)
+
+
+def _has_its_own_base(table: TextTable, relation: Relation, place: int, printed: Number) -> bool:
+    """Whether a row names another row, or its change is one since the row before."""
+    if printed.row is None:
+        return False
+    own = table.texts[printed.row]
+    words = " ".join(text for k, text in enumerate(own) if table.cells[printed.row][k] is None or k == printed.cell)
+    for row, texts in enumerate(table.texts):
+        label = texts[0].strip(" *`")
+        if row != printed.row and len(label) >= _LEAST_LABEL and re.search(rf"(?<!\w){re.escape(label)}(?!\w)", words):
+            return True
+    values = relation.operands[0].intervals
+    before = values[place - 1] if 0 < place <= len(values) else None
+    after, shown = values[place], relation.target.intervals[place]
+    return before is not None and after is not None and shown is not None and _is_change(before, after, shown)
+
+
+def _is_change(before: Interval, after: Interval, shown: Interval) -> bool:
+    """Whether a number is the change from one to the other, as a difference, a ratio or in per cent."""
+    low, high = sorted(abs(end) for end in shown)
+    if min(before[0], after[0]) <= 0:
+        return False
+    ratio = (after[0] / before[1], after[1] / before[0])
+    ways = [
+        (after[0] - before[1], after[1] - before[0]),
+        ratio,
+        (1 / ratio[1], 1 / ratio[0]),
+        (100 * ratio[0] - 100, 100 * ratio[1] - 100),
+        (100 / ratio[1] - 100, 100 / ratio[0] - 100),
+    ]
+    sizes = [sorted(abs(end) for end in way) for way in ways]
+    return any(a <= high and low <= b for a, b in sizes)
