@@ -86,7 +86,7 @@ def _with_doubt(reason: str | None, values: Values, changes: list[int], first: i
     elif evidence < _CLEAR and (alike := _likeness_within(values, changes)) >= _WANDERS:
         doubt = f"records within a level are alike too (autocorrelation {alike:.2f}): levels of a run that wanders pass"
     elif first is not None and evidence < _WEAK:
-        doubt = f"a weak change, {evidence:.1f} times the least that counts: a run that wanders may show as much"
+        doubt = "a weak change: a run that wanders may show as much"
     return f"{reason}; {doubt}" if reason and doubt else reason or doubt
 
 
