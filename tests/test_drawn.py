@@ -83,7 +83,12 @@ def test_identical_runs_are_seldom_called_slower(shape: str, first: int, second:
 @pytest.mark.parametrize(
     ("shape", "ranks", "seed"),
     [("Rice", 8, 1), ("log-gamma", 16, 1)]
-    + [pytest.param(shape, ranks, seed, marks=pytest.mark.slow) for shape in SHAPES for ranks in (8, 16) for seed in (2, 3)],
+    + [
+        pytest.param(shape, ranks, seed, marks=pytest.mark.slow)
+        for shape in SHAPES
+        for ranks in (8, 16)
+        for seed in (2, 3)
+    ],
 )
 def test_of_devices_that_scatter_one_is_slow_and_no_second_one(
     warehouse: Warehouse, shape: str, ranks: int, seed: int

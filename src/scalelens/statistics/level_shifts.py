@@ -77,7 +77,7 @@ def _sizes(values: Values) -> Values:
 
 
 def _gain_over_penalty(centered: Values, cut: int) -> float:
-    """What two levels that meet at `cut` explain of a series of mean 0, over what is asked of a change; 0 to infinity."""
+    """What two levels that meet at `cut` explain of a series of mean 0, over what is asked of a change."""
     n = len(centered)
     total = float(centered[:cut].sum())
     rest = centered + total / (n - cut)

@@ -25,11 +25,11 @@ _SLOW = 0.965  # likeness from which on one is a drift: below noise of its size 
 _BESIDE_MEMORY = (0.0, 0.3, 0.5, 0.7)  # coefficients together with long memory: beyond them the two explain the same
 _PERIODS, _DAMPING = (6, 10, 16, 25), 0.9  # values of a swing, and what is left of it after each value
 _NOISES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)  # variance of white noise on top, in units of that of the series below it
-# Prior weights of single models: of series of short memory without noise, a power of what is not alike; of the others by
-# the noise on top, in the order of `_NOISES`; of long memory by its order, too, and less beside a likeness.  They are no
-# belief.  A search set them so that a hundred values with phi from 0 to 0.5 have an interval 1.7 times as wide in the
-# median as one that knows the process, and what wanders is covered in 90 %: with that width, the weight is best at the
-# ends, on white noise and on what wanders farthest.  docs/statistics.md has what that costs, and what it covers.
+# Prior weights of single models: of series of short memory without noise, a power of what is not alike; of the others
+# by the noise on top, in the order of `_NOISES`; of long memory by its order too, and less beside a likeness.  They are
+# not a belief.  A search set them so that a hundred values with phi from 0 to 0.5 have an interval 1.7 times as wide in
+# the median as one that knows the process, and what wanders is covered in 90 %: with that width, the weight is best at
+# the ends, on white noise and on what wanders farthest.  docs/statistics.md has what that costs, and what it covers.
 _OF_WHITE, _POWER = 280.0, 2.0
 _OF_LIKENESS = (1.5, 0.45, 3.75, 1.5, 0.45, 0.45)
 _OF_DRIFT = (1.5, 0.45, 3.75, 15.0, 2.7, 0.45)

@@ -50,8 +50,8 @@ def holm(p_values: _Values) -> _Values:
     """Adjusted p-values, shape (n,) to (n,): with those below a only, at most a share a of families has a false one.
 
     The k-th smallest of n becomes the largest of p_j (n - j + 1) over j up to k, at most 1 (Holm, Scand. J. Stat. 6,
-    1979).  One that is significant beyond doubt makes it hardly easier for the next, as it does with the false discovery
-    rate.  NaN is no test: it does not count in n, and stays NaN.
+    1979).  Other than with the false discovery rate, one that is significant beyond doubt makes it hardly easier for
+    the next.  NaN is no test: it does not count in n, and stays NaN.
     """
     adjusted = np.full(len(p_values), np.nan)
     tested = np.flatnonzero(~np.isnan(p_values))
