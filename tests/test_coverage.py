@@ -19,14 +19,15 @@ Values = npt.NDArray[np.float64]
 PAGE = ROOT / "docs" / "statistics.md"
 SERIES = {100: 2000, 1000: 1000, 5000: 1000}  # how many series by length; 95 % of 1,000 are known to 0.7 %
 # What is promised where ci95 is printed, as shares of the series: at least, at most.
-# Of a hundred steps the interval is 1.5 times as wide as need be: test_long_memory.py holds it to that.
+# Of a hundred steps the interval is 1.7 times as wide as need be: test_long_memory.py holds it to that.
 IID = {**dict.fromkeys(SERIES, (0.93, 0.99)), 100: (0.93, 1.0)}
 SLOW = {1000: (0.88, 1), 5000: (0.93, 1)}
 ROUNDED = dict.fromkeys(SERIES, (0.95, 1))
 PROMISED = {
     name: {100: (0.91, 1), 1000: (0.94, 1), 5000: (0.94, 1)} if "0.9" in name and name.startswith("AR")
     else ROUNDED if name.startswith("rounded")
-    else SLOW if "drift" in name or "kept" in name
+    else {100: (0.885, 1), **SLOW} if "drift" in name
+    else SLOW if "kept" in name
     else IID
     for name in PROCESSES
 }  # fmt: skip

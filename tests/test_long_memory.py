@@ -11,7 +11,7 @@ from scalelens.statistics.blocks import in_blocks
 from scalelens.statistics.effective_size import ranks
 from scalelens.statistics.long_memory import share_around_median
 from scalelens.statistics.medians import median_intervals
-from simulated_series import UNNAMED, ar1, median_of
+from simulated_series import UNNAMED, ar1, drift_under_jitter, median_of
 
 Values = npt.NDArray[np.float64]
 Make = Callable[[np.random.Generator, int, int], Values]
@@ -56,6 +56,11 @@ PROCESSES: dict[str, Make] = {
     "d = 0.25 after a filter": lambda rng, many, n: scipy.signal.lfilter(
         [1], [1, -0.4], fractional(0.25)(rng, many, n), axis=1
     ),
+    "d = 0.35": fractional(0.35),
+    "d = 0.4 under jitter of twice its size": lambda rng, many, n: (
+        fractional(0.4)(rng, many, n) + 2 * rng.standard_normal((many, n))
+    ),
+    "drift under jitter of 3 times its size": drift_under_jitter(3).make,
     "1/f noise": of_many_times,
     "moving average": moving_average,
 }
@@ -77,17 +82,13 @@ def test_what_is_called_an_interval_covers(name: str, n: int) -> None:
     assert printed * 200 < 30 or share >= 0.9 - 3 * np.sqrt(0.09 / (200 * printed))
 
 
-# A hundred steps of it have 89 %, so that those of a short memory keep an interval: docs/statistics.md says so.
-LESS = {("d = 0.35, skewed", 100): 0.89}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [2, 3, 4])
 @pytest.mark.parametrize("n", [100, 300, 1000, 5000])
 @pytest.mark.parametrize("name", PROCESSES)
 def test_what_is_called_an_interval_covers_in_full(name: str, n: int, seed: int) -> None:
     printed, share = covered(PROCESSES[name](np.random.default_rng([seed, n]), 1000, n))
-    assert printed * 1000 < 100 or share >= LESS.get((name, n), 0.9) - 2 * np.sqrt(0.09 / (1000 * printed))
+    assert printed * 1000 < 100 or share >= 0.9 - 2 * np.sqrt(0.09 / (1000 * printed))
 
 
 @pytest.mark.parametrize(
@@ -106,10 +107,13 @@ def test_processes_of_any_other_kind_are_covered(name: str, n: int, many: int, s
 EXACT = {0.0: 0.488, 0.15: 0.539, 0.3: 0.607, 0.4: 0.665, 0.5: 0.738}
 
 
-@pytest.mark.parametrize(("many", "most"), [(300, 1.6), pytest.param(5000, 1.52, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("many", "most"), [(300, 1.85), pytest.param(5000, 1.77, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("phi", EXACT)
 def test_a_short_memory_keeps_an_interval_that_is_not_much_too_wide(phi: float, many: int, most: float) -> None:
-    """A hundred values keep it in nine of ten cases, 1.5 times as wide as need be in the median."""
+    """A hundred values keep it in nine of ten cases, 1.7 times as wide as need be in the median.
+
+    It was 1.5 times, with which d = 0.35 and a drift below jitter were covered in 85 to 89 %.
+    """
     series = ar1(phi)(np.random.default_rng([6, many]), many, 100)
     intervals = in_blocks(median_intervals, list(series), lambda run: (len(run), True))
     widths = [

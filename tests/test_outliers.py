@@ -115,14 +115,14 @@ def test_scores_agree_with_numpy(warehouse: Warehouse) -> None:
     assert [rank for rank, said in verdicts(warehouse).items() if said[0] != "ordinary"] == [4]
 
 
-def test_q_is_that_of_benjamini_and_hochberg(warehouse: Warehouse) -> None:
+def test_q_is_that_of_holm(warehouse: Warehouse) -> None:
     seconds = np.ones((8, 13))
     for rank, steps in ((1, 3), (2, 2), (5, 2), (6, 1)):
         seconds[rank, :steps] *= 1.5
     compute(warehouse, seconds)
     rows = sorted(warehouse.ask("SELECT p, q FROM work_scores()"), key=lambda row: row["p"])
     p = [row["p"] for row in rows]
-    expected = [min(min(p[m] * 8 / (sum(other <= p[m] for other in p)) for m in range(n, 8)), 1) for n in range(8)]
+    expected = [min(max(p[m] * (8 - m) for m in range(n + 1)), 1) for n in range(8)]
     assert [row["q"] for row in rows] == pytest.approx(expected)
 
 

@@ -27,7 +27,7 @@ from scalelens.statistics.effective_size import (
 from scalelens.statistics.medians import median_interval, median_interval_between_runs, median_intervals
 from scalelens.statistics.ratios import interpolated_interval, ratio_interval
 from scalelens.statistics.rounding import decimal_step, widened
-from scalelens.statistics.significance import benjamini_hochberg
+from scalelens.statistics.significance import benjamini_hochberg, holm
 from scalelens.statistics.steps import quantiles_of_ordered
 
 Values = npt.NDArray[np.float64]
@@ -312,6 +312,19 @@ def test_adjusted_p_values_are_those_of_scipy(values: Values) -> None:
     expected = scipy.stats.false_discovery_control(values[tested], method="bh") if tested.any() else []
     assert adjusted[tested] == pytest.approx(expected, rel=1e-12)
     assert np.isnan(adjusted[~tested]).all()
+
+
+@settings(max_examples=100, deadline=None)
+@given(p_values)
+def test_those_of_holm_reject_step_by_step(values: Values) -> None:
+    """The smallest of n is tested at a / n, the next at a / (n - 1), and so on to the first that is not rejected."""
+    adjusted, tested = holm(values), np.sort(values[~np.isnan(values)])
+    assert np.isnan(adjusted).tolist() == np.isnan(values).tolist()
+    for level in (0.013, 0.05, 0.31):
+        rejected = 0
+        while rejected < len(tested) and tested[rejected] * (len(tested) - rejected) < level:
+            rejected += 1
+        assert np.count_nonzero(adjusted < level) == rejected
 
 
 @settings(max_examples=20, deadline=None)

@@ -12,7 +12,7 @@ TABLES = {
     "sql_energy": ("covered",),
     "sql_fits": ("fit_laws", "forecast_speeds", "gain_of_doubling"),
     "sql_jobs": ("blame_labels", "failing_labels", "poisson_interval"),
-    "sql_peers": ("benjamini_hochberg", "binomial_tail", "standing", "student_t", "true_spread"),
+    "sql_peers": ("benjamini_hochberg", "binomial_tail", "holm", "standing", "student_t", "true_spread"),
     "sql_runs": (
         "shifts_between_runs", "noise_of_runs", "runs_to_see", "compare_groups", "quantile_interval",
         "repeats_to_settle", "repeats_to_size",

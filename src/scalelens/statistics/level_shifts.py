@@ -60,20 +60,41 @@ def _slow_start(values: Values) -> int:
     Twenty steps of warm-up among thousands are few for ranks, however slow they are.  Here sizes count, up to 8 sigma,
     so that one stall is not taken for a level.
     """
-    n = len(values)
+    size = _sizes(values)
+    sums = np.concatenate([[0.0], np.cumsum(size)])
+    split = _one_change(sums[: len(values) // 2 + 1], len(values))
+    return split.end if _gain_over_penalty(size, split.end) > 1 else 0
+
+
+def _sizes(values: Values) -> Values:
+    """The values in robust sigma around their mean, each cut off at `_FARTHEST`; zeros where most are equal."""
     middle = np.median(values)
     sigma = 1.4826 * np.median(np.abs(values - middle))
     if sigma == 0:
-        return 0
+        return np.zeros(len(values))
     size = np.clip((values - middle) / sigma, -_FARTHEST, _FARTHEST)
-    size -= np.mean(size)
-    sums = np.concatenate([[0.0], np.cumsum(size)])
-    split = _one_change(sums[: n // 2 + 1], n)
-    mean = sums[split.end] / split.end
-    rest = size + mean * split.end / (n - split.end)
-    rest[: split.end] = size[: split.end] - mean
+    return np.asarray(size - np.mean(size))
+
+
+def _gain_over_penalty(centered: Values, cut: int) -> float:
+    """What two levels that meet at `cut` explain of a series of mean 0, over what is asked of a change."""
+    n = len(centered)
+    total = float(centered[:cut].sum())
+    rest = centered + total / (n - cut)
+    rest[:cut] = centered[:cut] - total / cut
     variance, n_eff = long_run_variance(rest, levels=2)
-    return split.end if split.gain > _penalty(n, n_eff) * variance else 0
+    gain = total * total * n / (cut * (n - cut))
+    return gain / (_penalty(n, n_eff) * variance) if variance > 0 else float(np.inf if gain > 0 else 0)
+
+
+def evidence_of_change(values: Values, cut: int) -> float:
+    """How many times what is asked of a change one at `cut` explains, by ranks or by sizes, whichever say more.
+
+    Values of shape (n,) in the order of steps.  Most changes that are none, of runs that wander or have modes, explain
+    little more than is asked, a lasting change of three sigma several times as much.
+    """
+    of_ranks = ranks(values) - (len(values) + 1) / 2
+    return max(_gain_over_penalty(of_ranks, cut), _gain_over_penalty(_sizes(values), cut))
 
 
 def _penalty(n: int, n_eff: float) -> float:

@@ -11,6 +11,7 @@ EXPECTED = 0.02  # spread of devices of one model, as a share: what is assumed b
 _MAD_EFFICIENCY = 0.37  # of the normal distribution: Rousseeuw and Croux, J. Am. Stat. Assoc. 88, 1993
 _FEWEST_FREE = 3  # degrees of freedom from which on the scatter among the others can refute it,
 _REFUTED = 0.05  # where it would be so large by chance more seldom
+_MOST_FREE = 10  # degrees of freedom: where the others differ by more than expected, tails may be heavier than normal
 WORTH = 8  # devices that this expectation counts for beside those measured
 
 
@@ -36,7 +37,8 @@ def standing(levels: _Values, noise: float, typical: npt.NDArray[np.bool_]) -> S
     `noise` is the standard error of a level.  The variance among the others is estimated from few, so that it is mixed
     with an expected one, EXPECTED² + noise², that counts for WORTH others (Smyth, Stat. Appl. Genet. Mol. Biol. 3(1),
     2004).  Without it, one of 8 that is slower by 15 % would be missed whenever the other 7 scatter by chance.  Where
-    the others scatter by far more, they refute the expectation, and their own variance alone counts.
+    the others scatter by far more, they refute the expectation, and their own variance alone counts, with tails as
+    heavy as those of Student's t with ten degrees of freedom.
     NaN where there is no other.  All values are shares of the median: they are near 1.
     """
     from scipy.special import chdtrc, stdtr
@@ -54,7 +56,8 @@ def standing(levels: _Values, noise: float, typical: npt.NDArray[np.bool_]) -> S
     variance = (worth * expected + deviations) / np.maximum(worth + freedom, 1)
     of_median = 1 + np.where(others > 2, np.pi / 2, 1) / np.maximum(others, 1)  # the middle is uncertain itself
     beyond = (levels - middle) / np.sqrt(variance * of_median)
-    return Standing(middle, np.where(others > 0, stdtr(np.maximum(worth + freedom, 1), -beyond), np.nan))
+    tails = np.where(is_refuted, np.minimum(freedom, _MOST_FREE), np.maximum(worth + freedom, 1))
+    return Standing(middle, np.where(others > 0, stdtr(tails, -beyond), np.nan))
 
 
 def true_spread(levels: _Values, noise: float, steps: int) -> Spread:

@@ -46,6 +46,21 @@ def benjamini_hochberg(p_values: _Values) -> _Values:
     return adjusted
 
 
+def holm(p_values: _Values) -> _Values:
+    """Adjusted p-values, shape (n,) to (n,): with those below a only, at most a share a of families has a false one.
+
+    The k-th smallest of n becomes the largest of p_j (n - j + 1) over j up to k, at most 1 (Holm, Scand. J. Stat. 6,
+    1979).  Other than with the false discovery rate, one that is significant beyond doubt makes it hardly easier for
+    the next.  NaN is no test: it does not count in n, and stays NaN.
+    """
+    adjusted = np.full(len(p_values), np.nan)
+    tested = np.flatnonzero(~np.isnan(p_values))
+    smallest_first = tested[np.argsort(p_values[tested])]
+    left = np.arange(len(tested), 0, -1)
+    adjusted[smallest_first] = np.minimum(np.maximum.accumulate(p_values[smallest_first] * left), 1.0)
+    return adjusted
+
+
 def student_t(freedom: _Values) -> _Values:
     """Half-width of a 95 % interval in standard errors, by Student's t, shape (n,); NaN without a degree of freedom."""
     from scipy.special import stdtrit

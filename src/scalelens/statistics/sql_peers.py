@@ -4,10 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from scalelens.statistics.peers import Spread, Standing, standing, true_spread
-from scalelens.statistics.significance import benjamini_hochberg, binomial_tail, student_t
+from scalelens.statistics.significance import benjamini_hochberg, binomial_tail, holm, student_t
 
 _SPREAD = pa.struct([(field, pa.float64()) for field in Spread._fields])
 
@@ -18,11 +19,15 @@ def _binomial_tail(successes: pa.ChunkedArray, trials: pa.ChunkedArray, rate: pa
     return pa.array(binomial_tail(*columns), type=pa.float64(), from_pandas=True)
 
 
-def _benjamini_hochberg(p_values: pa.ChunkedArray) -> pa.Array:
-    """`benjamini_hochberg` of each list of an Arrow array; NULL stays NULL."""
-    rows = [None if row is None else np.array(row, dtype=float) for row in p_values.to_pylist()]
-    adjusted = [None if row is None else pa.array(benjamini_hochberg(row), from_pandas=True) for row in rows]
-    return pa.array(adjusted, type=pa.list_(pa.float64()))
+def _adjusted(by: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]) -> Callable[..., pa.Array]:
+    """The adjustment of each list of p-values of an Arrow array; NULL stays NULL."""
+
+    def adjust(p_values: pa.ChunkedArray) -> pa.Array:
+        rows = [None if row is None else np.array(row, dtype=float) for row in p_values.to_pylist()]
+        adjusted = [None if row is None else pa.array(by(row), from_pandas=True) for row in rows]
+        return pa.array(adjusted, type=pa.list_(pa.float64()))
+
+    return adjust
 
 
 def _standing(levels: pa.ChunkedArray, noise: pa.ChunkedArray, typical: pa.ChunkedArray) -> pa.Array:
@@ -45,8 +50,9 @@ def _true_spread(levels: pa.ChunkedArray, noise: pa.ChunkedArray, steps: pa.Chun
 
 
 SQL_PEERS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
-    "benjamini_hochberg": (_benjamini_hochberg, ["DOUBLE[]"], "DOUBLE[]"),
+    "benjamini_hochberg": (_adjusted(benjamini_hochberg), ["DOUBLE[]"], "DOUBLE[]"),
     "binomial_tail": (_binomial_tail, ["BIGINT", "BIGINT", "DOUBLE"], "DOUBLE"),
+    "holm": (_adjusted(holm), ["DOUBLE[]"], "DOUBLE[]"),
     "standing": (_standing, ["DOUBLE[]", "DOUBLE", "BOOLEAN[]"], "STRUCT(middle DOUBLE, p DOUBLE)[]"),
     "student_t": (lambda n: pa.array(student_t(n.to_numpy())), ["DOUBLE"], "DOUBLE"),
     "true_spread": (

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scalelens.statistics.effective_size import rank_autocorrelation, ranks
-from scalelens.statistics.level_shifts import FEWEST, level_shifts, long_run_variance
+from scalelens.statistics.level_shifts import FEWEST, evidence_of_change, level_shifts, long_run_variance
 from scalelens.statistics.medians import Values
 from scalelens.statistics.two_levels import changes_of_level
 
@@ -15,6 +15,9 @@ _EPISODE = 0.05  # share of the records: a shorter level that is not the first i
 _SETTLED = 0.2  # share of the records that the last level must hold, or nobody knows whether the run stays there
 _FEWEST_RISING = 10  # records that are each larger than the last: of independent ones 1 in 3.6 million series
 _WANDERS = 0.25  # autocorrelation within the levels: 2.5 standard errors of 100 uncorrelated records
+# What a change explains, over the least that counts.  Of runs that wander or have modes hardly any shows a change above
+# the first, and none of those that are alike within the levels one above the second: tests/test_steady.py.
+_WEAK, _CLEAR = 2.0, 5.0
 _FEWEST_ALIKE = 8  # uncorrelated records that the series must be worth
 
 
@@ -58,33 +61,39 @@ def steadiness(values: Values) -> _Steadiness:
     against = {_against(level, levels[-1]) for level in levels[:last]}
     if against not in ({1}, {-1}):
         reason = "some levels before the last one are slower, others are not"
-        return _Steadiness("unsteady", None, changes, None, None, _with_doubt(reason, values, changes))
+        return _Steadiness("unsteady", None, changes, None, None, _with_doubt(reason, values, changes, None))
     verdict, first = "warming" if against == {1} else "slowing", states[last]
     if n - first < _SETTLED * n:
         reason = f"the last level has {n - first} of {n} records: it may not be the final one"
         return _Steadiness(verdict, None, changes, None, None, reason)
     before, level = float(np.median(values[:first])), float(np.median(values[first:]))
-    return _Steadiness(verdict, first, changes, level, before, _with_doubt(None, values, changes))
+    return _Steadiness(verdict, first, changes, level, before, _with_doubt(None, values, changes, first))
 
 
-def _with_doubt(reason: str | None, values: Values, changes: list[int]) -> str | None:
+def _with_doubt(reason: str | None, values: Values, changes: list[int], first: int | None) -> str | None:
     """The reason, and what else would look like these levels: modes that last for long, a run that wanders.
 
     In neither did anything become slower or faster for good.  Two levels with few changes between them may be modes.  A
-    run wanders where its records are alike within the levels too.
+    run wanders where its records are alike within the levels too, unless the change at `first` is far beyond that.  A
+    weak change may be one of either.
     """
+    evidence = evidence_of_change(values, first) if first is not None else 0.0
     of_modes = changes_of_level(values, np.sort(values))
+    doubt = None
     if of_modes is not None:
         times = "once: a mode that will end" if of_modes == 1 else f"{of_modes} times: modes that come and go"
         doubt = f"two levels, changed {times} would look the same"
-    else:
-        levels = np.split(values, changes)
-        rest = np.concatenate([level - np.median(level) for level in levels])
-        alike = float(rank_autocorrelation(ranks(rest)))
-        if alike < _WANDERS:
-            return reason
+    elif evidence < _CLEAR and (alike := _likeness_within(values, changes)) >= _WANDERS:
         doubt = f"records within a level are alike too (autocorrelation {alike:.2f}): levels of a run that wanders pass"
-    return f"{reason}; {doubt}" if reason else doubt
+    elif first is not None and evidence < _WEAK:
+        doubt = "a weak change: a run that wanders may show as much"
+    return f"{reason}; {doubt}" if reason and doubt else reason or doubt
+
+
+def _likeness_within(values: Values, changes: list[int]) -> float:
+    """Lag-1 autocorrelation of the ranks within the levels, -1 to 1."""
+    rest = np.concatenate([level - np.median(level) for level in np.split(values, changes)])
+    return float(rank_autocorrelation(ranks(rest)))
 
 
 def _trend(values: Values) -> _Steadiness | None:

@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 _Values = npt.NDArray[np.float64]
 
-_LEAST_SHARE, _FEWEST = 0.05, 5  # share and number of the records that a level holds at least
+_LEAST_SHARE, _FEWEST = 0.025, 5  # share and number of the records that a level holds at least
 _FAR_APART = 2.0  # gap between the levels over the middle half of each
 _SHORTEST_STAY = 3.0  # records, on average, on the level that holds fewer: slow steps here and there are no level
-# The 95 % quantile of F with 2 k and 2 k degrees of freedom: by so much may the ratio of two means of k exponential
+# The 99 % quantile of F with 2 k and 2 k degrees of freedom: by so much may the ratio of two means of k exponential
 # stays be off.  From six stays on the intervals cover: tests/test_coverage.py.
-_MOST_OFF = (19.0, 6.39, 4.28, 3.44, 2.98)
+_MOST_OFF = (99.0, 15.98, 8.47, 6.03, 4.85)
 _HALF = 0.5  # of the time on the one level, on the other: from there on the median is not in the midst of a level
 
 

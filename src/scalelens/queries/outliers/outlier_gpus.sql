@@ -32,12 +32,11 @@
 --   x = compute time without communication (rank_work) / median of the stage in that step; z = (median x - 1) /
 --   max(1.4826 MAD, 0.02) among the peers; ratio = the median of x over the steps.
 --   p: the larger of a moderated t-test of the levels against the typical others, and of a binomial test of the steps
---   in which it is longer by half the threshold.  q after Benjamini and Hochberg.  Bursts: a binomial test against how
---   often the peers have any.
+--   in which it is longer by half the threshold.  q after Holm.  Bursts: a binomial test against how often the peers have
+--   any.
 --
 -- Reference: Smyth, Statistical Applications in Genetics and Molecular Biology 3(1), 2004; Rousseeuw and Croux, J.
---   American Statistical Association 88, 1993; Benjamini and Hochberg, J. Royal Statistical Society B 57, 1995.
---   statistics/peers.py.
+--   American Statistical Association 88, 1993; Holm, Scandinavian J. Statistics 6, 1979.  statistics/peers.py.
 --
 -- Assumptions: Ranks of one stage have the same work, and devices of one model differ by about 2 %.
 --

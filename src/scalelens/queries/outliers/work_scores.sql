@@ -9,8 +9,8 @@
 --   p is the larger of two probabilities, so both must be small.  The first is that the rank lies so far above the
 --   others, by a moderated t-test with 2 % and the noise of a level as the expected spread (statistics/peers.py).  The
 --   second is that so many of its steps exceed half the threshold, if steps of its peers do so as often as is seen, and
---   at least one step in twenty (binomial; steps are taken as independent).  q is p adjusted after Benjamini and
---   Hochberg over the run's ranks.
+--   at least one step in twenty (binomial; steps are taken as independent).  q is p adjusted after Holm over the run's
+--   ranks: a rank that is slow beyond doubt does not make it easier for a second one.
 --   A burst is a step longer by the threshold than the rank's own median, unless communication runs during more of it
 --   than of its peers and what that adds is not known; burst_q is the probability of so many, if
 --   they come as often as those of the peers.  Waiting for data is judged by steps in which it is longer by the
@@ -117,7 +117,7 @@ tested AS (
         CASE WHEN loading > 2 THEN binomial_tail(data_flagged, n_data_steps, greatest(data_often, 0.05)) END AS data_p
     FROM compared_with),
 adjusted AS (
-    SELECT run_id, unnest(list(rank)) AS rank, unnest(benjamini_hochberg(list(p))) AS q,
+    SELECT run_id, unnest(list(rank)) AS rank, unnest(holm(list(p))) AS q,
         unnest(benjamini_hochberg(list(burst_p))) AS burst_q, unnest(benjamini_hochberg(list(data_p))) AS data_q
     FROM tested GROUP BY run_id)
 SELECT run_id, rank, node, stage, origin, peers, n_steps, compute_s, ratio / center AS ratio, with_contention,

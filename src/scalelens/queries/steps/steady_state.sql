@@ -20,7 +20,7 @@
 --   is worth fewer than 8 independent records is too_short.  A slow drift may look like steps, and the verdict is about
 --   this run only.  Modes that last for tens of steps are levels like any other: a process that changes between two of
 --   them has a verdict other than `steady` in most runs.  The note says where levels may be modes or those of a run that
---   wanders (docs/statistics.md).
+--   wanders, and where a change is weak (docs/statistics.md).
 --
 -- Glance: run_id verdict n_steps steady_from_step steady_s before_s n_before attempt change_steps note
 --

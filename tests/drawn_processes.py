@@ -1,0 +1,154 @@
+"""Step times, and scatter between runs or devices, drawn by seed: what no rule was made for.
+
+The kinds were written down before the first of them was simulated.  A seed draws the kind and its numbers.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.signal
+import scipy.stats
+
+from simulated_series import BURN_IN, Make, normal
+
+Values = npt.NDArray[np.float64]
+
+
+def queue(load: float) -> Make:
+    """A step, and its wait for a loader that is busy for `load` of the time: Lindley's recursion."""
+
+    def make(rng: np.random.Generator, many: int, n: int) -> Values:
+        steps = rng.exponential(load, (n + BURN_IN, many)) - rng.exponential(1.0, (n + BURN_IN, many))
+        wait, waits = np.zeros(many), np.empty((n + BURN_IN, many))
+        for place, step in enumerate(steps):
+            wait = np.maximum(wait + step, 0)
+            waits[place] = wait
+        return 5 + waits[BURN_IN:].T + 0.3 * normal(rng, many, n)
+
+    return make
+
+
+def stays(mean: float, shape: float, height: float) -> Make:
+    """Two levels with stays that are gamma distributed, of `mean` steps each."""
+
+    def make(rng: np.random.Generator, many: int, n: int) -> Values:
+        found = np.empty((many, n))
+        for row in found:
+            lasting = np.ceil(rng.gamma(shape, mean / shape, int(6 * (n + BURN_IN) / mean) + 20)).astype(int)
+            levels = np.repeat(np.arange(len(lasting)) % 2, lasting)
+            start = int(rng.integers(BURN_IN // 2, BURN_IN))
+            row[:] = levels[start : start + n]
+        return 1 + height * found + 0.1 * normal(rng, many, n)
+
+    return make
+
+
+def volatile(likeness: float) -> Make:
+    """Gamma times of which the scale wanders: a log-normal AR(1) times jitter."""
+
+    def make(rng: np.random.Generator, many: int, n: int) -> Values:
+        noise = np.sqrt(1 - likeness**2) * normal(rng, many, n + BURN_IN)
+        scale = scipy.signal.lfilter([1], [1, -likeness], noise, axis=1)[:, BURN_IN:]
+        return np.asarray(np.exp(0.3 * scale) * rng.gamma(12, 1 / 12, (many, n)))
+
+    return make
+
+
+def recovering(every: int, after: float) -> Make:
+    """An evaluation every so many steps, after which steps are slow and recover."""
+
+    def make(rng: np.random.Generator, many: int, n: int) -> Values:
+        since = (np.arange(n) + rng.integers(0, every, (many, 1))) % every
+        return 1 + 0.3 * np.exp(-since / after) + 0.05 * normal(rng, many, n)
+
+    return make
+
+
+def heavy_autoregressive(likeness: float) -> Make:
+    """AR(1) of which the innovations have Student's t distribution with three degrees of freedom."""
+
+    def make(rng: np.random.Generator, many: int, n: int) -> Values:
+        noise = rng.standard_t(3, (many, n + BURN_IN))
+        return np.asarray(scipy.signal.lfilter([1], [1, -likeness], noise, axis=1)[:, BURN_IN:])
+
+    return make
+
+
+def shots(every: float, decay: float) -> Make:
+    """Bursts that come at random and decay: shot noise under jitter."""
+
+    def make(rng: np.random.Generator, many: int, n: int) -> Values:
+        starts = rng.poisson(1 / every, (many, n + BURN_IN)) * rng.exponential(1.0, (many, n + BURN_IN))
+        level = scipy.signal.lfilter([1], [1, -np.exp(-1 / decay)], starts, axis=1)[:, BURN_IN:]
+        return np.asarray(10 + level + 0.5 * normal(rng, many, n))
+
+    return make
+
+
+def mixed_autoregressive(poles: tuple[float, float], moving: float) -> Make:
+    """ARMA(2, 1)."""
+
+    def make(rng: np.random.Generator, many: int, n: int) -> Values:
+        noise = normal(rng, many, n + BURN_IN)
+        return np.asarray(scipy.signal.lfilter([1, moving], np.poly(poles), noise, axis=1)[:, BURN_IN:])
+
+    return make
+
+
+def two_clocks(first: float, second: float) -> Make:
+    """Two sawtooths of their own periods, beside jitter: garbage collection and a log that is flushed."""
+
+    def make(rng: np.random.Generator, many: int, n: int) -> Values:
+        steps = np.arange(n)
+        saws = [(steps / period + rng.random((many, 1))) % 1 for period in (first, second)]
+        return 1 + 0.1 * saws[0] + 0.05 * saws[1] + 0.03 * normal(rng, many, n)
+
+    return make
+
+
+KINDS: dict[str, Callable[[np.random.Generator], Make]] = {
+    "queue": lambda rng: queue(rng.uniform(0.3, 0.75)),
+    "stays": lambda rng: stays(rng.uniform(2, 6), rng.uniform(0.7, 4), rng.uniform(0.1, 0.6)),
+    "volatile": lambda rng: volatile(rng.uniform(0.2, 0.9)),
+    "recovering": lambda rng: recovering(int(rng.integers(10, 40)), rng.uniform(1, 6)),
+    "heavy autoregressive": lambda rng: heavy_autoregressive(rng.uniform(-0.4, 0.7)),
+    "shots": lambda rng: shots(rng.uniform(3, 12), rng.uniform(1, 8)),
+    "mixed autoregressive": lambda rng: mixed_autoregressive(
+        (rng.uniform(0.2, 0.85), rng.uniform(-0.6, 0.6)), rng.uniform(-0.5, 0.5)
+    ),
+    "two clocks": lambda rng: two_clocks(rng.uniform(5, 25), rng.uniform(5, 25)),
+}
+
+
+@cache
+def drawn(kind: str, seed: int) -> tuple[Make, float]:
+    """A process of that kind with numbers of its own, and the median of its values."""
+    make = KINDS[kind](np.random.default_rng([seed, *kind.encode()]))
+    rng = np.random.default_rng([seed, 987654321])
+    return make, float(np.median(make(rng, 1000, 300)))
+
+
+# Scatter that no page names, with numbers of its own for each sample: mean 0 and standard deviation 1.
+SHAPES: dict[str, Callable[[np.random.Generator], Any]] = {
+    "Birnbaum-Saunders": lambda rng: scipy.stats.fatiguelife(rng.uniform(0.2, 1.0)),
+    "Moyal": lambda rng: scipy.stats.moyal(),
+    "generalized normal": lambda rng: scipy.stats.gennorm(rng.uniform(1.2, 4)),
+    "hyperbolic secant": lambda rng: scipy.stats.hypsecant(),
+    "Nakagami": lambda rng: scipy.stats.nakagami(rng.uniform(0.6, 3)),
+    "Maxwell": lambda rng: scipy.stats.maxwell(),
+    "log-gamma": lambda rng: scipy.stats.loggamma(rng.uniform(0.8, 5)),
+    "normal inverse Gaussian": lambda rng: scipy.stats.norminvgauss(rng.uniform(1, 3), rng.uniform(-0.5, 0.5)),
+    "Rice": lambda rng: scipy.stats.rice(rng.uniform(0.5, 3)),
+    "Johnson's": lambda rng: scipy.stats.johnsonsu(rng.uniform(-1, 0), rng.uniform(1.3, 2.5)),
+}
+# Of a shape with a longer tail to slow ones than these some devices are slow themselves.
+WITHOUT_TAIL = ("generalized normal", "log-gamma", "Rice")
+
+
+def scatter(shape: str, rng: np.random.Generator, size: int | tuple[int, ...]) -> Values:
+    distribution = SHAPES[shape](rng)
+    values = distribution.rvs(size=size, random_state=rng)
+    return np.asarray((values - distribution.mean()) / distribution.std())
