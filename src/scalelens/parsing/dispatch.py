@@ -37,6 +37,7 @@ from scalelens.parsing.tagged_json import has_usual_head, objects_of, tagged_lin
 
 _LONGEST_LINE = 1 << 20  # a "line" longer than this is offered in pieces
 LEARNED_FROM = 1 << 16  # bytes read line by line, before forms are known
+_FIRST_PIECES, _FIRST_PIECE = 16, 1 << 14  # of a long text: from shorter ones a form is learned sooner
 _PIECES = 16  # of a shorter text: the first one in which a format takes lines shows how many may follow
 _SHORT_PIECE = 1 << 10  # bytes of such a text, from which forms are then learned
 MANY_RECORDS = 120  # reading fewer is faster line by line than by columns
@@ -152,6 +153,8 @@ class LineDispatcher:
 
     def _read_text(self, text: bytes) -> None:
         """Delivers whole lines: records of one form by columns, where a format knows it, the others one by one."""
+        if b"\r\n" in text and text.count(b"\r") == text.count(b"\r\n"):
+            text = text.replace(b"\r\n", b"\n")
         text = text[self._read_until_learned(text) :]
         reader = self._by_columns
         if not text or not reader or not reader.form or self._poor_blocks == _MOST_POOR_BLOCKS or b"\r" in text:
@@ -169,8 +172,10 @@ class LineDispatcher:
         rows, begin = self.rows, 0
         is_long = len(text) > 2 * LEARNED_FROM
         rows.many |= is_long
-        size = LEARNED_FROM if is_long else max(len(text) // _PIECES, _SHORT_PIECE)
+        size = min(LEARNED_FROM, _FIRST_PIECE) if is_long else max(len(text) // _PIECES, _SHORT_PIECE)
         while self._by_columns is None and len(text) - begin > 2 * size:
+            if is_long and begin > _FIRST_PIECES * size:
+                size = LEARNED_FROM
             before = sum(rows.taken.values())
             end = begin + (end_of_whole_lines(text[begin : begin + size]) or len(text))
             self._read_whole_lines(text[begin:end])
