@@ -32,7 +32,8 @@ _FIELD = re.compile(
 )
 _NUMBERS_FIRST = re.compile(r"([\[(]*)([-+]?\d[\d.]*(?:[eE][-+]?\d+)?(?:, *[-+]?\d[\d.]*(?:[eE][-+]?\d+)?)*)(.*)")
 _NUMBERS_AMONG_WORDS = re.compile(
-    r"((?: [A-Za-z]+)* *[\[(]?)([-+]?\d[\d.]*(?:[eE][-+]?\d+)?(?:, *[-+]?\d[\d.]*(?:[eE][-+]?\d+)?)*)((?![\w.]).*)"
+    r"((?: [A-Za-z]+)* *[\[(]?)([-+]?\d[\d.]*(?:[eE][-+]?\d+)?(?:, *[-+]?\d[\d.]*(?:[eE][-+]?\d+)?)*)(?![\w.])"
+    r"(\s*\(\s*[-+\d.eE]+\s*\))?(.*)"
 )
 
 
@@ -42,6 +43,7 @@ class FieldForm(NamedTuple):
     before: str  # with the blanks, which may be fewer before a longer number
     after: bytes  # a pattern of what follows, a mean in parentheses or a unit; see `numbers_between`
     numbers: int = 1  # how many, with commas between them; without any, `before` is all of the field
+    ending: str = ""  # of the field, where digits in it are those of a name
 
 
 class Prefix(NamedTuple):
@@ -132,14 +134,16 @@ class RecordForm:
         return delimiters[:, 1:] if self.closed else np.column_stack((delimiters[:, 1:], block.ends[indexes]))
 
     def _with_same_texts(self, block: "Block", indexes: Integers, delimiters: Integers) -> npt.NDArray[np.bool_] | None:
-        """Which lines have the texts of the fields that hold no number; None where there is no such field."""
-        texts = [(k, field.before.encode()) for k, field in enumerate(self.fields) if not field.numbers]
+        """Which lines have the texts of fields without a number, and the endings; None where no field has either."""
+        texts = [(k, field.before.encode(), 0) for k, field in enumerate(self.fields) if not field.numbers]
+        texts += [(k, field.ending.encode(), 1) for k, field in enumerate(self.fields) if field.ending]
         if not texts:
             return None
         ends, same = self._ends(block, indexes, delimiters), np.ones(len(indexes), bool)
-        for k, text in texts:
-            same &= ends[:, k] - delimiters[:, k] - 1 == len(text)
-            fitting = windows(block.letters, delimiters[same, k] + 1, len(text))
+        for k, text, at_least in texts:
+            before = ends[:, k] - delimiters[:, k] - 1 - len(text)  # letters of the field before the text
+            same &= before >= at_least if at_least else before == 0
+            fitting = windows(block.letters, ends[same, k] - len(text), len(text))
             same[same] = (fitting == np.frombuffer(text, np.uint8)).all(1)
         return same
 
@@ -256,15 +260,18 @@ def form_of_keys(text: str, head: str) -> RecordForm | None:
     fields = text[len(head) + headed :].split(":")
     if len(text) > _LONGEST_FORM or not text.isascii() or max(map(len, fields)) > LONGEST_FIELD:
         return None
-    matches = [_NUMBERS_AMONG_WORDS.fullmatch(field) for field in fields]
-    read = [
-        FieldForm(match[1], re.escape(re.sub(r"\d", "0", match[3])).encode(), match[2].count(",") + 1)
-        if match
-        else FieldForm(field, b"", 0)
-        for match, field in zip(matches, fields, strict=True)
-    ]
-    named_by_number = any(re.search(r"\d", match[3]) for match in matches if match)
-    return None if named_by_number else RecordForm(head, ":", read, closed=False, headed=headed)
+    read = [_keyed_field(field) for field in fields]
+    return RecordForm(head, ":", read, closed=False, headed=headed)
+
+
+def _keyed_field(text: str) -> FieldForm:
+    found = _NUMBERS_AMONG_WORDS.fullmatch(text)
+    if not found:
+        return FieldForm(text, b"", 0)
+    mean, ending = found[3] or "", found[4]
+    after = (_MEAN if mean else b"") + re.escape(re.sub(r"\d", "0", ending)).encode()
+    named_by_digits = re.search(r"\d", ending) is not None
+    return FieldForm(found[1], after, found[2].count(",") + 1, ending if named_by_digits else "")
 
 
 def form_of_named(text: str) -> RecordForm | None:
