@@ -37,7 +37,7 @@ _LONGEST_TIME = 60  # characters of a line with little but a time
 
 
 def recognise(head: bytes, name: str) -> bool:
-    if b"DCGM_FI_" in head or not any(b"# " + word + b" " in head for word in (b"HELP", b"TYPE", b"UNIT")):
+    if b"#" not in head or b"DCGM_FI_" in head or not (b"# HELP" in head or b"# TYPE" in head or b"# UNIT" in head):
         return False
     lines = [*itertools.islice(head_lines(head), 400)]
     return any(map(_ABOUT.match, lines)) and any(map(_SERIES.fullmatch, lines))

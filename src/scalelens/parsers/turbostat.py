@@ -39,7 +39,7 @@ _ELAPSED = re.compile(r"(\d{1,9}\.\d{6}) sec\s*\Z")
 
 
 def recognise(head: bytes, name: str) -> bool:
-    has_value = b"Watt" in head or _ENDS_IN_J.search(head)  # few texts do
+    has_value = b"Watt" in head or (b"_J" in head and _ENDS_IN_J.search(head))  # few texts do
     lines = (line for line in head_lines(head) if "Watt" in line or "_J" in line) if has_value else ()
     return any(_is_header(line.split()) for line in lines)
 

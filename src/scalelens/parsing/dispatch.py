@@ -74,8 +74,11 @@ class Reader(Protocol):
 class _JsonReader(Reader, Protocol):
     """A line format whose lines are an anchor and an object of JSON."""
 
-    def take_json(self, line: Line, text: str, record: dict[str, Any]) -> bool:
-        """As `take`, of a line whose object `text` is decoded.  False where `take` is to read it."""
+    def take_json(self, head: Line, number: int, text: bytes, record: dict[str, Any]) -> bool:
+        """As `take`, of a line whose object `text` is decoded.  `head` is what stands before it, of any such line.
+
+        False where `take` is to read it.
+        """
 
 
 class ColumnReader(Reader, Protocol):
@@ -292,24 +295,26 @@ class LineDispatcher:
         rows, anchor = self.rows, hits[position][0]
         name, tag = self._anchors.of_json[anchor], self._anchors.texts[anchor]
         lines = tagged_lines(text, ends, hits, position, index)
-        texts = [text[after:end] for _, _, after, end in lines]
+        texts = [text[after:end].rstrip() for _, _, after, end in lines]
         reader = cast(_JsonReader, self._readers.get(name) or self._reader(name))
         delivered: list[tuple[int, int, int, bool]] = []
         taken = 0
+        rows.format, raw_head, head = name, b"", None
         for (of_line, start, after, end), of_json, record in zip(lines, texts, objects_of(texts), strict=True):
             number, took = first + of_line, False
-            if record is not None and (head := _clean_head(text[start:after], tag)):
-                json_text = of_json.decode().rstrip()
-                line = Line(head.text + json_text, number, head.rank, head.location)
-                rows.format = name
+            if text[start:after] != raw_head:
+                raw_head = text[start:after]
+                head = _clean_head(raw_head, tag)
+            if record is not None and head:
                 try:
-                    took = reader.take_json(line, json_text.lstrip(), record)
+                    took = reader.take_json(head, number, of_json, record)
                 except Exception as error:
+                    line = Line(head.text + of_json.decode("utf-8", "replace"), number, head.rank, head.location)
                     took = self._failed(error, line)
                 taken += took
             if not took:
                 self._deliver_line(text[start:end], number, [anchor])
-                took = self._took
+                took, rows.format = self._took, name
             delivered.append((of_line, start, end, took))
             if self._claiming:
                 break
