@@ -114,7 +114,9 @@ class Reader:
         self.forms: dict[tuple[str, ...], KeyedForm | None] = {}  # by what the head shows, and the names
 
     def take(self, line: Line) -> bool:
-        alone = line.text.startswith(_ALONE) and line.text.count('{"timestamp": ') == 1
+        in_json = line.text.count('{"timestamp": ')
+        alone = line.text.startswith(_ALONE) and in_json == 1
+        alone |= not in_json and line.text.count("DLL") == 1 and _PIECE.match(line.text) is not None
         starts = [0] if alone else [match.start() for match in _PIECE.finditer(line.text)]
         for start, end in zip(starts, [*starts[1:], None], strict=False):
             text = line.text[start:end]
