@@ -231,8 +231,8 @@ class Reader:
         assert self.keyed
         rows, (epoch, before), numbers = self.rows, log.trained, self.keyed.numbers(records)
         interval, kind = self.interval(numbers, int(steps[0]) - before)
-        whose = {"line": records.lines, "rank": records.prefix.rank, "place": records.prefix.location}
-        whose["step"] = steps + log.bases[epoch]
+        whose: dict[str, Any] = {"line": records.lines, "step": steps + log.bases[epoch]}
+        whose |= {"rank": records.prefix.rank, "place": records.prefix.location}
         row = {column: numbers.pop(name) for name in [*numbers] if (column := _column_of(name))}
         if "accuracy" in row:
             row["accuracy"] = pc.divide(row["accuracy"], pa.scalar(100.0, FLOAT))

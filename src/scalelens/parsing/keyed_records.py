@@ -3,10 +3,10 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from scalelens.parsing import lazy_re as re
+from scalelens.parsing.number_fields import Integers
 from scalelens.parsing.record_forms import FieldForm, RecordForm, Records, form_of_keys
 
 _DIGIT = re.compile(r"\d")
@@ -27,7 +27,7 @@ class KeyedForm(NamedTuple):
         """The numbers of records by their names."""
         return dict(zip(self.names, records.fields[self.counts :], strict=True))
 
-    def following(self, records: Records, epoch: int, before: int) -> npt.NDArray[np.int64]:
+    def following(self, records: Records, epoch: int, before: int) -> Integers:
         """The iterations of the first records that go on from an iteration of an epoch, each later than the last."""
         counts = [numbers.to_numpy() for numbers in records.fields[: self.counts]]
         iterations = counts[-1]
@@ -35,7 +35,8 @@ class KeyedForm(NamedTuple):
         if self.counts == _COUNTED:
             stops |= counts[0] != epoch
         end = int(np.argmax(stops)) if stops.any() else len(iterations)
-        return iterations[:end].astype(np.int64)
+        steps: Integers = iterations[:end].astype(np.int64)
+        return steps
 
 
 def keyed_form_of(
