@@ -8,8 +8,8 @@ throughput timer) or pytorch/examples, as ratios within one run.
 Bound: a single-threaded Python script that reads the lines, finds the records and extracts every field as a number.
 With --small, so many logs of 24 KB are read instead.  The bound then opens and hashes each of them, too, and what one
 log alone takes is the start, which is left out of the cost of a file.  With --mlperf, a folder of MLPerf's results is
-read; its bound decodes each `:::MLLOG` line with `json.loads`, and reads nothing else.  On a machine that others use, the seconds of the
-processor tell more than those of the clock.
+read; its bound decodes each `:::MLLOG` line with `json.loads`, and nothing else.  On a machine that others use, the
+seconds of the processor tell more than those of the clock.
 Prints one JSON object; the README quotes it with date and machine.
 """
 
@@ -196,16 +196,18 @@ def plain_small(folder: Path, plain_script: Callable[[Path], int]) -> int:
 
 
 def plain_mlperf(folder: Path) -> int:
-    """The bound of MLPerf's results: each record decoded."""
-    records = []
+    """The bound of MLPerf's results: each record decoded, those of one file kept at once."""
+    count = 0
     for path in sorted(folder.rglob("*")):
         if path.is_file():
+            records = []
             with path.open(errors="replace") as log:
                 for line in log:
                     if (tag := line.find(":::MLLOG")) >= 0:
                         with contextlib.suppress(ValueError):
                             records.append(json.loads(line[tag + len(":::MLLOG") :]))
-    return len(records)
+            count += len(records)
+    return count
 
 
 def command(*arguments: str) -> tuple[float, float, float]:

@@ -11,7 +11,14 @@ import pytest
 
 from scalelens.ingestion import formats, recognize
 from scalelens.ingestion.recognize import read_rows
-from scalelens.parsers import deepspeed_pipeline, deepspeed_timer, megatron, pytorch_imagenet
+from scalelens.parsers import (
+    deepspeed_pipeline,
+    deepspeed_timer,
+    dllogger,
+    megatron,
+    pytorch_imagenet,
+    torchvision_references,
+)
 from scalelens.parsing import dispatch, record_forms
 from scalelens.parsing.record_forms import Prefix
 from scalelens.parsing.rows import Rows
@@ -137,6 +144,74 @@ def timer_records(chance: random.Random) -> Iterator[str]:
             )
 
 
+def dllogger_records(chance: random.Random) -> Iterator[str]:
+    """Console lines of DLLogger in four of its forms, and what makes a record unlike the others."""
+    prefix, kind = chance.choice(("", "", "n3: ", "7: ")), chance.randrange(4)
+    step, gap, seconds, per_epoch = chance.randrange(12), chance.choice((1, 1, 10)), 0.0, chance.choice((60, 1000))
+    timed = chance.choice(("throughput", "train_iter"))
+    settings = chance.choice(("", "print_freq : 10 ", "log_every : 1 ", "train.x : 1 "))
+    yield f"{prefix}DLL 2026-03-04 04:59:00.125000 - PARAMETER batch_size : 64  {settings}"
+    if chance.random() < 0.8:
+        yield ':::MLLOG {"time_ms": 1772600000000, "key": "global_batch_size", "value": 512, "metadata": {}}'
+    for _ in range(chance.randrange(60, 200)):
+        step, odd = step + gap, chance.random()
+        seconds += chance.uniform(0, 2) - (60 if 0.05 < odd < 0.06 else 0)
+        if odd < 0.02:
+            step = max(step - chance.randrange(40), 1)
+        elif odd < 0.04:
+            step += gap
+        loss = "nan" if 0.04 < odd < 0.05 else f"{chance.uniform(0, 9):.4f}"
+        rate = f"{chance.uniform(80, 99):.2f}" if odd < 0.985 else "0.0"
+        epoch, iteration = divmod(step, per_epoch)
+        line = (
+            f"Iteration {step} | train_acc : 0.6250 % | iteration_time : {chance.uniform(9, 120):.2f} ms | "
+            f"train_loss : {loss}  | used_graph : {odd > 0.1} ",
+            f"Epoch: {epoch} Iteration: {iteration}  train.loss : {loss} None train.compute_ips : 99.50 images/s "
+            f"train.{chance.choice(('total_ips', 'total_ips', 'ips'))} : {rate} images/s train.lr : 0.25 ",
+            f"({epoch}, {iteration}) data_time : 0.125 s train.compute_time : {chance.uniform(1, 2):.3f} s "
+            f"total_ips : {rate}",
+            f"Iteration: {step}  {timed}_time : 0.125 s mlm_loss : {loss}",
+        )[kind]
+        day = 4 if odd < 0.985 else 44
+        begin = f"{prefix}DLL 2026-03-{day:02d} 05:{int(seconds) // 60:02d}:{seconds % 60:09.6f} - "
+        yield begin + (line if not 0.06 < odd < 0.07 else line[: chance.randrange(len(line))])
+        if 0.07 < odd < 0.08:
+            yield f"{begin}{line.partition(' train')[0]} train.more : 1.5 "
+        if odd > 0.92:
+            yield chance.choice(
+                ("", "a : 1 b : 2", prefix + "a warning", "1: " + begin + line, f"x {line}", f"{begin}Epoch: {epoch}  loss : 3.5",
+                 f"{begin}Current_epoch_num 0.05 | eval_time : 1902.86 ms | total_steps : 48 ",
+                 ':::MLLOG {"time_ms": 1772600000000, "key": "global_batch_size", "value": 256, "metadata": {}}')
+            )  # fmt: skip
+
+
+def torchvision_records(chance: random.Random) -> Iterator[str]:
+    """Lines of a MetricLogger with and without accuracies and memory, and what makes a record unlike the others."""
+    prefix, total, every = chance.choice(("", "", "n3: ", "7: ")), chance.choice((200, 900)), chance.choice((5, 5, 10))
+    has_odd = chance.random() < 0.5
+    named, memory = chance.random() < 0.5, chance.choice(("", "  max mem: 21022"))
+    for epoch in range(chance.choice((0, 8)), chance.choice((9, 12))):
+        for index in range(0, total, every):
+            odd = chance.random() if has_odd else 0.5
+            loss = f"{chance.uniform(0, 9):.4f}" if odd < 0.998 else "nan"
+            acc = f"  acc1: {chance.uniform(0, 99):.4f} (50.1023)  acc5: {chance.uniform(0, 99):.4f} (0.6120)  img/s: 812.4"
+            named_now = (acc if odd < 0.98 else acc.replace("acc5", "acc9")) if named else ""
+            left = "1 day, 0:12:34" if odd < 0.002 else f"0:{chance.randrange(60):02d}:34"
+            line = (
+                f"Epoch: [{epoch}]  [{index if odd < 0.97 else max(index - 3 * every, 0):4d}/{total}]  eta: {left}  "
+                f"lr: 0.0{chance.randrange(9)}  loss: {loss} ({loss}){named_now}  time: {chance.uniform(0, 1):.4f}  "
+                f"data: {chance.uniform(0, 1):.{4 if odd < 0.998 or odd > 0.999 else 3}f}{memory}"
+            )
+            yield prefix + (line if odd < 0.985 else line[: chance.randrange(len(line))])
+            if odd > 0.95:
+                yield chance.choice(
+                    ("", "a: 1", prefix + "a warning", "1: " + line, f"x {line}", "| distributed init (rank 0): env://")
+                )
+        if chance.random() < 0.5:
+            yield f"{prefix}Test:   [ 0/79]  eta: 0:01:15  loss: 0.9123 (0.9123)  time: 0.9533  data: 0.7010"
+            yield f"{prefix}Epoch: [{epoch}] Total time: 0:17:03"
+
+
 def everything(path: Path) -> tuple[dict[str, list[str]], list[Any]]:
     """All rows, and all that is known of the file beside them."""
     batches = defaultdict(list)
@@ -162,6 +237,8 @@ def everything(path: Path) -> tuple[dict[str, list[str]], list[Any]]:
         (imagenet_records, pytorch_imagenet),
         (pipeline_records, deepspeed_pipeline),
         (timer_records, deepspeed_timer),
+        (dllogger_records, dllogger),
+        (torchvision_records, torchvision_references),
     ],
 )
 @pytest.mark.parametrize("cases", [25, pytest.param(120, marks=pytest.mark.slow)])

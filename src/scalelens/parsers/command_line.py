@@ -40,6 +40,7 @@ _HEAD = re.compile(
     r"|process \d+ spawned with command: (?=\[))"
 )
 _LONGEST = 50_000  # characters
+_QUOTING = {"'", '"', "\\"}
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _SCRIPT = re.compile(r"[\w./~${}-]+\.py")
 _PYTHON = re.compile(r"(?:.*/)?(?:python[\d.]*|torchrun|accelerate|deepspeed)")
@@ -120,6 +121,8 @@ def _open_quotation_closed(text: str) -> list[str]:
 
     Raises ValueError where the quotation marks make no sense otherwise either.
     """
+    if text.isprintable() and _QUOTING.isdisjoint(text):  # most are: the shell's rules take long
+        return text.split()
     try:
         return shlex.split(text)
     except ValueError:

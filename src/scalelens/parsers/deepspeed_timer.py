@@ -29,7 +29,7 @@ from scalelens import arrow_compute as pc
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.attempts import Launch
 from scalelens.parsing.dispatch import Line
-from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of_named, rising
+from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of_named, rising, seconds_apart
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.stamps import line_time
 from scalelens.parsing.values import LARGEST_AMOUNT, amount
@@ -200,9 +200,7 @@ class Reader:
         self.add_metrics(whose, "RunningAvgSamplesPerSec", values["RunningAvgSamplesPerSec"], "samples/s")
         if memory is not None:
             self.add_metrics(whose, "MemAllocated", pc.multiply(values["MemAllocated"], _GIBI), "bytes")
-        latest = np.maximum.accumulate(np.concatenate(([np.datetime64(launch.latest)], ts.to_numpy())))
-        seconds = np.diff(latest) / np.timedelta64(1, "us") / 1e6  # a clock that goes back stands still
-        extend(launch, steps, pa.array(seconds / np.diff(steps, prepend=launch.top)), ts)
+        extend(launch, steps, seconds_apart(launch, steps, ts, launch.top), ts)
         self.attempt = attempt
 
     def add_progress(self, records: Records, whose: dict[str, Any]) -> pa.Array:

@@ -33,13 +33,22 @@ Samples:
 import functools
 import json
 import statistics
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
+from scalelens import arrow_compute as pc
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
+from scalelens.parsing.keyed_records import KeyedForm, keyed_form_of
+from scalelens.parsing.number_fields import Integers
+from scalelens.parsing.record_forms import RecordForm, Records, extend, seconds_apart
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import integer, iso_time
+from scalelens.tables import FLOAT
 
 VERSION = 6
 ANCHORS = ("DLL 20", "DLLL ", '"type": "LOG", "step": ')
@@ -70,6 +79,7 @@ _EVERY = ("print_freq", "disp_batches", "log_every")
 _FRAMEWORKS = {"kv_store": "mxnet", "iter_unit": "tensorflow", "optimizer_batch_size": "pytorch"}
 _WHOLE_JOB = {"kv_store", "negative_samples", "bottom_mlp_sizes"}  # of MXNet, NCF, DLRM: `batch_size` is the global one
 _DTYPES = {"float16": "fp16", "bfloat16": "bf16"}
+_MOST_FORMS = 100  # of a file
 _HELD = 8  # records after which the number of devices is known, or stays unknown
 _decode = json.JSONDecoder().raw_decode
 
@@ -99,15 +109,22 @@ class Reader:
         self.units: dict[str, str | None] = {}
         self.ends: dict[str, str] = {}  # what follows a record's last number on the console
         self.settings: dict[str, str] = {}  # parameters of this part
+        self.form: RecordForm | None = None  # of the record of the training that was taken last
+        self.keyed: KeyedForm | None = None  # the same form, with the names of its numbers
+        self.forms: dict[tuple[str, ...], KeyedForm | None] = {}  # by what the head shows, and the names
 
     def take(self, line: Line) -> bool:
-        alone = line.text.startswith(_ALONE) and line.text.count('{"timestamp": ') == 1
+        in_json = line.text.count('{"timestamp": ')
+        alone = line.text.startswith(_ALONE) and in_json == 1
+        alone |= not in_json and line.text.count("DLL") == 1 and _PIECE.match(line.text) is not None
         starts = [0] if alone else [match.start() for match in _PIECE.finditer(line.text)]
         for start, end in zip(starts, [*starts[1:], None], strict=False):
             text = line.text[start:end]
             read = self.console(text) if _CONSOLE.match(text) else _in_json(text)
             if read:
                 self.take_record(*read, line)
+                if self.rows.many and len(starts) == 1 and isinstance(read[0], list) and len(read[0]) == 2:
+                    self.learn(text, read[0], read[1])
             else:
                 why = ", or its step is written in an unknown way" if _CONSOLE.match(text) else " or damaged"
                 self.rows.problem(line.number, f"the record is cut{why}", text)
@@ -160,6 +177,82 @@ class Reader:
             data[field[1]], self.units[field[1]], end = float(field[2]), field[3], field.end()
         step = "Iteration" if begin["iteration"] else "Epoch" if begin["epoch"] else "Summary"
         return step, data, stamp, "naive"
+
+    def learn(self, text: str, step: list[int], data: dict[str, Any]) -> None:
+        """Learns the form of a record of the training on the console, where it is another one than so far."""
+        head = _CONSOLE.match(text)
+        if not head:  # JSON
+            self.form = None
+            return
+        shape = (text[head.end()], str(head.end()), *data)
+        if shape not in self.forms and len(self.forms) < _MOST_FORMS:
+            columns = [column for name in data if (column := _column_of(name))]
+            keyed = keyed_form_of(text, head.end(), head.span(1), step, data)
+            self.forms[shape] = keyed if len({*columns}) == len(columns) else None
+        self.keyed = self.forms.get(shape)
+        self.form = self.keyed.form if self.keyed else None
+
+    def take_records(self, records: Records) -> int:
+        """Records of an epoch that go on in equal intervals, where the batch is known.
+
+        The last one is read by itself: the next line may complete it.
+        """
+        rows, keyed, label = self.rows, self.keyed, (records.prefix.rank, records.prefix.location)
+        log, following = self.logs.get(label), rows.following(*label)
+        if not keyed or not log or len(log.trained) != 2 or not following or rows.zone:
+            return 0
+        (epoch, before), (attempt, launch) = log.trained, following
+        numbers = keyed.numbers(records)
+        rate = next((values for name, values in numbers.items() if _column_of(name) == "samples_per_s"), None)
+        in_ms = "iteration_time" in numbers and self.units.get("iteration_time") == "ms"
+        if rate is None and not in_ms and not any(_column_of(name) == "step_s" for name in numbers):
+            return 0
+        is_open = "global_batch_size" not in rows.params or (rate is not None and len(log.batches) < _HELD)
+        if is_open or attempt != log.attempt or launch.top != log.trained or not launch.latest:
+            return 0
+        steps = keyed.following(records, epoch, before)[: len(records.lines) - 1]
+        gaps = np.diff(steps, prepend=before)
+        stops = (gaps != gaps[:1]) if rate is None else (gaps != gaps[:1]) | (rate.to_numpy()[: len(steps)] <= 0)
+        count = int(np.argmax(stops)) if stops.any() else len(steps)
+        if not count:
+            return 0
+        records, steps = records.part(0, count), steps[:count]
+        try:
+            ts = keyed.form.times_in_head(records, *keyed.stamp)
+        except pa.ArrowInvalid:  # a date that is none: line by line, `console` says of which
+            return 0
+        self.flush(log)
+        self.add_columns(records, log, steps, ts)
+        extend(launch, steps, seconds_apart(launch, steps, ts, before), ts, epoch)
+        return count
+
+    def add_columns(self, records: Records, log: _Log, steps: Integers, ts: pa.Array) -> None:
+        """What `row` and `flush` do, for records of the training that go on with a launch."""
+        assert self.keyed
+        rows, (epoch, before), numbers = self.rows, log.trained, self.keyed.numbers(records)
+        interval, kind = self.interval(numbers, int(steps[0]) - before)
+        whose: dict[str, Any] = {"line": records.lines, "step": steps + log.bases[epoch]}
+        whose |= {"rank": records.prefix.rank, "place": records.prefix.location}
+        row = {column: numbers.pop(name) for name in [*numbers] if (column := _column_of(name))}
+        if "accuracy" in row:
+            row["accuracy"] = pc.divide(row["accuracy"], pa.scalar(100.0, FLOAT))
+        if "iteration_time" in numbers and self.units.get("iteration_time") == "ms":
+            row["step_s"] = pc.divide(numbers.pop("iteration_time"), pa.scalar(1000.0, FLOAT))
+        batch = float(rows.params["global_batch_size"])
+        if "train.compute_time" in numbers and "data_s" in row:
+            row["step_s"] = pc.add(row["data_s"], numbers["train.compute_time"])
+        elif "samples_per_s" in row:
+            row["step_s"] = pc.divide(pa.scalar(batch, FLOAT), row["samples_per_s"])
+        scope = "global" if "samples_per_s" in row else None
+        rows.put_columns("steps", whose | row | {
+            "attempt": log.attempt, "phase": "train", "epoch": float(epoch), "averaged_steps": max(interval, 1),
+            "value_kind": kind, "rate_scope": scope, "samples": batch, "ts": ts, "ts_origin": "naive",
+        })  # fmt: skip
+        for name, values in numbers.items():
+            metric = {"attempt": rows.attempt, "name": name, "value": values, "unit": self.units.get(name)}
+            rows.put_columns("metrics", whose | metric | {"stat": "value"})
+        log.at = log.trained = epoch, int(steps[-1])
+        log.ts, log.last = ts[-1].as_py(), max(log.last, int(whose["step"][-1]))
 
     def take_record(self, step: Any, data: dict[str, Any], stamp: datetime, zone: str, line: Line) -> None:
         if step == "METADATA":
@@ -240,11 +333,7 @@ class Reader:
             anew = not log.trained or iteration <= log.trained[1]
             base = log.last + ("kv_store" in self.settings) if anew else log.bases[log.trained[0]]
             log.bases[epoch] = base if log.bases else 0
-        interval = (
-            1
-            if is_instant
-            else next((every for key in _EVERY if (every := integer(self.settings.get(key)))), since or at[-1])
-        )
+        interval, kind = self.interval({"total_ips"} if is_instant else (), since or at[-1])
         if train and rate and since > 0 and log.ts and len(log.batches) < _HELD:
             log.batches.append(rate * (ts - log.ts).total_seconds() / since)
         steps = max(interval if at[-1] else 1, 1)
@@ -252,9 +341,14 @@ class Reader:
         log.at, log.ts = at, ts
         log.trained = at if train else log.trained
         log.last = max(log.last, log.bases[epoch] + iteration)
-        kind = "instant" if interval <= 1 else "interval_mean"
         return {"attempt": log.attempt, "phase": "train" if train else "validation", "epoch": epoch, "step": step,
                 "averaged_steps": steps, "value_kind": kind}  # fmt: skip
+
+    def interval(self, names: Collection[str], since: int) -> tuple[int, str]:
+        """How many iterations the values of a record are a mean of, and the kind of such values."""
+        every = (every for key in _EVERY if (every := integer(self.settings.get(key))))
+        interval = 1 if "total_ips" in names else next(every, since)
+        return interval, "instant" if interval <= 1 else "interval_mean"
 
     def batch(self, log: _Log, last: bool = False) -> int | None:
         """The global batch, if it is known by now."""

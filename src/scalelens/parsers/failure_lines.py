@@ -29,11 +29,12 @@ ANCHORS = (
 
 _CAUSE = re.compile(
     r"NVRM: Xid \(.{1,40}?\): \d+|[Uu]ncorrectable ECC error|[Dd]ouble bit .{0,20}ECC error|\bECC error encountered"
-    r"|CCL WARN .{0,200}?(?:[Ff]ailed|[Ee]rror|[Cc]losed|[Tt]imed? ?out|[Rr]efused|[Uu]nhandled)"
     r"|: (?:No space left on device|Stale file handle|Disk quota exceeded|Transport endpoint is not connected"
     r"|Input/output error)"
 )
-_OF_JOB_END = re.compile(r"GPU has fallen off the bus|^\s*(?:[A-Z]\w*|(?:\w+\.)+\w+)(?:Error|Exception): ")
+# By itself, as a pattern that begins with a text is found several times faster, and such lines come in thousands.
+_WARNING = re.compile(r"CCL WARN .{0,200}?(?:[Ff]ailed|[Ee]rror|[Cc]losed|[Tt]imed? ?out|[Rr]efused|[Uu]nhandled)")
+_LOST, _RAISED = "GPU has fallen off the bus", re.compile(r"\s*(?:[A-Z]\w*|(?:\w+\.)+\w+)(?:Error|Exception): ")
 _LONGEST_TEXT = 200  # characters
 _MOST = 200  # lines of one part that are kept
 
@@ -46,7 +47,8 @@ class Reader:
         self.kept: dict[int, int] = {}
 
     def take(self, line: Line) -> bool:
-        if not _CAUSE.search(line.text) or _OF_JOB_END.search(line.text):
+        text = line.text
+        if not (_WARNING.search(text) or _CAUSE.search(text)) or _LOST in text or _RAISED.match(text):  # of `job_end`
             return False
         part = self.rows.part
         self.kept[part] = self.kept.get(part, 0) + 1

@@ -16,6 +16,7 @@ Samples:
 """
 
 import csv
+import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -65,7 +66,7 @@ class _Point(NamedTuple):
 
 
 def recognise(head: bytes, name: str) -> bool:
-    lines = [*head_lines(head)][:_MOST_LINES]
+    lines = [*itertools.islice(head_lines(head), _MOST_LINES)]
     if lines and _ANNOTATED.match(lines[0]):
         return any(all(word in line.split(",") for word in _NEEDED) for line in lines)
     points = [point for line in lines if not line.startswith("#") and (point := _point_of(line))]
@@ -73,7 +74,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def _point_of(text: str) -> _Point | None:
-    match = _LINE.fullmatch(text) if len(text) < 20_000 else None
+    match = _LINE.fullmatch(text) if "=" in text and len(text) < 20_000 else None
     if match is None:
         return None
     tags, fields = ({_plain(k): _plain(v) for k, v in _PAIR.findall(part or "")} for part in (match[2], match[3]))

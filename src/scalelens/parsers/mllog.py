@@ -54,6 +54,7 @@ _FIRST = ("submission_benchmark", "cache_clear", "init_start", "run_start")  # o
 _SPANS = {"run": "run", "init": "startup", "epoch": "epoch", "block": "train", "eval": "evaluation"}
 _EDGES = {f"{name}_{edge}": (name, edge) for name in _SPANS for edge in ("start", "stop")}
 _TELLING = {*_EDGES, *_FIRST, "tracked_stats", "throughput"}  # keys of records that tell something without a value
+_PLACES = {"epoch_num", "epoch", "step", "samples_count"}
 _OF_EDGES = {"samples_count", "epoch_num", "first_epoch_num"}
 _YEAR_9000_MS = 221_845_392_000_000
 _TIMES = {"train_step_time": "instant", "train_step_timing": "instant", "time": "running_mean"}
@@ -67,6 +68,8 @@ _EPOCH = datetime(1970, 1, 1)
 _RANKS_APART_MS = 10_000  # ranks of one launch begin within seconds, and another launch takes longer
 _COUNTED = ("init_start", "submission_benchmark")  # each rank prints the first, and one of them the second
 _POWER_KEY = re.compile(r'"key": ?"(?:power_reading|power_measurement_\w+|interconnect_power_est|conversion_eff)"')
+_OF_POWER = ("power", "interconnect_power", "conversion")  # what such keys begin with
+_FAULTS = (KeyError, TypeError, AttributeError, OverflowError, ValueError, RecursionError)  # of a damaged record
 _decode = json.JSONDecoder().raw_decode
 _Row = dict[str, Any]
 
@@ -76,7 +79,7 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.said: dict[Any, str] = {}  # last record by rank
+        self.said: dict[Any, bytes] = {}  # last record by rank
         self.epochs = DerivedEpochs(rows)
         self.begin()
 
@@ -112,40 +115,47 @@ class Reader:
             self.read(line, text)
         return bool(texts)
 
-    def take_json(self, line: Line, text: str, record: _Row) -> bool:
+    def take_json(self, head: Line, number: int, text: bytes, record: _Row) -> bool:
         """Takes a line with one record, which is decoded."""
-        if text[:2] != '{"' or (("power" in text or "conversion" in text) and _POWER_KEY.search(text)):
+        json_text, key = text.lstrip(), record.get("key")
+        if json_text[:2] != b'{"' or type(key) is not str or key.startswith(_OF_POWER):
             return False
-        self.read(line, text, record)
+        about, time_ms = record.get("metadata") or {}, record.get("time_ms")
+        if key not in _TELLING and self.changes_nothing(key, record.get("value"), about, time_ms):
+            self.said[head.rank, head.location] = json_text
+            self.is_instance |= "instance" in about
+            return True
+        try:
+            self.see(record, json_text, Line(head.text, number, head.rank, head.location))
+        except _FAULTS as error:
+            self.rows.problem(number, _reason(error), head.text + text.decode())
         return True
 
-    def read(self, line: Line, text: str, record: Any = None) -> None:
-        """Takes a record, unless it is the last one again."""
+    def read(self, line: Line, text: str) -> None:
+        """Takes a record at the beginning of a text."""
         try:
-            if record is None:
-                record, end = _decode(text)
-                text = text[:end]
-            key, whose = record["key"], (line.rank, line.location)
-            if type(key) is not str:
-                raise TypeError
-            if key in _COUNTED:
-                self.printed[key] += 1
-            if self.said.get(whose) != text:  # else printed twice
-                self.said[whose] = text
-                self.record(key, record.get("value"), record.get("metadata") or {}, record.get("time_ms"), line)
-        except (KeyError, TypeError, AttributeError, OverflowError):
-            self.rows.problem(
-                line.number, "the record does not have MLPerf's form: its key, time or metadata is wrong", line.text
-            )
-        except (ValueError, RecursionError):
-            self.rows.problem(line.number, "the record is cut, or its JSON is damaged", line.text)
+            record, end = _decode(text)
+            self.see(record, text[:end].encode(), line)
+        except _FAULTS as error:
+            self.rows.problem(line.number, _reason(error), line.text)
+
+    def see(self, record: _Row, text: bytes, line: Line) -> None:
+        """Takes a record, unless it is the last one again."""
+        key, whose = record["key"], (line.rank, line.location)
+        if type(key) is not str:
+            raise TypeError
+        if key in _COUNTED:
+            self.printed[key] += 1
+        if self.said.get(whose) != text:  # else printed twice
+            self.said[whose] = text
+            self.record(key, record.get("value"), record.get("metadata") or {}, record.get("time_ms"), line)
 
     def changes_nothing(self, key: str, value: Any, about: Any, time_ms: Any) -> bool:
         """Whether a record is of those that each rank prints, and most of which tell nothing new."""
         if type(about) is not dict or type(time_ms) is not int or not 0 < time_ms < _YEAR_9000_MS:
             return False
         if key == "init_start":
-            return not self.ended and "init" in self.open and not about.keys() & _OF_EDGES
+            return not self.ended and "init" in self.open and _OF_EDGES.isdisjoint(about)
         return value is None and key not in _TELLING
 
     def record(self, key: str, value: Any, about: _Row, time_ms: float | None, line: Line) -> None:
@@ -183,7 +193,7 @@ class Reader:
                 )
         elif key in ("tracked_stats", "throughput"):
             self.stats(key, value if key == "tracked_stats" else {key: value}, row, about, line.number)
-        elif about.keys() & {"epoch_num", "epoch", "step", "samples_count"}:
+        elif not _PLACES.isdisjoint(about):
             if (counted := number(value)) is not None:
                 epoch, step, _ = self.where(about)
                 self.rows.metric(line.number, row["rank"], row["place"], step, key, counted)
@@ -268,11 +278,10 @@ class Reader:
                 epoch, step = self.epoch - (self.base or 0), None
             if kind == "epoch_mean" and in_tokens:
                 step = None  # the last step has a record of its own
-            batch = number(self.rows.params.get("global_batch_size"))
-            rate, local = numbers.get(rated or "", 0.0), self.local_batch()
-            if not timed:
-                self.see_rate(rate, local)
-            of_rate = local if self.rates_are_of_one_rank else batch
+            batch, rate = number(self.rows.params.get("global_batch_size")), numbers.get(rated or "", 0.0)
+            if rate and not timed and self.epoch_s and not self.rates_are_of_one_rank:
+                self.see_rate(rate)
+            of_rate = self.local_batch() if self.rates_are_of_one_rank else batch
             work = of_rate and of_rate * (float(self.rows.params["seq_length"]) if in_tokens else 1)
             steps = 1 if kind == "instant" else number(about.get("samples_count")) if batch and timed else None
             row |= {
@@ -288,10 +297,11 @@ class Reader:
                 self.blocks.put_rate(line, row)
             else:
                 self.steps.put(line, row, number(about.get("samples_count")))
-        of_tokens = "tokens/s/device" if self.rates_are_of_one_rank else "tokens/s"
-        units = {name: of_tokens if name == rated else "s" if name.endswith(_SECONDS) else None for name in numbers}
-        others = [(name, value, units[name]) for name, value in numbers.items()]
-        self.rows.metrics(line, row["rank"], row["place"], step, others)
+        if numbers:
+            of_tokens = "tokens/s/device" if self.rates_are_of_one_rank else "tokens/s"
+            units = {name: of_tokens if name == rated else "s" if name.endswith(_SECONDS) else None for name in numbers}
+            others = [(name, value, units[name]) for name, value in numbers.items()]
+            self.rows.metrics(line, row["rank"], row["place"], step, others)
 
     def local_batch(self) -> float | None:
         """Batch of one rank, as the log states it, else the global batch over the devices."""
@@ -299,11 +309,11 @@ class Reader:
         local, on_device, batch, devices = (number(self.rows.params.get(fact)) for fact in facts)
         return local or on_device or (batch / devices if batch and devices else None)
 
-    def see_rate(self, rate: float, local: float | None) -> None:
+    def see_rate(self, rate: float) -> None:
         """Finds out whether the rates of this log are of one rank, by one of an epoch that has just ended."""
-        facts = ("global_batch_size", "train_samples")
+        facts, local = ("global_batch_size", "train_samples"), self.local_batch()
         batch, counted = (number(self.rows.params.get(fact)) for fact in facts)
-        if rate and local and batch and counted and self.epoch_s and not self.rates_are_of_one_rank:
+        if local and batch and counted and self.epoch_s:
             self.rates_are_of_one_rank = is_of_one_rank(rate, self.epoch_s, counted, batch, local)
 
     def where(self, about: _Row) -> tuple[float | None, int | None, bool]:
@@ -317,7 +327,8 @@ class Reader:
             in_epochs = in_epochs - first if in_epochs < 1e4 else None  # else it counts samples
         if not in_steps or self.steps.counts_samples:
             return in_epochs, None if in_steps is None else int(in_steps), False
-        batch, length = (number(self.rows.params.get(fact)) for fact in ("global_batch_size", "seq_length"))
+        length = self.rows.params.get("seq_length")
+        batch, length = (number(self.rows.params.get("global_batch_size")), number(length)) if length else (None, None)
         tokens = batch and length and batch * length
         if tokens and in_steps >= tokens and in_steps % tokens == 0:
             return in_epochs, int(in_steps // tokens), True
@@ -364,6 +375,13 @@ class Reader:
             self.rows.param("devices", int(ranks), line, origin="inferred")
         if batch and local and accumulated == 1 and batch % local == 0:
             self.rows.param("micro_batch_size", int(local), line, origin="inferred")
+
+
+def _reason(error: Exception) -> str:
+    """Why a record is not understood."""
+    if isinstance(error, ValueError | RecursionError):
+        return "the record is cut, or its JSON is damaged"
+    return "the record does not have MLPerf's form: its key, time or metadata is wrong"
 
 
 def _letters(name: str) -> str:

@@ -15,6 +15,8 @@ Samples:
     kepler_node_package_joules_total{instance="n1",mode="dynamic",package="0"} 1234.5
 """
 
+import itertools
+
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensors import Moment, Samples, stamp_of
@@ -35,9 +37,9 @@ _LONGEST_TIME = 60  # characters of a line with little but a time
 
 
 def recognise(head: bytes, name: str) -> bool:
-    if b"DCGM_FI_" in head:
+    if b"#" not in head or b"DCGM_FI_" in head or not (b"# HELP" in head or b"# TYPE" in head or b"# UNIT" in head):
         return False
-    lines = list(head_lines(head))[:400]
+    lines = [*itertools.islice(head_lines(head), 400)]
     return any(map(_ABOUT.match, lines)) and any(map(_SERIES.fullmatch, lines))
 
 

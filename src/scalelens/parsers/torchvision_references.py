@@ -21,25 +21,49 @@ Samples:
     Train Epoch: [0]  [   50/11250]  eta: 6:15:20  lr: 0.000010  loss_ita: 8.1250  loss_itm: 0.6250  time: 1.2500  data: 0.0002  max mem: 15125
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+import pyarrow as pa
+
+from scalelens import arrow_compute as pc
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
+from scalelens.parsing.number_fields import Integers
+from scalelens.parsing.record_forms import RecordForm, Records, extend, form_of_keys, rising
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import clock_span
+from scalelens.tables import FLOAT
 
 VERSION = 3
 ANCHORS = ("  eta: ", "] Total time: ", "Test:  Total time: ", "Test: Total time: ", " Acc@1 ")
 
 _EPOCH = r"(?:(?:Epoch: |data epoch: \[\d{1,9}\]; inner epoch |data epoch: )\[(\d{1,9})(?:/\d+)?\]|Test:"
 _RECORD = re.compile(
-    _EPOCH + r"(?: \w+)?)\s+\[ *(\d{1,9})/(\d{1,9})\]  eta: (?:\d+ days?, )?[\d:.]+(?=\s|$)",
+    _EPOCH + r"(?: \w+)?)\s+\[( *\d{1,9})/(\d{1,9})\]  eta: (?:\d+ days?, )?[\d:.]+(?=\s|$)",
 )
 _SPAN = re.compile(_EPOCH + r")\s+Total time: ((?:\d{1,6} days?, )?\d{1,4}:\d\d:\d\d)(?!\d)")
 _SUMMARY = re.compile(r"(?:Test: .{0,40}?|(\* ))Acc@1 (\d+\.\d+) Acc@5 (\d+\.\d+)( loss \d)?")
 _FIELD = re.compile(r"([A-Za-z][\w@/. -]*): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?: \(\S+\))?\Z")
 _WHOLE = re.compile(r"\d+\.\d{4}(?:\d\d)?")
+_WHOLE_SHAPE = rb"(?:(?<=\.0000)|(?<=\.000000))"  # the same of a number with a 0 for each digit
+_HEAD = re.compile(r".{0,200}?eta(?=: \d{1,9}:\d\d:\d\d\s)")
+_CLOCK = 3  # numbers of the time that is left
 _WINDOW = 20  # batches of a SmoothedValue
+_UNITS = {"img/s": "samples/s", "acc5": "%"}
+
+
+class _Column(NamedTuple):
+    """A column of `steps`, and what a number is multiplied by."""
+
+    name: str
+    factor: float
+
+
+_COLUMNS = {
+    "time": _Column("step_s", 1), "data": _Column("data_s", 1), "loss": _Column("loss", 1),
+    "lr": _Column("learning_rate", 1), "max mem": _Column("peak_memory_bytes", 2.0**20),
+}  # fmt: skip
 
 
 class _Log:
@@ -66,6 +90,8 @@ class Reader:
         self.rows = rows
         self.logs: dict[tuple[int | None, str | None], _Log] = {}
         self.total: int | None = None  # batches of an epoch
+        self.form: RecordForm | None = None  # of the record of the training that was taken last
+        self.names: list[str] = []  # of its numbers
 
     def take(self, line: Line) -> bool:
         log = self.logs.setdefault((line.rank, line.location), _Log())
@@ -100,24 +126,69 @@ class Reader:
         metrics: list[tuple[str, float, str | None]] = []
         for name, text in values.items():
             value = float(text)
-            match name:
-                case "time":
-                    row["step_s"] = value
-                case "data":
-                    row["data_s"] = value
-                case "loss":
-                    row["loss"] = value
-                case "lr":
-                    row["learning_rate"] = value
-                case "acc1":
-                    row["accuracy"] = value / 100
-                case "max mem":
-                    row["peak_memory_bytes"] = value * 2**20
-                case _:
-                    unit = "samples/s" if name == "img/s" else "%" if name == "acc5" else None
-                    metrics.append((name if train else f"Test: {name}", value, unit))
+            if name == "acc1":
+                row["accuracy"] = value / 100
+            elif name in _COLUMNS:
+                row[_COLUMNS[name].name] = value * _COLUMNS[name].factor
+            else:
+                metrics.append((name if train else f"Test: {name}", value, _UNITS.get(name)))
         self.rows.put("steps", line.number, row)
         self.rows.metrics(line.number, line.rank, line.location, row["step"], metrics)
+        if train and self.rows.many:
+            self.learn(line.text, head, [*values])
+
+    def learn(self, text: str, head: re.Match[str], names: list[str]) -> None:
+        """Learns the form of a record of the training, where it is another one than so far."""
+        of_head = _HEAD.match(text, head.start())
+        if not of_head or (self.form and len(self.form.head) == of_head.end() and self.names == names):
+            return
+        form = form_of_keys(text, text[: of_head.end()])
+        plain = form and [field.numbers == 1 and not field.before.strip() for field in form.fields]
+        self.form = None
+        if form and plain == [True] * (_CLOCK + len(names)):
+            for k, name in enumerate(names, _CLOCK):
+                if name in ("time", "data"):
+                    form.fields[k] = form.fields[k]._replace(after=_WHOLE_SHAPE + form.fields[k].after)
+            self.form, self.names = form, names
+
+    def take_records(self, records: Records) -> int:
+        """Records of the epoch of the last one, of which each is of a later batch."""
+        rows, prefix, form = self.rows, records.prefix, records.form
+        log, following = self.logs.get((prefix.rank, prefix.location)), rows.following(prefix.rank, prefix.location)
+        head = _RECORD.search(form.head + ": 0:00")
+        if not log or not following or not head or "iterations_per_epoch" not in rows.params:
+            return 0
+        attempt, launch = following
+        if attempt != log.attempt or launch.top != log.at or log.last != (True, log.at[1]):
+            return 0
+        epochs, indices, totals = (form.number_in_head(records, *head.span(k)).to_numpy() for k in (1, 2, 3))
+        stops = (epochs != log.at[0]) | (totals != self.total)
+        count: int = min([rising(indices, log.at[1]), *np.flatnonzero(stops)[:1].tolist()])
+        if count:
+            self.add_columns(records.part(0, count), indices[:count], log)
+            extend(launch, indices[:count], epoch=log.at[0])
+            log.at, log.last = (log.at[0], int(indices[count - 1])), (True, int(indices[count - 1]))
+            log.step = log.at[0] * int(totals[0]) + log.at[1]
+        return count
+
+    def add_columns(self, records: Records, indices: Integers, log: _Log) -> None:
+        """What `record` does, for records of the training that go on with a launch."""
+        assert self.total is not None
+        rows, prefix, epoch = self.rows, records.prefix, log.at[0]
+        whose = {"line": records.lines, "rank": prefix.rank, "place": prefix.location}
+        whose["step"] = epoch * self.total + indices
+        row: dict[str, Any] = {"attempt": log.attempt, "phase": "train", "epoch": float(epoch)}
+        row |= {"averaged_steps": np.minimum(_WINDOW, np.diff(indices, prepend=log.last[1]))}
+        for name, values in zip(self.names, records.fields[_CLOCK:], strict=True):
+            if name in _COLUMNS:
+                column, factor = _COLUMNS[name]
+                row[column] = values if factor == 1 else pc.multiply(values, pa.scalar(factor, FLOAT))
+            elif name == "acc1":
+                row["accuracy"] = pc.divide(values, pa.scalar(100.0, FLOAT))
+            else:
+                metric = {"attempt": rows.attempt, "name": name, "value": values, "unit": _UNITS.get(name)}
+                rows.put_columns("metrics", whose | metric | {"stat": "value"})
+        rows.put_columns("steps", whose | row | {"value_kind": "interval_mean"})
 
     def position(self, epoch: int, index: int, total: int, log: _Log, line: Line) -> None:
         """Where a record of the training is: going back is a restart, with other batches another run."""

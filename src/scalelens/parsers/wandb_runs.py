@@ -24,7 +24,7 @@ Samples:
 
 import ast
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from scalelens.parsing import lazy_re as re
@@ -32,7 +32,7 @@ from scalelens.parsing.configurations import write_configuration
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import json_number, number
-from scalelens.tabular.cells import MAY_BE_CUT, cells_of, head_lines, is_blank, lines_of, nested_values
+from scalelens.tabular.cells import MAY_BE_CUT, cells_of, first_cells, head_lines, is_blank, lines_of, nested_values
 from scalelens.tabular.named_rows import have_states, is_index, is_of_runs, rows_in
 
 VERSION = 1
@@ -41,6 +41,7 @@ _OWN = {
     "Name", "State", "Notes", "User", "Tags", "Created", "Runtime", "Sweep", "ID", "End Time", "Updated",
     "_runtime", "_timestamp", "_wandb", "state",
 }  # fmt: skip
+_TELLING = {"Name", "Created", "_runtime", "state", "config", "summary"}
 _OUTCOMES = {"finished": "completed", "crashed": "error", "failed": "error", "killed": "cancelled"}
 _FACTS = {"Name": "run_name", "ID": "wandb_id", "Tags": "tags", "Sweep": "sweep_id"}
 _NAMING = {"Name": ("Name", "run_name", "name", "run"), "ID": ("ID", "run_id", "id")}  # the first of them that is there
@@ -53,6 +54,8 @@ _LONGEST = 500
 
 
 def recognise(head: bytes, name: str) -> bool:
+    if not _may_name_runs(first_cells(head)):
+        return False
     names, found = rows_in(head)
     known = set(names)
     if {_LAST, _SETTING} <= known and known & {*_NAMING["Name"], *_NAMING["ID"]}:
@@ -75,7 +78,13 @@ def recognise(head: bytes, name: str) -> bool:
     return "Name" not in known and {"_step", "_runtime"} <= known and is_of_runs(head, "_step")
 
 
-def _by_prefix(names: list[str]) -> bool:
+def _may_name_runs(names: Sequence[str]) -> bool:
+    """Whether a first line has a column without which no table is of runs: most files are told apart by it alone."""
+    columns = {name.lower() if name.lower() == "state" else name for name in names}
+    return not columns.isdisjoint(_TELLING) or _by_prefix(names)
+
+
+def _by_prefix(names: Sequence[str]) -> bool:
     """Whether the names of settings and of last values begin with what they are."""
     return all(any(name.startswith((f"{of}.", f"{of}/")) for name in names) for of in (_SETTING, _LAST))
 

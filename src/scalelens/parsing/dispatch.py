@@ -37,6 +37,7 @@ from scalelens.parsing.tagged_json import has_usual_head, objects_of, tagged_lin
 
 _LONGEST_LINE = 1 << 20  # a "line" longer than this is offered in pieces
 LEARNED_FROM = 1 << 16  # bytes read line by line, before forms are known
+_FIRST_PIECES, _FIRST_PIECE = 16, 1 << 14  # of a long text: from shorter ones a form is learned sooner
 _PIECES = 16  # of a shorter text: the first one in which a format takes lines shows how many may follow
 _SHORT_PIECE = 1 << 10  # bytes of such a text, from which forms are then learned
 MANY_RECORDS = 120  # reading fewer is faster line by line than by columns
@@ -73,8 +74,11 @@ class Reader(Protocol):
 class _JsonReader(Reader, Protocol):
     """A line format whose lines are an anchor and an object of JSON."""
 
-    def take_json(self, line: Line, text: str, record: dict[str, Any]) -> bool:
-        """As `take`, of a line whose object `text` is decoded.  False where `take` is to read it."""
+    def take_json(self, head: Line, number: int, text: bytes, record: dict[str, Any]) -> bool:
+        """As `take`, of a line whose object `text` is decoded.  `head` is what stands before it, of any such line.
+
+        False where `take` is to read it.
+        """
 
 
 class ColumnReader(Reader, Protocol):
@@ -152,6 +156,8 @@ class LineDispatcher:
 
     def _read_text(self, text: bytes) -> None:
         """Delivers whole lines: records of one form by columns, where a format knows it, the others one by one."""
+        if b"\r\n" in text and text.count(b"\r") == text.count(b"\r\n"):
+            text = text.replace(b"\r\n", b"\n")
         text = text[self._read_until_learned(text) :]
         reader = self._by_columns
         if not text or not reader or not reader.form or self._poor_blocks == _MOST_POOR_BLOCKS or b"\r" in text:
@@ -169,8 +175,10 @@ class LineDispatcher:
         rows, begin = self.rows, 0
         is_long = len(text) > 2 * LEARNED_FROM
         rows.many |= is_long
-        size = LEARNED_FROM if is_long else max(len(text) // _PIECES, _SHORT_PIECE)
+        size = min(LEARNED_FROM, _FIRST_PIECE) if is_long else max(len(text) // _PIECES, _SHORT_PIECE)
         while self._by_columns is None and len(text) - begin > 2 * size:
+            if is_long and begin > _FIRST_PIECES * size:
+                size = LEARNED_FROM
             before = sum(rows.taken.values())
             end = begin + (end_of_whole_lines(text[begin : begin + size]) or len(text))
             self._read_whole_lines(text[begin:end])
@@ -287,24 +295,26 @@ class LineDispatcher:
         rows, anchor = self.rows, hits[position][0]
         name, tag = self._anchors.of_json[anchor], self._anchors.texts[anchor]
         lines = tagged_lines(text, ends, hits, position, index)
-        texts = [text[after:end] for _, _, after, end in lines]
+        texts = [text[after:end].rstrip() for _, _, after, end in lines]
         reader = cast(_JsonReader, self._readers.get(name) or self._reader(name))
         delivered: list[tuple[int, int, int, bool]] = []
         taken = 0
+        rows.format, raw_head, head = name, b"", None
         for (of_line, start, after, end), of_json, record in zip(lines, texts, objects_of(texts), strict=True):
             number, took = first + of_line, False
-            if record is not None and (head := _clean_head(text[start:after], tag)):
-                json_text = of_json.decode().rstrip()
-                line = Line(head.text + json_text, number, head.rank, head.location)
-                rows.format = name
+            if text[start:after] != raw_head:
+                raw_head = text[start:after]
+                head = _clean_head(raw_head, tag)
+            if record is not None and head:
                 try:
-                    took = reader.take_json(line, json_text.lstrip(), record)
+                    took = reader.take_json(head, number, of_json, record)
                 except Exception as error:
+                    line = Line(head.text + of_json.decode("utf-8", "replace"), number, head.rank, head.location)
                     took = self._failed(error, line)
                 taken += took
             if not took:
                 self._deliver_line(text[start:end], number, [anchor])
-                took = self._took
+                took, rows.format = self._took, name
             delivered.append((of_line, start, end, took))
             if self._claiming:
                 break

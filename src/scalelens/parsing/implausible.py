@@ -90,7 +90,7 @@ class Doubts:
     def look_at_columns(self, rows: pa.Table, part: int) -> tuple[pa.Table, list[_Row]]:
         """The same for many rows that come as columns.  Where a value is doubtful, they become rows."""
         names = {*rows.column_names}
-        is_doubtful = any(name in names and (pc.min(rows[name]).as_py() or 1) <= 0 for name in _POSITIVE)
+        is_doubtful = any(name in names and _may_be_too_small(name, pc.min(rows[name]).as_py()) for name in _POSITIVE)
         is_doubtful |= any(
             name in names and pc.min(rows[name]).as_py() == placeholder for name, placeholder in _PLACEHOLDERS.items()
         )
@@ -159,6 +159,10 @@ class Doubts:
             return False
         is_first = row.get("step") == self._first_steps.get((part, row.get("attempt") or 0))
         return not is_first and bool(step_s * (row.get("averaged_steps") or 1) > self._longest_s(part))
+
+
+def _may_be_too_small(name: str, least: float | None) -> bool:
+    return least is not None and (least < 0 or (least == 0 and name not in _MAY_BE_ZERO))
 
 
 def _are_rounded(times_s: list[float]) -> bool:

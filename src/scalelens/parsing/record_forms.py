@@ -8,7 +8,7 @@ What has another form is read line by line.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,10 @@ _FIELD = re.compile(
     r"([^|]*?[A-Za-z)@\d][^|]*?[:=\s]\s*)([-+]?\d[\d.]*(?:[eE][-+]?\d+)?)(\s*\(\s*[-+\d.eE]+\s*\))?(\s*|GB)"
 )
 _NUMBERS_FIRST = re.compile(r"([\[(]*)([-+]?\d[\d.]*(?:[eE][-+]?\d+)?(?:, *[-+]?\d[\d.]*(?:[eE][-+]?\d+)?)*)(.*)")
+_NUMBERS_AMONG_WORDS = re.compile(
+    r"((?: [A-Za-z]+)* *[\[(]?)([-+]?\d[\d.]*(?:[eE][-+]?\d+)?(?:, *[-+]?\d[\d.]*(?:[eE][-+]?\d+)?)*)(?![\w.])"
+    r"(\s*\(\s*[-+\d.eE]+\s*\))?(.*)"
+)
 
 
 class FieldForm(NamedTuple):
@@ -38,7 +42,8 @@ class FieldForm(NamedTuple):
 
     before: str  # with the blanks, which may be fewer before a longer number
     after: bytes  # a pattern of what follows, a mean in parentheses or a unit; see `numbers_between`
-    numbers: int = 1  # how many, with commas between them
+    numbers: int = 1  # how many, with commas between them; without any, `before` is all of the field
+    ending: str = ""  # of the field, where digits in it are those of a name
 
 
 class Prefix(NamedTuple):
@@ -76,11 +81,12 @@ class Records(NamedTuple):
 class RecordForm:
     """The form of a record, learned from one of them.  A record may fill two lines, each of a form of its own."""
 
-    def __init__(self, head: str, delimiter: str, fields: list[FieldForm], closed: bool) -> None:
+    def __init__(self, head: str, delimiter: str, fields: list[FieldForm], closed: bool, headed: bool = True) -> None:
         self.head = head
         self.delimiter = delimiter
         self.fields = fields
         self.closed = closed  # whether a delimiter follows the last field too
+        self.headed = headed  # whether a delimiter follows the head; else the first field does
         self.above: RecordForm | None = None  # the form of the line above that belongs to the record
         text = np.frombuffer(head.encode(), np.uint8)
         self._literal = ~_DIGITS_AND_BLANKS[text] | (text == _BLANK) & ~_next_to_digit(text)
@@ -96,12 +102,13 @@ class RecordForm:
         letters, starts, ends = block.letters, block.starts, block.ends
         delimiters = np.flatnonzero(letters == ord(self.delimiter))
         counts = np.searchsorted(delimiters, ends)  # how many stand before the end of each line
-        count = len(self.fields) + self.closed
-        within_prefix = prefix.text.count(self.delimiter.encode())
-        indexes = np.flatnonzero(np.diff(counts, prepend=0) == within_prefix + count)
+        count = len(self.fields) + self.closed - (not self.headed)
+        before_fields = prefix.text.count(self.delimiter.encode()) + self.head.count(self.delimiter)
+        indexes = np.flatnonzero(np.diff(counts, prepend=0) == before_fields + count)
         width = len(prefix.text) + len(self._head)
         first = counts[indexes] - count
-        fits = delimiters[first] - starts[indexes] == width
+        to_first = delimiters[first] - starts[indexes]
+        fits = to_first == width if self.headed else to_first > width
         if self.closed:
             fits &= delimiters[first + count - 1] == ends[indexes] - 1
         indexes, first = indexes[fits], first[fits]
@@ -112,11 +119,33 @@ class RecordForm:
         fits &= _DIGITS_AND_BLANKS[head[:, ~self._literal]].all(1)
         indexes, first = indexes[fits], first[fits]
         delimiters = delimiters[first[:, None] + np.arange(count)]
+        if not self.headed:
+            delimiters = np.column_stack((starts[indexes] + width - 1, delimiters))
+        if (same := self._with_same_texts(block, indexes, delimiters)) is not None:
+            indexes, delimiters = indexes[same], delimiters[same]
         if not self.above:
             return _Found(indexes, delimiters)
         above = self.above.find(block, prefix)
         _, these, those = np.intersect1d(indexes, above.indexes + 1, assume_unique=True, return_indices=True)
         return _Found(indexes[these], delimiters[these], _Found(above.indexes[those], above.delimiters[those]))
+
+    def _ends(self, block: "Block", indexes: Integers, delimiters: Integers) -> Integers:
+        """Where the fields of some lines end."""
+        return delimiters[:, 1:] if self.closed else np.column_stack((delimiters[:, 1:], block.ends[indexes]))
+
+    def _with_same_texts(self, block: "Block", indexes: Integers, delimiters: Integers) -> npt.NDArray[np.bool_] | None:
+        """Which lines have the texts of fields without a number, and the endings; None where no field has either."""
+        texts = [(k, field.before.encode(), 0) for k, field in enumerate(self.fields) if not field.numbers]
+        texts += [(k, field.ending.encode(), 1) for k, field in enumerate(self.fields) if field.ending]
+        if not texts:
+            return None
+        ends, same = self._ends(block, indexes, delimiters), np.ones(len(indexes), bool)
+        for k, text, at_least in texts:
+            before = ends[:, k] - delimiters[:, k] - 1 - len(text)  # letters of the field before the text
+            same &= before >= at_least if at_least else before == 0
+            fitting = windows(block.letters, ends[same, k] - len(text), len(text))
+            same[same] = (fitting == np.frombuffer(text, np.uint8)).all(1)
+        return same
 
     def read(self, block: "Block", found: _Found, prefix: Prefix) -> Records | None:
         """The records of some lines; None where one of them has other texts between its numbers, or lacks a number."""
@@ -127,9 +156,11 @@ class RecordForm:
         letters, margin = block.letters, LONGEST_FIELD + max(len(field.before) for field in self.fields)
         if len(letters) < block.ends[indexes[-1]] + margin:  # a window must not pass the end
             letters = np.concatenate((letters, np.zeros(margin, np.uint8)))
-        ends = delimiters[:, 1:] if self.closed else np.column_stack((delimiters[:, 1:], block.ends[indexes]))
+        ends = self._ends(block, indexes, delimiters)
         fields: list[pa.Array] = []
         for k, field in enumerate(self.fields):
+            if not field.numbers:
+                continue
             starts, before = delimiters[:, k] + 1, field.before.rstrip(" ").encode()
             if not stands_at(letters, starts, before):
                 return None
@@ -137,7 +168,8 @@ class RecordForm:
             if numbers is None:
                 return None
             fields += map(pa.array, numbers)
-        return Records(block.first + indexes, self.heads(block, delimiters[:, 0]), fields, self, prefix, above)
+        heads = self.heads(block, delimiters[:, 0] + (not self.headed))
+        return Records(block.first + indexes, heads, fields, self, prefix, above)
 
     def heads(self, block: "Block", ends: Integers) -> pa.Array:
         """The heads of records, which end at some positions, as texts."""
@@ -218,6 +250,30 @@ def form_of(text: str, head: str, delimiter: str) -> RecordForm | None:
     return RecordForm(head, delimiter, read, closed)
 
 
+def form_of_keys(text: str, head: str) -> RecordForm | None:
+    """The form of a record of `name : number`, whose units or names of the next field follow the numbers.
+
+    The head ends before a colon, or where the first field begins.  A field without a number is a text that does not
+    change.
+    """
+    headed = text.startswith(":", len(head))
+    fields = text[len(head) + headed :].split(":")
+    if len(text) > _LONGEST_FORM or not text.isascii() or max(map(len, fields)) > LONGEST_FIELD:
+        return None
+    read = [_keyed_field(field) for field in fields]
+    return RecordForm(head, ":", read, closed=False, headed=headed)
+
+
+def _keyed_field(text: str) -> FieldForm:
+    found = _NUMBERS_AMONG_WORDS.fullmatch(text)
+    if not found:
+        return FieldForm(text, b"", 0)
+    mean, ending = found[3] or "", found[4]
+    after = (_MEAN if mean else b"") + re.escape(re.sub(r"\d", "0", ending)).encode()
+    named_by_digits = re.search(r"\d", ending) is not None
+    return FieldForm(found[1], after, found[2].count(",") + 1, ending if named_by_digits else "")
+
+
 def form_of_named(text: str) -> RecordForm | None:
     """The form of a record of `name=number` and `name=[number, number]`; None where one has no number.
 
@@ -251,12 +307,25 @@ def rising(values: npt.NDArray[np.int64], above: int) -> int:
     return int(falls[0]) + 1 if len(falls) else len(values)
 
 
-def extend(launch: Launch, steps: Integers, step_s: pa.Array | None = None, ts: pa.Array | None = None) -> None:
-    """Adds to a launch the records that continue it."""
+def seconds_apart(launch: Launch, steps: Integers, ts: pa.Array, before: int) -> pa.Array:
+    """The time of a step by the time stamps of records that continue a launch, from the step `before` them on."""
+    latest = np.maximum.accumulate(np.concatenate(([np.datetime64(launch.latest)], ts.to_numpy())))
+    seconds = np.diff(latest) / np.timedelta64(1, "us") / 1e6  # a clock that goes back stands still
+    return pa.array(seconds / np.diff(steps, prepend=before))
+
+
+def extend(
+    launch: Launch, steps: Integers, step_s: pa.Array | None = None, ts: pa.Array | None = None,
+    epoch: int | None = None,
+) -> None:  # fmt: skip
+    """Adds to a launch the records that continue it; with `epoch`, their steps count within it."""
+    last_steps: list[Any] = steps[-KEPT:].tolist()
+    if epoch is not None:
+        last_steps = [(epoch, step) for step in last_steps]
     times = [] if ts is None else ts.slice(max(len(ts) - KEPT, 0)).to_pylist()
     last = [] if step_s is None else step_s.slice(max(len(step_s) - KEPT, 0)).to_pylist()
     whole = ts is None or (_whole_seconds(ts.slice(0, FEWEST_RECORDS)) and _whole_seconds(ts))
-    launch.extend(steps[-KEPT:].tolist(), times, last, whole, None if ts is None else pc.max(ts).as_py())
+    launch.extend(last_steps, times, last, whole, None if ts is None else pc.max(ts).as_py())
     launch.distinct += max(len(steps) - KEPT, 0)
 
 

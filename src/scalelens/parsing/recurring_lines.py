@@ -8,6 +8,7 @@ Only lines with a word of training are looked at, and memory use is bounded.  Af
 _ALL_BYTES only a sample of each block is looked at, so that a long log is not read more slowly.
 """
 
+import functools
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -286,6 +287,7 @@ def _without_times(text: str) -> str:
     return " ".join(text.split())
 
 
+@functools.lru_cache(maxsize=1 << 12)  # the logs of a folder have the same lines
 def _traits_of(skeleton: str) -> _Traits:
     """What a skeleton shows; no count where it is about something other than training."""
     by_word = [match.start(1) for match in _COUNT_BY_WORD.finditer(skeleton)]

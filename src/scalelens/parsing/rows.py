@@ -365,7 +365,8 @@ class Rows:
         for part, rows_of_part in itertools.groupby(rows, key=operator.itemgetter("part")):
             self._facts_of(part).add(table, list(rows_of_part))
         if table == "steps" and any(map(_is_timed_step, rows)):
-            self._note_timed_steps(rows[0]["line"] or 0, rows[-1]["line"] or 0)
+            lines = [row["line"] or 0 for row in rows]
+            self._note_timed_steps(min(lines), max(lines))
 
     def _note_timed_steps(self, first: int, last: int) -> None:
         before = self.timed_steps or (first, last)

@@ -26,11 +26,12 @@ def number(value: Any) -> float | None:
     """A finite number of text or JSON.  Refuses true and false, nan and infinities."""
     if value is None or isinstance(value, bool):
         return None
-    try:
-        result = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return result if abs(result) < _LARGEST_NUMBER else None
+    if type(value) is not float:
+        try:
+            value = float(value)
+        except (TypeError, ValueError, OverflowError):
+            return None
+    return value if -_LARGEST_NUMBER < value < _LARGEST_NUMBER else None
 
 
 def amount(value: Any) -> float | None:
