@@ -215,6 +215,31 @@ def long_value(seed: Seed, chance: random.Random, size: int) -> bytes:
     return out.replace(f", {json.dumps(mark)}", copied * count).encode()
 
 
+def in_objects(seed: Seed, chance: random.Random, size: int) -> bytes:
+    """The seed as a container wrote it: a line, or many lines, within an object of JSON, changed in another way."""
+    text = seed.content.decode("utf-8", "replace")
+    lines = text.splitlines() or [""]
+    if chance.random() < 0.3:
+        lines = ["\n".join(lines * chance.choice((1, 30, 300)))] * 3
+    name, beside = chance.choice((("log", "stream"), ("message", "levelname"), ("MESSAGE", "_PID"), ("msg", "level")))
+    records = (
+        {name: f"{line}\n", beside: "stdout", "time": f"2026-01-02T03:04:{k % 60:02}.123456789Z"}
+        for k, line in enumerate(lines * (1 + 4 // len(lines)))
+    )
+    content = "".join(json.dumps(record) + "\n" for record in records).encode()
+    return chance.choice(CHANGED)(Seed(seed.name, content), chance, size)
+
+
+def in_other_words(seed: Seed, chance: random.Random, size: int) -> bytes:
+    """The seed with words of training in another language, most often with decimal commas, changed in another way."""
+    words = chance.choice(OTHER_WORDS)
+    text = seed.content.decode("utf-8", "replace")
+    text = re.sub(r"[A-Za-z]+", lambda found: words.get(found[0].lower().removesuffix("s"), found[0]), text)
+    if chance.random() < 0.7:
+        text = re.sub(r"(\d)\.(\d)", r"\1,\2", text)
+    return chance.choice(CHANGED)(Seed(seed.name, text.encode()), chance, size)
+
+
 def _containers(value: Any) -> Iterator[Any]:
     """Objects and lists within a document, with itself."""
     if isinstance(value, dict | list):
@@ -224,9 +249,23 @@ def _containers(value: Any) -> Iterator[Any]:
 
 
 Way = Callable[[Seed, random.Random, int], bytes]
+CHANGED: tuple[Way, ...] = (
+    honest, one_line, token_repeated, foreign_repeated, cut_lines, counted, all_counted, shuffled, huge_numbers, damaged,
+    long_label, long_value,
+)  # fmt: skip
+_ENGLISH = ("epoch", "step", "iteration", "iter", "loss", "time", "batch", "accuracy", "second", "total")
+OTHER_WORDS = [
+    dict(zip(_ENGLISH, words.split(), strict=True))
+    for words in (
+        "Epoche Schritt Iteration Iteration Verlust Dauer Batch Genauigkeit Sekunden Gesamtzeit",
+        "轮 步 迭代次数 迭代次数 损失 耗时 批次 准确率 秒 总耗时",
+        "эпоха шаг итерация итерация потери время батч точность секунд всего",
+        "エポック ステップ 反復 反復 損失 時間 バッチ 精度 秒 合計",
+    )
+]
 WAYS: dict[Way, int] = {  # how often each is tried on a seed
     one_line: 1, token_repeated: 2, foreign_repeated: 3, cut_lines: 1, counted: 2, all_counted: 1, shuffled: 1,
-    huge_numbers: 1, damaged: 2, recoded: 1, long_label: 3, long_value: 3,
+    huge_numbers: 1, damaged: 2, recoded: 1, long_label: 3, long_value: 3, in_objects: 2, in_other_words: 2,
 }  # fmt: skip
 
 

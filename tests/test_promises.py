@@ -4,6 +4,7 @@ These tests import nothing that came with a promise, so they can be run on an ol
 hold.  The classes of attacks stand in the tests that docs/reliability.md names.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -394,6 +395,65 @@ def test_objects_within_objects(tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     path.write_bytes(b'{"traceEvents": [' + b'{"a":' * 120_000)
     assert bounded("ingest", path, "-w", tmp_path / "w", "--jobs", "1").returncode in (0, 1)
+
+
+# Files are written whole or not at all
+
+
+def words_of_writer(name: str, home: Path) -> tuple[Path, list[str]]:
+    path = home / {"report": "r.html", "connect": "d.duckdb"}[name]
+    return path, [name, "-o", str(path), "-w", str(home / "w")]
+
+
+@pytest.mark.parametrize("name", ["connect", pytest.param("report", marks=pytest.mark.slow)])
+def test_a_full_disk_leaves_what_was_there(run: Run, home: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report left its first 4,096 bytes, and a DuckDB file a traceback."""
+    path, words = words_of_writer(name, home)
+    if name == "report":
+        path.write_text("old")
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        ran = run(*words)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert ran.code == 2 and "Traceback" not in ran.err and len(ran.err.strip().splitlines()) == 1, ran
+    assert (path.read_text() == "old") if name == "report" else not path.exists()
+
+
+@pytest.mark.slow
+def test_a_report_follows_no_link(run: Run, home: Path) -> None:
+    path, words = words_of_writer("report", home)
+    (home / "other").write_text("untouched")
+    path.symlink_to(home / "other")
+    assert run(*words).code == 0
+    assert (home / "other").read_text() == "untouched" and not path.is_symlink()
+
+
+def test_a_file_system_without_hard_links(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", refused)
+    assert run("ingest", home / "logs", "-w", home / "w2", "--jobs", "1").code == 0
+    assert run("check", "-w", home / "w2").code == 0
+    asked = "SELECT count(*) AS n FROM steps"
+    assert json.loads(run("sql", asked, "-w", home / "w2", "--format", "json").out) == rows(run, home, asked)
+
+
+def test_what_leaves_the_house_can_be_anonymous(run: Run, tmp_path: Path) -> None:
+    log = tmp_path / "ada.l" / "logs" / "job.log"
+    write_log(log, 500.0)
+    log.write_text("SLURM_JOB_ID=8812345\ndata_path ....... /home/ada.l/c4\n" + log.read_text())
+    assert run("ingest", log.parent.parent, "-w", tmp_path / "w", "--jobs", "1").code == 0
+    ran = run("export", "--anonymous", tmp_path / "out", "-w", tmp_path / "w")
+    assert ran.code == 0 and "replaced" in ran.err, ran
+    told = [
+        f"{path.name}: {row}"
+        for path in (tmp_path / "out").rglob("*.parquet") for row in pq.read_table(path).to_pylist()
+    ]  # fmt: skip
+    assert told and not [row for row in told if "ada.l" in row or "8812345" in row]
 
 
 # Reading beside compact

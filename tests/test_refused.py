@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from scalelens.cli import refusals
 from scalelens.ingestion.ingest import ingest
 
 LOGS = ROOT / "src" / "scalelens" / "demo" / "logs" / "bf16-r1"
@@ -80,6 +79,8 @@ def test_too_little_memory(tmp_path: Path) -> None:
 
 
 def test_what_counts_as_too_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    from scalelens.cli import refusals
+
     assert refusals.is_for_lack_of_memory(MemoryError())
     assert not refusals.is_for_lack_of_memory(ImportError("no such module"))
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1 << 30, 1 << 30))
