@@ -180,14 +180,9 @@ def long_value(seed: Seed, chance: random.Random, size: int) -> bytes:
 
     What is no JSON has a long word once more.
     """
-    text, is_lines = seed.content.decode("utf-8", "replace"), False
-    try:
-        document = json.loads(text)
-    except ValueError:
-        try:
-            document, is_lines = json.loads(text.strip().partition("\n")[0]), True
-        except ValueError:
-            return long_label(seed, chance, size)
+    if not (found := _json_of(seed)):
+        return long_label(seed, chance, size)
+    document, is_lines = found
     holders = [
         (holder, key)
         for holder in _containers(document)
@@ -208,11 +203,43 @@ def long_value(seed: Seed, chance: random.Random, size: int) -> bytes:
     holder[key] = long
     out = json.dumps(document)
     if is_lines:
-        return filled(out.encode() + b"\n", text.encode() + b"\n", b"", size)
+        return filled(out.encode() + b"\n", seed.content + b"\n", b"", size)
     if repeated is None or json.dumps(mark) not in out:
         return out.encode()
     count = max(1, (size - len(out)) // max(1, len(copied)))
     return out.replace(f", {json.dumps(mark)}", copied * count).encode()
+
+
+def long_key(seed: Seed, chance: random.Random, size: int) -> bytes:
+    """A document of JSON with a name of a third of the file, and many values below that name."""
+    found = _json_of(seed)
+    holders = [each for each in _containers(found[0]) if isinstance(each, dict) and each] if found else []
+    if not found or not holders:
+        return long_label(seed, chance, size)
+    holder, third = chance.choice(holders), size // 3
+    key = chance.choice([*holder])
+    value = holder[key]
+    if isinstance(value, list):
+        value = value * (third // max(1, len(json.dumps(value))))
+    else:
+        inner = value if isinstance(value, dict) else {}
+        name, plain = next(((k, v) for k, v in inner.items() if not isinstance(v, dict | list)), ("k", 1))
+        value = inner | {f"{name}{k}": plain for k in range(third // (len(json.dumps([name, plain])) + 6))}
+    items = [(f"{k}{'a' * third}", value) if k == key else (k, v) for k, v in holder.items()]
+    holder.clear()
+    holder.update(items)
+    return json.dumps(found[0]).encode() + (b"\n" + seed.content if found[1] else b"")
+
+
+def _json_of(seed: Seed) -> tuple[Any, bool] | None:
+    """The document of a seed, or its first line where each is one; None where it is no JSON."""
+    text = seed.content.decode("utf-8", "replace")
+    for part, is_line in ((text, False), (text.strip().partition("\n")[0], True)):
+        try:
+            return json.loads(part), is_line
+        except ValueError:
+            continue
+    return None
 
 
 def in_objects(seed: Seed, chance: random.Random, size: int) -> bytes:
@@ -251,7 +278,7 @@ def _containers(value: Any) -> Iterator[Any]:
 Way = Callable[[Seed, random.Random, int], bytes]
 CHANGED: tuple[Way, ...] = (
     honest, one_line, token_repeated, foreign_repeated, cut_lines, counted, all_counted, shuffled, huge_numbers, damaged,
-    long_label, long_value,
+    long_label, long_value, long_key,
 )  # fmt: skip
 _ENGLISH = ("epoch", "step", "iteration", "iter", "loss", "time", "batch", "accuracy", "second", "total")
 OTHER_WORDS = [
@@ -265,7 +292,7 @@ OTHER_WORDS = [
 ]
 WAYS: dict[Way, int] = {  # how often each is tried on a seed
     one_line: 1, token_repeated: 2, foreign_repeated: 3, cut_lines: 1, counted: 2, all_counted: 1, shuffled: 1,
-    huge_numbers: 1, damaged: 2, recoded: 1, long_label: 3, long_value: 3, in_objects: 2, in_other_words: 2,
+    huge_numbers: 1, damaged: 2, recoded: 1, long_label: 3, long_value: 3, long_key: 2, in_objects: 2, in_other_words: 2,
 }  # fmt: skip
 
 
@@ -282,6 +309,8 @@ def attacks(format: object) -> Iterator[Attack]:
     name = name_of(format)  # type: ignore[arg-type]
     for place, seed in enumerate(seeds(format)):
         for way, count in {honest: 1, **WAYS}.items():
+            if way is long_key and not _json_of(seed):
+                continue
             for number in range(count):
                 known = f"{name} {place} {way.__name__} {number}"
                 yield Attack(

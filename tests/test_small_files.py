@@ -8,6 +8,7 @@ import random
 import re
 import sqlite3
 import time
+import tracemalloc
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from re._constants import (  # type: ignore[import-not-found]
@@ -34,13 +35,17 @@ from nsight import capture, two_processes
 from scalelens.ingestion import formats
 from scalelens.ingestion.recognize import read_rows
 from scalelens.parsers import hf_trainer_state, scaphandre
-from scalelens.parsing import chrome_trace, lazy_re, sqlite_file
+from scalelens.parsing import chrome_trace, configurations, lazy_re, sqlite_file
 from scalelens.parsing.format_file import name_of
 from scalelens.parsing.hostlist import expand
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source, open_source
 from scalelens.runs import name_patterns
 from scalelens.runs.templates import compiled
+from scalelens.tabular import json_series
+from scalelens.tabular.cells import nested_values
+from scalelens.tabular.energy_documents import measurements
+from scalelens.tabular.value_pairs import value_pairs
 from test_robustness import Result, read, read_source
 
 COUNTING = "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n LIMIT 16000000)"
@@ -337,6 +342,16 @@ def test_a_long_row_of_blanks_in_a_printed_table_is_passed_once() -> None:
     assert stable_baselines3_table.ENTRY.match("|    ep_len_mean     | 132      |")[1] == "ep_len_mean"  # type: ignore[index]
 
 
+def test_a_row_of_marks_after_a_value_is_passed_once() -> None:
+    """It was passed for each length that the value before it may have."""
+    begin = time.process_time()
+    assert not value_pairs(("a" + ".... " * 14 + "b" + "; " * 100_000 + "x\n") * 2)
+    assert time.process_time() - begin < 2
+    assert value_pairs("Energy: 5 J;\nMean power ..... 2 W , \n| Duration | 2.5 s |\n") == [
+        {"Energy [J]": "5", "Mean power [W]": "2", "Duration [s]": "2.5"}
+    ]
+
+
 # JSON
 
 
@@ -414,6 +429,47 @@ def test_a_count_in_a_file_makes_no_list_of_its_length() -> None:
     energies = read(f"{header}\n{rows}".encode(), "emissions.csv").tables["energy"]
     assert [row["device"] for row in energies if row["scope"] == "gpu"] == ["0,1", "gpu", "gpu"]
     assert time.process_time() - begin < 5
+
+
+def allocated(work: Callable[[], object]) -> int:
+    """The most bytes that Python held at once for some work."""
+    tracemalloc.start()
+    work()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_names_around_a_value_are_not_repeated_for_each_value() -> None:
+    """Values within an object have its name before theirs: 300 KB of it before each of 10,000 took gigabytes."""
+    long, many = "a" * 100_000, {f"k{k}": k for k in range(2_000)}
+    energies = {"duration_s": 5, f"energy {long}": {f"p{k}_j": k for k in range(900)}, f"cpu {long}": {"a_j": 1} | many}
+    framework = {"popvision": {"version": "3.3"}, long: many}
+    ras = {"nccl_version": "2.28", "communicators": [{"hash": long, "ranks": [{"rank": k} for k in range(2_000)]}]}
+
+    def work() -> None:
+        assert not dict(nested_values({long: many}))
+        assert not [*configurations._values({"a": {long: many}})]
+        assert not [*measurements(energies)]
+        assert read(json.dumps(framework).encode(), "framework.json").tables["params"]
+        read(json.dumps(ras).encode(), "ras.json")
+
+    work()  # patterns are compiled, and modules imported
+    assert allocated(work) < 30 << 20
+    assert dict(nested_values({"gpu": {"0": {"power_w": 5}}})) == {"gpu.0.power_w": 5}
+
+
+def test_the_samples_of_a_document_are_no_more_than_its_values() -> None:
+    """A list of times as long as the file for each of many short ones, and an object for each of its devices."""
+    ragged = {"sampling_interval_s": 2, "power": [1] * 20_000} | {f"p{k}_w": [5, 6] for k in range(2_000)}
+    begin = time.process_time()
+    (samples,) = json_series.lists_of_samples(ragged, by_interval=True)
+    assert len(samples) == 20_000 and sum(map(len, samples)) == 2 * 20_000 + 2 * 2_000
+    assert (samples[1]["elapsed_s"], samples[1]["p7_w"]) == (2, 6) and [*samples[2]] == ["elapsed_s", "power"]
+    shared = {f"k{k}": k for k in range(2_000)}
+    assert len([*json_series.samples_of(shared | {"gpus": [{"power_w": 1}] * 2_000})]) == 1
+    assert len([*json_series.samples_of({"t": 1, "gpus": [{"power_w": 1}] * 2_000})]) == 2_000
+    assert time.process_time() - begin < 2
 
 
 def test_a_document_with_many_energies_is_no_measurement() -> None:
