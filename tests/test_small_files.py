@@ -42,7 +42,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source, open_source
 from scalelens.runs import name_patterns
 from scalelens.runs.templates import compiled
-from scalelens.tabular import json_series
+from scalelens.tabular import json_series, sensor_rows
 from scalelens.tabular.cells import nested_values
 from scalelens.tabular.energy_documents import measurements
 from scalelens.tabular.value_pairs import value_pairs
@@ -470,6 +470,24 @@ def test_the_samples_of_a_document_are_no_more_than_its_values() -> None:
     assert len([*json_series.samples_of(shared | {"gpus": [{"power_w": 1}] * 2_000})]) == 1
     assert len([*json_series.samples_of({"t": 1, "gpus": [{"power_w": 1}] * 2_000})]) == 2_000
     assert time.process_time() - begin < 2
+
+
+@pytest.mark.parametrize(
+    "before, row, after", [("", '{"time_s": %d, "power_w": 5}\n', ""), ("[", '{"time_s": %d, "power_w": 5},', "{}]")]
+)
+def test_objects_that_lack_nearly_all_keys_are_not_filled_up(
+    before: str, row: str, after: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each object had a cell for every key of the first: thousands for a line of a few bytes."""
+    monkeypatch.setattr(sensor_rows, "_EMPTY_CELLS", 20_000)
+    first = json.dumps({"time_s": 0, "power_w": 5} | {f"k{k}": k for k in range(1_000)})
+    content = (
+        before + first + (row[-1] if before else "\n") + "".join(row % k for k in range(1, 2_000)) + after
+    ).encode()
+    source = Source("power.json", io.BytesIO(content), len(content), 0)
+    cells = [len(row.cells) for row in sensor_rows.sensor_rows(source)]
+    assert len(cells) >= 2_000 and cells[:3] == [1_002] * 3
+    assert sum(cells) <= 20_000 + 20 * 2 * len(cells) + 3 * 1_002
 
 
 def test_a_document_with_many_energies_is_no_measurement() -> None:
