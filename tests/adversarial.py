@@ -247,7 +247,7 @@ def in_objects(seed: Seed, chance: random.Random, size: int) -> bytes:
     text = seed.content.decode("utf-8", "replace")
     lines = text.splitlines() or [""]
     if chance.random() < 0.3:
-        lines = ["\n".join(lines * chance.choice((1, 30, 300)))] * 3
+        lines = ["\n".join((lines * chance.choice((1, 30, 300)))[:3000])[:100_000]] * 3
     name, beside = chance.choice((("log", "stream"), ("message", "levelname"), ("MESSAGE", "_PID"), ("msg", "level")))
     records = (
         {name: f"{line}\n", beside: "stdout", "time": f"2026-01-02T03:04:{k % 60:02}.123456789Z"}
