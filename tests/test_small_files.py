@@ -459,6 +459,31 @@ def test_names_around_a_value_are_not_repeated_for_each_value() -> None:
     assert dict(nested_values({"gpu": {"0": {"power_w": 5}}})) == {"gpu.0.power_w": 5}
 
 
+def test_long_texts_of_many_rows_are_not_gathered() -> None:
+    """The name of a column stands in the arguments of each row below it: 1 MB of a trace held 1.3 GB."""
+    header = f"Start (ns),Duration (ns),CorrId,{'Grd' * 30_000},Device,Strm,Name"
+    table = header + "\n" + "".join(f"{k}000,500,{k},128,A100 (0),7,kernel\n" for k in range(1_000))
+
+    def trace() -> None:
+        read_rows(
+            Source("t.csv", io.BytesIO(table.encode()), len(table), 0), LOADED, rows := Rows("f", lambda *_: None)
+        )
+        rows.flush()
+
+    def metrics() -> None:
+        rows = Rows("f", lambda *_: None)
+        for k in range(1_000):
+            rows.metric(k, None, None, k, f"{'a' * 90_000}{k}", 1.0)
+
+    def events() -> None:
+        rows = Rows("f", lambda *_: None)
+        for k in range(1_000):
+            rows.add("events", k, ph="X", name="kernel", start_ns=k, duration_ns=1, args=f"{'a' * 90_000}{k}")
+
+    trace()
+    assert allocated(trace) < 10 << 20 and allocated(metrics) < 60 << 20 and allocated(events) < 60 << 20
+
+
 def test_the_samples_of_a_document_are_no_more_than_its_values() -> None:
     """A list of times as long as the file for each of many short ones, and an object for each of its devices."""
     ragged = {"sampling_interval_s": 2, "power": [1] * 20_000} | {f"p{k}_w": [5, 6] for k in range(2_000)}
