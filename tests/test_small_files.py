@@ -449,7 +449,7 @@ def test_names_around_a_value_are_not_repeated_for_each_value() -> None:
 
     def work() -> None:
         assert not dict(nested_values({long: many}))
-        assert not [*configurations._values({"a": {long: many}})]
+        configurations.write_configuration({"a": {long: many}}, Rows("f", lambda *_: None))
         assert not [*measurements(energies)]
         assert read(json.dumps(framework).encode(), "framework.json").tables["params"]
         read(json.dumps(ras).encode(), "ras.json")

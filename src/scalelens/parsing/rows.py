@@ -37,7 +37,7 @@ from scalelens.parsing.values import integer_valued
 from scalelens.tables import LONGEST_TEXT, RUN_FACTS, SCHEMAS, SMALL, TEXT
 
 BATCH = 20_000  # rows of one table that are gathered as Python objects before they become Arrow
-MOST_LETTERS = 8 << 20  # of their names and arguments: a file may state one long text for each of many rows
+_MOST_LETTERS = 8 << 20  # of their names and arguments: a file may state one long text for each of many rows
 _LONG = ("name", "args")
 _ARROW_BATCH_BYTES = 2 << 20  # of rows that are gathered as Arrow columns
 _UNFIT = (pa.ArrowException, ArithmeticError, TypeError, ValueError)  # raised for a value that a column cannot hold
@@ -136,7 +136,7 @@ class Rows:
         pending = self._pending[table]
         pending.append(row)
         self.rows_by_format[self.format] = self.rows_by_format.get(self.format, 0) + 1
-        if len(pending) >= BATCH or self._event_letters > MOST_LETTERS:
+        if len(pending) >= BATCH or self._event_letters > _MOST_LETTERS:
             self._hand_over(table)
 
     def put_columns(self, table: str, columns: Mapping[str, Any]) -> None:
@@ -209,7 +209,7 @@ class Rows:
         self._metrics.append((self.part, line, self.attempt, rank, place, step, name, value, unit, stat))
         self._metric_letters += len(name)
         self.rows_by_format[self.format] = self.rows_by_format.get(self.format, 0) + 1
-        if len(self._metrics) >= BATCH or self._metric_letters > MOST_LETTERS:
+        if len(self._metrics) >= BATCH or self._metric_letters > _MOST_LETTERS:
             self._hand_over_metrics()
 
     def spread(
