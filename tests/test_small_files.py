@@ -34,9 +34,9 @@ from conftest import FIXTURES
 from nsight import capture, two_processes
 from scalelens.ingestion import formats
 from scalelens.ingestion.recognize import read_rows
-from scalelens.parsers import hf_trainer_state, scaphandre
+from scalelens.parsers import hf_trainer_state, mllog_system, scaphandre
 from scalelens.parsing import chrome_trace, configurations, lazy_re, sqlite_file
-from scalelens.parsing.format_file import name_of
+from scalelens.parsing.format_file import name_of, samples
 from scalelens.parsing.hostlist import expand
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source, open_source
@@ -482,6 +482,15 @@ def test_long_texts_of_many_rows_are_not_gathered() -> None:
 
     trace()
     assert allocated(trace) < 10 << 20 and allocated(metrics) < 60 << 20 and allocated(events) < 60 << 20
+
+
+def test_a_long_line_of_a_launcher_is_not_divided_into_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's shlex takes the square of a long word: 14 s for one line of 1 MB."""
+    monkeypatch.setattr(mllog_system.shlex, "split", lambda _: pytest.fail("it was divided"))
+    (line,) = (each for each in samples(mllog_system) if "SYSJSON" not in each)
+    assert any(
+        "50,000 characters" in problem for problem in read(f"{line} {'a' * 60_000}\n".encode(), "a.log").problems
+    )
 
 
 def test_the_samples_of_a_document_are_no_more_than_its_values() -> None:
