@@ -493,6 +493,12 @@ def test_a_long_line_of_a_launcher_is_not_divided_into_words(monkeypatch: pytest
     )
 
 
+def test_a_summary_with_a_column_of_a_long_name_is_not_read() -> None:
+    for name, count in (("eval_loss", 2), ("eval_loss" + "a" * 200, 0)):
+        found = read(f"epoch,train_loss,{name}\n0,2.5,2.25\n".encode(), "summary.csv")
+        assert (len(found.tables.get("metrics", ())), bool(found.problems)) == (count, not count)
+
+
 def test_the_samples_of_a_document_are_no_more_than_its_values() -> None:
     """A list of times as long as the file for each of many short ones, and an object for each of its devices."""
     ragged = {"sampling_interval_s": 2, "power": [1] * 20_000} | {f"p{k}_w": [5, 6] for k in range(2_000)}
