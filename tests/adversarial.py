@@ -180,14 +180,9 @@ def long_value(seed: Seed, chance: random.Random, size: int) -> bytes:
 
     What is no JSON has a long word once more.
     """
-    text, is_lines = seed.content.decode("utf-8", "replace"), False
-    try:
-        document = json.loads(text)
-    except ValueError:
-        try:
-            document, is_lines = json.loads(text.strip().partition("\n")[0]), True
-        except ValueError:
-            return long_label(seed, chance, size)
+    if not (found := _json_of(seed)):
+        return long_label(seed, chance, size)
+    document, is_lines = found
     holders = [
         (holder, key)
         for holder in _containers(document)
@@ -208,11 +203,68 @@ def long_value(seed: Seed, chance: random.Random, size: int) -> bytes:
     holder[key] = long
     out = json.dumps(document)
     if is_lines:
-        return filled(out.encode() + b"\n", text.encode() + b"\n", b"", size)
+        return filled(out.encode() + b"\n", seed.content + b"\n", b"", size)
     if repeated is None or json.dumps(mark) not in out:
         return out.encode()
     count = max(1, (size - len(out)) // max(1, len(copied)))
     return out.replace(f", {json.dumps(mark)}", copied * count).encode()
+
+
+def long_key(seed: Seed, chance: random.Random, size: int) -> bytes:
+    """A document of JSON with a name of a third of the file, and many values below that name."""
+    found = _json_of(seed)
+    holders = [each for each in _containers(found[0]) if isinstance(each, dict) and each] if found else []
+    if not found or not holders:
+        return long_label(seed, chance, size)
+    holder, third = chance.choice(holders), size // 3
+    key = chance.choice([*holder])
+    value = holder[key]
+    if isinstance(value, list):
+        value = value * (third // max(1, len(json.dumps(value))))
+    else:
+        inner = value if isinstance(value, dict) else {}
+        name, plain = next(((k, v) for k, v in inner.items() if not isinstance(v, dict | list)), ("k", 1))
+        value = inner | {f"{name}{k}": plain for k in range(third // (len(json.dumps([name, plain])) + 6))}
+    items = [(f"{k}{'a' * third}", value) if k == key else (k, v) for k, v in holder.items()]
+    holder.clear()
+    holder.update(items)
+    return json.dumps(found[0]).encode() + (b"\n" + seed.content if found[1] else b"")
+
+
+def _json_of(seed: Seed) -> tuple[Any, bool] | None:
+    """The document of a seed, or its first line where each is one; None where it is no JSON."""
+    text = seed.content.decode("utf-8", "replace")
+    for part, is_line in ((text, False), (text.strip().partition("\n")[0], True)):
+        try:
+            return json.loads(part), is_line
+        except ValueError:
+            continue
+    return None
+
+
+def in_objects(seed: Seed, chance: random.Random, size: int) -> bytes:
+    """The seed as a container wrote it: a line, or many lines, within an object of JSON, changed in another way."""
+    text = seed.content.decode("utf-8", "replace")
+    lines = text.splitlines() or [""]
+    if chance.random() < 0.3:
+        lines = ["\n".join((lines * chance.choice((1, 30, 300)))[:3000])[:100_000]] * 3
+    name, beside = chance.choice((("log", "stream"), ("message", "levelname"), ("MESSAGE", "_PID"), ("msg", "level")))
+    records = (
+        {name: f"{line}\n", beside: "stdout", "time": f"2026-01-02T03:04:{k % 60:02}.123456789Z"}
+        for k, line in enumerate(lines * (1 + 4 // len(lines)))
+    )
+    content = "".join(json.dumps(record) + "\n" for record in records).encode()
+    return chance.choice(CHANGED)(Seed(seed.name, content), chance, size)
+
+
+def in_other_words(seed: Seed, chance: random.Random, size: int) -> bytes:
+    """The seed with words of training in another language, most often with decimal commas, changed in another way."""
+    words = chance.choice(OTHER_WORDS)
+    text = seed.content.decode("utf-8", "replace")
+    text = re.sub(r"[A-Za-z]+", lambda found: words.get(found[0].lower().removesuffix("s"), found[0]), text)
+    if chance.random() < 0.7:
+        text = re.sub(r"(\d)\.(\d)", r"\1,\2", text)
+    return chance.choice(CHANGED)(Seed(seed.name, text.encode()), chance, size)
 
 
 def _containers(value: Any) -> Iterator[Any]:
@@ -224,9 +276,23 @@ def _containers(value: Any) -> Iterator[Any]:
 
 
 Way = Callable[[Seed, random.Random, int], bytes]
+CHANGED: tuple[Way, ...] = (
+    honest, one_line, token_repeated, foreign_repeated, cut_lines, counted, all_counted, shuffled, huge_numbers, damaged,
+    long_label, long_value, long_key,
+)  # fmt: skip
+_ENGLISH = ("epoch", "step", "iteration", "iter", "loss", "time", "batch", "accuracy", "second", "total")
+OTHER_WORDS = [
+    dict(zip(_ENGLISH, words.split(), strict=True))
+    for words in (
+        "Epoche Schritt Iteration Iteration Verlust Dauer Batch Genauigkeit Sekunden Gesamtzeit",
+        "轮 步 迭代次数 迭代次数 损失 耗时 批次 准确率 秒 总耗时",
+        "эпоха шаг итерация итерация потери время батч точность секунд всего",
+        "エポック ステップ 反復 反復 損失 時間 バッチ 精度 秒 合計",
+    )
+]
 WAYS: dict[Way, int] = {  # how often each is tried on a seed
     one_line: 1, token_repeated: 2, foreign_repeated: 3, cut_lines: 1, counted: 2, all_counted: 1, shuffled: 1,
-    huge_numbers: 1, damaged: 2, recoded: 1, long_label: 3, long_value: 3,
+    huge_numbers: 1, damaged: 2, recoded: 1, long_label: 3, long_value: 3, long_key: 2, in_objects: 2, in_other_words: 2,
 }  # fmt: skip
 
 
@@ -243,6 +309,8 @@ def attacks(format: object) -> Iterator[Attack]:
     name = name_of(format)  # type: ignore[arg-type]
     for place, seed in enumerate(seeds(format)):
         for way, count in {honest: 1, **WAYS}.items():
+            if way is long_key and not _json_of(seed):
+                continue
             for number in range(count):
                 known = f"{name} {place} {way.__name__} {number}"
                 yield Attack(

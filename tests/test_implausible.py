@@ -1,11 +1,13 @@
 """What cannot be true is kept, marked and counted nowhere: planted numbers, in every format."""
 
 import io
+import math
 import random
 import re
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from conftest import as_dicts
@@ -110,6 +112,26 @@ def test_a_time_longer_than_its_file_is_marked(tmp_path: Path) -> None:
     assert len(steps) == 100
     assert [row["step"] for row in steps if row["implausible"]] == [30]
     assert [problem["line"] for problem in problems] == [30]
+
+
+@pytest.mark.parametrize("records", [40, 400])
+def test_an_infinite_time_is_kept_and_counted_nowhere(records: int) -> None:
+    """A time beyond any float raised where the others are rounded so that a short one may be zero."""
+    line = (
+        "2024-05-06 07:{:02}:{:02},000   INFO  Train:    3/20 ( 15%) [{:4}/1250 ( 20%)]  Loss: 1.625 (2.13)  "
+        "LR: 1.250e-03  Time cost: 04:10/16:40 [45:50/6:15:00]  Acc_iter {}        Data time: 0.02(0.03)  "
+        "Forward time: 0.98(1.01)  Batch time: {}(1.04)\n"
+    )
+    times = {3: "0", 7: "1e9999"}
+    text = "".join(line.format(k // 60, k % 60, k, k, times.get(k, "1.00")) for k in range(1, records + 1))
+    steps, problems = read(text.encode(), "train.log")
+    assert len(steps) == records
+    assert [(row["step"], row["implausible"]) for row in steps if row["implausible"]] == [(7, "step_s")]
+    assert [problem["reason"] for problem in problems] == [
+        "step_s of this record is infinite, which cannot be true: it is kept, and counted nowhere"
+    ]
+    columns = pa.table({"step_s": [1.0, math.inf, 1.0]})
+    assert [row.get("step_s") for row in Doubts().look_at_columns(columns, 0)[1]] == [1.0, math.inf, 1.0]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ These tests import nothing that came with a promise, so they can be run on an ol
 hold.  The classes of attacks stand in the tests that docs/reliability.md names.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -132,8 +133,7 @@ def test_a_shortened_list_of_inputs(run: Run, home: Path) -> None:
     spec = json.loads(path.read_text())
     said = spec["usermeta"]["scalelens"]
     said["inputs"].popitem()
-    said["inputs_sha256"] = hashlib.sha256("\n".join(sorted(said["inputs"])).encode()).hexdigest()
-    said["n_inputs"], said["scalelens"] = 1, "0.0.1"
+    said["scalelens"] = "0.0.1"
     path.write_text(json.dumps(spec))
     assert verdict(run, home, path) == 1
 
@@ -394,6 +394,72 @@ def test_objects_within_objects(tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     path.write_bytes(b'{"traceEvents": [' + b'{"a":' * 120_000)
     assert bounded("ingest", path, "-w", tmp_path / "w", "--jobs", "1").returncode in (0, 1)
+
+
+# Files are written whole or not at all
+
+
+def words_of_writer(name: str, home: Path) -> tuple[Path, list[str]]:
+    path = home / {"report": "r.html", "connect": "d.duckdb"}[name]
+    return path, [name, "-o", str(path), "-w", str(home / "w")]
+
+
+@pytest.mark.parametrize(
+    ("name", "size_bytes"),
+    [("connect", 50_000), ("connect", 400_000), pytest.param("report", 4_096, marks=pytest.mark.slow)],
+)
+def test_a_full_disk_leaves_what_was_there(
+    run: Run, home: Path, name: str, size_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A report left its first 4,096 bytes; a DuckDB file ended in a traceback, or was cut and called written."""
+    path, words = words_of_writer(name, home)
+    if name == "report":
+        path.write_text("old")
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, before[1]))
+    try:
+        ran = run(*words)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert ran.code == 2 and "Traceback" not in ran.err and len(ran.err.strip().splitlines()) == 1, ran
+    assert (path.read_text() == "old") if name == "report" else not path.exists()
+
+
+@pytest.mark.slow
+def test_a_report_follows_no_link(run: Run, home: Path) -> None:
+    path, words = words_of_writer("report", home)
+    (home / "other").write_text("untouched")
+    path.symlink_to(home / "other")
+    assert run(*words).code == 0
+    assert (home / "other").read_text() == "untouched" and not path.is_symlink()
+
+
+def test_a_file_system_without_hard_links(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without links and renames nothing can be committed, which is said before anything is read."""
+
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    for name in ("link", "rename"):
+        monkeypatch.setattr(os, name, refused)
+    monkeypatch.setattr(batch, "read_rows", lambda *_: pytest.fail("it was read"), raising=False)
+    ran = run("ingest", home / "logs", "-w", home / "w2", "--jobs", "1")
+    assert ran.code == 2 and "neither links nor renames" in ran.err and not (home / "w2").exists(), ran
+
+
+def test_what_leaves_the_house_can_be_anonymous(run: Run, tmp_path: Path) -> None:
+    log = tmp_path / "ada.l" / "logs" / "job.log"
+    write_log(log, 500.0)
+    log.write_text("SLURM_JOB_ID=8812345\ndata_path ....... /home/ada.l/c4\n" + log.read_text())
+    assert run("ingest", log.parent.parent, "-w", tmp_path / "w", "--jobs", "1").code == 0
+    ran = run("export", "--anonymous", tmp_path / "out", "-w", tmp_path / "w")
+    assert ran.code == 0 and "replaced" in ran.err, ran
+    told = [
+        f"{path.name}: {row}"
+        for path in (tmp_path / "out").rglob("*.parquet") for row in pq.read_table(path).to_pylist()
+    ]  # fmt: skip
+    assert told and not [row for row in told if "ada.l" in row or "8812345" in row]
 
 
 # Reading beside compact

@@ -8,6 +8,7 @@ import random
 import re
 import sqlite3
 import time
+import tracemalloc
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from re._constants import (  # type: ignore[import-not-found]
@@ -33,14 +34,18 @@ from conftest import FIXTURES
 from nsight import capture, two_processes
 from scalelens.ingestion import formats
 from scalelens.ingestion.recognize import read_rows
-from scalelens.parsers import hf_trainer_state, scaphandre
-from scalelens.parsing import chrome_trace, lazy_re, sqlite_file
-from scalelens.parsing.format_file import name_of
+from scalelens.parsers import hf_trainer_state, mllog_system, scaphandre
+from scalelens.parsing import chrome_trace, configurations, lazy_re, sqlite_file
+from scalelens.parsing.format_file import name_of, samples
 from scalelens.parsing.hostlist import expand
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source, open_source
 from scalelens.runs import name_patterns
 from scalelens.runs.templates import compiled
+from scalelens.tabular import json_series, sensor_rows
+from scalelens.tabular.cells import nested_values
+from scalelens.tabular.energy_documents import measurements
+from scalelens.tabular.value_pairs import value_pairs
 from test_robustness import Result, read, read_source
 
 COUNTING = "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n LIMIT 16000000)"
@@ -337,6 +342,16 @@ def test_a_long_row_of_blanks_in_a_printed_table_is_passed_once() -> None:
     assert stable_baselines3_table.ENTRY.match("|    ep_len_mean     | 132      |")[1] == "ep_len_mean"  # type: ignore[index]
 
 
+def test_a_row_of_marks_after_a_value_is_passed_once() -> None:
+    """It was passed for each length that the value before it may have."""
+    begin = time.process_time()
+    assert not value_pairs(("a" + ".... " * 14 + "b" + "; " * 100_000 + "x\n") * 2)
+    assert time.process_time() - begin < 2
+    assert value_pairs("Energy: 5 J;\nMean power ..... 2 W , \n| Duration | 2.5 s |\n") == [
+        {"Energy [J]": "5", "Mean power [W]": "2", "Duration [s]": "2.5"}
+    ]
+
+
 # JSON
 
 
@@ -414,6 +429,105 @@ def test_a_count_in_a_file_makes_no_list_of_its_length() -> None:
     energies = read(f"{header}\n{rows}".encode(), "emissions.csv").tables["energy"]
     assert [row["device"] for row in energies if row["scope"] == "gpu"] == ["0,1", "gpu", "gpu"]
     assert time.process_time() - begin < 5
+
+
+def allocated(work: Callable[[], object]) -> int:
+    """The most bytes that Python held at once for some work."""
+    tracemalloc.start()
+    work()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_names_around_a_value_are_not_repeated_for_each_value() -> None:
+    """Values within an object have its name before theirs: 300 KB of it before each of 10,000 took gigabytes."""
+    long, many = "a" * 100_000, {f"k{k}": k for k in range(2_000)}
+    energies = {"duration_s": 5, f"energy {long}": {f"p{k}_j": k for k in range(900)}, f"cpu {long}": {"a_j": 1} | many}
+    framework = {"popvision": {"version": "3.3"}, long: many}
+    ras = {"nccl_version": "2.28", "communicators": [{"hash": long, "ranks": [{"rank": k} for k in range(2_000)]}]}
+
+    def work() -> None:
+        assert not dict(nested_values({long: many}))
+        configurations.write_configuration({"a": {long: many}}, Rows("f", lambda *_: None))
+        assert not [*measurements(energies)]
+        assert read(json.dumps(framework).encode(), "framework.json").tables["params"]
+        read(json.dumps(ras).encode(), "ras.json")
+
+    work()  # patterns are compiled, and modules imported
+    assert allocated(work) < 30 << 20
+    assert dict(nested_values({"gpu": {"0": {"power_w": 5}}})) == {"gpu.0.power_w": 5}
+
+
+def test_long_texts_of_many_rows_are_not_gathered() -> None:
+    """The name of a column stands in the arguments of each row below it: 1 MB of a trace held 1.3 GB."""
+    header = f"Start (ns),Duration (ns),CorrId,{'Grd' * 30_000},Device,Strm,Name"
+    table = header + "\n" + "".join(f"{k}000,500,{k},128,A100 (0),7,kernel\n" for k in range(1_000))
+
+    def trace() -> None:
+        read_rows(
+            Source("t.csv", io.BytesIO(table.encode()), len(table), 0), LOADED, rows := Rows("f", lambda *_: None)
+        )
+        rows.flush()
+
+    def metrics() -> None:
+        rows = Rows("f", lambda *_: None)
+        for k in range(1_000):
+            rows.metric(k, None, None, k, f"{'a' * 90_000}{k}", 1.0)
+
+    def events() -> None:
+        rows = Rows("f", lambda *_: None)
+        for k in range(1_000):
+            rows.add("events", k, ph="X", name="kernel", start_ns=k, duration_ns=1, args=f"{'a' * 90_000}{k}")
+
+    trace()
+    assert allocated(trace) < 10 << 20 and allocated(metrics) < 60 << 20 and allocated(events) < 60 << 20
+
+
+def test_a_long_line_of_a_launcher_is_not_divided_into_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's shlex takes the square of a long word: 14 s for one line of 1 MB."""
+    monkeypatch.setattr(mllog_system.shlex, "split", lambda _: pytest.fail("it was divided"))
+    (line,) = (each for each in samples(mllog_system) if "SYSJSON" not in each)
+    assert any(
+        "50,000 characters" in problem for problem in read(f"{line} {'a' * 60_000}\n".encode(), "a.log").problems
+    )
+
+
+def test_a_summary_with_a_column_of_a_long_name_is_not_read() -> None:
+    for name, count in (("eval_loss", 2), ("eval_loss" + "a" * 200, 0)):
+        found = read(f"epoch,train_loss,{name}\n0,2.5,2.25\n".encode(), "summary.csv")
+        assert (len(found.tables.get("metrics", ())), bool(found.problems)) == (count, not count)
+
+
+def test_the_samples_of_a_document_are_no_more_than_its_values() -> None:
+    """A list of times as long as the file for each of many short ones, and an object for each of its devices."""
+    ragged = {"sampling_interval_s": 2, "power": [1] * 20_000} | {f"p{k}_w": [5, 6] for k in range(2_000)}
+    begin = time.process_time()
+    (samples,) = json_series.lists_of_samples(ragged, by_interval=True)
+    assert len(samples) == 20_000 and sum(map(len, samples)) == 2 * 20_000 + 2 * 2_000
+    assert (samples[1]["elapsed_s"], samples[1]["p7_w"]) == (2, 6) and [*samples[2]] == ["elapsed_s", "power"]
+    shared = {f"k{k}": k for k in range(2_000)}
+    assert len([*json_series.samples_of(shared | {"gpus": [{"power_w": 1}] * 2_000})]) == 1
+    assert len([*json_series.samples_of({"t": 1, "gpus": [{"power_w": 1}] * 2_000})]) == 2_000
+    assert time.process_time() - begin < 2
+
+
+@pytest.mark.parametrize(
+    "before, row, after", [("", '{"time_s": %d, "power_w": 5}\n', ""), ("[", '{"time_s": %d, "power_w": 5},', "{}]")]
+)
+def test_objects_that_lack_nearly_all_keys_are_not_filled_up(
+    before: str, row: str, after: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each object had a cell for every key of the first: thousands for a line of a few bytes."""
+    monkeypatch.setattr(sensor_rows, "_EMPTY_CELLS", 20_000)
+    first = json.dumps({"time_s": 0, "power_w": 5} | {f"k{k}": k for k in range(1_000)})
+    content = (
+        before + first + (row[-1] if before else "\n") + "".join(row % k for k in range(1, 2_000)) + after
+    ).encode()
+    source = Source("power.json", io.BytesIO(content), len(content), 0)
+    cells = [len(row.cells) for row in sensor_rows.sensor_rows(source)]
+    assert len(cells) >= 2_000 and cells[:3] == [1_002] * 3
+    assert sum(cells) <= 20_000 + 20 * 2 * len(cells) + 3 * 1_002
 
 
 def test_a_document_with_many_energies_is_no_measurement() -> None:

@@ -34,6 +34,7 @@ _FACTS = {
 _COUNT = re.compile(r"\d{1,7}")
 _CONFIG = re.compile(r".*_(\d{1,6})x(\d{1,6})x\d+")
 _decode = json.JSONDecoder().raw_decode
+_LONGEST = 50_000  # characters of the launcher's line
 
 
 class Reader:
@@ -73,8 +74,11 @@ class Reader:
             self.rows.param("devices", (of_job or int(nodes)) * int(per_node), number, origin="inferred")
 
     def job(self, text: str, line: Line) -> None:
+        if len(text) > _LONGEST:
+            self.rows.problem(line.number, f"the launcher's line has more than {_LONGEST:,} characters", line.text)
+            return
         try:
-            words = shlex.split(text)
+            words = shlex.split(text)  # which takes the square of a long word
         except ValueError:
             words = text.split()
         if len(words) < 4 or not words[1].isdecimal() or not _COUNT.fullmatch(words[2]):

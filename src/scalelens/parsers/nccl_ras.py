@@ -35,6 +35,7 @@ _LETTER = re.compile(r"\S")
 _OF_A_COMMUNICATOR = ("size", "ranks_count", "missing_ranks_count")
 _WRONG_UNLESS_ZERO = ("init_state", "async_error", "abort_flag")  # of the status of a rank
 _OF_A_MISSING_RANK = ("unresponsive", "considered_dead")
+_LONGEST_HASH = 100  # letters: it stands in the name of each number of its ranks
 
 _Dict = dict[str, Any]
 
@@ -90,6 +91,9 @@ def _dicts_of(holder: _Dict, key: str) -> Iterator[_Dict]:
 def _counts_of(communicator: _Dict, rows: Rows, line: int, status: int) -> int:
     """Metrics of one communicator; the line of its last rank, counted on from that of the last one before."""
     hashes = [value for key in ("hash", "secondary_hash") if isinstance(value := communicator.get(key), str)]
+    if any(len(value) > _LONGEST_HASH for value in hashes):
+        rows.problem(line + 1, f"the hash of a communicator has more than {_LONGEST_HASH} letters: it is not read")
+        return line
     name = f"ras.{':'.join(hashes)}"
     for key in _OF_A_COMMUNICATOR:
         if (count := json_count(communicator.get(key))) is not None:

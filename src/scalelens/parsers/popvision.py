@@ -31,6 +31,7 @@ _SUFFIXES = {
 }  # fmt: skip
 _NEEDS_SDK = "needs Graphcore's SDK: docs/popvision.md has a script that exports it where `import pva` works"
 _LIMIT = 1 << 20
+_LONGEST_PATH = 500  # letters of the names around a value
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -101,7 +102,7 @@ def _description(source: Source, rows: Rows) -> None:
         if not waiting:
             break
         path, value = waiting.pop(0)
-        if isinstance(value, dict):
+        if isinstance(value, dict) and len(path) <= _LONGEST_PATH:
             waiting += [(f"{path}.{key}", inner) for key, inner in value.items()]
         elif isinstance(value, str | int | float) and len(str(value)) <= 200:
             rows.param(path, value)

@@ -20,6 +20,7 @@ from scalelens.tabular.cells import MAY_BE_CUT, rows_of
 VERSION = 2
 
 _START = b"epoch,train_loss,eval_"
+_LONGEST_NAME = 100  # letters of a column's name
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -31,7 +32,7 @@ def read(source: Source, rows: Rows) -> None:
     before = -1
     for number, cells, whole in rows_of(source):
         if cells[:2] == ["epoch", "train_loss"]:
-            names = cells
+            names = cells if max(map(len, cells)) <= _LONGEST_NAME else []  # a name is looked at in each row
             continue
         if not whole and len(cells) == len(names):
             rows.problem(number, MAY_BE_CUT, ",".join(cells))

@@ -40,6 +40,7 @@ _RESERVED = {fact.name for fact in RUN_FACTS}
 _MOST = 10_000  # values
 _LONGEST = 500  # characters
 _DEEPEST = 20
+_LONGEST_PATH = 500  # characters of the names around a value
 
 
 def write_configuration(
@@ -81,7 +82,7 @@ def _values(nested: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, 
     """Whole name, last part of it, and value of each plain value."""
     for name, value in nested.items():
         if isinstance(value, dict):
-            if before.count(".") < _DEEPEST:
+            if before.count(".") < _DEEPEST and len(before) + len(str(name)) <= _LONGEST_PATH:
                 yield from _values(value, f"{before}{name}.")
         elif isinstance(value, str | int | float) and value != "":
             yield f"{before}{name}", str(name).rpartition(".")[2].rpartition("/")[2], value

@@ -1,9 +1,10 @@
-"""Values of steps that cannot be true: times, rates and energy that are not above zero, times longer than their file.
+"""Values of steps that cannot be true: times, rates, energy not above zero or infinite, times longer than their file.
 
 They are kept, and named in the column `implausible`, so that no statistic counts them.  Tools print a loss or norm of
 -1 where a rank has none, as in a pipeline on all ranks but those of the last stage: at every step of a rank it is NULL.
 """
 
+import math
 import statistics
 import sys
 from collections import defaultdict
@@ -28,6 +29,7 @@ _DIGITS = (1.0, 0.1, 0.01, 0.001)  # of a second, to which times may be rounded
 _FEW = 3  # a time of fewer such digits may be rounded to zero
 _LARGEST = sys.float_info.max  # an integer beyond it cannot be shown as a float
 _TOO_SMALL = "not above zero"
+_INFINITE = "infinite"
 _TOO_LONG = "longer than the time from the first stamp to the last"
 
 
@@ -62,14 +64,14 @@ class Doubts:
         """
         may_be_too_long = self._may_be_too_long(rows, columns)  # first, as it raises before a row is changed
         too_long = [self._is_too_long(row) for row in rows] if may_be_too_long else []
-        small = [name for name in _POSITIVE if any(value is not None and value <= 0 for value in columns.get(name, ()))]
-        for name in small:
-            self._mark_small(rows, name)
+        doubtful = [name for name in _POSITIVE if _has_doubtful(columns.get(name, ()))]
+        for name in doubtful:
+            self._mark_doubtful(rows, name)
         empty = [name for name, placeholder in _PLACEHOLDERS.items() if placeholder in columns.get(name, ())]
         for name in empty:
             _take_out_placeholders(rows, name, _PLACEHOLDERS[name])
         if not any(too_long):
-            return rows if small or empty else None
+            return rows if doubtful or empty else None
         self._held += compress(rows, too_long)
         return [row for row, is_too_long in zip(rows, too_long, strict=True) if not is_too_long]
 
@@ -90,7 +92,9 @@ class Doubts:
     def look_at_columns(self, rows: pa.Table, part: int) -> tuple[pa.Table, list[_Row]]:
         """The same for many rows that come as columns.  Where a value is doubtful, they become rows."""
         names = {*rows.column_names}
-        is_doubtful = any(name in names and _may_be_too_small(name, pc.min(rows[name]).as_py()) for name in _POSITIVE)
+        is_doubtful = any(
+            name in names and _may_be_doubtful(name, *pc.min_max(rows[name]).as_py().values()) for name in _POSITIVE
+        )
         is_doubtful |= any(
             name in names and pc.min(rows[name]).as_py() == placeholder for name, placeholder in _PLACEHOLDERS.items()
         )
@@ -121,15 +125,19 @@ class Doubts:
             sentence = f"{values} {reason}, which cannot be true: it is kept, and counted nowhere"
             yield _Problem(part, doubt.line, sentence, f"{name} = {doubt.value:g}")
 
-    def _mark_small(self, rows: list[_Row], name: str) -> None:
+    def _mark_doubtful(self, rows: list[_Row], name: str) -> None:
         times = [value for row in rows if (value := row.get(name))] if name == "step_s" else []
         zero_is_rounded = name in _MAY_BE_ZERO or _are_rounded(times)
         for row in rows:
             value = row.get(name)
             if value is not None and (value < 0 or (value == 0 and not zero_is_rounded)):
                 self._mark(row, name, _TOO_SMALL)
+            elif value == math.inf:
+                self._mark(row, name, _INFINITE)
 
     def _mark(self, row: _Row, name: str, reason: str) -> None:
+        if name in (row.get("implausible") or "").split():
+            return
         row["implausible"] = " ".join(filter(None, (row.get("implausible"), name)))
         key = row["part"], name, reason
         first = self._found.get(key, _Doubt(row["line"], min(max(row[name], -_LARGEST), _LARGEST), 0))
@@ -161,13 +169,14 @@ class Doubts:
         return not is_first and bool(step_s * (row.get("averaged_steps") or 1) > self._longest_s(part))
 
 
-def _may_be_too_small(name: str, least: float | None) -> bool:
-    return least is not None and (least < 0 or (least == 0 and name not in _MAY_BE_ZERO))
+def _may_be_doubtful(name: str, least: float | None, greatest: float | None) -> bool:
+    """Whether one of a column's values is negative, infinite, or a zero that cannot be."""
+    return least is not None and (least < 0 or (least == 0 and name not in _MAY_BE_ZERO) or greatest == math.inf)
 
 
 def _are_rounded(times_s: list[float]) -> bool:
     """Whether times are rounded so that a short one may be zero."""
-    positive = [time for time in times_s if time > 0]
+    positive = [time for time in times_s if 0 < time < math.inf]
     typical = statistics.median(positive) if positive else 0
     return any(
         0 < typical < _FEW * digit and all(abs(time / digit - round(time / digit)) < 1e-6 for time in positive)

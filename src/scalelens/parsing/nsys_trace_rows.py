@@ -17,13 +17,14 @@ _REPORTS = (
 _TIMED = re.compile(r"(Start|Duration|End) \((ns|us|µs|μs|ms|s)\)")
 _DEVICE = re.compile(r"(.+?) \((\d+)\)")
 _DIGITS = 18  # that a column holds
+_LONGEST_NAME = 100  # letters of a column's name, which stands in the arguments of each row
 _IN_COLUMNS = {"Strm", "Stream", "CorrId", "CorrID", "Device", "Name", "PID", "Pid", "TID", "Tid"}
 
 
 def category_of(header: list[str]) -> str | None:
     """The category of the rows below a header; None where it is of another table."""
     timed = {match[1] for name in header if (match := _TIMED.fullmatch(name))}
-    if not {"Start", "Duration"} <= timed or "Name" not in header:
+    if not {"Start", "Duration"} <= timed or "Name" not in header or max(map(len, header)) > _LONGEST_NAME:
         return None
     return next((category for columns, category in _REPORTS if columns <= {*header}), None)
 

@@ -37,6 +37,8 @@ from scalelens.parsing.values import integer_valued
 from scalelens.tables import LONGEST_TEXT, RUN_FACTS, SCHEMAS, SMALL, TEXT
 
 BATCH = 20_000  # rows of one table that are gathered as Python objects before they become Arrow
+_MOST_LETTERS = 8 << 20  # of their names and arguments: a file may state one long text for each of many rows
+_LONG = ("name", "args")
 _ARROW_BATCH_BYTES = 2 << 20  # of rows that are gathered as Arrow columns
 _UNFIT = (pa.ArrowException, ArithmeticError, TypeError, ValueError)  # raised for a value that a column cannot hold
 # Adds the columns of a table that follow from its other columns.
@@ -108,6 +110,7 @@ class Rows:
         self._columns: dict[tuple[str, int], list[pa.Table]] = {}
         self._columns_bytes: dict[tuple[str, int], int] = {}
         self._metrics: list[tuple[Any, ...]] = []
+        self._event_letters = self._metric_letters = 0  # of what is gathered
         self._params_given: set[tuple[int, str, str, str]] = set()
 
     def add(self, table: str, line: int | None, **values: Any) -> None:
@@ -128,10 +131,12 @@ class Rows:
                     self._timed.add((self.part, self.format))
         elif table == "phases" and row.get("phase") in _TRAINED:
             self.reached(line or 0, self.step)
+        elif table == "events":
+            self._event_letters += sum(len(text) for name in _LONG if isinstance(text := row.get(name), str))
         pending = self._pending[table]
         pending.append(row)
         self.rows_by_format[self.format] = self.rows_by_format.get(self.format, 0) + 1
-        if len(pending) >= BATCH:
+        if len(pending) >= BATCH or self._event_letters > _MOST_LETTERS:
             self._hand_over(table)
 
     def put_columns(self, table: str, columns: Mapping[str, Any]) -> None:
@@ -202,8 +207,9 @@ class Rows:
     ) -> None:  # fmt: skip
         """A number with no column of its own."""
         self._metrics.append((self.part, line, self.attempt, rank, place, step, name, value, unit, stat))
+        self._metric_letters += len(name)
         self.rows_by_format[self.format] = self.rows_by_format.get(self.format, 0) + 1
-        if len(self._metrics) >= BATCH:
+        if len(self._metrics) >= BATCH or self._metric_letters > _MOST_LETTERS:
             self._hand_over_metrics()
 
     def spread(
@@ -328,6 +334,8 @@ class Rows:
 
     def _hand_over(self, table: str) -> None:
         rows, self._pending[table] = self._pending[table], []
+        if table == "events":
+            self._event_letters = 0
         if self.zone:
             for row in rows:
                 _to_utc(row, self.zone)
@@ -424,7 +432,7 @@ class Rows:
             self._write_batch(table, pa.RecordBatch.from_arrays(arrays, schema=SCHEMAS[table]))
 
     def _hand_over_metrics(self) -> None:
-        rows, self._metrics = self._metrics, []
+        rows, self._metrics, self._metric_letters = self._metrics, [], 0
         if not rows:
             return
         for part, count in Counter(map(operator.itemgetter(0), rows)).items():

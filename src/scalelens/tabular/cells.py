@@ -21,6 +21,7 @@ _FIRST_LINES = 20  # of a file's head, in which most formats show
 _LONGEST_HEADER = 100_000  # characters
 _LONGEST_NAME = 100  # characters of a column's name
 _DEEPEST_OBJECT = 20  # objects within objects
+_LONGEST_PATH = 500  # characters of their names: each value within has them before its own
 _ISO_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 
 
@@ -220,11 +221,12 @@ def jsonl_records(source: Source) -> Iterator[TableRecord]:
 def nested_values(record: Mapping[str, Any], marker: str = "", before: str = "") -> Iterator[tuple[str, Any]]:
     """Numbers and texts of nested objects, under their names joined by dots.
 
-    An object that has the key `marker` stands for something else, such as a table or a picture, and is skipped.
+    An object that has the key `marker` stands for something else, such as a table or a picture, and is skipped.  So is
+    one whose names are longer than any that a program gives.
     """
     for name, value in record.items():
         if isinstance(value, dict) and before.count(".") < _DEEPEST_OBJECT:
-            if not marker or marker not in value:
+            if len(before) + len(name) <= _LONGEST_PATH and (not marker or marker not in value):
                 yield from nested_values(value, marker, f"{before}{name}.")
         elif isinstance(value, int | float | str) and not isinstance(value, bool):
             yield before + name, value

@@ -16,6 +16,7 @@ _STEP = re.compile(r"(?:global_?|train_?)?(?:step|epoch|iter(?:ation)?)", re.IGN
 _WHOLE_SENSORS = ("gpu", "cpu", "memory", "total")  # of an object within one that has the duration
 _DEEPEST = 12  # objects within objects
 _MOST_VALUES = 1000  # of a measurement in a document
+_LONGEST_NAME = 100  # characters, before each of the values of an object within it
 _ENERGIES = re.compile(r"energ|joule|kwh|consum", re.IGNORECASE)
 _POWERS = re.compile(r"power(?:[_ ](?:stats|metrics|measurements?))?", re.IGNORECASE)
 _SUMMARY = re.compile(
@@ -99,7 +100,7 @@ def _with_parts(value: dict[str, Any]) -> dict[str, str]:
     """An object with the energies of an object within it: `"energy": {"cpu": {"joules": 5}}` is energy_cpu_joules."""
     own = _texts(value)
     for name, inner in value.items():
-        if not isinstance(inner, dict) or _SUMMARY.search(name):
+        if not isinstance(inner, dict) or len(name) > _LONGEST_NAME or _SUMMARY.search(name):
             continue
         if not _ENERGIES.search(name) and scope_of_words(name) in _WHOLE_SENSORS:
             own |= {f"{name}_{k}": each for k, each in _texts(inner).items() if energy_column(0, k)}

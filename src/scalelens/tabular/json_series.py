@@ -25,7 +25,7 @@ _INTERVAL = re.compile(
 _LONGEST_INTERVAL = 1e6
 _FULL = re.compile(r"\S")
 _SHOWN = 200  # characters of what is cut
-_BLANK = re.compile(r"\S")
+_MOST_SHARED = 50  # values beside a list of devices
 _Object = dict[str, Any]
 
 
@@ -81,10 +81,11 @@ def lists_of_samples(value: Any, by_interval: bool = False, depth: int = 0) -> I
             and (powers := {k: each for k, each in lists.items() if _POWER.search(k)})
             and (every := _interval_in(value))
         ):
-            yield [
-                {"elapsed_s": k * every} | {name: each[k] for name, each in powers.items() if k < len(each)}
-                for k in range(max(map(len, powers.values())))
-            ]
+            samples: list[_Object] = [{"elapsed_s": k * every} for k in range(max(map(len, powers.values())))]
+            for name, each in powers.items():
+                for sample, power in zip(samples, each, strict=False):
+                    sample[name] = power
+            yield samples
             return
     if isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
@@ -112,7 +113,8 @@ def _is_sample(names: _Object) -> bool:
 def samples_of(record: _Object) -> Iterator[_Object]:
     """What an object holds under names joined by dots: once, or for each of the devices that it has in a list.
 
-    `{"t": 1, "gpus": [{"index": 0, "power_w": 300}]}` has the columns t, gpu_index and power_w.
+    `{"t": 1, "gpus": [{"index": 0, "power_w": 300}]}` has the columns t, gpu_index and power_w.  An object with many
+    values of its own is not repeated for each of its devices.
     """
     own = dict(nested_values(record))
     lists = {
@@ -121,7 +123,7 @@ def samples_of(record: _Object) -> Iterator[_Object]:
         if isinstance(each, list) and each and all(isinstance(inner, dict) for inner in each)
         if not _PROGRAMS.search(name) and any(map(_POWER.search, dict(nested_values(each[0]))))
     }
-    if len(lists) != 1:
+    if len(lists) != 1 or len(own) > _MOST_SHARED:
         yield own
         return
     name, devices = lists.popitem()

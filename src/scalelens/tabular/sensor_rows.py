@@ -16,6 +16,7 @@ from scalelens.tabular.sensor_lines import RULE, Form, fitted, form_of, joined, 
 from scalelens.tabular.volts_and_amperes import VoltsAndAmperes, volts_and_amperes
 
 _MOST_OBJECTS = 20  # lines of JSON that say which keys there are
+_EMPTY_CELLS, _EMPTY_FOR_EACH = 2_000_000, 20  # of a file, and more for each cell that an object has
 
 
 class SensorRow(NamedTuple):
@@ -158,11 +159,18 @@ def _of_lines(source: Source, form: Form) -> Iterator[SensorRow]:
 
 
 def _of_objects(records: Iterable[TableRecord], names: tuple[str, ...]) -> Iterator[SensorRow]:
-    """Objects as cells in the order of the first one's keys; one that lacks a key has an empty cell."""
+    """Objects as cells in the order of the first one's keys; one that lacks a key has an empty cell.
+
+    Those that lack nearly all keys are no rows of the table once they are many, as each would cost all of its columns.
+    """
+    empty_left = _EMPTY_CELLS
     for record in records:
         samples = _samples_in(record, names) if not record.damage else [{}]
         for sample in samples:
-            cells = [_text_of(sample.get(name)) for name in names] if not record.damage else []
+            empty = max(0, len(names) - _EMPTY_FOR_EACH * len(sample))
+            fits = not record.damage and empty <= empty_left
+            empty_left -= empty if fits else 0
+            cells = [_text_of(sample.get(name)) for name in names] if fits else []
             yield SensorRow(record.line, cells, True, record.text)
 
 

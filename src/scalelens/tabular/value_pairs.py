@@ -6,8 +6,9 @@ from scalelens.parsing import lazy_re as re
 
 _PAIR = re.compile(
     r"[ \t#*|>-]*([A-Za-z][^=:,;|\t\"{}]{0,80}?)[ \t]*(?:[:=,;|\t]|\.{3,} ?:?)[ \t]*"
-    r"\"?([^\s\"][^\n\"]{0,120}?)\"?[ \t,;|]*\Z"
+    r"\"?([^\s\"][^\n\"]{0,120}?)\"?\Z"
 )
+_AT_END = " \t,;|"
 _MEASURED = re.compile(
     r"([-+]?\d{1,15}(?:\.\d{1,25})?(?:[eE][-+]?\d{1,3})?) ?([A-Za-z%\u00b0\u00b5][A-Za-z/%-]{0,11})?"
 )
@@ -40,7 +41,7 @@ def value_pairs(text: str) -> list[dict[str, str]]:
 
 def _pairs(lines: list[str]) -> Iterator[tuple[str, str]]:
     for line in lines:
-        match = _PAIR.match(line)
+        match = _PAIR.match(line.rstrip(_AT_END))  # else a row of marks is passed for each length of the value
         if match is None:
             continue
         measured = _MEASURED.fullmatch(match[2])
