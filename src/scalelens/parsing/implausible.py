@@ -169,6 +169,11 @@ class Doubts:
         return not is_first and bool(step_s * (row.get("averaged_steps") or 1) > self._longest_s(part))
 
 
+def _has_doubtful(values: Sequence[Any]) -> bool:
+    """Whether one of the values is not above zero, or infinite."""
+    return any(value is not None and (value <= 0 or value == math.inf) for value in values)
+
+
 def _may_be_doubtful(name: str, least: float | None, greatest: float | None) -> bool:
     """Whether one of a column's values is negative, infinite, or a zero that cannot be."""
     return least is not None and (least < 0 or (least == 0 and name not in _MAY_BE_ZERO) or greatest == math.inf)
