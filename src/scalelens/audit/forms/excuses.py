@@ -11,6 +11,7 @@ from scalelens.audit.printed import Number
 _OF_A_BASE = re.compile(r"[/-] [\d.,]+(?: [-×)]|\)|$)|^\{c\} = [\d.,]+ [/-] \{0\}")
 _LEAST_LABEL = 2
 _LEAST_PARTS = 3
+_ALIKE = 0.05
 
 
 def is_excused(table: TextTable, relation: Relation, place: int, slipped: str, by_row: bool) -> bool:
@@ -23,7 +24,7 @@ def is_excused(table: TextTable, relation: Relation, place: int, slipped: str, b
         return True
     if slipped.startswith("in ") and any(each.low <= 0 <= each.high for each in used):
         return True  # a digit of nothing
-    if _mixes_statistics(relation):
+    if _mixes_statistics(relation) or _is_of_alike(relation):
         return True
     if "sum of {0} ... " in relation.form and not slipped and _is_among_its_parts(relation, place, printed):
         return True
@@ -36,6 +37,21 @@ def _mixes_statistics(relation: Relation) -> bool:
     """Whether a percentile follows from another one and a ratio that may be one of means."""
     ordered = [each.is_order_statistic for each in (relation.target, *relation.operands)]
     return len(ordered) == 3 and sum(ordered) == 2 and relation.form.count("×") + relation.form.count("/") == 1
+
+
+def _is_of_alike(relation: Relation) -> bool:
+    """Whether one factor is nearly 1 wherever it counts, so that the other and the product are alike by themselves.
+
+    Three columns of shares near 100 % fulfill each product of theirs within their digits.
+    """
+    if len(relation.operands) != 2 or not re.search("[×/]", relation.form):
+        return False
+    target = relation.target.intervals
+    for each in relation.operands:
+        pairs = [(each.intervals[k], target[k]) for k in relation.fit.agreeing]
+        if all(a and b and abs(sum(a) - sum(b)) <= _ALIKE * abs(sum(b)) for a, b in pairs):
+            return True
+    return False
 
 
 def _are_powers_of_two(relation: Relation, place: int, printed: Number) -> bool:
