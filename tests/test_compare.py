@@ -318,8 +318,8 @@ def test_intervals_of_quantiles_cover(quantile: float) -> None:
     truth = float(scipy.stats.norm.ppf(quantile))
     found = [quantile_interval(random.standard_normal(400), quantile) for _ in range(500)]
     ends = [(one.low, one.high) for one in found if one.low is not None and one.high is not None]
-    # One series in fourteen looks too much alike for an interval of its 95th percentile.
-    assert len(ends) >= 460
+    # One series in eight looks too much alike for an interval of its 95th percentile.
+    assert len(ends) >= 430
     assert sum(low <= truth <= high for low, high in ends) >= 0.93 * len(ends)
 
 

@@ -256,7 +256,13 @@ BARS = {
 }
 CUMULATIVE = {"energy_lines/codecarbon.log"}  # of each number only the last reading counts
 # Rows of nccl-tests with NCCL's lines within: they begin on one line and end on a later one.
-BROKEN_ROWS = {"broken_rows_mpirun.log", "broken_rows_srun.log", "broken_rows_mixed.log", "debug_output_within.log"}
+BROKEN_ROWS = {
+    "rllib.log",
+    "broken_rows_mpirun.log",
+    "broken_rows_srun.log",
+    "broken_rows_mixed.log",
+    "debug_output_within.log",
+}
 
 
 @by_day("cuts", 6, of=40)
@@ -365,7 +371,7 @@ LOOPS = {
     "npu_smi/loop.log",
     "npu_smi/two_chips.log",
 }  # many tables show that it is one
-SUMMARIES_FOLLOW = {"hf_trainer/several_trainings.log", "hf_progress/bars.log", *LOOPS}
+SUMMARIES_FOLLOW = {"hf_trainer/several_trainings.log", "hf_progress/bars.log", "ray_results/train_tables.log", *LOOPS}
 
 
 @each_text

@@ -23,7 +23,7 @@ VERSION = 1
 ANCHORS = ("Train Iter (time)", "%) ")
 
 _NAMES = re.compile(r"Step \(% Done\) +(.*Train Iter \(time\).*)\Z")
-_RECORD = re.compile(r"(\d{1,9}) \(\d{1,3}\.\d\d%\) {2,}(\S.*?)\s*\Z")
+_RECORD = re.compile(r"(\d{1,9}) \(\d{1,3}\.\d\d%\) {2,}(\S.*)")
 _COLUMNS = re.compile(r"\s{2,}")
 _TIME = re.compile(r"(?:(\d{1,6}) s, )?(\d{1,3}\.\d{3}) ms\Z")
 _AMOUNT = re.compile(r"(\d{1,6}(?:\.\d{1,4})?)(?: ([KMB]))?\Z")
@@ -46,7 +46,7 @@ class Reader:
             self.names = _COLUMNS.split(names[1].strip())
             return True
         record = _RECORD.match(line.text)
-        cells = _COLUMNS.split(record[2]) if record else []
+        cells = _COLUMNS.split(record[2].rstrip()) if record else []
         values = dict(zip(self.names, cells, strict=False))
         time = _TIME.match(values.get(_STEP, ""))
         if record and time is None and self.begun:

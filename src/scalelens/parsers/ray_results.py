@@ -44,8 +44,9 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.head: Line | None = None
-        self.trial, self.ended = "", False
-        self.values: dict[str, float] = {}
+        self.trial = ""
+        self.values: dict[str, tuple[float, int]] = {}  # with the lines that they are of
+        self.end = self.last = 0  # the line from which on the result is whole, and its last one
         self.parts: dict[str, int] = {}  # by trial
 
     def take(self, line: Line) -> bool:
@@ -53,37 +54,43 @@ class Reader:
         if head is None:
             return False
         self.finish()
-        self.head, self.values, self.ended, self.trial = line, {}, False, head["trial"] or head["other"] or ""
+        self.last = line.number
+        self.head, self.values, self.end, self.trial = line, {}, 0, head["trial"] or head["other"] or ""
         return True
 
     def more(self, line: Line) -> None:
-        self.ended = self.ended or line.text.startswith(_ENDS)
+        self.last = line.number
+        if line.text.startswith(_ENDS):
+            self.end = self.end or line.number
         entry = _ENTRY.match(line.text)
         value = number(entry[2] or entry[4]) if entry else None
         if entry and value is not None:
-            self.values.setdefault(entry[1] or entry[3], value)
+            self.values.setdefault(entry[1] or entry[3], (value, line.number))
 
     def finish(self) -> None:
         """Writes the result that was read last."""
-        line, values, rows = self.head, self.values, self.rows
-        if line is None:
+        head, rows = self.head, self.rows
+        if head is None:
             return
         self.head = None
+        values = {name: value for name, (value, _) in self.values.items()}
         step, time_s = values.get(_STEP), values.get(_TIME, math.nan)
-        if step is None or not step.is_integer() or not 0 <= time_s < math.inf:
-            if not self.ended:  # before the first iteration a result names its trial alone
-                rows.problem(line.number, _CUT, line.text)
+        if not self.end or step is None or not step.is_integer() or not 0 <= time_s < math.inf:
+            if not self.end or step is not None:  # before the first iteration a result names its trial alone
+                rows.problem(self.last, _CUT, head.text)
             return
         current = rows.part
         rows.part = self.parts.setdefault(self.trial, max(self.parts.values()) + 1 if self.parts else current)
-        whose = line.rank, line.location
+        whose = head.rank, head.location
         samples = next((values[name] for name in _SAMPLES if values.get(name)), None)
         rows.add(
-            "steps", line.number, attempt=rows.attempt_of(line.number, int(step), *whose, step_s=time_s).attempt,
-            rank=line.rank, place=line.location, phase="train", step=int(step), step_s=time_s, averaged_steps=1,
+            "steps", self.end, attempt=rows.attempt_of(self.end, int(step), *whose, step_s=time_s).attempt,
+            rank=head.rank, place=head.location, phase="train", step=int(step), step_s=time_s, averaged_steps=1,
             value_kind="instant", samples=samples, loss=next((values[name] for name in _LOSSES if name in values), None),
         )  # fmt: skip
-        named = [(name, value, "s" if name.endswith("_s") else None) for name, value in values.items()]
-        rows.metrics(line.number, *whose, int(step), [one for one in named if one[0] not in _IDLE])
-        rows.param("framework", "ray", line.number)
+        for name, (value, number_of_line) in self.values.items():
+            if name not in _IDLE:
+                unit = "s" if name.endswith("_s") else None
+                rows.metric(max(self.end, number_of_line), *whose, int(step), name, value, unit)
+        rows.param("framework", "ray", head.number)
         rows.part = current
