@@ -10,15 +10,18 @@ BIN := $(VENV)/bin
 demo: $(VENV)/installed
 	$(BIN)/scalelens demo -o demo-output
 
+# Three at once also on two cores, since some tests wait for processes that they started.
+WORKERS ?= 3
+
 test: $(VENV)/tested
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # Each in an environment of its own: the oldest packages that pyproject.toml admits, and the newest that there are.
 test-oldest test-newest: test-%:
 	$(PYTHON) -m venv --clear .venv-$*
 	$(PYTHON) tests/minima.py pyproject.toml > .venv-$*/minima.txt
 	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check $(if $(filter oldest,$*),--constraint .venv-$*/minima.txt) --editable . --requirement requirements-test.txt
-	.venv-$*/bin/python -m pytest -n 2 --dist worksteal
+	.venv-$*/bin/python -m pytest -n $(WORKERS) --dist worksteal
 
 nightly: $(VENV)/tested test-oldest test-newest
 	$(BIN)/python -m pytest -m slow
