@@ -26,6 +26,7 @@ from scalelens.parsing.archives import open_members
 from scalelens.parsing.dispatch import LineDispatcher
 from scalelens.parsing.format_file import name_of, samples
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.sensor_words import scope_of_words
 from scalelens.parsing.source import MOST_RATIO, RATIO_FROM, Source, open_source
 from test_warehouse import write_log
 
@@ -297,6 +298,17 @@ def test_no_line_costs_more_than_its_length(module: ModuleType) -> None:
     for way in slow:
         short, long = (min(seconds(way, size) for _ in range(3)) for size in (2_000, 16_000))
         assert long < 30 * short, f"{way[0]!r} and {way[1]!r} again and again: {short:.3f} s, then {long:.3f} s"
+
+
+def test_the_words_of_a_long_name_cost_no_more_than_its_length() -> None:
+    def seconds(size: int) -> float:
+        name = "GPU" + "-000000000001" * (size // 13)
+        begin = time.process_time()
+        assert scope_of_words(name) == "gpu"
+        return time.process_time() - begin
+
+    short, long = (min(seconds(size) for _ in range(5)) for size in (4_000, 64_000))
+    assert long < 60 * short, f"{short:.4f} s, then {long:.4f} s"
 
 
 def test_what_a_format_holds_at_once_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

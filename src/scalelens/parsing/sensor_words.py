@@ -29,6 +29,7 @@ _SCOPES = tuple(
     )
 )  # fmt: skip
 
+_LONGEST = 300  # characters; names of sensors are shorter
 _UNIT_AT_END = re.compile(r"(?<=[a-z]{3})(?=(?:[mku]?[WJ]|[mk]?Wh)\Z)")
 _NEW_WORD = re.compile(r"(?<=[a-z0-9]{2})(?=[A-Z])|(?<=[A-Z]{2})(?=[A-Z][a-z])")
 
@@ -44,7 +45,8 @@ def names_part(text: str) -> bool:
 
 
 def scope_of_words(text: str) -> str | None:
-    """The scope that a name says; None where it says none."""
+    """The scope that a name says; None where it says none.  Of a long text its beginning counts."""
+    text = text[:_LONGEST]
     if is_rail(text):
         return scope_of_rail(text)
     plain = re.sub(r"[_\d]+", " ", text.lower()).strip()
