@@ -8,7 +8,7 @@ Source: ncu --csv: a header after lines such as ==PROF==, then a line for each m
 
 A metric is named `METRIC of KERNEL`, and each launch has its own.  Its unit is that of its line or column: ncu scales
 each value by itself.  ncu locks the clocks and runs a kernel several times, so that a duration is not that of the kernel
-in its run: nothing becomes a time of a step or an event.  Lines of rules have no metric; values that are no number and
+in its run: nothing becomes a time of a step or an event.  Lines of rules have no metric; values that are not numbers and
 the attributes of the device are left out.  A line may lack the columns of rules at its end.
 
 Numbers are written as the locale has them, 1,234.5 or 1.234,5.  All numbers of the file decide which it is; where none

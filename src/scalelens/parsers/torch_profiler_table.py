@@ -5,11 +5,11 @@ Versions: PyTorch 1.7 to 2.13
 Yields: metrics
 Source: torch/autograd/profiler_util.py, _build_table()
 
-Each row becomes metrics named `WHAT of operator NAME`, in seconds and bytes: how often it ran, the time of its own and
-with what it called, on the host and on the device, and the memory.  `device` stands for CUDA, XPU, HPU, MTIA and the
+Each row becomes metrics named `WHAT of operator NAME`, in seconds and bytes: how often it ran, its own time and its
+time with all that it called, on the host and on the device, and the memory.  `device` stands for CUDA, XPU, HPU, MTIA and the
 like.  Shapes of inputs, where the rows were grouped by them, stand after the name.  Percentages and means are left out,
 as they follow.  Zeros are left out.  A name that the table cut ends in `...`; two rows may have one name.  The totals
-below the table are metrics, too.  A sum over all traced steps is no time of a step.
+below the table are metrics, too.  A sum over all traced steps is not the time of a step.
 
 Samples:
     Self CPU time total: 282.021ms
