@@ -98,6 +98,7 @@ def connect_to(
     connection.execute(
         "SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; SET autoload_known_extensions = false; "
         "SET parquet_metadata_cache = true; "  # segments never change
+        "SET asof_loop_join_threshold = 0; "  # DuckDB's guess of how few rows there are is often wrong: then it is slow
         "SET enable_progress_bar = false"  # it would stand in the answer, where DuckDB takes a worker for a terminal
     )
     plan_quickly(connection, is_little)
