@@ -41,12 +41,13 @@ def files_of(folder: Path, suffix: str) -> dict[str, Path]:
     for top, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
-            if not name.endswith(suffix):
+            stem, ending = os.path.splitext(name)
+            if ending != suffix:
                 continue
             path = Path(top, name)
-            if other := files.get(path.stem):
+            if other := files.get(stem):
                 raise UserError(f"{path} and {other} have the same name", "rename one of them")
-            files[path.stem] = path
+            files[stem] = path
     return files
 
 

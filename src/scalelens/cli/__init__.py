@@ -15,6 +15,7 @@ from typing import Any
 
 import typer
 
+from scalelens import ending
 from scalelens.cli.output import discard_stdout, errors, say
 from scalelens.cli.pasting import in_warehouse
 from scalelens.cli.plain_arguments import Command, Group
@@ -100,11 +101,12 @@ def scalelens(
 
 def run() -> None:
     """The command `scalelens`: runs the command line, and ends the process with its exit code."""
+    ending.is_near = sys.argv[1:2] in (["query"], ["sql"])
     try:
         main()
-    except SystemExit as ending:
-        if isinstance(ending.code, int):
-            end_process(ending.code)
+    except SystemExit as end:
+        if isinstance(end.code, int):
+            end_process(end.code)
         raise
 
 
@@ -131,7 +133,7 @@ def _run() -> None:
         errors.print(f"scalelens: {refusal_of(error)}", markup=False)
         discard_stdout()
         sys.exit(2)
-    except SystemExit as ending:
-        if ending.code == 130:  # typer's code for ^C
+    except SystemExit as end:
+        if end.code == 130:  # typer's code for ^C
             errors.print("interrupted; what was committed is kept, run the same command again to go on")
         raise

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 
-from scalelens import catalog
+from scalelens import catalog, ending
 from scalelens.database import views
 from scalelens.database.errors import SegmentError
 from scalelens.database.macros import add_macros
@@ -38,14 +38,20 @@ _FOR_MANY_ROWS = (
     "statistics_propagation", "top_n_window_elimination", "window_self_join",
 )  # fmt: skip
 
-_open: "weakref.WeakSet[duckdb.DuckDBPyConnection]" = weakref.WeakSet()
+# Open connections, each with the folder that DuckDB makes for its temporary files if it needs one.
+_open: "weakref.WeakKeyDictionary[duckdb.DuckDBPyConnection, str]" = weakref.WeakKeyDictionary()
+_kept: list[duckdb.DuckDBPyConnection] = []
 
 
 @atexit.register
 def _close() -> None:
-    """Closes what is open when the process ends, so that DuckDB removes its temporary files."""
-    for connection in list(_open):
-        connection.close()
+    """Closes what is open when the process ends, where DuckDB has temporary files, so that it removes them.
+
+    Closing takes as long as opening, and the system takes back all the rest in any case.
+    """
+    for connection, folder in list(_open.items()):
+        if os.path.exists(folder):
+            connection.close()
 
 
 def connect(
@@ -87,14 +93,16 @@ def connect_to(
     is_little = closed and all(views.is_small(table, warehouse, records.batches) for table in stored)
     # A thread for each core takes longer to start, and to wait for, than a little work takes.
     connection = duckdb.connect(":memory:", config={"threads": "1"} if is_little else {})
-    _open.add(connection)
+    if ending.is_near:
+        _kept.append(connection)  # else it is closed when it is let go
     connection.execute(
         "SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; SET autoload_known_extensions = false; "
         "SET parquet_metadata_cache = true; "  # segments never change
+        "SET asof_loop_join_threshold = 0; "  # DuckDB's guess of how few rows there are is often wrong: then it is slow
         "SET enable_progress_bar = false"  # it would stand in the answer, where DuckDB takes a worker for a terminal
     )
     plan_quickly(connection, is_little)
-    bound_memory(connection)
+    _open[connection] = bound_memory(connection)
     try:
         create_tables(connection, warehouse, records, needed, copies_small=True, of_members=of_members)
     except duckdb.IOException as error:
@@ -112,22 +120,26 @@ def plan_quickly(connection: duckdb.DuckDBPyConnection, is_little: bool) -> None
     connection.execute(f"SET disabled_optimizers = '{','.join(sorted(off))}'")
 
 
-def bound_memory(connection: duckdb.DuckDBPyConnection, most_gib: float = _MEMORY_GIB) -> None:
+def bound_memory(connection: duckdb.DuckDBPyConnection, most_gib: float = _MEMORY_GIB) -> str:
     """Lets DuckDB hold so much; what a question needs beyond that goes into files, for as long as it is asked.
 
+    Returns the folder of these files, which DuckDB makes when it needs one.
     Raises UserError where the environment variable SCALELENS_MEMORY says another size that is none.
     """
     with contextlib.suppress(OSError):  # no folder for such files: DuckDB then makes one here, if it comes to that
         folder = os.path.join(tempfile.gettempdir(), f"scalelens-{uuid.uuid4().hex}")
         connection.execute(f"SET temp_directory = {sql_text(folder)}")
     limit = os.environ.get("SCALELENS_MEMORY")
-    given = connection.execute("SELECT current_setting('memory_limit')").fetchall()[0][0].split()
-    if not limit and given[1] in ("KiB", "MiB", "GiB") and float(given[0]) * _UNITS[given[1]] <= most_gib:
-        return  # of a small machine, or of a job's cgroup
-    try:
-        connection.execute(f"SET memory_limit = {sql_text(limit or f'{most_gib}GiB')}")
-    except duckdb.Error:
-        raise UserError(f"SCALELENS_MEMORY={limit} is not a size", "write for example 16GB") from None
+    asked = "SELECT current_setting('memory_limit'), current_setting('temp_directory')"
+    ((given, folder),) = connection.execute(asked).fetchall()
+    size, unit = given.split()
+    is_little = unit in _UNITS and float(size) * _UNITS[unit] <= most_gib  # a small machine, or a job's cgroup
+    if limit or not is_little:
+        try:
+            connection.execute(f"SET memory_limit = {sql_text(limit or f'{most_gib}GiB')}")
+        except duckdb.Error:
+            raise UserError(f"SCALELENS_MEMORY={limit} is not a size", "write for example 16GB") from None
+    return str(folder)
 
 
 def create_tables(

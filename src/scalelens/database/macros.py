@@ -22,7 +22,7 @@ from scalelens.database import views
 from scalelens.database.stand_ins import BUILTIN, SHARED, USERS, in_place_of, users_sql
 from scalelens.database.texts import sql_text
 from scalelens.errors import UserError
-from scalelens.folders import cache_folder
+from scalelens.folders import cache_folder, files_of
 from scalelens.queries.header import QUERIES_FOLDER, Query, is_builtin, names_in
 from scalelens.queries.load import load
 from scalelens.queries.old_columns import selected_columns
@@ -126,7 +126,7 @@ def _is_ours_alone(path: Path) -> bool:
 def digest_of_queries() -> str:
     """Digest of the files that macros are made of."""
     hashed = hashlib.blake2b(digest_size=8)
-    written = (*QUERIES_FOLDER.rglob("*.sql"), views.STEP_TIMES, Path(views.__file__), _SCALAR_MACROS)
+    written = (*files_of(QUERIES_FOLDER, ".sql").values(), views.STEP_TIMES, Path(views.__file__), _SCALAR_MACROS)
     for path in sorted(written, key=lambda path: path.name):
         hashed.update(f"{path.name}\n".encode() + path.read_bytes())
     return hashed.hexdigest()

@@ -107,7 +107,7 @@ def inferred_params() -> str:
     counts = [*_COUNTS_OF_A_BATCH, *accumulation]
     sources = {"micro_batch": "micro_batch_size", "batch": "batch_per_device"}
     return Template(_INFERRED.read_text(encoding="utf-8")).substitute(
-        counts=", ".join(f"TRY_CAST({_value_of(key)} AS BIGINT)::DOUBLE AS {key}" for key in counts),
+        counts=", ".join(f"TRY_CAST(facts['{key}'] AS BIGINT)::DOUBLE AS {key}" for key in counts),
         sources=", ".join(
             f"any_value({{'file_id': file_id, 'part': part, 'line': line}}) FILTER (key = '{key}') AS source_of_{name}"
             for name, key in sources.items()

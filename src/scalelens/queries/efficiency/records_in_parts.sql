@@ -70,6 +70,8 @@ series AS (
             list(list_contains(coalesce(excluded_by, []), 'first_of_epoch')::INTEGER ORDER BY position),
             list((excluded_by IS NULL)::INTEGER ORDER BY position), 0.0) AS slow
     FROM records GROUP BY run_id),
+-- Without the lists, which each record would carry with it.
+usual AS (SELECT run_id, coalesce(slow.fast_s, median_s, any_s) AS usual_s FROM series),
 slow AS (
     SELECT run_id, unnest(slow.position) AS position, unnest(slow.period) AS period_steps, true AS is_slow FROM series),
 restarts AS (
@@ -77,7 +79,7 @@ restarts AS (
         ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS restart_step
     FROM records GROUP BY run_id, attempt),
 judged AS (
-    SELECT r.*, coalesce(slow.fast_s, median_s, any_s) AS usual_s, period_steps, coalesce(excluded_by, []) AS rules,
+    SELECT r.*, usual_s, period_steps, coalesce(excluded_by, []) AS rules,
         epoch_us(ts) / 1e6 AS ends, ends - lag(ends) OVER (PARTITION BY r.run_id, r.attempt ORDER BY position)
             - step_s * stands_for AS since_s,
         CASE WHEN 'evaluation' IN rules OR is_slow AND is_validated THEN 'validation'
@@ -86,7 +88,7 @@ judged AS (
             WHEN is_slow THEN 'slow tail' END AS part,
         CASE WHEN is_validated THEN 'validation' WHEN is_saved THEN 'checkpoints' END AS gap_part,
         CASE WHEN step > restart_step THEN least(1, (step - restart_step) / stands_for) ELSE 0 END AS thrown_away
-    FROM records AS r JOIN series USING (run_id) LEFT JOIN slow USING (run_id, position)
+    FROM records AS r JOIN usual USING (run_id) LEFT JOIN slow USING (run_id, position)
     LEFT JOIN logged_phases USING (run_id, position) LEFT JOIN restarts USING (run_id, attempt))
 SELECT run_id, attempt, epoch, step, stands_for, step_s * stands_for AS spent_s, wait_s * stands_for AS wait_s,
     CASE WHEN own_s > usual_s THEN part END AS part,

@@ -52,21 +52,25 @@ left_over AS (
     FROM facts AS r LEFT JOIN timed AS t USING (run_id) LEFT JOIN points AS p USING (run_id)
     LEFT JOIN rated AS l USING (run_id)
     WHERE r.run_id IN (FROM selected_runs(runs := runs)) AND r.run_id NOT IN (FROM compared)),
-pieces AS (
-    SELECT run_id, devices, global_batch_size, study,
-        list_filter(list_concat(string_split(held, ', '), string_split(held_of_model, ', ')), lambda x: x <> '') AS pieces
-    FROM points),
-nearest AS (
-    SELECT a.run_id, b.run_id AS other, a.study IS NOT DISTINCT FROM b.study AS is_one_study,
+-- Repeats have the same settings: held against each other once, and not run by run.
+settings AS (
+    SELECT devices, global_batch_size, study,
+        list_filter(list_concat(string_split(held, ', '), string_split(held_of_model, ', ')), lambda x: x <> '') AS pieces,
+        min(run_id) AS first_run, list(run_id) AS run_ids, bool_or(run_id IN (SELECT run_id FROM left_over)) AS has_left_over
+    FROM points GROUP BY ALL),
+nearest_settings AS (
+    SELECT a.run_ids, b.first_run AS other, a.study IS NOT DISTINCT FROM b.study AS is_one_study,
         list_sort(list_distinct(list_transform(list_concat(
             list_filter(a.pieces, lambda x: NOT list_contains(b.pieces, x)),
             list_filter(b.pieces, lambda x: NOT list_contains(a.pieces, x))),
             lambda x: split_part(x, ' ', 1)))) AS differs,
         a.global_batch_size / a.devices = b.global_batch_size / b.devices OR a.global_batch_size = b.global_batch_size
             AS is_one_batch
-    FROM pieces AS a JOIN left_over USING (run_id) JOIN pieces AS b ON a.devices <> b.devices
-    QUALIFY row_number() OVER (PARTITION BY a.run_id
-        ORDER BY len(differs) + (NOT is_one_batch)::INTEGER + (NOT is_one_study)::INTEGER, b.run_id) = 1)
+    FROM settings AS a JOIN settings AS b ON a.devices <> b.devices
+    WHERE a.has_left_over
+    QUALIFY row_number() OVER (PARTITION BY a.first_run
+        ORDER BY len(differs) + (NOT is_one_batch)::INTEGER + (NOT is_one_study)::INTEGER, b.first_run) = 1),
+nearest AS (SELECT * EXCLUDE (run_ids), unnest(run_ids) AS run_id FROM nearest_settings)
 SELECT l.run_id, l.name,
     CASE WHEN NOT is_measured AND other_metric IS NULL THEN if(l.run_id IN (FROM with_times),
             'every record that times a step is left out', 'no record times a step')
