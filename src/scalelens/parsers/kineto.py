@@ -219,6 +219,7 @@ class _Reading:
                 columns |= _arguments(kept, self.events.joined_args, self.known.rank)
                 self.has_links |= columns["correlation"].null_count < len(kept)
                 yield columns
+            del items, kept  # their memory serves for the next ones
 
     def goes_on(self, rows: Rows, known: _Surroundings) -> None:
         """What follows goes to the rows themselves, by what is known for certain."""
@@ -269,8 +270,9 @@ def _arguments(events: list[Event], joined: bytes | None, rank: int | None) -> E
     args = _decoded(events, joined)
     streams, correlations = [a.stream for a in args], [a.correlation for a in args]
     collectives, ranks = [a.collective for a in args], [a.rank for a in args]
-    if any(a.queue is not None for a in args):
-        streams = [a.queue if a.stream is None else a.stream for a in args]
+    queues = [a.queue for a in args]
+    if queues.count(None) < len(queues):
+        streams = [queue if stream is None else stream for stream, queue in zip(streams, queues, strict=True)]
     columns = {"stream": _integers(streams), "correlation": _integers(correlations)}
     of_file = pa.repeat(pa.scalar(rank, pa.int32()), len(events))
     is_merged = rank is None and ranks.count(None) < len(ranks)

@@ -141,8 +141,9 @@ class Trace:
                 passed, text = (left, memoryview(text)[: cut[1]]), text[cut[1] :]
                 continue
             items, text = self._decode(left, text, cut, final=block is None)
-            passed = (b"", memoryview(b""))
+            passed, left = (b"", memoryview(b"")), b""
             yield items
+            items = []  # their memory serves for the next ones
             if self.closed:
                 self.tail = text
                 for block in blocks:
