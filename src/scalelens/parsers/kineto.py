@@ -74,11 +74,16 @@ class _Args(msgspec.Struct, gc=False):
     queue: Any = msgspec.field(default=None, name="sycl queue")  # Intel's name for a stream
     correlation: Any = None
     collective: Any = msgspec.field(default=None, name="Collective name")
+    rank: Any = None
+
+
+class _Message(msgspec.Struct, gc=False):
+    """What else the arguments of a collective say."""
+
     group: Any = msgspec.field(default=None, name="Process Group Name")
     group_size: Any = msgspec.field(default=None, name="Group size")
     elements: Any = msgspec.field(default=None, name="In msg nelems")
     dtype: Any = None
-    rank: Any = None
 
 
 # NCCL's profiler plugin: pairs of begin and end in categories of its own.
@@ -91,8 +96,8 @@ _ASCEND = "what an Ascend NPU does has no category in this trace: queries over d
 _NO_ROWS = (
     "none of its events is complete, a pair of B and E, an instant or a counter: asynchronous events are not read"
 )
-_NOTHING = _Args()
-_ARGS = msgspec.json.Decoder(_Args)
+_NOTHING, _NO_MESSAGE = _Args(), _Message()
+_ARGS, _MESSAGES = msgspec.json.Decoder(_Args), msgspec.json.Decoder(_Message)
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -214,6 +219,7 @@ class _Reading:
                 columns |= _arguments(kept, self.events.joined_args, self.known.rank)
                 self.has_links |= columns["correlation"].null_count < len(kept)
                 yield columns
+            del items, kept  # their memory serves for the next ones
 
     def goes_on(self, rows: Rows, known: _Surroundings) -> None:
         """What follows goes to the rows themselves, by what is known for certain."""
@@ -262,22 +268,24 @@ def _facts(metadata: dict[str, Any], rows: Rows) -> None:
 def _arguments(events: list[Event], joined: bytes | None, rank: int | None) -> EventColumns:
     """Columns that come from the arguments of events, and the rank: that of the file, where it is known."""
     args = _decoded(events, joined)
-    streams, queues, correlations, collectives, _, _, _, _, ranks = zip(
-        *map(msgspec.structs.astuple, args), strict=True
-    )
+    streams, correlations = [a.stream for a in args], [a.correlation for a in args]
+    collectives, ranks = [a.collective for a in args], [a.rank for a in args]
+    queues = [a.queue for a in args]
     if queues.count(None) < len(queues):
-        streams = tuple(a.queue if a.stream is None else a.stream for a in args)
+        streams = [queue if stream is None else stream for stream, queue in zip(streams, queues, strict=True)]
     columns = {"stream": _integers(streams), "correlation": _integers(correlations)}
     of_file = pa.repeat(pa.scalar(rank, pa.int32()), len(events))
     is_merged = rank is None and ranks.count(None) < len(ranks)
     columns["rank"] = pa.array([json_integer(each, 32) for each in ranks], pa.int32()) if is_merged else of_file
     if collectives.count(None) < len(collectives):
-        args = [_NOTHING if a.collective is None else a for a in args]
+        messages = [
+            _NO_MESSAGE if of is None else _message(event) for event, of in zip(events, collectives, strict=True)
+        ]
         columns["collective"] = texts(collectives)
-        columns["process_group"] = texts([a.group for a in args])
-        columns["group_size"] = pa.array([json_integer(a.group_size, 32) for a in args], pa.int64())
-        columns["message_bytes"] = _integers([_message_bytes(a) for a in args])
-        columns["dtype"] = texts([a.dtype for a in args])
+        columns["process_group"] = texts([message.group for message in messages])
+        columns["group_size"] = pa.array([json_integer(message.group_size, 32) for message in messages], pa.int64())
+        columns["message_bytes"] = _integers([_message_bytes(message) for message in messages])
+        columns["dtype"] = texts([message.dtype for message in messages])
     return columns
 
 
@@ -301,8 +309,15 @@ def _readable(raw: msgspec.Raw | bytes) -> _Args:
         return _NOTHING
 
 
-def _message_bytes(args: _Args) -> int | None:
-    elements, size = json_integer(args.elements), _DTYPE_BYTES.get(str(args.dtype).lower())
+def _message(event: Event) -> _Message:
+    try:
+        return _MESSAGES.decode(event.args)
+    except UNREADABLE:
+        return _NO_MESSAGE
+
+
+def _message_bytes(message: _Message) -> int | None:
+    elements, size = json_integer(message.elements), _DTYPE_BYTES.get(str(message.dtype).lower())
     return None if elements is None or size is None else elements * size
 
 

@@ -13,6 +13,7 @@ Samples:
     {'GPU0': 312.5, 'GPU1': 298.125}
 """
 
+import itertools
 from collections.abc import Iterator
 
 from scalelens.parsing import lazy_re as re
@@ -32,10 +33,8 @@ _MOST_LINES = 66  # of the powers of a time
 
 
 def recognise(head: bytes, name: str) -> bool:
-    (_, first, _), (_, second, _), *_ = [
-        *_joined((k, line, True) for k, line in enumerate(head_lines(head))),
-        *_NOTHING,
-    ]
+    lines = _joined((k, line, True) for k, line in enumerate(head_lines(head)))
+    (_, first, _), (_, second, _) = itertools.islice(itertools.chain(lines, _NOTHING), 2)
     return bool(_TIME.fullmatch(first) and _POWERS.fullmatch(second))
 
 

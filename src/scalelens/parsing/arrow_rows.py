@@ -5,7 +5,6 @@ until there are many.  Only values that certainly fit into their columns are gat
 become Arrow with their file, so that what does not fit is reported with its file and line.
 """
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -109,7 +108,7 @@ def columns_of(rows: Sequence[Mapping[str, Any]]) -> Columns:
     names = [*rows[0]]
     try:
         if len(names) > 1 and all(len(row) == len(names) for row in rows):
-            return dict(zip(names, zip(*map(operator.itemgetter(*names), rows), strict=True), strict=True))
+            return {name: [row[name] for row in rows] for name in names}
     except KeyError:
         pass
     names = [*dict.fromkeys(name for row in rows for name in row)]

@@ -17,7 +17,7 @@ from msgspec import Meta
 
 from scalelens.parsing.source import Source
 
-_SLICE = 1 << 20  # bytes decoded at once
+_SLICE = 2 << 20  # bytes decoded at once
 _LARGEST = 1 << 18  # bytes of an event that is found where its neighbors are damaged
 LONGEST_HEAD = 64 << 20  # bytes of metadata before or after the events
 _TOKENS, _TOKENS_PER_BYTE = 100_000, 2  # of a damaged text that are looked at; a whole one has up to 0.3 a byte
@@ -141,8 +141,9 @@ class Trace:
                 passed, text = (left, memoryview(text)[: cut[1]]), text[cut[1] :]
                 continue
             items, text = self._decode(left, text, cut, final=block is None)
-            passed = (b"", memoryview(b""))
+            passed, left = (b"", memoryview(b"")), b""
             yield items
+            items = []  # their memory serves for the next ones
             if self.closed:
                 self.tail = text
                 for block in blocks:

@@ -39,7 +39,7 @@ from scalelens.tables import LONGEST_TEXT, RUN_FACTS, SCHEMAS, SMALL, TEXT
 BATCH = 20_000  # rows of one table that are gathered as Python objects before they become Arrow
 _MOST_LETTERS = 8 << 20  # of their names and arguments: a file may state one long text for each of many rows
 _LONG = ("name", "args")
-_ARROW_BATCH_BYTES = 2 << 20  # of rows that are gathered as Arrow columns
+_ARROW_BATCH_BYTES = 1 << 20  # of rows that are gathered as Arrow columns
 _UNFIT = (pa.ArrowException, ArithmeticError, TypeError, ValueError)  # raised for a value that a column cannot hold
 # Adds the columns of a table that follow from its other columns.
 _DERIVED: dict[str, Callable[[pa.RecordBatch], pa.RecordBatch]] = {"events": with_class}

@@ -52,7 +52,7 @@ class BatchWriter:
         self._pending: dict[str, list[pa.RecordBatch]] = {}  # rows of the next row group, by table
         self._pending_bytes: dict[str, int] = {}
         self._rows: dict[str, int] = {}  # number so far, by table
-        self._apart: dict[str, list[pa.Table]] = {table: [] for table in APART}  # rows of APART
+        self._apart: dict[str, list[pa.RecordBatch]] = {table: [] for table in APART}  # rows of APART
         self._thread = ThreadPoolExecutor(max_workers=1)
         self._being_written: Future[None] | None = None  # the row group that the thread has
 
@@ -81,19 +81,18 @@ class BatchWriter:
                 being_written.result()
 
     def _write_pending(self, table: str, pending: list[pa.RecordBatch]) -> None:
-        rows = pa.Table.from_batches(pending)
         if table in APART:
-            has_value = pc.is_valid(rows[APART[table]])
-            self._apart[table].append(rows.filter(has_value))
-            rows = rows.filter(pc.invert(has_value))
+            pending, apart = _parted(pending, APART[table])
+            self._apart[table] += apart
             if sum(part.nbytes for part in self._apart[table]) >= _GROUP_BYTES.get(table, ROW_GROUP_BYTES):
                 self._write_apart(table)
-        self._write_group(table, rows)
+        if pending:
+            self._write_group(table, pa.Table.from_batches(pending))
 
     def _write_apart(self, table: str) -> None:
         parts, self._apart[table] = self._apart[table], []
         if parts:
-            self._write_group(table, pa.concat_tables(parts))
+            self._write_group(table, pa.Table.from_batches(parts))
 
     def _write_group(self, table: str, rows: pa.Table) -> None:
         if not rows.num_rows:
@@ -161,6 +160,20 @@ class BatchWriter:
 
     def _temporary(self, table: str) -> Path:
         return self.warehouse.segments / f".{segment(table, self.id)}.tmp"
+
+
+def _parted(batches: list[pa.RecordBatch], column: str) -> tuple[list[pa.RecordBatch], list[pa.RecordBatch]]:
+    """Rows without a value in a column, and those with one.  Only batches that have both are copied."""
+    without, having = list[pa.RecordBatch](), list[pa.RecordBatch]()
+    for batch in batches:
+        nulls = batch[column].null_count
+        if 0 < nulls < batch.num_rows:
+            has_value = pc.is_valid(batch[column])
+            without.append(batch.filter(pc.invert(has_value)))
+            having.append(batch.filter(has_value))
+        else:
+            (without if nulls else having).append(batch)
+    return without, having
 
 
 def _size_of(rows: pa.RecordBatch) -> int:
