@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pytest
+import scipy.stats
 
 from little_warehouse import Warehouse
 
@@ -137,6 +138,47 @@ def test_of_devices_that_scatter_by_more_than_is_usual_no_second_one_is_named(
     slow = [said.get("slow", set()) | said.get("intermittent", set()) for said in named(warehouse, made)]
     assert sum(0 in ranks_named for ranks_named in slow) >= 90
     assert sum(bool(ranks_named - {0}) for ranks_named in slow) <= 5
+
+
+@pytest.mark.parametrize("jobs", [60, pytest.param(400, marks=pytest.mark.slow)])
+def test_two_that_are_slow_are_both_found_where_the_others_do_not_scatter_widely(
+    warehouse: Warehouse, jobs: int
+) -> None:
+    """By 15 % where devices differ by 1 %, by 30 % where they differ by 4 %; and nobody else."""
+    chance = np.random.default_rng([jobs, 2])
+    for scatter, by, found in ((0.01, 1.15, 0.95), (0.04, 1.3, 0.75)):
+        made = []
+        for _ in range(jobs):
+            levels = 1 + scatter * chance.standard_normal((16, 1))
+            made.append(levels * (1 + 0.01 * chance.standard_normal((16, 20))))
+            made[-1][:2] *= by
+        slow = [said.get("slow", set()) for said in named(warehouse, made)]
+        assert sum({0, 1} <= ranks for ranks in slow) >= found * jobs
+        assert sum(bool(ranks - {0, 1}) for ranks in slow) <= 0.05 * jobs
+
+
+@pytest.mark.parametrize(
+    ("jobs", "nodes"), [(60, 16), *(pytest.param(200, n, marks=pytest.mark.slow) for n in (8, 16))]
+)
+def test_of_nodes_that_scatter_one_is_slow_and_no_second_one(warehouse: Warehouse, jobs: int, nodes: int) -> None:
+    """Nodes of four that differ by 4 %, with a tail to slow ones (Moyal) and without."""
+    chance = np.random.default_rng([jobs, nodes, 3])
+    for make, most in ((BETWEEN["normal"], 0.05), (moyal, 0.15)):
+        made = []
+        for _ in range(jobs):
+            of_nodes = (1 + 0.04 * make(chance, nodes)).repeat(4)[:, None]
+            made.append(of_nodes * job(chance, 4 * nodes, 20))
+            made[-1][:4] *= 1.3
+        named(warehouse, made, per_node=4)
+        rows = warehouse.ask("SELECT run_id, list(node) AS nodes FROM node_scores() WHERE is_slow GROUP BY run_id")
+        slow = [set(row["nodes"]) for row in rows]
+        assert sum("n0" in found for found in slow) >= 0.9 * jobs
+        assert sum(bool(found - {"n0"}) for found in slow) <= most * jobs
+
+
+def moyal(chance: np.random.Generator, size: int) -> Times:
+    values = scipy.stats.moyal.rvs(size=size, random_state=chance)
+    return np.asarray((values - scipy.stats.moyal.mean()) / scipy.stats.moyal.std())
 
 
 def test_the_device_times_of_our_own_runner_are_read(warehouse: Warehouse) -> None:

@@ -584,6 +584,17 @@ def test_cause_of_being_late(warehouse: Warehouse, works: Callable[[int], Work],
     assert set(said.values()) == {("ordinary", None)}
 
 
+def test_to_be_last_of_two_in_half_of_the_cases_is_chance(warehouse: Warehouse) -> None:
+    """Of 16 ranks in pairs each is last at half of its collectives; one in 16 would be so seldom."""
+    chance = np.random.default_rng(4)
+    late_run(
+        warehouse, lambda rank: {"host": chance.exponential(0.3), "compute": 1.0}, [(k, k + 1) for k in range(0, 16, 2)]
+    )
+    rows = warehouse.ask("FROM late_ranks()")
+    assert sum(row["times_last"] >= row["collectives"] / 2 for row in rows) >= 8
+    assert not [row["rank"] for row in rows if row["cause"]] and min(row["q"] for row in rows) > 0.05
+
+
 def test_a_slow_gpu_is_late_as_well_and_called_slow(warehouse: Warehouse) -> None:
     late_run(warehouse, lambda rank: {"compute": 1.5 if rank == 3 else 1.0})
     said = verdicts(warehouse)

@@ -32,6 +32,28 @@ def test_order_does_not_matter_and_one_alone_has_no_p() -> None:
     assert np.isnan(standing(np.ones(1), 0.0, np.ones(1, bool)).p).all()
 
 
+def test_the_gap_below_is_judged_by_those_below_it() -> None:
+    levels = np.array([1.3, 0.99, 1.0, 5.0, 1.02, 1.25, 0.98])
+    below = np.array([0.98, 0.99, 1.0, 1.02])
+    typical = levels < 5  # the one that is not counts for nothing
+    found = standing(levels, 0.0, typical).gap_p
+    assert found[5] == pytest.approx(stats.f.sf((1.25 - 1.02) / below.std(ddof=1), 2, 6))
+    assert found[0] == pytest.approx(stats.f.sf(0.05 / np.append(below, 1.25).std(ddof=1), 2, 8))
+    assert np.isnan(found[[1, 3, 6]]).all()  # below two there is no scatter
+    assert standing(np.array([1, 1, 1.5, 1.5, 1]), 0.0, np.ones(5, bool)).gap_p[2:4].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(("make", "most"), [("standard_normal", 0.03), ("standard_exponential", 0.17)])
+@pytest.mark.parametrize("ranks", [7, 16, 64])
+def test_the_largest_of_alike_seldom_leaves_a_wide_gap(ranks: int, make: str, most: float) -> None:
+    draw = getattr(np.random.default_rng(ranks), make)
+    wide = 0
+    for _ in range(4000):
+        levels = 1 + 0.03 * draw(ranks)
+        wide += standing(levels, 0.0, np.ones(ranks, bool)).gap_p[np.argmax(levels)] < 0.05
+    assert wide / 4000 <= most
+
+
 def test_true_spread_covers_what_was_planted() -> None:
     chance = np.random.default_rng(5)
     planted, noise, covered = 0.02, 0.01, 0

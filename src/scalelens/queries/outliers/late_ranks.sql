@@ -3,7 +3,7 @@
 -- Answers: Why does a rank arrive late at collectives?
 --   Because of its GPU, its host, its data, the network, or a rank that it waits for itself?
 --   A rank is late if it arrives last at half of its collectives or more (too often for chance: q below 0.05, by the
---   binomial distribution at one in n for n ranks, adjusted after Benjamini and Hochberg), the waiting that it causes
+--   binomial distribution at one in n for a collective of n ranks, adjusted after Holm), the waiting that it causes
 --   is at least 2/n of all waiting (3/4 is always enough), and its lateness is at least 1 % of its steps.
 --   Lateness is how much later it arrives than the last but one, summed over its collectives in the group where that
 --   sum is largest.  Three things are compared with it: how much longer than the median of that group's other ranks it
@@ -16,11 +16,12 @@
 --
 -- Formula:
 --   lateness = sum over the collectives of a group of arrival - arrival of the last but one, where it comes last alone.
---   p = P(X >= times_last), X binomial with 1 / n for n ranks; q after Benjamini and Hochberg.
+--   p = P(X >= times_last), X binomial with the mean of 1 / n over its collectives, each of n ranks; q after Holm.
 --   network: (t - m) / max(1.4826 MAD, 2 % of m) above 3.5 and t > 1.1 m, with t the group's time for a message and m
 --   the median of the groups.
 --
--- Reference: Benjamini and Hochberg, J. Royal Statistical Society B 57, 1995.
+-- Reference: Hoeffding, Annals of Mathematical Statistics 27, 1956 (the binomial distribution has the heavier tail than
+--   collectives of several sizes); Holm, Scandinavian J. Statistics 6, 1979.
 --
 -- Assumptions: The clocks of the hosts are equal, or corrected by clock_offsets.
 --
@@ -59,7 +60,7 @@ arrivals AS MATERIALIZED (
     FROM collective_arrivals(runs := runs, tolerance_us := tolerance_us) WHERE ranks > 1),
 skew AS (
     SELECT run_id, rank, count(*) AS collectives, count(*) FILTER (WHERE is_last) AS times_last,
-        sum(blame_ns) AS blame_ns
+        sum(blame_ns) AS blame_ns, avg(1 / ranks) AS by_chance
     FROM arrivals GROUP BY run_id, rank),
 in_group AS (
     SELECT run_id, process_group, rank, sum(duration_ns) / 1e9 AS busy_s, sum(margin_ns) / 1e9 AS lateness_s
@@ -101,11 +102,11 @@ networks AS (
 tested AS (
     SELECT *, times_last / collectives AS last_share,
         blame_ns / nullif(sum(blame_ns) OVER (PARTITION BY run_id), 0) AS blame_share,
-        binomial_tail(times_last, collectives, 1 / count(*) OVER (PARTITION BY run_id)) AS p,
+        binomial_tail(times_last, collectives, by_chance) AS p,
         count(*) OVER (PARTITION BY run_id) AS n_ranks
     FROM skew),
 adjusted AS (
-    SELECT run_id, unnest(list(rank)) AS rank, unnest(benjamini_hochberg(list(p))) AS q FROM tested GROUP BY run_id),
+    SELECT run_id, unnest(list(rank)) AS rank, unnest(holm(list(p))) AS q FROM tested GROUP BY run_id),
 judged AS (
     SELECT t.*, e.* EXCLUDE (run_id, rank), network_ratio, q, lateness_s / nullif(step_s, 0) AS late_share
     FROM tested AS t JOIN adjusted USING (run_id, rank) LEFT JOIN explained AS e USING (run_id, rank)

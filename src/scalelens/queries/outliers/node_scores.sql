@@ -4,18 +4,20 @@
 --   The level of a node is that of its middle rank, the faster one of two: it is high if more than half of its ranks
 --   are slow.  Nodes with two ranks or more are compared within a pipeline stage.  p comes from a moderated t-test
 --   against the other nodes, with 2 % and the scatter of the ranks as the spread that is expected between nodes
---   (statistics/peers.py); q is adjusted for all nodes of the run.
---   A node is slow if it is longer by the threshold, q is below 0.03 and, with three nodes or more, z is above 2.  With
---   two nodes, the slower one is slow compared with the other.
+--   (statistics/peers.py); q is adjusted for all nodes of the run.  Holm's correction keeps a node that is slow
+--   beyond doubt from making it easier for a second one; and a second one has to stand apart from those below it, as a
+--   second rank has to (apart_p, work_scores).
+--   A node is slow if it is longer by the threshold, q is below 0.03, apart_p below 0.05 and, with three nodes or more, z
+--   is above 2.  With two nodes, the slower one is slow compared with the other.
 --
 -- Formula:
 --   level = median over its ranks of each rank's median over the steps of x, with x its compute time over the median of
 --   the stage; ratio = level / median of the other nodes.
 --   p: moderated t-test, variance (8 (0.02^2 + e^2) + S) / (8 + f), with S the squares and f the degrees of freedom of
---   the other nodes, e the standard error of a level.  q after Benjamini and Hochberg.
+--   the other nodes, e the standard error of a level.  q after Holm.
 --
--- Reference: Smyth, Statistical Applications in Genetics and Molecular Biology 3(1), 2004; Benjamini and Hochberg,
---   J. Royal Statistical Society B 57, 1995.  statistics/peers.py.
+-- Reference: Smyth, Statistical Applications in Genetics and Molecular Biology 3(1), 2004; Holm, Scandinavian
+--   J. Statistics 6, 1979.  statistics/peers.py.
 --
 -- Assumptions: Nodes of one stage have the same work, and devices of one model differ by about 2 %.
 --
@@ -39,6 +41,8 @@
 --   z           DOUBLE     how far its level stands out among the nodes
 --   p           DOUBLE     probability of being so far above the others by chance
 --   q           DOUBLE     p adjusted for all nodes of the run
+--   apart_p     DOUBLE     probability that the nodes that are no faster lie so far above the next one by chance; 0 for
+--                          the slowest, NULL where q is 0.03 or more
 --   is_slow     BOOLEAN    whether it is slow by the rule above
 WITH
 levels AS (
@@ -59,11 +63,15 @@ standings AS (
     FROM with_peers WHERE compared > 1 GROUP BY run_id, stage),
 adjusted AS (
     SELECT run_id, unnest(list(stage)) AS stage, unnest(list(node)) AS node, unnest(list(others)) AS others,
-        unnest(benjamini_hochberg(list(others.p))) AS q
+        unnest(holm(list(others.p))) AS q
     FROM standings GROUP BY run_id)
 SELECT run_id, c.stage, node, ranks, compared, level / others.middle AS ratio, z, others.p AS p, q,
-    level >= others.middle * (1 + threshold) - least(noise, threshold / 4) AND q < 0.03
-        AND (compared = 2 OR z > 2) AS is_slow
+    CASE WHEN q < 0.03 THEN if(rank() OVER slowest_first = 1, 0, coalesce(min(others.gap_p) OVER fastest_first, 1))
+        END AS apart_p,
+    coalesce(level >= others.middle * (1 + threshold) - least(noise, threshold / 4) AND q < 0.03 AND apart_p < 0.05
+        AND (compared = 2 OR z > 2), false) AS is_slow
 FROM with_peers AS c JOIN adjusted AS a USING (run_id, node)
 WHERE a.stage IS NOT DISTINCT FROM c.stage
+WINDOW slowest_first AS (PARTITION BY run_id, c.stage, q < 0.03 ORDER BY level DESC),
+    fastest_first AS (PARTITION BY run_id, c.stage, q < 0.03 ORDER BY level)
 ORDER BY run_id, stage, ratio DESC, node
