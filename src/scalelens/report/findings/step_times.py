@@ -15,12 +15,12 @@ GLANCE = ("run_id", "n_steps", "step_s", "p95_s", "p99_s", "mean_s", "samples_pe
           "value_kinds", "note")  # fmt: skip
 CHARTS = ("batch_cdf", "throughput", "step_times")
 NUMBER_PLACE = 50
-_FEWEST = 5  # step times that a distribution needs to say more than they do one after the other
+FEWEST_TIMES = 5  # step times that a distribution needs to say more than they do one after the other
 
 
 def charts(rows: "pl.DataFrame") -> tuple[str, ...]:
     most = rows["n_steps"].max()
-    return CHARTS if most is None or most >= _FEWEST else ("step_times", *CHARTS)  # type: ignore[operator]
+    return CHARTS if most is None or most >= FEWEST_TIMES else ("step_times", *CHARTS)  # type: ignore[operator]
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
