@@ -124,6 +124,24 @@ def test_a_refusal_names_a_run_that_the_chart_can_draw(tmp_path: Path, monkeypat
     assert offered and invoke(f'plot contention runs="{offered[1]}" -o contention.pdf').exit_code == 0
 
 
+@pytest.mark.parametrize(("names", "beginning"), [(["one"], "Sums over"), (["one", "two"], "one. Sums over")])
+def test_a_figure_of_one_run_names_it_where_there_are_more(
+    names: list[str], beginning: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "dur": 8.0, "args": {"device": 0}}
+    for name in names:
+        events = [kernel | {"ts": 10.0 * k, "dur": float(len(name))} for k in range(4)]
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.json").write_text(
+            json.dumps({"schemaVersion": 1, "of": name, "traceEvents": events})
+        )
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest .").exit_code == 0
+    assert invoke("plot kernel_summary runs=one -o k.json").exit_code == 0
+    description = json.loads(Path("k.json").read_text())["description"]
+    assert description.startswith(f"{beginning} 1 whole trace."), description
+
+
 def _refuse_one(rows: pl.DataFrame) -> None:
     if rows["name"][0] == "one":
         raise UserError("nothing to draw")

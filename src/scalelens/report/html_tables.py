@@ -19,7 +19,7 @@ def table(given: ReportTable, label: str = "Table") -> str:
     shown = "\n".join(_block(block, label) for block in given.blocks)
     n_shown = sum(len(one.columns[0].texts) for one in given.blocks if one.columns)
     rest = given.n_rows - n_shown
-    more = f'<p class="remark">{rest:,} more rows, or rows that are alike (×).</p>' if rest > 0 else ""
+    more = f'<p class="remark">{rest:,} more rows, each like one above (×) or not shown.</p>' if rest > 0 else ""
     return shown + more
 
 

@@ -40,5 +40,9 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
     return few(result)
 
 
+def run_to_draw(rows: "pl.DataFrame") -> str:
+    return str(rows["run_id"][0])
+
+
 def nothing(rows: "pl.DataFrame") -> str:
     return "No device trace shows what launched its work."

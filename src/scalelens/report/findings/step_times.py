@@ -35,13 +35,23 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
     elif timed.height > 1:
         text += " in each"
     sure = (timed["interval_kind"] == "ci95").sum()
-    ranges = timed.height - sure
     doubt = (
         f"{plural(int(timed['n_steps'].sum()), 'step record')}, {int(timed['n_excluded'].sum() or 0):,} left out. "
-        f"A 95 % interval can be given for {plural(int(sure), 'run')}, a range for {ranges}. "
-        "Runs with other batches or settings are not comparable by their step time."
+        f"{_intervals(int(sure), timed.height)}"
     )
+    if timed.height > 1:
+        doubt += " Runs with other batches or settings are not comparable by their step time."
     return [FindingSentence(f"{text}.", doubt)]
+
+
+def _intervals(sure: int, runs: int) -> str:
+    """How many of the runs have an interval, and what the others have."""
+    if sure == runs:
+        return "The median has a 95 % interval." if runs == 1 else "Each median has a 95 % interval."
+    if not sure:
+        which = "The run is not" if runs == 1 else "No run is"
+        return f"{which} long and steady enough for a 95 % interval: a range is given."
+    return f"{plural(sure, 'run')} with a 95 % interval, {runs - sure} with a range."
 
 
 def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
