@@ -580,7 +580,7 @@ def test_an_interrupt_ends_at_once_and_keeps_what_was_committed(tmp_path: Path, 
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate()
     assert (process.returncode, out) == (130, "")
-    assert re.fullmatch(r"interrupted; what was committed is kept[^\n]*\n", err), err
+    assert re.fullmatch(r"interrupted; committed work is kept[^\n]*\n", err), err
     found = answer(home, "SELECT count(*) FROM steps GROUP BY file_id").fetchall()
     assert set(found) == {(200,)}
     assert len(found) < count, "it went on"

@@ -104,13 +104,13 @@ def test_sentence_of_a_slow_rank() -> None:
         "Rank 17 on n0042 of job A computes 14 % longer than its peers, in 96 % of its steps. Cause: its GPU."
     ]
     assert said[0].weight == pytest.approx(0.14)
-    assert said[0].doubt == "50 steps, compared with 63 other ranks; by accident in 0.1 % of such jobs."
+    assert said[0].doubt == "50 steps, compared with 63 other ranks; by chance in 0.1 % of such jobs."
     brief = pl.DataFrame([row | {"q": 1e-9, "n_steps": 1, "peers": 2}])
     assert not outliers.sentences(brief, NAMES), "jitter of one step passes for slowness"
     assert outliers.nothing(brief) == "1 rank stood out in fewer than 5 steps, which is too few to tell."
     said = outliers.sentences(brief.with_columns(ratio=1.4), NAMES)
     assert said[0].doubt == (
-        "1 step, too few to be sure, compared with 1 other rank; by accident in less than 0.1 % of such jobs."
+        "1 step, too few to be sure, compared with 1 other rank; by chance in less than 0.1 % of such jobs."
     )
     late = row | {"verdict": "late", "cause": "host", "q": 1.0, "evidence": "last at 21 of 21 collectives"}
     said = outliers.sentences(pl.DataFrame([late]), NAMES)

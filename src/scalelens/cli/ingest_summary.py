@@ -25,7 +25,7 @@ _REASONS_SHOWN = 5  # of one status
 def summarise(report: "IngestReport", warehouse: Path, dry_run: bool) -> None:
     """Prints the whole summary."""
     if not (report.entries or report.unreadable or report.unchanged):
-        errors.print("there are no files in what was named")
+        errors.print("the named paths contain no files")
     _print_formats(report.entries, dry_run)
     _print_columns(report.entries)
     _print_not_understood(report.entries)

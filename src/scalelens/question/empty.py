@@ -45,7 +45,7 @@ class _Reason(NamedTuple):
         return f"for {self.one_run}, {self.remedy}" if self.one_run else self.remedy
 
 
-NO_RECORD = "there is nothing to report, or no record has what this needs"
+NO_RECORD = "nothing to report, or no record has what this query needs"
 
 
 def reasons(session: Session, question: Question) -> list[_Reason]:
