@@ -42,7 +42,7 @@ def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
         return None
     share = sum(rows["compute_ns"].to_list()) / span_ns
     traces = f"of {plural(rows.height, 'trace')} of {plural(rows['run_id'].n_unique(), 'run')}"
-    return KeyNumber(percent(share), "of the traced time in computation", traces)
+    return KeyNumber(percent(share), "of the traced time spent computing", traces)
 
 
 def run_to_draw(rows: "pl.DataFrame") -> str:
