@@ -485,6 +485,8 @@ def test_control_characters_are_seen() -> None:
 def test_rows_without_room_are_counted() -> None:
     shown = GlanceBlock("", [TableColumn("run_id", "run", ["a"] * MOST_ROWS, False)], {}, MOST_ROWS)
     assert "7 more rows" in table(ReportTable([shown], MOST_ROWS + 7, "FROM runs"))
+    in_remarks = GlanceBlock("outcome time_limit", [], {"the log says so": ["a", "b"]}, 2)
+    assert "more rows" not in table(ReportTable([in_remarks], 2, "FROM runs")), "those that a remark names are there"
 
 
 @pytest.mark.parametrize("files", [pytest.param({}, marks=pytest.mark.slow), {"notes.md": "# Notes\n", "core": "\0\1"}])

@@ -18,7 +18,12 @@ _STATUSES = {  # of files that are listed by name, with the words for each
     "duplicate": "duplicates",
 }  # fmt: skip
 _UNKNOWN = "of unknown outcome"
-_OUTCOMES = {"oom": "out of memory", "unknown": _UNKNOWN}  # in words, where they are not its own
+_OUTCOMES = {
+    "oom": "out of memory",
+    "time_limit": "at the time limit",
+    "error": "with an error",
+    "unknown": _UNKNOWN,
+}  # in words, where they are not its own
 _REASONS_SHOWN = 5  # of one status
 
 
