@@ -94,7 +94,7 @@ def _query(query: Query, example: str, about: str = "") -> Iterator[str]:
     columns = [(f"`{one.name}`", one.type, one.unit or "", cell(one.meaning)) for one in query.columns]
     yield table("column,type,unit,meaning", columns)
     yield f"Reads {', '.join(_link(source) for source in query.sources)}."
-    yield f" No rows? `scalelens query {query.when_empty}` says why.\n\n" if query.when_empty else "\n\n"
+    yield f" No rows? `scalelens query {query.explained_when_empty}` says why.\n\n" if query.when_empty else "\n\n"
 
 
 def _answers(query: Query) -> str:

@@ -90,6 +90,12 @@ def rates(folder: Path, name: str = "samples_per_s", devices: bool = True) -> No
         path.write_text("\n".join([f"step,{name},{','.join(facts)}", *rows]) + "\n")
 
 
+def one_rate(folder: Path) -> None:
+    rates(folder)
+    for size in (64, 512):
+        shutil.rmtree(folder / f"w{size}")
+
+
 def losses(folder: Path) -> None:
     (folder / "it's").mkdir(parents=True)
     (folder / "it's" / "train.csv").write_text("step,loss\n" + "".join(f"{k},{10 / k}\n" for k in range(1, 41)))
@@ -194,6 +200,11 @@ OBEYED = {
         NOT_COMPARED, r"or global_batch_size = \.\.\. where every size has the same", {"global_batch_size": 4096},
         (EFFICIENCY, [("strong", devices, 1) for devices in EFFICIENCIES]), choice=1,
     ),
+    "batch of one device": Advice(
+        lambda folder: write_log(folder / "w1" / "train.csv", 1.0, devices=1, **OF_ONE_MODEL), NOT_COMPARED,
+        r"^set global_batch_size = \.\.\. under \[facts\] in scalelens.toml$", {"global_batch_size": 256},
+        ("SELECT count(*) FROM runs WHERE global_batch_size = 256", [(1,)]),
+    ),
     "system": Advice(
         elsewhere, NOT_COMPARED, r'^set system = "\.\.\." under \[facts\]', {"system": "lumi"}, (EFFICIENCY, WEAK[:2])
     ),
@@ -244,6 +255,8 @@ LOOKED_AT = {
     ),
     "see exclusions": (all_left_out, "query batch_cdf", "FROM exclusions() WHERE rule = 'warmup'"),
     "see by which rule": (all_left_out, "query not_compared", "FROM exclusions() WHERE rule = 'warmup'"),
+    "see its step times": (one_size, "query not_compared metric=t_ep", "FROM batch_stats() WHERE step_s > 0"),
+    "see its rates": (one_rate, "query not_compared", "FROM throughput() WHERE printed_samples_per_s > 0"),
     "exclude=none includes them": (
         all_left_out, "query batch_stats", "FROM batch_stats(exclude := 'none') WHERE step_s > 0"
     ),
@@ -335,7 +348,8 @@ def test_what_was_typed_is_never_advised(run: Run, tmp_path: Path, kind: str, me
         if command := re.search(r"scalelens (.*)", line):
             words = shlex.split(command[1])
             assert words[0] == "identify" or words[-2:] == ["-w", str(home)]
-            assert run(*words).code == 0, words
+            asked = run(*words)
+            assert asked.code == 0 and len(asked.out.splitlines()) > 1, (words, asked)
 
 
 def texts_of_sql(code: str) -> list[str]:

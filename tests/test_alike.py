@@ -222,7 +222,7 @@ def test_differences_name_runs_on_both_sides(warehouse: Warehouse) -> None:
 
 @pytest.mark.parametrize(("facts", "reason", "remedy"), [
     ({"devices": None}, "no log states the number of devices", "devices = ... under [facts] in /s/scalelens.toml"),
-    ({"global_batch_size": None}, "no log states the global batch", "batch_per_device = ... under [facts] in scalelens.toml, the global batch over its 1 devices"),
+    ({"global_batch_size": None}, "no log states the global batch", "set global_batch_size = ... under [facts] in scalelens.toml"),
     ({}, "no other size was run", "run a second size with a batch of 8 per device, or with a global batch of 8"),
 ])  # fmt: skip
 def test_a_run_that_cannot_be_compared_says_what_is_missing(

@@ -442,7 +442,7 @@ def test_ingest_says_what_it_did_on_stderr(run: Run, logs: Path, tmp_path: Path)
     assert (ran.code, ran.out) == (0, "")
     assert re.search(r"megatron +2 ", ran.err)
     assert "notes.txt (no known format in it)" in ran.err
-    assert f"2 runs (2 unknown) in {tmp_path / 'w'}" in ran.err
+    assert f"2 runs of unknown outcome in {tmp_path / 'w'}" in ran.err
     assert "next: scalelens query runs_overview" in ran.err
     assert "\x1b" not in ran.err, "a progress bar is for people"
 
@@ -473,7 +473,7 @@ def test_files_that_were_not_read_for_one_reason_are_named_together(run: Run, tm
     for name in "abc":
         (tmp_path / f"{name}.txt").write_text(f"the notes of {name}\n")
     ran = run("ingest", tmp_path / "a.txt", tmp_path / "b.txt", tmp_path / "c.txt", "-w", tmp_path / "w")
-    assert "not understood  3   a.txt, b.txt and 1 more (no known format in it)\n" in ran.err
+    assert "not understood  3   a.txt, b.txt and c.txt (no known format in it)\n" in ran.err
 
 
 def test_ingest_again_says_that_nothing_changed(run: Run, logs: Path, tmp_path: Path) -> None:
@@ -580,7 +580,7 @@ def test_an_interrupt_ends_at_once_and_keeps_what_was_committed(tmp_path: Path, 
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate()
     assert (process.returncode, out) == (130, "")
-    assert re.fullmatch(r"interrupted; what was committed is kept[^\n]*\n", err), err
+    assert re.fullmatch(r"interrupted; committed work is kept[^\n]*\n", err), err
     found = answer(home, "SELECT count(*) FROM steps GROUP BY file_id").fetchall()
     assert set(found) == {(200,)}
     assert len(found) < count, "it went on"

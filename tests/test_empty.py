@@ -14,6 +14,7 @@ from scalelens.errors import UserError
 from scalelens.question.empty import not_understood, reason_of, reasons
 from scalelens.question.question import Question
 from scalelens.question.session import Session
+from sizes import ingested, write_weak_study
 
 SKIPPED = (
     " iteration {n:8d}/ 500 | consumed samples: {n:12d} | elapsed time per iteration (ms): 1000.5 | "
@@ -58,6 +59,27 @@ def test_every_query_without_rows_has_a_reason(tmp_path: Path, fixture: Path, sh
                 found = reasons(session, Question(name))
                 assert found and all(reason.reason and reason.remedy for reason in found), name
         assert empty > 10
+
+
+def test_a_question_about_no_series_is_not_told_to_run_another_size(run: Run, tmp_path: Path) -> None:
+    """The one size has all facts, but no epoch and no second batch."""
+    home = ingested(write_weak_study(tmp_path / "logs", {8: 1.0}, micro_batch_size=256), tmp_path / "w")
+    reasons_told = {
+        "epoch_times": "no log times an epoch",
+        "epoch_stats": "no log times several epochs",
+        "batch_size_curve": "no two runs differ only in their batch",
+        "batch_device_grid": "no two runs differ only in their devices and batch",
+        "scaling": "1 run: no other size was run",
+    }
+    for query, reason in reasons_told.items():
+        assert run("query", query, "-w", home).err.startswith(f"{reason}; "), query
+
+
+def test_a_batch_that_no_log_states_is_named_to_who_asks_for_its_curve(run: Run, tmp_path: Path) -> None:
+    home = ingested(write_weak_study(tmp_path / "logs", {8: 1.0}), tmp_path / "w")
+    told = run("query", "batch_size_curve", "-w", home).err
+    assert told.startswith("1 run: no log states the global batch; set batch_per_device = ")
+    assert "run by run: scalelens query not_compared facts_only=true -w " in told
 
 
 def test_records_that_are_all_left_out_are_not_called_missing(run: Run, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Figures as people change and read them: settings, every format, colors, texts that do not overlap, own SQL."""
 
+import ast
 import itertools
 import json
 import re
@@ -74,6 +75,20 @@ def test_a_file_is_as_wide_as_its_preset(width, tmp_path):
 
 
 # Texts.
+
+
+def test_the_width_of_every_letter_that_a_chart_writes_is_known() -> None:
+    """A text with another letter is not fitted, and a wider font pushes it out of the figure."""
+    sources = Path(style.__file__).parent.glob("*.py")
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in sources)
+    texts = [
+        node.value
+        for tree in trees for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and ast.get_docstring(tree, clean=False) != node.value
+    ]  # fmt: skip
+    assert [
+        letter for letter in sorted(set("".join(texts))) if letter.isprintable() and not words.has_known_width(letter)
+    ] == []
 
 
 def boxes(svg: str) -> Iterator[tuple[str, float, float, float, float]]:

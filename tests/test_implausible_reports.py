@@ -208,11 +208,11 @@ def test_the_report_says_it_in_sentences(tmp_path: Path) -> None:
     assert sentence.text.startswith(
         "a, b: the printed MFU of 104 % is not what it says: nanogpt divides by 312 TFLOP/s"
     )
-    assert sentence.doubt == "The cause is probable: an MFU of 32.8 %."
-    many = [rows[0] | {"run_id": name} for name in "abc"]
+    assert sentence.doubt == "Most likely: an MFU of 32.8 %."
+    many = [rows[0] | {"run_id": name} for name in "abcd"]
     (sentence,) = implausible.sentences(pl.DataFrame(many), {})
-    assert sentence.text.startswith("3 runs: the printed MFU of 104 %")
-    assert sentence.doubt.endswith("Among them a, b and 1 more.")
+    assert sentence.text.startswith("4 runs: the printed MFU of 104 %")
+    assert sentence.doubt.endswith("Among them a, b and 2 more.")
     assert implausible.nothing(pl.DataFrame(twice).clear()).startswith("No printed number")
 
 

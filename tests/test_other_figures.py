@@ -124,6 +124,24 @@ def test_a_refusal_names_a_run_that_the_chart_can_draw(tmp_path: Path, monkeypat
     assert offered and invoke(f'plot contention runs="{offered[1]}" -o contention.pdf').exit_code == 0
 
 
+@pytest.mark.parametrize(("names", "beginning"), [(["one"], "Sums over"), (["one", "two"], "one. Sums over")])
+def test_a_figure_of_one_run_names_it_where_there_are_more(
+    names: list[str], beginning: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "dur": 8.0, "args": {"device": 0}}
+    for name in names:
+        events = [kernel | {"ts": 10.0 * k, "dur": float(len(name))} for k in range(4)]
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.json").write_text(
+            json.dumps({"schemaVersion": 1, "of": name, "traceEvents": events})
+        )
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest .").exit_code == 0
+    assert invoke("plot kernel_summary runs=one -o k.json").exit_code == 0
+    description = json.loads(Path("k.json").read_text())["description"]
+    assert description.startswith(f"{beginning} 1 whole trace."), description
+
+
 def _refuse_one(rows: pl.DataFrame) -> None:
     if rows["name"][0] == "one":
         raise UserError("nothing to draw")
@@ -179,11 +197,13 @@ def test_operators_are_offered_of_a_trace_that_has_some(tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize(
-    ("records", "offered"), [(1, "plot step_times"), (2, "plot step_times"), (40, "plot batch_cdf")]
+    ("records", "offered"),
+    [(1, "plot step_times"), (2, "plot step_times"), (6, "plot step_times"), (7, "plot batch_cdf")],
 )
-def test_a_distribution_is_offered_of_records_that_are_not_all_warmup(
+def test_a_distribution_is_offered_from_five_steps_on_without_the_warmup(
     records: int, offered: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """As the report shows one first."""
     rows = "".join(f"{step},{1 + step % 7 / 100}\n" for step in range(1, records + 1))
     (tmp_path / "train.csv").write_text(f"step,step_s\n{rows}")
     monkeypatch.chdir(tmp_path)

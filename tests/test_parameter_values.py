@@ -79,6 +79,6 @@ def test_a_close_name_of_a_query_is_suggested(run: Run, home: Path) -> None:
 def test_a_warehouse_without_runs_says_so(run: Run, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     ran = run("ingest", tmp_path / "empty", "-w", tmp_path / "w")
-    assert "there are no files in what was named\n" in ran.err
+    assert "the named paths contain no files\n" in ran.err
     ran = run("query", "batch_stats", "-w", tmp_path / "w")
     assert (ran.code, "there are no runs in" in ran.err, "scalelens ingest logs/" in ran.err) == (0, True, True)

@@ -104,13 +104,13 @@ def test_sentence_of_a_slow_rank() -> None:
         "Rank 17 on n0042 of job A computes 14 % longer than its peers, in 96 % of its steps. Cause: its GPU."
     ]
     assert said[0].weight == pytest.approx(0.14)
-    assert said[0].doubt == "50 steps, compared with 63 other ranks; by accident in 0.1 % of such jobs."
+    assert said[0].doubt == "50 steps, compared with 63 other ranks; by chance in 0.1 % of such jobs."
     brief = pl.DataFrame([row | {"q": 1e-9, "n_steps": 1, "peers": 2}])
     assert not outliers.sentences(brief, NAMES), "jitter of one step passes for slowness"
     assert outliers.nothing(brief) == "1 rank stood out in fewer than 5 steps, which is too few to tell."
     said = outliers.sentences(brief.with_columns(ratio=1.4), NAMES)
     assert said[0].doubt == (
-        "1 step, too few to be sure, compared with 1 other rank; by accident in less than 0.1 % of such jobs."
+        "1 step, too few to be sure, compared with 1 other rank; by chance in less than 0.1 % of such jobs."
     )
     late = row | {"verdict": "late", "cause": "host", "q": 1.0, "evidence": "last at 21 of 21 collectives"}
     said = outliers.sentences(pl.DataFrame([late]), NAMES)
@@ -144,9 +144,13 @@ def test_shares_of_the_loss_add_up() -> None:
     row = {"run_id": "a", "parallel_efficiency": 0.64, "load_balance": 0.8, "communication_efficiency": 0.8,
            "orchestration_efficiency": 1.0, "ranks": 8, "note": None}  # fmt: skip
     assert losses.sentences(pl.DataFrame([row]), NAMES)[0].text == (
-        "job A: 64.0 % of the devices' time is computation; of the loss 50 % is uneven work, "
-        "50 % is communication and copies that nothing hides."
+        "job A: 64.0 % of the devices' time is computation; of the rest, 50 % is lost to uneven work, "
+        "50 % to communication and copies that nothing hides."
     )
+    row |= {"load_balance": 1.0, "communication_efficiency": 0.64, "note": "no computation scalability: no series; one"}
+    (sentence,) = losses.sentences(pl.DataFrame([row]), NAMES)
+    assert sentence.text.endswith("; the rest is lost to communication and copies that nothing hides.")
+    assert sentence.doubt == "8 traced ranks; one."
 
 
 def test_sentences_of_failures_and_contradictions() -> None:
@@ -234,6 +238,36 @@ def test_a_few_step_times_are_drawn_one_after_the_other() -> None:
     assert step_times.charts(pl.DataFrame({"n_steps": [2, 40]})) == step_times.CHARTS
 
 
+def test_the_curve_of_energy_over_the_batch_needs_two_batches_of_one_model() -> None:
+    facts = {
+        "system": None,
+        "model": "bert",
+        "precision": "bf16",
+        "devices": 8,
+        "energy_j": 1.0,
+        "global_batch_size": 8,
+    }
+    other_model = facts | {"model": "gpt", "global_batch_size": 16}
+    assert energy.charts(pl.DataFrame([facts, facts | {"global_batch_size": 16}]))[0] == "energy_by_batch"
+    assert energy.charts(pl.DataFrame([facts, other_model]))[0] != "energy_by_batch"
+
+
+@pytest.mark.parametrize(("kinds", "said"), [
+    (["ci95"], "The median has a 95 % interval."),
+    (["ci95", "ci95"], "Each median has a 95 % interval. Runs with"),
+    (["ci95", "range"], "1 run with a 95 % interval, 1 with a range. Runs with"),
+    (["range"], "The run is not long and steady enough for a 95 % interval: a range is given."),
+    (["range", "range"], "No run is long and steady enough for a 95 % interval: a range is given. Runs with"),
+])  # fmt: skip
+def test_how_many_step_times_have_an_interval(kinds: list[str], said: str) -> None:
+    runs = ["a", "b"][: len(kinds)]
+    counts = [50] * len(kinds)
+    rows = pl.DataFrame(
+        {"run_id": runs, "step_s": [1.0] * len(kinds), "interval_kind": kinds, "n_steps": counts, "n_excluded": counts}
+    )
+    assert said in step_times.sentences(rows, NAMES)[0].doubt
+
+
 def test_sentences_of_mlperf_scores_and_of_accuracies() -> None:
     row = {"submitter": "acme", "system": "box", "benchmark": "bert", "minutes": 5.371, "n_results": 10,
            "n_converged": 9, "nodes": 1, "devices": 8, "note": None}  # fmt: skip
@@ -284,7 +318,7 @@ def test_what_a_report_is_about() -> None:
     several = [facts | {"model": name, "system": "LUMI", "device_unit": unit} for name, unit in
                (("bert", "gpu"), ("gpt", "gcd"), ("ssd", "gpu"))]  # fmt: skip
     told = subject_of(pl.DataFrame(several))
-    assert (told.title, told.facts["Devices"]) == ("bert, gpt and 1 more on LUMI", "8 devices, A100")
+    assert (told.title, told.facts["Devices"]) == ("bert, gpt and ssd on LUMI", "8 devices, A100")
 
 
 def test_a_folder_with_few_findings_has_numbers_of_its_runs() -> None:
@@ -375,8 +409,7 @@ def test_device_time_is_total_over_total() -> None:
     rows = pl.DataFrame({"run_id": ["a", "a"], "span_ns": [300, 100], "compute_ns": [300, 0], "exposed_comm_ns": [0, 50],
                          "exposed_memory_ns": [0, 0], "idle_ns": [0, 50], "idle_share": [0.0, 0.5]})  # fmt: skip
     assert device_time.sentences(rows, NAMES)[0].text == (
-        "job A: the devices compute in 75.0 %, communicate without computing in 12.5 %, are idle in 12.5 % "
-        "of the traced time."
+        "job A: of the traced time, the devices compute 75.0 %, communicate without computing 12.5 %, are idle 12.5 %."
     )
 
 
@@ -452,6 +485,8 @@ def test_control_characters_are_seen() -> None:
 def test_rows_without_room_are_counted() -> None:
     shown = GlanceBlock("", [TableColumn("run_id", "run", ["a"] * MOST_ROWS, False)], {}, MOST_ROWS)
     assert "7 more rows" in table(ReportTable([shown], MOST_ROWS + 7, "FROM runs"))
+    in_remarks = GlanceBlock("outcome time_limit", [], {"the log says so": ["a", "b"]}, 2)
+    assert "more rows" not in table(ReportTable([in_remarks], 2, "FROM runs")), "those that a remark names are there"
 
 
 @pytest.mark.parametrize("files", [pytest.param({}, marks=pytest.mark.slow), {"notes.md": "# Notes\n", "core": "\0\1"}])

@@ -216,6 +216,6 @@ def test_figures_and_texts_are_checked_where_they_are_named(run: Run, demo_runs:
 def test_the_report_counts_the_rules(warehouse: Warehouse) -> None:
     rows = pl.DataFrame(warehouse.ask("FROM review(figures := '3 1 0')"))
     first, second = review.sentences(rows, {})
-    assert first.text == "Of 12 rules, 0 are met, 1 is not, and 11 cannot be told from the logs."
+    assert first.text == "0 of 12 rules are met, 1 is not; the logs do not say enough about the other 11."
     assert second.text == "Not met: figures follow from the logs (SC artifact evaluation)."
     assert review.nothing(rows.clear())

@@ -692,7 +692,7 @@ def test_label_shows_the_difference_and_replaces_only_when_told(run: Run, logs: 
     assert (ran.code, ran.out) == (2, "")
     assert difference in ran.err
     assert ran.err.endswith(
-        f"scalelens: {logs / SIDECAR_NAME} exists with other content; edit it, or replace it with --force\n"
+        f"scalelens: {logs / SIDECAR_NAME} already exists with different content; edit it, or replace it with --force\n"
     )
     assert (logs / SIDECAR_NAME).read_text() == before
     assert run(*new, "--dry-run").code == 0

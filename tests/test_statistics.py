@@ -172,7 +172,7 @@ def test_runs_taken_together_have_the_digits_that_each_has_alone(n: int, monkeyp
 def test_below_80_steps_it_is_a_range_and_says_so() -> None:
     interval = median_interval(np.linspace(2.0, 1.0, 79))
     assert interval[:3] == (1.0, 2.0, "range")
-    assert interval.reason == "79 records are too few for a 95 % interval: the range of them"
+    assert interval.reason == "79 records are too few for a 95 % interval: their range is given"
 
 
 def test_one_record_or_none_has_no_interval() -> None:

@@ -213,7 +213,7 @@ def test_levels_that_may_be_modes_are_named() -> None:
 def test_a_run_that_wanders_is_named() -> None:
     wandering = [steadiness(20 + values) for values in simulated_series.pink(np.random.default_rng(2), 100, 1000)]
     reasons = [state.reason for state in wandering if state.verdict in ("warming", "slowing") and state.first]
-    assert reasons and all(reason and "alike too (autocorrelation" in reason for reason in reasons)
+    assert reasons and all(reason and "are correlated (autocorrelation" in reason for reason in reasons)
 
 
 # In SQL

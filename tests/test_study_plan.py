@@ -87,7 +87,7 @@ def test_what_is_missing_and_the_line_that_makes_it(tmp_path: Path) -> None:
     ran = typer.testing.CliRunner().invoke(app, ["report", "-w", str(warehouse), "-o", str(page)])
     assert ran.exit_code == 0, ran.output
     text = page.read_text()
-    assert f"3 of 6 planned runs in {study} did not come back whole." in text
+    assert f"3 of 6 planned runs in {study} came back incomplete." in text
     assert "2 missing, 1 ended early. In that folder: sbatch vision-amp-synthetic-n4-r1.sh; " in text
     assert "amp-synthetic-n2-r2 is not the run that was planned: its log says fp32." in text
     for row in rows:  # what was missing comes back, and the same command reads it

@@ -111,7 +111,7 @@ def test_one_byte_of_one_log(run: "Run", home: Path) -> None:
     content[100] ^= 1
     log.write_bytes(content)
     ran = verify(run, path)
-    said(ran, 1, "different", f"{log} has other bytes than those that were read")
+    said(ran, 1, "different", f"{log} has changed since it was read")
     assert "run0" not in ran.out
 
 
@@ -126,7 +126,7 @@ def test_a_log_that_was_read_again(run: "Run", home: Path) -> None:
     path, log = written(run, home), home / "logs" / "run1" / "job.log"
     write_log(log, 1500.0)
     ingest([home / "logs"], home / "w", jobs=1)
-    said(verify(run, path), 1, "different", "run1/job.log was read again since and has other bytes", "1 of 2 rows differ",
+    said(verify(run, path), 1, "different", "run1/job.log has changed and was read again", "1 of 2 rows differ",
          "step_s")  # fmt: skip
 
 
@@ -152,7 +152,7 @@ def test_a_member_of_an_archive(run: "Run", home: Path) -> None:
     write_log(home / "logs" / "run1" / "job.log", 1001.0)
     shutil.make_archive(str(home / "packed"), "gztar", home / "logs")
     ran = run("verify", path, "-w", home / "w2")
-    said(ran, 1, "different", f"{archive}!./run1/job.log has other bytes")
+    said(ran, 1, "different", f"{archive}!./run1/job.log has changed since it was read")
     assert "run0" not in ran.out
 
 
@@ -205,9 +205,9 @@ def test_another_definition_of_a_query(run: "Run", home: Path) -> None:
     said(verify(run, path, "--queries", str(folder)), 0, "same")
     (folder / "long_steps.sql").write_text(OWN_QUERY.replace("1.1", "1.105"))
     ran = verify(run, path, "--queries", str(folder))
-    said(ran, 1, "different", "there are", "the SQL of long_steps is not what it was")
+    said(ran, 1, "different", "there are", "the SQL of long_steps has changed")
     (folder / "long_steps.sql").write_text(OWN_QUERY.replace("1.1", "1.10"))
-    said(verify(run, path, "--queries", str(folder)), 0, "same", "the SQL of long_steps is not what it was")
+    said(verify(run, path, "--queries", str(folder)), 0, "same", "the SQL of long_steps has changed")
 
 
 def test_another_version_is_said_and_is_no_difference(run: "Run", home: Path) -> None:
@@ -245,7 +245,7 @@ def test_a_difference_counts_more_than_what_cannot_be_told(run: "Run", home: Pat
     path = written(run, home)
     (home / "logs" / "run1" / "job.log").unlink()
     write_log(home / "logs" / "run0" / "job.log", 1001.0)
-    said(verify(run, path), 1, "different", "is gone", "has other bytes")
+    said(verify(run, path), 1, "different", "is gone", "has changed since it was read")
 
 
 def test_another_warehouse(run: "Run", home: Path) -> None:

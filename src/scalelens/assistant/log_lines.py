@@ -23,7 +23,7 @@ _digests: dict[tuple[str, int, int, int], str] = {}
 def lines_of(entry: "Entry", first: int, last: int) -> list[str]:
     """Lines of a file from one number to another, without secrets and control characters.
 
-    Raises UserError where the file is gone, or has other bytes than those that were read.
+    Raises UserError where the file is gone, or has changed since it was read.
     """
     source = _opened(entry)
     try:

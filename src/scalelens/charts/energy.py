@@ -116,7 +116,7 @@ def _caption(shown: Sequence[tuple[str, list[Row]]], undrawn: Mapping[str, int])
     lines = [f"Energy{of_one_scope} in a run, from {', '.join(sources)}; each joule counts once."]
     windows = [row["windows"] for row in drawn if row["windows"]]
     if windows:
-        lines.append(f"{words.counted(windows, 'measurement')} of a run.")
+        lines.append(f"{words.counted(windows, 'measurement')} per run.")
     if any(row["energy_j"] is None for row in drawn):
         lines.append(
             "Pale: from the largest measurement to the sum of all, because it is unknown when they took place."

@@ -38,8 +38,9 @@ def check_work(rows: pl.DataFrame) -> None:
 
 def what_is_summed(rows: pl.DataFrame, parameters: Mapping[str, str] | None) -> str:
     """The first sentence of the caption: how many traces of the run, and which part of them."""
-    traces = words.counted([rows["file_id"].n_unique()], "trace")
-    return f"{traces} of one run, {words.part_of_traces(parameters)}: sums over all."
+    is_whole = (parameters or {}).get("steps", "all") == "all"
+    traces = words.counted([rows["file_id"].n_unique()], "whole trace" if is_whole else "trace")
+    return f"Sums over {traces}{'' if is_whole else f', {words.part_of_traces(parameters)}'}."
 
 
 class Named(NamedTuple):

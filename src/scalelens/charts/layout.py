@@ -47,6 +47,7 @@ class Page(NamedTuple):
     facet: str = ""  # column by which the rows are split into panels
     unit: str = ""  # gpu: two GCDs of a module count as one GPU
     mark: str = ""  # bar: bars in place of points
+    run: str = ""  # name of the run that the figure is about, where there are others
 
     @property
     def scale(self) -> float:

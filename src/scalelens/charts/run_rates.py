@@ -54,13 +54,13 @@ def panels(kinds: Sequence[Kind], page: Page, ending: str = "") -> list[list[sty
     found = []
     for kind in kinds:
         title = f"{kind.work}/s per {words.unit(points)}{where}{ending}"
-        bars = _panel(kind.points, kind.rate, title, page, has_size=len(sizes) > 1)
-        chart = facets.titled(bars.chart, kind.name if len(kinds) > 1 else "", 1, page)
-        found.append([bars._replace(chart=chart, name=kind.name if len(kinds) > 1 else "")])
+        heading = kind.name if len(kinds) > 1 else ""
+        bars = _panel(kind.points, kind.rate, title, page, len(sizes) > 1, heading)
+        found.append([bars._replace(chart=facets.titled(bars.chart, heading, 1, page), name=heading)])
     return found
 
 
-def _panel(points: Sequence[Row], rate: str, title: str, page: Page, has_size: bool = False) -> style.Panel:
+def _panel(points: Sequence[Row], rate: str, title: str, page: Page, has_size: bool, heading: str) -> style.Panel:
     """The bars; `rate` is the column that they show.  Their names end with the devices, if these differ."""
     fastest = sorted(points, key=lambda point: (-point[rate], words.natural(_name(point))))
     room = page.points - 2 * style.MARGIN - style.Y_AXIS - style.STROKES - 6
@@ -69,7 +69,7 @@ def _panel(points: Sequence[Row], rate: str, title: str, page: Page, has_size: b
             "place": k,
             "rate": point[rate],
             "run_id": point["run_id"],
-            "text": words.shorten(_text(point, rate, has_size), room),
+            "text": words.shorten(_text(point, rate, has_size, heading), room),
             **({"lowest": point["lowest"], "highest": point["highest"]} if point.get("runs", 1) > 1 else {}),
         }
         for k, point in enumerate(fastest)
@@ -97,7 +97,8 @@ def _name(point: Row) -> str:
     return run_labels.fact(point, "name") or run_labels.fact(point, "run_id")
 
 
-def _text(point: Row, rate: str, has_size: bool) -> str:
-    size = f" · {words.devices(point)}" if has_size else ""
-    size += f" · {point['runs']} runs" if point.get("runs", 1) > 1 else ""
-    return f"{_name(point)}{size} · {words.short_number(point[rate])}"
+def _text(point: Row, rate: str, has_size: bool, heading: str) -> str:
+    """The name, unless the heading of the panel is the same, with the size and the rate."""
+    pieces = [_name(point) if _name(point) != heading else "", words.devices(point) if has_size else ""]
+    pieces += [f"{point['runs']} runs" if point.get("runs", 1) > 1 else "", words.short_number(point[rate])]
+    return " · ".join(filter(None, pieces))

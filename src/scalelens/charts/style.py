@@ -168,6 +168,7 @@ def figure(
 
     Raises UserError if the page names series or panels that the figure does not have.
     """
+    caption = _naming_run(caption, legend, page)
     _check_series(legend, [panel.name for row in grid for panel in row if panel.name], page)
     room = page.points - 2 * MARGIN
     parts = [_lines_of_text(page.title, room, INK, LARGE)] if page.title else []
@@ -188,6 +189,14 @@ def panel_width(count: int, page: Page, has_axes: bool = False) -> float:
     """The width of each of `count` panels side by side that share one y axis, or have an axis each."""
     y_axes = count if has_axes else 1
     return (page.points - 2 * MARGIN - y_axes * Y_AXIS - (count - 1) * GAP) / count - STROKES
+
+
+def _naming_run(caption: Sequence[str], legend: Sequence[Look | IntervalLook], page: Page) -> list[str]:
+    """The caption with the name of the only run before its first sentence, unless the figure has it already."""
+    texts = [page.title, *caption, *(entry.label for entry in legend if isinstance(entry, Look))]
+    if not page.run or not caption or any(page.run in text for text in texts):
+        return list(caption)
+    return [f"{page.run}. {caption[0]}", *caption[1:]]
 
 
 def _as_short_as(caption: Sequence[str], height: float, room: float) -> str:

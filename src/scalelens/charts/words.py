@@ -82,8 +82,8 @@ def cut(text: str, width: float) -> str:
 
 # Widths of Arial's letters in thousandths of the font size.
 _LETTERS = {
-    "'": 191, "ijl": 222, "|": 260, " \u00a0!,./:;[]\\Ift": 278, "()-`r·°": 333, "{}": 334, '"': 355, "*": 389,
-    "cksvxyzJ": 500,
+    "'": 191, "ijl": 222, "|": 260, " \u00a0!,./:;[]\\Ift": 278, "()-`r·°²": 333, "{}": 334, '"': 355, "*": 389,
+    "^": 469, "cksvxyzJ": 500, "¶": 537, "†‡§": 556, "µ": 576,
     "+<=>~±×−": 584, "FTZ": 611, "ABEKPSVXY&": 667, "CDHNRUw": 722, "GOQ": 778, "mM": 833, "%": 889, "W": 944,
     "@—…": 1015,
 }  # fmt: skip
@@ -97,7 +97,7 @@ def text_width(text: str) -> float:
 
 def has_known_width(text: str) -> bool:
     """Whether the widths of all letters are known, not guessed."""
-    return all(letter in _LETTER_WIDTH or letter in "†‡§" or (letter.isascii() and letter != "^") for letter in text)
+    return all(letter in _LETTER_WIDTH or letter.isascii() for letter in text)
 
 
 def short_number(value: float) -> str:

@@ -135,5 +135,5 @@ def _run() -> None:
         sys.exit(2)
     except SystemExit as end:
         if end.code == 130:  # typer's code for ^C
-            errors.print("interrupted; what was committed is kept, run the same command again to go on")
+            errors.print("interrupted; committed work is kept; run the same command again to continue")
         raise

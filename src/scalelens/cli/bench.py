@@ -86,7 +86,7 @@ def bench(
 
     out = out or launching.new_folder(workload.value)
     if study and not slurm:
-        raise UserError("--study writes jobs for Slurm, and --slurm is missing", "add --slurm; --dry-run submits none")
+        raise UserError("--study writes jobs for Slurm, and --slurm is missing", "add --slurm, with --dry-run to try")
     if not slurm:
         code = launching.run_here(workload.value, nproc or 1, out, power, context.args)
         if code:
@@ -115,7 +115,7 @@ def _list_scripts(scripts: list[Path], submit_script: Path, out: Path) -> None:
         errors.print(f"{path}", markup=False)
     incomplete = sum("FILL IN" in path.read_text() for path in scripts)
     if incomplete:
-        errors.print(f"{incomplete} scripts have lines to be filled in: grep -A1 'FILL IN' {out}/*.sh", markup=False)
+        errors.print(f"{incomplete} scripts have lines to fill in: grep -A1 'FILL IN' {out}/*.sh", markup=False)
 
 
 def _submit(script: Path) -> None:

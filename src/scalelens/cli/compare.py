@@ -187,5 +187,5 @@ def exit_code(row: dict[str, Any], limit: float, strict: bool) -> int:
         return 1
     if row["interval_of"] == "runs" and row["comparable"] and high <= limit:
         return 0
-    errors.print(f"warning: whether b is slower by more than {said} cannot be told", style="yellow", markup=False)
+    errors.print(f"warning: cannot tell whether b is slower by more than {said}", style="yellow", markup=False)
     return int(strict)

@@ -50,7 +50,7 @@ def _print_without_value(
         reason = f"none of its {n_records} records has {answer['measure']}"
         if not n_records:
             are_of_others = rules.get("epochs", "").strip()
-            reason = f"no record is of the epochs {are_of_others}" if are_of_others else "no time of a step was logged"
+            reason = f"no record belongs to the epochs {are_of_others}" if are_of_others else "no step time was logged"
         elif n_records == n_without:
             question = Question("exclusions", parameters=chosen, select=_COUNTS_OF_RULES)
             counts = ask(warehouse, question, folders).frame.rows()

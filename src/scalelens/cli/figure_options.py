@@ -28,7 +28,7 @@ Limits = Annotated[
 ]
 XLimits = Annotated[
     list[str] | None,
-    typer.Option(metavar="[TITLE=]LOW:HIGH", help="Ends of an x axis; dates as 2024-05-01.", rich_help_panel=AXES),
+    typer.Option(metavar="[TITLE=]LOW:HIGH", help="Limits of an x axis; dates as 2024-05-01.", rich_help_panel=AXES),
 ]
 Log = Annotated[
     list[str] | None, typer.Option(metavar="x|y|TITLE", help="Axis to make logarithmic.", rich_help_panel=AXES)
@@ -47,7 +47,7 @@ Caption = Annotated[
     bool | None, typer.Option("--caption/--no-caption", help="The caption below it.", rich_help_panel=TEXTS)
 ]
 Label = Annotated[
-    list[str] | None, typer.Option(metavar="OLD=NEW", help="Replace a text: a series, an axis.", rich_help_panel=TEXTS)
+    list[str] | None, typer.Option(metavar="OLD=NEW", help="Rename a series or an axis.", rich_help_panel=TEXTS)
 ]
 Order = Annotated[
     str | None, typer.Option(metavar="A,B", help="Series and panels that come first.", rich_help_panel=TEXTS)
@@ -57,9 +57,9 @@ Colors = Annotated[
 ]
 
 Sql = Annotated[str | None, typer.Option(metavar="SQL", help="Rows to draw.", rich_help_panel=OWN)]
-_MARKS = "What to draw of --sql, line by default; bar of throughput too."
+_MARKS = "Mark for --sql, line by default; throughput takes bar."
 Mark = Annotated[str | None, typer.Option(metavar="line|bar|point", help=_MARKS, rich_help_panel=OWN)]
-_ALONG = "Across. Of accuracy: epochs, steps, tokens, hours or energy."
+_ALONG = "The x axis. Of accuracy: epochs, steps, tokens, hours or energy."
 X = Annotated[str | None, typer.Option(metavar="COLUMN", help=_ALONG, rich_help_panel=OWN)]
 Y = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of numbers for the y axis.", rich_help_panel=OWN)]
 Color = Annotated[

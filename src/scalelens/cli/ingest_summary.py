@@ -17,13 +17,20 @@ _STATUSES = {  # of files that are listed by name, with the words for each
     "partial": "in part", "unknown": "not understood", "document": "documents", "empty": "empty",
     "duplicate": "duplicates",
 }  # fmt: skip
+_UNKNOWN = "of unknown outcome"
+_OUTCOMES = {
+    "oom": "out of memory",
+    "time_limit": "at the time limit",
+    "error": "with an error",
+    "unknown": _UNKNOWN,
+}  # in words, where they are not its own
 _REASONS_SHOWN = 5  # of one status
 
 
 def summarise(report: "IngestReport", warehouse: Path, dry_run: bool) -> None:
     """Prints the whole summary."""
     if not (report.entries or report.unreadable or report.unchanged):
-        errors.print("there are no files in what was named")
+        errors.print("the named paths contain no files")
     _print_formats(report.entries, dry_run)
     _print_columns(report.entries)
     _print_not_understood(report.entries)
@@ -102,10 +109,11 @@ def _print_runs(warehouse: Path) -> None:
     has_steps = any(part.facts.steps for run in runs for part in run.parts)
     # A list of runs without steps has nothing but names; the report draws what there is.
     following = "scalelens query runs_overview" if has_steps else "scalelens report -o report.html"
-    outcomes = Counter(run.outcome[0].replace("oom", "out of memory").replace("_", " ") for run in runs)
+    outcomes = Counter(_OUTCOMES.get(run.outcome[0], run.outcome[0].replace("_", " ")) for run in runs)
     ended = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
+    how = f" {_UNKNOWN}" if outcomes.keys() == {_UNKNOWN} else f" ({ended})"
     errors.print(
-        f"{len(runs)} run{'s' if len(runs) > 1 else ''} ({ended}) in {warehouse}      next: {in_warehouse(following)}",
+        f"{len(runs)} run{'s' if len(runs) > 1 else ''}{how} in {warehouse}      next: {in_warehouse(following)}",
         markup=False,
         soft_wrap=True,
     )

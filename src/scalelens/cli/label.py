@@ -82,7 +82,7 @@ def label(
     if text is not None and existing is not None and existing != text:
         _print_difference(existing, text)
         if not force and not dry_run:
-            raise UserError(f"{path} exists with other content", "edit it, or replace it with --force")
+            raise UserError(f"{path} already exists with different content", "edit it, or replace it with --force")
     _preview(sidecars, folder, paths, format)
     if text is None:
         return

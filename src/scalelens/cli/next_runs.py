@@ -27,7 +27,9 @@ def next_runs(
     ] = None,
     within: Annotated[
         str | None,
-        typer.Option(metavar="2%", help="Plan for a ratio, or an efficiency, known to this share; else for a verdict."),
+        typer.Option(
+            metavar="2%", help="Plan for a ratio or efficiency known to within this share; otherwise for a verdict."
+        ),
     ] = None,
     warehouse: WarehouseOption = WAREHOUSE,
     format: OutputFormat = None,

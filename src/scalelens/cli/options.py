@@ -20,15 +20,17 @@ WarehouseOption = Annotated[
 WAREHOUSE = Path(DEFAULT_WAREHOUSE)
 ColumnMapping = Annotated[
     list[str] | None,
-    typer.Option("--map", metavar="ROLE=COLUMN[:UNIT]", help="What a column of a CSV is: batch_time=iter_time:ms."),
+    typer.Option("--map", metavar="ROLE=COLUMN[:UNIT]", help="Meaning of a CSV column: batch_time=iter_time:ms."),
 ]
 ForeignSidecars = Annotated[
-    bool, typer.Option("--sidecars", help="Read a scalelens.toml above that somebody else may have written.")
+    bool, typer.Option("--sidecars", help="Read a scalelens.toml above that others may have written.")
 ]
 FormatFolders = Annotated[list[Path] | None, typer.Option("--formats", help="Folder with format files of your own.")]
 ShardOfWork = Annotated[
     str | None,
-    typer.Option("--shard", metavar="I/N", help="Read part I of N, which others complete; slurm: this task's part."),
+    typer.Option(
+        "--shard", metavar="I/N", help="Read part I of N, while others read the rest; slurm: this task's part."
+    ),
 ]
 JobArray = Annotated[
     int | None,
@@ -50,7 +52,8 @@ OutputFormat = Annotated[
 ]
 
 TableWidth = Annotated[
-    str | None, typer.Option("--width", metavar="WIDTH", help="Of a LaTeX table: ieee-single, lncs, 86mm; as in plot.")
+    str | None,
+    typer.Option("--width", metavar="WIDTH", help="Width of a LaTeX table: ieee-single, lncs, 86mm; as in plot."),
 ]
 
 Columns = Annotated[

@@ -31,11 +31,11 @@ def beside_published(
     parameters = pairs([text for text in texts if _PARAMETER.match(text)], "warmup=3")
     conditions = [text for text in texts if not _PARAMETER.match(text)]
     if len(conditions) > 1:
-        raise UserError("--published takes one condition", "write what chooses the runs in one text")
+        raise UserError("--published takes one condition", "combine the conditions with AND")
     chosen = {"runs": conditions[0]} if conditions else {}
     question = Question("compare_published", parameters={"published_name": name, **chosen, **parameters})
     answer = ask(root, question, folders, also=RUN_NAMES)
     show_answer(root, answer, format, folders)
     if not answer.table.num_rows:
-        errors.print(f"no run has as many devices and the same batch as a row of {name}", markup=False)
+        errors.print(f"no run has the devices and the batch of any row of {name}", markup=False)
         errors.print(f"its rows: scalelens sql \"FROM published WHERE name = '{name}'\"", style="dim", markup=False)

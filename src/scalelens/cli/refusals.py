@@ -50,7 +50,7 @@ def end_for_lack_of_memory() -> None:
     with suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()
     with suppress(OSError):
-        os.write(2, f"scalelens: {words}; ask where there is more\n".encode())
+        os.write(2, f"scalelens: {words}; run it where there is more\n".encode())
     os._exit(2)
 
 

@@ -59,7 +59,7 @@ def review(
     from scalelens.question.session import ask
 
     if claims and not text:
-        raise UserError("checking claims needs the text that they are about", "name it: --text FILE")
+        raise UserError("checking claims needs their text", "name it: --text FILE")
     query_folders, given = tuple(folders or ()), pairs(parameters)
     if figures:
         given["figures"] = _counts_of_figures(figures, warehouse, query_folders)

@@ -27,13 +27,14 @@ def page(query: Query, with_sql: bool = True) -> str:
     """Definition, formula, reference, assumptions and limits, then parameters, columns, what it reads, and the SQL."""
     parameters = [(f"{parameter.name} := {parameter.default}", parameter.meaning) for parameter in query.parameters]
     columns = [(column.name, f"{column.type} {column.unit or ''}".strip(), column.meaning) for column in query.columns]
+    asked = f"scalelens query {query.explained_when_empty}" if query.when_empty else ""
     sections = {
         "Definition": query.answers,
         **{heading: query.notes[heading] for heading in NOTES if heading in query.notes},
         "Parameters": _aligned(parameters),
         "Columns": _aligned(columns),
         "Reads": ", ".join(query.sources),
-        "Where there are no rows": f"scalelens query {query.when_empty}" if query.when_empty else "",
+        "Where there are no rows": "; ".join(filter(None, (asked, query.reason_when_empty))),
         "SQL": query.sql if with_sql else "",
     }
     parts = [f"{query.name}: {query.title}", *(f"{name}\n{_indented(text)}" for name, text in sections.items() if text)]

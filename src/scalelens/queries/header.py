@@ -22,6 +22,8 @@ run rest on this run alone, and stand together in the order of run_id: a large w
 at a time; ten times as many with `Partition: run_id, light`, of a query that holds little of each row that it reads.
 `Needs: power, steps.energy_j` says that there are no rows where the one table is empty, and this column of the other:
 the query is then not planned.
+`When empty: not_compared metric=t_ep; no log times an epoch` names the query that says why there are no rows, asked
+with these parameters, and what is said where that has none either; one of the two is enough.
 
 `Glance` names the columns that a terminal and LaTeX show, the most important first; a share with % behind it is shown
 in per cent.  Rows that differ only in columns with ~ behind them are shown as one, with the range of those.  A query
@@ -38,9 +40,9 @@ lines: `scalelens explain` prints each of them as a part of its page.
 
 import os
 import re
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from scalelens.errors import UserError
 from scalelens.queries.shared_parameters import SHARED_PARAMETERS, Parameter
@@ -75,6 +77,8 @@ class Query(NamedTuple):
     is_light: bool  # of the Partition
     needs: tuple[str, ...]  # tables, and columns of tables; it has no rows where none of them has a value
     when_empty: str | None  # query that says why this one has no rows: columns `reason` and `remedy`, same parameters
+    settings_when_empty: Mapping[str, str]  # parameters of that query that it is asked with
+    reason_when_empty: str | None  # why this one has no rows where no query says it
     sources: tuple[str, ...]
     optional: frozenset[str]  # the sources in brackets
     parameters: tuple[Parameter, ...]
@@ -96,6 +100,12 @@ class Query(NamedTuple):
     def question(self) -> str:
         """The first sentence of what it answers."""
         return re.split(r"(?<=[.?])\s", " ".join(self.answers.split()), maxsplit=1)[0]
+
+    @property
+    def explained_when_empty(self) -> str:
+        """The words of the query that says why this one has no rows; empty where none does."""
+        settings = (f"{key}={value}" for key, value in self.settings_when_empty.items())
+        return " ".join([self.when_empty, *settings]) if self.when_empty else ""
 
     def is_asked_by_run(self, given: Container[str]) -> bool:
         """Whether its runs can be asked apart with the `given` parameters.  A table that one names has rows of all."""
@@ -156,7 +166,7 @@ def read_query(path: Path) -> Query:
         is_by_run="Partition" in sections,
         is_light=_partition(sections) == _LIGHT,
         needs=tuple(re.findall(r"[\w.]+", " ".join(sections.get("Needs", [])))),
-        when_empty=" ".join(sections.get("When empty", [])).strip() or None,
+        **_when_empty(" ".join(sections.get("When empty", [])).strip()),
         sources=tuple(re.findall(r"\w+", sources)),
         optional=frozenset(re.findall(r"\[(\w+)\]", sources)),
         parameters=_parameters(path, *sections.get("Parameters", [""])),
@@ -169,6 +179,16 @@ def read_query(path: Path) -> Query:
         text=text,
         path=path,
     )
+
+
+def _when_empty(text: str) -> dict[str, Any]:
+    """What says why a query has no rows: another query with its settings, a sentence, or both after each other."""
+    named = re.match(r"(\w+)((?: \w+=\S+?)*)(?:; |$)", text)
+    return {
+        "when_empty": named[1] if named else None,
+        "settings_when_empty": dict(pair.split("=", 1) for pair in named[2].split()) if named else {},
+        "reason_when_empty": text[named.end() :] or None if named else text or None,
+    }
 
 
 def parameters_of(path: Path) -> tuple[Parameter, ...]:

@@ -45,7 +45,7 @@ class _Reason(NamedTuple):
         return f"for {self.one_run}, {self.remedy}" if self.one_run else self.remedy
 
 
-NO_RECORD = "there is nothing to report, or no record has what this needs"
+NO_RECORD = "nothing to report, or no record has what this query needs"
 
 
 def reasons(session: Session, question: Question) -> list[_Reason]:
@@ -59,7 +59,7 @@ def reasons(session: Session, question: Question) -> list[_Reason]:
     query = session.queries[question.query]
     found = _of_runs(session, question, query) if query.when_empty else []
     found = found or _missing(session, query) or _counted_otherwise(session, question, query)
-    return found or [_Reason(NO_RECORD, _explained(query))]
+    return found or [_Reason(query.reason_when_empty or NO_RECORD, _explained(query))]
 
 
 def not_understood(session: Session) -> str:
@@ -111,9 +111,11 @@ def _of_runs(session: Session, question: Question, query: Query) -> list[_Reason
 
 def run_by_run(queries: Mapping[str, Query], question: Question) -> Question:
     """The question that says of each run why a query has no rows; the query names one."""
-    other = queries[queries[question.query or ""].when_empty or ""]
+    query = queries[question.query or ""]
+    other = queries[query.when_empty or ""]
     takes = {parameter.name for parameter in other.parameters}
-    return Question(other.name, parameters={key: value for key, value in question.parameters.items() if key in takes})
+    given = {key: value for key, value in question.parameters.items() if key in takes}
+    return Question(other.name, parameters={**given, **query.settings_when_empty})
 
 
 def reason_of(reason: str, rows: list[Mapping[str, Any]], names: Mapping[str, str]) -> _Reason:

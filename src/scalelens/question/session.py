@@ -159,7 +159,7 @@ class Session:
         by_run = self._is_asked_by_run(question)
         if executor and not by_run:
             raise UserError(
-                f"{question.query}, asked so, is about all runs at once: a cluster cannot share it",
+                f"{question.query} with these options needs all runs at once, so a cluster cannot divide it",
                 "leave --dask out; it is for queries that say Partition: run_id, without --where, --sort or --limit",
             )
         is_large = self.is_large

@@ -17,9 +17,8 @@ def inert(text: str) -> str:
 def table(given: ReportTable, label: str = "Table") -> str:
     """The blocks of an answer, and the number of rows without room.  `label` names a block without a heading."""
     shown = "\n".join(_block(block, label) for block in given.blocks)
-    n_shown = sum(len(one.columns[0].texts) for one in given.blocks if one.columns)
-    rest = given.n_rows - n_shown
-    more = f'<p class="remark">{rest:,} more rows, or rows that are alike (×).</p>' if rest > 0 else ""
+    rest = given.n_rows - sum(block.height for block in given.blocks)
+    more = f'<p class="remark">{rest:,} more rows are not on this page.</p>' if rest > 0 else ""
     return shown + more
 
 

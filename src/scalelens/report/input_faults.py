@@ -37,7 +37,7 @@ def _unknown(file_id: str, name: str, live: Live) -> _Fault:
     """What happened to a content that the warehouse does not hold."""
     others = [path for path, entry in live.paths.items() if name_of(entry, path) == name]
     if others:
-        return _Fault(f"{name} was read again since and has other bytes ({others[0]})", False)
+        return _Fault(f"{name} has changed and was read again ({others[0]})", False)
     return _Fault(f"{name or file_id[:12]} is not in this warehouse", True)
 
 
@@ -85,7 +85,7 @@ def _fault_of(entry: Entry, source: Source) -> _Fault | None:
         more = source.size_bytes - entry.size_bytes
         source.size_bytes = min(source.size_bytes, entry.size_bytes)
         if source.digest() != entry.file_id:
-            return _Fault(f"{entry.path} has other bytes than those that were read", False)
+            return _Fault(f"{entry.path} has changed since it was read", False)
         if more > 0:
             return _Fault(f"{entry.path} has grown by {more:,} bytes since it was read", False)
     except OSError as error:

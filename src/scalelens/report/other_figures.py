@@ -7,6 +7,7 @@ from scalelens.charts.temporal_breakdown import MOST_RANKS
 from scalelens.question.question import Question, call
 from scalelens.question.run_names import RUN_NAMES, in_command
 from scalelens.question.session import ask
+from scalelens.report.findings.step_times import FEWEST_TIMES
 
 # How names of accuracies and losses begin, or go on after a sign: Top1_val, train/loss.
 _SCORE = r"(?i)^([\w/. -]*[^a-z])?(acc|top.?1|prec.?1|map|bleu|dice|iou|loss)[\w/. -]*$"
@@ -24,9 +25,8 @@ _LARGEST_RUN = "{} GROUP BY run_id ORDER BY count(*) DESC, run_id LIMIT 1"  # wi
 _SHOWN_BY = (
     (
         "plot batch_cdf -o batch_cdf.pdf",
-        "SELECT '' FROM (SELECT run_id, count(*) AS n, bool_or(value_kind = 'instant') AS has_instants FROM steps "
-        "WHERE phase = 'train' AND step_s > 0 GROUP BY run_id, attempt, epoch, rank) "
-        f"HAVING bool_or(has_instants AND n >= {_FEWEST_RECORDS}) AND count(DISTINCT run_id) <= {MOST_SERIES}",
+        "SELECT '' FROM kept_times() WHERE reason IS NULL "
+        f"HAVING max(n_steps) FILTER (label = 'single steps') >= {FEWEST_TIMES} AND count(*) <= {MOST_SERIES}",
     ),
     (
         "plot throughput -o throughput.pdf",

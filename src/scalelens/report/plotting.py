@@ -124,6 +124,7 @@ def draw(
     left_out = _left_out_of(ask_for, session, run_ids(answer.table), question.parameters)
     texts = {key: str(value) for key, value in question.parameters.items()}
     rows = _with_names(session, chart, answer.frame)
+    page = page._replace(run=_only_run(session, run_ids(answer.table)))
 
     def drawn(rows: pl.DataFrame) -> Any:
         with schemapi.debug_mode(False):  # Altair checks each part against its schema; the tests do that
@@ -162,6 +163,11 @@ def _with_names(session: Session, chart: ModuleType, rows: pl.DataFrame) -> pl.D
     if "run_id" not in rows.columns or "name" not in rows.columns or meanings.get("name", _NAME) != _NAME:
         return rows
     return rows.with_columns(name=pl.col("run_id").replace(session.run_names))
+
+
+def _only_run(session: Session, runs: Sequence[str]) -> str:
+    """The name of the run of a figure that has one, where the warehouse has more; else empty."""
+    return session.run_names.get(runs[0], "") if len(runs) == 1 and len(session.run_names) > 1 else ""
 
 
 def _question_of(chart: ModuleType, given: Mapping[str, Any], further: Sequence[str] = ()) -> Question:

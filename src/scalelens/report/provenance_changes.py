@@ -24,9 +24,9 @@ def changed_definitions(old: Provenance, new: Provenance) -> _Texts:
     was, now = old.get("definitions", {}), new.get("definitions", {})
     names = sorted(name for name in was.keys() | now.keys() if was.get(name) != now.get(name))
     if names:
-        sentences.append(f"the SQL of {few(names)} is not what it was")
+        sentences.append(f"the SQL of {few(names)} has changed")
     elif old.get("sql") != new["sql"]:
-        sentences.append("the SQL that asks for the rows is not what it was")
+        sentences.append("the SQL of the rows has changed")
     return sentences
 
 

@@ -81,12 +81,14 @@ def _interval_of(values: Values, ordered: Values, n_eff: float, autocorrelation:
     low, high, kind, reason = float(ordered[0]), float(ordered[-1]), "range", None
     rank = floor(n * (0.5 - _HALF_WIDTH / sqrt(n_eff)) + 0.5) if n_eff > 0 else 0
     if n < _FEWEST_STEPS:
-        reason = f"{n} records are too few for a 95 % interval: the range of them"
+        reason = f"{n} records are too few for a 95 % interval: their range is given"
     elif rank < 1:
-        reason = f"unsteady: {n} records are worth {n_eff:.1f} independent ones, so this is their range"
+        reason = f"unsteady: {n} records are worth {n_eff:.1f} independent ones: their range is given"
     elif (changes := changes_of_level(values, ordered)) is not None:
         times = "once" if changes == 1 else f"{changes} times"
-        reason = f"two levels, changed {times} in {n} records: too few changes to tell how long each lasts: the range"
+        reason = (
+            f"two levels, changed {times} in {n} records: too few to tell how long each lasts: their range is given"
+        )
     else:
         ends = float(ordered[rank - 1]), float(ordered[n - rank])
         widest = widened(*ends, ordered) if has_ties else ends
@@ -108,7 +110,7 @@ def median_interval_between_runs(medians: Values) -> Interval:
         return Interval(None, None, None, None, None, "one run has no interval between runs")
     ordered = np.sort(medians)
     if n < FEWEST_RUNS:
-        reason = f"{n} runs are too few for a 95 % interval: the range of them"
+        reason = f"{n} runs are too few for a 95 % interval: their range is given"
         return Interval(float(ordered[0]), float(ordered[-1]), "range", float(n), None, reason)
     rank, _ = rank_of_lower_end(n)
     return Interval(float(ordered[rank - 1]), float(ordered[n - rank]), "ci95", float(n), None, None)

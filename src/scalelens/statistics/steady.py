@@ -84,7 +84,7 @@ def _with_doubt(reason: str | None, values: Values, changes: list[int], first: i
         times = "once: a mode that will end" if of_modes == 1 else f"{of_modes} times: modes that come and go"
         doubt = f"two levels, changed {times} would look the same"
     elif evidence < _CLEAR and (alike := _likeness_within(values, changes)) >= _WANDERS:
-        doubt = f"records within a level are alike too (autocorrelation {alike:.2f}): levels of a run that wanders pass"
+        doubt = f"records within a level are correlated (autocorrelation {alike:.2f}): a drift can look like levels"
     elif first is not None and evidence < _WEAK:
         doubt = "a weak change: a run that wanders may show as much"
     return f"{reason}; {doubt}" if reason and doubt else reason or doubt

@@ -17,7 +17,7 @@ class _Finder(StrEnum):
 
 
 def critical_path(
-    rank: Annotated[int | None, typer.Option(min=0, help="Pieces of this rank alone.")] = None,
+    rank: Annotated[int | None, typer.Option(min=0, help="Only the pieces of this rank.")] = None,
     run: Annotated[str, typer.Option(help="Beginning of a run's id.")] = "",
     step: Annotated[int | None, typer.Option(help="This step alone.")] = None,
     by: Annotated[

@@ -15,7 +15,7 @@
 --
 -- Glance: run_id n_epochs first_epoch_s later_epoch_s extra_s first_batch_s first_over_later is_apart time_of attempt
 --
--- When empty: not_compared
+-- When empty: no log times several epochs
 --
 -- Partition: run_id
 --

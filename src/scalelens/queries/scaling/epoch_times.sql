@@ -25,7 +25,7 @@
 -- Glance: run_id epoch epoch_s train_s median_batch_s n_steps samples_per_s validation_s tail_s first_batch_s startup_s
 --   rest_s is_cut train_origin attempt
 --
--- When empty: not_compared
+-- When empty: no log times an epoch
 --
 -- Partition: run_id
 --

@@ -3,13 +3,15 @@
 -- Answers: Why is a run not in `scaling`, and how can that be fixed?
 --   Which line of a scalelens.toml would do it?  The first reason that applies is given: what the metric needs was not
 --   logged; the number of devices or the batch is not known; no other size was run; another size was run with other
---   settings, and then the nearest run is named.  `...` in a remedy is what only you know.
+--   settings, and then the nearest run is named.  `...` in a remedy is what only you know.  Another metric is named
+--   where it has a series of the run.
 --
 -- Glance: run_id nearest~ differs reason remedy
 --
--- Sources: runs, step_times, batch_stats, rates_logged, scaling_points, scaling_series, selected_runs
+-- Sources: runs, step_times, batch_stats, rates_logged, held_settings, scaling_points, scaling_series, selected_runs
 --
 -- Parameters: runs, epochs, warmup, exclude, metric, series_by
+--   facts_only := false    true: only runs that lack a fact of their own, whatever other sizes were run
 --
 -- Columns:
 --   run_id     VARCHAR    run
@@ -42,16 +44,29 @@ facts AS (
         if(regexp_full_match(on_disk, '[\w@%+=:,./-]+'), on_disk, '''' || replace(on_disk, '''', '''"''"''') || '''') AS opened
     FROM runs),
 left_over AS (
-    SELECT r.* EXCLUDE (global_batch_size), p.global_batch_size, p.run_id IS NOT NULL AS is_point,
+    SELECT r.* EXCLUDE (global_batch_size), p.global_batch_size, r.global_batch_size AS stated_batch, p.run_id IS NOT NULL AS is_point,
         coalesce(t.step_s > 0, false) AS is_timed,
         coalesce(l.samples_per_s > 0 AND l.rate_scope = 'global', false) OR coalesce(t.samples_per_s > 0, false) AS has_rate,
         coalesce(l.tflops_per_device > 0, t.tflops_per_device > 0, false) AS prints_tflops,
         CASE WHEN metric = 'throughput' THEN has_rate OR is_timed WHEN metric = 'tflops' THEN prints_tflops
             WHEN metric IN ('t_ep', 't_tr') THEN is_point OR r.devices IS NULL ELSE is_timed OR is_point END AS is_measured,
-        CASE WHEN is_timed THEN 't_b' WHEN has_rate THEN 'throughput' WHEN prints_tflops THEN 'tflops' END AS other_metric
+        list_filter([if(is_timed, 't_b', NULL), if(has_rate, 'throughput', NULL), if(prints_tflops, 'tflops', NULL)],
+            lambda x: x IS NOT NULL) AS other_metrics
     FROM facts AS r LEFT JOIN timed AS t USING (run_id) LEFT JOIN points AS p USING (run_id)
     LEFT JOIN rated AS l USING (run_id)
     WHERE r.run_id IN (FROM selected_runs(runs := runs)) AND r.run_id NOT IN (FROM compared)),
+-- Another metric that has another size of the run.
+measured AS (
+    SELECT l.run_id, devices, stated_batch AS batch, h.held, h.held_of_model, h.study, unnest(other_metrics) AS shown_by,
+        generate_subscripts(other_metrics, 1) AS place
+    FROM left_over AS l JOIN held_settings(runs := runs) AS h USING (run_id) WHERE NOT is_measured),
+otherwise AS (
+    SELECT a.run_id, arg_min(a.shown_by, a.place) AS shown_by
+    FROM measured AS a JOIN measured AS b ON a.shown_by = b.shown_by AND a.held = b.held
+        AND a.held_of_model = b.held_of_model AND a.study IS NOT DISTINCT FROM b.study AND a.devices <> b.devices
+    WHERE a.batch = b.batch OR a.batch / a.devices = b.batch / b.devices
+        OR (a.batch IS NULL AND b.batch IS NULL AND a.shown_by <> 't_b')
+    GROUP BY a.run_id),
 -- Repeats have the same settings: held against each other once, and not run by run.
 settings AS (
     SELECT devices, global_batch_size, study,
@@ -72,7 +87,7 @@ nearest_settings AS (
         ORDER BY len(differs) + (NOT is_one_batch)::INTEGER + (NOT is_one_study)::INTEGER, b.first_run) = 1),
 nearest AS (SELECT * EXCLUDE (run_ids), unnest(run_ids) AS run_id FROM nearest_settings)
 SELECT l.run_id, l.name,
-    CASE WHEN NOT is_measured AND other_metric IS NULL THEN if(l.run_id IN (FROM with_times),
+    CASE WHEN NOT is_measured AND other_metrics = [] THEN if(l.run_id IN (FROM with_times),
             'every record that times a step is left out', 'no record times a step')
         WHEN NOT is_measured AND devices IS NOT NULL THEN CASE WHEN metric = 'throughput' THEN 'the log prints no samples per second'
             WHEN metric = 'tflops' THEN 'the log prints no TFLOP/s' WHEN metric IN ('t_ep', 't_tr') THEN 'no epoch is timed'
@@ -83,10 +98,14 @@ SELECT l.run_id, l.name,
         WHEN len(differs) > 0 THEN 'other sizes were run with other settings'
         WHEN NOT is_one_study THEN 'no log names the system, and the folders are not those of one study'
         ELSE 'no other size has the same global batch, or the same batch per device' END AS reason,
-    CASE WHEN NOT is_measured AND other_metric IS NULL AND l.run_id IN (FROM with_times)
+    CASE WHEN NOT is_measured AND other_metrics = [] AND l.run_id IN (FROM with_times)
             THEN format('see by which rule: scalelens query exclusions runs={}', l.run_id)
-        WHEN NOT is_measured AND other_metric IS NULL THEN 'see what was read from its file: scalelens identify ' || opened
-        WHEN NOT is_measured AND devices IS NOT NULL THEN 'scalelens query scaling metric=' || other_metric
+        WHEN NOT is_measured AND other_metrics = [] THEN 'see what was read from its file: scalelens identify ' || opened
+        WHEN NOT is_measured AND devices IS NOT NULL THEN CASE
+            WHEN shown_by IS NOT NULL THEN 'scalelens query scaling metric=' || shown_by
+            WHEN is_timed THEN 'see its step times: scalelens query batch_stats runs=' || l.run_id
+            WHEN has_rate THEN 'see its rates: scalelens query throughput runs=' || l.run_id
+            ELSE 'see what was read from its file: scalelens identify ' || opened END
         WHEN devices IS NULL THEN CASE
             WHEN n_in_folder = 1 AND NOT contains(path, '!')
                 THEN format('set devices = ... under [facts] in {}/scalelens.toml', folder)
@@ -98,6 +117,7 @@ SELECT l.run_id, l.name,
         WHEN NOT is_point AND micro_batch_size > 0 AND replicas > 0
             THEN format('set gradient_accumulation = ... under [facts] in scalelens.toml: micro-batches of {} that each of '
                 || '{:.0f} replicas computes in a step', micro_batch_size, replicas)
+        WHEN NOT is_point AND devices = 1 THEN 'set global_batch_size = ... under [facts] in scalelens.toml'
         WHEN NOT is_point THEN format('set batch_per_device = ... under [facts] in scalelens.toml, the global batch over its {} '
             || 'devices; or global_batch_size = ... where every size has the same', devices)
         WHEN len(differs) > 0 THEN format('compare: scalelens query differences a={} b={}', l.run_id, other)
@@ -105,5 +125,6 @@ SELECT l.run_id, l.name,
         ELSE 'run a second size' || coalesce(format(' with a batch of {:g} per device, or with a global batch of {}',
             l.global_batch_size / devices, l.global_batch_size), '') END AS remedy,
     other AS nearest, array_to_string(differs, ', ') AS differs
-FROM left_over AS l LEFT JOIN nearest AS n USING (run_id)
+FROM left_over AS l LEFT JOIN nearest AS n USING (run_id) LEFT JOIN otherwise USING (run_id)
+WHERE NOT facts_only OR NOT is_measured OR devices IS NULL OR NOT is_point
 ORDER BY reason, l.name, l.run_id

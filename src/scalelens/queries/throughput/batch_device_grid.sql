@@ -12,7 +12,7 @@
 -- Glance: series devices batch_per_device device_samples_per_s relative% samples_per_s step_s n_runs model system
 --   precision device_model note
 --
--- When empty: not_compared
+-- When empty: not_compared facts_only=true; no two runs differ only in their devices and batch
 --
 -- Sources: configurations, settings_catalog
 --

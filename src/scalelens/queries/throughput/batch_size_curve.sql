@@ -16,7 +16,7 @@
 -- Glance: series batch_per_device device_samples_per_s gain_of_doubling% is_knee step_s samples_per_s n_runs model
 --   system precision devices device_model reason
 --
--- When empty: not_compared
+-- When empty: not_compared facts_only=true; no two runs differ only in their batch
 --
 -- Sources: configurations
 --

@@ -23,7 +23,7 @@ ABOUT_TRACES = True
 _LONGEST_NAME = 70
 _WHAT = {
     "compute": "the kernel {name}", "communication": "communication by {name}", "memory": "{name}",
-    "host": "the host until {name}", "launch": "the launch of {name}", "gap": "gaps before {name}",
+    "host": "host work up to {name}", "launch": "the launch of {name}", "gap": "gaps before {name}",
 }  # fmt: skip
 
 
@@ -36,8 +36,12 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
         where = "" if first["rank"] is None else f" on rank {first['rank']}"
         what = _WHAT[first["kind"]].format(name=name)
         text = f"{names[str(run)]}: {percent(first['share'])} of the critical path is {what}{where}."
-        result.append(FindingSentence(text, f"{plural(int(first['pieces']), 'piece')} of the path across ranks."))
+        result.append(FindingSentence(text, f"In {plural(int(first['pieces']), 'piece')} of the path, over all ranks."))
     return few(result)
+
+
+def run_to_draw(rows: "pl.DataFrame") -> str:
+    return str(rows["run_id"][0])
 
 
 def nothing(rows: "pl.DataFrame") -> str:

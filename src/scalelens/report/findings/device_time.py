@@ -16,7 +16,7 @@ CHARTS = ("temporal_breakdown", "step_heatmap")
 NUMBER_PLACE = 60
 ABOUT_TRACES = True
 _SPENT = {"compute_ns": "compute", "exposed_comm_ns": "communicate without computing",
-         "exposed_memory_ns": "copy without computing or communicating", "idle_ns": "are idle"}  # fmt: skip
+         "exposed_memory_ns": "only copy", "idle_ns": "are idle"}  # fmt: skip
 _LEAST_SHARE = 0.0005  # a smaller share would be printed as 0.0 %
 
 
@@ -28,11 +28,11 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
         if not span_ns:
             continue
         shares = {words: sum(group[column].to_list()) / span_ns for column, words in _SPENT.items()}
-        spent = ", ".join(f"{words} in {percent(share)}" for words, share in shares.items() if share >= _LEAST_SHARE)
+        spent = ", ".join(f"{words} {percent(share)}" for words, share in shares.items() if share >= _LEAST_SHARE)
         idle = group["idle_share"].drop_nulls().to_list()
         by_rank = f"; idle {percent(min(idle))} to {percent(max(idle))} by rank" if len(idle) > 1 else ""
         doubt = f"{plural(group.height, 'traced rank')}{by_rank}."
-        result.append(FindingSentence(f"{names[str(run)]}: the devices {spent} of the traced time.", doubt))
+        result.append(FindingSentence(f"{names[str(run)]}: of the traced time, the devices {spent}.", doubt))
     return few(result)
 
 
@@ -42,7 +42,7 @@ def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
         return None
     share = sum(rows["compute_ns"].to_list()) / span_ns
     traces = f"of {plural(rows.height, 'trace')} of {plural(rows['run_id'].n_unique(), 'run')}"
-    return KeyNumber(percent(share), "of the traced time in computation", traces)
+    return KeyNumber(percent(share), "of the traced time spent computing", traces)
 
 
 def run_to_draw(rows: "pl.DataFrame") -> str:

@@ -20,6 +20,13 @@ GLANCE = ("run_id", "devices", "global_batch_size", "energy_j", "unit", "units",
           "samples_per_wh", "tokens_per_wh", "energy_kind", "note")  # fmt: skip
 
 
+def charts(rows: "pl.DataFrame") -> tuple[str, ...]:
+    """The curve over the batch first where runs may be on one: two batches of one model on as many devices."""
+    known = rows.filter(rows["energy_j"].is_not_null() & rows["global_batch_size"].is_not_null())
+    batches = known.group_by("system", "model", "precision", "devices").n_unique()["global_batch_size"]
+    return CHARTS if (batches > 1).any() else ("energy_scaling", "energy", "energy_by_batch")
+
+
 _WORK = {"tokens_per_wh": "tokens", "samples_per_wh": "samples"}
 
 

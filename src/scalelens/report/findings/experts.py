@@ -39,4 +39,4 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
 def nothing(rows: "pl.DataFrame") -> str:
     if rows.is_empty():
         return "No trace contains an all-to-all."
-    return f"No all-to-all of a known size is uneven by a tenth ({plural(rows.height, 'rank')} of groups)."
+    return f"No all-to-all of a known size is uneven by 10 % or more ({plural(rows.height, 'rank')} of groups)."

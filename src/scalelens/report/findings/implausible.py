@@ -40,15 +40,16 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
     for (quantity, relation, certainty), alike in said.items():
         first = alike[0]
         size, unit = _UNITS.get(str(first["unit"]), (1.0, f" {first['unit']}"))
-        printed = first["printed_value"]
-        value = f" of {printed / size:.4g}{unit}" if isinstance(printed, (int, float)) else ""
+        printed = [row["printed_value"] for row in alike if isinstance(row["printed_value"], (int, float))]
+        ends = dict.fromkeys(f"{pick(printed) / size:.4g}" for pick in (min, max)) if printed else {}
+        value = f" of {' to '.join(ends)}{unit}" if ends else ""
         runs = [*dict.fromkeys(names.get(str(row["run_id"]), str(row["run_id"])) for row in alike)]
         named = "value" if quantity == "values" else _NAMES.get(quantity, quantity)
-        whose = f"{len(runs)} runs" if len(runs) > _MOST_NAMED else few_of(runs)
+        whose = f"{len(runs)} runs" if len(runs) > _MOST_NAMED + 1 else few_of(runs)
         text = f"{whose}: the printed {named}{value} is not what it says: {relation}."
-        how_sure = {"certain": "The cause is certain", "likely": "The cause is probable"}
-        doubt = f"{how_sure.get(certainty, 'A possible cause')}: {first['meaning']}."
-        doubt += f" Among them {few_of(runs, _MOST_NAMED)}." if len(runs) > _MOST_NAMED else ""
+        how_sure = {"certain": "Certainly", "likely": "Most likely"}.get(certainty, "Possibly")
+        doubt = f"{how_sure}: {first['meaning']}."
+        doubt += f" Among them {few_of(runs, _MOST_NAMED)}." if len(runs) > _MOST_NAMED + 1 else ""
         result.append(FindingSentence(text, doubt, _SURE[certainty]))
     return few(sorted(result, key=lambda sentence: -sentence.weight))
 

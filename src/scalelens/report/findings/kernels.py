@@ -31,7 +31,7 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
         calls = plural(int(top["calls"]), "call")
         text = f"{names[str(run)]}: {kernel} takes {percent(top['share'])} of the device's work, in {calls}."
         result.append(
-            FindingSentence(text, "Share of the sum of all kernels and copies; those that overlap count each.")
+            FindingSentence(text, "Share of the sum of all kernels and copies; overlapping ones each count in full.")
         )
     return few(result)
 

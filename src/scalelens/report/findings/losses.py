@@ -14,6 +14,7 @@ SQL = "FROM efficiency_tree() WHERE train_step IS NULL ORDER BY parallel_efficie
 GLANCE = ("run_id", "ranks", "devices", "parallel_efficiency%", "load_balance%", "communication_efficiency%",
           "orchestration_efficiency%", "computation_scalability%", "note")  # fmt: skip
 ABOUT_TRACES = True
+_NOT_HERE = "computation scalability"  # a factor that no sentence names
 _LEAST_SHARE = 0.005  # of the loss; smaller shares are not mentioned
 _FACTORS = {"load_balance": "uneven work", "communication_efficiency": "communication and copies that nothing hides",
            "orchestration_efficiency": "devices without work"}  # fmt: skip
@@ -35,12 +36,17 @@ def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
     shares = sorted(
         ((words, share) for words, share in lost.items() if share > _LEAST_SHARE), key=lambda pair: -pair[1]
     )
-    return f"{text}; of the loss {', '.join(f'{percent(share, 0)} is {words}' for words, share in shares)}."
+    if len(shares) == 1:
+        return f"{text}; the rest is lost to {shares[0][0]}."
+    parts = ", ".join(
+        f"{percent(share, 0)} {'' if k else 'is lost '}to {words}" for k, (words, share) in enumerate(shares)
+    )
+    return f"{text}; of the rest, {parts}."
 
 
 def _doubt_of(row: Mapping[str, Any]) -> str:
-    note = f"; {row['note']}" if row["note"] else ""
-    return f"{plural(row['ranks'], 'traced rank')}{note}."
+    notes = [note for note in (row["note"] or "").split("; ") if note and _NOT_HERE not in note]
+    return f"{'; '.join([plural(row['ranks'], 'traced rank'), *notes])}."
 
 
 def nothing(rows: "pl.DataFrame") -> str:

@@ -53,7 +53,7 @@ def _whose(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
 
 def _doubt(row: Mapping[str, Any]) -> str:
     events = plural(row["entries"], "recorded event")
-    said = f"Peak in {events} of the allocator; memory that other libraries take is not in it."
+    said = f"Peak in {events} of the allocator; memory of other libraries is not included."
     return f"{said} {row['note']}" if row["note"] else said
 
 

@@ -65,7 +65,7 @@ def _doubt_of(row: Mapping[str, Any]) -> str:
     share = (
         "" if row["q"] is None else percent(row["q"]) if row["q"] >= _SMALLEST else f"less than {percent(_SMALLEST)}"
     )
-    chance = f"; by accident in {share} of such jobs" if share and row["verdict"] == "slow" else ""
+    chance = f"; by chance in {share} of such jobs" if share and row["verdict"] == "slow" else ""
     others = max((row["peers"] or 1) - 1, 0)  # the rank is one of its peers
     steps = row["n_steps"] or 0
     short = ", too few to be sure" if steps < _FEW_STEPS else ""

@@ -22,7 +22,7 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
         wanting = planned.filter(~planned["state"].is_in(_DONE))
         if wanting.height:
             folder = str(plan).rpartition("/")[0]
-            text = f"{wanting.height} of {plural(planned.height, 'planned run')} in {folder} did not come back whole."
+            text = f"{wanting.height} of {plural(planned.height, 'planned run')} in {folder} came back incomplete."
             found.append(FindingSentence(text, _doubt_of(wanting, folder), wanting.height / planned.height))
         for row in planned.filter(planned["note"].is_not_null()).iter_rows(named=True):
             found.append(

@@ -32,7 +32,11 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
 def _scope_of(row: Mapping[str, Any]) -> str:
     """What a sensor covers, in words; empty where no file says."""
     scope = row["scope"] or ""
-    return scope.upper() if scope in ("gpu", "gcd", "oam", "cpu", "ipu") else scope.replace("_", " ")
+    return (
+        scope.upper()
+        if scope in ("gpu", "gcd", "oam", "cpu", "ipu")
+        else scope.replace("_ac", " AC").replace("_dc", " DC").replace("_", " ")
+    )
 
 
 def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:

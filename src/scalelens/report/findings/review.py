@@ -18,11 +18,11 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
     """How many rules are met, then those that are not."""
     verdicts = rows["verdict"].to_list()
     met, broken = verdicts.count("met"), verdicts.count("not met")
-    text = (
-        f"Of {len(verdicts)} rules, {met} are met, {broken} {'is' if broken == 1 else 'are'} not, "
-        f"and {len(verdicts) - met - broken} cannot be told"
-    )
-    result = [FindingSentence(f"{text} from the logs.")]
+    unknown = len(verdicts) - met - broken
+    are_met, are_not = ("is" if count == 1 else "are" for count in (met, broken))
+    text = f"{met} of {len(verdicts)} rules {are_met} met, {broken} {are_not} not"
+    text += f"; the logs do not say enough about the other {unknown}."
+    result = [FindingSentence(text)]
     for row in rows.filter(rows["verdict"] == "not met").iter_rows(named=True):
         evidence, remedy = (f"{text[:1].upper()}{text[1:]}." for text in (row["evidence"], row["remedy"]))
         result.append(FindingSentence(f"Not met: {row['rule']} ({row['source']}).", f"{evidence} {remedy}"))

@@ -30,7 +30,9 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
     for (series,), group in rows.group_by("series", maintain_order=True):
         largest = group.sort("devices").row(-1, named=True)
         if largest["devices"] != largest["baseline_devices"]:
-            result.append((largest["efficiency"], FindingSentence(_text_of(str(series), largest), _doubt_of(largest))))
+            result.append(
+                (largest["efficiency"], FindingSentence(_text_of(plain(str(series)), largest), _doubt_of(largest)))
+            )
     result.sort(key=lambda pair: (pair[0] is None, pair[0] or 0.0))
     known = [efficiency for efficiency, _ in result if efficiency is not None]
     told = [sentence for _, sentence in result]
@@ -74,13 +76,16 @@ def _text_of(series: str, row: Mapping[str, Any]) -> str:
 
 
 def _doubt_of(row: Mapping[str, Any]) -> str:
-    if row["efficiency_low"] is None:
-        sure = "One run at a size: no interval"
-    else:
+    counted = f"{plural(row['n_runs'], 'run')}, {plural(row['n_steps'] or 0, 'step record')}"
+    if row["efficiency_low"] is not None:
         kind = "95 % interval" if row["efficiency_kind"] == "ci95" else "Range of the repeats"
-        sure = f"{kind} {percent(row['efficiency_low'])} to {percent(row['efficiency_high'])}"
+        sure = f"{kind} {percent(row['efficiency_low'])} to {percent(row['efficiency_high'])}; {counted}"
+    elif row["n_runs"] == 1:
+        sure = f"One run, of {plural(row['n_steps'] or 0, 'step record')}, so no interval"
+    else:
+        sure = f"One run at one of the sizes, so no interval; {counted}"
     note = f" {row['note'][:1].upper()}{row['note'][1:]}." if row["note"] else ""
-    return f"{sure}; {plural(row['n_runs'], 'run')}, {plural(row['n_steps'] or 0, 'step record')}.{note}"
+    return f"{sure}.{note}"
 
 
 def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
@@ -105,7 +110,7 @@ def _of_growing(grown: "pl.DataFrame") -> KeyNumber | None:
         return None
     best = known.sort("devices", "tflops_per_device", descending=True).row(0, named=True)
     value, size = f"{best['tflops_per_device']:.3g} TFLOP/s", f"per device on {best['devices']} devices"
-    return KeyNumber(value, size, f"the model grows: {best['series']}")
+    return KeyNumber(value, size, f"the model grows: {plain(best['series'])}")
 
 
 def nothing(rows: "pl.DataFrame") -> str:

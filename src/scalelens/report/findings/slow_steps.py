@@ -57,7 +57,7 @@ def _where(row: Mapping[str, Any]) -> str:
 
 def _doubt_of(row: Mapping[str, Any]) -> str:
     if row["class"] == "last":
-        return f"{percent(row['cost_share'])} of the time of its steps; the median does not contain it, a mean does."
+        return f"{percent(row['cost_share'])} of its total step time; the mean includes it, the median does not."
     slowest = f"the slowest takes {seconds(row['slowest_s'])} instead of {seconds(row['fast_s'])}"
     return f"They cost {seconds(row['cost_s'])} more than ordinary steps; {slowest}."
 

@@ -15,12 +15,12 @@ GLANCE = ("run_id", "n_steps", "step_s", "p95_s", "p99_s", "mean_s", "samples_pe
           "value_kinds", "note")  # fmt: skip
 CHARTS = ("batch_cdf", "throughput", "step_times")
 NUMBER_PLACE = 50
-_FEWEST = 5  # step times that a distribution needs to say more than they do one after the other
+FEWEST_TIMES = 5  # step times that a distribution needs to say more than they do one after the other
 
 
 def charts(rows: "pl.DataFrame") -> tuple[str, ...]:
     most = rows["n_steps"].max()
-    return CHARTS if most is None or most >= _FEWEST else ("step_times", *CHARTS)  # type: ignore[operator]
+    return CHARTS if most is None or most >= FEWEST_TIMES else ("step_times", *CHARTS)  # type: ignore[operator]
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
@@ -35,13 +35,23 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
     elif timed.height > 1:
         text += " in each"
     sure = (timed["interval_kind"] == "ci95").sum()
-    ranges = timed.height - sure
     doubt = (
         f"{plural(int(timed['n_steps'].sum()), 'step record')}, {int(timed['n_excluded'].sum() or 0):,} left out. "
-        f"A 95 % interval can be given for {plural(int(sure), 'run')}, a range for {ranges}. "
-        "Runs with other batches or settings are not comparable by their step time."
+        f"{_intervals(int(sure), timed.height)}"
     )
+    if timed.height > 1:
+        doubt += " Runs with other batches or settings are not comparable by their step time."
     return [FindingSentence(f"{text}.", doubt)]
+
+
+def _intervals(sure: int, runs: int) -> str:
+    """How many of the runs have an interval, and what the others have."""
+    if sure == runs:
+        return "The median has a 95 % interval." if runs == 1 else "Each median has a 95 % interval."
+    if not sure:
+        which = "The run is not" if runs == 1 else "No run is"
+        return f"{which} long and steady enough for a 95 % interval: a range is given."
+    return f"{plural(sure, 'run')} with a 95 % interval, {runs - sure} with a range."
 
 
 def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:

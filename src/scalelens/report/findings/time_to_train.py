@@ -61,4 +61,4 @@ def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
 
 
 def nothing(rows: "pl.DataFrame") -> str:
-    return "No log of MLPerf tells when a run ended."
+    return "No MLPerf log says when a run ended."

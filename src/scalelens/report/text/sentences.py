@@ -64,5 +64,7 @@ def watt_hours(joules: float) -> str:
 
 
 def few_of(names: Sequence[str], most: int = 4) -> str:
-    """The first names, and how many more there are."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    """The first names, and how many more there are; a single one is named as well."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {names[-1] if len(names) == most + 1 else f'{len(names) - most} more'}"
