@@ -68,18 +68,18 @@ def find(document: Document) -> Iterator[Finding]:
     for index, sentence in enumerate(document.sentences):
         if len(sentence.numbers) > _MOST_NUMBERS:
             continue
-        words = _tokens(sentence.text)
-        topics = words | _tokens(_heading_before(document, sentence.line))
+        words = tokens(sentence.text)
+        topics = words | tokens(_heading_before(document, sentence.line))
         for place, number in enumerate(sentence.numbers):
             if number.hedge == "bound" or number.low <= 0 or _significant(number.text) < _LEAST_DIGITS - 1:
                 continue
             if number.unit == "s" and _DEVICES.match(sentence.text, sentence.positions[place][0]):
                 continue
             found = [each for table, own in tables if (each := _cell_of(table, own, sentence, (words, topics), place))]
-            if len({each[0].text for each in found}) == 1 and not _stands_elsewhere(document, number, found[0][0]):
+            if len({each[0].text for each in found}) == 1 and not stands_elsewhere(document, number, found[0][0]):
                 cell, table, words_of = found[0]
                 if is_same_but_for_its_point(number, cell, words_of, 1) or not is_given(document, index, number):
-                    yield _finding(number, cell, table, words_of)
+                    yield finding_of(number, cell, table, words_of)
                     break
 
 
@@ -92,7 +92,7 @@ def _heading_before(document: Document, line: int) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _tokens(text: str) -> frozenset[str]:
+def tokens(text: str) -> frozenset[str]:
     plain = _TAG.sub(" ", _LINKED.sub(r"\1", text)).lower().replace("_", " ")
     found = {word.rstrip("s") if len(word) > 3 else word for word in _WORD.findall(plain)}
     return frozenset(word for word in found if len(word) > 1 and word not in _COMMON)
@@ -110,10 +110,10 @@ def _words_of(table: TextTable) -> _Words:
     rows, numbers = [], []
     for texts, cells in zip(table.texts, table.cells, strict=True):
         labels = [text for k, text in enumerate(texts) if k == 0 or cells[k] is None]
-        rows.append(frozenset().union(*(_tokens(text) for text in labels)))
+        rows.append(frozenset().union(*(tokens(text) for text in labels)))
         numbers.append(frozenset(_digits(cell.text) for cell in cells if cell and _is_telling(cell)))
-    names = tuple(_tokens(texts[0]) for texts in table.texts)
-    columns = tuple(_tokens(heading) for heading in table.headings)
+    names = tuple(tokens(texts[0]) for texts in table.texts)
+    columns = tuple(tokens(heading) for heading in table.headings)
     half = len(table.cells) / 2
     numeric = [k for k in range(len(table.headings)) if sum(row[k] is not None for row in table.cells) > half]
     return _Words(
@@ -158,7 +158,7 @@ def _cell_of(
                 continue
             named = (strength, by_column[column])
             is_named = not of_another and _is_named(number, cell, *named)
-            if is_named and not _of_one_unit(number, cell, own.rows[row] | own.columns[column]):
+            if is_named and not of_one_unit(number, cell, own.rows[row] | own.columns[column]):
                 is_named = not (number.unit and cell.unit) and strength >= _WELL and by_column[column] > 1
             if is_named and (not value(number).apart(value(cell)) or not number.bounds.apart(cell.bounds)):
                 return None
@@ -232,7 +232,7 @@ def _column_strength(
     return min(strength, 3)
 
 
-def _of_one_unit(number: Number, cell: Number, words: frozenset[str]) -> bool:
+def of_one_unit(number: Number, cell: Number, words: frozenset[str]) -> bool:
     """Whether both are in one unit; a share may stand without, as may a unit that the table has in words."""
     if number.unit == cell.unit:
         return True
@@ -314,7 +314,7 @@ def _shape(number: Number) -> tuple[int, int]:
     return len(whole), len(fraction)
 
 
-def _stands_elsewhere(document: Document, number: Number, cell: Number) -> bool:
+def stands_elsewhere(document: Document, number: Number, cell: Number) -> bool:
     """Whether the number, or one that it may be rounded from, is that of another cell, or both stand elsewhere."""
     for each in document.numbers:
         same = each.unit == number.unit or not (each.unit and number.unit)
@@ -330,7 +330,7 @@ def _printed(number: Number) -> re.Pattern[str]:
     return re.compile(rf"(?<![\d.,]){re.escape(number.text)}(?!\d|\.\d)")
 
 
-def _finding(number: Number, cell: Number, table: TextTable, words: str) -> Finding:
+def finding_of(number: Number, cell: Number, table: TextTable, words: str) -> Finding:
     row = table.texts[cell.row or 0][0]
     heading = table.headings[cell.cell or 0]
     return Finding(
