@@ -114,6 +114,8 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
         return True
     if len(relation.fit.agreeing) < _LEAST_OF_SUM and (relation.form in _SUMS or "{0} ... " in relation.form):
         return False
+    if relation.fit.free and len(relation.operands) == 1 and slipped.endswith("two"):
+        return False  # two columns that only have a factor between them
     doubt = relation.doubt * (BY_CHANCE.get(slipped.rpartition(": ")[2], OTHER_BY_CHANCE) if slipped else 1)
     if doubt > (_SURE_IF_MEANT if relation.meant else _SURE):
         return False

@@ -35,6 +35,7 @@ _MOST_NUMBERS = 24  # of a sentence; one with more is a listing
 _MOST_COMPARED = 5  # of a sentence that compares two values
 _NEARLY = 0.006  # a formula that gives nearly the number explains it: its operands may be rounded elsewhere
 _CODE = re.compile(r"`[^`]*\d\.\d[^`]*`")  # numbers that are not read may give the others
+_PERCENTILES = re.compile(r"\b[Pp]\d{1,2}\b|\bmedian\b|\bquantile\b")  # which follow from nothing but the values
 _FEW = 10  # a digit without a unit counts something that the text does not divide by
 _LEAST_PART = 100
 _RATIO = re.compile(r"\b(?:factors?|speed-?ups?|ratio|times|fold|as (?:many|much|fast|large))\b")
@@ -160,6 +161,8 @@ def _slipped(target: Operand, operands: list[Operand]) -> tuple[Expression, str]
     if of_speedup:
         two = every = of_speedup
     three = every if any(target.dimension) or _digits(target) > 3 else []
+    if _PERCENTILES.search(target.number.words):
+        three = []
     three = [each for each in three if each.high < (1 - _CLOSER) * target.low or each.low > (1 + _CLOSER) * target.high]
     shown = [each for each in two if _is_of_one_quantity(target, each)]
     for given in ([each for each in shown if each.of_units], shown, three):

@@ -68,9 +68,7 @@ def _lines_of(table: TextTable) -> list[_Line]:
 
 def _own(groups: list[frozenset[str]]) -> list[frozenset[str]]:
     """Of each group the words that no other has."""
-    return [
-        frozenset(word for word in words if sum(word in other for other in groups) == 1) for words in groups
-    ]
+    return [frozenset(word for word in words if sum(word in other for other in groups) == 1) for words in groups]
 
 
 def _of_table(sentence: Sentence, lines: list[_Line]) -> Iterator[tuple[Number, Number, str]]:

@@ -173,8 +173,10 @@ def _is_of_another(table: TextTable, sentence: Sentence, place: int) -> bool:
     """Whether the sentence has a further number of the unit, and none of them is in the table: it tells of another."""
     number = sentence.numbers[place]
     peers = [n for k, n in enumerate(sentence.numbers) if k != place and n.unit == number.unit and _is_telling(n)]
+    if not number.unit:
+        peers = [each for each in peers if _shape(each) == _shape(number) and "." in each.text]
     texts = {_digits(cell.text) for row in table.cells for cell in row if cell}
-    return bool(peers) and bool(number.unit) and not any(_digits(each.text) in texts for each in peers)
+    return bool(peers) and not any(_digits(each.text) in texts for each in peers)
 
 
 def _is_named(number: Number, cell: Number, row: int, column: int) -> bool:

@@ -87,9 +87,7 @@ def is_given(document: Document, index: int, number: Number) -> bool:
     )
 
 
-def _of_another_row(
-    document: Document, index: int, words: set[str], number: Number
-) -> tuple[_Source, str] | None:
+def _of_another_row(document: Document, index: int, words: set[str], number: Number) -> tuple[_Source, str] | None:
     """The cell of the only row that a sentence names, where the number is that of another row of the column."""
     sentence = document.sentences[index]
     if _RANKS.search(sentence.marked):

@@ -27,7 +27,9 @@ _RARE = 4  # sentences with a word
 _WORDS_BEFORE, _WORDS_AFTER = 8, 5
 _COMMON_WORDS, _COMMON_WITH_NUMBER = 3, 2
 _CODED = re.compile(r".*(?:[a-z].*\d|\d.*[a-z])")
-_CHANGE = re.compile(r"→|->|\b(?:from|vs|versus|before|after|previous\w*|earlier|old|was|were|than|reran|rerun|instead)\b")
+_CHANGE = re.compile(
+    r"→|->|\b(?:from|vs|versus|before|after|previous\w*|earlier|old|was|were|than|reran|rerun|instead)\b"
+)
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def _is_about_one(a: _Said, b: _Said, words: str, in_sentences: Counter[str]) ->
         return False
     if _are_labels(a.number, b.number):
         return False
-    if _neighbors(a) & _neighbors(b) and len(_shared(a, b)) > 1:
+    if _are_beside_the_same(a, b):
         return True
     away = abs(float(a.number.low / b.number.low) - 1)
     has_many = len(_digits(a.number).strip("0")) >= _MANY_DIGITS
@@ -137,7 +139,7 @@ def _is_bound(a: _Said, b: _Said, in_sentences: Counter[str]) -> bool:
     rare = any(in_sentences[word] <= _RARE for word in common)
     if _CHANGE.search(a.sentence.marked) and _CHANGE.search(b.sentence.marked) and not shared:
         return False
-    if _neighbors(a) & _neighbors(b) and len(shared) > 1:
+    if _are_beside_the_same(a, b):
         return True
     return (bool(shared) and len(common) >= _COMMON_WITH_NUMBER) or (rare and len(common) >= _COMMON_WORDS)
 
@@ -150,6 +152,12 @@ def _shared(a: _Said, b: _Said) -> set[str]:
 
 def _is_telling(number: Number) -> bool:
     return len(_digits(number).strip("0")) > 1
+
+
+def _are_beside_the_same(a: _Said, b: _Said) -> bool:
+    """Whether the number next to both is the same, and it has many digits or is not the only one."""
+    beside = _neighbors(a) & _neighbors(b)
+    return bool(beside) and (len(_shared(a, b)) > 1 or any(len(each.strip("0")) >= _MANY_DIGITS for each in beside))
 
 
 def _neighbors(said: _Said) -> set[str]:
