@@ -23,6 +23,7 @@ from scalelens.units import base
 _LEAST_DIGITS = 3
 _LEAST_SHARED = 2
 _LEAST_SAME, _LEAST_IN_ORDER = 3, 4
+_SURELY_SAME = 6  # then no slip need explain the one that is not
 _MOST_LINES = 6  # lines with one number; more say nothing
 _MOST_ROWS = 80
 _NAME = re.compile(r"[\W_]+")
@@ -89,10 +90,11 @@ def _apart(a: _Line, b: _Line) -> tuple[Number, Number, str] | None:
     named = _by_name(a.table, b.table)
     pairs = named or _by_order(a, b)
     apart = [pair for pair in pairs if not _is_same(*pair)]
-    least = _LEAST_SAME if named else _LEAST_IN_ORDER
-    if len(apart) != 1 or sum(_is_telling(*pair) for pair in pairs if pair not in apart) < least:
+    same = sum(_is_telling(*pair) for pair in pairs if pair not in apart)
+    if len(apart) != 1 or same < (_LEAST_SAME if named else _LEAST_IN_ORDER):
         return None
-    return (*apart[0], words) if (words := _slip(*apart[0])) else None
+    words = _slip(*apart[0]) or ("another number" if named and same >= _SURELY_SAME else "")
+    return (*apart[0], words) if words else None
 
 
 def _is_telling(a: Number, b: Number) -> bool:
@@ -119,8 +121,9 @@ def _named(table: TextTable) -> dict[frozenset[str], Number]:
 
 
 def _label(texts: tuple[str, ...], cells: tuple[Number | None, ...]) -> str:
-    """The first cell of a row that is not a number, such as its rank."""
-    return next((_plain(text) for text, cell in zip(texts, cells, strict=True) if cell is None and text), texts[0])
+    """The cells of a row that are words; the first one, if there are none."""
+    words = [_plain(text) for text, cell in zip(texts, cells, strict=True) if cell is None and text]
+    return " ".join(words) or _plain(texts[0])
 
 
 def _by_order(a: _Line, b: _Line) -> list[tuple[Number, Number]]:

@@ -240,8 +240,8 @@ def _likeliest(
             if best is None or doubt < best[0]:
                 best = (doubt, min(fits, key=lambda e: len(e.operands)), words)
     elsewhere = best is not None and best[1].operands[0].number.words != target.number.words
-    if best and elsewhere and best[1].text == "1 / a" and "factor of" in best[2]:
-        return None  # the rate of many things beside the time of all
+    if best and elsewhere and best[1].text == "1 / a":
+        return None  # the rate of many things beside the time of all, or of another phase
     plain = not any(target.dimension) and not target.is_share and not target.number.unit
     if plain and _digits(target) < 4 and not all(each.cell for each in given[0].operands):
         return None  # a version, a number of something

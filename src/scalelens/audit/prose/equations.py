@@ -65,6 +65,7 @@ _EXPLAINED = re.compile(
 )
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
 _NEARLY = 0.06  # what "about" allows
+_NOISE = 1e-9  # of numbers that are not exact in binary
 _ROUNDED = 0.01  # where words stand between the numbers
 _SPANS = re.compile(r"\b[A-Z]\w*[- ](?:hours?|days?|years?)\b|\b(?:days?|years?)\b")
 _BYTES = re.compile(r"[kKMGT]i?B\b|\bbytes?\b")
@@ -158,6 +159,8 @@ def _of_sides(
         return None
     if begin and line[begin - 1] == "=" and not re.search(r"\s", line[begin : sign.end()]):
         return None  # "A=2/16=4/32=8": names and lists
+    if not cut and right.operators and line.count("(") > line.count(")"):
+        return None  # it goes on in the next line
     if begin and line[begin - 1] == "=" and set(left.operators) == {"/"} and " " not in line[begin : sign.start()]:
         return None  # "N=48/64 = 125196-99"
     if begin and sign[1].endswith(">") and not left.operators:
@@ -248,6 +251,7 @@ def _differ(left: Value, right: Value, room: float, in_bytes: bool, alike: bool)
     low, high = _rounded(left, exact, in_bytes)
     other_low, other_high = _rounded(right, exact, in_bytes)
     room = max(room, _ROUNDED if has_units and not exact and not alike else 0.0)
+    room = max(room, _NOISE)
     low, high = low * (1 - room), high * (1 + room)
     if is_cut(left, right):
         low -= 1

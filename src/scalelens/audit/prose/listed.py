@@ -6,9 +6,10 @@ of the others stands on the same side ("KIVI=10332, INT8=10073").
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 
 from scalelens.audit.document import Document, Sentence, TextTable
 from scalelens.audit.finding import Finding
@@ -37,6 +38,14 @@ class _Line:
     cells: tuple[Number, ...]
     labels: tuple[frozenset[str], ...]
     words: frozenset[str]
+
+    @cached_property
+    def by_head(self) -> dict[str, list[int]]:
+        """The cells by their first digits."""
+        result: dict[str, list[int]] = defaultdict(list)
+        for k, cell in enumerate(self.cells):
+            result[_head(cell)].append(k)
+        return result
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -91,7 +100,7 @@ def _matched(sentence: Sentence, line: _Line) -> dict[int, int]:
     result = {}
     for place, number in enumerate(sentence.numbers):
         if _is_telling(number):
-            cells = [k for k, cell in enumerate(line.cells) if _is_same(number, cell)]
+            cells = [k for k in line.by_head.get(_head(number), ()) if _is_same(number, line.cells[k])]
             if len(cells) == 1:
                 result[place] = cells[0]
     return result
@@ -111,6 +120,10 @@ def _may_be_of_one_unit(number: Number, cell: Number) -> bool:
 
 def _digits(number: Number) -> str:
     return re.sub(r"\D", "", number.text)
+
+
+def _head(number: Number) -> str:
+    return _digits(number).lstrip("0")[:2]
 
 
 def _is_telling(number: Number) -> bool:
@@ -170,7 +183,6 @@ def _named(words: frozenset[str], line: _Line) -> int | None:
     return cells[0] if len(cells) == 1 else None
 
 
-@lru_cache(maxsize=1024)
 def _near(sentence: Sentence, place: int) -> tuple[frozenset[str], frozenset[str]]:
     """The words between a number and the one before, and the words between it and the next one."""
     start, end = sentence.positions[place]
@@ -189,6 +201,8 @@ def _slip(number: Number, cell: Number, partners: int) -> str:
     low, high = (float(each * sizes[1] / sizes[0]) for each in (cell.low, cell.high))
     words = slip(number.text, low, high)
     digits = min(len(_digits(each).strip("0")) for each in (number, cell))
+    if words.endswith("a hundred") and "%" in (number.unit, cell.unit):
+        return ""
     if not words or words.endswith(("two", "60", "sign is wrong")):
         return ""
     away = abs(float(number.low) / low - 1)

@@ -6,6 +6,7 @@ if nothing around it gives it.
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from scalelens.audit.printed import Number
 from scalelens.audit.prose.digits import is_same_but_for_a_slip, is_same_but_for_its_point
 from scalelens.audit.prose.restated import is_given
 from scalelens.audit.quantities import value
-from scalelens.audit.units import COUNTED
+from scalelens.audit.units import COUNTED, canonical
 from scalelens.audit.wording import matters, table_name, with_unit
 from scalelens.units import base
 
@@ -44,6 +45,7 @@ _WELL = 4
 _TELLING = 5  # digits that two numbers hardly share by chance
 _COUNT = 7  # digits of a whole number that is counted, not measured
 _HALF = 0.501
+_ROOM = 0.006  # half of the last of three digits
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ class _Words:
     in_columns: Counter[str]
     numbers: tuple[frozenset[str], ...]
     numeric: tuple[int, ...]
+    patterns: frozenset[str]
+    sizes: tuple[float, ...]
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -98,6 +102,7 @@ def tokens(text: str) -> frozenset[str]:
     return frozenset(word for word in found if len(word) > 1 and word not in _COMMON)
 
 
+@lru_cache(maxsize=16384)
 def _digits(text: str) -> str:
     return re.sub(r"\D", "", text)
 
@@ -125,7 +130,38 @@ def _words_of(table: TextTable) -> _Words:
         in_columns=_counted(columns),
         numbers=tuple(numbers),
         numeric=tuple(numeric),
+        patterns=frozenset().union(*(_patterns(cell) for cells in table.cells for cell in cells if cell)),
+        sizes=tuple(sorted(size for cells in table.cells for cell in cells if cell for size in _sizes(cell))),
     )
+
+
+def _patterns(number: Number) -> set[str]:
+    """What a number has in common with those that differ from it in one digit, or in the order of two."""
+    digits, shape = _digits(number.text), _shape(number)
+    return {
+        f"{shape} {''.join(sorted(digits))}",
+        *(f"{shape} {digits[:k]}?{digits[k + 1 :]}" for k in range(len(digits))),
+    }
+
+
+def _sizes(number: Number) -> tuple[float, float]:
+    """A number in its own unit, and in base units."""
+    size = float(number.low + number.high) / 2
+    return size, size * float(base(number.unit)[1])
+
+
+def _may_be_a_slip(number: Number, own: _Words) -> bool:
+    """Whether a table has a number that a slip could turn into this one: quick, and true rather too often."""
+    if not own.patterns.isdisjoint(_patterns(number)):
+        return True
+    room = _ROOM + float((number.high - number.low) / (number.high + number.low))
+    for size in _sizes(number):
+        for factor in FACTORS:
+            for right in (size * factor, size / factor):
+                at = bisect_left(own.sizes, right * (1 - room))
+                if at < len(own.sizes) and own.sizes[at] <= right * (1 + room):
+                    return True
+    return False
 
 
 def _counted(groups: Iterable[frozenset[str]]) -> Counter[str]:
@@ -144,6 +180,8 @@ def _cell_of(
 ) -> tuple[Number, TextTable, str] | None:
     """The only cell of what the sentence names that is the number but for a slip."""
     number = sentence.numbers[place]
+    if not _may_be_a_slip(number, own):
+        return None
     of_another = _is_of_another(table, sentence, place)
     others = {_digits(n.text) for k, n in enumerate(sentence.numbers) if k != place}
     others |= {
@@ -239,7 +277,7 @@ def of_one_unit(number: Number, cell: Number, words: frozenset[str]) -> bool:
     if number.unit == cell.unit:
         return True
     if number.unit and not cell.unit and number.unit not in ("%", "x"):
-        return number.unit.lower().rstrip("s") in words
+        return number.unit.lower().rstrip("s") in words or any(canonical(word) == number.unit for word in words)
     if cell.unit and not number.unit and cell.unit not in ("%", *COUNTED):
         return False
     if number.unit and cell.unit:

@@ -116,7 +116,8 @@ def _is_about_one(a: _Said, b: _Said, words: str, in_sentences: Counter[str]) ->
     has_many = len(_digits(a.number).strip("0")) >= _MANY_DIGITS
     if "swapped" in words:
         return away > (_NEAR if has_many else _FAR)
-    return has_many and away > _FAR
+    is_beside = bool(_neighbors(a) & _neighbors(b)) and len(a.near & b.near) >= _COMMON_WITH_NUMBER
+    return (has_many or is_beside) and away > _FAR
 
 
 def _are_labels(a: Number, b: Number) -> bool:
