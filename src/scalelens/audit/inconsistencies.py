@@ -5,7 +5,7 @@ from collections import Counter
 from scalelens.audit import identities
 from scalelens.audit.document import Document
 from scalelens.audit.finding import Finding
-from scalelens.audit.forms import accusing, constants
+from scalelens.audit.forms import accusing, constants, twice
 from scalelens.audit.prose import accusing as prose
 from scalelens.audit.prose import (
     amounts,
@@ -15,12 +15,14 @@ from scalelens.audit.prose import (
     equations,
     groups,
     limits,
+    listed,
     pairs,
     parts,
     physics,
     products,
     repeated,
     restated,
+    retold,
     roles,
     totals,
 )
@@ -53,6 +55,9 @@ def inconsistencies(document: Document) -> list[Finding]:
         products.find,
         restated.find,
         repeated.find,
+        listed.find,
+        twice.find,
+        retold.find,
     )
     for stated in statements:
         found += [finding for finding in stated(document) if finding.numbers[0].line not in lines]

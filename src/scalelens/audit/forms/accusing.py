@@ -114,6 +114,8 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
         return True
     if len(relation.fit.agreeing) < _LEAST_OF_SUM and (relation.form in _SUMS or "{0} ... " in relation.form):
         return False
+    if relation.fit.free and len(relation.operands) == 1 and (slipped.endswith("two") or _has_bases(relation)):
+        return False  # two columns that only have a factor between them, or one for each base
     doubt = relation.doubt * (BY_CHANCE.get(slipped.rpartition(": ")[2], OTHER_BY_CHANCE) if slipped else 1)
     if doubt > (_SURE_IF_MEANT if relation.meant else _SURE):
         return False
@@ -158,6 +160,11 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     if not relation.fit.free and relation.meant and not measured:
         return far or (len(relation.operands) > 1 and _is_strict(relation))
     return far and (bool(slipped) or (_is_share_of_all(relation) and _is_far(printed, low, high, _BY_MUCH)))
+
+
+def _has_bases(relation: Relation) -> bool:
+    """Whether several numbers of a column of ratios are those of a base case."""
+    return sum(bool(number and re.fullmatch(r"1\.0+", number.text)) for number in relation.target.numbers) > 1
 
 
 def _is_share_of_all(relation: Relation) -> bool:

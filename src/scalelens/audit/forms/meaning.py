@@ -87,7 +87,13 @@ def contribute(form: Form, operands: tuple[Series, ...], result: Fit) -> bool:
 
 def is_measured(target: Series, operands: tuple[Series, ...]) -> bool:
     """Whether all are measures of different quantities, which may come from two clocks."""
+    if any(_are_time_and_rate(target, each) or _are_time_and_rate(each, target) for each in operands):
+        return True
     return target.kind in _QUANTITIES and any(each.kind not in (target.kind, "devices", "nodes") for each in operands)
+
+
+def _are_time_and_rate(time: Series, rate: Series) -> bool:
+    return time.unit in ("µs", "ms", "s", "min", "h") and rate.unit.endswith("/s")
 
 
 def _is_share(target: Series) -> bool:

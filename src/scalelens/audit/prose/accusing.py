@@ -35,6 +35,7 @@ _MOST_NUMBERS = 24  # of a sentence; one with more is a listing
 _MOST_COMPARED = 5  # of a sentence that compares two values
 _NEARLY = 0.006  # a formula that gives nearly the number explains it: its operands may be rounded elsewhere
 _CODE = re.compile(r"`[^`]*\d\.\d[^`]*`")  # numbers that are not read may give the others
+_PERCENTILES = re.compile(r"\b[Pp]\d{1,2}\b|\bmedian\b|\bquantile\b")  # which follow from nothing but the values
 _FEW = 10  # a digit without a unit counts something that the text does not divide by
 _LEAST_PART = 100
 _RATIO = re.compile(r"\b(?:factors?|speed-?ups?|ratio|times|fold|as (?:many|much|fast|large))\b")
@@ -160,6 +161,8 @@ def _slipped(target: Operand, operands: list[Operand]) -> tuple[Expression, str]
     if of_speedup:
         two = every = of_speedup
     three = every if any(target.dimension) or _digits(target) > 3 else []
+    if _PERCENTILES.search(target.number.words):
+        three = []
     three = [each for each in three if each.high < (1 - _CLOSER) * target.low or each.low > (1 + _CLOSER) * target.high]
     shown = [each for each in two if _is_of_one_quantity(target, each)]
     for given in ([each for each in shown if each.of_units], shown, three):
@@ -237,8 +240,8 @@ def _likeliest(
             if best is None or doubt < best[0]:
                 best = (doubt, min(fits, key=lambda e: len(e.operands)), words)
     elsewhere = best is not None and best[1].operands[0].number.words != target.number.words
-    if best and elsewhere and best[1].text == "1 / a" and "factor of" in best[2]:
-        return None  # the rate of many things beside the time of all
+    if best and elsewhere and best[1].text == "1 / a":
+        return None  # the rate of many things beside the time of all, or of another phase
     plain = not any(target.dimension) and not target.is_share and not target.number.unit
     if plain and _digits(target) < 4 and not all(each.cell for each in given[0].operands):
         return None  # a version, a number of something

@@ -16,6 +16,7 @@ from scalelens.audit.document import Document
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
+from scalelens.audit.prose.groups import is_short_slip
 from scalelens.audit.quantities import exact
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
@@ -33,7 +34,7 @@ _LINK = (
 )
 _PAIRS = (
     re.compile(
-        rf"<(?P<a>\d+)>(?: ?\([^<>()]{{0,30}}\))?{_W}{{0,28}}{_LINK}{_W}{{0,28}}(?:\([^<>()]{{0,20}}\) ?)?<(?P<b>\d+)>"
+        rf"<(?P<a>\d+)>(?: ?\([^<>()]{{0,30}}\))?{_W}{{0,36}}{_LINK}{_W}{{0,28}}(?:\([^<>()]{{0,20}}\) ?)?<(?P<b>\d+)>"
     ),
     re.compile(
         rf"\b(?:reduc|increas|rais|lower|shrink|compress|cut)\w* {_W}{{0,20}}<(?P<a>\d+)>{_W}{{0,16}}\bto\b"
@@ -41,6 +42,7 @@ _PAIRS = (
     ),
     re.compile(rf"(?:\bfrom|从|由) ?{_W}{{0,20}}<(?P<a>\d+)>{_W}{{0,28}}(?:\bto\b|到|至|→|->){_W}{{0,20}}<(?P<b>\d+)>"),
 )
+_DISTANCE = r"(?:gap|difference|delta|gain|improvement|drop|loss|increase|decrease|reduction|degradation)"
 _AFTER = (
     re.compile(rf"{_W}{{0,24}}\({_W}{{0,14}}<(?P<c>\d+)>(?P<tail>{_W}{{0,40}})[,)/]"),
     re.compile(rf"{_W}{{0,24}}\(<\d+>{_W}{{0,16}}[,/] ?<(?P<c>\d+)>(?P<tail>{_W}{{0,40}})[,)/]"),
@@ -51,7 +53,15 @@ _AFTER = (
     ),
     re.compile(rf"{_W}{{0,30}}, \w+ing {_W}{{0,36}}(?P<head>\bby (?:an? )?factors? (?:of )?)<(?P<c>\d+)>(?P<tail>)"),
 )
+_FAR_AFTER = (
+    re.compile(
+        r"[^<>.;|()]{0,60}\(<(?P<c>\d+)> (?P<tail>reduction|increase|improvement|faster|slower|less|fewer|more)\)"
+    ),
+    re.compile(r"[^<>.;|()]{0,60}: ?<(?P<c>\d+)>(?P<tail>)(?=[.,;]? ?$)"),
+)
 _BEFORE = (
+    re.compile(r"(?P<head>\bby) (?:an? |about |only |just )?<(?P<c>\d+)> ?[a-z]{0,10}(?P<tail> ?)\($"),
+    re.compile(rf"(?P<head>\b(?:the|an?|is|within|of)) <(?P<c>\d+)>(?: [a-z]{{1,10}})?(?P<tail> {_DISTANCE} ?)\($"),
     re.compile(rf"<(?P<c>\d+)>(?P<tail>[^<>.;()|,]{{0,30}})\({_W}{{0,30}}$"),
     re.compile(rf"(?P<head>\bby|[增减降升提快慢少高低多]{_W}{{0,2}}) ?<(?P<c>\d+)>(?P<tail>[ ,:]{{0,3}})$"),
 )
@@ -74,12 +84,14 @@ _WHOLE = (
         rf"\({_W}{{0,10}}<(?P<b>\d+)>\)"
     ),
 )
-_BEATS = re.compile(rf"<(?P<a>\d+)>{_W}{{0,60}}\b(?:outperform|surpass|beat|exceed|improv)\w*")
+_BEATS = re.compile(rf"<(?P<a>\d+)>(?: ?\))?{_W}{{0,60}}\b(?:outperform|surpass|beat|exceed|improv)\w*")
 _BEATEN = re.compile(rf"\({_W}{{0,12}}<(?P<b>\d+)>{_W}{{0,12}}\) by {_W}{{0,10}}<(?P<c>\d+)>")
 _SETTING = re.compile(
     r"\b(?:batch|size|seq\w*|length|context|epochs?|steps?|layers?|rank|bits?|window|dim\w*|tp|pp|dp|ep|nodes?|gpus?|ctx|"
     r"threads?|workers?|level|version|seeds?|[a-z])[ =:]*$"
 )
+_SIGNS = re.compile(r"[\s(:=→>,–—-]*")
+_IS_DIFFERENCE = re.compile(rf"^by\b(?!.*\bfactor)|\b{_DISTANCE}\b")
 _FACTOR = re.compile(r"\bfactors?(?: of)? $")
 _ANOTHER = re.compile(
     r"\b(?:due|because|with|at|since|despite|given|owing|using|while|and|but|plus|also|thanks|though|although|when|if|as)\b"
@@ -92,6 +104,7 @@ _MYRIADS = re.compile(r"<\d+> ?[万亿千百萬億]")  # units that are not read
 _LABELS = re.compile(r"[\W]*<\d+> ?(?:->|→) ?<\d+> ?:")  # versions
 _MOST_NUMBERS = 14
 _LEAST_DIGITS = 2  # of a change
+_LEAST_FAR = 3  # of one with words before it
 ROUGH = Decimal("1.02")  # what a change of few digits leaves open
 _NEXT = re.compile(r" ?(?:→|⟶|⇒|-+>|=+>) ?")  # "6.78 → 10.0 → 12.59 %": one value after the other
 _NOUN = re.compile(r"^ ?(?:[a-z]+(?=,)|\([^<>()]*\))")  # 128 dimensions, a factor of 6; 240.8 (legacy)
@@ -113,6 +126,8 @@ class Change:
     a: Number
     b: Number
     c: Number
+    is_difference: bool = False
+    is_plain: bool = False  # nothing but signs stands between
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -138,6 +153,11 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[Change]:
                 continue
             after = [found for each in _AFTER if (found := each.match(marked, pair.end()))]
             before = [found for each in _BEFORE if (found := each.search(marked[: pair.start()]))]
+            far = [found for each in _FAR_AFTER if (found := each.match(marked, pair.end()))]
+            for found in far:
+                c = numbers[int(found["c"])]
+                if _significant(c) >= _LEAST_FAR and _is_said(c, found["tail"]) and not _OTHER.search(found[0]):
+                    yield Change(numbers[int(pair["a"])], numbers[int(pair["b"])], c)
             for found in (*after, *before):
                 c = numbers[int(found["c"])]
                 words = found.groupdict()
@@ -153,11 +173,17 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[Change]:
                 ):
                     continue  # a change of something else
                 said = f"{words['head']} {words['tail']}" if "head" in words else words["tail"] if c.unit != "%" else ""
-                if _is_said(c, said) and not _OTHER.search(found[0]):
+                if (_is_said(c, said) or _IS_DIFFERENCE.search(said)) and not _OTHER.search(found[0]):
                     a, b = numbers[int(pair["a"])], numbers[int(pair["b"])]
                     if not c.unit and _FACTOR.search(words.get("head") or ""):
                         c = replace(c, unit="x")
-                    yield Change(a, b, c)
+                    yield Change(
+                        a,
+                        b,
+                        c,
+                        is_difference=bool(_IS_DIFFERENCE.search(said)),
+                        is_plain=_is_plain(between, c) if found in after else False,
+                    )
     for pattern in _WHOLE:
         for found in pattern.finditer(marked):
             a, b, c = (numbers[int(found[k])] for k in "abc")
@@ -170,7 +196,13 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[Change]:
     if beats := _BEATS.search(marked):
         for found in _BEATEN.finditer(marked, beats.end()):
             a, b, c = (numbers[int(k)] for k in (beats["a"], found["b"], found["c"]))
-            yield Change(a, b, c)
+            yield Change(a, b, c, is_difference=not _FACTOR.search(marked[: found.start("c") - 1]))
+
+
+def _is_plain(between: str, c: Number) -> bool:
+    """Whether nothing but signs stands between two values and their change; a third value has no sign."""
+    signs = between.rstrip("<")
+    return bool(_SIGNS.fullmatch(signs)) and (c.text[0] in f"+-{_MINUS}" or not _NEXT.fullmatch(signs))
 
 
 def _is_said(c: Number, words: str) -> bool:
@@ -194,10 +226,10 @@ def _held(change: Change, others: list[Number]) -> Finding | None:
     unit = a.unit or b.unit
     if (a.unit and b.unit and base(a.unit)[0] != base(b.unit)[0]) or unit in (*COUNTED, "x"):
         return None
-    ways = ways_of(a, b, c)
+    ways = ways_of(a, b, c, change.is_difference)
     if not ways or any(not _wide(c).apart(way) for way in ways) or _from_others(change, others):
         return None
-    found = slip_of(change, ways)
+    found = slip_of(change, ways) or _short_slip(change, ways)
     if not found or (not c.unit and found.endswith("a hundred")):
         return None  # percentage points, which are not a unit here: "+3.32pp (0.4365 vs 0.4033)"
     best = min((way for way in ways if way.high > 0), key=lambda way: abs(middle(way) - middle(_size(c))))
@@ -233,7 +265,7 @@ def _values(a: Number, b: Number) -> tuple[Bounds, Bounds]:
     return a.bounds * exact(sizes[0]), b.bounds * exact(sizes[1])
 
 
-def ways_of(a: Number, b: Number, c: Number) -> list[Bounds]:
+def ways_of(a: Number, b: Number, c: Number, is_difference: bool = False) -> list[Bounds]:
     """What the change may be; none if its unit does not fit."""
     first, second = _values(a, b)
     unit = a.unit or b.unit
@@ -249,7 +281,7 @@ def ways_of(a: Number, b: Number, c: Number) -> list[Bounds]:
         return [*ratios, *changes]
     if "." in c.text and "." not in a.text + b.text and c.unit == a.unit == b.unit:
         return []  # whole numbers have a whole difference
-    if base(c.unit)[0] == base(unit)[0] and (c.unit or c.text[0] in f"+-{_MINUS}"):
+    if base(c.unit)[0] == base(unit)[0] and (c.unit or is_difference or c.text[0] in f"+-{_MINUS}"):
         of_fractions = not unit and "." in a.text + b.text  # points: "0.694 → 0.510 (-18)"
         return [*differences, *(each * exact(100) for each in differences)] if of_fractions else differences
     if not c.unit and unit == "%" and c.text[0] in f"+-{_MINUS}":
@@ -265,8 +297,24 @@ def _from_others(change: Change, others: list[Number]) -> bool:
         not wide.apart(way)
         for a, b in combinations(usable, 2)
         if {id(a), id(b)} != {id(change.a), id(change.b)} and base(a.unit)[0] == base(b.unit)[0]
-        for way in ways_of(a, b, change.c)
+        for way in ways_of(a, b, change.c, change.is_difference)
     )
+
+
+def _significant(number: Number) -> int:
+    return len(re.sub(r"\D", "", number.text).strip("0"))
+
+
+def _short_slip(change: Change, ways: list[Bounds]) -> str:
+    """Another digit in a change of two digits, right after two values of more: "83.1 vs 82.2 → +1.1 %"."""
+    a, b, c = change.a, change.b, change.c
+    if not change.is_plain or c.unit not in ("%", "x") or any("." not in each.text for each in (a, b, c)):
+        return ""
+    if min(map(_significant, (a, b))) <= _LEAST_DIGITS:
+        return ""
+    shown, size = c.text.lstrip(f"+-{_MINUS}"), base(c.unit)[1]
+    fits = any(is_short_slip(shown, float(way.low / size), float(way.high / size)) for way in ways if way.low > 0)
+    return "one digit differs" if fits else ""
 
 
 def slip_of(change: Change, ways: list[Bounds]) -> str:

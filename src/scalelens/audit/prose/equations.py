@@ -46,7 +46,9 @@ _PREFIXED = re.compile(
     r"[kKMGTP](?:i?B|[A-Z][A-Za-z/]*)$|(?:kilo|mega|giga|tera)bytes?$|(?:m|b|tr)illions?$", re.IGNORECASE
 )
 _PURE = re.compile(r" *[\d.,]+ ?(?:%|[xX×])(?!\w)")
-_OF_A_NAME = re.compile(r"[A-Za-z_)\]]\s?[*×·+/-]\s?[\d.,]+\s*$")  # BKV*D*2
+_OF_A_NAME = re.compile(  # BKV*D*2, (BKV + D) * 2
+    r"(?:[A-Za-z_\]]|\([^()]*[A-Za-z_][^()]*\)|[A-Za-z_(]\([^()]*\)|\)\))\s?[*×·+/-]\s?[\d.,]+\s*$"
+)
 _FUNCTION = re.compile(r"\b(?:sqrt|log2?|ln|exp|ceil|floor|round|max|min|cdiv|pow|abs|mod|sum|mean)\s?\(|→|->")
 _TIMES_A_NAME = re.compile(  # 0.476× AR at block 4
     r"[×*] ?(?:the|its|an?|that)\s|[×*] ?(?:[A-Za-z]\w*\s+)+(?:at|for|on|in|with|from|of)\s"
@@ -63,6 +65,7 @@ _EXPLAINED = re.compile(
 )
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
 _NEARLY = 0.06  # what "about" allows
+_NOISE = 1e-9  # of numbers that are not exact in binary
 _ROUNDED = 0.01  # where words stand between the numbers
 _SPANS = re.compile(r"\b[A-Z]\w*[- ](?:hours?|days?|years?)\b|\b(?:days?|years?)\b")
 _BYTES = re.compile(r"[kKMGT]i?B\b|\bbytes?\b")
@@ -156,6 +159,10 @@ def _of_sides(
         return None
     if begin and line[begin - 1] == "=" and not re.search(r"\s", line[begin : sign.end()]):
         return None  # "A=2/16=4/32=8": names and lists
+    if not cut and right.operators and line.count("(") > line.count(")"):
+        return None  # it goes on in the next line
+    if begin and line[begin - 1] == "=" and set(left.operators) == {"/"} and " " not in line[begin : sign.start()]:
+        return None  # "N=48/64 = 125196-99"
     if begin and sign[1].endswith(">") and not left.operators:
         return None  # "DP=2 => 4 × 2": what is named first
     if right.operators and not _first_differs(left, right):
@@ -204,6 +211,8 @@ def _has_slipped_factor(derived: Value, result: Value) -> bool:
 def _is_ambiguous(side: Value) -> bool:
     """Whether a product follows a quotient: 6 / 2 × 3 may be 6 / (2 × 3)."""
     operators = "".join(side.operators)
+    if side.numbers[-1].text == "100" and operators.count("*") == 1 and operators.endswith("*"):
+        return False  # per cent
     return "/" in operators and "*" in operators[operators.index("/") :]
 
 
@@ -242,6 +251,7 @@ def _differ(left: Value, right: Value, room: float, in_bytes: bool, alike: bool)
     low, high = _rounded(left, exact, in_bytes)
     other_low, other_high = _rounded(right, exact, in_bytes)
     room = max(room, _ROUNDED if has_units and not exact and not alike else 0.0)
+    room = max(room, _NOISE)
     low, high = low * (1 - room), high * (1 + room)
     if is_cut(left, right):
         low -= 1
@@ -265,6 +275,8 @@ def _factors(left: Value, right: Value, in_bytes: bool) -> Iterator[float]:
     if not suffixes and len(units) > 1 and units[0] == units[-1] != "" and right.after:
         return iter((1.0,))
     prefixed = any(_PREFIXED.match(word.split("/")[0].strip()) for word in (*left.after, *right.after[:1]))
+    if set(suffixes) == {"%"} and not units and not (left.has_words and right.has_words):
+        return iter((1.0, 100.0, 0.01))
     if not suffixes and not prefixed and units and all(unit.split("/")[0] in COUNTED for unit in units if unit):
         return iter((1.0,))
     return scales("%" in (*suffixes, *units), bool(suffixes) or in_bytes)

@@ -6,6 +6,7 @@ if nothing around it gives it.
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from scalelens.audit.printed import Number
 from scalelens.audit.prose.digits import is_same_but_for_a_slip, is_same_but_for_its_point
 from scalelens.audit.prose.restated import is_given
 from scalelens.audit.quantities import value
-from scalelens.audit.units import COUNTED
+from scalelens.audit.units import COUNTED, canonical
 from scalelens.audit.wording import matters, table_name, with_unit
 from scalelens.units import base
 
@@ -44,6 +45,7 @@ _WELL = 4
 _TELLING = 5  # digits that two numbers hardly share by chance
 _COUNT = 7  # digits of a whole number that is counted, not measured
 _HALF = 0.501
+_ROOM = 0.006  # half of the last of three digits
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ class _Words:
     in_columns: Counter[str]
     numbers: tuple[frozenset[str], ...]
     numeric: tuple[int, ...]
+    patterns: frozenset[str]
+    sizes: tuple[float, ...]
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -68,18 +72,18 @@ def find(document: Document) -> Iterator[Finding]:
     for index, sentence in enumerate(document.sentences):
         if len(sentence.numbers) > _MOST_NUMBERS:
             continue
-        words = _tokens(sentence.text)
-        topics = words | _tokens(_heading_before(document, sentence.line))
+        words = tokens(sentence.text)
+        topics = words | tokens(_heading_before(document, sentence.line))
         for place, number in enumerate(sentence.numbers):
             if number.hedge == "bound" or number.low <= 0 or _significant(number.text) < _LEAST_DIGITS - 1:
                 continue
             if number.unit == "s" and _DEVICES.match(sentence.text, sentence.positions[place][0]):
                 continue
             found = [each for table, own in tables if (each := _cell_of(table, own, sentence, (words, topics), place))]
-            if len({each[0].text for each in found}) == 1 and not _stands_elsewhere(document, number, found[0][0]):
+            if len({each[0].text for each in found}) == 1 and not stands_elsewhere(document, number, found[0][0]):
                 cell, table, words_of = found[0]
                 if is_same_but_for_its_point(number, cell, words_of, 1) or not is_given(document, index, number):
-                    yield _finding(number, cell, table, words_of)
+                    yield finding_of(number, cell, table, words_of)
                     break
 
 
@@ -92,12 +96,13 @@ def _heading_before(document: Document, line: int) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _tokens(text: str) -> frozenset[str]:
+def tokens(text: str) -> frozenset[str]:
     plain = _TAG.sub(" ", _LINKED.sub(r"\1", text)).lower().replace("_", " ")
     found = {word.rstrip("s") if len(word) > 3 else word for word in _WORD.findall(plain)}
     return frozenset(word for word in found if len(word) > 1 and word not in _COMMON)
 
 
+@lru_cache(maxsize=16384)
 def _digits(text: str) -> str:
     return re.sub(r"\D", "", text)
 
@@ -110,10 +115,10 @@ def _words_of(table: TextTable) -> _Words:
     rows, numbers = [], []
     for texts, cells in zip(table.texts, table.cells, strict=True):
         labels = [text for k, text in enumerate(texts) if k == 0 or cells[k] is None]
-        rows.append(frozenset().union(*(_tokens(text) for text in labels)))
+        rows.append(frozenset().union(*(tokens(text) for text in labels)))
         numbers.append(frozenset(_digits(cell.text) for cell in cells if cell and _is_telling(cell)))
-    names = tuple(_tokens(texts[0]) for texts in table.texts)
-    columns = tuple(_tokens(heading) for heading in table.headings)
+    names = tuple(tokens(texts[0]) for texts in table.texts)
+    columns = tuple(tokens(heading) for heading in table.headings)
     half = len(table.cells) / 2
     numeric = [k for k in range(len(table.headings)) if sum(row[k] is not None for row in table.cells) > half]
     return _Words(
@@ -125,7 +130,38 @@ def _words_of(table: TextTable) -> _Words:
         in_columns=_counted(columns),
         numbers=tuple(numbers),
         numeric=tuple(numeric),
+        patterns=frozenset().union(*(_patterns(cell) for cells in table.cells for cell in cells if cell)),
+        sizes=tuple(sorted(size for cells in table.cells for cell in cells if cell for size in _sizes(cell))),
     )
+
+
+def _patterns(number: Number) -> set[str]:
+    """What a number has in common with those that differ from it in one digit, or in the order of two."""
+    digits, shape = _digits(number.text), _shape(number)
+    return {
+        f"{shape} {''.join(sorted(digits))}",
+        *(f"{shape} {digits[:k]}?{digits[k + 1 :]}" for k in range(len(digits))),
+    }
+
+
+def _sizes(number: Number) -> tuple[float, float]:
+    """A number in its own unit, and in base units."""
+    size = float(number.low + number.high) / 2
+    return size, size * float(base(number.unit)[1])
+
+
+def _may_be_a_slip(number: Number, own: _Words) -> bool:
+    """Whether a table has a number that a slip could turn into this one: quick, and true rather too often."""
+    if not own.patterns.isdisjoint(_patterns(number)):
+        return True
+    room = _ROOM + float((number.high - number.low) / (number.high + number.low))
+    for size in _sizes(number):
+        for factor in FACTORS:
+            for right in (size * factor, size / factor):
+                at = bisect_left(own.sizes, right * (1 - room))
+                if at < len(own.sizes) and own.sizes[at] <= right * (1 + room):
+                    return True
+    return False
 
 
 def _counted(groups: Iterable[frozenset[str]]) -> Counter[str]:
@@ -144,6 +180,8 @@ def _cell_of(
 ) -> tuple[Number, TextTable, str] | None:
     """The only cell of what the sentence names that is the number but for a slip."""
     number = sentence.numbers[place]
+    if not _may_be_a_slip(number, own):
+        return None
     of_another = _is_of_another(table, sentence, place)
     others = {_digits(n.text) for k, n in enumerate(sentence.numbers) if k != place}
     others |= {
@@ -158,7 +196,7 @@ def _cell_of(
                 continue
             named = (strength, by_column[column])
             is_named = not of_another and _is_named(number, cell, *named)
-            if is_named and not _of_one_unit(number, cell, own.rows[row] | own.columns[column]):
+            if is_named and not of_one_unit(number, cell, own.rows[row] | own.columns[column]):
                 is_named = not (number.unit and cell.unit) and strength >= _WELL and by_column[column] > 1
             if is_named and (not value(number).apart(value(cell)) or not number.bounds.apart(cell.bounds)):
                 return None
@@ -173,8 +211,10 @@ def _is_of_another(table: TextTable, sentence: Sentence, place: int) -> bool:
     """Whether the sentence has a further number of the unit, and none of them is in the table: it tells of another."""
     number = sentence.numbers[place]
     peers = [n for k, n in enumerate(sentence.numbers) if k != place and n.unit == number.unit and _is_telling(n)]
+    if not number.unit:
+        peers = [each for each in peers if _shape(each) == _shape(number) and "." in each.text]
     texts = {_digits(cell.text) for row in table.cells for cell in row if cell}
-    return bool(peers) and bool(number.unit) and not any(_digits(each.text) in texts for each in peers)
+    return bool(peers) and not any(_digits(each.text) in texts for each in peers)
 
 
 def _is_named(number: Number, cell: Number, row: int, column: int) -> bool:
@@ -232,12 +272,12 @@ def _column_strength(
     return min(strength, 3)
 
 
-def _of_one_unit(number: Number, cell: Number, words: frozenset[str]) -> bool:
+def of_one_unit(number: Number, cell: Number, words: frozenset[str]) -> bool:
     """Whether both are in one unit; a share may stand without, as may a unit that the table has in words."""
     if number.unit == cell.unit:
         return True
     if number.unit and not cell.unit and number.unit not in ("%", "x"):
-        return number.unit.lower().rstrip("s") in words
+        return number.unit.lower().rstrip("s") in words or any(canonical(word) == number.unit for word in words)
     if cell.unit and not number.unit and cell.unit not in ("%", *COUNTED):
         return False
     if number.unit and cell.unit:
@@ -314,7 +354,7 @@ def _shape(number: Number) -> tuple[int, int]:
     return len(whole), len(fraction)
 
 
-def _stands_elsewhere(document: Document, number: Number, cell: Number) -> bool:
+def stands_elsewhere(document: Document, number: Number, cell: Number) -> bool:
     """Whether the number, or one that it may be rounded from, is that of another cell, or both stand elsewhere."""
     for each in document.numbers:
         same = each.unit == number.unit or not (each.unit and number.unit)
@@ -330,7 +370,7 @@ def _printed(number: Number) -> re.Pattern[str]:
     return re.compile(rf"(?<![\d.,]){re.escape(number.text)}(?!\d|\.\d)")
 
 
-def _finding(number: Number, cell: Number, table: TextTable, words: str) -> Finding:
+def finding_of(number: Number, cell: Number, table: TextTable, words: str) -> Finding:
     row = table.texts[cell.row or 0][0]
     heading = table.headings[cell.cell or 0]
     return Finding(

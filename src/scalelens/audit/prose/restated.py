@@ -34,6 +34,7 @@ _LEAST_DIGITS = 3
 _MANY_DIGITS = 4
 _LAST_DIGITS = 0.015  # two measurements may differ by so much
 _KEY_WORDS = 3
+_WITH_ITS_CELL = 2
 _MOST_NUMBERS = 16
 _MOST_ROWS = 80
 
@@ -53,15 +54,23 @@ def find(document: Document) -> Iterator[Finding]:
     for index, sentence in enumerate(document.sentences):
         if len(sentence.numbers) > _MOST_NUMBERS:
             continue
-        words = set(_WORD.findall(sentence.text.lower()))
+        words = set(_WORD.findall(sentence.text.lower().replace("_", " ")))
         for place, number in enumerate(sentence.numbers):
             if number.hedge or number.low <= 0 or len(_digits(number.text).strip("0")) < _LEAST_DIGITS:
                 continue
-            if texts[_digits(number.text)] > 1:
-                continue
-            source = _of_tables(document, sentence, words, number) or _of_sentences(said, sentence, place)
+            times = texts[_digits(number.text)]
+            source = None
+            if times == _WITH_ITS_CELL:
+                source = _of_another_row(document, index, words, number)
+            elif times == 1:
+                source = _of_sentences(said, sentence, place)
             if source and not is_given(document, index, number):
                 yield _finding(number, *source)
+
+
+def _before(document: Document, index: int) -> set[str]:
+    """Words of the sentence before."""
+    return set(_WORD.findall(document.sentences[index - 1].text.lower().replace("_", " "))) if index else set()
 
 
 def _digits(text: str) -> str:
@@ -78,41 +87,40 @@ def is_given(document: Document, index: int, number: Number) -> bool:
     )
 
 
-def _of_tables(document: Document, sentence: Sentence, words: set[str], number: Number) -> tuple[_Source, str] | None:
-    """The only cell of a row and a column that the sentence names, where it has the value of another row."""
+def _of_another_row(document: Document, index: int, words: set[str], number: Number) -> tuple[_Source, str] | None:
+    """The cell of the only row that a sentence names, where the number is that of another row of the column."""
+    sentence = document.sentences[index]
+    if _RANKS.search(sentence.marked):
+        return None
+    near = words | _before(document, index)
     found = []
     for table in document.tables:
         rows = [row for row, texts in enumerate(table.texts[:_MOST_ROWS]) if _names(texts[0], words)]
-        columns = [k for k, heading in enumerate(table.headings) if _names(heading, words)]
-        cell = table.cells[rows[0]][columns[0]] if len(rows) == len(columns) == 1 < len(table.cells) else None
-        if cell is None or cell.hedge or not _of_one_unit(number, cell):
-            continue
-        if not value(number).apart(value(cell)):
-            return None  # it is repeated
-        if words_of := _of_other_row(table, rows[0], columns[0], cell, number, words, sentence):
-            found.append((_Source(cell, _of_cell(table, rows[0], columns[0])), words_of))
+        for other, cells in enumerate(table.cells):
+            for column, copied in enumerate(cells):
+                if not column or copied is None or _digits(copied.text) != _digits(number.text):
+                    continue
+                cell = table.cells[rows[0]][column] if len(rows) == 1 and rows[0] != other else None
+                if cell is None or cell.hedge or copied.unit != number.unit or cell.unit != copied.unit:
+                    return None
+                if not _is_of_column(table, column, words) or _said_of(table.texts[other][0], near):
+                    return None
+                if any(not value(each).apart(value(cell)) for each in sentence.numbers):
+                    return None
+                source = _Source(cell, _of_cell(table, rows[0], column))
+                found.append((source, f'the value of "{table.texts[other][0]}"'))
     return found[0] if len(found) == 1 else None
 
 
-def _of_other_row(
-    table: TextTable, row: int, column: int, cell: Number, number: Number, words: set[str], sentence: Sentence
-) -> str:
-    """The row whose value stands in place of that of the only row that the sentence names; "" if there is none."""
-    if any(not value(each).apart(value(cell)) for each in sentence.numbers if _of_one_unit(each, cell)):
-        return ""
-    same = [
-        k
-        for k, cells in enumerate(table.cells)
-        if k != row and (other := cells[column]) and _digits(other.text) == _digits(number.text)
-    ]
-    own = set(_WORD.findall(table.texts[row][0].lower()))
-    if (
-        len(same) != 1
-        or set(_WORD.findall(table.texts[same[0]][0].lower())) & (words - own)
-        or _RANKS.search(sentence.marked)
-    ):
-        return ""
-    return f'the value of "{table.texts[same[0]][0]}"'
+def _is_of_column(table: TextTable, column: int, words: set[str]) -> bool:
+    """Whether a sentence names a column, or a table has no other."""
+    numeric = {k for row in table.cells for k, cell in enumerate(row) if k and cell}
+    return numeric == {column} or [k for k, heading in enumerate(table.headings) if _names(heading, words)] == [column]
+
+
+def _said_of(label: str, words: set[str]) -> bool:
+    """Whether any word of a label is said."""
+    return bool((set(_WORD.findall(label.lower())) - _STOP) & words)
 
 
 def _of_cell(table: TextTable, row: int, column: int) -> str:

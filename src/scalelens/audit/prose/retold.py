@@ -1,0 +1,187 @@
+"""Numbers that two sentences give otherwise: what is said in the summary, and in the text.
+
+The sentences are about the same thing if the words around both numbers are the same, or another number stands in both.
+A number is accused if it and the other one stand nowhere else, and one is the other with a slip.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+from scalelens.audit.document import Document, Sentence
+from scalelens.audit.finding import Finding
+from scalelens.audit.printed import Number
+from scalelens.audit.prose.repeated import tokens
+from scalelens.audit.prose.restated import is_given
+from scalelens.audit.quantities import value
+from scalelens.audit.wording import matters, with_unit
+
+_LEAST_DIGITS = 3
+_MANY_DIGITS = 4
+_NEAR, _FAR = 0.02, 0.05
+_MOST_NUMBERS = 16
+_MOST_ALIKE = 4  # numbers with one signature
+_RARE = 4  # sentences with a word
+_WORDS_BEFORE, _WORDS_AFTER = 8, 5
+_COMMON_WORDS, _COMMON_WITH_NUMBER = 3, 2
+_CODED = re.compile(r".*(?:[a-z].*\d|\d.*[a-z])")
+_CHANGE = re.compile(
+    r"→|->|\b(?:from|vs|versus|before|after|previous\w*|earlier|old|was|were|than|reran|rerun|instead)\b"
+)
+
+
+@dataclass(frozen=True)
+class _Said:
+    """A number, its sentence, and the words near it."""
+
+    index: int
+    place: int
+    sentence: Sentence
+    number: Number
+    near: frozenset[str]
+
+
+def find(document: Document) -> Iterator[Finding]:
+    """Numbers of two sentences of which one is the other with a slip."""
+    said = _said(document)
+    in_sentences = Counter(word for sentence in document.sentences for word in tokens(sentence.text))
+    seen: set[tuple[int, int]] = set()
+    for words, group in _alike(said):
+        for a, b in combinations(group, 2):
+            if (a.index, a.place) in seen or not _is_about_one(a, b, words, in_sentences):
+                continue
+            if any(is_given(document, each.index, each.number) for each in (a, b)):
+                continue
+            seen.add((a.index, a.place))
+            yield _finding(b, a, words)
+
+
+def _said(document: Document) -> list[_Said]:
+    """Numbers of the prose that stand once in the document."""
+    times = Counter(_digits(number) for number in document.numbers)
+    forms = Counter(sentence.form for sentence in document.sentences)
+    return [
+        _Said(index, place, sentence, number, _near(sentence, place))
+        for index, sentence in enumerate(document.sentences)
+        if len(sentence.numbers) <= _MOST_NUMBERS and forms[sentence.form] == 1
+        for place, number in enumerate(sentence.numbers)
+        if not number.hedge and number.low > 0 and times[_digits(number)] == 1
+        and len(_digits(number).strip("0")) >= _LEAST_DIGITS
+    ]  # fmt: skip
+
+
+def _digits(number: Number) -> str:
+    return re.sub(r"\D", "", number.text)
+
+
+def _near(sentence: Sentence, place: int) -> frozenset[str]:
+    """Words of the clause around a number."""
+    start, end = sentence.positions[place]
+    before = re.split(r"[;:](?=\s)", sentence.text[:start])[-1].split()[-_WORDS_BEFORE:]
+    after = re.split(r"[;:](?=\s)", sentence.text[end:])[0].split()[:_WORDS_AFTER]
+    return tokens(" ".join([*before, "|", *after]))
+
+
+def _alike(said: list[_Said]) -> Iterator[tuple[str, list[_Said]]]:
+    """Groups of numbers that a slip turns into each other."""
+    groups: dict[tuple[str, str, str], list[_Said]] = defaultdict(list)
+    for each in said:
+        digits, unit = _digits(each.number), each.number.unit
+        shape = f"{unit} {re.sub(r'[0-9]', '0', each.number.text)}"
+        groups["two digits are swapped", "".join(sorted(digits)), shape].append(each)
+        groups["it is off by a factor of ten", digits.strip("0"), unit].append(each)
+        for k in range(len(digits)):
+            groups["one digit differs", f"{digits[:k]}?{digits[k + 1 :]}", shape].append(each)
+    for (words, *_), group in groups.items():
+        if 1 < len(group) <= _MOST_ALIKE:
+            yield words, group
+
+
+def _is_about_one(a: _Said, b: _Said, words: str, in_sentences: Counter[str]) -> bool:
+    """Whether both numbers are of one thing, and the slip between them is sure."""
+    if a.index == b.index or a.sentence.form == b.sentence.form or not _is_bound(a, b, in_sentences):
+        return False
+    same = _digits(a.number) == _digits(b.number)
+    if "factor" in words or same:
+        return "factor" in words and value(a.number).apart(value(b.number))
+    if "swapped" in words and sum(map(_differs, _digits(a.number), _digits(b.number))) != 2:
+        return False
+    if _are_labels(a.number, b.number):
+        return False
+    if _are_beside_the_same(a, b):
+        return True
+    away = abs(float(a.number.low / b.number.low) - 1)
+    has_many = len(_digits(a.number).strip("0")) >= _MANY_DIGITS
+    if "swapped" in words:
+        return away > (_NEAR if has_many else _FAR)
+    is_beside = bool(_neighbors(a) & _neighbors(b)) and len(a.near & b.near) >= _COMMON_WITH_NUMBER
+    return (has_many or is_beside) and away > _FAR
+
+
+def _are_labels(a: Number, b: Number) -> bool:
+    """Whether both may be numbers of jobs: whole numbers without a unit that differ in their last digit alone."""
+    return not (a.unit or b.unit or "." in a.text + b.text) and _digits(a)[:-1] == _digits(b)[:-1]
+
+
+def _differs(a: str, b: str) -> bool:
+    return a != b
+
+
+def _is_bound(a: _Said, b: _Said, in_sentences: Counter[str]) -> bool:
+    common = a.near & b.near
+    mine, theirs = tokens(a.sentence.text), tokens(b.sentence.text)
+    if any(_CODED.match(word) for word in a.near - theirs) and any(_CODED.match(word) for word in b.near - mine):
+        return False
+    if _others_of_unit(a, b) and _others_of_unit(b, a):
+        return False
+    shared = _shared(a, b)
+    rare = any(in_sentences[word] <= _RARE for word in common)
+    if _CHANGE.search(a.sentence.marked) and _CHANGE.search(b.sentence.marked) and not shared:
+        return False
+    if _are_beside_the_same(a, b):
+        return True
+    return (bool(shared) and len(common) >= _COMMON_WITH_NUMBER) or (rare and len(common) >= _COMMON_WORDS)
+
+
+def _shared(a: _Said, b: _Said) -> set[str]:
+    """Digits of the numbers of two digits or more that stand in both sentences."""
+    mine, theirs = ({_digits(n) for n in each.sentence.numbers if _is_telling(n)} for each in (a, b))
+    return mine & theirs
+
+
+def _is_telling(number: Number) -> bool:
+    return len(_digits(number).strip("0")) > 1
+
+
+def _are_beside_the_same(a: _Said, b: _Said) -> bool:
+    """Whether the number next to both is the same, and it has many digits or is not the only one."""
+    beside = _neighbors(a) & _neighbors(b)
+    return bool(beside) and (len(_shared(a, b)) > 1 or any(len(each.strip("0")) >= _MANY_DIGITS for each in beside))
+
+
+def _neighbors(said: _Said) -> set[str]:
+    """Digits of the numbers before and after, if they are telling."""
+    numbers = said.sentence.numbers
+    near = [k for k in (said.place - 1, said.place + 1) if 0 <= k < len(numbers)]
+    return {_digits(numbers[k]) for k in near if _is_telling(numbers[k])}
+
+
+def _others_of_unit(a: _Said, b: _Said) -> bool:
+    """Whether the sentence of a has further numbers of the unit that the one of b has not."""
+    theirs = {_digits(number) for number in b.sentence.numbers}
+    return any(
+        number.unit == a.number.unit and number is not a.number and _digits(number) not in theirs
+        for number in a.sentence.numbers
+    )
+
+
+def _finding(a: _Said, b: _Said, words: str) -> Finding:
+    return Finding(
+        "inconsistent",
+        (a.number, b.number),
+        f"{with_unit(a.number)} is {with_unit(b.number)} in line {b.number.line} ({words}).",
+        matters(value(a.number), value(b.number)),
+        "a number that is given twice",
+    )
