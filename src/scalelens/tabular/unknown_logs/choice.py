@@ -95,6 +95,7 @@ def records_among(shapes: Sequence[Shape], by_fills: bool = True) -> list[Shape]
     records = [shape for shape in shapes if _is_record(shape)]
     if not records and by_fills:
         records = [shape for shape in shapes if _is_filled_by_training(shape)]
+    records = [shape for shape in records if not (shape.fills and shape.fills.second_of_two)] or records
     return sorted(records, key=_rank_of, reverse=True)
 
 

@@ -8,7 +8,7 @@ import functools
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -23,7 +23,7 @@ from scalelens.tabular.unknown_logs.fields import Field, Parsed, parsed
 from scalelens.tabular.unknown_logs.filled_bars import FilledBars, Fills
 from scalelens.tabular.unknown_logs.json_in_lines import json_written_out
 from scalelens.tabular.unknown_logs.kept_bars import KeptBars
-from scalelens.tabular.unknown_logs.lines import log_lines
+from scalelens.tabular.unknown_logs.lines import NAMERS, log_lines
 from scalelens.tabular.unknown_logs.pair_counts import PairCounts
 
 _MOST_SHAPES = 500
@@ -44,7 +44,7 @@ _PHASE = re.compile(
     r"\b(train(?:ing)?|val(?:id(?:ation|ating)?)?|eval(?:uat\w+)?|test(?:ing)?|warm-?up)\b", re.IGNORECASE
 )
 _WORK = re.compile(
-    r"train|loss|\bacc|\blr\b|learning.rate|epoch|grad|perplexity|\bppl\b|"
+    r"train|loss|\bacc|\blr\b|learning.rate|epoch|grad|lightgbm|perplexity|\bppl\b|"
     r"(?:img|image|sample|example|tok|token|seq|sequence|word)s?(?:/s|[_ ]?per)",
     re.IGNORECASE,
 )
@@ -530,6 +530,12 @@ def shapes_in(source: Source, most: int | None = None, by_later_loss: bool = Fal
     for shape in known[1]:
         shape.ended = shape.ended_in_line + shape.ended_later * by_later_loss
     return known[1]
+
+
+def name_counts(source: Source, namer: Callable[[str], str]) -> None:
+    """From now on, the lines of a log are read with their counts named."""
+    NAMERS[source] = namer
+    _SHAPES.pop(source, None)
 
 
 def lines_with_times_alone(source: Source) -> int:
