@@ -275,7 +275,8 @@ class _RowWriter:
         if not before or self.counts or now.epoch != before.epoch + 1 or self.least_epoch_s:
             return None
         if now.elapsed_s is not None and before.elapsed_s is not None:
-            return now.elapsed_s - before.elapsed_s if now.elapsed_s > before.elapsed_s else None
+            span_s = now.elapsed_s - before.elapsed_s
+            return span_s if span_s > 0 and span_s >= FINE * self.resolution_s else None
         if "elapsed" in self.table.columns or now.ts is None or before.ts is None:
             return None
         resolution_s = 1.0 if now.ts.microsecond == before.ts.microsecond == 0 else 0.001
@@ -289,7 +290,7 @@ class _RowWriter:
             self.epochs_from[whose] = now
             return None
         span_s, epochs = now.elapsed_s - start.elapsed_s, now.epoch - start.epoch
-        if span_s <= 0 or span_s < self.least_epoch_s:
+        if span_s <= 0 or span_s < max(self.least_epoch_s, FINE * self.resolution_s):
             return None
         self.epochs_from[whose] = now
         return span_s / epochs

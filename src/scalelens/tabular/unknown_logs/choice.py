@@ -46,7 +46,7 @@ def measures_time(shape: Shape) -> bool:
 
 def _is_record(shape: Shape) -> bool:
     """Whether lines of a shape are records of training: a count rises, and something of training is measured."""
-    told = shape.in_training or shape.amid > 0
+    told = (shape.in_training or shape.amid > 0) and not shape.counts_parts
     return told and _counts_up(shape) and bool(_roles_of(shape)) and shape.lines >= _least(shape)
 
 
@@ -95,7 +95,6 @@ def records_among(shapes: Sequence[Shape], by_fills: bool = True) -> list[Shape]
     records = [shape for shape in shapes if _is_record(shape)]
     if not records and by_fills:
         records = [shape for shape in shapes if _is_filled_by_training(shape)]
-    records = [shape for shape in records if not (shape.fills and shape.fills.second_of_two)] or records
     return sorted(records, key=_rank_of, reverse=True)
 
 

@@ -97,6 +97,9 @@ _EPOCH_DASHED = re.compile(r"(?<![\w./-])(epoch)[-_](?=\d{1,6}(?![\w./-]|\.\w))"
 _EPOCH_DOTTED = re.compile(
     r"(?<![\w./-])(?:ep\. ?(?=\d)|(?:ep|E|epoch)(?=\d{1,6}(?:[,:;|\])/]\s|\]| [|-] | [bsi]\d)))", re.IGNORECASE
 )  # Ep. 3, E3:
+_COUNT_GLUED = re.compile(
+    r"(?<![\w./-])(epoch|step|iter|iteration|batch)(?=\d{1,9}(?![\w./-]|\.\w))", re.IGNORECASE
+)  # epoch1,step2
 # `E1 B10` and `e:1 it:10` are `epoch 1, batch 10`.
 _PAIR_IN_SHORT = re.compile(
     r"(?<![\w./-])ep?[.:=]? ?(\d{1,6})[ ,;|/]{1,3}(?:b|it|i|s|st)[.:=]? ?(\d{1,9})(?![\w.])", re.IGNORECASE
@@ -196,6 +199,7 @@ def parsed(text: str) -> Parsed:
         text = _WITH_HASH.sub(r"\1 ", _HASH_ALONE.sub("] step ", text))
     if "poch" in text or "n\u00b0" in text or "o. " in text:
         text = _EPOCH_DASHED.sub(r"\1 ", _NUMBERED.sub(r"\1 ", text))
+    text = _COUNT_GLUED.sub(r"\1 ", text)
     text = _EPOCH_DOTTED.sub("ep ", _PAIR_IN_SHORT.sub(r"epoch \1, batch \2", text))
     if "m" in text:
         text = _DURATION.sub(_as_seconds, text)

@@ -4,12 +4,7 @@
 Validating: 100%|####| 289/289 [00:37<00:00, 9.23it/s]     not the validation's, which has a label
 Validation loss: 5.87                                      and something is trained
 
-The line before it may announce it, too: `Epoch 3: training`, `Evaluating ...`.  Of two bars that fill in turn before
-lines that state both a training and a validation, the first is the training's where it has more steps:
-
-  100%|####| 596/596 [03:50<00:00, 2.58it/s]
-  100%|####| 88/88 [00:36<00:00, 2.40it/s]
-train loss: 3.52, val loss: 2.93
+The line before it may announce it, too: `Epoch 3: training`, `Evaluating ...`.
 """
 
 from scalelens.parsing import lazy_re as re
@@ -17,7 +12,6 @@ from scalelens.parsing.progress_bars import Drawing, is_of_training
 
 _LOSS = re.compile(r"(?<![a-z])loss(?:es)?\b[^\d\n]{0,20}\d", re.IGNORECASE)
 _TRAINS = re.compile(r"(?<![a-z])train(?:ing)?(?![a-z])", re.IGNORECASE)
-_VALIDATES = re.compile(r"(?<![a-z])(?:val|valid|validation|dev|test)(?![a-z])", re.IGNORECASE)
 _REPORTS = re.compile(r"\d\.\d|[:=]\s?-?\d|loss|acc|score|error|metric", re.IGNORECASE)  # on what came before
 _LONGEST = 80  # characters of a line that announces something
 _LEAST = 2  # times that it fills, and that something tells
@@ -31,8 +25,6 @@ class Fills:
         self.times = 0
         self.trained = self.validated = 0  # the first loss after it was one of training, of validation
         self.said_trained = self.said_other = 0  # the line before it announced a training, or an evaluation
-        self.total = 0  # of its last drawing
-        self.first_of_two = self.second_of_two = 0  # of two in turn, before a training and a validation are reported
         self.beside_validation = 0  # a bar of validation, with a label, and a loss came after it
 
     @property
@@ -45,18 +37,14 @@ class Fills:
         """Whether what it does is validated at once, so that it is the validation itself."""
         if self.said_other > self.said_trained:
             return True
-        if self.second_of_two >= _LEAST and 2 * self.second_of_two >= self.times:
-            return True
         return self.validated > self.trained and not self.beside_validation
 
     @property
     def of_training(self) -> bool:
         """Whether it is the training's, by what comes after it."""
         trained = 0 if self.after_loss or self.validated > self.trained else self.trained
-        if self.said_other > self.said_trained or self.second_of_two > self.first_of_two:
+        if self.said_other > self.said_trained:
             return False
-        if self.first_of_two >= _LEAST and 2 * self.first_of_two >= self.times:
-            return True
         told = max(self.beside_validation, trained, self.said_trained)
         return self.again and told >= _LEAST and 2 * told >= self.times
 
@@ -73,8 +61,6 @@ class FilledBars:
     def __init__(self) -> None:
         self._after: Fills | None = None  # the bar that was full last
         self._loss_seen = self._measured = self._validated = False
-        self._row: list[Fills] = []  # the bars that were full since something was reported
-        self._reported: set[str] = set()  # since they were
         self._said = ""  # by the line before a bar: that something is trained, or evaluated
 
     def fills(self) -> Fills:
@@ -90,34 +76,19 @@ class FilledBars:
         fills.said_other += self._said == "other"
         self._said = ""
         self._after = None
-        self._row, self._reported = ([] if self._reported else self._row), set()
         if full:
-            fills.times, fills.total = fills.times + 1, drawing.total or 0
-            self._row.append(fills)
+            fills.times += 1
             self._after, self._measured, self._validated = fills, False, False
 
     def draw_other(self, phase: str) -> None:
         """Notes a drawing of a bar with a label."""
         self._said = ""
-        self._row = []
         if self._after and not self._validated and phase.startswith(("val", "eval", "test")):
             self._validated = True
             self._after.beside_validation += self._measured
 
-    def _report(self, text: str) -> None:
-        """Notes what a line reports after two bars that were full in turn."""
-        if not self._row or len(self._reported) == 2 or not _REPORTS.search(text):
-            return
-        self._reported |= {"training"} if _TRAINS.search(text) else set()
-        self._reported |= {"validation"} if _VALIDATES.search(text) else set()
-        first, second = self._row[0], self._row[-1]
-        if len(self._reported) == len(self._row) == 2 and first.total > second.total:
-            first.first_of_two += 1
-            second.second_of_two += 1
-
     def look(self, text: str) -> None:
         """Notes a line that is not a bar."""
-        self._report(text)
         self._said = "" if len(text) > _LONGEST or _REPORTS.search(text) else _announced(text)
         if (self._after is None and self._loss_seen) or (self._measured and self._after):
             return

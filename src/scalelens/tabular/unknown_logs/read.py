@@ -203,7 +203,7 @@ def _read_columns(
     counted = {"step", "batch"} & set(table.columns)
     untold = times.step is None or (times.of_epochs and not tells_epochs(table.shape))
     if (untold or (counted and table.mostly_paused)) and "elapsed" not in stated:
-        by_epoch = {name for name, values in columns.items() if table.shape.ends_epochs and values.adds_up}
+        by_epoch = _sums_by_epoch(table, columns)
         readings = _without_role(readings, lambda reading: reading.role == "elapsed" and reading.column not in by_epoch)
     wanted = (guess and not table.mostly_paused) or "elapsed" in stated
     if tells_epochs(table.shape):
@@ -225,6 +225,12 @@ def _read_columns(
     if stamped and not timed and not any(map(times.claims, columns)):
         readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
     return readings
+
+
+def _sums_by_epoch(table: LineTable, columns: Mapping[str, ColumnValues]) -> set[str]:
+    """The columns that grow like a sum from epoch to epoch, where each line ends one."""
+    grown = {name for name, values in columns.items() if values.adds_up or values.rises_in_launches}
+    return grown if table.shape.ends_epochs else set()
 
 
 def _passed_by_clock(readings: list[ColumnReading], times: LineTimes) -> list[ColumnReading]:
