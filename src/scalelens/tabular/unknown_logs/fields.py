@@ -119,9 +119,10 @@ _PER_EPOCH = re.compile(r"(?<![\w.])(\d+(?:\.\d+)? ?(?:s|secs?|seconds?|mins?|mi
 _FINISHED_IN = re.compile(
     r"((?<![a-z])(?:finished|completed|ended|done with|trained) epoch:? \d+(?:/\d+)?) in (?=\d)", re.IGNORECASE
 )
-# `loss 0.31 in 30.5 s` is `loss 0.31, took 30.5 s`.
+# `loss 0.31 in 30.5 s` is `loss 0.31, took 30.5 s`; what is `generated in 30.5 s` is something else.
 _IN = re.compile(
-    r"(?<=[\w)\]%,;:|-]) in (?=\d{1,9}(?:\.\d{1,9})? ?(?:m?s|secs?|seconds?|mins?|minutes?|hours?)\b(?! ?[/:=]))"
+    r"(?:(?<=[\d)\]%,;:|-])|(?<=done)|(?<=finished)|(?<=completed)|(?<=ended)) in "
+    r"(?=\d{1,9}(?:\.\d{1,9})? ?(?:m?s|secs?|seconds?|mins?|minutes?|hours?)\b(?! ?[/:=]))"
 )
 # `0.031 seconds elapsed` is `elapsed: 0.031 seconds`.
 _ELAPSED_AFTER = re.compile(
