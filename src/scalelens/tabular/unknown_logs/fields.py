@@ -100,6 +100,10 @@ _EPOCH_DOTTED = re.compile(
 _COUNT_GLUED = re.compile(
     r"(?<![\w./-])(epoch|step|iter|iteration|batch)(?=\d{1,9}(?![\w./-]|\.\w))", re.IGNORECASE
 )  # epoch1,step2
+_IN_SHORT = re.compile(  # where one of these may be
+    r"[EeSsIiBb](?:(?<=[Ee])[Pp]?[.:=]? ?|[Pp][Oo][Cc][Hh]|[Tt][Ee][Pp]|[Tt][Ee][Rr](?:[Aa][Tt][Ii][Oo][Nn])?"
+    r"|[Aa][Tt][Cc][Hh])\d"
+)
 # `E1 B10` and `e:1 it:10` are `epoch 1, batch 10`.
 _PAIR_IN_SHORT = re.compile(
     r"(?<![\w./-])ep?[.:=]? ?(\d{1,6})[ ,;|/]{1,3}(?:b|it|i|s|st)[.:=]? ?(\d{1,9})(?![\w.])", re.IGNORECASE
@@ -198,10 +202,13 @@ def parsed(text: str) -> Parsed:
         text, bar, drawing = drawn.text, "tqdm" if drawn.counts_steps else "other", drawn.drawing
     if "#" in text:
         text = _WITH_HASH.sub(r"\1 ", _HASH_ALONE.sub("] step ", text))
-    if "poch" in text or "n\u00b0" in text or "o. " in text:
-        text = _EPOCH_DASHED.sub(r"\1 ", _NUMBERED.sub(r"\1 ", text))
-    text = _COUNT_GLUED.sub(r"\1 ", text)
-    text = _EPOCH_DOTTED.sub("ep ", _PAIR_IN_SHORT.sub(r"epoch \1, batch \2", text))
+    if "poch-" in text or "poch_" in text:
+        text = _EPOCH_DASHED.sub(r"\1 ", text)
+    if "um" in text or "no" in text or "No" in text or "n\u00b0" in text or "nr" in text:
+        text = _NUMBERED.sub(r"\1 ", text)
+    if _IN_SHORT.search(text):
+        text = _COUNT_GLUED.sub(r"\1 ", text)
+        text = _EPOCH_DOTTED.sub("ep ", _PAIR_IN_SHORT.sub(r"epoch \1, batch \2", text))
     if "m" in text:
         text = _DURATION.sub(_as_seconds, text)
         text = _MINUTES.sub(r"\1 minutes", text)
