@@ -8,6 +8,7 @@ import pytest
 from conftest import FIXTURES
 from scalelens.parsing.other_languages import in_english
 from scalelens.tabular.unknown_logs.clock import is_stamp_alone, stamp_in
+from scalelens.tabular.unknown_logs.fields import parsed
 from scalelens.tabular.unknown_logs.json_in_lines import json_written_out
 from test_generic_lines import asked, log
 
@@ -40,6 +41,49 @@ def test_a_line_may_be_a_stamp_alone() -> None:
     assert is_stamp_alone("[2026-01-02 03:04:05] ")
     assert not is_stamp_alone("[2026-01-02 03:04:05] saved")
     assert not is_stamp_alone("03:04:05")
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("loss: 0.31 in 9.1s", [("loss", 0.31, None), ("took", 9.1, "s")]),
+        ("Epoch 3 done in 9.1 s", [("Epoch", 3, None), ("took", 9.1, "s")]),
+        ("loss 0.31, generated in 9.1s", [("loss", 0.31, None), ("generated in", 9.1, "s")]),  # by something else
+        ("E3: loss 0.31", [("ep", 3, None), ("loss", 0.31, None)]),
+        ("E3 ligase, loss 0.31", [("loss", 0.31, None)]),
+        ("epoch-3 loss 0.31", [("epoch", 3, None), ("loss", 0.31, None)]),
+        ("saved epoch-3.pth, loss 0.31", [("loss", 0.31, None)]),
+        ("Epoch No. 3, loss 0.31", [("Epoch", 3, None), ("loss", 0.31, None)]),
+        ("epoch1,step2,loss 0.31", [("epoch", 1, None), ("step", 2, None), ("loss", 0.31, None)]),
+        ("E1 B10 loss 0.31", [("epoch", 1, None), ("batch", 10, None), ("loss", 0.31, None)]),
+        ("step 7 time: 0:01:01", [("step", 7, None), ("time", 61, "s")]),
+        ("step 7 time: 10:01:01", [("step", 7, None)]),  # of day
+        ("step 7 [0:01:01<0:05:00]", [("step", 7, None), ("elapsed", 61, "s")]),
+    ],
+)
+def test_names_and_times_of_other_forms(text: str, fields: list[tuple]) -> None:
+    assert [(field.name, field.value, field.unit) for field in parsed(text).fields] == fields
+
+
+@pytest.mark.parametrize(
+    ("text", "iso"),
+    [
+        ("20260304_095807 step 7", "2026-03-04T09:58:07"),
+        ("[2026-03-04_09-58-07] step 7", "2026-03-04T09:58:07"),
+        ("04/Mar/2026 09:58:07 step 7", None),
+        ("04.03.2026 09:58:07 step 7", None),
+    ],
+)
+def test_stamps_of_other_forms(text: str, iso: str | None) -> None:
+    stamp = stamp_in(text)
+    assert stamp is not None
+    assert stamp.iso == iso
+    assert stamp.seconds % 86_400 == 9 * 3600 + 58 * 60 + 7
+
+
+def test_a_date_within_a_name_is_no_stamp() -> None:
+    assert stamp_in("runs/20260304_095807/out: step 7") is None
+    assert stamp_in("20261304_095807 step 7") is None
 
 
 def test_an_object_in_a_line_is_written_out_with_its_counts_first() -> None:

@@ -60,8 +60,15 @@ A line that counts epochs, steps or batches in German, French, Spanish, Portugue
 Korean is read as if its words of training were English: `Epoche 3: Verlust 2.1, Dauer 45 s`.  `0.31s per step` is
 `0.31 s/step`.
 
-A number with a unit in brackets is not a mean of a loss: `loss 2.3 (0.12 sec)`.  `Time elapsed 0:01:01` and `time=0.2m`
-are spans that have passed.  `(no improve 1/10)` and folds are not counts; a configuration in a line is not a record.  Of two counts of steps, one always the same
+Where no line of a log names its count, a number at the beginning that grows by the same amount from line to line, and by
+more than one, counts steps: `#10 | loss 2.3`.  One that grows by one may count epochs, and is read only beside the time of a
+step (`0.42 s/it`); one that grows by a multiple of 32 may count samples.  Of `(2, 100)` the second counts batches where it
+restarts as the first grows by one.  `E3:`, `Ep. 3`, `epoch-3` and `Epoch No. 3` count epochs, `epoch1,step2` both.
+`0/2`, `1/2` and `2/2` are three of two: they count parts of an epoch, and give no time.  `Epoch 3 - VAL - Batch 100` is of a
+validation.  `dt` beside an epoch alone is its time.
+
+A number with a unit in brackets is not a mean of a loss: `loss 2.3 (0.12 sec)`.  `Time elapsed 0:01:01`,
+`time: 0:01:01` and `time=0.2m` are spans that have passed; `[0:01:01<0:05:00]` is what has passed and what is left.  `(no improve 1/10)` and folds are not counts; a configuration in a line is not a record.  Of two counts of steps, one always the same
 multiple of the other, the smaller is the step.
 
 Lines that count epochs alone, and follow one another with the same epoch, are one record.  They give the time of each epoch by their stamps, or by a time since the start that grows
@@ -69,7 +76,9 @@ like a sum: a `phases` row, with the validation in it.  A heading alone is left 
 printed at the same time shows that the epoch is over.  Where only each tenth epoch has a line, or stamps are too coarse
 for one epoch, the mean time of the epochs between is a metric, `epoch time`.  Where several lines have one stamp, and
 come evenly and without pauses, those that are fifty times its last digit apart tell the mean of what lies between.  A stamp may count seconds since 1970, or
-be alone on the line before; it may be that of a container's log, or end with the minute.  `[0:01:24]` at the
+be alone on the line before; it may be that of a container's log or of syslog, end with the minute, name its month, or
+have no colons (`20260304_095807`, at the beginning of a line).  An interval of several records, where one is too short for
+the digits of a clock, begins anew after each line that mentions validation or saving.  `[0:01:24]` at the
 beginning is the time since the start; stamps that go back as the steps grow are the time left, and tell nothing.  Where steps have no time, lines that count the epoch, or come
 once in each (`Time taken for 1 epoch: 61.2 sec`), give that of the epoch; they come before the stamps.  A time of an
 epoch that differs from line to line of one epoch is since the epoch began where it grows, and else what is left of it:

@@ -12,7 +12,7 @@ those without a number among them end nothing, but for another rule.  `Elapsed T
 where validation or saving comes between most headings.  Where two kinds of headings count steps, nothing is read; of those of epochs that come once in each, the first counts.  The
 last heading, where numbers are missing that all others have, may be cut: a problem.
 
-Where no heading counts steps, those that count epochs are read.  Up to 60 lines below one are of its epoch, whatever
+`Epoch [1/3], Step [10/40]` counts the steps of each epoch.  Where no heading counts steps, those that count epochs are read.  Up to 60 lines below one are of its epoch, whatever
 comes between them: its loss, and its time with a unit (`Epoch time: 30.5 s`).  Without that, and where each heading has a
 time stamp, an epoch's time is that until the next heading, with the validation in it (`derived`).  Where training and
 validation have a line and a time each, that of the training is a `train` phase.
@@ -37,8 +37,8 @@ from scalelens.tabular.roles import ColumnReading, assign
 from scalelens.tabular.steps import lacks, write_rows
 from scalelens.tabular.unknown_logs.choice import chosen
 from scalelens.tabular.unknown_logs.clock import Clock, is_stamp_alone, stamp_in
-from scalelens.tabular.unknown_logs.fields import parsed
-from scalelens.tabular.unknown_logs.records import BY_CLOCK, CUT, PAUSES, TIMES, LineTable
+from scalelens.tabular.unknown_logs.fields import Field, parsed
+from scalelens.tabular.unknown_logs.records import BY_CLOCK, CUT, PAUSES, TIMES, TOTAL, LineTable
 from scalelens.tabular.unknown_logs.shapes import Shape, shaped, shapes_in
 
 VERSION = 1
@@ -52,6 +52,7 @@ _RULED, _BELOW_A_RULE = re.compile(r"[=#*~\u2500-\u257f-]{3,}"), 40  # `===== St
 _MOSTLY = 0.9
 _OFTENER = 3  # epochs that follow one another, for each restart
 _EVALUATES = re.compile(r"\W*(?:val|valid|validat(?:ion|ing)|dev|test|testing|eval|evaluation)\b", re.IGNORECASE)
+_EPOCH_AND_STEP = (["epoch", "step"], ["epoch", "batch"], ["epoch", "of_all"])  # Epoch [1/3], Step [10/40]
 _TOLD = {"loss", "elapsed", "batch_time", "epoch_time"}  # one of these is in the lines below
 
 
@@ -92,9 +93,17 @@ def read(source: Source, rows: Rows) -> str | None:
 
 def _counts_alone(shape: Shape, role: str) -> bool:
     """Whether its lines count steps or epochs that rise, and hold no other number."""
+    if role == "step" and _counts_both(shape):
+        return True
     alone = shape.roles == [role] and len(shape.names) == 1 and not shape.bar
     restarts = shape.falls[0] if role == "epoch" and _OFTENER * shape.falls[0] <= shape.rises[0] else 0
     return alone and shape.lines >= RECURS and shape.rises[0] + restarts >= _MOSTLY * (shape.lines - 1)
+
+
+def _counts_both(shape: Shape) -> bool:
+    """Whether its lines count the epochs and the steps of each, and hold no other number."""
+    alone = shape.roles in _EPOCH_AND_STEP and len(shape.names) == 2 and not shape.bar and not shape.crosses
+    return alone and shape.lines >= RECURS and shape.rises[1] + shape.turns >= _MOSTLY * (shape.lines - 1)
 
 
 def _first_of_epochs(headings: list[Shape]) -> list[Shape]:
@@ -113,7 +122,9 @@ class _Blocks:
     """The numbers below each heading, as records."""
 
     def __init__(self, shape: Shape) -> None:
-        self.shape, self.table, self.role = shape, LineTable(shape), shape.roles[0]
+        self.shape, self.table = shape, LineTable(shape)
+        self.counts = shape.roles if len(shape.roles) == 1 else ["epoch", "batch"]
+        self.role = "epoch" if shape.roles == ["epoch"] else "step"
         self.repeated: set[str] = set()  # columns of which a block holds several values
         self.wanted: set[str] = set()  # columns that all headings but the last have below them
         self.headings = self.paused = 0  # those before which a line mentions validation or saving
@@ -136,11 +147,11 @@ class _Blocks:
             text, rank, location = without_prefix(text)
             whose = rank, location
             parts = shaped(text)
-            if parts and parts.key == self.shape.key and len(parts.parsed.fields) == 1:
+            if parts and parts.key == self.shape.key and len(parts.parsed.fields) == len(self.counts):
                 if whose in opened:
                     yield opened[whose]
                 self.headings, self.paused, pause = self.headings + 1, self.paused + pause, False
-                count = {self.role: int(parts.parsed.fields[0].value or 0)} if whole else {}
+                count = self.counted(parts.parsed.fields) if whole else {}
                 stamp = parts.parsed.stamp
                 now = round(clocks.setdefault(whose, Clock()).seconds(stamp), 6) if stamp else None
                 cells = {"rank": rank, "worker": location, BY_CLOCK: now, **count}
@@ -163,6 +174,12 @@ class _Blocks:
                     self.repeated.add(column)  # of training, then of validation
         for record in opened.values():
             yield record._replace(damage=CUT) if not self.wanted <= set(record.cells) else record
+
+    def counted(self, fields: list[Field]) -> dict[str, int]:
+        """What a heading counts, by name; and how many batches an epoch has, if it says so."""
+        cells = {name: int(field.value or 0) for name, field in zip(self.counts, fields, strict=True)}
+        total = fields[-1].total
+        return cells | ({TOTAL: total} if total and len(fields) == 2 else {})
 
     @property
     def stamped(self) -> bool:

@@ -51,9 +51,9 @@ _JSON_STARTS = ("{", "[", '"')
 
 # The parts of a skeleton; "#" stands for a number, "@" for a date or a time of day.
 _COUNT_BY_WORD = re.compile(
-    r"(?<![a-z/])(?<!per[ _])(?<!avg[ _])(?:steps?|iterations?|iters?|epochs?|batch(?:es)?|updates?|up\.|it"
-    r"|ep(?!.*(?:reward|return|score|episode)))(?![a-z])"
-    r"(?:[_ ]?(?:number|num|idx|index|id|no\.?))?[\"')\]]*\s?[:=(\[|]?\s?[\"(\[]?\s?"
+    r"(?<![a-z/])(?<!per[ _])(?<!avg[ _])(?:steps?|iterations?|iters?|epochs?|(?:mini-?)?batch(?:es)?|updates?|up\.|it"
+    r"|ep(?!.*(?:reward|return|score|episode))|(?<!\w)e(?=[:=]?#(?:[,:;|\]/]| [bsi])))(?![a-z])"
+    r"(?:[_ ]?(?:number|num|idx|index|id|n[o\u00b0]\.?))?[\"')\]]*\s?[:=(\[|._]?\s?[\"(\[]?\s?"
     r"(#)(?!\s?(?:m?s|secs?|seconds)\b|%)",
     re.IGNORECASE,
 )
@@ -63,6 +63,8 @@ _COUNT_OF_ALL = re.compile(  # 12/391, [12:391], 1.21k/5.00k, 12it [00:03, and :
     r"|\[#, {0,8}(#)\],?(?= {1,4}(?:(?:train|training|avg|average|mean)[_ ])?loss\b)"  # [3,  2000] loss
 )
 _BATCH_OF_EPOCH = re.compile(r"(?<![a-z])batch #/(#)(?![/\w.@])", re.IGNORECASE)  # TRAIN Batch 0/100: of epoch 0
+_UNNAMED = re.compile(r"[^#]{0,40}#.{0,30}?(?:#.*loss|loss.*#)", re.IGNORECASE)  # 10: loss 2.3
+_STEADILY = 0.8  # share of the lines from which such a count rises to the next
 _TRAINING = re.compile(r"train|(?<!val_)(?<!val )(?<!test_)(?<!test )loss|(?<![a-z])lr(?![a-z])", re.IGNORECASE)
 _WORK = re.compile(  # without a word of it, "12/391" may count anything
     r"train|loss|\bacc|\blr\b|(?:img|image|sample|example|tok|token|seq|sequence|word)s?/s"
@@ -121,6 +123,7 @@ class _Traits(NamedTuple):
     counts: tuple[int, ...]  # which of its numbers count steps or epochs
     by_word: bool
     timed: bool
+    unnamed: bool = False  # whether the first of them is only known by its place, at the beginning of the line
 
 
 class _Pattern:
@@ -141,15 +144,22 @@ class _Pattern:
         """Counts a line of this skeleton, with its number and the numbers in it."""
         self.count += 1
         self.last = number
-        counters = [float(values[index]) for index in self.traits.counts]
+        counters = [float(values[index]) for index in self.traits.counts if index < len(values)]
         for i, (before, value) in enumerate(zip(self.counters, counters, strict=False)):
             self.rises[i] += value > before
             self.falls[i] += value < before
         self.counters = counters
 
     @property
+    def rises_steadily(self) -> bool:
+        """Whether a count that no word names rises from nearly each line to the next."""
+        return self.count >= RECURS and any(up >= _STEADILY * (self.count - 1) for up in self.rises)
+
+    @property
     def is_training(self) -> bool:
         """Whether a count rises or cycles from line to line, and the records have a time or a rate."""
+        if self.traits.unnamed:
+            return False
         rising = any(up >= RECURS - 1 and 2 * up >= down for up, down in zip(self.rises, self.falls, strict=True))
         return rising and self.count >= RECURS and (self.traits.timed or self.timed >= max(RECURS, 0.8 * self.count))
 
@@ -216,7 +226,8 @@ class RecurringLines:
         drawn only when it is full.
         """
         return any(
-            any(pattern.rises)
+            (any(pattern.rises) and not pattern.traits.unnamed)
+            or (pattern.traits.unnamed and pattern.rises_steadily)
             or (pattern.count >= RECURS and _BARE_BAR.match(skeleton))
             or (pattern.count >= _LEAST_BARS and _is_bar_of_training(skeleton))
             for skeleton, pattern in self._patterns.items()
@@ -294,6 +305,8 @@ def _traits_of(skeleton: str) -> _Traits:
     of_all = [match.start(match.lastindex or 1) for match in _COUNT_OF_ALL.finditer(skeleton)]
     of_all += [match.start(1) for match in _BATCH_OF_EPOCH.finditer(skeleton)]
     positions = sorted({*by_word, *(of_all if by_word or _WORK.search(skeleton) else ())})
+    if not positions and _UNNAMED.match(skeleton) and not ELSEWHERE.search(skeleton):
+        return _Traits((0, 1), False, True, unnamed=True)
     if not positions:
         return _Traits((), False, bool(_TIME_OR_RATE.search(_LEFT_OVER.sub("", skeleton))))
     training = _TRAINING.search(skeleton)

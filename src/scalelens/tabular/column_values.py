@@ -99,6 +99,8 @@ class ColumnValues:
     @property
     def rises_in_launches(self) -> bool:
         """Whether it grows from row to row, and goes back only where a later launch counts from its start."""
+        if 0 < self.launches == self.falls - 1 and self.numbers >= RISING * (self.falls + 1):
+            return True  # a launch that ended in its first epoch is followed by another first epoch
         return 0 < self.falls == self.launches and self.numbers >= max(RISING, _LEAST_OF_LAUNCH * (self.falls + 1))
 
     @property

@@ -197,7 +197,9 @@ def _guessed(name: str, values: ColumnValues, row: str, restarts: int, epochs: i
     role, unit = read_name(name)
     is_time = role == "time" or (role in ROLE and ROLE[role].kind == "time")
     unit = "s" if unit is None and is_time and values.is_by_clock else unit
-    stamped = values.is_stamp and (role in ("time", "timestamp", "epoch", "step", "elapsed"))
+    stamped = values.is_stamp and (
+        role in ("time", "timestamp", "epoch", "step", "elapsed") or (is_time and values.texts)
+    )
     if stamped and (unit is None or values.numbers):
         return ColumnReading(name, "timestamp")
     if role is None or role == "timestamp":
@@ -224,7 +226,8 @@ def _guessed(name: str, values: ColumnValues, row: str, restarts: int, epochs: i
         )
     choices = tuple(f"{other}={name}:{unit}" for other in ("batch_time", "elapsed"))
     either = options(choices)
-    if role == "elapsed" and row == "epoch" and values.falls > epochs and values.numbers >= _LEAST_EPOCHS:
+    back = values.falls > epochs and not values.rises_in_launches
+    if role == "elapsed" and row == "epoch" and back and values.numbers >= _LEAST_EPOCHS:
         return reading._replace(role="epoch_time")
     if role == "elapsed" and values.falls and not (values.rises_between(restarts) or values.rises_in_launches):
         return refused(reading, f"{name} goes back, which a time since the start never does: use {either}", *choices)
@@ -242,7 +245,7 @@ def _any_time(reading: ColumnReading, values: ColumnValues, row: str, restarts: 
     """
     if reading.unit and values.is_number and row == "epoch" and values.numbers >= _LEAST_EPOCHS:
         took = _TOOK.fullmatch(words_of(reading.column)[0]) and not values.adds_up
-        if values.falls > epochs or took:
+        if (values.falls > epochs and not values.rises_in_launches) or took:
             return reading._replace(role="epoch_time")
     if reading.unit and values.is_number and row:
         if values.swings and (row == "epoch" or (row == "step" and values.numbers >= RISING)):

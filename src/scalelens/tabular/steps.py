@@ -8,7 +8,7 @@ one, `read_table` guesses.
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -132,12 +132,14 @@ def write_rows(
     source: Source, rows: Rows, records: RecordReader, survey: Survey, readings: Sequence[ColumnReading],
     stream: str = "", from_zero: bool = False, by_stamps: bool = False, begins_epochs: bool = False,
     least_steps: int = 0, least_epoch_s: float = 0.0, without_validation: bool = False,
+    after_pauses: Container[int] = (),
 ) -> None:  # fmt: skip
     """Rows of all records.  Of two tables of the same steps, each is a stream in which steps rise.
 
     With `by_stamps`, time stamps give the time of steps that have none; with `begins_epochs`, each row is the beginning
     of an epoch, and the time until the next row is its time.  Coarse stamps tell the mean time of `least_steps`
     steps, or that of the epochs in `least_epoch_s`.  `without_validation`: the time of an epoch is of its training.
+    No interval of several records goes over one of the lines `after_pauses`.
     """
     for refusal in dict.fromkeys(reading.refusal for reading in readings if reading.refusal):
         rows.problem(1, f"{refusal}; until then its numbers are metrics")
@@ -145,6 +147,7 @@ def write_rows(
     writer = _RowWriter(rows, table, Counting(table, records(source)), stream, from_zero, begins_epochs)
     writer.least_epoch_s, writer.by_epoch = least_epoch_s, _is_by_epoch(survey, table)
     writer.least_steps, writer.epoch_phase = least_steps, "train" if without_validation else "epoch"
+    writer.after_pauses = after_pauses
     if "elapsed" in table.columns and (elapsed := survey.columns.get(table.columns["elapsed"].column)):
         writer.resolution_s = table.factors["elapsed"] * 10.0**-elapsed.decimals
     elif table.by_stamps:
@@ -190,6 +193,7 @@ class _RowWriter:
         self.resolution_s = 0.0  # of the time since the start
         self.by_epoch = False  # whether each row is of another epoch, and of no step
         self.least_steps, self.least_epoch_s, self.epoch_phase = 0, 0.0, "epoch"
+        self.after_pauses: Container[int] = ()
         self.epochs_from: dict[tuple[Any, ...], _EpochStep] = {}  # those whose mean time is not yet told
         self.starts: dict[tuple[Any, ...], _EpochStep] = {}  # of the interval that is not yet long enough
         self.parts: dict[tuple[Any, ...], int] = {}
@@ -271,7 +275,8 @@ class _RowWriter:
         if not before or self.counts or now.epoch != before.epoch + 1 or self.least_epoch_s:
             return None
         if now.elapsed_s is not None and before.elapsed_s is not None:
-            return now.elapsed_s - before.elapsed_s if now.elapsed_s > before.elapsed_s else None
+            span_s = now.elapsed_s - before.elapsed_s
+            return span_s if span_s > 0 and span_s >= FINE * self.resolution_s else None
         if "elapsed" in self.table.columns or now.ts is None or before.ts is None:
             return None
         resolution_s = 1.0 if now.ts.microsecond == before.ts.microsecond == 0 else 0.001
@@ -285,7 +290,7 @@ class _RowWriter:
             self.epochs_from[whose] = now
             return None
         span_s, epochs = now.elapsed_s - start.elapsed_s, now.epoch - start.epoch
-        if span_s <= 0 or span_s < self.least_epoch_s:
+        if span_s <= 0 or span_s < max(self.least_epoch_s, FINE * self.resolution_s):
             return None
         self.epochs_from[whose] = now
         return span_s / epochs
@@ -320,7 +325,12 @@ class _RowWriter:
             start = self.starts.get(whose) if before else None
             time_s, steps = self.since(start, now)
             kind = "interval_mean"
+            if start and before and start.step != before.step and record.line in self.after_pauses:
+                self.starts[whose] = now
+                return {}
             if start and time_s is not None and steps and self.is_too_short(time_s * steps, steps):
+                if record.line in self.after_pauses:
+                    self.starts[whose] = now
                 return {}
             if now.step is not None:
                 self.starts[whose] = now

@@ -46,7 +46,7 @@ def measures_time(shape: Shape) -> bool:
 
 def _is_record(shape: Shape) -> bool:
     """Whether lines of a shape are records of training: a count rises, and something of training is measured."""
-    told = shape.in_training or shape.amid > 0
+    told = (shape.in_training or shape.amid > 0) and not shape.counts_parts
     return told and _counts_up(shape) and bool(_roles_of(shape)) and shape.lines >= _least(shape)
 
 

@@ -15,8 +15,10 @@ _STAMP = re.compile(
     r"(?P<date>(?<!\d)\d{4}[-/]\d\d[-/]\d\d)[T ,_]{1,2}(?P<time>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
     r"(?P<zone>Z|[+-]\d\d:?\d\d)?"
     r"|(?P<part>(?<![\d/-])(?:\d\d[-/]\d\d(?:[-/]\d{2,4})?|[A-Z][a-z]{2} [ \d]\d|[IWE]\d{4}"
-    r"|(?:19|20)\d\d-?(?:0[1-9]|1[0-2])[0-3]\d))[ ,]{1,2}"
+    r"|\d\d\.\d\d\.\d{4}|\d\d[-/][A-Z][a-z]{2}[-/]\d{2,4}|\d{1,2} [A-Z][a-z]{2,8} \d{4}"
+    r"|(?:19|20)\d\d-?(?:0[1-9]|1[0-2])[0-3]\d))[ ,:_-]{1,2}"
     r"(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
+    r"|(?P<dashed>(?<!\d)20\d\d-?[01]\d-?[0-3]\d[_T-](?:[0-2]\d-[0-5]\d-[0-5]\d|[0-2]\d[0-5]\d[0-5]\d))(?![\d-])"
     r"|(?<=- )(?:(?P<days>\d{1,4}) days?, )?(?P<since>\d{1,2}:[0-5]\d:[0-5]\d)(?= -)"
     r"|(?<![\d:.<])(?P<alone>[0-2]?\d:[0-5]\d:[0-5]\d(?:[.,]\d{1,9})?)(?![\d:<])"
     r"|(?P<to_the_minute>(?<!\d)\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d)(?![\d:])"
@@ -27,6 +29,7 @@ _LEFT = re.compile(r"[\s\])]{1,3}(?:left|remain|eta|to go)", re.IGNORECASE)
 _MINUTE_S = 60.0
 # A time since the start stands for one where a date without seconds is before it: `2020/03/07 02:00 -- 0:28:45 - `.
 _BEFORE_SINCE = re.compile(r"\W*(?:[A-Z]+ - )?\d{2,4}[-/]\d\d[-/]\d{2,4},? \d\d:\d\d \W+\Z")
+_DIGITS_ALONE = re.compile(r"\d[_T-]\d")  # 2025-03-04_09-58-07
 _UNIX = re.compile(
     r"\W{0,3}(1[5-9]\d{8}(?:\.\d{1,9})?)(?=[\])},|]|: ?\D| {1,4}[-|\[(A-Z])"
 )  # seconds since 1970, from 2017 to 2033
@@ -51,11 +54,15 @@ def stamp_in(text: str) -> Stamp | None:
         seconds, fraction = float(unix[1]), unix[1].partition(".")[2]
         whole = datetime.fromtimestamp(seconds, UTC).isoformat()
         return Stamp("iso", seconds, 10.0 ** -len(fraction), whole, unix.span(1))
-    if ":" not in text[:_LOOKED_AT]:
+    if ":" not in text[:_LOOKED_AT] and not _DIGITS_ALONE.search(text[:_LOOKED_AT]):
         return None
     by_the_minute: Stamp | None = None
     for match in _STAMP.finditer(text[:_LOOKED_AT]):
         time = match["time"] or match["clock"] or match["alone"] or match["since"]
+        if match["dashed"]:
+            if _BEFORE_ALONE.match(text[: match.start()]) and (stamp := _of_digits(match)):
+                return stamp
+            continue  # elsewhere it is in the name of a run
         if match["to_the_minute"]:
             by_the_minute = by_the_minute or _to_the_minute(match)
             continue
@@ -82,6 +89,16 @@ def stamp_in(text: str) -> Stamp | None:
             (match.start(), (half or match).end()),
         )
     return by_the_minute
+
+
+def _of_digits(match: re.Match[str]) -> Stamp | None:
+    """A date and a time of day without colons, as names of files have them: `20250304_095807`."""
+    digits = "".join(filter(str.isdigit, match[0]))
+    try:
+        iso = datetime.strptime(digits, "%Y%m%d%H%M%S").isoformat()
+    except ValueError:
+        return None
+    return Stamp("iso", _since_1970(iso), 1.0, iso, match.span())
 
 
 def _to_the_minute(match: re.Match[str]) -> Stamp | None:

@@ -40,6 +40,7 @@ _UNIT_IN_NAME = re.compile(r"[(\[]\s?([A-Za-z]{1,12})\s?[)\]]\Z")
 _SEVERAL_EPOCHS = re.compile(r"(?<![\d./-])(?P<count>[1-9]\d{0,6}) epochs(?![a-z])", re.IGNORECASE)
 _LOSS = re.compile(r"(?<![a-z])loss", re.IGNORECASE)
 _MOSTLY = 0.9
+_AGAIN = 0.05  # share of such lines that come again in an epoch of the same number
 
 
 class _EpochTimes(NamedTuple):
@@ -122,12 +123,18 @@ def _with_unit(field: Field) -> Field:
     )
 
 
+def _is_of_epoch(field: Field) -> bool:
+    """Whether a number without a unit is the time of an epoch by its name: its digits may tell the unit."""
+    return field.unit is None and not field.is_integer and read_name(field.name).role == "epoch_time"
+
+
 def _cells(epoch: float, fields: Iterable[Field], rank: int | None, place: str | None) -> dict[str, Any]:
     """The epoch of a line, and the times with a unit that may be of it."""
     cells: dict[str, Any] = {"epoch": int(epoch)}
     for field in fields:
         name = field.name or "time"
-        if field.unit in TIMES and field.value is not None and not field.is_mean and not _NOT_OF_ONE.search(name):
+        timed = field.unit in TIMES or _is_of_epoch(field)
+        if timed and field.value is not None and not field.is_mean and not _NOT_OF_ONE.search(name):
             cells.setdefault(column_of(name, field.unit), field.value)
     return cells | ({} if rank is None else {"rank": rank}) | ({} if place is None else {"worker": place})
 
@@ -162,7 +169,7 @@ class _Uncounted:
                 epochs.add((launch, epoch))
             elif whole and epoch is not None and not (parts and parts.counts) and not ELSEWHERE.search(line.text):
                 fields = [_with_unit(field) for field in parsed(line.text).fields]
-                timed = [field for field in fields if field.unit in TIMES and field.value is not None]
+                timed = [f for f in fields if (f.unit in TIMES or _is_of_epoch(f)) and f.value is not None]
                 of_one = [field for field in timed if not _NOT_OF_ONE.search(field.name)]
                 beside_mean = len(timed) == 2 and len(of_one) == 1 and _OF_EPOCH.search(of_one[0].name)
                 timed = of_one if beside_mean else timed
@@ -188,7 +195,8 @@ class _Uncounted:
     def _is_of_each(found: list[tuple[int, TableRecord]], epochs: int) -> bool:
         """Whether a line of this kind stands once in each epoch of a launch."""
         times = Counter((launch, record.cells["epoch"], record.cells.get("rank")) for launch, record in found)
-        return len(found) >= RECURS and max(times.values()) == 1 and len(found) >= _MOSTLY * epochs - 1
+        again = sum(count - 1 for count in times.values())  # after launches that ended in their first epoch
+        return len(found) >= RECURS and again <= _AGAIN * len(found) and len(found) >= _MOSTLY * epochs - 1
 
     def records(self, source: Source) -> Iterator[TableRecord]:
         yield from self.found

@@ -89,6 +89,25 @@ _PER = re.compile(
 _WITH_HASH = re.compile(
     r"(?<![a-z])(epoch|step|iteration|iter|batch|update)[: ]{0,2}#(?=\d)", re.IGNORECASE
 )  # Epoch #3
+_NUMBERED = re.compile(
+    r"(?<![a-z])(epoch|step|iteration|iter|batch|update)[ _]?(?:no\.?|n\u00b0|nr\.?|number|num\.?)[ :=]{0,3}(?=\d)",
+    re.IGNORECASE,
+)  # Epoch No. 3
+_EPOCH_DASHED = re.compile(r"(?<![\w./-])(epoch)[-_](?=\d{1,6}(?![\w./-]|\.\w))", re.IGNORECASE)  # epoch-3
+_EPOCH_DOTTED = re.compile(
+    r"(?<![\w./-])(?:ep\. ?(?=\d)|(?:ep|E|epoch)(?=\d{1,6}(?:[,:;|\])/]\s|\]| [|-] | [bsi]\d)))", re.IGNORECASE
+)  # Ep. 3, E3:
+_COUNT_GLUED = re.compile(
+    r"(?<![\w./-])(epoch|step|iter|iteration|batch)(?=\d{1,9}(?![\w./-]|\.\w))", re.IGNORECASE
+)  # epoch1,step2
+_IN_SHORT = re.compile(  # where one of these may be
+    r"[EeSsIiBb](?:(?<=[Ee])[Pp]?[.:=]? ?|[Pp][Oo][Cc][Hh]|[Tt][Ee][Pp]|[Tt][Ee][Rr](?:[Aa][Tt][Ii][Oo][Nn])?"
+    r"|[Aa][Tt][Cc][Hh])\d"
+)
+# `E1 B10` and `e:1 it:10` are `epoch 1, batch 10`.
+_PAIR_IN_SHORT = re.compile(
+    r"(?<![\w./-])ep?[.:=]? ?(\d{1,6})[ ,;|/]{1,3}(?:b|it|i|s|st)[.:=]? ?(\d{1,9})(?![\w.])", re.IGNORECASE
+)
 _HASH_ALONE = re.compile(r"\] #(?=\d+\b)")  # [3/50] #10
 # `time (s) spent in epoch: 68.3` is `time spent in epoch (s): 68.3`.
 _UNIT_WITHIN = re.compile(
@@ -104,6 +123,11 @@ _PER_EPOCH = re.compile(r"(?<![\w.])(\d+(?:\.\d+)? ?(?:s|secs?|seconds?|mins?|mi
 _FINISHED_IN = re.compile(
     r"((?<![a-z])(?:finished|completed|ended|done with|trained) epoch:? \d+(?:/\d+)?) in (?=\d)", re.IGNORECASE
 )
+# `loss 0.31 in 30.5 s` is `loss 0.31, took 30.5 s`; what is `generated in 30.5 s` is something else.
+_IN = re.compile(
+    r"(?:(?<=[\d)\]%,;:|-])|(?<=done)|(?<=finished)|(?<=completed)|(?<=ended)) in "
+    r"(?=\d{1,9}(?:\.\d{1,9})? ?(?:m?s|secs?|seconds?|mins?|minutes?|hours?)\b(?! ?[/:=]))"
+)
 # `0.031 seconds elapsed` is `elapsed: 0.031 seconds`.
 _ELAPSED_AFTER = re.compile(
     r"(?<![\w.:=-])(?<![:=] )(\d+(?:\.\d+)? (?:ms|s|secs?|seconds?|mins?|minutes?)) (elapsed)\b(?!\s?[:=]|\s\d)"
@@ -113,7 +137,7 @@ _OF_EPOCH = re.compile(r" \d{1,6}\.\d{1,4} ?h/epoch\b")  # an estimate beside it
 _PAIR = re.compile(r"\[(\d{1,6}), {0,8}(\d{1,9})\],?(?= {1,4}(?:(?:train|training|avg|average|mean)[ _])?loss\b)")
 _GLUED = re.compile(r"(?<![\w.,:/-])(\d{1,7})(epoch)(?=[:\s])|(?<=:)(?:\d{1,9}-)?(\d{1,9})(batch|iter)(?=:)")
 _SEPARATOR = re.compile(
-    r"[,;|\t>]|[\"'](?=\s\w)|(?<=\w{6})\.\s(?=[A-Z])|\s[-\u2022\u00b7]\s|\s{2,}|[)\]}](?=[\s\[({|,:-])|\](?=[A-Za-z])|\b(?:INFO|DEBUG|WARNING|root)\b"
+    r"[,;|\t>]|[\"'](?=\s\w)|(?<=\w{6})\.\s(?=[A-Z])|\s[-\u2022\u00b7]\s|\s{2,}|\s@\s|[)\]}](?=[\s\[({|,:-])|\](?=[A-Za-z])|\b(?:INFO|DEBUG|WARNING|root)\b"
 )
 _COUNTED = re.compile(r"\s(epochs|steps|iterations|iters|batches|updates)\b(?!\s?[:=])", re.IGNORECASE)  # 3/100 epochs
 _AROUND = " \t:=|,;-~>*/@<'\"\u2022"
@@ -125,17 +149,20 @@ _TIME_UNITS = tuple(_SECONDS)
 # `step cost: 187.5 ms` and `per step: 187.5 ms` are times; a cost without a unit of time is a loss.
 _COST = re.compile(r"(?<=[ _])cost\Z", re.IGNORECASE)
 _PER_STEP_NAME = re.compile(r"\Aper[ _](?:step|iter|iteration|batch)\Z", re.IGNORECASE)
-_TIMED = ("time", "batch_time", "epoch_time", "elapsed", "data_time")
+_TIME_ROLES = ("time", "batch_time", "epoch_time", "elapsed", "data_time")
 _NEVER_RATES = ("loss", "learning_rate", "accuracy", "grad_norm")
 _NO_TIME = re.compile(r"loss|(?<![a-z])(?:ppl|acc|err|bleu|reward|score|wer|cer|f1|iou)", re.IGNORECASE)
 _NO_TIMES = ("loss", "learning_rate", "accuracy", "grad_norm", "epoch", "step", "batch")
 # What stands before a span of time that has passed: `Time elapsed 0:01:01` is 61 s.
 _PASSED = re.compile(
     r"\b(?:elapsed|took|total(?=[\s:=]*\Z)|time[ _](?:taken|used|spent|cost|elapsed)"
-    r"|(?:elapsed|total|epoch|step|iteration|batch)[ _](?:time|duration))"
+    r"|(?:elapsed|total|epoch|step|iteration|batch|training|train|run|wall|cost)[ _](?:time|duration)|duration|runtime)"
     r"[\s:=(\[]*\Z",
     re.IGNORECASE,
 )
+# `Time: 0:01:01` is 61 s; `time: 10:01:01` may be a time of day.
+_TIMED = re.compile(r"\btime[\s:=(\[]*\Z", re.IGNORECASE)
+_THEN_LEFT = re.compile(r" ?< ?(?:\d+ days?, )?\d+:[0-5]\d:[0-5]\d")
 _LEFT_NAME = re.compile(r"(?:eta|(?:time )?(?:remaining|left)|remaining time)", re.IGNORECASE)
 _LEFT = re.compile(r"\b(?:eta|remain\w*|left)\b[\s:=(]*\Z", re.IGNORECASE)
 
@@ -175,12 +202,19 @@ def parsed(text: str) -> Parsed:
         text, bar, drawing = drawn.text, "tqdm" if drawn.counts_steps else "other", drawn.drawing
     if "#" in text:
         text = _WITH_HASH.sub(r"\1 ", _HASH_ALONE.sub("] step ", text))
+    if "poch-" in text or "poch_" in text:
+        text = _EPOCH_DASHED.sub(r"\1 ", text)
+    if "um" in text or "no" in text or "No" in text or "n\u00b0" in text or "nr" in text:
+        text = _NUMBERED.sub(r"\1 ", text)
+    if _IN_SHORT.search(text):
+        text = _COUNT_GLUED.sub(r"\1 ", text)
+        text = _EPOCH_DOTTED.sub("ep ", _PAIR_IN_SHORT.sub(r"epoch \1, batch \2", text))
     if "m" in text:
         text = _DURATION.sub(_as_seconds, text)
         text = _MINUTES.sub(r"\1 minutes", text)
     if "|" in text:
         text = _HASHES.sub(" \u2022 ", text)
-    text, left_s = _without_spans(text)
+    text, left_s = _without_spans(text, bar)
     if not bar and (not text.isascii() or _BAR_IN_ASCII.search(text)):
         masked = BAR.sub(" \u2022 ", text)
         if masked != text:
@@ -204,7 +238,7 @@ def parsed(text: str) -> Parsed:
     if "/epoch" in text or "/ epoch" in text or "per epoch" in text:
         text = _PER_EPOCH.sub(r"epoch time: \1", text)
     if " in " in text:
-        text = _FINISHED_IN.sub(r"\1, took ", text)
+        text = _IN.sub(", took ", _FINISHED_IN.sub(r"\1, took ", text))
     if " per " in text:
         text = _PER.sub(r"\1/", text)
     if "epoch" in text or "atch:" in text:
@@ -231,8 +265,11 @@ def names_time_left(name: str) -> bool:
     return _LEFT_NAME.fullmatch(name.partition(" [")[0]) is not None
 
 
-def _without_spans(text: str) -> tuple[str, float | None]:
-    """A line in which times such as 0:05:25 are masked, or in seconds if they have passed, and the time left."""
+def _without_spans(text: str, bar: str) -> tuple[str, float | None]:
+    """A line in which times such as 0:05:25 are masked, or in seconds if they have passed, and the time left.
+
+    `[0:01:05<0:05:00]` of a line without a bar is the time that has passed and what is left.
+    """
     left_s: float | None = None
     if ":" not in text:
         return text, None
@@ -249,8 +286,12 @@ def _without_spans(text: str) -> tuple[str, float | None]:
         seconds = days * 86_400 + (first * 3600 + second * 60 + third if match[4] else first * 60 + second)
         if left_s is None and (_LEFT.search(before) or before.endswith("<")):
             left_s = seconds
-        passed = _PASSED.search(before) and not text[match.end() : match.end() + 1].isalnum()
-        pieces += [before, f"{seconds:.10g} s" if passed else "@"]
+        named = _PASSED.search(before) or (match[4] and not first and not match[1] and _TIMED.search(before))
+        passed = named and not text[match.end() : match.end() + 1].isalnum()
+        if not passed and not bar and match[4] and _THEN_LEFT.match(text, match.end()):
+            pieces += [before, f"elapsed {seconds:.10g} s "]
+        else:
+            pieces += [before, f"{seconds:.10g} s" if passed else "@"]
         done = match.end()
     return "".join((*pieces, text[done:])), left_s
 
@@ -294,7 +335,7 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
         is_mean = (gap.strip() == "(" and before is not None) or (
             gap.strip() == "," and before is not None and before.is_mean
         )
-        is_mean = is_mean and not _is_other_quantity(before, unit)
+        is_mean = is_mean and not of_all and not _is_other_quantity(before, unit)  # Epoch 1 (10/40) counts batches
         name, ahead = (before.name, 0) if is_mean and before else _name_in(gap)
         if of_all and (counted := _COUNTED.match(text, of_all.end())):
             name = counted[1]
@@ -317,7 +358,7 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
 def _names_what_follows(name: str, text: str, end: int) -> bool:
     """Whether a rate after a number is the name of the next: `loss 8.9 it/s 3.1`, `dt 0.23 toks/s 17808`."""
     role = read_name(name).role if name else None
-    return role in _NEVER_RATES or (role in _TIMED and _NUMBER_NEXT.match(text, end) is not None)
+    return role in _NEVER_RATES or (role in _TIME_ROLES and _NUMBER_NEXT.match(text, end) is not None)
 
 
 def _is_other_quantity(before: Field | None, unit: str | None) -> bool:

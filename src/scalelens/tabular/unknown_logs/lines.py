@@ -1,10 +1,12 @@
 """Lines of a log, read a second time: without ANSI codes, carriage returns and the prefixes of launchers.
 
 A time before a line in the form of Python's `str(datetime.now())` is the program's own, even if `ts` may have put it
-there: it stays.  So does one in the form of containers (`2025-03-01T10:00:00.420Z`) where the line has no other.
+there: it stays.  So does one in the form of containers (`2025-03-01T10:00:00.420Z`), or of syslog (`Mar  1 10:00:00`),
+where the line has no other.
 """
 
 from collections.abc import Callable, Iterator
+from weakref import WeakKeyDictionary
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line, end_of_whole_lines, is_json
@@ -16,8 +18,10 @@ from scalelens.tabular.unknown_logs.bars import divided
 from scalelens.tabular.unknown_logs.clock import is_stamp_alone, stamp_in
 from scalelens.tabular.unknown_logs.decimal_commas import with_points
 
+NAMERS: WeakKeyDictionary[Source, Callable[[str], str]] = WeakKeyDictionary()  # of counts that no word names
 _LONGEST_STAMP = 40  # bytes of a line that may be a stamp alone
 _OWN_TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6} ")
+_SYSLOG_TIME = re.compile(r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d ")
 _CONTAINER_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}(?:Z|[+-]\d\d:\d\d) ")
 
 
@@ -27,7 +31,7 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
     `other` is called with each line that holds none.
     """
     stamp = ""  # of the line before, which held nothing else
-    points = with_points(source)
+    points, named = with_points(source), NAMERS.get(source)
     for number, raw, whole in _raw_lines(source):
         if next(iter(FINDER.find_matches_as_indexes(raw)), None) is None:
             if other:
@@ -47,7 +51,7 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
             if "\x1b" in text:
                 text = ANSI.sub("", text)
             own_time = _OWN_TIME.match(text)
-            container_time = _CONTAINER_TIME.match(text)
+            container_time = _CONTAINER_TIME.match(text) or _SYSLOG_TIME.match(text)
             text, own_rank, own_location = without_prefix(text)
             if own_time:
                 text = own_time[0] + text
@@ -63,6 +67,8 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
             if points:
                 text = points(text)
             text = in_english(text)
+            if named:
+                text = named(text)
             texts = divided(text) if "/s" in text or "s/" in text else [text]
             for j, one in enumerate(texts):
                 yield Line(one, number, rank, location), whole or (k + 1, j + 1) < (len(parts), len(texts))

@@ -17,9 +17,10 @@ from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
 from scalelens.tabular.unknown_logs.epoch_times import epoch_times_in, means_of_epochs
 from scalelens.tabular.unknown_logs.fields import names_time_left
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING, LineTable, mean_of
-from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, shapes_in
+from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, name_counts, shapes_in
 from scalelens.tabular.unknown_logs.times import LineTimes
 from scalelens.tabular.unknown_logs.times_beside import times_beside
+from scalelens.tabular.unknown_logs.unnamed_counts import namer_of_counts
 from scalelens.tabular.unknown_logs.untold_units import as_stated_of_all, grown_as_clock
 
 _TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
@@ -45,6 +46,10 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     if rows.times_are_lacking:
         shapes = [other for other in shapes if other.bar == "tqdm" and other.in_training | (other.amid > 0)]
     shape = chosen(shapes, by_fills=not rows.times_are_lacking)
+    if shape == "" and not rows.times_are_lacking and (namer := namer_of_counts(source)):
+        name_counts(source, namer)
+        shapes = shapes_in(source, _MOST_LINES, by_later_loss=True)
+        shape = chosen(shapes)
     if isinstance(shape, str):
         if shape or rows.times_are_lacking or not any(map(_counts_batches_alone, shapes)):
             return "" if rows.times_are_lacking else shape
@@ -118,6 +123,7 @@ def _read_shape(
     write_rows(
         source, rows, table.records, survey, readings, stream=table.shape.bar,
         begins_epochs=begins_epochs(table.shape), least_steps=times.least_steps if by_clock else 0,
+        after_pauses=table.after_pauses,
         least_epoch_s=math.inf if table.epochs_are_timed else times.least_epoch_s if by_clock else 0.0,
     )  # fmt: skip
     untold = [reading for reading in readings if reading.role in _TIMED and reading.column != BY_CLOCK]
@@ -197,7 +203,7 @@ def _read_columns(
     counted = {"step", "batch"} & set(table.columns)
     untold = times.step is None or (times.of_epochs and not tells_epochs(table.shape))
     if (untold or (counted and table.mostly_paused)) and "elapsed" not in stated:
-        by_epoch = {name for name, values in columns.items() if table.shape.ends_epochs and values.adds_up}
+        by_epoch = _sums_by_epoch(table, columns)
         readings = _without_role(readings, lambda reading: reading.role == "elapsed" and reading.column not in by_epoch)
     wanted = (guess and not table.mostly_paused) or "elapsed" in stated
     if tells_epochs(table.shape):
@@ -219,6 +225,12 @@ def _read_columns(
     if stamped and not timed and not any(map(times.claims, columns)):
         readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
     return readings
+
+
+def _sums_by_epoch(table: LineTable, columns: Mapping[str, ColumnValues]) -> set[str]:
+    """The columns that grow like a sum from epoch to epoch, where each line ends one."""
+    grown = {name for name, values in columns.items() if values.adds_up or values.rises_in_launches}
+    return grown if table.shape.ends_epochs else set()
 
 
 def _passed_by_clock(readings: list[ColumnReading], times: LineTimes) -> list[ColumnReading]:

@@ -79,6 +79,7 @@ class LineTable:
         self.beside: dict[int, tuple[str, Any]] = {}  # by line: the time of its step that another line states
         self.left_out = 0  # lines of the shape that are not records
         self.taken = self.paused = 0  # records, and those before which a line mentions validation or saving
+        self.after_pauses: set[int] = set()  # lines of the records before which one mentions validation or saving
         self.stated = StatedTimes()
         self.mean_steps: set[float] = set()  # mean times of a step that other lines state
         self._units: dict[str, str] = {}  # of times, by name
@@ -194,6 +195,8 @@ class LineTable:
                 if parts.key == self.shape.key:
                     yield Drawn(TableRecord(line.number, {}, _NO_END, line.text), None)
             elif self.is_of_shape(parts):
+                if pause and len(self.after_pauses) < _MOST_KEPT:
+                    self.after_pauses.add(line.number)
                 self.taken, self.paused, pause = self.taken + 1, self.paused + pause, False
                 cells = self.cells(line, parts, clocks.setdefault((line.rank, line.location), Clock()))
                 if epoch is not None and self.columns.get("epoch") == "epoch":
@@ -309,6 +312,8 @@ class LineTable:
         if unit in TIMES and value is not None and MEAN_TIME.fullmatch(field.name):
             return RUNNING, value * TIMES[unit]
         name = field.name or ("time" if unit in TIMES else "")
+        if unit in TIMES and (name in ("t", "T") or (name.lower() == "dt" and self.shape.of_epochs_alone)):
+            name = "time"  # beside an epoch, it is not that of a step
         if unit and len(unit) > 2 and "/" in unit and not name:
             name, unit = unit, None  # 191004 tok/s
         if not name:

@@ -8,7 +8,7 @@ import functools
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -23,7 +23,7 @@ from scalelens.tabular.unknown_logs.fields import Field, Parsed, parsed
 from scalelens.tabular.unknown_logs.filled_bars import FilledBars, Fills
 from scalelens.tabular.unknown_logs.json_in_lines import json_written_out
 from scalelens.tabular.unknown_logs.kept_bars import KeptBars
-from scalelens.tabular.unknown_logs.lines import log_lines
+from scalelens.tabular.unknown_logs.lines import NAMERS, log_lines
 from scalelens.tabular.unknown_logs.pair_counts import PairCounts
 
 _MOST_SHAPES = 500
@@ -44,7 +44,7 @@ _PHASE = re.compile(
     r"\b(train(?:ing)?|val(?:id(?:ation|ating)?)?|eval(?:uat\w+)?|test(?:ing)?|warm-?up)\b", re.IGNORECASE
 )
 _WORK = re.compile(
-    r"train|loss|\bacc|\blr\b|learning.rate|epoch|grad|perplexity|\bppl\b|"
+    r"train|loss|\bacc|\blr\b|learning.rate|epoch|grad|lightgbm|perplexity|\bppl\b|"
     r"(?:img|image|sample|example|tok|token|seq|sequence|word)s?(?:/s|[_ ]?per)",
     re.IGNORECASE,
 )
@@ -61,7 +61,7 @@ _OTHER_COUNT = re.compile(
 _EPOCH_IN_SHORT = re.compile(r"epo?|e", re.IGNORECASE)  # `Ep 3/20`, `E 3/20`; beside a reward it is an episode
 _PLAYS = re.compile(r"reward|return|episode|score|(?<![a-z])eps(?:ilon)?(?![a-z])|win", re.IGNORECASE)
 _WITH_SHARE = re.compile(r"\d/ {0,12}\d{1,12} {0,2}\( {0,3}\d{1,3}(?:\.\d{1,6})? ?%\)")
-_LOSS = re.compile(r"(?<![a-z])loss", re.IGNORECASE)
+_LOSS = re.compile(r"(?<![a-z])(?:loss|nll)|(?:train|val)\Z", re.IGNORECASE)  # `Train: 0.54 | Val: 0.96`
 _RESULT = re.compile(r"loss|acc|(?<![a-z])(?:train|val|valid|validation|test|dev)(?![a-z])", re.IGNORECASE)
 _VALIDATED = re.compile(r"(?<![a-z])(?:val|valid|validation|test|dev|eval)(?![a-z])", re.IGNORECASE)
 _MOSTLY = 0.9
@@ -178,7 +178,8 @@ def _shaped(text: str) -> Shaped | None:
     lead = "" if _MARK.match(lead) else SOURCE_FILE.sub("%.py", lead)
     after = line.text[first.start :] if len(line.fields) == 1 else ""  # `Epoch 3: validating` is a heading, too
     named = (line.fields[count.field].name for count in counts)
-    phase = next(filter(None, map(_PHASE.search, (lead, *named, after))), None)
+    between = line.text[first.start : line.fields[counts[-1].field].start]  # Epoch 3 - VAL - Batch 100
+    phase = next(filter(None, map(_PHASE.search, (lead, *named, between, after))), None)
     lead = _PHASE.sub("%", MASK.sub("#", " ".join(lead.split())))
     names = tuple(line.fields[count.field].name.lower() or "/" for count in counts[:4])
     key: tuple[Any, ...] = (lead[-80:], names, phase[0].lower() if phase else "", line.bar)
@@ -211,6 +212,7 @@ class Shape:
         self.with_stamp = 0
         self.resolution_s = 0.0  # of the coarsest stamp
         self.in_training = False  # a word of training stands in its lines
+        self.first_and_last = [False, False]  # whether its first count is 0 in a line, and its total in one
         self.differing: set[int] = set()  # counts of steps that are not always equal to the first count of steps
         self.ratios: set[float] = set()  # of two counts of steps, in each line
         self.epochs: dict[str, bool] = {}  # numbers before the count, and whether each grows where the count falls
@@ -325,6 +327,9 @@ class Shape:
     def count(self, line: Line, counts: list[Field], ahead: list[Field], begins: bool | None) -> None:
         """Notes what a line counts, and the numbers ahead of its counts; whether its bar begins, if it has one."""
         values = [field.value or 0.0 for field in counts]
+        if counts[0].total:
+            self.first_and_last[0] |= values[0] == 0
+            self.first_and_last[1] |= values[0] == counts[0].total
         self.counted_first = values[0] if self.counted_first is None else self.counted_first
         if len(counts) == 1 and counts[0].total:
             self.pairs.take((line.rank, line.location), int(values[0]), counts[0].total)
@@ -471,6 +476,11 @@ class Shape:
         return bool(_WITH_SHARE.search(self.example)) or self.leap % _OF_BATCHES == 0
 
     @property
+    def counts_parts(self) -> bool:
+        """Whether it counts parts of an epoch, such as halves: `0/2`, `1/2` and `2/2` are three of two."""
+        return self.roles == ["of_all"] and not self.bar and self.leap == 1 and all(self.first_and_last)
+
+    @property
     def bar_of_samples(self) -> bool:
         """Whether its bar may count samples, as one that grows by the size of a batch does."""
         return self.bar_counts >= _LEAST_COUNTS and self.bar_leap > 0 and self.bar_leap % _OF_BATCHES == 0
@@ -512,7 +522,8 @@ _TIMED: WeakKeyDictionary[Source, int] = WeakKeyDictionary()  # lines that hold 
 # A superset of what is read as a time with a unit.
 _MAY_BE_TIMED = re.compile(
     r"\d\s?\[?(?:[mnu\u00b5\u03bc]?s(?:ec(?:ond)?s?)?|m(?:illi)?secs?|milli\w*|micro\w*|nano\w*|m(?:in(?:ute)?s?)?|h(?:ou)?r?s?)"
-    r"(?![a-z/])|(?:elapsed|took|total|time|left|eta)\D{0,20}\d{1,4}:\d\d|[(\[] ?[a-z]{1,12} ?[)\]] ?[:=]? ?\d",
+    r"(?![a-z/])|(?:elapsed|took|total|time|left|eta)\D{0,20}\d{1,4}:\d\d|[(\[] ?[a-z]{1,12} ?[)\]] ?[:=]? ?\d"
+    r"|epoch[ _]time\W{1,4}\d",
     re.IGNORECASE,
 )
 
@@ -530,6 +541,12 @@ def shapes_in(source: Source, most: int | None = None, by_later_loss: bool = Fal
     for shape in known[1]:
         shape.ended = shape.ended_in_line + shape.ended_later * by_later_loss
     return known[1]
+
+
+def name_counts(source: Source, namer: Callable[[str], str]) -> None:
+    """From now on, the lines of a log are read with their counts named."""
+    NAMERS[source] = namer
+    _SHAPES.pop(source, None)
 
 
 def lines_with_times_alone(source: Source) -> int:
