@@ -258,7 +258,7 @@ def test_the_command_lays_runs_beside_a_published_table(tmp_path: Path, run: Run
     one_line(run("compare", "fp32-r1", "-w", demo_runs), "two sides")
     ran = run("compare", "--published", "caraml/gpt-ipu", "devices = 3", "-w", demo_runs, "--format", "csv")
     assert ran.code == 0 and ran.out.startswith("name,entry,run_id") and ran.out.count("\n") == 1
-    assert "no run has as many devices" in ran.err
+    assert "no run has the devices and the batch of any row" in ran.err
 
 
 def test_each_system_of_the_documents_is_there_and_no_cell_is_of_another_document(warehouse: Warehouse) -> None:

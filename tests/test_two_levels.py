@@ -64,6 +64,6 @@ def test_the_answer_says_so(warehouse: Warehouse) -> None:
     rows = {row["run_id"]: row for row in warehouse.ask("FROM batch_stats()")}
     assert set(rows) == {"two", "one"}
     assert rows["two"]["interval_kind"] == "range"
-    assert rows["two"]["note"].startswith("two levels, changed once in 198 records: too few changes to tell")
+    assert rows["two"]["note"].startswith("two levels, changed once in 198 records: too few to tell")
     assert rows["one"]["interval_kind"] == "ci95"
     assert rows["one"]["note"] == "a change that comes less often than every 66 records may not be in the interval"
