@@ -13,7 +13,8 @@ import pytest
 import scalelens
 from asking import ask, ask_sql
 from command_line import Run
-from scalelens.database import execute
+from scalelens import ending
+from scalelens.database import connect, execute
 from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
 from scalelens.queries.load import load
@@ -210,6 +211,18 @@ def test_the_first_rows_are_shown_and_all_are_counted(
 
 
 @pytest.mark.usefixtures("as_large")
+def test_a_command_that_asks_once_keeps_no_connection_of_a_group(
+    several: Path, as_large: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[Any] = []
+    monkeypatch.setattr(connect, "KEPT", kept)
+    monkeypatch.setattr(ending, "is_near", True)
+    assert len(ask(several, "batch_stats"))
+    assert not kept, "each would hold what its group was read into, until the process ends"
+    assert len(ask_sql(several, "FROM runs"))
+    assert len(kept) == 1
+
+
 def test_a_table_of_rows_is_not_asked_again_for_each_group(several: Path) -> None:
     table = FIXTURES / "queries" / "what_if_operations.csv"
     rows = ask(several, "what_if", {"operations": f"read_csv('{table}')"}, unsafe=True)

@@ -40,7 +40,7 @@ _FOR_MANY_ROWS = (
 
 # Open connections, each with the folder that DuckDB makes for its temporary files if it needs one.
 _open: "weakref.WeakKeyDictionary[duckdb.DuckDBPyConnection, str]" = weakref.WeakKeyDictionary()
-_kept: list[duckdb.DuckDBPyConnection] = []
+KEPT: list[duckdb.DuckDBPyConnection] = []  # until the process ends
 
 
 @atexit.register
@@ -76,6 +76,8 @@ def connect(
         reading.release()
         raise
     weakref.finalize(connection, reading.release)
+    if ending.is_near:
+        KEPT.append(connection)  # otherwise it is closed as soon as nothing refers to it
     return connection
 
 
@@ -93,8 +95,6 @@ def connect_to(
     is_little = closed and all(views.is_small(table, warehouse, records.batches) for table in stored)
     # A thread for each core takes longer to start, and to wait for, than a little work takes.
     connection = duckdb.connect(":memory:", config={"threads": "1"} if is_little else {})
-    if ending.is_near:
-        _kept.append(connection)  # else it is closed when it is let go
     connection.execute(
         "SET TimeZone = 'UTC'; SET autoinstall_known_extensions = false; SET autoload_known_extensions = false; "
         "SET parquet_metadata_cache = true; "  # segments never change

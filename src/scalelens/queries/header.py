@@ -22,8 +22,8 @@ run rest on this run alone, and stand together in the order of run_id: a large w
 at a time; ten times as many with `Partition: run_id, light`, of a query that holds little of each row that it reads.
 `Needs: power, steps.energy_j` says that there are no rows where the one table is empty, and this column of the other:
 the query is then not planned.
-`When empty: not_compared metric=t_ep; no log times an epoch` names the query that says why there are no rows, asked
-with these parameters, and what is said where that has none either; one of the two is enough.
+`When empty: not_compared metric=t_ep; no log times an epoch` gives a query that lists the reasons when there are no
+rows, with its parameters, and a sentence to print if that has no rows either.  Either part may be left out.
 
 `Glance` names the columns that a terminal and LaTeX show, the most important first; a share with % behind it is shown
 in per cent.  Rows that differ only in columns with ~ behind them are shown as one, with the range of those.  A query

@@ -1,7 +1,7 @@
-"""Numbers that two sentences give otherwise: what is said in the summary, and in the text.
+"""Numbers that two sentences state differently, such as a summary and the text that it sums up.
 
-The sentences are about the same thing if the words around both numbers are the same, or another number stands in both.
-A number is accused if it and the other one stand nowhere else, and one is the other with a slip.
+The sentences are about the same thing if the words around both numbers are the same, or if they share another number.
+A number is accused if neither of the two stands anywhere else, and a slip would make one of the other.
 """
 
 import re
@@ -44,7 +44,7 @@ class _Said:
 
 
 def find(document: Document) -> Iterator[Finding]:
-    """Numbers of two sentences of which one is the other with a slip."""
+    """Pairs of numbers, of two sentences, that differ by a slip."""
     said = _said(document)
     in_sentences = Counter(word for sentence in document.sentences for word in tokens(sentence.text))
     seen: set[tuple[int, int]] = set()

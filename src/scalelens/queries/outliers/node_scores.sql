@@ -41,8 +41,8 @@
 --   z           DOUBLE     how far its level stands out among the nodes
 --   p           DOUBLE     probability of being so far above the others by chance
 --   q           DOUBLE     p adjusted for all nodes of the run
---   apart_p     DOUBLE     probability that the nodes that are no faster lie so far above the next one by chance; 0 for
---                          the slowest, NULL where q is 0.03 or more
+--   apart_p     DOUBLE     probability that the gap below it, or below a faster one with q below 0.03, is as wide by
+--                          chance; 0 for the slowest, NULL where q is 0.03 or more
 --   is_slow     BOOLEAN    whether it is slow by the rule above
 WITH
 levels AS (

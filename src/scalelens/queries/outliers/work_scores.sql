@@ -10,10 +10,9 @@
 --   others, by a moderated t-test with 2 % and the noise of a level as the expected spread (statistics/peers.py).  The
 --   second is that so many of its steps exceed half the threshold, if steps of its peers do so as often as is seen, and
 --   at least one step in twenty (binomial; steps are taken as independent).  q is p adjusted after Holm over the run's
---   ranks: a rank that is slow beyond doubt does not make it easier for a second one.  Whether a second one is slow too,
---   or only the longest of a long tail, is asked of the gap below it: apart_p is the probability that it, or a slower
---   rank with a q below 0.03 that is typical too, leaves so wide a gap if the tail of those below is exponential; it is
---   0 for the slowest.
+--   ranks: a rank that is slow beyond doubt does not make it easier for a second one.  Whether a second one is slow
+--   too, or only the end of a long tail, is told by the gap below it: apart_p is the probability of a gap as wide below
+--   it, or below a faster rank with a q below 0.03, if those below have an exponential tail; it is 0 for the slowest.
 --   A burst is a step longer by the threshold than the rank's own median, unless communication runs during more of it
 --   than of its peers and what that adds is not known; burst_q is the probability of so many, if
 --   they come as often as those of the peers.  Waiting for data is judged by steps in which it is longer by the
@@ -50,8 +49,8 @@
 --   leaning            BIGINT      steps above the median of the others by half the threshold
 --   p                  DOUBLE      probability of standing out so far by chance; NULL with fewer than three peers
 --   q                  DOUBLE      p adjusted for all ranks of the run
---   apart_p            DOUBLE      probability that the ranks that are no faster lie so far above the next one by chance;
---                                  0 for the slowest, NULL where q is 0.03 or more
+--   apart_p            DOUBLE      probability that the gap below it, or below a faster one with q below 0.03, is as wide
+--                                  by chance; 0 for the slowest, NULL where q is 0.03 or more
 --   bursts             BIGINT      steps longer by the threshold than its own median
 --   burst_ratio        DOUBLE      median of the ratio in these steps
 --   burst_q            DOUBLE      probability of so many bursts by chance, adjusted for all ranks of the run

@@ -55,19 +55,20 @@ left_over AS (
     FROM facts AS r LEFT JOIN timed AS t USING (run_id) LEFT JOIN points AS p USING (run_id)
     LEFT JOIN rated AS l USING (run_id)
     WHERE r.run_id IN (FROM selected_runs(runs := runs)) AND r.run_id NOT IN (FROM compared)),
--- Another metric that has another size of the run.
+-- Another metric, of which another size was measured with the settings of the run.
 measured AS (
     SELECT l.run_id, devices, stated_batch AS batch, h.held, h.held_of_model, h.study, unnest(other_metrics) AS shown_by,
         generate_subscripts(other_metrics, 1) AS place
     FROM left_over AS l JOIN held_settings(runs := runs) AS h USING (run_id) WHERE NOT is_measured),
+sizes AS (SELECT DISTINCT * EXCLUDE (run_id, place) FROM measured),
 otherwise AS (
     SELECT a.run_id, arg_min(a.shown_by, a.place) AS shown_by
-    FROM measured AS a JOIN measured AS b ON a.shown_by = b.shown_by AND a.held = b.held
+    FROM measured AS a JOIN sizes AS b ON a.shown_by = b.shown_by AND a.held = b.held
         AND a.held_of_model = b.held_of_model AND a.study IS NOT DISTINCT FROM b.study AND a.devices <> b.devices
     WHERE a.batch = b.batch OR a.batch / a.devices = b.batch / b.devices
         OR (a.batch IS NULL AND b.batch IS NULL AND a.shown_by <> 't_b')
     GROUP BY a.run_id),
--- Repeats have the same settings: held against each other once, and not run by run.
+-- Repeats have the same settings: these are compared, and not each run with each other.
 settings AS (
     SELECT devices, global_batch_size, study,
         list_filter(list_concat(string_split(held, ', '), string_split(held_of_model, ', ')), lambda x: x <> '') AS pieces,
