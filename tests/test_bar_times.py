@@ -7,7 +7,7 @@ import statistics
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from scalelens.parsing.bar_times import BarTimes, times_of
@@ -65,6 +65,7 @@ def errors_of(times: BarTimes, seconds: dict[int, float]) -> list[float]:
 
 
 @settings(max_examples=150, deadline=None)
+@example(steps=[(0.25, 2), (1.5, 1), (0.5, 2), (1.0, 1)], redraws=False, closed=False, initial=0)
 @given(_STEPS, st.booleans(), st.booleans(), st.sampled_from([0, 500]))
 def test_each_update_that_tqdm_draws_has_its_time(
     steps: list[tuple[float, int]], redraws: bool, closed: bool, initial: int

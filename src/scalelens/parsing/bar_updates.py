@@ -88,8 +88,9 @@ def mean_of_closed(start: Drawing | None, drawings: Sequence[Drawing]) -> tuple[
     if last.elapsed_s < _AT_LEAST_S or not last.elapsed_s - near <= seconds <= last.elapsed_s + 1 + near:
         return None
     before = {now.pace_s for now in drawings[:-1] if now.step == last.step} - {None}
-    usual = statistics.median(later - count for count, later in itertools.pairwise(counts))
-    closed = last.pace_s not in before if before else counts[-1] - counts[-2] < usual
+    leaps = [later - count for count, later in itertools.pairwise(counts)]
+    least = min(leaps[1:-1] or leaps[:-1], default=0)  # the first one may be slow, and alone
+    closed = last.pace_s not in before if before else leaps[-1] < least
     return (steps, last.pace_s) if closed else None
 
 
