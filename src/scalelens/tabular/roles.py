@@ -259,10 +259,8 @@ def _any_time(reading: ColumnReading, values: ColumnValues, row: str, restarts: 
         return reading._replace(choices=tuple(f"{role}={reading.column}:{reading.unit or 's'}" for role in _TIMES))
     roles = {"step": ("batch_time", "elapsed"), "epoch": ("epoch_time", "elapsed")}
     choices = tuple(f"{role}={reading.column}:{reading.unit or 's'}" for role in roles.get(row, _TIMES))
-    return refused(
-        reading, f"it is unclear which time {reading.column!r} is, and in which unit: use {options(choices)}",
-        *choices,
-    )  # fmt: skip
+    open_questions = f"which time {reading.column!r} is" + ("" if reading.unit else ", and in which unit")
+    return refused(reading, f"it is unclear {open_questions}: use {options(choices)}", *choices)
 
 
 def _of_whole_epochs(reading: ColumnReading, values: ColumnValues, row: str, restarts: int) -> ColumnReading:
