@@ -350,3 +350,20 @@ def test_a_time_beside_a_step_is_its_only_where_it_stands_once_between_two(tmp_p
     assert timed("  step time: 0.52 s", "  step time: 0.61 s") == 0
     assert timed("  evaluation step time: 0.52 s") == 0
     assert timed("  time: 0.52 s") == 0  # of a step, or of twenty
+
+
+@pytest.mark.parametrize(
+    ("said", "step_s"),
+    [
+        ("{seconds:.3f} seconds for 10 iterations", 0.25),
+        ("last 10 took {seconds:.3f} s", 0.25),
+        ("last 20 took {seconds:.3f} s", None),  # of more steps than lie between two lines
+        ("batch_size 10, time {seconds:.3f} s", None),
+    ],
+)
+def test_a_time_of_as_many_steps_as_lie_between_two_lines_is_divided_among_them(
+    tmp_path: Path, said: str, step_s: float | None
+) -> None:
+    lines = [f"step {10 * k}, loss {3 / k:.4f}, " + said.format(seconds=2.5 + k % 3 / 10) for k in range(1, 31)]
+    found = asked(log(tmp_path, *lines), tmp_path, "SELECT round(median(step_s), 2) FROM steps")
+    assert found == [(None if step_s is None else pytest.approx(step_s + 0.01),)]
