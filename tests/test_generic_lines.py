@@ -192,9 +192,10 @@ def test_a_line_that_may_be_cut_is_a_problem_and_no_row(tmp_path: Path) -> None:
     assert "cut" in reason
 
 
-def test_two_shapes_that_tell_of_different_steps_are_not_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [10, 20])
+def test_two_shapes_that_tell_of_different_steps_are_not_read(tmp_path: Path, count: int) -> None:
     one = [f"step {i} loss {9 / i:.3f} step_time_ms {20 + i}" for i in range(1, 21)]
-    two = [f"actor: step {i} loss {5 / i:.3f} step_time_ms {70 + i}" for i in range(1, 11)]
+    two = [f"actor: step {i} loss {5 / i:.3f} step_time_ms {70 + i}" for i in range(1, count + 1)]
     path = log(tmp_path, *one, *two)
     assert steps_of(path) == []
     ((note,),) = asked(path, tmp_path, "SELECT note FROM files")
