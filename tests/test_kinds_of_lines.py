@@ -367,3 +367,9 @@ def test_a_time_of_as_many_steps_as_lie_between_two_lines_is_divided_among_them(
     lines = [f"step {10 * k}, loss {3 / k:.4f}, " + said.format(seconds=2.5 + k % 3 / 10) for k in range(1, 31)]
     found = asked(log(tmp_path, *lines), tmp_path, "SELECT round(median(step_s), 2) FROM steps")
     assert found == [(None if step_s is None else pytest.approx(step_s + 0.01),)]
+
+
+def test_settings_without_records_are_no_log_of_a_training(tmp_path: Path) -> None:
+    path = log(tmp_path, "Namespace(batch_size=64, model='resnet50')", "accuracy 0.91")
+    assert asked(path, tmp_path, "SELECT status FROM files") == [("unknown",)]
+    assert asked(path, tmp_path, "SELECT count(*) FROM params") == [(0,)]
