@@ -373,3 +373,25 @@ def test_settings_without_records_are_no_log_of_a_training(tmp_path: Path) -> No
     path = log(tmp_path, "Namespace(batch_size=64, model='resnet50')", "accuracy 0.91")
     assert asked(path, tmp_path, "SELECT status FROM files") == [("unknown",)]
     assert asked(path, tmp_path, "SELECT count(*) FROM params") == [(0,)]
+
+
+def test_settings_stand_above_a_table_of_records(tmp_path: Path) -> None:
+    rows = [f"{e:<10d}  {e * 600:<10d}  {1 / e:<10.6f}  {e * 12.5:<10.4f}" for e in range(1, 9)]
+    head = ["Namespace(batchsize=100, model='mlp')", "epoch       iteration   main/loss   elapsed_time"]
+    path = log(tmp_path, *head, *rows)
+    assert asked(path, tmp_path, "SELECT count(*) FROM steps") == [(8,)]
+    assert asked(path, tmp_path, "SELECT key, value FROM params ORDER BY key") == [
+        ("batchsize", "100"),
+        ("model", "mlp"),
+    ]
+
+
+def test_settings_in_which_launches_differ_are_not_those_of_the_run(tmp_path: Path) -> None:
+    def launch(rate: float) -> list[str]:
+        records = [f"step {k} loss {3 / k:.3f} step_time {0.2 + k % 3 / 100:.2f}s" for k in range(1, 9)]
+        return [f"Namespace(batch_size=64, lr={rate})", *records]
+
+    path = log(tmp_path, *launch(0.1), *launch(0.2))
+    assert asked(path, tmp_path, "SELECT key, value FROM params WHERE origin = 'log'") == [("batch_size", "64")]
+    ((line, reason),) = asked(path, tmp_path, "SELECT line, reason FROM problems")
+    assert line == 10 and reason == "the settings that this file prints differ in lr: not used"
