@@ -13,6 +13,8 @@ from conftest import CORPUS
 from little_warehouse import Warehouse
 from scalelens.statistics import blame
 from scalelens.statistics.blame import Blame, blame_labels
+from scalelens.statistics.labeled_jobs import Jobs, blocks, prepared, residuals
+from scalelens.statistics.rank_sums import largest_scores, scored
 
 Values = npt.NDArray[np.float64]
 SPAN_S = 14 * 86_400.0
@@ -78,19 +80,19 @@ def found_by_an_oracle(jobs: JobsOnNodes) -> set[str]:
 
     Jobs in which another node is as slow say nothing of a node, whoever knows it.
     """
-    prepared, names = blame.prepared(*jobs.columns())
+    whole, names = prepared(*jobs.columns())
     effects = np.array([jobs.effect_of(name) for name in names])
     found = set()
     for node in np.flatnonzero(effects > 0):
         others = np.where(np.arange(len(names)) == node, 0, effects)
-        worst = (prepared.members * others[:, None]).max(axis=0)
-        kept = ~((prepared.members[node] > 0) & (worst >= effects[node]))
-        logs = prepared.logs - np.log1p(worst)
-        part = blame.Jobs(logs[kept], prepared.configuration[kept], prepared.moment[kept], prepared.members[:, kept])
-        block = blame.blocks(part)
-        scored = blame.scored(part.members, blame.residuals(part), block)
-        largest = blame.largest_scores(part.members, scored, block, 999)
-        if scored.scores[node] > largest[-int(blame.LEVEL * 1000)]:
+        worst = (whole.members * others[:, None]).max(axis=0)
+        kept = ~((whole.members[node] > 0) & (worst >= effects[node]))
+        logs = whole.logs - np.log1p(worst)
+        part = Jobs(logs[kept], whole.configuration[kept], whole.moment[kept], whole.members[:, kept])
+        block = blocks(part)
+        sums = scored(part.members, residuals(part), block)
+        largest = largest_scores(part.members, sums, block, 999)
+        if sums.scores[node] > largest[-int(blame.LEVEL * 1000)]:
             found.add(names[node])
     return found
 

@@ -53,6 +53,7 @@ def asked(path: Path, tmp_path: Path, statement: str, *mapping: str) -> list[tup
         ("stepTime (ms)", "batch_time", "ms"),
         ("time_per_step_us", "batch_time", "us"),
         ("ms_per_step", "batch_time", "ms"),
+        ("metrics.perf.step_ms", "batch_time", "ms"),
         ("s/it", "batch_time", "s"),
         ("step_ms", "batch_time", "ms"),
         ("Batch Time [s]", "batch_time", "s"),

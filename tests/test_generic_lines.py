@@ -117,6 +117,8 @@ def test_what_counts_is_told_from_its_total_and_a_value_from_its_mean() -> None:
         ("10-03 15:41:47: a.py", None, 1),
         ("I0304 10:00:12.750000 77 a.py", None, 1e-6),
         ("[15:41:47] x", None, 1),
+        ("[1767323045] x", "2026-01-02T03:04:05+00:00", 1),
+        ("1767323045.678 x", "2026-01-02T03:04:05.678000+00:00", 1e-3),
     ],
 )
 def test_a_time_stamp_and_its_resolution(text: str, iso: str | None, resolution_s: float) -> None:
@@ -127,6 +129,8 @@ def test_a_time_stamp_and_its_resolution(text: str, iso: str | None, resolution_
 def test_a_time_that_something_took_is_no_stamp_and_midnight_is_no_leap() -> None:
     assert stamp_in("step 3 elapsed 00:05:10") is None
     assert stamp_in("2026-13-45 03:04:05 x") is None
+    assert stamp_in("1767323045 samples") is None
+    assert stamp_in("1767323045.5 bytes") is None
     clock = Clock()
     assert [clock.seconds(s) for t in ("23:59:50", "00:00:10") if (s := stamp_in(f"10-0{t[0]} {t} x"))] == [0, 20]
 
@@ -188,9 +192,10 @@ def test_a_line_that_may_be_cut_is_a_problem_and_no_row(tmp_path: Path) -> None:
     assert "cut" in reason
 
 
-def test_two_shapes_that_tell_of_different_steps_are_not_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [10, 20])
+def test_two_shapes_that_tell_of_different_steps_are_not_read(tmp_path: Path, count: int) -> None:
     one = [f"step {i} loss {9 / i:.3f} step_time_ms {20 + i}" for i in range(1, 21)]
-    two = [f"actor: step {i} loss {5 / i:.3f} step_time_ms {70 + i}" for i in range(1, 11)]
+    two = [f"actor: step {i} loss {5 / i:.3f} step_time_ms {70 + i}" for i in range(1, count + 1)]
     path = log(tmp_path, *one, *two)
     assert steps_of(path) == []
     ((note,),) = asked(path, tmp_path, "SELECT note FROM files")

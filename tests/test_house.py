@@ -216,6 +216,7 @@ FORMAT = {
     "LAST",
     "LATER",
     "SECOND_READ",
+    "SETTINGS_ALONE",
     "VERSION",
     "recognise",
     "read",

@@ -181,6 +181,9 @@ def test_a_heading_below_its_stamp_begins_an_epoch_then(tmp_path: Path) -> None:
         ("第3轮训练完成，训练损失：0.52，总耗时：45.2秒", "epoch 3 训练完成, train loss: 0.52, total time: 45.2 s"),
         ("Época 3/20 pérdida: 2.1 tiempo: 45 segundos", "epoch 3/20 loss: 2.1 time: 45 s"),
         ("Эпоха 3, потери: 2.1, время: 45.3 сек", "epoch 3, loss: 2.1, time: 45.3 s"),
+        ("Schritt 3: Zeit pro Schritt 0.25 s", "step 3: time per step 0.25 s"),
+        ("Itération 3 : temps par étape 0.25 s", "iteration 3: time per step 0.25 s"),
+        ("Paso 3 - Pérdida 2.1 - tiempo por paso 0.25 s", "step 3 - loss 2.1 - time per step 0.25 s"),
         ("Schrittmacher 3, Dauer 5 s", "Schrittmacher 3, Dauer 5 s"),
         ("Die Dauer war 5 s", "Die Dauer war 5 s"),
     ],
@@ -347,3 +350,48 @@ def test_a_time_beside_a_step_is_its_only_where_it_stands_once_between_two(tmp_p
     assert timed("  step time: 0.52 s", "  step time: 0.61 s") == 0
     assert timed("  evaluation step time: 0.52 s") == 0
     assert timed("  time: 0.52 s") == 0  # of a step, or of twenty
+
+
+@pytest.mark.parametrize(
+    ("said", "step_s"),
+    [
+        ("{seconds:.3f} seconds for 10 iterations", 0.25),
+        ("last 10 took {seconds:.3f} s", 0.25),
+        ("last 20 took {seconds:.3f} s", None),  # of more steps than lie between two lines
+        ("batch_size 10, time {seconds:.3f} s", None),
+    ],
+)
+def test_a_time_of_as_many_steps_as_lie_between_two_lines_is_divided_among_them(
+    tmp_path: Path, said: str, step_s: float | None
+) -> None:
+    lines = [f"step {10 * k}, loss {3 / k:.4f}, " + said.format(seconds=2.5 + k % 3 / 10) for k in range(1, 31)]
+    found = asked(log(tmp_path, *lines), tmp_path, "SELECT round(median(step_s), 2) FROM steps")
+    assert found == [(None if step_s is None else pytest.approx(step_s + 0.01),)]
+
+
+def test_settings_without_records_are_no_log_of_a_training(tmp_path: Path) -> None:
+    path = log(tmp_path, "Namespace(batch_size=64, model='resnet50')", "accuracy 0.91")
+    assert asked(path, tmp_path, "SELECT status FROM files") == [("unknown",)]
+    assert asked(path, tmp_path, "SELECT count(*) FROM params") == [(0,)]
+
+
+def test_settings_stand_above_a_table_of_records(tmp_path: Path) -> None:
+    rows = [f"{e:<10d}  {e * 600:<10d}  {1 / e:<10.6f}  {e * 12.5:<10.4f}" for e in range(1, 9)]
+    head = ["Namespace(batchsize=100, model='mlp')", "epoch       iteration   main/loss   elapsed_time"]
+    path = log(tmp_path, *head, *rows)
+    assert asked(path, tmp_path, "SELECT count(*) FROM steps") == [(8,)]
+    assert asked(path, tmp_path, "SELECT key, value FROM params ORDER BY key") == [
+        ("batchsize", "100"),
+        ("model", "mlp"),
+    ]
+
+
+def test_settings_in_which_launches_differ_are_not_those_of_the_run(tmp_path: Path) -> None:
+    def launch(rate: float) -> list[str]:
+        records = [f"step {k} loss {3 / k:.3f} step_time {0.2 + k % 3 / 100:.2f}s" for k in range(1, 9)]
+        return [f"Namespace(batch_size=64, lr={rate})", *records]
+
+    path = log(tmp_path, *launch(0.1), *launch(0.2))
+    assert asked(path, tmp_path, "SELECT key, value FROM params WHERE origin = 'log'") == [("batch_size", "64")]
+    ((line, reason),) = asked(path, tmp_path, "SELECT line, reason FROM problems")
+    assert line == 10 and reason == "the settings that this file prints differ in lr: not used"

@@ -41,6 +41,11 @@ class Formats:
         formats = [format for format in self.last if vars(format).get("SECOND_READ")]
         return sorted(formats, key=lambda format: bool(vars(format).get("GUESSES")))
 
+    @functools.cached_property
+    def of_settings(self) -> set[str]:
+        """Names of the formats whose lines are settings alone: a text of such lines is no log that somebody knows."""
+        return {name_of(format) for format in self.of_lines if vars(format).get("SETTINGS_ALONE")}
+
     def is_last(self, taken_by: list[str]) -> bool:
         """Whether no format took a file, or only one of those tried last: a new format may want such a file."""
         return not taken_by or any(name_of(format) == taken_by[0] for format in self.last)

@@ -84,12 +84,15 @@ def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = Fa
         return status_and_reason
     dispatcher = LineDispatcher(formats.of_lines, rows)
     dispatcher.read(source.utf8(TEXT_BLOCK))
-    status, note = ("unknown", None) if rows.taken else _read_by_last_formats(formats.owning, text, source, rows)
+    has_settings, is_taken = bool(rows.taken), bool(rows.taken.keys() - formats.of_settings)
+    status, note = ("unknown", None) if is_taken else _read_by_last_formats(formats.owning, text, source, rows)
     if status != "unknown":
+        if has_settings:
+            dispatcher.conclude()
         return status, note
     unread = _read_training_lines(formats.second, source, rows, dispatcher.recurring)
     dispatcher.conclude()
-    if rows.taken:
+    if rows.taken.keys() - formats.of_settings:
         return _finished(source, rows, unread)
     return "unknown", "; ".join(filter(None, (_finished(source, rows)[1] if note is None else note, unread)))
 

@@ -43,8 +43,9 @@ Where they go up and down as the time stamps do, they are of the steps since the
 
 A time with another in brackets (`0.31 (0.35)`) may be of the last steps alone: it is read where it is that of the clock
 line by line.  A time since the start goes back only where a later launch counts from its start.
-Where the time stamps show it, a time is that of all steps since the line before, which is divided among them, or that of
-the epoch if each line is of another one.  One that is too short by just the time of the data next to it is not that of
+Where the time stamps show it, or the line says of how many steps (`2.5 s for 10 iterations`, ten steps apart), a time is
+that of all steps since the line before, which is divided among them, or that of the epoch if each line is of another
+one.  One that is too short by just the time of the data next to it is not that of
 the step: then the stamps count.  A time that is the count times the mean in its line is since the start; a mean that
 times the count is the time passed is a running mean, and so is an `avg batch time`.  `ups` are updates per second.
 `Time for the last 100 steps: 12.5 s` is that of a hundred steps, and a cost with a unit of time (`step cost: 187.5 ms`) is

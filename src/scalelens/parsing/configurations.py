@@ -74,7 +74,7 @@ def write_configuration(
         if len(leaves[leaf]) == 1 and leaf not in configuration:
             rows.param(leaf, next(iter(leaves[leaf])), line)
     for key, values in facts.items():
-        if len(values) == 1:
+        if len(values) == 1 and key not in known:
             rows.param(key, next(iter(values)), line)
 
 

@@ -13,12 +13,11 @@ from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol, cast
 
-import ahocorasick_rs
 import numpy as np
 
 from scalelens.errors import UserError
-from scalelens.parsing.attempts import HEADERS
-from scalelens.parsing.format_file import defect, name_of
+from scalelens.parsing.anchors import Offer, anchors_of
+from scalelens.parsing.format_file import defect
 from scalelens.parsing.launcher_prefixes import (
     ANSI,
     MPI_TAG,
@@ -125,9 +124,9 @@ class LineDispatcher:
         rows.of_lines = True
         self.lines = 0
         self._readers: dict[str, Reader] = {}  # by name of the format, made at the first line that it is offered
-        self._anchors = _anchors_of(tuple(formats))
+        self._anchors = anchors_of(tuple(formats))
         self._find = self._anchors.finder.find_matches_as_indexes
-        self._offers: dict[tuple[int, ...], _Offer] = {}  # by the anchors of a line
+        self._offers: dict[tuple[int, ...], Offer] = {}  # by the anchors of a line
         self._claiming: dict[str, _Continuation] = {}  # by name of the format
         self._took = False  # whether a format took the last line that was delivered
         self._by_columns: ColumnReader | None = None  # the reader that named the form of its records last
@@ -461,45 +460,6 @@ def _line_of_hit(text: bytes, ends: list[int], index: int, start: int, hit_end: 
     if start - SRUN_CUT > done and (begin := start_of_cut(text, start, done)) < start:
         return bisect.bisect_left(ends, begin, 0, index), begin
     return index, start
-
-
-class _Offer(NamedTuple):
-    """What is done with a line of some anchors."""
-
-    names: list[str]  # of the formats that it is offered to
-    is_header: bool  # of a launch
-
-
-class _Anchors(NamedTuple):
-    """The anchors of formats: the same for all files."""
-
-    formats: dict[str, ModuleType]  # by name
-    finder: ahocorasick_rs.BytesAhoCorasick
-    texts: list[str]
-    takers: list[list[str]]  # names of the formats that have each
-    of_json: dict[int, str]  # anchors before objects of JSON, with the one format that has each
-
-    def offer(self, anchors: list[int]) -> _Offer:
-        names = dict.fromkeys(name for anchor in anchors for name in self.takers[anchor])
-        return _Offer([*names], any(self.texts[anchor] in HEADERS for anchor in anchors))
-
-
-@functools.lru_cache(maxsize=8)
-def _anchors_of(formats: tuple[ModuleType, ...]) -> _Anchors:
-    by_name = {name_of(format): format for format in formats}
-    pairs = sorted({(anchor, name) for name, format in by_name.items() for anchor in format.ANCHORS})
-    texts = sorted({*HEADERS, *(anchor for anchor, _ in pairs)})
-    finder = ahocorasick_rs.BytesAhoCorasick(
-        [text.encode() for text in texts],
-        implementation=ahocorasick_rs.Implementation.DFA,  # twice as fast; its table is a few megabytes
-    )
-    takers = [[name for anchor, name in pairs if anchor == text] for text in texts]
-    of_json = {
-        index: names[0]
-        for index, names in enumerate(takers)
-        if len(names) == 1 and hasattr(by_name[names[0]].Reader, "take_json")
-    }
-    return _Anchors(by_name, finder, texts, takers, of_json)
 
 
 def is_json(text: str) -> bool:

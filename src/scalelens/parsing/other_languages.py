@@ -14,16 +14,15 @@ _WORDS = {
     " step time ": "每步耗时 每步用时 单步耗时 单步用时",
     " eta ": "verbleibend restant restante 预计剩余时间 剩余时间 预计剩余 剩余",
     " total time ": "Gesamtzeit Gesamtdauer 总耗时 总用时 累计耗时 累计用时",
+    " per ": "pro por par",
     " mean ": "Mittel moyenne media média 平均",
-    " epoch ": "Epochen Epoche Époque époque Epoque epoque época Época epoca Epoca "
-    "轮次 轮数 轮 周期 エポック 에포크 Эпоха эпоха",
-    " iteration ": "迭代次数 迭代 反復 반복 итерация Итерация",
-    " step ": "Schritt étape Étape paso passo 步数 步 ステップ 스텝 단계 Шаг шаг",
-    " batch ": "批次 バッチ 배치 lote батч Батч",
+    " epoch ": "Epochen Epoche époque epoque época epoca 轮次 轮数 轮 周期 エポック 에포크 эпоха",
+    " iteration ": "itération iteración iteração iterazione 迭代次数 迭代 反復 반복 итерация",
+    " step ": "Schritt étape paso passo 步数 步 ステップ 스텝 단계 шаг",
+    " batch ": "批次 バッチ 배치 lote батч",
     " learning rate ": "Lernrate 学习率 学習率",
     " accuracy ": "Genauigkeit exactitude 准确率 正確率 精度",
-    " time ": "Dauer Zeit durée Durée temps Temps tiempo duración tempo duração durata "
-    "耗时 用时 时间 時間 시간 время Время",
+    " time ": "Dauer Zeit durée temps tiempo duración tempo duração durata 耗时 用时 时间 時間 시간 время",
     " ms": "毫秒 ミリ秒 мс",
     " s": "Sekunden secondes segundos secondi 秒钟 秒 초 секунд сек",
     " min": "Minuten 分钟 분 минут мин",
@@ -34,7 +33,7 @@ _WORDS = {
     "%": "％",
     "/": "／",
 }
-_ENGLISH = {word: english for english, words in _WORDS.items() for word in words.split()}
+_ENGLISH = {word.lower(): english for english, words in _WORDS.items() for word in words.split()}
 _NTH = re.compile(r"第\s?(\d+)(\s?/\s?\d+)?\s?(轮|步|次迭代|批)")  # 第 3/20 轮
 _BLANKS = re.compile(" {2,}")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -42,10 +41,12 @@ _OWN_SIGNS = "[\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af\uff00-\uffef]"  # of scri
 _IN_SIGNS = re.compile(
     f"(?={_OWN_SIGNS})(?:" + "|".join(sorted((w for w in _ENGLISH if w[0] >= "\u3000"), key=len, reverse=True)) + ")"
 )
-COUNTING = tuple(word for key in (" epoch ", " iteration ", " step ", " batch ") for word in _WORDS[key].split())
+COUNTING = tuple(
+    word for key in (" epoch ", " iteration ", " step ", " batch ") for word in _WORDS[key].lower().split()
+)
 _COUNTING_SIGNS = tuple(word for word in COUNTING if word[0] >= "\u3000")
 # What is looked for first, as it takes a tenth of the time: parts of the counting words in ASCII, and other letters.
-_IN_ASCII = ("poche", "poque", "poca", "chritt", "paso", "passo", "lote")
+_IN_ASCII = ("poche", "poque", "poca", "chritt", "paso", "Paso", "passo", "Passo", "lote", "Lote", "terazione")
 _LETTER = re.compile(r"[\u00c0-\u024f\u0400-\u04ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 
 
@@ -57,11 +58,11 @@ def in_english(text: str) -> str:
     elif not _LETTER.search(text):
         return text
     has_signs = any(word in text for word in _COUNTING_SIGNS)
-    if not has_signs and not any(word in COUNTING for word in _WORD.findall(text)):
+    if not has_signs and not any(word.lower() in COUNTING for word in _WORD.findall(text)):
         return text
     if has_signs:
         text = _NTH.sub(r"\3 \1\2 ", text)
         text = _IN_SIGNS.sub(lambda match: _ENGLISH[match[0]], text)
     else:
-        text = _WORD.sub(lambda match: _ENGLISH.get(match[0], match[0]), text)
+        text = _WORD.sub(lambda match: _ENGLISH.get(match[0].lower(), match[0]), text)
     return _BLANKS.sub(" ", text).replace(" :", ":").replace(" =", "=").replace(" ,", ",").strip(" ")

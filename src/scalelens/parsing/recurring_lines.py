@@ -32,7 +32,7 @@ _MOST_REPORTED = 20  # patterns of one text
 _WORDS = ("step", "iter", "epoch", "batch", "time", "elapsed", "took", "throughput", "speed", "loss")
 FINDER = ahocorasick_rs.BytesAhoCorasick(
     [form.encode() for word in _WORDS for form in (word, word.title(), word.upper())]
-    + [word.encode() for word in COUNTING]
+    + [form.encode() for word in COUNTING for form in (word, word.capitalize())]
     + [b"/s", b"per_sec", b"s/it"],
     implementation=ahocorasick_rs.Implementation.DFA,
 )

@@ -43,7 +43,7 @@ _OTHER_LOSS = {
 }  # fmt: skip
 
 _WITHIN = re.compile(
-    r"(?:metrics|scalars|values|payload|fields|record|logs?|data(?=\.(?!time(?!\.))))\."
+    r"(?:(?:metrics|scalars|values|payload|fields|record|logs?|perf|performance|data(?=\.(?!time(?!\.))))\.)+"
 )  # what objects are called that hold the numbers of a record
 _GROUP = re.compile(
     r"\A(?:perf|performance|trainer|optim|optimizer)/(?=.)"

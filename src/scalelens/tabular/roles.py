@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from scalelens.errors import UserError
 from scalelens.parsing import lazy_re as re
+from scalelens.parsing.values import number
 from scalelens.tabular.column_names import ANY_RATE, loss_of, read_name, words_of
 from scalelens.tabular.column_values import RISING, ColumnValues
 from scalelens.tabular.role_table import ROLE, UNITS_OF_KIND, UNSURE, Role
@@ -19,6 +20,7 @@ _TIMES = ("batch_time", "epoch_time", "elapsed")
 _LEAST_EPOCHS = 3  # rows, of which one falls: the time of an epoch, where a sum would grow
 _LEAST_SUMS = 6  # rows, each of which adds to the one before
 _TOOK = re.compile(r"took|time_taken|took_time|(?:completed?|finished|done|ended)_in")
+_LAST_STEPS = re.compile(r"for|over|last|past|previous|every|for_last|last_(?:steps|iters?|iterations|batches)")
 # Roles that only a table of a training has.
 _OF_TRAINING = {
     "step", "batch", "batches", "epoch", "loss", "accuracy", "learning_rate", "grad_norm", "samples_per_s",
@@ -100,8 +102,29 @@ def assign(
     for role in {reading.role for reading in readings if reading.role}:
         readings = _settled(readings, role, by_column)
     if guess:
-        readings = _with_loss(readings)
+        readings = _with_loss(_of_the_last_steps(readings, columns))
     return _without_idle(readings)
+
+
+def _of_the_last_steps(readings: list[ColumnReading], columns: Mapping[str, ColumnValues]) -> list[ColumnReading]:
+    """Finds the time of all steps since the record before: `1.23 s for 10 iterations`, `the last 100 took 31.2 s`.
+
+    The number of steps beside it is that by which the count of steps grows.
+    """
+    steps = next((columns[reading.column] for reading in readings if reading.role == "step"), None)
+    unclear = [reading for reading in readings if reading.refusal and reading.unit and _is_any_time(reading)]
+    counts = [values for name, values in columns.items() if _LAST_STEPS.fullmatch(words_of(name)[0])]
+    if steps is None or steps.falls or len(unclear) != 1 or len(counts) != 1 or not counts[0].constant:
+        return readings
+    apart = number(counts[0].first)
+    if apart is None or apart < 2 or steps.last - float(steps.first or 0) != apart * (steps.numbers - 1):
+        return readings
+    of_all = unclear[0]._replace(role="span_time", refusal=None, choices=())
+    return [of_all if reading is unclear[0] else reading for reading in readings]
+
+
+def _is_any_time(reading: ColumnReading) -> bool:
+    return read_name(reading.column).role == "time"
 
 
 def _settled(readings: list[ColumnReading], role: str, mapped: Collection[str]) -> list[ColumnReading]:
@@ -259,10 +282,8 @@ def _any_time(reading: ColumnReading, values: ColumnValues, row: str, restarts: 
         return reading._replace(choices=tuple(f"{role}={reading.column}:{reading.unit or 's'}" for role in _TIMES))
     roles = {"step": ("batch_time", "elapsed"), "epoch": ("epoch_time", "elapsed")}
     choices = tuple(f"{role}={reading.column}:{reading.unit or 's'}" for role in roles.get(row, _TIMES))
-    return refused(
-        reading, f"it is unclear which time {reading.column!r} is, and in which unit: use {options(choices)}",
-        *choices,
-    )  # fmt: skip
+    open_questions = f"which time {reading.column!r} is" + ("" if reading.unit else ", and in which unit")
+    return refused(reading, f"it is unclear {open_questions}: use {options(choices)}", *choices)
 
 
 def _of_whole_epochs(reading: ColumnReading, values: ColumnValues, row: str, restarts: int) -> ColumnReading:

@@ -174,4 +174,10 @@ def _is_rival(best: Shape, other: Shape) -> bool:
     if not other.counts_steps:
         return other.lines > best.lines and other.in_training and any(other.rises)
     both_timed = _is_record(other) and _SURE in _roles_of(best) & _roles_of(other)
-    return both_timed and abs(best.lines - other.lines) > _SAME * best.lines
+    are_as_many = abs(best.lines - other.lines) <= _SAME * best.lines
+    return both_timed and not (are_as_many and _alternate(best, other))
+
+
+def _alternate(one: Shape, other: Shape) -> bool:
+    """Whether the lines of two shapes stand among each other, as two views of the same steps do."""
+    return one.first <= other.last and other.first <= one.last

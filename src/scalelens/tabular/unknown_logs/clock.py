@@ -31,8 +31,8 @@ _MINUTE_S = 60.0
 _BEFORE_SINCE = re.compile(r"\W*(?:[A-Z]+ - )?\d{2,4}[-/]\d\d[-/]\d{2,4},? \d\d:\d\d \W+\Z")
 _DIGITS_ALONE = re.compile(r"\d[_T-]\d")  # 2025-03-04_09-58-07
 _UNIX = re.compile(
-    r"\W{0,3}(1[5-9]\d{8}(?:\.\d{1,9})?)(?=[\])},|]|: ?\D| {1,4}[-|\[(A-Z])"
-)  # seconds since 1970, from 2017 to 2033
+    r"\W{0,3}(1[5-9]\d{8}(?:\.\d{3,9}(?=\s)|(?:\.\d{1,9})?(?=[\])},|]|: ?\D| {1,4}[-|\[(A-Z])))"
+)  # seconds since 1970, from 2017 to 2033; with three decimals whatever follows
 _HALF_DAY = re.compile(r" ([AP])M\b", re.IGNORECASE)
 _BEFORE_NOON = re.compile(r"(?:0\d|1[012]):")  # as clocks of twelve hours show it
 _LONGEST_ALONE = 40  # characters
