@@ -65,7 +65,9 @@ def read(source: Source, rows: Rows) -> str | None:
         return ""
     shapes = shapes_in(source, _MOST_LINES)
     headings = [shape for shape in shapes if _counts_alone(shape, "step")]
-    headings = headings or _first_of_epochs([shape for shape in shapes if _counts_alone(shape, "epoch")])
+    if not headings:
+        headings = _first_of_epochs([shape for shape in shapes if _counts_alone(shape, "epoch")])
+        shapes = [shape for shape in shapes if not shape.bar]  # what a bar counts takes nothing from an epoch
     if chosen(shapes) or len(headings) != 1:
         return ""
     blocks = _Blocks(headings[0])

@@ -18,6 +18,10 @@ BAR = re.compile(
     rf" \[(?P<times>(?P<elapsed>[\d:]+)(?:<[\d:?]+)?),\s*(?P<rate>{_NUMBER}|\?) ?"
     r"(?:(?P<what>[A-Za-z]{1,12})/s|s/(?P<each>[A-Za-z]{1,12}))(?=[\],])"
 )
+# A narrow terminal cuts the end of a drawing: `1.06it/`, `1.35it/s`.  Its two decimals are whole where a unit follows.
+_CUT_SHORT = re.compile(
+    r"\d%\|[^|]{0,500}\|\s+\d+/\d+ \[[\d:]+<[\d:?]+,\s*\d+\.\d\d(?:(?P<rate>it)(?:/s?)?|s/(?P<each>it))\s*\Z"
+)
 # What a bar draws beside training, in addition to what lines tell of.
 _OTHER_WORK = re.compile(
     rf"{ELSEWHERE.pattern}|(?<![a-z])(?:dev(?:elopment)?(?![a-z])|sampling|generation|decod(?:e|ing)(?![a-z])"
@@ -53,6 +57,12 @@ def label_of(text: str, start: int) -> str:
     for bar in BAR.finditer(text, 0, start):
         end = text.find("]", bar.end(), start) + 1 or bar.end()
     return text[end:start]
+
+
+def completed(text: str) -> str:
+    """A line with the end of its bar, where a narrow terminal cut it within or after the unit of its rate."""
+    cut = _CUT_SHORT.search(text) if "it" in text[-6:] else None
+    return f"{text[: cut.end('rate')]}/s]" if cut and cut["rate"] else f"{text[: cut.end('each')]}]" if cut else text
 
 
 def drawing_of(bar: re.Match[str]) -> Drawing:

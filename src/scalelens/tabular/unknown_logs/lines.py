@@ -12,6 +12,7 @@ from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line, end_of_whole_lines, is_json
 from scalelens.parsing.launcher_prefixes import ANSI, CURSOR_UP, MPI_TAG, SRUN_CUT, joined_again, pieces, without_prefix
 from scalelens.parsing.other_languages import in_english
+from scalelens.parsing.progress_bars import completed
 from scalelens.parsing.recurring_lines import FINDER
 from scalelens.parsing.source import Source
 from scalelens.tabular.unknown_logs.bars import divided
@@ -69,6 +70,7 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
             text = in_english(text)
             if named:
                 text = named(text)
+            text = completed(text)
             texts = divided(text) if "/s" in text or "s/" in text else [text]
             for j, one in enumerate(texts):
                 yield Line(one, number, rank, location), whole or (k + 1, j + 1) < (len(parts), len(texts))

@@ -44,7 +44,7 @@ _PHASE = re.compile(
     r"\b(train(?:ing)?|val(?:id(?:ation|ating)?)?|eval(?:uat\w+)?|test(?:ing)?|warm-?up)\b", re.IGNORECASE
 )
 _WORK = re.compile(
-    r"train|loss|\bacc|\blr\b|learning.rate|epoch|grad|lightgbm|perplexity|\bppl\b|"
+    r"train|loss|\bacc|\blr\b|learning.rate|epoch|grad|lightgbm|perplexity|\bppl\b|\belbo\b|"
     r"(?:img|image|sample|example|tok|token|seq|sequence|word)s?(?:/s|[_ ]?per)",
     re.IGNORECASE,
 )
