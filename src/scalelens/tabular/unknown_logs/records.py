@@ -113,7 +113,7 @@ class LineTable:
             taken = role in self.columns and k in self.shape.differing
             if taken and self.shape.drawn is not None and "global" in name.lower():
                 taken = False  # the bar counts the steps of the epoch, and this those of the run
-            label = name or role
+            label = EPOCH if role == "epoch" and self.shape.drawn is not None else name or role
             label = f"{label} {k + 1}" if label in labels else label
             self.columns.setdefault(role, label)
             if taken:  # two counts of steps that differ

@@ -402,8 +402,9 @@ class Shape:
         if self.roles != ["of_all"] or self.bar or self.leap != 1 or self.lines < RECURS:
             return
         measured = [
-            name for name, lines in self.names.items() if _RESULT.search(name) and lines >= _MOSTLY * self.lines
-        ]
+            name for name, lines in self.names.items()
+            if _RESULT.search(name) and name.lower() != self.key[1][0] and lines >= _MOSTLY * self.lines
+        ]  # fmt: skip
         validated = [name for name in measured if _VALIDATED.search(name)]
         if validated and len(validated) < len(measured) and self.rises[0] >= _MOSTLY * (self.lines - 1):
             self.roles[0] = "epoch"
