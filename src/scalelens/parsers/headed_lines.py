@@ -14,8 +14,9 @@ last heading, where numbers are missing that all others have, may be cut: a prob
 
 `Epoch [1/3], Step [10/40]` counts the steps of each epoch.  Where no heading counts steps, those that count epochs are read.  Up to 60 lines below one are of its epoch, whatever
 comes between them: its loss, and its time with a unit (`Epoch time: 30.5 s`).  Without that, and where each heading has a
-time stamp, an epoch's time is that until the next heading, with the validation in it (`derived`).  Where training and
-validation have a line and a time each, that of the training is a `train` phase.
+time stamp, an epoch's time is that until the next heading, with the validation in it (`derived`), if a loss is
+below it or the heading speaks of training.  Bars between such lines, which may be anything, take nothing from that.
+Where training and validation have a line and a time each, that of the training is a `train` phase.
 
 Samples:
     ----- Iteration: 1000 -----
