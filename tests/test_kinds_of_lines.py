@@ -58,6 +58,7 @@ def test_a_line_may_be_a_stamp_alone() -> None:
         ("E1 B10 loss 0.31", [("epoch", 1, None), ("batch", 10, None), ("loss", 0.31, None)]),
         ("step 7 time: 0:01:01", [("step", 7, None), ("time", 61, "s")]),
         ("step 7 time: 10:01:01", [("step", 7, None)]),  # of day
+        ("Step 7 \u2014 loss: 0.5 \u2013 lr 0.25", [("Step", 7, None), ("loss", 0.5, None), ("lr", 0.25, None)]),
         ("Training time:0:00:58.221026", [("Training time", 58.221026, "s")]),
         ("Average loss for epoch 7: 0.5", [("epoch", 7, None), ("Average loss", 0.5, None)]),
         ("Train loss in epoch 7/9 is 0.5", [("epoch", 7, None), ("Train loss", 0.5, None)]),
