@@ -58,6 +58,11 @@ def test_a_line_may_be_a_stamp_alone() -> None:
         ("E1 B10 loss 0.31", [("epoch", 1, None), ("batch", 10, None), ("loss", 0.31, None)]),
         ("step 7 time: 0:01:01", [("step", 7, None), ("time", 61, "s")]),
         ("step 7 time: 10:01:01", [("step", 7, None)]),  # of day
+        ("Step 7 \u2014 loss: 0.5 \u2013 lr 0.25", [("Step", 7, None), ("loss", 0.5, None), ("lr", 0.25, None)]),
+        ("Training time:0:00:58.221026", [("Training time", 58.221026, "s")]),
+        ("Average loss for epoch 7: 0.5", [("epoch", 7, None), ("Average loss", 0.5, None)]),
+        ("Train loss in epoch 7/9 is 0.5", [("epoch", 7, None), ("Train loss", 0.5, None)]),
+        ("validation loss for epoch 7: 0.5", [("validation loss for epoch", 7, None), ("", 0.5, None)]),
         ("step 7 [0:01:01<0:05:00]", [("step", 7, None), ("elapsed", 61, "s")]),
     ],
 )
@@ -72,6 +77,7 @@ def test_names_and_times_of_other_forms(text: str, fields: list[tuple]) -> None:
         ("[2026-03-04_09-58-07] step 7", "2026-03-04T09:58:07"),
         ("04/Mar/2026 09:58:07 step 7", None),
         ("04.03.2026 09:58:07 step 7", None),
+        ("[ Wed Mar  4 09:58:07 2026 ] step 7", None),
     ],
 )
 def test_stamps_of_other_forms(text: str, iso: str | None) -> None:
@@ -79,6 +85,12 @@ def test_stamps_of_other_forms(text: str, iso: str | None) -> None:
     assert stamp is not None
     assert stamp.iso == iso
     assert stamp.seconds % 86_400 == 9 * 3600 + 58 * 60 + 7
+
+
+def test_the_day_of_the_week_is_part_of_a_stamp() -> None:
+    lines = ["[ Mon Dec  1 22:43:49 2025 ] step 7", "[ Tue Dec  2 02:43:49 2025 ] step 7", "Fri Dec  5 09:58:07 step 7"]
+    texts = [parsed(line).text for line in lines]
+    assert texts == ["[ @ ] step 7", "[ @ ] step 7", "@ step 7"]
 
 
 def test_a_date_within_a_name_is_no_stamp() -> None:
@@ -178,7 +190,12 @@ def test_a_heading_below_its_stamp_begins_an_epoch_then(tmp_path: Path) -> None:
     [
         ("Epoche 3/20: Verlust 2.04, Dauer 45.1 s", "epoch 3/20: loss 2.04, time 45.1 s"),
         ("[08:00:00] 第 12/100 步 损失 2.31 每步耗时 0.45秒", "[08:00:00] step 12/100 loss 2.31 step time 0.45 s"),
-        ("第3轮训练完成，训练损失：0.52，总耗时：45.2秒", "epoch 3 训练完成, train loss: 0.52, total time: 45.2 s"),
+        (
+            "第3轮训练完成，训练损失：0.52，总耗时：45.2秒",
+            "epoch 3 training 完成, train loss: 0.52, total time: 45.2 s",
+        ),
+        ("Epoch 3/20, 训练损失：0.52，用时：45.2秒", "Epoch 3/20, train loss: 0.52, time: 45.2 s"),
+        ("用时：45.2秒", "用时：45.2秒"),
         ("Época 3/20 pérdida: 2.1 tiempo: 45 segundos", "epoch 3/20 loss: 2.1 time: 45 s"),
         ("Эпоха 3, потери: 2.1, время: 45.3 сек", "epoch 3, loss: 2.1, time: 45.3 s"),
         ("Schritt 3: Zeit pro Schritt 0.25 s", "step 3: time per step 0.25 s"),

@@ -14,9 +14,11 @@ A name comes before its number (`loss: 8.9`, `loss=8.9`, `loss 8.9`), a unit aft
 become roles as in generic_csv.  `12/391` and `[12:391]` count batches of the epoch, or steps where no line counts
 epochs; a number ahead that grows where the count restarts is the epoch, and so is a line `Epoch 3/10` before each start
 of the count, and the iteration of `iteration:3 step:20/400` where it grows with each restart.  `Loss at step 20: 2.5`
-counts steps.  Two lines are enough where each says the epoch, which of how many batches, and a loss; else five.
-`[640/60000 (1%)]` may count samples, as may a count without a name that grows by a multiple of 32: no time is derived
-from it until --map says that it counts steps.  `18916/18871 tok/s` is two rates, and is not read; `(2/8)` next to a
+counts steps, `Average loss for epoch 3: 0.36` epochs.  Two lines are enough where each says the epoch, which of how
+many batches, and a loss; else five.
+`[640/60000 (1%)]` may count samples, as may a count without a name that grows by a multiple of 32, and `[3/10]` alone,
+which grows by one, epochs: no time is derived from the time stamps until --map says that it counts steps.
+`18916/18871 tok/s` is two rates, and is not read; `(2/8)` next to a
 count with a name is not a count; where the number after `/` changes from line to line, nothing is read, but for
 `Batch 3/200` where 200 grows while 3 stays, and restarts as that grows: then 3 is the epoch.
 `0.31 (0.35)` is a value and its mean.  Where several lines hold numbers such as `0,31`, and none of them a point, commas
@@ -58,7 +60,8 @@ line.  Lines of steps that are a fifth of those of epochs, or fewer, are not rea
 line states, beside epochs without a time, is a metric: `epoch time`, or `median epoch time`.
 
 A line that counts epochs, steps or batches in German, French, Spanish, Portuguese, Italian, Russian, Chinese, Japanese or
-Korean is read as if its words of training were English: `Epoche 3: Verlust 2.1, Dauer 45 s`.  `0.31s per step` is
+Korean is read as if its words of training were English: `Epoche 3: Verlust 2.1, Dauer 45 s`; so is one that counts in
+English and says the rest in signs: `Epoch 3, 训练损失: 2.1`.  `0.31s per step` is
 `0.31 s/step`.
 
 Where no line of a log names its count, a number at the beginning that grows by the same amount from line to line, and by
@@ -95,8 +98,9 @@ steps, it also is where it fills at least twice and, at least every second time,
 loss came before the first bar), or both a bar labeled as validation and a loss follow; or where the line
 before it announces training (`Epoch 3: training`).  If two such bars of different totals may be it, neither is read: give
 the training's a label, or use a preset.  Where only the full drawings are left, as in the last state of a terminal, each
-is a bar if other lines count as many epochs.  Where the lines say the epoch, a second bar of it with another total is that
-of its validation.  Bars called Iteration or Step, with one of epochs, are the training's, and so
+is a bar if other lines count as many epochs.  A drawing whose end a narrow terminal cut (`[00:04<51:54,  1.35it/`) is read;
+where its rate is cut, too, by its elapsed seconds, if another drawing of as many steps shows that they are iterations.
+Where the lines say the epoch, a second bar of it with another total is that of its validation.  Bars called Iteration or Step, with one of epochs, are the training's, and so
 are bars that are drawn once for each epoch, when they are full.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts epochs,
 samples or bytes has no steps and is not read, nor is one that grows by multiples of 32, which may be samples.  Beside
 steps that another format reads without their times, the bar of the training gives them.  A count with a suffix, `1.21k`, is rounded: params say to how many

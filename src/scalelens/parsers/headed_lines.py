@@ -14,8 +14,9 @@ last heading, where numbers are missing that all others have, may be cut: a prob
 
 `Epoch [1/3], Step [10/40]` counts the steps of each epoch.  Where no heading counts steps, those that count epochs are read.  Up to 60 lines below one are of its epoch, whatever
 comes between them: its loss, and its time with a unit (`Epoch time: 30.5 s`).  Without that, and where each heading has a
-time stamp, an epoch's time is that until the next heading, with the validation in it (`derived`).  Where training and
-validation have a line and a time each, that of the training is a `train` phase.
+time stamp, an epoch's time is that until the next heading, with the validation in it (`derived`), if a loss is
+below it or the heading speaks of training.  Bars between such lines, which may be anything, take nothing from that.
+Where training and validation have a line and a time each, that of the training is a `train` phase.
 
 Samples:
     ----- Iteration: 1000 -----
@@ -26,6 +27,7 @@ from typing import Any
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.launcher_prefixes import ANSI, without_prefix
+from scalelens.parsing.other_languages import in_english
 from scalelens.parsing.recurring_lines import RECURS
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
@@ -53,6 +55,7 @@ _MOSTLY = 0.9
 _OFTENER = 3  # epochs that follow one another, for each restart
 _EVALUATES = re.compile(r"\W*(?:val|valid|validat(?:ion|ing)|dev|test|testing|eval|evaluation)\b", re.IGNORECASE)
 _EPOCH_AND_STEP = (["epoch", "step"], ["epoch", "batch"], ["epoch", "of_all"])  # Epoch [1/3], Step [10/40]
+_TRAINS = re.compile(r"(?<![a-z])train(?:ing|ed)?(?![a-z])", re.IGNORECASE)  # in the heading
 _TOLD = {"loss", "elapsed", "batch_time", "epoch_time"}  # one of these is in the lines below
 
 
@@ -65,7 +68,9 @@ def read(source: Source, rows: Rows) -> str | None:
         return ""
     shapes = shapes_in(source, _MOST_LINES)
     headings = [shape for shape in shapes if _counts_alone(shape, "step")]
-    headings = headings or _first_of_epochs([shape for shape in shapes if _counts_alone(shape, "epoch")])
+    if not headings:
+        headings = _first_of_epochs([shape for shape in shapes if _counts_alone(shape, "epoch")])
+        shapes = [shape for shape in shapes if not shape.bar]  # what a bar counts takes nothing from an epoch
     if chosen(shapes) or len(headings) != 1:
         return ""
     blocks = _Blocks(headings[0])
@@ -76,9 +81,9 @@ def read(source: Source, rows: Rows) -> str | None:
     if not blocks.tells_elapsed(survey) and "elapsed" not in rows.mapping:
         readings = [reading._replace(role=None) if reading.role == "elapsed" else reading for reading in readings]
     roles = {reading.role for reading in readings}
-    if _TOLD.isdisjoint(roles):
-        return ""
     by_clock = blocks.stamped and blocks.role == "epoch" and not {"epoch_time", "elapsed"} & roles
+    if _TOLD.isdisjoint(roles) and not (by_clock and _TRAINS.search(headings[0].example)):
+        return ""
     if by_clock:
         readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
     if lacking := lacks(survey, readings):
@@ -145,7 +150,7 @@ class _Blocks:
                 text = held + text
             held = f"{text.strip()} " if is_stamp_alone(text) else held if not text.strip() else ""
             text, rank, location = without_prefix(text)
-            whose = rank, location
+            text, whose = in_english(text), (rank, location)
             parts = shaped(text)
             if parts and parts.key == self.shape.key and len(parts.parsed.fields) == len(self.counts):
                 if whose in opened:

@@ -33,6 +33,7 @@ _AT_LEAST_S = 0.1  # between two updates that are drawn: tqdm's mininterval
 _WINDOW_S = 10  # seconds of which the ends are known to one
 _SURELY = 10  # updates: of fewer, one that is not drawn, or that is of unusual size, moves what the others say
 _FEW = 3  # windows: the mean of all is known better
+_HIDDEN = 0.2  # share of the drawings without a rate: if more, those with one may not stand for all
 _OPEN = 0.1  # share of a step that its time may be in error
 
 
@@ -54,6 +55,9 @@ class BarTimes(NamedTuple):
 def times_of(drawings: Sequence[Drawing], averaged: bool = False) -> BarTimes:
     """The times of the steps of one bar.  `averaged`: its rate is known to be the mean since its start."""
     start, updates = updates_of(drawings)
+    hidden = sum(d.pace_s is None and d.step > 0 < d.elapsed_s for d in drawings)  # a narrow terminal cut their rates
+    if hidden > _HIDDEN * len(drawings):
+        return BarTimes(_by_clock(start, drawings))
     if not updates or max(d.rounding for d in drawings) > 1:
         return BarTimes(_by_clock(start, drawings))
     is_short = updates[-1].elapsed_s < _WINDOW_S or len(updates) < _SURELY

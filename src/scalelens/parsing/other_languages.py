@@ -1,7 +1,8 @@
 """Words of training in other languages, as the English ones: `Epoche 3: Verlust 2.1, Dauer 45 s`, `第3轮 耗时45秒`.
 
-A line is put into English where it counts epochs, steps or batches by a word of another language.  What has no English
-word here stays as it is.  In scripts that put no blanks between words, longer ones come first.
+A line is put into English where it counts epochs, steps or batches by a word of another language, or by an English one
+next to signs of training (`Epoch 3 训练损失: 2.1`).  What has no English word here stays as it is.  In scripts that put
+no blanks between words, longer ones come first.
 """
 
 from scalelens.parsing import lazy_re as re
@@ -15,6 +16,9 @@ _WORDS = {
     " eta ": "verbleibend restant restante 预计剩余时间 剩余时间 预计剩余 剩余",
     " total time ": "Gesamtzeit Gesamtdauer 总耗时 总用时 累计耗时 累计用时",
     " per ": "pro por par",
+    " training ": "训练 訓練 学習 학습",
+    " validation ": "验证 検証 검증",
+    " test ": "测试 テスト 테스트",
     " mean ": "Mittel moyenne media média 平均",
     " epoch ": "Epochen Epoche époque epoque época epoca 轮次 轮数 轮 周期 エポック 에포크 эпоха",
     " iteration ": "itération iteración iteração iterazione 迭代次数 迭代 反復 반복 итерация",
@@ -45,6 +49,7 @@ COUNTING = tuple(
     word for key in (" epoch ", " iteration ", " step ", " batch ") for word in _WORDS[key].lower().split()
 )
 _COUNTING_SIGNS = tuple(word for word in COUNTING if word[0] >= "\u3000")
+_COUNTING_IN_ENGLISH = ("poch", "tep", "ter", "atch")  # next to signs: `Epoch 3 训练损失: 2.1`
 # What is looked for first, as it takes a tenth of the time: parts of the counting words in ASCII, and other letters.
 _IN_ASCII = ("poche", "poque", "poca", "chritt", "paso", "Paso", "passo", "Passo", "lote", "Lote", "terazione")
 _LETTER = re.compile(r"[\u00c0-\u024f\u0400-\u04ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
@@ -58,6 +63,8 @@ def in_english(text: str) -> str:
     elif not _LETTER.search(text):
         return text
     has_signs = any(word in text for word in _COUNTING_SIGNS)
+    if not has_signs and any(part in text for part in _COUNTING_IN_ENGLISH):
+        has_signs = _IN_SIGNS.search(text) is not None
     if not has_signs and not any(word.lower() in COUNTING for word in _WORD.findall(text)):
         return text
     if has_signs:

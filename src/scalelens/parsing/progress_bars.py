@@ -18,6 +18,11 @@ BAR = re.compile(
     rf" \[(?P<times>(?P<elapsed>[\d:]+)(?:<[\d:?]+)?),\s*(?P<rate>{_NUMBER}|\?) ?"
     r"(?:(?P<what>[A-Za-z]{1,12})/s|s/(?P<each>[A-Za-z]{1,12}))(?=[\],])"
 )
+# A narrow terminal cuts the end of a drawing: `1.06it/`, `1.35it/s`, `1.4`.  Two decimals before a unit are whole.
+_CUT_SHORT = re.compile(
+    r"\d%\|[^|]{0,500}\|\s+\d+/(?P<total>\d+) \[[\d:]+<"
+    r"(?:[\d:?]+,\s*\d+\.\d\d(?:(?P<rate>it)(?:/s?)?|s/(?P<each>it))|(?P<hidden>[\d:?]*(?:,\s*[\d.?]*(?:i|s/?i?)?)?))\s*\Z"
+)
 # What a bar draws beside training, in addition to what lines tell of.
 _OTHER_WORK = re.compile(
     rf"{ELSEWHERE.pattern}|(?<![a-z])(?:dev(?:elopment)?(?![a-z])|sampling|generation|decod(?:e|ing)(?![a-z])"
@@ -27,6 +32,7 @@ _OTHER_WORK = re.compile(
     re.IGNORECASE,
 )
 _TIME = re.compile(r"(?:(\d{1,9}):)?(\d{1,9}):(\d\d)")
+_MOST_TOTALS = 1_000
 _SKEW = 3  # steps that one rank may draw after another
 _SKEW_S = 2
 
@@ -95,3 +101,24 @@ def begins(before: Drawing, top: int, now: Drawing) -> bool:
         return True
     anew = now.pace_s is None or now.step < top - _SKEW
     return now.step < top and anew and (top > _SKEW or top == now.total)
+
+
+class CutBars:
+    """Completes the drawings of one log that a narrow terminal cut.
+
+    Where the unit of the rate is cut, too, it is that of another drawing of as many steps; the rate is not known then.
+    """
+
+    def __init__(self) -> None:
+        self._totals: set[str] = set()  # of bars that were seen to count iterations
+
+    def completed(self, text: str) -> str:
+        """A line with the end of its bar."""
+        cut = _CUT_SHORT.search(text) if "%|" in text and text.rstrip()[-1:] != "]" else None
+        if cut is None:
+            return text
+        if cut["hidden"] is not None:
+            return f"{text[: cut.start('hidden')]}?, ?it/s]" if cut["total"] in self._totals else text
+        if len(self._totals) < _MOST_TOTALS:
+            self._totals.add(cut["total"])
+        return f"{text[: cut.end('rate')]}/s]" if cut["rate"] else f"{text[: cut.end('each')]}]"

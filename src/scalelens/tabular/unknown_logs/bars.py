@@ -24,7 +24,7 @@ class _Bar(NamedTuple):
 
 def written_out(text: str) -> _Bar | None:
     """A line with its bar written out; None where there is no tqdm bar."""
-    bar = BAR.search(text)
+    bar = BAR.search(text) if " [" in text else None
     if bar is None:
         return None
     before, unit = text[: bar.start()], bar["what"] or bar["each"]
@@ -39,6 +39,8 @@ def written_out(text: str) -> _Bar | None:
 
 def divided(text: str) -> list[str]:
     """A line divided after each bar in it: what was printed next follows a bar without a line end."""
+    if " [" not in text:
+        return [text]
     parts, begin = [], 0
     while (bar := BAR.search(text, begin)) and (end := _POSTFIX.match(text, bar.end())):
         parts.append(text[begin : end.end()])

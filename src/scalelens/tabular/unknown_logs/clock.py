@@ -33,6 +33,8 @@ _DIGITS_ALONE = re.compile(r"\d[_T-]\d")  # 2025-03-04_09-58-07
 _UNIX = re.compile(
     r"\W{0,3}(1[5-9]\d{8}(?:\.\d{3,9}(?=\s)|(?:\.\d{1,9})?(?=[\])},|]|: ?\D| {1,4}[-|\[(A-Z])))"
 )  # seconds since 1970, from 2017 to 2033; with three decimals whatever follows
+_WEEKDAY = re.compile(r"(?<![A-Za-z])(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? {1,2}\Z")  # before Dec  1 22:43:49 2025
+_YEAR = re.compile(r" (?:19|20)\d\d(?!\d)")
 _HALF_DAY = re.compile(r" ([AP])M\b", re.IGNORECASE)
 _BEFORE_NOON = re.compile(r"(?:0\d|1[012]):")  # as clocks of twelve hours show it
 _LONGEST_ALONE = 40  # characters
@@ -81,13 +83,10 @@ def stamp_in(text: str) -> Stamp | None:
             return None
         if iso:
             seconds = _since_1970(iso)
-        return Stamp(
-            match["part"] or "" if not iso else "iso",
-            seconds,
-            10.0 ** -len(fraction),
-            iso,
-            (match.start(), (half or match).end()),
-        )
+        start, end = match.start(), (half or match).end()
+        if match["part"] and (weekday := _WEEKDAY.search(text, 0, start)):
+            start, end = weekday.start(), (_YEAR.match(text, end) or half or match).end()
+        return Stamp(match["part"] or "" if not iso else "iso", seconds, 10.0 ** -len(fraction), iso, (start, end))
     return by_the_minute
 
 

@@ -33,14 +33,14 @@ class _Bar:
         self.epoch, self.steps_before, self.trains = epoch, steps_before, trains
         self.drawings: list[Drawing] = []
         self.top = 0
-        self.records: dict[int, TableRecord] = {}  # by count: the last drawing with a rate
+        self.records: dict[int, TableRecord] = {}  # by count: the last drawing with a rate, or seconds
         self.line = 0  # of the last drawing
 
     def add(self, record: TableRecord, drawing: Drawing) -> None:
         self.line = record.line
         self.drawings.append(drawing)
         self.top = max(self.top, drawing.step)
-        if drawing.pace_s is not None:
+        if drawing.pace_s is not None or (drawing.step and drawing.elapsed_s):
             self.records[drawing.step] = record
 
     def is_of_other_epoch(self, record: TableRecord) -> bool:

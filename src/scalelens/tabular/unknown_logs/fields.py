@@ -24,12 +24,13 @@ _TAIL = 20  # characters
 _LONGEST_NAME = 60
 _WORDS_OF_A_NAME = 7
 
-_SPAN = re.compile(r"(?:(?<!\d)(\d+) days?, )?(?<![\d:])(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?![\d:])")
+_SPAN = re.compile(r"(?:(?<!\d)(\d+) days?, )?(?<!\d)(?<![\d:]:)(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?(?![\d:])")
 _DURATION = re.compile(  # 1m 42s, 2h 03m 04.5s, 1h5m, 0h  1min 27s 344ms
     r"(?<![\w.])(?<!\d:)(?:(?P<h>\d{1,6})\s?h(?:ours?|rs?)?(?:,| and)?\s{0,2}(?P<hm>\d{1,2})\s?m(?:in(?:ute)?s?)?"
     r"|(?P<m>\d{1,6})\s?m(?:in(?:ute)?s?)?(?=(?:,| and)?\s{0,2}\d))"
     r"(?:(?:,| and)?\s{0,2}(?P<s>\d{1,2}(?:\.\d{1,9})?)\s?s(?:ec(?:ond)?s?)?)?(?:\s{0,3}(?P<ms>\d{1,3})\s?ms)?(?![\w/])"
 )
+_HOURS_OR_MINUTES = re.compile(r"\d\s?(?:h|m(?![/s]))", re.IGNORECASE)  # where one of these may be
 _MINUTES = re.compile(
     r"((?<![a-z])(?:time|elapsed|took|duration|eta|remaining|left)[\s:=]{0,3}\d+(?:\.\d+)?) ?m(?![\w/])", re.IGNORECASE
 )  # time=0.2m
@@ -58,10 +59,13 @@ _POINT, _DIGITS = re.compile(r"\d\.\d"), re.compile(r"\d+")
 _RANGE = re.compile(r"\[(\d+)-(\d+)\]")
 # `Loss at step 20: 2.5` is `step 20, Loss: 2.5`.  A word before it may say that it is of a validation.
 _LOSS_AT = re.compile(
-    r"(?<![A-Za-z])(?<![A-Za-z] )(?P<name>(?:(?:mini-?batch|batch|average|avg|mean|train|training|current) )?loss)"
-    r" (?:at|after|for) (?P<count>(?:global )?(?:step|iteration|iter|batch) \d+)\s?[:=]\s?(?=[-+\d.n])",
+    r"(?<![A-Za-z])(?<![A-Za-z] )"
+    r"(?P<name>(?:(?:mini-?batch|batch|average|avg|mean|train|training|current|epoch|total) ){0,2}loss)"
+    r" (?:at|after|for|in|of) (?:the )?(?:end of )?"
+    r"(?P<count>(?:global )?(?:(?:step|iteration|iter|batch) \d+|epoch \d+(?:/\d+)?))\s?(?:[:=]|is|was)\s?(?=[-+\d.n])",
     re.IGNORECASE,
 )
+_LOSS_OF = re.compile(r"oss (?:at|after|for|in|of) ")  # where one of these may be
 # `Time taken for epoch 3 is 61.2 sec` is `epoch 3, epoch time: 61.2 sec`; a mean or a total is of something else.
 _TIME_FOR = re.compile(
     r"(?<![A-Za-z])(?<!total )(?<!avg )(?<!mean )(?<!average )time(?: taken| spent| used| elapsed| cost)?"
@@ -93,6 +97,9 @@ _NUMBERED = re.compile(
     r"(?<![a-z])(epoch|step|iteration|iter|batch|update)[ _]?(?:no\.?|n\u00b0|nr\.?|number|num\.?)[ :=]{0,3}(?=\d)",
     re.IGNORECASE,
 )  # Epoch No. 3
+_NUMBERS = re.compile(  # where one of these may be
+    r"[Nn](?:[OoRr]\.?|\u00b0|[Uu][Mm](?:\.|[Bb][Ee][Rr])?)[ :=]{0,3}\d"
+)
 _EPOCH_DASHED = re.compile(r"(?<![\w./-])(epoch)[-_](?=\d{1,6}(?![\w./-]|\.\w))", re.IGNORECASE)  # epoch-3
 _EPOCH_DOTTED = re.compile(
     r"(?<![\w./-])(?:ep\. ?(?=\d)|(?:ep|E|epoch)(?=\d{1,6}(?:[,:;|\])/]\s|\]| [|-] | [bsi]\d)))", re.IGNORECASE
@@ -137,10 +144,10 @@ _OF_EPOCH = re.compile(r" \d{1,6}\.\d{1,4} ?h/epoch\b")  # an estimate beside it
 _PAIR = re.compile(r"\[(\d{1,6}), {0,8}(\d{1,9})\],?(?= {1,4}(?:(?:train|training|avg|average|mean)[ _])?loss\b)")
 _GLUED = re.compile(r"(?<![\w.,:/-])(\d{1,7})(epoch)(?=[:\s])|(?<=:)(?:\d{1,9}-)?(\d{1,9})(batch|iter)(?=:)")
 _SEPARATOR = re.compile(
-    r"[,;|\t>]|[\"'](?=\s\w)|(?<=\w{6})\.\s(?=[A-Z])|\s[-\u2022\u00b7]\s|\s{2,}|\s@\s|[)\]}](?=[\s\[({|,:-])|\](?=[A-Za-z])|\b(?:INFO|DEBUG|WARNING|root)\b"
+    r"[,;|\t>]|[\"'](?=\s\w)|(?<=\w{6})\.\s(?=[A-Z])|\s[-\u2013\u2014\u2022\u00b7]\s|\s{2,}|\s@\s|[)\]}](?=[\s\[({|,:-])|\](?=[A-Za-z])|\b(?:INFO|DEBUG|WARNING|root)\b"
 )
 _COUNTED = re.compile(r"\s(epochs|steps|iterations|iters|batches|updates)\b(?!\s?[:=])", re.IGNORECASE)  # 3/100 epochs
-_AROUND = " \t:=|,;-~>*/@<'\"\u2022"
+_AROUND = " \t:=|,;-~>*/@<'\"\u2013\u2014\u2022"
 _SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "k": 1e3}  # 21.5K; "G" may be gigabytes
 _IDLE_BEGIN = re.compile(r"(?:None|of|and|at|with|in)\s+")
 _UNIT_AFTER = {**SPELT, "min": "min"}  # "min" in a name is a minimum; after a number it is minutes
@@ -204,12 +211,12 @@ def parsed(text: str) -> Parsed:
         text = _WITH_HASH.sub(r"\1 ", _HASH_ALONE.sub("] step ", text))
     if "poch-" in text or "poch_" in text:
         text = _EPOCH_DASHED.sub(r"\1 ", text)
-    if "um" in text or "no" in text or "No" in text or "n\u00b0" in text or "nr" in text:
+    if _NUMBERS.search(text):
         text = _NUMBERED.sub(r"\1 ", text)
     if _IN_SHORT.search(text):
         text = _COUNT_GLUED.sub(r"\1 ", text)
         text = _EPOCH_DOTTED.sub("ep ", _PAIR_IN_SHORT.sub(r"epoch \1, batch \2", text))
-    if "m" in text:
+    if "m" in text and _HOURS_OR_MINUTES.search(text):
         text = _DURATION.sub(_as_seconds, text)
         text = _MINUTES.sub(r"\1 minutes", text)
     if "|" in text:
@@ -223,7 +230,7 @@ def parsed(text: str) -> Parsed:
         text = masked
     if "-" in text:
         text = _RANGE.sub(r"[\2]", text)
-    if "oss at " in text or "oss after " in text or "oss for " in text:
+    if "oss " in text and _LOSS_OF.search(text):
         text = _LOSS_AT.sub(r"\g<count>, \g<name>: ", text)
     if ")s/" in text or ")ms/" in text or ") s/" in text:
         text = _OF_EPOCH.sub("", _PARTS_BEFORE_UNIT.sub(r"\1 ", text))

@@ -12,6 +12,7 @@ from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line, end_of_whole_lines, is_json
 from scalelens.parsing.launcher_prefixes import ANSI, CURSOR_UP, MPI_TAG, SRUN_CUT, joined_again, pieces, without_prefix
 from scalelens.parsing.other_languages import in_english
+from scalelens.parsing.progress_bars import CutBars
 from scalelens.parsing.recurring_lines import FINDER
 from scalelens.parsing.source import Source
 from scalelens.tabular.unknown_logs.bars import divided
@@ -31,9 +32,10 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
     `other` is called with each line that holds none.
     """
     stamp = ""  # of the line before, which held nothing else
-    points, named = with_points(source), NAMERS.get(source)
+    points, named, cut = with_points(source), NAMERS.get(source), CutBars()
     for number, raw, whole in _raw_lines(source):
-        if next(iter(FINDER.find_matches_as_indexes(raw)), None) is None:
+        cut_bar = b"%|" in raw and b"<" in raw  # whose unit may be missing
+        if next(iter(FINDER.find_matches_as_indexes(raw)), None) is None and not cut_bar:
             if other:
                 other(raw)
             text = raw.decode("utf-8", "replace").strip() if len(raw) <= _LONGEST_STAMP and b":" in raw else ""
@@ -69,6 +71,7 @@ def log_lines(source: Source, other: Callable[[bytes], None] | None = None) -> I
             text = in_english(text)
             if named:
                 text = named(text)
+            text = cut.completed(text)
             texts = divided(text) if "/s" in text or "s/" in text else [text]
             for j, one in enumerate(texts):
                 yield Line(one, number, rank, location), whole or (k + 1, j + 1) < (len(parts), len(texts))

@@ -24,7 +24,7 @@ from scalelens.tabular.unknown_logs.unnamed_counts import namer_of_counts
 from scalelens.tabular.unknown_logs.untold_units import as_stated_of_all, grown_as_clock
 
 _TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
-_SAMPLES = "it may count samples: no time is taken from the time stamps until {} says that each is a {}"
+_DOUBTED = "it may count {}: no time is taken from the time stamps until {} says that each is a {}"
 _MOST_LINES = 300_000  # with a word of training, by which the shape is chosen
 _OF_ONE_STEP = ("batch_time", "interval_time", "running_time")
 _TIMED = ("batch_time", "interval_time", "span_time", "running_time", "elapsed", "epoch_time")
@@ -109,7 +109,8 @@ def _read_shape(
     if why := _unclear(table, rows.part, stated):
         return why
     role = "step" if "step" in table.columns else "batch"
-    unknown = table.shape.may_count_samples and not {"step", "batch"} & set(stated)
+    doubted = "samples" if table.shape.may_count_samples else "epochs" if table.shape.may_count_epochs else ""
+    unknown = bool(doubted) and not {"step", "batch"} & set(stated)
     counted = table.columns.get(EPOCH if table.shape.of_epochs or table.shape.of_epochs_alone else role)
     times = LineTimes(
         None if unknown else counted, table.resolution_s, of_epochs=table.shape.of_epochs or table.shape.of_epochs_alone
@@ -132,7 +133,7 @@ def _read_shape(
             rows.param("time_unit", reading.unit, table.shape.first, origin="inferred")
     if unknown and table.resolution_s and {reading.role for reading in readings}.isdisjoint(_OF_A_STEP):
         choice = options((f"{role}={table.columns[role]}",))
-        rows.problem(table.shape.first, _SAMPLES.format(choice, role), table.shape.example)
+        rows.problem(table.shape.first, _DOUBTED.format(doubted, choice, role), table.shape.example)
     if table.bars and table.bars.disputed:
         line, bar = table.bars.disputed
         rows.disputed_time(line, bar.clock_s, bar.rate_s)

@@ -1,5 +1,6 @@
 """Lines of one shape as records of a table: a column for each name, with its unit, and one for the time stamps."""
 
+import functools
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -112,7 +113,7 @@ class LineTable:
             taken = role in self.columns and k in self.shape.differing
             if taken and self.shape.drawn is not None and "global" in name.lower():
                 taken = False  # the bar counts the steps of the epoch, and this those of the run
-            label = name or role
+            label = EPOCH if role == "epoch" and self.shape.drawn is not None else name or role
             label = f"{label} {k + 1}" if label in labels else label
             self.columns.setdefault(role, label)
             if taken:  # two counts of steps that differ
@@ -240,7 +241,7 @@ class LineTable:
         lead, *others = self.shape.key
         if list(parts.key[1:]) != others or not (parts.key[0] == lead or (lead and parts.key[0].endswith(lead))):
             return False
-        names = {MASK.sub("#", field.name) for field in parts.parsed.fields}
+        names = {_masked(field.name) for field in parts.parsed.fields}
         least = 1 if self.shape.goes_on else _LEAST_NAMES * len(self.usual)
         is_record = len(names.intersection(self.usual)) >= least
         self.left_out += not is_record
@@ -250,7 +251,7 @@ class LineTable:
         """Whether a line ends before some of the numbers that other lines have at their end."""
         if parts.parsed.drawing:
             return False  # some drawings have no rate, or nothing after it
-        names = [MASK.sub("#", field.name) for field in parts.parsed.fields]
+        names = [_masked(field.name) for field in parts.parsed.fields]
         indexes = [wanted.index(name) for name in names if name in wanted]
         return max(indexes, default=-1) < len(wanted) - 1
 
@@ -323,6 +324,12 @@ class LineTable:
             value = value if unit == first else value * TIMES[unit] / TIMES[first]
             unit = first
         return column_of(f"{name} mean" if field.is_mean else name, unit), value
+
+
+@functools.lru_cache(maxsize=4096)  # the lines of a log have the same names
+def _masked(name: str) -> str:
+    """A name with `#` for its numbers."""
+    return MASK.sub("#", name)
 
 
 def column_of(name: str, unit: str | None) -> str:

@@ -44,7 +44,7 @@ _PHASE = re.compile(
     r"\b(train(?:ing)?|val(?:id(?:ation|ating)?)?|eval(?:uat\w+)?|test(?:ing)?|warm-?up)\b", re.IGNORECASE
 )
 _WORK = re.compile(
-    r"train|loss|\bacc|\blr\b|learning.rate|epoch|grad|lightgbm|perplexity|\bppl\b|"
+    r"train|loss|\bacc|\blr\b|learning.rate|epoch|grad|lightgbm|perplexity|\bppl\b|\belbo\b|"
     r"(?:img|image|sample|example|tok|token|seq|sequence|word)s?(?:/s|[_ ]?per)",
     re.IGNORECASE,
 )
@@ -77,6 +77,7 @@ _AT_ONCE_S = 1.0
 _WORD = re.compile(r"[^\W\d_]|%")  # in a label; "%" stands for a word such as train
 _LEAST_COUNTS = 10  # of a bar, that show by what it grows
 _STAMP, _END = "a time stamp", "the end of the epoch"
+_MOST_EPOCHS = 1_000  # that lines without a word for them may count
 _OF_BATCHES = 32  # most batch sizes are multiples of it, few logging intervals are
 
 
@@ -402,8 +403,9 @@ class Shape:
         if self.roles != ["of_all"] or self.bar or self.leap != 1 or self.lines < RECURS:
             return
         measured = [
-            name for name, lines in self.names.items() if _RESULT.search(name) and lines >= _MOSTLY * self.lines
-        ]
+            name for name, lines in self.names.items()
+            if _RESULT.search(name) and name.lower() != self.key[1][0] and lines >= _MOSTLY * self.lines
+        ]  # fmt: skip
         validated = [name for name in measured if _VALIDATED.search(name)]
         if validated and len(validated) < len(measured) and self.rises[0] >= _MOSTLY * (self.lines - 1):
             self.roles[0] = "epoch"
@@ -474,6 +476,12 @@ class Shape:
         if self.bar or any(role in ("step", "batch") for role in self.roles) or self.leap < 2:
             return False
         return bool(_WITH_SHARE.search(self.example)) or self.leap % _OF_BATCHES == 0
+
+    @property
+    def may_count_epochs(self) -> bool:
+        """Whether `[3/10]`, the only count of its lines and without a name, may as well be of epochs as of steps."""
+        alone = self.roles == ["of_all"] and self.key[1] == ("/",) and not self.bar
+        return alone and self.leap == 1 and not self.falls[0] and (self._totals[0] or 0) <= _MOST_EPOCHS
 
     @property
     def counts_parts(self) -> bool:
