@@ -288,3 +288,19 @@ def test_failures_without_times_are_counted(tmp_path: Path, monkeypatch: pytest.
     drawn = json.loads(Path("f.json").read_text())
     assert "out of memory · 3" in json.dumps(drawn, ensure_ascii=False)
     assert "3 of 3 runs failed" in drawn["description"] and "No rate: the logs do not give" in drawn["description"]
+
+
+def test_curves_over_the_batch_are_named_by_the_settings_that_set_them_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one object for each sweep, which names the settings of all its runs once."""
+    monkeypatch.chdir(tmp_path)
+    Path("logs").mkdir()
+    for mode, step_ms in (("ddp", 20.0), ("fsdp", 30.0)):
+        runs = [{"batch_size_per_gpu": 8 * n, "avg_step_time_ms": step_ms * n**0.9} for n in (1, 2, 4)]
+        sweep = {"mode": mode, "model": "resnet50", "num_gpus": 2, "runs": runs}
+        Path(f"logs/{mode}.json").write_text(json.dumps(sweep))
+    assert invoke("ingest logs").exit_code == 0
+    assert invoke("plot batch_size_curve -o b.json").exit_code == 0
+    text = Path("b.json").read_text()
+    assert "strategy ddp" in text and "strategy fsdp" in text and "as run" not in text
