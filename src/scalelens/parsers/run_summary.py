@@ -100,12 +100,14 @@ def _lines_of_parts(text: bytes, name: str, parts: Sequence[Any]) -> list[dict[s
     whole, decoder = text.decode("utf-8", "replace"), json.JSONDecoder()
     opening = re.compile(rf"{json.dumps(name)}\s*:\s*\[").search(whole)
     place, found = opening.end() if opening else len(whole), list[dict[str, int]]()
+    before = counted = 0  # lines up to a place
     for part in parts:
         begin = whole.find("{", place)
         value, place = decoder.raw_decode(whole, begin) if begin >= 0 else (None, len(whole))
         if value != part:
             break
-        before = whole.count("\n", 0, begin)
+        before += whole.count("\n", counted, begin)
+        counted = begin
         found.append({key: before + line for key, line in _where(whole[begin:place].encode()).items()})
     return found + [{}] * (len(parts) - len(found))
 
