@@ -246,3 +246,27 @@ def test_the_first_rank_with_scores_counts(warehouse: Warehouse) -> None:
     assert [row["score"] for row in warehouse.ask("FROM accuracy_curve()")] == [0.1, 0.2, 0.3]
     warehouse.connection.execute("UPDATE steps SET accuracy = NULL WHERE coalesce(rank, 0) = 0")
     assert [row["score"] for row in warehouse.ask("FROM accuracy_curve()")] == [0.9] * 3
+
+
+def test_a_metric_of_a_validation_makes_the_other_one_that_of_the_training(tmp_path: Path) -> None:
+    """Keras prints both in one line: the higher accuracy of the training is not that of a validation."""
+    rows = "".join(f"{epoch},{1 / epoch},{0.2 * epoch},{0.1 * epoch}\n" for epoch in range(1, 5))
+    for header, found in (
+        ("epoch,loss,accuracy,val_accuracy", [("train", 0.8), ("validation", 0.4)]),
+        ("epoch,loss,accuracy,val_f1", [("validation", 0.8)]),
+        ("epoch,loss,f1,valid_acc", [("validation", 0.4)]),
+    ):
+        folder = tmp_path / header.replace(",", "_")
+        folder.mkdir()
+        (folder / "history.csv").write_text(f"{header}\n{rows}")
+        ingest([folder], folder / "w", jobs=1)
+        asked = "SELECT phase, max(score), max(epoch), max(step) FROM accuracy_curve() GROUP BY phase ORDER BY phase"
+        got = scalelens.connect(folder / "w").execute(asked).fetchall()
+        assert [(phase, pytest.approx(score)) for phase, score, _, _ in got] == found
+        assert {(epoch, step) for _, _, epoch, step in got} == {(4, None)}
+
+
+def test_an_accuracy_in_percent_is_not_taken_for_a_share(tmp_path: Path) -> None:
+    (tmp_path / "history.csv").write_text("epoch,loss,val_acc\n1,2.0,31.5\n2,1.0,52.5\n")
+    ingest([tmp_path / "history.csv"], tmp_path / "w", jobs=1)
+    assert scalelens.connect(tmp_path / "w").execute("FROM accuracy_curve()").fetchall() == []

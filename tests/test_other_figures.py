@@ -211,3 +211,96 @@ def test_a_distribution_is_offered_from_five_steps_on_without_the_warmup(
     named = str(invoke("plot scaling -o scaling.pdf").exception).rpartition("scalelens ")[2]
     assert named.startswith(offered)
     assert invoke(named).exit_code == 0
+
+
+def _training(settings: dict[str, object], step_s: float, steps: int = 12, **columns: float) -> str:
+    """A log of the vision runner."""
+    batch, devices = int(str(settings.get("batch", 64))), int(str(settings.get("devices", 4)))
+    facts = {"model": "resnet50", "precision": "bf16", "dataset": "imagenet", "nodes": 1, **settings}
+    run = {"event": "run", "framework": "pytorch", "micro_batch_size": batch, "global_batch_size": batch * devices,
+           "devices": devices, "devices_per_node": devices, "device_unit": "gpu", **facts}  # fmt: skip
+    events = [
+        {"event": "step", "phase": "train", "epoch": 0, "step": n, "step_s": step_s * (1 + n % 3 / 100),
+         "samples": batch * devices, "loss": 7.0 / n, **columns}
+        for n in range(1, steps + 1)
+    ]  # fmt: skip
+    return "".join(f":::SCALELENS {json.dumps({**event, 'rank': 0})}\n" for event in (run, *events))
+
+
+_OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+# Folders of one kind each, and the chart that answers what is asked of it.
+KINDS = {
+    "one run": ([_training({}, 0.3)], "batch_cdf"),
+    "repeats": ([_training({"seed": seed}, 0.3 + seed / 1000) for seed in range(3)], "batch_cdf"),
+    "unlike models": (
+        [_training({}, 0.3), _training({"model": "bert", "dataset": "wikipedia", "devices": 8}, 0.8)],
+        "throughput",
+    ),
+    "precisions": ([_training({"precision": kind}, s) for kind, s in (("bf16", 0.3), ("fp32", 0.9))], "throughput"),
+    "batches": ([_training({"batch": batch}, batch / 200) for batch in (32, 64, 128)], "batch_size_curve"),
+    "learning rates": ([_training({"learning_rate": rate}, 0.3) for rate in (0.1, 0.01, 0.001)], "accuracy"),
+    "failures": ([_OOM, f"starting\n{_OOM}"], "failures"),
+    "failures of short runs": ([_training({"batch": batch}, 0.3, 3) + _OOM for batch in (32, 64, 128)], "failures"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_folder_of_one_kind_gets_the_figure_that_answers_its_question(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs, chart = KINDS[kind]
+    monkeypatch.chdir(tmp_path)
+    Path("logs").mkdir()
+    for number, log in enumerate(logs):
+        Path(f"logs/run{number}.log").write_text(log)
+    assert invoke("ingest logs").exit_code == 0
+    said = invoke("plot -o figure.json")
+    assert said.exit_code == 0 and f"the chart is {chart};" in said.output
+
+
+def test_the_course_of_an_accuracy_goes_before_that_of_a_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{epoch},{1 / epoch},{epoch / 10}\n" for epoch in range(1, 9))
+    Path("history.csv").write_text(f"epoch,loss,val_accuracy\n{rows}")
+    assert invoke("ingest history.csv").exit_code == 0
+    assert "the chart is accuracy" in invoke("plot -o figure.json").output
+    assert "validation accuracy" in Path("figure.json").read_text()
+
+
+def test_power_of_several_runs_is_shown_as_their_energies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for run, watts in (("n1", 300), ("n2", 320)):
+        Path(run).mkdir()
+        rows = "".join(f"2025/03/04 10:00:{second:02}.000, 0, {watts} W\n" for second in range(30))
+        Path(f"{run}/power.csv").write_text(f"timestamp, index, power.draw [W]\n{rows}")
+    assert invoke("ingest n1").exit_code == 0
+    assert "the chart is power_over_time" in invoke("plot -o one.json").output
+    assert invoke("ingest n2").exit_code == 0
+    assert "the chart is energy" in invoke("plot -o both.json").output
+
+
+def test_failures_without_times_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for number in range(3):
+        Path(f"job{number}.log").write_text(f"job {number}\n{_OOM}")
+    assert invoke("ingest .").exit_code == 0
+    assert invoke("plot failures -o f.json").exit_code == 0
+    drawn = json.loads(Path("f.json").read_text())
+    assert "out of memory · 3" in json.dumps(drawn, ensure_ascii=False)
+    assert "3 of 3 runs failed" in drawn["description"] and "No rate: the logs do not give" in drawn["description"]
+
+
+def test_curves_over_the_batch_are_named_by_the_settings_that_set_them_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one object for each sweep, which names the settings of all its runs once."""
+    monkeypatch.chdir(tmp_path)
+    Path("logs").mkdir()
+    for mode, step_ms in (("ddp", 20.0), ("fsdp", 30.0)):
+        runs = [{"batch_size_per_gpu": 8 * n, "avg_step_time_ms": step_ms * n**0.9} for n in (1, 2, 4)]
+        sweep = {"mode": mode, "model": "resnet50", "num_gpus": 2, "runs": runs}
+        Path(f"logs/{mode}.json").write_text(json.dumps(sweep))
+    assert invoke("ingest logs").exit_code == 0
+    assert invoke("plot batch_size_curve -o b.json").exit_code == 0
+    text = Path("b.json").read_text()
+    assert "strategy ddp" in text and "strategy fsdp" in text and "as run" not in text

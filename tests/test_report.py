@@ -84,7 +84,7 @@ def test_each_finding_names_its_sql_its_files_and_its_rows(content: Content) -> 
     found = [article for article in content.articles if article.sentences]
     assert {article.question for article in found} >= {
         "How well does the training scale?",
-        "How long does a step take?",
+        "How fast is each run?",
     }
     for article in found:
         assert article.table.sql and article.table.blocks and article.n_inputs

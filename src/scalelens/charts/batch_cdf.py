@@ -7,7 +7,8 @@ Encodings:
     x        time of a step in seconds, up to the 95th percentile of the slowest run where a tail would press the body
              of the distribution into a quarter of the width; logarithmic if what is shown spans a factor of ten.
              `--xlim 0.2:0.4` shows another part, `--log x` the whole.  Relative to the median of its run if the
-             medians differ by a factor of ten, which would hide everything else
+             medians differ by a factor of ten, which would hide everything else, or the models do, whose steps are
+             not the same work
     y        share of the steps in percent
     curve    a run, by color, shape and dash; named by what sets the runs apart, and by its median if x is relative
     point    the median, where the curve reaches one half
@@ -66,7 +67,8 @@ def draw(
     room = style.legend_room(page)
     labels = run_labels.labels(known, room)
     medians_s = _medians_s(known)
-    is_relative = max(medians_s.values()) > _RELATIVE_FROM * min(medians_s.values())
+    models = known["model"].n_unique() if "model" in known.columns else 1
+    is_relative = models > 1 or max(medians_s.values()) > _RELATIVE_FROM * min(medians_s.values())
     if is_relative:
         at = {run: f" · {words.short_number(median_s)} s" for run, median_s in medians_s.items()}
         labels = run_labels.labels(known, room - max(map(words.text_width, at.values())))
@@ -276,6 +278,9 @@ def _about_elbows(known: pl.DataFrame) -> list[str]:
     if "note" in known.columns:
         runs = known.filter(pl.col("note").is_not_null()).unique("run_id")
         reasons = Counter(_REASONS.get(why := reason.partition(":")[0], why) for reason in runs["note"])
-        counts = [f"{words.counted([count], 'run')} ({reason})" for reason, count in sorted(reasons.items())]
-        lines += [f"Without an elbow: {', '.join(counts)}."] if counts else []
+        if len(reasons) == 1 and runs.height == known["run_id"].n_unique():
+            lines.append(f"No elbow: {next(iter(reasons))}.")
+        elif reasons:
+            counts = [f"{words.counted([count], 'run')} ({reason})" for reason, count in sorted(reasons.items())]
+            lines.append(f"Without an elbow: {', '.join(counts)}.")
     return lines

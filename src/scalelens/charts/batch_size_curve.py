@@ -42,7 +42,9 @@ def draw(
             "no two runs differ only in their batch size", "see what there is: scalelens query runs_overview"
         )
     points: list[Row] = rows.sort("series", "batch_per_device").to_dicts()
-    shared = naming.name_by_facts(points, _SERIES_FACTS, room=style.legend_room(page))
+    for point in points:
+        point["settings"] = naming.plain(point["settings"]) if point.get("settings") else None
+    shared = naming.name_by_facts(points, _SERIES_FACTS, ("settings",), style.legend_room(page))
     caption = [shared, *_caption(points, parameters or {}), exclusions.sentence(left_out)]
     facets.take_from_labels(points, page.facet)
     looks = style.looks(sorted({point["label"] for point in points}, key=words.natural), page)

@@ -33,7 +33,9 @@ _SCOPES = {"gpu": "GPUs", "gcd": "GCDs", "ipu": "IPUs", "hpu": "HPUs", "oam": "O
            "node_dc": "nodes", "job": "job", "job step": "job step"}  # fmt: skip
 _UNSTATED = "scope not stated"
 # Formats of no tool, as a paper would say it; the others have the name of their tool.
-_SOURCES = {"energy_table": "tables of energy", "power_csv": "tables of power", "power_lines": "lines of power"}
+_SOURCES = {"energy_table": "tables of energy", "power_csv": "tables of power", "power_lines": "lines of power",
+            "jpwr_energy": "jpwr's energies", "jpwr_hdf5": "jpwr in HDF5",
+            "nvidia_smi_query": "nvidia-smi"}  # fmt: skip
 _UNITS = ((3.6e9, "MWh"), (3.6e6, "kWh"), (3600.0, "Wh"))
 _SMALLEST = (1.0, "J")
 

@@ -3,7 +3,8 @@
 Shows: what keeps failing, with intervals, and which nodes fail more often than chance explains.
 Query: failures
 Encodings:
-    x        failures in 1,000 node-hours, with the 95 % interval of the count, logarithmic
+    x        failures in 1,000 node-hours, with the 95 % interval of the count, logarithmic; how many runs
+             ended by a cause, where the logs give no times or nodes of those that failed
     y        a cause, or a node: those that fail more than chance come first; the label is the number of failures
     color    a cause, a node that fails more than chance or is confounded with others, an ordinary node
     panel    above causes, below nodes
@@ -34,6 +35,8 @@ _ACCUSED = ("failing", "confounded")
 _INTERVAL = style.IntervalLook("95 % interval of the count", [1, 0], 1, 0)
 _MOST_NODES = 12
 _ROW = 9.0  # points
+_BAND, _PALE = 9.5, "#a6cee3"  # of a bar: its height with its gap; light, because text is written on it
+_NO_RATES = "No rate: the logs do not give the times and nodes of the runs that failed."
 _NAMES = 0.32  # share of the panel that names take
 
 
@@ -43,7 +46,7 @@ def draw(
     parameters: Mapping[str, str] | None = None,
     page: Page = SINGLE,
 ) -> Any:
-    """The figure of the rows of `failures`.  Raises UserError if no run failed, or no time of runs is known."""
+    """The figure of the rows of `failures`.  Raises UserError if no run failed."""
     known = rows.filter(pl.col("failures_per_1000_node_h") > 0)
     causes: list[Row] = (
         known.filter(pl.col("part") == "cause")
@@ -51,10 +54,7 @@ def draw(
         .to_dicts()
     )
     if not causes:
-        raise UserError(
-            "there are no failures to draw: no failed run has a known time and known nodes",
-            "see how runs ended: scalelens query runs_overview",
-        )
+        return _counted(rows, page)
     nodes = sorted(known.filter(pl.col("part") == "node").to_dicts(), key=_order)[:_MOST_NODES]
     room = _NAMES * (page.points - 2 * style.MARGIN - style.Y_AXIS) - 4
     for group in (causes, nodes):
@@ -69,6 +69,31 @@ def draw(
         _INTERVAL,
     ]
     return style.figure(grid, legend, _caption(rows, nodes), page)
+
+
+def _counted(rows: pl.DataFrame, page: Page) -> Any:
+    """Bars of how many runs each cause ended, which is known without times and nodes."""
+    causes = rows.filter(pl.col("part") == "cause").sort("failures", "what", descending=[True, False]).to_dicts()
+    if not causes:
+        raise UserError("there are no failures to draw", "see how runs ended: scalelens query runs_overview")
+    room = page.points - 2 * style.MARGIN - style.Y_AXIS - style.STROKES - 6
+    bars = [
+        {"place": place, "failures": cause["failures"],
+         "text": words.shorten(f"{cause['what']} · {cause['failures']}", room)}
+        for place, cause in enumerate(causes)
+    ]  # fmt: skip
+    most = max(bar["failures"] for bar in bars)
+    step = max(1, round(most / 4))
+    axis = alt.Axis(values=list(range(0, most + 1, step)), **axes.labels(most))
+    x = alt.X("failures:Q", title="runs that ended so", scale=alt.Scale(domainMin=0, nice=False), axis=axis)
+    y = alt.Y(
+        "place:O", title="causes" if len(bars) > 2 else None, axis=alt.Axis(labels=False, ticks=False, domain=False)
+    )
+    chart = alt.Chart(style.values(bars))
+    bar = chart.mark_bar(height={"band": 0.85}, color=_PALE).encode(x, y, tooltip=["text:N", "failures:Q"])
+    text = chart.mark_text(align="left", baseline="middle", dx=2).encode(y=y, x=alt.value(0), text="text:N")
+    panel = style.Panel(alt.layer(bar, text), height=_BAND * len(bars))
+    return style.figure([[panel]], [], [*_caption(rows, []), _NO_RATES], page)
 
 
 def _order(point: Row) -> tuple[bool, float, int, str]:

@@ -23,9 +23,13 @@ _TEXT_START = 2  # points from the left edge of a bar
 def tells_more(points: Sequence[Row]) -> bool:
     """Whether bars with names tell the runs apart better than points over devices.
 
-    They do on one number of devices, and where most points have the look and the size of another, and other rates.
+    They do on one number of devices, where no two sizes are of one series, and where most points have the look and the
+    size of another, and other rates.
     """
-    if len({point["devices"] for point in points}) == 1:
+    sizes: dict[tuple[object, object], set[object]] = {}
+    for point in points:
+        sizes.setdefault((point["model"], point["label"]), set()).add(point["devices"])
+    if len({point["devices"] for point in points}) == 1 or all(len(of_series) == 1 for of_series in sizes.values()):
         return True
     alike: dict[tuple[object, ...], list[float]] = {}
     for point in points:

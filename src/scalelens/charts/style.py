@@ -27,6 +27,7 @@ _X_AXIS = 26  # height below a panel of its x axis
 _CAPTION_SHARE = 0.35  # of the panels' height, so that the caption takes at most a quarter of the figure
 STROKES = 2  # width of the strokes on a panel's edges
 _LINE = 8.5  # height of a line of small text
+_LEAST_CAPTION = 4 * _LINE  # of a figure of a few bars
 
 # The colors of Okabe and Ito, without the yellow, which is hard to see on white paper.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -180,7 +181,7 @@ def figure(
         sized = [panel.chart.properties(width=inner / columns, height=panel.height or usual) for panel in row]
         parts.append(alt.hconcat(*sized, spacing=GAP))
     heights = [max(panel.height or usual for panel in row) + _X_AXIS for row in grid]
-    shown = _as_short_as(caption, sum(heights) * _CAPTION_SHARE, room) if page.has_caption else ""
+    shown = _as_short_as(caption, max(sum(heights) * _CAPTION_SHARE, _LEAST_CAPTION), room) if page.has_caption else ""
     parts.append(_lines_of_text(shown, room, GRAY, SMALL))
     return alt.vconcat(*parts, spacing=6, description=" ".join(caption)).configure(**_CONFIG)
 

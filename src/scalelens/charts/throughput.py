@@ -13,7 +13,7 @@ Encodings:
     caption  what the series share, runs, records, what the rates hold, what was left out
     unit     devices as the logs count them; --unit gpu adds the two GCDs of a module
              those of different series that would overlap stand beside each other
-    bar      a run with its name, the fastest first, where all runs had the same number of devices, or where only their
+    bar      a run with its name, the fastest first, where no series has two numbers of devices, or where only their
              names tell most of them apart, or where no log states the devices; of more than 48 runs on one number
              of devices, those whose names differ only in what matters least (a seed, a date) share a bar
     --mark bar  the rate of all devices of a run, bars of the series side by side at each number of devices, a panel

@@ -1,5 +1,6 @@
 """Draw a chart for a paper."""
 
+import contextlib
 import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -126,18 +127,30 @@ def _asked(name: str | None, sql: str | None, output: Path | None) -> tuple[str,
 
 def _first_shown(warehouse: Path, folders: tuple[Path, ...]) -> tuple[str, list[str]]:
     """The chart of scaling if it can be drawn, else the first chart that these logs can show; and its parameters."""
-    from scalelens.report import other_figures, plotting
+    from scalelens.report import plotting
 
+    name, parameters = _SERIES, list[str]()
     try:
-        plotting.plot(warehouse, _SERIES, None, {}, {}, folders)
-        name, parameters = _SERIES, list[str]()
-    except UserError:
-        verb, name, *further = [*shlex.split(other_figures.shown_by(warehouse, _SERIES)), "", ""]
-        if verb != "plot":
-            raise
-        parameters = [word for word in further if "=" in word]
+        plotting.plot(warehouse, name, None, {}, {}, folders)
+    except UserError as refusal:
+        name, parameters = _other_shown(warehouse, folders, refusal)
     errors.print(f"the chart is {name}; list the others with: scalelens charts", markup=False)
     return name, parameters
+
+
+def _other_shown(warehouse: Path, folders: tuple[Path, ...], refusal: UserError) -> tuple[str, list[str]]:
+    """The first chart but that of scaling that can be drawn.  Raises the `refusal` of that one where there is none."""
+    from scalelens.report import other_figures, plotting
+
+    for command in other_figures.shown_by(warehouse, _SERIES):
+        verb, name, *further = shlex.split(command)
+        parameters = [word for word in further if "=" in word]
+        if verb != "plot":
+            break
+        with contextlib.suppress(UserError):
+            plotting.plot(warehouse, name, None, pairs(parameters), {}, folders)
+            return name, parameters
+    raise refusal
 
 
 def _marks(mark: str, x: str | None, y: str | None, color: str) -> "Marks":

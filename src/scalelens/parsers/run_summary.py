@@ -1,4 +1,4 @@
-"""One JSON object that sums up one run.
+"""One JSON object that sums up one run, or the runs of a sweep.
 
 Tool: any benchmark that writes its result so; pytorch-ddp-scaling-benchmark among them
 Versions: an object with a number of devices (world_size, num_gpus, ...) and a mean or median time per step with its unit
@@ -12,12 +12,15 @@ is next to the mean alone.  Settings become params; all other numbers are metric
 Of two names for one thing neither is read.  A rate that does not fit the batch and the mean time is a problem, and not the
 rate of the run: it may be of one device, of other steps, or wrong.
 
+Where the times are not at the top but in the objects of one list, each of these is a run, with what stands at the top.
+
 Samples:
     {"world_size": 8, "model": "resnet50", "batch_size_per_gpu": 64, "timed_steps": 400, "mean_step_sec": 0.2512, "p50_step_sec": 0.2498, "per_rank": [{"rank": 0, "mean_step_sec": 0.2511}]}
+    {"mode": "ddp", "num_gpus": 2, "sweep": [{"batch_size_per_gpu": 8, "avg_step_time_ms": 17.4}, {"batch_size_per_gpu": 16, "avg_step_time_ms": 24.2}]}
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scalelens.parsing import lazy_re as re
@@ -29,7 +32,7 @@ from scalelens.tabular.column_names import metric_unit, read_name
 from scalelens.tabular.role_table import ROLE, UNITS_OF_KIND
 from scalelens.tabular.runs import RUN_SETTINGS
 
-VERSION = 2
+VERSION = 3
 LAST = True  # any other format comes first
 
 _KINDS = {"mean": "run_mean", "avg": "run_mean", "average": "run_mean", "median": "run_median", "p50": "run_median"}
@@ -37,6 +40,7 @@ _STATISTIC = re.compile(rf"(?:^|(?<=_))({'|'.join(_KINDS)})(?:_|$)", re.IGNORECA
 _COUNTS = ("timed_steps", "bench_steps", "measured_steps", "n_steps", "num_steps", "steps", "timed_iters", "num_iters")
 _LIMIT = 4 << 20
 _LONGEST = 200  # characters of a fact
+_MOST_RUNS = 1000  # of a sweep
 _TOLERANCE = 0.1  # a mean of rates is not quite the rate of the mean
 
 
@@ -56,21 +60,66 @@ def read(source: Source, rows: Rows) -> str | None:
     except (ValueError, RecursionError) as error:
         rows.problem(getattr(error, "lineno", None), "the summary is cut, or its JSON is damaged")
         return None
-    if (
-        not isinstance(summary, dict)
-        or not any(read_name(key).role == "devices" for key in summary)
-        or not _statistics(summary)
-    ):
+    runs = _runs_in(summary, text) if isinstance(summary, dict) else []
+    if not any(read_name(key).role == "devices" for run, _ in runs for key in run):
         return "a JSON object without a number of devices and a mean or median time per step at its top"
+    for number_of_run, (run, lines) in enumerate(runs):
+        if number_of_run:
+            rows.new_part()
+        _write_run(run, rows, lines)
+    return None
+
+
+def _runs_in(summary: Mapping[str, Any], text: bytes) -> list[tuple[Mapping[str, Any], Mapping[str, int]]]:
+    """What the object says of each run, with the lines of its keys; empty where no time of a step is known."""
     lines = _where(text)
-    _settings(summary, rows, lines)
-    _contradictions(summary, rows, lines)
-    _times(summary, rows, lines, None)
-    for parts in summary.values():
+    if _statistics(summary):
+        return [(summary, lines)]
+    sweeps = [(name, parts) for name, parts in summary.items() if _is_sweep(parts)]
+    if len(sweeps) != 1:
+        return []
+    name, parts = sweeps[0]
+    shared = {key: value for key, value in summary.items() if not isinstance(value, list | dict)}
+    return [
+        (shared | part, {**lines, **own}) for part, own in zip(parts, _lines_of_parts(text, name, parts), strict=True)
+    ]
+
+
+def _is_sweep(parts: Any) -> bool:
+    """Whether these are runs, each with what it was tried with."""
+    return (
+        isinstance(parts, list)
+        and 0 < len(parts) <= _MOST_RUNS
+        and all(isinstance(part, dict) and "rank" not in part for part in parts)
+        and any(_statistics(part) for part in parts)
+    )
+
+
+def _lines_of_parts(text: bytes, name: str, parts: Sequence[Any]) -> list[dict[str, int]]:
+    """Lines of the keys of each object of a list; empty from where they cannot be told."""
+    whole, decoder = text.decode("utf-8", "replace"), json.JSONDecoder()
+    opening = re.compile(rf"{json.dumps(name)}\s*:\s*\[").search(whole)
+    place, found = opening.end() if opening else len(whole), list[dict[str, int]]()
+    before = counted = 0  # lines up to a place
+    for part in parts:
+        begin = whole.find("{", place)
+        value, place = decoder.raw_decode(whole, begin) if begin >= 0 else (None, len(whole))
+        if value != part:
+            break
+        before += whole.count("\n", counted, begin)
+        counted = begin
+        found.append({key: before + line for key, line in _where(whole[begin:place].encode()).items()})
+    return found + [{}] * (len(parts) - len(found))
+
+
+def _write_run(run: Mapping[str, Any], rows: Rows, lines: Mapping[str, int]) -> None:
+    _settings(run, rows, lines)
+    _contradictions(run, rows, lines)
+    _times(run, rows, lines, None)
+    for parts in run.values():
         if _is_ranks(parts):
             for part in parts:
                 _times(part, rows, lines, part["rank"])
-    return None
 
 
 def _statistic(name: str) -> tuple[str, float] | None:

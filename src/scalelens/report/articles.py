@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scalelens.database.texts import sql_text
 from scalelens.errors import UserError
-from scalelens.report import rendering
+from scalelens.report import other_figures, rendering
 from scalelens.report.asking import Asking, ReportTable
+from scalelens.report.findings.step_times import PLACE as PLACE_OF_STEPS
 from scalelens.report.plotting import draw
 from scalelens.report.text.sentences import FindingSentence
 
@@ -60,18 +61,36 @@ class Article(NamedTuple):
 
 
 def headline_of(asking: Asking, modules: Modules, rows: Mapping[str, "pl.DataFrame"]) -> tuple[str, _Chart | None]:
-    """The first answer whose own chart can be drawn, else one of its other charts: its finding, in two widths."""
+    """The first answer whose own chart can be drawn, else one of its other charts: its finding, in two widths.
+
+    How long a step takes is answered by the chart that `plot` draws without a name.
+    """
     found = [(name, module) for name, module in modules if hasattr(module, "CHARTS")]
     found = [(name, module) for name, module in found if module.sentences(rows[name], asking.names)]
     of_their_own = [(name, module, _charts_of(module, rows[name])[:1]) for name, module in found]
     others = [(name, module, _charts_of(module, rows[name])[1:]) for name, module in found]
-    for name, module, charts in (*of_their_own, *others):
+    before = [entry for entry in of_their_own if entry[1].PLACE < PLACE_OF_STEPS]
+    plotted = _plotted(asking, found) if len(before) < len(of_their_own) else []
+    for name, module, charts in (*before, *plotted, *of_their_own[len(before) :], *others):
         narrow = _first_chart(asking, module, charts, rows[name], _HEADLINE[1])
         if narrow.svg:
             asking.drawn.clear()
             wide = _first_chart(asking, module, charts, rows[name], _HEADLINE[0])
             return name, wide._replace(narrow=narrow.svg)
     return "", None
+
+
+def _plotted(asking: Asking, found: Modules) -> list[tuple[str, ModuleType, tuple[str, ...]]]:
+    """The charts that `plot` would try, each with the first finding that has it, where any has the first of them."""
+    chosen: list[tuple[str, ModuleType, tuple[str, ...]]] = []
+    for command in other_figures.shown_by(asking.session, "scaling"):
+        verb, chart_name, *further = shlex.split(command)
+        spec = " ".join([chart_name, *(word for word in further if "=" in word)])
+        owner = next(((name, module) for name, module in found if spec in module.CHARTS), None)
+        if verb != "plot" or owner is None:
+            break
+        chosen.append((owner[0], owner[1], (spec,)))
+    return chosen
 
 
 def in_order(articles: list[Article]) -> list[Article]:

@@ -2,16 +2,18 @@
 
 from pathlib import Path
 
+from scalelens.charts.run_rates import MOST_RUNS
 from scalelens.charts.style import MOST_SERIES
 from scalelens.charts.temporal_breakdown import MOST_RANKS
 from scalelens.question.question import Question, call
 from scalelens.question.run_names import RUN_NAMES, in_command
-from scalelens.question.session import ask
+from scalelens.question.session import Session, ask
 from scalelens.report.findings.step_times import FEWEST_TIMES
 
 # How names of accuracies and losses begin, or go on after a sign: Top1_val, train/loss.
 _SCORE = r"(?i)^([\w/. -]*[^a-z])?(acc|top.?1|prec.?1|map|bleu|dice|iou|loss)[\w/. -]*$"
 _FEWEST_RECORDS = 3  # of a run, as two of them may be warm-up
+_FEWEST_BATCHES = 3  # of a curve over the batch
 # Scores of MLPerf whose time is known, two of one run; for these benchmarks the score is an accuracy (accuracy_curve).
 _EVALUATED = (
     "SELECT '' FROM metrics JOIN runs USING (run_id) WHERE metrics.name = 'eval_accuracy' AND coalesce(model, '') {} "
@@ -20,20 +22,51 @@ _EVALUATED = (
 )
 _SELECTED = "$selected"  # in conditions: that a run is one of those that the user chose
 _LARGEST_RUN = "{} GROUP BY run_id ORDER BY count(*) DESC, run_id LIMIT 1"  # with the most rows of a table, or sensors
+_TIMED = "SELECT run_id FROM steps WHERE phase = 'train' AND step_s > 0"
+# In how many ways the runs with times of steps were made: where there are several, a step is not the same work in each,
+# or was meant to be faster in one.
+_SETTINGS = (
+    "(SELECT count(DISTINCT settings) FROM ("
+    "SELECT string_agg(setting || ' ' || value, ', ' ORDER BY setting) AS settings "
+    f"FROM configuration() WHERE class = 'performance' AND run_id IN ({_TIMED}) GROUP BY run_id))"
+)
+_RATES = (
+    "SELECT '' FROM steps JOIN runs USING (run_id) WHERE phase = 'train' AND devices > 0 "
+    "AND (samples_per_s > 0 OR step_s > 0 AND coalesce(samples, tokens) > 0) "
+    f"HAVING count(DISTINCT run_id) > 1 AND count(*) >= {_FEWEST_RECORDS} * count(DISTINCT run_id)"
+)
+_FEW_TIMES = f"(SELECT coalesce(max(n_steps), 0) < {FEWEST_TIMES} FROM kept_times())"
 # A command, and the rows that it needs: the first with a row is named.  {} is what the row says, {run} the run whose id
 # it says.
 _SHOWN_BY = (
+    (
+        "plot accuracy score_name=loss -o accuracy.pdf",  # of a search for a learning rate, which changes no speed
+        "SELECT '' FROM configuration() WHERE setting = 'learning_rate' AND run_id IN (SELECT run_id FROM steps "
+        "WHERE phase = 'train' AND loss IS NOT NULL "
+        f"GROUP BY run_id HAVING count(DISTINCT coalesce(step, epoch, line)) >= {_FEWEST_RECORDS}) "
+        f"HAVING count(DISTINCT value) > 1 AND {_SETTINGS} <= 1",
+    ),
+    (
+        "plot batch_size_curve -o batch_size_curve.pdf",
+        f"SELECT '' FROM batch_size_curve() HAVING count(*) >= {_FEWEST_BATCHES} AND count(DISTINCT series) = 1 "
+        f"AND NOT {_FEW_TIMES} "
+        f"AND sum(n_runs) = (SELECT count(DISTINCT run_id) FROM ({_TIMED}))",
+    ),
+    (
+        "plot throughput -o throughput.pdf",
+        f"{_RATES} AND count(DISTINCT run_id) = (SELECT count(DISTINCT run_id) FROM ({_TIMED})) "
+        f"AND count(DISTINCT run_id) <= {MOST_RUNS} AND {_SETTINGS} > 1 AND NOT {_FEW_TIMES}",
+    ),
     (
         "plot batch_cdf -o batch_cdf.pdf",
         "SELECT '' FROM kept_times() WHERE reason IS NULL "
         f"HAVING max(n_steps) FILTER (label = 'single steps') >= {FEWEST_TIMES} AND count(*) <= {MOST_SERIES}",
     ),
     (
-        "plot throughput -o throughput.pdf",
-        "SELECT '' FROM steps JOIN runs USING (run_id) WHERE phase = 'train' AND devices > 0 "
-        "AND (samples_per_s > 0 OR step_s > 0 AND coalesce(samples, tokens) > 0) "
-        f"HAVING count(DISTINCT run_id) > 1 AND count(*) >= {_FEWEST_RECORDS} * count(DISTINCT run_id)",
+        "plot failures -o failures.pdf",
+        f"SELECT '' FROM failures() WHERE part = 'cause' HAVING count(*) > 0 AND {_FEW_TIMES}",
     ),
+    ("plot throughput -o throughput.pdf", _RATES),
     (
         "plot time_to_train -o time_to_train.pdf",
         "SELECT '' FROM phases JOIN runs USING (run_id) WHERE phase = 'run' AND span_s > 0 AND devices > 0 "
@@ -44,6 +77,10 @@ _SHOWN_BY = (
     (
         'plot step_times runs="{run}" -o step_times.pdf',
         _LARGEST_RUN.format(f"SELECT run_id FROM steps WHERE phase = 'train' AND step_s > 0 AND {_SELECTED}"),
+    ),
+    (
+        "plot accuracy -o accuracy.pdf",
+        "SELECT '' FROM accuracy_curve() GROUP BY run_id, phase HAVING count(*) > 1 LIMIT 1",
     ),
     (
         "plot accuracy score_name=loss -o accuracy.pdf",
@@ -66,6 +103,11 @@ _SHOWN_BY = (
         _LARGEST_RUN.format(f"SELECT run_id FROM events WHERE category = 'kernel' AND {_SELECTED}"),
     ),
     (
+        "plot energy -o energy.pdf",  # of several runs; the power of one alone is a course
+        "SELECT '' FROM energy_reconciled() WHERE energy_j > 0 AND part_of IS NULL "
+        "HAVING count(*) > 1 AND count(*) = count(DISTINCT run_id)",
+    ),
+    (
         'plot power_over_time runs="{run}" -o power_over_time.pdf',
         _LARGEST_RUN.format(
             "SELECT run_id FROM (SELECT run_id, node, device, scope FROM power "
@@ -82,12 +124,12 @@ _SHOWN_BY = (
 
 def remedy(root: Path, refused: str, runs: str = "") -> str:
     """Advice that names what shows the warehouse, other than the chart that was `refused`; empty if nothing does."""
-    command = shown_by(root, refused, runs)
-    return f"what these logs can show: scalelens {command}" if command else ""
+    commands = shown_by(root, refused, runs)
+    return f"what these logs can show: scalelens {commands[0]}" if commands else ""
 
 
-def shown_by(root: Path, refused: str, runs: str = "") -> str:
-    """A command that shows what the warehouse holds, other than the chart that was `refused`; empty if none does.
+def shown_by(asked: Path | Session, refused: str, runs: str = "") -> list[str]:
+    """Commands that show what was asked, other than the chart that was `refused`: the most telling first.
 
     Where `runs` were selected, a command that draws one run names one of these.
     """
@@ -99,10 +141,12 @@ def shown_by(root: Path, refused: str, runs: str = "") -> str:
     selected = f"run_id IN (FROM {call('selected_runs', {'runs': runs})})"
     of_runs = [rows.replace(_SELECTED, selected if runs.strip() else "true") for _, rows in offered]
     statement = "SELECT " + ", ".join(f"({rows})" for rows in of_runs)
-    answer = ask(root, Question(sql=statement), also=RUN_NAMES)
+    question = Question(sql=statement)
+    answer = asked.ask(question) if isinstance(asked, Session) else ask(asked, question, also=RUN_NAMES)
     (found,) = answer.frame.rows()
-    for (command, _), value in zip(offered, found, strict=True):
-        if value is not None:
-            run = in_command(answer.run_names, value) if "{run}" in command else ""
-            return command.format(value, run=run)
-    return ""
+    commands = [
+        command.format(value, run=in_command(answer.run_names, value) if "{run}" in command else "")
+        for (command, _), value in zip(offered, found, strict=True)
+        if value is not None
+    ]
+    return list(dict.fromkeys(commands))

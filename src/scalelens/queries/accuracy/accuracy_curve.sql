@@ -10,6 +10,9 @@
 --   says which.
 --
 -- Assumptions: MLPerf's eval_accuracy is an accuracy for its benchmarks resnet and bert; for others it may be a loss.
+--   A metric `val_accuracy`, `valid_acc` or the like is the accuracy of a validation if all its values are from 0 to 1; a
+--   metric `accuracy` next to it is that of the training, else that of a validation.  What MLPerf's rules make a log
+--   say counts more than what its program says as well.
 --   A validation that names an epoch took place at its end.
 --
 -- Limits: A sum of steps leaves out start-up, validation and checkpoints.  Time spent on work that a restart repeated
@@ -53,21 +56,46 @@ validations AS (
     FROM scored WHERE phase = 'validation'
     GROUP BY run_id, attempt, phase, epoch, CASE WHEN epoch IS NULL THEN concat(file_id, line) END),
 evaluations AS (SELECT run_id, file_id, line, epoch, step, ts FROM phases WHERE phase = 'evaluation'),
--- A metric has neither an epoch nor a time: it takes those of the nearest evaluation in the same file.
+-- Metrics that are scores.
+names_of_metrics AS (
+    SELECT m.run_id, m.name, regexp_matches(m.name, '(?i)^val(id|idation)?[_/ .-]acc(uracy)?$') AS names_validation
+    FROM metrics AS m JOIN runs AS r USING (run_id)
+    WHERE m.run_id IN (FROM selected_runs(runs := runs))
+        AND (m.name = score_name OR (score_name = 'accuracy' AND (names_validation
+            OR (m.name = 'eval_accuracy' AND r.model IN ('resnet', 'bert')))))
+    GROUP BY m.run_id, m.name
+    HAVING m.name = score_name OR NOT names_validation OR (min(m.value) >= 0 AND max(m.value) <= 1
+        AND m.run_id NOT IN (SELECT run_id FROM scored WHERE phase = 'validation'))),
+scores_of_metrics AS (
+    SELECT run_id, name,
+        CASE WHEN score_name <> 'accuracy' THEN NULL
+            WHEN name = 'accuracy' AND bool_or(names_validation) OVER of_run THEN 'train'
+            ELSE 'validation' END AS phase
+    FROM names_of_metrics
+    WINDOW of_run AS (PARTITION BY run_id)
+    QUALIFY NOT names_validation OR (NOT bool_or(name = 'eval_accuracy') OVER of_run
+        AND name = max(name) FILTER (names_validation) OVER of_run)),
+-- A metric has neither an epoch nor a time: it takes those of the nearest evaluation in the same file.  In a table of
+-- epochs its step is the epoch of its row.
+epochs_of_lines AS (
+    SELECT file_id, line, epoch FROM steps
+    WHERE step IS NULL AND epoch IS NOT NULL AND run_id IN (FROM selected_runs(runs := runs)) GROUP BY ALL),
 of_metrics AS (
     SELECT m.run_id, m.file_id, m.line, m.attempt,
-        CASE WHEN score_name = 'accuracy' THEN 'validation' END AS phase, m.value AS score, m.step AS metric_step,
+        c.phase, m.value AS score, l.epoch AS epoch,
+        CASE WHEN l.epoch IS NULL THEN m.step END AS metric_step,
         arg_min({'epoch': e.epoch, 'step': e.step, 'ts': e.ts}, abs(e.line - m.line)) AS evaluation
-    FROM metrics AS m JOIN runs AS r USING (run_id)
+    FROM metrics AS m JOIN scores_of_metrics AS c ON c.run_id = m.run_id AND c.name = m.name
+    LEFT JOIN epochs_of_lines AS l ON l.file_id = m.file_id AND l.line = m.line AND l.epoch = m.step
     LEFT JOIN evaluations AS e ON e.run_id = m.run_id AND e.file_id = m.file_id AND abs(e.line - m.line) <= 3
-    WHERE m.run_id IN (FROM selected_runs(runs := runs)) AND coalesce(m.rank, 0) = 0
-        AND (m.name = score_name OR (score_name = 'accuracy' AND m.name = 'eval_accuracy' AND r.model IN ('resnet', 'bert')))
+    WHERE coalesce(m.rank, 0) = 0
     GROUP BY ALL),
 points AS (
     SELECT run_id, file_id, line, attempt, phase, epoch, step, ts, score, 1 AS n_records FROM scored WHERE phase = 'train'
     UNION ALL BY NAME FROM validations
     UNION ALL BY NAME
-    SELECT run_id, file_id, line, attempt, phase, evaluation.epoch AS epoch, coalesce(metric_step, evaluation.step) AS step,
+    SELECT run_id, file_id, line, attempt, phase, coalesce(epoch, evaluation.epoch) AS epoch,
+        coalesce(metric_step, evaluation.step) AS step,
         evaluation.ts AS ts, score, 1 AS n_records
     FROM of_metrics),
 starts AS (

@@ -41,6 +41,7 @@
 --   knee                    DOUBLE samples      batch of a device at the knee of the series
 --   reason                  VARCHAR             why the series has no knee
 --   run_ids                 VARCHAR[]           runs
+--   settings                VARCHAR             further settings in which the series differ; NULL where there are none
 WITH
 measured AS (
     SELECT *, global_batch_size / devices AS batch_per_device,
@@ -65,13 +66,22 @@ after_each AS (
 knees AS (
     SELECT *, min(batch_per_device) FILTER (WHERE n_sizes >= 3 AND largest_gain_after < least_gain)
         OVER (PARTITION BY series) AS knee
-    FROM after_each)
+    FROM after_each),
+-- Settings of all series, which tell none apart.
+shared AS (
+    SELECT list(setting) AS of_all
+    FROM (
+        SELECT setting FROM (SELECT DISTINCT series, unnest(others) AS setting FROM knees WHERE n_sizes > 1)
+        GROUP BY setting HAVING count(*) = (SELECT count(DISTINCT series) FROM knees WHERE n_sizes > 1)))
 SELECT series, system, model, k.precision, device_model, devices, batch_per_device, n_runs, step_s, samples_per_s,
     samples_per_s / devices AS device_samples_per_s, gain_of_doubling,
     coalesce(batch_per_device = knee, false) AS is_knee, knee,
     CASE WHEN n_sizes < 3 THEN format('{} sizes are too few: a bend needs three', n_sizes)
         WHEN knee IS NULL
             THEN format('throughput still grows by {:.0f} % per doubling at the largest batch', 100 * last_gain) END AS reason,
-    run_ids
-FROM knees AS k WHERE n_sizes > 1
+    run_ids,
+    nullif(array_to_string([setting FOR setting IN others IF NOT coalesce(list_contains(of_all, setting), false)
+        AND NOT regexp_matches(setting, '^(system|model|precision|device_model|devices|nodes|devices_per_node) ')], ', '), '')
+        AS settings
+FROM knees AS k CROSS JOIN shared WHERE n_sizes > 1
 ORDER BY model, k.precision, device_model, devices, series, batch_per_device

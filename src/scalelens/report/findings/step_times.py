@@ -1,4 +1,4 @@
-"""How long does a step take?"""
+"""How fast is each run?"""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ SQL = """
 SELECT b.*, devices, device_unit FROM batch_stats() AS b LEFT JOIN runs USING (run_id) ORDER BY run_id"""
 GLANCE = ("run_id", "n_steps", "step_s", "p95_s", "p99_s", "mean_s", "samples_per_s", "tokens_per_s", "n_excluded",
           "value_kinds", "note")  # fmt: skip
-CHARTS = ("batch_cdf", "throughput", "step_times")
+CHARTS = ("batch_cdf", "throughput", "step_times", "batch_size_curve")
 NUMBER_PLACE = 50
 FEWEST_TIMES = 5  # step times that a distribution needs to say more than they do one after the other
 
