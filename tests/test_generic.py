@@ -54,6 +54,8 @@ def asked(path: Path, tmp_path: Path, statement: str, *mapping: str) -> list[tup
         ("time_per_step_us", "batch_time", "us"),
         ("ms_per_step", "batch_time", "ms"),
         ("metrics.perf.step_ms", "batch_time", "ms"),
+        ("throughput_img_s", "samples_per_s", None),
+        ("time_per_image_s", None, "s"),
         ("s/it", "batch_time", "s"),
         ("step_ms", "batch_time", "ms"),
         ("Batch Time [s]", "batch_time", "s"),

@@ -41,6 +41,9 @@ _COUNTS = ("timed_steps", "bench_steps", "measured_steps", "n_steps", "num_steps
 _LIMIT = 4 << 20
 _LONGEST = 200  # characters of a fact
 _MOST_RUNS = 1000  # of a sweep
+_OF_A_RANK = re.compile(
+    r"(?<![a-z])(?:rank|gpu|device|worker|host|node|uuid|id)(?:_?id|_?index|name)?\Z", re.IGNORECASE
+)
 _TOLERANCE = 0.1  # a mean of rates is not quite the rate of the mean
 
 
@@ -87,12 +90,13 @@ def _runs_in(summary: Mapping[str, Any], text: bytes) -> list[tuple[Mapping[str,
 
 def _is_sweep(parts: Any) -> bool:
     """Whether these are runs, each with what it was tried with."""
-    return (
-        isinstance(parts, list)
-        and 0 < len(parts) <= _MOST_RUNS
-        and all(isinstance(part, dict) and "rank" not in part for part in parts)
-        and any(_statistics(part) for part in parts)
-    )
+    if not isinstance(parts, list) or not 2 <= len(parts) <= _MOST_RUNS:
+        return False
+    if not all(isinstance(part, dict) for part in parts) or not any(map(_statistics, parts)):
+        return False
+    shared = [key for key in parts[0] if all(key in part for part in parts) and not _OF_A_RANK.search(key)]
+    tried = (key for key in shared if isinstance(parts[0][key], str) or read_name(key).role in RUN_SETTINGS)
+    return any(len({str(part[key]) for part in parts}) > 1 for key in tried)
 
 
 def _lines_of_parts(text: bytes, name: str, parts: Sequence[Any]) -> list[dict[str, int]]:

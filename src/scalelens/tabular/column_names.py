@@ -55,6 +55,9 @@ _SLASH = re.compile(
     r"|steps?|iters?|iterations?|batch(?:es)?|updates?|epochs?)"
     r"/(?=(?:s|sec|second|gpu|device|rank|gcd|it|iter|iteration|step|batch)(?![a-z_]))"
 )
+_RATE_IN_SHORT = re.compile(  # throughput_img_s
+    r"(?:(?:global|total|mean|avg)_)?(?:throughput|speed|rate)_(?:im(?:age|g)s?|samples?|examples?|seqs?|tok(?:en)?s?)_s"
+)
 _RATE = re.compile(
     r"(?:(?P<before>global|total|overall|aggregate|local)_)?(?:throughput_)?"
     r"(?P<what>images|image|imgs|img|samples|sample|examples|sequences|seqs|tokens|token|toks|tok)_per_s"
@@ -85,6 +88,8 @@ def words_of(name: str) -> tuple[str, str | None]:
     words = [SPELT[word] if k and words[k - 1] == "per" and word in SPELT else word for k, word in enumerate(words)]
     if len(words) > 1 and words[0] in ("train", "training"):
         del words[0]
+    if words[-1:] == ["s"] and _RATE_IN_SHORT.fullmatch("_".join(words)):
+        words[-1:] = ["per", "s"]
     if unit is None and len(words) > 1 and words[-1] in SPELT and words[-2] != "per":
         unit = SPELT[words.pop()]
         if len(words) > 1 and words[-1] == "in":
