@@ -17,7 +17,7 @@ from scalelens.units import factors
 _NAMED = re.compile(
     r"(.*?)[_ .]?(?:[\[(](uJ|mJ|J|kJ|MJ|[kK]?[Ww][hH]|[mM]Wh|[Jj]oules?)[\])]"
     r"|(?<=[_ .])([um]?[jJ]|k[jJ]|MJ|[kK]?[wW][hH]|[mM]Wh|joules?)"
-    r"|(?<![A-Za-z])(Joules?|[kM]?Wh)|(?<![a-z])(joules|kwh)_total)"
+    r"|(?<![A-Za-z])(Joules?|[kM]?Wh)|(?<![a-z])(joules|[km]?wh)_total)"
 )
 _LONG = re.compile(
     r"(?<![A-Za-z])(?:(milli|micro|kilo)[ _-]?(?:joules?|(watt)[ _-]?hours?))(?![A-Za-z])", re.IGNORECASE
