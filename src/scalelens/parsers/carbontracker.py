@@ -7,12 +7,13 @@ Source: saintslab/carbontracker carbontracker/tracker.py, _log_epoch_measurement
 
 The energy of a device is mean power times duration, summed over the epochs that were measured: they follow each other.
 It is without PUE.  The energy that the tool prints at the end (`Actual consumption`, and the file
-`*_carbontracker_output.log`) is multiplied by a PUE that differs between versions, holds all components, and is not
-read; nor is `Predicted consumption`.  Power of all processes on the devices; a CPU without RAPL is a share of its TDP.
+`*_carbontracker_output.log`) is multiplied by a PUE that differs between versions, holds all components, and is
+refused; so is `Predicted consumption`.  Power of all processes on the devices; a CPU without RAPL is a share of its TDP.
 Times are local (--tz), of whole seconds.
 
 Samples:
     2026-01-02 03:04:05 - carbontracker version 2.4.7
+    2026-01-02 03:04:05 - CarbonTracker: The following components were found: GPU with device(s) Tesla T4.
 """
 
 from collections.abc import Iterator
@@ -26,8 +27,9 @@ from scalelens.tabular.cells import MAY_BE_CUT, first_lines, lines_of
 
 VERSION = 1
 
-_FIRST = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d - carbontracker version \S{1,40}\s*\Z")
+_FIRST = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d - (?:carbontracker version \S{1,40}|CarbonTracker:.{0,300})\s*\Z")
 _LINE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) - (.*)\Z", re.DOTALL)
+_CONSUMPTION = re.compile(r"\s*(?:\S+ \S+ - CarbonTracker: *)?(?:Actual|Predicted) consumption for \d+ epoch")
 _DURATION = re.compile(r"Duration: (\d{1,6}):(\d\d):(\d\d\.\d\d)")
 _POWER = re.compile(r"Average power usage \(W\) for (\w{1,30}): (\[[^\]]*\]|\S+)")
 _SCOPES = {"gpu": "gpu", "cpu": "cpu"}
@@ -41,8 +43,11 @@ def recognise(head: bytes, name: str) -> bool:
 
 def read(source: Source, rows: Rows) -> None:
     span_s: float | None = None
+    printed: tuple[int, str] | None = None
     energies: dict[tuple[str, int], tuple[float, float, int, str]] = {}
     for number, text, whole in _records(source):
+        if _CONSUMPTION.match(text):
+            printed = printed or (number, text)
         match = _LINE.match(text.rstrip())
         if not match:
             continue
@@ -62,6 +67,10 @@ def read(source: Source, rows: Rows) -> None:
                     continue
                 joules, seconds, _, _ = energies.get((power[1], k), (0.0, 0.0, 0, ""))
                 energies[power[1], k] = joules + watts * span_s, seconds + span_s, number, match[1]
+    if printed and not energies:
+        rows.problem(
+            printed[0], "its energies are multiplied by a PUE that the log does not say: none is read", printed[1]
+        )
     for (component, k), (joules, seconds, line, time) in energies.items():
         stamp, origin = stamp_of(time) or (None, None)
         rows.add(

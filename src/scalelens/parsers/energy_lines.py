@@ -38,6 +38,8 @@ _OF_OTHERS = re.compile(
     r"\[Zeus\]|Joules[ ,;|\t]power/energy|Energy consumption in joules: [\d.]+ for|Total training energy \(GPU\)"
     r"|energy_used|Energy data:|Total Power Usage:|Approximate Total"
 )
+_CARBONTRACKER = re.compile(r"(?:Actual|Predicted) consumption for \d+ epoch")  # with the PUE of the tool's choice
+_BELOW = 3  # lines
 _CODECARBON = re.compile(r"\[codecarbon ")
 _CONSTANT = re.compile(r"constant (?:consumption )?mode|based on TDP|TDP mode", re.IGNORECASE)
 _MOST = 1000  # energies of a file
@@ -61,12 +63,16 @@ class Reader:
         self.rows = rows
         self.stated: list[_Stated] = []
         self.is_cpu_constant = False
+        self.carbontracker = -_BELOW - 1  # line of what it prints as consumption
 
     def take(self, line: Line) -> bool:
         of_codecarbon = _CODECARBON.search(line.text) is not None
         self.is_cpu_constant |= of_codecarbon and _CONSTANT.search(line.text) is not None
+        if _CARBONTRACKER.search(line.text):
+            self.carbontracker = line.number
         if (
-            _NO_LOG.match(line.text)
+            line.number - self.carbontracker <= _BELOW
+            or _NO_LOG.match(line.text)
             or _OF_OTHERS.search(line.text)
             or not _OTHERS.isdisjoint(self.rows.taken)
             or len(self.stated) > _MOST

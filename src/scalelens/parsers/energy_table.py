@@ -53,7 +53,7 @@ from scalelens.tabular.energy_layout import EnergyLayout, energy_layout, lacking
 from scalelens.tabular.json_array import array_header
 from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
 from scalelens.tabular.sensor_rows import are_objects, first_rows, head_of, sensor_rows
-from scalelens.tabular.sensor_times import TableClock
+from scalelens.tabular.sensor_times import TableClock, time_column
 
 VERSION = 1
 LAST = True  # any other format comes first
@@ -68,6 +68,7 @@ _MOST = 10_000  # rows that are a part each; those of a longer table are measure
 _MOST_OF_ONE = 1_000_000
 _LONGEST_REPORT = 1 << 18  # bytes
 _FEWEST_OF_COUNTER = 20  # rows whose energies grow although durations do not
+_MOST_ANEW = 0.25  # of the readings of a counter are the first after it began anew
 _FEWEST_OF_SAMPLES = 10  # mean powers at times that only grow
 _FEWEST = 5  # rows of energies alone: so many readings of a counter would only grow
 _COUNTED = re.compile(r"cumulative|accumulated|so[ _]far|counter|since", re.IGNORECASE)
@@ -190,6 +191,9 @@ def _other_rows(source: Source, layout: EnergyLayout, header: Sequence[str]) -> 
     energies = [] if layout.are_powers else columns[layout.duration is not None :]
     if energies and all(only_grows(each, _FEWEST_OF_COUNTER) and each[0] < each[-1] for each in energies):
         return "its energies only grow from row to row: they are readings of counters, or the rows are in their order"
+    untimed = layout.duration is None and layout.window is None and time_column(header) is not None
+    if untimed and any(map(_begins_anew, energies)):
+        return "its energies grow from time to time and then begin anew: they are readings of counters"
     is_clock = layout.duration is not None and (
         header[layout.duration].lower() == "time" or (layout.are_powers and len(table) >= _FEWEST_OF_SAMPLES)
     )
@@ -204,6 +208,13 @@ def _other_rows(source: Source, layout: EnergyLayout, header: Sequence[str]) -> 
         if any(map(_RANK.fullmatch, header)) or rises > _MOST_RISES * max(1, len(counts) - 1):
             return "each row is another step"
     return None
+
+
+def _begins_anew(values: Sequence[float]) -> bool:
+    """Whether numbers nearly always grow, and fall far where they do not, as readings of a counter that was reset."""
+    pairs = [*itertools.pairwise(values)]
+    falls = [after < before / 2 for before, after in pairs if after < before]
+    return len(values) >= _FEWEST and len(falls) <= _MOST_ANEW * len(pairs) and all(falls) and values[0] != values[-1]
 
 
 def _falls(values: list[float]) -> bool:

@@ -31,7 +31,7 @@ _HEADER = re.compile(
     r"\s*\| (?:NVIDIA-SMI|NVITOP) (\d[\d.]*) +(?:.{0,20} )?Driver Version: (\d[\d.]*)"
     r"(?: +CUDA (?:Driver )?Version: (\d[\d.]*))?"
 )
-_DEVICE = re.compile(r"\s*\| +(\d{1,3}) +(\S.{0,40}?) +(?:On|Off|N/A) +\| *[0-9A-F]{4,8}:")
+_DEVICE = re.compile(r"\s*\| +(\d{1,3}) +(\S.{0,40}?) +(?:On|Off|N/A|WDDM|TCC|MCDM) +\| *[0-9A-F]{4,8}:")
 _MEMORY = re.compile(r"\s*\|.{0,60}\| *[\d.]{1,9}(?:[MG]i)?B / *([\d.]{1,9})([MG]iB) *\|")
 _USAGE = re.compile(r"\s*\|.{0,40}? (\d{1,4}W) */ *(?:\d{1,4}W|N/A) *\|")
 _TABLE = re.compile(r"\s*(?:[|+\u2500-\u257f]|\[ (?:CPU|MEM): |\Z)")

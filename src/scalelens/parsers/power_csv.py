@@ -30,7 +30,7 @@ series may have the name of their device.  The node is a column node, host, serv
 `package-0` is a CPU, `CPU Cores` a part of it.  Where no such column tells apart rows of the same time, always as many,
 the file is refused: their powers can be of several devices.  So is a table whose rows have intervals of their own that
 differ, as powers may be means over them.  A counter that is five times what its power adds up to, or a fifth, is not
-read.  A list of numbers without a header, in a file that is called power or watts, is refused: it has neither a unit
+read, nor is one whose display moves now and then by a large part of all that it counted, next to a power.  A list of numbers without a header, in a file that is called power or watts, is refused: it has neither a unit
 nor times.
 
 Samples:
@@ -48,7 +48,7 @@ from scalelens.parsing.sensors import Samples, Sensor, epoch, watts
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import nanoseconds_since_1970
 from scalelens.tabular.cells import MAY_BE_CUT, head_lines
-from scalelens.tabular.counter_units import Area, drop_other_units
+from scalelens.tabular.counter_units import Area, drop_coarse, drop_other_units
 from scalelens.tabular.energy_columns import EnergyColumn, counter_columns
 from scalelens.tabular.interval_energies import Intervals
 from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
@@ -192,6 +192,7 @@ def _samples(
             into = intervals.add if counter.of_interval else samples.counter
             into(number, sensor, cells[counter.k], stamp, counter.scale)
     drop_other_units(samples, areas)
+    drop_coarse(samples, bool(areas))
     intervals.finish(areas)
 
 

@@ -17,7 +17,7 @@ from scalelens.units import factors
 _NAMED = re.compile(
     r"(.*?)[_ .]?(?:[\[(](uJ|mJ|J|kJ|MJ|[kK]?[Ww][hH]|[mM]Wh|[Jj]oules?)[\])]"
     r"|(?<=[_ .])([um]?[jJ]|k[jJ]|MJ|[kK]?[wW][hH]|[mM]Wh|joules?)"
-    r"|(?<![A-Za-z])(Joules?|[kM]?Wh)|(?<![a-z])(joules|kwh)_total)"
+    r"|(?<![A-Za-z])(Joules?|[kM]?Wh)|(?<![a-z])(joules|[km]?wh)_total)"
 )
 _LONG = re.compile(
     r"(?<![A-Za-z])(?:(milli|micro|kilo)[ _-]?(?:joules?|(watt)[ _-]?hours?))(?![A-Za-z])", re.IGNORECASE
@@ -27,7 +27,7 @@ _WITHIN = re.compile(r"(.*?)(?<![A-Za-z])([Jj]oules?|[kK][wW][hH])(?![A-Za-z])(.
 _ENERGY = re.compile(r"energy|joules?|(?<![a-z])[mk]?wh(?![a-z])", re.IGNORECASE)
 _NO_ENERGY = re.compile(
     r"(?<![a-z])per(?![a-z])|/|tok|sample|image|step|iter|request|limit|range|budget|mean|avg|average|std|min|max|delta|diff"
-    r"|interval|saved|efficien|idle|baseline|predict|estimat|process(?!or)|app|task|adjusted|normali|gap|edp|cost|price|delay|ratio|percent|pct"
+    r"|interval|saved|efficien|idle|baseline|predict|estimat|process(?!or)|app|task|service|container|(?<![a-z])pod(?![a-z])|adjusted|normali|gap|edp|cost|price|delay|ratio|percent|pct"
     r"|kalman|filter|smooth|denois|correct|calibrat|interpolat|scaled|carbon|co2|intensity|emission|grid|capacity|remaining|battery|budget|saving|predict|forecast"
     r"|(?<![a-z])(?:before|after|start|begin|initial|(?<!to_)end(?!_to))(?![a-z])"
     r"|(?<![a-z])(?:net|dynamic|above|excess|marginal|cap|target|score|rank|level|source|mix|star)(?![a-z])",

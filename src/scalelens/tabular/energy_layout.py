@@ -42,6 +42,7 @@ _MEAN_POWER = re.compile(
 _RUNNER = {"package": "cpu", "core(s)": "cpu_part", "gpu": "cpu_part", "dram": "memory", "dram?": "memory"}
 _PACKAGE = re.compile(r"pkg|package", re.IGNORECASE)
 _POWER = re.compile(r"power|pwr|watts?(?![_ ]?h)", re.IGNORECASE)
+_POWER_WORD = re.compile(r"(?<![a-z])power(?![a-z])", re.IGNORECASE)
 _STATE = re.compile(r"util|freq|temp", re.IGNORECASE)
 _SHORT = {"mil": "ms", "mic": "us", "nan": "ns", "min": "min", "ms": "ms", "us": "us", "ns": "ns"}
 
@@ -69,7 +70,7 @@ def energy_layout(header: Sequence[str], in_series: bool = True, cells: Sequence
         if (match := DURATION.fullmatch(_DIVIDED.sub(r" [\1]", separated(name)))) and not _NO_DURATION.search(name)
     ]
     whole = [each for each in durations if _WHOLE.search(header[each[0]])] or durations
-    energies = _once([column for k, name in enumerate(header) if (column := energy_column(k, name))])
+    energies = _once(_not_of_powers([column for k, name in enumerate(header) if (column := energy_column(k, name))]))
     if not energies and len(cells) == len(header):
         found = (energy_in_cells(k, name, cells[k]) for k, name in enumerate(header))
         energies = _once([column for column in found if column])
@@ -129,6 +130,12 @@ def _seconds_of(unit: str) -> float | None:
         return None
     short = next((short for start, short in _SHORT.items() if unit.startswith(start)), unit[:1])
     return factors("s", "ms", "us", "ns", "min", "h")[short] / factors("s")["s"]
+
+
+def _not_of_powers(columns: list[EnergyColumn]) -> list[EnergyColumn]:
+    """Without those that are called a power, next to others: `Power_Consumption (kWh)` with `Energy_Consumed (kWh)`."""
+    others = [column for column in columns if not _POWER_WORD.search(column.name)]
+    return others or columns
 
 
 def _once(columns: list[EnergyColumn]) -> list[EnergyColumn]:

@@ -28,7 +28,7 @@ _POWER_WORD = re.compile(
 _DRAWN = re.compile(r"(?:^|[^a-z])(?:draw|drawn|load|pow|p|consumption|wattage)(?:$|[^a-z])", re.IGNORECASE)
 _NO_POWER = re.compile(
     r"limit|hours?(?:$|[^a-z])|cap(?:$|[^a-z])|tdp|thermal.design|max|min|std|energy|state|factor|management|mode|percent|pct|efficien|peak|target|budget"
-    r"|baseline|idle|process(?!or)|(?:^|[^a-z])(?:apps?|pid|task|set|ppt)(?:$|[^a-z])"
+    r"|baseline|idle|process(?!or)|service|container|(?:^|[^a-z])(?:apps?|pid|pods?|task|set|ppt)(?:$|[^a-z])"
     r"|apparent|reactive|predict|forecast|expected|threshold|median|varian|cumul|accumul|saving|quota|ratio|error"
     r"|(?:^|[^a-z])(?:per|net|above|excess|marginal|dynamic|static|leakage|delta|diff(?:erence)?|saved|rated|nominal"
     r"|reference|available|allowed|p\d\d)(?:$|[^a-z])|/ ?[mk]?w(?:att)?s?(?:$|[^a-z])"
@@ -48,6 +48,8 @@ _TOOL = re.compile(
     r"|rocm|amdsmi|zeus|estimated|calibrated|model(?:l?ed)?)(?=$|[_ .-])",
     re.IGNORECASE,
 )
+_NUMBERED = re.compile(r"\d|(?:^|[_ .-])[a-z](?=$|[_ .-])", re.IGNORECASE)  # one of several
+_MAINS = re.compile(r"(?:^|[_ .-])(?:mains?|incoming|utility)(?=$|[_ .-])", re.IGNORECASE)
 _FILLING = re.compile(r"(?:^|[_ .-])(?:rate|in|over|of|interval|window|period)(?=$|[_ .-])", re.IGNORECASE)
 _OUTPUT = re.compile(r"(?:^|[_ .-])(?:output|out|dc)(?=$|[_ .-])", re.IGNORECASE)
 _INPUT = re.compile(r"(?:^|[_ .-])(?:input|in|ac)(?=$|[_ .-])", re.IGNORECASE)
@@ -128,13 +130,13 @@ def _spelt(unit: str) -> str:
 def _of_sensors(columns: list[PowerColumn]) -> list[PowerColumn]:
     """One column for each sensor: a mean beside the power that it is of is the same again, as is another tool's figure.
 
-    A mean of nothing in particular, beside powers of something, is one of these; what comes out of a supply went in.
+    So is a mean of no part of a machine; what comes out of a supply went in.
     """
     kept: dict[tuple[str | None, str | None], PowerColumn] = {}
     for column in sorted(columns, key=lambda column: bool(SAME_AGAIN.search(column.name))):
         device = SAME_AGAIN.sub("", column.device or "").strip(" _.-") or None
         scope = scope_of_words(device or "") or column.scope
-        if kept and not (device or scope) and _BARE_MEAN.search(column.name):
+        if kept and not scope and _BARE_MEAN.search(separated(column.name)) and not _NUMBERED.search(device or ""):
             continue
         what = _FILLING.sub("", _TOOL.sub("", device or "")).strip(" _.-") or None
         kept.setdefault((what, scope), column._replace(device=device, scope=scope))
@@ -148,10 +150,15 @@ def _of_sensors(columns: list[PowerColumn]) -> list[PowerColumn]:
 
 
 def _with_total(columns: list[PowerColumn]) -> list[PowerColumn]:
-    """A power without a word, beside others of which only words tell what they are, is not one more of them."""
-    others = any(column.device and not column.scope for column in columns)
+    """A power without a word, beside others of which only words tell what they are, is not one more of them.
+
+    Nor is that of the mains.
+    """
+    own = [column for column in columns if not (_MAINS.search(column.device or "") or column.scope) and column.device]
     return [
-        column if column.device or column.scope or not others else column._replace(device="total", scope="total")
+        column._replace(device="total", scope="total")
+        if own and not column.scope and (not column.device or _MAINS.search(column.device))
+        else column
         for column in columns
     ]
 

@@ -1,7 +1,9 @@
 """Which columns of a table of power name the sensor of a row, and which are of all sensors together."""
 
 import itertools
+import math
 from collections import Counter
+from collections.abc import Iterator
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.sensors import epoch, watts
@@ -32,6 +34,8 @@ _NOT_OF_GPUS = ("total", "cpu", "cpu_part", "memory", "platform", "node_ac", "no
 _PARTS = ("cpu_part", "gpu_part")
 _ALL_OF_SUM = 0.98
 _MOST_HELD = 0.95  # of the rows
+_SAME_SUM = 0.002
+_FEWEST_SUMS = 5  # rows of which each shows another sum, or the same again
 _FEWEST_SHARED = 3  # values of a column that has, each time, the same one for all devices
 MOST_LINES = 200_000  # that are looked at to learn which columns name the sensors
 
@@ -117,27 +121,45 @@ def _names(rows: list[list[str]], layout: PowerLayout) -> tuple[list[int], str |
 
 
 def with_sum(source: Source, layout: PowerLayout) -> list[PowerColumn]:
-    """A power without a word, beside others with one, is their total where it is at least their sum in each row."""
-    bare = [column for column in layout.powers if not column.device and not column.scope]
-    others = [column for column in layout.powers if column.scope and column.scope not in _PARTS]
-    if len(bare) != 1 or not others or any(column.scope == "total" for column in others):
+    """The total among columns of power, if there is one.
+
+    A power without a word is that of others with one where it is at least their sum in each row; one of which words do
+    not say what it covers is that of two others or more where it is just their sum.
+    """
+    powers = [column for column in layout.powers if column.scope not in _PARTS]
+    unknown = [column for column in powers if not column.scope]
+    if len(powers) < 2 or not unknown or any(column.scope == "total" for column in powers):
         return layout.powers
-    held = total = 0
+    bare = [column for column in unknown if not column.device]
+    at_least = bare if len(bare) == 1 and any(column.scope for column in powers) else []
+    exactly = unknown if len(powers) > 2 else []
+    rows = [*_known_powers(source, layout, powers)]
+
+    def is_total(column: PowerColumn) -> bool:
+        known = [values for values in rows if values[column.k]]
+        own = [(values[column.k], math.fsum(values.values()) - values[column.k]) for values in known]
+        if column in at_least:
+            named = [each.k for each in powers if each.scope]
+            sums = [(values[column.k], math.fsum(values[k] for k in named)) for values in known]
+            if sums and sum(mine >= _ALL_OF_SUM * others for mine, others in sums) >= _MOST_HELD * len(sums):
+                return True
+        same = sum(abs(mine - others) <= _SAME_SUM * mine for mine, others in own)
+        return column in exactly and len(own) >= _FEWEST_SUMS and same >= _MOST_HELD * len(own)
+
+    total = next(filter(is_total, [*at_least, *exactly]), None)
+    return [column._replace(device="total", scope="total") if column is total else column for column in layout.powers]
+
+
+def _known_powers(source: Source, layout: PowerLayout, powers: list[PowerColumn]) -> Iterator[dict[int, float]]:
+    """The powers of each row that has all of them, by column."""
     for row in itertools.islice(sensor_rows(source), 1, MOST_LINES):
-        values = (
-            [amount(row.cells[column.k]) for column in (*bare, *others)] if len(row.cells) == len(layout.header) else []
-        )
-        known = [
-            value * (column.scale or 1.0)
-            for value, column in zip(values, (*bare, *others), strict=False)
-            if value is not None
-        ]
-        if values and len(known) == len(values):
-            total += 1
-            held += known[0] >= _ALL_OF_SUM * sum(known[1:])
-    if not total or held < _MOST_HELD * total:
-        return layout.powers
-    return [column._replace(device="total", scope="total") if column in bare else column for column in layout.powers]
+        if len(row.cells) == len(layout.header):
+            values = {column.k: amount(row.cells[column.k]) for column in powers}
+            known = {
+                column.k: value * (column.scale or 1.0) for column in powers if (value := values[column.k]) is not None
+            }
+            if len(known) == len(powers):
+                yield known
 
 
 def shared_columns(source: Source, layout: PowerLayout, named_by: tuple[int, ...]) -> frozenset[int]:

@@ -16,7 +16,8 @@ _SAME_COUNT = 0.98  # of the times hold as many rows, where rows are devices and
 
 SENSOR = re.compile(
     r"(?:power|rapl|hw)?[_ ]?(?:domain|component|sensor|rail|socket|zone|channel|label|package|subsystem|source|name)"
-    r"(?:[_ ]?(?:name|id|index|label|type))?",
+    r"(?:[_ ]?(?:name|id|index|label|type))?"
+    r"|(?:gpu|device|card|accelerator|processor)[_ ]name",
     re.IGNORECASE,
 )
 # Columns that may as well name what the program did: `warmup`, `prefill`.
