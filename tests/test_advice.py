@@ -183,7 +183,9 @@ OBEYED = {
     ),
     "devices in no name": Advice(
         named({size: f"{name}.csv" for size, name in zip(EFFICIENCIES, "abc", strict=True)}), NOT_COMPARED,
-        r"^move its file into a folder gpusN, with N its number of devices, and forget where it was: scalelens forget ", {}, (EFFICIENCY, WEAK), follow=move_into_named_folders,
+        r"^set devices = \.\.\. under \[facts\] in /.*/scalelens.toml, if its 3 runs have the same number; else move its file into a "
+        r"folder gpusN, with N its number of devices, and forget where it was: scalelens forget ", {}, (EFFICIENCY, WEAK),
+        follow=move_into_named_folders,
     ),
     "accumulation of a pipeline": Advice(
         pipeline, NOT_COMPARED, r"^set gradient_accumulation = .*: micro-batches of 4 that each of (4|32|256) replicas",

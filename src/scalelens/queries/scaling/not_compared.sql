@@ -113,7 +113,9 @@ SELECT l.run_id, l.name,
             WHEN NOT contains(path, '!') AND regexp_full_match(file, '[A-Za-z_.-]*[0-9]{1,5}[A-Za-z_.-]*')
                 THEN format('set templates = ["{}"] in {}/scalelens.toml if the number in its name counts devices',
                     regexp_replace(file, '[0-9]+', '{devices}'), folder)
-            ELSE 'move its file into a folder gpusN, with N its number of devices, and forget where it was: scalelens forget '
+            ELSE CASE WHEN contains(path, '!') THEN '' ELSE format('set devices = ... under [facts] in {}/scalelens.toml, if its '
+                    || '{} runs have the same number; else ', folder, n_in_folder) END
+                || 'move its file into a folder gpusN, with N its number of devices, and forget where it was: scalelens forget '
                 || opened END
         WHEN NOT is_point AND micro_batch_size > 0 AND replicas > 0
             THEN format('set gradient_accumulation = ... under [facts] in scalelens.toml: micro-batches of {} that each of '
