@@ -147,6 +147,20 @@ class _Rows(alt.InlineData):  # type: ignore[misc]  # Altair is Any
         return given
 
 
+def _shared_by_copies(chart: Any) -> Any:
+    """The chart, whose copies share its encodings and marks.
+
+    Altair copies a layer whenever something is put around it, and four of five of the values are not set.
+    """
+    for name in ("encoding", "mark"):
+        part = getattr(chart, name, alt.Undefined)
+        if isinstance(part, alt.SchemaBase):
+            object.__setattr__(part, "__deepcopy__", lambda _, part=part: part)
+    for layer in getattr(chart, "layer", ()):
+        _shared_by_copies(layer)
+    return chart
+
+
 def values(rows: Sequence[Mapping[str, Any]]) -> Any:
     """Rows as inline data of a chart, because Altair refuses lists of more than 5000."""
     return _Rows(values=[dict(row) for row in rows])
@@ -178,11 +192,15 @@ def figure(
     for row in grid:
         columns = row[0].columns or len(row)
         inner = room - sum(panel.has_axis for panel in row) * Y_AXIS - (columns - 1) * GAP - columns * STROKES
-        sized = [panel.chart.properties(width=inner / columns, height=panel.height or usual) for panel in row]
+        sized = [
+            _shared_by_copies(panel.chart).properties(width=inner / columns, height=panel.height or usual)
+            for panel in row
+        ]
         parts.append(alt.hconcat(*sized, spacing=GAP))
     heights = [max(panel.height or usual for panel in row) + _X_AXIS for row in grid]
     shown = _as_short_as(caption, max(sum(heights) * _CAPTION_SHARE, _LEAST_CAPTION), room) if page.has_caption else ""
     parts.append(_lines_of_text(shown, room, GRAY, SMALL))
+    parts = [_shared_by_copies(part) for part in parts]
     return alt.vconcat(*parts, spacing=6, description=" ".join(caption)).configure(**_CONFIG)
 
 

@@ -25,7 +25,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.sensor_words import scope_of_words
 from scalelens.parsing.sensors import Samples, Sensor, stamp_of
 from scalelens.parsing.source import Source
-from scalelens.tabular.cells import MAY_BE_CUT, head_lines, lines_of
+from scalelens.tabular.cells import MAY_BE_CUT, first_lines, head_lines, lines_of
 from scalelens.tabular.power_columns import power_column
 
 VERSION = 1
@@ -66,11 +66,18 @@ class _Point(NamedTuple):
 
 
 def recognise(head: bytes, name: str) -> bool:
+    first = first_lines(head)  # other formats ask for them, too; most texts are told by their ends
+    if not first or (first[0][0] != "#" and 2 * sum(not _may_end_point(line) for line in first) >= _MOST_LINES):
+        return False
     lines = [*itertools.islice(head_lines(head), _MOST_LINES)]
     if lines and _ANNOTATED.match(lines[0]):
         return any(all(word in line.split(",") for word in _NEEDED) for line in lines)
     points = [point for line in lines if not line.startswith("#") and (point := _point_of(line))]
     return 2 * len(points) > len(lines) and any(_power_of(point, field) for point in points for field in point.fields)
+
+
+def _may_end_point(text: str) -> bool:
+    return text.rstrip()[-10:].isdigit()
 
 
 def _point_of(text: str) -> _Point | None:

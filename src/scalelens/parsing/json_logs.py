@@ -30,6 +30,8 @@ _FIRST, _LAST = 946_684_800, 4_102_444_800  # seconds: the years 2000 to 2100
 
 def unwrapping(head: bytes) -> Callable[[bytes], bytes] | None:
     """What takes the printed line out of a line of such a log; None for any other text."""
+    if not head.lstrip().startswith(b"{"):
+        return None
     lines = [line for line in head.splitlines()[:_LOOKED_AT] if line.strip()]
     if not head.endswith(b"\n") or len(lines) == _LOOKED_AT:
         lines = lines[:-1]  # it may be cut
