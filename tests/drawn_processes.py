@@ -144,8 +144,6 @@ SHAPES: dict[str, Callable[[np.random.Generator], Any]] = {
     "Rice": lambda rng: scipy.stats.rice(rng.uniform(0.5, 3)),
     "Johnson's": lambda rng: scipy.stats.johnsonsu(rng.uniform(-1, 0), rng.uniform(1.3, 2.5)),
 }
-# Of a shape with a longer tail to slow ones than these some devices are slow themselves.
-WITHOUT_TAIL = ("generalized normal", "log-gamma", "Rice")
 
 
 def scatter(shape: str, rng: np.random.Generator, size: int | tuple[int, ...]) -> Values:

@@ -1,5 +1,7 @@
 """How far one stands out among others that are alike."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -32,26 +34,44 @@ def test_order_does_not_matter_and_one_alone_has_no_p() -> None:
     assert np.isnan(standing(np.ones(1), 0.0, np.ones(1, bool)).p).all()
 
 
-def test_the_gap_below_is_judged_by_those_below_it() -> None:
-    levels = np.array([1.3, 0.99, 1.0, 5.0, 1.02, 1.25, 0.98])
-    below = np.array([0.98, 0.99, 1.0, 1.02])
+def test_a_tail_is_the_share_of_what_explains_the_levels() -> None:
+    """By the definition, with densities of scipy: two expected spreads, three shapes."""
+    levels, noise = np.array([1.3, 0.99, 1.0, 5.0, 1.02, 1.16, 0.98]), 0.004
     typical = levels < 5  # the one that is not counts for nothing
-    found = standing(levels, 0.0, typical).gap_p
-    assert found[5] == pytest.approx(stats.f.sf((1.25 - 1.02) / below.std(ddof=1), 2, 6))
-    assert found[0] == pytest.approx(stats.f.sf(0.05 / np.append(below, 1.25).std(ddof=1), 2, 8))
-    assert np.isnan(found[[1, 3, 6]]).all()  # below two there is no scatter
-    assert standing(np.array([1, 1, 1.5, 1.5, 1]), 0.0, np.ones(5, bool)).gap_p[2:4].tolist() == [0, 1]
+    below, all_of = np.array([0.98, 0.99, 1.0, 1.02]), np.array([0.98, 0.99, 1.0, 1.02, 1.16])
+    shapes = [(shape, shape.median(), shape.std()) for shape in (stats.expon(), stats.moyal(), stats.t(5))]
+    slow, tail = 0.0, 0.0
+    for spread in np.geomspace(0.005, 0.1, 14):
+        scale = np.hypot(spread, noise)
+        slow += stats.norm.pdf(np.log(spread / EXPECTED), scale=0.5) * np.prod(stats.norm.pdf(below, 0.995, scale))
+        for shape, middle, of in shapes:
+            density = shape.pdf((all_of - 0.995) / scale * of + middle) * of / scale
+            tail += stats.norm.pdf(np.log(spread / 0.03), scale=0.4) * np.prod(density) / 3
+    found = standing(levels, noise, typical).tail_p
+    assert found[5] == pytest.approx(tail / (slow + tail), rel=0.1)  # an exponential is not cut off, but steep
+    assert found[0] > found[5] and np.isnan(found[[1, 3, 6]]).all()
+    assert np.isnan(standing(np.array([1.0, 1.5]), 0.0, np.ones(2, bool)).tail_p).all()
 
 
-@pytest.mark.parametrize(("make", "most"), [("standard_normal", 0.03), ("standard_exponential", 0.17)])
-@pytest.mark.parametrize("ranks", [7, 16, 64])
-def test_the_largest_of_alike_seldom_leaves_a_wide_gap(ranks: int, make: str, most: float) -> None:
-    draw = getattr(np.random.default_rng(ranks), make)
-    wide = 0
-    for _ in range(4000):
-        levels = 1 + 0.03 * draw(ranks)
-        wide += standing(levels, 0.0, np.ones(ranks, bool)).gap_p[np.argmax(levels)] < 0.05
-    assert wide / 4000 <= most
+def test_a_tail_is_told_by_many_and_not_excluded_by_few() -> None:
+    chance = np.random.default_rng(7)
+    share = {}
+    for ranks in (8, 64):
+        for name, draw in (("exponential", chance.standard_exponential), ("normal", chance.standard_normal)):
+            made = [np.append(1 + 0.03 * draw(ranks - 1), 1.0) for _ in range(100)]
+            for levels in made:
+                levels[-1] = np.median(levels) + (0.15 if name == "normal" else 0.0)
+            found = [standing(levels / np.median(levels), 0.0, np.ones(ranks, bool)).tail_p for levels in made]
+            share[name, ranks] = np.median([tail[np.argmax(levels)] for tail, levels in zip(found, made, strict=True)])
+    assert share["exponential", 64] > 0.99 and share["normal", 64] < 0.03 < share["normal", 8] < 0.5
+
+
+@pytest.mark.parametrize("ranks", [7, 16, 64, 300])
+@pytest.mark.parametrize("shape", [stats.expon(), stats.moyal(), stats.lognorm(0.5)], ids=["exp", "Moyal", "lognormal"])
+def test_the_end_of_a_long_tail_seldom_stands_apart(ranks: int, shape: Any) -> None:
+    made = 0.03 * shape.rvs((300, ranks), random_state=np.random.default_rng(ranks)) / shape.std()
+    found = [standing(1 + row - np.median(row), 0.0, np.ones(ranks, bool)).tail_p[np.argmax(row)] for row in made]
+    assert np.mean(np.array(found) < 0.03) <= 0.05
 
 
 def test_true_spread_covers_what_was_planted() -> None:

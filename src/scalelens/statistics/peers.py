@@ -13,6 +13,9 @@ _FEWEST_FREE = 3  # degrees of freedom from which on the scatter among the other
 _REFUTED = 0.05  # where it would be so large by chance more seldom
 _MOST_FREE = 10  # degrees of freedom: where the others differ by more than expected, tails may be heavier than normal
 WORTH = 8  # devices that this expectation counts for beside those measured
+_SPREADS = np.geomspace(0.005, 0.1, 14)  # spreads that are tried, as shares
+_LONG = 0.03  # spread that is expected of devices with a long tail
+_MOST_TRIED = 128  # levels whose tail is looked at, the slowest first
 
 
 class Standing(NamedTuple):
@@ -20,7 +23,7 @@ class Standing(NamedTuple):
 
     middle: _Values  # median of the others
     p: _Values  # probability that it lies so far above them by accident
-    gap_p: _Values  # probability that the gap between it and the next lower one is so wide by accident
+    tail_p: _Values  # probability that it is the end of a long tail of those below, and not slow itself
 
 
 class Spread(NamedTuple):
@@ -40,8 +43,8 @@ def standing(levels: _Values, noise: float, typical: npt.NDArray[np.bool_]) -> S
     2004).  Without it, one of 8 that is slower by 15 % would be missed whenever the other 7 scatter by chance.  Where
     the others scatter by far more, they refute the expectation, and their own variance alone counts, with tails as
     heavy as those of Student's t with ten degrees of freedom.
-    Where one is slow beyond doubt, this does not tell whether a second one is slow too or the longest of a long tail:
-    `gap_p` does.  NaN where there is no other.  All values are shares of the median: they are near 1.
+    Whether one is slow or the longest of a long tail is another question: `tail_p` (_of_tails).  NaN where there is no
+    other.  All values are shares of the median: they are near 1.
     """
     from scipy.special import chdtrc, stdtr
 
@@ -59,7 +62,7 @@ def standing(levels: _Values, noise: float, typical: npt.NDArray[np.bool_]) -> S
     of_median = 1 + np.where(others > 2, np.pi / 2, 1) / np.maximum(others, 1)  # the middle is uncertain itself
     beyond = (levels - middle) / np.sqrt(variance * of_median)
     tails = np.where(is_refuted, np.minimum(freedom, _MOST_FREE), np.maximum(worth + freedom, 1))
-    return Standing(middle, np.where(others > 0, stdtr(tails, -beyond), np.nan), _of_gaps(levels, typical))
+    return Standing(middle, np.where(others > 0, stdtr(tails, -beyond), np.nan), _of_tails(levels, noise, typical))
 
 
 def true_spread(levels: _Values, noise: float, steps: int) -> Spread:
@@ -83,25 +86,47 @@ def true_spread(levels: _Values, noise: float, steps: int) -> Spread:
     return Spread(share, low, high, p)
 
 
-def _of_gaps(levels: _Values, typical: npt.NDArray[np.bool_]) -> _Values:
-    """For each typical level the probability of so wide a gap below it; NaN where it has fewer than two below it.
+def _of_tails(levels: _Values, noise: float, typical: npt.NDArray[np.bool_]) -> _Values:
+    """For each of the slowest typical levels the probability of a long tail; NaN where fewer than two lie below it.
 
-    The largest of values with an exponential tail is beyond the next by an exponential amount (Renyi, Acta Math. Acad.
-    Sci. Hung. 4, 1953), which over its scale, known with f degrees of freedom, has the F distribution with 2 and 2 f.
-    The scale is taken to be the standard deviation of those below: that of an exponential tail is larger, of a normal
-    one smaller.  The largest of 7 to 63 normal values is below 0.05 in at most 2 %, of Moyal or lognormal ones in 5 to
-    11 %, and of exponential ones in 8 to 17 %.
+    Two explanations of a level and of those below it are equally likely before they are seen.  Those below scatter
+    normally, by EXPECTED within a factor of 1.6 or so, and it is slow itself, by whatever.  Or all come from one
+    distribution with a long tail: exponential, Moyal, or Student's t with five degrees of freedom, by _LONG within a
+    factor of 1.5.  What is returned is the share of the second.  Few levels cannot show a tail, many can.
     """
     found = np.full(len(levels), np.nan)
     order = np.flatnonzero(typical)[np.argsort(levels[typical], kind="stable")]
-    ordered = levels[order] - np.median(levels[order]) if len(order) else levels[order]
-    below, freedom = np.arange(2, len(order)), np.arange(1, len(order) - 1)
-    sums, squares = np.cumsum(ordered)[1:-1], np.cumsum(ordered**2)[1:-1]
-    spread = np.sqrt(np.maximum(squares - sums**2 / below, 0) / freedom)
-    gap = np.diff(ordered)[1:]
-    scaled = np.divide(gap, spread, out=np.where(gap > 0, np.inf, 0.0), where=spread > 0)
-    found[order[2:]] = (1 + scaled / freedom) ** -freedom.astype(float)
+    spreads = np.hypot(_SPREADS, noise)[:, None]
+    alike, tailed = (
+        -((np.log(_SPREADS / center) / width) ** 2) / 2 - np.log(width)
+        for center, width in ((EXPECTED, 0.5), (_LONG, 0.4))
+    )
+    for place in range(max(2, len(order) // 2, len(order) - _MOST_TRIED), len(order)):
+        below = levels[order[:place]]
+        scaled = (levels[order[: place + 1]] - np.median(below)) / spreads
+        normal = (-(scaled[:, :-1] ** 2) / 2 - np.log(spreads * np.sqrt(2 * np.pi))).sum(axis=1) + alike
+        tails = [(shape(scaled) - np.log(spreads)).sum(axis=1) + tailed for shape in _TAILS]
+        slow, tail = np.logaddexp.reduce(normal), np.logaddexp.reduce(np.concatenate(tails)) - np.log(len(_TAILS))
+        found[order[place]] = 1 / (1 + np.exp(np.clip(slow - tail, -500, 500)))
     return found
+
+
+def _exponential(scaled: _Values) -> _Values:
+    """Logarithm of the density; before its edge steep, not zero, because the median is known from few."""
+    beyond = scaled + np.log(2)
+    return np.asarray(np.where(beyond > 0, -beyond, 20 * beyond))
+
+
+def _moyal(scaled: _Values) -> _Values:
+    values = scaled * np.pi / np.sqrt(2) + 0.787598  # its median
+    return np.asarray(np.log(np.sqrt(np.pi) / 2) - (values + np.exp(np.minimum(-values, 500))) / 2)
+
+
+def _student(scaled: _Values) -> _Values:
+    return np.asarray(np.log(8 / (3 * np.pi * np.sqrt(3))) - 3 * np.log1p(scaled**2 / 3))
+
+
+_TAILS = (_exponential, _moyal, _student)  # with standard deviation 1 and median 0
 
 
 def _in_core(levels: _Values, typical: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

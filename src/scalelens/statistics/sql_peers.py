@@ -53,7 +53,7 @@ SQL_PEERS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
     "benjamini_hochberg": (_adjusted(benjamini_hochberg), ["DOUBLE[]"], "DOUBLE[]"),
     "binomial_tail": (_binomial_tail, ["BIGINT", "BIGINT", "DOUBLE"], "DOUBLE"),
     "holm": (_adjusted(holm), ["DOUBLE[]"], "DOUBLE[]"),
-    "standing": (_standing, ["DOUBLE[]", "DOUBLE", "BOOLEAN[]"], "STRUCT(middle DOUBLE, p DOUBLE, gap_p DOUBLE)[]"),
+    "standing": (_standing, ["DOUBLE[]", "DOUBLE", "BOOLEAN[]"], "STRUCT(middle DOUBLE, p DOUBLE, tail_p DOUBLE)[]"),
     "student_t": (lambda n: pa.array(student_t(n.to_numpy())), ["DOUBLE"], "DOUBLE"),
     "true_spread": (
         _true_spread,

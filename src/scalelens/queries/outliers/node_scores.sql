@@ -5,10 +5,10 @@
 --   are slow.  Nodes with two ranks or more are compared within a pipeline stage.  p comes from a moderated t-test
 --   against the other nodes, with 2 % and the scatter of the ranks as the spread that is expected between nodes
 --   (statistics/peers.py); q is adjusted for all nodes of the run.  Holm's correction keeps a node that is slow
---   beyond doubt from making it easier for a second one; and a second one has to stand apart from those below it, as a
---   second rank has to (apart_p, work_scores).
---   A node is slow if it is longer by the threshold, q is below 0.03, apart_p below 0.05 and, with three nodes or more, z
---   is above 2.  With two nodes, the slower one is slow compared with the other.
+--   beyond doubt from making it easier for a second one; and it has to stand apart, not at the end of a long tail of
+--   the others (apart_p, as that of ranks: work_scores).
+--   A node is slow if it is longer by the threshold, q is below 0.03, apart_p below 0.03 (of the slowest at most 0.97) and,
+--   with three nodes or more, z is above 2.  With two nodes, the slower one is slow compared with the other.
 --
 -- Formula:
 --   level = median over its ranks of each rank's median over the steps of x, with x its compute time over the median of
@@ -41,8 +41,8 @@
 --   z           DOUBLE     how far its level stands out among the nodes
 --   p           DOUBLE     probability of being so far above the others by chance
 --   q           DOUBLE     p adjusted for all nodes of the run
---   apart_p     DOUBLE     probability that the gap below it, or below a faster one with q below 0.03, is as wide by
---                          chance; 0 for the slowest, NULL where q is 0.03 or more
+--   apart_p     DOUBLE     probability that it is the end of a long tail; 0.5 for the slowest where two others are not
+--                          known, NULL where q is 0.03 or more
 --   is_slow     BOOLEAN    whether it is slow by the rule above
 WITH
 levels AS (
@@ -66,10 +66,10 @@ adjusted AS (
         unnest(holm(list(others.p))) AS q
     FROM standings GROUP BY run_id)
 SELECT run_id, c.stage, node, ranks, compared, level / others.middle AS ratio, z, others.p AS p, q,
-    CASE WHEN q < 0.03 THEN if(rank() OVER slowest_first = 1, 0, coalesce(min(others.gap_p) OVER fastest_first, 1))
+    CASE WHEN q < 0.03 THEN coalesce(min(others.tail_p) OVER fastest_first, if(rank() OVER slowest_first = 1, 0.5, 1))
         END AS apart_p,
-    coalesce(level >= others.middle * (1 + threshold) - least(noise, threshold / 4) AND q < 0.03 AND apart_p < 0.05
-        AND (compared = 2 OR z > 2), false) AS is_slow
+    coalesce(level >= others.middle * (1 + threshold) - least(noise, threshold / 4) AND q < 0.03
+        AND (apart_p < 0.03 OR rank() OVER slowest_first = 1 AND apart_p <= 0.97) AND (compared = 2 OR z > 2), false) AS is_slow
 FROM with_peers AS c JOIN adjusted AS a USING (run_id, node)
 WHERE a.stage IS NOT DISTINCT FROM c.stage
 WINDOW slowest_first AS (PARTITION BY run_id, c.stage, q < 0.03 ORDER BY level DESC),

@@ -7,8 +7,9 @@
 --   to them: a rank that arrives first computes while collectives wait, and takes longer for it.
 --   `slow`: it computes longer than the others by the threshold, less what is uncertain (2.6 standard errors and a
 --   twentieth of what was taken out as contention, at most a fifth of the threshold), and by half of the threshold in
---   half of the steps; z is above 2, q below 0.03 and apart_p below 0.05 (work_scores): a second rank stands apart from
---   the others, not at the end of a long tail of theirs.  Or its node is slow as a whole (node_scores) and it
+--   half of the steps; z is above 2, q below 0.03 and apart_p below 0.03 (work_scores): it stands apart from the others,
+--   not at the end of a long tail of theirs.  The slowest is named up to an apart_p of 0.97, and its reason says that such
+--   a tail is not excluded: few ranks cannot show one.  Or its node is slow as a whole (node_scores) and it
 --   is itself longer by half the threshold.  The cause is `gpu` where the time is that of kernels.
 --   `intermittent`: it is not slow in half of its steps, but takes longer than its own median by the threshold in a
 --   tenth of them or more, and in two at least, and the others do so too rarely for it to be chance (burst_q below
@@ -33,13 +34,13 @@
 --   x = compute time without communication (rank_work) / median of the stage in that step; z = (median x - 1) /
 --   max(1.4826 MAD, 0.02) among the peers; ratio = the median of x over the steps.
 --   p: the larger of a moderated t-test of the levels against the typical others, and of a binomial test of the steps
---   in which it is longer by half the threshold.  q after Holm.  apart_p: a gap over the standard deviation of the f + 1
---   levels below it is F distributed with 2 and 2 f degrees of freedom, if their tail is exponential.  Bursts: a binomial test against how often the peers have
---   any.
+--   in which it is longer by half the threshold.  q after Holm.  apart_p = t / (s + t): t the
+--   likelihood of its level and those below it if all have a long tail (exponential, Moyal or Student's t with 5 degrees
+--   of freedom), s if those below are normal and it is slow; over the spreads that are expected, 3 and 2 %, within a
+--   factor of 1.5 and 1.6.  Bursts: a binomial test against how often the peers have any.
 --
 -- Reference: Smyth, Statistical Applications in Genetics and Molecular Biology 3(1), 2004; Rousseeuw and Croux, J.
---   American Statistical Association 88, 1993; Holm, Scandinavian J. Statistics 6, 1979; Renyi, Acta Mathematica Acad. Sci.
---   Hungaricae 4, 1953.  statistics/peers.py.
+--   American Statistical Association 88, 1993; Holm, Scandinavian J. Statistics 6, 1979.  statistics/peers.py.
 --
 -- Assumptions: Ranks of one stage have the same work, and devices of one model differ by about 2 %.
 --
@@ -93,7 +94,9 @@ ranks AS (
         coalesce(flagged >= n_steps / 2 AND flagged > 0, false) AS is_longer,
         least(2.6 * noise + coalesce(abs(with_contention / ratio - 1), 0) / 20, threshold / 5)
             AS allowance, coalesce(contention IS NULL AND beside_more > 0.05, false)
-            AS is_hidden
+            AS is_hidden,
+        apart_p <= 0.97 AND row_number() OVER (PARTITION BY run_id, stage, on_slow_node, w.q < 0.03
+            ORDER BY level DESC NULLS LAST, rank) = 1 AS is_slowest
     FROM scores AS w
     FULL JOIN late_ranks(runs := runs, tolerance_us := tolerance_us) AS l USING (run_id, rank)),
 judged AS MATERIALIZED (
@@ -101,7 +104,7 @@ judged AS MATERIALIZED (
             AND NOT no_stages AS is_bursty,
         coalesce(on_slow_node AND ratio > 1 + threshold / 2, false) AND NOT no_stages AND NOT is_hidden AS is_of_node,
         is_of_node OR coalesce(excess >= threshold - allowance AND leaning >= n_steps / 2 AND z > 2
-            AND compute_q < 0.03 AND apart_p < 0.05, false) AND NOT no_stages AND NOT is_hidden AND (is_longer OR NOT is_bursty) AS is_slow,
+            AND compute_q < 0.03 AND (apart_p < 0.03 OR is_slowest), false) AND NOT no_stages AND NOT is_hidden AND (is_longer OR NOT is_bursty) AS is_slow,
         coalesce(data_flagged >= n_data_steps / 2 AND data_z > 3.5 AND data_q < 0.05, false) AS is_starved,
         late_cause NOT IN ('', 'upstream') AS is_late,
         coalesce(contention > 1 AND contended >= n_steps / 2 AND contended > 0, false) AS is_contended
@@ -163,6 +166,9 @@ SELECT run_id, rank, coalesce(v.node, p.node) AS node, p.device, verdict,
             || 'waiting for others: that it is equal does not show that all devices are equally fast' END,
         CASE WHEN verdict IN ('slow', 'intermittent') AND origin NOT IN ('trace', 'device')
             THEN 'the times come from timers on the host: they do not distinguish GPU and host' END,
+        CASE WHEN verdict = 'slow' AND apart_p >= 0.03 THEN format('it computes longer, but that it is the end of a long '
+            || 'tail of its peers is not excluded (p = {:.2g}): its fault or the way in which devices differ, {} ranks of '
+            || 'one run do not tell', apart_p, peers) END,
         CASE WHEN verdict = 'intermittent' AND n_steps < 10
             THEN format('{} steps are too few for a pattern: profile more', n_steps) END,
         CASE WHEN compute_s IS NULL THEN 'its compute time is not recorded, and step times, which waiting makes equal, '
@@ -176,8 +182,8 @@ SELECT run_id, rank, coalesce(v.node, p.node) AS node, p.device, verdict,
                     flagged, n_steps, compute_q)
                 || CASE WHEN 0.05 ** n_steps * peers >= 0.03 THEN format('; so few steps cannot make q small enough among '
                     || '{} ranks: profile five or more', peers) ELSE '' END
-            WHEN apart_p >= 0.05 THEN format('another rank is slower still, and the gap below this one may be chance (p = {:.2g}): '
-                || 'the others may differ as widely', apart_p)
+            WHEN apart_p >= 0.03 THEN format('it may be the end of a long tail of its peers (p = {:.2g}), which then differ '
+                || 'as widely', apart_p)
             ELSE 'compared with the median of the others it is below the threshold' END END,
         CASE late_cause WHEN 'upstream' THEN 'late because it waits for other ranks itself'
             WHEN 'network' THEN 'which rank of its group is the cause cannot be known' END]) AS reason

@@ -10,9 +10,9 @@
 --   others, by a moderated t-test with 2 % and the noise of a level as the expected spread (statistics/peers.py).  The
 --   second is that so many of its steps exceed half the threshold, if steps of its peers do so as often as is seen, and
 --   at least one step in twenty (binomial; steps are taken as independent).  q is p adjusted after Holm over the run's
---   ranks: a rank that is slow beyond doubt does not make it easier for a second one.  Whether a second one is slow
---   too, or only the end of a long tail, is told by the gap below it: apart_p is the probability of a gap as wide below
---   it, or below a faster rank with a q below 0.03, if those below have an exponential tail; it is 0 for the slowest.
+--   ranks: a rank that is slow beyond doubt does not make it easier for a second one.  Whether one is slow
+--   itself, or only the end of a long tail of the others, is told by those below it: apart_p is the probability of such
+--   a tail, or of one below a faster rank with a q below 0.03 if that is smaller (statistics/peers.py).
 --   A burst is a step longer by the threshold than the rank's own median, unless communication runs during more of it
 --   than of its peers and what that adds is not known; burst_q is the probability of so many, if
 --   they come as often as those of the peers.  Waiting for data is judged by steps in which it is longer by the
@@ -49,8 +49,8 @@
 --   leaning            BIGINT      steps above the median of the others by half the threshold
 --   p                  DOUBLE      probability of standing out so far by chance; NULL with fewer than three peers
 --   q                  DOUBLE      p adjusted for all ranks of the run
---   apart_p            DOUBLE      probability that the gap below it, or below a faster one with q below 0.03, is as wide
---                                  by chance; 0 for the slowest, NULL where q is 0.03 or more
+--   apart_p            DOUBLE      probability that it is the end of a long tail; 0.5 for the slowest where two others
+--                                  are not known, NULL where q is 0.03 or more
 --   bursts             BIGINT      steps longer by the threshold than its own median
 --   burst_ratio        DOUBLE      median of the ratio in these steps
 --   burst_q            DOUBLE      probability of so many bursts by chance, adjusted for all ranks of the run
@@ -90,7 +90,7 @@ standings AS (
     FROM centered WHERE n_steps > 0 GROUP BY run_id, stage),
 ranks AS MATERIALIZED (
     SELECT c.*, (1 + inner_mean) / center AS level, standing_of_rank.middle AS middle, standing_of_rank.p AS p,
-        standing_of_rank.gap_p AS gap_p
+        standing_of_rank.tail_p AS tail_p
     FROM centered AS c LEFT JOIN standings USING (run_id, rank)),
 counts AS (
     SELECT run_id, rank, count(*) FILTER (WHERE c.ratio > r.center * (1 + threshold)) AS flagged,
@@ -128,8 +128,8 @@ adjusted AS (
 SELECT run_id, rank, node, stage, origin, peers, n_steps, compute_s, ratio / center AS ratio, with_contention,
     contended, contention, beside_share, beside_more, level, excess, noise, z,
     spread, flagged, leaning, p, q,
-    CASE WHEN q < 0.03 THEN if(on_slow_node OR rank() OVER slowest_first = 1, 0, coalesce(min(gap_p) OVER fastest_first, 1))
-        END AS apart_p, bursts, burst_ratio / center AS burst_ratio, burst_q, node_ratio, on_slow_node, n_data_steps,
+    CASE WHEN q < 0.03 THEN CASE WHEN on_slow_node THEN 0
+        ELSE coalesce(min(tail_p) OVER fastest_first, if(rank() OVER slowest_first = 1, 0.5, 1)) END END AS apart_p, bursts, burst_ratio / center AS burst_ratio, burst_q, node_ratio, on_slow_node, n_data_steps,
     data_ratio, data_z, data_flagged, data_q
 FROM tested JOIN adjusted USING (run_id, rank)
 WINDOW slowest_first AS (PARTITION BY run_id, stage, on_slow_node, q < 0.03 ORDER BY level DESC),
