@@ -5,7 +5,7 @@ from collections import Counter
 from scalelens.audit import identities
 from scalelens.audit.document import Document
 from scalelens.audit.finding import Finding
-from scalelens.audit.forms import accusing, constants, twice
+from scalelens.audit.forms import accusing, aligned, constants, twice
 from scalelens.audit.prose import accusing as prose
 from scalelens.audit.prose import (
     amounts,
@@ -57,6 +57,7 @@ def inconsistencies(document: Document) -> list[Finding]:
         repeated.find,
         listed.find,
         twice.find,
+        aligned.find,
         retold.find,
     )
     for stated in statements:

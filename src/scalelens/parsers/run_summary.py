@@ -94,7 +94,7 @@ def _is_sweep(parts: Any) -> bool:
         return False
     if not all(isinstance(part, dict) for part in parts) or not any(map(_statistics, parts)):
         return False
-    shared = [key for key in parts[0] if all(key in part for part in parts) and not _OF_A_RANK.search(key)]
+    shared = [key for key in parts[0] if all(key in part for part in parts) and not _OF_A_RANK.fullmatch(key)]
     tried = (key for key in shared if isinstance(parts[0][key], str) or read_name(key).role in RUN_SETTINGS)
     return any(len({str(part[key]) for part in parts}) > 1 for key in tried)
 

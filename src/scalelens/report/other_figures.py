@@ -35,6 +35,10 @@ _RATES = (
     "AND (samples_per_s > 0 OR step_s > 0 AND coalesce(samples, tokens) > 0) "
     f"HAVING count(DISTINCT run_id) > 1 AND count(*) >= {_FEWEST_RECORDS} * count(DISTINCT run_id)"
 )
+_TRAINED_ON_SEVERAL_SIZES = (
+    "SELECT '' FROM phases JOIN runs USING (run_id) WHERE phase = 'run' AND span_s > 0 AND devices > 0 "
+    "HAVING count(DISTINCT devices) > 1"
+)
 _FEW_TIMES = f"(SELECT coalesce(max(n_steps), 0) < {FEWEST_TIMES} FROM kept_times())"
 # A command, and the rows that it needs: the first with a row is named.  {} is what the row says, {run} the run whose id
 # it says.
@@ -64,13 +68,13 @@ _SHOWN_BY = (
     ),
     (
         "plot failures -o failures.pdf",
-        f"SELECT '' FROM failures() WHERE part = 'cause' HAVING count(*) > 0 AND {_FEW_TIMES}",
+        f"SELECT '' FROM failures() WHERE part = 'cause' HAVING count(*) > 0 AND {_FEW_TIMES} "
+        f"AND NOT EXISTS ({_TRAINED_ON_SEVERAL_SIZES})",
     ),
     ("plot throughput -o throughput.pdf", _RATES),
     (
         "plot time_to_train -o time_to_train.pdf",
-        "SELECT '' FROM phases JOIN runs USING (run_id) WHERE phase = 'run' AND span_s > 0 AND devices > 0 "
-        "HAVING count(DISTINCT devices) > 1",
+        _TRAINED_ON_SEVERAL_SIZES,
     ),
     ("plot accuracy -o accuracy.pdf", _EVALUATED.format("IN ('resnet', 'bert')")),
     ("plot accuracy score_name=eval_accuracy -o accuracy.pdf", _EVALUATED.format("NOT IN ('resnet', 'bert')")),

@@ -107,6 +107,7 @@ _LEAST_DIGITS = 2  # of a change
 _LEAST_FAR = 3  # of one with words before it
 ROUGH = Decimal("1.02")  # what a change of few digits leaves open
 _NEXT = re.compile(r" ?(?:→|⟶|⇒|-+>|=+>) ?")  # "6.78 → 10.0 → 12.59 %": one value after the other
+_CHAINED = re.compile(r"> ?(?:→|⟶|⇒|-+>|=+>) ?<\d+> ?(?:→|⟶|⇒|-+>|=+>) ?<(\d+)>")  # the last of three
 _NOUN = re.compile(r"^ ?(?:[a-z]+(?=,)|\([^<>()]*\))")  # 128 dimensions, a factor of 6; 240.8 (legacy)
 _PLAIN_WORDS = re.compile(
     r"[增加减少降低升提快慢省高多倍差比幅了]+|\b(?:so|is|are|for|an?|the|about|by|of|factors?|ratio|speed-?up|total|overall|only|just|almost|nearly|roughly|"
@@ -139,8 +140,9 @@ def find(document: Document) -> Iterator[Finding]:
                 continue
             others = [sentence.numbers[int(k)] for k in re.findall(r"<(\d+)>", marked)]
             accused: set[int] = set()
+            chained = {id(sentence.numbers[int(k)]) for k in _CHAINED.findall(marked)}
             for change in _stated(marked, sentence.numbers):
-                if id(change.c) not in accused and (finding := _held(change, others)):
+                if id(change.c) not in accused | chained and (finding := _held(change, others)):
                     accused.add(id(change.c))
                     yield finding
 
@@ -227,6 +229,9 @@ def _held(change: Change, others: list[Number]) -> Finding | None:
     if (a.unit and b.unit and base(a.unit)[0] != base(b.unit)[0]) or unit in (*COUNTED, "x"):
         return None
     ways = ways_of(a, b, c, change.is_difference)
+    if c.unit == "%" and not unit:
+        whole = a.bounds + b.bounds  # "3200 FN and only 176 TP (5.2 % recall)": one part of both
+        ways += [a.bounds / whole, b.bounds / whole]
     if not ways or any(not _wide(c).apart(way) for way in ways) or _from_others(change, others):
         return None
     found = slip_of(change, ways) or _short_slip(change, ways)

@@ -18,7 +18,8 @@ _OF_PEAK = re.compile(
     r"<(\d+)> (?:of|\w+ of) (?:the |its |their )?(?:\w+ ){0,2}peak|"
     rf"\b{_SHARE_OF_PEAK}(?: and [mh]fu)? (?:of|is|=) <(\d+)>|<(\d+)> (?:[mh]fu|gpu utili[sz]ation)"
 )
-_KEPT = re.compile(r"\b(?:keeps?|kept|retains?|retained|loses?|lost) <(\d+)>")
+_KEPT = re.compile(r"\b(?:(keeps?|kept|retains?|retained)|loses?|lost) <(\d+)>")
+_MOST_KEPT = 125  # percent: an accuracy that is kept may be a little better than before
 _OF_MEMORY = re.compile(
     r"\b(?:hbm|memory) bandwidth (?:of|is|reaches|=) <(\d+)>|<(\d+)> (?:of )?(?:hbm|memory) bandwidth"
 )
@@ -47,8 +48,8 @@ def find(document: Document) -> Iterator[Finding]:
             else:
                 yield from _against_peaks(sentence, share, document, index)
         for match in _KEPT.finditer(sentence.marked):
-            share = sentence.numbers[int(match[1])]
-            if share.unit == "%" and share.low > 100 and not share.hedge:
+            share = sentence.numbers[int(match[2])]
+            if share.unit == "%" and share.low > (_MOST_KEPT if match[1] else 100) and not share.hedge:
                 yield Finding(
                     "inconsistent",
                     (share,),

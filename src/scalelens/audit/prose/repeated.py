@@ -290,7 +290,7 @@ def _slip(number: Number, cell: Number, named: tuple[int, int], is_named: bool, 
     sizes = [base(each.unit)[1] if number.unit and cell.unit else 1 for each in (number, cell)]
     low, high = (float(each * sizes[1] / sizes[0]) for each in (cell.low, cell.high))
     size = _NAMED.get(number.text[-1], 1.0)
-    words = slip(number.text.rstrip("kMBT"), low / size, high / size) if low > 0 else ""
+    words = slip(number.text.rstrip("kKMBT"), low / size, high / size) if low > 0 else ""
     if not words:
         return ""
     if is_named and _is_sure(number, cell, words, (low, high), named):
@@ -298,7 +298,7 @@ def _slip(number: Number, cell: Number, named: tuple[int, int], is_named: bool, 
     if named[0] < 1 or (number.unit and cell.unit and base(number.unit)[0] != base(cell.unit)[0]):
         return ""
     many = min(_significant(number.text), _significant(cell.text)) > _LEAST_DIGITS
-    is_plain = (many or not of_another) and is_same_but_for_its_point(number, cell, words, named[1])
+    is_plain = (many or not of_another) and is_same_but_for_its_point(number, cell, words, max(named[1], named[0] - 1))
     is_plain |= not of_another and is_same_but_for_a_slip(number, cell, words, *named)
     return words if is_plain else ""
 
@@ -306,8 +306,9 @@ def _slip(number: Number, cell: Number, named: tuple[int, int], is_named: bool, 
 def _is_sure(number: Number, cell: Number, words: str, right: tuple[float, float], named: tuple[int, int]) -> bool:
     """Whether a slip is sure: the less surely row and column are named, the fewer numbers may be one slip away."""
     row, column = named
-    digits = min(_significant(number.text), _significant(cell.text))
     mine, theirs = (_digits(each.text) for each in (number, cell))
+    fewer = max if sorted(mine) == sorted(theirs) else min  # a swap moves a zero to the front, where it counts no more
+    digits = fewer(_significant(number.text), _significant(cell.text))
     alike = _shape(number) == _shape(cell)
     is_well_named = row >= _WELL and column > 1
     if digits < (2 if row >= _WELL else 3):

@@ -105,6 +105,8 @@ def may_be_upside_down(left: Value, left_tokens: list[Token], right: Value) -> b
     """Whether a quotient of two unlike units may be meant the other way: "16.7 GiB/tok ÷ 608 GB/s = 36 tok/s"."""
     if left.operators != ("/",) or not right.after:
         return False
+    if left.after and left.low > 0 and right.low <= 1 / left.low and 1 / left.high <= right.high:
+        return True  # "1276 classes / 3601 samples = 2.8 samples per class"
     over = next(place for place, token in enumerate(left_tokens) if token.text == "/" and token.kind == "operator")
     above, below = (
         {token.text for token in part if token.kind == "word" and "/" in token.text}
