@@ -31,7 +31,7 @@ _MOST_ROWS, _MOST_TABLES = 80, 60
 _NUMBER = re.compile(r"(?<![\w.])[-+\u2212]?\d[\d,]*(?:\.\d+)?")
 _BRACKETS = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _PLAIN = re.compile(r"[\W_]+")
-Place = tuple[int, int]
+_Place = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class _Grid:
     table: TextTable
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    cells: dict[Place, Number]
-    places: dict[str, Place]  # of the numbers that stand once
+    cells: dict[_Place, Number]
+    places: dict[str, _Place]  # of the numbers that stand once
 
     @cached_property
     def turned(self) -> "_Grid":
@@ -55,8 +55,8 @@ class _Grid:
 class _Lines:
     """Which lines of two grids belong together: how many numbers they share, and whether their names agree."""
 
-    shared: Counter[Place]
-    names: dict[Place, int]
+    shared: Counter[_Place]
+    names: dict[_Place, int]
 
     def of(self, own: int, other: int) -> tuple[int, int]:
         """Numbers that two lines share, and 2 for the same name, 1 for one that contains the other; 0 for others."""
@@ -114,7 +114,7 @@ def _grid_of(table: TextTable) -> _Grid:
     return _Grid(table, labels, headings, cells, once)
 
 
-def _names(own: tuple[str, ...], others: tuple[str, ...]) -> dict[Place, int]:
+def _names(own: tuple[str, ...], others: tuple[str, ...]) -> dict[_Place, int]:
     scores = {}
     mine, theirs = [tokens(name) for name in own], [tokens(name) for name in others]
     for a, name in enumerate(own):
