@@ -19,7 +19,7 @@ _NUMBER = re.compile(
     r"(?<![\w.,/^_\-–\[#:§])"  # not within a name, a range, a reference
     r"[-+\u2212]?\d+(?:[,'\u00a0\u2009\u202f ]\d{3}(?!\d))*(?:\.\d+)?"  # 1,024 or 2 130 or 0.90
     r"(?:[eE][-+]?\d{1,2}(?!\w)|\s?(?:\\times|×|·)\s?10\s?\^\s?\{?[-+]?\d{1,2}\}?)?"  # 2.5e3, 2.5 × 10^3
-    r"(?:\s?(?:thousand|million|billion|trillion)\b|(?:k|K|M|B|T)\b(?!/))?"  # 1.3 million, 117M
+    r"(?:\s?(?:thousand|million|billion|trillion)\b|(?:k|M|B|T)\b(?!/))?"  # 1.3 million, 117M
     r"(?!\w*[-_]?\d)(?!\.\d)"  # not the beginning of a name, a date, a version
 )
 _MULTIPLE = re.compile(r"\s?(?:x|X|×|\\times)(?![\w\d]|\s?10\s?\^|\s\d)|-?\s?fold\b|\s+times\b|\s?倍")

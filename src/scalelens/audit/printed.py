@@ -10,7 +10,7 @@ from decimal import Decimal
 
 _GROUPED = re.compile(r"(?<=\d)[,'\u00a0\u2009\u202f ](?=\d{3}(?!\d))")
 _PARTS = re.compile(r"([+-]?)(\d+)(?:\.(\d*))?(?:\s*(?:[eE]|(?:\\times|[x×·*])\s*10\s*\^?\s*\{?)([+-]?\d+)\}?)?")
-_NAMED = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "k": 3, "K": 3, "M": 6, "B": 9, "T": 12}
+_NAMED = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "k": 3, "M": 6, "B": 9, "T": 12}
 _ROUND_ZEROS = 3
 
 

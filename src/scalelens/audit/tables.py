@@ -15,6 +15,7 @@ _BOLD = re.compile(r"\*\*(.+?)\*\*|__(.+?)__|\\(?:textbf|mathbf|bm)\{([^}]*)\}|<
 _MARKUP = re.compile(r"\\(?:textit|emph|underline|num|text)\{([^}]*)\}|\$|\\,|<[^>]+>(?=\s*$)")
 _QUOTED = re.compile(r"^(\s*)`([-+\u2212]?\d[\d,.]*\s?(?:%|[A-Za-z/]{0,8}))`\s*$")
 _FOOTNOTE = re.compile(r"(?<=[\d%a-z])\s?(?:\^\{?\(?[a-z0-9*†]\)?\}?|[*†‡§¹²³]+|<sup>.*?</sup>|\[\d+\])\s*$")
+_THOUSANDS = re.compile(r"(?<=\d)K\Z")  # 300K parameters
 _SPREAD = re.compile(r"(?:±|\+/-|\\pm)\s*[\d.]+")
 _ROUGH = re.compile(r"[*`\s]*[~≈∼]\s?\d")
 _COUNTS = ("batch", "micro_batch", "devices", "nodes", "length", "work", "steps")
@@ -96,7 +97,7 @@ def _number_of(cell: Cell, words: str, meaning: ColumnMeaning, position: tuple[i
     """The number of a cell; None if it has none, or several, or a number within words."""
     text, start = cell
     is_rough = bool(_SPREAD.search(text) or _ROUGH.match(text))
-    shown = _SPREAD.sub("", _plain(text)).strip()
+    shown = _THOUSANDS.sub("k", _SPREAD.sub("", _plain(text)).strip())
     found = numerals(shown)
     if len(found) != 1 or found[0].start > 0 or not re.fullmatch(r"[\s%A-Za-zµ/().]*", shown[found[0].end :]):
         return None

@@ -21,7 +21,7 @@ _MEAN = re.compile(
     re.IGNORECASE,
 )
 IS_SUMMARY = re.compile(rf"{_TOTAL.pattern}|{_MEAN.pattern}", re.IGNORECASE)
-_POWER = re.compile(r"\d\s?(?:[kKMBT]|thousand|million|billion|trillion)$")  # 117M counts something else
+_POWER = re.compile(r"\d\s?(?:[kMBT]|thousand|million|billion|trillion)$")  # 117M counts something else
 _LEAST = 3  # parts of a sum; a + b is a form
 _MOST = 40
 _ALIKE = 0.05

@@ -22,7 +22,7 @@ _PAIR = re.compile(
     r"(?:=|≈|, i\.e\.,?|, that is,?|, or) <(\d+)>(?= ?[.,;)]| ?$))"
 )
 _FACTOR = re.compile(r"(?:[×·/+]|\bx) ?\(?$")
-_POWER = re.compile(r"(?:[kKMBT]|thousand|million|billion|trillion)$")
+_POWER = re.compile(r"(?:[kMBT]|thousand|million|billion|trillion)$")
 _LEAST = 10_000  # a plain number that may be written as 10K
 _BINARY = (Decimal(1), Decimal("1.024"), Decimal("1.048576"), Decimal("1.073741824"), Decimal("1.099511627776"))
 

@@ -290,7 +290,7 @@ def _slip(number: Number, cell: Number, named: tuple[int, int], is_named: bool, 
     sizes = [base(each.unit)[1] if number.unit and cell.unit else 1 for each in (number, cell)]
     low, high = (float(each * sizes[1] / sizes[0]) for each in (cell.low, cell.high))
     size = _NAMED.get(number.text[-1], 1.0)
-    words = slip(number.text.rstrip("kKMBT"), low / size, high / size) if low > 0 else ""
+    words = slip(number.text.rstrip("kMBT"), low / size, high / size) if low > 0 else ""
     if not words:
         return ""
     if is_named and _is_sure(number, cell, words, (low, high), named):

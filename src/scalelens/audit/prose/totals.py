@@ -113,7 +113,7 @@ def _has_slip_in_sum(total: Number, parts: tuple[Number, ...], right: Bounds) ->
         rights.append((each, value(total) - rest))
     for number, meant in rights:
         size = float(base(number.unit)[1]) * _NAMED.get(number.text[-1], 1.0)
-        text = number.text.rstrip("kKMBT")
+        text = number.text.rstrip("kMBT")
         words = slip(text, float(meant.low) / size, float(meant.high) / size) if meant.low > 0 else ""
         if words and not words.endswith("two"):
             return True
