@@ -17,8 +17,8 @@ from scalelens.audit.document import Document, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Number
-from scalelens.audit.prose.repeated import tokens
 from scalelens.audit.quantities import value
+from scalelens.audit.tokens import tokens
 from scalelens.audit.wording import matters, table_name, with_unit
 from scalelens.units import base
 

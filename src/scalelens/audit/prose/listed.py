@@ -15,9 +15,10 @@ from scalelens.audit.document import Document, Sentence, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Number
-from scalelens.audit.prose.repeated import finding_of, of_one_unit, stands_elsewhere, tokens
+from scalelens.audit.prose.repeated import finding_of, of_one_unit, stands_elsewhere
 from scalelens.audit.prose.restated import is_given
 from scalelens.audit.quantities import value
+from scalelens.audit.tokens import tokens
 from scalelens.units import base
 
 _MOST_NUMBERS = 24

@@ -19,20 +19,13 @@ from scalelens.audit.printed import Number
 from scalelens.audit.prose.digits import is_same_but_for_a_slip, is_same_but_for_its_point
 from scalelens.audit.prose.restated import is_given
 from scalelens.audit.quantities import value
+from scalelens.audit.tokens import tokens
 from scalelens.audit.units import COUNTED, canonical
 from scalelens.audit.wording import matters, table_name, with_unit
 from scalelens.units import base
 
-_LINKED = re.compile(r"\[([^\]]*)\]\([^)]*\)")
-_TAG = re.compile(r"<[^>]*>|https?://\S+")
-_WORD = re.compile(r"[a-z]+\d*[a-z0-9]*|\d+[a-z]+\w*|\d{2,}")
 _NAMED_BY_NUMBER = re.compile(r"\b(?:step|epoch|seed|iteration|iter|checkpoint|batch|layer)s?[ =:#]*(\d[\d,]*)")
 _DEVICES = re.compile(r"\d{4}s\b")  # several 4090
-_COMMON = {
-    "the", "of", "and", "for", "with", "on", "in", "per", "at", "to", "from", "is", "are", "was", "by", "our", "avg",
-    "all", "best", "no", "yes", "vs", "as", "it", "its", "this", "that", "be", "or", "an", "we", "not", "new", "one",
-    "two", "first", "last", "after", "before", "total", "sum", "mean", "average", "value", "result", "number", "ours",
-}  # fmt: skip
 _NAMED = {"k": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 _LEAST_DIGITS = 3
 _MOST_NUMBERS = 16
@@ -93,13 +86,6 @@ def _heading_before(document: Document, line: int) -> str:
         if text.startswith("#"):
             return text
     return ""
-
-
-@lru_cache(maxsize=4096)
-def tokens(text: str) -> frozenset[str]:
-    plain = _TAG.sub(" ", _LINKED.sub(r"\1", text)).lower().replace("_", " ")
-    found = {word.rstrip("s") if len(word) > 3 else word for word in _WORD.findall(plain)}
-    return frozenset(word for word in found if len(word) > 1 and word not in _COMMON)
 
 
 @lru_cache(maxsize=16384)

@@ -13,9 +13,9 @@ from itertools import combinations
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Number
-from scalelens.audit.prose.repeated import tokens
 from scalelens.audit.prose.restated import is_given
 from scalelens.audit.quantities import value
+from scalelens.audit.tokens import tokens
 from scalelens.audit.wording import matters, with_unit
 
 _LEAST_DIGITS = 3

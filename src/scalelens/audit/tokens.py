@@ -1,0 +1,20 @@
+"""The words by which a text names a quantity: in small letters, without links, plural endings and common words."""
+
+import re
+from functools import lru_cache
+
+_LINKED = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_TAG = re.compile(r"<[^>]*>|https?://\S+")
+_WORD = re.compile(r"[a-z]+\d*[a-z0-9]*|\d+[a-z]+\w*|\d{2,}")
+_COMMON = {
+    "the", "of", "and", "for", "with", "on", "in", "per", "at", "to", "from", "is", "are", "was", "by", "our", "avg",
+    "all", "best", "no", "yes", "vs", "as", "it", "its", "this", "that", "be", "or", "an", "we", "not", "new", "one",
+    "two", "first", "last", "after", "before", "total", "sum", "mean", "average", "value", "result", "number", "ours",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=4096)
+def tokens(text: str) -> frozenset[str]:
+    plain = _TAG.sub(" ", _LINKED.sub(r"\1", text)).lower().replace("_", " ")
+    found = {word.rstrip("s") if len(word) > 3 else word for word in _WORD.findall(plain)}
+    return frozenset(word for word in found if len(word) > 1 and word not in _COMMON)
