@@ -228,7 +228,7 @@ def _training(settings: dict[str, object], step_s: float, steps: int = 12, **col
 
 
 _OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
-# Folders of one kind each, and the chart that answers what is asked of it.
+# A folder of each kind, and the chart that answers the likeliest question about it.
 KINDS = {
     "one run": ([_training({}, 0.3)], "batch_cdf"),
     "repeats": ([_training({"seed": seed}, 0.3 + seed / 1000) for seed in range(3)], "batch_cdf"),

@@ -43,7 +43,7 @@ class Formats:
 
     @functools.cached_property
     def of_settings(self) -> set[str]:
-        """Names of the formats whose lines are settings alone: a text of such lines is no log that somebody knows."""
+        """Names of the formats that read nothing but settings: they alone do not make a text a known log."""
         return {name_of(format) for format in self.of_lines if vars(format).get("SETTINGS_ALONE")}
 
     def is_last(self, taken_by: list[str]) -> bool:

@@ -9,10 +9,10 @@ Each value becomes a row of `params` under its own name; lists, None and objects
 gets its name there where the setting can mean nothing else, and nothing else of the file says it.  A `world_size` is
 passed over: many scripts count nodes in it, or leave its default.
 
-Settings belong to the step records that follow them: a file without such records gives none, as it may have prepared
-the data or evaluated.  Each rank may print them: what tells ranks apart is no setting.  Where launches of one file
-differ in a setting, it is not used, and a problem names it.  Of a file with several runs nothing tells whose
-settings they are.
+Settings belong to the step records that follow them.  A file without such records gives none: it may have prepared the
+data, or evaluated a model.  Each rank may print its settings; those that only tell the ranks apart are left out.  A
+setting in which the launches of one file differ is not used, and a problem names it.  A file with several runs gives
+none, since nothing tells whose settings they are.
 
 Samples:
     Namespace(model='resnet50', batch_size=64, lr=0.1, betas=[0.9, 0.999], amp=True, resume=None)

@@ -35,7 +35,7 @@ _PARTS = ("cpu_part", "gpu_part")
 _ALL_OF_SUM = 0.98
 _MOST_HELD = 0.95  # of the rows
 _SAME_SUM = 0.002
-_FEWEST_SUMS = 5  # rows of which each shows another sum, or the same again
+_FEWEST_SUMS = 5  # rows in which a column must be the sum of the others
 _FEWEST_SHARED = 3  # values of a column that has, each time, the same one for all devices
 MOST_LINES = 200_000  # that are looked at to learn which columns name the sensors
 
