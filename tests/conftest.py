@@ -40,6 +40,14 @@ def pytest_configure(config: pytest.Config) -> None:
         spread.only_by_day()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    by_night = set(spread.by_night(item.nodeid for item in items if item.get_closest_marker("slow") is None))
+    for item in items:
+        if item.nodeid in by_night:
+            item.add_marker(pytest.mark.slow)
+
+
 def pytest_collection_finish() -> None:
     """Thousands of tests stay until the end: looking for garbage among them again and again is a tenth of the time."""
     gc.freeze()

@@ -17,6 +17,7 @@ from conftest import ROOT
 from recipes import code_blocks
 from scalelens.ingestion.ingest import ingest
 from scalelens.tabular.preset import preset_text
+from spread import SHARES
 
 PACKAGE = ROOT / "src" / "scalelens"
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
@@ -351,6 +352,12 @@ def test_a_command_ends_at_once_and_leaves_nothing_behind(tmp_path: Path) -> Non
 # Whole files
 
 MERGED = re.compile(r"^(?:<{7}|>{7}) \S", re.MULTILINE)  # what a merge leaves where it could not decide
+
+
+def test_what_is_tried_at_night_is_there() -> None:
+    for name in SHARES:
+        file, function = name.split(".")
+        assert f"\ndef {function}(" in (ROOT / "tests" / f"{file}.py").read_text(), name
 
 
 def test_no_file_was_left_half_merged() -> None:

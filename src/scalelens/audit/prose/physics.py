@@ -64,12 +64,15 @@ def _beyond(
 ) -> Iterator[Finding]:
     """A number above what the largest device has that the sentence or the one before it names."""
     sentence = document.sentences[index]
+    matches = list(pattern.finditer(sentence.marked))
+    if not matches or _OF_SEVERAL.search(sentence.marked):
+        return
     named = devices_named((sentence,)) or devices_named(document.sentences[max(0, index - 1) : index])
     limits = [(float(row[column]), row["device"]) for row in named if row[column]]
-    if not limits or _OF_SEVERAL.search(sentence.marked):
+    if not limits:
         return
     most, device = max(limits)
-    for match in pattern.finditer(sentence.marked):
+    for match in matches:
         number = sentence.numbers[int(next(part for part in match.groups() if part))]
         if number.hedge or base(number.unit)[0] != base(unit)[0]:
             continue
