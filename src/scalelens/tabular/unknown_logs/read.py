@@ -262,7 +262,7 @@ def _shown_by_times(
         of_one = _is_of_one_step(proven[0], columns, known) and not times.is_smoothed(proven[0])
         of_one_step = "batch_time" if of_one else "interval_time"
         return {"epoch_time" if times.of_epochs else of_one_step: proven}
-    if span := times.of_all_since():
+    if span := times.of_stated_steps() or times.of_all_since():
         return {"span_time": span}
     if passed := grown_as_clock(times):
         return {"elapsed": passed}
