@@ -17,7 +17,8 @@ of the count, and the iteration of `iteration:3 step:20/400` where it grows with
 counts steps, `Average loss for epoch 3: 0.36` epochs.  Two lines are enough where each says the epoch, which of how
 many batches, and a loss; else five.
 `[640/60000 (1%)]` may count samples, as may a count without a name that grows by a multiple of 32, and `[3/10]` alone,
-which grows by one, epochs: no time is derived from the time stamps until --map says that it counts steps.
+which grows by one, epochs: no time is derived from the time stamps until --map says that it counts steps, and none that
+is called no more than a time is that of an epoch or a step.  `11.7 ms per image` is neither.
 `18916/18871 tok/s` is two rates, and is not read; `(2/8)` next to a
 count with a name is not a count; where the number after `/` changes from line to line, nothing is read, but for
 `Batch 3/200` where 200 grows while 3 stays, and restarts as that grows: then 3 is the epoch.

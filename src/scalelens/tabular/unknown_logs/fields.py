@@ -156,6 +156,10 @@ _TIME_UNITS = tuple(_SECONDS)
 _COST = re.compile(r"(?<=[ _])cost\Z", re.IGNORECASE)
 _PER_STEP_NAME = re.compile(r"\Aper[ _](?:step|iter|iteration|batch)\Z", re.IGNORECASE)
 _TIME_ROLES = ("time", "batch_time", "epoch_time", "elapsed", "data_time")
+# `11.7 ms per image` and `11.7 ms/img` are times, but not of a step or an epoch.
+_PER_OTHER = re.compile(
+    r"(?: per |\s?/\s?)(?!(?:itr?|iter|iteration|step|batch|epoch|update)\b)[A-Za-z]{2,20}", re.IGNORECASE
+)
 _NEVER_RATES = ("loss", "learning_rate", "accuracy", "grad_norm")
 _NO_TIME = re.compile(r"loss|(?<![a-z])(?:ppl|acc|err|bleu|reward|score|wer|cer|f1|iou)", re.IGNORECASE)
 _NO_TIMES = ("loss", "learning_rate", "accuracy", "grad_norm", "epoch", "step", "batch")
@@ -207,7 +211,7 @@ def parsed(text: str) -> Parsed:
     bar, drawing = "", None
     if drawn := written_out(text):
         text, bar, drawing = drawn.text, "tqdm" if drawn.counts_steps else "other", drawn.drawing
-    text = in_one_form(text)
+    text = in_one_form(text.replace(" epcoh took", " epoch took"))  # as a tutorial that many copied prints it
     text = _with_counts_named(text)
     if "m" in text and _HOURS_OR_MINUTES.search(text):
         text = _DURATION.sub(_as_seconds, text)
@@ -358,6 +362,7 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
         if unit in _TIME_UNITS and "/" not in (unit or ""):
             name = "took" if name.lower() == "cost" else name
             name = _PER_STEP_NAME.sub(r"\g<0> time", _COST.sub("time", name))
+            name = f"{name}{per[0]}".strip() if (per := _PER_OTHER.match(text, end)) else name
         if match["rate"] and not is_mean and _names_what_follows(name, text, match.end()):
             unit, end = None, match.end("number")
         fields.append(

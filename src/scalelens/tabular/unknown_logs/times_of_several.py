@@ -24,7 +24,8 @@ _FORMS = tuple(
         # 10 iterations took 2.5 s    (20 steps: 6.2 sec)    10 iters in 2.5 seconds
         rf"{_LAST}(?<![\w.,/-]){_COUNT}[ _-]{_WHAT}\s?(?:[:=]|took|in|done in|time\s?[:=]?)\s{{0,2}}{_TIME}{_ENDS}",
         # 2.5 s/10 iters    2.5 sec for the last 10 steps    2.5 s per 10 it
-        rf"(?<![\w.]){_TIME}\s?(?:/|per\s|(?:for|over)\s(?=.{{0,4}}last )){_LAST}\s?{_COUNT}[ _-]?{_WHAT}\b(?!\s?[:=])",
+        rf"(?<![\w.]){_TIME}\s?(?:/|per\s|(?:for|over)\s(?=.{{0,4}}last )){_LAST}\s?{_COUNT}[ _-]?{_WHAT}\b"
+        r"(?!\s?[:=]|\s\d)",
     )
 )
 _MAY_BE = re.compile(r"\d[ _-]?(?:step|iter|it|batch|update)", re.IGNORECASE)
