@@ -237,6 +237,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "command_line": {(WINDOW, JOB), (ONE, NO_RATE)},  # records of other formats in its fixtures
     "paddle_model": {(WINDOW, NO_RATE)},  # what the mean of an epoch, times its count, grew by
     "pbs_job": {(WINDOW, JOB)},  # Megatron's record in its fixture
+    "pytorch_cifar": {(ONE, NO_RATE)},  # what the time since the first batch grew by
     "pytorch_imagenet": {(ONE, NO_RATE), (WINDOW, NO_RATE)},  # `Time a (b)`: a is one batch, b is left out
     "run_summary": {
         (RUN, JOB),
@@ -261,6 +262,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "tfevents": {(RUNNING, NO_RATE), (ONE, NO_RATE), (WINDOW, NO_RATE)},
     "timm": {(ONE, JOB), (ONE, NO_RATE)},  # the rate is bs * world / time; validation prints none
     "timm_results": {(RUN, JOB)},  # one device
+    "tinygrad": {(ONE, NO_RATE)},
     "torchtitan": {(ONE, RANK), (WINDOW, RANK)},  # tps per device
     "torchtitan_settings": {(ONE, RANK), (WINDOW, RANK)},  # torchtitan's records in its fixture
     "torchvision_references": {(WINDOW, NO_RATE)},  # of the last twenty iterations

@@ -17,7 +17,8 @@ of the count, and the iteration of `iteration:3 step:20/400` where it grows with
 counts steps, `Average loss for epoch 3: 0.36` epochs.  Two lines are enough where each says the epoch, which of how
 many batches, and a loss; else five.
 `[640/60000 (1%)]` may count samples, as may a count without a name that grows by a multiple of 32, and `[3/10]` alone,
-which grows by one, epochs: no time is derived from the time stamps until --map says that it counts steps.
+which grows by one, epochs: no time is derived from the time stamps until --map says that it counts steps, and none that
+is called no more than a time is that of an epoch or a step.  `11.7 ms per image` is neither.
 `18916/18871 tok/s` is two rates, and is not read; `(2/8)` next to a
 count with a name is not a count; where the number after `/` changes from line to line, nothing is read, but for
 `Batch 3/200` where 200 grows while 3 stays, and restarts as that grows: then 3 is the epoch.
@@ -50,8 +51,9 @@ that of all steps since the line before, which is divided among them, or that of
 one.  One that is too short by just the time of the data next to it is not that of
 the step: then the stamps count.  A time that is the count times the mean in its line is since the start; a mean that
 times the count is the time passed is a running mean, and so is an `avg batch time`.  `ups` are updates per second.
-`Time for the last 100 steps: 12.5 s` is that of a hundred steps, and a cost with a unit of time (`step cost: 187.5 ms`) is
-a time.  A count that is the same in each epoch (`Epoch[7] - Iter: [0/13]`) counts nothing.
+`Time for the last 100 steps: 12.5 s` is that of a hundred steps; `(2.5 s/10 iters)` and `10 iterations took 2.5 s` are
+those of ten where ten lie between the lines; and a cost with a unit of time (`step cost: 187.5 ms`) is
+a time.  `Steps 412 (405.2)` has a mean, and counts nothing.  A count that is the same in each epoch (`Epoch[7] - Iter: [0/13]`) counts nothing.
 
 A time of a step in a line of its own (`speed: 0.524s / iter`, `step time: 0.52 s`) is that of the record before it, or after
 it, where it stands once between two records.  `[003/050]` counts epochs in lines that state losses of training and of
@@ -75,7 +77,9 @@ A number with a unit in brackets is not a mean of a loss: `loss 2.3 (0.12 sec)`.
 `time: 0:01:01` and `time=0.2m` are spans that have passed; `[0:01:01<0:05:00]` is what has passed and what is left.  `(no improve 1/10)` and folds are not counts; a configuration in a line is not a record.  Of two counts of steps, one always the same
 multiple of the other, the smaller is the step.
 
-Lines that count epochs alone, and follow one another with the same epoch, are one record.  They give the time of each epoch by their stamps, or by a time since the start that grows
+Lines that count epochs alone, and follow one another with the same epoch, are one record; the time in one of them that is of a
+validation alone is not the epoch's.  `train: 9.1s - val: 3.2s` is the time of an epoch's training, and a time that each of five
+epochs or more adds as much to as the first is since the start: `time 0.37 h`, `0:01:28s`.  They give the time of each epoch by their stamps, or by a time since the start that grows
 like a sum: a `phases` row, with the validation in it.  A heading alone is left to headed_lines, unless a loss that is
 printed at the same time shows that the epoch is over.  Where only each tenth epoch has a line, or stamps are too coarse
 for one epoch, the mean time of the epochs between is a metric, `epoch time`.  Where several lines have one stamp, and

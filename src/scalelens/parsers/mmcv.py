@@ -26,12 +26,12 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import iso_time
 
-VERSION = 3
+VERSION = 4
 ANCHORS = (" - INFO - Iter", " - INFO - Epoch", "samples_per_gpu=")
 
 _HEAD = re.compile(
     r"(?:(\d{4})[-/]?)?(?:^|(?<=[-/])|(?<![\d/]))(\d\d)[-/](\d\d) (\d\d:\d\d:\d\d)(?:,(\d{3}))? - (?:[\w.-]+ - )?INFO - "
-    r"(?:(?:Iter|Epoch)(\((?:train|val|test)\))?) *(?:\[ *(\d{1,9})\])?(?:\[ *(\d{1,9})/ *(\d{1,9})\])?(?=\s)"
+    r"(?:(?:Iter|Epoch(?! *\[ *\d{1,9}/))(\((?:train|val|test)\))?) *(?:\[ *(\d{1,9})\])?(?:\[ *(\d{1,9})/ *(\d{1,9})\])?(?=\s)"
 )
 _FIELD = re.compile(r"(?<=[\s,])(?!eta:)([A-Za-z][\w.@/-]*): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?=,|\s|\Z)")
 _SIZE = re.compile(r"samples_per_gpu=(\d{1,6})\b")

@@ -19,6 +19,7 @@ _LEAST_BETWEEN = 6  # values between two restarts of a count, which all rise: of
 _LEAST_OF_LAUNCH = 3  # rows, on average
 _GROWN = 10  # times its first value
 _LEAST_SUMS, _SUMMAND = 3, 0.2  # rows, and what each adds at least, as a share of the first
+_AS_THE_FIRST = 0.5  # of the first, in which a program warms up
 _TICK = 2.0**22  # per second: until 2038, time.time() is a multiple of its inverse, and so is the difference of two
 _MOST_TICKS = 2.0**50
 _LOOKED_AT = 100
@@ -81,6 +82,12 @@ class ColumnValues:
         if self.stays and (self.numbers < _LEAST_BETWEEN or self.last <= _GROWN * float(self.first or 0)):
             return False  # unless it is rounded, and has grown nevertheless
         return self.last - float(self.first or 0) >= _SUMMAND * float(self.first or 0) * (self.numbers - 1)
+
+    @property
+    def sums_up(self) -> bool:
+        """Whether it adds up, and each row adds about as much as the first."""
+        first = float(self.first or 0)
+        return self.adds_up and self.last - first >= _AS_THE_FIRST * first * (self.numbers - 1)
 
     @property
     def runs_within_epochs(self) -> bool:

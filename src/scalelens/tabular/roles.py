@@ -17,6 +17,7 @@ from scalelens.tabular.column_values import RISING, ColumnValues
 from scalelens.tabular.role_table import ROLE, UNITS_OF_KIND, UNSURE, Role
 
 _TIMES = ("batch_time", "epoch_time", "elapsed")
+_LEAST_SUMMED = 5  # epochs, of which a time that each adds to is since the start
 _LEAST_EPOCHS = 3  # rows, of which one falls: the time of an epoch, where a sum would grow
 _LEAST_SUMS = 6  # rows, each of which adds to the one before
 _TOOK = re.compile(r"took|time_taken|took_time|(?:completed?|finished|done|ended)_in")
@@ -274,6 +275,7 @@ def _any_time(reading: ColumnReading, values: ColumnValues, row: str, restarts: 
         if values.swings and (row == "epoch" or (row == "step" and values.numbers >= RISING)):
             return reading._replace(role="epoch_time" if row == "epoch" else "batch_time")
         is_sum = row == "steps" and values.numbers >= _LEAST_SUMS and values.adds_up
+        is_sum = is_sum or (row == "epoch" and values.numbers >= _LEAST_SUMMED and values.sums_up)
         if values.rises or values.rises_between(restarts) or values.rises_in_launches or is_sum:
             return reading._replace(role="elapsed")
     if not values.is_number:

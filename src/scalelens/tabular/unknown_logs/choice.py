@@ -14,7 +14,9 @@ _MEASURED = (
     "loss", "learning_rate", "grad_norm", "accuracy", "batch_time", "running_time", "time", "elapsed", "samples_per_s",
     "tokens_per_s", "tflops_per_device", "epoch_time",
 )  # fmt: skip
-_LOSS = re.compile(r"loss|perplexity|(?<![a-z])ppl", re.IGNORECASE)  # by its name, or by what follows from it
+_LOSS = re.compile(
+    r"loss|perplexity|(?<![a-z])(?:ppl|nll|bpd|bits?/dim|l_pix|l_total)", re.IGNORECASE
+)  # by its name, or by what follows from it
 COST = re.compile(r"(?:(?:train|training|avg|average|mean|batch) )?cost", re.IGNORECASE)  # which has no unit
 _CROSS = re.compile(r"(?<![A-Za-z])CV\s?\Z")  # the validation, as speech toolkits call it
 _RECALLS = re.compile(r"(?<![a-z])best(?![a-z])", re.IGNORECASE)  # `best accuracy 0.9 at epoch 3` counts nothing

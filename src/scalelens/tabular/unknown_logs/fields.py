@@ -16,6 +16,7 @@ from scalelens.parsing.values import number
 from scalelens.tabular.column_names import SPELT, read_name
 from scalelens.tabular.unknown_logs.bars import written_out
 from scalelens.tabular.unknown_logs.clock import Stamp, stamp_in
+from scalelens.tabular.unknown_logs.times_of_several import in_one_form
 from scalelens.units import factors
 
 _LONGEST = 4_000  # characters of a line that are read
@@ -32,7 +33,8 @@ _DURATION = re.compile(  # 1m 42s, 2h 03m 04.5s, 1h5m, 0h  1min 27s 344ms
 )
 _HOURS_OR_MINUTES = re.compile(r"\d\s?(?:h|m(?![/s]))", re.IGNORECASE)  # where one of these may be
 _MINUTES = re.compile(
-    r"((?<![a-z])(?:time|elapsed|took|duration|eta|remaining|left)[\s:=]{0,3}\d+(?:\.\d+)?) ?m(?![\w/])", re.IGNORECASE
+    r"((?<![a-z])(?:time|elapsed|took|duration|eta|remaining|left)[\s:=]{0,3}\d+(?:\.\d+)?) ?([mh])(?![\w/])",
+    re.IGNORECASE,
 )  # time=0.2m
 _RATE = r"(?:[A-Za-z]{1,12}|[kM]?(?:it|B))?/(?:s|sec|second|itr?|iter|iteration|step|batch)\b(?:/(?:gpu|device|rank))?"
 _NO_NAME = r"(?![\w/]|\s{0,2}[:=])"  # `loss: 1.2 samples/sec: 405`: the name of what follows is not a unit
@@ -42,10 +44,12 @@ _NUMBER = re.compile(
     r"|[-+]?(?:nan|NaN|inf|Inf)(?=\s*(?:[,;|)\]}\t(]|$|\s{2}))"
     r"|(?:(?<=[:=])|(?<=[:=] ))[-+]?(?:nan|NaN|inf|Inf)\b)"
     rf"(?:\s?(?P<rate>{_RATE}{_NO_NAME})|\s?(?P<percent>%)|(?P<unit>[A-Za-zµμ]{{1,12}})\b|\s(?P<apart>[A-Za-zµμ]{{1,12}})(?![\w:=(/]|\.\w)"
-    r"|\s?\[(?P<bracketed>[A-Za-zµμ]{1,12})\](?!\s?[:=]))?"
+    r"|\s?\[(?P<bracketed>[A-Za-zµμ]{1,12})\](?!\s?[:=])|\((?P<parens>m?s|m?secs?|seconds?|minutes?|hours?)\)(?!\s?[:=]))?"
 )
 _ALL = r"(\d{1,3}(?:,\d{3})+(?!\d)|\d+)"
-_OF_ALL = re.compile(rf"\s*/\s*{_ALL}(?![\w.@/]|:(?!\s))|\s+of\s+{_ALL}\b|\s?:\s?(\d+)(?=\s*\])")
+_OF_ALL = re.compile(
+    rf"\s*/\s*{_ALL}(?![\w.@/]|:(?!\s))|\s+(?:out\s+)?of\s+{_ALL}\b|\s?\(\s?of\s+{_ALL}\s?\)|\s?:\s?(\d+)(?=\s*\])"
+)
 # 18916/18871 tok/s: rates of the source and of the target, not a count.
 # `dt 0.23 toks/s 17808`: each name stands before its number, with a blank between them.
 _NUMBER_NEXT = re.compile(r"\s[-+]?\d")
@@ -71,14 +75,6 @@ _TIME_FOR = re.compile(
     r"(?<![A-Za-z])(?<!total )(?<!avg )(?<!mean )(?<!average )time(?: taken| spent| used| elapsed| cost)?"
     r" (?:for|of|in|on) (?:train(?:ing)? )?(?P<what>epoch|step|iteration|batch) (?P<count>\d+(?: ?/ ?\d+)?)"
     r" ?(?:is|was|took|:|=)? ?(?=\d)",
-    re.IGNORECASE,
-)
-# `Time for the last 100 steps: 12.5 s` is `per step time: 0.125 s`.
-_TIME_OF_LAST = re.compile(
-    r"(?<![A-Za-z])(?<!total )(?:time|duration)(?: taken| spent| elapsed)? (?:for|of) (?:the )?(?:last|past|previous)"
-    r" (?P<count>[1-9]\d{0,6}) (?P<what>step|iteration|iter|batch)(?:e?s)?\s?(?:is|was|:|=)?\s{0,2}"
-    r"(?P<time>\d+(?:\.\d+)?)"
-    r"(?=\s?(?:ms|s|secs?|seconds?|mins?|minutes?)\b)",
     re.IGNORECASE,
 )
 # `3epoch:train:1-100batch: loss=2.5` is `epoch 3:train:batch 100: loss=2.5`.
@@ -135,6 +131,9 @@ _IN = re.compile(
     r"(?:(?<=[\d)\]%,;:|-])|(?<=done)|(?<=finished)|(?<=completed)|(?<=ended)) in "
     r"(?=\d{1,9}(?:\.\d{1,9})? ?(?:m?s|secs?|seconds?|mins?|minutes?|hours?)\b(?! ?[/:=]))"
 )
+_IN_A_SPAN = re.compile(
+    r"(?:(?<=[\d)\]%])|(?<=done)|(?<=finished)|(?<=completed)|(?<=ended)) in (?=\d{1,3}:\d\d:\d\d(?![\d:]))"
+)
 # `0.031 seconds elapsed` is `elapsed: 0.031 seconds`.
 _ELAPSED_AFTER = re.compile(
     r"(?<![\w.:=-])(?<![:=] )(\d+(?:\.\d+)? (?:ms|s|secs?|seconds?|mins?|minutes?)) (elapsed)\b(?!\s?[:=]|\s\d)"
@@ -157,6 +156,10 @@ _TIME_UNITS = tuple(_SECONDS)
 _COST = re.compile(r"(?<=[ _])cost\Z", re.IGNORECASE)
 _PER_STEP_NAME = re.compile(r"\Aper[ _](?:step|iter|iteration|batch)\Z", re.IGNORECASE)
 _TIME_ROLES = ("time", "batch_time", "epoch_time", "elapsed", "data_time")
+# `11.7 ms per image` and `11.7 ms/img` are times, but not of a step or an epoch.
+_PER_OTHER = re.compile(
+    r"(?: per |\s?/\s?)(?!(?:itr?|iter|iteration|step|batch|epoch|update)\b)[A-Za-z]{2,20}", re.IGNORECASE
+)
 _NEVER_RATES = ("loss", "learning_rate", "accuracy", "grad_norm")
 _NO_TIME = re.compile(r"loss|(?<![a-z])(?:ppl|acc|err|bleu|reward|score|wer|cer|f1|iou)", re.IGNORECASE)
 _NO_TIMES = ("loss", "learning_rate", "accuracy", "grad_norm", "epoch", "step", "batch")
@@ -170,6 +173,7 @@ _PASSED = re.compile(
 # `Time: 0:01:01` is 61 s; `time: 10:01:01` may be a time of day.
 _TIMED = re.compile(r"\btime[\s:=(\[]*\Z", re.IGNORECASE)
 _THEN_LEFT = re.compile(r" ?< ?(?:\d+ days?, )?\d+:[0-5]\d:[0-5]\d")
+_THEN_S = re.compile(r"s(?![\w/])")
 _LEFT_NAME = re.compile(r"(?:eta|(?:time )?(?:remaining|left)|remaining time)", re.IGNORECASE)
 _LEFT = re.compile(r"\b(?:eta|remain\w*|left)\b[\s:=(]*\Z", re.IGNORECASE)
 
@@ -207,20 +211,15 @@ def parsed(text: str) -> Parsed:
     bar, drawing = "", None
     if drawn := written_out(text):
         text, bar, drawing = drawn.text, "tqdm" if drawn.counts_steps else "other", drawn.drawing
-    if "#" in text:
-        text = _WITH_HASH.sub(r"\1 ", _HASH_ALONE.sub("] step ", text))
-    if "poch-" in text or "poch_" in text:
-        text = _EPOCH_DASHED.sub(r"\1 ", text)
-    if _NUMBERS.search(text):
-        text = _NUMBERED.sub(r"\1 ", text)
-    if _IN_SHORT.search(text):
-        text = _COUNT_GLUED.sub(r"\1 ", text)
-        text = _EPOCH_DOTTED.sub("ep ", _PAIR_IN_SHORT.sub(r"epoch \1, batch \2", text))
+    text = in_one_form(text.replace(" epcoh took", " epoch took"))  # as a tutorial that many copied prints it
+    text = _with_counts_named(text)
     if "m" in text and _HOURS_OR_MINUTES.search(text):
         text = _DURATION.sub(_as_seconds, text)
-        text = _MINUTES.sub(r"\1 minutes", text)
+        text = _MINUTES.sub(_written_out, text)
     if "|" in text:
         text = _HASHES.sub(" \u2022 ", text)
+    if " in " in text:
+        text = _IN_A_SPAN.sub(", took ", _FINISHED_IN.sub(r"\1, took ", text))
     text, left_s = _without_spans(text, bar)
     if not bar and (not text.isascii() or _BAR_IN_ASCII.search(text)):
         masked = BAR.sub(" \u2022 ", text)
@@ -245,19 +244,32 @@ def parsed(text: str) -> Parsed:
     if "/epoch" in text or "/ epoch" in text or "per epoch" in text:
         text = _PER_EPOCH.sub(r"epoch time: \1", text)
     if " in " in text:
-        text = _IN.sub(", took ", _FINISHED_IN.sub(r"\1, took ", text))
+        text = _IN.sub(", took ", text)
     if " per " in text:
         text = _PER.sub(r"\1/", text)
     if "epoch" in text or "atch:" in text:
         text = _GLUED.sub(lambda match: f"{match[2] or match[4]} {match[1] or match[3]}", text)
     if "ime " in text or "uration " in text:
-        text = _TIME_OF_LAST.sub(_as_one_step, text)
         text = _TIME_FOR.sub(r"\g<what> \g<count>, \g<what> time: ", text)
     fields, end = _fields_of(text)
     if left_s is None:
         left_s = next(filter(None, map(_left_in, fields)), None)
     tail = text[end:].strip()[:_TAIL]
     return Parsed(text, fields, stamp, left_s, _DIGITS.sub("#", tail) if tail else "", bar, drawing)
+
+
+def _with_counts_named(text: str) -> str:
+    """A line in which counts stand after their names: `epoch 3` for `Epoch #3`, `epoch-3`, `Epoch No. 3` and `E3:`."""
+    if "#" in text:
+        text = _WITH_HASH.sub(r"\1 ", _HASH_ALONE.sub("] step ", text))
+    if "poch-" in text or "poch_" in text:
+        text = _EPOCH_DASHED.sub(r"\1 ", text)
+    if _NUMBERS.search(text):
+        text = _NUMBERED.sub(r"\1 ", text)
+    if _IN_SHORT.search(text):
+        text = _COUNT_GLUED.sub(r"\1 ", text)
+        text = _EPOCH_DOTTED.sub("ep ", _PAIR_IN_SHORT.sub(r"epoch \1, batch \2", text))
+    return text
 
 
 def _left_in(field: Field) -> float | None:
@@ -294,18 +306,19 @@ def _without_spans(text: str, bar: str) -> tuple[str, float | None]:
         if left_s is None and (_LEFT.search(before) or before.endswith("<")):
             left_s = seconds
         named = _PASSED.search(before) or (match[4] and not first and not match[1] and _TIMED.search(before))
-        passed = named and not text[match.end() : match.end() + 1].isalnum()
+        in_seconds = match[4] and _THEN_S.match(text, match.end())  # 0:01:01s
+        passed = in_seconds or (named and not text[match.end() : match.end() + 1].isalnum())
         if not passed and not bar and match[4] and _THEN_LEFT.match(text, match.end()):
             pieces += [before, f"elapsed {seconds:.10g} s "]
         else:
             pieces += [before, f"{seconds:.10g} s" if passed else "@"]
-        done = match.end()
+        done = in_seconds.end() if in_seconds else match.end()
     return "".join((*pieces, text[done:])), left_s
 
 
-def _as_one_step(span: re.Match[str]) -> str:
-    """The time of one of several steps."""
-    return f"per {span['what']} time: {float(span['time']) / int(span['count']):.10g}"
+def _written_out(time: re.Match[str]) -> str:
+    """`time=0.2m` as `time=0.2 minutes`."""
+    return f"{time[1]} {'minutes' if time[2] in 'mM' else 'hours'}"
 
 
 def _as_seconds(duration: re.Match[str]) -> str:
@@ -349,6 +362,7 @@ def _fields_of(text: str) -> tuple[list[Field], int]:
         if unit in _TIME_UNITS and "/" not in (unit or ""):
             name = "took" if name.lower() == "cost" else name
             name = _PER_STEP_NAME.sub(r"\g<0> time", _COST.sub("time", name))
+            name = f"{name}{per[0]}".strip() if (per := _PER_OTHER.match(text, end)) else name
         if match["rate"] and not is_mean and _names_what_follows(name, text, match.end()):
             unit, end = None, match.end("number")
         fields.append(
@@ -392,7 +406,7 @@ def _unit_of(match: re.Match[str]) -> tuple[str | None, float, int]:
         return match["rate"], 1.0, match.end()
     if match["percent"]:
         return "%", 1.0, match.end()
-    for word, must in ((match["unit"], True), (match["apart"], False), (match["bracketed"], False)):
+    for word, must in ((match["unit"], True), (match["apart"], False), (match["bracketed"] or match["parens"], False)):
         if not word:
             continue
         if word.lower() in _UNIT_AFTER:

@@ -117,6 +117,8 @@ def _read_shape(
     )
     survey = Survey(times.seen(table.records(source)))
     readings = _read_columns(table, survey, times, stated, guess=mapping is None)
+    if unknown and doubted == "epochs":
+        readings = [_doubted(reading, table.columns[role]) for reading in readings]
     rows.assigned = readings
     if lacking := lacks(survey, readings):
         return lacking
@@ -143,6 +145,15 @@ def _read_shape(
         rows.param("step_s_origin", "derived", table.shape.first, origin="inferred")
         rows.param("step_s_resolution_s", table.resolution_s, table.shape.first, unit="s", origin="inferred")
     return None
+
+
+def _doubted(reading: ColumnReading, count: str) -> ColumnReading:
+    """A reading; no time that its name does not call that of a step is one where epochs may be counted."""
+    if reading.role not in _OF_A_STEP or read_name(reading.column).role != "time":
+        return reading
+    choices = (f"step={count}", f"epoch={count}")
+    why = f"{reading.column} is the time of what {count} counts, which may be steps or epochs: use {options(choices)}"
+    return refused(reading, why, *choices)
 
 
 def _unclear(table: LineTable, part: int, stated: Mapping[str, Any]) -> str | None:
@@ -262,7 +273,7 @@ def _shown_by_times(
         of_one = _is_of_one_step(proven[0], columns, known) and not times.is_smoothed(proven[0])
         of_one_step = "batch_time" if of_one else "interval_time"
         return {"epoch_time" if times.of_epochs else of_one_step: proven}
-    if span := times.of_all_since():
+    if span := times.of_stated_steps() or times.of_all_since():
         return {"span_time": span}
     if passed := grown_as_clock(times):
         return {"elapsed": passed}

@@ -56,6 +56,10 @@ MEAN_TIME = re.compile(
     r"|time(?:[ _]per[ _]| ?/ ?|[ _])(?:step|iter|iteration|batch))",
     re.IGNORECASE,
 )
+_TRAINS = re.compile(r"train(?:ing)?", re.IGNORECASE)
+_BY_PHASE = re.compile(r"train(?:ing)?|val(?:id|idation)?|eval(?:uation)?|test(?:ing)?|dev", re.IGNORECASE)
+_VALIDATES, _OF_EPOCH = re.compile(r"(?<![a-z])(?:val|eval|test)", re.IGNORECASE), re.compile("epoch", re.IGNORECASE)
+_TRAINED = re.compile(r"(?<![a-z])(?:train|total)", re.IGNORECASE)
 _MEAN_STEP = re.compile(
     rb"(?<![a-z])(?:avg|average|mean)[ _](?:step|iter|iteration|batch)[ _]time[^\w.]{1,4}(\d{1,9}\.\d{1,9})",
     re.IGNORECASE,
@@ -84,6 +88,9 @@ class LineTable:
         self.stated = StatedTimes()
         self.mean_steps: set[float] = set()  # mean times of a step that other lines state
         self._units: dict[str, str] = {}  # of times, by name
+        timed = [name for name, unit in shape.units.items() if unit in TIMES]
+        # `train: 9.1s - val: 3.2s`, where nothing else has a time
+        self.times_by_phase = shape.of_epochs_alone and all(_BY_PHASE.fullmatch(name) for name in timed)
         self.bars: DrawnBars | None = None  # of tqdm, where its lines are drawings
         self._kept: list[TableRecord] | None = None
         self._labels = self.labels()
@@ -259,6 +266,8 @@ class LineTable:
         """The values of a line by column."""
         cells: dict[str, Any] = {}
         counts = {count.field: label for count, label in zip(parts.counts, self._labels, strict=False)}
+        # Of several lines of an epoch, that of the validation states its own time.
+        validates = self.shape.goes_on and _VALIDATES.search(line.text) and not _TRAINED.search(line.text)
         for index, field in enumerate(parts.parsed.fields):
             if index in counts and self.shape.is_pair:
                 cells |= {"epoch": int(field.value or 0), "batch": field.total}
@@ -272,6 +281,8 @@ class LineTable:
                 index < parts.counts[0].field and field.is_integer and not field.unit and not read_name(field.name).role
             ):
                 continue  # the line of a source file, a process
+            elif validates and field.unit in TIMES and not _OF_EPOCH.search(field.name):
+                continue
             elif named := self.named(field):
                 column, value = named
                 if column not in cells:
@@ -315,6 +326,8 @@ class LineTable:
         name = field.name or ("time" if unit in TIMES else "")
         if unit in TIMES and (name in ("t", "T") or (name.lower() == "dt" and self.shape.of_epochs_alone)):
             name = "time"  # beside an epoch, it is not that of a step
+        if unit in TIMES and self.times_by_phase and _TRAINS.fullmatch(name):
+            name = "training epoch time"
         if unit and len(unit) > 2 and "/" in unit and not name:
             name, unit = unit, None  # 191004 tok/s
         if not name:

@@ -44,7 +44,7 @@ _PHASE = re.compile(
     r"\b(train(?:ing)?|val(?:id(?:ation|ating)?)?|eval(?:uat\w+)?|test(?:ing)?|warm-?up)\b", re.IGNORECASE
 )
 _WORK = re.compile(
-    r"train|loss|\bacc|\blr\b|learning.rate|epoch|grad|lightgbm|perplexity|\bppl\b|\belbo\b|"
+    r"train|loss|\bacc|\blr\b|learning.rate|epoch|grad|lightgbm|perplexity|\bppl\b|\belbo\b|\bnll\b|bits?/dim|\bbpd\b|"
     r"(?:img|image|sample|example|tok|token|seq|sequence|word)s?(?:/s|[_ ]?per)",
     re.IGNORECASE,
 )
@@ -138,12 +138,14 @@ def _is_of_play(name: str) -> bool:
 
 def _counts_of(fields: Iterable[Field]) -> list[_Count]:
     """The numbers of a line that count."""
-    counts = []
+    counts: list[_Count] = []
     fields = list(fields)
     plays = any(_is_of_play(field.name) for field in fields)
     for index, field in enumerate(fields):
         short = _is_short(field.name)
         role = None if short and plays else _role_of_count(field)
+        if counts and index + 1 < len(fields) and fields[index + 1].is_mean:
+            role = None  # `Steps 412 (405.2)`: what counts has no mean
         if role is None and field.total and not field.is_mean and not _OTHER_COUNT.search(field.name):
             role = None if short else "of_all"
         if role:
@@ -243,6 +245,7 @@ class Shape:
         self._bars: dict[Any, tuple[Drawing, int]] = {}  # the last drawing of each writer, and its largest count
         self._bar_epochs: dict[Any, float | None] = {}
         self.totals = [0] * 4  # how often the number after `/` differs from that of the line before
+        self.parts_of_epochs = 0  # lines whose epoch is not a whole one
         self.leap = 0  # the greatest common divisor of all increases of its count
         self._before: dict[Any, tuple[list[float], dict[str, float]]] = {}
         self.pairs = PairCounts()
@@ -349,6 +352,9 @@ class Shape:
             self.ratios.add(values[steps[1]] / values[steps[0]])
         whose = (line.rank, line.location)
         earlier, earlier_numbers = self._before.get(whose, (values, numbers))
+        self.parts_of_epochs += any(
+            role == "epoch" and value % 1 for role, value in zip(self.roles, values, strict=False)
+        )
         for i, (before, value) in enumerate(zip(earlier, values, strict=False)):
             if value > before and self.roles[i] == "of_all":
                 self.leap = math.gcd(self.leap, int(value - before))
@@ -439,7 +445,8 @@ class Shape:
         """Whether each line is of another epoch: between two of them stand its validation and its checkpoint too."""
         epochs = [self.rises[k] for k, role in enumerate(self.roles) if role == "epoch"]
         steps = [self.rises[k] for k, role in enumerate(self.roles) if role not in ("epoch", CONSTANT)]
-        return bool(epochs and steps) and max(epochs) >= max(steps) > 0
+        whole = 2 * self.parts_of_epochs <= self.lines  # `Iter: 3/30  Epoch: 0.13/4.0`
+        return bool(epochs and steps) and max(epochs) >= max(steps) > 0 and whole
 
     @property
     def of_epochs_alone(self) -> bool:

@@ -341,7 +341,10 @@ class LineTimes:
         if self.of_epochs or len(lines) < _LEAST_LINES or 2 * len(lines) < len(self.by_clock):
             return None
         span_s, steps = (statistics.median(part) for part in zip(*lines, strict=True))
-        if span_s < _FINE * self.resolution_s or steps < _LEAST_BETWEEN:
+        if span_s < _FINE * self.resolution_s:  # what one stamp does not tell, many do
+            usual = [span for span, _ in lines if span <= _PAUSE * max(span_s, self.resolution_s)]
+            span_s = statistics.fmean(usual) if sum(usual) >= 5 * _FINE * self.resolution_s else 0.0
+        if not span_s or steps < _LEAST_BETWEEN:
             return None
         hits = [
             (name, candidate)
@@ -351,6 +354,20 @@ class LineTimes:
             if fits(statistics.median(values) * TIMES[candidate], span_s, _AS_SPAN)
         ]
         return hits[0] if len(hits) == 1 else None
+
+    def of_stated_steps(self) -> tuple[str, str] | None:
+        """The column, and its unit, that is the time of as many steps as its line states, and as lie between two.
+
+        `took 3.1 s for 10`, in a line for each tenth step.
+        """
+        counts = [values for name, values in self.values.items() if name.lower() == "for" and len(set(values)) == 1]
+        times = [name for name in self.values if read_name(name).role == "time" and read_name(name).unit]
+        steps = self.values.get(self.step or "", [])
+        apart = [later - step for step, later in itertools.pairwise(steps) if later > step]
+        if len(counts) != 1 or len(times) != 1 or not apart or counts[0][0] < _LEAST_BETWEEN:
+            return None
+        as_many = sum(steps == counts[0][0] for steps in apart)
+        return (times[0], read_name(times[0]).unit or "s") if as_many >= _MOSTLY * len(apart) else None
 
     def decimals(self, name: str) -> int:
         """The most digits after the point that a column has."""
