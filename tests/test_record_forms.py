@@ -271,6 +271,28 @@ def test_columns_give_the_rows_of_line_by_line(
     assert taken > 16 * cases  # else nothing was compared
 
 
+def test_a_count_with_one_more_digit_is_read_by_columns_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[int] = []
+    path = tmp_path / "job.out"
+    take_records = pytorch_imagenet.Reader.take_records
+
+    def counted(reader: Any, records: Any) -> int:
+        taken.append(take_records(reader, records))
+        return taken[-1]
+
+    monkeypatch.setattr(pytorch_imagenet.Reader, "take_records", counted)
+    path.write_text("".join(
+        f"Epoch: [{epoch}][{batch:4d}/1000]\tTime  0.312 ( 0.312)\tData  0.001 ( 0.002)\tLoss 2.{batch:04d}e+00 (2.5000e+00)"
+        f"\tAcc@1  12.50 ( 10.00)\tAcc@5  50.00 ( 40.00)\n"
+        for epoch in range(8, 12) for batch in range(1000)
+    ))  # fmt: skip
+    by_columns = everything(path)
+    assert sum(taken) > 3000
+    monkeypatch.setattr(dispatch, "FEWEST_RECORDS", 1 << 30)
+    monkeypatch.setattr(record_forms, "FEWEST_RECORDS", 1 << 30)
+    assert everything(path) == by_columns
+
+
 @pytest.mark.parametrize("closed", ["", "|"])
 @pytest.mark.parametrize("key", ["loss", "a long name of a metric " * 5])
 def test_records_at_the_end_of_a_text(key: str, closed: str) -> None:

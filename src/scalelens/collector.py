@@ -14,4 +14,7 @@ def gc_paused() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            if not gc.get_freeze_count():  # what was made becomes old, so that it is not all looked at right now
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()

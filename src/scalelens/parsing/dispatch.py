@@ -155,7 +155,7 @@ class LineDispatcher:
 
     def _read_text(self, text: bytes) -> None:
         """Delivers whole lines: records of one form by columns, where a format knows it, the others one by one."""
-        if b"\r\n" in text and text.count(b"\r") == text.count(b"\r\n"):
+        if b"\r" in text and text.count(b"\r") == text.count(b"\r\n"):  # one letter is found faster than two
             text = text.replace(b"\r\n", b"\n")
         text = text[self._read_until_learned(text) :]
         reader = self._by_columns
@@ -202,15 +202,23 @@ class LineDispatcher:
             if gap < len(hit):  # with the next record, which ends what the lines may have claimed
                 end = int(block.gaps[gap + 1, 0]) if gap < count else len(block.text)
                 self.lines = block.number_at(position) - 1
-                self._read_whole_lines(block.text[position:end])
+                self._read_gap(block.text[position:end], records.form)
                 position = end
-        untaken = ((int(s), int(e)) for s, e in block.gaps[~hit] if s < e <= position)  # usually few are looked at
-        self.recurring.look(block.text, untaken, block.first)
+        starts, ends = block.gaps.T
+        self.recurring.look(block.text, block.gaps[~hit & (starts < ends) & (ends <= position)].tolist(), block.first)
         self._poor_blocks += taken < count / 2
         self.lines = block.first - 1 + len(block.ends)
         if position < len(block.text):
             self.lines = block.number_at(position) - 1
             self._read_whole_lines(block.text[position:])
+
+    def _read_gap(self, text: bytes, form: RecordForm) -> None:
+        """Delivers lines between records of a form; where they are many, by the form that the first of them show."""
+        end = end_of_whole_lines(text[:LEARNED_FROM]) if len(text) > 2 * LEARNED_FROM else len(text)
+        self._read_whole_lines(text[:end])
+        if end < len(text):  # a record whose count has one more digit is of another form
+            read = self._read_whole_lines if self._noted is form else self._read_text
+            read(text[end:])
 
     def _take_records(self, reader: ColumnReader, block: Block, records: Records) -> int:
         """Hands records to the reader of their form; those that it does not take by columns, line by line.

@@ -180,12 +180,19 @@ class RecordForm:
 
     def times_in_head(self, records: Records, begin: int, end: int) -> pa.Array:
         """The times of the heads, by their position.  Raises ArrowInvalid where one is not a time."""
-        texts = pc.replace_substring(pc.utf8_slice_codeunits(records.heads, begin, end), ",", ".")
+        texts = _slice(records.heads, begin, end)
+        if "," in self.head[begin:end]:
+            texts = pc.replace_substring(texts, ",", ".")
         return pc.cast(texts, pa.timestamp("us"))
 
     def number_in_head(self, records: Records, begin: int, end: int) -> pa.Array:
         """An integer of the heads, by its position in the head of the form."""
-        return pc.cast(pc.ascii_trim_whitespace(pc.utf8_slice_codeunits(records.heads, begin, end)), pa.int64())
+        return pc.cast(pc.ascii_trim_whitespace(_slice(records.heads, begin, end)), pa.int64())
+
+
+def _slice(texts: pa.Array, begin: int, end: int) -> pa.Array:
+    """A part of each of some texts in ASCII: their bytes are sliced several times faster than their letters."""
+    return pc.cast(pc.binary_slice(texts.view(pa.binary()), begin, end), pa.string())
 
 
 class Block:

@@ -10,7 +10,7 @@ _ALL_BYTES only a sample of each block is looked at, so that a long log is not r
 
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import ahocorasick_rs
@@ -179,7 +179,7 @@ class RecurringLines:
         """Whether lines may have been left out."""
         return self.looked_at >= ALL_LINES or self.searched >= _ALL_BYTES
 
-    def look(self, text: bytes, spans: Iterable[tuple[int, int]], first: int) -> None:
+    def look(self, text: bytes, spans: Iterable[Sequence[int]], first: int) -> None:
         """Looks at the lines of some spans of a text.  `first` is the number of the first line of the text."""
         number, counted = first, 0  # the line of the position up to which line ends are counted
         lines_left, bytes_left = _SAMPLE_LINES, _SAMPLE_BYTES

@@ -52,8 +52,9 @@ def objects_of(texts: list[bytes]) -> Sequence[_Object | None]:
     What is decoded here is what `json` gives.  What differs, NaN or half a character, counts as not decoded.
     """
     joined = b"\n".join(texts)
-    returns = joined.count(b"\r")
-    if ANSI_START in joined or returns > joined.count(b"\r\n") + joined.endswith(b"\r"):
+    if ANSI_START in joined:
+        return [None] * len(texts)
+    if b"\r" in joined and joined.count(b"\r") > joined.count(b"\r\n") + joined.endswith(b"\r"):
         return [None] * len(texts)
     try:
         objects = _decoder.decode_lines(joined)
