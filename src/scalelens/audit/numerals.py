@@ -38,8 +38,9 @@ _NOISE = re.compile(
     r"https?://\S+|www\.\S+|doi:\S+|`[^`]*`|\b\d{1,4}([-/.])\d{1,2}\1\d{2,4}\b|\b\d{1,2}:\d{2}(?::\d{2})?\b|"
     r"\\(?:cite|ref|label|includegraphics|input|bibitem)\w*(?:\[[^\]]*\])?\{[^}]*\}|\[\d+(?:\s?[,–-]\s?\d+)*\]"
 )
+_SHORT_UNIT = r"(?: ?(?:%|x|[A-Za-z/]{1,8}))?"
 _QUOTED = re.compile(  # a measured number, or a change from one to another, is no code
-    r"`([-+\u2212]?\d[\d,]*(?:\.\d+(?: ?(?:%|x|[A-Za-z/]{1,8}))?|%)(?: ?(?:→|->) ?\d[\d,]*\.\d+(?: ?(?:%|[A-Za-z/]{1,8}))?)?)`"
+    rf"`([-+\u2212]?\d[\d,]*(?:\.\d+{_SHORT_UNIT}|%)(?: ?(?:→|->) ?\d[\d,]*\.\d+{_SHORT_UNIT})?)`"
 )
 _YEAR = re.compile(r"(?:19[89]|20[0-3])\d")  # 2048 is a batch size
 _COUNTED_THING = re.compile(

@@ -105,7 +105,8 @@ def _of_slip(
     target: Operand, operands: list[Operand], document: Document, sentence: Sentence
 ) -> tuple[Expression, str] | None:
     """A slip that no two cells of a table explain."""
-    found = None if _is_repeated(target, document) or _is_doubled(target, operands) else _slipped(target, operands)
+    excused = _is_repeated(target, document) or _is_doubled(target, operands) or _is_rest_of_multiple(target, operands)
+    found = None if excused else _slipped(target, operands)
     if not found or is_efficiency(target, found[0]):
         return found
     return None if _follows_from_a_column(target, document, sentence) else found
@@ -125,6 +126,14 @@ def _is_doubled(target: Operand, operands: list[Operand]) -> bool:
         for each in alike
         for low, high in ((2 * each.low, 2 * each.high), (each.low / 2, each.high / 2))
     )
+
+
+def _is_rest_of_multiple(target: Operand, operands: list[Operand]) -> bool:
+    """Whether a share is what a multiple is more or less than one: "0.74x, that is 26 % faster"."""
+    if not target.is_share:
+        return False
+    ends = [(100 * abs(1 - each.low), 100 * abs(1 - each.high)) for each in operands if each.number.unit == "x"]
+    return any(min(end) <= target.high and target.low <= max(end) for end in ends)
 
 
 def _follows_from_a_column(target: Operand, document: Document, sentence: Sentence) -> bool:

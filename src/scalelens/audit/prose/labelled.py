@@ -13,6 +13,7 @@ from scalelens.audit.document import Document, Sentence, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Number
+from scalelens.audit.prose.repeated import is_of_another
 from scalelens.audit.prose.restated import is_given
 from scalelens.audit.quantities import value
 from scalelens.audit.tokens import tokens
@@ -23,9 +24,10 @@ from scalelens.units import base
 _MARKS = str.maketrans("*_$\\~`", "      ")
 _WORD = re.compile(r"[a-z0-9][\w.+/-]*|[^\W\d_]+")
 _PLAIN = re.compile(
-    r"\b(?:is|was|has|had|have|reach\w*|achiev\w*|gets?|got|scor\w*|takes?|took|needs?|uses?|used|runs?|ran|at|of|with|the|"
-    r"an?|its|highest|lowest|best|worst|fastest|slowest|most|least|mean|average|only|in|by|to|and|gives?|shows?|yields?)\b"
+    r"\b(?:is|was|has|had|have|reach\w*|achiev\w*|gets?|got|scor\w*|takes?|took|needs?|uses?|used|runs?|ran|at|of|the|"
+    r"an?|its|highest|lowest|best|worst|fastest|slowest|most|least|mean|average|only|gives?|shows?|yields?)\b"
 )
+_UNIT = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _MOST_BETWEEN, _AFTER = 48, 20
 _MOST_NUMBERS, _MOST_ROWS = 16, 80
 _LEAST_DIGITS, _MANY = 3, 4
@@ -42,7 +44,7 @@ def find(document: Document) -> Iterator[Finding]:
         for row, texts in enumerate(table.texts)
         if (pattern := _pattern(texts[0]))
     ]
-    counts = Counter(_digits(number) for number in document.numbers)
+    counts = Counter(number.text.replace(",", "") for number in document.numbers)
     for index, sentence in enumerate(document.sentences):
         if not 0 < len(sentence.numbers) <= _MOST_NUMBERS:
             continue
@@ -54,8 +56,8 @@ def find(document: Document) -> Iterator[Finding]:
             cell = _cell_of(sentence, place, text, rows)
             if cell is None:
                 continue
-            words = _why(number, *cell, is_new=counts[_digits(number)] == 1)
-            if words and not is_given(document, index, number):
+            words = _why(number, *cell, is_new=counts[number.text.replace(",", "")] == 1)
+            if words and not is_of_another(cell[1], sentence, place) and not is_given(document, index, number):
                 yield _finding(number, *cell, words)
                 break
 
@@ -90,6 +92,7 @@ def _cell_of(
         column = _column_of(table, row, sentence.numbers[place], text[last:start], text[end : end + _AFTER])
         if any(each and _is_same(sentence.numbers[place], each) for each in table.cells[row]):
             return None
+        column = column or _same_digits(table, row, sentence.numbers[place], text[last:start])
         if column and (cell := table.cells[row][column]) and not cell.hedge:
             found.append((cell, table))
     return found[0] if len(found) == 1 else None
@@ -98,7 +101,7 @@ def _cell_of(
 def _column_of(table: TextTable, row: int, number: Number, between: str, after: str) -> int | None:
     """The column that the words around a number name; None if there are others than such words."""
     numeric = [k for k, cell in enumerate(table.cells[row]) if k and cell]
-    headings = {k: tokens(table.headings[k]) for k in numeric}
+    headings = {k: tokens(_UNIT.sub("", table.headings[k])) for k in numeric}
     said = tokens(between)
     named = [k for k, words in headings.items() if words and words <= said | tokens(after) and words & said]
     rest = tokens(_PLAIN.sub(" ", between)) - frozenset().union(*(headings[k] for k in named))
@@ -112,6 +115,14 @@ def _column_of(table: TextTable, row: int, number: Number, between: str, after: 
     if len(of_unit) == 1 and (len(numeric) == 1 or (number.unit and number.unit not in ("%", *COUNTED))):
         return of_unit[0]
     return None
+
+
+def _same_digits(table: TextTable, row: int, number: Number, between: str) -> int | None:
+    """The only cell of a row with the same four digits or more: they show which one is meant, where no word does."""
+    mine = sorted(_digits(number).strip("0"))
+    found = [k for k, cell in enumerate(table.cells[row]) if k and cell and sorted(_digits(cell).strip("0")) == mine]
+    is_next = re.fullmatch(r"[\s(:=]*", between) is not None
+    return found[0] if len(found) == 1 and is_next and len(mine) >= _MANY else None
 
 
 def _of_one_unit(number: Number, cell: Number | None) -> bool:

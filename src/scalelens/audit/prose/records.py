@@ -17,6 +17,7 @@ _LABEL = re.compile(r"^[^<>:]{0,80}:")
 _VERDICT = re.compile(r" ?(?:→|->|=>|[—–-] ) ?[^<>\d]{1,40}$")
 _WORDS = re.compile(r"[a-z][\w./-]*", re.IGNORECASE)
 _LEAST_RECORDS, _MOST_RECORDS = 4, 40
+_LEAST_OPERANDS = 2
 _LEAST_NUMBERS, _MOST_NUMBERS = 2, 8
 
 
@@ -24,6 +25,8 @@ def find(document: Document) -> Iterator[Finding]:
     """Numbers of a record that break what the other records fulfill."""
     tables = tuple(_table_of(group) for group in _groups(document.sentences))
     for finding in accusing.find(replace(document, tables=tables)):
+        if len(finding.numbers) <= _LEAST_OPERANDS:
+            continue  # a factor between two numbers, or between two records
         numbers = tuple(replace(number, row=None, cell=None) for number in finding.numbers)
         yield replace(finding, numbers=numbers, sentence=finding.sentence.replace("the table at", "the list at"))
 
