@@ -158,7 +158,11 @@ def _slipped(target: Operand, operands: list[Operand]) -> tuple[Expression, str]
     """The formula that gives the number but for a slip, and the slip; None if another explains it, or by chance."""
     if _digits(target) < (3 if target.number.unit == "x" and "." not in target.number.text else 2):
         return None
-    every = [each for each in expressions(target, operands) if each.low > 0 and _fits_item(target, each)]
+    every = [
+        each
+        for each in expressions(target, operands)
+        if each.low > 0 and _fits_item(target, each) and not _by_one(each)
+    ]
     if not any(target.dimension) and _is_multiple(target, operands):
         return None
     if _digits(target) < 3:
@@ -189,6 +193,12 @@ def _fits_item(target: Operand, expression: Expression) -> bool:
     own = target.number.unit
     units = [each.number.unit for each in expression.operands]
     return own not in COUNTED or any(unit in ("", "x") or own in unit.split("/") for unit in units)
+
+
+def _by_one(expression: Expression) -> bool:
+    """Whether a number is multiplied or divided by one: another number, not a formula ("mean of reading 1 = ...")."""
+    plain = (each for each in expression.operands if not (any(each.dimension) or each.is_share))
+    return expression.text in ("a × b", "a / b") and any(each.low == each.high == 1 for each in plain)
 
 
 def _is_of_one_quantity(target: Operand, expression: Expression) -> bool:
