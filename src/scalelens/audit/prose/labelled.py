@@ -32,6 +32,7 @@ _MOST_BETWEEN, _AFTER = 48, 20
 _MOST_NUMBERS, _MOST_ROWS = 16, 80
 _LEAST_DIGITS, _MANY = 3, 4
 _FAR = 0.05
+_NEAR = 0.02  # two measurements may differ by so much
 _LEAST_LETTERS = 3
 
 
@@ -122,7 +123,10 @@ def _same_digits(table: TextTable, row: int, number: Number, between: str) -> in
     mine = sorted(_digits(number).strip("0"))
     found = [k for k, cell in enumerate(table.cells[row]) if k and cell and sorted(_digits(cell).strip("0")) == mine]
     is_next = re.fullmatch(r"[\s(:=]*", between) is not None
-    return found[0] if len(found) == 1 and is_next and len(mine) >= _MANY else None
+    if len(found) != 1 or not is_next or len(mine) < _MANY:
+        return None
+    cell = table.cells[row][found[0]]
+    return found[0] if cell and cell.low > 0 and abs(number.low / cell.low - 1) > _NEAR else None
 
 
 def _of_one_unit(number: Number, cell: Number | None) -> bool:
