@@ -9,6 +9,7 @@ from scalelens.audit.printed import Number
 
 _TIMES = re.compile(r"(?<=> )\*(?= [<(])")  # between two numbers: elsewhere it is a bullet or bold
 _SPACED = re.compile(r" (?=[,;:.)\]](?![\d<]))|(?<=\() ")  # what bold leaves: "**5 s** , " and "( 5 s )"
+_IN_CODE = re.compile(r"`(<\d+>(?: ?(?:→|->) ?<\d+>)?)`")
 _MARK = re.compile(r"<(?=\d+>)")  # in the text itself, where it marks nothing
 
 
@@ -33,6 +34,7 @@ class Sentence:
         for index in reversed(range(len(self.positions))):
             start, end = self.positions[index]
             text = f"{text[:start]}<{index}>{text[end:]}"
+        text = _IN_CODE.sub(r"\1", text)
         return _SPACED.sub("", re.sub(r"[*_$\\~\s]+", " ", _TIMES.sub("×", text))).lower()
 
     @cached_property

@@ -14,12 +14,14 @@ from scalelens.audit.prose import (
     conversions,
     equations,
     groups,
+    labelled,
     limits,
     listed,
     pairs,
     parts,
     physics,
     products,
+    records,
     repeated,
     restated,
     retold,
@@ -59,6 +61,8 @@ def inconsistencies(document: Document) -> list[Finding]:
         twice.find,
         aligned.find,
         retold.find,
+        labelled.find,
+        records.find,
     )
     for stated in statements:
         found += [finding for finding in stated(document) if finding.numbers[0].line not in lines]

@@ -38,6 +38,10 @@ _NOISE = re.compile(
     r"https?://\S+|www\.\S+|doi:\S+|`[^`]*`|\b\d{1,4}([-/.])\d{1,2}\1\d{2,4}\b|\b\d{1,2}:\d{2}(?::\d{2})?\b|"
     r"\\(?:cite|ref|label|includegraphics|input|bibitem)\w*(?:\[[^\]]*\])?\{[^}]*\}|\[\d+(?:\s?[,–-]\s?\d+)*\]"
 )
+_SHORT_UNIT = r"(?: ?(?:%|x|[A-Za-z/]{1,8}))?"
+_QUOTED = re.compile(  # a measured number, or a change from one to another, is no code
+    rf"`([-+\u2212]?\d[\d,]*(?:\.\d+{_SHORT_UNIT}|%)(?: ?(?:→|->) ?\d[\d,]*\.\d+{_SHORT_UNIT})?)`"
+)
 _YEAR = re.compile(r"(?:19[89]|20[0-3])\d")  # 2048 is a batch size
 _COUNTED_THING = re.compile(
     r"\b(?:stage|phase|run|round|case|config|level|option|experiment|test|exp)\s$", re.IGNORECASE
@@ -80,7 +84,9 @@ class _Numeral:
 
 def _without_noise(text: str) -> str:
     """The text with blanks for links, code, dates and references, so that positions stay the same."""
-    return _NOISE.sub(lambda found: " " * len(found[0]), text)
+    return _NOISE.sub(
+        lambda found: _QUOTED.sub(r" \1 ", found[0]) if _QUOTED.fullmatch(found[0]) else " " * len(found[0]), text
+    )
 
 
 def numerals(text: str) -> list[_Numeral]:

@@ -8,6 +8,7 @@ from scalelens.audit.html_tables import Cell, html_rows
 
 _BY_SPACES = re.compile(r"\S+(?: \S+)*")
 _BETWEEN_PIPES = re.compile(r"^[\s|:+-]+$")
+_RULE = re.compile(r"^\s*\|?(?:\s*:?-{2,}:?\s*\|)+\s*(?::?-{2,}:?\s*)?$")
 _GRID_RULE = re.compile(r"^\s*\+[-=+:]{3,}\+\s*$")
 _LATEX_TABLE = re.compile(r"\\begin\{(tabular[x*]?|longtable|array)\}")
 _LATEX_RULES = re.compile(
@@ -18,10 +19,14 @@ _LEAST_ROWS_BY_SPACES = 3
 
 @dataclass(frozen=True)
 class RawTable:
-    """Rows of a table: the line of the file, from 1, and its cells; and the last line of the table."""
+    """Rows of a table: the line of the file, from 1, and its cells; and the last line of the table.
+
+    `is_ruled` says that a rule of Markdown below the first row marks this as the headings.
+    """
 
     rows: tuple[tuple[int, tuple[Cell, ...]], ...]
     end: int
+    is_ruled: bool = False
 
 
 def raw_tables(lines: list[str], is_csv: bool = False) -> list[RawTable]:
@@ -42,7 +47,8 @@ def raw_tables(lines: list[str], is_csv: bool = False) -> list[RawTable]:
         )
         if rows:
             filled = tuple((line, cells) for line, cells in rows if any(text for text, _ in cells))
-            tables += [RawTable(filled, rows[-1][0])] if filled else []
+            is_ruled = rows[0][0] < len(lines) and bool(_RULE.match(lines[rows[0][0]]))
+            tables += [RawTable(filled, rows[-1][0], is_ruled and filled[0] == rows[0])] if filled else []
             number = rows[-1][0]
         else:
             number += 1

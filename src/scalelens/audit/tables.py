@@ -26,7 +26,7 @@ def table_of(raw: RawTable, index: int, lines: list[str]) -> TextTable | None:
     """A table with headings and at least one row of numbers; None for anything else."""
     width = max(len(cells) for _, cells in raw.rows)
     rows = [(line, (*cells, *[("", 0)] * (width - len(cells)))) for line, cells in raw.rows]
-    first = _heading_rows([cells for _, cells in rows])
+    first = _heading_rows([cells for _, cells in rows]) or int(raw.is_ruled and len(rows) > 1)
     if not first:
         return None
     headings = _merged([[_plain(text) for text, _ in cells] for _, cells in rows[:first]])

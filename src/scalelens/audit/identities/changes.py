@@ -38,7 +38,11 @@ _COMPARED = re.compile(
 )
 _LINKED = re.compile(_PAIR + r"(?: on <\d+> devices)?" + _AMOUNT)
 _SHARE = re.compile(r"(?P<c>)(?P<d>)<(?P<a>\d+)> (?:is|are|was|were) <(?P<change>\d+)> (?:of|times) <(?P<b>\d+)>")
+_GOES_ON = re.compile(
+    r" ?[—–]| (?!(?:\w+ )?(?:faster|slower|less|more|fewer|lower|higher|better|worse|speed|reduc|incr|decr))\w+ \w+"
+)
 _OF_ANOTHER = re.compile(r" (?:\w+ )?than (?!<)")
+_OPENED = re.compile(r"> \([^()]*$")
 _IS_RATIO = re.compile(r"(?:factor|speed-?up) of")
 
 
@@ -49,6 +53,8 @@ def find(document: Document) -> Iterator[Finding]:
             for linked in pattern.finditer(sentence.marked):
                 if _OF_ANOTHER.match(sentence.marked, linked.end()):
                     continue  # "3.9x more than it could be worth"
+                if _OPENED.search(linked[0]) and _GOES_ON.match(sentence.marked, linked.end()):
+                    continue  # "0.795 vs 0.793 (61.4 % — barely ...": a share of something that the bracket explains
                 yield from _of_pair(sentence, linked)
 
 

@@ -105,7 +105,8 @@ def _of_slip(
     target: Operand, operands: list[Operand], document: Document, sentence: Sentence
 ) -> tuple[Expression, str] | None:
     """A slip that no two cells of a table explain."""
-    found = None if _is_repeated(target, document) or _is_doubled(target, operands) else _slipped(target, operands)
+    excused = _is_repeated(target, document) or _is_doubled(target, operands) or _is_rest_of_multiple(target, operands)
+    found = None if excused else _slipped(target, operands)
     if not found or is_efficiency(target, found[0]):
         return found
     return None if _follows_from_a_column(target, document, sentence) else found
@@ -125,6 +126,14 @@ def _is_doubled(target: Operand, operands: list[Operand]) -> bool:
         for each in alike
         for low, high in ((2 * each.low, 2 * each.high), (each.low / 2, each.high / 2))
     )
+
+
+def _is_rest_of_multiple(target: Operand, operands: list[Operand]) -> bool:
+    """Whether a share is what a multiple is more or less than one: "0.74x, that is 26 % faster"."""
+    if not target.is_share:
+        return False
+    ends = [(100 * abs(1 - each.low), 100 * abs(1 - each.high)) for each in operands if each.number.unit == "x"]
+    return any(min(end) <= target.high and target.low <= max(end) for end in ends)
 
 
 def _follows_from_a_column(target: Operand, document: Document, sentence: Sentence) -> bool:
@@ -149,7 +158,11 @@ def _slipped(target: Operand, operands: list[Operand]) -> tuple[Expression, str]
     """The formula that gives the number but for a slip, and the slip; None if another explains it, or by chance."""
     if _digits(target) < (3 if target.number.unit == "x" and "." not in target.number.text else 2):
         return None
-    every = [each for each in expressions(target, operands) if each.low > 0 and _fits_item(target, each)]
+    every = [
+        each
+        for each in expressions(target, operands)
+        if each.low > 0 and _fits_item(target, each) and not _by_one(each)
+    ]
     if not any(target.dimension) and _is_multiple(target, operands):
         return None
     if _digits(target) < 3:
@@ -180,6 +193,12 @@ def _fits_item(target: Operand, expression: Expression) -> bool:
     own = target.number.unit
     units = [each.number.unit for each in expression.operands]
     return own not in COUNTED or any(unit in ("", "x") or own in unit.split("/") for unit in units)
+
+
+def _by_one(expression: Expression) -> bool:
+    """Whether a number is multiplied or divided by one: another number, not a formula ("mean of reading 1 = ...")."""
+    plain = (each for each in expression.operands if not (any(each.dimension) or each.is_share))
+    return expression.text in ("a × b", "a / b") and any(each.low == each.high == 1 for each in plain)
 
 
 def _is_of_one_quantity(target: Operand, expression: Expression) -> bool:

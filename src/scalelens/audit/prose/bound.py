@@ -108,6 +108,7 @@ _LEAST_FAR = 3  # of one with words before it
 ROUGH = Decimal("1.02")  # what a change of few digits leaves open
 _NEXT = re.compile(r" ?(?:→|⟶|⇒|-+>|=+>) ?")  # "6.78 → 10.0 → 12.59 %": one value after the other
 _CHAINED = re.compile(r"> ?(?:→|⟶|⇒|-+>|=+>) ?<\d+> ?(?:→|⟶|⇒|-+>|=+>) ?<(\d+)>")  # the last of three
+_ASIDE = re.compile(r" ?[—–]")  # "(61.4 % — barely, because ...)": a share of something that the bracket explains
 _NOUN = re.compile(r"^ ?(?:[a-z]+(?=,)|\([^<>()]*\))")  # 128 dimensions, a factor of 6; 240.8 (legacy)
 _PLAIN_WORDS = re.compile(
     r"[增加减少降低升提快慢省高多倍差比幅了]+|\b(?:so|is|are|for|an?|the|about|by|of|factors?|ratio|speed-?up|total|overall|only|just|almost|nearly|roughly|"
@@ -167,6 +168,7 @@ def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[Change]:
                 by_factor = bool(_FACTOR.search(words.get("head") or "")) and "ing " in between
                 if (
                     _NEXT.fullmatch(between)
+                    or _ASIDE.match(words["tail"] or "")
                     or _ANOTHER.search(between)
                     or (
                         not by_factor

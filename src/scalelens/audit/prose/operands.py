@@ -29,6 +29,7 @@ _LABEL = re.compile(r"([A-Za-z]+(?:/[A-Za-z]+)+)(?:\s*[:=]\s*|\s{2,})$")
 
 
 _KEYED = re.compile(r"\s*[^:.]+:\s+[\d,.]+(?: ?\S+)?\s*$")
+_TO = re.compile(r"[\s*_]*(?:to|→|->)[\s*_]*")
 _COUNT = re.compile(r"(?!\d+000$)[\d,]+|[A-Za-z-]+")
 
 
@@ -83,11 +84,17 @@ def around(document: Document, index: int) -> list[Operand]:
 
 
 def with_labels(sentence: Sentence) -> list[Number]:
-    """The numbers of a sentence; one without a unit has that of the words before it: "total images/sec: 1656.82"."""
+    """The numbers of a sentence; one without a unit has that of the words before it, or of the number that follows.
+
+    "total images/sec: 1656.82", "from 206.90 to 251.89 ms".
+    """
     result = []
-    for number, (start, _) in zip(sentence.numbers, sentence.positions, strict=True):
+    for place, (number, (start, end)) in enumerate(zip(sentence.numbers, sentence.positions, strict=True)):
         label = _LABEL.search(sentence.text[:start]) if not number.unit else None
         unit = canonical(label[1]) if label else ""
+        following = sentence.numbers[place + 1] if place + 1 < len(sentence.numbers) else number
+        if not number.unit and following.unit and _TO.fullmatch(sentence.text[end : sentence.positions[place + 1][0]]):
+            number = replace(number, unit=following.unit)
         result.append(replace(number, unit=unit) if "/" in unit else number)
     return result
 

@@ -168,7 +168,7 @@ def _cell_of(
     number = sentence.numbers[place]
     if not _may_be_a_slip(number, own):
         return None
-    of_another = _is_of_another(table, sentence, place)
+    of_another = is_of_another(table, sentence, place)
     others = {_digits(n.text) for k, n in enumerate(sentence.numbers) if k != place}
     others |= {
         digits for each in _NAMED_BY_NUMBER.findall(sentence.text) if len(digits := _digits(each)) >= _LEAST_DIGITS
@@ -193,7 +193,7 @@ def _cell_of(
     return found[0] if len(found) == 1 else None
 
 
-def _is_of_another(table: TextTable, sentence: Sentence, place: int) -> bool:
+def is_of_another(table: TextTable, sentence: Sentence, place: int) -> bool:
     """Whether the sentence has a further number of the unit, and none of them is in the table: it tells of another."""
     number = sentence.numbers[place]
     peers = [n for k, n in enumerate(sentence.numbers) if k != place and n.unit == number.unit and _is_telling(n)]
