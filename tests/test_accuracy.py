@@ -253,7 +253,8 @@ def test_a_metric_of_a_validation_makes_the_other_one_that_of_the_training(tmp_p
     rows = "".join(f"{epoch},{1 / epoch},{0.2 * epoch},{0.1 * epoch}\n" for epoch in range(1, 5))
     for header, found in (
         ("epoch,loss,accuracy,val_accuracy", [("train", 0.8), ("validation", 0.4)]),
-        ("epoch,loss,accuracy,val_f1", [("validation", 0.8)]),
+        ("epoch,loss,accuracy,val_f1", [(None, 0.8)]),
+        ("epoch,loss,accuracy,valid_loss", [("validation", 0.8)]),
         ("epoch,loss,f1,valid_acc", [("validation", 0.4)]),
     ):
         folder = tmp_path / header.replace(",", "_")

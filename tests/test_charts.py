@@ -77,7 +77,7 @@ NUMBERS = {
     "line": pl.Int64, "position_in_run": pl.Int64, "step": pl.Int64, "n_excluded": pl.Int64, "steady_from_step": pl.Int64,
     "steady_s": pl.Float64, "attempt": pl.Int64, "batch_per_device": pl.Float64, "device_samples_per_s": pl.Float64,
     "device_tokens_per_s": pl.Float64, "gain_of_doubling": pl.Float64, "knee": pl.Float64, "relative": pl.Float64,
-    "part_order": pl.Int64, "lost_s": pl.Float64, "percent": pl.Float64, "after_percent": pl.Float64,
+    "self_ns": pl.Int64, "part_order": pl.Int64, "lost_s": pl.Float64, "percent": pl.Float64, "after_percent": pl.Float64,
     "fitted_speedup": pl.Float64, "residual": pl.Float64, "speedup_low": pl.Float64, "speedup_high": pl.Float64,
     "score": pl.Float64, "epoch": pl.Float64, "epochs_done": pl.Float64, "tokens": pl.Float64, "energy_j": pl.Float64,
     "elapsed_s": pl.Float64, "measured": pl.Float64, "n_done": pl.Int64, "n_points": pl.Int64, "ratio": pl.Float64, "flagged_share": pl.Float64,
@@ -656,8 +656,8 @@ def test_runs_beside_published_numbers() -> None:
     ]
     assert points == [True, True, False], "open where a setting differs"
     text = text_of("published/two_tables")
-    assert "Open: system alps -> IPU-POD16." in text and "1 row for which several published rows fit" in text
-    assert "published tokens/s, log." in text and "published samples [images/sec], log." in text
+    assert "Open: system alps, published IPU-POD16." in text and "1 row for which several published rows fit" in text
+    assert "published tokens/s, log." in text and "published images/s, log." in text
     with pytest.raises(UserError, match="no run has a published number"):
         draw("published/two_tables", rows_of("published/two_tables").with_columns(measured=pl.lit(None, pl.Float64)))
 
@@ -699,7 +699,7 @@ NOTHING = [
     "scaling/repeats", "batch_cdf/ranks", "temporal_breakdown/slow_rank", "kernel_summary/two_ranks", "kernel_tree/two_ranks",
     "collective_arrivals/three_ranks", "roofline/families", "memory_over_time/failed_once", "contention/first_to_arrive",
     "inference_phases/two_ranks", "critical_path/one_step_waits", "energy_of_trace/four_ranks",
-    "expert_balance/one_rank_gets_more", "blame_jobs/many_nodes",
+    "expert_balance/one_rank_gets_more", "blame_jobs/many_nodes", "op_summary/two_ranks",
 ]  # fmt: skip
 
 
@@ -783,6 +783,20 @@ def test_kernels_of_several_runs_are_not_added_up(case):
     both = pl.concat([rows_of(case), rows_of(case).with_columns(run_id=pl.lit("other"))])
     with pytest.raises(UserError, match=r"device work of one run, not of 2.*runs="):
         draw(case, both)
+
+
+def test_operators_of_the_host_have_their_own_time():
+    rows = rows_of("op_summary/two_ranks")
+    text = text_of("op_summary/two_ranks")
+    assert "Sums over 2 whole traces." in text and "aten::convolution_backward" in text
+    bars = next(
+        mark["data"]["values"] for mark in marks(spec_of("op_summary/two_ranks")) if mark["mark"]["type"] == "bar"
+    )
+    sums = rows.group_by("name").agg(pl.sum("self_ns"))["self_ns"].sort(descending=True)
+    assert [bar["total_ms"] for bar in bars] == pytest.approx([value / 1e6 for value in sums[:10]])
+    assert "All operators are drawn." in text_of(draw("op_summary/two_ranks", rows.head(3)))
+    with pytest.raises(UserError, match="of one run, not of 2"):
+        draw("op_summary/two_ranks", pl.concat([rows, rows.with_columns(run_id=pl.lit("other"))]))
 
 
 def test_a_bar_of_the_kernel_tree_holds_those_below_it():

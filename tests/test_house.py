@@ -226,7 +226,7 @@ FORMAT = {
 }
 FINDING = {
     "PLACE", "SQL", "GLANCE", "CHARTS", "ABOUT_TRACES", "IS_REMARK", "ONLY_WITH_ROWS", "NUMBER_PLACE", "sentences", "nothing", "number",
-    "run_to_draw",
+    "run_to_draw", "charts",
 }  # fmt: skip
 TOOL = {"EXAMPLE", "QUERY", "CHANGES", "LIMIT_S", "Arguments", "answer"}
 PROTOCOL = {

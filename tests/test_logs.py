@@ -234,6 +234,7 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
         (WINDOW, RANK),
     },  # since the record before, or over a window as long; of one device's batch
     "argparse_namespace": {(ONE, JOB)},  # records of Megatron in its fixture
+    "launch_heading": {(ONE, JOB)},  # likewise
     "command_line": {(WINDOW, JOB), (ONE, NO_RATE)},  # records of other formats in its fixtures
     "paddle_model": {(WINDOW, NO_RATE)},  # what the mean of an epoch, times its count, grew by
     "pbs_job": {(WINDOW, JOB)},  # Megatron's record in its fixture

@@ -193,7 +193,7 @@ def test_operators_are_offered_of_a_trace_that_has_some(tmp_path: Path, monkeypa
         Path(f"{category}.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
         assert invoke(f"ingest {category}.json -w {category}").exit_code == 0
         refused = str(invoke(f"plot scaling -o scaling.pdf -w {category}").exception)
-        assert ("query op_summary" in refused) == is_offered, refused
+        assert ("plot op_summary" in refused) == is_offered, refused
 
 
 @pytest.mark.parametrize(
@@ -304,3 +304,66 @@ def test_curves_over_the_batch_are_named_by_the_settings_that_set_them_apart(
     assert invoke("plot batch_size_curve -o b.json").exit_code == 0
     text = Path("b.json").read_text()
     assert "strategy ddp" in text and "strategy fsdp" in text and "as run" not in text
+
+
+def test_a_figure_without_a_name_is_drawn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is wrong with the settings is said of the chart that could be drawn without them."""
+    for size in (1, 2):
+        (tmp_path / f"{size}").mkdir()
+        (tmp_path / f"{size}" / "train.log").write_text(_heading(1, size) + _epochs(9 / size))
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest .").exit_code == 0
+    drawn = list[str]()
+    asked = plotting.plot
+    monkeypatch.setattr(plotting, "plot", lambda *given: drawn.append(given[1]) or asked(*given))
+    assert invoke("plot -o once.json").exit_code == 0
+    assert drawn == ["scaling"]
+    assert "cannot tell the figure type" in str(invoke("plot -o once.xyz").exception)
+    assert "does not show 'nothing'" in str(invoke("plot -o once.json --label nothing=0").exception)
+
+
+def test_epochs_on_several_devices_are_a_study_where_no_step_is_timed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run of two launches whose lines are mixed has no mean."""
+    for nodes, per_node, epoch_s in ((1, 2, 12.0), (2, 2, 7.0), (2, 4, 5.0)):
+        (tmp_path / f"{nodes * per_node}").mkdir()
+        first, second = _epochs(epoch_s).splitlines(), _epochs(9).splitlines()
+        order = [first[:3], second[:1], first[3:4], second[1:2], first[4:5], second[2:3], first[5:7], second[3:4],
+                 first[7:8], second[4:5], first[8:9], second[5:6], first[9:], second[6:]]  # fmt: skip
+        mixed = [line for part in order for line in part]
+        epochs = "\n".join(mixed) if nodes * per_node == 8 else _epochs(epoch_s)
+        (tmp_path / f"{nodes * per_node}" / "train.log").write_text(f"{_heading(nodes, per_node)}{epochs}\n")
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest .").exit_code == 0
+    assert invoke("plot -o scaling.json").exit_code == 0
+    description = json.loads(Path("scaling.json").read_text())["description"]
+    assert "the time of an epoch is shown instead of efficiency" in description
+    assert "Smallest size: 12.01 s an epoch on 2 devices. Left out: the first epoch" in description
+    means = ask_sql(Path("scalelens-warehouse"), "SELECT devices, epoch_s FROM scaling(metric := 't_ep') ORDER BY 1")
+    assert means.rows() == [(2, pytest.approx(12.0, abs=0.02)), (4, pytest.approx(7.0, abs=0.02))]
+
+
+def _heading(nodes: int, per_node: int) -> str:
+    return f"Nodes: {nodes}\nGPUs/node: {per_node}\nWorld size: {nodes * per_node}\n"
+
+
+def _epochs(seconds: float) -> str:
+    return "".join(
+        f"Epoch [{k}] | Train Loss: {3 / k:.4f} | Time: {seconds + (-1) ** k / 10:.2f}s\n" for k in range(1, 11)
+    )
+
+
+@pytest.mark.parametrize(("failed", "chart"), [(1, "accuracy"), (3, "failures")])
+def test_failures_are_drawn_first_where_they_are_many(
+    failed: int, chart: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for k in range(4):
+        end = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n" if k < failed else ""
+        (tmp_path / f"{k}").mkdir()
+        losses = "".join(f"Epoch [{n}] | Train Loss: {(k + 2) / n:.4f} | Acc: {n}.5%\n" for n in range(1, 11))
+        (tmp_path / f"{k}" / "train.log").write_text(losses + end)
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest .").exit_code == 0
+    result = invoke("plot -o first.json")
+    assert result.exit_code == 0 and f"the chart is {chart};" in result.output

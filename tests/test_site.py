@@ -50,6 +50,7 @@ NOT_IN_THE_DEMO = {
     "memory_over_time": "a snapshot of PyTorch's memory with its history",
     "outlier_evidence": "the compute times of each rank",
     "power_over_time": "a power log beside the log of a run",
+    "published": "runs on as many devices as those of a published table",
     "roofline": "a trace of a GPU with the shapes of the operators (`record_shapes=True`)",
     "scaling_fit": "a series of four sizes or more",
     "step_heatmap": "traces of GPUs, one per rank, with the steps of the profiler",
@@ -58,6 +59,7 @@ NOT_IN_THE_DEMO = {
     "time_to_train": "logs of MLPerf, or others that state how long the training took, on several numbers of devices",
 }
 MADE_UP_ARGUMENTS = {
+    "energy": "\"runs=model = 'resnet50'\" ",
     "energy_by_batch": "\"runs=devices = 4 AND model = 'resnet50'\" ",
     "history": "\"runs=model = 'resnet50'\" ",
     "power_over_time": "runs=power ",

@@ -37,6 +37,7 @@ PALE_POINTS = 12_000  # of all gray lines of a panel together; thousands of them
 LEAST_SLOTS = 10
 _LOGARITHMIC_FROM = 1000  # highest score over lowest
 _TRAINING = style.Look("training", style.INK, None, [1, 0], 0.5)
+_UNTOLD = "Some logs do not say whether an accuracy is from training or validation."
 _VALIDATION = style.Look("validation", style.INK, "circle", [1, 0], 1)
 _CLOCKS = {
     "run start": "since the start of the run", "first record": "since the first record",
@@ -72,7 +73,10 @@ def draw(
         )
     known, looks = _labeled(known, score, page)
     phases = _phases(known)
-    title = " ".join([*(phases if len(phases) == 1 else ()), "accuracy [%]" if score == "accuracy" else score])
+    is_told = not known["phase"].has_nulls()
+    title = " ".join(
+        [*(phases if len(phases) == 1 and is_told else ()), "accuracy [%]" if score == "accuracy" else score]
+    )
     parts = facets.parts(known.unique("run_id").to_dicts(), page)
     facets.check(len(parts) * len(drawn_ways))
     grid = []
@@ -85,6 +89,7 @@ def draw(
     legend: list[style.Look | style.IntervalLook] = [_as_drawn(look, phases) for look in looks if len(looks) > 1]
     legend += [_VALIDATION, _TRAINING] if len(phases) > 1 else []
     about = [*_missing(undrawn), *_missing(at_once, " with all scores at one place")]
+    about += [] if is_told or score != "accuracy" else [_UNTOLD]
     return style.figure(grid, legend, _caption(known, drawn_ways, about, parameters, _pale_slots(looks, known)), page)
 
 
@@ -110,7 +115,7 @@ def _missing(runs: Mapping[str, int], why: str = "") -> list[str]:
 
 def _phases(rows: pl.DataFrame) -> list[str]:
     phases = set(rows["phase"].unique())
-    return [*(["validation"] if phases - {"train"} else []), *(["training"] if "train" in phases else [])]
+    return [*(["validation"] if "validation" in phases else []), *(["training"] if "train" in phases else [])]
 
 
 def _as_drawn(look: style.Look, phases: Sequence[str]) -> style.Look:

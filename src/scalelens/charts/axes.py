@@ -186,3 +186,11 @@ def ticks_of_decades(low: float, high: float) -> list[float]:
     """1, 2 and 5 of each decade from that of `low` to that above `high`."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     return [float(f"{n}e{decade}") for decade in decades for n in (1, 2, 5)]
+
+
+def round_ticks(low: float, high: float) -> list[float]:
+    """Round values between two ends: 1, 2 and 5 of each decade, or more if these are fewer than three."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    finer = [float(f"{n}e{decade}") for decade in decades for n in (1, 1.5, 2, 3, 5, 7)]
+    usual, more = ([tick for tick in ticks if low <= tick <= high] for ticks in (ticks_of_decades(low, high), finer))
+    return usual if len(usual) >= 3 else more

@@ -7,6 +7,8 @@ Encodings:
     x        its energy, each joule once
     panel    what the sensors cover: GPUs, the whole machine, not stated; figures of unlike scopes are not compared
     bar      the energy; where only bounds are known, pale from the least to the most
+    tick     a run, where there are too many for bars and folders hold several: a line for each folder
+    point    the median of a folder
     caption  tools, measurements, what bounds mean
 Source: energy_reconciled, by which windows, files and ranks add up
 """
@@ -17,16 +19,17 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, facets, run_labels, style, words
+from scalelens.charts import axes, facets, run_labels, run_strips, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
 QUERY = "energy_reconciled"
-FACTS = ("name",)
+FACTS = ("name", "path")
 
 _MOST_BARS, _MOST_PANELS = 48, 3
 _BAND = 9.5  # height of a bar with its gap
+_WIDE = 20  # times below the unit of the axis: such an energy has a unit of its own
 _COLOR, _PALE = "#a6cee3", "#dcecf6"  # light, because text is written on them
 _SCOPES = {"gpu": "GPUs", "gcd": "GCDs", "ipu": "IPUs", "hpu": "HPUs", "oam": "OAM modules", "module": "modules",
            "board": "boards", "total": "all that the tool measures", "cpu": "CPUs", "node_ac": "nodes",
@@ -58,24 +61,43 @@ def draw(
     shown = sorted(by_scope.items(), key=lambda pair: -len(pair[1]))[:_MOST_PANELS]
     undrawn = {"of other scopes": known.height - sum(len(points) for _, points in shown)}
     most = _MOST_BARS // len(shown)
-    undrawn["with less energy"] = sum(max(len(points) - most, 0) for _, points in shown)
-    shown = [(scope, points[:most]) for scope, points in shown]
-    panels = [[_panel(points, scope, len(shown) > 1, page)] for scope, points in shown]
-    return style.figure(panels, [], _caption(shown, undrawn), page)
+    strips = {scope: _by_folder(points) for scope, points in shown if len(points) > most}
+    shown = [(scope, points if strips.get(scope) else points[:most]) for scope, points in shown]
+    undrawn["with less energy"] = sum(len(by_scope[scope]) - len(points) for scope, points in shown)
+    panels = [[_panel(points, scope, len(shown) > 1, page, strips.get(scope))] for scope, points in shown]
+    legend = [run_strips.RUN, run_strips.MEDIAN] if any(strips.values()) else []
+    return style.figure(panels, legend, _caption(shown, undrawn), page)
 
 
-def _panel(points: Sequence[Row], scope: str, is_named: bool, page: Page) -> style.Panel:
-    """The bars of one scope, in a unit that suits the largest."""
+def _by_folder(points: Sequence[Row]) -> dict[str, list[float]]:
+    """The energies of runs by folder, in joules; empty unless each has one, and folders hold several."""
+    energies = {point["run_id"]: point["energy_j"] for point in points}
+    if len(energies) < len(points) or None in energies.values():
+        return {}
+    groups = run_strips.grouped({point["run_id"]: run_labels.fact(point, "path") for point in points})
+    return {folder: [energies[run] for run in runs] for folder, runs in groups.items()}
+
+
+def _panel(
+    points: Sequence[Row], scope: str, is_named: bool, page: Page, folders: Mapping[str, Sequence[float]] | None = None
+) -> style.Panel:
+    """The bars of one scope, or its runs by folder, in a unit that suits the largest."""
     highest = max(_ends(point)[1] for point in points)
-    size, unit = next(((size, unit) for size, unit in _UNITS if highest >= size), _SMALLEST)
+    size, unit = _unit_of(highest)
+    title = f"energy [{unit}]" if is_named or scope == _UNSTATED else f"energy of {scope} [{unit}]"
+    if folders:
+        strips = run_strips.panel({name: [one / size for one in each] for name, each in folders.items()}, title, page)
+        return strips._replace(
+            chart=facets.titled(strips.chart, scope if is_named else "", 1, page), name=scope if is_named else ""
+        )
     room = page.points - 2 * style.MARGIN - style.Y_AXIS - style.STROKES - 6
+    is_wide = min(_ends(point)[1] for point in points) < size / _WIDE
     bars = []
     for place, point in enumerate(points):
         low, high = (end / size for end in _ends(point))
-        amount = words.short_number(high) if low == high else f"{words.short_number(low)} to {words.short_number(high)}"
+        amount = _amount(*_ends(point), size, is_wide)
         bars.append({"place": place, "low": low, "high": high, "run_id": point["run_id"],
                      "text": words.shorten(f"{_name(point, points)} · {amount}", room)})  # fmt: skip
-    title = f"energy [{unit}]" if is_named or scope == _UNSTATED else f"energy of {scope} [{unit}]"
     axis = alt.Axis(tickCount=5, **axes.even_labels(highest / size))
     x = alt.X("low:Q", title=title, scale=alt.Scale(domainMin=0, nice=False), axis=axis)
     y = alt.Y("place:O", title=_title(len(bars)), axis=alt.Axis(labels=False, ticks=False, domain=False))
@@ -87,6 +109,19 @@ def _panel(points: Sequence[Row], scope: str, is_named: bool, page: Page) -> sty
     bounds = [pale] if any(bar["low"] != bar["high"] for bar in bars) else []
     panel = facets.titled(alt.layer(bar, *bounds, text), scope if is_named else "", 1, page)
     return style.Panel(panel, height=_BAND * len(bars), name=scope if is_named else "")
+
+
+def _amount(low: float, high: float, size: float, with_units: bool) -> str:
+    """An energy, or its bounds, in the unit of the axis, else in one that suits it."""
+    unit = ""
+    if with_units:
+        size, unit = _unit_of(high)
+    ends = [words.short_number(end / size) for end in ((high,) if low == high else (low, high))]
+    return " ".join([" to ".join(ends), unit]).rstrip()
+
+
+def _unit_of(energy: float) -> tuple[float, str]:
+    return next(((size, unit) for size, unit in _UNITS if energy >= size), _SMALLEST)
 
 
 def _ends(point: Row) -> tuple[float, float]:

@@ -145,8 +145,10 @@ def _panel(points: Sequence[Row]) -> Any:
 
 def _caption(rows: pl.DataFrame, nodes: Sequence[Row]) -> list[str]:
     of_all = rows.filter(pl.col("part") == "all").to_dicts()[0]
+    known = words.counted([of_all["n_runs"]], "run whose end is known", "runs whose end is known")
+    runs = known if of_all["n_unknown"] else words.counted([of_all["n_runs"]], "run")
     lines = [
-        f"{of_all['failures']} of {words.counted([of_all['n_runs']], 'run')} failed, the time limit not counted"
+        f"{of_all['failures']} of {runs} failed, the time limit not counted"
         + (f": one in {of_all['mtbf_h']:.3g} hours of a running job." if of_all["mtbf_h"] else ".")
     ]
     for node in nodes:
@@ -156,7 +158,7 @@ def _caption(rows: pl.DataFrame, nodes: Sequence[Row]) -> list[str]:
                 f"{node['what']}: {node['failures']} of {node['n_runs']} runs{rivals}, p {node['p_value']:.2g}."
             )
     if of_all["n_unknown"]:
-        lines.append(f"How {words.counted([of_all['n_unknown']], 'further run')} ended is not known.")
+        lines.append(f"No log says how {words.counted([of_all['n_unknown']], 'further run')} ended.")
     n_nodes = rows.filter(pl.col("part") == "node").height
     if n_nodes > len(nodes):
         lines.append(f"Not drawn: {words.counted([n_nodes - len(nodes)], 'node')} with fewer failures.")

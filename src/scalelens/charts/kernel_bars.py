@@ -1,4 +1,4 @@
-"""Bars of device work with their names inside, for kernel_summary and kernel_tree.
+"""Bars of device work with their names inside, for kernel_summary, kernel_tree and op_summary.
 
 A bar is a row with its `place` from the top, its `share` of all device time in percent, `total_ms`, `kind`, `text` and,
 if the text is indented, `indent`.
@@ -16,10 +16,10 @@ from scalelens.charts.layout import Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
 
-_OPERATOR = "operator"
+OPERATOR = "operator"
 # Colors, light because text is written on them, and their names in the legend.
 _KINDS_OF_WORK = {
-    _OPERATOR: ("operator", "#dfe7e1"),
+    OPERATOR: ("operator", "#dfe7e1"),
     "compute": ("compute", "#a6cee3"),
     "communication": ("communication", "#fdbf6f"),
     "memory": ("copies and fills", "#d9d9d9"),
@@ -60,19 +60,21 @@ def bar_texts(named: Sequence[Named], page: Page) -> list[str]:
     for bar, often in zip(named, times, strict=True):
         room = width - bar.indent - words.text_width(often)
         rooms[bar.name] = min(room, rooms.get(bar.name, room))
-    kernels = [name for name in rooms if any(bar.name == name and bar.kind != _OPERATOR for bar in named)]
+    kernels = [name for name in rooms if any(bar.name == name and bar.kind != OPERATOR for bar in named)]
     short = {name: words.shorten(name, room) for name, room in rooms.items()}
     short |= dict(zip(kernels, short_names(kernels, [rooms[name] for name in kernels]), strict=True))
     return [f"{short[bar.name]}{often}" for bar, often in zip(named, times, strict=True)]
 
 
-def panel(bars: Sequence[Row]) -> Any:
+def panel(
+    bars: Sequence[Row], share_of: str = "share of device time [%]", sum_of: str = "sum of durations [ms]"
+) -> Any:
     """The bars, the shares as labels of the y axis, and the texts over the bars."""
     shares = " : ".join(f"datum.value == {bar['place']} ? '{bar['share']}'" for bar in bars) + " : ''"
-    y = alt.Y("place:O", title="share of device time [%]", axis=alt.Axis(labelExpr=shares, ticks=False, domain=False))
+    y = alt.Y("place:O", title=share_of, axis=alt.Axis(labelExpr=shares, ticks=False, domain=False))
     x = alt.X(
         "total_ms:Q",
-        title="sum of durations [ms]",
+        title=sum_of,
         scale=alt.Scale(domainMin=0, nice=False),
         axis=alt.Axis(tickCount=5, **axes.even_labels(max(bar["total_ms"] for bar in bars))),
     )

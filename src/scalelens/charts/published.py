@@ -14,7 +14,6 @@ Source: predicted against measured values on equal axes, as in Hoefler and Belli
     Computing Systems, SC'15
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -74,10 +73,11 @@ def _panel(
     """Points of one quantity, on two equal axes."""
     values = [point[side] for point in of_quantity for side in ("published", "measured")]
     ends = [min(values) / 1.5, max(values) * 1.5]
-    ticks = _ticks(*ends)
-    rate = quantity.removesuffix("_per_s")
-    in_unit = "/s" if rate != quantity and unit == "1/s" else f" [{unit}]" if unit else ""
-    what = f"{rate.replace('_', ' ')}{in_unit}, log."
+    ticks = axes.round_ticks(*ends)
+    rate, in_units = quantity.removesuffix("_per_s"), (unit or "").replace("/sec", "/s")
+    in_unit = "/s" if in_units == "1/s" else f" [{in_units}]" if in_units else ""
+    is_named = rate != quantity and not in_units.startswith("1/") and in_units.endswith("/s")
+    what = f"{in_units if is_named else rate.replace('_', ' ') + in_unit}, log."
 
     def side(channel: Any, field: str, title: str) -> Any:
         axis = alt.Axis(
@@ -100,14 +100,6 @@ def _panel(
     return alt.layer(*layers)
 
 
-def _ticks(low: float, high: float) -> list[float]:
-    """Round values between two ends: 1, 2 and 5 of each decade, or more if these are fewer than three."""
-    ticks = [tick for tick in axes.ticks_of_decades(low, high) if low <= tick <= high]
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    finer = [float(f"{n}e{decade}") for decade in decades for n in (1, 1.5, 2, 3, 5, 7)]
-    return ticks if len(ticks) >= 3 else [tick for tick in finer if low <= tick <= high]
-
-
 def _caption(rows: pl.DataFrame, points: Sequence[Row]) -> list[str]:
     runs = words.counted([len({point["run_id"] for point in points})], "run")
     documents = words.counted([len({point["name"] for point in points})], "published table")
@@ -116,7 +108,7 @@ def _caption(rows: pl.DataFrame, points: Sequence[Row]) -> list[str]:
         f"{runs} compared with {documents}; measured is {ratios} as much. No interval: a document prints one number."
     ]
     if different := sorted({point["differs"] for point in points if point["differs"]}):
-        lines.append(f"Open: {'; '.join(different)}.")
+        lines.append(f"Open: {'; '.join(different).replace(' -> ', ', published ')}.")
     unknown = dict.fromkeys(name for point in points for name in (point["unknown"] or "").split(", ") if name)
     lines += [f"Not stated on one side: {', '.join(unknown)}."] if unknown else []
     lines += [words.sentence(note) for note in dict.fromkeys(point["note"] for point in points if point["note"])]

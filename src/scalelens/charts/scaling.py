@@ -2,7 +2,8 @@
 
 Shows: how much of the ideal is left as devices are added, one line per series, with a panel for weak and one for strong
     scaling.  Series whose model grows with the devices have TFLOP/s per device in a third panel, never an efficiency.
-    Where no log names the model, throughput against devices, beside the line of the smallest size.
+    Where no log names the model, throughput or the time of an epoch against devices, with the line of the smallest
+    size.
 Query: scaling
 Encodings:
     x        devices, logarithmic, a tick at each size that was run
@@ -30,7 +31,7 @@ from scalelens.errors import UserError
 
 QUERY = "scaling"
 FACETS = True
-INSTEAD = ({"metric": "throughput"}, {"metric": "tflops"})  # where the logs have no step time
+INSTEAD = ({"metric": "throughput"}, {"metric": "tflops"}, {"metric": "t_ep"})  # where the logs have no step time
 FACTS = ("device_unit", "parameters")
 
 # For each metric: the statistic, what its records are, the column of its absolute value, and how that is written.
@@ -67,8 +68,8 @@ def draw(
     growing = [row for row in points if row["scaling"] == "mixed" and row["tflops_per_device"] is not None]
     undrawn = [row for row in points if row not in efficient and row not in growing]
     points = [*efficient, *growing]
-    if not points and (rated := [row for row in undrawn if row["scaling"] != "mixed" and row["samples_per_s"]]):
-        return size_rates.figure(rated, left_out, page)
+    if not points and (rated := size_rates.measured([row for row in undrawn if row["scaling"] != "mixed"])):
+        return size_rates.figure(rated, _left_out(rows, left_out, parameters or {}), page)
     if not points:
         raise UserError(*_why_nothing_is_drawn(undrawn))
     shared = [
@@ -83,7 +84,15 @@ def draw(
     legend += [efficiency_panels.IDEAL] if efficient else []
     legend += [look for kind, look in style.INTERVALS.items() if any(row["interval"] == kind for row in points)]
     grid = _grid(efficient, growing, looks, page)
-    return style.figure(grid, legend, [*caption, exclusions.sentence(left_out)], page)
+    return style.figure(grid, legend, [*caption, _left_out(rows, left_out, parameters or {})], page)
+
+
+def _left_out(rows: pl.DataFrame, left_out: Mapping[str, int], parameters: Mapping[str, str]) -> str:
+    """What is not in the figure: records of steps, or the first epochs."""
+    if "metric" not in rows.columns or rows["metric"][0] not in ("t_ep", "t_tr"):
+        return exclusions.sentence(left_out)
+    chosen = parameters.get("epochs", "").strip() or parameters.get("exclude") == "none"
+    return "Nothing left out." if chosen else "Left out: the first epoch of each attempt that has more."
 
 
 def _why_nothing_is_drawn(undrawn: Sequence[Row]) -> tuple[str, str]:
@@ -93,7 +102,7 @@ def _why_nothing_is_drawn(undrawn: Sequence[Row]) -> tuple[str, str]:
             "the model grows with the devices, and no TFLOP/s are known to draw instead of an efficiency",
             "choose other runs, or give the model's shape in a sidecar",
         )
-    return "no series has an efficiency", f"see the column note of scalelens query scaling: {undrawn[0]['note']}"
+    return f"no series has an efficiency: {undrawn[0]['note']}", "see all sizes: scalelens query scaling"
 
 
 def _undrawn(rows: Sequence[Row]) -> list[str]:

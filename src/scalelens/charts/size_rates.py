@@ -1,56 +1,89 @@
-"""Throughput against the number of devices, for series that have no efficiency: no log names their model.
+"""Throughput against the number of devices, else the time of an epoch, for series that have no efficiency: no log names
+their model.
 
 The chart `scaling` draws it instead of an efficiency.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import altair as alt
 
-from scalelens.charts import axes, efficiency_panels, exclusions, naming, style, words
+from scalelens.charts import axes, efficiency_panels, naming, style, words
 from scalelens.charts.layout import Page
 from scalelens.charts.style import Row
 
-_UNKNOWN = "No log names the model, so throughput is shown instead of efficiency."
+
+class _Measure(NamedTuple):
+    column: str
+    title: str
+    name: str
+    unit: str
+    record: str
+    power: int  # of the devices, by which it grows ideally
+
+
+_MEASURES = (
+    _Measure("samples_per_s", "throughput [samples/s]", "throughput", "samples/s", "step record", 1),
+    _Measure("epoch_s", "time of an epoch [s]", "the time of an epoch", "s an epoch", "epoch", -1),
+)
+_IS_OF_MODEL = re.compile("No log names the model|Set model =")  # the caption says so in words of its own
+_UNKNOWN = "No log names the model, so {} is shown instead of efficiency."
 _ROOM = 1.15  # around the data, as a factor
 _IDEAL = style.Look("ideal, from the smallest size", style.GRAY, None, [3, 2], 0.7)
 
 
-def figure(points: list[Row], left_out: Mapping[str, int], page: Page) -> Any:
-    """The figure of series without an efficiency, and with `samples_per_s` at each size."""
+def measured(rows: Sequence[Row]) -> list[Row]:
+    """The rows with the first measure that any of them has."""
+    by_measure = ([row for row in rows if row.get(measure.column)] for measure in _MEASURES)
+    return next((known for known in by_measure if known), [])
+
+
+def figure(points: list[Row], left_out: str, page: Page) -> Any:
+    """The figure of series without an efficiency, and with a measure at each size.
+
+    `left_out` is the last sentence of its caption.
+    """
+    measure = next(one for one in _MEASURES if all(row.get(one.column) for row in points))
     shared = naming.name_series(points)
     efficiency_panels.judge(points)
-    notes = [note for note in efficiency_panels.mark_notes(points) if "No log names the model" not in note]
+    notes = [note for note in efficiency_panels.mark_notes(points) if not _IS_OF_MODEL.search(note)]
     looks = style.looks(sorted({row["label"] for row in points}, key=words.natural), page)
     legend = [*(look for look in looks if look.label), _IDEAL]
     base = [row for row in points if row["is_base"]]
-    bases = ", ".join(f"{words.short_number(row['samples_per_s'])} samples/s on {words.devices(row)}" for row in base)
+    bases = ", ".join(
+        f"{words.short_number(row[measure.column])} {measure.unit} on {words.devices(row)}" for row in base
+    )
     caption = [
         *filter(None, [shared]),
-        f"Each point: {words.records_of(points)}.",
-        _UNKNOWN,
+        f"Each point: {words.records_of(points, measure.record)}.",
+        _UNKNOWN.format(measure.name),
         *notes,
         f"Smallest size: {bases}.",
     ]
-    return style.figure([[style.Panel(_panel(points, looks))]], legend, [*caption, exclusions.sentence(left_out)], page)
+    return style.figure([[style.Panel(_panel(points, measure, looks))]], legend, [*caption, left_out], page)
 
 
-def _panel(points: Sequence[Row], looks: Sequence[style.Look]) -> Any:
-    """Measured rates, and the line on which twice the devices give twice the rate of the smallest size."""
+def _panel(points: Sequence[Row], measure: _Measure, looks: Sequence[style.Look]) -> Any:
+    """What was measured, and the line on which twice the devices are twice as fast as the smallest size."""
     ideal = [
-        {"series": base["series"], "devices": size, "ideal": base["samples_per_s"] * size / base["devices"]}
+        {
+            "series": base["series"],
+            "devices": size,
+            "ideal": base[measure.column] * (size / base["devices"]) ** measure.power,
+        }
         for base in points
         if base["is_base"]
         for size in sorted({row["devices"] for row in points if row["series"] == base["series"]})
     ]
-    rates = [*(row["samples_per_s"] for row in points), *(row["ideal"] for row in ideal)]
-    low, high = min(rates), max(rates)
+    values = [*(row[measure.column] for row in points), *(row["ideal"] for row in ideal)]
+    low, high = min(values), max(values)
     scale = alt.Scale(type="log", domain=[low / _ROOM, high * _ROOM], nice=False)
-    axis = alt.Axis(values=axes.ticks_of_decades(low, high), format="~s")
-    x, y = axes.of_devices(points), alt.Y("samples_per_s:Q", title="throughput [samples/s]", scale=scale, axis=axis)
+    axis = alt.Axis(values=axes.round_ticks(low / _ROOM, high * _ROOM), format="~s")
+    x, y = axes.of_devices(points), alt.Y(f"{measure.column}:Q", title=measure.title, scale=scale, axis=axis)
     line = alt.Chart(style.values(ideal)).mark_line(
         color=_IDEAL.color, strokeDash=_IDEAL.dash, strokeWidth=_IDEAL.thickness
     )
-    series = efficiency_panels.series_layers(points, looks, x, y, "samples_per_s")
+    series = efficiency_panels.series_layers(points, looks, x, y, measure.column)
     return alt.layer(line.encode(x=x, y=alt.Y("ideal:Q", scale=scale), detail="series:N"), *series)

@@ -1,10 +1,10 @@
 """Draw a chart for a paper."""
 
-import contextlib
 import shlex
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -79,19 +79,26 @@ def plot(
     from scalelens.report import plotting
 
     kind, output = _asked(name, sql, output)
-    kind, parameters = (kind, parameters) if kind else _first_shown(warehouse, tuple(folders or ()))
-    chosen = _settings(
-        kind, width=width, height=height, font_size=font_size, theme=theme, title=title, caption=caption, labels=label,
-        order=order, colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet, unit=unit, mark=None if sql else mark,
+    chosen = partial(
+        _settings, width=width, height=height, font_size=font_size, theme=theme, title=title, caption=caption,
+        labels=label, order=order, colors=colors, xlim=xlim, ylim=ylim, log=log, facet=facet, unit=unit,
+        mark=None if sql else mark,
     )  # fmt: skip
-    own_queries, remarks = tuple(folders or ()), list[str]()
     if sql is not None:
-        drawn = plotting.plot_sql(warehouse, sql, _marks(mark or "line", x, y, color), output, chosen, own_queries)
+        marks = _marks(mark or "line", x, y, color)
+        drawn, remark = plotting.plot_sql(warehouse, sql, marks, output, chosen(kind), tuple(folders or ())), ""
     else:
-        given = pairs(parameters) | ({"x": x} if x else {})
-        remark = _remark_into(remarks, pairs(parameters)) if kind == _SERIES else None
-        drawn = plotting.plot(warehouse, kind, output, given, chosen, own_queries, remark)
-    _finish(drawn, (output, data, caption_file), "".join(remarks[-1:]))
+        request = _Request(warehouse, tuple(folders or ()), x, chosen)
+        drawn, remark = _drawn(request, kind, pairs(parameters), chosen(kind)) if kind else _first_drawn(request)
+        plotting.save(drawn, output)
+    _finish(drawn, (output, data, caption_file), remark)
+
+
+class _Request(NamedTuple):
+    warehouse: Path
+    folders: tuple[Path, ...]  # of the user's queries
+    x: str | None
+    settings: Callable[[str], dict[str, Any]]  # of a chart
 
 
 def _remark_into(remarks: list[str], parameters: Mapping[str, Any]) -> "Callable[[Session, Plotted], None]":
@@ -125,32 +132,54 @@ def _asked(name: str | None, sql: str | None, output: Path | None) -> tuple[str,
     return kind, output
 
 
-def _first_shown(warehouse: Path, folders: tuple[Path, ...]) -> tuple[str, list[str]]:
-    """The chart of scaling if it can be drawn, else the first chart that these logs can show; and its parameters."""
+def _drawn(
+    request: _Request, name: str, parameters: Mapping[str, Any], settings: Mapping[str, Any]
+) -> "tuple[Plotted, str]":
+    """A chart, and of scaling which sizes it does not show."""
     from scalelens.report import plotting
 
-    name, parameters = _SERIES, list[str]()
-    try:
-        plotting.plot(warehouse, name, None, {}, {}, folders)
-    except UserError as refusal:
-        name, parameters = _other_shown(warehouse, folders, refusal)
+    remarks: list[str] = []
+    remark = _remark_into(remarks, parameters) if name == _SERIES else None
+    given = {**parameters, **({"x": request.x} if request.x else {})}
+    drawn = plotting.plot(request.warehouse, name, None, given, settings, request.folders, remark)
+    return drawn, "".join(remarks[-1:])
+
+
+def _first_drawn(request: _Request) -> "tuple[Plotted, str]":
+    """The chart of scaling if it can be drawn, else the first chart that these logs can show.
+
+    Raises the refusal of the chart of scaling where there is none.
+    """
+    name, drawn = _SERIES, _shown(request, _SERIES, {})
+    if isinstance(drawn, UserError):
+        name, drawn = _other_drawn(request, drawn)
     errors.print(f"the chart is {name}; list the others with: scalelens charts", markup=False)
-    return name, parameters
+    return drawn
 
 
-def _other_shown(warehouse: Path, folders: tuple[Path, ...], refusal: UserError) -> tuple[str, list[str]]:
+def _other_drawn(request: _Request, refusal: UserError) -> "tuple[str, tuple[Plotted, str]]":
     """The first chart but that of scaling that can be drawn.  Raises the `refusal` of that one where there is none."""
-    from scalelens.report import other_figures, plotting
+    from scalelens.report import other_figures
 
-    for command in other_figures.shown_by(warehouse, _SERIES):
+    for command in other_figures.shown_by(request.warehouse, _SERIES):
         verb, name, *further = shlex.split(command)
-        parameters = [word for word in further if "=" in word]
         if verb != "plot":
             break
-        with contextlib.suppress(UserError):
-            plotting.plot(warehouse, name, None, pairs(parameters), {}, folders)
-            return name, parameters
+        drawn = _shown(request, name, pairs([word for word in further if "=" in word]))
+        if not isinstance(drawn, UserError):
+            return name, drawn
     raise refusal
+
+
+def _shown(request: _Request, name: str, parameters: Mapping[str, Any]) -> "tuple[Plotted, str] | UserError":
+    """A chart, or why it cannot be drawn.  Raises UserError where it can, but not with these settings."""
+    settings = request.settings(name)
+    try:
+        return _drawn(request, name, parameters, settings)
+    except UserError as refusal:
+        if settings and not isinstance(_shown(request._replace(settings=lambda name: {}), name, parameters), UserError):
+            raise
+        return refusal
 
 
 def _marks(mark: str, x: str | None, y: str | None, color: str) -> "Marks":

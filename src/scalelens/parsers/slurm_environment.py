@@ -1,6 +1,6 @@
 """Slurm's variables in a dump of the environment.
 
-Tool: env, printenv, export -p, declare -x, inside a Slurm job
+Tool: env, printenv, export -p, declare -x, inside a Slurm job, or a script that prints them with blanks around the sign
 Versions: Slurm 17 to 25
 Yields: params
 Source: slurm src/common/env.c, src/srun, src/slurmd
@@ -13,6 +13,7 @@ Samples:
     export SLURM_JOB_NUM_NODES=2
     declare -x SLURM_GPUS_ON_NODE="4"
     SLURM_JOB_NODELIST=n[08-09]
+    SLURM_JOB_NAME = resnet_ddp
 """
 
 from scalelens.parsing import lazy_re as re
@@ -20,10 +21,10 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.hostlist import expand
 from scalelens.parsing.rows import Rows
 
-VERSION = 3
+VERSION = 4
 ANCHORS = ("SLURM_",)
 
-_ASSIGNMENT = re.compile(r"\s*(?:export |declare -x )?(SLURM_\w+)=(?:\"([^\"]*)\"|'([^']*)'|(\S*))\s*\Z")
+_ASSIGNMENT = re.compile(r"\s*(?:export |declare -x )?(SLURM_\w+) ?= ?(?:\"([^\"]*)\"|'([^']*)'|(\S*))\s*\Z")
 _FACTS = {
     "SLURM_JOB_ID": "job_id", "SLURM_JOBID": "job_id", "SLURM_JOB_NUM_NODES": "nodes", "SLURM_NNODES": "nodes",
     "SLURM_GPUS_ON_NODE": "devices_per_node", "SLURM_GPUS_PER_NODE": "devices_per_node", "SLURM_GPUS": "devices", "SLURM_CLUSTER_NAME": "system",

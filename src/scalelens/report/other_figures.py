@@ -14,6 +14,7 @@ from scalelens.report.findings.step_times import FEWEST_TIMES
 _SCORE = r"(?i)^([\w/. -]*[^a-z])?(acc|top.?1|prec.?1|map|bleu|dice|iou|loss)[\w/. -]*$"
 _FEWEST_RECORDS = 3  # of a run, as two of them may be warm-up
 _FEWEST_BATCHES = 3  # of a curve over the batch
+_MANY_FAILURES = 0.5  # of all runs: with fewer, what the others did is what is asked first
 # Scores of MLPerf whose time is known, two of one run; for these benchmarks the score is an accuracy (accuracy_curve).
 _EVALUATED = (
     "SELECT '' FROM metrics JOIN runs USING (run_id) WHERE metrics.name = 'eval_accuracy' AND coalesce(model, '') {} "
@@ -68,7 +69,8 @@ _SHOWN_BY = (
     ),
     (
         "plot failures -o failures.pdf",
-        f"SELECT '' FROM failures() WHERE part = 'cause' HAVING count(*) > 0 AND {_FEW_TIMES} "
+        "SELECT '' FROM failures() WHERE part = 'cause' "
+        f"HAVING sum(failures) >= {_MANY_FAILURES} * (SELECT count(*) FROM runs) AND {_FEW_TIMES} "
         f"AND NOT EXISTS ({_TRAINED_ON_SEVERAL_SIZES})",
     ),
     ("plot throughput -o throughput.pdf", _RATES),
@@ -121,6 +123,18 @@ _SHOWN_BY = (
     ),
     ("plot energy -o energy.pdf", "SELECT '' FROM energy WHERE energy_j > 0 LIMIT 1"),
     ("query collective_benchmarks", "SELECT '' FROM collective_benchmarks LIMIT 1"),
+    (
+        'plot collective_arrivals runs="{run}" -o collective_arrivals.pdf',  # of ranks without a device
+        "SELECT run_id FROM events WHERE category = 'user_annotation' AND regexp_matches(name, '^(gloo|mpi|ucc):') "
+        f"AND {_SELECTED} GROUP BY run_id HAVING count(DISTINCT rank) > 1 ORDER BY count(*) DESC, run_id LIMIT 1",
+    ),
+    (
+        'plot op_summary runs="{run}" -o op_summary.pdf',
+        _LARGEST_RUN.format(
+            f"SELECT run_id FROM events WHERE category IN ('cpu_op', 'operator') AND duration_ns > 0 AND {_SELECTED}"
+        ),
+    ),
+    ("plot failures -o failures.pdf", "SELECT '' FROM failures() WHERE part = 'cause' AND failures > 0 LIMIT 1"),
     ("query op_summary", "SELECT '' FROM events WHERE category IN ('cpu_op', 'operator', 'nvtx') LIMIT 1"),
     ("query batch_stats", "SELECT '' FROM steps WHERE step_s > 0 LIMIT 1"),
 )

@@ -98,8 +98,13 @@ def plot(
         because = "" if why.what == NO_RECORD else f": {why.what}"
         raise UserError(f"{refusal}{because}", advice) from None
     if path is not None:
-        rendering.save(plotted.chart, path, plotted.provenance, page)
+        save(plotted, path)
     return plotted
+
+
+def save(plotted: Plotted, path: Path) -> None:
+    """Writes a figure to a file, whose suffix says how.  Raises UserError for a suffix that does not exist."""
+    rendering.save(plotted.chart, path, plotted.provenance, plotted.page)
 
 
 def draw(
@@ -118,7 +123,7 @@ def draw(
         _check_runs(session, question.parameters.get("runs", ""), chart.MOST_RUNS)
     answer = ask_for(question)
     for other in getattr(chart, "INSTEAD", ()):
-        if not answer.table.num_rows and not other.keys() & question.parameters.keys():
+        if not answer.table.num_rows and not other.keys() & parameters.keys():
             question = _question_of(chart, {**parameters, **other}, further)
             answer = ask_for(question)
     left_out = _left_out_of(ask_for, session, run_ids(answer.table), question.parameters)
@@ -215,7 +220,7 @@ def plot_sql(
     texts = {key: value for key, value in marks._asdict().items() if value}
     made = {"chart": OWN_SQL, "parameters": texts, "settings": settings, "renderer": renderer()}
     plotted = Plotted(figure, rows, answer.provenance(made), page, answer.inputs)
-    rendering.save(figure, path, plotted.provenance, page)
+    save(plotted, path)
     return plotted
 
 

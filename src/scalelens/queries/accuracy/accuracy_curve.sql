@@ -11,8 +11,9 @@
 --
 -- Assumptions: MLPerf's eval_accuracy is an accuracy for its benchmarks resnet and bert; for others it may be a loss.
 --   A metric `val_accuracy`, `valid_acc` or the like is the accuracy of a validation if all its values are from 0 to 1; a
---   metric `accuracy` next to it is that of the training, else that of a validation.  What MLPerf's rules make a log
---   say counts more than what its program says as well.
+--   metric `accuracy` next to it is that of the training.  Next to fastai's `valid_loss` it is that of a validation.  A
+--   bare `accuracy` may be either, since most trainers print that of the training so: its phase is NULL.  What MLPerf's
+--   rules make a log say counts more than what its program says as well.
 --   A validation that names an epoch took place at its end.
 --
 -- Limits: A sum of steps leaves out start-up, validation and checkpoints.  Time spent on work that a restart repeated
@@ -31,7 +32,7 @@
 --   file_id      VARCHAR     file of the value; for a validation, that of its last batch
 --   line         BIGINT      line of the value
 --   attempt      INTEGER     restart
---   phase        VARCHAR     train or validation; NULL for a name in `metrics`
+--   phase        VARCHAR     train or validation; NULL where the log does not say, and for a name in `metrics`
 --   epoch        DOUBLE      epoch
 --   step         BIGINT      step
 --   score        DOUBLE      accuracy from 0 to 1, or loss
@@ -69,8 +70,9 @@ names_of_metrics AS (
 scores_of_metrics AS (
     SELECT run_id, name,
         CASE WHEN score_name <> 'accuracy' THEN NULL
-            WHEN name = 'accuracy' AND bool_or(names_validation) OVER of_run THEN 'train'
-            ELSE 'validation' END AS phase
+            WHEN names_validation OR name = 'eval_accuracy' THEN 'validation'
+            WHEN bool_or(names_validation) OVER of_run THEN 'train'
+            WHEN run_id IN (SELECT run_id FROM metrics WHERE name = 'valid_loss') THEN 'validation' END AS phase
     FROM names_of_metrics
     WINDOW of_run AS (PARTITION BY run_id)
     QUALIFY NOT names_validation OR (NOT bool_or(name = 'eval_accuracy') OVER of_run

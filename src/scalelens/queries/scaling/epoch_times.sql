@@ -63,7 +63,8 @@ spans AS (
     FROM phases AS p
     WHERE span_s > 0 AND run_id IN (FROM selected_runs(runs := runs))
         AND phase IN ('epoch', 'train', 'validation', 'evaluation', 'startup', 'compile')
-        AND (file_id, part) NOT IN (SELECT (file_id, part) FROM members WHERE why = 'twin')),
+        AND (file_id, part) NOT IN (SELECT (file_id, part) FROM members WHERE why = 'twin')
+        AND (exclude = 'none' OR run_id NOT IN (SELECT run_id FROM params WHERE key = 'writers' AND value = 'ambiguous'))),
 whole_epochs AS (
     SELECT *, lead(begins) OVER of_clock AS next_begins, lead(epoch) OVER of_clock AS next_epoch,
         step - lag(step) OVER (PARTITION BY run_id, attempt ORDER BY epoch) AS steps_since

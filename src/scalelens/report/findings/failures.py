@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 PLACE = 210
 IS_REMARK = True
+CHARTS = ("failures",)
 SQL = """
 SELECT run_id, outcome, outcome_line AS line, nodes, devices, system, model, path, text
 FROM runs LEFT JOIN (
@@ -21,6 +22,11 @@ GLANCE = ("run_id", "outcome", "line", "text", "devices", "system", "model", "pa
 _WORDS = {"oom": "ran out of memory", "collective_timeout": "ended in a collective that timed out",
           "time_limit": "reached the time limit", "node_failure": "ended when a node failed",
           "error": "ended with an error", "cancelled": "ended by a cancellation"}  # fmt: skip
+_FEWEST_DRAWN = 3  # failures; a single bar is worth a figure only where the report has no other
+
+
+def charts(rows: "pl.DataFrame") -> tuple[str, ...]:
+    return CHARTS if rows.height >= _FEWEST_DRAWN else ()
 
 
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:

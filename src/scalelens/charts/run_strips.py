@@ -1,0 +1,65 @@
+"""Many runs as marks on a line for each folder, where bars would show the few largest alone."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from statistics import median
+
+import altair as alt
+
+from scalelens.charts import axes, style, words
+from scalelens.charts.layout import Page
+
+_MOST_GROUPS, _FEWEST_OF_A_GROUP = 16, 3
+_BAND = 18.0  # height of a line of marks below its name
+_MARK, _BELOW, _ABOVE = 7.0, 4.5, -4.5  # height of a mark, and where it and the name are in the band
+RUN = style.Look("a run", "#0072B2", None, [1, 0], 1)
+MEDIAN = style.Look("median of a folder", "#D55E00", "diamond", [1, 0], 0)
+
+
+def grouped(paths: Mapping[str, str]) -> dict[str, list[str]]:
+    """Runs by folder, named by what tells the folders apart; empty where folders do not make groups of runs."""
+    folders = {run: PurePath(path).parent.parts for run, path in paths.items() if path}
+    by_folder: dict[tuple[str, ...], list[str]] = {}
+    for run, folder in sorted(folders.items(), key=lambda pair: (pair[1], pair[0])):
+        by_folder.setdefault(folder, []).append(run)
+    if not 1 < len(by_folder) <= _MOST_GROUPS or len(paths) < _FEWEST_OF_A_GROUP * len(by_folder):
+        return {}
+    shared = _shared(list(by_folder))
+    return {"/".join(folder[shared:]) or folder[-1]: runs for folder, runs in by_folder.items()}
+
+
+def _shared(folders: Sequence[tuple[str, ...]]) -> int:
+    """How many folders all paths begin with."""
+    together = 0
+    for parts in zip(*folders, strict=False):
+        if len(set(parts)) > 1:
+            break
+        together += 1
+    return together
+
+
+def panel(groups: Mapping[str, Sequence[float]], title: str, page: Page) -> style.Panel:
+    """A line of marks for each group, the group with the largest median first."""
+    ordered = sorted(groups.items(), key=lambda group: (-median(group[1]), group[0]))
+    room = page.points - 2 * style.MARGIN - style.Y_AXIS - style.STROKES - 6
+    texts = words.fitting([f"{name} · {words.counted([len(values)], 'run')}" for name, values in ordered], room)
+    marks = [{"place": place, "value": value} for place, (_, values) in enumerate(ordered) for value in sorted(values)]
+    middles = [
+        {"place": place, "value": median(values), "text": text}
+        for place, ((_, values), text) in enumerate(zip(ordered, texts, strict=True))
+    ]
+    axis = alt.Axis(tickCount=5, **axes.even_labels(max(mark["value"] for mark in marks)))
+    x = alt.X("value:Q", title=title, scale=alt.Scale(domainMin=0, nice=False), axis=axis)
+    y = alt.Y("place:O", title="folders", axis=alt.Axis(labels=False, ticks=False, domain=False))
+    names = alt.Chart(style.values(middles))
+    chart = alt.layer(
+        alt.Chart(style.values(marks))
+        .mark_tick(color=RUN.color, opacity=0.4, thickness=1, height=_MARK, yOffset=_BELOW)
+        .encode(x, y, tooltip=["value:Q"]),
+        names.mark_point(
+            shape="diamond", size=24, filled=True, opacity=1, color=MEDIAN.color, stroke="white", strokeWidth=0.5,
+            yOffset=_BELOW,
+        ).encode(x, y, tooltip=["text:N", "value:Q"]),
+        names.mark_text(align="left", baseline="middle", dx=2, dy=_ABOVE).encode(y=y, x=alt.value(0), text="text:N"),
+    )  # fmt: skip
+    return style.Panel(chart, height=_BAND * len(ordered))
