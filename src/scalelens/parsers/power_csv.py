@@ -52,9 +52,11 @@ from scalelens.tabular.counter_units import Area, drop_coarse, drop_other_units
 from scalelens.tabular.energy_columns import EnergyColumn, counter_columns
 from scalelens.tabular.interval_energies import Intervals
 from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
-from scalelens.tabular.power_columns import PowerColumn, has_unit
+from scalelens.tabular.power_columns import has_unit
+from scalelens.tabular.power_kinship import PowerColumn
 from scalelens.tabular.power_layout import PowerLayout, layout_in, layout_of
-from scalelens.tabular.power_sensors import MOST_LINES, OF_GPU, sensors_of, shared_columns, with_sum
+from scalelens.tabular.power_sensors import MOST_LINES, OF_GPU, sensors_of, shared_columns
+from scalelens.tabular.power_totals import placed
 from scalelens.tabular.prometheus_series import is_series
 from scalelens.tabular.sensor_rows import SensorRow, first_rows, head_of, sensor_rows
 from scalelens.tabular.sensor_times import TableClock, is_number, time_column
@@ -63,6 +65,7 @@ VERSION = 4
 LAST = True  # any other format comes first
 
 _PROGRAM = re.compile(r"(?:app|application|process|program|command)[_ ]?(?:name|id)?|pid|exe", re.IGNORECASE)
+_OF_SEVERAL = re.compile(r"-\d+|(?:mean|avg|average|median|min|max|std)(?:[_ ].{0,30})?", re.IGNORECASE)
 _MEASURED = re.compile(r"_(?:micro|milli)?(?:joules|watts?)(?:_total)?(?![a-z])")
 _LISTED = re.compile(r"power|watt", re.IGNORECASE)
 
@@ -119,7 +122,10 @@ def read(source: Source, rows: Rows) -> str | None:
     if why:
         rows.problem(1, why)
         return None
-    layout = layout._replace(powers=with_sum(source, layout))
+    powers, unknown = placed(source, layout)
+    for each in unknown:
+        rows.problem(1, each)
+    layout = layout._replace(powers=powers)
     samples = Samples(rows)
     _samples(lines, layout, named_by, samples, source)
     samples.finish("energy")
@@ -170,6 +176,9 @@ def _samples(
                 rows.problem(number, why, text)
             if not usable and not counters:
                 return
+        if summary := next((cells[k] for k in named_by if _OF_SEVERAL.fullmatch(cells[k])), None):
+            rows.problem(number, f"{summary} is not a device, but a figure of several: it is not read", text)
+            continue
         stamp = clock.read(cells)
         if stamp is None:
             time = layout.time.text_of(cells)
