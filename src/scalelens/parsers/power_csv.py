@@ -23,9 +23,14 @@ The device is what columns gpu, gpu_id, device, uuid, domain, component, sensor,
 hold: the fewest of them that tell the sensors apart; in a wide table what the column's name says apart from power and its
 unit, of gpu0 the number.  Left out are the slot and plugs of a graphics card whose board has a power; means, smoothed
 copies and other tools' figures next to the power that they are of; outputs next to their input; powers of processes.  A
-power without a word is the total of others where it is never below their sum.  A column gpu that holds a use, and words
+power without a word is the total of others where it is never below their sum.  Left out as well are the power of all
+GPUs (or sockets) next to each of them, kinds of a power next to it (gpu_active_power), and a column that adds up another
+from row to row; what a package holds is its part.  Next to powers of which a word says what they cover, one without
+such a word may be a part, a whole, a target or a share: it is a part of a total that is never below it (`other`), and
+else it is not read.  A column gpu that holds a use, and words
 that name phases, are no devices; where words change from row to row at times of their own, nothing tells, and the file
-is refused, as are rows that follow each other in quick groups.  In JSON a sample may have a list of devices, and
+is refused, as are rows that follow each other in quick groups, rows that each have a word of their own (`model`), and
+rows of a setting (`threads`) with numbers that count from no known zero.  Rows called -1, mean, max are of several.  In JSON a sample may have a list of devices, and
 series may have the name of their device.  The node is a column node, host, server or machine.  Words say the scope:
 `package-0` is a CPU, `CPU Cores` a part of it.  Where no such column tells apart rows of the same time, always as many,
 the file is refused: their powers can be of several devices.  So is a table whose rows have intervals of their own that

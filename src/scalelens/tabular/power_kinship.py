@@ -11,6 +11,7 @@ _OWN = {  # words that say no more than the scope
 }
 _NUMBER = re.compile(r"[\d_ .#:-]*\d[\d_ .#:-]*")
 _SEPARATORS = re.compile(r"[\s_.#:-]+")
+CPU = re.compile(r"cpus?|processors?", re.IGNORECASE)
 PACKAGE = re.compile(r"(?:cpu[_ -]?)?(?:package|pkg)", re.IGNORECASE)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount
-from scalelens.tabular.power_kinship import PACKAGE, PowerColumn
+from scalelens.tabular.power_kinship import CPU, PACKAGE, PowerColumn
 from scalelens.tabular.power_layout import PowerLayout
 from scalelens.tabular.power_sensors import MOST_LINES
 from scalelens.tabular.sensor_rows import sensor_rows
@@ -33,11 +33,16 @@ def placed(source: Source, layout: PowerLayout) -> tuple[list[PowerColumn], list
     share: it is a part of a total that is never below it, and else it is not read.
     """
     counted = _running_sums(source, layout)
+    why = [f"{column.name} is the sum of the powers so far: it is not read" for column in counted]
     layout = layout._replace(powers=[column for column in layout.powers if column not in counted])
-    powers, why = (
-        _with_sum(source, layout),
-        [f"{column.name} is the sum of the powers so far: it is not read" for column in counted],
-    )
+    if package := _package_with_gpu(layout.powers):
+        total = _is_sum(source, layout, package)
+        own = [
+            column._replace(device="total", scope="total") if column is package else column for column in layout.powers
+        ]
+        layout = layout._replace(powers=own if total else [column for column in layout.powers if column is not package])
+        why += [] if total else [f"it is unknown whether {package.name} holds the GPU: it is not read"]
+    powers = _with_sum(source, layout)
     known = [column for column in powers if column.scope]
     unknown = [column for column in powers if not column.scope and column.device]
     if not known or not unknown:
@@ -56,6 +61,26 @@ def placed(source: Source, layout: PowerLayout) -> tuple[list[PowerColumn], list
     ]
     kept = [column for column in powers if column not in unknown or column.k in scopes]
     return [column._replace(scope=scopes.get(column.k, column.scope)) for column in kept], why
+
+
+def _package_with_gpu(columns: list[PowerColumn]) -> PowerColumn | None:
+    """A package next to a CPU and a GPU: on one chip it holds both, next to a card the CPU alone."""
+    package = next((column for column in columns if PACKAGE.fullmatch(column.device or "")), None)
+    has_cpu = any(column.scope == "cpu_part" and CPU.fullmatch(column.device or "") for column in columns)
+    return package if has_cpu and any(column.scope == "gpu" for column in columns) else None
+
+
+def _is_sum(source: Source, layout: PowerLayout, package: PowerColumn) -> bool:
+    """Whether a package is just the sum of the CPU and the GPU next to it."""
+    parts = [
+        column
+        for column in layout.powers
+        if column.scope == "gpu" or (column.scope == "cpu_part" and CPU.fullmatch(column.device or ""))
+    ]
+    rows = [*_known_powers(source, layout, [package, *parts])]
+    sums = [(values[package.k], math.fsum(values[each.k] for each in parts)) for values in rows]
+    same = sum(abs(mine - others) <= _SAME_SUM * mine for mine, others in sums)
+    return len(rows) >= _FEWEST_SUMS and same >= _MOST_HELD * len(rows)
 
 
 def _running_sums(source: Source, layout: PowerLayout) -> list[PowerColumn]:
@@ -85,13 +110,10 @@ def _with_sum(source: Source, layout: PowerLayout) -> list[PowerColumn]:
     """
     powers = [column for column in layout.powers if column.scope not in _PARTS]
     unknown = [column for column in powers if not column.scope]
-    packages = [column for column in powers if PACKAGE.fullmatch(column.device or "")]
-    packages = packages if {"gpu", "cpu_part"} <= {column.scope for column in layout.powers} else []
-    if len(powers) < 2 or not (unknown or packages) or any(column.scope == "total" for column in powers):
+    if len(powers) < 2 or not unknown or any(column.scope == "total" for column in powers):
         return layout.powers
     bare = [column for column in unknown if not column.device]
     at_least = bare if len(bare) == 1 and any(column.scope for column in powers) else []
-    at_least += packages[:1] if len(packages) == 1 else []
     exactly = unknown if len(powers) > 2 else []
     rows = [*_known_powers(source, layout, powers)]
 
@@ -99,7 +121,7 @@ def _with_sum(source: Source, layout: PowerLayout) -> list[PowerColumn]:
         known = [values for values in rows if values[column.k]]
         own = [(values[column.k], math.fsum(values.values()) - values[column.k]) for values in known]
         if column in at_least:
-            named = [each.k for each in powers if each.scope and each is not column]
+            named = [each.k for each in powers if each.scope]
             sums = [(values[column.k], math.fsum(values[k] for k in named)) for values in known]
             if sums and sum(mine >= _ALL_OF_SUM * others for mine, others in sums) >= _MOST_HELD * len(sums):
                 return True
