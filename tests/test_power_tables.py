@@ -157,6 +157,57 @@ BESIDE = {  # a header, its rows, and the joules by scope; nothing where the tab
         'Time,"DCGM_FI_DEV_POWER_USAGE{gpu=""0""}","DCGM_FI_DEV_POWER_USAGE{gpu=""1""}","sum(node_watts{a=""b""})"',
         lambda k: at(k, P[k], Q[k], R[k]), {"gpu": E + F},
     ),
+    "the sum of two GPUs": (
+        "timestamp,gpu_power_w,gpu_0_power_w,gpu_1_power_w,cpu_power_w", lambda k: at(k, P[k] + Q[k], P[k], Q[k], R[k]),
+        {"gpu": E + F, "cpu": G},
+    ),
+    "the mean of two GPUs": (
+        "timestamp,gpu_power_w,gpu0_power_w,gpu1_power_w", lambda k: at(k, (P[k] + Q[k]) / 2, P[k], Q[k]), {"gpu": E + F},
+    ),
+    "all sockets and each": ("timestamp,cpu_power_w,socket0_w,socket1_w", lambda k: at(k, P[k] + Q[k], P[k], Q[k]), {"cpu": E + F}),
+    "what is above idle": ("timestamp,gpu_power_w,gpu_active_power_w", lambda k: at(k, P[k], P[k] - 50), {"gpu": E}),
+    "a package and its CPU": ("timestamp,package_power_w,cpu_power_w", lambda k: at(k, P[k], P[k] / 2), {"cpu": E, "cpu_part": E / 2}),
+    "a package with a GPU in it": (
+        "timestamp,cpu_power_mw,gpu_power_mw,package_power_mw", lambda k: at(k, P[k] * 1e3, R[k] * 1e3, (P[k] + R[k]) * 1e3),
+        {"cpu_part": E, "gpu": G, "total": E + G},
+    ),
+    "a package that may hold the GPU": (
+        "timestamp,cpu_power_w,gpu_power_w,package_power_w", lambda k: at(k, R[k], 20, P[k]), {"cpu_part": G, "gpu": 20 * 59},
+    ),
+    "a package, its cores and a card": (
+        "timestamp,CPU Package Power [W],IA Cores Power [W],GPU Power [W]", lambda k: at(k, P[k], Q[k] / 2, R[k]),
+        {"cpu": E, "cpu_part": F / 2, "gpu": G},
+    ),
+    "a board with all": ("timestamp,board_power_w,cpu_power_w,gpu_power_w", lambda k: at(k, P[k], 9, R[k]), {"board": E, "cpu": 9 * 59, "gpu": G}),
+    "a board of a card": ("timestamp,board_power_w,gpu_chip_power_w", lambda k: at(k, P[k], R[k]), {"gpu": E, "gpu_part": G}),
+    "a host": ("timestamp,host_power_w,cpu_power_w", lambda k: at(k, P[k], R[k]), {"node_dc": E, "cpu": G}),
+    "the GPU of a node": ("timestamp,node_gpu_power_w,node_power_w", lambda k: at(k, R[k], P[k]), {"gpu": G, "node_dc": E}),
+    "a share": ("timestamp,gpu_power_w,allocated_power_w,job_power_w", lambda k: at(k, P[k], Q[k], R[k]), {"gpu": E}),
+    "a part of a total": (
+        "timestamp,total_power_w,gpu_power_w,blue_power_w", lambda k: at(k, P[k], R[k], 20), {"total": E, "gpu": G, "other": 20 * 59},
+    ),
+    "above its total": ("timestamp,total_power_w,blue_power_w", lambda k: at(k, R[k], P[k]), {"total": G}),
+    "fans": ("timestamp,gpu_power_w,fan_power_w", lambda k: at(k, P[k], 20), {"gpu": E, "other": 20 * 59}),
+    "two alike and one at zero": (
+        "timestamp,blue_power_w,red_power_w,green_power_w", lambda k: at(k, 30, 30, 0), {None: 60 * 59},
+    ),
+    "bounds": ("timestamp,power_w,power_lower_w,power_upper_w", lambda k: at(k, P[k], P[k] - 9, P[k] + 9), {None: E}),
+    "the powers so far": ("timestamp,power_w,total_power_w", lambda k: at(k, P[k], sum(P[: k + 1])), {None: E}),
+    "the sum as a row": (
+        "timestamp,gpu,power_w", lambda k: f"{at(k, 0, P[k])}\n{at(k, 1, Q[k])}\n{at(k, -1, P[k] + Q[k])}", {"gpu": E + F},
+    ),
+    "the mean as a row": (
+        "timestamp,gpu,power_w", lambda k: f"{at(k, 'GPU0', P[k])}\n{at(k, 'GPU1', Q[k])}\n{at(k, 'avg', P[k])}", {"gpu": E + F},
+    ),
+    "a current reading and its mean": ("timestamp,VDD_IN_cur_mW,VDD_IN_avg_mW", lambda k: at(k, P[k] * 1e3, R[k] * 1e3), {"board": E}),
+    "runs of models": ("timestamp,model,power_w", lambda k: at(600 * k, f"m{k}", P[k]), {}),
+    "runs of settings": ("threads,elapsed_s,power_w", lambda k: f"{k + 1},{k * k + 5.5},{P[k]}", {}),
+    "powers in cells": ("time,gpu,cpu", lambda k: f"{START + k},{P[k]} W,{Q[k]} W", {"gpu": E, "cpu": F}),
+    "what is left": ("timestamp,energy-rate (W),energy (Wh)", lambda k: at(k, P[k], f"{50 - COUNTED[k] / 3600:.6f}"), {}),
+    "series of a node": (
+        "timestamp,kepler_node_package_joules_total,kepler_node_dram_joules_total", lambda k: at(k, 5000 + COUNTED[k], 900 + COUNTED[k] / 9),
+        {"cpu": E, "memory": E / 9},
+    ),
     "before and after": ("task,energy_before_j,energy_after_j,time_s", lambda k: f"t{k},{k * 10},{k * 10 + 5},{k % 7}.5", {}),
 }  # fmt: skip
 
@@ -185,6 +236,24 @@ def test_devices_of_a_sample() -> None:
     assert measured(json.dumps(samples), "a.json") == {"gpu": pytest.approx(E + F)}
     by_device = {f"gpu{i}": [{"t_s": k, "power_w": w} for k, w in enumerate(own)] for i, own in enumerate((P, Q))}
     assert measured(json.dumps(by_device), "a.json") == {"gpu": pytest.approx(E + F)}
+
+
+def test_numbers_in_objects_with_their_unit() -> None:
+    samples = [{"t": START + k, "power": {"value": 1000 * P[k], "unit": "mW"}} for k in range(N)]
+    assert measured("".join(json.dumps(each) + "\n" for each in samples), "a.jsonl") == {None: pytest.approx(E)}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"pue": 1.58, "runs": [{"energy_j": 500, "duration_s": 5}]},
+        [{"pue": 1.58, "actual": {"energy (kWh)": 0.0009, "duration (s)": 10}}] * 2,
+        {"before": {"energy_j": 5000, "time_s": 1}, "after": {"energy_j": 9000, "time_s": 60}},
+        {"PowerControl": [{"t": START + k, "PowerCapacityWatts": 1600} for k in range(N)]},
+    ],
+)
+def test_energies_that_are_none_of_a_measurement(document: object) -> None:
+    assert measured(json.dumps(document), "a.json") == {}
 
 
 def test_energies_in_an_object_of_their_own() -> None:

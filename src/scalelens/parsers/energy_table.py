@@ -43,11 +43,13 @@ from scalelens.parsing.values import amount, nanoseconds_since_1970
 from scalelens.tabular.cells import MAY_BE_CUT
 from scalelens.tabular.energy_columns import joules_of, only_grows
 from scalelens.tabular.energy_documents import (
+    PUE,
     energies_alone,
     mean_powers,
     measurements,
     reported_energies,
     units_lacking,
+    with_cooling,
 )
 from scalelens.tabular.energy_layout import EnergyLayout, energy_layout, lacking_unit, seconds_of
 from scalelens.tabular.json_array import array_header
@@ -183,6 +185,9 @@ def _other_rows(source: Source, layout: EnergyLayout, header: Sequence[str]) -> 
         for k in (layout.duration, *(each.k for each in layout.energies))
         if k is not None
     ]
+    pue = [k for k, name in enumerate(header) if PUE.fullmatch(name.rpartition(".")[2])]
+    if any(amount(cells[k]) not in (None, 1) for cells in table for k in pue):
+        return "it has a PUE other than 1: its energies may hold that of cooling"
     counters = any(_COUNTED.search(column.name) for column in layout.energies)
     if layout.duration is None and len(table) < _FEWEST:
         return f"fewer than {_FEWEST} rows without durations: they may be readings of a counter"
@@ -192,6 +197,8 @@ def _other_rows(source: Source, layout: EnergyLayout, header: Sequence[str]) -> 
     if energies and all(only_grows(each, _FEWEST_OF_COUNTER) and each[0] < each[-1] for each in energies):
         return "its energies only grow from row to row: they are readings of counters, or the rows are in their order"
     untimed = layout.duration is None and layout.window is None and time_column(header) is not None
+    if untimed and any(only_grows(each[::-1], _FEWEST_OF_COUNTER) and each[0] > each[-1] for each in energies):
+        return "its energies only fall from row to row: they are what is left of a battery"
     if untimed and any(map(_begins_anew, energies)):
         return "its energies grow from time to time and then begin anew: they are readings of counters"
     is_clock = layout.duration is not None and (
@@ -269,6 +276,8 @@ def _read_document(document: Any, rows: Rows) -> str | None:
     """Each of the outermost objects that have an energy and a duration is a measurement."""
     if any(True for _ in lists_of_samples(document)):
         return "it holds a series of power"
+    if with_cooling(document):
+        return "it has a PUE other than 1: its energies may hold that of cooling"
     found = [*measurements(document)] or [*mean_powers(document)] or [*energies_alone(document)]
     if not found:
         return next(units_lacking(document), "no known format in it")

@@ -67,13 +67,18 @@ def _run(run: dict[str, Any], rows: Rows) -> None:
 
 
 def _sensor(named: Sensor, sensor: dict[str, Any], begin_s: float, is_only: bool, rows: Rows) -> None:
+    metrics = sensor.get("metrics")
+    if not isinstance(metrics, dict) or "energy" not in metrics:
+        return
     energy_j, span_s = _figure(sensor, "energy", "J"), _figure(sensor, "runtime", "s")
     if energy_j is None:
-        return
-    rows.add(
-        "energy", None, node=named.node, device=named.device, scope=named.scope, energy_j=energy_j, span_s=span_s,
-        ts=None if span_s is None else _moment(begin_s + span_s), ts_origin="relative",
-    )  # fmt: skip
+        why = f"the energy of {named.device} is not a finite number of joules"
+        rows.problem(None, why, str(metrics["energy"])[:200])
+    else:
+        rows.add(
+            "energy", None, node=named.node, device=named.device, scope=named.scope, energy_j=energy_j, span_s=span_s,
+            ts=None if span_s is None else _moment(begin_s + span_s), ts_origin="relative",
+        )  # fmt: skip
     raw = sensor.get("raw_data")
     if not is_only or not isinstance(raw, dict):
         return

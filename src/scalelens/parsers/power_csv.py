@@ -23,9 +23,14 @@ The device is what columns gpu, gpu_id, device, uuid, domain, component, sensor,
 hold: the fewest of them that tell the sensors apart; in a wide table what the column's name says apart from power and its
 unit, of gpu0 the number.  Left out are the slot and plugs of a graphics card whose board has a power; means, smoothed
 copies and other tools' figures next to the power that they are of; outputs next to their input; powers of processes.  A
-power without a word is the total of others where it is never below their sum.  A column gpu that holds a use, and words
+power without a word is the total of others where it is never below their sum.  Left out as well are the power of all
+GPUs (or sockets) next to each of them, kinds of a power next to it (gpu_active_power), and a column that adds up another
+from row to row; what a package holds is its part.  Next to powers of which a word says what they cover, one without
+such a word may be a part, a whole, a target or a share: it is a part of a total that is never below it (`other`), and
+else it is not read.  A column gpu that holds a use, and words
 that name phases, are no devices; where words change from row to row at times of their own, nothing tells, and the file
-is refused, as are rows that follow each other in quick groups.  In JSON a sample may have a list of devices, and
+is refused, as are rows that follow each other in quick groups, rows that each have a word of their own (`model`), and
+rows of a setting (`threads`) with numbers that count from no known zero.  Rows called -1, mean, max are of several.  In JSON a sample may have a list of devices, and
 series may have the name of their device.  The node is a column node, host, server or machine.  Words say the scope:
 `package-0` is a CPU, `CPU Cores` a part of it.  Where no such column tells apart rows of the same time, always as many,
 the file is refused: their powers can be of several devices.  So is a table whose rows have intervals of their own that
@@ -52,9 +57,11 @@ from scalelens.tabular.counter_units import Area, drop_coarse, drop_other_units
 from scalelens.tabular.energy_columns import EnergyColumn, counter_columns
 from scalelens.tabular.interval_energies import Intervals
 from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
-from scalelens.tabular.power_columns import PowerColumn, has_unit
+from scalelens.tabular.power_columns import has_unit
+from scalelens.tabular.power_kinship import PowerColumn
 from scalelens.tabular.power_layout import PowerLayout, layout_in, layout_of
-from scalelens.tabular.power_sensors import MOST_LINES, OF_GPU, sensors_of, shared_columns, with_sum
+from scalelens.tabular.power_sensors import MOST_LINES, OF_GPU, sensors_of, shared_columns
+from scalelens.tabular.power_totals import placed
 from scalelens.tabular.prometheus_series import is_series
 from scalelens.tabular.sensor_rows import SensorRow, first_rows, head_of, sensor_rows
 from scalelens.tabular.sensor_times import TableClock, is_number, time_column
@@ -63,6 +70,7 @@ VERSION = 4
 LAST = True  # any other format comes first
 
 _PROGRAM = re.compile(r"(?:app|application|process|program|command)[_ ]?(?:name|id)?|pid|exe", re.IGNORECASE)
+_OF_SEVERAL = re.compile(r"-\d+|(?:mean|avg|average|median|min|max|std)(?:[_ ].{0,30})?", re.IGNORECASE)
 _MEASURED = re.compile(r"_(?:micro|milli)?(?:joules|watts?)(?:_total)?(?![a-z])")
 _LISTED = re.compile(r"power|watt", re.IGNORECASE)
 
@@ -119,7 +127,10 @@ def read(source: Source, rows: Rows) -> str | None:
     if why:
         rows.problem(1, why)
         return None
-    layout = layout._replace(powers=with_sum(source, layout))
+    powers, unknown = placed(source, layout)
+    for each in unknown:
+        rows.problem(1, each)
+    layout = layout._replace(powers=powers)
     samples = Samples(rows)
     _samples(lines, layout, named_by, samples, source)
     samples.finish("energy")
@@ -170,6 +181,9 @@ def _samples(
                 rows.problem(number, why, text)
             if not usable and not counters:
                 return
+        if summary := next((cells[k] for k in named_by if _OF_SEVERAL.fullmatch(cells[k])), None):
+            rows.problem(number, f"{summary} is not a device, but a figure of several: it is not read", text)
+            continue
         stamp = clock.read(cells)
         if stamp is None:
             time = layout.time.text_of(cells)

@@ -11,7 +11,12 @@ _SCOPES = tuple(
             r"wall|outlet|pdu|plug|(?:node|system|server|psu)[ _-]?ac|ac|psu\w*|ps +(?:in|input|power)|chassis",
             "node_ac",
         ),
-        (r"(?:dc[ _-]?)?(?:node|system|server)(?:[ _-]?dc)?|dc", "node_dc"),
+        (
+            r"(?:dc[ _-]?)?(?:node|system|server)(?:[ _-]?dc)?"
+            r"(?![ _-]+(?:gpu|cpu|package|pkg|socket|processor|d?ram|memory|mem|cores?|platform)s?(?![a-z]))|dc",
+            "node_dc",
+        ),
+        (r"^(?:host|machine|computer|pc|laptop|notebook|desktop|workstation|battery)(?: discharge)?$", "node_dc"),
         (r"total[ -]+(?:cpu|ia)[ -]*cores?", "cpu_part"),
         (r"total|sum|overall|combined|all", "total"),
         (r"psys|platform", "platform"),

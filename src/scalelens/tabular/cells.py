@@ -218,14 +218,21 @@ def jsonl_records(source: Source) -> Iterator[TableRecord]:
             yield TableRecord(line, {}, "the line is not a whole JSON object", text)
 
 
+_WITH_UNIT = {"value", "unit"}
+_UNIT = re.compile(r"[mk]?W|[mk]?J|[mk]?Wh|m?s")
+
+
 def nested_values(record: Mapping[str, Any], marker: str = "", before: str = "") -> Iterator[tuple[str, Any]]:
     """Numbers and texts of nested objects, under their names joined by dots.
 
     An object that has the key `marker` stands for something else, such as a table or a picture, and is skipped.  So is
-    one whose names are longer than any that a program gives.
+    one whose names are longer than any that a program gives.  `{"value": 95, "unit": "W"}` is 95 under `power [W]`.
     """
     for name, value in record.items():
-        if isinstance(value, dict) and before.count(".") < _DEEPEST_OBJECT:
+        if isinstance(value, dict) and {*value} == _WITH_UNIT and _UNIT.fullmatch(str(value["unit"])):
+            if isinstance(value["value"], int | float | str):
+                yield f"{before}{name} [{value['unit']}]", value["value"]
+        elif isinstance(value, dict) and before.count(".") < _DEEPEST_OBJECT:
             if len(before) + len(name) <= _LONGEST_PATH and (not marker or marker not in value):
                 yield from nested_values(value, marker, f"{before}{name}.")
         elif isinstance(value, int | float | str) and not isinstance(value, bool):

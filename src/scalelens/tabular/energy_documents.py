@@ -6,7 +6,7 @@ from typing import Any
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.sensor_words import scope_of_words
-from scalelens.parsing.values import amount
+from scalelens.parsing.values import amount, json_number
 from scalelens.tabular.cells import nested_values
 from scalelens.tabular.energy_columns import energy_column
 from scalelens.tabular.energy_layout import DURATION, EnergyLayout, energy_layout, is_whole, lacking_unit
@@ -27,6 +27,8 @@ _OF_COMPUTER = re.compile(
     re.IGNORECASE,
 )
 _POWER = re.compile(r"power|watt", re.IGNORECASE)
+PUE = re.compile(r"pue(?:_(?:used|factor|value))?", re.IGNORECASE)
+_MOMENT = re.compile(r"(?:energy_)?(?:before|after|start|end|begin|initial|final)(?:_energy)?", re.IGNORECASE)
 _PART_OF_MODEL = re.compile(r"layer|param|limit|spec|hardware|component|simulat|estimat", re.IGNORECASE)
 
 
@@ -41,7 +43,7 @@ def measurements(value: Any, depth: int = 0, in_series: bool = False) -> Iterato
                 return
     if depth < _DEEPEST and isinstance(value, dict | list):
         for name, each in value.items() if isinstance(value, dict) else enumerate(value):
-            if not _SUMMARY.search(str(name)):
+            if not _SUMMARY.search(str(name)) and not _MOMENT.fullmatch(str(name)):
                 yield from measurements(each, depth + 1, isinstance(value, list) and _are_steps(value))
 
 
@@ -68,7 +70,7 @@ def energies_alone(value: Any, depth: int = 0) -> Iterator[dict[str, str]]:
             yield own
             return
         for name, each in value.items() if depth < _DEEPEST else ():
-            if not _SUMMARY.search(name) and not _PART_OF_MODEL.search(name):
+            if not (_SUMMARY.search(name) or _MOMENT.fullmatch(name) or _PART_OF_MODEL.search(name)):
                 yield from energies_alone(each, depth + 1)
 
 
@@ -117,6 +119,15 @@ def _with_parts(value: dict[str, Any]) -> dict[str, str]:
             part = k.replace(".", "_")
             own[part if energy_column(0, part) else f"{part}_{name}" if unit else f"{name}_{part}"] = str(each)
     return own
+
+
+def with_cooling(value: Any, depth: int = 0) -> bool:
+    """Whether a document has a PUE other than 1, by which its energies may be multiplied."""
+    if isinstance(value, dict):
+        if any(PUE.fullmatch(name) and json_number(each) not in (None, 1) for name, each in value.items()):
+            return True
+        value = [*value.values()]
+    return depth < _DEEPEST and isinstance(value, list) and any(with_cooling(each, depth + 1) for each in value)
 
 
 def units_lacking(value: Any, depth: int = 0) -> Iterator[str]:

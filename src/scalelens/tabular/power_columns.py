@@ -1,12 +1,12 @@
 """Columns of power in a table of sensors, by their names and by what their first cell says."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.sensor_words import names_part, scope_of_words, separated
 from scalelens.parsing.sensors import SCALES as WATT_SCALES
 from scalelens.parsing.sensors import UNAVAILABLE
+from scalelens.tabular.power_kinship import PowerColumn, of_things
 from scalelens.tabular.prometheus_series import is_series, series_column
 
 _WORDS = r"m?(?:[Ww]atts?|WATTS?)|(?:[Mm]illi|[Mm]icro|[Kk]ilo)[ _-]?[Ww]atts?"
@@ -23,13 +23,14 @@ _POWER = re.compile(
     re.IGNORECASE,
 )
 _POWER_WORD = re.compile(
-    r"(?:^|[_ .-])(?:power|pwr|watts?|draw|usage|consumption|current|reading|leistung)(?=$|[_ .-])", re.IGNORECASE
+    r"(?:^|[_ .-])(?:power|pwr|watts?|draw|usage|consumption|current|curr?|now|reading|leistung)(?=$|[_ .-])",
+    re.IGNORECASE,
 )
 _DRAWN = re.compile(r"(?:^|[^a-z])(?:draw|drawn|load|pow|p|consumption|wattage)(?:$|[^a-z])", re.IGNORECASE)
 _NO_POWER = re.compile(
     r"limit|hours?(?:$|[^a-z])|cap(?:$|[^a-z])|tdp|thermal.design|max|min|std|energy|state|factor|management|mode|percent|pct|efficien|peak|target|budget"
     r"|baseline|idle|process(?!or)|service|container|(?:^|[^a-z])(?:apps?|pid|pods?|task|set|ppt)(?:$|[^a-z])"
-    r"|apparent|reactive|predict|forecast|expected|threshold|median|varian|cumul|accumul|saving|quota|ratio|error"
+    r"|apparent|reactive|capacity|simulat|normali[sz]|headroom|throttl|violation|(?<![a-z])(?:upper|lower|pl\d)(?![a-z])|predict|forecast|expected|threshold|median|varian|cumul|accumul|saving|quota|ratio|error"
     r"|(?:^|[^a-z])(?:per|net|above|excess|marginal|dynamic|static|leakage|delta|diff(?:erence)?|saved|rated|nominal"
     r"|reference|available|allowed|p\d\d)(?:$|[^a-z])|/ ?[mk]?w(?:att)?s?(?:$|[^a-z])"
     r"|graphics package",  # rocm-smi's, with a column of times that a script put before
@@ -53,23 +54,13 @@ _MAINS = re.compile(r"(?:^|[_ .-])(?:mains?|incoming|utility)(?=$|[_ .-])", re.I
 _FILLING = re.compile(r"(?:^|[_ .-])(?:rate|in|over|of|interval|window|period)(?=$|[_ .-])", re.IGNORECASE)
 _OUTPUT = re.compile(r"(?:^|[_ .-])(?:output|out|dc)(?=$|[_ .-])", re.IGNORECASE)
 _INPUT = re.compile(r"(?:^|[_ .-])(?:input|in|ac)(?=$|[_ .-])", re.IGNORECASE)
-_HOUSE = re.compile(r"solar|photovoltaic|(?:^|[^a-z])pv(?:$|[^a-z])", re.IGNORECASE)
+_HOUSE = re.compile(r"solar|photovoltaic|(?:^|[^a-z])pv(?:$|[^a-z])|(?:^|[_ ])grid[_ ](?:power|k?w)", re.IGNORECASE)
 _BOARD = re.compile(r"(?:gpu )?board", re.IGNORECASE)
 _INLET = re.compile(r"slot|\d-pin|connector|12vhpwr", re.IGNORECASE)
 _OF_METER = {"v", "a", "va", "volts", "amps", "voltage", "current", "wh", "kwh", "pf", "hz"}  # beside `W`
 _FIELD = re.compile(r"(?:module\.)?power\.draw(?:\.(?:instant|average))?")  # of nvidia-smi, in watts
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}\.\d{3}")
 _CELL = re.compile(r"\d[\d.]*(?:[eE][-+]?\d{1,2})? ?(?:[mku\u00b5]?W|[Ww]atts?)")
-
-
-class PowerColumn(NamedTuple):
-    """A column of power."""
-
-    k: int
-    name: str
-    scale: float | None  # to watts; None where the name has no unit
-    device: str | None
-    scope: str | None
 
 
 def power_columns(header: Sequence[str], cells: Sequence[str] = ()) -> list[PowerColumn]:
@@ -146,7 +137,7 @@ def _of_sensors(columns: list[PowerColumn]) -> list[PowerColumn]:
         for column in sorted(kept.values(), key=lambda column: column.k)
         if not (_OUTPUT.search(column.device or "") and _OUTPUT.sub("", column.device or "") in inputs)
     ]
-    return _of_card(_with_total(own))
+    return of_things(_of_card(_with_total(own)))
 
 
 def _with_total(columns: list[PowerColumn]) -> list[PowerColumn]:
@@ -167,11 +158,11 @@ def _of_card(columns: list[PowerColumn]) -> list[PowerColumn]:
     """Of a graphics card (GPU-Z) the board holds its chip and memory; slot and plugs are where its power comes in."""
     if not any(_BOARD.fullmatch(column.device or "") for column in columns):
         return columns
-    return [
-        column._replace(scope="gpu") if _BOARD.fullmatch(column.device or "") else column
-        for column in columns
-        if not _INLET.search(column.name)
-    ]
+    others = [column for column in columns if not _INLET.search(column.name)]
+    parts = {column.scope for column in others if not _BOARD.fullmatch(column.device or "")}
+    is_card = "gpu_part" in parts or len(others) < len(columns) or not parts - {None}
+    scope = "gpu" if is_card else "board"
+    return [column._replace(scope=scope) if _BOARD.fullmatch(column.device or "") else column for column in others]
 
 
 def has_unit(text: str) -> bool:

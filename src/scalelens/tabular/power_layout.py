@@ -6,7 +6,8 @@ from typing import NamedTuple
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.source import Source
 from scalelens.tabular.energy_columns import EnergyColumn, energy_column, interval_column
-from scalelens.tabular.power_columns import PowerColumn, power_columns
+from scalelens.tabular.power_columns import power_columns
+from scalelens.tabular.power_kinship import PowerColumn
 from scalelens.tabular.sensor_columns import SENSOR
 from scalelens.tabular.sensor_rows import first_rows, head_of
 from scalelens.tabular.sensor_times import TimeColumn, time_column
@@ -50,7 +51,10 @@ def layout_of(header: list[str], cells: Sequence[str] = ()) -> PowerLayout | Non
         return None
     if any(header.count(header[k]) > 1 for k in (time.k, *(each.k for each in powers), *(each.k for each in energies))):
         return None
-    devices = [k for k, name in enumerate(header) if _DEVICE.fullmatch(name) or SENSOR.fullmatch(name)]
+    measured = {each.k for each in powers} | {each.k for each in energies}
+    devices = [
+        k for k, name in enumerate(header) if k not in measured and (_DEVICE.fullmatch(name) or SENSOR.fullmatch(name))
+    ]
     nodes = [k for k, name in enumerate(header) if _NODE.fullmatch(name)]
     return PowerLayout(header, time, powers, energies, devices, nodes[0] if nodes else None)
 

@@ -1,16 +1,16 @@
 """Which columns of a table of power name the sensor of a row, and which are of all sensors together."""
 
 import itertools
-import math
 from collections import Counter
-from collections.abc import Iterator
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.sensors import epoch, watts
 from scalelens.parsing.source import Source
-from scalelens.parsing.values import amount, nanoseconds_since_1970
+from scalelens.parsing.values import nanoseconds_since_1970
+from scalelens.tabular import rows_of_runs
 from scalelens.tabular.energy_columns import EnergyColumn, are_windows
-from scalelens.tabular.power_columns import PowerColumn, may_be_grouped
+from scalelens.tabular.power_columns import may_be_grouped
+from scalelens.tabular.power_kinship import PowerColumn
 from scalelens.tabular.power_layout import PowerLayout, layout_in
 from scalelens.tabular.sensor_columns import (
     are_phases,
@@ -31,11 +31,6 @@ from scalelens.tabular.sensor_times import TableClock
 
 OF_GPU = re.compile(r"gpu|card|accelerator", re.IGNORECASE)
 _NOT_OF_GPUS = ("total", "cpu", "cpu_part", "memory", "platform", "node_ac", "node_dc", "grace")
-_PARTS = ("cpu_part", "gpu_part")
-_ALL_OF_SUM = 0.98
-_MOST_HELD = 0.95  # of the rows
-_SAME_SUM = 0.002
-_FEWEST_SUMS = 5  # rows in which a column must be the sum of the others
 _FEWEST_SHARED = 3  # values of a column that has, each time, the same one for all devices
 MOST_LINES = 200_000  # that are looked at to learn which columns name the sensors
 
@@ -64,6 +59,10 @@ def sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
             f"each row has an interval of its own ({uneven}), and it is unknown whether its power is the mean over it",
         )
     k = layout.time.k
+    measured = [*(each.k for each in layout.powers), *(each.k for each in layout.energies)]
+    place = [each for each in (*layout.devices, layout.node, layout.time.day) if each is not None]
+    if word := rows_of_runs.told_by(layout.header, rows, k, (*measured, *place)):
+        return (), f"each row has its own {word}: rows are runs, and not samples of one sensor in time"
     rows = [[*row[:k], layout.time.text_of(row), *row[k + 1 :]] for row in rows]
     devices, why = _names(rows, layout)
     if why:
@@ -118,48 +117,6 @@ def _names(rows: list[list[str]], layout: PowerLayout) -> tuple[list[int], str |
                 return [], f"it is unknown whether {layout.header[column]} names sensors or phases of one"
             devices = [each for each in devices if each != column or not phases]
     return devices, None
-
-
-def with_sum(source: Source, layout: PowerLayout) -> list[PowerColumn]:
-    """The total among columns of power, if there is one.
-
-    A power without a word is that of others with one where it is at least their sum in each row; one of which words do
-    not say what it covers is that of two others or more where it is just their sum.
-    """
-    powers = [column for column in layout.powers if column.scope not in _PARTS]
-    unknown = [column for column in powers if not column.scope]
-    if len(powers) < 2 or not unknown or any(column.scope == "total" for column in powers):
-        return layout.powers
-    bare = [column for column in unknown if not column.device]
-    at_least = bare if len(bare) == 1 and any(column.scope for column in powers) else []
-    exactly = unknown if len(powers) > 2 else []
-    rows = [*_known_powers(source, layout, powers)]
-
-    def is_total(column: PowerColumn) -> bool:
-        known = [values for values in rows if values[column.k]]
-        own = [(values[column.k], math.fsum(values.values()) - values[column.k]) for values in known]
-        if column in at_least:
-            named = [each.k for each in powers if each.scope]
-            sums = [(values[column.k], math.fsum(values[k] for k in named)) for values in known]
-            if sums and sum(mine >= _ALL_OF_SUM * others for mine, others in sums) >= _MOST_HELD * len(sums):
-                return True
-        same = sum(abs(mine - others) <= _SAME_SUM * mine for mine, others in own)
-        return column in exactly and len(own) >= _FEWEST_SUMS and same >= _MOST_HELD * len(own)
-
-    total = next(filter(is_total, [*at_least, *exactly]), None)
-    return [column._replace(device="total", scope="total") if column is total else column for column in layout.powers]
-
-
-def _known_powers(source: Source, layout: PowerLayout, powers: list[PowerColumn]) -> Iterator[dict[int, float]]:
-    """The powers of each row that has all of them, by column."""
-    for row in itertools.islice(sensor_rows(source), 1, MOST_LINES):
-        if len(row.cells) == len(layout.header):
-            values = {column.k: amount(row.cells[column.k]) for column in powers}
-            known = {
-                column.k: value * (column.scale or 1.0) for column in powers if (value := values[column.k]) is not None
-            }
-            if len(known) == len(powers):
-                yield known
 
 
 def shared_columns(source: Source, layout: PowerLayout, named_by: tuple[int, ...]) -> frozenset[int]:
