@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
@@ -16,7 +17,10 @@ import little_warehouse
 from scalelens.database import views
 from scalelens.database.connect import plan_quickly
 from scalelens.database.macros import add_macros
+from scalelens.errors import UserError
 from scalelens.queries import load
+from scalelens.queries.header import QUERIES_FOLDER, read_query
+from scalelens.question.once import SharedHelpers
 from scalelens.statistics.epoch_ends import epoch_ends
 from scalelens.statistics.steps import kept_records
 from scalelens.tables import documented, schema
@@ -347,3 +351,28 @@ def test_runs_asked_together_are_judged_one_by_one(connection: duckdb.DuckDBPyCo
 )
 def test_ends_of_epochs(steps: Sequence[int], epochs: list[float], places: list[int]) -> None:
     assert sorted(epoch_ends(np.array(steps), np.array(epochs, float)).tolist()) == places
+
+
+def test_few_records_are_read_without_a_faster_way(connection: duckdb.DuckDBPyConnection) -> None:
+    """Planning it takes longer than it saves.  Who asks for it has it all the same, and so do many records."""
+    queries = load.load()
+    filled(connection, [{"step": step, "step_s": 0.5} for step in range(40)], {})
+    helpers, planned = SharedHelpers(connection, queries), answers(connection, "batch_stats()")
+    helpers.share("FROM batch_stats()")
+    assert helpers.spared == {"plain_runs", "runs_in_order"} and answers(connection, "plain_runs()") == []
+    assert answers(connection, "batch_stats()") == planned
+    helpers.share("FROM plain_runs()")
+    assert helpers.spared == {"runs_in_order"} and len(answers(connection, "plain_runs()")) == 1
+    helpers.forget()
+    many = "SELECT one.* FROM (FROM steps LIMIT 1) AS one, range(10000)"
+    connection.execute(f"INSERT INTO steps {many}")
+    helpers.share("FROM batch_stats()")
+    assert helpers.spared == set()
+
+
+def test_what_a_helper_pays_from_is_rows_of_a_table(tmp_path: Path) -> None:
+    text = (QUERIES_FOLDER / "steps" / "runs_in_order.sql").read_text(encoding="utf-8")
+    (tmp_path / "mine.sql").write_text(text.replace("10000 steps", "many steps"), encoding="utf-8")
+    with pytest.raises(UserError, match="'Pays from: many steps' is not a number of rows"):
+        read_query(tmp_path / "mine.sql")
+    assert {query.pays_from[1] for query in load.load().values() if query.pays_from} <= {*documented()}

@@ -133,9 +133,11 @@ def runs(labels: Mapping[str, str]) -> str:
     facts = [fact for fact in RUN_FACTS if fact.name != "outcome"]
     return Template(_RUNS.read_text(encoding="utf-8")).substitute(
         chosen=_chosen_params([fact.name for fact in facts]),
-        facts=", ".join(f"TRY_CAST({_value_of(fact.name)} AS {sql_type(fact)}) AS {fact.name}" for fact in facts),
-        names=", ".join(f"f.{fact.name}" for fact in facts),
-        labelled="".join(f", TRY_CAST({_value_of(name)} AS {labels[name]}) AS label_{name}" for name in sorted(labels)),
+        facts=", ".join(f"TRY_CAST(f.facts['{fact.name}'] AS {sql_type(fact)}) AS {fact.name}" for fact in facts),
+        labelled="".join(
+            f", TRY_CAST(max(value) FILTER (key = '{name}') AS {labels[name]}) AS label_{name}"
+            for name in sorted(labels)
+        ),
         labels="".join(f", l.label_{name}" for name in sorted(labels)),
     )
 
@@ -151,8 +153,3 @@ def _chosen_params(keys: Iterable[str]) -> str:
         f"PARTITION BY run_id, key ORDER BY CASE origin {precedence} END, "
         "file_id IN (SELECT file_id FROM members WHERE why = 'system file'), file_id, line) = 1"
     )
-
-
-def _value_of(key: str) -> str:
-    """SQL for the value of a key, among the rows of a run."""
-    return f"max(value) FILTER (key = '{key}')"

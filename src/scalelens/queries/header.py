@@ -22,6 +22,8 @@ run rest on this run alone, and stand together in the order of run_id: a large w
 at a time; ten times as many with `Partition: run_id, light`, of a query that holds little of each row that it reads.
 `Needs: power, steps.energy_j` says that there are no rows where the one table is empty, and this column of the other:
 the query is then not planned.
+`Pays from: 10000 steps`, of a helper, says that its callers read elsewhere what it leaves out, and that up to so many
+rows of a table planning it takes longer than it saves: with fewer it has no rows for those that call it.
 `When empty: not_compared metric=t_ep; no log times an epoch` gives a query that lists the reasons when there are no
 rows, with its parameters, and a sentence to print if that has no rows either.  Either part may be left out.
 
@@ -51,7 +53,8 @@ QUERIES_FOLDER = Path(__file__).parent
 _BUILTIN = f"{QUERIES_FOLDER}{os.sep}"
 NOTES = ("Formula", "Reference", "Assumptions", "Limits")  # what a header may say of a statistic
 _QUERY_HEADINGS = (
-    "Answers", *NOTES, "Glance", "When empty", "Helper", "Partition", "Needs", "Sources", "Parameters", "Columns",
+    "Answers", *NOTES, "Glance", "When empty", "Helper", "Partition", "Needs", "Pays from", "Sources", "Parameters",
+    "Columns",
 )  # fmt: skip
 _LIGHT = "run_id, light"  # a Partition
 _HEADING = re.compile(r"([A-Z]\w*(?: [a-z]+)?):(?: +(.*))?$")
@@ -76,6 +79,7 @@ class Query(NamedTuple):
     is_by_run: bool  # Partition
     is_light: bool  # of the Partition
     needs: tuple[str, ...]  # tables, and columns of tables; it has no rows where none of them has a value
+    pays_from: tuple[int, str] | None  # rows of a table; with fewer its callers are not given its rows
     when_empty: str | None  # query that says why this one has no rows: columns `reason` and `remedy`, same parameters
     settings_when_empty: Mapping[str, str]  # parameters of that query that it is asked with
     reason_when_empty: str | None  # why this one has no rows where no query says it
@@ -166,6 +170,7 @@ def read_query(path: Path) -> Query:
         is_by_run="Partition" in sections,
         is_light=_partition(sections) == _LIGHT,
         needs=tuple(re.findall(r"[\w.]+", " ".join(sections.get("Needs", [])))),
+        pays_from=_pays_from(path, " ".join(sections.get("Pays from", []))),
         **_when_empty(" ".join(sections.get("When empty", [])).strip()),
         sources=tuple(re.findall(r"\w+", sources)),
         optional=frozenset(re.findall(r"\[(\w+)\]", sources)),
@@ -179,6 +184,15 @@ def read_query(path: Path) -> Query:
         text=text,
         path=path,
     )
+
+
+def _pays_from(path: Path, text: str) -> tuple[int, str] | None:
+    """A number of rows and their table.  Raises UserError where there is another text."""
+    if not text:
+        return None
+    if not (found := re.fullmatch(r"(\d+) (\w+)", text.strip())):
+        raise UserError(f"{path}: 'Pays from: {text.strip()}' is not a number of rows", "write for example 10000 steps")
+    return int(found[1]), found[2]
 
 
 def _when_empty(text: str) -> dict[str, Any]:

@@ -8,7 +8,8 @@ it is called with these values, and asks the helper for all others.
 When it pays was measured (docs/decisions.md): a table and its macro cost about 4 ms, so a helper is shared where its
 SQL is long.
 
-A query is not planned where all is empty that it `Needs`, by its header: a macro without rows takes its place.
+A query is not planned where all is empty that it `Needs`, by its header: a macro without rows takes its place.  So it
+does where a helper saves less than planning it takes (`Pays from`), unless somebody asks for that helper itself.
 """
 
 import re
@@ -21,7 +22,7 @@ from scalelens.database.errors import duckdb_errors_as_user_errors
 from scalelens.database.stand_ins import SHARED, in_place_of, no_rows, original, users_sql
 from scalelens.database.texts import sql_text
 from scalelens.queries.calls import QUERY, TEXT, Call, calls_in, expression, parts_of_with, sources_in
-from scalelens.queries.header import Query
+from scalelens.queries.header import Query, names_in
 from scalelens.queries.old_columns import selected_columns
 from scalelens.question.question import literal
 
@@ -46,8 +47,11 @@ class SharedHelpers:
         self.users_sql = users_sql(queries)
         self.columns = selected_columns(self.users_sql, queries)  # of queries that have old names of columns now
         self.evaluated: dict[str, Any] = {}
-        self.has_values: dict[str, bool] = {}  # by what queries need
+        self.has_rows: dict[str, bool] = {}  # by what queries need
         self.empty: set[str] = set()  # queries without rows, whatever their parameters
+        self.spared: set[str] = set()  # those of them that would have rows, which their callers do without
+        self.named = names_in(self.users_sql)  # what people may ask for
+        self.looked_below: set[str] = set()
 
     def share(self, *statements: str) -> None:
         """Makes tables of the helpers that statements use twice, and lets the statements use old names of columns.
@@ -55,6 +59,11 @@ class SharedHelpers:
         Raises UserError where one cannot be computed.
         """
         self._select(selected_columns("\n".join([*statements, self.users_sql]), self.queries))
+        self.named |= names_in("\n".join(statements))
+        for name in self.spared & self.named:
+            self.spared.remove(name)
+            self.empty.remove(name)
+            self._take_place(name)
         counts: dict[_Use, int] = {}  # a helper comes after those that it calls
         for statement in filter(_ANSWERED.match, statements):
             for call in calls_in(statement, self.names):
@@ -66,7 +75,8 @@ class SharedHelpers:
     def forget(self) -> None:
         """Drops the tables, and the old names that only statements needed."""
         tables, self.tables = self.tables, {}
-        empty, self.empty, self.has_values = self.empty, set(), {}
+        empty, self.empty, self.spared, self.has_rows = self.empty, set(), set(), {}
+        self.looked_below, self.named = set(), names_in(self.users_sql)
         for name in {use.name for use in tables} | empty:
             self._take_place(name)
         self._select(selected_columns(self.users_sql, self.queries))
@@ -88,22 +98,35 @@ class SharedHelpers:
             self._take_place(use.name)
 
     def _is_empty(self, name: str) -> bool:
-        """Whether a query has no rows because what it needs is empty: a macro without rows then takes its place."""
-        needs = self.queries[name].needs
-        if name not in self.empty and needs and not any(map(self._has_values, needs)):
-            self.empty.add(name)
-            self._take_place(name)
+        """Whether a query has no rows, by its needs or because callers do without: a macro then takes its place."""
+        if name not in self.empty:
+            needs = self.queries[name].needs
+            if not self._pays(name):
+                self.spared.add(name)
+            if name in self.spared or (needs and not any(map(self._has_values, needs))):
+                self.empty.add(name)
+                self._take_place(name)
         return name in self.empty
+
+    def _pays(self, name: str) -> bool:
+        """Whether callers are given the rows of a query."""
+        if name in self.named or (least := self.queries[name].pays_from) is None:
+            return True
+        enough, table = least
+        counted = f"SELECT count(*) AS n FROM (SELECT 1 FROM main.{table} LIMIT {enough})"  # an OFFSET reads far more
+        return self._has_rows(f"({counted}) WHERE n = {enough}")
 
     def _has_values(self, needed: str) -> bool:
         """Whether a table has rows, or a column of one has values: `steps.energy_j`."""
-        if needed not in self.has_values:
-            table, _, column = needed.partition(".")
-            known = f"WHERE {column} IS NOT NULL" if column else ""
+        table, _, column = needed.partition(".")
+        return self._has_rows(f"main.{table} {f'WHERE {column} IS NOT NULL' if column else ''} LIMIT 1")
+
+    def _has_rows(self, source: str) -> bool:
+        """Whether a part of a SELECT has rows, from its source on."""
+        if source not in self.has_rows:
             with duckdb_errors_as_user_errors():
-                found = self.connection.execute(f"SELECT 1 FROM main.{table} {known} LIMIT 1").fetchall()
-            self.has_values[needed] = bool(found)
-        return self.has_values[needed]
+                self.has_rows[source] = bool(self.connection.execute(f"SELECT 1 FROM {source}").fetchall())
+        return self.has_rows[source]
 
     def _select(self, columns: dict[str, str]) -> None:
         """Makes queries select these columns from now on, and no other old names."""
@@ -139,6 +162,7 @@ class SharedHelpers:
             return
         values = self._values_of(call, given, caller)
         if values is None:
+            self._empty_below(call.name)
             return
         use = _Use(call.name, tuple(values.values()))
         if use in self.tables:
@@ -148,6 +172,14 @@ class SharedHelpers:
             for inner in calls_in(query.sql, self.names):
                 self._count(inner, values, query.sql, counts)
         counts[use] = counts.get(use, 0) + 1
+
+    def _empty_below(self, name: str) -> None:
+        """Puts macros without rows in the place of what a query calls, whatever the values it is called with."""
+        if name == QUERY or name in self.looked_below or self._is_empty(name):
+            return
+        self.looked_below.add(name)
+        for inner in calls_in(self.queries[name].sql, self.names):
+            self._empty_below(inner.name)
 
     def _values_of(self, call: Call, given: Mapping[str, str], caller: str) -> dict[str, str] | None:
         """The values of all parameters of a call, as SQL; None where they are not known beforehand."""

@@ -9,8 +9,7 @@ interval wider.
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from math import ceil, log, sqrt
-from statistics import NormalDist
+from math import ceil, erf, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +42,7 @@ _NEGLIGIBLE = 1e-8  # of an autoregressive weight and of a variance
 _UNLIKELY = 1e-6  # times the chance of the likeliest model: one that counts for nothing
 _NARROWEST, _FARTHEST, _HALVINGS = 1e-3, 20.0, 14  # standard deviations of the series; known to one in 1,000 by then
 _DEVIATIONS = np.linspace(0.0, 8.0, 1601)
-_OUTSIDE = np.array([2 * NormalDist().cdf(-deviation) for deviation in _DEVIATIONS])
+_OUTSIDE = np.array([1 - erf(deviation / sqrt(2)) for deviation in _DEVIATIONS])
 
 
 class _Models(NamedTuple):
@@ -64,24 +63,26 @@ def _models(n: int, apart: int) -> _Models:
     series, whose signs have the correlation 2 / pi arcsin(r).
     """
     weights, found = zip(*_weighted(n, apart), strict=True)
-    correlations, taper = np.array(found), 1 - np.arange(n) / n
+    correlations, taper = np.concatenate(found), 1 - np.arange(n) / n
     spectra = 2 * np.fft.rfft(correlations * taper, axis=1).real[:, 1 : (n + 1) // 2] - 1
     spectra = np.maximum(spectra, _NEGLIGIBLE)
     of_signs = 2 / np.pi * np.arcsin(np.clip(correlations, -1, 1))
     of_median = np.pi / 2 * np.maximum(2 * (of_signs * taper).sum(axis=1) - 1, _NEGLIGIBLE)
-    return _Models(1 / spectra, np.log(spectra).sum(axis=1), of_median, np.log(weights))
+    return _Models(1 / spectra, np.log(spectra).sum(axis=1), of_median, np.log(np.concatenate(weights)))
 
 
-def _weighted(n: int, apart: int) -> Iterator[tuple[float, _Values]]:
-    """Prior weight and autocorrelations at lags 0 to n - 1 of models: ARFIMA(1, d, 0) and swings under white noise."""
+def _weighted(n: int, apart: int) -> Iterator[tuple[_Values, _Values]]:
+    """Models: ARFIMA(1, d, 0) and swings under white noise, some at a time.
+
+    Prior weights, shape (models,), and autocorrelations at lags 0 to n - 1, shape (models, n).
+    """
     for likeness in _SHORT:
-        yield _OF_WHITE * (1 - abs(likeness)) ** _POWER, _of_means(likeness, apart, n)
-    white = np.zeros(n)
+        yield np.array([_OF_WHITE * (1 - abs(likeness)) ** _POWER]), _of_means(likeness, apart, n)[None]
+    white, noises = np.zeros(n), np.array(_NOISES)[:, None]
     white[0] = 1.0
     for weights, correlations in _below_noise(n, apart):
-        for weight, noise in zip(weights, _NOISES, strict=True):
-            if weight > 0:
-                yield weight, (correlations + noise * white) / (1 + noise)
+        counts = np.array(weights) > 0
+        yield np.array(weights)[counts], ((correlations + noises * white) / (1 + noises))[counts]
 
 
 def _below_noise(n: int, apart: int) -> Iterator[tuple[Sequence[float], _Values]]:
@@ -164,7 +165,7 @@ def share_around_median(rank: _Values) -> float:
     weights = np.exp(likelihood - likelihood.max())
     counts = weights > _UNLIKELY
     deviations = np.sqrt(sizes[counts] * models.of_median[counts] / n)
-    return NormalDist().cdf(_half_width(weights[counts] / weights[counts].sum(), deviations)) - 0.5
+    return erf(_half_width(weights[counts] / weights[counts].sum(), deviations) / sqrt(2)) / 2
 
 
 def _half_width(weights: _Values, deviations: _Values) -> float:

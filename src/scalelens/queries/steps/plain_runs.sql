@@ -9,6 +9,8 @@
 --
 -- Helper: used by batch_stats, runs_overview
 --
+-- Pays from: 10000 steps
+--
 -- Sources: steps, members, phases, params, runs, selected_runs
 --
 -- Parameters: runs, epochs, warmup, exclude

@@ -8,6 +8,8 @@
 --
 -- Helper: used by selected_steps and logged_steps
 --
+-- Pays from: 10000 steps
+--
 -- Sources: steps, members, selected_runs
 --
 -- Parameters: runs
