@@ -33,7 +33,7 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
 
 def _odd(rows: "pl.DataFrame") -> "pl.DataFrame":
     """Ranks that stand out: over a few steps only those that do so far beyond the jitter of single steps."""
-    undecided = (rows["verdict"] == "unknown") & rows["reason"].str.contains(_TAIL)
+    undecided = (rows["verdict"] == "unknown") & rows["reason"].cast(str).str.contains(_TAIL)
     odd = rows.filter(
         rows["verdict"].is_in(["slow", "intermittent", "late", "contention"]) | undecided.fill_null(False)
     )
