@@ -10,6 +10,7 @@ import pyarrow as pa
 from scalelens.statistics.peers import Spread, Standing, standing, true_spread
 from scalelens.statistics.significance import benjamini_hochberg, binomial_tail, holm, student_t
 
+_LIST_OF_STANDINGS = f"STRUCT({', '.join(f'{field} DOUBLE' for field in Standing._fields)})[]"
 _SPREAD = pa.struct([(field, pa.float64()) for field in Spread._fields])
 
 
@@ -53,7 +54,7 @@ SQL_PEERS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
     "benjamini_hochberg": (_adjusted(benjamini_hochberg), ["DOUBLE[]"], "DOUBLE[]"),
     "binomial_tail": (_binomial_tail, ["BIGINT", "BIGINT", "DOUBLE"], "DOUBLE"),
     "holm": (_adjusted(holm), ["DOUBLE[]"], "DOUBLE[]"),
-    "standing": (_standing, ["DOUBLE[]", "DOUBLE", "BOOLEAN[]"], "STRUCT(middle DOUBLE, p DOUBLE, tail_p DOUBLE)[]"),
+    "standing": (_standing, ["DOUBLE[]", "DOUBLE", "BOOLEAN[]"], _LIST_OF_STANDINGS),
     "student_t": (lambda n: pa.array(student_t(n.to_numpy())), ["DOUBLE"], "DOUBLE"),
     "true_spread": (
         _true_spread,

@@ -7,8 +7,10 @@
 --   (statistics/peers.py); q is adjusted for all nodes of the run.  Holm's correction keeps a node that is slow
 --   beyond doubt from making it easier for a second one; and it has to stand apart, not at the end of a long tail of
 --   the others (apart_p, as that of ranks: work_scores).
---   A node is slow if it is longer by the threshold, q is below 0.03, apart_p below 0.03 (of the slowest at most 0.97) and,
---   with three nodes or more, z is above 2.  With two nodes, the slower one is slow compared with the other.
+--   A node is slow if it is longer by the threshold, q is below 0.03 and, with three nodes or more, z is above 2; with
+--   four or more apart_p is below 0.03.  Of fewer none can be told from the end of a tail of nodes, but the level of a node
+--   is that of its middle rank, which single ranks at the end of a tail do not move.  With two nodes, the slower one is slow
+--   compared with the other.
 --
 -- Formula:
 --   level = median over its ranks of each rank's median over the steps of x, with x its compute time over the median of
@@ -41,9 +43,9 @@
 --   z           DOUBLE     how far its level stands out among the nodes
 --   p           DOUBLE     probability of being so far above the others by chance
 --   q           DOUBLE     p adjusted for all nodes of the run
---   apart_p     DOUBLE     probability that it is the end of a long tail; 0.5 for the slowest where two others are not
---                          known, NULL where q is 0.03 or more
---   is_slow     BOOLEAN    whether it is slow by the rule above
+--   apart_p     DOUBLE     probability that it is the end of a long tail; NULL where q is 0.03 or more, or two others
+--                          are not known
+--   is_slow     BOOLEAN    whether it is slow by the rule above; NULL where only apart_p is against it
 WITH
 levels AS (
     SELECT run_id, stage, node, rank, median(beyond) + 1 AS level FROM work_ratios(runs := runs)
@@ -66,12 +68,11 @@ adjusted AS (
         unnest(holm(list(others.p))) AS q
     FROM standings GROUP BY run_id)
 SELECT run_id, c.stage, node, ranks, compared, level / others.middle AS ratio, z, others.p AS p, q,
-    CASE WHEN q < 0.03 THEN coalesce(min(others.tail_p) OVER fastest_first, if(rank() OVER slowest_first = 1, 0.5, 1))
-        END AS apart_p,
-    coalesce(level >= others.middle * (1 + threshold) - least(noise, threshold / 4) AND q < 0.03
-        AND (apart_p < 0.03 OR rank() OVER slowest_first = 1 AND apart_p <= 0.97) AND (compared = 2 OR z > 2), false) AS is_slow
+    CASE WHEN q < 0.03 THEN min(others.tail_p) OVER fastest_first END AS apart_p,
+    CASE WHEN coalesce(level >= others.middle * (1 + threshold) - least(noise, threshold / 4) AND q < 0.03
+        AND (compared = 2 OR z > 2), false) THEN CASE WHEN compared < 4 OR apart_p < 0.03 THEN true END
+        ELSE false END AS is_slow
 FROM with_peers AS c JOIN adjusted AS a USING (run_id, node)
 WHERE a.stage IS NOT DISTINCT FROM c.stage
-WINDOW slowest_first AS (PARTITION BY run_id, c.stage, q < 0.03 ORDER BY level DESC),
-    fastest_first AS (PARTITION BY run_id, c.stage, q < 0.03 ORDER BY level)
+WINDOW fastest_first AS (PARTITION BY run_id, c.stage, q < 0.03 ORDER BY level)
 ORDER BY run_id, stage, ratio DESC, node

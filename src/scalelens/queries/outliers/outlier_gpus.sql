@@ -8,9 +8,8 @@
 --   `slow`: it computes longer than the others by the threshold, less what is uncertain (2.6 standard errors and a
 --   twentieth of what was taken out as contention, at most a fifth of the threshold), and by half of the threshold in
 --   half of the steps; z is above 2, q below 0.03 and apart_p below 0.03 (work_scores): it stands apart from the others,
---   not at the end of a long tail of theirs.  The slowest is named up to an apart_p of 0.97, and its reason says that such
---   a tail is not excluded: few ranks cannot show one.  Or its node is slow as a whole (node_scores) and it
---   is itself longer by half the threshold.  The cause is `gpu` where the time is that of kernels.
+--   not at the end of a long tail of theirs.  Or its node is slow as a whole (node_scores) and it is itself longer by half
+--   the threshold.  The cause is `gpu` where the time is that of kernels.
 --   `intermittent`: it is not slow in half of its steps, but takes longer than its own median by the threshold in a
 --   tenth of them or more, and in two at least, and the others do so too rarely for it to be chance (burst_q below
 --   0.03).
@@ -20,7 +19,8 @@
 --   threshold in half of its steps; the evidence has the factor (contention).
 --   `unknown`: it computes longer in half of its steps, but communication runs during more of it than of its peers and
 --   none of its kernels shows what that adds, or it has only one peer and either could be the odd one, or its peers
---   differ as much from each other, or it may be chance; or nothing of its own work is recorded.  A run whose log has
+--   differ as much from each other, or it may be chance or the end of a long tail of theirs, which few ranks cannot
+--   exclude (the reason says how many could); or nothing of its own work is recorded.  A run whose log has
 --   step times only is one row.
 --   Real differences between ranks below the threshold are not a false alarm but a finding: a row without a rank says
 --   how large they are, if they are 1 % or more beyond the scatter of the steps (p below 0.01, F-test; four peers,
@@ -34,10 +34,11 @@
 --   x = compute time without communication (rank_work) / median of the stage in that step; z = (median x - 1) /
 --   max(1.4826 MAD, 0.02) among the peers; ratio = the median of x over the steps.
 --   p: the larger of a moderated t-test of the levels against the typical others, and of a binomial test of the steps
---   in which it is longer by half the threshold.  q after Holm.  apart_p = t / (s + t): t the
---   likelihood of its level and those below it if all have a long tail (exponential, Moyal or Student's t with 5 degrees
---   of freedom), s if those below are normal and it is slow; over the spreads that are expected, 3 and 2 %, within a
---   factor of 1.5 and 1.6.  Bursts: a binomial test against how often the peers have any.
+--   in which it is longer by half the threshold.  q after Holm.  apart_p = t / (s + t): s the
+--   likelihood of all levels if it and those above it are slow and those below are normal, t if fewer are slow, or none,
+--   and the others have a long tail (exponential, Moyal, Gumbel or Student's t with 5 degrees of freedom); integrated over
+--   the middle, and over spreads as they are expected (statistics/peers.py).  Bursts: a binomial test
+--   against how often the peers have any.
 --
 -- Reference: Smyth, Statistical Applications in Genetics and Molecular Biology 3(1), 2004; Rousseeuw and Croux, J.
 --   American Statistical Association 88, 1993; Holm, Scandinavian J. Statistics 6, 1979.  statistics/peers.py.
@@ -45,7 +46,8 @@
 -- Assumptions: Ranks of one stage have the same work, and devices of one model differ by about 2 %.
 --
 -- Limits: Needs each rank's own compute time: step times of one rank cannot tell.  In simulations with 3 % jitter and
---   five steps, a rank slower by 15 % is found in at least 96 % of jobs, and at most 4 % of clean jobs name a rank.  With
+--   five steps, a rank slower by 15 % is slow or `unknown` in at least 95 % of jobs, of which few ranks allow few to be
+--   called slow (30 % among 8, 50 % among 16, 88 % among 64: docs/statistics.md); at most 5 % of clean jobs name one.  With
 --   20 steps that scatter by 1 % and kernels that scatter by 5 %, one slower by 10 % is found in 95 %, whatever runs
 --   during its kernels, and of jobs in which a rank only overlaps more with communication at most 2 % call it slow.
 --
@@ -95,22 +97,22 @@ ranks AS (
         least(2.6 * noise + coalesce(abs(with_contention / ratio - 1), 0) / 20, threshold / 5)
             AS allowance, coalesce(contention IS NULL AND beside_more > 0.05, false)
             AS is_hidden,
-        apart_p <= 0.97 AND row_number() OVER (PARTITION BY run_id, stage, on_slow_node, w.q < 0.03
-            ORDER BY level DESC NULLS LAST, rank) = 1 AS is_slowest
+        row_number() OVER (PARTITION BY run_id, stage ORDER BY level DESC NULLS LAST, rank) = 1 AS is_slowest
     FROM scores AS w
     FULL JOIN late_ranks(runs := runs, tolerance_us := tolerance_us) AS l USING (run_id, rank)),
 judged AS MATERIALIZED (
     SELECT *, coalesce(bursts >= 2 AND bursts >= n_steps / 10 AND burst_q < 0.03, false)
             AND NOT no_stages AS is_bursty,
         coalesce(on_slow_node AND ratio > 1 + threshold / 2, false) AND NOT no_stages AND NOT is_hidden AS is_of_node,
-        is_of_node OR coalesce(excess >= threshold - allowance AND leaning >= n_steps / 2 AND z > 2
-            AND compute_q < 0.03 AND (apart_p < 0.03 OR is_slowest), false) AND NOT no_stages AND NOT is_hidden AND (is_longer OR NOT is_bursty) AS is_slow,
+        coalesce(excess >= threshold - allowance AND leaning >= n_steps / 2 AND z > 2 AND compute_q < 0.03, false)
+            AND NOT no_stages AND NOT is_hidden AND (is_longer OR NOT is_bursty) AS stands_out,
+        is_of_node OR stands_out AND apart_p < 0.03 AS is_slow,
         coalesce(data_flagged >= n_data_steps / 2 AND data_z > 3.5 AND data_q < 0.05, false) AS is_starved,
         late_cause NOT IN ('', 'upstream') AS is_late,
         coalesce(contention > 1 AND contended >= n_steps / 2 AND contended > 0, false) AS is_contended
     FROM ranks),
 verdicts AS (
-    SELECT *, CASE WHEN is_slow THEN 'slow' WHEN is_bursty THEN 'intermittent' WHEN is_starved OR is_late THEN 'late'
+    SELECT *, CASE WHEN is_slow THEN 'slow' WHEN stands_out THEN 'unknown' WHEN is_bursty THEN 'intermittent' WHEN is_starved OR is_late THEN 'late'
         WHEN is_longer OR coalesce(n_steps, 0) = 0 THEN 'unknown' WHEN is_contended THEN 'contention'
         ELSE 'ordinary' END AS verdict
     FROM judged),
@@ -166,14 +168,11 @@ SELECT run_id, rank, coalesce(v.node, p.node) AS node, p.device, verdict,
             || 'waiting for others: that it is equal does not show that all devices are equally fast' END,
         CASE WHEN verdict IN ('slow', 'intermittent') AND origin NOT IN ('trace', 'device')
             THEN 'the times come from timers on the host: they do not distinguish GPU and host' END,
-        CASE WHEN verdict = 'slow' AND apart_p >= 0.03 THEN format('it computes longer, but that it is the end of a long '
-            || 'tail of its peers is not excluded (p = {:.2g}): its fault or the way in which devices differ, {} ranks of '
-            || 'one run do not tell', apart_p, peers) END,
         CASE WHEN verdict = 'intermittent' AND n_steps < 10
             THEN format('{} steps are too few for a pattern: profile more', n_steps) END,
         CASE WHEN compute_s IS NULL THEN 'its compute time is not recorded, and step times, which waiting makes equal, '
             || 'do not show a slow GPU' WHEN peers < 2 THEN 'no peer was measured' END,
-        CASE WHEN is_longer AND verdict NOT IN ('slow', 'intermittent') AND NOT no_stages THEN CASE
+        CASE WHEN (is_longer OR stands_out) AND verdict NOT IN ('slow', 'intermittent') AND NOT no_stages THEN CASE
             WHEN is_hidden THEN format('communication runs during {:.0f} % of what it computes, more than during its '
                 || 'peers, and no kernel shows how much longer that takes', 100 * beside_share)
             WHEN peers = 2 THEN 'it computes longer than its only peer: of two ranks, either could be the odd one'
@@ -182,8 +181,11 @@ SELECT run_id, rank, coalesce(v.node, p.node) AS node, p.device, verdict,
                     flagged, n_steps, compute_q)
                 || CASE WHEN 0.05 ** n_steps * peers >= 0.03 THEN format('; so few steps cannot make q small enough among '
                     || '{} ranks: profile five or more', peers) ELSE '' END
-            WHEN apart_p >= 0.03 THEN format('it may be the end of a long tail of its peers (p = {:.2g}), which then differ '
-                || 'as widely', apart_p)
+            WHEN apart_p >= 0.03 THEN format('{}, but cannot be told from the end of a long tail of its peers (p = {:.2g}): '
+                || 'more steps or runs of the same devices do not change that{}',
+                if(is_slowest, 'it is the slowest', 'it computes longer'), apart_p, CASE
+                    WHEN enough > 0 THEN format('; {} ranks that differ as these do would show it', enough)
+                    WHEN is_slowest AND peers > 3 THEN ', nor do more ranks if they differ as these do' ELSE '' END)
             ELSE 'compared with the median of the others it is below the threshold' END END,
         CASE late_cause WHEN 'upstream' THEN 'late because it waits for other ranks itself'
             WHEN 'network' THEN 'which rank of its group is the cause cannot be known' END]) AS reason

@@ -12,7 +12,8 @@
 --   at least one step in twenty (binomial; steps are taken as independent).  q is p adjusted after Holm over the run's
 --   ranks: a rank that is slow beyond doubt does not make it easier for a second one.  Whether one is slow
 --   itself, or only the end of a long tail of the others, is told by those below it: apart_p is the probability of such
---   a tail, or of one below a faster rank with a q below 0.03 if that is smaller (statistics/peers.py).
+--   a tail, or of one below a faster rank with a q below 0.03 if that is smaller (statistics/peers.py).  Few ranks cannot
+--   show that there is none; enough says how many could.
 --   A burst is a step longer by the threshold than the rank's own median, unless communication runs during more of it
 --   than of its peers and what that adds is not known; burst_q is the probability of so many, if
 --   they come as often as those of the peers.  Waiting for data is judged by steps in which it is longer by the
@@ -49,8 +50,10 @@
 --   leaning            BIGINT      steps above the median of the others by half the threshold
 --   p                  DOUBLE      probability of standing out so far by chance; NULL with fewer than three peers
 --   q                  DOUBLE      p adjusted for all ranks of the run
---   apart_p            DOUBLE      probability that it is the end of a long tail; 0.5 for the slowest where two others
---                                  are not known, NULL where q is 0.03 or more
+--   apart_p            DOUBLE      probability that it is the end of a long tail; 0.5 where two others are not known, NULL
+--                                  where q is 0.03 or more
+--   enough             BIGINT      of the slowest: so many ranks, of which the others scatter like these, would show that
+--                                  it is slow; NULL where these do, or 1,024 would not
 --   bursts             BIGINT      steps longer by the threshold than its own median
 --   burst_ratio        DOUBLE      median of the ratio in these steps
 --   burst_q            DOUBLE      probability of so many bursts by chance, adjusted for all ranks of the run
@@ -90,7 +93,7 @@ standings AS (
     FROM centered WHERE n_steps > 0 GROUP BY run_id, stage),
 ranks AS MATERIALIZED (
     SELECT c.*, (1 + inner_mean) / center AS level, standing_of_rank.middle AS middle, standing_of_rank.p AS p,
-        standing_of_rank.tail_p AS tail_p
+        standing_of_rank.tail_p AS tail_p, standing_of_rank.enough AS enough_ranks
     FROM centered AS c LEFT JOIN standings USING (run_id, rank)),
 counts AS (
     SELECT run_id, rank, count(*) FILTER (WHERE c.ratio > r.center * (1 + threshold)) AS flagged,
@@ -129,9 +132,9 @@ SELECT run_id, rank, node, stage, origin, peers, n_steps, compute_s, ratio / cen
     contended, contention, beside_share, beside_more, level, excess, noise, z,
     spread, flagged, leaning, p, q,
     CASE WHEN q < 0.03 THEN CASE WHEN on_slow_node THEN 0
-        ELSE coalesce(min(tail_p) OVER fastest_first, if(rank() OVER slowest_first = 1, 0.5, 1)) END END AS apart_p, bursts, burst_ratio / center AS burst_ratio, burst_q, node_ratio, on_slow_node, n_data_steps,
+        ELSE coalesce(min(tail_p) OVER fastest_first, 0.5) END END AS apart_p,
+    CASE WHEN apart_p >= 0.03 THEN enough_ranks::BIGINT END AS enough, bursts, burst_ratio / center AS burst_ratio, burst_q, node_ratio, on_slow_node, n_data_steps,
     data_ratio, data_z, data_flagged, data_q
 FROM tested JOIN adjusted USING (run_id, rank)
-WINDOW slowest_first AS (PARTITION BY run_id, stage, on_slow_node, q < 0.03 ORDER BY level DESC),
-    fastest_first AS (PARTITION BY run_id, stage, on_slow_node, q < 0.03 ORDER BY level)
+WINDOW fastest_first AS (PARTITION BY run_id, stage, on_slow_node, q < 0.03 ORDER BY level)
 ORDER BY run_id, rank

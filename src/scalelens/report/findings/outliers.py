@@ -21,6 +21,8 @@ _SMALLEST = 0.001  # share of jobs; smaller ones are `less than 0.1 %`
 _FEW_STEPS = 5  # with fewer, jitter passes for slowness
 _FAR_RATIO = 1.25  # jitter of single steps seldom makes a rank so slow
 _UNMEASURED = 0.03  # weight of ranks that are slow at times, or late
+_TAIL = "long tail"  # in the reason of ranks that compute longer, and may be the end of one
+_UNDECIDED = 0.02  # of those
 _NO_FAULT = 0.01  # of ranks that only overlap more: no device is slow
 
 
@@ -31,8 +33,11 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
 
 def _odd(rows: "pl.DataFrame") -> "pl.DataFrame":
     """Ranks that stand out: over a few steps only those that do so far beyond the jitter of single steps."""
-    odd = rows.filter(rows["verdict"].is_in(["slow", "intermittent", "late", "contention"]))
-    far = ((odd["verdict"] == "slow") & (odd["ratio"] >= _FAR_RATIO)).fill_null(False)
+    undecided = (rows["verdict"] == "unknown") & rows["reason"].cast(str).str.contains(_TAIL)
+    odd = rows.filter(
+        rows["verdict"].is_in(["slow", "intermittent", "late", "contention"]) | undecided.fill_null(False)
+    )
+    far = (odd["verdict"].is_in(["slow", "unknown"]) & (odd["ratio"] >= _FAR_RATIO)).fill_null(False)
     return odd.filter((odd["n_steps"] >= _FEW_STEPS).fill_null(False) | far)
 
 
@@ -40,6 +45,8 @@ def _weight_of(row: Mapping[str, Any]) -> float:
     """The share of the time by which a slow rank holds up all others."""
     if row["verdict"] == "contention":
         return _NO_FAULT
+    if row["verdict"] == "unknown":
+        return _UNDECIDED
     return min(row["ratio"] - 1, 1.0) if row["verdict"] == "slow" else _UNMEASURED
 
 
@@ -47,9 +54,10 @@ def _text_of(row: Mapping[str, Any], names: Mapping[str, str]) -> str:
     rank = "A rank" if row["rank"] is None else f"Rank {row['rank']}"
     where = f" on {row['node']}" if row["node"] else ""
     cause = f" Cause: {_CAUSES.get(row['cause'], row['cause'])}." if row["cause"] else ""
-    if row["verdict"] == "slow":
+    if row["verdict"] in ("slow", "unknown"):
         longer, share = percent(row["ratio"] - 1, 0), percent(row["flagged_share"], 0)
         what = f"computes {longer} longer than its peers, in {share} of its steps"
+        what += ", and whether it is slow cannot be told" if row["verdict"] == "unknown" else ""
     elif row["verdict"] == "intermittent":
         what = "is slow at times"
     elif row["verdict"] == "contention":
@@ -70,6 +78,8 @@ def _doubt_of(row: Mapping[str, Any]) -> str:
     steps = row["n_steps"] or 0
     short = ", too few to be sure" if steps < _FEW_STEPS else ""
     evidence = f" Evidence: {row['evidence']}." if row["verdict"] != "slow" and row["evidence"] else ""
+    if row["verdict"] == "unknown":
+        evidence = f" {row['reason'][:1].upper()}{row['reason'][1:]}."
     return f"{plural(steps, 'step')}{short}, compared with {plural(others, 'other rank')}{chance}.{evidence}"
 
 
