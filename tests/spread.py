@@ -115,7 +115,7 @@ SHARES = {
     "test_other_figures.test_a_refused_chart_names_what_the_logs_can_show": 3,
     "test_outcomes.test_steps_after_an_out_of_memory_line_show_that_the_run_went_on": 5,
     "test_outlier_simulation.test_of_devices_that_scatter_by_more_than_is_usual_no_second_one_is_named": 3,
-    "test_outlier_simulation.test_the_end_of_a_long_tail_is_not_called_slow_without_saying_so": 3,
+    "test_outlier_simulation.test_the_end_of_a_long_tail_is_not_called_slow": 3,
     "test_outlier_simulation.test_who_is_slow_is_found": 3,
     "test_outliers.test_of_ranks_that_are_alike_none_is_named": 3,
     "test_outliers.test_of_two_it_cannot_be_told_which_is_the_odd_one": 2,
