@@ -9,6 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from itertools import combinations
 
@@ -21,6 +22,7 @@ from scalelens.audit.wording import matters, table_name, with_unit
 from scalelens.units import base
 
 _LEAST_DIGITS = 3
+_NEAR = Decimal("0.02")
 _LEAST_SHARED = 2
 _LEAST_SAME, _LEAST_IN_ORDER = 3, 4
 _SURELY_SAME = 6  # then no slip need explain the one that is not
@@ -93,7 +95,9 @@ def _apart(a: _Line, b: _Line) -> tuple[Number, Number, str] | None:
     same = sum(_is_telling(*pair) for pair in pairs if pair not in apart)
     if len(apart) != 1 or same < (_LEAST_SAME if named else _LEAST_IN_ORDER):
         return None
-    words = _slip(*apart[0]) or ("another number" if named and same >= _SURELY_SAME else "")
+    words = _slip(*apart[0])
+    if not words and named and same >= _SURELY_SAME and not _are_near(*apart[0]):
+        words = "another number"
     return (*apart[0], words) if words else None
 
 
@@ -147,7 +151,13 @@ def _slip(a: Number, b: Number) -> str:
     if words.endswith(("two", "60", "3,600", "sign is wrong")):
         return ""
     alike = sorted(_digits(a).strip("0")) == sorted(_digits(b).strip("0"))
-    return words if alike or (words == "one digit differs" and len(_digits(a)) == len(_digits(b))) else ""
+    differs = words == "one digit differs" and len(_digits(a)) == len(_digits(b)) and not _are_near(a, b)
+    return words if alike or differs else ""
+
+
+def _are_near(a: Number, b: Number) -> bool:
+    """Whether two runs that end alike may have given both."""
+    return b.low > 0 and abs(a.low / b.low - 1) < _NEAR
 
 
 def _finding(number: Number, other: Number, table: TextTable, words: str) -> Finding:
