@@ -72,6 +72,7 @@ SHARES = {
     "test_containers.test_an_archive_gives_the_rows_of_its_folder": 2,
     "test_contention.test_a_rank_slower_by_a_tenth_is_named_and_one_that_only_overlaps_more_is_not": 3,
     "test_coverage.test_ci95_covers_the_true_median": 4,
+    "test_coverage.test_the_page_shows_what_is_simulated": 0,
     "test_coverage.test_ratio_of_medians_over_runs_is_covered": 3,
     "test_demo.test_what_is_small_is_answered_as_what_is_large": 3,
     "test_drawn.test_identical_runs_are_seldom_called_slower": 3,

@@ -371,7 +371,9 @@ LOOPS = {
     "npu_smi/loop.log",
     "npu_smi/two_chips.log",
 }  # many tables show that it is one
-SUMMARIES_FOLLOW = {"hf_trainer/several_trainings.log", "hf_progress/bars.log", "ray_results/train_tables.log", *LOOPS}
+SUMMARIES_FOLLOW = {
+    "hf_trainer/several_trainings.log", "hf_progress/bars.log", "ray_results/train_tables.log", "omnistat/cut.log", *LOOPS,
+}  # fmt: skip
 
 
 @each_text

@@ -20,6 +20,7 @@ from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.since_start import SinceStart
+from scalelens.units import factors
 
 VERSION = 1
 ANCHORS = (" | Tot: ", "Epoch: ")
@@ -29,9 +30,9 @@ _BAR = re.compile(rf"[ \b]*\[=*>\.*\] +Step: {_TIME} \| Tot: (?=\d)({_TIME})")
 _LOSS = re.compile(r" \| Loss: (-?\d+(?:\.\d+)?)")
 _COUNT = re.compile(r"[ \b](\d{1,9})/(\d{1,9})[ \b]*\Z")
 _EPOCH = re.compile(r"Epoch: (\d{1,9})\s*\Z")
-_PART = re.compile(r"(\d+)(D|h|ms|m|s)")
-_SECONDS = {"D": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 1e-3}
-_DIGITS = {"D": 3_600.0, "h": 60.0, "m": 1.0, "s": 1e-3, "ms": 1e-3}  # two units at most are printed
+_PART = re.compile(r"(?<!\d)(\d+)(D|h|ms|m|s)")
+_UNITS = {"D": "d", "h": "h", "m": "min", "s": "s", "ms": "ms"}  # from large to small; two of them at most are printed
+_SECONDS = factors(*_UNITS.values())
 
 
 class Reader:
@@ -72,8 +73,8 @@ class Reader:
             return  # a test
         epochs = self.bars[whose] - 1 if epoch is None else epoch
         parts = _PART.findall(tot)
-        seconds = sum(int(number) * _SECONDS[unit] for number, unit in parts)
-        digit_s = max((_DIGITS[unit] for _, unit in parts), default=1e-3)
+        seconds = sum(int(number) * _SECONDS[_UNITS[unit]] for number, unit in parts)
+        digit_s = _digit_s(parts[0][1]) if parts else _SECONDS["ms"]
         loss = _LOSS.search(line.text)
         position = self.rows.attempt_of(line.number, epochs * total + step, line.rank, line.location)
         self.rows.add(
@@ -83,3 +84,9 @@ class Reader:
         )  # fmt: skip
         self.rows.param("framework", "pytorch", line.number, origin="inferred")
         self.rows.param("iterations_per_epoch", total, line.number)
+
+
+def _digit_s(largest: str) -> float:
+    """Seconds of the last digit of a time that begins with this unit: those of the next smaller one."""
+    units = list(_UNITS)
+    return _SECONDS[_UNITS[units[min(units.index(largest) + 1, len(units) - 1)]]]

@@ -26,9 +26,8 @@
 --   skipped_steps        BIGINT            iterations skipped in the interval
 --   is_implausible       BOOLEAN           the time cannot be true
 --   ts                   TIMESTAMP         time of the record
---   is_in_order          BOOLEAN           whether the run is one of runs_in_order
---   position_in_run      BIGINT            position of the record among those of the run, from 1; NULL where the steps
---                                          do not determine it
+--   is_in_order          BOOLEAN           whether the record was read as one of a run of runs_in_order
+--   position_in_run      BIGINT            position of the record among those of the run, from 1; NULL where it was not
 WITH ordered AS MATERIALIZED (FROM runs_in_order(runs := runs))
 SELECT run_id, file_id, line, attempt, epoch, step, step_s, averaged_steps, value_kind, samples, tokens,
     if(tflops_per_device >= 0, tflops_per_device, NULL)::DOUBLE AS tflops_per_device, skipped_steps,
