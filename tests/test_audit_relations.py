@@ -133,7 +133,12 @@ def test_what_no_device_of_this_name_can_do(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["A node of 8 A100 GPUs has a memory bandwidth of 16.3 TB/s.", "Each GPU draws 620 W."]
+    "text",
+    [
+        "A node of 8 A100 GPUs has a memory bandwidth of 16.3 TB/s.",
+        "Each GPU draws 620 W.",
+        "The run used 8 A100 GPUs. It took an hour. Each GPU draws 620 W.",  # the sentence before names no device
+    ],
 )
 def test_several_devices_or_none_have_no_limit(text: str) -> None:
     assert accused(text) == []

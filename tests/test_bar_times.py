@@ -141,14 +141,17 @@ def test_bars_of_two_ranks_without_names_are_one() -> None:
     assert max(abs(times.by_step[k + 1].step_s / steps[k][0] - 1) for k in range(1, 100)) < 0.06
 
 
-def test_older_versions_smooth_from_the_first_step() -> None:
+@pytest.mark.parametrize(
+    ("usual_s", "spread", "count"), [(2, 0.05, 60), (2.0049, 0, 400)], ids=["uneven", "what_is_rounded_off_adds_up"]
+)
+def test_older_versions_smooth_from_the_first_step(usual_s: float, spread: float, count: int) -> None:
     rng = random.Random(5)
-    seconds = [50.0, *(2 * rng.lognormvariate(0, 0.05) for _ in range(60))]
-    smoothed, elapsed, shown = None, 0.0, [Drawing(0, 61, 0, None)]
+    seconds = [50.0, *(usual_s * rng.lognormvariate(0, spread) for _ in range(count))]
+    smoothed, elapsed, shown = None, 0.0, [Drawing(0, count + 1, 0, None)]
     for k, time in enumerate(seconds, 1):
         smoothed = time if smoothed is None else 0.3 * time + 0.7 * smoothed
         elapsed += time
-        shown.append(Drawing(k, 61, int(elapsed), round(smoothed, 2), 0.005 / smoothed))
+        shown.append(Drawing(k, count + 1, int(elapsed), round(smoothed, 2), 0.005 / smoothed))
     times = times_of(shown)
     assert max(abs(times.by_step[k].step_s / time - 1) for k, time in enumerate(seconds, 1)) < 0.05
 

@@ -962,8 +962,9 @@ def test_energies_that_find_no_room_are_counted():
     many = pl.concat([one.with_columns(run_id=pl.lit(f"r{k}"), energy_j=pl.lit(1e4 + k)) for k in range(60)])
     assert "Not drawn: 12 figures with less energy." in text_of(draw("energy/windows", many))
     assert "Not drawn: 1 figure of other scopes." in text_of(draw("energy/tables"))
-    with pytest.raises(UserError, match="no run has a measured energy"):
-        draw("energy/windows", one.with_columns(energy_j=pl.lit(None, pl.Float64)))
+    for none in (None, 0.0):
+        with pytest.raises(UserError, match="no run has a measured energy"):
+            draw("energy/windows", one.with_columns(energy_j=pl.lit(none, pl.Float64)))
 
 
 def test_rates_of_unknown_devices_are_of_the_whole_job():

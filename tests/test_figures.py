@@ -91,6 +91,12 @@ def test_the_width_of_every_letter_that_a_chart_writes_is_known() -> None:
     ] == []
 
 
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_text_is_fitted_to_its_width_at_its_size(times: int) -> None:
+    text = re.search("<text(.*?)>(.*?)</text>", f'<text font-size="{times * words.SIZE}px">GPUs</text>')
+    assert f'textLength="{times * words.text_width("GPUs"):.1f}"' in render.fitted(text)
+
+
 def boxes(svg: str) -> Iterator[tuple[str, float, float, float, float]]:
     """Each text that is seen with its box: left, top, right, bottom, in points.  Turned by 90 degrees or not at all."""
 
@@ -405,6 +411,12 @@ def test_panels_of_own_rows():
     assert "precision bf16" in text_of(drawn)
     domains = {json.dumps(scale["domain"]) for scale in y_scales(render.specification(drawn, {}))}
     assert len(domains) == 1, "panels are compared"
+
+
+def test_a_wide_page_has_up_to_three_panels_of_own_rows_side_by_side():
+    drawn = own.draw(ROWS, own.Marks("point", "devices", "step_s", facet="run_id"), page_of({"width": "double"}))
+    rows = render.specification(drawn, {})["vconcat"]
+    assert [len(row["hconcat"]) for row in rows if "hconcat" in row] == [3, 1]
 
 
 @pytest.mark.parametrize(

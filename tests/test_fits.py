@@ -146,8 +146,13 @@ def test_lines_beyond_twice_the_largest_size_are_marked(warehouse: Warehouse) ->
 
 def test_repeats_give_karp_and_flatts_fraction_an_interval(warehouse: Warehouse) -> None:
     study(warehouse, [1, 2, 4, 8], scatter=(0.99, 1.0, 1.02))
-    (row,) = warehouse.ask("FROM scaling_fit_points() WHERE law = 'amdahl' AND devices = 8")
-    assert row["karp_flatt_low"] < row["karp_flatt"] < row["karp_flatt_high"]
+    rows = warehouse.ask("FROM scaling_fit_points() WHERE law = 'amdahl' AND devices BETWEEN 2 AND 8")
+    assert len(rows) == 3
+    for row in rows:
+        assert row["karp_flatt_low"] < row["karp_flatt"] < row["karp_flatt_high"]
+        for end, of_speedup in (("karp_flatt_low", "speedup_high"), ("karp_flatt_high", "speedup_low")):
+            part = 1 / row["devices"]
+            assert row[end] == pytest.approx((1 / row[of_speedup] - part) / (1 - part))
     assert {row["n_runs"] for row in warehouse.ask("FROM scaling_fit()")} == {12}
 
 

@@ -145,6 +145,23 @@ def test_a_sidecar_corrects_the_shape(warehouse: Warehouse) -> None:
     assert flops(warehouse)["layers"] == 2
 
 
+@pytest.mark.parametrize(("origin", "counts"), [("sidecar", 2), ("log", 8)])
+def test_of_several_values_that_of_a_sidecar_counts_or_the_largest(
+    warehouse: Warehouse, origin: str, counts: int
+) -> None:
+    keys = {
+        "layers": "num_layers", "hidden_size": "hidden_size", "ffn": "ffn_hidden_size", "heads": "num_attention_heads",
+        "head_size": "kv_channels", "query_groups": "num_query_groups", "vocabulary": "vocabulary",
+        "experts": "num_experts", "top_k": "moe_router_topk", "expert_ffn": "moe_ffn_hidden_size",
+        "shared_ffn": "moe_shared_expert_intermediate_size",
+    }  # fmt: skip
+    warehouse.run("a", [1.0])
+    params(warehouse, "a", dict.fromkeys(keys.values(), 8))
+    params(warehouse, "a", dict.fromkeys(keys.values(), 2), origin=origin)
+    (shape,) = warehouse.ask("FROM model_shapes()")
+    assert {name: shape[name] for name in keys} == dict.fromkeys(keys, counts)
+
+
 def test_the_null_of_a_dump_hides_no_number(warehouse: Warehouse) -> None:
     language(warehouse, GPT_857M, parameters=1e9, seq_length=1024, extra={"padded_vocab_size": None})
     assert flops(warehouse)["formula_used"] == "megatron"

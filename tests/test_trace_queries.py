@@ -170,6 +170,16 @@ def test_hta_keeps_what_was_launched_before_the_last_annotation_on_host_or_devic
     assert len(warehouse.column("SELECT name FROM gpu_events()")) == 1
 
 
+def test_a_step_on_the_device_lasts_until_its_last_stream_ends(warehouse: Warehouse) -> None:
+    warehouse.insert("events", [
+        event("ProfilerStep#2", "user_annotation", 100, 200, train_step=2),
+        event("ProfilerStep#2", "gpu_user_annotation", 140, 200, train_step=2),
+        event("ProfilerStep#2", "gpu_user_annotation", 150, 260, train_step=2),
+    ])  # fmt: skip
+    (row,) = warehouse.ask("FROM trace_steps()")
+    assert (row["duration_ns"], row["device_start_ns"], row["device_duration_ns"]) == (100_000, 140_000, 120_000)
+
+
 def test_steps_is_one_of_three(traced: Warehouse) -> None:
     with pytest.raises(duckdb.Error, match="steps is 'all', 'complete' or 'hta'"):
         traced.ask("FROM gpu_events(steps := 'some')")

@@ -415,6 +415,11 @@ def test_exports_of_other_runs_stay_apart(tmp_path: Path) -> None:
     assert members(exported(tmp_path / "coarse" / "study", fraction_s=0.0))[0][0] == 2
 
 
+def test_an_export_that_a_sidecar_calls_a_run_stays_apart(tmp_path: Path) -> None:
+    (exported(tmp_path / "study") / "scalelens.toml").write_text('runs = ["{of}.csv"]\n')
+    assert members(tmp_path / "study")[0][0] == 2
+
+
 _TABLES_OF_RUNS = [
     ("project", 3), ("chosen_columns", 2), ("by_id", 2), ("by_api", 3), ("by_script", 3), ("by_state", 3),
     ("by_prefix", 2), ("names_alone", 2),

@@ -59,6 +59,22 @@ def test_a_rate_of_one_device_gives_the_time_of_the_step(
     assert row["tokens"] == local * accumulation * replicate * shard * seq
 
 
+@pytest.mark.parametrize(("stamped_s", "step_s"), [(9.6, 10.0), (9.3, 9.3)])
+def test_a_rate_of_few_digits_is_doubted_only_beyond_its_rounding(stamped_s: float, step_s: float) -> None:
+    """100 tokens at 10 per second take at least 9.5 s, because the 10 is rounded."""
+    record = "step: {}  loss:  8.50000  memory:  1.25GiB(1.95%)  tps: 10  mfu: 0.05%\n"
+    said = (
+        (0, "Building device mesh with parallelism: pp=1, dp_replicate=1, dp_shard=1, cp=1, tp=1, ep=1, etp=1\n"),
+        (0, "Training starts at step 1, with local batch size 1, global batch size 1, sequence length 100\n"),
+        (10, record.format(1)),
+        (10 + stamped_s, record.format(2)),
+    )
+    text = "".join(
+        f"[titan] 2026-03-02 08:00:{at_s:06.3f} - root - INFO - ".replace(".", ",") + line for at_s, line in said
+    )
+    assert steps_of(text)[-1]["step_s"] == pytest.approx(step_s)
+
+
 @given(
     steps=st.lists(st.integers(1, 5), min_size=2, max_size=30),
     step_s=st.floats(0.05, 200),

@@ -138,6 +138,17 @@ def test_a_validation_beside_the_steps_is_cut_and_said(warehouse: Warehouse) -> 
     assert note(warehouse) == "validation is cut from 20 s: it ran in parallel to the steps, or within them"
 
 
+@pytest.mark.parametrize("part", ["validation", "checkpoint"])
+@pytest.mark.parametrize(("span_s", "is_said"), [(11.0, False), (11.1, True)])
+def test_a_cut_of_half_a_percent_of_the_job_is_not_said(
+    warehouse: Warehouse, part: str, span_s: float, is_said: bool
+) -> None:
+    warehouse.run("r")
+    stamped(warehouse, [1.0] * 190)
+    phase(warehouse, part, span_s=span_s, at_s=200)
+    assert (note(warehouse) is not None) == is_said
+
+
 def test_steps_that_are_longer_than_the_clock(warehouse: Warehouse) -> None:
     warehouse.run("r", [1.0] * 50)
     phase(warehouse, "startup", at_s=0)
