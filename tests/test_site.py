@@ -27,6 +27,7 @@ LOGS = ROOT / "src" / "scalelens" / "demo" / "logs"
 ARGUMENTS = {
     "accuracy": "score_name=loss ",
     "comparison": "a=fp32-r1 b=bf16-r1 ",
+    "op_summary": "runs=fp32-r1 ",
     "step_times": "\"runs=name = 'gpt-r1'\" ",
     "waterfall": "\"runs=model = 'gpt-toy'\" ",
 }
