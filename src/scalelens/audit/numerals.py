@@ -39,7 +39,7 @@ _NOISE = re.compile(
     r"\\(?:cite|ref|label|includegraphics|input|bibitem)\w*(?:\[[^\]]*\])?\{[^}]*\}|\[\d+(?:\s?[,–-]\s?\d+)*\]"
 )
 _SHORT_UNIT = r"(?: ?(?:%|x|[A-Za-z/]{1,8}))?"
-_QUOTED = re.compile(  # a measured number, or a change from one to another, is no code
+_QUOTED = re.compile(  # a measured number, or a change from one to another, is not code
     rf"`([-+\u2212]?\d[\d,]*(?:\.\d+{_SHORT_UNIT}|%)(?: ?(?:→|->) ?\d[\d,]*\.\d+{_SHORT_UNIT})?)`"
 )
 _YEAR = re.compile(r"(?:19[89]|20[0-3])\d")  # 2048 is a batch size

@@ -25,15 +25,19 @@ _KINDS_OF_WORK = {
     "memory": ("copies and fills", "#d9d9d9"),
 }
 _TEXT_START = 2  # points from the left edge of a bar
+_MOST_BARS = 10
 
 
-def check_work(rows: pl.DataFrame) -> None:
-    """Raises UserError if nothing ran on a device, and for several runs, whose kernels cannot be added up."""
-    if rows.is_empty() or rows["total_ns"].sum() <= 0:
-        raise UserError(
-            "there is no device activity to draw", "see what the traces contain: scalelens query trace_steps"
-        )
-    limits.check_one_run(rows, "device work")
+def check_work(
+    rows: pl.DataFrame,
+    column: str = "total_ns",
+    nothing: str = "there is no device activity to draw",
+    work: str = "device work",
+) -> None:
+    """Raises UserError if nothing ran, by the sum of a column, and for several runs, whose work cannot be added up."""
+    if rows.is_empty() or rows[column].sum() <= 0:
+        raise UserError(nothing, "see what the traces contain: scalelens query trace_steps")
+    limits.check_one_run(rows, work)
 
 
 def what_is_summed(rows: pl.DataFrame, parameters: Mapping[str, str] | None) -> str:
@@ -64,6 +68,32 @@ def bar_texts(named: Sequence[Named], page: Page) -> list[str]:
     short = {name: words.shorten(name, room) for name, room in rooms.items()}
     short |= dict(zip(kernels, short_names(kernels, [rooms[name] for name in kernels]), strict=True))
     return [f"{short[bar.name]}{often}" for bar, often in zip(named, times, strict=True)]
+
+
+def largest(sums: pl.DataFrame, page: Page, names: str, time: str) -> tuple[list[Row], str]:
+    """Bars of the names with the largest sums, and the sentence of the caption on those that are not drawn.
+
+    Rows have `name`, `kind`, `calls` and `total_ns`; `names` is what they are called together, `time` what they share.
+    """
+    sums = sums.sort(["total_ns", "name"], descending=[True, False]).with_columns(
+        share=pl.col("total_ns") / pl.col("total_ns").sum()
+    )
+    shown, rest = sums.head(_MOST_BARS).to_dicts(), sums.slice(_MOST_BARS)
+    named = [Named(row["name"] or "without a name", row["calls"], row["kind"]) for row in shown]
+    bars = [
+        {
+            "place": k,
+            "share": f"{100 * row['share']:.1f}",
+            "total_ms": row["total_ns"] / 1e6,
+            "kind": row["kind"],
+            "text": text,
+        }
+        for k, (row, text) in enumerate(zip(shown, bar_texts(named, page), strict=True))
+    ]
+    if not rest.height:
+        return bars, f"All {names} are drawn."
+    others = words.counted([rest.height], "other name")
+    return bars, f"Not drawn: {others}, {100 * rest['share'].sum():.1f} % of {time}."
 
 
 def panel(

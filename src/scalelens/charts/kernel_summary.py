@@ -18,12 +18,10 @@ from typing import Any
 
 import polars as pl
 
-from scalelens.charts import kernel_bars, style, words
+from scalelens.charts import kernel_bars, style
 from scalelens.charts.layout import SINGLE, Page
 
 QUERY = "kernel_summary"
-
-_MOST_KERNELS = 10
 
 
 def draw(
@@ -34,27 +32,9 @@ def draw(
 ) -> Any:
     """The figure of the rows of `kernel_summary`.  Raises UserError if nothing ran, and for several runs."""
     kernel_bars.check_work(rows)
-    sums = rows.group_by("class", "name").agg(pl.sum("total_ns"), pl.sum("calls"))
-    sums = sums.sort(["total_ns", "name"], descending=[True, False]).with_columns(
-        share=pl.col("total_ns") / pl.col("total_ns").sum()
-    )
-    shown, rest = sums.head(_MOST_KERNELS), sums.slice(_MOST_KERNELS)
-    kernels = shown.to_dicts()
-    named = [kernel_bars.Named(row["name"] or "without a name", row["calls"], row["class"]) for row in kernels]
-    bars = [
-        {
-            "place": k,
-            "share": f"{100 * row['share']:.1f}",
-            "total_ms": row["total_ns"] / 1e6,
-            "kind": row["class"],
-            "text": text,
-        }
-        for k, (row, text) in enumerate(zip(kernels, kernel_bars.bar_texts(named, page), strict=True))
-    ]
-    undrawn = f"{words.counted([rest.height], 'other name')}, {100 * rest['share'].sum():.1f} % of device time"
-    caption = [
-        kernel_bars.what_is_summed(rows, parameters),
-        f"Not drawn: {undrawn}." if rest.height else "All kernels are drawn.",
-    ]
+    sums = rows.group_by("name", pl.col("class").alias("kind")).agg(pl.sum("total_ns"), pl.sum("calls"))
+    bars, undrawn = kernel_bars.largest(sums, page, "kernels", "device time")
     panel = style.Panel(kernel_bars.panel(bars))
-    return style.figure([[panel]], kernel_bars.legend(bars), caption, page)
+    return style.figure(
+        [[panel]], kernel_bars.legend(bars), [kernel_bars.what_is_summed(rows, parameters), undrawn], page
+    )

@@ -16,13 +16,10 @@ from typing import Any
 
 import polars as pl
 
-from scalelens.charts import kernel_bars, limits, style, words
+from scalelens.charts import kernel_bars, style
 from scalelens.charts.layout import SINGLE, Page
-from scalelens.errors import UserError
 
 QUERY = "op_summary"
-
-_MOST_OPERATORS = 10
 
 
 def draw(
@@ -32,30 +29,10 @@ def draw(
     page: Page = SINGLE,
 ) -> Any:
     """The figure of the rows of `op_summary`.  Raises UserError if no operator was traced, and for several runs."""
-    if rows.is_empty() or rows["self_ns"].sum() <= 0:
-        raise UserError("there are no operators to draw", "see what the traces contain: scalelens query trace_steps")
-    limits.check_one_run(rows, "work of the host")
-    sums = rows.group_by("name").agg(pl.sum("self_ns"), pl.sum("calls"))
-    sums = sums.sort(["self_ns", "name"], descending=[True, False]).with_columns(
-        share=pl.col("self_ns") / pl.col("self_ns").sum()
-    )
-    shown, rest = sums.head(_MOST_OPERATORS), sums.slice(_MOST_OPERATORS)
-    named = [kernel_bars.Named(row["name"], row["calls"], kernel_bars.OPERATOR) for row in shown.to_dicts()]
-    bars = [
-        {
-            "place": k,
-            "share": f"{100 * row['share']:.1f}",
-            "total_ms": row["self_ns"] / 1e6,
-            "kind": kernel_bars.OPERATOR,
-            "text": text,
-        }
-        for k, (row, text) in enumerate(zip(shown.to_dicts(), kernel_bars.bar_texts(named, page), strict=True))
-    ]
-    undrawn = f"{words.counted([rest.height], 'other name')}, {100 * rest['share'].sum():.1f} % of the time"
-    caption = [
-        kernel_bars.what_is_summed(rows, parameters),
-        "Own time: without that of the operators called within.",
-        f"Not drawn: {undrawn}." if rest.height else "All operators are drawn.",
-    ]
+    kernel_bars.check_work(rows, "self_ns", "there are no operators to draw", "work of the host")
+    kind = pl.lit(kernel_bars.OPERATOR).alias("kind")
+    sums = rows.group_by("name").agg(kind, pl.sum("calls"), pl.sum("self_ns").alias("total_ns"))
+    bars, undrawn = kernel_bars.largest(sums, page, "operators", "the time")
+    own = "Own time: without that of the operators called within."
     panel = kernel_bars.panel(bars, share_of="share of own time [%]", sum_of="own time on the host [ms]")
-    return style.figure([[style.Panel(panel)]], [], caption, page)
+    return style.figure([[style.Panel(panel)]], [], [kernel_bars.what_is_summed(rows, parameters), own, undrawn], page)

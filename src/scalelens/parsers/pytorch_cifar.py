@@ -31,8 +31,9 @@ _LOSS = re.compile(r" \| Loss: (-?\d+(?:\.\d+)?)")
 _COUNT = re.compile(r"[ \b](\d{1,9})/(\d{1,9})[ \b]*\Z")
 _EPOCH = re.compile(r"Epoch: (\d{1,9})\s*\Z")
 _PART = re.compile(r"(?<!\d)(\d+)(D|h|ms|m|s)")
-_UNITS = {"D": "d", "h": "h", "m": "min", "s": "s", "ms": "ms"}  # from large to small; two of them at most are printed
-_SECONDS = factors(*_UNITS.values())
+_UNITS = {"D": "d", "h": "h", "m": "min", "s": "s", "ms": "ms"}
+_OF_LAST_DIGIT = {"D": "h", "h": "m", "m": "s", "s": "ms", "ms": "ms"}  # by the first unit: two at most are printed
+_SECONDS = {letters: factors(unit)[unit] for letters, unit in _UNITS.items()}
 
 
 class Reader:
@@ -73,8 +74,8 @@ class Reader:
             return  # a test
         epochs = self.bars[whose] - 1 if epoch is None else epoch
         parts = _PART.findall(tot)
-        seconds = sum(int(number) * _SECONDS[_UNITS[unit]] for number, unit in parts)
-        digit_s = _digit_s(parts[0][1]) if parts else _SECONDS["ms"]
+        seconds = sum(int(number) * _SECONDS[unit] for number, unit in parts)
+        digit_s = _SECONDS[_OF_LAST_DIGIT[parts[0][1] if parts else "ms"]]
         loss = _LOSS.search(line.text)
         position = self.rows.attempt_of(line.number, epochs * total + step, line.rank, line.location)
         self.rows.add(
@@ -84,9 +85,3 @@ class Reader:
         )  # fmt: skip
         self.rows.param("framework", "pytorch", line.number, origin="inferred")
         self.rows.param("iterations_per_epoch", total, line.number)
-
-
-def _digit_s(largest: str) -> float:
-    """Seconds of the last digit of a time that begins with this unit: those of the next smaller one."""
-    units = list(_UNITS)
-    return _SECONDS[_UNITS[units[min(units.index(largest) + 1, len(units) - 1)]]]

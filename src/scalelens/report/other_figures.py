@@ -14,7 +14,7 @@ from scalelens.report.findings.step_times import FEWEST_TIMES
 _SCORE = r"(?i)^([\w/. -]*[^a-z])?(acc|top.?1|prec.?1|map|bleu|dice|iou|loss)[\w/. -]*$"
 _FEWEST_RECORDS = 3  # of a run, as two of them may be warm-up
 _FEWEST_BATCHES = 3  # of a curve over the batch
-_MANY_FAILURES = 0.5  # of all runs: with fewer, what the others did is what is asked first
+_MANY_FAILURES = 0.5  # of all runs; where fewer failed, people first ask what the others did
 # Scores of MLPerf whose time is known, two of one run; for these benchmarks the score is an accuracy (accuracy_curve).
 _EVALUATED = (
     "SELECT '' FROM metrics JOIN runs USING (run_id) WHERE metrics.name = 'eval_accuracy' AND coalesce(model, '') {} "

@@ -19,10 +19,8 @@ WORTH = 8  # devices that this expectation counts for beside those measured
 _SPREADS = np.geomspace(0.0035, 0.12, 16)  # spreads that are tried, as shares
 # What is expected of two explanations of slow levels, by a search: the most that are slow by 15 % are told with at most
 # 5 % false where devices differ by 0.5 to 6 % (docs/statistics.md).
-_BODY, _OF_BODY = (
-    0.0175,
-    0.7,
-)  # spread of normal others, and how far it may be from that: standard deviation of its logarithm
+# Spread of normal others, and how far it may be from that: the standard deviation of its logarithm.
+_BODY, _OF_BODY = 0.0175, 0.7
 _TAIL, _OF_TAIL = 0.025, 0.35  # the same of devices with a long tail
 _EXCESS = 0.05  # how far slow ones are out, in the mean, as a share
 _FAR = 0.01  # share of those that are out by any factor
@@ -59,7 +57,7 @@ def standing(levels: _Values, noise: float, typical: npt.NDArray[np.bool_]) -> S
     the others scatter by far more, they refute the expectation, and their own variance alone counts, with tails as
     heavy as those of Student's t with ten degrees of freedom.
     Whether one is slow or the longest of a long tail is another question: `tail_p` (_of_tails), asked where p is small
-    after adjustment.  NaN where there is no other.  All values are shares of the median: they are near 1.
+    after adjustment.  NaN where there are no others.  All values are shares of the median: they are near 1.
     """
     from scipy.special import chdtrc, stdtr
 

@@ -2,7 +2,8 @@
 
 import itertools
 import math
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.source import Source
@@ -25,6 +26,8 @@ _SAME_SUM = 0.002
 _SAME_STEP = 0.02
 _FEWEST_SUMS = 5  # rows in which a column must be the sum of the others
 
+_Powers = Mapping[int, "array[float]"]  # the powers of each row in watts by column, NaN where there is none
+
 
 def placed(source: Source, layout: PowerLayout) -> tuple[list[PowerColumn], list[str]]:
     """The columns of power with what they cover, and why others are left out.
@@ -32,30 +35,33 @@ def placed(source: Source, layout: PowerLayout) -> tuple[list[PowerColumn], list
     Next to powers of which a word says what they cover, one without such a word may be a part, a whole, a target or a
     share: it is a part of a total that is never below it, and else it is not read.
     """
-    counted = _running_sums(source, layout)
+    if len(layout.powers) < 2:
+        return layout.powers, []
+    read = _read(source, layout)
+    counted = _running_sums(read, layout.powers)
     why = [f"{column.name} is the sum of the powers so far: it is not read" for column in counted]
-    layout = layout._replace(powers=[column for column in layout.powers if column not in counted])
-    if package := _package_with_gpu(layout.powers):
-        total = _is_sum(source, layout, package)
-        own = [
-            column._replace(device="total", scope="total") if column is package else column for column in layout.powers
-        ]
-        layout = layout._replace(powers=own if total else [column for column in layout.powers if column is not package])
-        why += [] if total else [f"it is unknown whether {package.name} holds the GPU: it is not read"]
-    powers = _with_sum(source, layout)
+    powers = [column for column in layout.powers if column not in counted]
+    if package := _package_with_gpu(powers):
+        if _is_sum(read, powers, package):
+            powers = _with_total(powers, package)
+        else:
+            powers = [column for column in powers if column is not package]
+            why.append(f"it is unknown whether {package.name} holds the GPU: it is not read")
+    powers = _with_sum(read, powers)
     known = [column for column in powers if column.scope]
     unknown = [column for column in powers if not column.scope and column.device]
     if not known or not unknown:
         return powers, why
     holders = [column for column in known if column.scope in _HOLDERS]
-    rows = [*_known_powers(source, layout, [*holders, *unknown])] if holders else []
+    rows = [*_rows(read, [*holders, *unknown])] if holders else []
     scopes: dict[int, str] = {}
     for column in unknown:
         below = sum(any(values[column.k] <= values[each.k] / _ALL_OF_SUM for each in holders) for values in rows)
         if _APART.fullmatch(column.device or "") or (rows and below >= _MOST_HELD * len(rows)):
             scopes[column.k] = "other"
+    first = known[0].name
     why += [
-        f"it is unknown whether {column.name} is a part of {known[0].name}, holds it or is no measurement: not read"
+        f"it is unknown whether {column.name} is part of {first}, includes it, or is not a measurement: not read"
         for column in unknown
         if column.k not in scopes
     ]
@@ -70,22 +76,22 @@ def _package_with_gpu(columns: list[PowerColumn]) -> PowerColumn | None:
     return package if has_cpu and any(column.scope == "gpu" for column in columns) else None
 
 
-def _is_sum(source: Source, layout: PowerLayout, package: PowerColumn) -> bool:
+def _is_sum(read: _Powers, powers: Sequence[PowerColumn], package: PowerColumn) -> bool:
     """Whether a package is just the sum of the CPU and the GPU next to it."""
     parts = [
         column
-        for column in layout.powers
+        for column in powers
         if column.scope == "gpu" or (column.scope == "cpu_part" and CPU.fullmatch(column.device or ""))
     ]
-    rows = [*_known_powers(source, layout, [package, *parts])]
+    rows = [*_rows(read, [package, *parts])]
     sums = [(values[package.k], math.fsum(values[each.k] for each in parts)) for values in rows]
     same = sum(abs(mine - others) <= _SAME_SUM * mine for mine, others in sums)
     return len(rows) >= _FEWEST_SUMS and same >= _MOST_HELD * len(rows)
 
 
-def _running_sums(source: Source, layout: PowerLayout) -> list[PowerColumn]:
+def _running_sums(read: _Powers, powers: Sequence[PowerColumn]) -> list[PowerColumn]:
     """Columns that add up another one, row by row."""
-    rows = [*_known_powers(source, layout, layout.powers)] if len(layout.powers) > 1 else []
+    rows = [*_rows(read, powers)]
     if len(rows) < _FEWEST_SUMS:
         return []
 
@@ -95,27 +101,27 @@ def _running_sums(source: Source, layout: PowerLayout) -> list[PowerColumn]:
             all(
                 abs(step - row[other.k]) <= _SAME_STEP * row[other.k] for step, row in zip(steps, rows[1:], strict=True)
             )
-            for other in layout.powers
+            for other in powers
             if other is not column
         )
 
-    return [column for column in layout.powers if counts(column)]
+    return [column for column in powers if counts(column)]
 
 
-def _with_sum(source: Source, layout: PowerLayout) -> list[PowerColumn]:
+def _with_sum(read: _Powers, columns: list[PowerColumn]) -> list[PowerColumn]:
     """The total among columns of power, if there is one.
 
     A power without a word is that of others with one where it is at least their sum in each row; one of which words do
     not say what it covers is that of two others or more where it is just their sum.
     """
-    powers = [column for column in layout.powers if column.scope not in _PARTS]
+    powers = [column for column in columns if column.scope not in _PARTS]
     unknown = [column for column in powers if not column.scope]
     if len(powers) < 2 or not unknown or any(column.scope == "total" for column in powers):
-        return layout.powers
+        return columns
     bare = [column for column in unknown if not column.device]
     at_least = bare if len(bare) == 1 and any(column.scope for column in powers) else []
     exactly = unknown if len(powers) > 2 else []
-    rows = [*_known_powers(source, layout, powers)]
+    rows = [*_rows(read, powers)]
 
     def is_total(column: PowerColumn) -> bool:
         known = [values for values in rows if values[column.k]]
@@ -130,16 +136,27 @@ def _with_sum(source: Source, layout: PowerLayout) -> list[PowerColumn]:
         return column in exactly and len(own) >= _FEWEST_SUMS and same >= _MOST_HELD * len(own)
 
     total = next(filter(is_total, [*at_least, *exactly]), None)
-    return [column._replace(device="total", scope="total") if column is total else column for column in layout.powers]
+    return _with_total(columns, total) if total else columns
 
 
-def _known_powers(source: Source, layout: PowerLayout, powers: list[PowerColumn]) -> Iterator[dict[int, float]]:
-    """The powers of each row that has all of them, by column."""
+def _with_total(columns: list[PowerColumn], total: PowerColumn) -> list[PowerColumn]:
+    return [column._replace(device="total", scope="total") if column is total else column for column in columns]
+
+
+def _read(source: Source, layout: PowerLayout) -> _Powers:
+    """The powers of a file, read once: several questions are asked about them."""
+    read = {column.k: array("d") for column in layout.powers}
     for row in itertools.islice(sensor_rows(source), 1, MOST_LINES):
         if len(row.cells) == len(layout.header):
-            values = {column.k: amount(row.cells[column.k]) for column in powers}
-            known = {
-                column.k: value * (column.scale or 1.0) for column in powers if (value := values[column.k]) is not None
-            }
-            if len(known) == len(powers):
-                yield known
+            for column in layout.powers:
+                value = amount(row.cells[column.k])
+                read[column.k].append(math.nan if value is None else value * (column.scale or 1.0))
+    return read
+
+
+def _rows(read: _Powers, columns: Sequence[PowerColumn]) -> Iterator[dict[int, float]]:
+    """The powers of each row that has all of some columns, by column."""
+    places = [column.k for column in columns]
+    for values in zip(*(read[k] for k in places), strict=True):
+        if not any(map(math.isnan, values)):
+            yield dict(zip(places, values, strict=True))
