@@ -8,9 +8,7 @@ from types import ModuleType
 
 import ahocorasick_rs
 
-from scalelens.parsing.format_file import name_of
-
-_AT_ONCE = 32  # texts that vector instructions look for together; beyond 64 the search is ten times slower
+_AT_ONCE = 40  # texts that vector instructions look for together; beyond 64 the search is ten times slower
 
 
 class HeadWords:

@@ -28,7 +28,6 @@ from scalelens.parsing.values import YEARS_2000_TO_2100
 from scalelens.tabular.cells import first_lines, lines_of
 
 VERSION = 3
-IN_HEAD = (b" W ", b" J ")
 
 _EARLIEST, _LATEST = (seconds * 10**6 for seconds in YEARS_2000_TO_2100)  # microseconds since 1970
 _LINE = re.compile(r"(?:(\S{1,200}): ?)?(\d{1,18}) (W|J) (\d{1,18}) us")
