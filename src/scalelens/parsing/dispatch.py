@@ -37,8 +37,8 @@ from scalelens.parsing.tagged_json import Hit, has_usual_head, objects_of, tagge
 _LONGEST_LINE = 1 << 20  # a "line" longer than this is offered in pieces
 LEARNED_FROM = 1 << 16  # bytes read line by line, before forms are known
 _FIRST_PIECES, _FIRST_PIECE = 16, 1 << 14  # of a long text: from shorter ones a form is learned sooner
-_PIECES = 16  # of a shorter text: the first one in which a format takes lines shows how many may follow
-_SHORT_PIECE = 1 << 10  # bytes of such a text, from which forms are then learned
+_PIECES = 32  # of a shorter text: the first one in which a format takes lines shows how many may follow
+_SHORT_PIECE = 1 << 9  # bytes of such a text, from which forms are then learned
 MANY_RECORDS = 120  # reading fewer is faster line by line than by columns
 _MOST_POOR_BLOCKS = 3  # of a file: then its records are read line by line
 _LINE_BY_LINE = 4  # records read this way where the next cannot be read by columns; doubled while they cannot
@@ -192,8 +192,9 @@ class LineDispatcher:
                 rows.many = taken * (len(text) - end) >= MANY_RECORDS * (end - begin)
                 if not rows.many:
                     return end
-                if any(hasattr(known, "form") for known in self._readers.values()):
-                    size = _SHORT_PIECE
+            if not is_long and rows.many:
+                knows_forms = any(hasattr(known, "form") for known in self._readers.values())
+                size = _SHORT_PIECE if knows_forms else min(2 * size, LEARNED_FROM)
             begin = end
         return begin
 
