@@ -96,7 +96,8 @@ def user_format(module: ModuleType, path: Path) -> ModuleType:
         lacking += [] if hasattr(module, "read") else ["read"]
     else:
         lacking.append("ANCHORS and Reader, or recognise and read")
-    if not all(isinstance(word, bytes) and word for word in getattr(module, "IN_HEAD", ())):
+    words = getattr(module, "IN_HEAD", ())
+    if not isinstance(words, tuple | list) or not all(isinstance(word, bytes) and word for word in words):
         lacking.append('IN_HEAD of bytes, as (b"Watts",)')
     if lacking:
         raise UserError(
