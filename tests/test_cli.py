@@ -767,6 +767,10 @@ def test_a_fixture_that_a_format_fails_at_is_told(run: Run, own: Path) -> None:
     [
         ("x = 1\n", "has no VERSION, __doc__, ANCHORS and Reader, or recognise and read"),
         ('"""A format."""\nVERSION = 1\nANCHORS = ("x",)\n', "has no Reader"),
+        (
+            '"""A format."""\nVERSION = 1\nIN_HEAD = b"x"\ndef recognise(head, name): ...\ndef read(source, rows): ...\n',
+            "has no IN_HEAD of bytes",
+        ),
         ("def broken(:\n", "SyntaxError"),
         ("import nothing_of_that_name\n", "ModuleNotFoundError"),
         ("raise SystemExit(3)\n", "SystemExit"),

@@ -102,6 +102,19 @@ def test_fixture_is_recognized_by_its_format_alone(path: Path) -> None:
     assert first == [path.parent.name] or (not first and path.parent.name in map(name_of, found))
 
 
+@pytest.mark.parametrize(
+    "path",
+    [path for path in OF_FILES if hasattr(MODULES[path.parent.name], "IN_HEAD")],
+    ids=lambda path: f"{path.parent.name}/{path.name}",
+)
+def test_no_file_is_recognized_without_the_texts_that_its_format_names(path: Path) -> None:
+    module, source = MODULES[path.parent.name], open_source(path)
+    head = source.head()
+    for text in module.IN_HEAD:
+        head = head.replace(text, b"?" * len(text))
+    assert not module.recognise(head, source.name)
+
+
 @pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_fixture_gives_golden_rows(path: Path, golden) -> None:
     status, tables = tables_of(open_source(path))

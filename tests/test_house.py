@@ -214,6 +214,7 @@ def test_a_broken_promise_is_named() -> None:
 FORMAT = {
     "ANCHORS",
     "GUESSES",
+    "IN_HEAD",
     "LAST",
     "LATER",
     "SECOND_READ",

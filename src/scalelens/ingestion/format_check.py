@@ -25,7 +25,7 @@ def takers(sample: str, loaded: Formats) -> list[str]:
 
 def recognizers(head: str, loaded: Formats) -> list[str]:
     """Names of the file formats that take a file by its beginning, those with `LAST` where no other takes it."""
-    owning = [format for format in loaded.of_files if format not in loaded.second]
+    owning = [*loaded.may_own(head.encode()), *loaded.owning]
     matching = [format for format in owning if format.recognise(head.encode(), "")]
     asked_first = [format for format in matching if format not in loaded.last]
     return [name_of(format) for format in asked_first or matching]

@@ -8,6 +8,7 @@ from types import ModuleType
 import scalelens.parsers
 from scalelens.errors import UserError
 from scalelens.folders import modules_of, user_folders, user_module
+from scalelens.ingestion.head_words import HeadWords
 from scalelens.parsing.format_file import name_of
 
 
@@ -24,6 +25,14 @@ class Formats:
     def first(self) -> list[ModuleType]:
         """File formats that are tried before the lines of a file are read."""
         return [format for format in self.of_files if not getattr(format, "LAST", False)]
+
+    def may_own(self, head: bytes) -> list[ModuleType]:
+        """Of the formats that are tried first, those that may own a file which begins like this."""
+        return self._head_words.may_own(head)
+
+    @functools.cached_property
+    def _head_words(self) -> HeadWords:
+        return HeadWords(self.first)
 
     @functools.cached_property
     def last(self) -> list[ModuleType]:
@@ -87,6 +96,9 @@ def user_format(module: ModuleType, path: Path) -> ModuleType:
         lacking += [] if hasattr(module, "read") else ["read"]
     else:
         lacking.append("ANCHORS and Reader, or recognise and read")
+    words = getattr(module, "IN_HEAD", ())
+    if not isinstance(words, tuple | list) or not all(isinstance(word, bytes) and word for word in words):
+        lacking.append('IN_HEAD of bytes, as (b"Watts",)')
     if lacking:
         raise UserError(
             f"{path} is not a format: it has no {', '.join(lacking)}", "see CONTRIBUTING.md, 'Add a format'"

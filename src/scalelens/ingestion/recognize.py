@@ -78,7 +78,7 @@ def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = Fa
         head = text = b"\n".join(map(source.unwrap, text.split(b"\n")))
     if text.startswith(MAGIC):
         text += schema_of(source)
-    for format in _owners(formats.first, text, source.name):
+    for format in _owners(formats.may_own(text), text, source.name):
         return _read_by_file_format(format, source, rows, formats)
     if status_and_reason := why_passed_over(head, source, documents):
         return status_and_reason

@@ -14,6 +14,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.sqlite_file import MAGIC
 
 VERSION = 1
+IN_HEAD = (b"is_archived",)
 
 _WORDS = (b"is_archived", b"finalized_at", b"experiment_id", b"run_tag")
 

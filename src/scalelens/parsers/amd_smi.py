@@ -29,6 +29,7 @@ from scalelens.parsing.values import UNREADABLE_TIME
 from scalelens.tabular.cells import first_lines, lines_of
 
 VERSION = 6
+IN_HEAD = (b"socket_power", b"power_usage", b"total_energy_consumption", b"POWER ")
 
 _POWERS = ("socket_power", "current_socket_power", "average_socket_power", "power_usage")
 _ENERGY = "total_energy_consumption"

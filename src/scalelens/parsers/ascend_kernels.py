@@ -29,6 +29,7 @@ from scalelens.parsing.values import integer, rank_in_name
 from scalelens.tabular.cells import cells_by_column, first_cells
 
 VERSION = 1
+IN_HEAD = (b"Accelerator Core",)
 
 _NEEDED = {"Name", "Type", "Accelerator Core", "Start Time(us)", "Duration(us)"}
 _IN_COLUMNS = {"Step Id", "Device_id", "Stream ID", "Name", "Start Time(us)", "Duration(us)"}

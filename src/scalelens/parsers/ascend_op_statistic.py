@@ -20,6 +20,7 @@ from scalelens.parsing.values import amount, integer
 from scalelens.tabular.cells import cells_by_column, first_cells
 
 VERSION = 1
+IN_HEAD = (b"OP Type",)
 
 _STATS = {
     "Total Time(us)": ("total time of", "value"),

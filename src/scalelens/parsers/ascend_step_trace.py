@@ -24,6 +24,7 @@ from scalelens.parsing.values import amount, integer
 from scalelens.tabular.cells import cells_by_column, first_cells
 
 VERSION = 1
+IN_HEAD = (b"Communication(Not Overlapped)",)
 
 _NEEDED = {"Step", "Computing", "Communication(Not Overlapped)", "Free", "Stage", "Bubble"}
 _NO_TIMES = {"Device_id", "Step", "Type", "Index", "DP Index", "PP Index", "TP Index"}

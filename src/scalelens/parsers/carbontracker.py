@@ -26,6 +26,7 @@ from scalelens.parsing.values import amount
 from scalelens.tabular.cells import MAY_BE_CUT, first_lines, lines_of
 
 VERSION = 1
+IN_HEAD = (b"carbontracker version ", b"CarbonTracker:")
 
 _FIRST = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d - (?:carbontracker version \S{1,40}|CarbonTracker:.{0,300})\s*\Z")
 _LINE = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) - (.*)\Z", re.DOTALL)

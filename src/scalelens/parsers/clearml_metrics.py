@@ -23,6 +23,7 @@ from scalelens.parsing.values import json_number
 from scalelens.tabular.history.json_values import LoggedValues, json_lines
 
 VERSION = 1
+IN_HEAD = (b'"training_stats_',)
 
 _FIRST = re.compile(rb'\s*\[\s*\{"timestamp": \d{13}, "type": "training_stats_')
 _SCALAR = "training_stats_scalar"

@@ -20,6 +20,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 
 VERSION = 1
+IN_HEAD = (b'"offline_folder"',)
 
 _KEYS = (b'"offline_folder"', b'"id"', b'"offline-')
 _FACTS = {"id": "clearml_task_id", "name": "run_name", "project_name": "project"}

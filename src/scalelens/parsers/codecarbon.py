@@ -37,6 +37,7 @@ from scalelens.tabular.sensor_rows import head_of
 from scalelens.units import ratio
 
 VERSION = 4
+IN_HEAD = (b"energy_consumed",)
 
 _ALWAYS = {"timestamp", "project_name", "duration", "emissions", "energy_consumed"}
 _JOULES = ratio("kWh", "J")

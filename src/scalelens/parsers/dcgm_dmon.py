@@ -24,6 +24,7 @@ from scalelens.tabular.cells import first_lines, lines_of
 from scalelens.units import factors
 
 VERSION = 5
+IN_HEAD = (b"Entity",)
 
 _POWERS = ("POWER", "POWR", "PWR")
 _ENERGY = "TOTEC"

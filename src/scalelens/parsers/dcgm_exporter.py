@@ -23,6 +23,7 @@ from scalelens.parsing.source import Source
 from scalelens.tabular.cells import first_lines, head_lines, lines_of
 
 VERSION = 4
+IN_HEAD = (b"DCGM_FI_",)
 
 _METRIC = re.compile(r'(DCGM_FI_\w+) *\{((?:[^"{}]|"(?:[^"\\]|\\.)*")*)\} +(\S+)(?: +(\d+))?')
 _LABEL = re.compile(r'(?<!\w)(\w+)="((?:[^"\\]|\\.)*)"')
@@ -33,7 +34,7 @@ _NAMES = (*_POWERS, _CPU, _ENERGY)
 
 
 def recognise(head: bytes, name: str) -> bool:
-    if b"DCGM_FI_" not in head or any("# Entity" in line for line in first_lines(head)[:1]):
+    if any("# Entity" in line for line in first_lines(head)[:1]):
         return False
     return any(line.startswith("DCGM_FI_") for line in head_lines(head))
 

@@ -25,6 +25,7 @@ from scalelens.parsing.source import Source
 from scalelens.tabular.cells import cells_of, first_cells, lines_of
 
 VERSION = 3
+IN_HEAD = (b"DC_NODE_POWER_W",)
 
 _NEEDED = {"JOBID", "STEPID", "NODENAME", "DC_NODE_POWER_W"}
 _COLUMN = re.compile(r"(?:(DC_NODE)|(DRAM)|(PCK)|GPU(\d{1,3}))_POWER_W")

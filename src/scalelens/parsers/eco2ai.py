@@ -29,6 +29,7 @@ from scalelens.tabular.cells import MAY_BE_CUT, first_cells, rows_of
 from scalelens.units import ratio
 
 VERSION = 1
+IN_HEAD = (b"duration(s)",)
 
 _ENERGY = "power_consumption(kWh)"
 _ALWAYS = {"id", "project_name", "start_time", "duration(s)", _ENERGY}

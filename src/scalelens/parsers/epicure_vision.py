@@ -25,6 +25,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 
 VERSION = 1  # raise it with every edit: what was read is then read again
+IN_HEAD = (b"batch_time",)
 
 HEADER = ("epoch", "batch", "batch_time", "data_time", "loss", "acc1", "acc5")
 COLUMNS = {

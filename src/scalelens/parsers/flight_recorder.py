@@ -29,6 +29,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import json_count
 
 VERSION = 1
+IN_HEAD = (b"profiling_name", b"pg_config")
 
 _PICKLE = re.compile(rb"\x80[\x02-\x05](?:\x95.{8})?}", re.DOTALL)
 _JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*{")

@@ -29,6 +29,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import json_number_or_nan
 
 VERSION = 1
+IN_HEAD = (b'_runtime"',)
 
 _BEGIN = re.compile(rb'\s*\{\s*"\w+"\s*:')
 _ONE = re.compile(rb'"(?:train|eval|test|predict)(?:_\w+)?_runtime"\s*:\s*[\d.]')

@@ -23,6 +23,7 @@ from scalelens.parsing.source import Source
 from scalelens.units import ratio
 
 VERSION = 2
+IN_HEAD = (b"pandas_type",)
 
 _JOULES = ratio("Wh", "J")
 _MOST_BLOCKS = 64  # pandas has one for each type of column

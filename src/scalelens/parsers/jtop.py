@@ -22,6 +22,7 @@ from scalelens.parsing.values import UNREADABLE_TIME, number
 from scalelens.tabular.cells import MAY_BE_CUT, rows_of
 
 VERSION = 2
+IN_HEAD = (b"time,uptime,CPU1,",)
 
 _HEADER = b"time,uptime,CPU1,"
 _RAIL, _TOTAL, _CELSIUS = "Power ", "Power TOT", "Temp "

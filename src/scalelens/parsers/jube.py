@@ -32,6 +32,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import number
 
 VERSION = 2
+IN_HEAD = (b"<workpackages", b"<analyse")
 
 _ROOT = re.compile(rb"<(workpackages|analyse)\s*/?>")
 _FACTS = {

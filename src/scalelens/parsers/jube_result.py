@@ -62,7 +62,8 @@ def recognise(head: bytes, name: str) -> bool:
     if head.lstrip()[:1] in (b"{", b"["):  # JSON
         return False
     lines = [line.decode("utf-8", "replace") for line in head[:8192].split(b"\n", 3)[:3]]
-    return any(_is_header(_cells(line)) for line in lines if line.strip()) and "\0" not in lines[0]
+    tables = (line for line in lines if line.count(",") > 1 or line.lstrip().startswith("|"))
+    return any(_is_header(_cells(line)) for line in tables) and "\0" not in lines[0]
 
 
 def read(source: Source, rows: Rows) -> None:

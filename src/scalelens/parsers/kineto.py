@@ -50,6 +50,7 @@ from scalelens.parsing.trace_events import EventColumns, Events, microseconds_as
 from scalelens.parsing.values import json_integer, rank_in_name
 
 VERSION = 4
+IN_HEAD = (b'"ph"', b'"traceEvents"', b'"schemaVersion"')
 
 _STEP_MARK = b"ProfilerStep#"
 _STEP = re.compile(r"ProfilerStep#\d{1,18}\Z", re.ASCII)

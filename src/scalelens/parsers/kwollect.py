@@ -22,6 +22,7 @@ from scalelens.parsing.source import Source
 from scalelens.tabular.json_array import array_header, array_records
 
 VERSION = 1
+IN_HEAD = (b"metric_id",)
 
 _KEYS = {"timestamp", "device_id", "metric_id", "value"}
 _WATTMETER = "wattmetre_power_watt"

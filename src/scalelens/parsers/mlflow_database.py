@@ -36,6 +36,7 @@ from scalelens.tabular.history.values import OWN, Values
 from scalelens.tabular.history.writing import write_history
 
 VERSION = 1
+IN_HEAD = (b"experiment_id",)
 
 _NEEDED = {
     "runs": {"run_uuid", "name", "status", "start_time", "end_time", "lifecycle_stage", "experiment_id"},

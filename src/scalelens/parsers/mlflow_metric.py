@@ -32,7 +32,7 @@ _BELOW = re.compile(r"/metrics/(.+?)(?:\.(?:gz|zst|xz|bz2))?\Z")
 
 
 def recognise(head: bytes, name: str) -> bool:
-    lines = head[:4096].decode("utf-8", "replace").split("\n", 5)[:5]
+    lines = head[:4096].decode("utf-8", "replace").split("\n", 5)[:5] if head.startswith(b"1") else [""]
     return bool(_LINE.fullmatch(lines[0])) and all(_LINE.fullmatch(line) for line in lines[1:-1])
 
 

@@ -27,6 +27,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 
 VERSION = 1
+IN_HEAD = (b"\nexperiment_id:",)
 
 _KEYS = (
     re.compile(rb"^lifecycle_stage:", re.MULTILINE),

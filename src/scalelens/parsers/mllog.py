@@ -121,7 +121,9 @@ class Reader:
         if json_text[:2] != b'{"' or type(key) is not str or key.startswith(_OF_POWER):
             return False
         about, time_ms = record.get("metadata") or {}, record.get("time_ms")
-        if key not in _TELLING and self.changes_nothing(key, record.get("value"), about, time_ms):
+        if self.changes_nothing(key, record.get("value"), about, time_ms):
+            if key in _COUNTED:
+                self.printed[key] += 1
             self.said[head.rank, head.location] = json_text
             self.is_instance |= "instance" in about
             return True

@@ -29,6 +29,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import json_count, json_integer
 
 VERSION = 1
+IN_HEAD = (b'"nccl_version"',)
 
 _WITHOUT_COMMA = re.compile(r'(\d)(\s*\n\s*"status"\s*:)')
 _LETTER = re.compile(r"\S")

@@ -25,6 +25,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount, integer, json_count
 
 VERSION = 1
+IN_HEAD = (b'_perf"',)
 
 _BEGIN = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"version"\s*:\s*\d+\s*,\s*"start_time"\s*:')
 _RESULTS = re.compile(r'"results"\s*:\s*\[\s*')

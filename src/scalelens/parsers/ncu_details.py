@@ -32,6 +32,7 @@ from scalelens.parsing.values import number
 from scalelens.tabular.cells import cells_of, head_lines, lines_of
 
 VERSION = 2
+IN_HEAD = (b'"Kernel Name",',)
 
 _HEADER = re.compile(r'"(?:ID","Process ID|Process ID)",.*"Kernel Name",')
 _NEEDED = {"Kernel Name", "Metric Name", "Metric Unit", "Metric Value"}
@@ -54,7 +55,7 @@ class _Value(NamedTuple):
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return b'"Kernel Name",' in head and any(_HEADER.match(line) for line in head_lines(head))
+    return any(_HEADER.match(line) for line in head_lines(head))
 
 
 def read(source: Source, rows: Rows) -> None:

@@ -28,6 +28,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.sqlite_file import written_database
 
 VERSION = 1
+IN_HEAD = (b"PAR1",)
 
 _NAME = re.compile(
     r"(?:StringIds|ThreadNames|ProcessStreams|SystemInfo|UnwindMethodType|PROCESS\w*|(?:CUPTI|CUDA|CUBLAS|CUDNN|ENUM|"

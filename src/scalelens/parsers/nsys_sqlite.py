@@ -23,6 +23,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.sqlite_file import MAGIC, sqlite_database
 
 VERSION = 1
+IN_HEAD = (b"StringIds",)
 
 _OWN_TABLES = (b"TARGET_INFO_", b"META_DATA_EXPORT", b"EXPORT_META_DATA", b"CUPTI_ACTIVITY_KIND_", b"NVTX_EVENTS")
 

@@ -35,6 +35,7 @@ from scalelens.tabular.cells import cells_of, head_lines, lines_of
 from scalelens.units import factors
 
 VERSION = 2
+IN_HEAD = (b"Total (", b"Total Time (", b"Start (", b"NVTX Range,", b"PID,TID,")
 
 _KINDS = {"Instances": "kernel", "Num Calls": "call", "Calls": "call", "Count": "operation", "Operations": "operation"}
 _NAMES = ("Name", "Range", "Operation")

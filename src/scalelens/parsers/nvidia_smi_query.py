@@ -54,7 +54,10 @@ _MEAN_OF_S = 0.9  # seconds between samples, below which a mean of one second ho
 
 
 def recognise(head: bytes, name: str) -> bool:
-    above, *below = [*first_lines(head)[:2], ""]
+    first = first_lines(head)[:2]
+    if not any("," in line for line in first):  # most texts
+        return False
+    above, *below = [*first, ""]
     lines = below if _time_in(above) else [above]
     if "," not in lines[0]:
         return False

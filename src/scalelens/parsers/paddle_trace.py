@@ -36,6 +36,7 @@ from scalelens.parsing.trace_events import EventColumns, Events, microseconds_as
 from scalelens.parsing.values import json_count, rank_in_name
 
 VERSION = 1
+IN_HEAD = (b'"schemaVersion"',)
 
 _HEAD = re.compile(
     rb'\s*\{\s*"schemaVersion"\s*:\s*"[\d.]+"\s*,\s*"displayTimeUnit"\s*:\s*"\w+"\s*,\s*"(?:span_indx|SpanNumber)"'

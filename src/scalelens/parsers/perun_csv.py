@@ -23,6 +23,7 @@ from scalelens.parsing.values import amount
 from scalelens.tabular.cells import cells_by_column, first_cells, rows_of
 
 VERSION = 1
+IN_HEAD = (b"device_group",)
 
 _COLUMNS = ["run id", "hostname", "device_group", "sensor", "unit", "magnitude", "timestep", "value"]
 

@@ -25,6 +25,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount
 
 VERSION = 1
+IN_HEAD = (b"last_execution_dt",)
 
 _MOST_GROUPS = 10_000  # of a file
 _FACTS = {"name": "device_model", "driver_version": "driver_version"}

@@ -22,6 +22,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import UNREADABLE_TIME
 
 VERSION = 1
+IN_HEAD = (b'{"pid"',)
 
 _HEAD = re.compile(rb'\s*\{"pid": ?-?\d+, ?"tid": ?-?\d+, ?"depth": ?\d+, ?"label":')
 _FAR = 9e15  # microseconds that nanoseconds of 64 bits can hold

@@ -26,6 +26,7 @@ from scalelens.parsing.values import amount
 from scalelens.tabular.cells import MAY_BE_CUT, cells_of, first_lines, lines_of
 
 VERSION = 1
+IN_HEAD = (b"RDTSC",)
 
 _SCOPES = {"Processor": "cpu", "Package": "cpu", "IA": "cpu_part", "GT": "cpu_part", "DRAM": "memory"}
 _WORDS = "|".join(_SCOPES)

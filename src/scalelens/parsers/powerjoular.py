@@ -23,6 +23,7 @@ from scalelens.parsing.values import UNREADABLE_TIME, amount
 from scalelens.tabular.cells import MAY_BE_CUT, first_cells, rows_of
 
 VERSION = 1
+IN_HEAD = (b"CPU Utilization",)
 
 _HEADER = ("Date", "CPU Utilization", "Total Power", "CPU Power", "GPU Power")
 _OF_PROGRAM = ("Date", "CPU Utilization", "CPU Power")

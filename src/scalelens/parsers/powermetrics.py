@@ -29,6 +29,7 @@ from scalelens.parsing.values import as_utc
 from scalelens.tabular.cells import MAY_BE_CUT, head_lines, lines_of
 
 VERSION = 1
+IN_HEAD = (b"<plist", b" system activity (")
 
 _HEADER = re.compile(
     r"\s*\*\*\* Sampled system activity \((.{10,40}?)\) \((\d{1,9}(?:\.\d{1,6})?)ms elapsed\) \*\*\*\s*\Z"
@@ -54,9 +55,7 @@ _MOST_BYTES = 64 << 20
 def recognise(head: bytes, name: str) -> bool:
     if _DICTIONARY in head[:400] and _ELAPSED in head:
         return True
-    return b" system activity (" in head and any(
-        _HEADER.match(line) or _LIFETIME.match(line) for line in head_lines(head)
-    )
+    return any(_HEADER.match(line) or _LIFETIME.match(line) for line in head_lines(head))
 
 
 def read(source: Source, rows: Rows) -> str | None:

@@ -21,6 +21,7 @@ from scalelens.parsing.source import Source
 from scalelens.tabular.cells import head_lines, lines_of
 
 VERSION = 1
+IN_HEAD = (b"Watts",)
 
 _RAPL = re.compile(r"\bRAPL\b|pkg-\d")
 _NOT_OF_CPUS = re.compile(r"\b(?:dram|psys|uncore|core)\b", re.IGNORECASE)  # -D shows them too
@@ -28,7 +29,7 @@ _SAMPLE = re.compile(r"\s*(\d\d:\d\d:\d\d)\s")
 
 
 def recognise(head: bytes, name: str) -> bool:
-    return b"Watts" in head and any(_is_header(line.split()) for line in head_lines(head))
+    return any(_is_header(line.split()) for line in head_lines(head))
 
 
 def _is_header(cells: list[str]) -> bool:

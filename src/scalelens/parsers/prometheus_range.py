@@ -27,6 +27,7 @@ from scalelens.parsing.source import Source
 from scalelens.tabular.prometheus_series import Quantity, quantity_of, repeated, sensor_of
 
 VERSION = 1
+IN_HEAD = (b'"resultType"', b'"values"')
 
 _MATRIX = re.compile(rb'\s*\{.{0,400}?"resultType"\s*:\s*"matrix"', re.DOTALL)
 _SERIES = re.compile(rb'\s*\[\s*\{\s*"metric"\s*:\s*\{[^{}]{0,2000}\}\s*,\s*"values"\s*:\s*\[\s*\[')

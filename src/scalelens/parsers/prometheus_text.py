@@ -25,6 +25,7 @@ from scalelens.tabular.cells import head_lines, lines_of
 from scalelens.tabular.prometheus_series import labels_of, quantity_of, repeated, sensor_of
 
 VERSION = 1
+IN_HEAD = (b"# HELP", b"# TYPE", b"# UNIT")
 
 _ABOUT = re.compile(r"# (?:HELP|TYPE|UNIT) [a-zA-Z_:][\w:]* ")
 _SERIES = re.compile(
@@ -37,7 +38,7 @@ _LONGEST_TIME = 60  # characters of a line with little but a time
 
 
 def recognise(head: bytes, name: str) -> bool:
-    if b"#" not in head or b"DCGM_FI_" in head or not (b"# HELP" in head or b"# TYPE" in head or b"# UNIT" in head):
+    if b"DCGM_FI_" in head:
         return False
     lines = [*itertools.islice(head_lines(head), 400)]
     return any(map(_ABOUT.match, lines)) and any(map(_SERIES.fullmatch, lines))

@@ -22,6 +22,7 @@ from scalelens.parsing.source import Source
 from scalelens.tabular.cells import MAY_BE_CUT, first_lines, lines_of
 
 VERSION = 1
+IN_HEAD = (b",Watts,",)
 
 _READING = re.compile(r"Time,(\d\d-\d\d-\d{4} \d\d:\d\d:\d\d\.\d{1,6}),Watts,(-?\d{1,9}(?:\.\d{1,9})?),Volts,.*")
 _TIME = "%m-%d-%Y %H:%M:%S.%f"

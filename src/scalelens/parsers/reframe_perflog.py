@@ -24,6 +24,7 @@ from scalelens.parsing.values import integer, number
 from scalelens.tabular.cells import lines_of
 
 VERSION = 1
+IN_HEAD = (b"|reframe ", b"_ref")
 
 _RECORD = re.compile(
     r"\d{4}-\d\d-\d\dT[\d:]{8}[^|]{0,9}\|reframe [^|]{1,60}\|(?P<info>[^|]{1,999})\|jobid=(?P<jobid>[^|]{0,60})\|"

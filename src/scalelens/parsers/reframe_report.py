@@ -29,6 +29,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount, json_count, json_number
 
 VERSION = 1
+IN_HEAD = (b'"session_info"',)
 
 _PASSED = ("pass", "success", "xpass")
 _FAILED = ("fail", "failure")

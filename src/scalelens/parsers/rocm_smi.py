@@ -28,6 +28,7 @@ from scalelens.tabular.cells import cells_of, first_lines, lines_of
 from scalelens.units import factors
 
 VERSION = 4
+IN_HEAD = (b"Graphics Package Power (",)
 
 _POWER = re.compile(r"(?:Average|Current Socket) Graphics Package Power \((m?W)\)")
 _OBJECT = re.compile(r'\s*\{"card\d+": \{.*Graphics Package Power \(m?W\)"')

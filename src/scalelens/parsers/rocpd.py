@@ -30,6 +30,7 @@ from scalelens.parsing.sqlite_file import MAGIC, Database, sqlite_database
 from scalelens.parsing.values import integer, json_integer, rank_in_name
 
 VERSION = 2
+IN_HEAD = (b"rocpd_metadata",)
 
 _SIZES = ("workgroup_size_x", "workgroup_size_y", "workgroup_size_z", "grid_size_x", "grid_size_y", "grid_size_z")
 _NEEDED = {

@@ -33,6 +33,7 @@ from scalelens.parsing.trace_events import raw_texts
 from scalelens.parsing.values import rank_in_name
 
 VERSION = 1
+IN_HEAD = (b'"rocprofiler-sdk-tool"',)
 
 _RECORDS = re.compile(rb'"buffer_records"\s*:\s*\{')
 _RECORD = re.compile(rb'\{\s*"size"\s*:\s*\d+\s*,\s*"kind"\s*:')

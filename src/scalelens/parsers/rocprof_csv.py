@@ -25,6 +25,7 @@ from scalelens.parsing.values import amount, integer, rank_in_name
 from scalelens.tabular.cells import cells_of, first_cells, lines_of
 
 VERSION = 1
+IN_HEAD = (b"Start_Timestamp", b"TotalDurationNs")
 
 _SPAN = {"Start_Timestamp", "End_Timestamp"}
 _OF_CALLS = {"Domain", "Function", "Process_Id", "Thread_Id", *_SPAN}

@@ -23,6 +23,7 @@ from scalelens.parsing.values import integer, rank_in_name
 from scalelens.tabular.cells import cells_of, first_cells, lines_of
 
 VERSION = 1
+IN_HEAD = (b"KernelName",)
 
 _NEEDED = {"Index", "KernelName", "gpu-id", "queue-id"}
 _SPAN = {"BeginNs", "EndNs"}

@@ -35,6 +35,7 @@ from scalelens.parsing.trace_events import EventColumns, Events, text_of
 from scalelens.parsing.values import integer, rank_in_name
 
 VERSION = 1
+IN_HEAD = (b'{"args":{"name":"',)
 
 # The list begins with an empty object and the names of processes; parsers/kineto.py leaves such a file alone.
 _HEAD = re.compile(

@@ -25,6 +25,7 @@ from scalelens.parsing.sensors import LONGEST_NAME, SCALES, Samples, Sensor, sta
 from scalelens.parsing.source import Source
 
 VERSION = 1
+IN_HEAD = (b'"consumption"',)
 
 _REPORT = re.compile(rb'\s*(?:\[\s*)?\{\s*"host"\s*:\s*\{\s*"(?:consumption|timestamp)"\s*:\s*\d')
 _MOST_BYTES = 256 << 20

@@ -23,6 +23,7 @@ from scalelens.parsing.values import number
 from scalelens.tabular.cells import csv_header, csv_records, jsonl_header, jsonl_records
 
 VERSION = 1
+IN_HEAD = (b"time/total_timesteps",)
 
 
 def recognise(head: bytes, name: str) -> bool:

@@ -27,6 +27,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 
 VERSION = 1
+IN_HEAD = (b"optype",)
 
 _TYPES = pa.schema(
     [(name, pa.int32()) for name in ("dp_rank", "stage", "rank", "mb_id")]

@@ -22,6 +22,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import integer
 
 VERSION = 1
+IN_HEAD = (b"planned_run",)
 _TEXTS, _COUNTS = ("precision", "dataset", "command"), ("nodes", "repeat")
 _LARGEST = 2**31 - 1
 

@@ -30,6 +30,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 
 VERSION = 3
+IN_HEAD = (b'"number_of_nodes"',)
 
 _FACTS = {"system_name": "system", "number_of_nodes": "nodes", "framework": "framework_release"}
 _ACCELERATORS = {"accelerators_per_node": "devices_per_node", "accelerator_model_name": "device_model"}

@@ -22,6 +22,7 @@ from scalelens.parsing.values import number
 from scalelens.tabular.cells import first_cells, rows_of
 
 VERSION = 1
+IN_HEAD = (b"train_samples_per_sec", b"infer_samples_per_sec", b"top1_err")
 
 _TABLES = (
     {"model", "train_samples_per_sec", "train_step_time"}, {"model", "infer_samples_per_sec", "infer_step_time"},

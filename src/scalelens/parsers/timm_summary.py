@@ -18,6 +18,7 @@ from scalelens.parsing.source import Source
 from scalelens.tabular.cells import MAY_BE_CUT, rows_of
 
 VERSION = 2
+IN_HEAD = (b"epoch,train_loss,eval_",)
 
 _START = b"epoch,train_loss,eval_"
 _LONGEST_NAME = 100  # letters of a column's name

@@ -36,6 +36,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import json_count, rank_in_name
 
 VERSION = 1
+IN_HEAD = (b"total_size", b"device_traces")
 
 _PICKLE = re.compile(rb"\x80[\x02-\x05](?:\x95.{8})?[}\]]", re.DOTALL)
 _JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*[\[{]")

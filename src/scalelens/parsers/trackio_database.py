@@ -35,6 +35,7 @@ from scalelens.tabular.history.values import OWN
 from scalelens.tabular.history.writing import write_history
 
 VERSION = 1
+IN_HEAD = (b"SQLite format 3",)
 
 _TABLE = re.compile(rb"TABLE (?:IF NOT EXISTS )?\"?metrics\"? ?\([^)]*\bmetrics\b")
 _NEEDED = {"id", "timestamp", "run_name", "step", "metrics"}

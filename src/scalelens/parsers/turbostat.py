@@ -31,17 +31,15 @@ _SENSORS = {
     "RAM": Sensor(None, "memory", "memory"),
     "Sys": Sensor(None, "platform", "platform"),
 }
+IN_HEAD = tuple(f"{name}{unit}".encode() for name in _SENSORS for unit in ("Watt", "_J"))
 _VALUE = re.compile(rf"({'|'.join(_SENSORS)})(Watt|_J)")
-_ENDS_IN_J = re.compile(rb"_J(?!\w)")
 _OF_TURBOSTAT = {"Avg_MHz", "Busy%", "%Busy", "Bzy_MHz", "TSC_MHz", "Time_Of_Day_Seconds", "PkgTmp", "CorWatt", "Cor_J"}
 _OF_ONE = ("Package", "Pkg", "pk", "Die", "Node", "Core", "cor", "CPU", "Module")  # columns that number a processor
 _ELAPSED = re.compile(r"(\d{1,9}\.\d{6}) sec\s*\Z")
 
 
 def recognise(head: bytes, name: str) -> bool:
-    has_value = b"Watt" in head or (b"_J" in head and _ENDS_IN_J.search(head))  # few texts do
-    lines = (line for line in head_lines(head) if "Watt" in line or "_J" in line) if has_value else ()
-    return any(_is_header(line.split()) for line in lines)
+    return any(_is_header(line.split()) for line in head_lines(head) if "Watt" in line or "_J" in line)
 
 
 def _is_header(cells: list[str]) -> bool:

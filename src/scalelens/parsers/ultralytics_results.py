@@ -21,6 +21,7 @@ from scalelens.parsing.source import Source
 from scalelens.tabular.cells import csv_header, csv_records
 
 VERSION = 3
+IN_HEAD = (b"metrics/",)
 
 _PARTS = ("train/", "metrics/", "val/")
 

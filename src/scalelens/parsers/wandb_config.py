@@ -20,6 +20,7 @@ from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 
 VERSION = 1
+IN_HEAD = (b"wandb_version:", b"_wandb:")
 
 _OWN = re.compile(rb"^(?:wandb_version:|_wandb:\s*$)", re.MULTILINE)
 _NESTED = re.compile(rb"^ {2,8}value:", re.MULTILINE)

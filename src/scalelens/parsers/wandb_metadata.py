@@ -20,6 +20,7 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import json_count
 
 VERSION = 1
+IN_HEAD = (b'"startedAt"',)
 
 _KEYS = tuple(re.compile(rb'"%s"\s*:\s*"' % key) for key in (b"os", b"python", b"startedAt", b"host", b"executable"))
 _TEXTS = {"gpu": "device_model", "cudaVersion": "cuda_version", "cuda": "cuda_version", "python": "python_version"}

@@ -22,6 +22,7 @@ from scalelens.parsing.values import YEARS_2000_TO_2100, json_number
 from scalelens.tabular.cells import nested_values
 
 VERSION = 1
+IN_HEAD = (b'"_runtime"',)
 
 _KEYS = tuple(re.compile(rb'"%s"\s*:' % key) for key in (b"_step", b"_runtime", b"_timestamp"))
 

@@ -21,6 +21,7 @@ from scalelens.parsing.values import number
 from scalelens.tabular.cells import cells_by_column, first_cells, time_stamp
 
 VERSION = 1
+IN_HEAD = (b"_timestamp",)
 
 _OF_SYSTEM = "system."
 _TIME = "_timestamp"

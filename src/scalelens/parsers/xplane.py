@@ -31,6 +31,7 @@ from scalelens.parsing.values import rank_in_name
 from scalelens.parsing.xla_lines import place_of
 
 VERSION = 1
+IN_HEAD = (b"/host:", b"/device:", b"Task Env")
 
 # The first plane of the file: its id, which proto3 leaves out where it is 0, and its name.  Bytes that were taken for
 # text, which has a mark of replacement in place of what is none, are no profile anymore.

@@ -37,6 +37,7 @@ from scalelens.parsing.values import integer, rank_in_name
 from scalelens.parsing.xla_lines import place_of
 
 VERSION = 3
+IN_HEAD = (b'"highres-ticks"',)
 
 
 class _Args(msgspec.Struct, gc=False):

@@ -24,6 +24,7 @@ from scalelens.parsing.values import amount
 from scalelens.tabular.cells import MAY_BE_CUT, head_lines, lines_of
 
 VERSION = 1
+IN_HEAD = (b"'GPU",)
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{6})?)")
 _GPU = re.compile(r"'GPU(\d{1,3})': (\d{1,9}(?:\.\d{1,20})?|None)")

@@ -24,6 +24,7 @@ from scalelens.parsing.values import amount
 from scalelens.tabular.cells import first_cells, rows_of
 
 VERSION = 2
+IN_HEAD = (b"window_name", b"power_limit", b"target_metric")
 
 _FIRST = ["start_time", "window_name", "elapsed_time"]
 _SUMMARY = ["dataset", "network", "batch_size", "optimizer"]

@@ -93,25 +93,27 @@ class Launch:
 
     def add(self, step: Any, ts: datetime | None, step_s: float | None) -> tuple[Any, bool]:
         """Takes a record.  Returns the largest earlier step, and whether there was a record of the same step."""
-        at = bisect.bisect_left(self.steps, step)
-        known = at < len(self.steps) and self.steps[at] == step
-        before = self.steps[at - 1] if at else None
+        steps, latest = self.steps, self.latest
+        at = bisect.bisect_left(steps, step)
+        known = at < len(steps) and steps[at] == step
+        before = steps[at - 1] if at else None
         if ts is not None:
             self.whole_seconds &= ts.microsecond == 0
-            if step > self.top and self.latest is not None and step_s is None:
-                step_s = max(_seconds(self.latest, ts), 0) / _distance(self.top, step)
-            self.latest = max(ts, self.latest or ts)
+            if step_s is None and latest is not None and step > steps[-1]:
+                step_s = max(_seconds(latest, ts), 0) / _distance(steps[-1], step)
+            if latest is None or ts > latest:
+                self.latest = ts
         if step_s:
             self.step_times.append(step_s)
         self.assign(step)
         if known:
             self.repeated = True
         else:
-            self.steps.insert(at, step)
+            steps.insert(at, step)
             self.distinct += 1
             self.shown[step] = ts
-            if len(self.steps) > KEPT:
-                self.shown.pop(self.steps.pop(0))
+            if len(steps) > KEPT:
+                self.shown.pop(steps.pop(0))
         return before, known
 
     def extend(
@@ -188,10 +190,10 @@ class Writers:
         launch, proven, headers = history.launch, True, self.headers_for(rank)
         if launch is None or headers != history.headers:
             begins = True
-        elif step > launch.top:
+        elif step > (top := launch.steps[-1]):
             begins = False
         elif rank is not None:
-            begins = step < launch.top or once
+            begins = step < top or once
         else:
             proven = launch.paused(ts)
             begins = proven or self._goes_back(history, launch, step, line, ts)

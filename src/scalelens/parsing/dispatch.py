@@ -32,13 +32,13 @@ from scalelens.parsing.launcher_prefixes import (
 from scalelens.parsing.record_forms import FEWEST_RECORDS, Block, Prefix, RecordForm, Records
 from scalelens.parsing.recurring_lines import RecurringLines
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.tagged_json import has_usual_head, objects_of, tagged_lines
+from scalelens.parsing.tagged_json import Hit, has_usual_head, objects_of, tagged_lines
 
 _LONGEST_LINE = 1 << 20  # a "line" longer than this is offered in pieces
 LEARNED_FROM = 1 << 16  # bytes read line by line, before forms are known
 _FIRST_PIECES, _FIRST_PIECE = 16, 1 << 14  # of a long text: from shorter ones a form is learned sooner
-_PIECES = 16  # of a shorter text: the first one in which a format takes lines shows how many may follow
-_SHORT_PIECE = 1 << 10  # bytes of such a text, from which forms are then learned
+_PIECES = 32  # of a shorter text: the first one in which a format takes lines shows how many may follow
+_SHORT_PIECE = 1 << 9  # bytes of such a text, from which forms are then learned
 MANY_RECORDS = 120  # reading fewer is faster line by line than by columns
 _MOST_POOR_BLOCKS = 3  # of a file: then its records are read line by line
 _LINE_BY_LINE = 4  # records read this way where the next cannot be read by columns; doubled while they cannot
@@ -158,8 +158,10 @@ class LineDispatcher:
         if b"\r" in text and text.count(b"\r") == text.count(b"\r\n"):  # one letter is found faster than two
             text = text.replace(b"\r\n", b"\n")
         text = text[self._read_until_learned(text) :]
+        if not text:
+            return
         reader = self._by_columns
-        if not text or not reader or not reader.form or self._poor_blocks == _MOST_POOR_BLOCKS or b"\r" in text:
+        if not reader or not reader.form or self._poor_blocks == _MOST_POOR_BLOCKS or b"\r" in text:
             self._read_whole_lines(text)
             return
         block = Block(text, self.lines + 1)
@@ -174,6 +176,11 @@ class LineDispatcher:
         rows, begin = self.rows, 0
         is_long = len(text) > 2 * LEARNED_FROM
         rows.many |= is_long
+        if not is_long and self._by_columns is None:
+            hits = self._find(text, overlapping=True)
+            if len(hits) < MANY_RECORDS:  # and so are the records
+                self._read_whole_lines(text, hits)
+                return len(text)
         size = min(LEARNED_FROM, _FIRST_PIECE) if is_long else max(len(text) // _PIECES, _SHORT_PIECE)
         while self._by_columns is None and len(text) - begin > 2 * size:
             if is_long and begin > _FIRST_PIECES * size:
@@ -185,8 +192,9 @@ class LineDispatcher:
                 rows.many = taken * (len(text) - end) >= MANY_RECORDS * (end - begin)
                 if not rows.many:
                     return end
-                if any(hasattr(known, "form") for known in self._readers.values()):
-                    size = _SHORT_PIECE
+            if not is_long and rows.many:
+                knows_forms = any(hasattr(known, "form") for known in self._readers.values())
+                size = _SHORT_PIECE if knows_forms else min(2 * size, LEARNED_FROM)
             begin = end
         return begin
 
@@ -245,9 +253,9 @@ class LineDispatcher:
             done += slowly
         return by_columns
 
-    def _read_whole_lines(self, text: bytes) -> None:
+    def _read_whole_lines(self, text: bytes, hits: Sequence[Hit] | None = None) -> None:
         """Delivers the lines that hold an anchor, and those that a format may have claimed."""
-        hits = self._find(text, overlapping=True)
+        hits = self._find(text, overlapping=True) if hits is None else hits
         if not hits and not self._claiming:
             self.recurring.look(text, [(0, len(text))], self.lines + 1)
             self.lines += text.count(b"\n")
@@ -282,7 +290,11 @@ class LineDispatcher:
             while position < count and hits[position][1] < end:
                 anchors.append(hits[position][0])
                 position += 1
-            self._deliver_line(raw, number, anchors)
+            self._took = False
+            if b"\r" in raw or MPI_TAG in raw:
+                self._deliver_pieces(raw, number, anchors)
+            else:
+                self._deliver(raw, number, anchors)
             if self._took:
                 if start > untaken:
                     gaps.append((untaken, start))
@@ -293,7 +305,7 @@ class LineDispatcher:
             self.recurring.look(text, gaps, first)
 
     def _read_tagged(
-        self, text: bytes, ends: list[int], hits: list[tuple[int, int, int]], position: int, index: int, first: int
+        self, text: bytes, ends: list[int], hits: Sequence[Hit], position: int, index: int, first: int
     ) -> list[tuple[int, int, int, bool]]:
         """Delivers lines of a tag and an object of JSON, from a hit on, where nothing else stands in them.
 
@@ -320,7 +332,8 @@ class LineDispatcher:
                     took = self._failed(error, line)
                 taken += took
             if not took:
-                self._deliver_line(text[start:end], number, [anchor])
+                self._took = False
+                self._deliver_pieces(text[start:end], number, [anchor])
                 took, rows.format = self._took, name
             delivered.append((of_line, start, end, took))
             if self._claiming:
@@ -328,14 +341,6 @@ class LineDispatcher:
         if taken:
             rows.taken[name] = rows.taken.get(name, 0) + taken
         return delivered
-
-    def _deliver_line(self, raw: bytes, number: int, anchors: list[int]) -> None:
-        """Delivers a line, which carriage returns and prefixes of mpirun may divide."""
-        self._took = False
-        if b"\r" in raw or MPI_TAG in raw:
-            self._deliver_pieces(raw, number, anchors)
-        else:
-            self._deliver(raw, number, anchors)
 
     def _deliver_pieces(self, raw: bytes, number: int, anchors: list[int]) -> None:
         """Delivers what carriage returns and prefixes of mpirun divide, each piece with the anchors that it holds."""

@@ -81,12 +81,14 @@ class Doubts:
             return False
         parts, longest_s = set(columns["part"]), max(filter(None, columns["step_s"]), default=0.0)
         averaged = max(filter(None, columns.get("averaged_steps", ())), default=1)
-        new = {(part, attempt or 0) for part in parts for attempt in set(columns.get("attempt", (0,)))}
-        if len(parts) > 1 or not new <= self._first_steps.keys():
+        attempts = set(columns.get("attempt", (0,)))
+        new = {(part, attempt or 0) for part in parts for attempt in attempts}
+        if len(new) > 1 and not (len(parts) == 1 and new <= self._first_steps.keys()):
             for row in rows:
                 self._note_time(row["part"], row.get("attempt"), row.get("step"), row.get("ts"), row.get("ts"))
         elif stamps := [*filter(None, columns["ts"])]:
-            self._note_time(rows[0]["part"], rows[0].get("attempt"), None, min(stamps), max(stamps))
+            first = next(row for row in rows if row.get("ts"))
+            self._note_time(first["part"], first.get("attempt"), first.get("step"), min(stamps), max(stamps))
         return any(longest_s * averaged > self._longest_s(part) for part in parts)
 
     def look_at_columns(self, rows: pa.Table, part: int) -> tuple[pa.Table, list[_Row]]:
@@ -170,8 +172,9 @@ class Doubts:
 
 
 def _has_doubtful(values: Sequence[Any]) -> bool:
-    """Whether one of the values is not above zero, or infinite."""
-    return any(value is not None and (value <= 0 or value == math.inf) for value in values)
+    """Whether one of the values is not above zero, or infinite; or the first is not a number, which hides others."""
+    numbers = [value for value in values if value is not None]
+    return bool(numbers) and (not min(numbers) > 0 or max(numbers) == math.inf)
 
 
 def _may_be_doubtful(name: str, least: float | None, greatest: float | None) -> bool:

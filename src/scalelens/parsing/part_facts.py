@@ -104,15 +104,18 @@ def _take_events(facts: PartFacts, rows: Sequence[_Row]) -> None:
 
 def _take_steps(facts: PartFacts, rows: Sequence[_Row]) -> None:
     by_rank: dict[str, list[int]] = {}
-    for row in rows:
-        by_rank.setdefault(str(row.get("rank")), []).append(row.get("step") or 0)
+    if len({row.get("rank") for row in rows}) == 1:
+        by_rank[str(rows[0].get("rank"))] = [row.get("step") or 0 for row in rows]
+    else:
+        for row in rows:
+            by_rank.setdefault(str(row.get("rank")), []).append(row.get("step") or 0)
     for rank, steps in by_rank.items():
         low, high = facts.steps.get(rank, (steps[0], steps[0]))
         facts.steps[rank] = (min(low, *steps), max(high, *steps))
     all_sum_up = all(row.get("value_kind") in _WHOLE_RUN and row.get("step") is None for row in rows)
     facts.summary = all_sum_up and facts.summary is not False
     facts.timed |= any(row.get("step_s") is not None for row in rows)
-    facts.attempts = max(facts.attempts, 1 + max(row.get("attempt") or 0 for row in rows))
+    facts.attempts = max(facts.attempts, 1 + max([row.get("attempt") or 0 for row in rows]))
 
 
 def _take_params(facts: PartFacts, rows: Sequence[_Row]) -> None:

@@ -329,7 +329,8 @@ def extend(
     last_steps: list[Any] = steps[-KEPT:].tolist()
     if epoch is not None:
         last_steps = [(epoch, step) for step in last_steps]
-    times = [] if ts is None else ts.slice(max(len(ts) - KEPT, 0)).to_pylist()
+    # numpy makes a datetime of microseconds in a tenth of the time that Arrow takes
+    times = [] if ts is None else ts.slice(max(len(ts) - KEPT, 0)).to_numpy(zero_copy_only=False).tolist()
     last = [] if step_s is None else step_s.slice(max(len(step_s) - KEPT, 0)).to_pylist()
     whole = ts is None or (_whole_seconds(ts.slice(0, FEWEST_RECORDS)) and _whole_seconds(ts))
     launch.extend(last_steps, times, last, whole, None if ts is None else pc.max(ts).as_py())

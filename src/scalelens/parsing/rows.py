@@ -19,7 +19,7 @@ import operator
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
@@ -51,11 +51,14 @@ _TRAINED = ("epoch", "train")  # phases in which steps were made, whether or not
 _COUNTS = {fact.name for fact in RUN_FACTS if pa.types.is_integer(fact.type)}
 
 
-class _LastStep(NamedTuple):
+class _LastStep:
     """The last record of training."""
 
-    line: int
-    step: int | None  # None where it names none
+    __slots__ = ("line", "step")
+
+    def __init__(self, line: int, step: int | None) -> None:
+        self.line = line
+        self.step = step  # None where it names none
 
 
 class Rows:
@@ -125,9 +128,9 @@ class Rows:
         if table == "steps":
             self._format_of_steps = self.format
             if row.get("phase") != _VALIDATION:
-                of_run = row.get("value_kind") == "run_mean"
-                self.reached(line or 0, self.step if of_run else row.get("step"))
-                if row.get("step_s") is not None and row.get("value_kind") in INTERVAL_KINDS:
+                kind = row.get("value_kind")
+                self.reached(line or 0, self.step if kind == "run_mean" else row.get("step"))
+                if kind in INTERVAL_KINDS and row.get("step_s") is not None:
                     self._timed.add((self.part, self.format))
         elif table == "phases" and row.get("phase") in _TRAINED:
             self.reached(line or 0, self.step)
@@ -187,9 +190,12 @@ class Rows:
     def reached(self, line: int, step: int | None) -> None:
         """The training is at a step.  Each row of `steps` says so; what keeps a row back says it when it is read."""
         last = self.last_steps.get(self.part)
-        if last is None or line >= last.line:
+        if last is None:
             self.last_steps[self.part] = _LastStep(line, step)
-            self.last_step_line = max(self.last_step_line, line)
+        elif line >= last.line:
+            last.line, last.step = line, step
+        if line > self.last_step_line:
+            self.last_step_line = line
 
     def timed_by(self, part: int) -> set[str | None]:
         """The formats that gave times of the steps of a part."""
@@ -288,7 +294,8 @@ class Rows:
         if self._job_over and self.writers.begins_launch(whose, rank, step):
             self.new_part()
         position = self.writers.position_of(whose, step, line, rank, ts, step_s, once)
-        self.attempt = max(self.attempt, position.attempt)
+        if position.attempt > self.attempt:
+            self.attempt = position.attempt
         return position
 
     def following(self, rank: int | None, place: str | None) -> tuple[int, Launch] | None:

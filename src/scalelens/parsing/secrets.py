@@ -16,15 +16,18 @@ _NAME = re.compile(r"(?:[A-Z0-9]{1,40}_){0,8}(?:API_?KEY|TOKEN|SECRET|PASSWORD|P
 _SIGN = r"['\"]?\s{0,4}[=:]\s{0,4}['\"]?"
 _ASSIGNMENT = re.compile(rf"(?<![A-Za-z0-9_])({_NAME.pattern})({_SIGN})([\w./+~-]{{8,}}={{0,2}})")
 _VALUE = re.compile(r"[\w./+=~-]{8,}")
+_SHORTEST = len("TOKEN=12345678")  # no other secret that is found has fewer letters
 
 
 def masked(text: str) -> str:
     """A text without secrets; the names of variables stay."""
+    if len(text) < _SHORTEST:
+        return text
     return _ASSIGNMENT.sub(rf"\1\2{_MASK}", _TOKEN.sub(_MASK, text))
 
 
 def masked_value(key: str, value: str) -> str:
     """The value of a setting, masked where its name says that it is secret."""
-    if _NAME.fullmatch(key.rpartition(".")[2]) and _VALUE.fullmatch(value):
+    if _VALUE.fullmatch(value) and _NAME.fullmatch(key.rpartition(".")[2]):
         return _MASK
     return masked(value)

@@ -34,6 +34,7 @@ _LONGEST_WRAPPED = 1 << 20  # bytes of a line of JSON with a printed line in it
 _RACY_NS = 2 * 10**9  # a file that was written so short a time ago may be written again without another time
 SPARE_S, SLOWEST_BYTES_PER_S = 60, 50_000  # processor time of a content; Megatron's records take 1/200 of it
 _GZIP, _ZSTD, _XZ, _BZIP2 = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\x00", b"BZh"
+_PACKED = (_GZIP, _ZSTD, _XZ, _BZIP2)
 _INFLATE_ERROR: Any = isal_zlib.error
 COMPRESSED = (".gz", ".zst", ".xz", ".bz2")
 
@@ -77,6 +78,8 @@ class Source:
         if self.is_held:
             self._stored.close()
             self._stored = io.BytesIO(block)
+            if not block.startswith(_PACKED):
+                self._head = block[:HEAD]
         return sha.hexdigest()
 
     @property

@@ -16,13 +16,13 @@ from scalelens.parsing.launcher_prefixes import ANSI_START, MPI_TAG, SRUN_CUT
 
 _MOST_LINES = 512  # that are decoded together
 _decoder = msgspec.json.Decoder(dict[str, Any])
-_Hit = tuple[int, int, int]  # an anchor, and where it begins and ends
+Hit = tuple[int, int, int]  # an anchor, and where it begins and ends
 _Object = dict[str, Any]
 _NOT_DECODED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)  # the second: a name that is not UTF-8
 
 
 def tagged_lines(
-    text: bytes, ends: list[int], hits: Sequence[_Hit], position: int, index: int
+    text: bytes, ends: list[int], hits: Sequence[Hit], position: int, index: int
 ) -> list[tuple[int, int, int, int]]:
     """The lines from a hit on that have the anchor of this hit and no other.
 
