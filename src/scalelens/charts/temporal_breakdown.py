@@ -58,7 +58,8 @@ def draw(
     _name_traces(traces)
     for number, row in enumerate(traces, 1):
         row["label"] = str(row["rank"] if ranked else number)
-    legend = [style.swatch(part, color) for part, (_, color) in PARTS.items()]
+    drawn = {part: color for part, (column, color) in PARTS.items() if any(row[column] for row in traces)}
+    legend = [style.swatch(*entry) for entry in drawn.items()]
     height = min(style.WIDE_HEIGHT if page.is_wide else style.HEIGHT, max(_LOWEST, _BAR * len(traces)))
     panel = style.Panel(_bars(traces, kind), height=height)
     return style.figure([[panel]], legend, _caption(traces, kind, parameters), page)
