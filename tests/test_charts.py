@@ -32,6 +32,7 @@ from scalelens.charts import (
     naming,
     run_labels,
     scaling,
+    stacked_bars,
     style,
     words,
 )
@@ -397,6 +398,21 @@ def test_nodes_stand_below_the_devices():
     assert "nodes" not in text_of(draw("throughput/nodes", one_node))
     of_the_job = rows_of("throughput/nodes").with_columns(nodes=pl.col("devices") - 1)
     assert "nodes" not in text_of(draw("throughput/nodes", of_the_job)), "it trained on some of its devices"
+
+
+def test_a_legend_of_parts_has_those_that_can_be_seen():
+    colors = {"compute": "#000", "exposed_memory": "#111", "idle": "#222"}
+    bars = [{"compute": 900, "exposed_memory": 99, "idle": 1}, {"compute": 700}]
+    assert [look.label for look in stacked_bars.legend(bars, colors)] == ["compute", "exposed memory"]
+
+
+def test_a_narrow_range_of_scores_has_short_labels():
+    rows = rows_of("accuracy/two_runs")
+    narrow = rows.with_columns(score=10.91 + 0.02 * pl.col("score") / rows["score"].max())
+    spec = render.specification(draw("accuracy/two_runs", narrow, parameters={"score_name": "loss"}), {})
+    axes_drawn = [mark["encoding"]["y"] for mark in marks(spec) if "score" in str(mark.get("encoding", {}).get("y"))]
+    assert axes_drawn and all(y["axis"]["values"] == [10.9, 11.0] for y in axes_drawn)
+    assert all(y["scale"]["domain"] == [10.9, 11.0] for y in axes_drawn)
 
 
 def test_a_heat_map_spans_its_colors():

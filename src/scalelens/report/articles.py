@@ -90,11 +90,12 @@ def _plotted(
     chosen: list[tuple[str, ModuleType, tuple[str, ...]]] = []
     for command in other_figures.shown_by(asking.session, "scaling"):
         verb, chart_name, *further = shlex.split(command)
-        spec = " ".join([chart_name, *(word for word in further if "=" in word and not word.startswith("runs="))])
+        settings = [word for word in further if "=" in word]
+        spec = " ".join([chart_name, *(setting for setting in settings if not setting.startswith("runs="))])
         owner = next(((name, module) for name, module in found if spec in _charts_of(module, rows[name])), None)
         if verb != "plot" or owner is None:
             break
-        chosen.append((owner[0], owner[1], (spec,)))
+        chosen.append((owner[0], owner[1], (shlex.join([chart_name, *settings]),)))
     return chosen
 
 
@@ -145,8 +146,8 @@ def _drawn(
     asking: Asking, chosen: str, module: ModuleType, rows: "pl.DataFrame", settings: Mapping[str, str]
 ) -> _Chart:
     """A chart of all runs; else, where it shows one run only, of the run that the finding is most about."""
-    name, *pairs = chosen.split()
-    parameters = dict(pair.split("=") for pair in pairs)
+    name, *pairs = shlex.split(chosen)
+    parameters = dict(pair.split("=", 1) for pair in pairs)
     of_all = chart(asking, name, parameters, settings)
     if of_all.svg or not hasattr(module, "run_to_draw") or rows.is_empty():
         return of_all._replace(command=_command(name, parameters))
