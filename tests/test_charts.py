@@ -32,6 +32,7 @@ from scalelens.charts import (
     naming,
     run_labels,
     scaling,
+    stacked_bars,
     style,
     words,
 )
@@ -395,6 +396,23 @@ def test_nodes_stand_below_the_devices():
     assert limits["vconcat"], "an axis of two lines is named by its first"
     one_node = rows_of("throughput/nodes").with_columns(nodes=pl.lit(1))
     assert "nodes" not in text_of(draw("throughput/nodes", one_node))
+    of_the_job = rows_of("throughput/nodes").with_columns(nodes=pl.col("devices") - 1)
+    assert "nodes" not in text_of(draw("throughput/nodes", of_the_job)), "it trained on some of its devices"
+
+
+def test_a_legend_of_parts_has_those_that_can_be_seen():
+    colors = {"compute": "#000", "exposed_memory": "#111", "idle": "#222"}
+    bars = [{"compute": 900, "exposed_memory": 99, "idle": 1}, {"compute": 700}]
+    assert [look.label for look in stacked_bars.legend(bars, colors)] == ["compute", "exposed memory"]
+
+
+def test_a_narrow_range_of_scores_has_short_labels():
+    rows = rows_of("accuracy/two_runs")
+    narrow = rows.with_columns(score=10.91 + 0.02 * pl.col("score") / rows["score"].max())
+    spec = render.specification(draw("accuracy/two_runs", narrow, parameters={"score_name": "loss"}), {})
+    axes_drawn = [mark["encoding"]["y"] for mark in marks(spec) if "score" in str(mark.get("encoding", {}).get("y"))]
+    assert axes_drawn and all(y["axis"]["values"] == [10.9, 11.0] for y in axes_drawn)
+    assert all(y["scale"]["domain"] == [10.9, 11.0] for y in axes_drawn)
 
 
 def test_a_heat_map_spans_its_colors():
@@ -889,13 +907,13 @@ def test_roofline_is_drawn_where_peaks_are_given():
 
 def test_power_over_time_shades_what_the_log_says_and_breaks_at_gaps():
     text = text_of("power_over_time/four_gpus")
-    for said in ("pynvml:3", "start-up", "steps", "evaluation", "checkpoint", "4 sensors, 3161 samples."):
+    for said in ("GPU 3", "start-up", "steps", "evaluation", "checkpoint", "4 sensors, 3161 samples."):
         assert said in text
     (shade,) = [mark for mark in marks(spec_of("power_over_time/four_gpus")) if mark["mark"]["type"] == "rect"]
     assert sum(row["phase"] == "steps" for row in shade["data"]["values"]) == 3
     (line,) = [mark for mark in marks(spec_of("power_over_time/four_gpus")) if mark["mark"]["type"] == "line"]
     assert {row["series"] for row in line["data"]["values"]} == {
-        "pynvml:0 0", "pynvml:1 0", "pynvml:2 0", "pynvml:3 0", "pynvml:3 1"
+        "GPU 0 0", "GPU 1 0", "GPU 2 0", "GPU 3 0", "GPU 3 1"
     }  # fmt: skip
     rows = rows_of("power_over_time/four_gpus")
     unjoined = rows.filter(pl.col("phase").is_null()).with_columns(has_clock=pl.lit(False))
@@ -1447,6 +1465,7 @@ def test_labels_that_are_too_wide_keep_what_tells_models_and_batches_apart():
         (["a run of a name", "b"], ["a r…ame", "b"]),
         (["of a name", "of a name", "b"], ["of a name", "of a name", "b"]),
         (["llama", "llama-7b-of-someone"], ["llama", "lla…one"]),
+        (["a_network_b", "c_network_d"], ["a_…b", "c_…d"]),
     ],
 )
 def test_names_too_long_for_a_legend_lose_what_they_share(names, shown):

@@ -227,8 +227,7 @@ FORMAT = {
 }
 FINDING = {
     "PLACE", "SQL", "GLANCE", "CHARTS", "ABOUT_TRACES", "IS_REMARK", "ONLY_WITH_ROWS", "NUMBER_PLACE", "sentences", "nothing", "number",
-    "run_to_draw", "charts",
-}  # fmt: skip
+    "run_to_draw", "charts", "QUERY", "question"}  # fmt: skip
 TOOL = {"EXAMPLE", "QUERY", "CHANGES", "LIMIT_S", "Arguments", "answer"}
 PROTOCOL = {
     "assistant.tools": TOOL,

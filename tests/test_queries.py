@@ -923,6 +923,16 @@ def test_efficiency_is_from_work_and_time_whatever_the_batch(warehouse: Warehous
     }
 
 
+def test_a_model_is_not_growing_where_a_size_has_that_of_a_smaller_one_as_well(warehouse: Warehouse) -> None:
+    for run, devices, billions, layers in (("a", 16, 1, 12), ("b", 64, 1, 24), ("c", 64, 2, 32)):
+        warehouse.run(
+            run, flat(2.0), devices=devices, global_batch_size=4, seq_length=1024, framework="megatron-lm",
+            model=f"gpt-{billions}b", parameters=1e9 * billions,
+        )  # fmt: skip
+        warehouse.insert("params", [{"run_id": run, "key": "num_layers", "value": str(layers), "origin": "log"}])
+    assert warehouse.ask("FROM scaling()") == []
+
+
 def test_models_that_grow_with_the_devices_are_mixed_and_repeats_at_one_size_no_series(warehouse: Warehouse) -> None:
     """bigscience's base runs on 16 to 256 GPUs, and their two perf runs on 64."""
     published = {  # devices: parameters, seconds per step

@@ -47,7 +47,7 @@ from scalelens.report.html import listed, page
 from scalelens.report.html_tables import table
 from scalelens.report.key_numbers import key_numbers
 from scalelens.report.subject import subject_of
-from scalelens.report.text.sentences import MOST, FindingSentence, few
+from scalelens.report.text.sentences import MOST, FindingSentence, few, few_within
 from scalelens.report.text.table_columns import TableColumn
 
 DEMO = Path(scalelens.__file__).parent / "demo" / "logs"
@@ -359,6 +359,41 @@ def test_texts_of_a_chart_in_a_page_fit_in_any_font(content: Content) -> None:
     assert rendering.fitted(re.fullmatch("<text([^>]*)>([^<]*)</text>", '<text font-size="7px">中</text>')) == (  # type: ignore[arg-type]
         '<text font-size="7px">中</text>'
     ), "the width of a letter that is not known is not guessed"
+
+
+def test_a_score_among_metrics_is_told_and_drawn_as_plot_draws_it(tmp_path: Path) -> None:
+    for size in (2, 4):
+        values = "".join(f"1581191487.6,{step},{10 * step + size}\n" for step in range(1, 6))
+        (tmp_path / f"run-gpux{size}-tag-Top1_val.csv").write_text(f"Wall time,Step,Value\n{values}")
+    scalelens.ingest(tmp_path, warehouse=tmp_path / "w")
+    made = content_of(tmp_path / "w")
+    shown = next(article for article in made.articles if article.name == made.headline)
+    assert shown.chart and shown.chart.command == "plot accuracy score_name=Top1_val -o accuracy.pdf"
+    assert [sentence.text.partition(": ")[2] for sentence in shown.sentences] == [
+        "Top1_val goes from 14 to 54.", "Top1_val goes from 12 to 52.",
+    ]  # fmt: skip
+    (of_scaling,) = (article for article in made.articles if article.name == "scaling")
+    assert of_scaling.nothing == "2 runs: no record times a step. Run by run: scalelens query not_compared."
+
+
+def test_an_accuracy_of_nought_is_no_course(tmp_path: Path) -> None:
+    rows = pl.DataFrame({"score_name": ["accuracy"], "run_id": ["a"], "phase": ["train"], "n_values": [3],
+                         "first_score": [0.0], "last_score": [0.0], "best_score": [0.0]})  # fmt: skip
+    assert quality.sentences(rows, NAMES) == []
+    assert quality.nothing(rows) == "No run has a course to tell: accuracies below 0.1 %, or single records."
+
+
+def test_energies_without_work_answer_how_much_energy_there_was() -> None:
+    rows = pl.DataFrame({"tokens_per_wh": [None, 3.0], "samples_per_wh": [None, None]})
+    assert energy.question(rows) == "How much work does a watt-hour give?"
+    assert energy.question(rows.head(1)) == "How much energy did the runs take?"
+
+
+def test_names_in_a_sentence_are_as_many_as_it_has_room_for() -> None:
+    assert few_within(["a", "b", "c", "d", "e", "f"]) == "a, b, c, d and 2 more"
+    long = [f"{'gpt3 ' * 10}job {k}" for k in range(3)]
+    assert few_within(long) == f"{long[0]} and 2 more"
+    assert few_within(long[:2]) == f"{long[0]} and 1 more"
 
 
 def test_a_growing_model_has_no_efficiency() -> None:

@@ -93,6 +93,23 @@ def test_equal_runs_have_their_job_then_a_folder_then_their_part_then_their_id(w
     }  # fmt: skip
 
 
+def test_a_job_stands_for_many_facts_that_do_not_tell_runs_apart(warehouse: Warehouse) -> None:
+    far, near = "the-system-with-a-long-name-far-away", "the-system-with-a-long-name-next-door"
+    for job, (system, devices) in enumerate([(far, 8), (far, 8), (near, 8), (near, 16)]):
+        warehouse.run(f"{job}", name="gpt", system=system, devices=devices, job_id=f"{job}", path="/s/x/log")
+    assert names(warehouse) == {
+        "0": "gpt job 0", "1": "gpt job 1", "2": f"gpt {near} 8 devices", "3": f"gpt {near} 16 devices",
+    }  # fmt: skip
+    assert meant(warehouse, f"gpt {far} 8 devices job 1") == ["1"], "the longer name still means its run"
+
+
+def test_files_that_only_their_last_ending_tells_apart_are_named_whole(warehouse: Warehouse) -> None:
+    for ending in ("log", "out"):
+        warehouse.run(ending, name="job952", path=f"/s/job952.{ending}")
+    assert names(warehouse) == {"log": "job952.log", "out": "job952.out"}
+    assert meant(warehouse, "job952.out") == ["out"]
+
+
 def test_every_name_is_of_one_run_and_means_it(warehouse: Warehouse) -> None:
     study(warehouse)
     warehouse.run(

@@ -5,7 +5,7 @@ from types import ModuleType
 import polars as pl
 
 from little_warehouse import Warehouse, little_warehouse
-from scalelens.report.findings import critical_path, experts, inference, memory, trace_energy
+from scalelens.report.findings import arrivals, critical_path, experts, inference, memory, trace_energy
 from scalelens.report.text.sentences import FindingSentence
 from test_queries import ADDED
 
@@ -67,6 +67,17 @@ def test_the_energy_of_a_trace_adds_up() -> None:
     assert trace_energy.nothing(pl.DataFrame({"note": ["the clock of the readings is not known"]})) == (
         "Power and traces cannot be joined: the clock of the readings is not known."
     )
+
+
+def test_the_rank_that_causes_most_waiting_is_named() -> None:
+    rows = pl.DataFrame({"run_id": ["T", "T"], "rank": [5, 0], "calls": [18, 18], "last": [4, 2], "blame_ns": [59, 41],
+                         "share": [0.59, 0.41], "ranks": [2, 2], "note": ["clock offsets are not known", None]})  # fmt: skip
+    (sentence,) = arrivals.sentences(rows, {"T": "job T"})
+    assert sentence.text == (
+        "job T: rank 5 arrives last at 4 of 18 collectives and causes 59 % of the waiting for late ranks."
+    )
+    assert sentence.doubt == "2 ranks were traced, without devices. Clock offsets are not known."
+    assert arrivals.run_to_draw(rows) == "T"
 
 
 def test_the_longest_part_of_the_critical_path_is_named() -> None:

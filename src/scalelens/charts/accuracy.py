@@ -13,6 +13,7 @@ Encodings:
 Source: figures of accuracy against epoch and time in the results of MLPerf Training and of DAWNBench
 """
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,6 +33,7 @@ FACETS = True
 FACTS = ("name", "model")
 
 _FEW = 4  # records of a training, of which a line alone would be a stroke that nobody sees
+_MOST_LETTERS = 5  # of a label left of a panel
 _SLOTS = 400  # of each panel; the lowest and the highest record of a slot are drawn
 PALE_POINTS = 12_000  # of all gray lines of a panel together; thousands of them hide each other
 LEAST_SLOTS = 10
@@ -169,11 +171,17 @@ def _scores(scores: pl.Series, title: str) -> Any:
         return axes.from_zero_or_logarithmic("score", title, (low, high))
     room = (high - low) * 0.04 or 1
     lowest = max(low - room, -0.04 * room) if low >= 0 and high == low else low - room  # one value of 0 or more
+    usual = (high + 2 * room - low) / 5  # a step of about five ticks
+    letters = len(f"{high:.{max(0, -math.floor(math.log10(usual)))}f}")
+    ends, values = [lowest, high + room], None
+    if letters > _MOST_LETTERS:
+        ends, values = axes.around(*ends)
+    ticks: dict[str, Any] = {"values": values, "tickCount": len(values)} if values else {"tickCount": 5}
     return alt.Y(
         "score:Q",
         title=title,
-        scale=alt.Scale(domain=[lowest, high + room], nice=False),
-        axis=alt.Axis(tickCount=5, **axes.even_labels(max(abs(low), abs(high)))),
+        scale=alt.Scale(domain=ends, nice=False),
+        axis=alt.Axis(**ticks, **axes.even_labels(max(abs(low), abs(high)))),
     )
 
 

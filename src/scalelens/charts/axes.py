@@ -43,6 +43,8 @@ def _nodes(rows: Sequence[Mapping[str, Any]]) -> dict[int, str]:
     counts = {count for several in nodes.values() for count in several}
     if len(nodes) < 2 or counts == {1} or all(several == {devices} for devices, several in nodes.items()):
         return {}
+    if any(devices % count for devices, several in nodes.items() for count in several):
+        return {}  # the nodes of a job that trained on some of their devices
     return {devices: ", ".join(map(str, sorted(several))) for devices, several in sorted(nodes.items())}
 
 

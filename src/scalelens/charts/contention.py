@@ -43,7 +43,7 @@ def draw(
     limits.check_one_run(computing, "contention")
     of_ranks = _ranks(computing)
     limits.check_count(len(of_ranks), _MOST_RANKS, "ranks", "see the numbers: scalelens query contention per=class")
-    legend = [style.swatch(part, color) for part, color in _PARTS.items()]
+    legend = stacked_bars.legend([dict(zip(_PARTS, row["parts"], strict=True)) for row in of_ranks], _PARTS)
     panel = stacked_bars.panel(_bars(of_ranks), len(of_ranks), page)
     return style.figure([[panel]], legend, _caption(computing, of_ranks), page)
 

@@ -58,7 +58,7 @@ def draw(
         for step in steps
     }
     stacked = stacked_bars.stacked(bars, colors, x=f"critical path [{unit}]", row="step")
-    legend = [style.swatch(*entry) for entry in colors.items()]
+    legend = stacked_bars.legend(bars.values(), colors)
     return style.figure([[stacked_bars.panel(stacked, len(bars), page)]], legend, _caption(known, len(steps)), page)
 
 

@@ -60,7 +60,7 @@ def draw(
         for file, label in labels.items()
     }
     stacked = stacked_bars.stacked(bars, colors, x="energy of the device [J]", value="energy")
-    legend = [style.swatch(part.replace("_", " "), color) for part, color in colors.items()]
+    legend = stacked_bars.legend(bars.values(), colors)
     return style.figure([[stacked_bars.panel(stacked, len(bars), page)]], legend, _caption(known, parts), page)
 
 

@@ -110,7 +110,7 @@ def _panel(points: Sequence[Row]) -> Any:
     ticks = [tick for tick in axes.ticks_of_decades(lowest, highest) if lowest <= tick <= highest]
     axis = alt.Axis(values=ticks, grid=False, labelOverlap="greedy", labelSeparation=3, **axes.labels(highest))
     scale = alt.Scale(type="log", domain=domain, nice=False)
-    x = alt.X("failures_per_1000_node_h:Q", title="failures in 1,000 node-hours", scale=scale, axis=axis)
+    x = alt.X("failures_per_1000_node_h:Q", title="failures in 1,000 node-hours, log.", scale=scale, axis=axis)
     counts = " : ".join(f"datum.value == {point['place']} ? '{point['failures']}'" for point in points) + " : ''"
     labels = alt.Axis(labelExpr=counts, ticks=False, domain=False, grid=False)
     y = alt.Y("place:O", title="failures" if len(points) > 3 else None, axis=labels)

@@ -13,6 +13,8 @@ Encodings:
 Source: power traces as in A. Herten et al., CARAML (SC'24 workshops), figure of a run's power, with the log's phases
 """
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -38,6 +40,7 @@ _MOST_PHASES = 1000  # more phases share columns of half a point
 _TIME_UNITS = ((7200, "h"), (600, "min"), (0, "s"))  # each with the shortest span in seconds
 _KILOWATTS_FROM = 5000  # watts
 _NAMELESS = "power"  # a sensor without a node, a device and a scope
+_NUMBERED = re.compile(r"(?:[a-z]+:)?(\d+)", re.IGNORECASE)  # a device by its number, as jpwr names it: pynvml:0
 
 
 def draw(
@@ -145,15 +148,18 @@ def _sensor(point: Row) -> tuple[Any, Any, Any]:
 
 
 def _names(points: Sequence[Row]) -> dict[tuple[Any, Any, Any], str]:
-    """Names of sensors: the device, the node if there are several, the scope if needed, and before a bare number."""
+    """Names of sensors: the device, the node if there are several, the scope if needed, and before a number."""
     sensors = list(dict.fromkeys(map(_sensor, points)))
     nodes = {node for node, _, _ in sensors}
     devices = [(node, device) for node, device, _ in sensors]
+    numbers = {sensor: found[1] for sensor in sensors if (found := _NUMBERED.fullmatch(f"{sensor[1]}"))}
+    numbered = Counter((node, numbers[node, device, scope], scope) for node, device, scope in numbers)
     names = {}
     for node, device, scope in sensors:
         parts = [node] if len(nodes) > 1 else []
-        if f"{device}".isdigit():
-            parts += [words.unit([{"device_unit": scope}]), device]  # `GPU 0`
+        number = numbers.get((node, device, scope))
+        if number and numbered[node, number, scope] == 1:
+            parts += [words.unit([{"device_unit": scope}]), number]  # `GPU 0`
         else:
             parts += [device, scope] if devices.count((node, device)) > 1 else [device]
         names[node, device, scope] = " ".join(filter(None, parts)) or _NAMELESS

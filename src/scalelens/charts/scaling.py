@@ -150,14 +150,16 @@ def _throughput(rows: Sequence[Row], growing: Sequence[Row], looks: Sequence[sty
 
     They have no efficiency, because each size does different work.
     """
-    sizes = {row["run_id"]: _parameters(row.get("parameters")) for row in growing if row["is_fastest"]}
+    sizes = {row["run_id"]: _size(row, growing) for row in growing if row["is_fastest"]}
     highest = max(row["tflops_per_device"] for row in growing)
     y = axes.from_zero("tflops_per_device", f"TFLOP/s per {words.unit(growing)}", highest)
     overhang = max(map(words.text_width, sizes.values())) + 4
     text = [row | {"size": sizes[row["run_id"]]} for row in rows if row["is_fastest"]]
     size = alt.Chart(efficiency_panels.values_of(text, "tflops_per_device", "size"))
     size = size.mark_text(align="left", baseline="bottom", dx=3, dy=-2, color=style.GRAY)
-    series = efficiency_panels.series_layers(rows, looks, axes.of_devices(growing, overhang), y, "tflops_per_device")
+    unmarked = [row | {"mark": ""} for row in rows]  # the marks stand beside the sizes
+    x = axes.of_devices(growing, overhang)
+    series = efficiency_panels.series_layers(unmarked, looks, x, y, "tflops_per_device")
     return alt.layer(*series, size.encode(x="devices:Q", y=y, text="size:N"))
 
 
@@ -218,6 +220,13 @@ def _batch(rows: Sequence[Row]) -> str:
     sizes = [number for batch in batches for number in re.findall(r"[\d.]+", batch)]
     many = ", ".join(sizes) if len(sizes) <= 3 else f"{sizes[0]} to {sizes[-1]}"
     return re.sub(r"[\d.]+", many, batches[0], count=1)
+
+
+def _size(point: Row, points: Sequence[Row]) -> str:
+    """The parameters of a point's model, and the marks of all points of its series on as many devices: `18 B †`."""
+    alike = [row for row in points if (row["series"], row["devices"]) == (point["series"], point["devices"])]
+    marks = "".join(dict.fromkeys(row["mark"] for row in alike))
+    return " ".join(filter(None, (_parameters(point.get("parameters")), marks)))
 
 
 def _parameters(count: float | None) -> str:

@@ -1,6 +1,6 @@
 """Bars of parts that add up, one below the other: a bar for each rank or step, for the charts of traces."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import altair as alt
@@ -9,6 +9,7 @@ from scalelens.charts import axes, style
 from scalelens.charts.layout import Page
 from scalelens.units import ratio
 
+_SEEN = 1 / 500  # of the longest bar: a thinner part is a hairline, whose color nobody sees
 _BAR, _LOWEST = 22, 34  # points: height of a bar, and of a panel, whose title needs room
 _NS = {name: ratio(name, "ns") for name in ("s", "ms", "µs")}
 
@@ -22,6 +23,14 @@ def panel(bars: Any, count: int, page: Page) -> style.Panel:
     """A panel as high as so many bars need."""
     highest = style.WIDE_HEIGHT if page.is_wide else style.HEIGHT
     return style.Panel(bars, height=min(highest, max(_LOWEST, _BAR * count)))
+
+
+def legend(bars: Iterable[Mapping[str, float]], colors: Mapping[str, str]) -> list[style.Look]:
+    """The looks of the parts that can be seen in a bar, in the order of `colors`."""
+    known = list(bars)
+    least = _SEEN * max(sum(parts.values()) for parts in known)
+    seen = {name for parts in known for name, size in parts.items() if size >= least}
+    return [style.swatch(name.replace("_", " "), color) for name, color in colors.items() if name in seen]
 
 
 def stacked(

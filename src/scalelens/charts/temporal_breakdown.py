@@ -18,7 +18,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import limits, style, words
+from scalelens.charts import limits, stacked_bars, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -58,7 +58,8 @@ def draw(
     _name_traces(traces)
     for number, row in enumerate(traces, 1):
         row["label"] = str(row["rank"] if ranked else number)
-    legend = [style.swatch(part, color) for part, (_, color) in PARTS.items()]
+    shares = [{part: row[column] / row["span_ns"] for part, (column, _) in PARTS.items()} for row in traces]
+    legend = stacked_bars.legend(shares, {part: color for part, (_, color) in PARTS.items()})
     height = min(style.WIDE_HEIGHT if page.is_wide else style.HEIGHT, max(_LOWEST, _BAR * len(traces)))
     panel = style.Panel(_bars(traces, kind), height=height)
     return style.figure([[panel]], legend, _caption(traces, kind, parameters), page)

@@ -63,12 +63,33 @@ def _shared(parts: Sequence[Sequence[str]]) -> str:
 
 
 def fitting(names: Sequence[str], width: float) -> list[str]:
-    """Names of at most `width` points.  Too long ones lose what all share at their ends, then their middle."""
+    """Names of at most `width` points.
+
+    Too long ones lose what all share: first at their ends, then within them; then each loses its middle.
+    """
     if all(text_width(name) <= width for name in names):
         return list(names)
     rests, begin, end = without_shared_ends(names) if len(set(names)) > 1 else (names, "", "")
     marked = [f"{'…' if begin else ''}{rest}{'…' if end else ''}" for rest in rests]
+    if any(text_width(name) > width for name in marked):
+        marked = _without_shared_parts(marked)
     return [shorten(name, width) for name in marked]
+
+
+def _without_shared_parts(names: Sequence[str]) -> list[str]:
+    """The names with an ellipsis for the parts that all have, where they still differ.
+
+    `Feb08_hal11_resnet50_gpux8_O2` and `Feb09_hal13_resnet50_gpux16_O2` are `Feb08_hal11_…gpux8_…` and
+    `Feb09_hal13_…gpux16_…`.
+    """
+    parts = [[part for part in _PART.findall(name) if part] for name in names]
+    shared = set.intersection(*({part.rstrip(" _/-") for part in of_one} for of_one in parts)) - {""}
+    brief = []
+    for of_one in parts:
+        kept = ["…" if part.rstrip(" _/-") in shared else part for part in of_one]
+        brief.append(re.sub("…+", "…", "".join(kept)))
+    is_telling = len(set(brief)) == len(set(names)) and "…" not in brief
+    return brief if is_telling else list(names)
 
 
 def cut(text: str, width: float) -> str:

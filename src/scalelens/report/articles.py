@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scalelens.database.texts import sql_text
 from scalelens.errors import UserError
+from scalelens.question.empty import reasons
+from scalelens.question.question import Question
+from scalelens.question.session import Session
 from scalelens.report import other_figures, rendering
 from scalelens.report.asking import Asking, ReportTable
 from scalelens.report.findings.step_times import PLACE as PLACE_OF_STEPS
@@ -70,7 +73,7 @@ def headline_of(asking: Asking, modules: Modules, rows: Mapping[str, "pl.DataFra
     of_their_own = [(name, module, _charts_of(module, rows[name])[:1]) for name, module in found]
     others = [(name, module, _charts_of(module, rows[name])[1:]) for name, module in found]
     before = [entry for entry in of_their_own if entry[1].PLACE < PLACE_OF_STEPS]
-    plotted = _plotted(asking, found) if len(before) < len(of_their_own) else []
+    plotted = _plotted(asking, found, rows) if len(before) < len(of_their_own) else []
     for name, module, charts in (*before, *plotted, *of_their_own[len(before) :], *others):
         narrow = _first_chart(asking, module, charts, rows[name], _HEADLINE[1])
         if narrow.svg:
@@ -80,16 +83,19 @@ def headline_of(asking: Asking, modules: Modules, rows: Mapping[str, "pl.DataFra
     return "", None
 
 
-def _plotted(asking: Asking, found: Modules) -> list[tuple[str, ModuleType, tuple[str, ...]]]:
+def _plotted(
+    asking: Asking, found: Modules, rows: Mapping[str, "pl.DataFrame"]
+) -> list[tuple[str, ModuleType, tuple[str, ...]]]:
     """The charts that `plot` would try, each with the first finding that has it, where any has the first of them."""
     chosen: list[tuple[str, ModuleType, tuple[str, ...]]] = []
     for command in other_figures.shown_by(asking.session, "scaling"):
         verb, chart_name, *further = shlex.split(command)
-        spec = " ".join([chart_name, *(word for word in further if "=" in word)])
-        owner = next(((name, module) for name, module in found if spec in module.CHARTS), None)
+        settings = [word for word in further if "=" in word]
+        spec = " ".join([chart_name, *(setting for setting in settings if not setting.startswith("runs="))])
+        owner = next(((name, module) for name, module in found if spec in _charts_of(module, rows[name])), None)
         if verb != "plot" or owner is None:
             break
-        chosen.append((owner[0], owner[1], (spec,)))
+        chosen.append((owner[0], owner[1], (shlex.join([chart_name, *settings]),)))
     return chosen
 
 
@@ -109,15 +115,27 @@ def article(asking: Asking, name: str, module: ModuleType, rows: "pl.DataFrame",
     )
     return Article(
         name,
-        (module.__doc__ or "").strip(),
+        module.question(rows) if hasattr(module, "question") else (module.__doc__ or "").strip(),
         sentences,
-        "" if sentences else module.nothing(rows),
+        "" if sentences else _why_nothing(asking, module, rows),
         shown,
         asking.table(module.SQL, module.GLANCE, rows),
         hashlib.sha256("\n".join(inputs).encode()).hexdigest(),
         len(inputs),
         getattr(module, "IS_REMARK", False),
     )
+
+
+def _why_nothing(asking: Asking, module: ModuleType, rows: "pl.DataFrame") -> str:
+    """Why a finding has no sentences: the reason that its query gives, where it names one."""
+    if rows.height or not hasattr(module, "QUERY"):
+        return str(module.nothing(rows))
+    asked = Question(module.QUERY)
+    with Session(asking.session.root, asking.session.folders, asked.statement, asking.session.unsafe) as session:
+        first, *others = reasons(session, asked)
+    why = f"{first.what[:1].upper()}{first.what[1:]}{f'; {others[0].what}' if others else ''}"
+    run_by_run = asking.session.queries[module.QUERY].when_empty
+    return f"{why}.{f' Run by run: scalelens query {run_by_run}.' if run_by_run else ''}"
 
 
 def _charts_of(module: ModuleType, rows: "pl.DataFrame") -> tuple[str, ...]:
@@ -128,8 +146,8 @@ def _drawn(
     asking: Asking, chosen: str, module: ModuleType, rows: "pl.DataFrame", settings: Mapping[str, str]
 ) -> _Chart:
     """A chart of all runs; else, where it shows one run only, of the run that the finding is most about."""
-    name, *pairs = chosen.split()
-    parameters = dict(pair.split("=") for pair in pairs)
+    name, *pairs = shlex.split(chosen)
+    parameters = dict(pair.split("=", 1) for pair in pairs)
     of_all = chart(asking, name, parameters, settings)
     if of_all.svg or not hasattr(module, "run_to_draw") or rows.is_empty():
         return of_all._replace(command=_command(name, parameters))

@@ -8,10 +8,9 @@ from scalelens.charts.temporal_breakdown import MOST_RANKS
 from scalelens.question.question import Question, call
 from scalelens.question.run_names import RUN_NAMES, in_command
 from scalelens.question.session import Session, ask
+from scalelens.report.findings.quality import LEAST_ACCURACY, SCORE_OF_METRICS
 from scalelens.report.findings.step_times import FEWEST_TIMES
 
-# How names of accuracies and losses begin, or go on after a sign: Top1_val, train/loss.
-_SCORE = r"(?i)^([\w/. -]*[^a-z])?(acc|top.?1|prec.?1|map|bleu|dice|iou|loss)[\w/. -]*$"
 _FEWEST_RECORDS = 3  # of a run, as two of them may be warm-up
 _FEWEST_BATCHES = 3  # of a curve over the batch
 _MANY_FAILURES = 0.5  # of all runs; where fewer failed, people first ask what the others did
@@ -40,6 +39,13 @@ _TRAINED_ON_SEVERAL_SIZES = (
     "SELECT '' FROM phases JOIN runs USING (run_id) WHERE phase = 'run' AND span_s > 0 AND devices > 0 "
     "HAVING count(DISTINCT devices) > 1"
 )
+_N_TIMED = f"(SELECT count(DISTINCT run_id) FROM ({_TIMED}))"
+# Rates of a device that more logs print than times of steps, where none says on how many devices.
+_RATES_OF_RANKS = (
+    "SELECT '' FROM rates_logged() WHERE rate_scope = 'rank' AND coalesce(tokens_per_s, samples_per_s) > 0 "
+    f"HAVING count(DISTINCT run_id) BETWEEN greatest(2, {_N_TIMED} + 1) AND {MOST_RUNS} "
+    "AND NOT EXISTS (SELECT 1 FROM runs WHERE devices > 0)"
+)
 _FEW_TIMES = f"(SELECT coalesce(max(n_steps), 0) < {FEWEST_TIMES} FROM kept_times())"
 # A command, and the rows that it needs: the first with a row is named.  {} is what the row says, {run} the run whose id
 # it says.
@@ -59,9 +65,10 @@ _SHOWN_BY = (
     ),
     (
         "plot throughput -o throughput.pdf",
-        f"{_RATES} AND count(DISTINCT run_id) = (SELECT count(DISTINCT run_id) FROM ({_TIMED})) "
+        f"{_RATES} AND count(DISTINCT run_id) = {_N_TIMED} "
         f"AND count(DISTINCT run_id) <= {MOST_RUNS} AND {_SETTINGS} > 1 AND NOT {_FEW_TIMES}",
     ),
+    ("plot throughput -o throughput.pdf", _RATES_OF_RANKS),
     (
         "plot batch_cdf -o batch_cdf.pdf",
         "SELECT '' FROM kept_times() WHERE reason IS NULL "
@@ -86,7 +93,8 @@ _SHOWN_BY = (
     ),
     (
         "plot accuracy -o accuracy.pdf",
-        "SELECT '' FROM accuracy_curve() GROUP BY run_id, phase HAVING count(*) > 1 LIMIT 1",
+        "SELECT '' FROM accuracy_curve() GROUP BY run_id, phase "
+        f"HAVING count(*) > 1 AND max(score) >= {LEAST_ACCURACY} LIMIT 1",
     ),
     (
         "plot accuracy score_name=loss -o accuracy.pdf",
@@ -95,9 +103,7 @@ _SHOWN_BY = (
     ),
     (
         'plot accuracy score_name="{}" -o accuracy.pdf',
-        rf"SELECT name FROM metrics WHERE step IS NOT NULL AND regexp_matches(name, '{_SCORE}') "
-        "GROUP BY name HAVING count(DISTINCT (run_id, step)) > count(DISTINCT run_id) "
-        "ORDER BY name ILIKE '%loss%', name ILIKE '%train%', count(*) DESC, name LIMIT 1",
+        SCORE_OF_METRICS,
     ),
     (
         'plot temporal_breakdown runs="{run}" -o temporal_breakdown.pdf',

@@ -3,7 +3,8 @@
 -- Answers: What are the runs called, and which id has each?
 --   A name begins with that of the run's file or folder, or with its model where these tell nothing (slurm-3665238,
 --   log).  Runs that share it get what tells them apart, in this order: precision, data set, system, device, nodes,
---   devices, batch, sequence, parallelism, framework; then the job, a folder, the file, its part; the id last.
+--   devices, batch, sequence, parallelism, framework; then the job, a folder, the file, its part; the id last.  Where
+--   more than 40 letters do not tell runs apart and each has a job of its own, the job stands instead of them.
 --   A name that was shown once still means its runs when others came: any of a run's words in their order name it, and
 --   `two_sides` lists the runs that a text fits.
 --
@@ -39,9 +40,11 @@ told AS (
 by_facts AS (
     SELECT d.* EXCLUDE (name), concat_ws(' ', name, t.facts) AS name, name AS own, d.facts AS known
     FROM described AS d LEFT JOIN told AS t USING (run_id)),
+-- A job that sets all of its runs apart stands for many facts that do not.
 by_job AS (
-    SELECT * REPLACE (CASE WHEN count(DISTINCT job) OVER (PARTITION BY name) > 1 THEN concat_ws(' ', name, job)
-        ELSE name END AS name)
+    SELECT * REPLACE (CASE WHEN count(DISTINCT job) OVER (PARTITION BY name) <= 1 THEN name
+        WHEN length(name) > 40 AND count(*) OVER (PARTITION BY own, job) = 1 THEN concat_ws(' ', own, job)
+        ELSE concat_ws(' ', name, job) END AS name)
     FROM by_facts),
 -- Of runs that still share a name, the first folder in which their paths differ.
 shared AS (FROM by_job QUALIFY count(*) OVER (PARTITION BY name) > 1),
@@ -52,14 +55,17 @@ levels AS (
 by_folder AS (
     SELECT j.* EXCLUDE (name), concat_ws(' ', name, j.folders[l.k]) AS name FROM by_job AS j LEFT JOIN levels AS l USING (name)),
 -- Then their files' names, which told nothing by themselves (trace_3, ckpt500), where no two are the same; without the
--- last suffix alone where only the others tell them apart (cg.A.1.power.txt, cg.A.2.power.txt).
+-- last suffix alone where only the others tell them apart (cg.A.1.power.txt, cg.A.2.power.txt); whole where only the
+-- last does (job952.log, job952.out).
 by_file AS (
-    SELECT * EXCLUDE (short, stem), if(count(*) OVER alike = 1, NULL,
+    SELECT * EXCLUDE (short, stem, whole), if(count(*) OVER alike = 1, NULL,
         if(count(DISTINCT short) OVER alike = count(*) OVER alike, short,
-        if(count(DISTINCT stem) OVER alike = count(*) OVER alike, stem, NULL))) AS file
+        if(count(DISTINCT stem) OVER alike = count(*) OVER alike, stem,
+        if(count(DISTINCT whole) OVER alike = count(*) OVER alike, whole, NULL)))) AS file
     FROM (
         SELECT *, nullif(regexp_extract(path, '([^/]+?)(\.[A-Za-z]\w{0,8}){0,3}$', 1), own) AS short,
-            nullif(regexp_extract(path, '([^/]+?)(\.[A-Za-z]\w{0,8})?(\.(gz|zst|xz|bz2))?$', 1), own) AS stem
+            nullif(regexp_extract(path, '([^/]+?)(\.[A-Za-z]\w{0,8})?(\.(gz|zst|xz|bz2))?$', 1), own) AS stem,
+            nullif(regexp_extract(path, '[^/]+$'), own) AS whole
         FROM by_folder)
     WINDOW alike AS (PARTITION BY name)),
 -- A file's name that begins with the run's own stands for it.

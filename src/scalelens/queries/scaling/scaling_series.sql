@@ -98,6 +98,7 @@ growing AS (
     SELECT held, study, global_batch_size FROM left_over GROUP BY held, study, global_batch_size
     HAVING count(DISTINCT devices) >= 2 AND count(parameters) = count(*)
         AND count(DISTINCT parameters) = count(DISTINCT devices)
+        AND count(DISTINCT (devices, parameters)) = count(DISTINCT devices)
         AND list(parameters ORDER BY devices, parameters) = list(parameters ORDER BY parameters)),
 members AS (
     SELECT concat_ws(' · ', model, nullif(settings, '')) AS name, * REPLACE (

@@ -10,6 +10,8 @@ A finding is a module whose docstring is the question, with
     def charts(rows): ...               optional: CHARTS in the order for these rows
     def run_to_draw(rows): ...          optional: the run to draw where a chart shows a single one
     ABOUT_TRACES = True                 optional: it is about traces, too, not only about logs
+    def question(rows): ...             optional: the question that these rows answer, if not the docstring's
+    QUERY = "scaling"                   optional: the query that says why there are no rows
     ONLY_WITH_ROWS = True               optional: it is left out where its SQL has no rows
     IS_REMARK = True                    optional: it changes no conclusion unless a sentence has weight
     def sentences(rows, names): ...     what was found, the most important first: a list of FindingSentence

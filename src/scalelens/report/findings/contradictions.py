@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from scalelens.report.text.sentences import FindingSentence, few, few_of
+from scalelens.report.text.sentences import FindingSentence, few, few_within
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,7 +38,7 @@ def _sentence(key: str, said: Sequence[tuple[str, str]], chosen: str, runs: Sequ
         by_value.setdefault(value, []).append(_ORIGINS.get(origin, origin))
     unit = " s" if key == "step_s" else ""
     values = ", ".join(f"{value}{unit} by {' and '.join(origins)}" for value, origins in by_value.items())
-    text = f"{few_of(runs)}: the {_FACTS.get(key, key.replace('_', ' '))} is {values}."
+    text = f"{few_within(runs)}: the {_FACTS.get(key, key.replace('_', ' '))} is {values}."
     factor = _factor(list(by_value), chosen) if key in _COUNTED else 1.0
     used = f"This page uses {chosen}." if chosen else "This page uses none of them."
     if factor > 1:

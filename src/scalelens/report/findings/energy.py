@@ -30,6 +30,14 @@ def charts(rows: "pl.DataFrame") -> tuple[str, ...]:
 _WORK = {"tokens_per_wh": "tokens", "samples_per_wh": "samples"}
 
 
+def question(rows: "pl.DataFrame") -> str:
+    """What the rows answer: without known work only how much energy there was."""
+    has_work = any(rows[column].count() for column in _WORK)
+    return (
+        "How much work does a watt-hour give?" if has_work or rows.is_empty() else "How much energy did the runs take?"
+    )
+
+
 def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSentence]:
     return few([FindingSentence(_text_of(row, names), _doubt_of(row)) for row in _most_work_first(rows)])
 

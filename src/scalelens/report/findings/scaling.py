@@ -20,6 +20,7 @@ FROM series"""
 GLANCE = ("series", "devices", "nodes", "n_runs", "n_steps", "step_s", "speedup", "efficiency%", "samples_per_s",
           "tflops_per_device", "note")  # fmt: skip
 CHARTS = ("scaling", "throughput")
+QUERY = "scaling"  # that says why there is no answer
 NUMBER_PLACE = 10
 _MOST_SIZES = 4
 

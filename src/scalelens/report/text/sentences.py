@@ -63,6 +63,17 @@ def watt_hours(joules: float) -> str:
     return f"{hours:.4g} Wh"
 
 
+_ROOM = 80  # characters of the names in one sentence
+
+
+def few_within(names: Sequence[str], most: int = 4) -> str:
+    """The first names that a sentence has room for, one at least, and how many more there are."""
+    shown = next((n for n in range(most, 1, -1) if len(", ".join(names[:n])) <= _ROOM), 1)
+    if len(names) == shown + 1 and len(", ".join(names)) > _ROOM:
+        return f"{', '.join(names[:shown])} and 1 more"
+    return few_of(names, shown)
+
+
 def few_of(names: Sequence[str], most: int = 4) -> str:
     """The first names, and how many more there are; a single one is named as well."""
     if len(names) <= most:
