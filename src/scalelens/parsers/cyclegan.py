@@ -32,7 +32,7 @@ from scalelens.parsing.values import integer
 
 VERSION = 1
 ANCHORS = (
-    "(epoch: ", "= Training Loss (", " \t Time Taken: ", "-- Options --", "#training images = ",
+    "(epoch: ", "= Training Loss (", "Time Taken: ", "-- Options --", "#training images = ",
     "The number of training ",
 )  # fmt: skip
 
@@ -41,7 +41,7 @@ _RECORD = re.compile(
     r"(?:\[Rank (\d{1,6})\] )?\(epoch: (\d{1,9}), iters: (\d{1,12}), time: (\d+\.\d+)(?:, data: (\d+\.\d+))?\) ?"
 )
 _LOSS = re.compile(rf"(?:, )?([A-Za-z][\w./-]{{0,60}}): ({_N})(?:\s+|(?=,)|\Z)")
-_EPOCH = re.compile(r"End of epoch (\d{1,9}) / \d{1,9} \t Time Taken: (\d{1,9}) sec\s*\Z")
+_EPOCH = re.compile(r"End of epoch (\d{1,9}) / \d{1,9}\s{1,9}Time Taken: (\d{1,9}) sec\s*\Z")
 _IMAGES = re.compile(r"(?:#|The number of )training (?:images|samples) = (\d{1,12})\s*\Z")
 _HEADER = re.compile(r"-{5,20} Options -{5,20}\s*\Z")
 _OPTION = re.compile(r"\s*(\w{1,60}): (.*?)\s*(?:\[default: .*\])?\s*\Z")

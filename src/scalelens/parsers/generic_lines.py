@@ -13,7 +13,7 @@ steps, nothing is read until a preset names one.  `identify` shows the shapes, a
 A name comes before its number (`loss: 8.9`, `loss=8.9`, `loss 8.9`), a unit after it (`0.31 s`, `3.1 it/s`).  Names
 become roles as in generic_csv.  `12/391` and `[12:391]` count batches of the epoch, or steps where no line counts
 epochs; a number ahead that grows where the count restarts is the epoch, and so is a line `Epoch 3/10` before each start
-of the count, and the iteration of `iteration:3 step:20/400` where it grows with each restart.  `Loss at step 20: 2.5`
+of the count, or `Epoch 3: loss 1.2` after each end, and the iteration of `iteration:3 step:20/400` where it grows with each restart.  `Loss at step 20: 2.5`
 counts steps, `Average loss for epoch 3: 0.36` epochs.  Two lines are enough where each says the epoch, which of how
 many batches, and a loss; else five.
 `[640/60000 (1%)]` may count samples, as may a count without a name that grows by a multiple of 32, and `[3/10]` alone,
@@ -49,17 +49,21 @@ line by line.  A time since the start goes back only where a later launch counts
 Where the time stamps show it, or the line says of how many steps (`2.5 s for 10 iterations`, ten steps apart), a time is
 that of all steps since the line before, which is divided among them, or that of the epoch if each line is of another
 one.  One that is too short by just the time of the data next to it is not that of
-the step: then the stamps count.  A time that is the count times the mean in its line is since the start; a mean that
+the step: then the stamps count.  So they do where a time, multiplied by the batches of the epoch so far, grows as the stamps do:
+it is the mean since the epoch began.  `data: 0.02  batch: 0.86` are times, if the time left falls by as much with each step.  A time that is the count times the mean in its line is since the start; a mean that
 times the count is the time passed is a running mean, and so is an `avg batch time`.  `ups` are updates per second.
 `Time for the last 100 steps: 12.5 s` is that of a hundred steps; `(2.5 s/10 iters)` and `10 iterations took 2.5 s` are
 those of ten where ten lie between the lines; and a cost with a unit of time (`step cost: 187.5 ms`) is
 a time.  `Steps 412 (405.2)` has a mean, and counts nothing.  A count that is the same in each epoch (`Epoch[7] - Iter: [0/13]`) counts nothing.
 
 A time of a step in a line of its own (`speed: 0.524s / iter`, `step time: 0.52 s`) is that of the record before it, or after
-it, where it stands once between two records.  `[003/050]` counts epochs in lines that state losses of training and of
+it, where it stands once between two records.  `Epoch 1 (1/200)` counts epochs, twice.  `[003/050]` counts epochs in lines that state losses of training and of
 validation, and `[3/50] #10` step 10 of epoch 3.  `TRAIN Batch 0/200` counts batches of epoch 0 where 200 grows from line to
 line.  Lines of steps that are a fifth of those of epochs, or fewer, are not read beside them.  A mean over all epochs that a
-line states, beside epochs without a time, is a metric: `epoch time`, or `median epoch time`.
+line states, beside epochs without a time, is a metric: `epoch time`, or `median epoch time`.  So is the mean by a line that
+states the time of a whole training and its epochs (`Number of epochs: 200 - Training time: 64.0 s`), and by the one total
+after all epochs, counted from the first (`Training complete in 4m 12s`).  A time that is the same in each of ten epochs is
+that of an epoch: one since the start would grow.
 
 A line that counts epochs, steps or batches in German, French, Spanish, Portuguese, Italian, Russian, Chinese, Japanese or
 Korean is read as if its words of training were English: `Epoche 3: Verlust 2.1, Dauer 45 s`; so is one that counts in

@@ -15,7 +15,8 @@ last heading, where numbers are missing that all others have, may be cut: a prob
 `Epoch [1/3], Step [10/40]` counts the steps of each epoch.  Where no heading counts steps, those that count epochs are read.  Up to 60 lines below one are of its epoch, whatever
 comes between them: its loss, and its time with a unit (`Epoch time: 30.5 s`).  Without that, and where each heading has a
 time stamp, an epoch's time is that until the next heading, with the validation in it (`derived`), if a loss is
-below it or the heading speaks of training.  Bars between such lines, which may be anything, take nothing from that.
+below it, or the heading or a name below speaks of training.  `Epoch 1 (1/200)` counts once.  Where no time is told, the one
+total of the training after all epochs gives their mean, a metric.  Bars between such lines, which may be anything, take nothing from that.
 Where training and validation have a line and a time each, that of the training is a `train` phase.
 
 Samples:
@@ -41,7 +42,8 @@ from scalelens.tabular.unknown_logs.choice import chosen
 from scalelens.tabular.unknown_logs.clock import Clock, is_stamp_alone, stamp_in
 from scalelens.tabular.unknown_logs.fields import Field, parsed
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, CUT, PAUSES, TIMES, TOTAL, LineTable
-from scalelens.tabular.unknown_logs.shapes import Shape, shaped, shapes_in
+from scalelens.tabular.unknown_logs.shapes import CONSTANT, Shape, shaped, shapes_in
+from scalelens.tabular.unknown_logs.whole_trainings import means_of_trainings
 
 VERSION = 1
 LAST = True  # any other format comes first
@@ -82,7 +84,7 @@ def read(source: Source, rows: Rows) -> str | None:
         readings = [reading._replace(role=None) if reading.role == "elapsed" else reading for reading in readings]
     roles = {reading.role for reading in readings}
     by_clock = blocks.stamped and blocks.role == "epoch" and not {"epoch_time", "elapsed"} & roles
-    if _TOLD.isdisjoint(roles) and not (by_clock and _TRAINS.search(headings[0].example)):
+    if _TOLD.isdisjoint(roles) and not (by_clock and any(map(_TRAINS.search, (headings[0].example, *blocks.wanted)))):
         return ""
     if by_clock:
         readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
@@ -93,6 +95,8 @@ def read(source: Source, rows: Rows) -> str | None:
         source, rows, blocks.records, survey, readings, begins_epochs=by_clock,
         without_validation=bool(blocks.validated),
     )  # fmt: skip
+    if blocks.role == "epoch" and {reading.role for reading in readings}.isdisjoint({"epoch_time", "elapsed"}):
+        means_of_trainings(source, rows, headings[0])
     return None
 
 
@@ -100,7 +104,7 @@ def _counts_alone(shape: Shape, role: str) -> bool:
     """Whether its lines count steps or epochs that rise, and hold no other number."""
     if role == "step" and _counts_both(shape):
         return True
-    alone = shape.roles == [role] and len(shape.names) == 1 and not shape.bar
+    alone = shape.roles in ([role], [role, CONSTANT]) and len(shape.names) == len(shape.roles) and not shape.bar
     restarts = shape.falls[0] if role == "epoch" and _OFTENER * shape.falls[0] <= shape.rises[0] else 0
     return alone and shape.lines >= RECURS and shape.rises[0] + restarts >= _MOSTLY * (shape.lines - 1)
 
@@ -128,8 +132,8 @@ class _Blocks:
 
     def __init__(self, shape: Shape) -> None:
         self.shape, self.table = shape, LineTable(shape)
-        self.counts = shape.roles if len(shape.roles) == 1 else ["epoch", "batch"]
-        self.role = "epoch" if shape.roles == ["epoch"] else "step"
+        self.counts = shape.roles if shape.roles[1:] in ([], [CONSTANT]) else ["epoch", "batch"]
+        self.role = "epoch" if shape.of_epochs_alone else "step"
         self.repeated: set[str] = set()  # columns of which a block holds several values
         self.wanted: set[str] = set()  # columns that all headings but the last have below them
         self.headings = self.paused = 0  # those before which a line mentions validation or saving
@@ -182,9 +186,10 @@ class _Blocks:
 
     def counted(self, fields: list[Field]) -> dict[str, int]:
         """What a heading counts, by name; and how many batches an epoch has, if it says so."""
-        cells = {name: int(field.value or 0) for name, field in zip(self.counts, fields, strict=True)}
+        named = zip(self.counts, fields, strict=True)
+        cells = {name: int(field.value or 0) for name, field in named if name != CONSTANT}
         total = fields[-1].total
-        return cells | ({TOTAL: total} if total and len(fields) == 2 else {})
+        return cells | ({TOTAL: total} if total and len(cells) == 2 else {})
 
     @property
     def stamped(self) -> bool:

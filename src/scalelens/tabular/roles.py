@@ -19,6 +19,7 @@ from scalelens.tabular.role_table import ROLE, UNITS_OF_KIND, UNSURE, Role
 _TIMES = ("batch_time", "epoch_time", "elapsed")
 _LEAST_SUMMED = 5  # epochs, of which a time that each adds to is since the start
 _LEAST_EPOCHS = 3  # rows, of which one falls: the time of an epoch, where a sum would grow
+_LEAST_EQUAL = {"epoch": 10, "step": RISING}  # rows that state the same time, which would grow since the start
 _LEAST_SUMS = 6  # rows, each of which adds to the one before
 _TOOK = re.compile(r"took|time_taken|took_time|(?:completed?|finished|done|ended)_in")
 _LAST_STEPS = re.compile(r"for|over|last|past|previous|every|for_last|last_(?:steps|iters?|iterations|batches)")
@@ -272,6 +273,8 @@ def _any_time(reading: ColumnReading, values: ColumnValues, row: str, restarts: 
         if (values.falls > epochs and not values.rises_in_launches) or took:
             return reading._replace(role="epoch_time")
     if reading.unit and values.is_number and row:
+        if row in _LEAST_EQUAL and values.constant and values.numbers >= _LEAST_EQUAL[row] and values.last > 0:
+            return reading._replace(role="epoch_time" if row == "epoch" else "batch_time")
         if values.swings and (row == "epoch" or (row == "step" and values.numbers >= RISING)):
             return reading._replace(role="epoch_time" if row == "epoch" else "batch_time")
         is_sum = row == "steps" and values.numbers >= _LEAST_SUMS and values.adds_up

@@ -109,7 +109,7 @@ def tells_epochs(shape: Shape) -> bool:
         return False
     enough = shape.of_epochs_alone and shape.lines >= _least_epochs(shape) and shape.with_stamp == shape.lines
     restarts = shape.falls[0] if _OFTENER * shape.falls[0] <= shape.rises[0] else 0
-    enough = enough and (len(shape.names) > 1 or shape.ended >= _MOSTLY * shape.lines)
+    enough = enough and (len(shape.names) > len(shape.roles) or shape.ended >= _MOSTLY * shape.lines)
     return enough and shape.rises[0] + restarts >= _MOSTLY * (shape.lines - 1)
 
 

@@ -22,6 +22,7 @@ from scalelens.tabular.unknown_logs.times import LineTimes
 from scalelens.tabular.unknown_logs.times_beside import times_beside
 from scalelens.tabular.unknown_logs.unnamed_counts import namer_of_counts
 from scalelens.tabular.unknown_logs.untold_units import as_stated_of_all, grown_as_clock
+from scalelens.tabular.unknown_logs.whole_trainings import means_of_trainings
 
 _TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
 _DOUBTED = "it may count {}: no time is taken from the time stamps until {} says that each is a {}"
@@ -52,7 +53,8 @@ def read_lines(source: Source, rows: Rows) -> str | None:
         shape = chosen(shapes)
     if isinstance(shape, str):
         if shape or rows.times_are_lacking or not any(map(_counts_batches_alone, shapes)):
-            return "" if rows.times_are_lacking else shape
+            untold = not shape and not rows.times_are_lacking
+            return None if untold and means_of_trainings(source, rows) else "" if rows.times_are_lacking else shape
         printed = epoch_times_in(source, shapes)
         rows.assigned = printed.write(source, rows) if printed else []
         return None if printed else ""
@@ -79,8 +81,8 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     if lacking is None and not timed and all(reading.role != "epoch_time" for reading in rows.assigned):
         printed = printed if tells_epochs(shape) else epoch_times_in(source, shapes, shape)
         rows.assigned = [*rows.assigned, *(printed.write(source, rows) if printed else [])]
-        if not printed:
-            means_of_epochs(source, rows)
+        if not printed and not means_of_epochs(source, rows) and shape.of_epochs_alone:
+            means_of_trainings(source, rows, shape)
     return lacking
 
 
@@ -226,15 +228,34 @@ def _read_columns(
         by_clock = [ColumnReading(BY_CLOCK, "elapsed", "s")] if stamps else []
         return [*readings, *by_clock]
     readings = readings if "elapsed" in stated else _passed_by_clock(readings, times)
-    stamped = wanted and BY_CLOCK not in columns and times.stamps_tell
+    if not (wanted and BY_CLOCK not in columns and times.stamps_tell):
+        return readings
+    return _with_clock(readings, table, times, columns, stated, guess)
+
+
+def _with_clock(
+    readings: list[ColumnReading],
+    table: LineTable,
+    times: LineTimes,
+    columns: Mapping[str, ColumnValues],
+    stated: Mapping[str, tuple[str, str | None]],
+    guess: bool,
+) -> list[ColumnReading]:
+    """The readings, with the time by the stamps where nothing tells that of the steps better."""
+    by_user = {column for column, _ in stated.values()}
+    means = times.means_by_clock() - by_user if guess else set()
+    readings = [
+        reading._replace(role=None, refusal=None, choices=()) if reading.column in means else reading
+        for reading in readings
+    ]
     coarse = [reading for reading in readings if reading.role == "elapsed" and _is_coarser(reading, columns, table)]
-    if stamped and guess and coarse and "elapsed" not in stated:
+    if guess and coarse and "elapsed" not in stated:
         readings = _without_role(readings, coarse.__contains__)
         return [*readings, ColumnReading(BY_CLOCK, "elapsed", "s")]
-    if stamped and times.is_rounded(RUNNING):
+    if times.is_rounded(RUNNING):
         readings = _without_role(readings, lambda reading: (reading.role, reading.column) == ("running_time", RUNNING))
     timed = {reading.role for reading in readings} & {*_OF_A_STEP, "elapsed"}
-    if stamped and not timed and not any(map(times.claims, columns)):
+    if not timed and not any(times.claims(name) for name in columns if name not in means):
         readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
     return readings
 
@@ -269,6 +290,8 @@ def _shown_by_times(
         return {"elapsed": whole}
     if mean := times.mean_since_begin():
         return {"running_time": mean}
+    if times.means_by_clock():
+        return {}
     if proven := times.of_a_step(table.mean_steps):
         of_one = _is_of_one_step(proven[0], columns, known) and not times.is_smoothed(proven[0])
         of_one_step = "batch_time" if of_one else "interval_time"

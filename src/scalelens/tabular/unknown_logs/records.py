@@ -56,6 +56,7 @@ MEAN_TIME = re.compile(
     r"|time(?:[ _]per[ _]| ?/ ?|[ _])(?:step|iter|iteration|batch))",
     re.IGNORECASE,
 )
+_TIME_IN_SHORT = ("t", "T", "used", "Used", "spent", "Spent")
 _TRAINS = re.compile(r"train(?:ing)?", re.IGNORECASE)
 _BY_PHASE = re.compile(r"train(?:ing)?|val(?:id|idation)?|eval(?:uation)?|test(?:ing)?|dev", re.IGNORECASE)
 _VALIDATES, _OF_EPOCH = re.compile(r"(?<![a-z])(?:val|eval|test)", re.IGNORECASE), re.compile("epoch", re.IGNORECASE)
@@ -130,7 +131,7 @@ class LineTable:
             if not epoch and (self.shape.is_drawn_again or self.shape.one_for_each_epoch):
                 self.columns["epoch"] = EPOCH
         elif not epoch and any(
-            self.shape.falls[k] and (role == "of_all" or (role == "batch" and not self.shape.unheaded))
+            self.shape.falls[k] and (role == "of_all" or (role == "batch" and self.shape.is_between_epochs))
             for k, role in enumerate(roles)
         ):
             self.columns["epoch"] = EPOCH  # from the lines before
@@ -180,7 +181,7 @@ class LineTable:
 
     def _parsed(self, source: Source) -> Iterator[Drawn]:
         clocks: dict[Any, Clock] = {}
-        epoch: float | None = None
+        epoch = self.shape.first_ended if self.shape.follows_ends else None
         last: tuple[bool, Drawn] | None = None
         self.left_out = self.taken = self.paused = 0
         self.stated = StatedTimes()
@@ -228,6 +229,8 @@ class LineTable:
             elif parts.is_heading:
                 epoch = parts.parsed.fields[0].value
             else:
+                if self.shape.follows_ends and parts.ended is not None:
+                    epoch = parts.ended + 1
                 look(line.text.encode())
         if last and self.is_told(last[1].record):  # what was written last may be cut, even where a line end follows
             record, drawing = last[1]
@@ -323,8 +326,9 @@ class LineTable:
             return RUNNING, 1.0 / value
         if unit in TIMES and value is not None and MEAN_TIME.fullmatch(field.name):
             return RUNNING, value * TIMES[unit]
-        name = field.name or ("time" if unit in TIMES else "")
-        if unit in TIMES and (name in ("t", "T") or (name.lower() == "dt" and self.shape.of_epochs_alone)):
+        name = field.name if not unit or any(map(str.isalnum, field.name)) else ""
+        name = name or ("time" if unit in TIMES else "")
+        if unit in TIMES and (name in _TIME_IN_SHORT or (name.lower() == "dt" and self.shape.of_epochs_alone)):
             name = "time"  # beside an epoch, it is not that of a step
         if unit in TIMES and self.times_by_phase and _TRAINS.fullmatch(name):
             name = "training epoch time"

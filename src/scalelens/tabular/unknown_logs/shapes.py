@@ -36,7 +36,7 @@ _PLURALS = ("steps", "iters", "iterations", "epochs", "batches")
 # Words before the name of a count that leave its meaning as it is.
 _BEFORE_A_COUNT = re.compile(
     r"(?:(?:training|train|global|optimizer|current|completed|finished|done|at|end|start|begin|beginning|rank|trainer|"
-    r"logger|model|of|for|in|the|this|after|on|now|progress|status|ddp|main|log|logging|stage|phase|val|valid|"
+    r"logger|model|of|for|in|the|this|after|on|now|progress|status|summary|results?|ddp|main|log|logging|stage|phase|val|valid|"
     r"validation|eval|evaluation|test|testing)[\s_]+)+",
     re.IGNORECASE,
 )
@@ -99,6 +99,13 @@ class Shaped(NamedTuple):
     def is_heading(self) -> bool:
         """Whether the line counts an epoch and holds no other number."""
         return len(self.parsed.fields) == 1 and self.counts[0].role == "epoch"
+
+    @property
+    def ended(self) -> float | None:
+        """The epoch that the line counts, if it counts nothing else and states a loss."""
+        alone = len(self.counts) == 1 and self.counts[0].role == "epoch" and not self.parsed.bar
+        ends = alone and any(_LOSS.search(field.name) for field in self.parsed.fields)
+        return self.parsed.fields[self.counts[0].field].value if ends else None
 
 
 _KEPT: dict[str, Shaped | None] = {}  # lines of the log that is read: several passes ask for each
@@ -220,10 +227,13 @@ class Shape:
         self.ratios: set[float] = set()  # of two counts of steps, in each line
         self.epochs: dict[str, bool] = {}  # numbers before the count, and whether each grows where the count falls
         self.unheaded = 0  # how often its count begins without a line before it that counts the epoch
-        self._headings = 0
+        self.unended = 0  # how often it begins anew without one before it that ends the epoch
+        self.first_ended: float | None = None  # the epoch of the first such line, where each is of the next one
+        self._headings = self._ends = 0
         self.turns = 0  # how often the first of two counts grows where the second restarts
         self.resumes = 0  # how often the second restarts and the first does not grow, as where a training is resumed
         self.crosses = False  # whether the first grows where the second does not restart
+        self.as_one = 0  # how often both grow by the same
         self.rounding = 1  # the counts are multiples of it
         bar = BAR.search(line.text) if example.parsed.drawing else None
         self.label = line.text[: bar.start()] if bar else ""  # of its bar
@@ -237,6 +247,7 @@ class Shape:
         self.ended = 0  # its epochs that are over: the loss stands in the line, or in one printed at the same time
         self.ended_in_line = self.ended_later = 0  # of these two kinds
         self.amid = 0  # lines of training between drawings of one bar
+        self.interrupted = 0  # lines of training since it was drawn last: between its drawings if it goes on
         self.bar_leap = self.bar_counts = (
             0  # the greatest common divisor of the counts of its bar, and how many there are
         )
@@ -251,8 +262,12 @@ class Shape:
         self.pairs = PairCounts()
         self._totals: list[int | None] = []
 
-    def take(self, line: Line, parts: Shaped, headings: int = 0) -> None:
-        """Notes a line.  `headings` is the number of lines before it that count epochs and nothing else."""
+    def take(self, line: Line, parts: Shaped, headings: int = 0, ends: int = 0) -> None:
+        """Notes a line.
+
+        `headings` is the number of lines before it that count epochs and nothing else, `ends` of those that also state
+        a loss.
+        """
         self.last = line.number
         fields = parts.parsed.fields
         told = self.told_before(line, parts)
@@ -275,12 +290,15 @@ class Shape:
             told.add(_END)
         epoch = next((fields[count.field].value for count in parts.counts if count.role == "epoch"), None)
         begins = self.draw(line, parts.parsed.drawing, epoch) if parts.parsed.drawing else None
+        self.amid += self.interrupted if begins is False else 0
+        self.interrupted = 0
         self.in_training = self.in_training or bool(_WORK.search(line.text))
         falls = sum(self.falls)
         self.count(line, [fields[count.field] for count in parts.counts[:4]], fields[: parts.counts[0].field], begins)
         if self.lines == 1 or sum(self.falls) > falls:
             self.unheaded += headings == self._headings
-            self._headings = headings
+            self.unended += self.lines > 1 and ends == self._ends
+            self._headings, self._ends = headings, ends
 
     def told_before(self, line: Line, parts: Shaped) -> set[str]:
         """The names that lines just before have for the same epoch, where lines count epochs alone; else a new set."""
@@ -363,6 +381,7 @@ class Shape:
         if len(values) > 1:
             grows, restarts = values[0] > earlier[0], values[1] < earlier[1]
             self.turns += grows and restarts
+            self.as_one += grows and values[1] - earlier[1] == values[0] - earlier[0]
             self.resumes += restarts and not grows
             self.crosses = self.crosses or (grows and not restarts)
         fell = (
@@ -425,9 +444,15 @@ class Shape:
             self.differing.clear()
 
     def drop_constant(self) -> None:
-        """A count that is the same in each epoch counts nothing: `Epoch[7] - Iter: [0/13]`, once in each."""
-        still = self.roles[:1] == ["epoch"] and len(self.roles) == 2 and not (self.rises[1] or self.falls[1])
-        if still and not self.bar and self.lines >= RECURS and self.rises[0] == self.lines - 1:
+        """A count that is the same in each epoch counts nothing: `Epoch[7] - Iter: [0/13]`, once in each.
+
+        Nor does one without a name that counts the same epochs: `Epoch 1 (1/200)`.
+        """
+        if self.roles[:1] != ["epoch"] or len(self.roles) != 2 or self.bar or self.lines < RECURS:
+            return
+        still = not (self.rises[1] or self.falls[1]) and self.rises[0] == self.lines - 1
+        twice = self.roles[1] == "of_all" and self.as_one == self.rises[0] >= _MOSTLY * (self.lines - 1)
+        if still or twice:
             self.roles[1] = CONSTANT
 
     @property
@@ -439,6 +464,16 @@ class Shape:
     def of_known_epoch(self) -> bool:
         """Whether each line says the epoch, and which of how many batches."""
         return len(self.roles) == 2 and self.roles[0] == "epoch" and self.counts_steps and bool(self._totals[1])
+
+    @property
+    def follows_ends(self) -> bool:
+        """Whether a line that counts the epoch stands after each end of its count, and none before its start."""
+        return self.unheaded > 0 == self.unended and self.first_ended is not None
+
+    @property
+    def is_between_epochs(self) -> bool:
+        """Whether a line that counts the epoch stands before each start of its count, or after each end."""
+        return not self.unheaded or self.follows_ends
 
     @property
     def of_epochs(self) -> bool:
@@ -459,6 +494,11 @@ class Shape:
         last = next(reversed(self._before.values()), None)
         rise = self.of_epochs_alone and self.lines > 1 and self.rises[0] == self.lines - 1
         return last[0][0] - (self.counted_first or 0.0) + 1 if last and rise else 0.0
+
+    @property
+    def begins_at_first(self) -> bool:
+        """Whether its first line counts 0 or 1."""
+        return self.counted_first in (0, 1)
 
     @property
     def of_training(self) -> bool:
@@ -578,12 +618,12 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]]) -> tuple[list[Shape], int]:
     ends, filled = _EpochEnds(), FilledBars()
     shapes: dict[tuple[Any, ...], Shape] = {}
     drawn: Shape | None = None  # the bar drawn last
-    headings, epoch_bars = 0, False
+    headings, ended, epoch_bars = 0, list[float](), False
     for line, whole in lines:
         parts = shaped(line.text) if whole else None
         drawing = parts.parsed.drawing if parts else None
         if drawn and drawn.within_bar and not (parts and parts.parsed.bar):
-            drawn.amid += bool(_WORK.search(line.text)) and not ELSEWHERE.search(line.text)
+            drawn.interrupted += bool(_WORK.search(line.text)) and not ELSEWHERE.search(line.text)
         if drawing is None:
             filled.look(line.text)
         if parts is None:
@@ -598,16 +638,19 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]]) -> tuple[list[Shape], int]:
             shape = shapes[parts.key] = Shape(parts, line)
             shape.fills = filled.fills() if shape.is_unlabeled else None
         headings += parts.is_heading
-        shape.take(line, parts, headings)
+        ended += [] if parts.ended is None else [parts.ended]
+        shape.take(line, parts, headings, len(ended))
         ends.counted(shape, parts.parsed.stamp)
         if shape.fills and drawing:
             filled.draw(shape.fills, drawing)
         elif drawing:
             filled.draw_other(parts.key[2])
         drawn = shape if shape.bar == "tqdm" else drawn
+    follow = all(later == epoch + 1 for epoch, later in itertools.pairwise(ended))
     epochs = {other.epochs_told for other in shapes.values()} - {0.0}
     for shape in shapes.values():
         shape.one_for_each_epoch = any(map(shape.kept.are_of, epochs)) if shape.bar == "tqdm" else False
+        shape.first_ended = ended[0] if ended and follow else None
         shape.name_pair()
         shape.name_epochs()
         shape.name_validated()

@@ -24,7 +24,7 @@ _HINTS = ahocorasick_rs.BytesAhoCorasick(
 )
 _TOTAL = re.compile(
     r"total|overall|(?:training|train|trained|experiment|everything)\b.{0,30}(?:took|time|complete|finish|done|duration|in\b)"
-    r"|(?:finished|completed|done|ended) (?:the )?training",
+    r"|(?:finished|completed|done|ended) (?:the )?training|time (?:taken )?(?:for|of) (?:the )?training",
     re.IGNORECASE,
 )
 _OF_A_PART = re.compile(
@@ -39,6 +39,9 @@ _MEAN_OF_EPOCH = re.compile(
     re.IGNORECASE,
 )
 _OF_VALIDATION = re.compile(r"(?<![a-z])(?:val|test|eval|infer)", re.IGNORECASE)
+_OF_DAY = re.compile(
+    r"\d{4}[-/.]\d\d?[-/.]\d\d?|(?<![a-z])(?:at|on)(?![a-z])\D{0,3}\d", re.IGNORECASE
+)  # completed at 17:56:00
 _SPAN = re.compile(r"(?:(\d+) days?, )?(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)\s*\Z")  # Training time 0:12:34
 _MOST = 20  # of each kind
 
@@ -57,8 +60,13 @@ class StatedTimes:
         text = raw.decode("utf-8", "replace")
         if mean := mean_of_epoch(text):
             self.epoch_means += [mean[1]] if len(self.epoch_means) < _MOST else []
-        elif _TOTAL.search(text) and not _OF_A_PART.search(text) and len(self.totals) < _MOST:
-            self.totals += filter(None, [_only_time(text)])
+        elif len(self.totals) < _MOST and (total := total_in(text)):
+            self.totals.append(total)
+
+
+def total_in(text: str) -> float | None:
+    """Seconds of a whole training, if a line states them."""
+    return only_time(text) if _TOTAL.search(text) and not _OF_A_PART.search(text) else None
 
 
 def mean_of_epoch(text: str) -> tuple[str, float, str] | None:
@@ -66,16 +74,16 @@ def mean_of_epoch(text: str) -> tuple[str, float, str] | None:
     match = _MEAN_OF_EPOCH.search(text)
     if match is None or _OF_VALIDATION.search(text):
         return None
-    seconds = _only_time(text)
+    seconds = only_time(text)
     if not seconds:
         return None
     of_median = match["which"].lower() == "median"
     return ("median epoch time", seconds, "value") if of_median else ("epoch time", seconds, "mean")
 
 
-def _only_time(text: str) -> float | None:
+def only_time(text: str) -> float | None:
     """Seconds of the one time with a unit in a line; None where there are several, or none."""
-    if span := _SPAN.search(text):
+    if (span := _SPAN.search(text)) and not _OF_DAY.search(text):
         days, hours, minutes, seconds = (float(part or 0) for part in span.groups())
         return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
     times = [field.value * _TIMES[field.unit] for field in parsed(text).fields if field.unit in _TIMES and field.value]

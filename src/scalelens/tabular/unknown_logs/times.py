@@ -60,12 +60,17 @@ class LineTimes:
         self.beside_clock: dict[str, list[tuple[float, float]]] = {}  # values, and the step time by the clock there
         self.grown: dict[str, list[tuple[float, float]]] = {}  # what values grow by, and seconds by the clock
         self.by_left: list[float] = []
+        self.left_by_step: list[float] = []  # by how much the time left falls with each step
+        # What a value times its count grows by, the value times the steps since then, and seconds by the clock.
+        self.wholes: dict[str, list[tuple[float, float, float]]] = {}
         self.values: dict[str, list[float]] = {}
         self.by_rate: dict[str, list[tuple[float, float]]] = {}  # times by name, with those of the rate beside them
         self.records = 0
         self.sums: Counter[str] = Counter()  # how often a time is the sum of all others of its record
         self._last: dict[Any, tuple[float, float]] = {}
         self._last_values: dict[Any, tuple[float, float]] = {}
+        self._last_left: dict[Any, tuple[float, float]] = {}
+        self._last_means: dict[Any, tuple[float, float, float]] = {}
 
     def seen(self, records: Iterator[TableRecord]) -> Iterator[TableRecord]:
         """Passes records on, and looks at their times."""
@@ -91,6 +96,11 @@ class LineTimes:
             self._last[whose] = step, now
         if left is not None and total is not None and left >= _LEAST_LEFT_S and total - step >= 1:
             self.by_left.append(left / (total - step))
+        if left is not None:
+            then, before_left = self._last_left.get(whose, (step, left))
+            self._last_left[whose] = step, left
+            if step > then and left < before_left:
+                self.left_by_step.append((before_left - left) / (step - then))
         self.records += 1
         self._add_up(cells)
         by_rate = number(cells.get(RUNNING))
@@ -102,10 +112,21 @@ class LineTimes:
                     self._last_values[whose, name] = amount, now
                     if amount > earlier and now >= then:
                         self.grown.setdefault(name, []).append((amount - earlier, now - then))
+                    self._take_mean(whose, name, amount, step, now)
                 if shown > 0 and mean_of(name) in cells:
                     self.beside_clock.setdefault(name, []).append((amount, shown))
                 if by_rate and (unit := read_name(name).unit) in TIMES and name not in (RUNNING, BY_CLOCK, LEFT):
                     self.by_rate.setdefault(name, []).append((amount * TIMES[unit or "s"], by_rate))
+
+    def _take_mean(self, whose: Any, name: str, amount: float, step: float, now: float) -> None:
+        """Notes what a time would be of, if it were the mean of all steps of the epoch so far."""
+        if read_name(name).role not in ("time", "batch_time"):
+            return
+        mean, at, then = self._last_means.get((whose, name), (0.0, math.inf, now))
+        self._last_means[whose, name] = amount, step, now
+        if step > at > 0 and now > then:
+            whole = amount * step - mean * at, amount * (step - at), now - then
+            self.wholes.setdefault(name, []).append(whole)
 
     def _add_up(self, cells: Mapping[str, Any]) -> None:
         """Notes which time of a record is the sum of all others, those of forward and backward among them."""
@@ -189,6 +210,8 @@ class LineTimes:
         role, unit = read_name(name)
         if role in ("time", "batch_time") or (role == "elapsed" and self._goes_back(name)):
             return True
+        if role == "batch" and "data" in self.values:  # `data: 0.0242  batch: 0.8641`
+            return any(value % 1 for value in self.values[name])
         words = set(name.lower().replace("_", " ").split())
         return (
             role is None
@@ -275,6 +298,23 @@ class LineTimes:
                 return name, read_name(name).unit or "s"
         return None
 
+    def means_by_clock(self) -> set[str]:
+        """The columns that hold the mean of all steps of the epoch so far: times the count they grow as the clock does.
+
+        The time of the steps since the line before is then that of the clock.
+        """
+        found = set()
+        for name, wholes in self.wholes.items():
+            unit = read_name(name).unit
+            for factor in (TIMES[each] for each in ((unit,) if unit in TIMES else self.units)):
+                as_mean = [abs(whole * factor / span - 1) for whole, _, span in wholes]
+                as_time = [abs(since * factor / span - 1) for _, since, span in wholes]
+                near = sum(apart <= _LINE_BY_LINE for apart in as_mean)
+                nearer = statistics.median(as_time) > 2 * statistics.median(as_mean)
+                if len(wholes) >= _MANY and near >= _MOST_LINES * len(wholes) and nearer:
+                    found.add(name)
+        return found
+
     def is_smoothed(self, name: str) -> bool:
         """Whether a time may be a median over some steps: the mean beside it differs, and steps lie between the lines.
 
@@ -299,7 +339,8 @@ class LineTimes:
 
     def proven(self) -> tuple[str, str] | None:
         """The column, and its unit, that holds the time of a step by the evidence; None where none or several do."""
-        left_s = statistics.median(self.by_left) if len(self.by_left) >= 3 else None
+        lefts = self.by_left or self.left_by_step
+        left_s = statistics.median(lefts) if len(lefts) >= (3 if self.by_left else _MANY) else None
         hits: list[tuple[bool, str, str]] = []
         for name, values in self.values.items():
             role, unit = read_name(name)
