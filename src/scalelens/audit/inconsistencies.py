@@ -12,6 +12,7 @@ from scalelens.audit.prose import (
     bound,
     comparisons,
     conversions,
+    echoes,
     equations,
     groups,
     labelled,
@@ -62,6 +63,7 @@ def inconsistencies(document: Document) -> list[Finding]:
         aligned.find,
         retold.find,
         labelled.find,
+        echoes.find,
         records.find,
     )
     for stated in statements:

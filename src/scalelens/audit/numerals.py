@@ -30,7 +30,7 @@ _UNIT = re.compile(
 _NOT_MEASURED = re.compile(
     r"(?:\b(?:fig(?:ure)?s?|tab(?:le)?s?|sec(?:tion)?s?|chapters?|eqs?|equations?|appendix|version|v|page|pages|pp|vol|no|"
     r"step|epoch|rank|seed|layer|algorithm|listing|line|part|day|january|february|march|april|may|june|july|august|september|"
-    r"october|november|december|ref|refs|lines)\.?[\s~]*(?:\(|\\ref\{\w*\})?)$",
+    r"october|november|december|ref|refs|lines|rtx|gtx|geforce|radeon|quadro|xeon|epyc|ryzen)\.?[\s~]*(?:\(|\\ref\{\w*\})?)$",
     re.IGNORECASE,
 )
 _NOISE = re.compile(

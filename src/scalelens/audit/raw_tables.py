@@ -14,6 +14,7 @@ _LATEX_TABLE = re.compile(r"\\begin\{(tabular[x*]?|longtable|array)\}")
 _LATEX_RULES = re.compile(
     r"\\(?:hline|toprule|midrule|bottomrule|centering|cline\{[^}]*\}|cmidrule(?:\([^)]*\))?\{[^}]*\}|addlinespace)"
 )
+_PLAIN_RULE = re.compile(r"^\s*[-=_\u2500\u2501]{3,}(?:\s+[-=_\u2500\u2501]{2,})*\s*$")
 _LEAST_ROWS_BY_SPACES = 3
 
 
@@ -125,12 +126,19 @@ def _latex_cells(row: str) -> list[Cell]:
 
 
 def _space_rows(lines: list[str], start: int) -> list[tuple[int, tuple[Cell, ...]]]:
-    """Columns separated by two spaces or more: at least three lines with equally many cells, most with digits."""
+    """Columns separated by two spaces or more: at least three lines with equally many cells, most with digits.
+
+    A rule below the headings, or above a total, is skipped.
+    """
+    if _PLAIN_RULE.match(lines[start]):
+        return []
     if start and len(_space_cells(lines[start - 1])) == len(_space_cells(lines[start])):
         return []  # within a block that is not a table
     rows: list[tuple[int, tuple[Cell, ...]]] = []
     for number in range(start, len(lines)):
         cells = _space_cells(lines[number])
+        if rows and _PLAIN_RULE.match(lines[number]):
+            continue
         if len(cells) < 2 or (rows and len(cells) != len(rows[0][1])):
             break
         rows.append((number + 1, cells))

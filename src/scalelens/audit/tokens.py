@@ -6,6 +6,7 @@ from functools import lru_cache
 _LINKED = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _TAG = re.compile(r"<[^>]*>|https?://\S+")
 _WORD = re.compile(r"[a-z]+\d*[a-z0-9]*|\d+[a-z]+\w*|\d{2,}")
+_CHARACTERS = re.compile(r"[\u4e00-\u9fff\uac00-\ud7a3]{2,}")
 _COMMON = {
     "the", "of", "and", "for", "with", "on", "in", "per", "at", "to", "from", "is", "are", "was", "by", "our", "avg",
     "all", "best", "no", "yes", "vs", "as", "it", "its", "this", "that", "be", "or", "an", "we", "not", "new", "one",
@@ -18,3 +19,10 @@ def tokens(text: str) -> frozenset[str]:
     plain = _TAG.sub(" ", _LINKED.sub(r"\1", text)).lower().replace("_", " ")
     found = {word.rstrip("s") if len(word) > 3 else word for word in _WORD.findall(plain)}
     return frozenset(word for word in found if len(word) > 1 and word not in _COMMON)
+
+
+@lru_cache(maxsize=4096)
+def with_characters(text: str) -> frozenset[str]:
+    """The words of a text, and of Chinese and Korean each two characters that follow one another."""
+    pairs = {run[k : k + 2] for run in _CHARACTERS.findall(text) for k in range(len(run) - 1)}
+    return tokens(text) | pairs

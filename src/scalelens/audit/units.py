@@ -69,4 +69,6 @@ def _part_of(text: str) -> str:
     text = text.strip(" .\\{}$")
     if text in _NAMES or text == "1":
         return text
+    if text == "KB":
+        return "kB"
     return _ONE_SPELLING.get(text.lower(), "")

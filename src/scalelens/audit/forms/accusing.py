@@ -29,6 +29,7 @@ _EXPLAINS = 1e-2
 # doubt, and places that agree, from which on every number beyond the digits is wrong
 _CERTAIN = ((1e-9, 6), (1e-15, 5))
 _MEASURED_TWICE = 0.03  # share by which two measurements may differ
+_MOST_OF_NEAR = 0.07  # what a number that is nearly another one changes in a quotient of two
 _LEAST_APART, _DIGITS_APART = 0.005, 5  # the least such share, and how many times the width of the printed digits
 _OF_ANOTHER_RUN = 0.1  # share by which a rate and a time of two runs may differ
 _LEAST_OF_SUM, _LEAST_WITHOUT_SLIP = 3, 3  # places that agree
@@ -114,7 +115,8 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
         return True
     if len(relation.fit.agreeing) < _LEAST_OF_SUM and (relation.form in _SUMS or "{0} ... " in relation.form):
         return False
-    if relation.fit.free and len(relation.operands) == 1 and (slipped.endswith("two") or _has_bases(relation)):
+    has_factor = relation.fit.free or relation.fit.factor[0] != relation.fit.factor[1]
+    if has_factor and len(relation.operands) == 1 and (slipped.endswith("two") or _has_bases(relation)):
         return False  # two columns that only have a factor between them, or one for each base
     doubt = relation.doubt * (BY_CHANCE.get(slipped.rpartition(": ")[2], OTHER_BY_CHANCE) if slipped else 1)
     if doubt > (_SURE_IF_MEANT if relation.meant else _SURE):
@@ -152,6 +154,8 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     if measured and relation.fit.free and slipped.endswith("one digit differs"):
         far = _is_far(printed, low, high, _OF_ANOTHER_RUN)
     if relation.form in _SUMS and not _is_strict(relation) and _is_near_largest(relation, place):
+        return False
+    if relation.form in _SUMS and not slipped.endswith("sign is wrong") and _is_less_than_its_parts(relation, place):
         return False
     if relation.of_equals or len(relation.operands) > 2:
         return True
@@ -204,7 +208,8 @@ def _is_of_its_row(table: TextTable, relation: Relation, place: int, low: float,
     if any(float(cell.low) <= high and low <= float(cell.high) for cell in alike if low * high > 0):
         return True
     for each in used:
-        if each and each.unit and any(cell.unit == each.unit and _are_near(cell, each) for cell in others):
+        alike = [cell for cell in others if each and each.unit and cell.unit == each.unit and _are_near(cell, each)]
+        if alike and not _is_far(printed, low, high, _MOST_OF_NEAR):
             return True  # computed from another column that is nearly the same
     near = abs(float(printed.low + printed.high) / (low + high) - 1) < _MEASURED_TWICE if low + high else False
     if near and any(float(each.low) <= high and low <= float(each.high) for each in used if each):
@@ -247,6 +252,14 @@ def _is_near_largest(relation: Relation, place: int) -> bool:
     printed = relation.target.intervals[place]
     gap = abs(sum(printed or (0.0, 0.0)) - sum(relation.predicted[place])) / 2
     return gap < _MEASURED_TWICE * max(terms)
+
+
+def _is_less_than_its_parts(relation: Relation, place: int) -> bool:
+    """Whether what should be a sum is less than each of its parts, unlike all others: it is not a sum."""
+    own = (relation.target, *relation.operands)
+    whole, *parts = own if relation.form == _SUMS[0] else (own[1], own[0], own[2])
+    total, *others = (each.intervals[place] for each in (whole, *parts))
+    return total is not None and all(part is not None and total[1] < part[0] for part in others)
 
 
 def _is_turned(relation: Relation, place: int) -> bool:

@@ -75,7 +75,7 @@ def find(document: Document) -> Iterator[Finding]:
     """Numbers of two tables that are the same measurement and differ."""
     tables = [table for table in document.tables if len(table.cells) <= _MOST_ROWS][:_MOST_TABLES]
     grids = [_grid_of(table) for table in tables]
-    texts = Counter(_digits(number) for number in document.numbers)
+    texts = Counter(number.text for number in document.numbers)
     accused: set[int] = set()
     for a, b in combinations(grids, 2):
         if len(a.places.keys() & b.places.keys()) < _LEAST_SHARED:
@@ -84,7 +84,7 @@ def find(document: Document) -> Iterator[Finding]:
         if len(found) != 1:
             continue
         number, other, words = found[0]
-        if (texts[_digits(number)] > 1 and texts[_digits(other)] > 1) or {id(number), id(other)} & accused:
+        if (texts[number.text] > 1 and texts[other.text] > 1) or {id(number), id(other)} & accused:
             continue
         accused |= {id(number), id(other)}
         yield _finding(number, other, a.table, words)

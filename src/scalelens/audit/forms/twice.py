@@ -46,12 +46,12 @@ def find(document: Document) -> Iterator[Finding]:
     if len(tables) < 2:
         return
     lines = [line for table in tables for line in _lines_of(table)]
-    texts = Counter(_digits(number) for number in document.numbers)
+    texts = Counter(number.text for number in document.numbers)
     accused: set[int] = set()
     for a, b in _pairs(lines):
         if found := _apart(lines[a], lines[b]):
             number, other, words = found
-            if texts[_digits(number)] > 1 and texts[_digits(other)] > 1:
+            if texts[number.text] > 1 and texts[other.text] > 1:
                 continue
             if id(number) not in accused and id(other) not in accused:
                 accused |= {id(number), id(other)}

@@ -43,6 +43,8 @@ def _of_sentence(document: Document, sentence: Sentence, match: re.Match[str]) -
     if len(matches) != 1:
         return
     table, column = matches[0]
+    if any((row, column) in table.bold for row in _rows_with(table, column, number)):
+        return  # the table marks it as the best of its kind
     rows = [row for row, texts in enumerate(table.texts) if _is_named(texts, sentence.text)] or range(len(table.texts))
     rivals = [cell for row in rows if (cell := table.cells[row][column]) and _beats(cell, number, largest)]
     if rivals:
@@ -59,8 +61,12 @@ def _of_sentence(document: Document, sentence: Sentence, match: re.Match[str]) -
 def _has_number(table: TextTable, column: int, number: Number) -> bool:
     """Whether a column has the number, digit for digit or rounded."""
     same_unit = base(table.meanings[column].unit)[0] == base(number.unit)[0]
-    numbers = [cell for cells in table.cells if (cell := cells[column])]
-    return same_unit and any(not value(cell).apart(value(number)) for cell in numbers)
+    return same_unit and bool(_rows_with(table, column, number))
+
+
+def _rows_with(table: TextTable, column: int, number: Number) -> list[int]:
+    numbers = [cells[column] for cells in table.cells]
+    return [row for row, cell in enumerate(numbers) if cell and not value(cell).apart(value(number))]
 
 
 def _is_named(texts: tuple[str, ...], sentence: str) -> bool:

@@ -39,6 +39,7 @@ _PERCENTILES = re.compile(r"\b[Pp]\d{1,2}\b|\bmedian\b|\bquantile\b")  # which f
 _FEW = 10  # a digit without a unit counts something that the text does not divide by
 _LEAST_PART = 100
 _RATIO = re.compile(r"\b(?:factors?|speed-?ups?|ratio|times|fold|as (?:many|much|fast|large))\b")
+_DIVIDES = re.compile(rf"[=→]| / |\d/\d|{_RATIO.pattern}")
 _OF_A_SHARE = re.compile(r"\b(?:relative\w*|retain\w*|keeps?|kept|loses?|lost|ratio|improve\w*|reduc\w*)\b")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _MULTIPLIES = re.compile(r"[×=*]|\bx\b|\b(?:times|each|per|total\w*|altogether|in all)\b")
@@ -209,7 +210,7 @@ def _is_of_one_quantity(target: Operand, expression: Expression) -> bool:
     if any(target.dimension):
         return any(b.dimension) or bool(b.number.unit) or bool(b.cell) or b.low >= _FEW
     if not target.is_share and target.number.unit != "x":
-        return not any(a.dimension) or bool(_RATIO.search(target.number.words.lower()))
+        return bool((_RATIO if any(a.dimension) else _DIVIDES).search(target.number.words.lower()))
     if a.is_share:
         return bool(_OF_A_SHARE.search(target.number.words.lower()))
     if is_efficiency(target, expression) or any(a.dimension) or a.cell:

@@ -40,6 +40,10 @@ _PAIRS = (
         rf"\b(?:reduc|increas|rais|lower|shrink|compress|cut)\w* {_W}{{0,20}}<(?P<a>\d+)>{_W}{{0,16}}\bto\b"
         rf"{_W}{{0,10}}<(?P<b>\d+)>"
     ),
+    re.compile(
+        rf"\b(?:claimed|expected|predicted|reported|stated|theoretical)\b[^<>.;()]{{0,12}}<(?P<a>\d+)>{_W}{{0,16}}"
+        rf"\b(?:actual|measured|observed|found|real)\b[^<>.;()]{{0,12}}<(?P<b>\d+)>"
+    ),
     re.compile(rf"(?:\bfrom|从|由) ?{_W}{{0,20}}<(?P<a>\d+)>{_W}{{0,28}}(?:\bto\b|到|至|→|->){_W}{{0,20}}<(?P<b>\d+)>"),
 )
 _DISTANCE = r"(?:gap|difference|delta|gain|improvement|drop|loss|increase|decrease|reduction|degradation)"

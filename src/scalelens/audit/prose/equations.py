@@ -259,6 +259,8 @@ def _differ(left: Value, right: Value, room: float, in_bytes: bool, alike: bool)
         low - 1 <= each / 100 <= high - 1 or low <= 1 - each / 100 <= high for each in (other_low, other_high)
     ):
         return False  # a change
+    if _is_rest(left, right, (other_low, other_high)) or _is_rest(right, left, (low, high)):
+        return False
     parts = max(left, right, key=lambda side: len(side.operators))
     if len(parts.operators) > 1 and set(parts.operators) == {"+"} and all("." not in n.text for n in parts.numbers):
         low, high = low - 1, high + 1  # parts that were rounded one by one
@@ -266,6 +268,13 @@ def _differ(left: Value, right: Value, room: float, in_bytes: bool, alike: bool)
     of_elements = is_of_elements(left, right, in_bytes) or is_of_elements(right, left, in_bytes)
     with_elements = [factor * each for factor in factors for each in (1.0, *OF_ELEMENTS * of_elements)]
     return not any(low * factor <= other_high and other_low <= high * factor for factor in with_elements)
+
+
+def _is_rest(quotient: Value, share: Value, ends: tuple[float, float]) -> bool:
+    """Whether a share is what a quotient leaves: "74/128 = 42 % zeros"."""
+    if quotient.operators != ("/",) or share.operators or share.numbers[0].suffix != "%":
+        return False
+    return any(1 - ends[1] / size <= quotient.high and quotient.low <= 1 - ends[0] / size for size in (1, 100))
 
 
 def _factors(left: Value, right: Value, in_bytes: bool) -> Iterator[float]:

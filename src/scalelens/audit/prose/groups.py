@@ -177,6 +177,8 @@ def _held(groups: _Groups) -> Finding | None:
     whole = ["." not in part.text for part in every]
     if whole[1] and whole[2] and not whole[0] and not groups.total.unit:
         return None  # a number of a heading
+    if middle(groups.total.bounds) == middle(groups.number.bounds) + middle(groups.each.bounds):
+        return None  # "40 speakers (21 of one kind, 19 of another)"
     total, number, each = (_value(part) for part in every)
     if not groups.total.unit or not groups.each.unit:
         total, each = (_value(part, plain=True) for part in (groups.total, groups.each))

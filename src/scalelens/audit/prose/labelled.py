@@ -34,6 +34,7 @@ _LEAST_DIGITS, _MANY = 3, 4
 _FAR = 0.05
 _NEAR = 0.02  # two measurements may differ by so much
 _LEAST_LETTERS = 3
+_LEAST_NUMBERED = 2  # cells
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -43,7 +44,8 @@ def find(document: Document) -> Iterator[Finding]:
         for table in document.tables
         if len(table.cells) <= _MOST_ROWS
         for row, texts in enumerate(table.texts)
-        if (pattern := _pattern(texts[0]))
+        for label in _labels(table, row)
+        if (pattern := _pattern(label))
     ]
     counts = Counter(number.text.replace(",", "") for number in document.numbers)
     for index, sentence in enumerate(document.sentences):
@@ -61,6 +63,13 @@ def find(document: Document) -> Iterator[Finding]:
             if words and not is_of_another(cell[1], sentence, place) and not is_given(document, index, number):
                 yield _finding(number, *cell, words)
                 break
+
+
+def _labels(table: TextTable, row: int) -> list[str]:
+    """The label of a row: its first cell, or the one after a first cell that is a number."""
+    texts, cells = table.texts[row], table.cells[row]
+    numbered = len(texts) > _LEAST_NUMBERED and cells[0] is not None and cells[1] is None
+    return [texts[0], texts[1]] if numbered else [texts[0]]
 
 
 def _pattern(label: str) -> re.Pattern[str] | None:

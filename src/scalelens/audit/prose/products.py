@@ -19,6 +19,7 @@ from scalelens.audit.prose.groups import is_short_slip
 from scalelens.audit.prose.operands import with_spelled
 from scalelens.audit.units import COUNTED
 from scalelens.audit.wording import about, matters, middle, with_unit
+from scalelens.units import base
 
 _WORDS = r"(?: [a-z][\w'/-]*){0,4}"
 _EXPLAINED = (
@@ -90,8 +91,15 @@ def _explained(marked: str, numbers: list[Number]) -> Iterator[Finding]:
             counted = {each.unit for each in every[1:] if each.unit in COUNTED}
             if every[0].unit in COUNTED and counted and every[0].unit not in counted:
                 continue  # "16 GPU (2 domains × 2 nodes)": how many a node has is left out
+            if any(_is_in_another_unit(every[0], each) for each in every[1:]):
+                continue  # "400 s (5000 classes × 80 ms)"
             if all(_is_whole(each) for each in every):
                 yield from _held(every[0], [every[1:]], "total = parts, as written", is_sum=match["by"] == "+")
+
+
+def _is_in_another_unit(total: Number, factor: Number) -> bool:
+    """Whether a total and a factor are one quantity in two units."""
+    return bool(total.unit) and total.unit != factor.unit and base(total.unit)[0] == base(factor.unit)[0]
 
 
 def _named(marked: str, numbers: list[Number]) -> Iterator[Finding]:

@@ -120,7 +120,7 @@ def _is_of_column(table: TextTable, column: int, words: set[str]) -> bool:
 
 def _said_of(label: str, words: set[str]) -> bool:
     """Whether any word of a label is said."""
-    return bool((set(_WORD.findall(label.lower())) - _STOP) & words)
+    return bool((set(_WORD.findall(label.lower().replace("_", " "))) - _STOP) & words)
 
 
 def _of_cell(table: TextTable, row: int, column: int) -> str:

@@ -1,0 +1,110 @@
+"""Numbers that two places of a text give: a slip is accused where words or digits show that both are one."""
+
+import pytest
+
+from scalelens.audit.inconsistencies import inconsistencies
+from scalelens.audit.reading import document_of
+
+TEXT = """# Pruning a speech model
+
+Both indexes register 1,216 train shards and 25 validation shards.
+The draft head reaches a perplexity of 34.71 on the held-out split.
+The exporter writes `retained=0.1196` for the two-bit cache.
+All 186 current encoder tests passed; cases that need a card were skipped.
+
+| layer | teacher overlap | drift |
+|------:|----------------:|------:|
+| 4     | 0.97654         | 0.031 |
+| 8     | 0.95120         | 0.047 |
+| 12    | 0.91873         | 0.088 |
+
+| Metric                     | Value |
+|----------------------------|-------|
+| Most registers (tiled_mul) | 302   |
+| Least registers (plain)    | 57    |
+
+| kernel    | registers | spills |
+|-----------|-----------|--------|
+| tiled_mul | 302       | 12     |
+| plain     | 57        | 3      |
+| fused     | 214       | 8      |
+
+## Summary
+
+The corpus has 1,216 train shards and 25 validation shards, as the index says.
+The perplexity of the draft head is 34.71 after the last epoch on the held-out split.
+The two-bit cache is retained at 0.1196 by the exporter.
+Before the commit, all 186 current encoder tests passed; cases that need a card were skipped.
+The teacher overlap of the fourth layer is 0.97654 in the report.
+"""
+
+
+def _found(text: str) -> list[str]:
+    return [finding.sentence for finding in inconsistencies(document_of(text, "x.md", ".md"))]
+
+
+def test_what_two_places_give_alike_is_not_accused() -> None:
+    assert _found(TEXT) == []
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("has 1,216 train", "has 1,261 train"),
+        ("head is 34.71", "head is 3.471"),
+        ("at 0.1196 by", "at 1.196 by"),
+        ("`retained=0.1196`", "`retained=1.196`"),
+        ("commit, all 186", "commit, all 168"),
+        ("layer is 0.97654", "layer is 0.96754"),
+        ("(tiled_mul) | 302", "(tiled_mul) | 3020"),
+    ],
+)
+def test_a_slip_in_one_of_them_is(right: str, wrong: str) -> None:
+    assert TEXT.count(right) == 1
+    found = _found(TEXT.replace(right, wrong))
+    assert len(found) == 1
+    assert "factor of ten" in found[0] or "two digits are swapped" in found[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # two counts of different files, in long sentences with many words in common
+        "We read 331 made-up files over tools, layouts and names of columns on the same day; 42 were wrong.\n\n"
+        "We read 351 made-up tables over units, layouts and names of columns on the same day; 37 were wrong.\n",
+        # sizes that are both usual
+        "The forward pass uses tiles of 128 keys.\n\nThe projection of the forward pass has 1,280 channels.\n",
+        # one for all turns, one for each
+        "The replay takes 1,439 J for ten turns.\n\nPer turn the replay takes 143.9 J/turn.\n",
+        # numbers of jobs
+        "The exam of the first arm (job 124335) is done.\n\nThe exam of the second arm (job 124353) is done.\n",
+    ],
+)
+def test_other_things_may_have_numbers_that_are_alike(text: str) -> None:
+    assert _found(text) == []
+
+
+def test_a_rule_below_the_headings_of_a_table_of_spaces_is_skipped() -> None:
+    text = (
+        "Configuration     Serial ms      OMP ms   Speedup\n"
+        "-------------------------------------------------\n"
+        "64x64                 6.417       0.999     6.42x\n"
+        "128x128              22.038       2.358     9.35x\n"
+        "256x256             175.527      18.883     9.30x\n"
+        "512x512            1316.402     112.917    11.66x\n"
+        "1024x1024          8857.920    1004.714     8.82x\n"
+    )
+    assert _found(text) == []
+    assert len(_found(text.replace("9.35x", "7.35x"))) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The corpus has 40 speakers (21 of the north, 19 of the south).\n",
+        "S4 has 74/128 = 42% zeros.\n",
+        "The head addresses 400 s in principle (5000 classes × 80 ms).\n",
+    ],
+)
+def test_these_add_up(text: str) -> None:
+    assert _found(text) == []
