@@ -46,8 +46,9 @@ from scalelens.report.glance import GlanceBlock
 from scalelens.report.html import listed, page
 from scalelens.report.html_tables import table
 from scalelens.report.key_numbers import key_numbers
+from scalelens.report.other_figures import shown_by
 from scalelens.report.subject import subject_of
-from scalelens.report.text.sentences import MOST, FindingSentence, few, few_within
+from scalelens.report.text.sentences import MOST, FindingSentence, KeyNumber, few, few_within
 from scalelens.report.text.table_columns import TableColumn
 
 DEMO = Path(scalelens.__file__).parent / "demo" / "logs"
@@ -374,6 +375,21 @@ def test_a_score_among_metrics_is_told_and_drawn_as_plot_draws_it(tmp_path: Path
     ]  # fmt: skip
     (of_scaling,) = (article for article in made.articles if article.name == "scaling")
     assert of_scaling.nothing == "2 runs: no record times a step. Run by run: scalelens query not_compared."
+
+
+def test_rates_of_devices_that_logs_print_without_step_times_are_the_first_figure(tmp_path: Path) -> None:
+    for job, rate in (("257", "8,382"), ("952", "5,685")):
+        record = f"loss:  2.7  grad_norm:  0.1  memory: 227.58GiB(82.31%)  tps: {rate}  tflops: 503.83  mfu: 20.15%\n"
+        (tmp_path / f"hero_job{job}.out").write_text("".join(f"step: {step}  {record}" for step in (98, 99, 100)))
+    scalelens.ingest(tmp_path, warehouse=tmp_path / "w")
+    made = content_of(tmp_path / "w")
+    shown = next(article for article in made.articles if article.name == made.headline)
+    assert shown.chart and shown.chart.command == "plot throughput -o throughput.pdf"
+    assert shown.sentences[0].text == (
+        "2 runs: a device does 5,685 tokens/s in hero_job952 to 8,382 tokens/s in hero_job257."
+    )
+    assert KeyNumber("8,382 tokens/s", "per device, as printed", "hero_job257") in made.numbers
+    assert shown_by(tmp_path / "w", "scaling")[0] == "plot throughput -o throughput.pdf"
 
 
 def test_an_accuracy_of_nought_is_no_course(tmp_path: Path) -> None:

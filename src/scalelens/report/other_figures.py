@@ -8,6 +8,8 @@ from scalelens.charts.temporal_breakdown import MOST_RANKS
 from scalelens.question.question import Question, call
 from scalelens.question.run_names import RUN_NAMES, in_command
 from scalelens.question.session import Session, ask
+from scalelens.report.findings.printed_rates import SQL as RATES_OF_DEVICES
+from scalelens.report.findings.printed_rates import TIMED
 from scalelens.report.findings.quality import LEAST_ACCURACY, SCORE_OF_METRICS
 from scalelens.report.findings.step_times import FEWEST_TIMES
 
@@ -22,13 +24,12 @@ _EVALUATED = (
 )
 _SELECTED = "$selected"  # in conditions: that a run is one of those that the user chose
 _LARGEST_RUN = "{} GROUP BY run_id ORDER BY count(*) DESC, run_id LIMIT 1"  # with the most rows of a table, or sensors
-_TIMED = "SELECT run_id FROM steps WHERE phase = 'train' AND step_s > 0"
 # In how many ways the runs with times of steps were made: where there are several, a step is not the same work in each,
 # or was meant to be faster in one.
 _SETTINGS = (
     "(SELECT count(DISTINCT settings) FROM ("
     "SELECT string_agg(setting || ' ' || value, ', ' ORDER BY setting) AS settings "
-    f"FROM configuration() WHERE class = 'performance' AND run_id IN ({_TIMED}) GROUP BY run_id))"
+    f"FROM configuration() WHERE class = 'performance' AND run_id IN ({TIMED}) GROUP BY run_id))"
 )
 _RATES = (
     "SELECT '' FROM steps JOIN runs USING (run_id) WHERE phase = 'train' AND devices > 0 "
@@ -39,13 +40,7 @@ _TRAINED_ON_SEVERAL_SIZES = (
     "SELECT '' FROM phases JOIN runs USING (run_id) WHERE phase = 'run' AND span_s > 0 AND devices > 0 "
     "HAVING count(DISTINCT devices) > 1"
 )
-_N_TIMED = f"(SELECT count(DISTINCT run_id) FROM ({_TIMED}))"
-# Rates of a device that more logs print than times of steps, where none says on how many devices.
-_RATES_OF_RANKS = (
-    "SELECT '' FROM rates_logged() WHERE rate_scope = 'rank' AND coalesce(tokens_per_s, samples_per_s) > 0 "
-    f"HAVING count(DISTINCT run_id) BETWEEN greatest(2, {_N_TIMED} + 1) AND {MOST_RUNS} "
-    "AND NOT EXISTS (SELECT 1 FROM runs WHERE devices > 0)"
-)
+_N_TIMED = f"(SELECT count(DISTINCT run_id) FROM ({TIMED}))"
 _FEW_TIMES = f"(SELECT coalesce(max(n_steps), 0) < {FEWEST_TIMES} FROM kept_times())"
 # A command, and the rows that it needs: the first with a row is named.  {} is what the row says, {run} the run whose id
 # it says.
@@ -61,14 +56,14 @@ _SHOWN_BY = (
         "plot batch_size_curve -o batch_size_curve.pdf",
         f"SELECT '' FROM batch_size_curve() HAVING count(*) >= {_FEWEST_BATCHES} AND count(DISTINCT series) = 1 "
         f"AND NOT {_FEW_TIMES} "
-        f"AND sum(n_runs) = (SELECT count(DISTINCT run_id) FROM ({_TIMED}))",
+        f"AND sum(n_runs) = (SELECT count(DISTINCT run_id) FROM ({TIMED}))",
     ),
     (
         "plot throughput -o throughput.pdf",
         f"{_RATES} AND count(DISTINCT run_id) = {_N_TIMED} "
         f"AND count(DISTINCT run_id) <= {MOST_RUNS} AND {_SETTINGS} > 1 AND NOT {_FEW_TIMES}",
     ),
-    ("plot throughput -o throughput.pdf", _RATES_OF_RANKS),
+    ("plot throughput -o throughput.pdf", f"SELECT '' FROM ({RATES_OF_DEVICES}) LIMIT 1"),
     (
         "plot batch_cdf -o batch_cdf.pdf",
         "SELECT '' FROM kept_times() WHERE reason IS NULL "
