@@ -108,3 +108,38 @@ def test_a_rule_below_the_headings_of_a_table_of_spaces_is_skipped() -> None:
 )
 def test_these_add_up(text: str) -> None:
     assert _found(text) == []
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("31 of 33 tests pass (94% success rate).", "31 of 23 tests pass (94% success rate)."),
+        ("Agreement is **99.83%** (594/595; 1 flip).", "Agreement is **9.983%** (594/595; 1 flip)."),
+        ("Total: 199 Correct: 118 Accuracy: 59.3%.", "Total: 199 Correct: 1180 Accuracy: 59.3%."),
+        ("Claimed 0.183, actual 0.212 (diff = 0.029).", "Claimed 0.183, actual 0.212 (diff = 0.092)."),
+    ],
+)
+def test_shares_and_differences_of_two_numbers(right: str, wrong: str) -> None:
+    assert _found(right) == []
+    assert len(_found(wrong)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # the share is that of the counts, the two values are something else
+        "Drop 28/36 layers: a loss of 1.461 vs baseline 1.465, 78% less parameters.\n",
+        "The predictions of 7.07%, 7.73%, and 3.31% are close to the sampled counts of the exact supports.\n",
+        # a number of another quantity, and a table of one row whose column nothing names
+        "value: 41.86\n\n| Version | Model | RTFx | AMI |\n|---|---|---|---|\n| main | flash | 1233 | 14.86 |\n",
+    ],
+)
+def test_what_belongs_to_something_else_is_not_accused(text: str) -> None:
+    assert _found(text) == []
+
+
+def test_two_exceptions_show_no_rule_where_most_rows_say_nothing() -> None:
+    rows = [(1, 99.1), (1, 99.1), (2, 99.1), (6, 96.4), (2, 98.2), (10, 91.1), (3, 97.3), *[(0, 100.0)] * 9]
+    lines = [f"| m{k} | 112 | {share} | {errors} |" for k, (errors, share) in enumerate(rows)]
+    text = "\n".join(["| Model | Tests | Well Formed % | Errors |", "|---|---|---|---|", *lines]) + "\n"
+    assert _found(text) == []

@@ -153,10 +153,10 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     far = _is_far(printed, low, high, _MEASURED_TWICE if measured else _room(relation, place))
     if measured and relation.fit.free and slipped.endswith("one digit differs"):
         far = _is_far(printed, low, high, _OF_ANOTHER_RUN)
-    if relation.form in _SUMS and not _is_strict(relation) and _is_near_largest(relation, place):
+    if relation.form in _SUMS and _is_not_a_sum(relation, place, slipped):
         return False
-    if relation.form in _SUMS and not slipped.endswith("sign is wrong") and _is_less_than_its_parts(relation, place):
-        return False
+    if len(relation.fit.apart) > 1 and (relation.doubt > _SURE or _has_unexplained(relation, place)):
+        return False  # one more exception: it may not be a rule
     if relation.of_equals or len(relation.operands) > 2:
         return True
     if not slipped and len(relation.fit.agreeing) < _LEAST_WITHOUT_SLIP:
@@ -164,6 +164,12 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
     if not relation.fit.free and relation.meant and not measured:
         return far or (len(relation.operands) > 1 and _is_strict(relation))
     return far and (bool(slipped) or (_is_share_of_all(relation) and _is_far(printed, low, high, _BY_MUCH)))
+
+
+def _has_unexplained(relation: Relation, place: int) -> bool:
+    """Whether no slip explains another place that is apart."""
+    others = [slip_of(relation, each) for each in relation.fit.apart if each != place]
+    return any(not each or each.endswith(("two", "is repeated")) for each in others)
 
 
 def _has_bases(relation: Relation) -> bool:
@@ -252,6 +258,12 @@ def _is_near_largest(relation: Relation, place: int) -> bool:
     printed = relation.target.intervals[place]
     gap = abs(sum(printed or (0.0, 0.0)) - sum(relation.predicted[place])) / 2
     return gap < _MEASURED_TWICE * max(terms)
+
+
+def _is_not_a_sum(relation: Relation, place: int, slipped: str) -> bool:
+    if not _is_strict(relation) and _is_near_largest(relation, place):
+        return True
+    return not slipped.endswith("sign is wrong") and _is_less_than_its_parts(relation, place)
 
 
 def _is_less_than_its_parts(relation: Relation, place: int) -> bool:

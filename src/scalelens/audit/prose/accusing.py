@@ -39,6 +39,10 @@ _PERCENTILES = re.compile(r"\b[Pp]\d{1,2}\b|\bmedian\b|\bquantile\b")  # which f
 _FEW = 10  # a digit without a unit counts something that the text does not divide by
 _LEAST_PART = 100
 _RATIO = re.compile(r"\b(?:factors?|speed-?ups?|ratio|times|fold|as (?:many|much|fast|large))\b")
+_DIFFERS = re.compile(
+    r"\b(?:points?|pp|differ\w*|gaps?|delta|drop\w*|gain\w*|ris\w+|rose|fell|falls?|increas\w*|decreas\w*|improv\w*|reduc\w*|"
+    r"higher|lower|more|less|better|worse|above|below|left|rest|remain\w*)\b|[-=−]\s"
+)
 _DIVIDES = re.compile(rf"[=→]| / |\d/\d|{_RATIO.pattern}")
 _OF_A_SHARE = re.compile(r"\b(?:relative\w*|retain\w*|keeps?|kept|loses?|lost|ratio|improve\w*|reduc\w*)\b")
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -204,6 +208,8 @@ def _by_one(expression: Expression) -> bool:
 
 def _is_of_one_quantity(target: Operand, expression: Expression) -> bool:
     """Whether a factor or a share compares two numbers of one unit; bare ones of a digit show nothing."""
+    if expression.text == "a - b" and target.is_share:
+        return bool(_DIFFERS.search(target.number.words.lower()))
     if expression.text != "a / b":
         return True
     a, b = expression.operands

@@ -46,8 +46,9 @@ _PAIRS = (
     ),
     re.compile(rf"(?:\bfrom|从|由) ?{_W}{{0,20}}<(?P<a>\d+)>{_W}{{0,28}}(?:\bto\b|到|至|→|->){_W}{{0,20}}<(?P<b>\d+)>"),
 )
-_DISTANCE = r"(?:gap|difference|delta|gain|improvement|drop|loss|increase|decrease|reduction|degradation)"
+_DISTANCE = r"(?:gap|diff|difference|delta|gain|improvement|drop|loss|increase|decrease|reduction|degradation)"
 _AFTER = (
+    re.compile(rf" ?\((?P<head>(?:diff|difference|delta|gap) ?[=:] ?)<(?P<c>\d+)>(?P<tail>{_W}{{0,40}})[,)/]"),
     re.compile(rf"{_W}{{0,24}}\({_W}{{0,14}}<(?P<c>\d+)>(?P<tail>{_W}{{0,40}})[,)/]"),
     re.compile(rf"{_W}{{0,24}}\(<\d+>{_W}{{0,16}}[,/] ?<(?P<c>\d+)>(?P<tail>{_W}{{0,40}})[,)/]"),
     re.compile(
@@ -105,6 +106,7 @@ _PLAIN = str.maketrans("（），、；：【】", "(),;;:()")
 _UNCERTAIN = re.compile(r" ?(?:±|\+/-)(?: ?pm)? ?<\d+>")
 _LINKED = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _MYRIADS = re.compile(r"<\d+> ?[万亿千百萬億]")  # units that are not read
+_FRACTION = re.compile(r"(?<![\w./])(\d{1,6})/(\d{1,6})(?![\w./])")
 _LABELS = re.compile(r"[\W]*<\d+> ?(?:->|→) ?<\d+> ?:")  # versions
 _MOST_NUMBERS = 14
 _LEAST_DIGITS = 2  # of a change
@@ -147,9 +149,19 @@ def find(document: Document) -> Iterator[Finding]:
             accused: set[int] = set()
             chained = {id(sentence.numbers[int(k)]) for k in _CHAINED.findall(marked)}
             for change in _stated(marked, sentence.numbers):
-                if id(change.c) not in accused | chained and (finding := _held(change, others)):
+                if id(change.c) in accused | chained or _is_of_a_fraction(change.c, sentence.text):
+                    continue
+                if finding := _held(change, others):
                     accused.add(id(change.c))
                     yield finding
+
+
+def _is_of_a_fraction(share: Number, text: str) -> bool:
+    """Whether counts around a slash give a share, or its rest: "drop 28/36 layers: 1.461 vs 1.465, 78 % less"."""
+    fractions = [(int(a), int(b)) for a, b in _FRACTION.findall(text)]
+    shares = [exact(a) / exact(b) * exact(100) for a, b in fractions if 0 < a < b] if share.unit == "%" else []
+    said = Bounds(abs(share.low), abs(share.high)) if share.low > 0 else Bounds(-share.high, -share.low)
+    return any(not said.apart(each) or not said.apart(exact(100) - each) for each in shares)
 
 
 def _stated(marked: str, numbers: tuple[Number, ...]) -> Iterator[Change]:

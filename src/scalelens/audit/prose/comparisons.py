@@ -52,8 +52,10 @@ _ABOUT = Decimal("0.1")
 _SHARES = (
     re.compile(
         r"<(?P<a>\d+)> (?:\w+ )?(?:out )?of (?:the |all |its )?(?:total )?<(?P<b>\d+)>[^<>.;:()]{0,24} ?"
-        r"\(=? ?<(?P<c>\d+)>\)"
+        r"\(=? ?<(?P<c>\d+)>(?: (?:success|pass|error|failure|hit|completion|detection|coverage)(?: rate)?)?\)"
     ),
+    re.compile(r"\btotal\W{1,3}<(?P<b>\d+)>\W{1,3}correct\W{1,3}<(?P<a>\d+)>\W{1,3}accuracy\W{1,3}<(?P<c>\d+)>"),
+    re.compile(r"<(?P<a>\d+)>[^\d\s<>(),.;/]{1,10} ?/ ?<(?P<b>\d+)>[^\d\s<>(),.;/]{1,10} ?= ?<(?P<c>\d+)>"),
     re.compile(r"<(?P<b>\d+)>[^<>.;:()]{0,24}, of which <(?P<a>\d+)>[^<>.;:()]{0,24} ?\(<(?P<c>\d+)>\)"),
     re.compile(
         r"(?:out of|of|among|from) (?:the |all |a total of )?<(?P<b>\d+)>[^<>.;:()]{0,24}, (?:only )?<(?P<a>\d+)>"
@@ -88,6 +90,7 @@ _FRACTION = re.compile(
     re.IGNORECASE,
 )
 _OF_FRACTION = re.compile(r"(?<![\w./,:-])(\d+(?:\.\d+)?) ?% ?[(（] ?(\d[\d,]*) ?/ ?(\d[\d,]*)(?![\w./:-])")
+_MARKS = re.compile(r"\*\*|__|`")
 _OTHER_QUANTITY = re.compile(
     r"\b(?:batch|accuracy|utili[sz]ation|confidence|coverage|interval|ci|std|p\d\d|quantile)\b"
 )
@@ -246,10 +249,11 @@ def _of_share(share: Bounds, a: Number, b: Number, c: Number) -> Finding | None:
 
 def _fractions(sentence: Sentence) -> Iterator[Finding]:
     """ "12/15 (80 %)": the sentence does not count digits around a slash as numbers."""
-    for found in _FRACTION.finditer(sentence.text):
+    text = _MARKS.sub("", sentence.text)
+    for found in _FRACTION.finditer(text):
         part, whole = (int(found[k].replace(",", "")) for k in (1, 2))
         claimed = next((n for n in sentence.numbers if n.unit == "%" and n.text == found[3]), None)
-        is_sure = "." in found[3] and _has_slip_of_share(found[3], found[1], found[2])
+        is_sure = ("." in found[3] or part > whole) and _has_slip_of_share(found[3], found[1], found[2])
         if claimed and whole > 1 and part > 0 and (is_sure or (part <= whole and not found["end"][:-1].strip())):
             shown = [
                 Number(found[k], exact(size).low, exact(size).low, "", claimed.line, claimed.column, sentence.text)
@@ -257,7 +261,7 @@ def _fractions(sentence: Sentence) -> Iterator[Finding]:
             ]
             if finding := _of_share(exact(part) / exact(whole), shown[0], shown[1], claimed):
                 yield finding
-    for found in _OF_FRACTION.finditer(sentence.text):
+    for found in _OF_FRACTION.finditer(text):
         part, whole = (int(found[k].replace(",", "")) for k in (2, 3))
         claimed = next((n for n in sentence.numbers if n.unit == "%" and n.text == found[1]), None)
         if claimed and whole > 1 and part and not claimed.hedge and _has_slip_of_share(found[1], found[2], found[3]):

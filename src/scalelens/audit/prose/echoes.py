@@ -55,6 +55,9 @@ _NEEDED = {
 }
 _MOST_DIGITS = {_POINT: 4, _SWAPPED: 5, _DIGIT: 4}
 _OF_SIZES = 6.0  # 2,048 and 20,480
+_WITHOUT_A_UNIT = 8.0  # one of the two
+_MANY = 4
+_LONG = 5
 _MUCH = 10.0  # then it does not matter what numbers around may give by chance
 
 
@@ -221,8 +224,8 @@ def _middle(number: Number) -> float:
 
 
 def _are_of_tables(a: _Place, b: _Place) -> bool:
-    """Whether both stand in tables; a list of names and values may sum up a table."""
-    return a.table is not None and b.table is not None and (a.table is b.table or a.is_of_list == b.is_of_list)
+    """Whether both stand in tables; a list of names and values may sum up a table, or another list."""
+    return a.table is not None and b.table is not None and (a.table is b.table or not (a.is_of_list or b.is_of_list))
 
 
 def _needed(words: str, a: _Place, b: _Place) -> float:
@@ -230,19 +233,23 @@ def _needed(words: str, a: _Place, b: _Place) -> float:
     digits = min(len(a.digits.strip("0")), _MOST_DIGITS[words])
     whole = "." not in a.number.text + b.number.text
     is_point = words == _POINT and digits == _MOST_DIGITS[words]
-    are_sizes = whole and words == _POINT and _are_sizes(a, b)
-    if a.number.unit != b.number.unit or (are_sizes and not is_point):
+    if len({a.number.unit, b.number.unit} - {""}) > 1:
         return _NEVER
-    if are_sizes:
-        return _OF_SIZES
+    if whole and words == _POINT and _are_sizes(a, b):
+        return _OF_SIZES if is_point else _NEVER
     if not is_point and _is_coded(a, b) and _is_coded(b, a):
         return _NEVER
     alone, in_table, in_list, of_several = _NEEDED[words, digits, whole]
     if a.is_of_list or b.is_of_list:
-        return in_list
-    if a.table is not None or b.table is not None:
-        return in_table
-    return of_several if _has_another(a, b) and _has_another(b, a) else alone
+        needed = in_list
+    elif a.table is not None or b.table is not None:
+        needed = in_table
+    else:
+        needed = of_several if _has_another(a, b) and _has_another(b, a) else alone
+    if a.number.unit == b.number.unit:
+        return needed
+    many = digits >= _MANY and words != _DIGIT and (is_point or not whole)
+    return max(needed, _WITHOUT_A_UNIT) if many else _NEVER
 
 
 def _is_coded(a: _Place, b: _Place) -> bool:
@@ -269,7 +276,13 @@ def _shown(words: str, a: _Place, b: _Place, rarity: Counter[str], sources: int)
     near = a.near & b.near
     shown = bits(near) + (_LITTLE if words == _DIGIT else _WIDE) * bits((a.wide & b.wide) - near)
     shown += _SHARED * (bits(a.others & b.others) + bits(a.beside & b.beside))
-    return shown - _OF_SIZE * log2(sources) if shown > _SURELY else -2 * _NEVER
+    least = 0.0 if words == _POINT and _are_long(a.number, b.number) else _SURELY
+    return shown - _OF_SIZE * log2(sources) if shown > least else -2 * _NEVER
+
+
+def _are_long(a: Number, b: Number) -> bool:
+    """Whether both have so many digits that another place for the point is not a coincidence."""
+    return len(_digits(a).strip("0")) >= _LONG and ("." in a.text) == ("." in b.text)
 
 
 def _follows(document: Document, a: _Place, b: _Place) -> bool:

@@ -176,10 +176,13 @@ def _cell_of(
     by_row = [_row_strength(own, row, said[1], others) for row in range(len(table.cells))]
     by_column = [_column_strength(table, own, column, said[0], others, number) for column in range(len(table.headings))]
     found = []
+    is_the_only_row = len(by_row) == 1 == by_row[0]
     for row, strength in enumerate(by_row):
         for column, cell in enumerate(table.cells[row]):
             if cell is None or not column or cell.hedge or not strength + by_column[column]:
                 continue
+            if is_the_only_row and not by_column[column]:
+                continue  # neither is named
             named = (strength, by_column[column])
             is_named = not of_another and _is_named(number, cell, *named)
             if is_named and not of_one_unit(number, cell, own.rows[row] | own.columns[column]):
