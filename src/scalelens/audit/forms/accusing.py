@@ -115,8 +115,7 @@ def _accuses(table: TextTable, relation: Relation, place: int, by_row: bool) -> 
         return True
     if len(relation.fit.agreeing) < _LEAST_OF_SUM and (relation.form in _SUMS or "{0} ... " in relation.form):
         return False
-    has_factor = relation.fit.free or relation.fit.factor[0] != relation.fit.factor[1]
-    if has_factor and len(relation.operands) == 1 and (slipped.endswith("two") or _has_bases(relation)):
+    if len(relation.operands) == 1 and _is_only_a_factor(relation, slipped, by_row):
         return False  # two columns that only have a factor between them, or one for each base
     doubt = relation.doubt * (BY_CHANCE.get(slipped.rpartition(": ")[2], OTHER_BY_CHANCE) if slipped else 1)
     if doubt > (_SURE_IF_MEANT if relation.meant else _SURE):
@@ -172,6 +171,13 @@ def _has_unexplained(relation: Relation, place: int) -> bool:
     return any(not each or each.endswith(("two", "is repeated")) for each in others)
 
 
+def _is_only_a_factor(relation: Relation, slipped: str, by_row: bool) -> bool:
+    """Whether a factor of two may be meant, as between two rows that are alike, or a ratio has several bases."""
+    has_factor = relation.fit.free or relation.fit.factor[0] != relation.fit.factor[1]
+    are_alike = not by_row and relation.form == "{c} = k × {0}"
+    return (has_factor or are_alike) and (slipped.endswith("two") or _has_bases(relation))
+
+
 def _has_bases(relation: Relation) -> bool:
     """Whether several numbers of a column of ratios are those of a base case."""
     return sum(bool(number and re.fullmatch(r"1\.0+", number.text)) for number in relation.target.numbers) > 1
@@ -214,7 +220,8 @@ def _is_of_its_row(table: TextTable, relation: Relation, place: int, low: float,
     if any(float(cell.low) <= high and low <= float(cell.high) for cell in alike if low * high > 0):
         return True
     for each in used:
-        alike = [cell for cell in others if each and each.unit and cell.unit == each.unit and _are_near(cell, each)]
+        with_digits = bool(each and (each.unit or "." in each.text))
+        alike = [cell for cell in others if each and with_digits and cell.unit == each.unit and _are_near(cell, each)]
         if alike and not _is_far(printed, low, high, _MOST_OF_NEAR):
             return True  # computed from another column that is nearly the same
     near = abs(float(printed.low + printed.high) / (low + high) - 1) < _MEASURED_TWICE if low + high else False
