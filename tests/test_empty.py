@@ -75,6 +75,24 @@ def test_a_question_about_no_series_is_not_told_to_run_another_size(run: Run, tm
         assert run("query", query, "-w", home).err.startswith(f"{reason}; "), query
 
 
+def test_reasons_rest_on_what_the_question_has_computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there are many records, they are not read a second time to say why there are no rows."""
+    root, question = warehouse_of(tmp_path, fixture=FILES[1]), Question("batch_size_curve")
+    with Session(root, about=question.statement) as session:
+        assert not session.ask(question).table.num_rows
+        assert "batch_stats" not in {use.name for use in session.helpers.tables}
+        of_few = reasons(session, question)
+    monkeypatch.setattr("scalelens.question.session.KEPT_BYTES", 0)
+    with Session(root, about=question.statement) as session:
+        assert not session.ask(question).table.num_rows
+        (kept,) = (table for use, table in session.helpers.tables.items() if use.name == "batch_stats")
+        assert reasons(session, question) == of_few
+        session.connection.execute(f"UPDATE {kept} SET step_s = 123")
+        asked = Question(sql="SELECT DISTINCT step_s FROM batch_stats()")
+        with Session(root, about=asked.statement, known=session) as further:
+            assert further.ask(asked).table["step_s"].to_pylist() == [123]
+
+
 def test_a_batch_that_no_log_states_is_named_to_who_asks_for_its_curve(run: Run, tmp_path: Path) -> None:
     home = ingested(write_weak_study(tmp_path / "logs", {8: 1.0}), tmp_path / "w")
     told = run("query", "batch_size_curve", "-w", home).err

@@ -101,7 +101,7 @@ def _of_runs(session: Session, question: Question, query: Query) -> list[_Reason
     """What the query named in the header says of the runs."""
     of_reason: dict[str, list[Mapping[str, Any]]] = {}
     about = f"{question.statement}; {query.when_empty}; {RUN_NAMES}"
-    with Session(session.root, session.folders, about, session.unsafe) as further:
+    with Session(session.root, session.folders, about, session.unsafe, known=session) as further:
         asked = run_by_run(further.queries, question)
         for row in further.ask(asked).table.to_pylist():
             of_reason.setdefault(row["reason"], []).append(row)

@@ -43,6 +43,12 @@ def files_of_runs(connection: duckdb.DuckDBPyConnection, runs: Iterable[str]) ->
     return files
 
 
+def members_of(connection: duckdb.DuckDBPyConnection) -> tuple[int, int]:
+    """How many parts of files belong to runs, and a number that differs where others do."""
+    counted = connection.execute("SELECT count(*), coalesce(bit_xor(hash(m)), 0) FROM main.members AS m").fetchall()
+    return counted[0][0], counted[0][1]
+
+
 def names_of(live: Live) -> dict[str, str]:
     """Names of contents: their paths below the folder that was given to `ingest`, so that no home folder is told."""
     names: dict[str, str] = {}

@@ -8,6 +8,9 @@ it is called with these values, and asks the helper for all others.
 When it pays was measured (docs/decisions.md): a table and its macro cost about 4 ms, so a helper is shared where its
 SQL is long.
 
+What reads all records to give a row a run is a table for one call, too, where another question may follow that asks the
+same: why there are no rows.
+
 A query is not planned where all is empty that it `Needs`, by its header: a macro without rows takes its place.  So it
 does where a helper saves less than planning it takes (`Pays from`), unless somebody asks for that helper itself.
 """
@@ -40,8 +43,12 @@ class _Use(NamedTuple):
 class SharedHelpers:
     """The helpers that a connection has as tables."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Query]) -> None:
-        self.connection, self.queries = connection, queries
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Query],
+        known: "SharedHelpers | None" = None,
+    ) -> None:  # fmt: skip
+        """`known` are those of another connection to the same records: their tables are not computed again."""
+        self.connection, self.queries, self.known = connection, queries, known
         self.names = frozenset(queries)
         self.tables: dict[_Use, str] = {}
         self.users_sql = users_sql(queries)
@@ -53,9 +60,10 @@ class SharedHelpers:
         self.named = names_in(self.users_sql)  # what people may ask for
         self.looked_below: set[str] = set()
 
-    def share(self, *statements: str) -> None:
+    def share(self, *statements: str, keeps_light: bool = False) -> None:
         """Makes tables of the helpers that statements use twice, and lets the statements use old names of columns.
 
+        With `keeps_light`, also of those of a light partition that they use once.
         Raises UserError where one cannot be computed.
         """
         self._select(selected_columns("\n".join([*statements, self.users_sql]), self.queries))
@@ -69,7 +77,8 @@ class SharedHelpers:
             for call in calls_in(statement, self.names):
                 self._count(call, {}, statement, counts)
         for use, count in counts.items():
-            if count > 1 and self._is_long(use.name):
+            is_kept = keeps_light and self.queries[use.name].is_light
+            if (count > 1 or is_kept or self._is_known(use)) and self._is_long(use.name):
                 self._make(use)
 
     def forget(self) -> None:
@@ -86,6 +95,10 @@ class SharedHelpers:
     def _is_long(self, name: str) -> bool:
         return len(self.queries[name].sql) >= _LONG_SQL
 
+    def _is_known(self, use: _Use) -> bool:
+        """Whether the other connection has it as a table.  Columns of a light partition have types that Arrow keeps."""
+        return self.known is not None and self.queries[use.name].is_light and use in self.known.tables
+
     def _make(self, use: _Use) -> None:
         query = self.queries[use.name]
         names = [parameter.name for parameter in query.parameters]
@@ -93,7 +106,11 @@ class SharedHelpers:
         with duckdb_errors_as_user_errors():
             key = self._evaluated(_key(use.values))
             table = f"{SHARED}.{use.name}_{key}"
-            self.connection.execute(f"CREATE TABLE {table} AS FROM {original(query)}({given})")
+            if self.known and self._is_known(use):
+                rows = self.known.connection.sql(f"FROM {self.known.tables[use]}").to_arrow_table()
+                self.connection.from_arrow(rows).create(table)
+            else:
+                self.connection.execute(f"CREATE TABLE {table} AS FROM {original(query)}({given})")
             self.tables[use] = table
             self._take_place(use.name)
 

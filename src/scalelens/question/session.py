@@ -18,7 +18,7 @@ from scalelens.queries.header import is_builtin
 from scalelens.queries.load import load
 from scalelens.question.answer import Answer, run_ids
 from scalelens.question.checks import check
-from scalelens.question.inputs import files_of_runs, inputs_of, names_of
+from scalelens.question.inputs import files_of_runs, inputs_of, members_of, names_of
 from scalelens.question.once import SharedHelpers
 from scalelens.question.question import EVERYTHING, Question
 from scalelens.question.run_names import RUN_NAMES, names_by_id
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _LISTS = re.compile(r"\b(?:SHOW|DESCRIBE|PRAGMA|duckdb_\w+|information_schema|pg_\w+|sqlite_\w+)\b", re.IGNORECASE)
 _Result = TypeVar("_Result")
 _ALWAYS = "selected_runs"  # by which the runs of a large warehouse are asked apart
+KEPT_BYTES = 1 << 20  # of segments; fewer are read again in the time that a table for the next question takes
 LARGE_BYTES = 1 << 26  # of segments; a question of fewer is mostly planned, and its answer can be held
 
 
@@ -82,15 +83,18 @@ class Session:
     """An open warehouse.  All its questions see the same records, and share what they compute.
 
     `about` is SQL that names what will be asked: only that is made.  Without it all tables and queries are there.
+    `known` is a session whose helpers serve this one, too, if it sees the same files of the same runs.
     """
 
     def __init__(
-        self, root: Path, folders: Iterable[Path] = (), about: str | None = None, unsafe: bool = False
-    ) -> None:
+        self, root: Path, folders: Iterable[Path] = (), about: str | None = None, unsafe: bool = False,
+        known: "Session | None" = None,
+    ) -> None:  # fmt: skip
         self.root, self.folders, self.unsafe = root, tuple(folders), unsafe
         self.about = None if about is None else f"{about} {_ALWAYS}"
         self.warehouse = Warehouse(root)
         self.queries = load(self.folders, self.about)
+        self._known = known
 
     def open(self) -> None:
         """Opens the warehouse now, and not with the first question.  Raises UserError where there is none."""
@@ -113,7 +117,10 @@ class Session:
 
     @cached_property
     def helpers(self) -> SharedHelpers:
-        return SharedHelpers(self.connection, self.queries)
+        known: SharedHelpers | None = self._known.__dict__.get("helpers") if self._known else None
+        if known and members_of(known.connection) != members_of(self.connection):
+            known = None  # something was added meanwhile
+        return SharedHelpers(self.connection, self.queries, known)
 
     def share(self, *questions: Question) -> None:
         """Computes once what several questions that will be asked have in common."""
@@ -169,7 +176,8 @@ class Session:
             with self.warehouse.files.reading():
                 yield from pieces_by_run(self.warehouse, question, self.queries, executor)
             return
-        self.helpers.share(question.statement)
+        may_explain = question.query is not None and self.queries[question.query].when_empty is not None
+        self.helpers.share(question.statement, keeps_light=may_explain and self._has_more_than(KEPT_BYTES))
         if is_large:
             yield from pieces_of(self.connection, question.statement, self.unsafe)
         else:
@@ -185,7 +193,10 @@ class Session:
     @property
     def is_large(self) -> bool:
         """Whether there are many bytes of segments."""
-        left = LARGE_BYTES
+        return self._has_more_than(LARGE_BYTES)
+
+    def _has_more_than(self, left: int) -> bool:
+        """Whether the segments have more bytes."""
         with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(self.warehouse.segments) as files:
             return any((left := left - file.stat().st_size) < 0 for file in files)
         return False

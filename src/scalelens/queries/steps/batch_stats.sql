@@ -32,7 +32,7 @@
 --
 -- Partition: run_id, light
 --
--- Sources: selected_steps, plain_runs, step_times, selected_runs
+-- Sources: steps, selected_steps, plain_runs, step_times, selected_runs
 --
 -- Parameters: runs, epochs, warmup, exclude
 --
@@ -86,13 +86,17 @@ statistics AS (
         percentiles_s, n_steps, timed_s, samples * n_steps / timed_s, tokens * n_steps / timed_s,
         tflops_per_device, 'instant'
     FROM plain WHERE n_steps > 0),
+-- Records of runs of which the log gives more than one kind of mean, or another total.
+of_means AS MATERIALIZED (
+    FROM records
+    WHERE run_id IN (SELECT run_id FROM main.steps WHERE phase = 'train' AND value_kind IN ('run_median', 'running_mean'))),
 -- The median of a run is not its total time: that is the longest mean of the run, where the log gives one.
 totals_beside_medians AS (
     SELECT run_id, averaged_steps AS timed_steps, step_s * averaged_steps AS timed_s, samples / step_s AS samples_per_s,
         tokens / step_s AS tokens_per_s
-    FROM records
+    FROM of_means
     WHERE value_kind = 'run_mean' AND step IS NULL
-        AND run_id IN (SELECT run_id FROM records WHERE value_kind = 'run_median' AND excluded_by IS NULL)
+        AND run_id IN (SELECT run_id FROM of_means WHERE value_kind = 'run_median' AND excluded_by IS NULL)
     QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY averaged_steps DESC, file_id, line) = 1),
 -- A running mean is of all steps since its epoch began, those of the running means before it among them.
 totals_of_running_means AS (
@@ -100,9 +104,9 @@ totals_of_running_means AS (
         sum(samples * averaged_steps ORDER BY position_in_run) / sum(step_s * averaged_steps ORDER BY position_in_run) AS samples_per_s,
         sum(tokens * averaged_steps ORDER BY position_in_run) / sum(step_s * averaged_steps ORDER BY position_in_run) AS tokens_per_s
     FROM (
-        FROM records
+        FROM of_means
         WHERE excluded_by IS NULL
-            AND run_id IN (SELECT run_id FROM records WHERE value_kind = 'running_mean' AND averaged_steps > 1 AND excluded_by IS NULL)
+            AND run_id IN (SELECT run_id FROM of_means WHERE value_kind = 'running_mean' AND averaged_steps > 1 AND excluded_by IS NULL)
         QUALIFY value_kind <> 'running_mean' OR row_number() OVER (
             PARTITION BY run_id, attempt, epoch, value_kind ORDER BY averaged_steps DESC, position_in_run DESC) = 1)
     GROUP BY run_id),

@@ -47,59 +47,78 @@ logged AS NOT MATERIALIZED (
     UNION ALL BY NAME
     SELECT *, true AS is_logged_warmup, false AS is_in_order FROM logged_warmup(runs := runs)),
 megatrons AS (SELECT run_id FROM runs WHERE regexp_matches(framework, '(?i)megatron|neox|primus')),
+moments AS MATERIALIZED (
+    SELECT DISTINCT run_id, coalesce(attempt, 0) AS attempt, phase, step AS happened
+    FROM phases WHERE phase IN ('evaluation', 'checkpoint')),
 stated AS NOT MATERIALIZED (
     SELECT t.run_id, file_id, line, coalesce(attempt, 0) AS attempt, epoch, step, step_s,
         averaged_steps AS stated_steps, coalesce(averaged_steps, 1) AS averaged_steps, value_kind,
+        coalesce(value_kind NOT IN ('instant', 'interval_mean'), false) AS is_smoothed,
         coalesce(samples, global_batch_size) AS samples,
         coalesce(tokens, coalesce(samples, global_batch_size) * seq_length) AS tokens,
         tflops_per_device, skipped_steps, is_implausible, ts, is_logged_warmup, is_in_order, position_in_run,
-        ts IS NULL AND (value_kind = 'interval_mean' OR run_id IN (SELECT run_id FROM megatrons)) AS timer_runs_on
+        ts IS NULL AND (value_kind = 'interval_mean' OR run_id IN (SELECT run_id FROM megatrons))
+            AND run_id IN (SELECT run_id FROM moments) AS may_hold_more
     FROM logged AS t JOIN runs USING (run_id)),
-evaluations AS (
-    SELECT DISTINCT run_id, coalesce(attempt, 0) AS attempt, step AS evaluated FROM phases WHERE phase = 'evaluation'),
-checkpoints AS (
-    SELECT DISTINCT run_id, coalesce(attempt, 0) AS attempt, step AS saved FROM phases WHERE phase = 'checkpoint'),
-timed_with_more AS (SELECT run_id FROM evaluations UNION SELECT run_id FROM checkpoints),
+-- Sorted once.  What follows is counted as the records come: without an order and a partition nothing is sorted again.
+in_turn AS (
+    SELECT *, row_number() OVER () AS nth,
+        run_id IS DISTINCT FROM lag(run_id) OVER () AS begins_run,
+        begins_run OR attempt <> lag(attempt) OVER () AS begins_attempt,
+        count(*) FILTER (WHERE NOT is_smoothed AND NOT is_logged_warmup) OVER (ROWS UNBOUNDED PRECEDING) AS nth_step,
+        count(*) FILTER (WHERE is_smoothed AND NOT is_logged_warmup) OVER (ROWS UNBOUNDED PRECEDING) AS nth_smoothed
+    FROM (FROM stated WHERE NOT is_in_order ORDER BY run_id, attempt, epoch, step, file_id, line)),
 sorted AS MATERIALIZED (
-    SELECT * EXCLUDE (position_in_run),
-        row_number() OVER (PARTITION BY run_id ORDER BY attempt, epoch, step, file_id, line) AS position_in_run,
-        coalesce(value_kind NOT IN ('instant', 'interval_mean'), false) AS is_smoothed,
-        row_number() OVER (
-            PARTITION BY run_id, attempt, is_smoothed ORDER BY is_logged_warmup DESC, epoch, step, file_id, line
-        ) AS position_in_attempt,
-        bool_or(value_kind IN ('instant', 'interval_mean') AND NOT is_logged_warmup) OVER (PARTITION BY run_id)
-            AS run_has_steps,
-        bool_or(value_kind = 'run_median') OVER (PARTITION BY run_id) AS run_has_median,
+    SELECT * EXCLUDE (position_in_run, nth, begins_run, begins_attempt, nth_step, nth_smoothed),
+        nth - max(nth - 1) FILTER (WHERE begins_run) OVER (ROWS UNBOUNDED PRECEDING) AS position_in_run,
+        if(is_smoothed,
+            nth_smoothed - max(nth_smoothed - if(is_smoothed AND NOT is_logged_warmup, 1, 0)) FILTER (WHERE begins_attempt)
+                OVER (ROWS UNBOUNDED PRECEDING),
+            nth_step - max(nth_step - if(is_smoothed OR is_logged_warmup, 0, 1)) FILTER (WHERE begins_attempt)
+                OVER (ROWS UNBOUNDED PRECEDING)) AS position_after_named
+    FROM in_turn),
+-- Warm-up that the log names comes first in its attempt, wherever its records are.
+n_named AS (SELECT run_id, attempt, is_smoothed, count(*) AS n_named FROM sorted WHERE is_logged_warmup GROUP BY ALL),
+of_runs AS (
+    SELECT run_id, bool_or(value_kind IN ('instant', 'interval_mean') AND NOT is_logged_warmup) AS run_has_steps,
+        bool_or(value_kind = 'run_median') AS run_has_median,
         min({shorter: -stated_steps, file_id: file_id, line: line})
-            FILTER (WHERE value_kind = 'run_mean' AND step IS NULL) OVER (PARTITION BY run_id) AS longest_mean,
+            FILTER (WHERE value_kind = 'run_mean' AND step IS NULL) AS longest_mean,
         min({shorter: -stated_steps, file_id: file_id, line: line})
-            FILTER (WHERE value_kind = 'run_median' AND step IS NULL) OVER (PARTITION BY run_id) AS longest_median,
-        averaged_steps > 1 AND timer_runs_on AND run_id IN (SELECT run_id FROM timed_with_more) AS may_hold_more
-    FROM stated WHERE NOT is_in_order),
+            FILTER (WHERE value_kind = 'run_median' AND step IS NULL) AS longest_median
+    FROM sorted GROUP BY run_id),
 ambiguous_runs AS (SELECT run_id FROM params WHERE key = 'writers' AND value = 'ambiguous'),
--- Each record with an evaluation and a checkpoint before its step.  What happens after step e is timed with step e + 1,
--- so it lies within the interval of a record if e is between step - averaged_steps and step - 1.
--- For a mean over several steps it is the latest one, and only for runs that have any: an ASOF join sorts all records.
-with_more AS (
-    SELECT r.*, evaluated, saved
+records AS NOT MATERIALIZED (
+    SELECT *, position_in_run AS position_after_named FROM stated WHERE is_in_order
+    UNION ALL BY NAME FROM sorted),
+-- What happens after step e is timed with step e + 1, so it lies within the interval of a record if e is between
+-- step - averaged_steps and step - 1.  Where that is several steps, it is the latest one.
+held AS (
+    SELECT run_id, attempt, happened + 1 AS step, 1 AS averaged_steps, phase FROM moments
+    UNION ALL
+    SELECT r.run_id, r.attempt, r.step, averaged_steps, r.phase
     FROM (
-        SELECT *, position_in_run AS position_in_attempt, false AS is_smoothed FROM stated WHERE is_in_order
-        UNION ALL BY NAME FROM sorted WHERE may_hold_more IS NOT TRUE) AS r
-    LEFT JOIN evaluations AS e ON e.run_id = r.run_id AND e.attempt = r.attempt AND e.evaluated = r.step - 1
-    LEFT JOIN checkpoints AS c ON c.run_id = r.run_id AND c.attempt = r.attempt AND c.saved = r.step - 1
+        SELECT DISTINCT run_id, attempt, step, averaged_steps, phase
+        FROM sorted JOIN (SELECT DISTINCT run_id, phase FROM moments) USING (run_id)
+        WHERE may_hold_more AND averaged_steps > 1) AS r
+    ASOF JOIN moments AS m ON r.run_id = m.run_id AND r.attempt = m.attempt AND r.phase = m.phase AND m.happened < r.step
+    WHERE happened >= step - averaged_steps),
+holding AS (
+    SELECT run_id, attempt, step, averaged_steps, bool_or(phase = 'evaluation') AS holds_evaluation,
+        bool_or(phase = 'checkpoint') AS holds_checkpoint
+    FROM held GROUP BY ALL),
+with_more AS (
+    FROM records WHERE may_hold_more IS NOT TRUE
     UNION ALL BY NAME
-    SELECT r.*, evaluated, saved
-    FROM (FROM sorted WHERE may_hold_more) AS r
-    ASOF LEFT JOIN evaluations AS e ON e.run_id = r.run_id AND e.attempt = r.attempt AND e.evaluated < r.step
-    ASOF LEFT JOIN checkpoints AS c ON c.run_id = r.run_id AND c.attempt = r.attempt AND c.saved < r.step),
+    FROM (FROM records WHERE may_hold_more) LEFT JOIN holding USING (run_id, attempt, step, averaged_steps)),
 judged AS (
     SELECT r.*, CASE WHEN is_logged_warmup THEN ['logged_warmup'] ELSE list_filter([
-            CASE WHEN position_in_attempt <= warmup AND value_kind NOT IN ('run_mean', 'run_median')
+            CASE WHEN coalesce(n_named, 0) + position_after_named <= warmup AND value_kind NOT IN ('run_mean', 'run_median')
                 AND NOT (value_kind = 'epoch_mean' AND trim(epochs::VARCHAR) <> '') THEN 'warmup' END,
             CASE WHEN has_every_batch AND starts_in_log AND step = first_step THEN 'first_of_epoch' END,
             CASE WHEN has_every_batch AND ends_in_log AND step = last_step THEN 'last_of_epoch' END,
-            CASE WHEN timer_runs_on AND evaluated >= step - averaged_steps THEN 'evaluation' END,
-            CASE WHEN timer_runs_on AND saved >= step - averaged_steps THEN 'checkpoint' END,
+            CASE WHEN holds_evaluation THEN 'evaluation' END,
+            CASE WHEN holds_checkpoint THEN 'checkpoint' END,
             CASE WHEN skipped_steps > 0 THEN 'skipped' END,
             CASE WHEN is_implausible THEN 'implausible' END,
             CASE WHEN step IS NULL AND (
@@ -109,7 +128,7 @@ judged AS (
                 OR run_has_median AND value_kind = 'run_mean' THEN 'summary' END,
             CASE WHEN r.run_id IN (SELECT run_id FROM ambiguous_runs) THEN 'ambiguous' END
         ], lambda rule: rule IS NOT NULL) END AS rules
-    FROM with_more AS r
+    FROM with_more AS r LEFT JOIN of_runs USING (run_id) LEFT JOIN n_named USING (run_id, attempt, is_smoothed)
     LEFT JOIN epochs_logged(runs := runs) AS l ON l.run_id = r.run_id AND l.attempt = r.attempt AND l.epoch = r.epoch)
 SELECT run_id, file_id, line, attempt, epoch, step, step_s, averaged_steps, value_kind, samples, tokens,
     tflops_per_device, ts, position_in_run,
