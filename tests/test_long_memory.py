@@ -57,6 +57,7 @@ PROCESSES: dict[str, Make] = {
         [1], [1, -0.4], fractional(0.25)(rng, many, n), axis=1
     ),
     "d = 0.35": fractional(0.35),
+    "d = 0.45": fractional(0.45),
     "d = 0.4 under jitter of twice its size": lambda rng, many, n: (
         fractional(0.4)(rng, many, n) + 2 * rng.standard_normal((many, n))
     ),
