@@ -1,4 +1,4 @@
-"""Step times, and scatter between runs or devices, drawn by seed: what no rule was made for.
+"""Step times, tails, growth, and scatter between runs or devices, drawn by seed: what no rule was made for.
 
 The kinds were written down before the first of them was simulated.  A seed draws the kind and its numbers.
 """
@@ -15,6 +15,7 @@ import scipy.stats
 from simulated_series import BURN_IN, Make, normal
 
 Values = npt.NDArray[np.float64]
+MEMORY = 2000  # values that a series with long memory remembers
 
 
 def queue(load: float) -> Make:
@@ -150,3 +151,70 @@ def scatter(shape: str, rng: np.random.Generator, size: int | tuple[int, ...]) -
     distribution = SHAPES[shape](rng)
     values = distribution.rvs(size=size, random_state=rng)
     return np.asarray((values - distribution.mean()) / distribution.std())
+
+
+def wandering(seed: int) -> Make:
+    """Long memory of any order up to 0.45, filtered, under jitter, and skewed or not."""
+    rng = np.random.default_rng([seed, 45])
+    memory, likeness, jitter = rng.uniform(0.1, 0.45), rng.uniform(-0.3, 0.5), rng.uniform(0, 2)
+    skewed = bool(rng.random() < 0.5)
+    lags = np.arange(1, MEMORY)
+    weights = np.concatenate([[1.0], np.cumprod((lags - 1 + memory) / lags)])
+
+    def make(rng: np.random.Generator, many: int, n: int) -> Values:
+        noise = normal(rng, many, n + 2 * MEMORY)
+        found = scipy.signal.fftconvolve(noise, weights[None], axes=1)[:, MEMORY : n + 2 * MEMORY]
+        found = scipy.signal.lfilter([1], [1, -likeness], found, axis=1)[:, -n:]
+        found = found / found.std() + jitter * normal(rng, many, n)
+        return np.asarray(np.expm1(0.5 * found) if skewed else found)
+
+    return make
+
+
+def lasting(seed: int, stay: float, apart: tuple[float, float]) -> Make:
+    """Two or three levels, each kept for `stay` steps or so, that lie `apart` times their scatter from each other.
+
+    Stays are gamma or Pareto distributed, and the steps of a level may be alike.
+    """
+    rng = np.random.default_rng([seed, 300])
+    levels = np.concatenate([[0.0], np.cumsum(rng.uniform(*apart, int(rng.integers(1, 3))))])
+    heavy, shape, likeness = bool(rng.random() < 0.3), rng.uniform(0.7, 4), rng.choice([0.0, 0.3])
+
+    def stays_of(rng: np.random.Generator, many: int) -> Values:
+        return rng.pareto(2.5, many) * 1.5 if heavy else rng.gamma(shape, 1 / shape, many)
+
+    def make(rng: np.random.Generator, many: int, n: int) -> Values:
+        found = np.empty((many, n))
+        for row in found:
+            begin = int(rng.integers(20 * stay, 40 * stay))
+            spans = np.ceil(stay * stays_of(rng, int(3 * (n + begin) / stay) + 50)).astype(int)
+            steps = rng.integers(1, len(levels), len(spans))
+            row[:] = np.repeat(levels[np.cumsum(steps) % len(levels)], spans)[begin : begin + n]
+        noise = scipy.signal.lfilter([1], [1, -likeness], normal(rng, many, n + BURN_IN), axis=1)[:, BURN_IN:]
+        return np.asarray(1 + 0.01 * (found + np.sqrt(1 - likeness**2) * noise))
+
+    return make
+
+
+# Times of which each is longer than the last, by more than 1 % in all.
+GROWTHS: dict[str, Callable[[np.random.Generator, int], Values]] = {
+    "gamma increments": lambda rng, n: 5 + np.cumsum(rng.gamma(rng.uniform(0.3, 3), 1, n)),
+    "increments with a heavy tail": lambda rng, n: 5 + np.cumsum(1e-3 + rng.pareto(rng.uniform(1, 3), n)),
+    "power": lambda rng, n: 1 + np.linspace(0.01, 1, n) ** rng.uniform(0.2, 4),
+    "saturation": lambda rng, n: 2 - np.exp(-np.linspace(0, rng.uniform(1, 8), n)),
+    "logistic curve": lambda rng, n: 1 + 1 / (1 + np.exp(-np.linspace(-6, 6, n) * rng.uniform(0.5, 1.5))),
+    "stairs that slope": lambda rng, n: 1 + np.arange(n) // 7 + 1e-3 * np.arange(n) + 1e-4 * rng.random(n),
+    "sorted waits": lambda rng, n: 1 + np.sort(rng.exponential(1, n)) + 1e-6 * np.arange(n),
+    "compound": lambda rng, n: 0.3 * np.exp(np.cumsum(rng.uniform(1e-3, 0.05, n) + 0.02 / n)),
+}
+
+# Bodies and tails; the tails begin at 0.
+BODIES = ("generalized normal", "Nakagami", "Maxwell", "Rice")
+PLANTED: dict[str, Callable[[np.random.Generator], Any]] = {
+    "gamma": lambda rng: scipy.stats.gamma(rng.uniform(1, 4)),
+    "Weibull": lambda rng: scipy.stats.weibull_min(rng.uniform(0.8, 2)),
+    "half normal": lambda rng: scipy.stats.halfnorm(),
+    "triangular": lambda rng: scipy.stats.triang(rng.uniform(0, 1)),
+    "log-logistic": lambda rng: scipy.stats.fisk(rng.uniform(1.5, 4)),
+    "beta": lambda rng: scipy.stats.beta(rng.uniform(1, 3), rng.uniform(1, 3)),
+}

@@ -57,6 +57,7 @@ PROCESSES: dict[str, Make] = {
         [1], [1, -0.4], fractional(0.25)(rng, many, n), axis=1
     ),
     "d = 0.35": fractional(0.35),
+    "d = 0.45": fractional(0.45),
     "d = 0.4 under jitter of twice its size": lambda rng, many, n: (
         fractional(0.4)(rng, many, n) + 2 * rng.standard_normal((many, n))
     ),
@@ -107,12 +108,13 @@ def test_processes_of_any_other_kind_are_covered(name: str, n: int, many: int, s
 EXACT = {0.0: 0.488, 0.15: 0.539, 0.3: 0.607, 0.4: 0.665, 0.5: 0.738}
 
 
-@pytest.mark.parametrize(("many", "most"), [(300, 1.85), pytest.param(5000, 1.77, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("many", "most"), [(300, 1.85), pytest.param(5000, 1.84, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("phi", EXACT)
 def test_a_short_memory_keeps_an_interval_that_is_not_much_too_wide(phi: float, many: int, most: float) -> None:
-    """A hundred values keep it in nine of ten cases, 1.7 times as wide as need be in the median.
+    """A hundred values keep it in nine of ten cases, 1.8 times at most as wide as need be in the median.
 
-    It was 1.5 times, with which d = 0.35 and a drift below jitter were covered in 85 to 89 %.
+    With 1.5 times d = 0.35 and a drift below jitter are covered in 85 to 89 %; with 1.77 times d = 0.45 is in 89 %, or
+    d = 0.4 below jitter at 300 values.
     """
     series = ar1(phi)(np.random.default_rng([6, many]), many, 100)
     intervals = in_blocks(median_intervals, list(series), lambda run: (len(run), True))

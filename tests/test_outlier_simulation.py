@@ -23,7 +23,9 @@ def job(chance: np.random.Generator, ranks: int, steps: int) -> Times:
     return device * (1 + 0.03 * chance.standard_normal((ranks, steps)))
 
 
-def named(warehouse: Warehouse, jobs: list[Times], per_node: int | None = None) -> list[dict[str, set[int]]]:
+def named(
+    warehouse: Warehouse, jobs: list[Times], per_node: int | None = None, measure: str = "cpu_s"
+) -> list[dict[str, set[int]]]:
     """For each job the ranks of each verdict; `undecided` are those of `unknown` that may be the end of a tail."""
     for table in ("runs", "members", "metrics"):
         warehouse.connection.execute(f"DELETE FROM {table}")
@@ -37,7 +39,7 @@ def named(warehouse: Warehouse, jobs: list[Times], per_node: int | None = None) 
         )
     warehouse.connection.register("said", pa.concat_tables(tables))
     warehouse.connection.execute(
-        "INSERT INTO metrics BY NAME SELECT *, 'cpu_s' AS name, 's' AS unit, 'value' AS stat FROM said"
+        f"INSERT INTO metrics BY NAME SELECT *, '{measure}' AS name, 's' AS unit, 'value' AS stat FROM said"
     )
     warehouse.connection.unregister("said")
     said_of: list[dict[str, set[int]]] = [{} for _ in jobs]

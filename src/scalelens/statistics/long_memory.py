@@ -26,15 +26,17 @@ _PERIODS, _DAMPING = (6, 10, 16, 25), 0.9  # values of a swing, and what is left
 _NOISES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)  # variance of white noise on top, in units of that of the series below it
 # Prior weights of single models: of series of short memory without noise, a power of what is not alike; of the others
 # by the noise on top, in the order of `_NOISES`; of long memory by its order too, and less beside a likeness.  They are
-# not a belief.  A search set them so that a hundred values with phi from 0 to 0.5 have an interval 1.7 times as wide in
+# not a belief.  A search set them so that a hundred values with phi from 0 to 0.5 have an interval 1.8 times as wide in
 # the median as one that knows the process, and what wanders is covered in 90 %: with that width, the weight is best at
 # the ends, on white noise and on what wanders farthest.  docs/statistics.md has what that costs, and what it covers.
-_OF_WHITE, _POWER = 280.0, 2.0
+_OF_WHITE, _POWER = 340.0, 2.0
 _OF_LIKENESS = (1.5, 0.45, 3.75, 1.5, 0.45, 0.45)
 _OF_DRIFT = (1.5, 0.45, 3.75, 15.0, 2.7, 0.45)
 _OF_SHORT_BELOW_NOISE = (0.0, 0.25, 2.0, 0.8, 0.25, 0.25)
 _OF_MEMORY = {0.1: 0.15, 0.2: 0.5, 0.3: 1.0, 0.4: 4.5, 0.45: 9.0}  # by order; from 0.5 on there is no mean
+_FARTHEST_BACK = max(_OF_MEMORY)
 _OF_MEMORY_BELOW_NOISE = (0.3, 1.0, 1.0, 0.4, 1.0, 0.5)
+_OF_FARTHEST_BACK_BELOW_NOISE = (0.3, 1.2, 3.2, 0.2, 1.5, 0.5)  # more of little noise: its quietest series look so
 _OF_MEMORY_BESIDE_LIKENESS = 0.4
 _OF_SWING = 1.2
 _BEYOND = 0.03  # chance that the mixture leaves outside of the interval
@@ -90,9 +92,10 @@ def _below_noise(n: int, apart: int) -> Iterator[tuple[Sequence[float], _Values]
     for likeness in _LIKENESSES:
         yield _OF_DRIFT if likeness >= _SLOW else _OF_LIKENESS, _of_means(likeness, apart, n)
     for memory, of_order in _OF_MEMORY.items():
+        of_noises = _OF_FARTHEST_BACK_BELOW_NOISE if memory == _FARTHEST_BACK else _OF_MEMORY_BELOW_NOISE
         for likeness in _BESIDE_MEMORY:
             weight = of_order * (_OF_MEMORY_BESIDE_LIKENESS if likeness > 0 else 1.0)
-            yield [weight * of_noise for of_noise in _OF_MEMORY_BELOW_NOISE], _correlations(memory, likeness, n)
+            yield [weight * of_noise for of_noise in of_noises], _correlations(memory, likeness, n)
     for period in _PERIODS:
         yield [_OF_SWING] * len(_NOISES), _swing(period, n)
     for likeness in _SHORT:
