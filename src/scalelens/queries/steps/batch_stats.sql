@@ -32,7 +32,7 @@
 --
 -- Partition: run_id, light
 --
--- Sources: steps, selected_steps, plain_runs, step_times, selected_runs
+-- Sources: selected_steps, plain_runs, step_times, selected_runs
 --
 -- Parameters: runs, epochs, warmup, exclude
 --
@@ -86,10 +86,9 @@ statistics AS (
         percentiles_s, n_steps, timed_s, samples * n_steps / timed_s, tokens * n_steps / timed_s,
         tflops_per_device, 'instant'
     FROM plain WHERE n_steps > 0),
--- Records of runs of which the log gives more than one kind of mean, or another total.
+-- Records of runs whose total is not the sum of their times.
 of_means AS MATERIALIZED (
-    FROM records
-    WHERE run_id IN (SELECT run_id FROM main.steps WHERE phase = 'train' AND value_kind IN ('run_median', 'running_mean'))),
+    FROM records WHERE run_id IN (SELECT run_id FROM statistics WHERE regexp_matches(value_kinds, 'run_median|running_mean'))),
 -- The median of a run is not its total time: that is the longest mean of the run, where the log gives one.
 totals_beside_medians AS (
     SELECT run_id, averaged_steps AS timed_steps, step_s * averaged_steps AS timed_s, samples / step_s AS samples_per_s,
