@@ -18,10 +18,8 @@ from scalelens.audit.document import Document, Sentence, TextTable
 from scalelens.audit.finding import Finding
 from scalelens.audit.numerals import numerals
 from scalelens.audit.printed import Number, bounds_of
-from scalelens.audit.prose.restated import is_given
-from scalelens.audit.quantities import value
+from scalelens.audit.prose.restated import given_twice, is_given
 from scalelens.audit.tokens import with_characters
-from scalelens.audit.wording import matters, with_unit
 
 _CODE = re.compile(r"`|\.\.=?(?=\d)|(?<=\d)[–~～](?=\d)")  # numbers in code and in ranges are repeated, too
 _CLAUSE = re.compile(r"[;:；。](?=\s)")
@@ -99,7 +97,7 @@ def find(document: Document) -> Iterator[Finding]:
         if more > _MUCH or (more >= 0 and not _follows(document, a, b)):
             seen |= {id(a.number), id(b.number)}
             once, other = sorted((a, b), key=lambda each: times[_plain(each)])
-            yield _finding(once, other, words)
+            yield given_twice(once.number, other.number, words)
 
 
 def _of_sentences(document: Document) -> Iterator[_Place]:
@@ -288,13 +286,3 @@ def _are_long(a: Number, b: Number) -> bool:
 def _follows(document: Document, a: _Place, b: _Place) -> bool:
     """Whether what stands around one of them gives it."""
     return any(each.index is not None and is_given(document, each.index, each.number) for each in (a, b))
-
-
-def _finding(a: _Place, b: _Place, words: str) -> Finding:
-    return Finding(
-        "inconsistent",
-        (a.number, b.number),
-        f"{with_unit(a.number)} is {with_unit(b.number)} in line {b.number.line} ({words}).",
-        matters(value(a.number), value(b.number)),
-        "a number that is given twice",
-    )

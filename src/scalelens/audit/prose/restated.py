@@ -87,6 +87,17 @@ def is_given(document: Document, index: int, number: Number) -> bool:
     )
 
 
+def given_twice(a: Number, b: Number, words: str) -> Finding:
+    """One number in two places, which a slip makes two."""
+    return Finding(
+        "inconsistent",
+        (a, b),
+        f"{with_unit(a)} is {with_unit(b)} in line {b.line} ({words}).",
+        matters(value(a), value(b)),
+        "a number that is given twice",
+    )
+
+
 def _of_another_row(document: Document, index: int, words: set[str], number: Number) -> tuple[_Source, str] | None:
     """The cell of the only row that a sentence names, where the number is that of another row of the column."""
     sentence = document.sentences[index]

@@ -13,10 +13,9 @@ from itertools import combinations
 from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.printed import Number
-from scalelens.audit.prose.restated import is_given
+from scalelens.audit.prose.restated import given_twice, is_given
 from scalelens.audit.quantities import value
 from scalelens.audit.tokens import tokens
-from scalelens.audit.wording import matters, with_unit
 
 _LEAST_DIGITS = 3
 _MANY_DIGITS = 4
@@ -55,7 +54,7 @@ def find(document: Document) -> Iterator[Finding]:
             if any(is_given(document, each.index, each.number) for each in (a, b)):
                 continue
             seen.add((a.index, a.place))
-            yield _finding(b, a, words)
+            yield given_twice(b.number, a.number, words)
 
 
 def _said(document: Document) -> list[_Said]:
@@ -174,14 +173,4 @@ def _others_of_unit(a: _Said, b: _Said) -> bool:
     return any(
         number.unit == a.number.unit and number is not a.number and _digits(number) not in theirs
         for number in a.sentence.numbers
-    )
-
-
-def _finding(a: _Said, b: _Said, words: str) -> Finding:
-    return Finding(
-        "inconsistent",
-        (a.number, b.number),
-        f"{with_unit(a.number)} is {with_unit(b.number)} in line {b.number.line} ({words}).",
-        matters(value(a.number), value(b.number)),
-        "a number that is given twice",
     )
