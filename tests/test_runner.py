@@ -215,8 +215,6 @@ def test_every_step_of_every_rank_is_read(two_ranks: Path) -> None:
 
 
 def test_steps_last_as_long_in_the_trace_as_in_the_log(two_ranks: Path) -> None:
-    """All but one, which a busy machine may have interrupted between the two clocks' readings."""
-    apart: list[float] = []
     for rank in (0, 1):
         steps = {record["step"]: record for record in of(records(two_ranks / f"rank{rank}.log"), "step")}
         trace = json.loads(gzip.decompress((two_ranks / f"trace_rank{rank}.json.gz").read_bytes()))
@@ -225,11 +223,9 @@ def test_steps_last_as_long_in_the_trace_as_in_the_log(two_ranks: Path) -> None:
         assert [event["name"] for event in traced] == ["ProfilerStep#3", "ProfilerStep#4"]
         for event in traced:
             step = steps[int(event["name"].partition("#")[2])]
-            apart.append(abs(event["dur"] / 1e6 / step["step_s"] - 1))
-            assert event["dur"] / 1e6 == pytest.approx(step["step_s"], abs=0.05)
+            assert event["dur"] / 1e6 == pytest.approx(step["step_s"], rel=0.02)
             ended = trace["baseTimeNanoseconds"] / 1e9 + (event["ts"] + event["dur"]) / 1e6
             assert ended == pytest.approx(step["time"], abs=0.05)
-    assert sorted(apart)[-2] < 0.02, apart
 
 
 def test_rank_0_computes_the_same_in_any_world(one_rank: Path, two_ranks: Path) -> None:

@@ -1,9 +1,9 @@
 """What a format file says about itself: its name, and the headings and samples of its docstring.
 
-It also has constants: `VERSION`, raised when the same bytes give other rows; `ANCHORS` of a line format; of a file
-format `LAST`, if it is tried after all others, and `IN_HEAD`, texts of which each of its files has one in its first
-64 KB: a file without them is not looked at.  `LATER` names the columns of a row that a later line may still fill:
-reading ignores it, but the test that cuts logs (tests/test_robustness.py) leaves these columns out.
+It also has constants: `VERSION`, raised when the same bytes give other rows; `ANCHORS` of a line format; `LAST` of
+a file format that is tried after all others, and `IN_HEAD` of one whose files each have at least one of these texts in
+their first 64 KB: other files are not offered to it.  `LATER` names the columns of a row that a later line may still
+fill: reading ignores it, but the test that cuts logs (tests/test_robustness.py) leaves these columns out.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Numbers of two places, of which one is the other but for a slip, where words show that both are one measurement.
+"""A number that stands in two places and differs by a slip, where words show that both are one measurement.
 
 How much words show follows from how rare they are: one that stands in two of 200 sentences and rows tells more than
 one that stands in all.  Shared numbers tell too.  How much is needed follows from the slip.  Two numbers of four digits
@@ -97,7 +97,7 @@ def find(document: Document) -> Iterator[Finding]:
         if more > _MUCH or (more >= 0 and not _follows(document, a, b)):
             seen |= {id(a.number), id(b.number)}
             once, other = sorted((a, b), key=lambda each: times[_plain(each)])
-            yield given_twice(once.number, other.number, words)
+            yield given_twice(once.number, other.number, f"line {other.number.line}", words)
 
 
 def _of_sentences(document: Document) -> Iterator[_Place]:

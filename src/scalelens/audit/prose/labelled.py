@@ -14,11 +14,11 @@ from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Number
 from scalelens.audit.prose.repeated import is_of_another
-from scalelens.audit.prose.restated import is_given
+from scalelens.audit.prose.restated import given_twice, is_given
 from scalelens.audit.quantities import value
 from scalelens.audit.tokens import tokens
 from scalelens.audit.units import COUNTED
-from scalelens.audit.wording import matters, table_name, with_unit
+from scalelens.audit.wording import table_name
 from scalelens.units import base
 
 _MARKS = str.maketrans("*_$\\~`", "      ")
@@ -61,7 +61,7 @@ def find(document: Document) -> Iterator[Finding]:
                 continue
             words = _why(number, *cell, is_new=counts[number.text.replace(",", "")] == 1)
             if words and not is_of_another(cell[1], sentence, place) and not is_given(document, index, number):
-                yield _finding(number, *cell, words)
+                yield given_twice(number, cell[0], _place(*cell), words)
                 break
 
 
@@ -181,12 +181,5 @@ def _why(number: Number, cell: Number, table: TextTable, is_new: bool) -> str:
     return ""
 
 
-def _finding(number: Number, cell: Number, table: TextTable, words: str) -> Finding:
-    row = table.texts[cell.row or 0][0]
-    return Finding(
-        "inconsistent",
-        (number, cell),
-        f'{with_unit(number)} is {with_unit(cell)} in "{row}" of {table_name(table)} ({words}).',
-        matters(value(number), value(cell)),
-        "a number that is given twice",
-    )
+def _place(cell: Number, table: TextTable) -> str:
+    return f'"{table.texts[cell.row or 0][0]}" of {table_name(table)}'

@@ -87,12 +87,12 @@ def is_given(document: Document, index: int, number: Number) -> bool:
     )
 
 
-def given_twice(a: Number, b: Number, words: str) -> Finding:
-    """One number in two places, which a slip makes two."""
+def given_twice(a: Number, b: Number, place: str, words: str) -> Finding:
+    """A number that should be the one at another place, and what `words` say of the difference."""
     return Finding(
         "inconsistent",
         (a, b),
-        f"{with_unit(a)} is {with_unit(b)} in line {b.line} ({words}).",
+        f"{with_unit(a)} is {with_unit(b)} in {place} ({words}).",
         matters(value(a), value(b)),
         "a number that is given twice",
     )

@@ -54,7 +54,7 @@ def find(document: Document) -> Iterator[Finding]:
             if any(is_given(document, each.index, each.number) for each in (a, b)):
                 continue
             seen.add((a.index, a.place))
-            yield given_twice(b.number, a.number, words)
+            yield given_twice(b.number, a.number, f"line {a.number.line}", words)
 
 
 def _said(document: Document) -> list[_Said]:

@@ -22,3 +22,9 @@ A finding is a module whose docstring is the question, with
 
 `rows` are the rows of the SQL as a polars DataFrame; `names` are the names of runs by id.
 """
+
+# Runs of traces alone that show no device: a log with times of steps, or a device, tells more.
+TRACES_OF_HOSTS = (
+    "run_id NOT IN (SELECT run_id FROM events WHERE category = ''kernel'') "
+    "AND run_id NOT IN (SELECT run_id FROM steps WHERE step_s > 0)"
+)

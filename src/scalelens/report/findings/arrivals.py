@@ -3,21 +3,18 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from scalelens.report.findings import TRACES_OF_HOSTS
 from scalelens.report.text.sentences import FindingSentence, few, percent, plural
 
 if TYPE_CHECKING:
     import polars as pl
 
 PLACE = 84
-_RUNS = (  # a log with times of steps, or a device, tells more
-    "run_id NOT IN (SELECT run_id FROM events WHERE category = ''kernel'') "
-    "AND run_id NOT IN (SELECT run_id FROM steps WHERE step_s > 0)"
-)
 SQL = f"""
 SELECT run_id, rank, count(DISTINCT call) AS calls, count(*) FILTER (blame_ns > 0) AS last, sum(blame_ns) AS blame_ns,
        sum(blame_ns) / sum(sum(blame_ns)) OVER (PARTITION BY run_id) AS share,
        count(*) OVER (PARTITION BY run_id) AS ranks, any_value(note) AS note
-FROM collective_arrivals(runs := '{_RUNS}') WHERE blame_ns IS NOT NULL
+FROM collective_arrivals(runs := '{TRACES_OF_HOSTS}') WHERE blame_ns IS NOT NULL
 GROUP BY run_id, rank
 QUALIFY sum(sum(blame_ns)) OVER (PARTITION BY run_id) > 0
 ORDER BY run_id, blame_ns DESC, rank"""

@@ -3,20 +3,17 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from scalelens.report.findings import TRACES_OF_HOSTS
 from scalelens.report.text.sentences import FindingSentence, few, percent, plural
 
 if TYPE_CHECKING:
     import polars as pl
 
 PLACE = 85
-_RUNS = (  # a log with times of steps, or a device, tells more
-    "run_id NOT IN (SELECT run_id FROM events WHERE category = ''kernel'') "
-    "AND run_id NOT IN (SELECT run_id FROM steps WHERE step_s > 0)"
-)
 SQL = f"""
 SELECT run_id, name, sum(calls) AS calls, sum(self_ns) AS self_ns,
        sum(self_ns) / sum(sum(self_ns)) OVER (PARTITION BY run_id) AS share, sum(total_ns) AS total_ns
-FROM op_summary(runs := '{_RUNS}')
+FROM op_summary(runs := '{TRACES_OF_HOSTS}')
 GROUP BY run_id, name HAVING sum(self_ns) > 0
 QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY sum(self_ns) DESC, name) <= 20
 ORDER BY sum(sum(self_ns)) OVER (PARTITION BY run_id) DESC, run_id, self_ns DESC, name"""
