@@ -11,7 +11,7 @@ import scalelens
 from asking import ask, connect
 from scalelens.database import macros
 from scalelens.ingestion.ingest import ingest
-from scalelens.queries.header import QUERIES_FOLDER
+from scalelens.queries.load import load
 
 LOGS = Path(scalelens.__file__).parent / "demo" / "logs"
 
@@ -34,7 +34,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file, made once."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        file = macros.macro_file()
+        file = macros.macro_file(load())
     assert file
     return file
 
@@ -61,8 +61,18 @@ def test_the_file_is_made_once_and_attached(home: Path, cache: Path) -> None:
     (file,) = cache.glob("*")
     assert duckdb.__version__ in file.name and not file.stat().st_mode & 0o022
     before = file.stat().st_mtime_ns
-    assert "queries" in catalogs(connect(home, "FROM scaling()"))
+    assert "queries" in catalogs(connect(home))
     assert [path.stat().st_mtime_ns for path in cache.glob("*")] == [before]
+
+
+def test_a_question_has_a_file_of_what_it_needs_alone(home: Path, cache: Path) -> None:
+    for _ in range(2):
+        connection = connect(home, "FROM scaling()")
+        found = "SELECT DISTINCT function_name FROM duckdb_functions() WHERE database_name = 'queries'"
+        macros_there = {name for (name,) in connection.execute(found).fetchall()}
+        assert "scaling" in macros_there and "waterfall" not in macros_there
+    (file,) = cache.glob("*")
+    assert file.stat().st_size < 1 << 19
 
 
 def test_few_short_queries_are_made_without_the_file(home: Path, cache: Path) -> None:
@@ -70,24 +80,20 @@ def test_few_short_queries_are_made_without_the_file(home: Path, cache: Path) ->
     assert not cache.exists()
 
 
-def test_other_queries_are_another_file(
-    home: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    name = macros.digest_of_queries()
-    for path in QUERIES_FOLDER.rglob("*.sql"):
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    monkeypatch.setattr(macros, "QUERIES_FOLDER", tmp_path)
-    assert macros.digest_of_queries() == name, "where they lie does not matter"
-    with (tmp_path / "scaling.sql").open("a") as file:
-        file.write("-- changed\n")
-    assert macros.digest_of_queries() != name
+def test_other_queries_are_another_file() -> None:
+    queries = load(about="FROM scaling()")
+    digest = macros.digest_of(queries.values())
+    assert macros.digest_of(reversed(queries.values())) == digest
+    scaling = queries["scaling"]
+    changed = queries | {"scaling": scaling._replace(text=f"{scaling.text}-- changed\n")}
+    assert macros.digest_of(changed.values()) != digest
 
 
 def test_older_files_are_removed(home: Path, cache: Path) -> None:
     cache.mkdir(parents=True)
     for k in range(macros.KEPT_FILES + 2):
         (cache / f"queries-{k}-1.4.0.duckdb").touch()
-    assert macros.macro_file()
+    assert macros.macro_file(load(about="FROM scaling()"))
     assert len(list(cache.glob("queries-*"))) == macros.KEPT_FILES
 
 

@@ -1,10 +1,12 @@
 """The queries as table macros of a connection.
 
-DuckDB checks a macro against all that it calls when it is made: 0.4 s for all of them.  So they are made once, in a
-DuckDB file of the user's cache folder, which a connection attaches in 0.02 s.  Its name holds a digest of the queries
-and DuckDB's version, so that it is made again when either changes.  Where there is no such folder, or somebody else
-could write there, a connection gets the macros that it needs one by one.  So it does where their SQL is short, as that
-of most questions about traces: making them is then faster than looking for the file.
+DuckDB checks a macro against all that it calls when it is made: 0.1 s for those that a question needs, 0.4 s for all.
+So they are made once, in a DuckDB file of the user's cache folder, which a connection attaches.  Attaching reads all
+that is in a file, 0.003 s for a question and 0.016 s for all queries, so each set of queries that is asked has a file
+of its own, and large sets have that of all.  Its name holds a digest of the queries and DuckDB's version, so that it is
+made again when either changes.  Where there is no such folder, or somebody else could write there, a connection gets
+the macros that it needs one by one.  So it does where their SQL is short, as that of most questions about traces:
+making them is then faster than looking for the file.
 """
 
 import contextlib
@@ -22,8 +24,8 @@ from scalelens.database import views
 from scalelens.database.stand_ins import BUILTIN, SHARED, USERS, in_place_of, users_sql
 from scalelens.database.texts import sql_text
 from scalelens.errors import UserError
-from scalelens.folders import cache_folder, files_of
-from scalelens.queries.header import QUERIES_FOLDER, Query, is_builtin, names_in
+from scalelens.folders import cache_folder
+from scalelens.queries.header import Query, is_builtin, names_in
 from scalelens.queries.load import load
 from scalelens.queries.old_columns import selected_columns
 from scalelens.statistics import functions
@@ -31,7 +33,9 @@ from scalelens.tables import documented
 
 _SCALAR_MACROS = Path(__file__).with_name("scalar_macros.sql")
 _SCALAR_MACRO = re.compile(r"^CREATE MACRO (\w+)\(.*?;$", re.MULTILINE | re.DOTALL)
-KEPT_FILES = 8  # of several versions of DuckDB and of ScaleLens
+KEPT_FILES = 256  # of several sets of queries and versions of DuckDB and of ScaleLens; most have 100 to 300 KB
+_LARGE_SET = 60  # queries
+_BLOCK_BYTES = 1 << 14  # of the files; DuckDB's own size is larger than the macros of a question
 _SHORT_SQL = 12_000  # characters of all queries that a question needs
 
 
@@ -42,7 +46,7 @@ def add_macros(connection: duckdb.DuckDBPyConnection, queries: Mapping[str, Quer
     """
     functions.register(connection, called)
     connection.execute(f"CREATE SCHEMA {SHARED}; CREATE SCHEMA {USERS}")
-    file = None if _are_short(queries) else macro_file()
+    file = None if _are_short(queries) else macro_file(queries)
     if file and _attached(connection, file):
         connection.execute(f"SET search_path = 'main,{USERS},{BUILTIN}.main'")
     else:
@@ -102,16 +106,17 @@ def _attached(connection: duckdb.DuckDBPyConnection, file: Path) -> bool:
     return True
 
 
-def macro_file() -> Path | None:
-    """The file of our own queries, which is made where it is not there; None where it cannot be."""
+def macro_file(queries: Mapping[str, Query]) -> Path | None:
+    """The file of our own among some queries, which is made where it is not there; None where it cannot be."""
+    own = [query for query in (load() if len(queries) > _LARGE_SET else queries).values() if is_builtin(query.path)]
     try:
         folder = cache_folder()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _is_ours_alone(folder):
             return None
-        file = folder / f"queries-{digest_of_queries()}-{duckdb.__version__}.duckdb"
+        file = folder / f"queries-{digest_of(own)}-{duckdb.__version__}.duckdb"
         if not file.exists():
-            make(file)
+            make(file, own)
         return file if _is_ours_alone(file) else None
     except (OSError, duckdb.Error):
         return None
@@ -123,27 +128,31 @@ def _is_ours_alone(path: Path) -> bool:
     return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def digest_of_queries() -> str:
-    """Digest of the files that macros are made of."""
+def digest_of(queries: Iterable[Query]) -> str:
+    """Digest of what macros are made of."""
     hashed = hashlib.blake2b(digest_size=8)
-    written = (*files_of(QUERIES_FOLDER, ".sql").values(), views.STEP_TIMES, Path(views.__file__), _SCALAR_MACROS)
-    for path in sorted(written, key=lambda path: path.name):
-        hashed.update(f"{path.name}\n".encode() + path.read_bytes())
+    for text in sorted(f"{query.name}\n{query.text}" for query in queries):
+        hashed.update(text.encode())
+    for path in (views.STEP_TIMES, Path(views.__file__), _SCALAR_MACROS):
+        hashed.update(path.read_bytes())
     return hashed.hexdigest()
 
 
-def make(file: Path) -> None:
-    """Makes a file of macros, whole or not at all, and removes the oldest ones."""
+def make(file: Path, queries: Iterable[Query]) -> None:
+    """Makes a file of macros, whole or not at all, and removes the oldest ones.  Each query is after those it calls."""
+    queries = [*queries]
+    named = names_in("\n".join([views.step_times_macro(), *(query.sql for query in queries)]))
+    tables = {name: columns for name, columns in documented().items() if name in named}
     part = file.with_name(f".{file.name}.{secrets.token_hex(4)}.part")
     try:
-        with duckdb.connect(part) as connection:
-            functions.register(connection)
-            for name, columns in documented().items():
+        with duckdb.connect(part, config={"default_block_size": str(_BLOCK_BYTES)}) as connection:
+            functions.register(connection, named)
+            for name, columns in tables.items():
                 connection.execute(f"CREATE TABLE {name} AS {views.no_rows(columns)}")
             connection.execute(_SCALAR_MACROS.read_text(encoding="utf-8"))
             connection.execute(views.step_times_macro())
-            create(connection, load().values(), "main")
-            connection.execute("; ".join(f"DROP TABLE {name}" for name in documented()))
+            create(connection, queries, "main")
+            connection.execute("; ".join(f"DROP TABLE {name}" for name in tables))
         part.replace(file)
     finally:
         part.unlink(missing_ok=True)
