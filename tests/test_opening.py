@@ -1,5 +1,7 @@
 """The cache of commit records: the same answers as from the records, whatever happens to the cache."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,13 +15,12 @@ from test_warehouse import a_history, everything, records, steps_by_path, withou
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path: Path) -> Path:
     """A warehouse with a sidecar, some of whose segments hold rows that no longer count."""
     home, logs = tmp_path / "warehouse", tmp_path / "logs"
     a_history(home, logs)
     (logs / "scalelens.toml").write_text('[labels]\nstudy = "b"\n[nonsense]\nx = 1\n')
     ingest([logs], home)
-    monkeypatch.setattr(opening, "CACHED_ABOVE_BYTES", 0)
     return home
 
 
@@ -29,7 +30,8 @@ def caches(home: Path) -> list[Path]:
 
 def from_records(home: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[object]]:
     with monkeypatch.context() as context:
-        context.setattr(opening, "CACHED_ABOVE_BYTES", 1 << 60)
+        context.setattr(opening, "read_cache", lambda path: None)
+        context.setattr(opening, "write_cache", lambda *_: None)
         return everything(home)
 
 
@@ -120,7 +122,8 @@ def test_compact_erases_what_was_forgotten_from_the_cache_too(home: Path, tmp_pa
     assert caches(home) == []
 
 
-def test_small_warehouses_have_none(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()
+def test_a_question_does_not_load_what_interprets_records(home: Path) -> None:
     everything(home)
-    assert not (home / "_cache").exists()
+    asked = f"import sys, scalelens; scalelens.query('batch_stats', {str(home)!r}); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"scalelens.runs.joining", "scalelens.database.record_state"} & {*loaded}

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from scalelens.database import opening, updating
-from scalelens.database.record_state import ALL, number_of, tied_to, ties_table
-from scalelens.database.record_tables import record_tables
+from scalelens.database.record_rows import record_tables
+from scalelens.database.record_state import number_of, tied_to, ties_table
 from scalelens.parsing.part_facts import PartFacts
 from scalelens.parsing.values import nanoseconds_since_1970
 from scalelens.runs.joining import join, runs_of
@@ -95,7 +95,6 @@ def commit(chance: random.Random, warehouse: Warehouse, live: list[str]) -> None
 
 @pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 300), marks=pytest.mark.slow)])
 def test_an_update_gives_what_all_records_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seeds: range) -> None:
-    monkeypatch.setattr(opening, "CACHED_ABOVE_BYTES", 0)
     monkeypatch.setattr(updating, "MAX_TIED_SHARE", 1.0)
     updates = list[bool]()
     update = opening.update_cached_state
@@ -111,9 +110,9 @@ def test_an_update_gives_what_all_records_say(tmp_path: Path, monkeypatch: pytes
                 warehouse.fold(above=0)
             commit(chance, warehouse, contents)
             texts = warehouse.texts()
-            found = opening.opened(warehouse, texts, ALL)
+            found = opening.opened(warehouse, texts)
             live = live_of(warehouse.records(texts))
-            expected = record_tables(live, runs_of(live), ALL)
+            expected = record_tables(live, runs_of(live))
             for name, table in expected.tables.items():
                 assert found.tables[name].to_pylist() == table.to_pylist(), (seed, step, name)
             assert (found.labels, found.batches) == (expected.labels, expected.batches), (seed, step)
@@ -124,7 +123,6 @@ def test_a_description_that_has_another_path_now_describes_other_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two workpackages of JUBE have configurations with the same bytes, and the first of them goes."""
-    monkeypatch.setattr(opening, "CACHED_ABOVE_BYTES", 0)
     monkeypatch.setattr(updating, "MAX_TIED_SHARE", 1.0)
     warehouse = Warehouse(tmp_path / "w")
     warehouse.create()
@@ -142,7 +140,7 @@ def test_a_description_that_has_another_path_now_describes_other_folders(
 
 
 def run_of_configuration(warehouse: Warehouse) -> str:
-    members = opening.opened(warehouse, warehouse.texts(), ALL).tables["members"].to_pylist()
+    members = opening.opened(warehouse, warehouse.texts()).tables["members"].to_pylist()
     (run_id,) = (row["run_id"] for row in members if row["file_id"] == "c" * 64)
     return str(run_id)
 

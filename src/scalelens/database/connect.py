@@ -70,7 +70,7 @@ def connect(
     warehouse = Warehouse(root)
     reading = warehouse.files.reading()
     try:
-        records = opened(warehouse, warehouse.texts(), needed_tables(about, queries))
+        records = opened(warehouse, warehouse.texts())
         connection = connect_to(warehouse, records, about, queries, closed)
     except BaseException:
         reading.release()

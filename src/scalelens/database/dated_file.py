@@ -31,7 +31,7 @@ def write_dated_file(root: Path, path: Path, copy: bool = False) -> None:
     warehouse = Warehouse(root.resolve())
     try:
         with warehouse.files.reading(), whole_file(path) as part:
-            records = opened(warehouse, warehouse.texts(), needed_tables(None, {}))
+            records = opened(warehouse, warehouse.texts())
             _write(part, warehouse, records, copy)
     except (OSError, duckdb.Error) as error:
         if copy and "parquet" in str(error).lower():

@@ -4,7 +4,8 @@ import functools
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 
-from scalelens.database.record_state import State, among, content_of, number_of
+from scalelens.database.record_state import among, content_of, number_of
+from scalelens.database.record_tables import State
 from scalelens.warehouse.live import FORGOTTEN, Live, newness
 from scalelens.warehouse.records import CommitRecord, Entry
 

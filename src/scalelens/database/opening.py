@@ -1,8 +1,9 @@
-"""Opens a warehouse.  What follows from many commit records is cached beside them, so that opening takes a moment.
+"""Opens a warehouse.  What follows from the commit records is cached next to them, so that opening takes a moment.
 
-The name of a cache contains a digest of all records and of the code that interprets them, and the cache starts with a
-digest of its own content.  A missing or altered cache only costs time; one made from fewer records is updated.  Every
-record is still read and checked against its name, so an altered or missing record is noticed as without a cache.
+On a small warehouse most of what that saves is loading the code that interprets records.  The name of a cache contains
+a digest of all records and of that code, and the cache starts with a digest of its own content.  A missing or altered
+cache only costs time; one made from fewer records is updated.  Every record is still read and checked against its name,
+so an altered or missing record is noticed as without a cache.
 """
 
 import contextlib
@@ -15,15 +16,11 @@ import msgspec
 import pyarrow as pa
 
 from scalelens.collector import gc_paused
-from scalelens.database.record_state import State, UpdateContext, state_of
-from scalelens.database.record_tables import LiveBatch, RecordTables, record_tables
-from scalelens.runs.joining import runs_of
-from scalelens.warehouse.live import live_of
+from scalelens.database.record_tables import LiveBatch, RecordTables, State, UpdateContext
 from scalelens.warehouse.log import Warehouse
 from scalelens.warehouse.records import CommitRecord, digest, has_digest
 from scalelens.warehouse.stored_records import Texts, decoded
 
-CACHED_ABOVE_BYTES = 1 << 20  # of records; smaller ones are interpreted in a few milliseconds
 _DIGEST_BYTES = 16
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")  # takes less time than writing and hashing the rest
 _PACKAGE = Path(__file__).parents[1]
@@ -41,23 +38,29 @@ class _CacheContent(msgspec.Struct):
     tables: dict[str, bytes]
 
 
-def opened(warehouse: Warehouse, texts: Texts, needed: set[str]) -> RecordTables:
-    """The record tables that those of `needed` are made of.  Raises UserError as `Warehouse.records` does."""
+def opened(warehouse: Warehouse, texts: Texts) -> RecordTables:
+    """The record tables.  Raises UserError as `Warehouse.records` does."""
     intact = {name: text for name, text in texts.items() if isinstance(text, bytes)}
     with gc_paused():  # the collector would take most of the time
-        if len(intact) < len(texts) or sum(map(len, intact.values())) < CACHED_ABOVE_BYTES:
-            live = live_of(warehouse.records(texts))
-            return record_tables(live, runs_of(live), needed)
+        if len(intact) < len(texts):
+            return _interpreted(warehouse, texts).tables
         keys = _record_keys(intact)
         path = warehouse.cache / f"{digest_of_code()[:8]}-{digest(chr(10).join(keys.values()).encode())}.bin"
         if content := read_cache(path):
             return state_in(content).tables
-        state = update_cached_state(warehouse, intact, keys) or state_of(warehouse.records(texts))
+        state = update_cached_state(warehouse, intact, keys) or _interpreted(warehouse, texts)
     with contextlib.suppress(OSError):
-        _write_cache(state, keys, path)
+        write_cache(state, keys, path)
         if warehouse.names() != [*texts]:  # what `compact` erases meanwhile must not come back
             path.unlink(missing_ok=True)
     return state.tables
+
+
+def _interpreted(warehouse: Warehouse, texts: Texts) -> State:
+    """The state that follows from all records."""
+    from scalelens.database.record_state import state_of  # slow to load
+
+    return state_of(warehouse.records(texts))
 
 
 def update_cached_state(warehouse: Warehouse, texts: dict[str, bytes], keys: dict[str, str]) -> State | None:
@@ -114,7 +117,7 @@ def state_in(content: _CacheContent) -> State:
     return State(RecordTables(tables, labels, content.batches), content.context, ties, entry_records)
 
 
-def _write_cache(state: State, keys: dict[str, str], path: Path) -> None:
+def write_cache(state: State, keys: dict[str, str], path: Path) -> None:
     """Writes a cache, and removes those of earlier records."""
     extra = dict(zip(_EXTRA_TABLES, (state.tables.label_values, state.ties, state.entry_records), strict=True))
     streams = {}

@@ -5,11 +5,11 @@ import zlib
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 
-from scalelens.database.record_tables import TABLES, RecordTables, record_tables
+from scalelens.database.record_rows import record_tables
+from scalelens.database.record_tables import State, UpdateContext
 from scalelens.parsing.archive_names import archives_of, is_archive
 from scalelens.runs.joining import join
 from scalelens.runs.lookups import Tie
@@ -26,26 +26,6 @@ _TIES = pa.schema(
 _ENTRY_RECORDS = pa.schema(
     [("content", pa.uint64()), ("path", pa.string()), ("record", pa.int32()), ("has_rows", pa.bool_())]
 )
-ALL = {part_of for _, part_of in TABLES.values()}
-
-
-class UpdateContext(msgspec.Struct):
-    """What an update needs in addition to the tables."""
-
-    newest_order: int  # of all commits
-    described_folders: dict[str, str]  # folders that files describe, and for each the folder that stands for its run
-    needed: list[str]  # paths of sidecars and system files, which any run may belong to
-    shared: list[str]  # paths and contents that may change many runs when they change
-    records: list[str]  # names of all records, in the order in which `entry_records` counts them
-
-
-class State(msgspec.Struct):
-    """The record tables, the ties between contents, and the records that hold the entries of each content."""
-
-    tables: RecordTables
-    context: UpdateContext
-    ties: pa.Table
-    entry_records: pa.Table
 
 
 def state_of(records: dict[str, CommitRecord]) -> State:
@@ -63,7 +43,7 @@ def state_of(records: dict[str, CommitRecord]) -> State:
         [*records],
     )
     record_of = {id(entry): index for index, name in enumerate(records) for entry in records[name].entries}
-    tables = record_tables(live, joined.runs, ALL)
+    tables = record_tables(live, joined.runs)
     return State(tables, context, ties_table(joined.ties), entry_records_of(live, record_of))
 
 

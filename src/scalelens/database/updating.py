@@ -12,10 +12,8 @@ import msgspec
 import pyarrow as pa
 
 from scalelens.database.entry_loader import EntryLoader
+from scalelens.database.record_rows import live_batches, record_tables
 from scalelens.database.record_state import (
-    ALL,
-    State,
-    UpdateContext,
     among,
     content_of,
     entry_records_of,
@@ -25,7 +23,7 @@ from scalelens.database.record_state import (
     tied_to,
     ties_table,
 )
-from scalelens.database.record_tables import LiveBatch, RecordTables, in_order, live_batches, record_tables
+from scalelens.database.record_tables import LiveBatch, RecordTables, State, UpdateContext, in_order
 from scalelens.runs.joining import Joined, join
 from scalelens.runs.run import Run
 from scalelens.warehouse.live import FORGOTTEN, Live, newness, order
@@ -121,7 +119,7 @@ def _updated_tables(
 
     None if an earlier run has a part that is not tied to its other parts, which must not happen.
     """
-    new = record_tables(live, runs, ALL)
+    new = record_tables(live, runs)
     members = old.tables["members"]
     run_ids = set(members.filter(among(members, "file_id", contents))["run_id"].to_pylist())
     in_runs = set(members.filter(among(members, "run_id", run_ids))["file_id"].to_pylist())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from scalelens.database.connect import bound_memory, connect_to, needed_tables
+from scalelens.database.connect import bound_memory, connect_to
 from scalelens.database.execute import pieces_of, table_of
 from scalelens.database.opening import opened
 from scalelens.database.record_tables import RecordTables
@@ -42,8 +42,7 @@ def pieces_by_run(
     others = {name: value for name, value in question.parameters.items() if name != "runs"}
     of_group = Question(question.query, parameters=others, unsafe=question.unsafe)
     condition = f"FROM {call('selected_runs', {'runs': question.parameters.get('runs', '')})}"
-    needed = needed_tables(f"{of_group.statement}; {condition}", queries)
-    records = opened(warehouse, warehouse.texts(), needed | {"files"})
+    records = opened(warehouse, warehouse.texts())
     whole = connect_to(warehouse, records, condition, queries, closed=not question.unsafe)
     runs = {*table_of(whole, condition, question.unsafe)["run_id"].to_pylist()}
     is_light = queries[question.query].is_light and not executor
