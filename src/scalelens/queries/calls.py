@@ -9,7 +9,7 @@ NAME, SIGN, TEXT = "name", "sign", "text"
 QUERY = "query"  # DuckDB's function, which carries out a text
 
 _SKIPPED = r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$\$.*?\$\$"
-_CALLED = re.compile(rf"{_SKIPPED}|(?<![\w.])(\w+)\s*\(", re.DOTALL)
+_CALLED = re.compile(rf"{_SKIPPED}|(?<![\w.])(\w++)\s*+\(", re.DOTALL)
 _TOKEN = re.compile(
     r"(?P<gap>\s+|--[^\n]*|/\*.*?\*/)|(?P<text>'(?:[^']|'')*')|(?P<quoted>\"(?:[^\"]|\"\")*\"|\$\$.*?\$\$)"
     r"|(?P<name>[A-Za-z_]\w*)|(?P<number>\d[\w.]*)|(?P<sign>[-+*/%<>=!~|&^@:]+|.)",
@@ -100,4 +100,4 @@ def sources_in(text: str) -> set[str]:
 @cache
 def called_in(sql: str) -> frozenset[str]:
     """Names before a bracket, also those inside of texts."""
-    return frozenset(re.findall(r"(\w+)\s*\(", re.sub(r"--[^\n]*", "", sql)))
+    return frozenset(re.findall(r"\b(\w++)\s*+\(", re.sub(r"--[^\n]*", "", sql)))
