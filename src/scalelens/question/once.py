@@ -8,6 +8,8 @@ it is called with these values, and asks the helper for all others.
 When it pays was measured (docs/decisions.md): a table and its macro cost about 4 ms, so a helper is shared where its
 SQL is long.
 
+Of a helper whose rows rest on single runs (`Partition: run_id, unordered`), a table of all runs has those of some, too.
+
 What reads all records to give a row a run is a table for one call, too, where another question may follow that asks the
 same: why there are no rows.
 
@@ -30,6 +32,7 @@ from scalelens.queries.old_columns import selected_columns
 from scalelens.question.question import literal
 
 _LONG_SQL = 900  # characters of a helper below its header
+_RUNS, _ALL_RUNS = "runs", "''"  # a parameter, and its value for all of them
 _ANSWERED = re.compile(r"[\s(]*(SELECT|FROM|WITH)\b", re.IGNORECASE)  # others, such as DESCRIBE, compute nothing
 
 
@@ -76,10 +79,13 @@ class SharedHelpers:
         for statement in filter(_ANSWERED.match, statements):
             for call in calls_in(statement, self.names):
                 self._count(call, {}, statement, counts)
+        made = []
         for use, count in counts.items():
             is_kept = keeps_light and self.queries[use.name].is_light
             if (count > 1 or is_kept or self._is_known(use)) and self._is_long(use.name):
-                self._make(use)
+                made.append(use)
+        for use in self._in_turn(made):
+            self._make(use)
 
     def forget(self) -> None:
         """Drops the tables, and the old names that only statements needed."""
@@ -91,6 +97,19 @@ class SharedHelpers:
         self._select(selected_columns(self.users_sql, self.queries))
         for table in tables.values():
             self.connection.execute(f"DROP TABLE {table}")
+
+    def _in_turn(self, made: list[_Use]) -> list[_Use]:
+        """Helpers after what they call, those first whose table has rows for calls that are not counted."""
+        first: set[str] = set()
+        called = {use.name for use in made if self.queries[use.name].is_unordered and self._is_of_all_runs(use)}
+        while called:
+            first |= called
+            called = {name for one in called for name in self.queries[one].reads() & self.names} - first
+        return sorted(made, key=lambda use: use.name not in first)
+
+    def _is_of_all_runs(self, use: _Use) -> bool:
+        names = [parameter.name for parameter in self.queries[use.name].parameters]
+        return use.values[names.index(_RUNS)] == _ALL_RUNS
 
     def _is_long(self, name: str) -> bool:
         return len(self.queries[name].sql) >= _LONG_SQL
@@ -159,10 +178,7 @@ class SharedHelpers:
         if not tables and name not in self.columns and name not in self.empty:
             self.connection.execute(f"DROP MACRO TABLE {name}")
             return
-        own = f"{sql_text(f'{SHARED}.{name}_')} || {_key(parameter.name for parameter in query.parameters)}"
-        others = f"'FROM {original(query)}(' || {_arguments(query)} || ')'"
-        rows = f"FROM query(CASE WHEN {own} IN ({tables}) THEN 'FROM ' || {own} ELSE {others} END)" if tables else ""
-        rows = no_rows(query) if name in self.empty else rows
+        rows = no_rows(query) if name in self.empty else _rows_in(query, tables) if tables else ""
         self.connection.execute(in_place_of(query, self.columns.get(name, "*"), rows))
 
     def _count(self, call: Call, given: Mapping[str, str], caller: str, counts: dict[_Use, int]) -> None:
@@ -222,6 +238,19 @@ class SharedHelpers:
             with duckdb_errors_as_user_errors():
                 self.evaluated[text] = self.connection.execute(f"SELECT {text}").fetchall()[0][0]
         return self.evaluated[text]
+
+
+def _rows_in(query: Query, tables: str) -> str:
+    """SQL for the rows of a call: those of a table, if one has them, else of the query itself.  `tables` are names."""
+    own, of_all = (
+        f"{sql_text(f'{SHARED}.{query.name}_')} || "
+        + _key(_ALL_RUNS if of_all and one.name == _RUNS else one.name for one in query.parameters)
+        for of_all in (False, True)
+    )
+    others = f"'FROM {original(query)}(' || {_arguments(query)} || ')'"
+    some = f"'FROM ' || {of_all} || ' WHERE run_id IN (FROM selected_runs(runs := ' || quoted({_RUNS}) || '))'"
+    from_all = f"WHEN {of_all} IN ({tables}) THEN {some} " if query.is_unordered else ""
+    return f"FROM query(CASE WHEN {own} IN ({tables}) THEN 'FROM ' || {own} {from_all}ELSE {others} END)"
 
 
 def _key(values: Iterable[str]) -> str:
