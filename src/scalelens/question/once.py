@@ -33,6 +33,7 @@ from scalelens.question.question import literal
 
 _LONG_SQL = 900  # characters of a helper below its header
 _RUNS, _ALL_RUNS = "runs", "''"  # a parameter, and its value for all of them
+MANY_STEPS = 500_000  # records: of fewer, a table of all takes less than to gather and sort some of them once more
 _ANSWERED = re.compile(r"[\s(]*(SELECT|FROM|WITH)\b", re.IGNORECASE)  # others, such as DESCRIBE, compute nothing
 
 
@@ -41,6 +42,14 @@ class _Use(NamedTuple):
 
     name: str
     values: tuple[str, ...]
+
+
+class _Asked:
+    """What statements ask: how often each helper, and of which some runs are asked that only DuckDB knows."""
+
+    def __init__(self) -> None:
+        self.counts: dict[_Use, int] = {}  # a helper comes after those that it calls
+        self.of_some: set[_Use] = set()  # as they would be asked of all runs
 
 
 class SharedHelpers:
@@ -75,14 +84,15 @@ class SharedHelpers:
             self.spared.remove(name)
             self.empty.remove(name)
             self._take_place(name)
-        counts: dict[_Use, int] = {}  # a helper comes after those that it calls
+        asked = _Asked()
         for statement in filter(_ANSWERED.match, statements):
             for call in calls_in(statement, self.names):
-                self._count(call, {}, statement, counts)
+                self._count(call, {}, statement, asked)
         made = []
-        for use, count in counts.items():
+        for use, count in asked.counts.items():
             is_kept = keeps_light and self.queries[use.name].is_light
-            if (count > 1 or is_kept or self._is_known(use)) and self._is_long(use.name):
+            serves_some = use in asked.of_some and not self._has_many(MANY_STEPS, "steps")
+            if (count > 1 or is_kept or serves_some or self._is_known(use)) and self._is_long(use.name):
                 made.append(use)
         for use in self._in_turn(made):
             self._make(use)
@@ -148,7 +158,10 @@ class SharedHelpers:
         """Whether callers are given the rows of a query."""
         if name in self.named or (least := self.queries[name].pays_from) is None:
             return True
-        enough, table = least
+        return self._has_many(*least)
+
+    def _has_many(self, enough: int, table: str) -> bool:
+        """Whether a table has so many rows."""
         counted = f"SELECT count(*) AS n FROM (SELECT 1 FROM main.{table} LIMIT {enough})"  # an OFFSET reads far more
         return self._has_rows(f"({counted}) WHERE n = {enough}")
 
@@ -181,21 +194,26 @@ class SharedHelpers:
         rows = no_rows(query) if name in self.empty else _rows_in(query, tables) if tables else ""
         self.connection.execute(in_place_of(query, self.columns.get(name, "*"), rows))
 
-    def _count(self, call: Call, given: Mapping[str, str], caller: str, counts: dict[_Use, int]) -> None:
+    def _count(self, call: Call, given: Mapping[str, str], caller: str, asked: _Asked) -> None:
         """Counts a call and those that it makes.  `given` are the values of the parameters of its caller.
 
         What is called with values that only DuckDB knows is not counted, nor what is a table or has no rows.
         """
+        counts = asked.counts
         if call.name == QUERY:
             text = expression((call.arguments or {})[TEXT], given)
             for inner in calls_in(self._evaluated(text) or "", self.names) if text else ():
-                self._count(inner, {}, caller, counts)
+                self._count(inner, {}, caller, asked)
             return
         if self._is_empty(call.name):
             return
         values = self._values_of(call, given, caller)
         if values is None:
             self._empty_below(call.name)
+            if self.queries[call.name].is_unordered and call.arguments:
+                others = {name: value for name, value in call.arguments.items() if name != _RUNS}
+                if of_all := self._values_of(Call(call.name, others), given, caller):
+                    asked.of_some.add(_Use(call.name, tuple(of_all.values())))
             return
         use = _Use(call.name, tuple(values.values()))
         if use in self.tables:
@@ -203,7 +221,7 @@ class SharedHelpers:
         if use not in counts or not self._is_long(use.name):
             query = self.queries[use.name]
             for inner in calls_in(query.sql, self.names):
-                self._count(inner, values, query.sql, counts)
+                self._count(inner, values, query.sql, asked)
         counts[use] = counts.get(use, 0) + 1
 
     def _empty_below(self, name: str) -> None:
