@@ -18,7 +18,7 @@ from scalelens.database import connect, execute
 from scalelens.errors import UserError
 from scalelens.ingestion.ingest import ingest
 from scalelens.queries.load import load
-from scalelens.question import by_run, session
+from scalelens.question import by_run, once, session
 from scalelens.question.question import Question
 from spread import spread
 
@@ -227,3 +227,37 @@ def test_a_table_of_rows_is_not_asked_again_for_each_group(several: Path) -> Non
     table = FIXTURES / "queries" / "what_if_operations.csv"
     rows = ask(several, "what_if", {"operations": f"read_csv('{table}')"}, unsafe=True)
     assert rows.height == rows.unique().height > 0
+
+
+@pytest.mark.parametrize("name", [name for name, query in load().items() if query.is_unordered])
+def test_a_table_of_all_runs_has_the_rows_of_some(several: Path, name: str) -> None:
+    of_some = Question(name, parameters={"runs": "devices > (SELECT avg(devices) FROM runs)"})
+    with session.Session(several) as opened:
+        alone = opened.ask(of_some).frame
+        opened.share(Question(name), Question(name))
+        (table,) = opened.helpers.tables.values()
+        from_table = opened.ask(of_some).frame
+        assert alone.height and same([*map(list, from_table.sort("*").rows())], [*map(list, alone.sort("*").rows())])
+        opened.connection.execute(f"DELETE FROM {table}")
+        assert not opened.ask(of_some).frame.height
+
+
+def test_a_helper_reads_the_table_of_all_runs_for_those_that_it_looks_for(several: Path) -> None:
+    with session.Session(several) as opened:
+        opened.share(*(Question(name) for name in ("batch_stats", "batch_stats", "exclusions", "elbow")))
+        made = [use.name for use in opened.helpers.tables]
+        assert made.index("selected_steps") < made.index("batch_stats")
+        expected = session_of(several).ask(Question("batch_stats")).frame
+        assert same([*map(list, opened.ask(Question("batch_stats")).frame.rows())], [*map(list, expected.rows())])
+
+
+@pytest.mark.parametrize(("most", "is_made"), [(1 << 20, True), (2, False)])
+def test_a_table_is_made_for_one_question_of_all_runs_and_one_of_some(
+    several: Path, monkeypatch: pytest.MonkeyPatch, most: int, is_made: bool
+) -> None:
+    monkeypatch.setattr(once, "MANY_STEPS", most)
+    with session.Session(several) as opened:
+        opened.share(Question("batch_stats"), Question("exclusions"))
+        assert ("selected_steps" in {use.name for use in opened.helpers.tables}) == is_made
+        expected = session_of(several).ask(Question("batch_stats")).frame
+        assert same([*map(list, opened.ask(Question("batch_stats")).frame.rows())], [*map(list, expected.rows())])

@@ -41,9 +41,12 @@ def drawn(warehouse: Warehouse, name: str, **parameters: str) -> tuple[pl.DataFr
     given = getattr(chart, "PARAMETERS", {}) | parameters
     call = f"{chart.QUERY}({', '.join(f'{key} := {value}' for key, value in given.items())})"
     rows = warehouse.connection.sql(f"SELECT {charts.rows_of(chart).format(call)}").pl()
-    return rows, rendering.drawing(
-        chart.draw(rows, {}, {key: value.strip("'") for key, value in given.items()}, WIDE), {}
-    )
+    figure = chart.draw(rows, {}, {key: value.strip("'") for key, value in given.items()}, WIDE)
+    svg = rendering.drawing(figure, {})
+    places = rendering.places_in(rendering.specification(figure, {}))
+    assert not rendering.drawing(figure, {}, most_bytes=len(svg) - 1), "a page that has less room is without it"
+    assert 0 < 10 * places <= len(svg), "so much it takes at least, as is known before it is drawn"
+    return rows, svg
 
 
 @pytest.mark.parametrize("long_run", LENGTHS, indirect=True)

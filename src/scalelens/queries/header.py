@@ -20,6 +20,8 @@ Parameters that mean the same in every query stand beside the heading, `Paramete
 for other queries, not for people, has a heading `Helper:` that names them.  `Partition: run_id` says that the rows of a
 run rest on this run alone, and stand together in the order of run_id: a large warehouse is then asked some of the runs
 at a time; ten times as many with `Partition: run_id, light`, of a query that holds little of each row that it reads.
+`Partition: run_id, unordered`, of a helper, says the first alone: where a session has its rows of all runs as a table,
+those of some runs are read there.
 `Needs: power, steps.energy_j` says that there are no rows where the one table is empty, and this column of the other:
 the query is then not planned.
 `Pays from: 10000 steps`, of a helper, says that its callers read elsewhere what it leaves out, and that up to so many
@@ -56,7 +58,7 @@ _QUERY_HEADINGS = (
     "Answers", *NOTES, "Glance", "When empty", "Helper", "Partition", "Needs", "Pays from", "Sources", "Parameters",
     "Columns",
 )  # fmt: skip
-_LIGHT = "run_id, light"  # a Partition
+_LIGHT, _UNORDERED = "run_id, light", "run_id, unordered"  # Partitions
 _HEADING = re.compile(r"([A-Z]\w*(?: [a-z]+)?):(?: +(.*))?$")
 _OLD_HEADINGS = {"Otherwise": "When empty"}  # of 1.0, for one version
 _QUERY_NAME = re.compile(r"[a-z][a-z0-9_]*$")
@@ -76,7 +78,8 @@ class Query(NamedTuple):
     name: str
     title: str
     is_helper: bool  # other queries read it; it is not a question of its own
-    is_by_run: bool  # Partition
+    is_by_run: bool  # Partition, and in order
+    is_unordered: bool  # of the Partition
     is_light: bool  # of the Partition
     needs: tuple[str, ...]  # tables, and columns of tables; it has no rows where none of them has a value
     pays_from: tuple[int, str] | None  # rows of a table; with fewer its callers are not given its rows
@@ -167,7 +170,8 @@ def read_query(path: Path) -> Query:
         name=path.stem,
         title=title,
         is_helper="Helper" in sections,
-        is_by_run="Partition" in sections,
+        is_by_run="Partition" in sections and _partition(sections) != _UNORDERED,
+        is_unordered=_partition(sections) == _UNORDERED,
         is_light=_partition(sections) == _LIGHT,
         needs=tuple(re.findall(r"[\w.]+", " ".join(sections.get("Needs", [])))),
         pays_from=_pays_from(path, " ".join(sections.get("Pays from", []))),
@@ -241,7 +245,7 @@ def _sections(path: Path, header: list[str]) -> tuple[str, dict[str, list[str]]]
             sections[name] = [heading[2] or ""]
         elif sections:
             sections[next(reversed(sections))].append(line)
-    if "Partition" in sections and _partition(sections) not in ("run_id", _LIGHT):
+    if "Partition" in sections and _partition(sections) not in ("run_id", _LIGHT, _UNORDERED):
         raise UserError(f"{path}: 'Partition:' is not run_id", f"write run_id, or {_LIGHT}")
     return header[0], sections
 

@@ -8,6 +8,8 @@ it is called with these values, and asks the helper for all others.
 When it pays was measured (docs/decisions.md): a table and its macro cost about 4 ms, so a helper is shared where its
 SQL is long.
 
+Of a helper whose rows rest on single runs (`Partition: run_id, unordered`), a table of all runs has those of some, too.
+
 What reads all records to give a row a run is a table for one call, too, where another question may follow that asks the
 same: why there are no rows.
 
@@ -30,6 +32,8 @@ from scalelens.queries.old_columns import selected_columns
 from scalelens.question.question import literal
 
 _LONG_SQL = 900  # characters of a helper below its header
+_RUNS, _ALL_RUNS = "runs", "''"  # a parameter, and its value for all of them
+MANY_STEPS = 500_000  # records: of fewer, a table of all takes less than to gather and sort some of them once more
 _ANSWERED = re.compile(r"[\s(]*(SELECT|FROM|WITH)\b", re.IGNORECASE)  # others, such as DESCRIBE, compute nothing
 
 
@@ -38,6 +42,14 @@ class _Use(NamedTuple):
 
     name: str
     values: tuple[str, ...]
+
+
+class _Asked:
+    """What statements ask: how often each helper, and of which some runs are asked that only DuckDB knows."""
+
+    def __init__(self) -> None:
+        self.counts: dict[_Use, int] = {}  # a helper comes after those that it calls
+        self.of_some: set[_Use] = set()  # as they would be asked of all runs
 
 
 class SharedHelpers:
@@ -72,14 +84,18 @@ class SharedHelpers:
             self.spared.remove(name)
             self.empty.remove(name)
             self._take_place(name)
-        counts: dict[_Use, int] = {}  # a helper comes after those that it calls
+        asked = _Asked()
         for statement in filter(_ANSWERED.match, statements):
             for call in calls_in(statement, self.names):
-                self._count(call, {}, statement, counts)
-        for use, count in counts.items():
+                self._count(call, {}, statement, asked)
+        made = []
+        for use, count in asked.counts.items():
             is_kept = keeps_light and self.queries[use.name].is_light
-            if (count > 1 or is_kept or self._is_known(use)) and self._is_long(use.name):
-                self._make(use)
+            serves_some = use in asked.of_some and not self._has_many(MANY_STEPS, "steps")
+            if (count > 1 or is_kept or serves_some or self._is_known(use)) and self._is_long(use.name):
+                made.append(use)
+        for use in self._in_turn(made):
+            self._make(use)
 
     def forget(self) -> None:
         """Drops the tables, and the old names that only statements needed."""
@@ -91,6 +107,19 @@ class SharedHelpers:
         self._select(selected_columns(self.users_sql, self.queries))
         for table in tables.values():
             self.connection.execute(f"DROP TABLE {table}")
+
+    def _in_turn(self, made: list[_Use]) -> list[_Use]:
+        """Helpers after what they call, those first whose table has rows for calls that are not counted."""
+        first: set[str] = set()
+        called = {use.name for use in made if self.queries[use.name].is_unordered and self._is_of_all_runs(use)}
+        while called:
+            first |= called
+            called = {name for one in called for name in self.queries[one].reads() & self.names} - first
+        return sorted(made, key=lambda use: use.name not in first)
+
+    def _is_of_all_runs(self, use: _Use) -> bool:
+        names = [parameter.name for parameter in self.queries[use.name].parameters]
+        return use.values[names.index(_RUNS)] == _ALL_RUNS
 
     def _is_long(self, name: str) -> bool:
         return len(self.queries[name].sql) >= _LONG_SQL
@@ -129,7 +158,10 @@ class SharedHelpers:
         """Whether callers are given the rows of a query."""
         if name in self.named or (least := self.queries[name].pays_from) is None:
             return True
-        enough, table = least
+        return self._has_many(*least)
+
+    def _has_many(self, enough: int, table: str) -> bool:
+        """Whether a table has so many rows."""
         counted = f"SELECT count(*) AS n FROM (SELECT 1 FROM main.{table} LIMIT {enough})"  # an OFFSET reads far more
         return self._has_rows(f"({counted}) WHERE n = {enough}")
 
@@ -159,27 +191,29 @@ class SharedHelpers:
         if not tables and name not in self.columns and name not in self.empty:
             self.connection.execute(f"DROP MACRO TABLE {name}")
             return
-        own = f"{sql_text(f'{SHARED}.{name}_')} || {_key(parameter.name for parameter in query.parameters)}"
-        others = f"'FROM {original(query)}(' || {_arguments(query)} || ')'"
-        rows = f"FROM query(CASE WHEN {own} IN ({tables}) THEN 'FROM ' || {own} ELSE {others} END)" if tables else ""
-        rows = no_rows(query) if name in self.empty else rows
+        rows = no_rows(query) if name in self.empty else _rows_in(query, tables) if tables else ""
         self.connection.execute(in_place_of(query, self.columns.get(name, "*"), rows))
 
-    def _count(self, call: Call, given: Mapping[str, str], caller: str, counts: dict[_Use, int]) -> None:
+    def _count(self, call: Call, given: Mapping[str, str], caller: str, asked: _Asked) -> None:
         """Counts a call and those that it makes.  `given` are the values of the parameters of its caller.
 
         What is called with values that only DuckDB knows is not counted, nor what is a table or has no rows.
         """
+        counts = asked.counts
         if call.name == QUERY:
             text = expression((call.arguments or {})[TEXT], given)
             for inner in calls_in(self._evaluated(text) or "", self.names) if text else ():
-                self._count(inner, {}, caller, counts)
+                self._count(inner, {}, caller, asked)
             return
         if self._is_empty(call.name):
             return
         values = self._values_of(call, given, caller)
         if values is None:
             self._empty_below(call.name)
+            if self.queries[call.name].is_unordered and call.arguments:
+                others = {name: value for name, value in call.arguments.items() if name != _RUNS}
+                if of_all := self._values_of(Call(call.name, others), given, caller):
+                    asked.of_some.add(_Use(call.name, tuple(of_all.values())))
             return
         use = _Use(call.name, tuple(values.values()))
         if use in self.tables:
@@ -187,7 +221,7 @@ class SharedHelpers:
         if use not in counts or not self._is_long(use.name):
             query = self.queries[use.name]
             for inner in calls_in(query.sql, self.names):
-                self._count(inner, values, query.sql, counts)
+                self._count(inner, values, query.sql, asked)
         counts[use] = counts.get(use, 0) + 1
 
     def _empty_below(self, name: str) -> None:
@@ -222,6 +256,19 @@ class SharedHelpers:
             with duckdb_errors_as_user_errors():
                 self.evaluated[text] = self.connection.execute(f"SELECT {text}").fetchall()[0][0]
         return self.evaluated[text]
+
+
+def _rows_in(query: Query, tables: str) -> str:
+    """SQL for the rows of a call: those of a table, if one has them, else of the query itself.  `tables` are names."""
+    own, of_all = (
+        f"{sql_text(f'{SHARED}.{query.name}_')} || "
+        + _key(_ALL_RUNS if of_all and one.name == _RUNS else one.name for one in query.parameters)
+        for of_all in (False, True)
+    )
+    others = f"'FROM {original(query)}(' || {_arguments(query)} || ')'"
+    some = f"'FROM ' || {of_all} || ' WHERE run_id IN (FROM selected_runs(runs := ' || quoted({_RUNS}) || '))'"
+    from_all = f"WHEN {of_all} IN ({tables}) THEN {some} " if query.is_unordered else ""
+    return f"FROM query(CASE WHEN {own} IN ({tables}) THEN 'FROM ' || {own} {from_all}ELSE {others} END)"
 
 
 def _key(values: Iterable[str]) -> str:

@@ -191,8 +191,8 @@ def chart(asking: Asking, name: str, parameters: Mapping[str, str], settings: Ma
         drawn = draw(asking.session, name, parameters, settings, asking.answer)
     except UserError as refusal:
         return _Chart("", f"There is no figure here: {refusal}.")
-    svg = rendering.drawing(drawn.chart, drawn.provenance, drawn.page)
-    if len(svg) > _MOST_CHART_BYTES:
+    svg = rendering.drawing(drawn.chart, drawn.provenance, drawn.page, _MOST_CHART_BYTES)
+    if not svg:
         asking.too_large.add(asked)
         return _too_large(name)
     return _Chart(svg, "")

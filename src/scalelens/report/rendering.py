@@ -13,6 +13,7 @@ import struct
 import zlib
 from collections.abc import Callable
 from html import unescape
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,8 @@ _PPI = 300
 _ADDRESSES_BYTES = 75 << 30  # reserved by V8, which runs Vega; it uses few of them
 _TEXT = re.compile(r"<text([^>]*)>([^<]*)</text>")
 _CLIP = re.compile(r"(?<=id=\")clip\d+(?=\")|(?<=url\(#)clip\d+(?=\))")
+_PLACE_BYTES = 10  # of an SVG that a place takes at least: "L12.3,45.6"
+_GATHERED = {"aggregate", "bin", "timeUnit"}  # in a channel: then rows are drawn together
 _FONT_SIZE = re.compile(r'font-size="([\d.]{1,20})px"')
 
 
@@ -66,12 +69,31 @@ def specification(chart: Any, provenance: Provenance) -> dict[str, Any]:
     return {**spec, "usermeta": {"scalelens": dict(provenance), "embedOptions": embed}}
 
 
-def drawing(chart: Any, provenance: Provenance, page: Page = SINGLE) -> str:
-    """A chart as SVG for an HTML page or a notebook, with the settings of `page`.
+def drawing(chart: Any, provenance: Provenance, page: Page = SINGLE, most_bytes: float = inf) -> str:
+    """A chart as SVG for an HTML page or a notebook, with the settings of `page`; empty where it is larger than that.
 
     A reader's machine may replace the font by a wider one, so each text is fitted to the room that it has.
     """
-    return _TEXT.sub(fitted, svg_of(adjusted(specification(chart, provenance), page, height_of)))
+    spec = specification(chart, provenance)
+    if most_bytes < inf and _PLACE_BYTES * places_in(spec) > most_bytes:
+        return ""
+    svg = _TEXT.sub(fitted, svg_of(adjusted(spec, page, height_of)))
+    return svg if len(svg) <= most_bytes else ""
+
+
+def places_in(spec: dict[str, Any], data: Any = None) -> int:
+    """How many places the marks of a specification draw at least: those of rows that are drawn as they are."""
+    data = spec.get("data", data)
+    count = sum(places_in(part, data) for kind in ("vconcat", "hconcat", "layer") for part in spec.get(kind, ()))
+    channels = spec.get("encoding", {})
+    x, y = (channels.get(axis, {}) for axis in "xy")
+    if "mark" not in spec or "transform" in spec or not isinstance(data, dict):
+        return count
+    if any(channel.keys() & _GATHERED for channel in channels.values() if isinstance(channel, dict)):
+        return count
+    fields = x.get("field"), y.get("field")
+    rows = data.get("values", []) if None not in fields else []
+    return count + sum(None not in (row.get(fields[0]), row.get(fields[1])) for row in rows)
 
 
 def fitted(text: re.Match[str]) -> str:

@@ -14,10 +14,11 @@ TABLES = {
     "sql_jobs": ("blame_labels", "failing_labels", "poisson_interval"),
     "sql_peers": ("benjamini_hochberg", "binomial_tail", "holm", "standing", "student_t", "true_spread"),
     "sql_runs": (
-        "shifts_between_runs", "noise_of_runs", "runs_to_see", "compare_groups", "quantile_interval",
-        "repeats_to_settle", "repeats_to_size",
+        "shifts_between_runs", "noise_of_runs", "runs_to_see", "compare_groups", "repeats_to_settle", "repeats_to_size",
     ),
-    "sql_steps": ("median_interval", "median_interval_between_runs", "ratio_interval", "step_statistics"),
+    "sql_steps": (
+        "median_interval", "median_interval_between_runs", "quantile_interval", "ratio_interval", "step_statistics",
+    ),
     "sql_traces": ("class_spans", "innermost", "launch_paths", "nested", "pipeline_what_if", "time_beside"),
     "sql_work": ("image_model_work", "operator_work", "operators_of"),
     "sql_kernels": ("kernel_paths", "kernel_what_if"),

@@ -1,12 +1,21 @@
 """Interval of any quantile of one run's records, by order statistics."""
 
+from collections.abc import Sequence
 from math import ceil, floor, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
-from scalelens.statistics.medians import Interval, Values, median_interval
+from scalelens.statistics.medians import Interval, Values, median_intervals
 
 _NORMAL_95 = 1.96
+
+
+class Wanted(NamedTuple):
+    """The records of one run, shape (n,), in the order of steps, and the quantile that is asked for."""
+
+    values: Values
+    quantile: float
 
 
 def quantile_interval(values: Values, quantile: float) -> Interval:
@@ -18,7 +27,17 @@ def quantile_interval(values: Values, quantile: float) -> Interval:
     estimated in the middle of the distribution, where there are records enough for it.  Without an interval where the
     order statistic lies beyond the records: a p99 wants 400 or more of them.
     """
-    around = median_interval(values)
+    return quantile_intervals([Wanted(values, quantile)])[0]
+
+
+def quantile_intervals(runs: Sequence[Wanted]) -> list[Interval]:
+    """`quantile_interval` of each of several runs."""
+    around = median_intervals([run.values for run in runs])
+    return [_interval_of(*run, interval) for run, interval in zip(runs, around, strict=True)]
+
+
+def _interval_of(values: Values, quantile: float, around: Interval) -> Interval:
+    """The interval of a quantile; `around` is that of the median."""
     if quantile == 0.5 or around.n_eff is None:
         return around
     n, n_eff = len(values), max(around.n_eff, 1e-9)

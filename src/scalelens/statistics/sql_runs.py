@@ -8,9 +8,7 @@ import pyarrow as pa
 
 from scalelens.statistics.comparisons import GroupRatio, RunValue, compare_groups
 from scalelens.statistics.histories import ChangePoint, shifts_between_runs
-from scalelens.statistics.medians import Interval
 from scalelens.statistics.noise import Noise, noise, runs_to_see
-from scalelens.statistics.quantiles import quantile_interval
 from scalelens.statistics.repeats import Plan, repeats_to_settle, repeats_to_size
 
 _RUN = "STRUCT(value DOUBLE, low DOUBLE, high DOUBLE, kind VARCHAR, n_eff DOUBLE)[]"
@@ -32,16 +30,6 @@ def _arrow(fields: tuple[str, ...]) -> Any:
 
 def _runs(rows: list[dict[str, Any]] | None) -> list[RunValue]:
     return [RunValue(**row) for row in rows or []]
-
-
-def _quantile_interval(lists: pa.ChunkedArray, quantiles: pa.ChunkedArray) -> pa.Array:
-    """`quantile_interval` of Arrow columns; NULL for NULL."""
-    rows = zip((entry.values for entry in lists), quantiles.to_pylist(), strict=True)
-    found = [
-        None if array is None else quantile_interval(array.to_numpy(zero_copy_only=False), quantile)._asdict()
-        for array, quantile in rows
-    ]
-    return pa.array(found, type=_arrow(Interval._fields))
 
 
 def _compare_groups(firsts: pa.ChunkedArray, seconds: pa.ChunkedArray) -> pa.Array:
@@ -90,7 +78,6 @@ SQL_RUNS: dict[str, tuple[Callable[..., Any], list[str], str]] = {
     "noise_of_runs": (_noise_of_runs, ["DOUBLE[]"], _sql(Noise._fields)),
     "runs_to_see": (_runs_to_see, ["DOUBLE", "DOUBLE[]"], "BIGINT"),
     "compare_groups": (_compare_groups, [_RUN, _RUN], _sql(GroupRatio._fields)),
-    "quantile_interval": (_quantile_interval, ["DOUBLE[]", "DOUBLE"], _sql(Interval._fields)),
     "repeats_to_settle": (_repeats(repeats_to_settle), [_RUN, _RUN, "DOUBLE"], _sql(Plan._fields)),
     "repeats_to_size": (_repeats(repeats_to_size), [_RUN, _RUN, "DOUBLE"], _sql(Plan._fields)),
 }

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from scalelens.statistics.blocks import in_blocks
 from scalelens.statistics.medians import Interval, median_interval_between_runs, median_intervals
+from scalelens.statistics.quantiles import Wanted, quantile_intervals
 from scalelens.statistics.ratios import ratio_interval
 from scalelens.statistics.steps import Records, StepStatistics, kept_records, step_statistics
 
@@ -56,6 +57,13 @@ def _in_order(steps: pa.ChunkedArray, times: pa.ChunkedArray) -> Iterator[bool]:
 def _median_intervals(lists: pa.ChunkedArray) -> pa.Array:
     """`median_interval` of each list of an Arrow array; NULL for NULL."""
     return _intervals(in_blocks(median_intervals, list(_lists(lists)), lambda values: (len(values), True)))
+
+
+def _quantile_intervals(lists: pa.ChunkedArray, quantiles: pa.ChunkedArray) -> pa.Array:
+    """`quantile_interval` of Arrow columns; NULL for NULL."""
+    rows = zip(_lists(lists), quantiles.to_pylist(), strict=True)
+    wanted = [None if values is None else Wanted(values, quantile) for values, quantile in rows]
+    return _intervals(in_blocks(quantile_intervals, wanted, lambda run: (len(run.values), True)))
 
 
 def _median_intervals_between_runs(lists: pa.ChunkedArray) -> pa.Array:
@@ -117,6 +125,7 @@ SQL_STEPS: dict[str, tuple[Callable[..., Any], list[Any], str]] = {
         ["DOUBLE[]"],
         f"STRUCT({_SQL_INTERVAL})",
     ),
+    "quantile_interval": (_quantile_intervals, ["DOUBLE[]", "DOUBLE"], f"STRUCT({_SQL_INTERVAL})"),
     "ratio_interval": (_ratio_interval, ["DOUBLE[]"] * 2, f"STRUCT({_SQL_INTERVAL})"),
     "step_statistics": (
         _step_statistics,

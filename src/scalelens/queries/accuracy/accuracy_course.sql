@@ -118,4 +118,4 @@ WINDOW of_epoch AS (PARTITION BY run_id, attempt, phase, slot[1]),
 QUALIFY n_points <= slots OR by_score IN (
     min(by_score) OVER of_epoch, max(by_score) OVER of_epoch, min(by_score) OVER of_step, max(by_score) OVER of_step,
     min(by_score) OVER of_time, max(by_score) OVER of_time)
-ORDER BY run_id, attempt, file_id, line
+ORDER BY run_id, attempt, file_id, line, epoch, step, phase, score

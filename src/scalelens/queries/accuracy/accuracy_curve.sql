@@ -107,24 +107,30 @@ firsts AS (
     SELECT run_id, min(ts - to_microseconds((coalesce(step_s * averaged_steps, 0) * 1e6)::BIGINT)) AS started_at
     FROM steps WHERE phase = 'train' AND ts IS NOT NULL GROUP BY run_id),
 -- A record stands for the steps since the one before it, as in work_done.
+clocked AS MATERIALIZED (
+    SELECT p.*, CASE WHEN p.ts >= s.started_at THEN 'run start' WHEN p.ts >= f.started_at THEN 'first record' END AS clock,
+        epoch_us(p.ts - if(clock = 'run start', s.started_at, f.started_at)) / 1e6 AS clocked_s
+    FROM points AS p LEFT JOIN starts AS s USING (run_id) LEFT JOIN firsts AS f USING (run_id)),
+-- Only where no clock tells the time: to find the records of each point takes longer than all else.
 records AS (
     SELECT *, step - lag(step) OVER (PARTITION BY run_id, attempt ORDER BY position_in_run) AS since,
         step_s * CASE WHEN since > 0 THEN since ELSE averaged_steps END AS took_s
-    FROM selected_steps(runs := runs) WHERE NOT list_has_any(coalesce(excluded_by, []), ['summary', 'logged_warmup'])),
+    FROM selected_steps(runs := runs)
+    WHERE run_id IN (SELECT run_id FROM clocked WHERE clock IS NULL)
+        AND NOT list_has_any(coalesce(excluded_by, []), ['summary', 'logged_warmup'])),
 sums AS (
     SELECT run_id, attempt, epoch, step, sum(took_s) OVER (PARTITION BY run_id ORDER BY position_in_run) AS summed_s
     FROM records),
 ends AS (SELECT run_id, attempt, floor(epoch) AS epoch, max(summed_s) AS epoch_end_s FROM sums GROUP BY ALL),
 timed AS (
-    SELECT p.*, CASE WHEN p.step IS NULL THEN epoch_end_s ELSE summed_s END AS summed_s
-    FROM points AS p
+    SELECT *, clocked_s AS elapsed_s FROM clocked WHERE clock IS NOT NULL
+    UNION ALL BY NAME
+    SELECT p.* EXCLUDE (clock), CASE WHEN p.step IS NULL THEN epoch_end_s ELSE summed_s END AS elapsed_s,
+        CASE WHEN elapsed_s IS NOT NULL THEN 'sum of steps' END AS clock
+    FROM (FROM clocked WHERE clock IS NULL) AS p
     ASOF LEFT JOIN (FROM sums WHERE step IS NOT NULL) AS s
         ON s.run_id = p.run_id AND s.attempt = p.attempt AND s.step <= p.step
     LEFT JOIN ends AS e ON e.run_id = p.run_id AND e.attempt = p.attempt AND e.epoch = floor(p.epoch))
-SELECT run_id, file_id, line, attempt, phase, epoch, step, score, n_records,
-    CASE WHEN p.ts >= s.started_at THEN epoch_us(p.ts - s.started_at) / 1e6
-        WHEN p.ts >= f.started_at THEN epoch_us(p.ts - f.started_at) / 1e6 ELSE summed_s END AS elapsed_s,
-    CASE WHEN p.ts >= s.started_at THEN 'run start' WHEN p.ts >= f.started_at THEN 'first record'
-        WHEN summed_s IS NOT NULL THEN 'sum of steps' END AS clock
-FROM timed AS p LEFT JOIN starts AS s USING (run_id) LEFT JOIN firsts AS f USING (run_id)
-ORDER BY run_id, attempt, file_id, line
+SELECT run_id, file_id, line, attempt, phase, epoch, step, score, n_records, elapsed_s, clock
+FROM timed
+ORDER BY run_id, attempt, file_id, line, epoch, step, phase, score

@@ -20,6 +20,8 @@
 --
 -- Helper: used by many queries
 --
+-- Partition: run_id, unordered
+--
 -- Sources: logged_steps, logged_warmup, runs, params, phases, epochs_logged, steady_state
 --
 -- Parameters: runs, epochs, warmup, exclude
