@@ -1354,6 +1354,17 @@ def test_one_score_of_each_run_is_no_course() -> None:
         draw("accuracy/two_runs", rows)
 
 
+def test_a_log_that_begins_again_has_a_line_for_each_launch() -> None:
+    rows = rows_of("accuracy/two_runs")
+    name = rows["name"][0]
+    first = rows.filter(pl.col("name") == name)
+    again = pl.concat([rows, first.with_columns(attempt=pl.lit(1, first.schema["attempt"]))])
+    text = text_of(draw("accuracy/two_runs", again))
+    assert f"{name} · launch 1" in text and f"{name} · launch 2" in text
+    assert "A log that begins again has a line for each launch." in text
+    assert "launch" not in text_of("accuracy/two_runs")
+
+
 def test_an_accuracy_that_stays_zero_has_no_axis_below_it() -> None:
     rows = rows_of("accuracy/" + sorted((FIXTURES / "accuracy").glob("*.csv"))[0].stem)
     spec = render.specification(draw("accuracy/x", rows.with_columns(score=pl.lit(0.0))), {})
@@ -1540,6 +1551,43 @@ def test_rates_that_only_the_logs_print_are_drawn_as_printed():
     text = text_of(draw("throughput/nodes", rows))
     assert "tokens/s per GPU, as printed" in text
     assert "a · 8329" in text
+
+
+def test_nodes_stand_for_devices_where_no_log_states_those() -> None:
+    rows = _rated(a=("gpt", None, 1.0), b=("gpt", None, 1.0)).with_columns(
+        pl.lit(None, pl.Float64).alias("device_samples_per_s"), pl.lit(None, pl.Int64).alias("devices"),
+        pl.lit(None, pl.String).alias("device_unit"), nodes=pl.Series([4, 8]), n_steps=pl.lit(None, pl.Int64),
+        printed_tokens_per_s=pl.Series([4000.0, 6000.0]), rate_scope=pl.lit("global"),
+    )  # fmt: skip
+    drawn = draw("throughput/nodes", rows)
+    assert "tokens/s per node, as printed" in text_of(drawn)
+    assert "No log states the number of devices." in text_of(drawn)
+    points = {
+        (row["devices"], row["device_tokens_per_s"])
+        for row in drawn_rows(render.specification(drawn, {}))
+        if "devices" in row
+    }
+    assert points == {(4, 1000.0), (8, 750.0)}
+    unknown = rows.with_columns(nodes=pl.Series([4, None]))
+    with pytest.raises(UserError, match="no run has a known throughput per device"):
+        draw("throughput/nodes", unknown)
+
+
+@pytest.mark.parametrize(
+    ("times", "median"), [([1.0, 2.0, 4.0], 2.0), ([1.0, 2.0, 4.0, 5.0], 3.0), ([1.0, 2.0, 2.0, 5.0], 2.0)]
+)
+def test_the_marker_of_a_distribution_is_the_median(times: list[float], median: float) -> None:
+    known = pl.DataFrame({"run_id": "a", "step_s": sorted(set(times)), "n_steps": len(times)}).with_columns(
+        cdf=pl.col("step_s").map_elements(lambda time: sum(one <= time for one in times) / len(times), pl.Float64)
+    )
+    assert batch_cdf.median_times(known) == {"a": median}
+
+
+def test_parts_that_nobody_sees_are_neither_in_the_legend_nor_explained() -> None:
+    rows = rows_of("temporal_breakdown/slow_rank").with_columns(exposed_memory_ns=pl.lit(0, pl.Int64))
+    text = text_of(draw("temporal_breakdown/slow_rank", rows))
+    assert "Exposed communication: the device does not compute." in text
+    assert "exposed copies" not in text.lower()
 
 
 def test_the_largest_size_keeps_its_label_where_labels_do_not_fit() -> None:

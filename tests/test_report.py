@@ -331,6 +331,52 @@ def test_a_folder_with_few_findings_has_numbers_of_its_runs() -> None:
     ]  # fmt: skip
 
 
+def test_a_folder_with_little_else_has_numbers_of_what_was_read() -> None:
+    overview = pl.DataFrame({"run_id": ["a", "b"], "outcome": "time_limit", "devices": [None, None], "nodes": [4, 2],
+                             "n_records": [0, 0]})  # fmt: skip
+    read = {"energies": 0, "samples": 0, "values": 0, "metrics": 0, "steps": 0, "files": 2, "bytes": 128_000,
+            "problems": 0}  # fmt: skip
+    assert key_numbers(overview, NAMES, [], {}, read) == [
+        ("2", "runs", "2 reached the time limit"), ("4", "nodes, at most", "job A"), ("2", "files", "128 kB in all"),
+        ("0", "lines not understood", "of formats that ScaleLens knows"),
+    ]  # fmt: skip
+
+
+def test_a_table_of_nodes_and_rates_is_a_study(tmp_path: Path) -> None:
+    (tmp_path / "sizes.csv").write_text("Nodes,Tokens/sec\n2,100.5\n4,180.5\n8,300.5\n")
+    scalelens.ingest(tmp_path / "sizes.csv", warehouse=tmp_path / "w")
+    assert shown_by(tmp_path / "w", "scaling")[0] == "plot throughput -o throughput.pdf"
+    made = content_of(tmp_path / "w")
+    shown = next(article for article in made.articles if article.name == made.headline)
+    assert shown.chart and shown.chart.command == "plot throughput -o throughput.pdf"
+    assert [sentence.text for sentence in shown.sentences] == [
+        "3 runs: a node does 37.56 tokens/s in sizes 8 nodes to 50.25 tokens/s in sizes 2 nodes.",
+        "8 nodes do 2.99 times the tokens/s of 2.",
+    ]
+    assert made.numbers[:3] == [
+        ("3", "runs", "3 of unknown outcome"), ("50.25 tokens/s", "per node, as printed", "sizes 2 nodes"),
+        ("8", "nodes, at most", "sizes 8 nodes"),
+    ]  # fmt: skip
+
+
+def test_runs_that_only_failed_are_told_first(tmp_path: Path) -> None:
+    line = "slurmstepd: error: *** JOB {} ON n1 CANCELLED AT 2023-06-10T09:59:21 DUE TO TIME LIMIT ***\n"
+    for job in (3665238, 3660463):
+        (tmp_path / f"{job}.err").write_text("warning: nothing here\n" * 3 + line.format(job))
+    scalelens.ingest(tmp_path, warehouse=tmp_path / "w")
+    made = page(content_of(tmp_path / "w"), "", [])
+    first = made[made.index('class="first"') :]
+    assert first.index("Did the runs complete?") < first.index("2 runs reached the time limit")
+    assert "there is nothing else to conclude" in first
+
+
+def test_one_energy_is_a_number_and_not_a_bar() -> None:
+    rows = pl.DataFrame({"energy_j": [5.4e4], "global_batch_size": [None], "system": [None], "model": [None],
+                         "precision": [None], "devices": [1]})  # fmt: skip
+    assert energy.charts(rows) == ()
+    assert energy.charts(pl.concat([rows, rows])) == ("energy_scaling", "energy", "energy_by_batch")
+
+
 def test_energies_of_runs_without_devices_are_told_with_their_bounds() -> None:
     rows = pl.DataFrame({
         "run_id": ["a", "b"], "source": ["codecarbon", "energy_table"], "scope": ["total", None], "energy_j": [7.2e6, None],

@@ -93,6 +93,17 @@ def test_equal_runs_have_their_job_then_a_folder_then_their_part_then_their_id(w
     }  # fmt: skip
 
 
+def test_parts_of_a_file_are_named_by_what_tells_them_apart(warehouse: Warehouse) -> None:
+    warehouse.run("1111", name="sizes", nodes=48, path="/s/sizes.csv")
+    warehouse.run("1111-1", name="sizes (2)", nodes=96, path="/s/sizes.csv")
+    warehouse.run("2222", name="alike", path="/s/alike.csv")
+    warehouse.run("2222-1", name="alike (2)", path="/s/alike.csv")
+    assert names(warehouse) == {
+        "1111": "sizes 48 nodes", "1111-1": "sizes 96 nodes", "2222": "alike", "2222-1": "alike (2)",
+    }  # fmt: skip
+    assert meant(warehouse, "sizes (2)") == ["1111-1"], "as it was called before"
+
+
 def test_a_job_stands_for_many_facts_that_do_not_tell_runs_apart(warehouse: Warehouse) -> None:
     far, near = "the-system-with-a-long-name-far-away", "the-system-with-a-long-name-next-door"
     for job, (system, devices) in enumerate([(far, 8), (far, 8), (near, 8), (near, 16)]):

@@ -46,6 +46,10 @@ _CLOCKS = {
     "sum of steps": "as the sum of the steps so far",
 }  # fmt: skip
 
+_LAUNCH = "launch"
+# The same place of the training in several attempts: a curve through both would go back.
+_BEGAN_AGAIN = pl.col("attempt").fill_null(0).n_unique().over("run_id", "phase", "epoch", "step") > 1
+
 
 def draw(
     rows: pl.DataFrame,
@@ -132,14 +136,24 @@ def _labeled(rows: pl.DataFrame, score: str, page: Page) -> tuple[pl.DataFrame, 
     short = pl.concat_str(pl.col("name"), pl.lit(" · "), pl.col("run_id").str.head(6))
     rows = rows.with_columns(label=pl.when(alike).then(short).otherwise(pl.col("name")))
     names = dict(rows.select("run_id", "label").unique().iter_rows())
-    if len(names) <= style.MOST_SERIES:
-        return rows, style.looks(sorted(names.values(), key=words.natural), page)
+    rows = _with_launches(rows)
+    series = rows["label"].unique().to_list()
+    if len(series) <= style.MOST_SERIES:
+        return rows, style.looks(sorted(series, key=words.natural), page)
     is_lower_better = score != "accuracy"
     judged = rows.filter(pl.col("phase").ne_missing("train")) if _all_validated(rows) else rows
     best = pl.min("score") if is_lower_better else pl.max("score")
     chosen = highlights(names, dict(judged.group_by("run_id").agg(best).iter_rows()), is_lower_better, page)
     labels = pl.col("run_id").replace_strict(dict(chosen.labels))
     return rows.with_columns(label=labels), chosen.looks
+
+
+def _with_launches(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with the launch in the label of runs that began again, where that leaves few enough lines."""
+    again = rows.filter(_BEGAN_AGAIN)["run_id"].unique().to_list()
+    launch = pl.concat_str("label", pl.lit(f" · {_LAUNCH} "), pl.col("attempt").fill_null(0) + 1)
+    parted = rows.with_columns(label=pl.when(pl.col("run_id").is_in(again)).then(launch).otherwise(pl.col("label")))
+    return parted if parted["label"].n_unique() <= style.MOST_SERIES else rows
 
 
 def _all_validated(rows: pl.DataFrame) -> bool:
@@ -238,6 +252,8 @@ def _caption(
     smooth = int(parameters.get("smooth") or 1)
     if smooth > 1 and (rows["phase"] == "train").any():
         lines.append(f"Training: the mean of the {smooth} records around each.")
+    if rows["label"].str.contains(f" · {_LAUNCH} ").any():
+        lines.append("A log that begins again has a line for each launch.")
     fields = {way.field for way in drawn_ways}
     if "epochs_done" in fields and (rows["epochs_done"] != rows["epoch"]).any():
         lines.append("The log counts whole epochs: the records of an epoch are spread over it, the last at its end.")

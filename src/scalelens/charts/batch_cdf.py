@@ -66,7 +66,7 @@ def draw(
     known = known.with_columns(batch=run_labels.batch(known))
     room = style.legend_room(page)
     labels = run_labels.labels(known, room)
-    medians_s = _medians_s(known)
+    medians_s = median_times(known)
     models = known["model"].n_unique() if "model" in known.columns else 1
     is_relative = models > 1 or max(medians_s.values()) > _RELATIVE_FROM * min(medians_s.values())
     if is_relative:
@@ -81,7 +81,7 @@ def draw(
     extent = _extent(known, page)
     curves = {f"{run}": curve_rows(curve, extent, page.points) for (run,), curve in known.group_by("run_id")}
     medians: dict[str, list[Row]] = {
-        run: [{"step_s": half_s, "percent": 50}] for run, half_s in _medians_s(known).items()
+        run: [{"step_s": half_s, "percent": 50}] for run, half_s in median_times(known).items()
     }
     elbows = _elbows(known)
     _part_circles([elbow for of_run in elbows.values() for elbow in of_run], extent, page)
@@ -116,9 +116,15 @@ def _panel(
     )
 
 
-def _medians_s(known: pl.DataFrame) -> dict[str, float]:
-    """For each run, the shortest time that half of its steps do not exceed."""
-    return dict(known.filter(pl.col("cdf") >= 0.5).group_by("run_id").agg(pl.min("step_s")).iter_rows())
+def median_times(known: pl.DataFrame) -> dict[str, float]:
+    """The median time of each run: halfway along the level part where the curve runs along one half, if it does."""
+    beyond_half = 2 * (pl.col("cdf") * pl.col("n_steps")).round() - pl.col("n_steps")  # in records
+    reached, passed = (
+        known.filter(is_there).group_by("run_id").agg(pl.min("step_s"))
+        for is_there in (beyond_half >= 0, beyond_half > 0)
+    )
+    both = reached.join(passed, on="run_id", suffix="_passed")
+    return dict(both.select("run_id", (pl.col("step_s") + pl.col("step_s_passed")) / 2).iter_rows())
 
 
 def _elbows(known: pl.DataFrame) -> dict[str, list[Row]]:

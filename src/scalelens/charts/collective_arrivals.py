@@ -109,7 +109,7 @@ def _x(highest_us: float, unit: str) -> Any:
     end, constant = end_us / _UNITS[unit], _LINEAR_UP_TO / _UNITS[unit]
     return alt.X(
         "lateness:Q",
-        title=f"later than the first [{unit}]",
+        title=f"later than the first [{unit}], log.",
         scale=alt.Scale(type="symlog", constant=constant, domain=[0, end], nice=False, padding=5),
         axis=alt.Axis(
             values=ticks,

@@ -85,7 +85,9 @@ def _panel(
         )
         return channel(f"{field}:Q", title=title, scale=alt.Scale(type="log", domain=ends, nice=False), axis=axis)
 
-    x, y = side(alt.X, "published", f"published {what}"), side(alt.Y, "measured", "measured, log.")
+    named = f"measured {what}"
+    fits = words.text_width(named) * style.LARGE / style.SMALL <= style.HEIGHT
+    x, y = side(alt.X, "published", f"published {what}"), side(alt.Y, "measured", named if fits else "measured, log.")
     by = style.encodings(looks)
     fields = ("label", "published", "measured", "run_id", "differs")
     line = alt.Chart(style.values([{"published": end, "measured": end} for end in ends]))

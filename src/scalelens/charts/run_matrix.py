@@ -32,6 +32,7 @@ MOST_STUDIES, MOST_ROWS = 4, 30
 _ROW = 12.5  # height of a configuration in points
 _GAP = 1.5  # between cells
 _NAMES_SHARE = 0.55  # of the width that names of configurations may take
+_CELL = 40  # points: as wide as a cell stays where few leave more room to names
 _STATES = {
     "done": style.swatch("done, with its runs", "#8fd3b6"),
     "failed": style.swatch("× failed", "#eda27a"),
@@ -94,7 +95,8 @@ def _panel(study: str, cells: Sequence[Row], page: Page) -> style.Panel:
     names = list(dict.fromkeys(cell["label"] for cell in cells))
     sizes = sorted({cell["devices"] for cell in cells})
     width = page.points - 2 * style.MARGIN - style.Y_AXIS - style.STROKES
-    left = min(max(map(words.text_width, names)) + 6, width * _NAMES_SHARE) - style.Y_AXIS
+    room = max(width * _NAMES_SHARE, width - len(sizes) * _CELL)
+    left = min(max(map(words.text_width, names)) + 6, room) - style.Y_AXIS
     column = (width - left) / len(sizes)
     placed = []
     for cell in cells:

@@ -103,4 +103,4 @@ def _bases(panels: Mapping[tuple[str, str], Sequence[Row]]) -> list[str]:
     for (name, kind), part in panels.items():
         times = ", ".join(words.short_number(row["time_s"]) for row in part if row["is_base"])
         texts.append(f"{name or kind} on {words.devices(part[0])} {times} s")
-    return texts
+    return list(dict.fromkeys(texts))

@@ -9,7 +9,7 @@ from scalelens.charts import axes, style
 from scalelens.charts.layout import Page
 from scalelens.units import ratio
 
-_SEEN = 1 / 500  # of the longest bar: a thinner part is a hairline, whose color nobody sees
+SEEN = 1 / 500  # of the longest bar: a thinner part is a hairline, whose color nobody sees
 _BAR, _LOWEST = 22, 34  # points: height of a bar, and of a panel, whose title needs room
 _NS = {name: ratio(name, "ns") for name in ("s", "ms", "µs")}
 
@@ -28,7 +28,7 @@ def panel(bars: Any, count: int, page: Page) -> style.Panel:
 def legend(bars: Iterable[Mapping[str, float]], colors: Mapping[str, str]) -> list[style.Look]:
     """The looks of the parts that can be seen in a bar, in the order of `colors`."""
     known = list(bars)
-    least = _SEEN * max(sum(parts.values()) for parts in known)
+    least = SEEN * max(sum(parts.values()) for parts in known)
     seen = {name for parts in known for name, size in parts.items() if size >= least}
     return [style.swatch(name.replace("_", " "), color) for name, color in colors.items() if name in seen]
 

@@ -18,7 +18,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from scalelens.charts import axes, limits, style, words
+from scalelens.charts import axes, limits, stacked_bars, style, words
 from scalelens.charts.layout import SINGLE, Page
 from scalelens.charts.style import Row
 from scalelens.errors import UserError
@@ -34,6 +34,7 @@ _CLASSES = {
 }
 _MOST_LANES = 96  # streams of all ranks
 LANE, HIGHEST = 7, 280  # points: height of a stream, and of all at most
+_MANY = 200  # hairlines of one class, which have a color together
 _HAIRLINE = 0.2  # points added to each side of a bar, so that a short kernel is visible
 _NS = {name: ratio(name, "ns") for name in ("s", "ms", "µs")}
 
@@ -59,8 +60,15 @@ def draw(
     bars = named.join(shown.select("file_id", "process", "stream", "lane"), ["file_id", "process", "stream"],
                       nulls_equal=True).sort("lane", "begins_ns", "class")  # fmt: skip
     panel = style.Panel(_panel(bars.to_dicts(), shown.to_dicts()), height=min(HIGHEST, max(60, LANE * shown.height)))
-    legend = [style.swatch(*_CLASSES[kind]) for kind in _CLASSES if kind in set(bars["class"])]
+    legend = [style.swatch(*_CLASSES[kind]) for kind in _CLASSES if kind in _seen(bars)]
     return style.figure([[panel]], legend, _caption(named, lanes, shown, parameters or {}), page)
+
+
+def _seen(bars: pl.DataFrame) -> set[str]:
+    """The classes with a bar that is longer than a hairline, or with many, whose color people see."""
+    longest = bars["ends_ns"].max() * stacked_bars.SEEN  # type: ignore[operator]
+    by_class = bars.group_by("class").agg(longest=(pl.col("ends_ns") - pl.col("begins_ns")).max(), bars=pl.len())
+    return set(by_class.filter((pl.col("longest") >= longest) | (pl.col("bars") > _MANY))["class"])
 
 
 def _lanes(named: pl.DataFrame) -> pl.DataFrame:

@@ -12,7 +12,7 @@ Encodings:
 Source: the breakdown of Holistic Trace Analysis (temporal_breakdown), with communication and copies separate
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import altair as alt
@@ -32,6 +32,10 @@ PARTS = {
     "exposed copies": ("exposed_memory_ns", "#E69F00"),
     "idle": ("idle_ns", "#d9d9d9"),
 }  # from the left; the colors also differ in black and white
+_MEANINGS = {
+    "exposed communication": "Exposed communication: the device does not compute.",
+    "exposed copies": "Exposed copies: the device neither computes nor communicates.",
+}
 MOST_RANKS = 64
 
 
@@ -62,7 +66,7 @@ def draw(
     legend = stacked_bars.legend(shares, {part: color for part, (_, color) in PARTS.items()})
     height = min(style.WIDE_HEIGHT if page.is_wide else style.HEIGHT, max(_LOWEST, _BAR * len(traces)))
     panel = style.Panel(_bars(traces, kind), height=height)
-    return style.figure([[panel]], legend, _caption(traces, kind, parameters), page)
+    return style.figure([[panel]], legend, _caption(traces, kind, parameters, {look.label for look in legend}), page)
 
 
 def _bars(traces: list[Row], kind: str) -> Any:
@@ -105,13 +109,13 @@ def _name_traces(traces: list[Row]) -> None:
                     row["trace"] += f"\u00a0{fact.removesuffix('_id')}\u00a0{str(row[fact])[:12]}"
 
 
-def _caption(traces: list[Row], kind: str, parameters: Mapping[str, str] | None) -> list[str]:
-    """Counts, spans, which part of the traces, and what the parts mean."""
+def _caption(traces: list[Row], kind: str, parameters: Mapping[str, str] | None, shown: Collection[str]) -> list[str]:
+    """Counts, spans, which part of the traces, and what the parts that are `shown` mean."""
     low, high = (words.short_number(pick(row["span_ns"] for row in traces) / 1e6) for pick in (min, max))
     span = f"{low} ms" if low == high else f"{low} to {high} ms"
     names = [f"{row['label']}\u00a0{row['trace']}" for row in traces]
     return [
         *([] if kind == "rank" else [f"{', '.join(names)}."]),
         f"{words.counted([len(traces)], kind)} of {span}, {words.part_of_traces(parameters)}.",
-        "Exposed communication: the device does not compute. Exposed copies: it does not communicate either.",
+        *(meaning for part, meaning in _MEANINGS.items() if part in shown),
     ]

@@ -4,7 +4,7 @@ Shows: throughput per device: a level line is perfect scaling, and repeats and c
 Query: throughput
 Encodings:
     x        devices, logarithmic, a tick at each size that was run
-             below them the nodes, where they are known
+             below them the nodes, where they are known; the nodes alone where no log states the devices
     y        tokens per second of a device if all runs of a panel have them, else samples; from 0, or logarithmic where
              runs differ by a factor of 40; where no rate follows from steps, what the logs print
     panel    a kind of work, with an axis of its own: samples of unlike models or data sets are not compared
@@ -66,7 +66,7 @@ def draw(
     """The figure of the rows of `throughput`.  Raises UserError if no run has a rate of a device."""
     rated, is_printed = rows.filter(_HAS_RATE), False
     if rated.is_empty():
-        rated, is_printed = _printed(rows).filter(_HAS_RATE), True
+        rated, is_printed = _printed(_with_nodes(rows)).filter(_HAS_RATE), True
     sized = rated.filter(pl.col("devices").is_not_null())
     known = rated if sized.is_empty() else sized  # a rate of a device needs no number of them, if no run has it
     every = known.sort("model", "precision", "devices", "run_id").to_dicts()
@@ -117,6 +117,14 @@ def _printed(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _with_nodes(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with nodes for devices, where no log states the devices of a rate and each the nodes."""
+    of_jobs = rows.filter(pl.col("rate_scope").is_not_null())
+    if of_jobs["devices"].count() or of_jobs["nodes"].null_count() or (of_jobs["rate_scope"] == "rank").any():
+        return rows
+    return rows.with_columns(devices="nodes", device_unit=pl.lit(words.NODE))
+
+
 def _points(kinds: Sequence[work_kinds.Kind], page: Page, ending: str) -> tuple[Any, list[Any], bool]:
     """Panels with a point for each run, their legend, and whether points stand beside their ticks."""
     points = [point for kind in kinds for point in kind.points]
@@ -161,7 +169,7 @@ def _caption(kinds: Sequence[work_kinds.Kind], hidden: int, one: str, is_added: 
         steps = words.counted([point["n_steps"] for point in points], "record")
         lines = [f"{one} of {steps}; total {works} over total time, stalls included."]
     lines += [work_kinds.NOTE] if len(kinds) > 1 else []
-    if all(point["devices"] is None for point in points):
+    if words.unit(points) == words.NODE or all(point["devices"] is None for point in points):
         lines.append("No log states the number of devices.")
     lines += [device_units.ADDED] if is_added else []
     if hidden:

@@ -11,6 +11,7 @@ from scalelens.question.question import Question
 from scalelens.question.session import Session, in_session
 from scalelens.report.articles import Article, article, headline_of, in_order
 from scalelens.report.asking import Asking, ReportTable
+from scalelens.report.key_numbers import SQL as READ_SQL
 from scalelens.report.key_numbers import key_numbers
 from scalelens.report.subject import SQL as SUBJECT_SQL
 from scalelens.report.subject import Subject, subject_of
@@ -81,7 +82,7 @@ def _content_in(session: Session, traces_alone: bool) -> Content:
     has_findings = any(one.sentences and not one.is_minor for one in articles)
     return Content(
         subject_of(asking.rows(SUBJECT_SQL)),
-        key_numbers(overview, asking.names, modules, rows),
+        key_numbers(overview, asking.names, modules, rows, asking.rows(READ_SQL).row(0, named=True)),
         headline,
         in_order(articles),
         asking.table(_RUNS_SQL, session.queries["runs_overview"].glance, overview),

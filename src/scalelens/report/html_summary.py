@@ -9,19 +9,21 @@ from scalelens.report.html_tables import inert
 from scalelens.report.text.sentences import FindingSentence, KeyNumber, plural
 
 _MOST_WARNINGS = 2
+_MOST_SENTENCES = 3  # of an answer without a figure
+_ENDS = ("failures",)
 _UNKNOWN = "Not in the logs"
 _EMPTY = re.compile(r' role="graphics-symbol" aria-roledescription="[a-z]+ mark container"(?=/>)')
 _ID = re.compile(r'(\bid="|url\(#|href="#)')
 
 
 def summary(content: Content) -> str:
-    """The first screen.  Its figure is the first answer that can be drawn; its warnings weigh most."""
-    shown = next((article for article in content.articles if article.name == content.headline), None)
+    """The first screen.  Its figure is the first answer that can be drawn, else words; its warnings weigh most."""
+    shown = _shown(content)
     warns = any(article.changes_conclusions for article in content.articles)
-    figure = _figure(shown) if shown and shown.chart else ""
+    answer = _answer(shown) if shown else ""
     return (
         f"{_facts(content)}\n{_numbers(content.numbers)}\n"
-        f'<div class="first{"" if figure else " alone"}">{figure}\n'
+        f'<div class="first{"" if answer else " alone"}">{answer}\n'
         f'<div class="warnings{"" if warns else " none"}"><h2>What changes a conclusion</h2>'
         f"{_warnings(content)}</div></div>"
     )
@@ -59,11 +61,23 @@ def _numbers(numbers: Sequence[KeyNumber]) -> str:
     return f'<dl class="numbers">{tiles}</dl>'
 
 
-def _figure(article: Article) -> str:
-    # What changes a conclusion is said beside the figure.
-    message = "" if article.changes_conclusions else f"<p>{inert(article.sentences[0].text)}</p>"
+def _shown(content: Content) -> Article | None:
+    """The article with the figure; else the first answer, of how the runs ended where there is no other."""
+    for article in content.articles:
+        if article.name == content.headline:
+            return article
+    answers = [article for article in content.articles if article.sentences and not article.changes_conclusions]
+    answers.sort(key=lambda article: article.is_minor)
+    return next((article for article in answers if not article.is_minor or article.name in _ENDS), None)
+
+
+def _answer(article: Article) -> str:
+    # What changes a conclusion is said next to the figure.
+    figure = drawing(article, "first") if article.chart and article.chart.svg else ""
+    said = article.sentences[: 1 if figure else _MOST_SENTENCES]
+    message = "" if article.changes_conclusions else "".join(f"<p>{inert(sentence.text)}</p>" for sentence in said)
     more = f'<p class="remark link"><a href="#{article.name}">All about this</a></p>'
-    return f'<div class="answer"><h2>{inert(article.question)}</h2>{message}{drawing(article, "first")}{more}</div>'
+    return f'<div class="answer"><h2>{inert(article.question)}</h2>{message}{figure}{more}</div>'
 
 
 def _warnings(content: Content) -> str:
@@ -85,6 +99,10 @@ def _heaviest(article: Article) -> FindingSentence:
     return max(article.sentences, key=lambda sentence: sentence.weight)
 
 
+def _else(content: Content) -> str:
+    return "else " if _shown(content) else ""
+
+
 def _nothing(content: Content) -> str:
     """What was looked at, where nothing was found."""
     if not content.counts:
@@ -98,8 +116,8 @@ def _nothing(content: Content) -> str:
             else ""
         )
         return (
-            f"The logs contain no step times, power or traces, so there is nothing to conclude. {metrics}"
-            "What each question would need is listed under Also checked."
+            f"The logs contain no step times, power or traces, so there is nothing {_else(content)}to conclude. "
+            f"{metrics}What each question would need is listed under Also checked."
         )
     return (
         "Nothing was found that changes a result by 3 % or more. What was checked, and what could not be, is listed "

@@ -19,14 +19,15 @@
 -- Glance: name run_id path
 WITH
 described AS (
-    SELECT run_id, coalesce(name, run_id) AS name, model, path,
+    SELECT run_id, model, path,
+        if(ends_with(r.name, ' ' || part), r.name[:-length(part) - 2], coalesce(r.name, run_id)) AS name,
         [precision, dataset, system, device_model, nodes || if(nodes = 1, ' node', ' nodes'),
          devices || ' ' || lower(coalesce(device_unit, 'device')) || if(devices = 1, '', 's'), 'batch ' || global_batch_size,
          'micro-batch ' || micro_batch_size, 'seq ' || seq_length, 'tp' || tp, 'pp' || pp, 'dp' || dp, 'cp' || cp,
          framework] AS facts,
-        'job ' || job_id AS job, coalesce(string_split(path, '/')[2:-2], []) AS folders,
-        '(' || (1 + nullif(regexp_extract(run_id, '-(\d+)$', 1), '')::INTEGER) || ')' AS part
-    FROM runs),
+        'job ' || job_id AS job, coalesce(string_split(path, '/')[2:-2], []) AS folders, part
+    FROM (
+        SELECT *, '(' || (1 + nullif(regexp_extract(run_id, '-(\d+)$', 1), '')::INTEGER) || ')' AS part FROM runs) AS r),
 -- A fact tells runs of one name apart if with it they begin in more ways than before.
 beginnings AS (
     SELECT run_id, name, k, facts[k] AS fact, facts[:k] AS beginning

@@ -25,10 +25,12 @@ wanted_epochs AS (
     SELECT string_split(span, '-')[1]::INTEGER AS first_epoch, string_split(span, '-')[-1]::INTEGER AS last_epoch
     FROM (SELECT unnest(string_split(epochs::VARCHAR, ',')) AS span) WHERE trim(span) <> ''),
 twins AS (SELECT file_id, part FROM main.members WHERE why = 'twin'),
--- Rates of tokens are metrics; where a record of a step is in their line, it says of which step they are.
+-- Rates of tokens are metrics; where a record of a step is in their line, it says of which step they are.  A mean that
+-- is of no step is that of the run, as in a table of one row for each run.
 token_rates AS (
     SELECT m.run_id, m.file_id, m.part, m.line, m.rank, name, value AS tokens_per_s, unit <> 'tokens/s' AS is_of_device,
-        coalesce(m.step, s.step) AS step, coalesce(s.attempt, m.attempt) AS attempt, epoch, averaged_steps, value_kind,
+        coalesce(m.step, s.step) AS step, coalesce(s.attempt, m.attempt) AS attempt, epoch, averaged_steps,
+        coalesce(value_kind, CASE WHEN m.step IS NULL AND stat = 'mean' THEN 'run_mean' END) AS value_kind,
         coalesce(phase, 'train') AS phase
     FROM main.metrics AS m LEFT JOIN main.steps AS s
         ON s.file_id = m.file_id AND s.part = m.part AND s.line = m.line AND s.rank IS NOT DISTINCT FROM m.rank

@@ -21,7 +21,12 @@ GLANCE = ("run_id", "devices", "global_batch_size", "energy_j", "unit", "units",
 
 
 def charts(rows: "pl.DataFrame") -> tuple[str, ...]:
-    """The curve over the batch first where runs may be on one: two batches of one model on as many devices."""
+    """The curve over the batch first where runs may be on one: two batches of one model on as many devices.
+
+    None where one energy is known, which is a single bar: a number says as much.
+    """
+    if rows["energy_j"].count() <= 1:
+        return ()
     known = rows.filter(rows["energy_j"].is_not_null() & rows["global_batch_size"].is_not_null())
     batches = known.group_by("system", "model", "precision", "devices").n_unique()["global_batch_size"]
     return CHARTS if (batches > 1).any() else ("energy_scaling", "energy", "energy_by_batch")

@@ -1,4 +1,4 @@
-"""What does each device do, by its log?"""
+"""How fast were the runs, by the rates that their logs print?"""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -11,17 +11,21 @@ if TYPE_CHECKING:
 
 PLACE = 19
 TIMED = "SELECT run_id FROM steps WHERE phase = 'train' AND step_s > 0"
-# Rates of a device that more logs print than times of steps, where none says on how many devices.
+# Rates of a device, or of a job on known nodes, that more logs print than times of steps, where none says on how many
+# devices.
 SQL = f"""
-SELECT run_id, coalesce(tokens_per_s, samples_per_s) AS printed_per_s, tokens_per_s AS device_tokens_per_s,
-       samples_per_s AS device_samples_per_s, if(tokens_per_s IS NULL, 'samples', 'tokens') AS work
-FROM rates_logged() WHERE rate_scope = 'rank' AND coalesce(tokens_per_s, samples_per_s) > 0
+SELECT run_id, if(rate_scope = 'rank', 'device', 'node') AS unit, if(unit = 'node', nodes, NULL) AS nodes,
+       if(tokens_per_s IS NULL, 'samples', 'tokens') AS work, tokens_per_s, samples_per_s,
+       coalesce(tokens_per_s, samples_per_s) / if(unit = 'node', nodes, 1) AS printed_per_s
+FROM rates_logged() JOIN runs USING (run_id) WHERE printed_per_s > 0
 QUALIFY count(*) OVER () BETWEEN greatest(2, 1 + (SELECT count(DISTINCT run_id) FROM ({TIMED}))) AND {MOST_RUNS}
-    AND count(DISTINCT tokens_per_s IS NULL) OVER () = 1 AND NOT EXISTS (SELECT 1 FROM runs WHERE devices > 0)
+    AND count(DISTINCT work) OVER () = 1 AND count(DISTINCT unit) OVER () = 1
+    AND NOT EXISTS (SELECT 1 FROM runs WHERE devices > 0)
 ORDER BY printed_per_s DESC, run_id"""
-GLANCE = ("run_id", "device_tokens_per_s", "device_samples_per_s")
+GLANCE = ("run_id", "nodes", "tokens_per_s", "samples_per_s")
 CHARTS = ("throughput",)
 NUMBER_PLACE = 45
+_FEWEST_SIZES = 2
 ONLY_WITH_ROWS = True
 
 
@@ -30,10 +34,22 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
         return []
     most, least = rows.row(0, named=True), rows.row(-1, named=True)
     text = (
-        f"{plural(rows.height, 'run')}: a device does {amount(least['printed_per_s'])} {least['work']}/s in "
+        f"{plural(rows.height, 'run')}: a {most['unit']} does {amount(least['printed_per_s'])} {least['work']}/s in "
         f"{names[least['run_id']]} to {amount(most['printed_per_s'])} {most['work']}/s in {names[most['run_id']]}."
     )
-    return [FindingSentence(text, "As the logs print them, whatever they include; none says on how many devices.")]
+    doubt = "As the logs print them, whatever they include; none says on how many devices."
+    return [FindingSentence(text, doubt), *_of_sizes(rows)]
+
+
+def _of_sizes(rows: "pl.DataFrame") -> list[FindingSentence]:
+    """What the most nodes do against the fewest, whatever else differs: the best run of each size."""
+    if rows["nodes"].n_unique() < _FEWEST_SIZES:
+        return []
+    best = rows.sort("nodes", "printed_per_s").group_by("nodes", maintain_order=True).last()
+    fewest, largest = best.row(0, named=True), best.row(-1, named=True)
+    gain = largest["nodes"] * largest["printed_per_s"] / (fewest["nodes"] * fewest["printed_per_s"])
+    text = f"{largest['nodes']:,} nodes do {gain:.3g} times the {largest['work']}/s of {fewest['nodes']:,}."
+    return [FindingSentence(text, "No log says that only the size differs, so this is not an efficiency.")]
 
 
 def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
@@ -41,9 +57,9 @@ def number(rows: "pl.DataFrame", names: Mapping[str, str]) -> KeyNumber | None:
         return None
     most = rows.row(0, named=True)
     return KeyNumber(
-        f"{amount(most['printed_per_s'])} {most['work']}/s", "per device, as printed", names[most["run_id"]]
+        f"{amount(most['printed_per_s'])} {most['work']}/s", f"per {most['unit']}, as printed", names[most["run_id"]]
     )
 
 
 def nothing(rows: "pl.DataFrame") -> str:
-    return "No log prints the rate of a device."
+    return "No log prints a rate."
