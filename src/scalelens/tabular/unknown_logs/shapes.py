@@ -128,7 +128,7 @@ def _role_of_count(field: Field) -> str | None:
     role, name = _count_named(field.name)
     if role == "epoch" and _is_short(name):
         return "epoch" if field.is_integer and (field.total or len(name) > 1) else None
-    return role if role == "epoch" or field.is_integer else None
+    return role if role == "epoch" or field.value.is_integer() else None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -258,6 +258,7 @@ class Shape:
         self.totals = [0] * 4  # how often the number after `/` differs from that of the line before
         self.parts_of_epochs = 0  # lines whose epoch is not a whole one
         self.leap = 0  # the greatest common divisor of all increases of its count
+        self.leaps = [0] * 4  # of those of each count
         self._before: dict[Any, tuple[list[float], dict[str, float]]] = {}
         self.pairs = PairCounts()
         self._totals: list[int | None] = []
@@ -376,6 +377,8 @@ class Shape:
         for i, (before, value) in enumerate(zip(earlier, values, strict=False)):
             if value > before and self.roles[i] == "of_all":
                 self.leap = math.gcd(self.leap, int(value - before))
+            if self.roles[i] != "epoch":
+                self.leaps[i] = math.gcd(self.leaps[i], int(abs(value - before)))
             self.rises[i] += value > before
             self.falls[i] += value < before
         if len(values) > 1:
