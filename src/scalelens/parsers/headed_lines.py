@@ -183,7 +183,8 @@ class _Blocks:
             if not left.get(whose):
                 continue
             if under_rule and self.role == "step" and _RULE_ALONE.fullmatch(text):
-                under_rule, left[whose] = False, _BELOW_A_RULE
+                under_rule, self.is_ruled = False, True
+                left[whose] = self.lines_below = _BELOW_A_RULE
                 continue
             under_rule = False
             fields = parsed(text).fields if not parts else []
