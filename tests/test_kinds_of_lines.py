@@ -64,6 +64,9 @@ def test_a_line_may_be_a_stamp_alone() -> None:
         ("Train loss in epoch 7/9 is 0.5", [("epoch", 7, None), ("Train loss", 0.5, None)]),
         ("validation loss for epoch 7: 0.5", [("validation loss for epoch", 7, None), ("", 0.5, None)]),
         ("step 7 [0:01:01<0:05:00]", [("step", 7, None), ("elapsed", 61, "s")]),
+        ("[7/9] 12.5 sec(s) Loss: 0.5", [("", 7, None), ("", 12.5, "s"), ("Loss", 0.5, None)]),
+        ("epoch 7, 2 minute(s)", [("epoch", 7, None), ("", 2, "min")]),
+        ("Epoch: 7, Training Time: 12.5/epoch", [("Epoch", 7, None), ("epoch time", 12.5, None)]),
     ],
 )
 def test_names_and_times_of_other_forms(text: str, fields: list[tuple]) -> None:
@@ -155,6 +158,8 @@ def epochs_of(tmp_path: Path, *after: str) -> list[tuple]:
         ("Time taken for 1 epoch {t}.0 sec",),
         ("Training time: {t}.0s", "Validation time: 7.0s"),
         ("Epoch time: {t}.0 s", "Time per step: 2.0 s"),
+        ("Epoch train finished, avg_loss=0.5, time={t}.0s",),
+        ("Training done: mean loss 0.5, best acc 0.5, time {t}.0 s",),
     ],
 )
 def test_epochs_have_the_time_that_is_printed_beside_untimed_steps(tmp_path: Path, after: tuple[str, ...]) -> None:
@@ -170,6 +175,8 @@ def test_epochs_have_the_time_that_is_printed_beside_untimed_steps(tmp_path: Pat
         ("Total time: 1{t}.0 s",),
         ("Time left in this epoch: {t}.0 s",),
         ("Time: {t}.0 s", "Time in total: 9{t}.0 s", "Took {t}.5 s"),
+        ("Epoch finished, avg_loss=0.5, avg_time={t}.0s",),
+        ("Epoch {e}, Training Time: {t}.0/epoch",),  # in an unknown unit
     ],
 )
 def test_other_times_beside_untimed_steps_are_not_those_of_epochs(tmp_path: Path, after: tuple[str, ...]) -> None:
@@ -412,3 +419,74 @@ def test_settings_in_which_launches_differ_are_not_those_of_the_run(tmp_path: Pa
     assert asked(path, tmp_path, "SELECT key, value FROM params WHERE origin = 'log'") == [("batch_size", "64")]
     ((line, reason),) = asked(path, tmp_path, "SELECT line, reason FROM problems")
     assert line == 10 and reason == "the settings that this file prints differ in lr: not used"
+
+
+@pytest.mark.parametrize(("unit", "size_s"), [("secs", 1.0), ("minutes", 60.0)])
+@pytest.mark.parametrize("seed", range(4))
+def test_times_without_a_unit_have_that_in_which_their_mean_is_stated(
+    tmp_path: Path, unit: str, size_s: float, seed: int
+) -> None:
+    times = [20 + (5 * k + seed) % 7 / 4 for k in range(8)]
+    lines = [
+        text
+        for epoch, time in enumerate(times)
+        for text in (f"Iter: 50, Train Loss: {3 - epoch / 9:.4f}", f"Epoch: {epoch}, Training Time: {time:.4f}/epoch")
+    ]
+    query = "SELECT count(*), round(sum(span_s), 3) FROM phases"
+    stated = f"Average Training Time: {sum(times) / 8:.4f} {unit}/epoch"
+    assert asked(log(tmp_path, *lines, stated), tmp_path, query) == [(8, round(sum(times) * size_s, 3))]
+    other = f"Average Training Time: {sum(times) / 7:.4f} {unit}/epoch"
+    assert asked(log(tmp_path, *lines, other), tmp_path, query) == [(0, None)]
+
+
+@pytest.mark.parametrize(("printed", "told"), [(0.003, 15), (3.0, 16), (0.001, 0), (0.006, 0), (0.031, 0)])
+def test_stamps_tell_a_time_that_is_printed_in_too_few_digits(tmp_path: Path, printed: float, told: int) -> None:
+    stamps = [f"2026-01-02 03:{k // 4:02d}:{15 * (k % 4):02d},000" for k in range(16)]
+    lines = [f"{stamp} - Iter {5000 * k + 1} Loss: 0.5 Time: {printed:.3f}" for k, stamp in enumerate(stamps)]
+    found = asked(log(tmp_path, *lines), tmp_path, "SELECT count(step_s), round(median(step_s), 6) FROM steps")
+    assert found == [(told, 0.003 if told else None)]
+
+
+@pytest.mark.parametrize("rule", ["=" * 60, "-" * 20, "\u2550" * 30])
+def test_a_rule_below_a_heading_ends_nothing(tmp_path: Path, rule: str) -> None:
+    block = (
+        rule,
+        "Step {k} | Time: 0:0{k}:00",
+        rule,
+        "Loss: 0.{k}",
+        "no number",
+        "Batch Time: 250.0ms",
+        rule,
+        "",
+        "9 s",
+    )
+    lines = [text.format(k=k) for k in range(1, 8) for text in block]
+    found = asked(log(tmp_path, *lines), tmp_path, "SELECT step, round(loss, 1), step_s FROM steps ORDER BY step")
+    assert found == [(k, k / 10, 0.25) for k in range(1, 8)]
+
+
+def test_a_bar_is_the_training_where_the_steps_beside_it_grow_by_its_total(tmp_path: Path) -> None:
+    def steps(total: int) -> list[tuple]:
+        lines = [
+            text
+            for epoch in range(7)
+            for text in (
+                "0%|     | 0/50 [00:00<?, ?it/s]",
+                *(f"{k}%|#####| {k // 2}/50 [00:{k // 4:02d}<00:30,  2.00it/s]" for k in range(20, 101, 20)),
+                f"Epoch: {epoch}, step: {total * (epoch + 1)}, loss: 0.{epoch}",
+            )
+        ]
+        query = "SELECT count(step_s), max(step), round(median(step_s), 3) FROM steps"
+        return asked(log(tmp_path, *lines), tmp_path, query)
+
+    assert steps(50) == [(35, 350, 0.5)]
+    assert steps(60)[0][0] == 0
+
+
+def test_a_second_loss_after_a_validation_is_not_the_trainings(tmp_path: Path) -> None:
+    lines = [
+        f"[{k}/9] {12 + k % 3 / 2} sec(s) Train Acc: 0.5 Loss: 0.{k} | Val Acc: 0.4 loss: 0.9" for k in range(1, 10)
+    ]
+    path = log(tmp_path, *lines)
+    assert asked(path, tmp_path, "SELECT count(*), median(span_s) FROM phases") == [(9, 12.5)]
+    assert asked(path, tmp_path, "SELECT round(sum(loss), 1) FROM steps") == [(4.5,)]

@@ -264,6 +264,10 @@ MEANINGS: dict[str, set[tuple[str, str | None]]] = {
     "timm": {(ONE, JOB), (ONE, NO_RATE)},  # the rate is bs * world / time; validation prints none
     "timm_results": {(RUN, JOB)},  # one device
     "tinygrad": {(ONE, NO_RATE)},
+    "deep_text_recognition": {(WINDOW, NO_RATE)},  # what the time since the start grew by, with the validation
+    "pytorch_seq2seq": {(WINDOW, NO_RATE)},  # likewise
+    "rl_games": {(ONE, JOB)},  # of all devices
+    "tacotron2": {(ONE, NO_RATE)},
     "torchtitan": {(ONE, RANK), (WINDOW, RANK)},  # tps per device
     "torchtitan_settings": {(ONE, RANK), (WINDOW, RANK)},  # torchtitan's records in its fixture
     "torchvision_references": {(WINDOW, NO_RATE)},  # of the last twenty iterations

@@ -7,8 +7,9 @@ Source: the user's own; tabular/role_table.py says which names are recognized, d
 
 Asked after generic_lines, where that reads nothing.  What is below a heading is of its step, up to a line without a
 number, or one that counts something; it is read as the numbers of one line are in generic_lines.  A time needs its unit
-there, and no time is derived from time stamps.  Below a heading such as `===== Step 3/100 =====` come up to 40 lines, and
-those without a number among them end nothing, but for another rule.  `Elapsed Time: 29.5 seconds` is since the start where it only grows; not
+there, and no time is derived from time stamps.  Below a heading such as `===== Step 3/100 =====`, or one with such
+a rule below it, come up to 40 lines, and those without a number among them end nothing, but for another rule.  A heading
+of a step may hold the time that has passed, which is left out.  `Elapsed Time: 29.5 seconds` is since the start where it only grows; not
 where validation or saving comes between most headings.  Where two kinds of headings count steps, nothing is read; of those of epochs that come once in each, the first counts.  The
 last heading, where numbers are missing that all others have, may be cut: a problem.
 
@@ -41,7 +42,7 @@ from scalelens.tabular.steps import lacks, write_rows
 from scalelens.tabular.unknown_logs.choice import chosen
 from scalelens.tabular.unknown_logs.clock import Clock, is_stamp_alone, stamp_in
 from scalelens.tabular.unknown_logs.fields import Field, parsed
-from scalelens.tabular.unknown_logs.records import BY_CLOCK, CUT, PAUSES, TIMES, TOTAL, LineTable
+from scalelens.tabular.unknown_logs.records import BY_CLOCK, CUT, PAUSES, TIMES, TOTAL, LineTable, column_of
 from scalelens.tabular.unknown_logs.shapes import CONSTANT, Shape, shaped, shapes_in
 from scalelens.tabular.unknown_logs.whole_trainings import means_of_trainings
 
@@ -53,6 +54,7 @@ SECOND_READ = True  # also where other formats took lines, but none that are ste
 _MOST_LINES = 300_000
 _LINES_BELOW = {"step": 5, "epoch": 60}
 _RULED, _BELOW_A_RULE = re.compile(r"[=#*~\u2500-\u257f-]{3,}"), 40  # `===== Step 3/100 =====`, and the lines below it
+_RULE_ALONE = re.compile(r"\s*[=#*~\u2500-\u257f-]{3,}\s*")
 _MOSTLY = 0.9
 _OFTENER = 3  # epochs that follow one another, for each restart
 _EVALUATES = re.compile(r"\W*(?:val|valid|validat(?:ion|ing)|dev|test|testing|eval|evaluation)\b", re.IGNORECASE)
@@ -84,8 +86,10 @@ def read(source: Source, rows: Rows) -> str | None:
         readings = [reading._replace(role=None) if reading.role == "elapsed" else reading for reading in readings]
     roles = {reading.role for reading in readings}
     by_clock = blocks.stamped and blocks.role == "epoch" and not {"epoch_time", "elapsed"} & roles
-    if _TOLD.isdisjoint(roles) and not (by_clock and any(map(_TRAINS.search, (headings[0].example, *blocks.wanted)))):
-        return ""
+    trains = any(map(_TRAINS.search, (headings[0].example, *blocks.wanted)))
+    if _TOLD.isdisjoint(roles) and not (by_clock and trains):
+        told = trains and blocks.role == "epoch" and means_of_trainings(source, rows, headings[0])
+        return None if told else ""
     if by_clock:
         readings.append(ColumnReading(BY_CLOCK, "elapsed", "s"))
     if lacking := lacks(survey, readings):
@@ -104,9 +108,15 @@ def _counts_alone(shape: Shape, role: str) -> bool:
     """Whether its lines count steps or epochs that rise, and hold no other number."""
     if role == "step" and _counts_both(shape):
         return True
-    alone = shape.roles in ([role], [role, CONSTANT]) and len(shape.names) == len(shape.roles) and not shape.bar
+    numbers = [name for name in shape.names if role != "step" or not _is_passed(name, shape.units[name])]
+    alone = shape.roles in ([role], [role, CONSTANT]) and len(numbers) == len(shape.roles) and not shape.bar
     restarts = shape.falls[0] if role == "epoch" and _OFTENER * shape.falls[0] <= shape.rises[0] else 0
     return alone and shape.lines >= RECURS and shape.rises[0] + restarts >= _MOSTLY * (shape.lines - 1)
+
+
+def _is_passed(name: str, unit: str | None) -> bool:
+    """Whether a number of a heading is the time that has passed: `Step 3 | Time: 0:01:02`."""
+    return unit in TIMES and read_name(column_of(name, unit)).role in ("time", "elapsed")
 
 
 def _counts_both(shape: Shape) -> bool:
@@ -148,6 +158,7 @@ class _Blocks:
         clocks: dict[Any, Clock] = {}
         left: dict[Any, int] = {}  # lines that may still be of the block
         pause, held = False, ""  # of the line before, which held nothing else
+        under_rule = False  # whether the line before is a heading
         for number, text, whole in lines_of(source):
             text = ANSI.sub("", text) if "\x1b" in text else text
             if held and text.strip() and not stamp_in(text):
@@ -156,12 +167,12 @@ class _Blocks:
             text, rank, location = without_prefix(text)
             text, whose = in_english(text), (rank, location)
             parts = shaped(text)
-            if parts and parts.key == self.shape.key and len(parts.parsed.fields) == len(self.counts):
+            if parts and parts.key == self.shape.key and self.is_heading(parts.parsed.fields):
                 if whose in opened:
                     yield opened[whose]
                 self.headings, self.paused, pause = self.headings + 1, self.paused + pause, False
                 count = self.counted(parts.parsed.fields) if whole else {}
-                stamp = parts.parsed.stamp
+                under_rule, stamp = True, parts.parsed.stamp
                 now = round(clocks.setdefault(whose, Clock()).seconds(stamp), 6) if stamp else None
                 cells = {"rank": rank, "worker": location, BY_CLOCK: now, **count}
                 cells = {name: value for name, value in cells.items() if value is not None}
@@ -171,6 +182,11 @@ class _Blocks:
             pause = pause or bool(PAUSES.search(text.encode()))
             if not left.get(whose):
                 continue
+            if under_rule and self.role == "step" and _RULE_ALONE.fullmatch(text):
+                under_rule, self.is_ruled = False, True
+                left[whose] = self.lines_below = _BELOW_A_RULE
+                continue
+            under_rule = False
             fields = parsed(text).fields if not parts else []
             ends = not fields and self.role == "step" and (not self.is_ruled or _RULED.search(text))
             left[whose] = 0 if ends else left[whose] - 1
@@ -184,8 +200,14 @@ class _Blocks:
         for record in opened.values():
             yield record._replace(damage=CUT) if not self.wanted <= set(record.cells) else record
 
+    def is_heading(self, fields: list[Field]) -> bool:
+        """Whether a line holds no more than the counts, and the time that has passed."""
+        others = fields[len(self.counts) :]
+        return len(fields) >= len(self.counts) and all(_is_passed(field.name, field.unit) for field in others)
+
     def counted(self, fields: list[Field]) -> dict[str, int]:
         """What a heading counts, by name; and how many batches an epoch has, if it says so."""
+        fields = fields[: len(self.counts)]
         named = zip(self.counts, fields, strict=True)
         cells = {name: int(field.value or 0) for name, field in named if name != CONSTANT}
         total = fields[-1].total

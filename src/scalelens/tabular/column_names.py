@@ -53,7 +53,7 @@ _BRACKETS = re.compile(r"[(\[{]\s*([^()\[\]{}]*?)\s*[)\]}]\s*$")
 _SLASH = re.compile(
     r"(?<![a-z])(s|secs?|seconds?|ms|us|time|images?|imgs?|samples?|examples?|seqs?|sequences?|tokens?|toks?|tflops?"
     r"|steps?|iters?|iterations?|batch(?:es)?|updates?|epochs?)"
-    r"/(?=(?:s|sec|second|gpu|device|rank|gcd|it|iter|iteration|step|batch)(?![a-z_]))"
+    r"/(?=(?:s|sec|second|gpu|device|rank|gcd|it|iter|iteration|step|batch|b)(?![a-z_]))"
 )
 _RATE_IN_SHORT = re.compile(  # throughput_img_s
     r"(?:(?:global|total|mean|avg)_)?(?:throughput|speed|rate)_(?:im(?:age|g)s?|samples?|examples?|seqs?|tok(?:en)?s?)_s"
@@ -75,7 +75,7 @@ class _NameReading(NamedTuple):
 def words_of(name: str) -> tuple[str, str | None]:
     """A name as words joined by `_`, and its unit if it has one: `stepTime (ms)` is `step_time`, `ms`."""
     unit: str | None = None
-    text = _GROUP.sub("", _CAMEL.sub("_", name.strip()).lower(), count=1)
+    text = _GROUP.sub("", _CAMEL.sub("_", name.strip()).lower(), count=1).replace(" / ", "/")
     if match := _BRACKETS.search(text):
         unit, text = SPELT.get(match[1]), text[: match.start()]
         if unit is None:

@@ -27,8 +27,8 @@ ROLES = (
     Role("epoch", "number", "epoch, as the table counts it", ("epoch", "epoch_num", "epoch_idx", "current_epoch")),
     Role("batch_time", "time", "time of this one step", (
         "step_time", "batch_time", "iter_time", "iteration_time", "minibatch_time", "time_per_step", "time_per_batch",
-        "time_per_iter", "time_per_iteration", "time_per_it", "per_step_time", "per_iteration_time", "per_batch_time",
-        "step_duration", "batch_duration", "iter_duration",
+        "time_per_iter", "time_per_iteration", "time_per_it", "time_per_b", "per_step_time", "per_iteration_time",
+        "per_batch_time", "step_duration", "batch_duration", "iter_duration",
         "iteration_duration", "step_elapsed", "batch_elapsed", "step_runtime", "batch_runtime", "step_latency",
         "iteration_latency", "elapsed_time_per_iteration", "elapsed_per_step", "dt", "iter_dt", "step_dt", "batch_dt",
         "t_step", "t_batch", "t_iter",

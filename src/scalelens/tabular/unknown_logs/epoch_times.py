@@ -9,6 +9,7 @@ Such a line counts the epoch, or stands once in each.  `Time for the last 500 ep
 
 import functools
 import itertools
+import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -27,9 +28,9 @@ from scalelens.tabular.unknown_logs.fields import Field, parsed
 from scalelens.tabular.unknown_logs.lines import log_lines
 from scalelens.tabular.unknown_logs.records import TIMES, column_of
 from scalelens.tabular.unknown_logs.shapes import Shape, lines_with_times_alone, shaped
-from scalelens.tabular.unknown_logs.stated_times import mean_of_epoch
+from scalelens.tabular.unknown_logs.stated_times import StatedTimes, mean_of_epoch
 
-_STREAM = "epochs"  # in which they rise, apart from the steps
+EPOCHS = "epochs"  # in which they rise, apart from the steps
 _OF_EPOCH = re.compile(r"(?<![a-z])epoch(?!s)", re.IGNORECASE)
 _NOT_OF_ONE = re.compile(
     r"total|overall|since|per[ _]|/ ?(?:it|step|batch|sample)|avg|average|mean|(?<![a-z])(?:eta|left|remain\w*|best)",
@@ -38,7 +39,13 @@ _NOT_OF_ONE = re.compile(
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _UNIT_IN_NAME = re.compile(r"[(\[]\s?([A-Za-z]{1,12})\s?[)\]]\Z")
 _SEVERAL_EPOCHS = re.compile(r"(?<![\d./-])(?P<count>[1-9]\d{0,6}) epochs(?![a-z])", re.IGNORECASE)
+_MEAN_LOSS = re.compile(
+    r"(?:avg|average|mean|best)[ _](?:(?:train|training|epoch|batch)[ _])?(?:loss|acc(?:uracy)?)(?![a-z])",
+    re.IGNORECASE,
+)
 _LOSS = re.compile(r"(?<![a-z])loss", re.IGNORECASE)
+_UNITS = ("s", "ms", "min", "h")
+_NEAR = 0.01  # of the mean that is stated
 _MOSTLY = 0.9
 _AGAIN = 0.05  # share of such lines that come again in an epoch of the same number
 
@@ -53,7 +60,7 @@ class _EpochTimes(NamedTuple):
 
     def write(self, source: Source, rows: Rows) -> list[ColumnReading]:
         """Rows of `phases`.  Returns what was read as a time."""
-        write_rows(source, rows, self.records, self.survey, [*self.readings, self.time], stream=_STREAM)
+        write_rows(source, rows, self.records, self.survey, [*self.readings, self.time], stream=EPOCHS)
         return [self.time]
 
 
@@ -61,7 +68,7 @@ def epoch_times_in(source: Source, shapes: Sequence[Shape], steps: Shape | None 
     """The time of each epoch, in lines beside those of `steps`, which have none; or where no line is a record."""
     for shape in shapes:
         counts = shape is not steps and shape.of_epochs_alone and shape.of_training and _tells_rising(shape)
-        timed = any(unit in TIMES for unit in shape.units.values())
+        timed = any(unit in TIMES for unit in shape.units.values()) or any(map(_is_untold, shape.names))
         if counts and timed and (found := _times_in(source, functools.partial(_counted_times, shape))):
             return found
     return _times_in(source, _Uncounted(source).records) if lines_with_times_alone(source) >= RECURS else None
@@ -108,10 +115,39 @@ def _times_in(source: Source, records: Callable[[Source], Iterator[TableRecord]]
         reading for reading in readings
         if reading.role == "epoch_time" or (reading.role == "elapsed" and survey.columns[reading.column].adds_up)
     ]  # fmt: skip
+    if not times and (stated := _as_stated(source, survey, records)):
+        times = [stated]
     if len(times) != 1:
         return None
     of_epochs = [reading for reading in readings if reading.role in ("epoch", "rank", "place")]
     return _EpochTimes(records, survey, of_epochs, times[0])
+
+
+def _as_stated(
+    source: Source, survey: Survey, records: Callable[[Source], Iterator[TableRecord]]
+) -> ColumnReading | None:
+    """The time of epochs, in the one unit in which it has the mean that a line states of them all."""
+    untold = [name for name, values in survey.columns.items() if _is_epoch_time(name) and values.numbers >= RECURS]
+    if len(untold) != 1:
+        return None
+    stated = StatedTimes()
+    for line, whole in log_lines(source, stated.look):
+        if whole:
+            stated.look(line.text.encode())
+    mean = statistics.fmean(record.cells[untold[0]] for record in records(source) if untold[0] in record.cells)
+    fitting = [unit for unit in _UNITS for told in stated.epoch_means if abs(mean * TIMES[unit] / told - 1) <= _NEAR]
+    return ColumnReading(untold[0], "epoch_time", fitting[0]) if len(fitting) == 1 else None
+
+
+def _is_epoch_time(name: str) -> bool:
+    """Whether a name is that of the time of an epoch, and does not say its unit."""
+    return read_name(name) == ("epoch_time", None)
+
+
+def _is_untold(name: str) -> bool:
+    """Whether a name may be that of the time of an epoch, and does not say its unit: its digits may."""
+    reading = read_name(name)
+    return reading.role in ("epoch_time", "time") and reading.unit is None
 
 
 def _with_unit(field: Field) -> Field:
@@ -128,12 +164,17 @@ def _is_of_epoch(field: Field) -> bool:
     return field.unit is None and not field.is_integer and read_name(field.name).role == "epoch_time"
 
 
+def _is_of_counted(field: Field) -> bool:
+    """Whether a number without a unit, in a line that counts epochs alone, may be the time of one."""
+    return field.unit is None and not field.is_integer and _is_untold(field.name)
+
+
 def _cells(epoch: float, fields: Iterable[Field], rank: int | None, place: str | None) -> dict[str, Any]:
     """The epoch of a line, and the times with a unit that may be of it."""
     cells: dict[str, Any] = {"epoch": int(epoch)}
     for field in fields:
         name = field.name or "time"
-        timed = field.unit in TIMES or _is_of_epoch(field)
+        timed = field.unit in TIMES or _is_of_counted(field)
         if timed and field.value is not None and not field.is_mean and not _NOT_OF_ONE.search(name):
             cells.setdefault(column_of(name, field.unit), field.value)
     return cells | ({} if rank is None else {"rank": rank}) | ({} if place is None else {"worker": place})
@@ -177,7 +218,7 @@ class _Uncounted:
                 if (
                     len(timed) != 1
                     or (len(fields) > 2 and not loss)
-                    or (_NOT_OF_ONE.search(line.text) and not beside_mean)
+                    or (_NOT_OF_ONE.search(_MEAN_LOSS.sub("loss", line.text)) and not beside_mean)
                 ):
                     continue
                 name = "epoch time" if _OF_EPOCH.search(line.text) else timed[0].name

@@ -111,6 +111,8 @@ _IN_SHORT = re.compile(  # where one of these may be
 _PAIR_IN_SHORT = re.compile(
     r"(?<![\w./-])ep?[.:=]? ?(\d{1,6})[ ,;|/]{1,3}(?:b|it|i|s|st)[.:=]? ?(\d{1,9})(?![\w.])", re.IGNORECASE
 )
+# `23.4 sec(s)` is `23.4 secs`.
+_PLURAL_OPEN = re.compile(r"(?<=\d)( ?(?:sec|second|min|minute|hour))\(s\)")
 _HASH_ALONE = re.compile(r"\] #(?=\d+\b)")  # [3/50] #10
 # `time (s) spent in epoch: 68.3` is `time spent in epoch (s): 68.3`.
 _UNIT_WITHIN = re.compile(
@@ -122,6 +124,10 @@ _UNIT_WITHIN = re.compile(
 _APART = re.compile(r"(?<=\d)(\s?(?:m?s|sec|seconds?)) / (?=(?:itr?|iter|iteration|step|batch)\b(?!\s?[:=]|\s\d))")
 # `30.5 s/epoch` is `epoch time: 30.5 s`.
 _PER_EPOCH = re.compile(r"(?<![\w.])(\d+(?:\.\d+)? ?(?:s|secs?|seconds?|mins?|minutes?)) ?(?:/|per) ?epoch\b(?! ?[:=])")
+# `Training Time: 30.5/epoch` is `epoch time: 30.5`, in an unknown unit.
+_TIME_PER_EPOCH = re.compile(
+    r"(?<![a-z])(?:train(?:ing)?[ _])?time ?[:=] ?(\d+(?:\.\d+)?)/epoch\b(?! ?[:=])", re.IGNORECASE
+)
 # `Finished epoch 3 in 30.5 s` is `Finished epoch 3, took 30.5 s`.
 _FINISHED_IN = re.compile(
     r"((?<![a-z])(?:finished|completed|ended|done with|trained) epoch:? \d+(?:/\d+)?) in (?=\d)", re.IGNORECASE
@@ -218,6 +224,8 @@ def parsed(text: str) -> Parsed:
         text = _MINUTES.sub(_written_out, text)
     if "|" in text:
         text = _HASHES.sub(" \u2022 ", text)
+    if "(s)" in text:
+        text = _PLURAL_OPEN.sub(r"\1s", text)
     if " in " in text:
         text = _IN_A_SPAN.sub(", took ", _FINISHED_IN.sub(r"\1, took ", text))
     text, left_s = _without_spans(text, bar)
@@ -242,7 +250,7 @@ def parsed(text: str) -> Parsed:
     if " elapsed" in text:
         text = _ELAPSED_AFTER.sub(r"\2: \1", text)
     if "/epoch" in text or "/ epoch" in text or "per epoch" in text:
-        text = _PER_EPOCH.sub(r"epoch time: \1", text)
+        text = _TIME_PER_EPOCH.sub(r"epoch time: \1", _PER_EPOCH.sub(r"epoch time: \1", text))
     if " in " in text:
         text = _IN.sub(", took ", text)
     if " per " in text:

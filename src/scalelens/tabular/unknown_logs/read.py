@@ -1,7 +1,7 @@
 """Lines of a log that no format knows, as a table of steps: one shape of line, read by the names beside its numbers."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from scalelens.parsing.recurring_lines import RECURS
@@ -14,7 +14,7 @@ from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refu
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
 from scalelens.tabular.unknown_logs.choice import COST, begins_epochs, chosen, measures_time, tells_epochs
 from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
-from scalelens.tabular.unknown_logs.epoch_times import epoch_times_in, means_of_epochs
+from scalelens.tabular.unknown_logs.epoch_times import EPOCHS, epoch_times_in, means_of_epochs
 from scalelens.tabular.unknown_logs.fields import names_time_left
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING, LineTable, mean_of
 from scalelens.tabular.unknown_logs.shapes import COUNTS, Shape, name_counts, shapes_in
@@ -26,6 +26,7 @@ from scalelens.tabular.unknown_logs.whole_trainings import means_of_trainings
 
 _TOO_LONG = "{} is longer than the time between its lines, so that it is not the time of one step"
 _DOUBTED = "it may count {}: no time is taken from the time stamps until {} says that each is a {}"
+_TOTAL_OF_BAR = 4  # its place in the key of a bar without a label
 _MOST_LINES = 300_000  # with a word of training, by which the shape is chosen
 _OF_ONE_STEP = ("batch_time", "interval_time", "running_time")
 _TIMED = ("batch_time", "interval_time", "span_time", "running_time", "elapsed", "epoch_time")
@@ -58,6 +59,7 @@ def read_lines(source: Source, rows: Rows) -> str | None:
         printed = epoch_times_in(source, shapes)
         rows.assigned = printed.write(source, rows) if printed else []
         return None if printed else ""
+    shape = _bar_of_its_steps(shape, shapes) or shape
     table = LineTable(shape)
     if not measures_time(shape):
         table.beside = times_beside(source, table)
@@ -81,7 +83,9 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     if lacking is None and not timed and all(reading.role != "epoch_time" for reading in rows.assigned):
         printed = printed if tells_epochs(shape) else epoch_times_in(source, shapes, shape)
         rows.assigned = [*rows.assigned, *(printed.write(source, rows) if printed else [])]
-        if not printed and not means_of_epochs(source, rows) and shape.of_epochs_alone:
+        by_clock = [] if printed or shape.of_epochs_alone else _epochs_by_clock(source, rows, shapes)
+        rows.assigned = [*rows.assigned, *by_clock]
+        if not (printed or by_clock) and not means_of_epochs(source, rows) and shape.of_epochs_alone:
             means_of_trainings(source, rows, shape)
     return lacking
 
@@ -89,6 +93,38 @@ def read_lines(source: Source, rows: Rows) -> str | None:
 def _counts_batches_alone(shape: Shape) -> bool:
     """Whether its lines count the batches of each epoch, and say nothing else of them."""
     return shape.of_known_epoch and shape.of_training and not shape.bar and shape.lines >= RECURS
+
+
+def _epochs_by_clock(source: Source, rows: Rows, shapes: Sequence[Shape]) -> list[ColumnReading]:
+    """Rows of the times of epochs by the stamps of lines that count these, beside steps whose own do not tell theirs.
+
+    Returns what was read as a time.
+    """
+    told = [shape for shape in shapes if tells_epochs(shape) and shape.of_training]
+    if not told:
+        return []
+    table = LineTable(max(told, key=lambda shape: shape.lines))
+    times = LineTimes(table.columns.get("epoch"), table.resolution_s, of_epochs=True)
+    survey = Survey(times.seen(table.records(source)))
+    if not times.stamps_tell:
+        return []
+    readings = assign(survey.columns, {"epoch": (table.columns["epoch"], None)})
+    counts = [reading for reading in readings if reading.role in ("epoch", "rank", "place")]
+    clock = ColumnReading(BY_CLOCK, "elapsed", "s")
+    write_rows(
+        source, rows, table.records, survey, [*counts, clock], stream=EPOCHS, begins_epochs=begins_epochs(table.shape),
+        after_pauses=table.after_pauses, least_epoch_s=times.least_epoch_s,
+    )  # fmt: skip
+    return [clock]
+
+
+def _bar_of_its_steps(shape: Shape, shapes: Sequence[Shape]) -> Shape | None:
+    """The bar that fills between lines that say no time, if their steps grow by as many as it has."""
+    if shape.bar or shape.with_stamp or measures_time(shape):
+        return None
+    bars = [other for other in shapes if other.bar == "tqdm" and len(other.key) > _TOTAL_OF_BAR]
+    bar = chosen([other for other in bars if 2 <= other.key[_TOTAL_OF_BAR] in shape.leaps], by_fills=True)
+    return bar if isinstance(bar, Shape) and len(bars) == 1 else None
 
 
 def read_lines_as(source: Source, rows: Rows, key: tuple[Any, ...], columns: Mapping[str, str]) -> str | None:
@@ -243,7 +279,8 @@ def _with_clock(
 ) -> list[ColumnReading]:
     """The readings, with the time by the stamps where nothing tells that of the steps better."""
     by_user = {column for column, _ in stated.values()}
-    means = times.means_by_clock() - by_user if guess else set()
+    shown = times.means_by_clock() | set(filter(times.is_of_clock, columns))
+    means = shown - by_user if guess else set()
     readings = [
         reading._replace(role=None, refusal=None, choices=()) if reading.column in means else reading
         for reading in readings

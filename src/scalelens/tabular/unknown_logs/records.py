@@ -56,10 +56,13 @@ MEAN_TIME = re.compile(
     r"|time(?:[ _]per[ _]| ?/ ?|[ _])(?:step|iter|iteration|batch))",
     re.IGNORECASE,
 )
-_TIME_IN_SHORT = ("t", "T", "used", "Used", "spent", "Spent")
+_TIME_IN_SHORT = (
+    "t", "T", "used", "Used", "spent", "Spent", "done", "Done", "finished", "Finished", "completed", "Completed",
+)  # fmt: skip
 _TRAINS = re.compile(r"train(?:ing)?", re.IGNORECASE)
 _BY_PHASE = re.compile(r"train(?:ing)?|val(?:id|idation)?|eval(?:uation)?|test(?:ing)?|dev", re.IGNORECASE)
 _VALIDATES, _OF_EPOCH = re.compile(r"(?<![a-z])(?:val|eval|test)", re.IGNORECASE), re.compile("epoch", re.IGNORECASE)
+_VALIDATED = re.compile(r"(?:val|valid|validation|eval|test|dev)(?![a-z])", re.IGNORECASE)
 _TRAINED = re.compile(r"(?<![a-z])(?:train|total)", re.IGNORECASE)
 _MEAN_STEP = re.compile(
     rb"(?<![a-z])(?:avg|average|mean)[ _](?:step|iter|iteration|batch)[ _]time[^\w.]{1,4}(\d{1,9}\.\d{1,9})",
@@ -271,7 +274,9 @@ class LineTable:
         counts = {count.field: label for count, label in zip(parts.counts, self._labels, strict=False)}
         # Of several lines of an epoch, that of the validation states its own time.
         validates = self.shape.goes_on and _VALIDATES.search(line.text) and not _TRAINED.search(line.text)
+        validated = False
         for index, field in enumerate(parts.parsed.fields):
+            validated = validated or bool(_VALIDATED.match(field.name))
             if index in counts and self.shape.is_pair:
                 cells |= {"epoch": int(field.value or 0), "batch": field.total}
             elif counts.get(index) == CONSTANT:
@@ -288,8 +293,9 @@ class LineTable:
                 continue
             elif named := self.named(field):
                 column, value = named
-                if column not in cells:
-                    cells[column] = value
+                if validated and column not in cells and column.lower() in map(str.lower, cells):
+                    column = f"validation {column}"  # `Loss: 0.3 | Val Acc: 0.8 loss: 0.4`
+                cells.setdefault(column, value)
         if line.number in self.beside:
             column, value = self.beside[line.number]
             cells.setdefault(column, value)

@@ -71,6 +71,12 @@ _MARK = re.compile(
 # Bars of steps, drawn beside one that counts the epochs, are the training's: `Epoch: 25%|..` and `Iteration: 50%|..`.
 _EPOCH_BAR = re.compile(r"\W*epochs?\W*\d+%\|", re.IGNORECASE)
 _STEP_BAR = re.compile(r"\W*(?:iterations?|iters?|steps?|batch(?:es)?)\W*\Z", re.IGNORECASE)
+# A count with one of these words is of steps, or of what they are made of.
+_STEPS_OR_PARTS = re.compile(
+    r"train|progress|iter|(?<![a-z])it(?![a-z])|step|batch|update|game|episode|frame|sample|image|img|file|chunk|shard"
+    r"|loss|done|complet|process|status",
+    re.IGNORECASE,
+)
 _LEAST_BAR_S = 10
 _LINES_AFTER = 3  # one that counts an epoch, in which its loss may stand
 _AT_ONCE_S = 1.0
@@ -128,7 +134,7 @@ def _role_of_count(field: Field) -> str | None:
     role, name = _count_named(field.name)
     if role == "epoch" and _is_short(name):
         return "epoch" if field.is_integer and (field.total or len(name) > 1) else None
-    return role if role == "epoch" or field.is_integer else None
+    return role if role == "epoch" or field.value.is_integer() else None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -258,6 +264,7 @@ class Shape:
         self.totals = [0] * 4  # how often the number after `/` differs from that of the line before
         self.parts_of_epochs = 0  # lines whose epoch is not a whole one
         self.leap = 0  # the greatest common divisor of all increases of its count
+        self.leaps = [0] * 4  # of those of each count
         self._before: dict[Any, tuple[list[float], dict[str, float]]] = {}
         self.pairs = PairCounts()
         self._totals: list[int | None] = []
@@ -376,6 +383,8 @@ class Shape:
         for i, (before, value) in enumerate(zip(earlier, values, strict=False)):
             if value > before and self.roles[i] == "of_all":
                 self.leap = math.gcd(self.leap, int(value - before))
+            if self.roles[i] != "epoch":
+                self.leaps[i] = math.gcd(self.leaps[i], int(abs(value - before)))
             self.rises[i] += value > before
             self.falls[i] += value < before
         if len(values) > 1:
@@ -526,9 +535,16 @@ class Shape:
 
     @property
     def may_count_epochs(self) -> bool:
-        """Whether `[3/10]`, the only count of its lines and without a name, may as well be of epochs as of steps."""
-        alone = self.roles == ["of_all"] and self.key[1] == ("/",) and not self.bar
-        return alone and self.leap == 1 and not self.falls[0] and (self._totals[0] or 0) <= _MOST_EPOCHS
+        """Whether `[3/10]`, the only count of its lines and without a name, may as well be of epochs as of steps.
+
+        `GreedyHash[3/10]` is named by something else, and begins anew with each launch.
+        """
+        if self.roles != ["of_all"] or self.bar or self.leap != 1 or (self._totals[0] or 0) > _MOST_EPOCHS:
+            return False
+        if self.key[1] == ("/",):
+            return not self.falls[0]
+        begun = self.falls[0] + 1
+        return not _STEPS_OR_PARTS.search(self.key[1][0]) and begun == self.unheaded and self.falls[0] <= self.unended
 
     @property
     def counts_parts(self) -> bool:

@@ -35,7 +35,8 @@ _OF_A_PART = re.compile(
 _MEAN_OF_EPOCH = re.compile(
     r"(?<![a-z])(?P<which>median|mean|average|avg\.?)[ _](?:training[ _])?"
     r"(?:time[ _](?:per|of an|for an|for each|for one|/) ?epoch"
-    r"|epoch[ _](?:training[ _])?(?:time|duration)|(?:time|runtime)/epoch)\b",
+    r"|epoch[ _](?:training[ _])?(?:time|duration)|(?:time|runtime)/epoch"
+    r"|time ?[:=] ?\d+(?:\.\d+)? ?(?:s|secs?|seconds?|mins?|minutes?)/epoch)\b",
     re.IGNORECASE,
 )
 _OF_VALIDATION = re.compile(r"(?<![a-z])(?:val|test|eval|infer)", re.IGNORECASE)

@@ -257,6 +257,16 @@ class LineTimes:
         values = self.values.get(name)
         return bool(values) and _COARSE * statistics.median(values or ()) < 10.0 ** -self.decimals(name)
 
+    def is_of_clock(self, name: str) -> bool:
+        """Whether a time without a unit is that of the stamps, in so few digits that these say it better."""
+        role, unit = read_name(name)
+        if role not in ("time", "batch_time") or unit or not self.clock_s or not self.is_rounded(name):
+            return False
+        typical = statistics.median(self.values[name])
+        least, most = (typical + sign * 10.0 ** -self.decimals(name) / 2 for sign in (-1, 1))
+        low, high = _AS_STAMPS
+        return any(least * TIMES[unit] / high <= self.clock_s <= most * TIMES[unit] / low for unit in ("s", "ms"))
+
     def since_start(self) -> tuple[str, str] | None:
         """The column, and its unit, that is the time since the start: the steps times the mean beside it."""
         steps = self.values.get(self.step or "", [])

@@ -26,6 +26,7 @@ _OF_SOMETHING_ELSE = re.compile(
     re.IGNORECASE,
 )
 _LONGEST = 300  # characters of a line that may state one
+_UNIT_AT_END = re.compile(r"\d (?:seconds|minutes|hours)\s*\Z")  # the last line, without an end, is whole
 _MAY_STATE = re.compile(r"train|epochs", re.IGNORECASE)
 _TRAINS = re.compile(r"(?<![a-z])train", re.IGNORECASE)
 
@@ -39,7 +40,7 @@ def means_of_trainings(source: Source, rows: Rows, epochs: Shape | None = None) 
     means: list[tuple[int, float]] = []  # line, and seconds
     totals: list[tuple[int, float]] = []
     for number, text, whole in lines_of(source):
-        if not whole or len(text) > _LONGEST or not _MAY_STATE.search(text):
+        if len(text) > _LONGEST or not _MAY_STATE.search(text) or not (whole or _UNIT_AT_END.search(text)):
             continue
         if seconds := _of_said_epochs(text):
             means.append((number, seconds))
