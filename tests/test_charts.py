@@ -1569,8 +1569,10 @@ def test_nodes_stand_for_devices_where_no_log_states_those() -> None:
     }
     assert points == {(4, 1000.0), (8, 750.0)}
     unknown = rows.with_columns(nodes=pl.Series([4, None]))
-    with pytest.raises(UserError, match="no run has a known throughput per device"):
-        draw("throughput/nodes", unknown)
+    level = rows.with_columns(printed_tokens_per_s=pl.Series([4000.0, 4100.0]))  # may be of a device
+    for refused in (unknown, level):
+        with pytest.raises(UserError, match="no run has a known throughput per device"):
+            draw("throughput/nodes", refused)
 
 
 @pytest.mark.parametrize(

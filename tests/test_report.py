@@ -359,6 +359,12 @@ def test_a_table_of_nodes_and_rates_is_a_study(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_rate_that_does_not_grow_with_the_nodes_is_not_that_of_a_job(tmp_path: Path) -> None:
+    (tmp_path / "sizes.csv").write_text("Nodes,Tokens/sec\n2,100.5\n4,101.5\n8,99.5\n")
+    scalelens.ingest(tmp_path / "sizes.csv", warehouse=tmp_path / "w")
+    assert "plot throughput -o throughput.pdf" not in shown_by(tmp_path / "w", "scaling")
+
+
 def test_runs_that_only_failed_are_told_first(tmp_path: Path) -> None:
     line = "slurmstepd: error: *** JOB {} ON n1 CANCELLED AT 2023-06-10T09:59:21 DUE TO TIME LIMIT ***\n"
     for job in (3665238, 3660463):

@@ -118,9 +118,16 @@ def _printed(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_nodes(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows with nodes for devices, where no log states the devices of a rate and each the nodes."""
+    """The rows with nodes for devices, where no log states the devices of a rate and each the nodes.
+
+    The rate must grow at least with the root of the nodes: one that does not may be of a device.
+    """
     of_jobs = rows.filter(pl.col("rate_scope").is_not_null())
     if of_jobs["devices"].count() or of_jobs["nodes"].null_count() or (of_jobs["rate_scope"] == "rank").any():
+        return rows
+    rates = of_jobs.select("nodes", rate=pl.coalesce("printed_tokens_per_s", "printed_samples_per_s"))
+    sizes = rates.sort("nodes", "rate").rows()
+    if not sizes or sizes[-1][0] == sizes[0][0] or sizes[-1][1] / sizes[0][1] < (sizes[-1][0] / sizes[0][0]) ** 0.5:
         return rows
     return rows.with_columns(devices="nodes", device_unit=pl.lit(words.NODE))
 

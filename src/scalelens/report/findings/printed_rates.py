@@ -12,14 +12,17 @@ if TYPE_CHECKING:
 PLACE = 19
 TIMED = "SELECT run_id FROM steps WHERE phase = 'train' AND step_s > 0"
 # Rates of a device, or of a job on known nodes, that more logs print than times of steps, where none says on how many
-# devices.
+# devices.  A rate that does not grow at least with the root of the nodes may be of a device.
 SQL = f"""
 SELECT run_id, if(rate_scope = 'rank', 'device', 'node') AS unit, if(unit = 'node', nodes, NULL) AS nodes,
        if(tokens_per_s IS NULL, 'samples', 'tokens') AS work, tokens_per_s, samples_per_s,
-       coalesce(tokens_per_s, samples_per_s) / if(unit = 'node', nodes, 1) AS printed_per_s
+       coalesce(tokens_per_s, samples_per_s) AS per_s, per_s / if(unit = 'node', nodes, 1) AS printed_per_s
 FROM rates_logged() JOIN runs USING (run_id) WHERE printed_per_s > 0
 QUALIFY count(*) OVER () BETWEEN greatest(2, 1 + (SELECT count(DISTINCT run_id) FROM ({TIMED}))) AND {MOST_RUNS}
     AND count(DISTINCT work) OVER () = 1 AND count(DISTINCT unit) OVER () = 1
+    AND (unit = 'device' OR max(nodes) OVER () > min(nodes) OVER ()
+        AND max_by(per_s, [nodes, per_s]) OVER () / min_by(per_s, [nodes, per_s]) OVER ()
+            >= sqrt(max(nodes) OVER () / min(nodes) OVER ()))
     AND NOT EXISTS (SELECT 1 FROM runs WHERE devices > 0)
 ORDER BY printed_per_s DESC, run_id"""
 GLANCE = ("run_id", "nodes", "tokens_per_s", "samples_per_s")
