@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Modules = Sequence[tuple[str, ModuleType]]
+FIRST_CHART = "scaling"  # that `plot` draws without a name
 LEAST_WEIGHT = 0.03  # a finding changes a conclusion from a difference on that jobs of one system seldom show
 _MOST_CHART_BYTES = 400_000  # a drawing that is larger would make the page slow
 _WIDE = {"width": "double"}  # settings of the charts
@@ -88,7 +89,7 @@ def _plotted(
 ) -> list[tuple[str, ModuleType, tuple[str, ...]]]:
     """The charts that `plot` would try, each with the first finding that has it, where any has the first of them."""
     chosen: list[tuple[str, ModuleType, tuple[str, ...]]] = []
-    for command in other_figures.shown_by(asking.session, "scaling"):
+    for command in other_figures.shown_by(asking.session, FIRST_CHART):
         verb, chart_name, *further = shlex.split(command)
         settings = [word for word in further if "=" in word]
         spec = " ".join([chart_name, *(setting for setting in settings if not setting.startswith("runs="))])

@@ -9,7 +9,8 @@ from scalelens.folders import modules_of
 from scalelens.queries.header import Query
 from scalelens.question.question import Question
 from scalelens.question.session import Session, in_session
-from scalelens.report.articles import Article, article, headline_of, in_order
+from scalelens.report import other_figures
+from scalelens.report.articles import FIRST_CHART, Article, article, headline_of, in_order
 from scalelens.report.asking import Asking, ReportTable
 from scalelens.report.key_numbers import SQL as READ_SQL
 from scalelens.report.key_numbers import key_numbers
@@ -68,6 +69,7 @@ def _content_in(session: Session, traces_alone: bool) -> Content:
     modules = [pair for pair in modules if not traces_alone or getattr(pair[1], "ABOUT_TRACES", False)]
     named = _answers_asked(session, traces_alone)
     statements = (_RUNS_SQL, *(module.SQL for _, module in modules), *map(_statement_of, named))
+    statements += () if traces_alone else (other_figures.statement(FIRST_CHART),)
     session.share(*(Question(sql=statement) for statement in statements))
     asking = Asking(session)
     overview = asking.rows(_RUNS_SQL)

@@ -147,20 +147,28 @@ def remedy(root: Path, refused: str, runs: str = "") -> str:
     return f"what these logs can show: scalelens {commands[0]}" if commands else ""
 
 
+def statement(refused: str, runs: str = "") -> str:
+    """What `shown_by` asks."""
+    selected = f"run_id IN (FROM {call('selected_runs', {'runs': runs})})"
+    of_runs = [rows.replace(_SELECTED, selected if runs.strip() else "true") for _, rows in _offered(refused)]
+    return "SELECT " + ", ".join(f"({rows})" for rows in of_runs)
+
+
+def _offered(refused: str) -> list[tuple[str, str]]:
+    return [
+        (command, rows)
+        for command, rows in _SHOWN_BY
+        if "score_name" in command or not command.startswith(f"plot {refused} ")
+    ]
+
+
 def shown_by(asked: Path | Session, refused: str, runs: str = "") -> list[str]:
     """Commands that show what was asked, other than the chart that was `refused`: the most telling first.
 
     Where `runs` were selected, a command that draws one run names one of these.
     """
-    offered = [
-        (command, rows)
-        for command, rows in _SHOWN_BY
-        if "score_name" in command or not command.startswith(f"plot {refused} ")
-    ]
-    selected = f"run_id IN (FROM {call('selected_runs', {'runs': runs})})"
-    of_runs = [rows.replace(_SELECTED, selected if runs.strip() else "true") for _, rows in offered]
-    statement = "SELECT " + ", ".join(f"({rows})" for rows in of_runs)
-    question = Question(sql=statement)
+    offered = _offered(refused)
+    question = Question(sql=statement(refused, runs))
     answer = asked.ask(question) if isinstance(asked, Session) else ask(asked, question, also=RUN_NAMES)
     (found,) = answer.frame.rows()
     commands = [
