@@ -76,6 +76,12 @@ def test_a_slip_in_one_of_them_is(right: str, wrong: str) -> None:
         "The forward pass uses tiles of 128 keys.\n\nThe projection of the forward pass has 1,280 channels.\n",
         # one for all turns, one for each
         "The replay takes 1,439 J for ten turns.\n\nPer turn the replay takes 143.9 J/turn.\n",
+        # a tenth of the iterations takes a tenth of the time
+        "First 50 iterations: ~3.3 days (vs 13.6 days at baseline)\n\n"
+        "All 500 iterations together: ~63 days (vs 136 days at baseline)\n",
+        # both stand in the second sentence
+        "The binary index beats the others in retrieval with 0.8787.\n\n"
+        "The index in retrieval is decent with four bits (0.8778), and the binary one is good (0.8787).\n",
         # numbers of jobs
         "The exam of the first arm (job 124335) is done.\n\nThe exam of the second arm (job 124353) is done.\n",
     ],
@@ -130,6 +136,18 @@ def test_shares_and_differences_of_two_numbers(right: str, wrong: str) -> None:
         # the share is that of the counts, the two values are something else
         "Drop 28/36 layers: a loss of 1.461 vs baseline 1.465, 78% less parameters.\n",
         "The predictions of 7.07%, 7.73%, and 3.31% are close to the sampled counts of the exact supports.\n",
+        # ratios to something else, each with its own two times
+        "common: 1.7x -> 1.9x (99.1 -> 89.8 ms)\n",
+        # a rate that was measured, not the product
+        "Compare to the baseline (3×30 = 36.7 games/min).\n",
+        # nothing was found, although something was said
+        "Recall: **0%** (17/502 positive predictions)\n",
+        # nearly all of a large column: any two columns give 100 %
+        "| way | chunks | reachable | low | high |\n|---|---|---|---|---|\n"
+        "| a | 37,498 | 100.0% | 0.1276 | 0.2420 |\n| b | 75,084 | 100.0% | 0.1038 | 0.2110 |\n"
+        "| c | 42,215 | 100.0% | 0.1157 | 0.2347 |\n| d | 37,498 | 100.0% | 0.1274 | 0.2417 |\n"
+        "| e | 40,155 | 94.2% | 0.1253 | 0.2039 |\n| f | 42,215 | 100.0% | 0.2212 | 0.1220 |\n"
+        "| g | 41,498 | 100.0% | 0.1876 | 0.1420 |\n| h | 55,084 | 100.0% | 0.1138 | 0.2210 |\n",
         # a number of another quantity, and a table of one row whose column nothing names
         "value: 41.86\n\n| Version | Model | RTFx | AMI |\n|---|---|---|---|\n| main | flash | 1233 | 14.86 |\n",
     ],

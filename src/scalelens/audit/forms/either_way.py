@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import combinations, permutations
 
 from scalelens.audit.forms.fitting import fit
-from scalelens.audit.forms.meaning import may_be_ratio
+from scalelens.audit.forms.meaning import is_one_change, may_be_ratio
 from scalelens.audit.forms.search import Relation, widened
 from scalelens.audit.forms.series import Interval, Series
 
@@ -33,7 +33,7 @@ def comparisons(series: list[Series], places: list[int]) -> Iterator[Relation]:
                 tried += 1
                 predicted = _nearest(a, b, own, known, ways, lambda x: x)
                 result = fit({place: known[place] for place in own}, predicted, free=False)
-                if result and len(result.agreeing) > 2:
+                if result and len(result.agreeing) > 2 and not is_one_change(text, target, result):
                     most = _nearest(a, b, own, known, ways, widened)
                     found.append((text, (a, b), predicted, result, most))
         for text, operands, predicted, result, most in found:

@@ -85,6 +85,11 @@ def contribute(form: Form, operands: tuple[Series, ...], result: Fit) -> bool:
     return True
 
 
+def is_one_change(form: str, target: Series, result: Fit) -> bool:
+    """Whether a form of changes gives one value in all places: 100 % less follows from any two unlike columns."""
+    return "× 100" in form and len({number.text for place in result.agreeing if (number := target.numbers[place])}) < 2
+
+
 def is_measured(target: Series, operands: tuple[Series, ...]) -> bool:
     """Whether all are measures of different quantities, which may come from two clocks."""
     if any(_are_time_and_rate(target, each) or _are_time_and_rate(each, target) for each in operands):

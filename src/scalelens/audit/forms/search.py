@@ -8,7 +8,7 @@ from itertools import combinations, permutations
 
 from scalelens.audit.forms.catalog import FORMS, SIGNED, SYMMETRIC, Form
 from scalelens.audit.forms.fitting import Fit, fit
-from scalelens.audit.forms.meaning import allowed, contribute, fits_units, is_factor, quotient_of_equals
+from scalelens.audit.forms.meaning import allowed, contribute, fits_units, is_factor, is_one_change, quotient_of_equals
 from scalelens.audit.forms.series import Interval, Series
 
 _MOST_SERIES = 14
@@ -59,7 +59,7 @@ def relations(series: list[Series], places: list[int]) -> Iterator[Relation]:
             of_equals = quotient_of_equals(form, operands)
             free = form.free and not target.is_setting and not of_equals
             result = fit(wide, predicted, free, bases, (1.0, 100.0) if of_equals else (1.0,))
-            if result and contribute(form, operands, result):
+            if result and contribute(form, operands, result) and not is_one_change(form.text, target, result):
                 most: dict[int, Interval] | None
                 most = _predicted(form, [_cut(known[each.key]) for each in operands], places)
                 if strict := without_double_rounding(known[target.key], predicted, result):

@@ -48,6 +48,7 @@ _SIGNED = re.compile(r"<(?P<c>\d+)>[^<>()|.;]{0,3} ?[(（][^<>()|.;]{0,30}$")
 _MYRIADS = re.compile(r"<\d+> ?[万亿千百萬億]")  # units that are not read
 _LABELS = re.compile(r"[\W]*<\d+> ?(?:->|→) ?<\d+> ?:")  # "- 1.0 -> 2.0: 4.3x": versions
 _FIRST = 8  # characters
+_SECOND = re.compile(r"<\d+> ?(?:->|→|=>) ?\Z")  # "1.7x -> 1.9x (99.1 -> 89.8 ms)": two ratios to something else
 _ABOUT = Decimal("0.1")
 _SHARES = (
     re.compile(
@@ -114,7 +115,7 @@ def _changes(sentence: Sentence) -> Iterator[Finding]:
             after = next((found for each in _AFTER if (found := each.match(marked, pair.end()))), None)
             before = next((found for each in _BEFORE if (found := each.search(marked[: pair.start()]))), None)
             found = after or before or _signed_before(sentence, pair.start())
-            if not found or _OTHER_QUANTITY.search(found[0]):
+            if not found or _OTHER_QUANTITY.search(found[0]) or _SECOND.search(marked[: found.start("c") - 1]):
                 continue
             if not _is_said(found, sentence.numbers[int(found["c"])]):
                 continue
@@ -209,6 +210,7 @@ def _shares(sentence: Sentence) -> Iterator[Finding]:
                 c.unit != "%"
                 or any(each.hedge == "bound" for each in (a, b, c))
                 or min(a.low, b.low) <= 0
+                or c.high < 1 <= middle(a.bounds)  # "recall: 0 % (17/502 positive)": of something else
                 or (a.unit == "%") != (b.unit == "%")
             ):
                 continue
@@ -254,7 +256,13 @@ def _fractions(sentence: Sentence) -> Iterator[Finding]:
         part, whole = (int(found[k].replace(",", "")) for k in (1, 2))
         claimed = next((n for n in sentence.numbers if n.unit == "%" and n.text == found[3]), None)
         is_sure = ("." in found[3] or part > whole) and _has_slip_of_share(found[3], found[1], found[2])
-        if claimed and whole > 1 and part > 0 and (is_sure or (part <= whole and not found["end"][:-1].strip())):
+        if (
+            claimed
+            and claimed.low > 0
+            and whole > 1
+            and part
+            and (is_sure or (part <= whole and not found["end"][:-1].strip()))
+        ):
             shown = [
                 Number(found[k], exact(size).low, exact(size).low, "", claimed.line, claimed.column, sentence.text)
                 for k, size in ((1, part), (2, whole))
@@ -264,7 +272,14 @@ def _fractions(sentence: Sentence) -> Iterator[Finding]:
     for found in _OF_FRACTION.finditer(text):
         part, whole = (int(found[k].replace(",", "")) for k in (2, 3))
         claimed = next((n for n in sentence.numbers if n.unit == "%" and n.text == found[1]), None)
-        if claimed and whole > 1 and part and not claimed.hedge and _has_slip_of_share(found[1], found[2], found[3]):
+        if (
+            claimed
+            and claimed.low > 0
+            and whole > 1
+            and part
+            and not claimed.hedge
+            and _has_slip_of_share(found[1], found[2], found[3])
+        ):
             shown = [
                 Number(found[k], exact(size).low, exact(size).low, "", claimed.line, claimed.column, sentence.text)
                 for k, size in ((2, part), (3, whole))

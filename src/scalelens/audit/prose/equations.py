@@ -63,6 +63,7 @@ _EXPLAINED = re.compile(
     r"\*{0,2},? \(\*{0,2}(?:= ?|i\.e\.,? )?"
     r"(?P<e>[^()=≈<>→;:]*\d[^()=≈<>→;:]* ?[/×*÷+·] ?\d[^()=≈<>→;:,]*?)(?:, [a-z][^()]*)?\)"
 )
+_RATE = re.compile(r"[\d.,]+ [a-z]+/(?:s|sec|second|min|minute|h|hour|day)\b")  # "3 × 30 = 36.7 games/min": measured
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
 _NEARLY = 0.06  # what "about" allows
 _NOISE = 1e-9  # of numbers that are not exact in binary
@@ -133,7 +134,8 @@ def _of_sides(
         return None
     if _TIMES_A_NAME.search(left_text) or _TIMES_A_NAME.search(right_text) or _OF_A_NAME.search(left_text):
         return None
-    if _SPANS.search(right_text) and not _SPANS.search(left_text):
+    is_measured = "/" not in left_text and _RATE.match(line, start, end)
+    if is_measured or (_SPANS.search(right_text) and not _SPANS.search(left_text)):
         return None  # a quotient in seconds, as hours of devices
     if _OF_ITEMS.search(left_text) and _BYTES.search(right_text):
         return None
