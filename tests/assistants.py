@@ -147,9 +147,10 @@ scalelens mcp -w study
 scalelens mcp -w study --root logs --write
 ```
 
-It reads only. With `--root` it may read files below that folder (`identify`, `verify`, `ingest` with `dry_run`), with
-`--write` it may also read them into the warehouse. It never follows a link out of the folder. Charts and reports are
-written into a temporary folder.
+It reads only: like any question, it leaves nothing in the warehouse but a cache in `_cache`, which may be removed. With
+`--root` it may read files below that folder (`identify`, `verify`, `ingest` with `dry_run`), with `--write` it may also
+read them into the warehouse. It never follows a link out of the folder. Charts and reports are written into a temporary
+folder.
 
 ## Connect
 

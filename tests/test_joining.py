@@ -15,7 +15,6 @@ from asking import answer
 from conftest import FIXTURES
 from mixed_jobs import joined, write_folder
 from scalelens.database.opening import opened
-from scalelens.database.record_state import ALL
 from scalelens.ingestion.ingest import ingest
 from scalelens.parsing.part_facts import PartFacts
 from scalelens.parsing.values import nanoseconds_since_1970
@@ -57,7 +56,7 @@ def warehouse_of(home: Path, files: Files) -> Warehouse:
 def members(home: Path, files: Files) -> dict[str, set[str]]:
     """Files of each run, by the path of its first file."""
     warehouse = warehouse_of(home, files)
-    tables = opened(warehouse, warehouse.texts(), ALL).tables
+    tables = opened(warehouse, warehouse.texts()).tables
     path_of = {row["file_id"]: row["path"] for row in tables["files"].to_pylist()}
     runs: dict[str, set[str]] = {row["run_id"]: set() for row in tables["_run_basics"].to_pylist()}
     for row in tables["members"].to_pylist():
@@ -159,7 +158,7 @@ def test_the_work_of_opening_grows_as_the_number_of_files(tmp_path: Path, kind: 
     def work(n: int) -> int:
         warehouse = warehouse_of(tmp_path / str(n), KINDS[kind](n))
         texts = warehouse.texts()
-        return instructions(lambda: opened(warehouse, texts, ALL))
+        return instructions(lambda: opened(warehouse, texts))
 
     work(40)  # what is done once in a process
     small, large = work(100), work(400)

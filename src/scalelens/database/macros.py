@@ -3,10 +3,10 @@
 DuckDB checks a macro against all that it calls when it is made: 0.1 s for those that a question needs, 0.4 s for all.
 So they are made once, in a DuckDB file of the user's cache folder, which a connection attaches.  Attaching reads all
 that is in a file, 0.003 s for a question and 0.016 s for all queries, so each set of queries that is asked has a file
-of its own, and large sets have that of all.  Its name holds a digest of the queries and DuckDB's version, so that it is
-made again when either changes.  Where there is no such folder, or somebody else could write there, a connection gets
-the macros that it needs one by one.  So it does where their SQL is short, as that of most questions about traces:
-making them is then faster than looking for the file.
+of its own.  Its name holds a digest of the queries and DuckDB's version, so that it is made again when either changes.
+Where there is no such folder, or somebody else could write there, a connection gets the macros that it needs one by
+one.  So it does where their SQL is short, as that of most questions about traces: making them is then faster than
+looking for the file.
 """
 
 import contextlib
@@ -26,7 +26,6 @@ from scalelens.database.texts import sql_text
 from scalelens.errors import UserError
 from scalelens.folders import cache_folder
 from scalelens.queries.header import Query, is_builtin, names_in
-from scalelens.queries.load import load
 from scalelens.queries.old_columns import selected_columns
 from scalelens.statistics import functions
 from scalelens.tables import documented
@@ -34,7 +33,6 @@ from scalelens.tables import documented
 _SCALAR_MACROS = Path(__file__).with_name("scalar_macros.sql")
 _SCALAR_MACRO = re.compile(r"^CREATE MACRO (\w+)\(.*?;$", re.MULTILINE | re.DOTALL)
 KEPT_FILES = 256  # of several sets of queries and versions of DuckDB and of ScaleLens; most have 100 to 300 KB
-_LARGE_SET = 60  # queries
 _BLOCK_BYTES = 1 << 14  # of the files; DuckDB's own size is larger than the macros of a question
 _SHORT_SQL = 12_000  # characters of all queries that a question needs
 
@@ -108,7 +106,7 @@ def _attached(connection: duckdb.DuckDBPyConnection, file: Path) -> bool:
 
 def macro_file(queries: Mapping[str, Query]) -> Path | None:
     """The file of our own among some queries, which is made where it is not there; None where it cannot be."""
-    own = [query for query in (load() if len(queries) > _LARGE_SET else queries).values() if is_builtin(query.path)]
+    own = [query for query in queries.values() if is_builtin(query.path)]
     try:
         folder = cache_folder()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
