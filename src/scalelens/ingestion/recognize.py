@@ -95,7 +95,9 @@ def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = Fa
     if rows.taken.keys() - formats.of_settings:
         return _finished(source, rows, unread)
     read = _finished(source, rows)[1] if note is None else note
-    return "unknown", "; ".join(filter(None, (read, unread))) or "settings alone, without a training that they belong to"
+    return "unknown", "; ".join(
+        filter(None, (read, unread))
+    ) or "settings alone, without a training that they belong to"
 
 
 def _read_training_lines(
