@@ -4,8 +4,9 @@
     python benchmarks/starting.py --imports
 
 Each command is a process of its own, and the commands take turns.  Printed is a table of all queries: the medians of the
-rounds in seconds of the processor, and the ratio to importing DuckDB and Arrow, measured in the same rounds.  The
-warehouse is that of the demo's logs: 8 runs.  Modules are compiled before, as they are where ScaleLens was installed, and
+rounds in seconds of the processor, and the ratio to importing DuckDB and Arrow, which is measured before each command:
+measured once in a round it is 0.19 to 0.24 s, and twice as many queries are above twice the one as above twice the other.
+The warehouse is that of the demo's logs: 8 runs.  Modules are compiled before, as they are where ScaleLens was installed, and
 so is the file of macros.
 """
 
@@ -103,10 +104,12 @@ def main() -> None:
         if options.imports:
             print_imports(chosen, Path(folder))
             return
-        rounds = [
-            {name: processor_s(text, Path(folder)) for name, text in chosen.items()} for _ in range(options.rounds)
-        ]
-    medians = {name: statistics.median(times[name] for times in rounds) for name in chosen}
+        times: dict[str, list[float]] = {name: [] for name in chosen}
+        for _ in range(options.rounds):
+            for name, text in chosen.items():
+                times["imports"].append(processor_s(COMMANDS["imports"], Path(folder)))
+                times[name].append(processor_s(text, Path(folder)))
+    medians = {name: statistics.median(seconds) for name, seconds in times.items()}
     ratios = {name: seconds / medians["imports"] for name, seconds in medians.items()}
     print("command,processor_s,over_imports")
     for name in sorted(chosen, key=lambda name: -ratios[name]):

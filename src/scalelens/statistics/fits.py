@@ -89,7 +89,7 @@ def fit_law(law: str, devices: Values, times: Values) -> list[Estimate]:
 
     Every run counts, repeats too.  Refused, with the reason, on fewer sizes than FEWEST_SIZES.
     """
-    sizes, needed = len(np.unique(devices)), FEWEST_SIZES[law]
+    sizes, needed = len({*devices.tolist()}), FEWEST_SIZES[law]
     if sizes < needed:
         return [Estimate(law, None, None, None, None, None, None, f"{sizes} sizes: a fit needs {needed}")]
     k = devices / devices.min()
@@ -125,7 +125,7 @@ def fit_law(law: str, devices: Values, times: Values) -> list[Estimate]:
 
 def fit_laws(devices: Values, times: Values) -> list[Estimate]:
     """The parameters of every law, of runs as in `fit_law`; on fewer than four sizes one entry that says so."""
-    sizes, needed = len(np.unique(devices)), min(FEWEST_SIZES.values())
+    sizes, needed = len({*devices.tolist()}), min(FEWEST_SIZES.values())
     if sizes < needed:
         reason = f"{sizes} size{'s' if sizes > 1 else ''}: a fit needs {needed}"
         return [Estimate(None, None, None, None, None, None, None, reason)]
@@ -137,7 +137,7 @@ def gain_of_doubling(devices: Values, times: Values, gain: float) -> Estimate:
 
     X(2k) / X(k) = 1 + gain is linear in the coefficients of k / X, so its profile is one as of any other parameter.
     """
-    law = "usl" if len(np.unique(devices)) >= FEWEST_SIZES["usl"] else "amdahl"
+    law = "usl" if len({*devices.tolist()}) >= FEWEST_SIZES["usl"] else "amdahl"
     fit = fit_law(law, devices, times)[0]
     if fit.value is None:
         return fit
