@@ -18,7 +18,7 @@ Samples:
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.since_start import SinceStart
+from scalelens.parsing.since_start import LaunchClocks
 
 VERSION = 1
 ANCHORS = (", Elapsed_time: ",)
@@ -37,7 +37,7 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.clocks: dict[tuple[int, int, int | None, str | None], SinceStart] = {}
+        self.clocks = LaunchClocks(rows, _DIGIT_S)
 
     def take(self, line: Line) -> bool:
         record = _RECORD.match(line.text)
@@ -45,14 +45,11 @@ class Reader:
             if cut := _CUT.match(line.text):
                 self.rows.problem(line.number, "the record is cut", line.text)
             return bool(cut)
-        rows, step, whose = self.rows, int(record[1]), (line.rank, line.location)
-        attempt = rows.attempt_of(line.number, step, *whose).attempt
-        clock = self.clocks.setdefault((rows.part, attempt, *whose), SinceStart())
+        rows, step = self.rows, int(record[1])
         loss, validated = float(record[2]), float(record[3])
         rows.add(
-            "steps", line.number, attempt=attempt, rank=line.rank, place=line.location, phase="train", step=step,
+            "steps", line.number, **self.clocks.step(line, step, float(record[4])),
             loss=loss if loss == loss else None, nan_steps=1 if loss != loss else None,
-            **clock.times(step, float(record[4]), _DIGIT_S),
         )  # fmt: skip
         if validated == validated:
             rows.metrics(line.number, line.rank, line.location, step, [("validation loss", validated, None)])

@@ -16,7 +16,7 @@ Samples:
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.since_start import SinceStart
+from scalelens.parsing.since_start import LaunchClocks
 
 VERSION = 1
 ANCHORS = ("] loss=",)
@@ -31,7 +31,7 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.clocks: dict[tuple[int, int, int | None, str | None], SinceStart] = {}
+        self.clocks = LaunchClocks(rows, _DIGIT_S)
 
     def take(self, line: Line) -> bool:
         record = _RECORD.match(line.text)
@@ -39,12 +39,7 @@ class Reader:
             if cut := _CUT.match(line.text):
                 self.rows.problem(line.number, "the record is cut", line.text)
             return bool(cut)
-        rows, step, whose = self.rows, int(record[1]), (line.rank, line.location)
-        attempt = rows.attempt_of(line.number, step, *whose).attempt
-        clock = self.clocks.setdefault((rows.part, attempt, *whose), SinceStart())
-        rows.add(
-            "steps", line.number, attempt=attempt, rank=line.rank, place=line.location, phase="train", step=step,
-            loss=float(record[3]), **clock.times(step, float(record[2]), _DIGIT_S),
-        )  # fmt: skip
+        rows, times = self.rows, self.clocks.step(line, int(record[1]), float(record[2]))
+        rows.add("steps", line.number, **times, loss=float(record[3]))
         rows.param("framework", "tensorflow", line.number)
         return True

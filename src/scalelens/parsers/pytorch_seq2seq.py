@@ -16,7 +16,7 @@ Samples:
 from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
-from scalelens.parsing.since_start import SinceStart
+from scalelens.parsing.since_start import LaunchClocks
 
 VERSION = 1
 ANCHORS = ("s (- ",)
@@ -30,18 +30,15 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
-        self.clocks: dict[tuple[int, int, int | None, str | None], SinceStart] = {}
+        self.clocks = LaunchClocks(rows, _DIGIT_S)
 
     def take(self, line: Line) -> bool:
         record = _RECORD.match(line.text)
         if not record:
             return False
-        rows, step, loss, whose = self.rows, int(record[3]), float(record[4]), (line.rank, line.location)
-        attempt = rows.attempt_of(line.number, step, *whose).attempt
-        clock = self.clocks.setdefault((rows.part, attempt, *whose), SinceStart())
-        rows.add(
-            "steps", line.number, attempt=attempt, rank=line.rank, place=line.location, phase="train", step=step,
+        elapsed_s, loss = 60.0 * int(record[1]) + int(record[2]), float(record[4])
+        self.rows.add(
+            "steps", line.number, **self.clocks.step(line, int(record[3]), elapsed_s),
             loss=loss if loss == loss else None, nan_steps=1 if loss != loss else None,
-            **clock.times(step, 60.0 * int(record[1]) + int(record[2]), _DIGIT_S),
         )  # fmt: skip
         return True

@@ -3,7 +3,11 @@
 import math
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scalelens.parsing.dispatch import Line
+    from scalelens.parsing.rows import Rows
 
 _CLOSE = 0.01  # share of the steps that a rounded rate may leave open
 _SAME = 0.03  # share by which the loss of a training may differ from the mean of those that were logged
@@ -38,6 +42,25 @@ class SinceStart:
         self.before = step, seconds
         kind = "instant" if steps == 1 else "interval_mean"
         return {"step_s": span_s / steps, "averaged_steps": steps, "value_kind": kind}
+
+
+class LaunchClocks:
+    """The clocks of a log whose records state the time since the start: one for each launch and writer.
+
+    `digit_s` is the size of their last digit.
+    """
+
+    def __init__(self, rows: "Rows", digit_s: float) -> None:
+        self._rows, self._digit_s = rows, digit_s
+        self._clocks: dict[tuple[int, int, int | None, str | None], SinceStart] = {}
+
+    def step(self, line: "Line", step: int, seconds: float) -> dict[str, Any]:
+        """Columns of `steps` for the record of a training step, with its time where the clock shows one."""
+        whose = line.rank, line.location
+        attempt = self._rows.attempt_of(line.number, step, *whose).attempt
+        clock = self._clocks.setdefault((self._rows.part, attempt, *whose), SinceStart())
+        written = {"attempt": attempt, "rank": line.rank, "place": line.location, "phase": "train", "step": step}
+        return written | clock.times(step, seconds, self._digit_s)
 
 
 def elapsed_of(text: str, step: int | None) -> tuple[float, float] | None:

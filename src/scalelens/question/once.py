@@ -10,8 +10,8 @@ SQL is long.
 
 Of a helper whose rows rest on single runs (`Partition: run_id, unordered`), a table of all runs has those of some, too.
 
-What reads all records to give a row a run is a table for one call, too, where another question may follow that asks the
-same: why there are no rows.
+What reads all records to give one row per run is a table even for one call, where an answer without rows would make the
+next question, why there are none, read them again.
 
 A query is not planned where all is empty that it `Needs`, by its header: a macro without rows takes its place.  So it
 does where a helper saves less than planning it takes (`Pays from`), unless somebody asks for that helper itself.

@@ -62,7 +62,7 @@ def _numbers(numbers: Sequence[KeyNumber]) -> str:
 
 
 def _shown(content: Content) -> Article | None:
-    """The article with the figure; else the first answer, of how the runs ended where there is no other."""
+    """The article with the figure; without one the first answer, or else how the runs ended."""
     for article in content.articles:
         if article.name == content.headline:
             return article
