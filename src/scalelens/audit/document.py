@@ -1,6 +1,7 @@
 """A text as the audit sees it: its sentences and tables, with their numbers."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -64,6 +65,11 @@ class TextTable:
     caption: str = ""
     nearby: str = ""
 
+    @cached_property
+    def digits(self) -> frozenset[str]:
+        """The digits of each of its numbers."""
+        return frozenset(re.sub(r"\D", "", cell.text) for row in self.cells for cell in row if cell)
+
     def columns(self, kind: str) -> list[int]:
         """Columns of this kind, by index."""
         return [k for k, meaning in enumerate(self.meanings) if meaning.kind == kind]
@@ -92,3 +98,8 @@ class Document:
     @cached_property
     def text(self) -> str:
         return "\n".join(self.lines)
+
+    @cached_property
+    def times(self) -> Counter[tuple[str, str]]:
+        """How often each number stands in the text, by its digits and its unit."""
+        return Counter((number.text, number.unit) for number in self.numbers)

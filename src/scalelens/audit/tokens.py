@@ -6,6 +6,7 @@ from functools import lru_cache
 _LINKED = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _TAG = re.compile(r"<[^>]*>|https?://\S+")
 _WORD = re.compile(r"[a-z]+\d*[a-z0-9]*|\d+[a-z]+\w*|\d{2,}")
+_ANY_WORD = re.compile(r"[a-z]+\d*[a-z0-9]*|\d+[a-z]+\w*|[\u4e00-\u9fff]|[^\W\d_]+")
 _CHARACTERS = re.compile(r"[\u4e00-\u9fff\uac00-\ud7a3]{2,}")
 _COMMON = {
     "the", "of", "and", "for", "with", "on", "in", "per", "at", "to", "from", "is", "are", "was", "by", "our", "avg",
@@ -26,3 +27,10 @@ def with_characters(text: str) -> frozenset[str]:
     """The words of a text, and of Chinese and Korean each two characters that follow one another."""
     pairs = {run[k : k + 2] for run in _CHARACTERS.findall(text) for k in range(len(run) - 1)}
     return tokens(text) | pairs
+
+
+@lru_cache(maxsize=4096)
+def in_order(text: str) -> tuple[str, ...]:
+    """All words of a text, common ones too, in their order."""
+    words = _ANY_WORD.findall(text.lower().replace("_", " "))
+    return tuple(word.rstrip("s") if len(word) > 3 else word for word in words)

@@ -119,8 +119,7 @@ def _of_slip(
 
 def _is_repeated(target: Operand, document: Document) -> bool:
     """Whether the text gives the number more than once: it is meant."""
-    own = target.number
-    return sum((each.text, each.unit) == (own.text, own.unit) for each in document.numbers) > 1
+    return document.times[target.number.text, target.number.unit] > 1
 
 
 def _is_doubled(target: Operand, operands: list[Operand]) -> bool:

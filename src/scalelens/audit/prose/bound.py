@@ -105,7 +105,7 @@ _OTHER = re.compile(r"\b(?:confidence|interval|ci|std|p\d\d|quantile|respectivel
 _PLAIN = str.maketrans("（），、；：【】", "(),;;:()")
 _UNCERTAIN = re.compile(r" ?(?:±|\+/-)(?: ?pm)? ?<\d+>")
 _LINKED = re.compile(r"\[([^\]]*)\]\([^)]*\)")
-_MYRIADS = re.compile(r"<\d+> ?[万亿千百萬億]")  # units that are not read
+MYRIADS = re.compile(r"<\d+> ?[万亿千百萬億]|<\d+>k\b")  # units that are not read, and K
 _FRACTION = re.compile(r"(?<![\w./])(\d{1,6})/(\d{1,6})(?![\w./])")
 _LABELS = re.compile(r"[\W]*<\d+> ?(?:->|→) ?<\d+> ?:")  # versions
 _MOST_NUMBERS = 14
@@ -143,20 +143,20 @@ def find(document: Document) -> Iterator[Finding]:
     for sentence in document.sentences:
         if 2 < len(sentence.numbers) <= _MOST_NUMBERS:
             marked = _UNCERTAIN.sub("", _LINKED.sub(r"\1", sentence.marked.translate(_PLAIN)))
-            if _MYRIADS.search(marked) or _LABELS.match(marked):
+            if MYRIADS.search(marked) or _LABELS.match(marked):
                 continue
             others = [sentence.numbers[int(k)] for k in re.findall(r"<(\d+)>", marked)]
             accused: set[int] = set()
             chained = {id(sentence.numbers[int(k)]) for k in _CHAINED.findall(marked)}
             for change in _stated(marked, sentence.numbers):
-                if id(change.c) in accused | chained or _is_of_a_fraction(change.c, sentence.text):
+                if id(change.c) in accused | chained or is_of_a_fraction(change.c, sentence.text):
                     continue
                 if finding := _held(change, others):
                     accused.add(id(change.c))
                     yield finding
 
 
-def _is_of_a_fraction(share: Number, text: str) -> bool:
+def is_of_a_fraction(share: Number, text: str) -> bool:
     """Whether counts around a slash give a share, or its rest: "drop 28/36 layers: 1.461 vs 1.465, 78 % less"."""
     fractions = [(int(a), int(b)) for a, b in _FRACTION.findall(text)]
     shares = [exact(a) / exact(b) * exact(100) for a, b in fractions if 0 < a < b] if share.unit == "%" else []
@@ -235,7 +235,7 @@ def _held(change: Change, others: list[Number]) -> Finding | None:
     a, b, c = change.a, change.b, change.c
     if len({id(each) for each in (a, b, c)}) < 3 or any(each.hedge for each in (a, b)) or c.hedge == "bound":
         return None
-    if (c.unit == "%" and c.text == "100") or min(a.low, b.low) <= 0 or c.low <= 0 <= c.high or _are_sizes(a, b):
+    if (c.unit == "%" and c.text == "100") or min(a.low, b.low) <= 0 or c.low <= 0 <= c.high or are_sizes(a, b):
         return None
     if a.unit == b.unit == c.unit == "%" and c.text[0] not in f"+-{_MINUS}":
         return None  # "37 % faster (80 % in use vs 25 %)"
@@ -250,12 +250,12 @@ def _held(change: Change, others: list[Number]) -> Finding | None:
     if c.unit == "%" and not unit:
         whole = a.bounds + b.bounds  # "3200 FN and only 176 TP (5.2 % recall)": one part of both
         ways += [a.bounds / whole, b.bounds / whole]
-    if not ways or any(not _wide(c).apart(way) for way in ways) or _from_others(change, others):
+    if not ways or any(not wide_of(c).apart(way) for way in ways) or _from_others(change, others):
         return None
     found = slip_of(change, ways) or _short_slip(change, ways)
     if not found or (not c.unit and found.endswith("a hundred")):
         return None  # percentage points, which are not a unit here: "+3.32pp (0.4365 vs 0.4033)"
-    best = min((way for way in ways if way.high > 0), key=lambda way: abs(middle(way) - middle(_size(c))))
+    best = min((way for way in ways if way.high > 0), key=lambda way: abs(middle(way) - middle(size_of(c))))
     said = "times" if c.unit == "x" else c.unit
     return Finding(
         "inconsistent",
@@ -263,21 +263,21 @@ def _held(change: Change, others: list[Number]) -> Finding | None:
         f"{with_unit(a)} and {with_unit(b)} do not give {with_unit(c)}: the nearest is "
         f"{about(middle(best) / base(c.unit)[1], 3)} {said}".rstrip()
         + f" ({found}).",
-        matters(_size(c), best),
+        matters(size_of(c), best),
         "b / a, a / b, (b - a) / a, (b - a) / b, b - a",
     )
 
 
-def _size(number: Number) -> Bounds:
+def size_of(number: Number) -> Bounds:
     """The values of a change without its sign, in base units."""
     size = base(number.unit)[1]
     low, high = number.low * size, number.high * size
     return Bounds(-high, -low) if high < 0 else Bounds(low, high)
 
 
-def _wide(number: Number) -> Bounds:
+def wide_of(number: Number) -> Bounds:
     """It may be cut, or come from numbers that were rounded before."""
-    said = _size(number)
+    said = size_of(number)
     room = (said.high - said.low) * (2 if number.hedge else 1)
     return Bounds(said.low - room, said.high + room)
 
@@ -314,7 +314,7 @@ def ways_of(a: Number, b: Number, c: Number, is_difference: bool = False) -> lis
 
 def _from_others(change: Change, others: list[Number]) -> bool:
     """Whether two other numbers of the sentence give the change."""
-    wide = _wide(change.c)
+    wide = wide_of(change.c)
     usable = [each for each in others if each is not change.c and each.low > 0]
     return any(
         not wide.apart(way)
@@ -350,7 +350,7 @@ def slip_of(change: Change, ways: list[Bounds]) -> str:
     for way in ways:
         if way.low > 0 and (words := _slip(shown, way, size)):
             return words
-    said, unit = _size(c), a.unit or b.unit
+    said, unit = size_of(c), a.unit or b.unit
     for own, other in ((a, b), (b, a)):
         rest = other.bounds * exact(base(other.unit or unit)[1])
         if c.unit in ("x", "%"):
@@ -380,7 +380,7 @@ def _slip(text: str, right: Bounds, size: object) -> str:
     return words
 
 
-def _are_sizes(a: Number, b: Number) -> bool:
+def are_sizes(a: Number, b: Number) -> bool:
     """Whether two powers of two are sizes that something else is compared at: "512 → 1024 (4.2x)"."""
     whole = [int(each.text) if each.text.isdigit() and not each.unit else 0 for each in (a, b)]
     return all(each > 1 and each & (each - 1) == 0 for each in whole)

@@ -12,7 +12,7 @@ from scalelens.audit.document import Document, Sentence
 from scalelens.audit.finding import Finding
 from scalelens.audit.forms.slips import slip
 from scalelens.audit.printed import Bounds, Number
-from scalelens.audit.prose.bound import Change, slip_of, ways_of
+from scalelens.audit.prose.bound import MYRIADS, Change, slip_of, ways_of
 from scalelens.audit.prose.groups import is_short_slip
 from scalelens.audit.quantities import exact, value
 from scalelens.audit.units import COUNTED
@@ -45,7 +45,6 @@ _BEFORE = (
     re.compile(r"<(?P<c>\d+)>(?P<times>[^<>.;:()（]{0,28}) ?[(（]\s?$"),
 )
 _SIGNED = re.compile(r"<(?P<c>\d+)>[^<>()|.;]{0,3} ?[(（][^<>()|.;]{0,30}$")
-_MYRIADS = re.compile(r"<\d+> ?[万亿千百萬億]")  # units that are not read
 _LABELS = re.compile(r"[\W]*<\d+> ?(?:->|→) ?<\d+> ?:")  # "- 1.0 -> 2.0: 4.3x": versions
 _FIRST = 8  # characters
 _SECOND = re.compile(r"<\d+> ?(?:->|→|=>) ?\Z")  # "1.7x -> 1.9x (99.1 -> 89.8 ms)": two ratios to something else
@@ -108,7 +107,7 @@ def find(document: Document) -> Iterator[Finding]:
 
 def _changes(sentence: Sentence) -> Iterator[Finding]:
     marked = sentence.marked
-    if _MYRIADS.search(marked):
+    if MYRIADS.search(marked):
         return
     for pattern in _PAIRS:
         for pair in pattern.finditer(marked):

@@ -15,6 +15,7 @@ _MANY = 4
 _TELLING = 5
 _NEAR = 0.02
 _FAR = 0.05
+_SURE = 4  # how well a row is named by its label and another number
 _UNITS = re.compile(r"factor of (?:60|3,600|a thousand)$")
 
 
@@ -39,7 +40,8 @@ def is_same_but_for_a_slip(number: Number, cell: Number, words: str, row: int, c
         return False
     in_one_unit = number.unit == cell.unit
     if words.startswith("two digits") and sorted(mine) == sorted(theirs):
-        return (few >= _MANY and away > _NEAR) or (min(row, column + 1) > 1 and away > _FAR and in_one_unit)
+        is_named = min(row, column + 1) > 1 or row >= _SURE
+        return (few >= _MANY and away > _NEAR) or (is_named and away > _FAR and in_one_unit)
     if words.startswith("one digit") and sum(a != b for a, b in zip(mine, theirs, strict=True)) == 1:
         after = len(mine) - next(k for k, (a, b) in enumerate(zip(mine, theirs, strict=True)) if a != b) - 1
         return (few >= _MANY and away > _FAR and (in_one_unit or row > 1)) or (

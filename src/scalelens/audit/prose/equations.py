@@ -63,6 +63,7 @@ _EXPLAINED = re.compile(
     r"\*{0,2},? \(\*{0,2}(?:= ?|i\.e\.,? )?"
     r"(?P<e>[^()=≈<>→;:]*\d[^()=≈<>→;:]* ?[/×*÷+·] ?\d[^()=≈<>→;:,]*?)(?:, [a-z][^()]*)?\)"
 )
+_LISTED = re.compile(r"(?<=[\w%]),\s|\d ?(?P<a>[A-Za-z]{2,}) / [\d.,]+ ?(?P<b>[A-Za-z]{2,})")
 _RATE = re.compile(r"[\d.,]+ [a-z]+/(?:s|sec|second|min|minute|h|hour|day)\b")  # "3 × 30 = 36.7 games/min": measured
 _END = re.compile(r"[,;:|?!\"]\s|\.\s|[;|]")
 _NEARLY = 0.06  # what "about" allows
@@ -77,6 +78,7 @@ _IN_DIGITS = ("two digits are swapped", "one digit differs")
 _OFTEN = ("two", "60", "3,600")  # factors that a text may leave out
 _QUOTED = re.compile(r"\b(?:incorrect|wrong|bug|typo|expected)\b", re.IGNORECASE)
 _SHOWN = 60
+_CHANNELS = (3, 4)
 
 
 def find(document: Document) -> Iterator[Finding]:
@@ -110,6 +112,8 @@ def _in_brackets(document: Document) -> Iterator[Finding]:
         if "(" not in line or len(line) > _LONGEST or _EUROPEAN.search(line) or _QUOTED.search(line):
             continue
         for match in _EXPLAINED.finditer(line):
+            if _is_a_list(match["e"], line[: match.start("e")]):
+                continue
             equation = f"{match['e']} = {match['t']}"
             equation = _MARKUP.sub(lambda found: " " * len(found[0]), _SIGN_OF_MONEY.sub(" ", equation))
             if not (sign := _EQUALS.search(equation)):
@@ -118,6 +122,14 @@ def _in_brackets(document: Document) -> Iterator[Finding]:
             if found and _is_slipped(*found[:2]):
                 yield _finding(index, *found[:3], match.start("t") - found[1].numbers[0].start)
                 break
+
+
+def _is_a_list(text: str, before: str) -> bool:
+    """Whether brackets list what is used, "2 hours, 8 cores / 32 GB": a text names the unit that it divides by."""
+    found = _LISTED.search(text)
+    if not found or not found["a"]:
+        return bool(found)
+    return found["a"] != found["b"] and found["b"].lower().rstrip("s") not in before.lower()
 
 
 def _of_sides(
@@ -153,7 +165,7 @@ def _of_sides(
         return None  # "at 245 GB/s = 36 × 4 / 245 = 0.59": what is named first
     if any(_is_mixed(side, other) for side, other in ((left, right), (right, left))):
         return None
-    if _is_ambiguous(left) or _is_ambiguous(right):
+    if _is_ambiguous(left) or _is_ambiguous(right) or _is_of_pixels(left, right) or _is_of_pixels(right, left):
         return None
     if sign[1] != "=" and any(_is_power_of_ten(side) for side in (left, right)):
         return None
@@ -216,6 +228,13 @@ def _is_ambiguous(side: Value) -> bool:
     if side.numbers[-1].text == "100" and operators.count("*") == 1 and operators.endswith("*"):
         return False  # per cent
     return "/" in operators and "*" in operators[operators.index("/") :]
+
+
+def _is_of_pixels(area: Value, result: Value) -> bool:
+    """Whether a square has some channels that its product leaves out: "8 × 8 = 192 values of a patch"."""
+    if area.operators != ("*",) or result.operators or area.numbers[0].text != area.numbers[1].text:
+        return False
+    return any(area.low * each <= result.high and result.low <= area.high * each for each in _CHANNELS)
 
 
 def _is_mixed(side: Value, other: Value) -> bool:

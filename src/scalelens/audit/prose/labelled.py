@@ -27,6 +27,7 @@ _PLAIN = re.compile(
     r"\b(?:is|was|has|had|have|reach\w*|achiev\w*|gets?|got|scor\w*|takes?|took|needs?|uses?|used|runs?|ran|at|of|the|"
     r"an?|its|highest|lowest|best|worst|fastest|slowest|most|least|mean|average|only|gives?|shows?|yields?)\b"
 )
+_FOR = re.compile(r"\s+(?:for|with|by|from|in|on)\s+(?:the\s+|our\s+|exact\s+)?")
 _UNIT = re.compile(r"[(\[][^()\[\]]*[)\]]")
 _MOST_BETWEEN, _AFTER = 48, 20
 _MOST_NUMBERS, _MOST_ROWS = 16, 80
@@ -92,7 +93,7 @@ def _cell_of(
     before = sentence.positions[place - 1][1] if place else 0
     near = [each for each in rows if before <= each[0].end() <= start and start - each[0].end() <= _MOST_BETWEEN]
     if not near:
-        return None
+        return _of_label_after(sentence.numbers[place], text[end:], end, rows)
     last = max(found.end() for found, _, _ in near)
     longest = min(found.start() for found, _, _ in near if found.end() == last)
     found = []
@@ -103,6 +104,22 @@ def _cell_of(
         if any(each and _is_same(sentence.numbers[place], each) for each in table.cells[row]):
             return None
         column = column or _same_digits(table, row, sentence.numbers[place], text[last:start])
+        if column and (cell := table.cells[row][column]) and not cell.hedge:
+            found.append((cell, table))
+    return found[0] if len(found) == 1 else None
+
+
+def _of_label_after(
+    number: Number, rest: str, end: int, rows: list[tuple[re.Match[str], TextTable, int]]
+) -> tuple[Number, TextTable] | None:
+    """The only cell with the digits of a number in the row whose label follows: "0.8378 for the first layer"."""
+    near = [each for each in rows if each[0].start() >= end and _FOR.fullmatch(rest[: each[0].start() - end])]
+    longest = max((each[0].end() for each in near), default=0)
+    found = []
+    for label, table, row in near:
+        if label.end() != longest or any(each and _is_same(number, each) for each in table.cells[row]):
+            continue
+        column = _same_digits(table, row, number, "")
         if column and (cell := table.cells[row][column]) and not cell.hedge:
             found.append((cell, table))
     return found[0] if len(found) == 1 else None

@@ -8,7 +8,7 @@ of the others stands on the same side ("KIVI=10332, INT8=10073").
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from scalelens.audit.document import Document, Sentence, TextTable
@@ -30,6 +30,7 @@ _NEAR = 0.02
 _BETWEEN = re.compile(r"[\s,/|;→>~≈*()%:-]*(?:and|vs\.?|or|to|then)?[\s,/|;→>~≈*(]*")
 _ENDS = re.compile(r"[;.:](?=\s)|[(（)）—–]")
 _SIDES = (0, 1)
+_SURE = 3  # numbers that stand in their order: what else may give another one is chance
 
 
 @dataclass(frozen=True)
@@ -51,14 +52,33 @@ class _Line:
 
 def find(document: Document) -> Iterator[Finding]:
     """Numbers that differ by a slip from the cell that the sentence means."""
-    tables = [(table, _lines_of(table)) for table in document.tables if 1 < len(table.cells) <= _MOST_ROWS]
-    for index, sentence in enumerate(document.sentences):
+    tables = [
+        (table, lines := _lines_of(table), frozenset(head for line in lines for head in line.by_head))
+        for table in document.tables
+        if 1 < len(table.cells) <= _MOST_ROWS
+    ]
+    for index, sentence in enumerate(map(_with_units, document.sentences)):
         if not 1 < len(sentence.numbers) <= _MOST_NUMBERS:
             continue
-        for table, lines in tables:
-            for number, cell, words in _of_table(sentence, lines):
-                if not stands_elsewhere(document, number, cell) and not is_given(document, index, number):
+        said = {_head(number) for number in sentence.numbers if _is_telling(number)}
+        for table, lines, heads in tables:
+            if said.isdisjoint(heads):
+                continue
+            for number, cell, words, sure in _of_table(sentence, lines):
+                is_given_here = sure < _SURE and is_given(document, index, number)
+                if not is_given_here and not stands_elsewhere(document, number, cell):
                     yield finding_of(number, cell, table, words)
+
+
+def _with_units(sentence: Sentence) -> Sentence:
+    """A sentence in which each number of an enumeration has the unit that the last one has: "8.2 → 2.6 → 1.1x"."""
+    numbers = list(sentence.numbers)
+    for run in _runs(sentence) if len(numbers) > _LEAST_IN_ORDER - 1 else []:
+        unit = numbers[run[-1]].unit
+        if unit and not any(numbers[place].unit for place in run[:-1]):
+            for place in run:
+                numbers[place] = replace(numbers[place], unit=unit)
+    return replace(sentence, numbers=tuple(numbers)) if tuple(numbers) != sentence.numbers else sentence
 
 
 def _lines_of(table: TextTable) -> list[_Line]:
@@ -81,9 +101,12 @@ def _own(groups: list[frozenset[str]]) -> list[frozenset[str]]:
     return [frozenset(word for word in words if sum(word in other for other in groups) == 1) for words in groups]
 
 
-def _of_table(sentence: Sentence, lines: list[_Line]) -> Iterator[tuple[Number, Number, str]]:
+def _of_table(sentence: Sentence, lines: list[_Line]) -> Iterator[tuple[Number, Number, str, int]]:
     seen: set[int] = set()
+    said = {_head(number) for number in sentence.numbers if _is_telling(number)}
     for line in lines:
+        if said.isdisjoint(line.by_head):
+            continue
         matched = _matched(sentence, line)
         if not matched:
             continue
@@ -93,7 +116,7 @@ def _of_table(sentence: Sentence, lines: list[_Line]) -> Iterator[tuple[Number, 
                 continue
             if words := _slip(number, cell, sure):
                 seen.add(place)
-                yield number, cell, words
+                yield number, cell, words, sure
 
 
 def _matched(sentence: Sentence, line: _Line) -> dict[int, int]:

@@ -7,7 +7,7 @@ if nothing around it gives it.
 
 import re
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -52,6 +52,9 @@ class _Words:
     in_rows: Counter[str]
     in_columns: Counter[str]
     numbers: tuple[frozenset[str], ...]
+    in_numbers: Counter[str]
+    digits_of_columns: tuple[Counter[str], ...]
+    columns_of_units: dict[str, set[int]]
     numeric: tuple[int, ...]
     patterns: frozenset[str]
     sizes: tuple[float, ...]
@@ -107,6 +110,11 @@ def _words_of(table: TextTable) -> _Words:
     columns = tuple(tokens(heading) for heading in table.headings)
     half = len(table.cells) / 2
     numeric = [k for k in range(len(table.headings)) if sum(row[k] is not None for row in table.cells) > half]
+    units: dict[str, set[int]] = defaultdict(set)
+    for row in table.cells:
+        for k in numeric:
+            if cell := row[k]:
+                units[cell.unit].add(k)
     return _Words(
         names,
         tuple(rows),
@@ -115,19 +123,26 @@ def _words_of(table: TextTable) -> _Words:
         in_rows=_counted(rows),
         in_columns=_counted(columns),
         numbers=tuple(numbers),
+        in_numbers=_counted(numbers),
+        digits_of_columns=tuple(
+            Counter(_digits(cell.text) for cell in column if cell and _significant(cell.text) >= _LEAST_DIGITS)
+            for column in zip(*table.cells, strict=True)
+        ),
+        columns_of_units=units,
         numeric=tuple(numeric),
-        patterns=frozenset().union(*(_patterns(cell) for cells in table.cells for cell in cells if cell)),
+        patterns=frozenset().union(*(_patterns(cell.text) for cells in table.cells for cell in cells if cell)),
         sizes=tuple(sorted(size for cells in table.cells for cell in cells if cell for size in _sizes(cell))),
     )
 
 
-def _patterns(number: Number) -> set[str]:
+@lru_cache(maxsize=16384)
+def _patterns(text: str) -> frozenset[str]:
     """What a number has in common with those that differ from it in one digit, or in the order of two."""
-    digits, shape = _digits(number.text), _shape(number)
-    return {
-        f"{shape} {''.join(sorted(digits))}",
-        *(f"{shape} {digits[:k]}?{digits[k + 1 :]}" for k in range(len(digits))),
-    }
+    whole, _, fraction = re.sub(r"[^\d.]", "", text).partition(".")
+    digits, shape = _digits(text), f"{len(whole)} {len(fraction)}"
+    return frozenset(
+        [f"{shape} {''.join(sorted(digits))}", *(f"{shape} {digits[:k]}?{digits[k + 1 :]}" for k in range(len(digits)))]
+    )
 
 
 def _sizes(number: Number) -> tuple[float, float]:
@@ -138,7 +153,7 @@ def _sizes(number: Number) -> tuple[float, float]:
 
 def _may_be_a_slip(number: Number, own: _Words) -> bool:
     """Whether a table has a number that a slip could turn into this one: quick, and true rather too often."""
-    if not own.patterns.isdisjoint(_patterns(number)):
+    if not own.patterns.isdisjoint(_patterns(number.text)):
         return True
     room = _ROOM + float((number.high - number.low) / (number.high + number.low))
     for size in _sizes(number):
@@ -148,6 +163,17 @@ def _may_be_a_slip(number: Number, own: _Words) -> bool:
                 if at < len(own.sizes) and own.sizes[at] <= right * (1 + room):
                     return True
     return False
+
+
+def _may_be_one(number: Number, cell: Number) -> bool:
+    """Whether a slip could turn a number into this cell: quick, and true rather too often."""
+    if not _patterns(number.text).isdisjoint(_patterns(cell.text)):
+        return True
+    if cell.low <= 0:
+        return False
+    room = _ROOM + sum(float((each.high - each.low) / (each.high + each.low)) for each in (number, cell))
+    ratios = [a / b for a, b in zip(_sizes(number), _sizes(cell), strict=True)]
+    return any(abs(ratio * by - 1) <= room for ratio in ratios for factor in FACTORS for by in (factor, 1 / factor))
 
 
 def _counted(groups: Iterable[frozenset[str]]) -> Counter[str]:
@@ -174,7 +200,7 @@ def _cell_of(
         digits for each in _NAMED_BY_NUMBER.findall(sentence.text) if len(digits := _digits(each)) >= _LEAST_DIGITS
     }
     by_row = [_row_strength(own, row, said[1], others) for row in range(len(table.cells))]
-    by_column = [_column_strength(table, own, column, said[0], others, number) for column in range(len(table.headings))]
+    by_column = [_column_strength(own, column, said[0], others, number) for column in range(len(table.headings))]
     found = []
     is_the_only_row = len(by_row) == 1 == by_row[0]
     for row, strength in enumerate(by_row):
@@ -189,9 +215,9 @@ def _cell_of(
                 is_named = not (number.unit and cell.unit) and strength >= _WELL and by_column[column] > 1
             if is_named and (not value(number).apart(value(cell)) or not number.bounds.apart(cell.bounds)):
                 return None
-            if any(not each.bounds.apart(cell.bounds) for each in sentence.numbers):
+            if any(each.low <= cell.high and cell.low <= each.high for each in sentence.numbers):
                 continue
-            if words_of := _slip(number, cell, named, is_named, of_another):
+            if _may_be_one(number, cell) and (words_of := _slip(number, cell, named, is_named, of_another)):
                 found.append((cell, table, words_of))
     return found[0] if len(found) == 1 else None
 
@@ -202,8 +228,7 @@ def is_of_another(table: TextTable, sentence: Sentence, place: int) -> bool:
     peers = [n for k, n in enumerate(sentence.numbers) if k != place and n.unit == number.unit and _is_telling(n)]
     if not number.unit:
         peers = [each for each in peers if _shape(each) == _shape(number) and "." in each.text]
-    texts = {_digits(cell.text) for row in table.cells for cell in row if cell}
-    return bool(peers) and not any(_digits(each.text) in texts for each in peers)
+    return bool(peers) and not any(_digits(each.text) in table.digits for each in peers)
 
 
 def _is_named(number: Number, cell: Number, row: int, column: int) -> bool:
@@ -223,9 +248,7 @@ def _row_strength(own: _Words, row: int, words: frozenset[str], others: set[str]
     mine, wide = own.labels[row], own.rows[row]
     alone = {word for word in mine & words if own.in_labels[word] == 1}
     alone |= {word for word in wide & words if own.in_rows[word] == 1}
-    shared = [
-        digits for digits in own.numbers[row] if digits in others and sum(digits in each for each in own.numbers) == 1
-    ]
+    shared = [digits for digits in own.numbers[row] & others if own.in_numbers[digits] == 1]
     if not alone and not shared:
         return 2 if _is_only_one_named(own, row, words) else int(len(own.rows) == 1)
     named = len(mine) > 1 and mine <= words
@@ -242,21 +265,14 @@ def _is_only_one_named(own: _Words, row: int, words: frozenset[str]) -> bool:
     return all(k == row or not other or not other <= words or other < mine for k, other in enumerate(own.labels))
 
 
-def _column_strength(
-    table: TextTable, own: _Words, column: int, words: frozenset[str], others: set[str], number: Number
-) -> int:
+def _column_strength(own: _Words, column: int, words: frozenset[str], others: set[str], number: Number) -> int:
     """2 for the heading or two numbers of the column, 1 for a word of its own or the only column; more for its unit."""
     mine = own.columns[column]
-    shared = sum(
-        1
-        for row in table.cells
-        if (cell := row[column]) and _digits(cell.text) in others and _significant(cell.text) > 2
-    )
+    shared = sum(own.digits_of_columns[column][digits] for digits in others)
     alone = {word for word in mine & words if own.in_columns[word] == 1}
     whole = bool(mine) and mine <= words and bool(alone)
     strength = 2 if whole or shared > 1 else 1 if alone or own.numeric == (column,) else 0
-    units = {k for k in own.numeric for row in table.cells if (cell := row[k]) and cell.unit == number.unit}
-    if number.unit and units == {column}:
+    if number.unit and own.columns_of_units.get(number.unit) == {column}:
         strength += 1 if number.unit in COUNTED else 2
     return min(strength, 3)
 
