@@ -58,7 +58,7 @@ a time.  `Steps 412 (405.2)` has a mean, and counts nothing.  A count that is th
 
 A time of a step in a line of its own (`speed: 0.524s / iter`, `step time: 0.52 s`) is that of the record before it, or after
 it, where it stands once between two records.  `Epoch 1 (1/200)` counts epochs, twice.  `[003/050]` counts epochs in lines that state losses of training and of
-validation, and `[3/50] #10` step 10 of epoch 3.  `TRAIN Batch 0/200` counts batches of epoch 0 where 200 grows from line to
+validation, `net[3/50]` where other lines count as `net epoch:3`, and `Iter: [3][20/391]` batch 20 of epoch 3, and `[3/50] #10` step 10 of epoch 3.  `TRAIN Batch 0/200` counts batches of epoch 0 where 200 grows from line to
 line.  Lines of steps that are a fifth of those of epochs, or fewer, are not read beside them.  A mean over all epochs that a
 line states, beside epochs without a time, is a metric: `epoch time`, or `median epoch time`.  So is the mean by a line that
 states the time of a whole training and its epochs (`Number of epochs: 200 - Training time: 64.0 s`), and by the one total
@@ -108,9 +108,12 @@ before it announces training (`Epoch 3: training`).  If two such bars of differe
 the training's a label, or use a preset.  Where only the full drawings are left, as in the last state of a terminal, each
 is a bar if other lines count as many epochs.  A drawing whose end a narrow terminal cut (`[00:04<51:54,  1.35it/`) is read;
 where its rate is cut, too, by its elapsed seconds, if another drawing of as many steps shows that they are iterations.
-Where the lines say the epoch, a second bar of it with another total is that of its validation.  Bars called Iteration or Step, with one of epochs, are the training's, and so
-are bars that are drawn once for each epoch, when they are full.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts epochs,
-samples or bytes has no steps and is not read, nor is one that grows by multiples of 32, which may be samples.  Beside
+Where the lines say the epoch, a second bar of it with another total is that of its validation.  The bar's time of a
+step comes before one in its lines that is less than half as long (`batch_time=0.034s` at 1.9 s/it): that is of a part.  Bars called Iteration or Step, with one of epochs, are the training's, and so
+are bars that are drawn once for each epoch, when they are full.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts
+samples or bytes has no steps and is not read, nor is one that grows by multiples of 32, which may be samples.  Where
+nothing else tells the times of epochs, the one bar that counts these does, by its label, its unit, or a total of as many
+epochs as other lines count.  Beside
 steps that another format reads without their times, the bar of the training gives them.  A count with a suffix, `1.21k`, is rounded: params say to how many
 (`step_resolution`), and times are means over ten seconds or more.
 

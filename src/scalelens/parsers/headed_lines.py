@@ -16,7 +16,7 @@ last heading, where numbers are missing that all others have, may be cut: a prob
 `Epoch [1/3], Step [10/40]` counts the steps of each epoch.  Where no heading counts steps, those that count epochs are read.  Up to 60 lines below one are of its epoch, whatever
 comes between them: its loss, and its time with a unit (`Epoch time: 30.5 s`).  Without that, and where each heading has a
 time stamp, an epoch's time is that until the next heading, with the validation in it (`derived`), if a loss is
-below it, or the heading or a name below speaks of training.  `Epoch 1 (1/200)` counts once.  Where no time is told, the one
+below it (that of a validation, where the heading says of how many epochs), or the heading or a name below speaks of training.  `Epoch 1 (1/200)` counts once.  Where no time is told, the one
 total of the training after all epochs gives their mean, a metric.  Bars between such lines, which may be anything, take nothing from that.
 Where training and validation have a line and a time each, that of the training is a `train` phase.
 
@@ -60,6 +60,8 @@ _OFTENER = 3  # epochs that follow one another, for each restart
 _EVALUATES = re.compile(r"\W*(?:val|valid|validat(?:ion|ing)|dev|test|testing|eval|evaluation)\b", re.IGNORECASE)
 _EPOCH_AND_STEP = (["epoch", "step"], ["epoch", "batch"], ["epoch", "of_all"])  # Epoch [1/3], Step [10/40]
 _TRAINS = re.compile(r"(?<![a-z])train(?:ing|ed)?(?![a-z])", re.IGNORECASE)  # in the heading
+# Of one epoch of so many: what is trained is validated.
+_VALIDATION_LOSS = re.compile(r"val(?:id(?:ation)?)?[ _]loss(?![a-z])", re.IGNORECASE)
 _TOLD = {"loss", "elapsed", "batch_time", "epoch_time"}  # one of these is in the lines below
 
 
@@ -86,7 +88,8 @@ def read(source: Source, rows: Rows) -> str | None:
         readings = [reading._replace(role=None) if reading.role == "elapsed" else reading for reading in readings]
     roles = {reading.role for reading in readings}
     by_clock = blocks.stamped and blocks.role == "epoch" and not {"epoch_time", "elapsed"} & roles
-    trains = any(map(_TRAINS.search, (headings[0].example, *blocks.wanted)))
+    validates = headings[0].has_total and headings[0].of_training and any(map(_VALIDATION_LOSS.match, blocks.wanted))
+    trains = validates or any(map(_TRAINS.search, (headings[0].example, *blocks.wanted)))
     if _TOLD.isdisjoint(roles) and not (by_clock and trains):
         told = trains and blocks.role == "epoch" and means_of_trainings(source, rows, headings[0])
         return None if told else ""
