@@ -179,7 +179,7 @@ def _is_rival(best: Shape, other: Shape) -> bool:
     if other is best or other.bar or best.bar or not best.counts_steps:
         return False
     if not other.counts_steps:
-        return other.lines > best.lines and other.in_training and any(other.rises)
+        return other.lines > best.lines and other.of_training and any(other.rises)
     both_timed = _is_record(other) and _SURE in _roles_of(best) & _roles_of(other)
     are_as_many = abs(best.lines - other.lines) <= _SAME * best.lines
     return both_timed and not (are_as_many and _alternate(best, other))
