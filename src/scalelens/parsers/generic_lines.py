@@ -81,7 +81,8 @@ A number with a unit in brackets is not a mean of a loss: `loss 2.3 (0.12 sec)`.
 `time: 0:01:01` and `time=0.2m` are spans that have passed; `[0:01:01<0:05:00]` is what has passed and what is left.  `(no improve 1/10)` and folds are not counts; a configuration in a line is not a record.  Of two counts of steps, one always the same
 multiple of the other, the smaller is the step.
 
-Lines that count epochs alone, and follow one another with the same epoch, are one record; the time in one of them that is of a
+Lines that count epochs alone, and follow one another with the same epoch, are one record; so are those of the same step,
+as long as each says something new (`Step 10: Train accuracy = 83%`, `Step 10: Cross entropy = 0.49`); the time in one of them that is of a
 validation alone is not the epoch's.  `train: 9.1s - val: 3.2s` is the time of an epoch's training, and a time that each of five
 epochs or more adds as much to as the first is since the start: `time 0.37 h`, `0:01:28s`.  They give the time of each epoch by their stamps, or by a time since the start that grows
 like a sum: a `phases` row, with the validation in it.  A heading alone is left to headed_lines, unless a loss that is
@@ -101,7 +102,8 @@ with a reward.
 The rate of tqdm's bar is smoothed, and never the time of a step: it is inverted, and held against the elapsed seconds
 (parsing/bar_times.py).  A bar that fills and is drawn from its start again is the next epoch, and its steps are counted
 on; one that did not fill is a restart.  A bar with the label of an evaluation, of loading or of other work is not read.
-A bar without a label is the training's where lines of training come between its drawings.  If no other line records
+A bar without a label is the training's where lines of training come between its drawings; so is one without a total
+that is drawn once for each of them (`12it [00:50, 4.1s/it]step: 12, loss: 0.3`), whose losses are left out.  If no other line records
 steps, it also is where it fills at least twice and, at least every second time, a loss of training follows first (and no
 loss came before the first bar), or both a bar labeled as validation and a loss follow; or where the line
 before it announces training (`Epoch 3: training`).  If two such bars of different totals may be it, neither is read: give

@@ -122,10 +122,13 @@ def _epochs_by_clock(source: Source, rows: Rows, shapes: Sequence[Shape]) -> lis
 
 
 def _bar_of_its_steps(shape: Shape, shapes: Sequence[Shape]) -> Shape | None:
-    """The bar that fills between lines that say no time, if their steps grow by as many as it has."""
+    """The bar that fills between lines that say no time, if their steps grow by as many as it has; or counts them."""
     if shape.bar or shape.with_stamp or measures_time(shape):
         return None
-    bars = [other for other in shapes if other.bar == "tqdm" and len(other.key) > _TOTAL_OF_BAR]
+    bars = [other for other in shapes if other.bar == "tqdm"]
+    if len(bars) == 1 and bars[0].counts_with(shape):
+        return bars[0]
+    bars = [other for other in bars if len(other.key) > _TOTAL_OF_BAR]
     bar = chosen([other for other in bars if 2 <= other.key[_TOTAL_OF_BAR] in shape.leaps], by_fills=True)
     return bar if isinstance(bar, Shape) and len(bars) == 1 else None
 
