@@ -14,6 +14,7 @@ from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refu
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
 from scalelens.tabular.unknown_logs.choice import COST, begins_epochs, chosen, measures_time, tells_epochs
 from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
+from scalelens.tabular.unknown_logs.epoch_bars import epochs_by_bar
 from scalelens.tabular.unknown_logs.epoch_times import EPOCHS, epoch_times_in, means_of_epochs
 from scalelens.tabular.unknown_logs.fields import names_time_left
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING, LineTable, mean_of
@@ -55,7 +56,8 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     if isinstance(shape, str):
         if shape or rows.times_are_lacking or not any(map(_counts_batches_alone, shapes)):
             untold = not shape and not rows.times_are_lacking
-            return None if untold and means_of_trainings(source, rows) else "" if rows.times_are_lacking else shape
+            told = untold and (epochs_by_bar(source, rows, shapes) or means_of_trainings(source, rows))
+            return None if told else "" if rows.times_are_lacking else shape
         printed = epoch_times_in(source, shapes)
         rows.assigned = printed.write(source, rows) if printed else []
         return None if printed else ""
@@ -85,7 +87,8 @@ def read_lines(source: Source, rows: Rows) -> str | None:
         rows.assigned = [*rows.assigned, *(printed.write(source, rows) if printed else [])]
         by_clock = [] if printed or shape.of_epochs_alone else _epochs_by_clock(source, rows, shapes)
         rows.assigned = [*rows.assigned, *by_clock]
-        if not (printed or by_clock) and not means_of_epochs(source, rows) and shape.of_epochs_alone:
+        told = bool(printed or by_clock or means_of_epochs(source, rows) or not shape.of_epochs_alone)
+        if not (told or epochs_by_bar(source, rows, shapes)):
             means_of_trainings(source, rows, shape)
     return lacking
 
@@ -119,10 +122,13 @@ def _epochs_by_clock(source: Source, rows: Rows, shapes: Sequence[Shape]) -> lis
 
 
 def _bar_of_its_steps(shape: Shape, shapes: Sequence[Shape]) -> Shape | None:
-    """The bar that fills between lines that say no time, if their steps grow by as many as it has."""
+    """The bar that fills between lines that say no time, if their steps grow by as many as it has; or counts them."""
     if shape.bar or shape.with_stamp or measures_time(shape):
         return None
-    bars = [other for other in shapes if other.bar == "tqdm" and len(other.key) > _TOTAL_OF_BAR]
+    bars = [other for other in shapes if other.bar == "tqdm"]
+    if len(bars) == 1 and bars[0].counts_with(shape):
+        return bars[0]
+    bars = [other for other in bars if len(other.key) > _TOTAL_OF_BAR]
     bar = chosen([other for other in bars if 2 <= other.key[_TOTAL_OF_BAR] in shape.leaps], by_fills=True)
     return bar if isinstance(bar, Shape) and len(bars) == 1 else None
 
@@ -233,6 +239,8 @@ def _read_columns(
     elif guess and not {*_OF_A_STEP, "elapsed"} & set(stated):
         known |= _shown_by_times(table, times, columns, known)
     readings = assign(columns, {**known, **stated}, guess)
+    if "batch_time" not in stated:
+        readings = _whole_steps(readings, times)
     readings = [
         refused(reading, _TOO_LONG.format(reading.column), as_map(reading.role, reading))
         if reading.role in _OF_ONE_STEP
@@ -267,6 +275,23 @@ def _read_columns(
     if not (wanted and BY_CLOCK not in columns and times.stamps_tell):
         return readings
     return _with_clock(readings, table, times, columns, stated, guess)
+
+
+def _whole_steps(readings: list[ColumnReading], times: LineTimes) -> list[ColumnReading]:
+    """The readings; where a bar shows that the time of a step is that of a part of it, the bar's is the step's."""
+    parts = {
+        reading.column
+        for reading in readings
+        if reading.role == "batch_time" and times.is_of_a_part(reading.column, reading.factor)
+    }
+    return [
+        reading._replace(role=None)
+        if reading.column in parts
+        else reading._replace(role="interval_time")
+        if parts and reading.column == BAR_TIME
+        else reading
+        for reading in readings
+    ]
 
 
 def _with_clock(
