@@ -1575,6 +1575,23 @@ def test_nodes_stand_for_devices_where_no_log_states_those() -> None:
             draw("throughput/nodes", refused)
 
 
+def test_rates_of_jobs_are_bars_where_most_logs_state_no_devices() -> None:
+    rows = _rated(a=("gpt", 8, 1.0), b=("gpt", None, 1.0), c=("gpt", None, 1.0)).with_columns(
+        pl.lit(None, pl.Float64).alias("device_samples_per_s"), nodes=pl.lit(None, pl.Int64),
+        samples_per_s=pl.lit(None, pl.Float64), tokens_per_s=pl.lit(None, pl.Float64), n_steps=pl.lit(None, pl.Int64),
+        printed_tokens_per_s=pl.Series([4000.0, 6000.0, 5000.0]), rate_scope=pl.lit("global"),
+    ).with_columns(devices=pl.Series([8, None, None]))  # fmt: skip
+    text = text_of(draw("throughput/nodes", rows))
+    assert "b · 6000" in text and "a · 4000" in text
+    assert "tokens/s, as printed" in text
+    assert "Rates of whole jobs, because most logs do not state the number of devices." in text
+    by_steps = rows.with_columns(
+        tokens_per_s="printed_tokens_per_s", n_steps=pl.lit(9), devices=pl.lit(None, pl.Int64)
+    ).with_columns(printed_tokens_per_s=pl.lit(None, pl.Float64))
+    text = text_of(draw("throughput/nodes", by_steps))
+    assert "tokens/s per job" in text and "because no log states the number of devices." in text
+
+
 @pytest.mark.parametrize(
     ("times", "median"), [([1.0, 2.0, 4.0], 2.0), ([1.0, 2.0, 4.0, 5.0], 3.0), ([1.0, 2.0, 2.0, 5.0], 2.0)]
 )

@@ -36,6 +36,11 @@ _RATES = (
     "AND (samples_per_s > 0 OR step_s > 0 AND coalesce(samples, tokens) > 0) "
     f"HAVING count(DISTINCT run_id) > 1 AND count(*) >= {_FEWEST_RECORDS} * count(DISTINCT run_id)"
 )
+_RATES_OF_JOBS = (  # whose devices are mostly unknown
+    "SELECT '' FROM rates_logged() JOIN runs USING (run_id) WHERE rate_scope = 'global' "
+    f"HAVING count(*) BETWEEN 2 AND {MOST_RUNS} AND 2 * count(devices) < count(*) "
+    "AND count(DISTINCT coalesce(nodes, 0)) = 1"  # a rate that does not grow with the nodes may be of a device
+)
 _TRAINED_ON_SEVERAL_SIZES = (
     "SELECT '' FROM phases JOIN runs USING (run_id) WHERE phase = 'run' AND span_s > 0 AND devices > 0 "
     "HAVING count(DISTINCT devices) > 1"
@@ -76,6 +81,7 @@ _SHOWN_BY = (
         f"AND NOT EXISTS ({_TRAINED_ON_SEVERAL_SIZES})",
     ),
     ("plot throughput -o throughput.pdf", _RATES),
+    ("plot throughput -o throughput.pdf", _RATES_OF_JOBS),
     (
         "plot time_to_train -o time_to_train.pdf",
         _TRAINED_ON_SEVERAL_SIZES,
