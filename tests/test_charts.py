@@ -67,7 +67,8 @@ NUMBERS = {
     "tokens_per_s": pl.Float64, "unit_wh": pl.Float64, "unit_wh_low": pl.Float64, "unit_wh_high": pl.Float64,
     "samples_per_wh": pl.Float64, "samples_per_wh_low": pl.Float64, "samples_per_wh_high": pl.Float64,
     "tokens_per_wh": pl.Float64, "sample_j": pl.Float64, "unit_w": pl.Float64, "relative_energy": pl.Float64,
-    "relative_low": pl.Float64, "relative_high": pl.Float64,
+    "relative_low": pl.Float64, "relative_high": pl.Float64, "limit_w": pl.Float64, "saved": pl.Float64,
+    "longer": pl.Float64, "n_windows": pl.Int64, 
     "run_number": pl.Int64, "run_value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "level": pl.Float64,
     "slowdown": pl.Float64, "p_value": pl.Float64, "slowdown_low": pl.Float64, "slowdown_high": pl.Float64,
     "failures": pl.Int64, "n_unknown": pl.Int64, "failures_per_1000_node_h": pl.Float64, "failures_per_1000_node_h_low": pl.Float64, "failures_per_1000_node_h_high": pl.Float64,
@@ -104,7 +105,7 @@ def rows_of(case: str) -> pl.DataFrame:
     """Rows of a case with the types that the query gives."""
     rows = pl.read_csv(FIXTURES / f"{case}.csv", infer_schema=False)
     truths = [
-        name for name in ("has_clock", "is_converged", "is_knee", "is_peak") if name in rows.columns
+        name for name in ("has_clock", "is_converged", "is_knee", "is_least", "is_peak") if name in rows.columns
     ]  # of text there is no cast
     rows = rows.with_columns((pl.col(truths) == "true") if truths else [])
     known = [pl.col(name).cast(kind) for name, kind in NUMBERS.items() if name in rows.columns and name not in truths]
@@ -212,6 +213,7 @@ def test_long_names_stay_within_the_column():
         "power_over_time/four_gpus",
         "energy_by_batch/repeats",
         "energy_scaling/strong",
+        "energy_by_limit/two_runs",
         "collective_benchmarks/two_tests_two_sizes",
     ],
 )
@@ -948,6 +950,15 @@ def test_many_sensors_are_colored_by_what_they_cover():
     nodes = [rows.with_columns(node=pl.lit(f"n{k}"), scope=pl.lit("cpu" if k else "gpu")) for k in range(4)]
     text = text_of(draw("power_over_time/four_gpus", pl.concat(nodes)))
     assert "16 sensors" in text and "cpu" in text and "gpu" in text and "pynvml" not in text
+
+
+def test_the_least_energy_by_limit_is_told_and_one_limit_is_refused() -> None:
+    text = text_of("energy_by_limit/one_run")
+    assert "Least energy at 125 W: 21 % less than under the highest limit, in 45 % more time." in text
+    assert "power limit of a device [W]" in text and "least energy" in text
+    assert "resnet50 on four A40: least energy at 100 W" in text_of("energy_by_limit/two_runs")
+    with pytest.raises(UserError, match="no run was measured under two power limits"):
+        draw("energy_by_limit/one_run", rows_of("energy_by_limit/one_run").head(1))
 
 
 def test_panels_of_energy_by_batch():

@@ -116,6 +116,10 @@ _SHOWN_BY = (
         _LARGEST_RUN.format(f"SELECT run_id FROM events WHERE category = 'kernel' AND {_SELECTED}"),
     ),
     (
+        "plot energy_by_limit -o energy_by_limit.pdf",
+        "SELECT '' FROM energy_by_limit() GROUP BY run_id HAVING count(*) > 1 LIMIT 1",
+    ),
+    (
         "plot energy -o energy.pdf",  # of several runs; the power of one alone is a course
         "SELECT '' FROM energy_reconciled() WHERE energy_j > 0 AND part_of IS NULL "
         "HAVING count(*) > 1 AND count(*) = count(DISTINCT run_id)",
