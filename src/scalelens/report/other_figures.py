@@ -122,7 +122,7 @@ _SHOWN_BY = (
     (
         "plot energy -o energy.pdf",  # of several runs; the power of one alone is a course
         "SELECT '' FROM energy_reconciled() WHERE energy_j > 0 AND part_of IS NULL "
-        "HAVING count(*) > 1 AND count(*) = count(DISTINCT run_id)",
+        "HAVING count(*) > count(DISTINCT coalesce(scope, '')) AND count(*) = count(DISTINCT run_id)",
     ),
     (
         'plot power_over_time runs="{run}" -o power_over_time.pdf',
