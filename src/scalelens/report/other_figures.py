@@ -36,16 +36,17 @@ _RATES = (
     "AND (samples_per_s > 0 OR step_s > 0 AND coalesce(samples, tokens) > 0) "
     f"HAVING count(DISTINCT run_id) > 1 AND count(*) >= {_FEWEST_RECORDS} * count(DISTINCT run_id)"
 )
-_RATES_OF_JOBS = (  # whose devices are mostly unknown
-    "SELECT '' FROM rates_logged() JOIN runs USING (run_id) WHERE rate_scope = 'global' "
-    f"HAVING count(*) BETWEEN 2 AND {MOST_RUNS} AND 2 * count(devices) < count(*) "
-    "AND count(DISTINCT coalesce(nodes, 0)) = 1"  # a rate that does not grow with the nodes may be of a device
-)
 _TRAINED_ON_SEVERAL_SIZES = (
     "SELECT '' FROM phases JOIN runs USING (run_id) WHERE phase = 'run' AND span_s > 0 AND devices > 0 "
     "HAVING count(DISTINCT devices) > 1"
 )
 _N_TIMED = f"(SELECT count(DISTINCT run_id) FROM ({TIMED}))"
+_RATES_OF_JOBS = (  # whose devices are mostly unknown
+    "SELECT '' FROM rates_logged() JOIN runs USING (run_id) WHERE rate_scope = 'global' "
+    f"HAVING count(*) BETWEEN 2 AND {MOST_RUNS} AND 2 * count(devices) < count(*) "
+    f"AND count(*) > {_N_TIMED} "
+    "AND count(DISTINCT coalesce(nodes, 0)) = 1"  # a rate that does not grow with the nodes may be of a device
+)
 _FEW_TIMES = f"(SELECT coalesce(max(n_steps), 0) < {FEWEST_TIMES} FROM kept_times())"
 # A command, and the rows that it needs: the first with a row is named.  {} is what the row says, {run} the run whose id
 # it says.
