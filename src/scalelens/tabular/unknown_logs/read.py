@@ -150,7 +150,7 @@ def _read_shape(
 ) -> str | None:
     """Rows of the lines of one shape; by a mapping alone where there is one.  Returns why there are none."""
     stated = {**(mapping or {}), **rows.mapping}
-    if why := _unclear(table, rows.part, stated):
+    if why := _unclear(table, rows.is_split_otherwise, stated):
         return why
     role = "step" if "step" in table.columns else "batch"
     doubted = "samples" if table.shape.may_count_samples else "epochs" if table.shape.may_count_epochs else ""
@@ -167,28 +167,39 @@ def _read_shape(
     if lacking := lacks(survey, readings):
         return lacking
     by_clock = any(reading.column == BY_CLOCK and reading.role for reading in readings)
-    write_rows(
+    parts = write_rows(
         source, rows, table.records, survey, readings, stream=table.shape.bar,
         begins_epochs=begins_epochs(table.shape), least_steps=times.least_steps if by_clock else 0,
         after_pauses=table.after_pauses,
         least_epoch_s=math.inf if table.epochs_are_timed else times.least_epoch_s if by_clock else 0.0,
     )  # fmt: skip
-    untold = [reading for reading in readings if reading.role in _TIMED and reading.column != BY_CLOCK]
-    for reading in untold:
-        if reading.role not in stated and reading.unit and read_name(reading.column).unit is None:
-            rows.param("time_unit", reading.unit, table.shape.first, origin="inferred")
     if unknown and table.resolution_s and {reading.role for reading in readings}.isdisjoint(_OF_A_STEP):
         choice = options((f"{role}={table.columns[role]}",))
         rows.problem(table.shape.first, _DOUBTED.format(doubted, choice, role), table.shape.example)
     if table.bars and table.bars.disputed:
         line, bar = table.bars.disputed
         rows.disputed_time(line, bar.clock_s, bar.rate_s)
-    if table.shape.rounding > 1:
-        rows.param("step_resolution", table.shape.rounding, table.shape.first, origin="inferred")
-    if by_clock and not tells_epochs(table.shape):
-        rows.param("step_s_origin", "derived", table.shape.first, origin="inferred")
-        rows.param("step_s_resolution_s", table.resolution_s, table.shape.first, unit="s", origin="inferred")
+    derived = by_clock and not tells_epochs(table.shape)
+    for part in parts:
+        rows.part = part
+        _tell_how(rows, table, readings, stated, derived)
     return None
+
+
+def _tell_how(
+    rows: Rows, table: LineTable, readings: Sequence[ColumnReading], stated: Mapping[str, Any], derived: bool
+) -> None:
+    """Facts of a run: the unit that its times were found to have, and how its steps and times are rounded."""
+    first = table.shape.first
+    for reading in readings:
+        is_time = reading.role in _TIMED and reading.column != BY_CLOCK and reading.role not in stated
+        if is_time and reading.unit and read_name(reading.column).unit is None:
+            rows.param("time_unit", reading.unit, first, origin="inferred")
+    if table.shape.rounding > 1:
+        rows.param("step_resolution", table.shape.rounding, first, origin="inferred")
+    if derived:
+        rows.param("step_s_origin", "derived", first, origin="inferred")
+        rows.param("step_s_resolution_s", table.resolution_s, first, unit="s", origin="inferred")
 
 
 def _doubted(reading: ColumnReading, count: str) -> ColumnReading:
@@ -200,11 +211,11 @@ def _doubted(reading: ColumnReading, count: str) -> ColumnReading:
     return refused(reading, why, *choices)
 
 
-def _unclear(table: LineTable, part: int, stated: Mapping[str, Any]) -> str | None:
+def _unclear(table: LineTable, several: bool, stated: Mapping[str, Any]) -> str | None:
     """Why it is not known where the records of a table stand."""
     shape, columns = table.shape, table.columns
     such = f"lines such as line {shape.first} look like training"
-    if part:
+    if several:
         return f"{such}, but the file contains several runs"
     if "?" in columns and not {"step", "batch"} & set(stated):
         choices = options((f"step={columns['step']}", f"step={columns['?']}"))
