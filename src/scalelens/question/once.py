@@ -158,11 +158,16 @@ class SharedHelpers:
         """Whether callers are given the rows of a query."""
         if name in self.named or (least := self.queries[name].pays_from) is None:
             return True
-        return self._has_many(*least)
+        enough, table, spoiled_by = least
+        if not self._has_many(enough, table) or spoiled_by is None:
+            return self._has_many(enough, table)
+        spoiled = f"SELECT run_id FROM main.{table} WHERE run_id IS NOT NULL AND ({spoiled_by})"
+        return self._has_many(enough, table, f"WHERE run_id NOT IN ({spoiled})")
 
-    def _has_many(self, enough: int, table: str) -> bool:
+    def _has_many(self, enough: int, table: str, where: str = "") -> bool:
         """Whether a table has so many rows."""
-        counted = f"SELECT count(*) AS n FROM (SELECT 1 FROM main.{table} LIMIT {enough})"  # an OFFSET reads far more
+        rows = f"SELECT 1 FROM main.{table} {where} LIMIT {enough}"
+        counted = f"SELECT count(*) AS n FROM ({rows})"  # an OFFSET reads far more
         return self._has_rows(f"({counted}) WHERE n = {enough}")
 
     def _has_values(self, needed: str) -> bool:
