@@ -122,7 +122,8 @@ class SharedHelpers:
         return use.values[names.index(_RUNS)] == _ALL_RUNS
 
     def _is_long(self, name: str) -> bool:
-        return len(self.queries[name].sql) >= _LONG_SQL
+        """Whether a helper takes longer than a table and its macro: by its SQL, or since it reads many records."""
+        return len(self.queries[name].sql) >= _LONG_SQL or self.queries[name].pays_from is not None
 
     def _is_known(self, use: _Use) -> bool:
         """Whether the other connection has it as a table.  Columns of a light partition have types that Arrow keeps."""
