@@ -11,6 +11,9 @@
 --
 -- Assumptions: All windows of a run do the same work, as those of Zeus's optimizer do.
 --
+-- Limits: Between two limits nothing is said.  A window is one measurement: how much it scatters is not known, and a
+--   difference of a few percent may be chance.  What the rest of the machine takes is not in it.
+--
 -- Glance: run_id limit_w devices time_s energy_j power_w saved% longer% is_least note
 --
 -- Partition: run_id
