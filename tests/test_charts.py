@@ -67,7 +67,8 @@ NUMBERS = {
     "tokens_per_s": pl.Float64, "unit_wh": pl.Float64, "unit_wh_low": pl.Float64, "unit_wh_high": pl.Float64,
     "samples_per_wh": pl.Float64, "samples_per_wh_low": pl.Float64, "samples_per_wh_high": pl.Float64,
     "tokens_per_wh": pl.Float64, "sample_j": pl.Float64, "unit_w": pl.Float64, "relative_energy": pl.Float64,
-    "relative_low": pl.Float64, "relative_high": pl.Float64,
+    "relative_low": pl.Float64, "relative_high": pl.Float64, "limit_w": pl.Float64, "saved": pl.Float64,
+    "longer": pl.Float64, "n_windows": pl.Int64, 
     "run_number": pl.Int64, "run_value": pl.Float64, "low": pl.Float64, "high": pl.Float64, "level": pl.Float64,
     "slowdown": pl.Float64, "p_value": pl.Float64, "slowdown_low": pl.Float64, "slowdown_high": pl.Float64,
     "failures": pl.Int64, "n_unknown": pl.Int64, "failures_per_1000_node_h": pl.Float64, "failures_per_1000_node_h_low": pl.Float64, "failures_per_1000_node_h_high": pl.Float64,
@@ -104,7 +105,7 @@ def rows_of(case: str) -> pl.DataFrame:
     """Rows of a case with the types that the query gives."""
     rows = pl.read_csv(FIXTURES / f"{case}.csv", infer_schema=False)
     truths = [
-        name for name in ("has_clock", "is_converged", "is_knee", "is_peak") if name in rows.columns
+        name for name in ("has_clock", "is_converged", "is_knee", "is_least", "is_peak") if name in rows.columns
     ]  # of text there is no cast
     rows = rows.with_columns((pl.col(truths) == "true") if truths else [])
     known = [pl.col(name).cast(kind) for name, kind in NUMBERS.items() if name in rows.columns and name not in truths]
@@ -212,6 +213,7 @@ def test_long_names_stay_within_the_column():
         "power_over_time/four_gpus",
         "energy_by_batch/repeats",
         "energy_scaling/strong",
+        "energy_by_limit/two_runs",
         "collective_benchmarks/two_tests_two_sizes",
     ],
 )
@@ -950,6 +952,15 @@ def test_many_sensors_are_colored_by_what_they_cover():
     assert "16 sensors" in text and "cpu" in text and "gpu" in text and "pynvml" not in text
 
 
+def test_the_least_energy_by_limit_is_told_and_one_limit_is_refused() -> None:
+    text = text_of("energy_by_limit/one_run")
+    assert "Least energy at 125 W: 21 % less than under the highest limit, in 45 % more time." in text
+    assert "power limit of a device [W]" in text and "least energy" in text
+    assert "resnet50 on four A40: least energy at 100 W" in text_of("energy_by_limit/two_runs")
+    with pytest.raises(UserError, match="no run was measured under two power limits"):
+        draw("energy_by_limit/one_run", rows_of("energy_by_limit/one_run").head(1))
+
+
 def test_panels_of_energy_by_batch():
     text = text_of("energy_by_batch/gpt_table")
     for said in (
@@ -1573,6 +1584,23 @@ def test_nodes_stand_for_devices_where_no_log_states_those() -> None:
     for refused in (unknown, level):
         with pytest.raises(UserError, match="no run has a known throughput per device"):
             draw("throughput/nodes", refused)
+
+
+def test_rates_of_jobs_are_bars_where_most_logs_state_no_devices() -> None:
+    rows = _rated(a=("gpt", 8, 1.0), b=("gpt", None, 1.0), c=("gpt", None, 1.0)).with_columns(
+        pl.lit(None, pl.Float64).alias("device_samples_per_s"), nodes=pl.lit(None, pl.Int64),
+        samples_per_s=pl.lit(None, pl.Float64), tokens_per_s=pl.lit(None, pl.Float64), n_steps=pl.lit(None, pl.Int64),
+        printed_tokens_per_s=pl.Series([4000.0, 6000.0, 5000.0]), rate_scope=pl.lit("global"),
+    ).with_columns(devices=pl.Series([8, None, None]))  # fmt: skip
+    text = text_of(draw("throughput/nodes", rows))
+    assert "b · 6000" in text and "a · 4000" in text
+    assert "tokens/s, as printed" in text
+    assert "Rates of whole jobs, because most logs do not state the number of devices." in text
+    by_steps = rows.with_columns(
+        tokens_per_s="printed_tokens_per_s", n_steps=pl.lit(9), devices=pl.lit(None, pl.Int64)
+    ).with_columns(printed_tokens_per_s=pl.lit(None, pl.Float64))
+    text = text_of(draw("throughput/nodes", by_steps))
+    assert "tokens/s per job" in text and "because no log states the number of devices." in text
 
 
 @pytest.mark.parametrize(

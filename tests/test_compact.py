@@ -131,7 +131,7 @@ def hashes(home: Path) -> list[str]:
     return sorted(hashlib.sha256(path.read_bytes()).hexdigest() for path in paths)
 
 
-@pytest.mark.parametrize("target", [30_000, pytest.param(compacting.TARGET_BYTES, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("target", [15_000, pytest.param(compacting.TARGET_BYTES, marks=pytest.mark.slow)])
 def test_whoever_read_the_files_the_bytes_are_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: int
 ) -> None:
@@ -151,7 +151,7 @@ def test_whoever_read_the_files_the_bytes_are_the_same(
     for home in homes:
         compact(home, target_bytes=target, order=by_run)
     assert len({tuple(hashes(home)) for home in homes}) == 1
-    assert (len(Warehouse(homes[0]).live().batches) > 1) == (target == 30_000)
+    assert (len(Warehouse(homes[0]).live().batches) > 1) == (target == 15_000)
     assert everything(homes[0]) == before
 
 

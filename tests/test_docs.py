@@ -215,4 +215,10 @@ def test_commands_of_the_energy_page_run(tmp_path: Path) -> None:
     for output in outputs:
         assert re.sub(r" +\n", "\n", output).strip() in page
     drawn = set(re.findall(r"^scalelens plot (\w+)", page, re.MULTILINE))
-    assert drawn == {"power_over_time", "energy", "energy_by_batch", "energy_scaling"} and drawn <= set(charts.load())
+    assert drawn == {
+        "power_over_time",
+        "energy",
+        "energy_by_batch",
+        "energy_by_limit",
+        "energy_scaling",
+    } and drawn <= set(charts.load())

@@ -245,19 +245,26 @@ def module_name(path: Path, source: Path) -> str:
     return ".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__")
 
 
+def dotted(node: ast.expr) -> str:
+    """A name with its dots; empty for any other expression."""
+    if isinstance(node, ast.Attribute):
+        return f"{owner}.{node.attr}" if (owner := dotted(node.value)) else ""
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def uses_of(text: str) -> set[str]:
     """What a file uses of others, by dotted names: imports, attributes of what it imports, and names in strings."""
-    tree, known, used = ast.parse(text), dict[str, str](), set[str]()
-    for node in ast.walk(tree):
+    nodes, known, used = [*ast.walk(ast.parse(text))], dict[str, str](), set[str]()
+    for node in nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):
             package = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
             known |= {alias.asname or alias.name: f"{package}{alias.name}" for alias in node.names}
             used |= {f"{package}{alias.name}" for alias in node.names}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and (owner := known.get(ast.unparse(node.value))):
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and (owner := known.get(dotted(node.value))):
             used.add(f"{owner}.{node.attr}")
         elif isinstance(node, ast.Call) and len(node.args) > 1 and isinstance(node.args[1], ast.Constant):
-            used.add(f"{known.get(ast.unparse(node.args[0]))}.{node.args[1].value}")  # setattr(module, "NAME", ...)
+            used.add(f"{known.get(dotted(node.args[0]))}.{node.args[1].value}")  # setattr(module, "NAME", ...)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "scalelens" in node.value:
             used |= {*re.findall(r"\bscalelens(?:\.\w+)+", node.value)}
             with contextlib.suppress(SyntaxError):  # code that another process runs

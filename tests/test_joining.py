@@ -1,5 +1,6 @@
 """Joining files to runs: the work grows as their number does, no row is lost, and nothing is joined without evidence."""
 
+import json
 import os
 import random
 import sys
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from asking import answer
+from asking import answer, ask_sql
 from conftest import FIXTURES
 from mixed_jobs import joined, write_folder
 from scalelens.database.opening import opened
@@ -450,3 +451,17 @@ def test_steps_in_torchruns_folders_have_the_local_rank_as_their_place(tmp_path:
     places = answer(tmp_path / "w", "SELECT place, count(*) AS n FROM steps GROUP BY place ORDER BY place").fetchall()
     assert places == [("local_rank 0", 30), ("local_rank 1", 30)]
     assert answer(tmp_path / "w", "SELECT count(DISTINCT run_id), count(*) FROM step_times").fetchall() == [(1, 30)]
+
+
+def test_a_result_that_a_second_file_of_the_folder_repeats_is_one_run_and_counts_once(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    rows = [("cpu", 412.2, 13.6), ("gpu", 54.4, 102.8)]
+    document = [{"config": name, "avg_epoch_s": span, "images_per_s": rate} for name, span, rate in rows]
+    (folder / "results.json").write_text(json.dumps(document))
+    further = [rows[0], ("gpu", 54.4, 99.9), ("ddp", 50.2, 111.5)]  # the second has the name of another result
+    table = "".join(f"{name},{span},{rate}\n" for name, span, rate in further)
+    (folder / "summary.csv").write_text(f"config,avg_epoch_s,images_per_s\n{table}")
+    ingest([folder], tmp_path / "w", jobs=1)
+    found = ask_sql(tmp_path / "w", "SELECT n_steps, samples_per_s FROM rates_logged() ORDER BY samples_per_s").rows()
+    assert [(steps, round(rate, 1)) for steps, rate in found] == [(1, 13.6), (1, 99.9), (1, 102.8), (1, 111.5)]

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 import typer.testing
 
+import scalelens
 from asking import ask_sql, connect
 from command_line import app
 from conftest import FIXTURES
@@ -367,3 +368,26 @@ def test_failures_are_drawn_first_where_they_are_many(
     assert invoke("ingest .").exit_code == 0
     result = invoke("plot -o first.json")
     assert result.exit_code == 0 and f"the chart is {chart};" in result.output
+
+
+def test_a_folder_without_runs_says_what_its_files_lack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copy(FIXTURES / "power_csv" / "devices_alone_power.csv", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert invoke("ingest .").exit_code == 0
+    refused = str(invoke("plot scaling -o scaling.pdf").exception)
+    assert "put the unit into their names, as in gpu0_power_w" in refused
+    advised = refused.partition("see all: scalelens ")[2]
+    assert "devices_alone_power.csv" in invoke(advised).output
+
+
+def test_one_energy_of_each_scope_is_not_drawn_as_a_comparison(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    stamps = [f"2026-01-02T03:04:{second:02d}" for second in range(5, 15)]
+    for name, watts in (("gpu0", 300), ("node", 900)):
+        rows = "".join(f"{stamp},{watts + k}\n" for k, stamp in enumerate(stamps))
+        (tmp_path / "logs" / name).mkdir()
+        (tmp_path / "logs" / name / "power.csv").write_text(f"timestamp,{name}_power_w\n{rows}")
+    scalelens.ingest(tmp_path / "logs", warehouse=tmp_path / "w")
+    found = ask_sql(tmp_path / "w", "FROM energy_reconciled() WHERE energy_j > 0 AND part_of IS NULL")
+    assert found.height == found["scope"].n_unique() > 1
+    assert other_figures.shown_by(tmp_path / "w", "scaling")[0].startswith("plot power_over_time")

@@ -370,6 +370,10 @@ def test_few_records_are_read_without_a_faster_way(connection: duckdb.DuckDBPyCo
     connection.execute(f"INSERT INTO steps {many}")
     helpers.share("FROM batch_stats()")
     assert helpers.spared == set()
+    helpers.forget()
+    connection.execute("UPDATE steps SET averaged_steps = 2 WHERE step = 39")  # no step of the run is then a single one
+    helpers.share("FROM batch_stats()")
+    assert helpers.spared == {"plain_runs", "runs_in_order"}
 
 
 def test_what_a_helper_pays_from_is_rows_of_a_table(tmp_path: Path) -> None:

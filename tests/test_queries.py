@@ -229,6 +229,21 @@ def trackers_of_one_machine(little: Warehouse) -> None:
     ])  # fmt: skip
 
 
+def windows_of_power_limits(little: Warehouse) -> None:
+    """A run of two devices under three limits, the middle one twice and once longer."""
+    little.insert("runs", [{"run_id": "limits"}])
+    measured = ((300, 10.0, 2500.0), (200, 11.0, 1800.0), (200, 13.0, 1850.0), (100, 25.0, 2100.0))
+    for line, (limit, span_s, joules) in enumerate(measured, 2):
+        where = {"run_id": "limits", "file_id": "z", "line": line}
+        little.insert(
+            "metrics", [{**where, "name": "power limit", "value": float(limit), "unit": "W", "stat": "value"}]
+        )
+        little.insert("energy", [
+            {**where, "device": device, "scope": "gpu", "energy_j": joules / 2, "span_s": span_s, "method": "zeus"}
+            for device in ("0", "1")
+        ])  # fmt: skip
+
+
 def devices_by_path(little: Warehouse) -> None:
     """A run whose number of devices stands in the name of its folder."""
     little.insert("params", [{"run_id": "traced", "key": "devices", "value": "2", "origin": "path"}])
@@ -379,7 +394,7 @@ ADDED = {  # what the little warehouse lacks for an answer of a query
     "inspected_collectives": inspected_operations, "rank_stages": pipeline_of_two_ranks,
     "straggler_reports": reports_of_detectors, "ras_status": status_of_ras,
     "time_to_train": trainings, "compare_published": runs_like_published_ones, "node_scores": timers_of_two_nodes,
-    "unstated_facts": devices_by_path, "energy_counted_twice": trackers_of_one_machine,
+    "energy_by_limit": windows_of_power_limits, "unstated_facts": devices_by_path, "energy_counted_twice": trackers_of_one_machine,
     "forecast": four_sizes, "implausible": an_utilization_above_one, "implausible_rates": an_utilization_above_one,
     "failures": jobs_that_failed, "failed_runs": jobs_that_failed, "job_exposure": jobs_that_failed,
     "blame": jobs_on_nodes, "blame_jobs": jobs_on_nodes, "blamed_jobs": jobs_on_nodes, "run_nodes": jobs_on_nodes,

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from statistics import median
 from types import ModuleType
 
 import pytest
@@ -215,6 +216,8 @@ def test_every_step_of_every_rank_is_read(two_ranks: Path) -> None:
 
 
 def test_steps_last_as_long_in_the_trace_as_in_the_log(two_ranks: Path) -> None:
+    """Half of them to 2 %: what else a machine does may come between the two readings of a clock, but seldom."""
+    apart = []
     for rank in (0, 1):
         steps = {record["step"]: record for record in of(records(two_ranks / f"rank{rank}.log"), "step")}
         trace = json.loads(gzip.decompress((two_ranks / f"trace_rank{rank}.json.gz").read_bytes()))
@@ -223,9 +226,11 @@ def test_steps_last_as_long_in_the_trace_as_in_the_log(two_ranks: Path) -> None:
         assert [event["name"] for event in traced] == ["ProfilerStep#3", "ProfilerStep#4"]
         for event in traced:
             step = steps[int(event["name"].partition("#")[2])]
-            assert event["dur"] / 1e6 == pytest.approx(step["step_s"], rel=0.02)
+            apart.append(abs(event["dur"] / 1e6 / step["step_s"] - 1))
+            assert event["dur"] / 1e6 == pytest.approx(step["step_s"], abs=0.05)
             ended = trace["baseTimeNanoseconds"] / 1e9 + (event["ts"] + event["dur"]) / 1e6
             assert ended == pytest.approx(step["time"], abs=0.05)
+    assert median(apart) < 0.02
 
 
 def test_rank_0_computes_the_same_in_any_world(one_rank: Path, two_ranks: Path) -> None:

@@ -28,7 +28,7 @@ def study(folder: Path) -> Path:
     shutil.copy(folder / "a" / "0.log", folder / "copy.log")
     pack(folder / "packed.tar", folder / "a" / "1.log", write_log(folder / "z" / "slurm-1234567.out", 7))
     for name in ("jpwr", "kineto"):
-        shutil.copytree(FIXTURES / name, folder / "b" / name)
+        shutil.copytree(FIXTURES / name, folder / "b" / name, ignore=shutil.ignore_patterns("*.*.csv", "*.status"))
     (folder / "b" / "scalelens.toml").write_text('timezone = "Europe/Berlin"\n[labels]\nstudy = "b"\n')
     return folder
 

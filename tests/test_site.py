@@ -39,6 +39,7 @@ NOT_IN_THE_DEMO = {
     "critical_path": "traces of GPUs, one per rank, with the launches of their kernels",
     "energy": "measurements of energy",
     "energy_by_batch": "logs of runs with several batch sizes, and their power or energy",
+    "energy_by_limit": "Zeus's measurements of its power limits",
     "energy_of_trace": "a trace of a GPU, and its power in that time",
     "energy_scaling": "logs of runs on several numbers of devices, and their power or energy",
     "expert_balance": "traces of all-to-alls with their sizes, as PyTorch records them",
@@ -82,7 +83,7 @@ Each chart is shown at the width of one column, as its command draws it, and bel
 Half of them are drawn from the logs of the demo: ResNet-50 and a small GPT on one and two CPUs, each run once. The
 demo has no GPU, no power and no second night. For the other charts the script docs/studies/gallery.py of the source
 makes logs up, in the formats of PyTorch's profiler and its snapshots of memory, `scalelens bench vision`, Megatron-LM,
-MLPerf, jpwr and nccl-tests. No number in them was measured.
+MLPerf, jpwr, Zeus and nccl-tests. No number in them was measured.
 
 ```
 python docs/studies/gallery.py made-up

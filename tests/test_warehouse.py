@@ -577,7 +577,7 @@ for number, (kind, moment) in enumerate(json.loads(sys.argv[3])):
 FILES, STEPS = 12, 40
 
 
-@pytest.mark.parametrize("kills", [25, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [16, pytest.param(200, marks=pytest.mark.slow)])
 def test_an_ingest_may_be_killed_at_any_moment(tmp_path: Path, kills: int) -> None:
     logs = write_logs(tmp_path / "logs", FILES, STEPS)
     chance = random.Random(17)

@@ -1,7 +1,7 @@
 """Writes logs for the pictures of the gallery that the demo cannot give: `python docs/studies/gallery.py FOLDER`.
 
 All numbers are made up.  The formats are those of the tools: PyTorch's profiler and its snapshots of memory,
-`scalelens bench vision`, Megatron-LM, MLPerf, jpwr and nccl-tests.  The nights of a job that becomes slower are those
+`scalelens bench vision`, Megatron-LM, MLPerf, jpwr, Zeus and nccl-tests.  The nights of a job that becomes slower are those
 of the study `slower`, the jobs on several nodes those of `whose_fault`.
 """
 
@@ -76,6 +76,17 @@ def power(folder: Path) -> None:
         level = [w + 0.5 * (target * (1 - 0.03 * (device == 2)) - w) for device, w in enumerate(level)]
         lines.append(f"{sample},{now_s},{','.join(f'{w + rng.gauss(0, 6):.3f}' for w in level)}")
     (folder / "power.csv").write_text("\n".join(lines) + "\n")
+
+
+def power_limits() -> str:
+    """Zeus's windows of the same work under each limit: time grows where the limit binds, power falls with it."""
+    lines, now_s = ["start_time,window_name,elapsed_time,gpu0_energy"], 1_000_000.0
+    for limit in range(700, 150, -50):
+        watts = min(limit - 5.0, BUSY_W)
+        span_s = 20 * (0.75 + 0.25 * (BUSY_W / watts) ** 1.8)
+        lines.append(f"{now_s:.6f},__GlobalPowerLimitOptimizer_{limit},{span_s:.6f},{watts * span_s:.3f}")
+        now_s += span_s + 6
+    return "\n".join([*lines, ""])
 
 
 def collectives(devices: int) -> str:
@@ -213,6 +224,8 @@ def main(folder: Path) -> None:
         (folder / name / "energy.csv").write_text(energy(devices, watts * step_s * STEPS / 3600))
     (folder / "power").mkdir()
     power(folder / "power")
+    (folder / "limits").mkdir()
+    (folder / "limits" / "resnet50.csv").write_text(power_limits())
     (folder / "collectives").mkdir()
     for devices in (8, 16):
         (folder / "collectives" / f"gpus{devices}.log").write_text(collectives(devices))

@@ -57,7 +57,8 @@ def panels(kinds: Sequence[Kind], page: Page, ending: str = "") -> list[list[sty
     where = f", on {words.devices(points[0])}" if len(sizes) == 1 and None not in sizes else ""
     found = []
     for kind in kinds:
-        title = f"{kind.work}/s per {words.unit(points)}{where}{ending}"
+        of_what = "" if ending and words.unit(points) == words.JOB else f" per {words.unit(points)}"
+        title = f"{kind.work}/s{of_what}{where}{ending}"
         heading = kind.name if len(kinds) > 1 else ""
         bars = _panel(kind.points, kind.rate, title, page, len(sizes) > 1, heading)
         found.append([bars._replace(chart=facets.titled(bars.chart, heading, 1, page), name=heading)])

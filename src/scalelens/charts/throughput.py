@@ -15,7 +15,8 @@ Encodings:
              those of different series that would overlap stand beside each other
     bar      a run with its name, the fastest first, where no series has two numbers of devices, or where only their
              names tell most of them apart, or where no log states the devices; of more than 48 runs on one number
-             of devices, those whose names differ only in what matters least (a seed, a date) share a bar
+             of devices, those whose names differ only in what matters least (a seed, a date) share a bar; where the
+             devices of most runs are unknown, the rate of the whole job
     --mark bar  the rate of all devices of a run, bars of the series side by side at each number of devices, a panel
              for each model
 Source: bars of images and tokens per second and device in the results of MLPerf and of CARAML (SC'24 workshops)
@@ -67,6 +68,10 @@ def draw(
     rated, is_printed = rows.filter(_HAS_RATE), False
     if rated.is_empty():
         rated, is_printed = _printed(_with_nodes(rows)).filter(_HAS_RATE), True
+    if not page.mark and 2 * rated.height < rows.height and rows["nodes"].n_unique() == 1:
+        of_jobs, jobs_printed = _of_jobs(rows)
+        if 2 * rated.height < of_jobs.height:  # the devices of most runs are unknown
+            rated, is_printed = of_jobs, jobs_printed
     sized = rated.filter(pl.col("devices").is_not_null())
     known = rated if sized.is_empty() else sized  # a rate of a device needs no number of them, if no run has it
     every = known.sort("model", "precision", "devices", "run_id").to_dicts()
@@ -104,6 +109,7 @@ def draw(
     mark = "bar" if is_bars else "point"
     one = "Each run" if shares else f"Each {mark}: 1 run"
     caption = [shared, *_caption(kinds, hidden, one, is_added, is_printed), shares]
+    caption += [_of_unsized(rows)] if words.unit(points) == words.JOB else []
     caption += [dodge.NOTE] if is_dodged else []
     caption += [size_bars.NOTE] if page.mark else []
     return style.figure(grid, legend, [*filter(None, caption), exclusions.sentence(left_out)], page)
@@ -130,6 +136,26 @@ def _with_nodes(rows: pl.DataFrame) -> pl.DataFrame:
     if not sizes or sizes[-1][0] == sizes[0][0] or sizes[-1][1] / sizes[0][1] < (sizes[-1][0] / sizes[0][0]) ** 0.5:
         return rows
     return rows.with_columns(devices="nodes", device_unit=pl.lit(words.NODE))
+
+
+def _of_jobs(rows: pl.DataFrame) -> tuple[pl.DataFrame, bool]:
+    """The rows with the rates of whole jobs for those of a device, and whether these are what the logs print."""
+    works = ("samples", "tokens")
+    is_of_job = pl.col("rate_scope").ne_missing("rank")
+    by_steps = rows.with_columns(pl.col(f"{work}_per_s").alias(f"device_{work}_per_s") for work in works)
+    printed = rows.with_columns(
+        pl.when(is_of_job).then(f"printed_{work}_per_s").alias(f"device_{work}_per_s") for work in works
+    )
+    by_steps, printed = by_steps.filter(_HAS_RATE), printed.filter(_HAS_RATE)
+    found = printed if printed.height > by_steps.height else by_steps
+    unsized = (pl.lit(None, pl.Int64).alias("devices"), pl.lit(words.JOB).alias("device_unit"))
+    return found.with_columns(*unsized, pl.lit(None, pl.Float64).alias("batch_per_device")), found is printed
+
+
+def _of_unsized(rows: pl.DataFrame) -> str:
+    """A sentence on the devices that are not known."""
+    logs = "no log states" if rows["devices"].count() == 0 else "most logs do not state"
+    return f"Rates of whole jobs, because {logs} the number of devices."
 
 
 def _points(kinds: Sequence[work_kinds.Kind], page: Page, ending: str) -> tuple[Any, list[Any], bool]:
@@ -176,9 +202,11 @@ def _caption(kinds: Sequence[work_kinds.Kind], hidden: int, one: str, is_added: 
         steps = words.counted([point["n_steps"] for point in points], "record")
         lines = [f"{one} of {steps}; total {works} over total time, stalls included."]
     lines += [work_kinds.NOTE] if len(kinds) > 1 else []
-    if words.unit(points) == words.NODE or all(point["devices"] is None for point in points):
+    is_of_devices = words.unit(points) not in (words.JOB, words.NODE)
+    if words.unit(points) == words.NODE or (is_of_devices and all(point["devices"] is None for point in points)):
         lines.append("No log states the number of devices.")
     lines += [device_units.ADDED] if is_added else []
     if hidden:
-        lines.append(f"Not drawn: {words.counted([hidden], 'run')} without devices or {works}.")
+        lacking = works if words.unit(points) == words.JOB else f"devices or {works}"
+        lines.append(f"Not drawn: {words.counted([hidden], 'run')} without {lacking}.")
     return lines

@@ -6,6 +6,7 @@ from typing import Any
 
 SIZE = 7  # of labels, legend and caption, in points
 NODE = "node"  # the unit of devices where no log states how many there are, and nodes stand for them
+JOB = "job"  # the same where the rate of the whole job is all that is known
 
 
 def wrap(text: str, width: float) -> list[str]:
@@ -143,10 +144,10 @@ def records_of(points: Sequence[Mapping[str, Any]], record: str = "step record")
 
 
 def unit(rows: Iterable[Mapping[str, Any]]) -> str:
-    """`GPU` if all devices are GPUs, `node` if nodes stand for them, else `device`."""
+    """`GPU` if all devices are GPUs, `node` or `job` if these stand for them, else `device`."""
     units = {row.get("device_unit") for row in rows}
     only = units.pop() if len(units) == 1 else None
-    return (only if only == NODE else only.upper()) if only else "device"
+    return (only if only in (NODE, JOB) else only.upper()) if only else "device"
 
 
 def devices(row: Mapping[str, Any]) -> str:

@@ -10,9 +10,12 @@ gets its name there where the setting can mean nothing else, and nothing else of
 passed over: many scripts count nodes in it, or leave its default.
 
 Settings belong to the step records that follow them.  A file without such records gives none: it may have prepared the
-data, or evaluated a model.  Each rank may print its settings; those that only tell the ranks apart are left out.  A
-setting in which the launches of one file differ is not used, and a problem names it.  A file with several runs gives
-none, since nothing tells whose settings they are.
+data, or evaluated a model.  Each rank may print its settings; those that only tell the ranks apart are left out.
+Where settings that can change the speed (devices, batch, model, precision and those of `settings_catalog`) differ from
+those that the records before followed, the records after them are another run; settings that say that they only
+evaluate begin none.  Any other setting in which the launches of one run differ is not used, and a problem names it.
+A file with several runs that something else tells apart gives none, since nothing shows whose settings they are.
+With one node, `num_gpus` and the like are the devices of the job.
 
 Samples:
     Namespace(model='resnet50', batch_size=64, lr=0.1, betas=[0.9, 0.999], amp=True, resume=None)
@@ -21,13 +24,14 @@ Samples:
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scalelens.parsing import lazy_re as re
-from scalelens.parsing.configurations import write_configuration
+from scalelens.parsing.configurations import settings_of_speed, write_configuration
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
+from scalelens.parsing.values import integer_valued
 
 VERSION = 1
 ANCHORS = ("Namespace(", "namespace(")
@@ -42,8 +46,14 @@ _MOST_LAUNCHES = 1_000  # settings that are kept of one file
 _DEEPEST = 20
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _OF_A_RANK = {
-    "local_rank", "rank", "gpu", "gpu_id", "node_rank", "global_rank", "device", "is_master", "world_size",
+    "local_rank", "rank", "gpu", "gpu_id", "node_rank", "global_rank", "device", "is_master",
 }  # fmt: skip
+_SIZES = {"world_size"}  # tells launches apart, and is no more than that
+_DEVICES = ("num_gpus", "gpus", "ngpus", "n_gpus", "num_devices", "gpus_per_node", "ngpus_per_node")
+_NODES = ("num_nodes", "nnodes", "nodes", "n_nodes")
+_BATCHES = {"batch_size", "train_batch_size", "bs", "batch", "bsz"}
+_EVALUATES = re.compile(r"(?<![a-z])(?:eval|infer|test|validat|predict)", re.IGNORECASE)
+_FLAGS_OF_EVALUATION = ("evaluate", "eval", "eval_only", "test_only", "only_eval", "test", "inference")
 _MOST_NAMED = 5
 
 
@@ -57,18 +67,34 @@ class Reader:
     def take(self, line: Line) -> bool:
         head = _HEAD.search(line.text) if len(line.text) <= _LONGEST else None
         settings = _settings_of(line.text, head.end()) if head else {}
-        if settings and len(self.printed) < _MOST_LAUNCHES:
+        if settings and head and len(self.printed) < _MOST_LAUNCHES:
+            evaluates = _EVALUATES.search(line.text, 0, head.start()) or _only_evaluates(settings)
+            if self.printed and not evaluates and _of_speed(settings) != _of_speed(self.printed[-1][1]):
+                self.rows.other_settings(line.number)
             self.printed.append((line.number, settings))
         return bool(settings)
 
     def conclude(self) -> None:
-        followed = [one for one in self.printed if one[0] < self.rows.last_step_line]
-        if not followed or self.rows.part:
+        """Each run has the settings that were printed after the records of the run before it, and before its own last."""
+        rows = self.rows
+        ends = sorted((last.line, part) for part, last in rows.last_steps.items())
+        if rows.is_split_otherwise or len({rows.stretch_of(line) for line, _ in ends}) < len(ends):
             return
-        first, settings = followed[0]
+        part, facts, begin = rows.part, rows.params, 0
+        for end, rows.part in ends:
+            rows.params = {}
+            self.write([one for one in self.printed if begin < one[0] < end])
+            begin = end
+        rows.part, rows.params = part, facts
+
+    def write(self, printed: list[tuple[int, dict[str, Any]]]) -> None:
+        """Facts of a run; without the settings in which its launches differ."""
+        if not printed:
+            return
+        first, settings = printed[0]
         differing: dict[str, int] = {}  # names, each with the first line that says otherwise
-        for line, others in followed[1:]:
-            for key in settings.keys() & others.keys():
+        for line, others in printed[1:]:
+            for key in settings.keys() & others.keys() - _SIZES:
                 if settings[key] != others[key]:
                     differing.setdefault(key, line)
         if differing:
@@ -79,7 +105,30 @@ class Reader:
                 min(differing.values()), f"the settings that this file prints differ in {named}: not used"
             )
         settings = {key: value for key, value in settings.items() if key not in differing}
-        write_configuration(settings, self.rows, first, known={*self.rows.params})
+        known = self.rows.facts_of(self.rows.part)
+        if (devices := _devices_of(settings)) and known.isdisjoint(("devices", "nodes")):
+            self.rows.param("devices", devices, first, origin="inferred")
+        settings = {key: value for key, value in settings.items() if key not in _SIZES}
+        write_configuration(settings, self.rows, first, known=known)
+
+
+def _of_speed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the settings that can change the speed of a training."""
+    telling = settings_of_speed() | _BATCHES | _SIZES | {*_DEVICES, *_NODES}
+    return {key: value for key, value in settings.items() if key.lower() in telling}
+
+
+def _only_evaluates(settings: Mapping[str, Any]) -> bool:
+    """Whether settings say that nothing is trained with them."""
+    named = any(_EVALUATES.match(str(settings.get(key))) for key in ("mode", "phase", "action"))
+    return named or any(settings.get(key) is True for key in _FLAGS_OF_EVALUATION)
+
+
+def _devices_of(settings: Mapping[str, Any]) -> int | None:
+    """The devices of a job that states one node; None where they do not follow."""
+    nodes = {settings[key] for key in _NODES if key in settings}
+    counts = {count for key in _DEVICES if (count := integer_valued(settings.get(key))) and count > 0}
+    return counts.pop() if nodes == {1} and len(counts) == 1 else None
 
 
 def _settings_of(text: str, start: int, depth: int = 0) -> dict[str, Any]:

@@ -58,7 +58,7 @@ a time.  `Steps 412 (405.2)` has a mean, and counts nothing.  A count that is th
 
 A time of a step in a line of its own (`speed: 0.524s / iter`, `step time: 0.52 s`) is that of the record before it, or after
 it, where it stands once between two records.  `Epoch 1 (1/200)` counts epochs, twice.  `[003/050]` counts epochs in lines that state losses of training and of
-validation, and `[3/50] #10` step 10 of epoch 3.  `TRAIN Batch 0/200` counts batches of epoch 0 where 200 grows from line to
+validation, `net[3/50]` where other lines count as `net epoch:3`, and `Iter: [3][20/391]` batch 20 of epoch 3, and `[3/50] #10` step 10 of epoch 3.  `TRAIN Batch 0/200` counts batches of epoch 0 where 200 grows from line to
 line.  Lines of steps that are a fifth of those of epochs, or fewer, are not read beside them.  A mean over all epochs that a
 line states, beside epochs without a time, is a metric: `epoch time`, or `median epoch time`.  So is the mean by a line that
 states the time of a whole training and its epochs (`Number of epochs: 200 - Training time: 64.0 s`), and by the one total
@@ -81,7 +81,8 @@ A number with a unit in brackets is not a mean of a loss: `loss 2.3 (0.12 sec)`.
 `time: 0:01:01` and `time=0.2m` are spans that have passed; `[0:01:01<0:05:00]` is what has passed and what is left.  `(no improve 1/10)` and folds are not counts; a configuration in a line is not a record.  Of two counts of steps, one always the same
 multiple of the other, the smaller is the step.
 
-Lines that count epochs alone, and follow one another with the same epoch, are one record; the time in one of them that is of a
+Lines that count epochs alone, and follow one another with the same epoch, are one record; so are those of the same step,
+as long as each says something new (`Step 10: Train accuracy = 83%`, `Step 10: Cross entropy = 0.49`); the time in one of them that is of a
 validation alone is not the epoch's.  `train: 9.1s - val: 3.2s` is the time of an epoch's training, and a time that each of five
 epochs or more adds as much to as the first is since the start: `time 0.37 h`, `0:01:28s`.  They give the time of each epoch by their stamps, or by a time since the start that grows
 like a sum: a `phases` row, with the validation in it.  A heading alone is left to headed_lines, unless a loss that is
@@ -101,16 +102,20 @@ with a reward.
 The rate of tqdm's bar is smoothed, and never the time of a step: it is inverted, and held against the elapsed seconds
 (parsing/bar_times.py).  A bar that fills and is drawn from its start again is the next epoch, and its steps are counted
 on; one that did not fill is a restart.  A bar with the label of an evaluation, of loading or of other work is not read.
-A bar without a label is the training's where lines of training come between its drawings.  If no other line records
+A bar without a label is the training's where lines of training come between its drawings; so is one without a total
+that is drawn once for each of them (`12it [00:50, 4.1s/it]step: 12, loss: 0.3`), whose losses are left out.  If no other line records
 steps, it also is where it fills at least twice and, at least every second time, a loss of training follows first (and no
 loss came before the first bar), or both a bar labeled as validation and a loss follow; or where the line
 before it announces training (`Epoch 3: training`).  If two such bars of different totals may be it, neither is read: give
 the training's a label, or use a preset.  Where only the full drawings are left, as in the last state of a terminal, each
 is a bar if other lines count as many epochs.  A drawing whose end a narrow terminal cut (`[00:04<51:54,  1.35it/`) is read;
 where its rate is cut, too, by its elapsed seconds, if another drawing of as many steps shows that they are iterations.
-Where the lines say the epoch, a second bar of it with another total is that of its validation.  Bars called Iteration or Step, with one of epochs, are the training's, and so
-are bars that are drawn once for each epoch, when they are full.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts epochs,
-samples or bytes has no steps and is not read, nor is one that grows by multiples of 32, which may be samples.  Beside
+Where the lines say the epoch, a second bar of it with another total is that of its validation.  The bar's time of a
+step comes before one in its lines that is less than half as long (`batch_time=0.034s` at 1.9 s/it): that is of a part.  Bars called Iteration or Step, with one of epochs, are the training's, and so
+are bars that are drawn once for each epoch, when they are full.  Of a bar's drawings at one place the last counts, of Keras' bars the full ones.  A bar that counts
+samples or bytes has no steps and is not read, nor is one that grows by multiples of 32, which may be samples.  Where
+nothing else tells the times of epochs, the one bar that counts these does, by its label, its unit, or a total of as many
+epochs as other lines count.  Beside
 steps that another format reads without their times, the bar of the training gives them.  A count with a suffix, `1.21k`, is rounded: params say to how many
 (`step_resolution`), and times are means over ten seconds or more.
 

@@ -110,6 +110,7 @@ class Reader:
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.arguments: dict[str, str] = {}
+        self.unwritten: int | None = None  # line of the arguments whose facts are not yet written
         self.per_epoch = 0
         self.last: tuple[float, int] = (-1, -1)  # epoch and step as printed
         self.before = 0  # steps of the epochs before
@@ -137,7 +138,9 @@ class Reader:
         if match := _EPOCH.search(line.text):
             self.epoch[match[1].strip(":").lower()] = float(match[2])
         elif line.text.lstrip().startswith("Arguments: Namespace("):
-            self.settings(line)
+            self.arguments = {key: value.strip("'") for key, value in _ARGUMENT.findall(line.text)}
+            self.unwritten = line.number
+            return False  # any script may print such a line: a record of GPT-2 shows that it is one of these
         elif match := _FACTS.match(line.text):
             key = match[1]
             if key == "Steps per epoch":
@@ -166,17 +169,19 @@ class Reader:
             return False
         return True
 
-    def settings(self, line: Line) -> None:
-        """GPT-2's arguments."""
-        self.arguments = {key: value.strip("'") for key, value in _ARGUMENT.findall(line.text)}
+    def write_arguments(self) -> None:
+        """GPT-2's arguments, once a record shows whose they are."""
+        number, self.unwritten = self.unwritten, None
+        if number is None:
+            return
         for name, key in _ARGUMENTS.items():
-            self.rows.param(key, self.arguments.get(name), line.number)
+            self.rows.param(key, self.arguments.get(name), number)
         sizes = self.sizes()
         if sizes:
-            self.rows.param("global_batch_size", sizes[0], line.number, origin="inferred")
-            self.rows.param("dp", sizes[1], line.number, origin="inferred")
+            self.rows.param("global_batch_size", sizes[0], number, origin="inferred")
+            self.rows.param("dp", sizes[1], number, origin="inferred")
             if ipus := integer(self.arguments.get("ipus_per_replica")):
-                self.rows.param("devices", sizes[1] * ipus, line.number, origin="inferred")
+                self.rows.param("devices", sizes[1] * ipus, number, origin="inferred")
 
     def sizes(self) -> tuple[int, int, int] | None:
         """Samples of an update over all replicas, replicas, and updates in a printed step, where they were said."""
@@ -190,6 +195,8 @@ class Reader:
         return batch * accumulated * replicas, replicas, updates
 
     def record(self, kind: str, match: re.Match[str], line: Line) -> None:
+        if kind == "gpt2":
+            self.write_arguments()
         values = {key: float(text) for key, text in match.groupdict().items() if text and text != "nan"}
         printed, rate, time = int(values["step"]), values.get("rate", values.get("sequences")), values.get("time")
         epoch = values.get("epoch")

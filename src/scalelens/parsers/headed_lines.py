@@ -16,7 +16,8 @@ last heading, where numbers are missing that all others have, may be cut: a prob
 `Epoch [1/3], Step [10/40]` counts the steps of each epoch.  Where no heading counts steps, those that count epochs are read.  Up to 60 lines below one are of its epoch, whatever
 comes between them: its loss, and its time with a unit (`Epoch time: 30.5 s`).  Without that, and where each heading has a
 time stamp, an epoch's time is that until the next heading, with the validation in it (`derived`), if a loss is
-below it, or the heading or a name below speaks of training.  `Epoch 1 (1/200)` counts once.  Where no time is told, the one
+below it (that of a validation, where the heading says of how many epochs), or the heading or a name below speaks of training.  Fewer than five are read only where
+they count on to a total, and each states its epoch's time.  `Epoch 1 (1/200)` counts once.  Where no time is told, the one
 total of the training after all epochs gives their mean, a metric.  Bars between such lines, which may be anything, take nothing from that.
 Where training and validation have a line and a time each, that of the training is a `train` phase.
 
@@ -60,6 +61,8 @@ _OFTENER = 3  # epochs that follow one another, for each restart
 _EVALUATES = re.compile(r"\W*(?:val|valid|validat(?:ion|ing)|dev|test|testing|eval|evaluation)\b", re.IGNORECASE)
 _EPOCH_AND_STEP = (["epoch", "step"], ["epoch", "batch"], ["epoch", "of_all"])  # Epoch [1/3], Step [10/40]
 _TRAINS = re.compile(r"(?<![a-z])train(?:ing|ed)?(?![a-z])", re.IGNORECASE)  # in the heading
+# Of one epoch of so many: what is trained is validated.
+_VALIDATION_LOSS = re.compile(r"val(?:id(?:ation)?)?[ _]loss(?![a-z])", re.IGNORECASE)
 _TOLD = {"loss", "elapsed", "batch_time", "epoch_time"}  # one of these is in the lines below
 
 
@@ -73,7 +76,8 @@ def read(source: Source, rows: Rows) -> str | None:
     shapes = shapes_in(source, _MOST_LINES)
     headings = [shape for shape in shapes if _counts_alone(shape, "step")]
     if not headings:
-        headings = _first_of_epochs([shape for shape in shapes if _counts_alone(shape, "epoch")])
+        epochs = [shape for shape in shapes if _counts_alone(shape, "epoch")]
+        headings = _first_of_epochs([shape for shape in epochs if shape.lines >= RECURS] or epochs)
         shapes = [shape for shape in shapes if not shape.bar]  # what a bar counts takes nothing from an epoch
     if chosen(shapes) or len(headings) != 1:
         return ""
@@ -85,8 +89,11 @@ def read(source: Source, rows: Rows) -> str | None:
     if not blocks.tells_elapsed(survey) and "elapsed" not in rows.mapping:
         readings = [reading._replace(role=None) if reading.role == "elapsed" else reading for reading in readings]
     roles = {reading.role for reading in readings}
+    if headings[0].lines < RECURS and "epoch_time" not in roles:
+        return ""  # of few epochs, nothing less than their times is enough
     by_clock = blocks.stamped and blocks.role == "epoch" and not {"epoch_time", "elapsed"} & roles
-    trains = any(map(_TRAINS.search, (headings[0].example, *blocks.wanted)))
+    validates = headings[0].has_total and headings[0].of_training and any(map(_VALIDATION_LOSS.match, blocks.wanted))
+    trains = validates or any(map(_TRAINS.search, (headings[0].example, *blocks.wanted)))
     if _TOLD.isdisjoint(roles) and not (by_clock and trains):
         told = trains and blocks.role == "epoch" and means_of_trainings(source, rows, headings[0])
         return None if told else ""
@@ -111,7 +118,8 @@ def _counts_alone(shape: Shape, role: str) -> bool:
     numbers = [name for name in shape.names if role != "step" or not _is_passed(name, shape.units[name])]
     alone = shape.roles in ([role], [role, CONSTANT]) and len(numbers) == len(shape.roles) and not shape.bar
     restarts = shape.falls[0] if role == "epoch" and _OFTENER * shape.falls[0] <= shape.rises[0] else 0
-    return alone and shape.lines >= RECURS and shape.rises[0] + restarts >= _MOSTLY * (shape.lines - 1)
+    few = role == "epoch" and shape.has_total and shape.rises[0] == shape.lines - 1
+    return alone and shape.lines >= (2 if few else RECURS) and shape.rises[0] + restarts >= _MOSTLY * (shape.lines - 1)
 
 
 def _is_passed(name: str, unit: str | None) -> bool:

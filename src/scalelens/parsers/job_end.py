@@ -79,7 +79,8 @@ _TEXTS = (  # the worst first
         re.compile(
             rf"(?:CUDA|HIP|XPU|NPU|HPU|MPS backend)(?: error:)? out of memory|^\s*[\w.]*MemoryError\b|OutOfMemoryError"
             rf"|oom[_-]kill event|{_TASK}Out Of Memory|RESOURCE_EXHAUSTED: Out of memory|OOM when allocating tensor"
-            r"|slurmstepd: error: .{0,80}xceeded (?:job )?memory limit|can't allocate memory: you tried|std::bad_alloc"
+            r"|slurmstepd: error: .{0,80}xceeded (?:job )?memory limit|can't allocate memory: you tried"
+            r"|(?<!THROW \()(?<!throw\()(?<!throw \()(?<!catch \()(?<!const )std::bad_alloc"  # not a source's own line
             r"|graph_memory_allocation_error|Out of memory: (?:Killed process|Cannot fit)"
         ),
     ),

@@ -11,7 +11,8 @@ running mean, as the last may be cut; that of Keras 2 tells no time, nor whether
 From TF 2.2 on the first step is not in the mean, a validation may be.  A bar with no `Epoch` line before it is an
 evaluation (phase `validation`), and so is one with a label such as `Evaluating`.  Before TF 2.2 a bar may count
 samples, where fit() was given arrays: it says `/sample`, or, up to Keras 2.3, `/step` nevertheless, which the line
-`Train on 7500 samples` before it gives away.  Such a bar gives no time of a step but a rate, the inverse of the time
+`Train on 7500 samples` before it gives away, or its drawings: the first is after a batch, 32/7500, and all others are
+multiples of it, where one that counts steps begins at 1.  Such a bar gives no time of a step but a rate, the inverse of the time
 per sample.  TF 2.0 and 2.1 print no `Epoch` line if there is only one epoch: there, the bar that counts all samples
 after `Train on 7500 samples` is that epoch.  Before
 2.0.9, and with verbose=2 before TF 2.5, the time of the epoch alone is printed, in whole seconds.  In TF 2.0 and 2.1
@@ -56,6 +57,7 @@ _VALUE = re.compile(r" - ([A-Za-z]\w*): (-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf)(
 _LABEL = re.compile(r"[^\d\[]*")
 _UNITS = factors("us", "ms", "s")
 _PER_SAMPLE, _WITH_VALIDATION = _IN_SECONDS = ("time per sample", "time per step with validation")
+_LEAST_MULTIPLES = 3
 _ACCURACIES = ("accuracy", "acc", "categorical_accuracy", "sparse_categorical_accuracy")
 
 
@@ -67,6 +69,7 @@ class _Log:
         self.total: int | None = None  # steps of the epoch that is open
         self.samples: set[int] = set()  # of the arrays that are trained and validated on: a bar that counts them
         self.trained_on = 0  # samples of the array that is trained on
+        self.first = self.multiples = 0  # of the bar of this epoch: the first count drawn, and how many it divides
         self.fits = 0  # calls of fit() with arrays, one by each writer, that no header of an epoch came after yet
         self.attempt = 0
         self.writers = 1  # ranks that print, by the headers that came before the first bar
@@ -79,6 +82,7 @@ class _Log:
     def header(self, epoch: int) -> None:
         """Notes the header of an epoch: one more of them than ranks print is another fit()."""
         self.epoch, self.total, self.fits = epoch, None, 0
+        self.first = self.multiples = 0
         count = self.headers[epoch]
         if self.has_bar and (count == self.writers or (not count and epoch < max(self.headers, default=epoch))):
             self.attempt += 1
@@ -86,6 +90,13 @@ class _Log:
             self.has_bar = False
         self.headers[epoch] += 1
         self.writers = max(self.writers, self.headers[epoch])
+
+    def draw(self, count: int, total: int) -> None:
+        """Notes a bar within an epoch.  The first is drawn after the first batch: one that counts steps begins at 1."""
+        self.first = self.first or count
+        self.multiples = self.multiples + 1 if count % self.first == 0 else -total
+        if self.first > 1 and self.multiples >= _LEAST_MULTIPLES:
+            self.samples.add(total)
 
 
 class Reader:
@@ -118,6 +129,8 @@ class Reader:
         bars = list(_WITHIN.finditer(text))
         if not bars or log.epoch is None or log.total or log.held or int(bars[-1][1]) >= int(bars[-1][2]):
             return False
+        for bar in bars:
+            log.draw(int(bar[1]), int(bar[2]))
         ends = [*(bar.start() for bar in bars[1:]), len(text)]
         drawn = [(line.number, bar, text[bar.end() : end].rstrip()) for bar, end in zip(bars, ends, strict=True)]
         log.within = [*log.within, *drawn][-2:]

@@ -6,7 +6,7 @@ Yields: steps, metrics, params
 Source: the user's own
 
 Asked after generic_lines, where that reads nothing.  `Iteration took 31.1 s` has the time of one step, of the rank that
-printed it; its unit must be there, a mean is not one, and the lines begin alike.  Lines that count batches anew without an epoch may be of
+printed it; its unit must be there, a mean is not one, the lines begin alike, and do not say that something is generated.  Lines that count batches anew without an epoch may be of
 other epochs or of other launches: they are numbered as they come, and no time is derived from what lies between them.
 That steps are lines is said in params (`step_origin` = lines).
 
@@ -41,6 +41,8 @@ SECOND_READ = True  # also where other formats took lines, but none that are ste
 _MOST_LINES = 300_000
 _LINE = "line of the training"
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+# What a model does when it is used: `step-generate: block 3/125 step 7/48 ... step=887ms`.
+_GENERATES = re.compile(r"(?<![a-z])(?:generat|denois|decod(?:e|ing)|serv(?:e|ing)(?![a-z]))", re.IGNORECASE)
 _MILLI = re.compile(r"ms|milli", re.IGNORECASE)
 
 
@@ -91,7 +93,7 @@ def _read_times(source: Source, rows: Rows) -> str | None:
     for line, whole in itertools.islice(log_lines(source), _MOST_LINES):
         skeleton = _NUMBER.sub("#", line.text.replace("#", " "))
         match = TIMED_STEP.search(skeleton)
-        if not match or not whole or ELSEWHERE.search(skeleton):
+        if not match or not whole or ELSEWHERE.search(skeleton) or _GENERATES.search(skeleton, 0, match.start()):
             continue
         values = _NUMBER.findall(line.text.replace("#", " "))
         seconds = float(values[skeleton.count("#", 0, skeleton.index("#", match.start()))])

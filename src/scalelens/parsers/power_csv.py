@@ -36,7 +36,7 @@ series may have the name of their device.  The node is a column node, host, serv
 the file is refused: their powers can be of several devices.  So is a table whose rows have intervals of their own that
 differ, as powers may be means over them.  A counter that is five times what its power adds up to, or a fifth, is not
 read, nor is one whose display moves now and then by a large part of all that it counted, next to a power.  A list of numbers without a header, in a file that is called power or watts, is refused: it has neither a unit
-nor times.
+nor times.  So is a table whose columns are called after devices alone (timestamp,GPU0,GPU1): nothing says the unit.
 
 Samples:
     timestamp,gpu,power_w
@@ -73,6 +73,11 @@ _PROGRAM = re.compile(r"(?:app|application|process|program|command)[_ ]?(?:name|
 _OF_SEVERAL = re.compile(r"-\d+|(?:mean|avg|average|median|min|max|std)(?:[_ ].{0,30})?", re.IGNORECASE)
 _MEASURED = re.compile(r"_(?:micro|milli)?(?:joules|watts?)(?:_total)?(?![a-z])")
 _LISTED = re.compile(r"power|watt", re.IGNORECASE)
+_DEVICE_ALONE = re.compile(r"(?:gpu|gcd|cpu|socket|node|device)[ _-]?\d{1,3}", re.IGNORECASE)
+_OF_DEVICES_ALONE = (
+    "its columns are called after devices alone, such as {}: nothing says that they are powers, or in which unit; put "
+    "the unit into their names, as in {}_power_w"
+)
 
 
 def recognise(head: bytes, name: str) -> bool:
@@ -81,7 +86,7 @@ def recognise(head: bytes, name: str) -> bool:
     first = first_rows(head)
     layout = layout_of(*first) if first else None
     if first is None or layout is None:
-        return first is not None and _are_shares(first[0])
+        return first is not None and (_are_shares(first[0]) or _are_devices_alone(first[0], name))
     cells = first[1]
     return len(cells) == len(layout.header) and any(
         watts(cells[k]) is not None for k in [each.k for each in layout.powers] + [each.k for each in layout.energies]
@@ -91,6 +96,13 @@ def recognise(head: bytes, name: str) -> bool:
 def _are_shares(header: Sequence[str]) -> bool:
     """Whether the columns are series of Prometheus that hold a power or an energy of something other than a sensor."""
     return time_column(header) is not None and any(is_series(name) and _MEASURED.search(name) for name in header)
+
+
+def _are_devices_alone(header: Sequence[str], name: str) -> bool:
+    """Whether a file that is called power or watts has a time, and columns that are called after devices alone."""
+    time = time_column(header)
+    others = [column for k, column in enumerate(header) if time is not None and k != time.k]
+    return bool(_LISTED.search(name) and others) and all(map(_DEVICE_ALONE.fullmatch, others))
 
 
 def _is_list(head: bytes) -> bool:
@@ -116,6 +128,11 @@ def read(source: Source, rows: Rows) -> str | None:
             )
         if first and _are_shares(first.cells):
             rows.problem(1, "its series are shares of containers or programs, or of expressions: none is of a sensor")
+            return None
+        if first and _are_devices_alone(first.cells, source.name):
+            rows.assigned = []  # by another reader
+            device = next(filter(_DEVICE_ALONE.fullmatch, first.cells))
+            rows.problem(1, _OF_DEVICES_ALONE.format(device, device.lower()))
             return None
         if first:  # a byte that is not text, elsewhere in the head of the file
             rows.problem(first.line, "the header is damaged", first.text)

@@ -56,6 +56,8 @@ _PIECE = re.compile(r"(?:Epoch|Test): \[")
 _RECORD = re.compile(
     r"(?:Epoch: \[(\d{1,9})\]|Test: )\[\s*(\d{1,9})/\s*(\d{1,9})\](?=\s+Time\s)(?!\s+Time\s+[\d.]+s\s)"
 )
+_EVALUATES = re.compile(r"(?<![a-z])(?:evaluat|validat|test)\w{0,5}\W{0,3}\Z", re.IGNORECASE)
+_OF_EPOCH = re.compile(r"Epoch: \[\d+\](?=\[)")
 _HEAD = re.compile(r"Epoch: \[(\d+)\]\[( *\d+)/( *\d+)\]")
 _CUT = re.compile(r"(?:Epoch: \[\d*(?:\](?:\[[\d\s/]*)?)?|Test: \[[\d\s/]*)\]?\s*(?:T|Ti|Tim|Time)?$")
 _METER = re.compile(rf"\s+([A-Za-z][\w@.-]*):?\s+{_NUMBER}(\s*\(\s*{_NUMBER}\s*\))?(?=\s|$)")
@@ -123,6 +125,8 @@ class Reader:
         if not starts:
             return self.summary(line)
         pieces = [line.text[a:b].rstrip() for a, b in zip(starts, [*starts[1:], None], strict=True)]
+        if _EVALUATES.search(line.text, 0, starts[0]):
+            pieces = [_OF_EPOCH.sub("Test: ", piece) for piece in pieces]
         return [self.record(piece, line) for piece in pieces].count(True) > 0
 
     def finish(self) -> None:

@@ -8,7 +8,8 @@ Source: tensorflow_estimator/python/estimator and tensorflow/python/training/bas
 
 The time in brackets is the time since the line before: divided by the steps between it is a mean over these, which holds
 the saving of checkpoints too.  The first line of a training has none.  `global_step/sec` and `examples/sec` come from
-another hook, with steps of its own, and stay metrics.
+another hook, with steps of its own, and stay metrics.  Where a program prints no more of a record than its message, the
+line `global_step/sec: 8.25`, alone, shows whose the lines before and after it are.
 
 Samples:
     INFO:tensorflow:loss = 0.75, step = 100 (12.500 sec)
@@ -21,7 +22,7 @@ from scalelens.parsing import lazy_re as re
 from scalelens.parsing.dispatch import Line
 from scalelens.parsing.rows import Rows
 
-VERSION = 1
+VERSION = 2
 ANCHORS = (" step = ", "global_step = ", "global_step/sec: ", "examples/sec: ")
 
 _N = r"-?\d+(?:\.\d*)?(?:e[-+]?\d+)?|nan|inf"
@@ -30,6 +31,9 @@ _RECORD = re.compile(
     rf"{_WRITER}((?:[A-Za-z][\w /.-]{{0,60}} = (?:{_N}), )*)(?:global_)?step = (\d{{1,15}})"
     rf"((?:, [A-Za-z][\w /.-]{{0,60}} = (?:{_N}))*)(?: \((?:(\d+\.\d+) sec\)|[\d.]*(?: s?e?c?)?(\Z)))?\s*\Z"
 )
+_BARE_RECORD = re.compile(r"(?:[A-Za-z][\w .-]{0,60} = |step = )[-\d.naif]")
+_BARE_RATE = re.compile(r"global_step/sec: \d")
+_BARE_WRITER = "INFO:tensorflow:"
 _VALUE = re.compile(rf"([A-Za-z][\w /.-]{{0,60}}) = ({_N})")
 _RATE = re.compile(rf"{_WRITER}(global_step|examples)/sec: (\d+(?:\.\d+)?(?:e[-+]?\d+)?)\s*\Z")
 _LOSSES = ("loss", "total_loss", "train loss", "train_loss")
@@ -40,8 +44,23 @@ class Reader:
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
+        self.is_bare = False  # messages stand alone
+        self.first: Line | None = None  # of these, before a rate showed whose they are
 
     def take(self, line: Line) -> bool:
+        if _BARE_RATE.match(line.text) and not self.is_bare:
+            self.is_bare = True
+            if self.first:
+                self.record(self.first)
+        elif not self.is_bare and _BARE_RECORD.match(line.text):
+            self.first = line._replace(text=f"{_BARE_WRITER}{line.text}")
+            return False
+        if self.is_bare and (_BARE_RATE.match(line.text) or _BARE_RECORD.match(line.text)):
+            line = line._replace(text=f"{_BARE_WRITER}{line.text}")
+        return self.record(line)
+
+    def record(self, line: Line) -> bool:
+        """Rows of a line with its writer."""
         rows = self.rows
         if rate := _RATE.search(line.text):
             unit = "steps/s" if rate[1] == "global_step" else "samples/s"

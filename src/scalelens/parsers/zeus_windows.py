@@ -8,12 +8,14 @@ Source: zeus/monitor/energy.py, ZeusMonitor.end_window()
 A row for each window, energies in joules by device, and `elapsed_time` in seconds.  start_time is since 1970, or of a
 clock with a zero of its own (ts_origin `relative`): either way it tells which windows follow each other and which lie
 within another, as steps do within an epoch.  The method is `zeus`: the GPU's own counter from Volta on, before it the
-integral of polled power.  The name of the window is a metric of the same line, with its seconds.  Summaries that Zeus's
-paper made of many runs are refused.
+integral of polled power.  The name of the window is a metric of the same line, with its seconds.  Zeus's optimizer of
+the power limit (zeus/optimizer/power_limit.py) names its windows by the limit in watts: that is a metric `power limit`.
+Summaries that Zeus's paper made of many runs are refused.
 
 Samples:
     start_time,window_name,elapsed_time,gpu0_energy,gpu1_energy
     13586410.28,epoch 0,8.22,1067.5,1072.4
+    13586420.69,__GlobalPowerLimitOptimizer_275,8.02,1066.0,1045.9
 """
 
 from scalelens.parsing import lazy_re as re
@@ -29,6 +31,7 @@ IN_HEAD = (b"window_name", b"power_limit", b"target_metric")
 _FIRST = ["start_time", "window_name", "elapsed_time"]
 _SUMMARY = ["dataset", "network", "batch_size", "optimizer"]
 _DEVICE = re.compile(r"(gpu|cpu|dram|soc)(\d*)_energy")
+_LIMIT = re.compile(r"__GlobalPowerLimitOptimizer_([1-9]\d{1,3})")
 _SCOPES = {"gpu": "gpu", "cpu": "cpu", "dram": "memory"}
 
 
@@ -53,6 +56,8 @@ def read(source: Source, rows: Rows) -> None:
             rows.problem(number, "the row is cut, or its elapsed time is not a number", ",".join(row))
             continue
         rows.metric(number, None, None, None, row[1], span_s, "s")
+        if limit := _LIMIT.fullmatch(row[1]):
+            rows.metric(number, None, None, None, "power limit", float(limit[1]), "W")
         ts, origin = _end_of(row[0], span_s)
         for column, text in zip(header[3:], row[3:], strict=True):
             device = _DEVICE.fullmatch(column)

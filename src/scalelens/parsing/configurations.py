@@ -4,6 +4,7 @@ Each value is a fact under its own name, nested names joined by dots.  A name th
 program, gives the fact of that meaning too, wherever it is nested, unless the configuration has several values for it.
 """
 
+import functools
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -41,6 +42,15 @@ _MOST = 10_000  # values
 _LONGEST = 500  # characters
 _DEEPEST = 20
 _LONGEST_PATH = 500  # characters of the names around a value
+
+
+@functools.cache
+def settings_of_speed() -> frozenset[str]:
+    """The names of settings that can change the speed of a training."""
+    named = {
+        key for row in catalog.rows("settings_catalog") if row["class"] == "performance" for key in row["keys"].split()
+    }
+    return frozenset(named | ARGUMENTS.keys() | _COUNTS.keys() | _WORDS.keys() | {*_FLAGS, *_PRECISION})
 
 
 def write_configuration(

@@ -47,6 +47,7 @@ class PartFacts(msgspec.Struct, omit_defaults=True):
     run_name: str | None = None  # what a tracker or a column calls the run
     outcomes: list[tuple[str, Int64 | None]] = []  # outcome and the line that says it
     settings: dict[str, str] = {}  # the first value of each of _RESULT_SETTINGS
+    result: str | None = None  # the first time or rate that sums up the run
     started_at: datetime | None = None
     ended_at: datetime | None = None
 
@@ -114,6 +115,9 @@ def _take_steps(facts: PartFacts, rows: Sequence[_Row]) -> None:
         facts.steps[rank] = (min(low, *steps), max(high, *steps))
     all_sum_up = all(row.get("value_kind") in _WHOLE_RUN and row.get("step") is None for row in rows)
     facts.summary = all_sum_up and facts.summary is not False
+    if facts.summary and facts.result is None:
+        measured = (rows[0].get("step_s"), rows[0].get("samples_per_s"))
+        facts.result = repr(measured) if any(measured) else None
     facts.timed |= any(row.get("step_s") is not None for row in rows)
     facts.attempts = max(facts.attempts, 1 + max([row.get("attempt") or 0 for row in rows]))
 

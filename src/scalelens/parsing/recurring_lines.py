@@ -93,6 +93,7 @@ TIMED_STEP = re.compile(
     rf"|{_NO_MEAN}time (?:taken )?(?:for|of) (?:one |each |the |this )?{_OF_STEP}{_SECONDS}",
     re.IGNORECASE,
 )
+_TIMED_TRAINING = re.compile(r"(?<![\w./-])# epochs (?:in|took) #", re.IGNORECASE)  # `# epochs in #m #s`
 _BARE_BAR = re.compile(r"#%[|~ #]*#/# ?\[[#@:]+<[#@:]+, ?#\s?(?:it/s|s/it)")  # of tqdm, without a label
 _LABELED_BAR = re.compile(r"#%[|~ #]*#/# ?\[[#@:]+<[#@:]+, ?#\s?[A-Za-z]{1,12}/[A-Za-z]")
 _LEAST_BARS = 3  # that are drawn when they are full: their count does not rise
@@ -235,8 +236,11 @@ class RecurringLines:
 
     @property
     def times_steps(self) -> bool:
-        """Whether lines recur that time a step and do not say which."""
-        return any(p.count >= RECURS and TIMED_STEP.search(skeleton) for skeleton, p in self._patterns.items())
+        """Whether lines recur that time a step and do not say which, or each a whole training."""
+        return any(
+            pattern.count >= RECURS and (TIMED_STEP.search(skeleton) or _TIMED_TRAINING.search(skeleton))
+            for skeleton, pattern in self._patterns.items()
+        )
 
     def _take(self, raw: bytes, number: int) -> None:
         """Counts one line."""

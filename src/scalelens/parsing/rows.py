@@ -11,8 +11,10 @@ A reader of a format gets one `Rows` per file and calls
     rows.job("4711", 12, "scheduler")                    the job's id; another one is another run
     rows.new_part()                                      what follows is another run
     rows.announce_part()                                 a command: what follows is another run
+    rows.other_settings(12)                              printed settings differ: what follows is another run
 """
 
+import bisect
 import contextlib
 import itertools
 import operator
@@ -94,6 +96,9 @@ class Rows:
         self._timed: set[tuple[int, str | None]] = set()  # parts and formats that gave times of steps
         self._job: str | None = None  # named by a scheduler or an environment, in this part
         self._announced: int | None = None  # the part that a command began
+        self._stretches: list[int] = []  # lines from which on other settings were printed
+        self._part_of_stretch: dict[int, int] = {}
+        self._parts_of_settings = 0  # parts that other settings began
         self._job_over = 0  # line in which the scheduler says that the job of this part ended
         self.format: str | None = None  # the format that reads now
         self.taken: dict[str, int] = {}  # lines by line format; 1 for a file format
@@ -284,6 +289,39 @@ class Rows:
         """A command begins another run, whose settings may follow: they do not begin one more."""
         self.new_part()
         self._announced = self.part
+
+    def other_settings(self, line: int) -> None:
+        """The settings that a program prints from here on differ: records before and after are of different runs.
+
+        A format that reads the file a second time finds the run of each of its records with `turn_to`.
+        """
+        self._stretches.append(line)
+        if self.part in self.last_steps:
+            self._parts_of_settings += 1
+            self.announce_part()
+
+    @property
+    def is_split_otherwise(self) -> bool:
+        """Whether something other than printed settings began a part."""
+        return max((self.part, *self.last_steps)) > self._parts_of_settings
+
+    def turn_to(self, line: int | None) -> None:
+        """Goes to the part of a record by the settings that were printed before its line, in a second reading."""
+        if not self._stretches:
+            return
+        stretch, parts = self.stretch_of(line), self._part_of_stretch
+        if stretch not in parts:
+            parts |= {self.stretch_of(last.line): part for part, last in self.last_steps.items()}
+        self.part = parts.setdefault(stretch, 1 + max(parts.values(), default=-1))
+        self._parts_of_settings = max(self._parts_of_settings, self.part)
+
+    def stretch_of(self, line: int | None) -> int:
+        """How many times the printed settings had changed before a line."""
+        return bisect.bisect_right(self._stretches, line or 0)
+
+    def facts_of(self, part: int) -> set[str]:
+        """The names of the facts that are known of a part."""
+        return {key for of_part, key, _, _ in self._params_given if of_part == part}
 
     def attempt_of(
         self, line: int, step: Any, rank: int | None = None, place: str | None = None, ts: datetime | None = None,

@@ -25,7 +25,8 @@ those of some runs are read there.
 `Needs: power, steps.energy_j` says that there are no rows where the one table is empty, and this column of the other:
 the query is then not planned.
 `Pays from: 10000 steps`, of a helper, says that its callers read elsewhere what it leaves out, and that up to so many
-rows of a table planning it takes longer than it saves: with fewer it has no rows for those that call it.
+rows of a table planning it takes longer than it saves: with fewer it has no rows for those that call it.  With `of runs
+without CONDITION` behind it, only rows of runs count in which the condition holds for no row.
 `When empty: not_compared metric=t_ep; no log times an epoch` gives a query that lists the reasons when there are no
 rows, with its parameters, and a sentence to print if that has no rows either.  Either part may be left out.
 
@@ -74,6 +75,14 @@ class QueryColumn(NamedTuple):
     meaning: str
 
 
+class _LeastRows(NamedTuple):
+    """From how many rows on something pays."""
+
+    rows: int
+    table: str
+    spoiled_by: str | None = None  # a condition: rows of runs in which it holds for any row do not count
+
+
 class Query(NamedTuple):
     name: str
     title: str
@@ -82,7 +91,7 @@ class Query(NamedTuple):
     is_unordered: bool  # of the Partition
     is_light: bool  # of the Partition
     needs: tuple[str, ...]  # tables, and columns of tables; it has no rows where none of them has a value
-    pays_from: tuple[int, str] | None  # rows of a table; with fewer its callers are not given its rows
+    pays_from: _LeastRows | None  # with fewer its callers are not given its rows
     when_empty: str | None  # query that says why this one has no rows: columns `reason` and `remedy`, same parameters
     settings_when_empty: Mapping[str, str]  # parameters of that query that it is asked with
     reason_when_empty: str | None  # why this one has no rows where no query says it
@@ -190,13 +199,14 @@ def read_query(path: Path) -> Query:
     )
 
 
-def _pays_from(path: Path, text: str) -> tuple[int, str] | None:
-    """A number of rows and their table.  Raises UserError where there is another text."""
+def _pays_from(path: Path, text: str) -> _LeastRows | None:
+    """A number of rows.  Raises UserError where there is another text."""
     if not text:
         return None
-    if not (found := re.fullmatch(r"(\d+) (\w+)", text.strip())):
-        raise UserError(f"{path}: 'Pays from: {text.strip()}' is not a number of rows", "write for example 10000 steps")
-    return int(found[1]), found[2]
+    rows, _, spoiled_by = text.strip().partition(" of runs without ")
+    if not (found := re.fullmatch(r"(\d+) (\w+)", rows)):
+        raise UserError(f"{path}: 'Pays from: {rows}' is not a number of rows", "write for example 10000 steps")
+    return _LeastRows(int(found[1]), found[2], spoiled_by.strip() or None)
 
 
 def _when_empty(text: str) -> dict[str, Any]:

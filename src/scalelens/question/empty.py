@@ -86,7 +86,20 @@ def _without_runs(session: Session) -> _Reason:
         return _Reason(f"there are no runs in {session.root}", "read some with: scalelens ingest logs/")
     which = f"none of its {files} files is" if files > 1 else "its one file is not"
     what = f"there are no runs in {session.root}: {which} of a run"
+    if problem := _first_problem(session):
+        table = "problems JOIN files USING (file_id)"
+        return _Reason(f"{what}; {problem}", f'see all: scalelens sql "SELECT path, reason FROM {table}"')
     return _Reason(what, 'see why: scalelens sql "SELECT path, note FROM files"')
+
+
+def _first_problem(session: Session) -> str:
+    """What a file of a known kind lacks, with its name; "" where there is no such file."""
+    statement = (
+        "SELECT parse_filename(path), reason FROM problems JOIN files USING (file_id) ORDER BY path, line LIMIT 1"
+    )
+    with Session(session.root, session.folders, statement) as further:
+        rows = further.connection.execute(statement).fetchall()
+    return "".join(f"{name}: {reason}" for name, reason in rows)
 
 
 def told_reasons(session: Session, question: Question) -> list[dict[str, str]]:

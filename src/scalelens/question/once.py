@@ -122,7 +122,8 @@ class SharedHelpers:
         return use.values[names.index(_RUNS)] == _ALL_RUNS
 
     def _is_long(self, name: str) -> bool:
-        return len(self.queries[name].sql) >= _LONG_SQL
+        """Whether a helper takes longer than a table and its macro: by its SQL, or since it reads many records."""
+        return len(self.queries[name].sql) >= _LONG_SQL or self.queries[name].pays_from is not None
 
     def _is_known(self, use: _Use) -> bool:
         """Whether the other connection has it as a table.  Columns of a light partition have types that Arrow keeps."""
@@ -158,11 +159,16 @@ class SharedHelpers:
         """Whether callers are given the rows of a query."""
         if name in self.named or (least := self.queries[name].pays_from) is None:
             return True
-        return self._has_many(*least)
+        enough, table, spoiled_by = least
+        if not self._has_many(enough, table) or spoiled_by is None:
+            return self._has_many(enough, table)
+        spoiled = f"SELECT run_id FROM main.{table} WHERE run_id IS NOT NULL AND ({spoiled_by})"
+        return self._has_many(enough, table, f"WHERE run_id NOT IN ({spoiled})")
 
-    def _has_many(self, enough: int, table: str) -> bool:
+    def _has_many(self, enough: int, table: str, where: str = "") -> bool:
         """Whether a table has so many rows."""
-        counted = f"SELECT count(*) AS n FROM (SELECT 1 FROM main.{table} LIMIT {enough})"  # an OFFSET reads far more
+        rows = f"SELECT 1 FROM main.{table} {where} LIMIT {enough}"
+        counted = f"SELECT count(*) AS n FROM ({rows})"  # an OFFSET reads far more
         return self._has_rows(f"({counted}) WHERE n = {enough}")
 
     def _has_values(self, needed: str) -> bool:

@@ -41,6 +41,12 @@ _TRAINED_ON_SEVERAL_SIZES = (
     "HAVING count(DISTINCT devices) > 1"
 )
 _N_TIMED = f"(SELECT count(DISTINCT run_id) FROM ({TIMED}))"
+_RATES_OF_JOBS = (  # whose devices are mostly unknown
+    "SELECT '' FROM rates_logged() JOIN runs USING (run_id) WHERE rate_scope = 'global' "
+    f"HAVING count(*) BETWEEN 2 AND {MOST_RUNS} AND 2 * count(devices) < count(*) "
+    f"AND count(*) > {_N_TIMED} "
+    "AND count(DISTINCT coalesce(nodes, 0)) = 1"  # a rate that does not grow with the nodes may be of a device
+)
 _FEW_TIMES = f"(SELECT coalesce(max(n_steps), 0) < {FEWEST_TIMES} FROM kept_times())"
 # A command, and the rows that it needs: the first with a row is named.  {} is what the row says, {run} the run whose id
 # it says.
@@ -76,6 +82,7 @@ _SHOWN_BY = (
         f"AND NOT EXISTS ({_TRAINED_ON_SEVERAL_SIZES})",
     ),
     ("plot throughput -o throughput.pdf", _RATES),
+    ("plot throughput -o throughput.pdf", _RATES_OF_JOBS),
     (
         "plot time_to_train -o time_to_train.pdf",
         _TRAINED_ON_SEVERAL_SIZES,
@@ -110,9 +117,13 @@ _SHOWN_BY = (
         _LARGEST_RUN.format(f"SELECT run_id FROM events WHERE category = 'kernel' AND {_SELECTED}"),
     ),
     (
+        "plot energy_by_limit -o energy_by_limit.pdf",
+        "SELECT '' FROM energy_by_limit() GROUP BY run_id HAVING count(*) > 1 LIMIT 1",
+    ),
+    (
         "plot energy -o energy.pdf",  # of several runs; the power of one alone is a course
         "SELECT '' FROM energy_reconciled() WHERE energy_j > 0 AND part_of IS NULL "
-        "HAVING count(*) > 1 AND count(*) = count(DISTINCT run_id)",
+        "HAVING count(*) > count(DISTINCT coalesce(scope, '')) AND count(*) = count(DISTINCT run_id)",
     ),
     (
         'plot power_over_time runs="{run}" -o power_over_time.pdf',

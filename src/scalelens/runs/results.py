@@ -15,7 +15,8 @@ def attach_results(
 ) -> None:
     """Each row of a result table joins the run that it sums up, or is a run of its own.
 
-    `workpackages` are the folders of JUBE's workpackages, by content and number of a part.
+    A row that another file of the folder has in a second form (`results.json`, `summary.csv`), with the same name
+    and result, is its twin.  `workpackages` are the folders of JUBE's workpackages, by content and number of a part.
     """
     of_job = Lookup[int]("job", ties)  # indexes of runs
     of_benchmark = Lookup[int]("benchmark", ties)  # indexes of runs, by folder
@@ -26,7 +27,14 @@ def attach_results(
         for benchmark in {posixpath.dirname(folder): None for folder in folders if folder}:
             of_benchmark.offer(benchmark, k, run.parts[0])
     settings: dict[int, Settings] = {}
+    of_name = Lookup[tuple[str, Run]]("result", ties)  # files of named results, each with its run
     for part in results:
+        named = (
+            (part.folder, part.facts.run_name, part.facts.result) if part.facts.run_name and part.facts.result else None
+        )
+        if named and (first := next((run for file, run in of_name.seek(named, part) if file != part.file_id), None)):
+            first.parts.append(part._replace(joined_by="twin"))
+            continue
         candidates = of_job.seek((part.root, part.job_id), part) if part.job_id else []
         candidates = candidates or sorted(k for folder in part.folders_above for k in of_benchmark.seek(folder, part))
         for k in candidates:
@@ -38,6 +46,8 @@ def attach_results(
                 break
         else:
             runs.append(Run([part], "file"))
+            if named:
+                of_name.offer(named, (part.file_id, runs[-1]), part)
 
 
 def attach_systems(systems: list[Part], runs: list[Run]) -> None:

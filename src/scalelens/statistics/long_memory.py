@@ -43,8 +43,9 @@ _BEYOND = 0.03  # chance that the mixture leaves outside of the interval
 _NEGLIGIBLE = 1e-8  # of an autoregressive weight and of a variance
 _UNLIKELY = 1e-6  # times the chance of the likeliest model: one that counts for nothing
 _NARROWEST, _FARTHEST, _HALVINGS = 1e-3, 20.0, 14  # standard deviations of the series; known to one in 1,000 by then
-_DEVIATIONS = np.linspace(0.0, 8.0, 1601)
-_OUTSIDE = np.array([1 - erf(deviation / sqrt(2)) for deviation in _DEVIATIONS])
+_IN_ONE = 200  # places of the table in one standard deviation
+_OUTSIDE = np.array([1 - erf(place / _IN_ONE / sqrt(2)) for place in range(8 * _IN_ONE + 1)])
+_TO_NEXT = np.append(np.diff(_OUTSIDE), 0.0)
 
 
 class _Models(NamedTuple):
@@ -56,6 +57,14 @@ class _Models(NamedTuple):
     log_weight: _Values  # of what is believed beforehand
 
 
+class _Correlated(NamedTuple):
+    """Autocorrelations of models at lags from 0 on, and those of their signs, shape (models, lags)."""
+
+    correlations: _Values
+    of_signs: _Values
+    log_weight: _Values  # of what is believed beforehand
+
+
 @lru_cache(maxsize=16)
 def _models(n: int, apart: int) -> _Models:
     """The models of a series of n values, each a mean of `apart`.
@@ -64,13 +73,20 @@ def _models(n: int, apart: int) -> _Models:
     Biometrika 106, 2019), and the variance of the median is that of n values, not of many.  It is that of a normal
     series, whose signs have the correlation 2 / pi arcsin(r).
     """
-    weights, found = zip(*_weighted(n, apart), strict=True)
-    correlations, taper = np.concatenate(found), 1 - np.arange(n) / n
-    spectra = 2 * np.fft.rfft(correlations * taper, axis=1).real[:, 1 : (n + 1) // 2] - 1
+    known, taper = _correlated(1 << (n - 1).bit_length(), apart), 1 - np.arange(n) / n
+    spectra = 2 * np.fft.rfft(known.correlations[:, :n] * taper, axis=1).real[:, 1 : (n + 1) // 2] - 1
     spectra = np.maximum(spectra, _NEGLIGIBLE)
+    of_median = np.pi / 2 * np.maximum(2 * (known.of_signs[:, :n] * taper).sum(axis=1) - 1, _NEGLIGIBLE)
+    return _Models(1 / spectra, np.log(spectra).sum(axis=1), of_median, known.log_weight)
+
+
+@lru_cache(maxsize=8)
+def _correlated(n: int, apart: int) -> _Correlated:
+    """What the models of all series of up to n values share: their values begin with the same correlations."""
+    weights, found = zip(*_weighted(n, apart), strict=True)
+    correlations = np.concatenate(found)
     of_signs = 2 / np.pi * np.arcsin(np.clip(correlations, -1, 1))
-    of_median = np.pi / 2 * np.maximum(2 * (of_signs * taper).sum(axis=1) - 1, _NEGLIGIBLE)
-    return _Models(1 / spectra, np.log(spectra).sum(axis=1), of_median, np.log(np.concatenate(weights)))
+    return _Correlated(correlations, of_signs, np.log(np.concatenate(weights)))
 
 
 def _weighted(n: int, apart: int) -> Iterator[tuple[_Values, _Values]]:
@@ -177,9 +193,12 @@ def _half_width(weights: _Values, deviations: _Values) -> float:
     By halving its logarithm.  Weights and standard deviations of shape (models,).
     """
     low, high = _NARROWEST, _FARTHEST
+    in_one, last = _IN_ONE / deviations, len(_OUTSIDE) - 1
     for _ in range(_HALVINGS):
         middle = sqrt(low * high)
-        if weights @ np.interp(middle / deviations, _DEVIATIONS, _OUTSIDE) > _BEYOND:
+        places = np.minimum(middle * in_one, last)  # np.interp would look for each of them
+        before = places.astype(np.intp)
+        if weights @ (_OUTSIDE[before] + (places - before) * _TO_NEXT[before]) > _BEYOND:
             low = middle
         else:
             high = middle

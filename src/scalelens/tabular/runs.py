@@ -1,14 +1,21 @@
-"""A table of runs: a row for each size of a study, such as `devices,images_per_s`."""
+"""A table of runs: a row for each size of a study, such as `devices,images_per_s`, or for each configuration.
 
+config,batch_size,world_size,avg_epoch_s,images_per_s,test_acc      a row is a run if a text names each of them
+gpus,batch_per_gpu,images_per_s                                     4 rows of one size, of which the first states it
+"""
+
+import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from scalelens.parsing import lazy_re as re
+from scalelens.parsing.configurations import settings_of_speed
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.values import number
 from scalelens.tabular.cells import TableRecord, is_blank
-from scalelens.tabular.column_names import metric_unit
+from scalelens.tabular.column_names import metric_unit, read_name
 from scalelens.tabular.column_values import ColumnValues, Survey
-from scalelens.tabular.role_table import ROLE
+from scalelens.tabular.role_table import ROLE, UNITS_OF_KIND
 from scalelens.tabular.roles import ColumnReading, options
 from scalelens.tabular.table import StepTable
 
@@ -27,8 +34,29 @@ _SHOWS_SPEED = {"batch_time", "samples_per_s", "tokens_per_s", "epoch_time", "tf
 _OF_RECORDS = {
     "step", "batch", "epoch", "rank", "place", "phase", "timestamp", "elapsed", "interval_time", "running_time",
 }  # fmt: skip
+# What a row of a training says of itself, and one of an inference does not: a table of configurations needs one.
+_OF_TRAININGS = re.compile(r"train|epoch|loss|acc(?:uracy)?(?![a-z])|optimi[sz]er|convergence", re.IGNORECASE)
+_SHOWS_SPEED_OF_TRAINING = {"samples_per_s", "tokens_per_s", "epoch_time"}
+_MEAN_OF = re.compile(r"(?:avg|average|mean)[ _](?=.)", re.IGNORECASE)
+_OF_A_MEAN = {"batch_time": "batch_time", "epoch_time": "epoch_time"}
+_WHOLE_TIME = re.compile(r"(?:total|train(?:ing)?|total[ _]train(?:ing)?)[ _]time(?:[ _(\[].*)?", re.IGNORECASE)
+_LISTS = ("[", "{")  # begin a text that is a list of values
 _MOST_RUNS = 1000
 _MOST_REPEATS = 10  # of one run
+
+
+def as_means(readings: Sequence[ColumnReading]) -> list[ColumnReading]:
+    """The readings of a table of runs: `avg_epoch_s` is the time of an epoch, `total_time_s` that of the training."""
+    taken = {reading.role for reading in readings}
+    done = []
+    for reading in readings:
+        mean = read_name(_MEAN_OF.sub("", reading.column)) if _MEAN_OF.match(reading.column) else None
+        if reading.role is None and mean and mean.role in _OF_A_MEAN and mean.unit and mean.role not in taken:
+            reading = reading._replace(role=mean.role, unit=mean.unit, refusal=None, choices=())
+        elif _WHOLE_TIME.fullmatch(reading.column) and reading.unit and not reading.is_text:
+            reading = reading._replace(role=None, refusal=None, choices=())
+        done.append(reading)
+    return done
 
 
 def runs_in(
@@ -38,32 +66,98 @@ def runs_in(
 
     Many rows of the same settings are more likely steps than repeats: then nothing tells which.
     """
-    if not _has_sizes_and_speeds(survey, readings):
+    if not _has_speeds(readings):
+        return []
+    of_sizes = _has_sizes(survey, readings)
+    if not of_sizes and not _may_state_configurations(survey, readings):
         return []
     settings = [reading.column for reading in readings if reading.is_text or reading.role in RUN_SETTINGS]
-    found = [*records()]
+    found = [*_without_spans(list(records()), [*settings, *_batches(readings)])]
+    if not of_sizes and not _name_of_rows(found, readings):
+        return []
     alike = Counter(tuple(str(record.cells.get(column)) for column in settings) for record in found)
-    return found if max(alike.values()) <= _MOST_REPEATS else []
+    return found if found and max(alike.values()) <= _MOST_REPEATS else []
 
 
-def _has_sizes_and_speeds(survey: Survey, readings: Sequence[ColumnReading]) -> bool:
-    """Whether sizes differ from row to row beside a time or a rate, and nothing counts records."""
+def _has_speeds(readings: Sequence[ColumnReading]) -> bool:
+    """Whether rows have a time or a rate, and nothing counts records."""
+    roles = {reading.role for reading in readings}
+    return bool(_SHOWS_SPEED & roles) and not _OF_RECORDS & roles
+
+
+def _has_sizes(survey: Survey, readings: Sequence[ColumnReading]) -> bool:
+    """Whether sizes differ from row to row."""
     roles = {reading.role: reading.column for reading in readings if reading.role}
     sizes = [survey.columns[roles[role]] for role in _SIZES if role in roles]
-    varies = any(not values.constant and values.numbers <= _MOST_RUNS for values in sizes)
-    return varies and bool(_SHOWS_SPEED & roles.keys()) and not _OF_RECORDS & roles.keys()
+    return any(not values.constant and values.numbers <= _MOST_RUNS for values in sizes)
+
+
+def _may_state_configurations(survey: Survey, readings: Sequence[ColumnReading]) -> bool:
+    """Whether rows that a text may name have the speed of a training."""
+    rated = bool(_SHOWS_SPEED_OF_TRAINING & {reading.role for reading in readings})
+    named = any(reading.is_text and not survey.columns[reading.column].constant for reading in readings)
+    return rated and named and any(_OF_TRAININGS.search(reading.column) for reading in readings)
+
+
+def _name_of_rows(records: Sequence[TableRecord], readings: Sequence[ColumnReading]) -> str | None:
+    """The first column of texts that names each row: no two rows have the same text, and none is without."""
+    for reading in readings:
+        texts = [str(record.cells.get(reading.column) or "") for record in records if not record.damage]
+        if reading.is_text and reading.role in (None, "run") and len({*texts}) == len(texts) > 1 and all(texts):
+            return reading.column
+    return None
+
+
+def _batches(readings: Sequence[ColumnReading]) -> list[str]:
+    return [reading.column for reading in readings if "batch" in reading.column.lower()]
+
+
+def _without_spans(records: list[TableRecord], settings: Sequence[str]) -> Iterator[TableRecord]:
+    """The records; a blank setting below the first row of its group is that of the group.
+
+    The table shows its groups where each has as many rows, and another setting goes through the same values in each.
+    """
+    filled: dict[str, str] = {}  # values that span, by column
+    spans = {column: length for column in settings if (length := _length_of_spans(records, column, settings))}
+    for record in records:
+        cells = dict(record.cells)
+        for column in spans:
+            if is_blank(cells.get(column)):
+                cells[column] = filled.get(column)
+            else:
+                filled[column] = cells[column]
+        yield record._replace(cells=cells) if spans else record
+
+
+def _length_of_spans(records: Sequence[TableRecord], column: str, settings: Sequence[str]) -> int:
+    """Rows of each group that a column has one value for, in the first row of the group; 0 where it shows no groups."""
+    stated = [not is_blank(record.cells.get(column)) for record in records]
+    begins = [k for k, is_stated in enumerate(stated) if is_stated]
+    lengths = {end - begin for begin, end in itertools.pairwise([*begins, len(records)])}
+    if len(begins) < 2 or begins[0] != 0 or len(lengths) != 1 or (length := lengths.pop()) < 2:
+        return 0
+    for other in settings:
+        values = [str(record.cells.get(other)) for record in records]
+        groups = {tuple(values[begin : begin + length]) for begin in begins}
+        if other != column and len(groups) == 1 and len(set(*groups)) == length:
+            return length
+    return 0
 
 
 def write_runs(rows: Rows, records: Sequence[TableRecord], survey: Survey, readings: Sequence[ColumnReading]) -> None:
     """A part of the file for each row: its settings are facts of the run, its time and rates means over the run.
 
     Texts without a role that differ from row to row are one more setting: rows that differ in them are not repeats.
+    A text that is another one in each row is the run's name; beside sizes that differ in each row it is only that.
     """
     for refusal in dict.fromkeys(reading.refusal for reading in readings if reading.refusal):
         rows.problem(1, f"{refusal}; until then its numbers are metrics")
     table, is_first = StepTable(readings), True
     scope = _scope_of_rate(table, records, rows)
+    name = None if "run" in table.columns else _name_of_rows(records, readings)
+    sizes = [str(table.cell(record, role)) for record in records for role in _SIZES[:1] if role in table.columns]
     labels = [reading.column for reading in readings if _labels_rows(survey.columns[reading.column], reading)]
+    labels = [label for label in labels if label != name or len({*sizes}) < len(records)]
     for record in records:
         if record.damage:
             rows.problem(record.line, record.damage, record.text)
@@ -72,8 +166,10 @@ def write_runs(rows: Rows, records: Sequence[TableRecord], survey: Survey, readi
             rows.new_part()
         is_first = False
         _write_facts(rows, record, table, readings)
+        if name:
+            rows.param("run", str(record.cells[name]), record.line)
         texts = (record.cells.get(column) for column in labels)
-        if label := " · ".join(str(text) for text in texts if not is_blank(text)):
+        if label := " · ".join(str(text) for text in texts if not is_blank(text) and not str(text).startswith(_LISTS)):
             rows.param("row_label", label, record.line)
         _write_measured(rows, record, table, scope)
 
@@ -90,7 +186,7 @@ def _scope_of_rate(table: StepTable, records: Sequence[TableRecord], rows: Rows)
     rate = table.columns.get("samples_per_s")
     if rate is None or rate.unit:
         return rate and rate.unit
-    size = next(role for role in _SIZES if role in table.columns)
+    size = next((role for role in _SIZES if role in table.columns), "devices")
     points = [(table.value(record, size), table.value(record, "samples_per_s")) for record in records]
     known = sorted((n, per_s) for n, per_s in points if n and per_s and n > 0 and per_s > 0)
     (fewest, slow), (most, fast) = (known[0], known[-1]) if known else ((1.0, 1.0), (1.0, 1.0))
@@ -104,7 +200,13 @@ def _scope_of_rate(table: StepTable, records: Sequence[TableRecord], rows: Rows)
 def _write_facts(rows: Rows, record: TableRecord, table: StepTable, readings: Sequence[ColumnReading]) -> None:
     for reading in readings:
         value, kind = record.cells.get(reading.column), ROLE[reading.role].kind if reading.role else "text"
+        if _is_setting(reading) and not is_blank(value):
+            plain = number(value)
+            rows.param(reading.column, int(plain) if plain is not None and plain == int(plain) else value, record.line)
+            continue
         if is_blank(value) or kind not in ("count", "text") or not (reading.role or reading.is_text):
+            continue
+        if str(value).startswith(_LISTS):
             continue
         name = reading.role or reading.column
         fact = table.count(record, name) if kind == "count" else str(value)
@@ -114,11 +216,23 @@ def _write_facts(rows: Rows, record: TableRecord, table: StepTable, readings: Se
             rows.param(name, fact, record.line)
 
 
+def _is_setting(reading: ColumnReading) -> bool:
+    """Whether a column of numbers without a role is a setting, by its name."""
+    name = reading.column.lower()
+    return not (reading.role or reading.is_text) and (name == "batch_size" or name in settings_of_speed())
+
+
 def _write_measured(rows: Rows, record: TableRecord, table: StepTable, scope: str | None) -> None:
     for reading in table.metrics:
-        if (value := number(record.cells.get(reading.column))) is not None:
-            unit = metric_unit(reading.column, reading.unit)
-            rows.metric(record.line, None, None, None, reading.column, value, unit, "mean")
+        value = number(record.cells.get(reading.column))
+        if value is None or _is_setting(reading):
+            continue
+        if reading.unit in UNITS_OF_KIND["time"] and _WHOLE_TIME.fullmatch(reading.column):
+            whole_s = value * UNITS_OF_KIND["time"][reading.unit]
+            rows.add("phases", record.line, attempt=0, phase="run", span_s=whole_s, origin="logged")
+        rows.metric(
+            record.line, None, None, None, reading.column, value, metric_unit(reading.column, reading.unit), "mean"
+        )
     measured = {column: table.value(record, role) for role, column in _MEASURED.items() if role in table.columns}
     if any(value is not None for value in measured.values()):
         rows.add(

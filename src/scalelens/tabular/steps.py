@@ -29,7 +29,7 @@ from scalelens.tabular.column_names import metric_unit
 from scalelens.tabular.column_values import Survey
 from scalelens.tabular.role_table import ROLE
 from scalelens.tabular.roles import ColumnReading, assign, column_and_unit, may_be_of_training
-from scalelens.tabular.runs import RUN_SETTINGS, runs_in, write_runs
+from scalelens.tabular.runs import RUN_SETTINGS, as_means, runs_in, write_runs
 from scalelens.tabular.table import FINE, MEASURED, OF_RUN, Counting, StepTable
 
 _LABELS = ("run", "rank", "place", "phase", "epoch", "devices", "nodes", "model", "precision", "job_id")
@@ -55,8 +55,10 @@ def read_table(source: Source, rows: Rows, records: RecordReader) -> str | None:
     survey = head if suffices else Survey(records(source))
     readings = assign(survey.columns, rows.mapping)
     rows.assigned = readings
-    if runs := runs_in(survey, readings, lambda: records(source)):
-        write_runs(rows, runs, survey, readings)
+    means = as_means(readings)
+    if runs := runs_in(survey, means, lambda: records(source)):
+        rows.assigned = means
+        write_runs(rows, runs, survey, means)
         return None
     if lacking := lacks(survey, readings) or _counts_measurements(readings, rows.mapping):
         return lacking
@@ -133,8 +135,8 @@ def write_rows(
     stream: str = "", from_zero: bool = False, by_stamps: bool = False, begins_epochs: bool = False,
     least_steps: int = 0, least_epoch_s: float = 0.0, without_validation: bool = False,
     after_pauses: Container[int] = (),
-) -> None:  # fmt: skip
-    """Rows of all records.  Of two tables of the same steps, each is a stream in which steps rise.
+) -> list[int]:  # fmt: skip
+    """Rows of all records; returns the parts that they are of.  Of two tables of the same steps, each is a stream.
 
     With `by_stamps`, time stamps give the time of steps that have none; with `begins_epochs`, each row is the beginning
     of an epoch, and the time until the next row is its time.  Coarse stamps tell the mean time of `least_steps`
@@ -162,9 +164,10 @@ def write_rows(
     for reading in readings:
         column = survey.columns.get(reading.column)
         if reading.role is None and reading.is_text and column and column.constant and column.first:
-            for part in range(max(1, len(writer.parts))):
+            for part in sorted(writer.written or {rows.part}):
                 rows.part = part
                 rows.param(reading.column, column.first, column.line)
+    return sorted(writer.written)
 
 
 def _is_by_epoch(survey: Survey, table: StepTable) -> bool:
@@ -197,6 +200,7 @@ class _RowWriter:
         self.epochs_from: dict[tuple[Any, ...], _EpochStep] = {}  # those whose mean time is not yet told
         self.starts: dict[tuple[Any, ...], _EpochStep] = {}  # of the interval that is not yet long enough
         self.parts: dict[tuple[Any, ...], int] = {}
+        self.written: set[int] = set()  # parts
         self.attempts: Counter[tuple[Any, ...]] = Counter()
         self.last: dict[tuple[Any, ...], _EpochStep] = {}
         self.counts = bool({"step", "batch"} & set(table.columns))
@@ -207,7 +211,11 @@ class _RowWriter:
         table, rows = self.table, self.rows
         stamp = table.stamp(record)
         self.check(record, stamp is not None)
-        rows.part = self.parts.setdefault(table.run(record), len(self.parts))
+        if table.of_run:
+            rows.part = self.parts.setdefault(table.run(record), len(self.parts))
+        else:
+            rows.turn_to(record.line)
+        self.written.add(rows.part)
         for role in self.settings:
             value = table.cell(record, role) if ROLE[role].kind == "text" else table.count(record, role)
             rows.param(role, value, record.line)

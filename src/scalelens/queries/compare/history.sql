@@ -88,7 +88,9 @@ changes AS (
     GROUP BY after.series, after.segment)
 SELECT m.series, m.position AS run_number, run_id, name, started_at, measure AS measure, m.run_value, low, high,
     interval_kind,
-    exp(avg(ln(m.run_value)) OVER (PARTITION BY m.series, m.segment)) AS level,
+    -- In order, so that the last digit does not depend on the threads.
+    exp(avg(ln(m.run_value)) OVER (
+        PARTITION BY m.series, m.segment ORDER BY m.position ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)) AS level,
     CASE is_weak WHEN 0 THEN 'strong' WHEN 1 THEN 'weak' END AS change,
     if(measure IN ('samples_per_s', 'tokens_per_s'), 1 / ratio, ratio) - 1 AS slowdown, p_value,
     CASE WHEN ratio IS NOT NULL THEN changed END AS changed

@@ -9,7 +9,8 @@
 --
 -- Helper: used by batch_stats, runs_overview
 --
--- Pays from: 10000 steps
+-- Pays from: 10000 steps of runs without
+--   phase = 'warmup' OR phase = 'train' AND (value_kind IS DISTINCT FROM 'instant' OR averaged_steps <> 1)
 --
 -- Sources: steps, members, phases, params, runs, selected_runs
 --

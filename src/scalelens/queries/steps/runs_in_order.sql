@@ -8,7 +8,8 @@
 --
 -- Helper: used by selected_steps and logged_steps
 --
--- Pays from: 10000 steps
+-- Pays from: 10000 steps of runs without
+--   phase = 'warmup' OR phase = 'train' AND (value_kind IS DISTINCT FROM 'instant' OR averaged_steps <> 1)
 --
 -- Sources: steps, members, selected_runs
 --

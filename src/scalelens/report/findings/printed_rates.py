@@ -11,19 +11,24 @@ if TYPE_CHECKING:
 
 PLACE = 19
 TIMED = "SELECT run_id FROM steps WHERE phase = 'train' AND step_s > 0"
-# Rates of a device, or of a job on known nodes, that more logs print than times of steps, where none says on how many
-# devices.  A rate that does not grow at least with the root of the nodes may be of a device.
+# Rates of a device, of a job on known nodes, or else of a job, that more logs print than times of steps, where none
+# says on how many devices, or of jobs most do not.  A rate that does not grow at least with the root of the nodes may
+# be of a device.
 SQL = f"""
-SELECT run_id, if(rate_scope = 'rank', 'device', 'node') AS unit, if(unit = 'node', nodes, NULL) AS nodes,
-       if(tokens_per_s IS NULL, 'samples', 'tokens') AS work, tokens_per_s, samples_per_s,
-       coalesce(tokens_per_s, samples_per_s) AS per_s, per_s / if(unit = 'node', nodes, 1) AS printed_per_s
-FROM rates_logged() JOIN runs USING (run_id) WHERE printed_per_s > 0
+WITH rates AS (
+    SELECT run_id, nodes, samples_per_s, tokens_per_s, coalesce(tokens_per_s, samples_per_s) AS per_s,
+           if(tokens_per_s IS NULL, 'samples', 'tokens') AS work,
+           CASE WHEN rate_scope = 'rank' THEN 'device' WHEN sizes > 1 THEN 'node' ELSE 'job' END AS unit
+    FROM rates_logged() JOIN runs USING (run_id), (SELECT count(DISTINCT coalesce(nodes, 0)) AS sizes FROM runs))
+SELECT run_id, unit, if(unit = 'node', nodes, NULL) AS nodes, work, tokens_per_s, samples_per_s, per_s,
+       per_s / if(unit = 'node', nodes, 1) AS printed_per_s
+FROM rates WHERE printed_per_s > 0
 QUALIFY count(*) OVER () BETWEEN greatest(2, 1 + (SELECT count(DISTINCT run_id) FROM ({TIMED}))) AND {MOST_RUNS}
     AND count(DISTINCT work) OVER () = 1 AND count(DISTINCT unit) OVER () = 1
-    AND (unit = 'device' OR max(nodes) OVER () > min(nodes) OVER ()
+    AND (unit <> 'node' OR max(nodes) OVER () > min(nodes) OVER ()
         AND max_by(per_s, [nodes, per_s]) OVER () / min_by(per_s, [nodes, per_s]) OVER ()
             >= sqrt(max(nodes) OVER () / min(nodes) OVER ()))
-    AND NOT EXISTS (SELECT 1 FROM runs WHERE devices > 0)
+    AND (SELECT count(*) FROM runs WHERE devices > 0) <= if(unit = 'job', count(*) OVER () / 2, 0)
 ORDER BY printed_per_s DESC, run_id"""
 GLANCE = ("run_id", "nodes", "tokens_per_s", "samples_per_s")
 CHARTS = ("throughput",)
@@ -40,7 +45,8 @@ def sentences(rows: "pl.DataFrame", names: Mapping[str, str]) -> list[FindingSen
         f"{plural(rows.height, 'run')}: a {most['unit']} does {amount(least['printed_per_s'])} {least['work']}/s in "
         f"{names[least['run_id']]} to {amount(most['printed_per_s'])} {most['work']}/s in {names[most['run_id']]}."
     )
-    doubt = "As the logs print them, whatever they include; none says on how many devices."
+    known = "few say" if most["unit"] == "job" else "none says"
+    doubt = f"As the logs print them, whatever they include; {known} on how many devices."
     return [FindingSentence(text, doubt), *_of_sizes(rows)]
 
 

@@ -18,6 +18,7 @@ _LOSS = re.compile(
     r"loss|perplexity|(?<![a-z])(?:ppl|nll|bpd|bits?/dim|l_pix|l_total)", re.IGNORECASE
 )  # by its name, or by what follows from it
 COST = re.compile(r"(?:(?:train|training|avg|average|mean|batch) )?cost", re.IGNORECASE)  # which has no unit
+_TRAINED, _VALIDATED = {"train", "training"}, {"val", "valid", "validation", "dev"}
 _CROSS = re.compile(r"(?<![A-Za-z])CV\s?\Z")  # the validation, as speech toolkits call it
 _RECALLS = re.compile(r"(?<![a-z])best(?![a-z])", re.IGNORECASE)  # `best accuracy 0.9 at epoch 3` counts nothing
 _SAME = 0.01  # two views of the same steps have the same number of lines, up to this share
@@ -35,6 +36,8 @@ def _roles_of(shape: Shape) -> set[str]:
     roles = {reading.role for reading in readings}
     roles |= {"loss" for name in usual if _LOSS.search(name) and not ELSEWHERE.search(name)}
     roles |= {"loss" for name in usual if COST.fullmatch(name) and not shape.units[name]}
+    bare = {name.lower() for name, unit in units.items() if not unit or name.lower() in _VALIDATED}
+    roles |= {"loss"} if bare & _TRAINED and bare & _VALIDATED else set()  # `Train 9.68 | Val 9.67`
     means = any(MEAN_TIME.fullmatch(name) and shape.units[name] in TIMES for name in usual)
     roles |= {"running_time"} if shape.bar == "tqdm" or means else set()
     in_unit = {_SURE for reading in readings if reading.role == "batch_time" and reading.unit}
@@ -69,6 +72,8 @@ def _least_epochs(shape: Shape) -> int:
         return RECURS
     if shape.ends_epochs:
         return 2 if shape.has_total else 3
+    if shape.goes_on and shape.ended >= max(3, shape.lines - 1):
+        return 3  # the line that begins an epoch and the one that ends it are one record
     return 3 if "epoch_time" in _roles_of(shape) else RECURS
 
 
@@ -174,7 +179,7 @@ def _is_rival(best: Shape, other: Shape) -> bool:
     if other is best or other.bar or best.bar or not best.counts_steps:
         return False
     if not other.counts_steps:
-        return other.lines > best.lines and other.in_training and any(other.rises)
+        return other.lines > best.lines and other.of_training and any(other.rises)
     both_timed = _is_record(other) and _SURE in _roles_of(best) & _roles_of(other)
     are_as_many = abs(best.lines - other.lines) <= _SAME * best.lines
     return both_timed and not (are_as_many and _alternate(best, other))

@@ -92,12 +92,14 @@ def means_of_epochs(source: Source, rows: Rows) -> bool:
             if several and len(times) == 1 and times[0].value and line.rank is None and line.location is None:
                 told.append((line.number, epoch, int(several["count"]), times[0].value * TIMES[times[0].unit or "s"]))
     for number, name, seconds, stat in means:
+        rows.turn_to(number)
         rows.metrics(number, None, None, None, [(name, seconds, "s")], stat=stat)
     as_counted = [now[1] - before[1] == now[2] for before, now in itertools.pairwise(told)]
     if len(told) < RECURS or sum(as_counted) < _MOSTLY * len(as_counted):
         return bool(means)
     for (number, at, epochs, seconds), counts in zip(told, [as_counted[0], *as_counted], strict=True):
         if counts:
+            rows.turn_to(number)
             rows.metrics(number, None, None, int(at), [("epoch time", seconds / epochs, "s")], stat="mean")
     return True
 

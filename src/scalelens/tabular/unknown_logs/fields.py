@@ -48,7 +48,7 @@ _NUMBER = re.compile(
 )
 _ALL = r"(\d{1,3}(?:,\d{3})+(?!\d)|\d+)"
 _OF_ALL = re.compile(
-    rf"\s*/\s*{_ALL}(?![\w.@/]|:(?!\s))|\s+(?:out\s+)?of\s+{_ALL}\b|\s?\(\s?of\s+{_ALL}\s?\)|\s?:\s?(\d+)(?=\s*\])"
+    rf"\s*/\s*{_ALL}(?![\w@/]|\.(?!\.|\s|\Z)|:(?!\s))|\s+(?:out\s+)?of\s+{_ALL}\b|\s?\(\s?of\s+{_ALL}\s?\)|\s?:\s?(\d+)(?=\s*\])"
 )
 # 18916/18871 tok/s: rates of the source and of the target, not a count.
 # `dt 0.23 toks/s 17808`: each name stands before its number, with a blank between them.
@@ -98,8 +98,10 @@ _NUMBERS = re.compile(  # where one of these may be
 )
 _EPOCH_DASHED = re.compile(r"(?<![\w./-])(epoch)[-_](?=\d{1,6}(?![\w./-]|\.\w))", re.IGNORECASE)  # epoch-3
 _EPOCH_DOTTED = re.compile(
-    r"(?<![\w./-])(?:ep\. ?(?=\d)|(?:ep|E|epoch)(?=\d{1,6}(?:[,:;|\])/]\s|\]| [|-] | [bsi]\d)))", re.IGNORECASE
-)  # Ep. 3, E3:
+    r"(?<![\w./-])(?:ep\. ?(?=\d)|(?:ep|E|epoch)(?=\d{1,6}(?:[,:;|\])/]\s|\]| [|-] | [bsi]\d))"
+    r"|ep(?=\d{1,6} (?:train|val|loss)))",
+    re.IGNORECASE,
+)  # Ep. 3, E3:, Ep3 TrainLoss
 _COUNT_GLUED = re.compile(
     r"(?<![\w./-])(epoch|step|iter|iteration|batch)(?=\d{1,9}(?![\w./-]|\.\w))", re.IGNORECASE
 )  # epoch1,step2
@@ -149,7 +151,7 @@ _OF_EPOCH = re.compile(r" \d{1,6}\.\d{1,4} ?h/epoch\b")  # an estimate beside it
 _PAIR = re.compile(r"\[(\d{1,6}), {0,8}(\d{1,9})\],?(?= {1,4}(?:(?:train|training|avg|average|mean)[ _])?loss\b)")
 _GLUED = re.compile(r"(?<![\w.,:/-])(\d{1,7})(epoch)(?=[:\s])|(?<=:)(?:\d{1,9}-)?(\d{1,9})(batch|iter)(?=:)")
 _SEPARATOR = re.compile(
-    r"[,;|\t>]|[\"'](?=\s\w)|(?<=\w{6})\.\s(?=[A-Z])|\s[-\u2013\u2014\u2022\u00b7]\s|\s{2,}|\s@\s|[)\]}](?=[\s\[({|,:-])|\](?=[A-Za-z])|\b(?:INFO|DEBUG|WARNING|root)\b"
+    r"[,;|\t>]|[\"'](?=\s\w)|(?<=\w{6})\.\s(?=[A-Z])|\s[-\u2013\u2014\u2022\u00b7]\s|\s{2,}|\s@\s|\.{3}\s|[)\]}](?=[\s\[({|,:-])|\](?=[A-Za-z])|\b(?:INFO|DEBUG|WARNING|root)\b"
 )
 _COUNTED = re.compile(r"\s(epochs|steps|iterations|iters|batches|updates)\b(?!\s?[:=])", re.IGNORECASE)  # 3/100 epochs
 _AROUND = " \t:=|,;-~>*/@<'\"\u2013\u2014\u2022"

@@ -14,6 +14,7 @@ from scalelens.tabular.roles import ColumnReading, as_map, assign, options, refu
 from scalelens.tabular.steps import lacks, mapping_of, write_rows
 from scalelens.tabular.unknown_logs.choice import COST, begins_epochs, chosen, measures_time, tells_epochs
 from scalelens.tabular.unknown_logs.drawn_bars import BAR_STEPS, BAR_TIME, EPOCH
+from scalelens.tabular.unknown_logs.epoch_bars import epochs_by_bar
 from scalelens.tabular.unknown_logs.epoch_times import EPOCHS, epoch_times_in, means_of_epochs
 from scalelens.tabular.unknown_logs.fields import names_time_left
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING, LineTable, mean_of
@@ -55,7 +56,8 @@ def read_lines(source: Source, rows: Rows) -> str | None:
     if isinstance(shape, str):
         if shape or rows.times_are_lacking or not any(map(_counts_batches_alone, shapes)):
             untold = not shape and not rows.times_are_lacking
-            return None if untold and means_of_trainings(source, rows) else "" if rows.times_are_lacking else shape
+            told = untold and (epochs_by_bar(source, rows, shapes) or means_of_trainings(source, rows))
+            return None if told else "" if rows.times_are_lacking else shape
         printed = epoch_times_in(source, shapes)
         rows.assigned = printed.write(source, rows) if printed else []
         return None if printed else ""
@@ -85,7 +87,8 @@ def read_lines(source: Source, rows: Rows) -> str | None:
         rows.assigned = [*rows.assigned, *(printed.write(source, rows) if printed else [])]
         by_clock = [] if printed or shape.of_epochs_alone else _epochs_by_clock(source, rows, shapes)
         rows.assigned = [*rows.assigned, *by_clock]
-        if not (printed or by_clock) and not means_of_epochs(source, rows) and shape.of_epochs_alone:
+        told = bool(printed or by_clock or means_of_epochs(source, rows) or not shape.of_epochs_alone)
+        if not (told or epochs_by_bar(source, rows, shapes)):
             means_of_trainings(source, rows, shape)
     return lacking
 
@@ -119,10 +122,13 @@ def _epochs_by_clock(source: Source, rows: Rows, shapes: Sequence[Shape]) -> lis
 
 
 def _bar_of_its_steps(shape: Shape, shapes: Sequence[Shape]) -> Shape | None:
-    """The bar that fills between lines that say no time, if their steps grow by as many as it has."""
+    """The bar that fills between lines that say no time, if their steps grow by as many as it has; or counts them."""
     if shape.bar or shape.with_stamp or measures_time(shape):
         return None
-    bars = [other for other in shapes if other.bar == "tqdm" and len(other.key) > _TOTAL_OF_BAR]
+    bars = [other for other in shapes if other.bar == "tqdm"]
+    if len(bars) == 1 and bars[0].counts_with(shape):
+        return bars[0]
+    bars = [other for other in bars if len(other.key) > _TOTAL_OF_BAR]
     bar = chosen([other for other in bars if 2 <= other.key[_TOTAL_OF_BAR] in shape.leaps], by_fills=True)
     return bar if isinstance(bar, Shape) and len(bars) == 1 else None
 
@@ -144,7 +150,7 @@ def _read_shape(
 ) -> str | None:
     """Rows of the lines of one shape; by a mapping alone where there is one.  Returns why there are none."""
     stated = {**(mapping or {}), **rows.mapping}
-    if why := _unclear(table, rows.part, stated):
+    if why := _unclear(table, rows.is_split_otherwise, stated):
         return why
     role = "step" if "step" in table.columns else "batch"
     doubted = "samples" if table.shape.may_count_samples else "epochs" if table.shape.may_count_epochs else ""
@@ -161,28 +167,39 @@ def _read_shape(
     if lacking := lacks(survey, readings):
         return lacking
     by_clock = any(reading.column == BY_CLOCK and reading.role for reading in readings)
-    write_rows(
+    parts = write_rows(
         source, rows, table.records, survey, readings, stream=table.shape.bar,
         begins_epochs=begins_epochs(table.shape), least_steps=times.least_steps if by_clock else 0,
         after_pauses=table.after_pauses,
         least_epoch_s=math.inf if table.epochs_are_timed else times.least_epoch_s if by_clock else 0.0,
     )  # fmt: skip
-    untold = [reading for reading in readings if reading.role in _TIMED and reading.column != BY_CLOCK]
-    for reading in untold:
-        if reading.role not in stated and reading.unit and read_name(reading.column).unit is None:
-            rows.param("time_unit", reading.unit, table.shape.first, origin="inferred")
     if unknown and table.resolution_s and {reading.role for reading in readings}.isdisjoint(_OF_A_STEP):
         choice = options((f"{role}={table.columns[role]}",))
         rows.problem(table.shape.first, _DOUBTED.format(doubted, choice, role), table.shape.example)
     if table.bars and table.bars.disputed:
         line, bar = table.bars.disputed
         rows.disputed_time(line, bar.clock_s, bar.rate_s)
-    if table.shape.rounding > 1:
-        rows.param("step_resolution", table.shape.rounding, table.shape.first, origin="inferred")
-    if by_clock and not tells_epochs(table.shape):
-        rows.param("step_s_origin", "derived", table.shape.first, origin="inferred")
-        rows.param("step_s_resolution_s", table.resolution_s, table.shape.first, unit="s", origin="inferred")
+    derived = by_clock and not tells_epochs(table.shape)
+    for part in parts:
+        rows.part = part
+        _tell_how(rows, table, readings, stated, derived)
     return None
+
+
+def _tell_how(
+    rows: Rows, table: LineTable, readings: Sequence[ColumnReading], stated: Mapping[str, Any], derived: bool
+) -> None:
+    """Facts of a run: the unit that its times were found to have, and how its steps and times are rounded."""
+    first = table.shape.first
+    for reading in readings:
+        is_time = reading.role in _TIMED and reading.column != BY_CLOCK and reading.role not in stated
+        if is_time and reading.unit and read_name(reading.column).unit is None:
+            rows.param("time_unit", reading.unit, first, origin="inferred")
+    if table.shape.rounding > 1:
+        rows.param("step_resolution", table.shape.rounding, first, origin="inferred")
+    if derived:
+        rows.param("step_s_origin", "derived", first, origin="inferred")
+        rows.param("step_s_resolution_s", table.resolution_s, first, unit="s", origin="inferred")
 
 
 def _doubted(reading: ColumnReading, count: str) -> ColumnReading:
@@ -194,11 +211,11 @@ def _doubted(reading: ColumnReading, count: str) -> ColumnReading:
     return refused(reading, why, *choices)
 
 
-def _unclear(table: LineTable, part: int, stated: Mapping[str, Any]) -> str | None:
+def _unclear(table: LineTable, several: bool, stated: Mapping[str, Any]) -> str | None:
     """Why it is not known where the records of a table stand."""
     shape, columns = table.shape, table.columns
     such = f"lines such as line {shape.first} look like training"
-    if part:
+    if several:
         return f"{such}, but the file contains several runs"
     if "?" in columns and not {"step", "batch"} & set(stated):
         choices = options((f"step={columns['step']}", f"step={columns['?']}"))
@@ -233,6 +250,8 @@ def _read_columns(
     elif guess and not {*_OF_A_STEP, "elapsed"} & set(stated):
         known |= _shown_by_times(table, times, columns, known)
     readings = assign(columns, {**known, **stated}, guess)
+    if "batch_time" not in stated:
+        readings = _whole_steps(readings, times)
     readings = [
         refused(reading, _TOO_LONG.format(reading.column), as_map(reading.role, reading))
         if reading.role in _OF_ONE_STEP
@@ -267,6 +286,23 @@ def _read_columns(
     if not (wanted and BY_CLOCK not in columns and times.stamps_tell):
         return readings
     return _with_clock(readings, table, times, columns, stated, guess)
+
+
+def _whole_steps(readings: list[ColumnReading], times: LineTimes) -> list[ColumnReading]:
+    """The readings; where a bar shows that the time of a step is that of a part of it, the bar's is the step's."""
+    parts = {
+        reading.column
+        for reading in readings
+        if reading.role == "batch_time" and times.is_of_a_part(reading.column, reading.factor)
+    }
+    return [
+        reading._replace(role=None)
+        if reading.column in parts
+        else reading._replace(role="interval_time")
+        if parts and reading.column == BAR_TIME
+        else reading
+        for reading in readings
+    ]
 
 
 def _with_clock(

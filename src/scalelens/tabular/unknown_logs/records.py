@@ -64,6 +64,7 @@ _BY_PHASE = re.compile(r"train(?:ing)?|val(?:id|idation)?|eval(?:uation)?|test(?
 _VALIDATES, _OF_EPOCH = re.compile(r"(?<![a-z])(?:val|eval|test)", re.IGNORECASE), re.compile("epoch", re.IGNORECASE)
 _VALIDATED = re.compile(r"(?:val|valid|validation|eval|test|dev)(?![a-z])", re.IGNORECASE)
 _TRAINED = re.compile(r"(?<![a-z])(?:train|total)", re.IGNORECASE)
+_OWN_LOSS = re.compile(r"(?<![a-z])loss\W{1,4}\d", re.IGNORECASE)  # before that of a validation
 _MEAN_STEP = re.compile(
     rb"(?<![a-z])(?:avg|average|mean)[ _](?:step|iter|iteration|batch)[ _]time[^\w.]{1,4}(\d{1,9}\.\d{1,9})",
     re.IGNORECASE,
@@ -273,7 +274,7 @@ class LineTable:
         cells: dict[str, Any] = {}
         counts = {count.field: label for count, label in zip(parts.counts, self._labels, strict=False)}
         # Of several lines of an epoch, that of the validation states its own time.
-        validates = self.shape.goes_on and _VALIDATES.search(line.text) and not _TRAINED.search(line.text)
+        validates = self.shape.goes_on and _is_of_validation(line.text)
         validated = False
         for index, field in enumerate(parts.parsed.fields):
             validated = validated or bool(_VALIDATED.match(field.name))
@@ -353,6 +354,14 @@ class LineTable:
 def _masked(name: str) -> str:
     """A name with `#` for its numbers."""
     return MASK.sub("#", name)
+
+
+def _is_of_validation(text: str) -> bool:
+    """Whether a line states what a validation gave, and nothing of the training."""
+    validates = _VALIDATES.search(text)
+    if validates is None or _TRAINED.search(text):
+        return False
+    return not _OWN_LOSS.search(text, 0, validates.start())
 
 
 def column_of(name: str, unit: str | None) -> str:

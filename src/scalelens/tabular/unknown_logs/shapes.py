@@ -35,7 +35,7 @@ CONSTANT = "constant"  # a count that is always the same
 _PLURALS = ("steps", "iters", "iterations", "epochs", "batches")
 # Words before the name of a count that leave its meaning as it is.
 _BEFORE_A_COUNT = re.compile(
-    r"(?:(?:training|train|global|optimizer|current|completed|finished|done|at|end|start|begin|beginning|rank|trainer|"
+    r"(?:(?:training|train|global|optimizer|current|completed|finished|done|at|end|start|starting|begin|beginning|rank|trainer|"
     r"logger|model|of|for|in|the|this|after|on|now|progress|status|summary|results?|ddp|main|log|logging|stage|phase|val|valid|"
     r"validation|eval|evaluation|test|testing)[\s_]+)+",
     re.IGNORECASE,
@@ -59,6 +59,13 @@ _OTHER_COUNT = re.compile(
     r"improve|patien|counter|early|stop|wait|(?<![a-z])(?:bad|folds?|trials?|seeds?)(?![a-z])", re.IGNORECASE
 )
 _EPOCH_IN_SHORT = re.compile(r"epo?|e", re.IGNORECASE)  # `Ep 3/20`, `E 3/20`; beside a reward it is an episode
+# `ResNet18 epoch: 3`; of these words, none is the name of what is trained.
+_EPOCH_OF_ONE = re.compile(
+    r"(?!(?:best|total|max\w{0,4}|min\w{0,4}|num|n|all|last|final|next|previous|prev|first|warm-?up|stop\w{0,5}|patience|per|since"
+    r"|every|each|resum\w{1,3}|from|to|until|early|save[ds]?|sav\w{1,3}|skip\w{0,4}|until|left|remaining|target|average|avg|mean)(?![a-z]))"
+    r"[A-Za-z][\w.+-]{1,30} epoch",
+    re.IGNORECASE,
+)
 _PLAYS = re.compile(r"reward|return|episode|score|(?<![a-z])eps(?:ilon)?(?![a-z])|win", re.IGNORECASE)
 _WITH_SHARE = re.compile(r"\d/ {0,12}\d{1,12} {0,2}\( {0,3}\d{1,3}(?:\.\d{1,6})? ?%\)")
 _LOSS = re.compile(r"(?<![a-z])(?:loss|nll)|(?:train|val)\Z", re.IGNORECASE)  # `Train: 0.54 | Val: 0.96`
@@ -77,6 +84,7 @@ _STEPS_OR_PARTS = re.compile(
     r"|loss|done|complet|process|status",
     re.IGNORECASE,
 )
+_LOST = 0.02  # restarts whose lines a log may lack
 _LEAST_BAR_S = 10
 _LINES_AFTER = 3  # one that counts an epoch, in which its loss may stand
 _AT_ONCE_S = 1.0
@@ -121,7 +129,7 @@ _KEPT: dict[str, Shaped | None] = {}  # lines of the log that is read: several p
 def _count_named(name: str) -> tuple[str | None, str]:
     """Which count a name is of, and the name without words that leave its meaning as it is."""
     name = _BEFORE_A_COUNT.sub("", name)
-    if _EPOCH_IN_SHORT.fullmatch(name):
+    if _EPOCH_IN_SHORT.fullmatch(name) or _EPOCH_OF_ONE.fullmatch(name):
         return "epoch", name
     role = read_name(name.rstrip("s") if name.lower() in _PLURALS else name).role
     return (role if role in COUNTS else None), name
@@ -238,7 +246,7 @@ class Shape:
         self._headings = self._ends = 0
         self.turns = 0  # how often the first of two counts grows where the second restarts
         self.resumes = 0  # how often the second restarts and the first does not grow, as where a training is resumed
-        self.crosses = False  # whether the first grows where the second does not restart
+        self.crossed = 0  # how often the first grows where the second does not restart
         self.as_one = 0  # how often both grow by the same
         self.rounding = 1  # the counts are multiples of it
         bar = BAR.search(line.text) if example.parsed.drawing else None
@@ -308,8 +316,12 @@ class Shape:
             self._headings, self._ends = headings, ends
 
     def told_before(self, line: Line, parts: Shaped) -> set[str]:
-        """The names that lines just before have for the same epoch, where lines count epochs alone; else a new set."""
-        if not self.of_epochs_alone:
+        """The names that lines just before have for the same epoch or step, where lines count these alone; else none.
+
+        Of a step, only what has not been said says more: a line that repeats a name is another record.
+        """
+        of_steps = self.roles == ["step"] and not self.bar
+        if not self.of_epochs_alone and not of_steps:
             return set()
         whose, epoch = (line.rank, line.location), parts.parsed.fields[parts.counts[0].field].value
         if self._epochs_told.get(whose, (None,))[0] != epoch and (
@@ -317,6 +329,11 @@ class Shape:
         ):
             self._epochs_told[whose] = epoch, set()
         before, told = self._epochs_told.get(whose, (None, set()))
+        counted = parts.parsed.fields[parts.counts[0].field].name
+        said = told & {field.name for field in parts.parsed.fields} - {counted}
+        if of_steps and said:
+            told = set()
+            self._epochs_told[whose] = epoch, told
         return told if before == epoch else set()
 
     def draw(self, line: Line, drawing: Drawing, epoch: float | None) -> bool:
@@ -392,7 +409,7 @@ class Shape:
             self.turns += grows and restarts
             self.as_one += grows and values[1] - earlier[1] == values[0] - earlier[0]
             self.resumes += restarts and not grows
-            self.crosses = self.crosses or (grows and not restarts)
+            self.crossed += grows and not restarts
         fell = (
             bool(steps) and values[steps[0]] < earlier[steps[0]] if begins is None else begins and whose in self._before
         )
@@ -415,16 +432,24 @@ class Shape:
             self.roles, self.totals = ["batch"], [0] * 4
             self.rises[0], self.falls[0] = self.pairs.grown, self.pairs.restarted
 
+    @property
+    def crosses(self) -> bool:
+        """Whether the first of two counts also grows where the second goes on; once, where lines are missing."""
+        return self.crossed > _LOST * self.turns
+
     def name_epochs(self) -> None:
         """Names the first of two counts the epoch, where the second restarts with it.
 
-        Both are like `3/10`, without a name, or the first is called an iteration and the second a step of so many.  A
-        count called step stays one: the second may count the micro-batches in it.
+        Both are like `3/10`, without a name, or the first is called an iteration and the second a step of so many, with
+        a name or as in `Iter: [3][20/391]`.  A count called step stays one: the second may count the micro-batches in
+        it.
         """
         if self.crosses or self.turns < self.resumes:
             return
         unnamed = self.roles[:2] == ["of_all", "of_all"]
-        of_iteration = self.roles[:1] == ["step"] and self.roles[1:2] in (["step"], ["batch"]) and self.turns > 0
+        of_iteration = (
+            self.roles[:1] == ["step"] and self.roles[1:2] in (["step"], ["batch"], ["of_all"]) and self.turns > 0
+        )
         of_steps = self.roles[:2] == ["of_all", "step"] and self.turns > 0  # [3/50] step 10
         if unnamed or of_steps or (of_iteration and "step" not in self.key[1][0] and self._totals[1]):
             self.roles[0] = "epoch"
@@ -443,6 +468,22 @@ class Shape:
         validated = [name for name in measured if _VALIDATED.search(name)]
         if validated and len(validated) < len(measured) and self.rises[0] >= _MOSTLY * (self.lines - 1):
             self.roles[0] = "epoch"
+
+    def name_as(self, others: Iterable["Shape"]) -> None:
+        """A count without a name for it is of epochs where other lines count these epochs, and stand among its own.
+
+        `net[3/50] train loss: 0.3`, then `net epoch:3, accuracy: 0.8`.
+        """
+        if self.roles == ["of_all"] and not self.bar and self.lines >= RECURS and any(map(self._counts_as, others)):
+            self.roles[0] = "epoch"
+
+    def _counts_as(self, other: "Shape") -> bool:
+        """Whether other lines count epochs, by name, and as these do: as often, from the same one to the same one."""
+        named = other.of_epochs_alone and other.lines == self.lines and other.first > self.first
+        counted = (self.rises[0], self.falls[0], self.counted_first)
+        same = counted == (other.rises[0], other.falls[0], other.counted_first)
+        last = [[counts[0] for counts, _ in shape._before.values()] for shape in (self, other)]
+        return named and same and last[0] == last[1] and self.rises[0] + self.falls[0] == self.lines - 1
 
     def drop_multiples(self) -> None:
         """Of two counts of steps, one always the same multiple of the other, the larger is of what a step holds."""
@@ -503,6 +544,18 @@ class Shape:
         last = next(reversed(self._before.values()), None)
         rise = self.of_epochs_alone and self.lines > 1 and self.rises[0] == self.lines - 1
         return last[0][0] - (self.counted_first or 0.0) + 1 if last and rise else 0.0
+
+    def counts_with(self, records: "Shape") -> bool:
+        """Whether it is the one bar, without a total, that is drawn once for each of some records, one after the other.
+
+        `12it [00:50, 4.1s/it]step: 12, loss: 0.3`
+        """
+        shapes = self, records
+        each = all(shape.roles == ["step"] and shape.rises[0] >= _MOSTLY * (shape.lines - 1) for shape in shapes)
+        once = self.leaps[0] == records.leaps[0] == 1 and not self.falls[0] and not records.falls[0]
+        as_many = abs(self.rises[0] - records.rises[0]) <= 1 and self.lines >= RECURS
+        near = abs((self.counted_first or 0.0) - (records.counted_first or 0.0)) <= 1
+        return each and once and as_many and near and not self.label.strip()
 
     @property
     def begins_at_first(self) -> bool:
@@ -670,6 +723,7 @@ def _shapes_of(lines: Iterable[tuple[Line, bool]]) -> tuple[list[Shape], int]:
         shape.name_pair()
         shape.name_epochs()
         shape.name_validated()
+        shape.name_as(shapes.values())
         shape.drop_multiples()
         shape.drop_constant()
         steady = shape.longest_s >= _LEAST_BAR_S  # its times can be held against its elapsed seconds

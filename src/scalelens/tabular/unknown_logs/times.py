@@ -17,6 +17,7 @@ from scalelens.parsing.values import number
 from scalelens.tabular.cells import TableRecord
 from scalelens.tabular.column_names import read_name
 from scalelens.tabular.table import in_bursts
+from scalelens.tabular.unknown_logs.drawn_bars import BAR_TIME
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LEFT, RUNNING, TIMES, TOTAL, mean_of
 
 _AS_STAMPS = (0.75, 1.1)  # printed times over those of the clock: a clock sees more than the step
@@ -230,6 +231,11 @@ class LineTimes:
         """Whether a column cannot be the time of a step, as it is longer than what lies between the records."""
         values, clock_s = self.values.get(name), self.clock_s
         return bool(values and clock_s and statistics.median(values) * factor > _TOO_LONG * clock_s)
+
+    def is_of_a_part(self, name: str, factor: float) -> bool:
+        """Whether a time is that of a part of the step, as without its data: the bar in its lines shows far more."""
+        values, by_bar = self.values.get(name), self.values.get(BAR_TIME)
+        return bool(values and by_bar and statistics.median(values) * factor * _FAR < statistics.median(by_bar))
 
     def differs_from_clock(self, name: str, factor: float) -> bool:
         """Whether a column grows by far more or less than the clock: it is not the time that passed."""

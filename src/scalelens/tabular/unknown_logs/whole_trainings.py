@@ -49,6 +49,7 @@ def means_of_trainings(source: Source, rows: Rows, epochs: Shape | None = None) 
     if epochs and not means and len(totals) == 1 and epochs.epochs_told == epochs.lines and epochs.begins_at_first:
         means = [(totals[0][0], totals[0][1] / epochs.lines)]
     for number, seconds in means:
+        rows.turn_to(number)
         rows.metrics(number, None, None, None, [("epoch time", seconds, "s")], stat="mean")
     return bool(means)
 
