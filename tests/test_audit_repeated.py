@@ -3,6 +3,7 @@
 import pytest
 
 from scalelens.audit.inconsistencies import inconsistencies
+from scalelens.audit.prose import headed, labelled, listed
 from scalelens.audit.reading import document_of
 
 TABLE = """
@@ -34,6 +35,15 @@ REPEATED = {
         "4.922 ms",
     ),
 }
+# What a table is repeated by, with the module that sees it: others may see it, too.
+WAYS = {
+    "named as the headings do": (headed, "Latency 9.843 ms, throughput 1016.2 images/s, accuracy 81.07.", "9.843", "9.483"),
+    "one digit, named as the headings do": (
+        headed, "Accuracy 81.07, throughput 1016.2 images/s, latency 9.843 ms.", "1016.2", "1616.2",
+    ),
+    "the label after the number": (labelled, "We reach 82.52 for convnext-t.", "82.52", "85.22"),
+    "a unit at the end of a list": (listed, "In this order: 6.172 → 9.843 → 7.518 ms.", "9.843", "8.943"),
+}  # fmt: skip
 PRODUCTS = {
     "in brackets": ("Each pass has 64 products in all layers (32 layers × 2).", "32 layers", "34 layers"),
     "after a colon": ("38 affinity fields: 19 parts × 2 directions.", "38", "39"),
@@ -152,6 +162,14 @@ def test_a_number_that_differs_from_its_cell_by_a_slip_is_accused(name: str) -> 
     assert right in text
     assert not inconsistencies(document_of(TABLE.format(text), suffix=".md"))
     assert inconsistencies(document_of(TABLE.format(text.replace(right, wrong)), suffix=".md"))
+
+
+@pytest.mark.parametrize("name", sorted(WAYS))
+def test_each_way_to_repeat_a_table_is_seen(name: str) -> None:
+    way, text, right, wrong = WAYS[name]
+    assert right in text
+    assert not [*way.find(document_of(TABLE.format(text), suffix=".md"))]
+    assert len([*way.find(document_of(TABLE.format(text.replace(right, wrong)), suffix=".md"))]) == 1
 
 
 @pytest.mark.parametrize("name", sorted(PRODUCTS))

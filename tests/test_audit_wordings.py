@@ -24,6 +24,12 @@ SENTENCES = [  # with {} for a number: the true one, a wrong one
     ("AMP improves the step time by {}x, from 77.18 s to 18.19 s.", "4.24", "5.24"),
     ("Mixed precision shortens the iteration from 8.50 s to 2.26 s, i.e. it is {} times faster.", "3.76", "4.76"),
     ("Compared with 3,036 images/s, the tuned configuration reaches 4,201 images/s, {} % more.", "38.4", "19.2"),
+    ("Memory goes from 57.8 MB to 47.5 MB ({} % less).", "18", "26"),
+    ("Latency of the kernel: 12.4 → 9.3 ms (-{} %).", "25", "38"),
+    ("The new kernel is {} % faster than before (25.6 µs vs 33.7 µs).", "24", "47"),
+    ("We index 28,548 chunks (was 1,136 — {}x).", "25", "43"),
+    ("The loss is 1.64 vs 1.48 — a {} gap.", "0.16", "0.37"),
+    ("A node was the reason for 149 of 338 faults ({} %).", "44", "61"),
 ]  # fmt: skip
 TABLES = [
     ("num_gpus,tokens_per_s,tokens_per_s_per_gpu\n8,36548,4568.5\n16,70902,4431.4\n32,137419,4294.3\n64,266066,{}\n"
@@ -46,6 +52,11 @@ TRUE = [  # what a hasty reader would accuse
     "On 8 GPUs the run reaches 16,000 tokens/s; a single GPU gives 2,300 tokens/s per GPU.",
     "Relative to 8 GPUs, 32 GPUs have a speedup of 3.1, an efficiency of 78 %.",
     "The job ran for 3.3 hours and consumed 8.16 kWh, up to 4 kW on average per node.",
+    "Each patch has 8 × 8 = 192 values.",
+    "It costs $0.65/h (8 vCPU / 32 GB).",
+    "It takes 361K against 4.9M (13.6x).",
+    "A node was the reason for 149 of 338 faults (44 nodes).",
+    "In 2025 there were 149 of 338 faults (56 % of them are gone).",
 ]
 
 
