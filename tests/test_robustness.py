@@ -366,6 +366,7 @@ PREFIXED = re.compile(rb"^ *\d+: |^\[\w+\]:|\[\d+,\d+\]<std", re.MULTILINE)
 LOOPS = {
     "gpustat/power.log",
     "nvidia_smi/loop.log",
+    "nvidia_smi/windows.log",
     "nvidia_smi/nvitop.log",
     "rocm_smi_table/loop.log",
     "npu_smi/loop.log",
@@ -425,8 +426,9 @@ def test_encodings_give_the_same_rows(path: Path, encodings: int) -> None:
     text = content.decode("utf-8", "replace")
     name = f"{path.parent.name}/{path.name}"
     plain = read(text.encode(), name).tables
-    # Without a mark UTF-16 is told by the zeros of letters in ASCII.
-    told = [one for one in ENCODINGS if any(one[0]) or one[1] == "utf-8-sig" or len(text.encode()) < 1.2 * len(text)]
+    # Without a mark UTF-16 is told by the zeros of letters in ASCII, where the text has none of its own.
+    is_told = len(text.encode()) < 1.2 * len(text) and "\0" not in text
+    told = [one for one in ENCODINGS if any(one[0]) or one[1] == "utf-8-sig" or is_told]
     for mark, codec in random.Random(name).sample(told, min(encodings, len(told))):
         assert read(mark + text.encode(codec), name).tables == plain, f"{codec} with {mark!r} before it"
 
@@ -464,11 +466,14 @@ PREFIXES = {
 }
 
 
+# `[3] [20/391]` counts epochs in many logs: before another bracket Intel MPI's rank is not told, but for a date's.
+AMBIGUOUS = re.compile(rb"^\[(?!\d{4}-\d\d-\d\d)", re.MULTILINE)
 # Steps come again in these, or a rate is printed: without a label another rank may have printed them, a rank that is named began anew.
 STEPS_AGAIN = {
     "gluon/horovod.log", "hf_trainer/several_trainings.log", "litgpt/pretrain.log", "litgpt/two_nodes.log",
     "llamafactory_log/two_writers.jsonl", "paddleclas/dynamic.log",
-    "keras/arrays.log", "keras/one_epoch_of_arrays.log", "keras/samples.log",  # whose rate it is
+    "keras/arrays.log", "keras/one_epoch_of_arrays.log", "keras/samples.log", "keras/samples_by_their_batches.log",
+    "ray_results/rllib.log",
     *LOOPS,  # tables of several nodes may stand between each other
 }  # fmt: skip
 
@@ -483,6 +488,8 @@ def test_prefixes_change_only_rank_and_place(path: Path, launchers: int) -> None
         pytest.skip("a label tells more of its records")
     plain = but_ranks(read(content))
     for launcher, prefix in random.Random(path.name).sample([*PREFIXES.items()], launchers):
+        if prefix == "[3] " and AMBIGUOUS.search(content):
+            continue
         prefixed = b"".join(prefix.encode() + line for line in in_lines(content))
         assert but_ranks(read(prefixed)) == plain, launcher
 

@@ -69,13 +69,12 @@ def read_rows(source: Source, formats: Formats, rows: Rows, documents: bool = Fa
     head = source.head()
     if (not head or head.isspace()) and len(head) < HEAD:
         return ("empty", None) if source.damage is None else ("unknown", source.damage)
-    codec, mark = encoding_of(head)
-    text = head[mark:].decode(codec, "replace").encode() if codec else head[mark:]
+    text = source.text_head()
     if note := stand_in(text):
         return "unknown", note
     source.unwrap = unwrapping(text)
     if source.unwrap:
-        head = text = b"\n".join(map(source.unwrap, text.split(b"\n")))
+        head = text = source.text_head()
     if text.startswith(MAGIC):
         text += schema_of(source)
     for format in _owners(formats.may_own(text), text, source.name):

@@ -33,7 +33,6 @@ from scalelens.parsing.source import Source
 from scalelens.parsing.values import amount, nanoseconds_since_1970
 from scalelens.tabular.cells import MAY_BE_CUT, first_cells, rows_of
 from scalelens.tabular.json_series import document_of, objects_with
-from scalelens.tabular.sensor_rows import head_of
 from scalelens.units import ratio
 
 VERSION = 4
@@ -70,7 +69,7 @@ def recognise(head: bytes, name: str) -> bool:
 def read(source: Source, rows: Rows) -> None:
     tracker: list[_Row] = []
     count = 0
-    read_as = _objects if head_of(source).lstrip()[:1] in (b"{", b"[") else _readable
+    read_as = _objects if source.text_head().lstrip()[:1] in (b"{", b"[") else _readable
     for row in [*_one_after_another(read_as(source, rows)), None]:
         if tracker and not (row and _goes_on(tracker[-1], row)):
             if count:

@@ -54,7 +54,7 @@ from scalelens.tabular.energy_documents import (
 from scalelens.tabular.energy_layout import EnergyLayout, energy_layout, lacking_unit, seconds_of
 from scalelens.tabular.json_array import array_header
 from scalelens.tabular.json_series import document_of, is_document, lists_of_samples
-from scalelens.tabular.sensor_rows import are_objects, first_rows, head_of, sensor_rows
+from scalelens.tabular.sensor_rows import are_objects, first_rows, sensor_rows
 from scalelens.tabular.sensor_times import TableClock, time_column
 
 VERSION = 1
@@ -94,7 +94,7 @@ def _is_one_document(head: bytes) -> bool:
 
 
 def read(source: Source, rows: Rows) -> str | None:
-    head = head_of(source)
+    head = source.text_head()
     if _is_one_document(head):
         return _read_document(document_of(source), rows)
     lines = sensor_rows(source)
@@ -173,7 +173,7 @@ def _read_reports(source: Source, rows: Rows) -> str | None:
 
 
 def _layout_in(source: Source, header: list[str]) -> EnergyLayout | None:
-    table = first_rows(head_of(source))
+    table = first_rows(source.text_head())
     return energy_layout(header, cells=table[1] if table and table[0] == header else ())
 
 

@@ -37,4 +37,4 @@ def _note_of(head: bytes) -> str | None:
 
 
 def read(source: Source, rows: Rows) -> str:
-    return _note_of(source.head()[:4096]) or "JUBE's own"
+    return _note_of(source.text_head()[:4096]) or "JUBE's own"

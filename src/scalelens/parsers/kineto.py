@@ -119,7 +119,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> str | None:
-    alone = source.head().lstrip().startswith(b"[")  # Ascend's, and others without metadata around the events
+    alone = source.text_head().lstrip().startswith(b"[")  # Ascend's, and others without metadata around the events
     trace, notes = Trace(source, named=alone), _Notes()
     reading = _Reading(trace, alone, notes)
     pieces, held, held_bytes = reading.pieces(), list[EventColumns](), 0

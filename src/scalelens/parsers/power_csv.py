@@ -63,7 +63,7 @@ from scalelens.tabular.power_layout import PowerLayout, layout_in, layout_of
 from scalelens.tabular.power_sensors import MOST_LINES, OF_GPU, sensors_of, shared_columns
 from scalelens.tabular.power_totals import placed
 from scalelens.tabular.prometheus_series import is_series
-from scalelens.tabular.sensor_rows import SensorRow, first_rows, head_of, sensor_rows
+from scalelens.tabular.sensor_rows import SensorRow, first_rows, sensor_rows
 from scalelens.tabular.sensor_times import TableClock, is_number, time_column
 
 VERSION = 4
@@ -112,14 +112,14 @@ def _is_list(head: bytes) -> bool:
 
 
 def read(source: Source, rows: Rows) -> str | None:
-    if _is_list(source.head()):
+    if _is_list(source.text_head()):
         rows.problem(1, "a list of numbers without a header: their unit and their times are not known")
         return None
     lines = sensor_rows(source)
     first = next(lines, None)
     layout = layout_in(source, first.cells) if first else None
     if first is None or layout is None:
-        if is_document(head_of(source)):
+        if is_document(source.text_head()):
             series = len([*lists_of_samples(document_of(source))])
             return (
                 f"it holds {series} series of power, of which none says whose it is"

@@ -202,7 +202,7 @@ def _label(before: str) -> str | None:
 
 
 def read(source: Source, rows: Rows) -> None:
-    labels = _labels_of(source.head()) or ()
+    labels = _labels_of(source.text_head()) or ()
     why = _undecided(source, labels)
     if why:
         rows.problem(1, why)

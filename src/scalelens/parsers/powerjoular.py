@@ -35,7 +35,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> None:
-    if first_cells(source.head()) == _OF_PROGRAM or _WITH_PID.search(source.name):
+    if first_cells(source.text_head()) == _OF_PROGRAM or _WITH_PID.search(source.name):
         rows.problem(1, "the powers are one program's share of the processor, which is a part of what it drew")
         return
     samples = Samples(rows)

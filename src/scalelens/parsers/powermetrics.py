@@ -59,7 +59,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 
 def read(source: Source, rows: Rows) -> str | None:
-    if _DICTIONARY in source.head()[:400]:
+    if _DICTIONARY in source.text_head()[:400]:
         return _read_plists(source, rows)
     samples = Samples(rows)
     stamp: tuple[datetime, str] | None = None

@@ -32,7 +32,7 @@ def recognise(head: bytes, name: str) -> bool:
 
 def read(source: Source, rows: Rows) -> None:
     steps = EnvironmentSteps(rows)
-    records = jsonl_records if jsonl_header(source.head()) else csv_records
+    records = jsonl_records if jsonl_header(source.text_head()) else csv_records
     for record in records(source):
         if record.damage:
             rows.problem(record.line, record.damage, record.text)

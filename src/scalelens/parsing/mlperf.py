@@ -142,6 +142,7 @@ class Evaluations:
         self._rows = rows
         self._last_line = -_BESIDE - 1  # with the end of an evaluation
         self._held: tuple[int, _Row] | None = None  # line and row of the last score, until the next lines are known
+        self._whose: tuple[int | None, str | None] | None = None  # rank and place of the first score
 
     def put(self, line: int, row: _Row) -> None:
         """A row of an evaluation that has stopped."""
@@ -151,9 +152,10 @@ class Evaluations:
         self._rows.put("phases", line, row)
 
     def put_score(self, line: int, row: _Row) -> None:
-        """A row of an evaluation of which this line has the score; several ranks may print it."""
+        """A row of an evaluation of which this line has the score; of ranks that all print it the first one counts."""
         self.settle()
-        if "ts" in row and not row["rank"] and line - self._last_line > _BESIDE:
+        self._whose = self._whose or (row["rank"], row["place"])
+        if "ts" in row and self._whose == (row["rank"], row["place"]) and line - self._last_line > _BESIDE:
             self._held = line, row | {"phase": "evaluation", "origin": "logged"}
 
     def settle(self) -> None:

@@ -115,6 +115,13 @@ class Source:
             self._head = head[:HEAD]
         return self._head
 
+    def text_head(self) -> bytes:
+        """The same as `utf8` gives it."""
+        head = self.head()
+        codec, mark = encoding_of(head)
+        text = head[mark:].decode(codec, "replace").encode() if codec else head[mark:]
+        return b"\n".join(map(self.unwrap, text.split(b"\n"))) if self.unwrap else text
+
     def read(self) -> bytes:
         """All of the content; of a compressed stream no more than memory is to hold of a file of its size."""
         return self._held(self.chunks())

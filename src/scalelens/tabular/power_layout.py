@@ -9,7 +9,7 @@ from scalelens.tabular.energy_columns import EnergyColumn, energy_column, interv
 from scalelens.tabular.power_columns import power_columns
 from scalelens.tabular.power_kinship import PowerColumn
 from scalelens.tabular.sensor_columns import SENSOR
-from scalelens.tabular.sensor_rows import first_rows, head_of
+from scalelens.tabular.sensor_rows import first_rows
 from scalelens.tabular.sensor_times import TimeColumn, time_column
 
 _STEPS = re.compile(
@@ -60,5 +60,5 @@ def layout_of(header: list[str], cells: Sequence[str] = ()) -> PowerLayout | Non
 
 
 def layout_in(source: Source, header: list[str]) -> PowerLayout | None:
-    first = first_rows(head_of(source))
+    first = first_rows(source.text_head())
     return layout_of(header, first[1] if first and first[0] == header else ())

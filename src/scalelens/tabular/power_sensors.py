@@ -26,7 +26,7 @@ from scalelens.tabular.sensor_columns import (
     would_tell,
 )
 from scalelens.tabular.sensor_lines import form_of
-from scalelens.tabular.sensor_rows import head_of, sensor_rows
+from scalelens.tabular.sensor_rows import sensor_rows
 from scalelens.tabular.sensor_times import TableClock
 
 OF_GPU = re.compile(r"gpu|card|accelerator", re.IGNORECASE)
@@ -46,7 +46,7 @@ def sensors_of(source: Source) -> tuple[tuple[int, ...], str | None]:
     ]
     if not rows:
         return (), None
-    if grouped := may_be_grouped(rows, layout.powers, form_of(head_of(source)).delimiter):
+    if grouped := may_be_grouped(rows, layout.powers, form_of(source.text_head()).delimiter):
         return (), f"the numbers of {grouped} may have points between their thousands, or before a fraction"
     if duration := are_windows(layout.header, rows):
         return (

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from scalelens.parsing.source import Source, encoding_of
+from scalelens.parsing.source import Source
 from scalelens.tabular.cells import TableRecord, head_lines, jsonl_header, jsonl_records, lines_of
 from scalelens.tabular.json_array import array_header, array_records
 from scalelens.tabular.json_series import is_document, samples_of, series_in
@@ -95,20 +95,13 @@ def _cells(text: str, form: Form) -> list[str]:
     return fitted(split(text, form.delimiter, form.style), len(form.first), form.blank)
 
 
-def head_of(source: Source) -> bytes:
-    """The first bytes of a file as UTF-8."""
-    head = source.head()
-    codec, mark = encoding_of(head)
-    return head[mark:].decode(codec, "replace").encode() if codec else head[mark:]
-
-
 def sensor_rows(source: Source) -> Iterator[SensorRow]:
     """The header, then the rows.  Comments, what stands above the header, and repeated headers are left out.
 
     Of a table with one value in each row those rows that hold a power; of one of a voltage and a current their product.
     """
     rows = _rows(source)
-    table = _head(head_of(source))
+    table = _head(source.text_head())
     values = table.values if table else None
     if values is None:
         yield from rows
@@ -123,7 +116,7 @@ def sensor_rows(source: Source) -> Iterator[SensorRow]:
 
 
 def _rows(source: Source) -> Iterator[SensorRow]:
-    head = head_of(source)
+    head = source.text_head()
     if are_objects(head) or array_header(head):
         table = _head(head)
         names = tuple(table.names) if table else ()
