@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from statistics import median
 from types import ModuleType
 
 import pytest
@@ -216,7 +215,7 @@ def test_every_step_of_every_rank_is_read(two_ranks: Path) -> None:
 
 
 def test_steps_last_as_long_in_the_trace_as_in_the_log(two_ranks: Path) -> None:
-    """Half of them to 2 %: what else a machine does may come between the two readings of a clock, but seldom."""
+    """To 2 %, all but one: what else a machine does may come between two readings of a clock, but seldom."""
     apart = []
     for rank in (0, 1):
         steps = {record["step"]: record for record in of(records(two_ranks / f"rank{rank}.log"), "step")}
@@ -230,7 +229,7 @@ def test_steps_last_as_long_in_the_trace_as_in_the_log(two_ranks: Path) -> None:
             assert event["dur"] / 1e6 == pytest.approx(step["step_s"], abs=0.05)
             ended = trace["baseTimeNanoseconds"] / 1e9 + (event["ts"] + event["dur"]) / 1e6
             assert ended == pytest.approx(step["time"], abs=0.05)
-    assert median(apart) < 0.02
+    assert sorted(apart)[-2] < 0.02
 
 
 def test_rank_0_computes_the_same_in_any_world(one_rank: Path, two_ranks: Path) -> None:

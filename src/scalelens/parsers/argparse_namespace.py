@@ -48,7 +48,7 @@ _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _OF_A_RANK = {
     "local_rank", "rank", "gpu", "gpu_id", "node_rank", "global_rank", "device", "is_master",
 }  # fmt: skip
-_SIZES = {"world_size"}  # tells launches apart, and is no more than that
+_SIZES = {"world_size"}  # tell launches apart, and are not written as settings
 _DEVICES = ("num_gpus", "gpus", "ngpus", "n_gpus", "num_devices", "gpus_per_node", "ngpus_per_node")
 _NODES = ("num_nodes", "nnodes", "nodes", "n_nodes")
 _BATCHES = {"batch_size", "train_batch_size", "bs", "batch", "bsz"}

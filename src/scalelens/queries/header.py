@@ -26,7 +26,7 @@ those of some runs are read there.
 the query is then not planned.
 `Pays from: 10000 steps`, of a helper, says that its callers read elsewhere what it leaves out, and that up to so many
 rows of a table planning it takes longer than it saves: with fewer it has no rows for those that call it.  With `of runs
-without CONDITION` behind it, only rows of runs count in which the condition holds for no row.
+without CONDITION` after it, a run counts only if the condition holds for none of its rows.
 `When empty: not_compared metric=t_ep; no log times an epoch` gives a query that lists the reasons when there are no
 rows, with its parameters, and a sentence to print if that has no rows either.  Either part may be left out.
 

@@ -93,7 +93,7 @@ def _without_runs(session: Session) -> _Reason:
 
 
 def _first_problem(session: Session) -> str:
-    """What a file of a known kind lacks, with its name; "" where there is no such file."""
+    """The first problem of the files, after the name of its file; empty where there is none."""
     statement = (
         "SELECT parse_filename(path), reason FROM problems JOIN files USING (file_id) ORDER BY path, line LIMIT 1"
     )
