@@ -34,7 +34,7 @@ from scalelens.tabular.unknown_logs.records import BY_CLOCK, TIMES, TOTAL
 from scalelens.tabular.unknown_logs.shapes import COUNTS
 from scalelens.tabular.unknown_logs.times import LineTimes
 
-VERSION = 1
+VERSION = 2
 LAST = True  # any other format comes first
 GUESSES = True
 

@@ -61,7 +61,8 @@ a time.  `Steps 412 (405.2)` has a mean, and counts nothing.  A count that is th
 A time of a step in a line of its own (`speed: 0.524s / iter`, `step time: 0.52 s`) is that of the record before it, or after
 it, where it stands once between two records.  `Epoch 1 (1/200)` counts epochs, twice.  `[003/050]` counts epochs in lines that state losses of training and of
 validation, `net[3/50]` where other lines count as `net epoch:3`, and `Iter: [3][20/391]` batch 20 of epoch 3, and `[3/50] #10` step 10 of epoch 3.  `TRAIN Batch 0/200` counts batches of epoch 0 where 200 grows from line to
-line.  Lines of steps that are a fifth of those of epochs, or fewer, are not read beside them.  A mean over all epochs that a
+line.  Lines of steps that are a fifth of those of epochs, or fewer, are not read beside them.  Lines that sum up each epoch, a fifth of
+those of steps or fewer, are none of them; and of a `step` that begins anew in each epoch and a `global_step`, the second counts.  A mean over all epochs that a
 line states, beside epochs without a time, is a metric: `epoch time`, or `median epoch time`.  So is the mean by a line that
 states the time of a whole training and its epochs (`Number of epochs: 200 - Training time: 64.0 s`), and by the one total
 after all epochs, counted from the first (`Training complete in 4m 12s`).  A time that is the same in each of ten epochs is
@@ -131,7 +132,7 @@ from scalelens import tabular
 from scalelens.parsing.rows import Rows
 from scalelens.parsing.source import Source
 
-VERSION = 9
+VERSION = 10
 LAST = True  # any other format comes first
 GUESSES = True
 SECOND_READ = True  # also where other formats took lines, but none that are steps

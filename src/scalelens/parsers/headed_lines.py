@@ -47,7 +47,7 @@ from scalelens.tabular.unknown_logs.records import BY_CLOCK, CUT, PAUSES, TIMES,
 from scalelens.tabular.unknown_logs.shapes import CONSTANT, Shape, shaped, shapes_in
 from scalelens.tabular.unknown_logs.whole_trainings import means_of_trainings
 
-VERSION = 1
+VERSION = 2
 LAST = True  # any other format comes first
 GUESSES = True
 SECOND_READ = True  # also where other formats took lines, but none that are steps

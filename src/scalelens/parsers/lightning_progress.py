@@ -8,7 +8,8 @@ Source: lightning/pytorch/callbacks/progress/tqdm_progress.py, init_train_tqdm()
 Lightning's bar has the batches since the epoch began over the time since then (tqdm without smoothing): the differences
 are times of batches, means over as many as the two decimals and the elapsed seconds allow.  Other loops draw the same
 bar with tqdm's moving average, which is inverted: only where Lightning's logger names its version (`v_num`) is it known
-which of the two it is.  Before 2.0 the batches of the validation are counted in the same bar.  A validation within an epoch is left out: its
+which of the two it is.  Before 2.0 the batches of the validation are counted in the same bar: what is drawn after those of a
+validation is left out, to the end of the epoch.  A validation within an epoch is left out: its
 batch is drawn before it and again after it.  A bar is drawn again and
 again: a batch counts once.  A loop whose first epoch is 1 begins with step 1.  In a narrow terminal tqdm leaves out the
 bar itself.  Rich's rate is that of the last half minute: there the elapsed seconds alone count.  NeMo's bars, which say
@@ -23,6 +24,7 @@ Samples:
     Initializing distributed: GLOBAL_RANK: 1, MEMBER: 2/16
 """
 
+import functools
 from typing import Any
 
 from scalelens.parsing import lazy_re as re
@@ -31,7 +33,7 @@ from scalelens.parsing.dispatch import Line
 from scalelens.parsing.progress_bars import Drawing, drawing, label_of
 from scalelens.parsing.rows import Rows
 
-VERSION = 6
+VERSION = 7
 ANCHORS = ("it/s", "s/it", "GLOBAL_RANK: ")
 
 _BAR = re.compile(
@@ -45,7 +47,9 @@ _RICH = re.compile(
 _SETTING = re.compile(r", ([A-Za-z][\w./ -]*)=(-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?=, |\Z)")
 _RICH_SETTING = re.compile(r" ([A-Za-z][\w./-]*): (-?(?:\d+(?:\.\d*)?(?:e[-+]?\d+)?|inf)|nan)(?= |\Z)")
 _MEMBER = re.compile(r"(?i:initializing )\w+: GLOBAL_RANK: \d+, MEMBER: \d+/(\d{1,7})\b")
-_BESIDE = re.compile(r"\W*(?:Validation|Sanity Checking)(?P<lightning> DataLoader \d+)?: +(?:\d+%)?\|")
+_BESIDE = re.compile(
+    r"\W*(?:Validation|Validating|Sanity Checking)(?P<lightning> DataLoader \d+)?: +(?:\d+%)?\|(?:[^|]*\| *\d{1,9}/(?P<total>\d{1,9}))?"
+)
 _OF_NEMO = ("train_step_timing in s=", "consumed_samples=")  # a format of its own
 _LOSSES = ("train_loss_step", "reduced_train_loss", "train_loss", "train/loss", "loss")
 _VERSION_OF_LOGGER = re.compile(r"\bv_num[=:] ?(\w{1,40})")
@@ -58,6 +62,9 @@ class _Epoch:
         self.part, self.epoch, self.attempt, self.total = part, epoch, attempt, total
         self.averaged = False  # whether its rate is the mean since its start
         self.paused_s = 0.0  # of validations within the epoch
+        self.is_mixed = False  # whether its last drawings count batches of a validation
+        self.last_s = 0  # the seconds of its last drawing
+        self.begins_s = 0  # those at its start, where the clock of its bar goes on from the epoch before
         self.drawings: list[Drawing] = []
         self.batches: dict[int, tuple[int, dict[str, Any]]] = {}  # line and row
 
@@ -89,7 +96,10 @@ class Reader:
         self.first_epoch: int | None = None  # 1 where the log counts from 1
         self.at: dict[tuple[int | None, str | None], _Epoch] = {}
         self.is_lightning = False  # by the names of its other bars
-        self.validated: set[tuple[int | None, str | None]] = set()  # since the last drawing of the training
+        # A full bar with which an epoch begins: the last one of the epoch before, under the name of the next, or its own.
+        self.full: dict[tuple[int | None, str | None], tuple[Line, re.Match[str]]] = {}
+        # Batches of the validations since the last drawing of the training.
+        self.validated: dict[tuple[int | None, str | None], int] = {}
 
     def take(self, line: Line) -> bool:
         if member := _MEMBER.search(line.text):
@@ -98,7 +108,7 @@ class Reader:
         bar = _BAR.search(line.text) or _RICH.search(line.text)
         if not bar and (beside := _BESIDE.match(line.text)):
             self.is_lightning |= bool(beside["lightning"])
-            self.validated.add((line.rank, line.location))
+            self.validated[line.rank, line.location] = int(beside["total"] or 0)
         if not bar or any(name in bar[7] for name in _OF_NEMO):
             return False
         if not _BEFORE.fullmatch(label_of(line.text, bar.start())):
@@ -106,10 +116,29 @@ class Reader:
         if bar[8] is None:
             self.rows.problem(line.number, "the bar is cut, or something else was printed into it", line.text)
         elif float(bar[5]):
-            self.drawn(line, bar)
+            self.settle(line, bar)
         return True
 
-    def drawn(self, line: Line, bar: re.Match[str]) -> None:
+    def settle(self, line: Line, bar: re.Match[str]) -> None:
+        """Takes a drawing; of a full one with which an epoch begins, the next one tells whose it is."""
+        whose, epoch, batch, total = (line.rank, line.location), *(int(number) for number in bar.groups()[:3])
+        now, elapsed_s = self.at.get(whose), _seconds(bar[4])
+        if held := self.full.pop(whose, None):
+            goes_on = (epoch, total) == (int(held[1][1]), int(held[1][3])) and elapsed_s >= _seconds(held[1][4])
+            if goes_on and batch == total:
+                self.full[whose] = held
+                return
+            if not (goes_on and now):
+                self.drawn(*held)
+            elif batch:
+                self.drawn(line, bar, begins_s=_seconds(held[1][4]))
+                return
+        elif bar[8] and now and (epoch, batch) == (now.epoch + 1, total) and elapsed_s >= now.last_s > 0:
+            self.full[whose] = line, bar
+            return
+        self.drawn(line, bar)
+
+    def drawn(self, line: Line, bar: re.Match[str], begins_s: int = 0) -> None:
         epoch, batch, total = (int(number) for number in bar.groups()[:3])
         if not batch:
             return
@@ -123,12 +152,21 @@ class Reader:
         if now is None or (now.part, now.epoch, now.attempt) != (self.rows.part, epoch, position.attempt):
             self.hand_over(now)
             now = self.at[whose] = _Epoch(self.rows.part, epoch, position.attempt, total)
+            now.begins_s = begins_s
         shown = drawing(bar[2], bar[3], bar[4], bar[5] if bar[8] else "?", bar[6] == "s/it")
+        now.last_s = shown.elapsed_s
+        if now.begins_s:  # its rate is that since the start of the training
+            shown = shown._replace(pace_s=None, elapsed_s=max(0, shown.elapsed_s - now.begins_s))
         if shown.pace_s is None and not now.drawings:
             now.drawings.append(shown._replace(step=0, elapsed_s=0))  # Rich's first batches may not be drawn
-        if whose in self.validated and of_lightning and now.drawings and shown.pace_s:
+        batches = self.validated.pop(whose, None)
+        if batches is not None and of_lightning and now.drawings and shown.pace_s:
             now.pause(shown)
-        self.validated.discard(whose)
+            if not now.is_mixed and 0 < shown.step - now.drawings[-1].step <= batches:
+                now.is_mixed, trained = True, now.drawings[-1].step
+                now.drawings = [drawn._replace(total=trained) for drawn in now.drawings]
+        if now.is_mixed:
+            return
         now.drawings.append(now.without_pauses(shown))
         now.averaged |= of_lightning
         if self.first_epoch is None:
@@ -179,9 +217,17 @@ class Reader:
         rows.part = here
 
     def finish(self) -> None:
+        for line, bar in self.full.values():
+            self.drawn(line, bar)
+        self.full = {}
         for epoch in self.at.values():
             self.hand_over(epoch)
         self.at = {}
+
+
+def _seconds(elapsed: str) -> int:
+    """Seconds of `1:02:03` or `02:03`."""
+    return functools.reduce(lambda sum_s, part: 60 * sum_s + int(part), elapsed.split(":"), 0)
 
 
 def _once_each(drawings: list[Drawing]) -> list[Drawing]:

@@ -33,7 +33,7 @@ from scalelens.tabular.unknown_logs.lines import log_lines
 from scalelens.tabular.unknown_logs.records import BY_CLOCK, LineTable
 from scalelens.tabular.unknown_logs.shapes import Shape, shapes_in
 
-VERSION = 4
+VERSION = 5
 LAST = True  # any other format comes first
 GUESSES = True
 SECOND_READ = True  # also where other formats took lines, but none that are steps

@@ -23,7 +23,7 @@ _CROSS = re.compile(r"(?<![A-Za-z])CV\s?\Z")  # the validation, as speech toolki
 _RECALLS = re.compile(r"(?<![a-z])best(?![a-z])", re.IGNORECASE)  # `best accuracy 0.9 at epoch 3` counts nothing
 _SAME = 0.01  # two views of the same steps have the same number of lines, up to this share
 _MOSTLY = 0.9
-_SEVERAL = 5  # epochs for each line of a step
+_SEVERAL = 5  # epochs for each line of a step, or lines of steps for each that sums up an epoch
 _OFTENER = 3  # epochs that follow one another, for each restart
 _SURE = "batch_time with its unit"
 
@@ -184,7 +184,8 @@ def _is_rival(best: Shape, other: Shape) -> bool:
         return other.lines > best.lines and other.of_training and any(other.rises)
     both_timed = _is_record(other) and _SURE in _roles_of(best) & _roles_of(other)
     are_as_many = abs(best.lines - other.lines) <= _SAME * best.lines
-    return both_timed and not (are_as_many and _alternate(best, other))
+    sums_up = "epoch" in other.roles and best.first < other.first and _SEVERAL * other.lines <= best.lines
+    return both_timed and not sums_up and not (are_as_many and _alternate(best, other))
 
 
 def _times_each_epoch(shape: Shape) -> bool:

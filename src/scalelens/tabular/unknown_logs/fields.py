@@ -154,6 +154,7 @@ _SEPARATOR = re.compile(
     r"[,;|\t>]|[\"'](?=\s\w)|(?<=\w{6})\.\s(?=[A-Z])|\s[-\u2013\u2014\u2022\u00b7]\s|\s{2,}|\s@\s|\.{3}\s|[)\]}](?=[\s\[({|,:-])|\](?=[A-Za-z])|\b(?:INFO|DEBUG|WARNING|root)\b"
 )
 _COUNTED = re.compile(r"\s(epochs|steps|iterations|iters|batches|updates)\b(?!\s?[:=])", re.IGNORECASE)  # 3/100 epochs
+_NO_NAME_BUT_NUMBERS = re.compile(r"[-+\d./e]*\d[-+\d./e]*")  # of `5.00e-05/2.50e-05 | 73.3s`
 _AROUND = " \t:=|,;-~>*/@<'\"\u2013\u2014\u2022"
 _SCALES = {"K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12, "k": 1e3}  # 21.5K; "G" may be gigabytes
 _IDLE_BEGIN = re.compile(r"(?:None|of|and|at|with|in)\s+")
@@ -447,7 +448,11 @@ def _name_in(gap: str) -> tuple[str, int]:
     if "=" in stripped and (own := stripped.rpartition("=")[2].partition(" ")[2].strip()):
         stripped = own  # `level=info msg=train step`, where level and msg have words as values
         return stripped, text.rfind(stripped)
-    if len(stripped) > _LONGEST_NAME or stripped.count(" ") >= _WORDS_OF_A_NAME:
+    if (
+        len(stripped) > _LONGEST_NAME
+        or stripped.count(" ") >= _WORDS_OF_A_NAME
+        or _NO_NAME_BUT_NUMBERS.fullmatch(stripped)
+    ):
         return "", len(gap)
     if idle := _IDLE_BEGIN.match(stripped):
         stripped = stripped[idle.end() :]
