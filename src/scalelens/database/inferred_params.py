@@ -38,9 +38,8 @@ class StatedFact(NamedTuple):
 
 def _accumulation_keys() -> list[str]:
     """Names under which frameworks state how many micro-batches they add up."""
-    return next(
-        row["keys"] for row in catalog.rows("settings_catalog") if row["setting"] == "gradient_accumulation"
-    ).split()
+    names = {row["setting"]: row["keys"] for row in catalog.cells_of("settings.csv")}
+    return names["gradient_accumulation"].split()
 
 
 def keys() -> list[str]:
