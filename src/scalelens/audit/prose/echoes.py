@@ -44,7 +44,11 @@ def _alike(places: list[Place]) -> Iterator[tuple[str, Place, Place]]:
     groups: dict[tuple[str, ...], list[Place]] = defaultdict(list)
     for place in places:
         digits, shape = place.digits, place.shape
-        if place.significant < _LEAST_DIGITS or place.number.low <= 0 or not _PLAIN.fullmatch(place.number.text):
+        if (
+            place.significant < _LEAST_DIGITS
+            or place.number.low <= 0
+            or not _PLAIN.fullmatch(place.number.text.lstrip("+"))
+        ):
             continue
         groups[POINT, digits.strip("0")].append(place)
         groups[SWAPPED, "".join(sorted(digits)), shape].append(place)
